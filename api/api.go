@@ -1,0 +1,259 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Backend is what the API asks a node for. Its methods may be called from many
+// goroutines at once, from the first moment until the server has ended.
+type Backend interface {
+	// Status describes the cluster, or with nodeOnly this node alone. It is
+	// asked often: it must not count, scan or call anybody.
+	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
+	// AddSeeds returns when every seed's owner has stored it durably, or with
+	// an error when that cannot be had before ctx ends; then all may be sent
+	// again, unless crawl.ErrRefused is inside. What is no URL to crawl is part
+	// of the report, not an error.
+	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
+	// Ring says who has which partition, as far as this node knows.
+	Ring(ctx context.Context) (*crawl.RingReport, error)
+	// Nodes lists the nodes as Status does.
+	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)
+	// Ready says whether this node takes part in the crawl, and if not why.
+	Ready() (ok bool, why string)
+	// Metrics serves the Prometheus exposition.
+	Metrics() http.Handler
+}
+
+// Options are what New may be told. The zero value serves without a token and
+// logs nothing.
+type Options struct {
+	// Token, when set, is wanted from everybody.
+	Token string
+	// Hosts are names, without port, under which this node may be asked in
+	// addition to IP addresses, localhost and names without a dot.
+	Hosts []string
+	// Logger gets one line for each failure of the node's own.
+	Logger *slog.Logger
+}
+
+// How long a node may take for an answer.
+const (
+	readTimeout  = 5 * time.Second
+	seedsTimeout = 10 * time.Second
+)
+
+// New returns the handler of all paths.
+func New(backend Backend, o Options) http.Handler {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &server{backend: backend, log: o.Logger, indexPage: parseIndex()}
+	guarded := http.NewServeMux()
+	guarded.HandleFunc("GET /{$}", s.index)
+	guarded.HandleFunc("GET /status", s.status)
+	guarded.HandleFunc("GET /healthz", s.healthz)
+	guarded.Handle("GET /metrics", backend.Metrics())
+	guarded.HandleFunc("POST /api/v1/seeds", s.addSeeds)
+	guarded.HandleFunc("GET /api/v1/ring", s.ring)
+	guarded.HandleFunc("GET /api/v1/nodes", s.nodes)
+	guarded.HandleFunc("GET /api/v1/stats", s.stats)
+
+	open := http.NewServeMux()
+	open.HandleFunc("GET /livez", s.livez)
+	open.HandleFunc("GET /readyz", s.readyz)
+	open.Handle("/", guard(withProblems(guarded), o))
+	return withHeaders(open)
+}
+
+// Serve answers on l until ctx is over, then lets open requests end for up to
+// two seconds. It closes l and returns when nothing runs any more.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	srv := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers' broken connections
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		_ = srv.Close() // whoever is still reading has had the time
+	}
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// server answers the paths. It has no state of its own.
+type server struct {
+	backend   Backend
+	log       *slog.Logger
+	indexPage *template.Template
+}
+
+func (s *server) livez(w http.ResponseWriter, _ *http.Request) { writeLine(w, http.StatusOK, "ok") }
+
+func (s *server) readyz(w http.ResponseWriter, _ *http.Request) {
+	if ok, why := s.backend.Ready(); !ok {
+		writeLine(w, http.StatusServiceUnavailable, "not ready: "+escape(why))
+		return
+	}
+	writeLine(w, http.StatusOK, "ok")
+}
+
+// healthz says how the cluster does; a warning is no reason to restart anything.
+func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
+	st, ok := s.readStatus(w, r, false)
+	if !ok {
+		return
+	}
+	code, text := http.StatusOK, st.Cluster.Health.Level
+	if text == crawl.HealthCritical {
+		code = http.StatusServiceUnavailable
+	}
+	for _, reason := range st.Cluster.Health.Reasons {
+		text += "\n" + escape(reason.Code+": "+reason.Message)
+	}
+	writeLine(w, code, text)
+}
+
+func (s *server) status(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	format, scope := query.Get("format"), query.Get("scope")
+	if format != "" && format != "json" && format != "text" {
+		writeProblem(w, http.StatusBadRequest, "format is json or text, not "+escape(format))
+		return
+	}
+	if scope != "" && scope != "node" && scope != "cluster" {
+		writeProblem(w, http.StatusBadRequest, "scope is cluster or node, not "+escape(scope))
+		return
+	}
+	st, ok := s.readStatus(w, r, scope == "node")
+	if !ok {
+		return
+	}
+	if format == "text" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_ = WriteText(w, st) // the reader has gone
+		return
+	}
+	writeJSON(w, st)
+}
+
+// stats is what a program that draws curves wants each second.
+func (s *server) stats(w http.ResponseWriter, r *http.Request) {
+	st, ok := s.readStatus(w, r, false)
+	if !ok {
+		return
+	}
+	writeJSON(w, struct {
+		AsOf       time.Time              `json:"as_of"`
+		Crawl      crawl.CrawlStatus      `json:"crawl"`
+		Throughput crawl.ThroughputStatus `json:"throughput"`
+		Frontier   crawl.FrontierStatus   `json:"frontier"`
+		Fetch      crawl.FetchStatus      `json:"fetch"`
+	}{st.AsOf, st.Crawl, st.Throughput, st.Frontier, st.Fetch})
+}
+
+func (s *server) ring(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	ring, err := s.backend.Ring(ctx)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	ring.Partitions = orEmpty(ring.Partitions)
+	for i := range ring.Partitions {
+		ring.Partitions[i].Replicas = orEmpty(ring.Partitions[i].Replicas)
+	}
+	writeJSON(w, ring)
+}
+
+func (s *server) nodes(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	nodes, err := s.backend.Nodes(ctx)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, orEmpty(nodes))
+}
+
+// readStatus asks the node; when it fails the client has been told and ok is false.
+func (s *server) readStatus(w http.ResponseWriter, r *http.Request, nodeOnly bool) (st *crawl.Status, ok bool) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	st, err := s.backend.Status(ctx, nodeOnly)
+	if err != nil {
+		s.fail(w, r, err)
+		return nil, false
+	}
+	fillLists(st)
+	return st, true
+}
+
+// fillLists turns absent lists into empty ones: null would mean unknown.
+func fillLists(st *crawl.Status) {
+	st.Cluster.Health.Reasons = orEmpty(st.Cluster.Health.Reasons)
+	st.Ring.Handoff.Stuck = orEmpty(st.Ring.Handoff.Stuck)
+	st.Crawl.AllowedActions = orEmpty(st.Crawl.AllowedActions)
+	st.Nodes = orEmpty(st.Nodes)
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// fail answers a failure of the node: it cannot now, and may soon; or with
+// crawl.ErrRefused it will not.
+func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, crawl.ErrRefused) {
+		writeProblem(w, http.StatusConflict, escape(err.Error()))
+		return
+	}
+	if r.Context().Err() == nil {
+		s.log.Warn("request failed", "path", r.URL.Path, "error", err)
+	}
+	w.Header().Set("Retry-After", "2")
+	writeProblem(w, http.StatusServiceUnavailable, escape(err.Error()))
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(true)
+	_ = enc.Encode(v) // the reader has gone
+}
+
+func writeLine(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = io.WriteString(w, text+"\n") // the reader has gone
+}

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// maxAnswerBytes bounds what is read of an answer; a ring of 65,536 partitions
+// is some 15 MiB.
+const maxAnswerBytes = 64 << 20
+
+// requestTimeout bounds one request. It is longer than the node's own limits.
+const requestTimeout = 15 * time.Second
+
+// ErrUnreachable is inside the error when nobody answered.
+var ErrUnreachable = errors.New("nobody answers")
+
+// Options say whom to ask and how.
+type Options struct {
+	Addr  string      // host:port, with or without http:// or https://
+	Token string      // of the cluster's key, or ""
+	TLS   *tls.Config // for a cluster with a key; nil: plain HTTP
+}
+
+// Client asks one node. It may be used from many goroutines.
+type Client struct {
+	base  string // http://host:port
+	addr  string // for messages
+	token string
+	http  *http.Client
+}
+
+// New returns a client; it does not ask anybody yet.
+func New(o Options) *Client {
+	scheme := "http://"
+	if o.TLS != nil {
+		scheme = "https://"
+	}
+	addr := strings.TrimSuffix(o.Addr, "/")
+	if rest, ok := strings.CutPrefix(addr, "https://"); ok {
+		scheme, addr = "https://", rest
+	}
+	addr = strings.TrimPrefix(addr, "http://")
+	transport := &http.Transport{
+		TLSClientConfig:     o.TLS,
+		TLSHandshakeTimeout: 5 * time.Second,
+		DialContext:         (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+		MaxIdleConns:        2,
+		IdleConnTimeout:     30 * time.Second,
+	}
+	return &Client{
+		base: scheme + addr, addr: addr, token: o.Token,
+		http: &http.Client{
+			Transport:     transport,
+			Timeout:       requestTimeout,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close ends the idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Status asks for the cluster's status, or with nodeOnly for the node's own.
+func (c *Client) Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error) {
+	path := "/status"
+	if nodeOnly {
+		path += "?scope=node"
+	}
+	st := new(crawl.Status)
+	return st, c.get(ctx, path, st)
+}
+
+// Ring asks who has which partition.
+func (c *Client) Ring(ctx context.Context) (*crawl.RingReport, error) {
+	ring := new(crawl.RingReport)
+	return ring, c.get(ctx, "/api/v1/ring", ring)
+}
+
+// Nodes asks for the list of nodes.
+func (c *Client) Nodes(ctx context.Context) ([]crawl.NodeStatus, error) {
+	var nodes []crawl.NodeStatus
+	return nodes, c.get(ctx, "/api/v1/nodes", &nodes)
+}
+
+// Metrics asks for the Prometheus exposition as it stands.
+func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
+	return c.do(ctx, http.MethodGet, "/metrics", nil)
+}
+
+// AddSeeds hands seeds to the cluster, in requests of at most 1,000. The lines
+// of the report are those of the seeds, or the places in the list, from 1,
+// where a seed has none. After an error the report holds what was acknowledged
+// before; sending all again is harmless.
+func (c *Client) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
+	const batch = 1000
+	total := crawl.SeedReport{Invalid: []crawl.SeedError{}}
+	for begin := 0; begin < len(seeds); begin += batch {
+		part := seeds[begin:min(begin+batch, len(seeds))]
+		body, err := json.Marshal(map[string]any{"urls": part})
+		if err != nil {
+			return total, fmt.Errorf("writing the seeds as JSON: %w", err)
+		}
+		var report crawl.SeedReport
+		if err := c.call(ctx, http.MethodPost, "/api/v1/seeds", body, &report); err != nil {
+			return total, err
+		}
+		total.Accepted += report.Accepted
+		total.Duplicates += report.Duplicates
+		total.OutOfScope += report.OutOfScope
+		for _, bad := range report.Invalid {
+			if i := bad.Line - 1; i >= 0 && i < len(part) {
+				if bad.Line = part[i].Line; bad.Line == 0 {
+					bad.Line = begin + i + 1
+				}
+			}
+			total.Invalid = append(total.Invalid, bad)
+		}
+	}
+	return total, nil
+}
+
+// Check asks whether the node is "ready" or the cluster "healthy" (any other
+// word is an error). It returns the node's own explanation.
+func (c *Client) Check(ctx context.Context, what string) (ok bool, why string, err error) {
+	path := map[string]string{"ready": "/readyz", "healthy": "/healthz"}[what]
+	if path == "" {
+		return false, "", fmt.Errorf("%q is neither ready nor healthy", what)
+	}
+	body, err := c.do(ctx, http.MethodGet, path, nil)
+	var failed *Error
+	if errors.As(err, &failed) && failed.Code == http.StatusServiceUnavailable {
+		return false, failed.Detail, nil
+	}
+	return err == nil, strings.TrimSpace(string(body)), err
+}
+
+func (c *Client) get(ctx context.Context, path string, into any) error {
+	return c.call(ctx, http.MethodGet, path, nil, into)
+}
+
+// call sends one request and reads the JSON of its answer into a value.
+func (c *Client) call(ctx context.Context, method, path string, body []byte, into any) error {
+	answer, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("%s%s did not answer with what a crawlnode answers: is --addr right? %w", c.addr, path, err)
+	}
+	return nil
+}
+
+// Error is an answer of the node that is no success.
+type Error struct {
+	Addr   string
+	Code   int    // HTTP status
+	Detail string // what the node said: escape it before a terminal sees it
+}
+
+func (e *Error) Error() string {
+	if e.Code == http.StatusUnauthorized {
+		return fmt.Sprintf("%s belongs to a cluster with a key, and its API token was not given or is another's", e.Addr)
+	}
+	return fmt.Sprintf("%s answered %d: %s", e.Addr, e.Code, e.Detail)
+}
+
+// do sends one request and reads the whole answer.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an address: write host:port, such as 127.0.0.1:27295", c.addr)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	if err != nil {
+		return nil, fmt.Errorf("the answer of %s broke off: %w", c.addr, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, &Error{c.addr, resp.StatusCode, detailOf(answer)}
+	}
+	return answer, nil
+}
+
+// unreachable says what to do when there was no answer at all.
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
+		return fmt.Errorf("%w over HTTPS at %s: it speaks plain HTTP", ErrUnreachable, c.addr)
+	}
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		return fmt.Errorf("%w in time at %s: %w", ErrUnreachable, c.addr, err)
+	}
+	return fmt.Errorf("%w at %s: is the node running? Start one with `crawlnode`, or name another with --addr (%w)", ErrUnreachable, c.addr, err)
+}
+
+// detailOf is what a failed answer says: the detail of a problem (RFC 9457) or
+// its plain text.
+func detailOf(answer []byte) string {
+	var problem struct {
+		Detail string `json:"detail"`
+	}
+	if json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
+		return problem.Detail
+	}
+	text := strings.TrimSpace(string(answer[:min(len(answer), 1000)]))
+	return strings.ReplaceAll(text, "\n", "; ")
+}

@@ -1,0 +1,185 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// fakeNode answers like a node's API.
+type fakeNode struct {
+	token string
+	calls int // requests that added seeds
+	fail  int // the one of them that fails, from 1
+}
+
+func (f *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if f.token != "" && r.Header.Get("Authorization") != "Bearer "+f.token {
+		f.problem(w, http.StatusUnauthorized, "a token, please")
+		return
+	}
+	switch r.Method + " " + r.URL.Path {
+	case "GET /status":
+		f.answer(w, crawl.Status{ServedBy: "asked for " + r.URL.Query().Get("scope")})
+	case "GET /api/v1/ring":
+		f.answer(w, crawl.RingReport{View: 4})
+	case "GET /api/v1/nodes":
+		f.answer(w, []crawl.NodeStatus{{Name: "n1"}})
+	case "GET /readyz":
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, "not ready: still joining\n")
+	case "GET /healthz":
+		_, _ = io.WriteString(w, "ok\n")
+	case "GET /metrics":
+		_, _ = io.WriteString(w, "up 1\n")
+	case "POST /api/v1/seeds":
+		f.addSeeds(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+func (f *fakeNode) addSeeds(w http.ResponseWriter, r *http.Request) {
+	if f.calls++; f.calls == f.fail {
+		f.problem(w, http.StatusServiceUnavailable, "disk full")
+		return
+	}
+	var body struct{ URLs []crawl.Seed }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.Header.Get("Content-Type") != "application/json" {
+		f.problem(w, http.StatusBadRequest, "not JSON")
+		return
+	}
+	report := crawl.SeedReport{Accepted: len(body.URLs)}
+	for i, s := range body.URLs {
+		if s.URL == "bad" {
+			report.Accepted--
+			report.Invalid = append(report.Invalid, crawl.SeedError{Line: i + 1, Input: s.URL, Error: "no scheme"})
+		}
+	}
+	f.answer(w, report)
+}
+
+func (f *fakeNode) answer(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
+
+func (f *fakeNode) problem(w http.ResponseWriter, code int, detail string) {
+	w.WriteHeader(code)
+	f.answer(w, map[string]string{"detail": detail})
+}
+
+func serve(t *testing.T, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+func open(t *testing.T, o Options) *Client {
+	t.Helper()
+	c := New(o)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestReads(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options{Addr: "http://" + serve(t, &fakeNode{}) + "/"})
+	ctx := t.Context()
+	if st, err := c.Status(ctx, true); err != nil || st.ServedBy != "asked for node" {
+		t.Errorf("status: %+v %v", st, err)
+	}
+	if ring, err := c.Ring(ctx); err != nil || ring.View != 4 {
+		t.Errorf("ring: %+v %v", ring, err)
+	}
+	if nodes, err := c.Nodes(ctx); err != nil || len(nodes) != 1 {
+		t.Errorf("nodes: %+v %v", nodes, err)
+	}
+	if text, err := c.Metrics(ctx); err != nil || string(text) != "up 1\n" {
+		t.Errorf("metrics: %q %v", text, err)
+	}
+	if ok, why, err := c.Check(ctx, "ready"); ok || err != nil || why != "not ready: still joining" {
+		t.Errorf("check: %v %q %v", ok, why, err)
+	}
+	if ok, _, err := c.Check(ctx, "healthy"); !ok || err != nil {
+		t.Errorf("check: %v %v", ok, err)
+	}
+	if _, _, err := c.Check(ctx, "happy"); err == nil {
+		t.Error("unknown check accepted")
+	}
+}
+
+// TestAddSeeds sends three requests and gets the lines of the person's file back.
+func TestAddSeeds(t *testing.T) {
+	t.Parallel()
+	seeds := make([]crawl.Seed, 2500)
+	for i := range seeds {
+		seeds[i] = crawl.Seed{URL: "http://a/", Line: 10 + i}
+	}
+	seeds[2100].URL, seeds[5].URL, seeds[6].URL, seeds[6].Line = "bad", "bad", "bad", 0
+	node := &fakeNode{}
+	c := open(t, Options{Addr: serve(t, node)})
+	report, err := c.AddSeeds(t.Context(), seeds)
+	if err != nil || report.Accepted != 2497 || node.calls != 3 {
+		t.Fatalf("%+v %v after %d calls", report, err, node.calls)
+	}
+	if got := []int{report.Invalid[0].Line, report.Invalid[1].Line, report.Invalid[2].Line}; got[0] != 15 || got[1] != 7 || got[2] != 2110 {
+		t.Errorf("lines %v", got)
+	}
+
+	node.fail = node.calls + 2
+	report, err = c.AddSeeds(t.Context(), seeds)
+	var failed *Error
+	if !errors.As(err, &failed) || failed.Code != 503 || !strings.Contains(err.Error(), "disk full") || report.Accepted != 998 {
+		t.Errorf("%+v %v", report, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := l.Addr().String()
+	_ = l.Close()
+	ctx := t.Context()
+
+	_, err = open(t, Options{Addr: free}).Status(ctx, false)
+	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "nobody answers at "+free) {
+		t.Errorf("nobody there: %v", err)
+	}
+	_, err = open(t, Options{Addr: "not an\x00address"}).Status(ctx, false)
+	if err == nil || !strings.Contains(err.Error(), "is not an address") {
+		t.Errorf("bad address: %v", err)
+	}
+	other := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	_, err = open(t, Options{Addr: other}).Status(ctx, false)
+	if err == nil || !strings.Contains(err.Error(), "is --addr right?") {
+		t.Errorf("another server: %v", err)
+	}
+	keyed := serve(t, &fakeNode{token: "secret"})
+	_, err = open(t, Options{Addr: keyed}).Status(ctx, false)
+	if err == nil || !strings.Contains(err.Error(), "cluster with a key") {
+		t.Errorf("no token: %v", err)
+	}
+	if _, err = open(t, Options{Addr: keyed, Token: "secret"}).Status(ctx, false); err != nil {
+		t.Errorf("token: %v", err)
+	}
+	moved := serve(t, http.RedirectHandler("http://192.0.2.1/", http.StatusFound))
+	var failed *Error
+	if _, err = open(t, Options{Addr: moved}).Status(ctx, false); !errors.As(err, &failed) || failed.Code != 302 {
+		t.Errorf("redirect: %v", err)
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err = open(t, Options{Addr: keyed}).Status(gone, false); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}

@@ -1,0 +1,40 @@
+// Package api is a node's HTTP face: the status document, the API of version 1,
+// health checks and metrics. Any node answers for the whole cluster.
+//
+//	GET  /                 a plain page with links to what follows
+//	GET  /status           crawl.Status; ?format=text for people, ?scope=node for this node alone
+//	GET  /livez            the process answers
+//	GET  /readyz           this node takes part: 503 while it joins or leaves
+//	GET  /healthz          the cluster's health: 503 when it is critical
+//	GET  /metrics          Prometheus
+//	POST /api/v1/seeds     crawl.SeedReport; JSON {"urls":[...]} or one URL a line
+//	GET  /api/v1/ring      crawl.RingReport
+//	GET  /api/v1/nodes     [crawl.NodeStatus]
+//	GET  /api/v1/stats     the parts of the status that change from second to second
+//
+// Errors are application/problem+json (RFC 9457). All answers come from a
+// Backend, which the node implements; this package decides nothing about the
+// crawl.
+//
+// # Who may ask
+//
+// With Options.Token every path but /livez and /readyz wants it, as a Bearer
+// token or as the password of Basic. Without one the API is for this machine or
+// a closed network, so a web page that a person visits must not reach it: a
+// Host header that a stranger's name server could make point here is refused,
+// and so is every change that a browser sends from another site.
+//
+// # Bounds
+//
+// A body is at most MaxBodyBytes and names at most MaxSeeds URLs. Adding seeds
+// answers within ten seconds; a client that is told 503 may send the same again
+// without harm. Every answer is built from figures that are already there, so
+// none costs more than O(nodes), or O(partitions) for the ring.
+//
+// # Text
+//
+// WriteText is the only place that renders a status for people, so that
+// /status?format=text and the command show the same. Whatever a peer or a web
+// server could have put into a string is escaped: no control byte reaches a
+// terminal.
+package api

@@ -1,0 +1,247 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"crawlnode/crawl"
+)
+
+// WriteText renders a status for people, some twenty lines and one for each
+// node. Control and invisible characters are escaped.
+func WriteText(w io.Writer, s *crawl.Status) error {
+	var b bytes.Buffer
+	writeCluster(&b, s)
+	writeCrawl(&b, s)
+	writeWork(&b, s)
+	writeNodes(&b, s.Nodes)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// row writes one labelled line.
+func row(b *bytes.Buffer, label, format string, args ...any) {
+	fmt.Fprintf(b, "%-11s %s\n", label, escape(fmt.Sprintf(format, args...)))
+}
+
+func writeCluster(b *bytes.Buffer, s *crawl.Status) {
+	row(b, "crawlnode", "%s, asked %s at %s", s.Version.Crawlnode, s.ServedBy, s.AsOf.UTC().Format(time.RFC3339))
+	row(b, "cluster", "%s: %s", s.Cluster.Name, sentence(s.Cluster.State, s.Cluster.Message))
+	row(b, "health", "%s", s.Cluster.Health.Level)
+	for _, r := range s.Cluster.Health.Reasons {
+		row(b, "", "%s: %s (since %s)", r.Code, r.Message, r.Since.UTC().Format(time.RFC3339))
+	}
+	m := s.Cluster.Members
+	row(b, "members", "%d alive, %d suspect, %d draining, %d left, %d failed", m.Alive, m.Suspect, m.Draining, m.Left, m.Failed)
+	converged := "converged"
+	if !s.Ring.Converged {
+		converged = "not converged"
+	}
+	row(b, "ring", "view %d, table %s, %s; %d of %d partitions served, %d under-replicated, %d offline", s.Ring.View,
+		s.Ring.Digest, converged, s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, s.Ring.Offline)
+	if h := s.Ring.Handoff; h.Active {
+		row(b, "hand-over", "%d of %d partitions, %s/s, %s to go", h.PartitionsDone, h.PartitionsTotal, Bytes(int64(h.BytesPerSecond)), seconds(h.ETASeconds))
+	}
+	for _, p := range s.Ring.Handoff.Stuck {
+		row(b, "", "stuck: partition %d from %s to %s: %s", p.Partition, p.From, p.To, p.Reason)
+	}
+	if c := s.Ring.LastChange; c.Cause != nil && c.Node != nil && c.At != nil {
+		row(b, "last change", "%s of %s at %s, taken over in %s", *c.Cause, *c.Node, c.At.UTC().Format(time.RFC3339), seconds(c.TakeoverSeconds))
+	}
+}
+
+func writeCrawl(b *bytes.Buffer, s *crawl.Status) {
+	state := sentence(s.Crawl.State, s.Crawl.Message)
+	if r := s.Crawl.FinishReason; r != nil {
+		state += " (" + *r + ")"
+	}
+	row(b, "crawl", "%s, %s", state, seconds(&s.Crawl.RunningSeconds))
+	if limits := limitsText(s.Crawl.Limits); limits != "" {
+		row(b, "limits", "%s", limits)
+	}
+	p, in := s.Throughput.PagesPerSecond, s.Throughput.BytesInPerSecond
+	row(b, "pages", "%s; %.1f/s now, %.1f/s in the last minute, %.1f/s average, %.1f/s peak", Count(s.Throughput.PagesTotal), p.Now, p.Avg1m, p.Avg, p.Peak)
+	row(b, "received", "%s; %s/s now", Bytes(s.Throughput.BytesInTotal), Bytes(int64(in.Now)))
+	row(b, "bottleneck", "%s", sentence(s.Bottleneck.Cause, s.Bottleneck.Message))
+}
+
+func writeWork(b *bytes.Buffer, s *crawl.Status) {
+	f := s.Frontier
+	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand, Count(f.InFlight), Count(f.Outbox))
+	row(b, "seen", "%s URLs; %s links were known already", Count(f.SeenTotal), Count(f.DuplicatesTotal))
+	h := f.Hosts
+	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen)
+	r, l := s.Fetch.Responses, s.Fetch.LatencySeconds
+	row(b, "answers", "%s 2xx, %s 3xx, %s 4xx, %s 5xx; half within %s, 99%% within %s", Count(r.C2xx), Count(r.C3xx), Count(r.C4xx), Count(r.C5xx), millis(l.P50), millis(l.P99))
+	e := s.Fetch.ErrorsByCategory
+	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, blocked address %d, other %d",
+		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated, e.BlockedAddress, e.Other)
+	k := s.Fetch.SkippedByReason
+	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d",
+		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid)
+	row(b, "links", "%s found, %s stayed here, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
+		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
+	row(b, "dns", "%s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
+	o := s.Output
+	row(b, "archive", "%s records, %s in %s files; %s captures had a known content, %s records were lost", Count(o.RecordsTotal),
+		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), Count(o.ContentDuplicatesTotal), Count(o.RecordsLost))
+}
+
+func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
+	b.WriteByte('\n')
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "NODE\tSTATE\tSEEN\tHELD\tREPLICA\tPAGES\tPAGES/S\tQUEUED\tBUSY\tMEMORY\tDISK FREE\tLEASE\tHTTP")
+	for _, n := range nodes {
+		state := n.State
+		if n.PausedReason != nil {
+			state += ", paused: " + *n.PausedReason
+		}
+		cells := []string{
+			n.Name, state, ago(n.AgeSeconds), known(n.Partitions.Held), known(n.Partitions.Replica), known(n.PagesTotal),
+			rate(n.PagesPerSecond), known(n.Queued), known(n.Fetchers.Busy) + "/" + known(n.Fetchers.Max),
+			knownBytes(n.RSSBytes), knownBytes(n.DiskFreeBytes), seconds(n.LeaseRemainingSeconds), n.HTTP,
+		}
+		for i := range cells {
+			cells[i] = escape(cells[i])
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	_ = t.Flush() // into memory
+}
+
+func limitsText(l crawl.LimitStatus) string {
+	var parts []string
+	if l.MaxPages != nil {
+		parts = append(parts, Count(*l.MaxPages)+" pages")
+	}
+	if l.MaxPagesPerHost != nil {
+		parts = append(parts, Count(*l.MaxPagesPerHost)+" pages a host")
+	}
+	if l.MaxDepth != nil {
+		parts = append(parts, strconv.Itoa(*l.MaxDepth)+" links deep")
+	}
+	if l.MaxDurationSeconds != nil {
+		parts = append(parts, seconds(l.MaxDurationSeconds))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sentence joins a state's code and its explanation.
+func sentence(code, message string) string {
+	if message == "" {
+		return code
+	}
+	return code + ": " + message
+}
+
+// unknown stands for null.
+const unknown = "-"
+
+func known[T int | int64](n *T) string {
+	if n == nil {
+		return unknown
+	}
+	return Count(int64(*n))
+}
+
+func knownBytes(n *int64) string {
+	if n == nil {
+		return unknown
+	}
+	return Bytes(*n)
+}
+
+func rate(n *float64) string {
+	if n == nil {
+		return unknown
+	}
+	return strconv.FormatFloat(*n, 'f', 1, 64)
+}
+
+func ago(s *float64) string {
+	switch {
+	case s == nil:
+		return "never"
+	case *s < 2:
+		return "now"
+	}
+	return seconds(s) + " ago"
+}
+
+// seconds writes a duration with as many digits as it deserves.
+func seconds(s *float64) string {
+	if s == nil || math.IsNaN(*s) || math.Abs(*s) > 1e9 {
+		return unknown
+	}
+	d := time.Duration(*s * float64(time.Second))
+	if d < 10*time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func millis(s *float64) string {
+	if s == nil {
+		return unknown
+	}
+	return strconv.FormatFloat(*s*1000, 'f', 0, 64) + "ms"
+}
+
+// Count writes a number with its thousands apart: 1,234,567.
+func Count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Bytes writes a number of bytes with the unit that suits it: 1.5 GiB.
+func Bytes(n int64) string {
+	const units = "KMGTPE"
+	if n < 1024 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	f, i := float64(n)/1024, 0
+	for f >= 1024 && i < len(units)-1 {
+		f, i = f/1024, i+1
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i:i+1] + "iB"
+}
+
+// Escape makes a string safe for a terminal; see the package comment.
+func Escape(s string) string { return escape(s) }
+
+// escape replaces what a terminal could obey or hide, and broken UTF-8, by the
+// escapes of a Go string.
+func escape(s string) string {
+	var b strings.Builder
+	done := 0 // s[:done] is in b
+	for i := 0; i < len(s); {
+		r, width := utf8.DecodeRuneInString(s[i:])
+		if !unicode.IsPrint(r) || r == utf8.RuneError && width == 1 {
+			b.WriteString(s[done:i])
+			quoted := strconv.QuoteToASCII(s[i : i+width])
+			b.WriteString(quoted[1 : len(quoted)-1])
+			done = i + width
+		}
+		i += width
+	}
+	if done == 0 {
+		return s
+	}
+	b.WriteString(s[done:])
+	return b.String()
+}

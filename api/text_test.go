@@ -1,0 +1,89 @@
+package api
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"crawlnode/crawl"
+)
+
+func TestWriteText(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	st := &crawl.Status{
+		ServedBy: "n1", AsOf: at,
+		Cluster:    crawl.ClusterStatus{Name: "default", State: crawl.ClusterRunning, Health: crawl.Health{Level: "warn", Reasons: []crawl.HealthReason{{Code: "insecure", Message: "no key", Since: at}}}},
+		Throughput: crawl.ThroughputStatus{PagesTotal: 1234567, PagesPerSecond: crawl.Rate{Now: 12.34}},
+		Crawl:      crawl.CrawlStatus{State: crawl.CrawlFinished, FinishReason: new("max_pages"), RunningSeconds: 75, Limits: crawl.LimitStatus{MaxPages: new(int64(500))}},
+		Ring:       crawl.RingStatus{LastChange: crawl.ChangeStatus{Cause: new("join"), Node: new("n2"), At: &at, TakeoverSeconds: new(0.5)}},
+		Fetch:      crawl.FetchStatus{LatencySeconds: crawl.Quantiles{P50: new(0.02), P99: new(0.5)}},
+		Nodes: []crawl.NodeStatus{
+			{Name: "n1", State: "alive", AgeSeconds: new(0.1), PagesTotal: new(int64(4000)), RSSBytes: new(int64(3 << 30))},
+			{Name: "n2", State: "failed"},
+		},
+	}
+	var b strings.Builder
+	if err := WriteText(&b, st); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"cluster     default: running", "insecure: no key (since 2030-01-02T03:04:05Z)", "finished (max_pages), 1m15s", "limits      500 pages",
+		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, taken over in 500ms", "4,000", "3.0 GiB", "failed", "never",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestEscape(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain ü 漢": "plain ü 漢", "": "", "a\x1b[2Jb": `a\x1b[2Jb`, "\n\r\t": `\n\r\t`, "\xffz": `\xffz`, "\u202eabc": `\u202eabc`, "a\ufffdb": "a\ufffdb",
+	} {
+		if got := escape(in); got != want {
+			t.Errorf("escape(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
+		if got := Count(n); got != want {
+			t.Errorf("Count(%d) = %s", n, got)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 1 << 40: "1.0 TiB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %s", n, got)
+		}
+	}
+}
+
+// FuzzWriteText holds that no string of a peer gets a control byte into the text.
+func FuzzWriteText(f *testing.F) {
+	f.Add("n1", "\x1b]0;x\a")
+	f.Add("\t\n", "\u2066\xc3")
+	f.Fuzz(func(t *testing.T, name, message string) {
+		st := &crawl.Status{ServedBy: name, Nodes: []crawl.NodeStatus{{Name: name, State: message, PausedReason: &message, HTTP: name}}}
+		st.Cluster = crawl.ClusterStatus{Name: name, State: message, Message: message, Health: crawl.Health{Reasons: []crawl.HealthReason{{Code: name, Message: message}}}}
+		st.Ring.Handoff.Stuck = []crawl.StuckStatus{{From: name, To: name, Reason: message}}
+		st.Bottleneck.Message, st.Crawl.FinishReason = message, &message
+		var b strings.Builder
+		if err := WriteText(&b, st); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		if len(lines) > 30 {
+			t.Fatalf("a string broke a line: %q", lines)
+		}
+		for _, line := range lines {
+			if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Fatalf("unprintable: %q", line)
+			}
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"crawlnode/api"
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/node"
+)
+
+// runAsCommand, in the environment, makes the test binary behave as the
+// command, so that the verbs that start nodes find one.
+const runAsCommand = "TEST_BINARY_IS_CRAWLNODE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runAsCommand) != "" {
+		os.Exit(Main(context.Background(), os.Args[1:], Env{
+			Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv, Signals: testSignals(), Executable: os.Args[0], Version: "test",
+		}))
+	}
+	_ = os.Setenv(runAsCommand, "1") // for the processes that the tests start
+	os.Exit(m.Run())
+}
+
+// result is what a command did.
+type result struct {
+	code        int
+	out, errout string
+}
+
+// run runs one command line with an empty environment.
+func run(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	return runWith(t, nil, stdin, args...)
+}
+
+func runWith(t *testing.T, env map[string]string, stdin string, args ...string) result {
+	t.Helper()
+	var out, errout bytes.Buffer
+	code := Main(t.Context(), args, Env{
+		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errout,
+		Lookup:     func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Executable: os.Args[0], Version: "1.2.3",
+	})
+	return result{code, out.String(), errout.String()}
+}
+
+func (r result) want(t *testing.T, code int, out, errout string) {
+	t.Helper()
+	if r.code != code || !strings.Contains(r.out, out) || !strings.Contains(r.errout, errout) {
+		t.Errorf("exit code %d, want %d\nout: %s\nwant %q\nerr: %s\nwant %q", r.code, code, r.out, out, r.errout, errout)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	run(t, "", "version").want(t, exitOK, "crawlnode 1.2.3 go", "")
+}
+
+// TestHelp checks that every verb of the contract opens with two examples, and
+// that the hidden ones stay hidden.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "keygen", "version", "simweb", "bench"} {
+		r := run(t, "", append(strings.Fields(verb), "--help")...)
+		r.want(t, exitOK, "Examples:", "")
+		if strings.Count(r.out, "    crawlnode ")+strings.Count(r.out, "| crawlnode ") < 2 {
+			t.Errorf("%s has no two examples:\n%s", verb, r.out)
+		}
+	}
+	r := run(t, "", "--help")
+	r.want(t, exitOK, "seeds add", "")
+	for _, hidden := range []string{"bench", "simweb", "doctor"} {
+		if strings.Contains(r.out, hidden) {
+			t.Errorf("help lists %s", hidden)
+		}
+	}
+	r = run(t, "", "start", "--help")
+	for _, group := range []string{"Node:", "Cluster:", "Scope", "Politeness", "Output:", "Limits:", "127.0.0.1:27295)"} {
+		if !strings.Contains(r.out, group) {
+			t.Errorf("help of start lacks %q", group)
+		}
+	}
+}
+
+// TestStartHasEverySetting ties the flags of start to package config.
+func TestStartHasEverySetting(t *testing.T) {
+	t.Parallel()
+	help := run(t, "", "start", "--help").out
+	for _, name := range config.Names() {
+		if !strings.Contains(help, "--"+name) {
+			t.Errorf("start has no --%s", name)
+		}
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	if err := os.WriteFile(file, []byte("fetcher: 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args string
+		want string
+	}{
+		{"--dealy 3s", `did you mean "--delay"?`},
+		{"bogus", "unexpected argument bogus"},
+		{"start --delay soon", "--delay"},
+		{"--http 0.0.0.0:1", "--insecure"},
+		{"--http 0.0.0.0:1", "--cluster-key-file"},
+		{"--delay 0", "--allow-net"},
+		{"--delay 0 --partitions 7", "--partitions: 7 is too small"},
+		{"--config " + file, `unknown key "fetcher"; did you mean "fetchers"?`},
+		{"--seed http://a.example/", "--contact: is required"},
+		{"--seeds /nowhere/seeds.txt --contact me@example.org", "--seeds: open /nowhere/seeds.txt"},
+		{"crawl", "<url>"},
+		{"crawl http://a.example/", "--contact: is required"},
+		{"crawl http://a.example/ --join 127.0.0.1:1", "unknown flag --join"},
+		{"seeds add", "no URL was given"},
+		{"seeds add -f /nowhere/seeds.txt", "/nowhere/seeds.txt"},
+		{"status -o xml", "text"},
+		{"status --check happy", "--check"},
+	} {
+		run(t, "", strings.Fields(tc.args)...).want(t, exitUsage, "", tc.want)
+	}
+	runWith(t, map[string]string{"CRAWLNODE_FETCHERS": "many"}, "", "start").want(t, exitUsage, "", `CRAWLNODE_FETCHERS (for --fetchers): "many"`)
+	runWith(t, map[string]string{"CRAWLNODE_CONFIG": file}, "", "start").want(t, exitUsage, "", "unknown key")
+}
+
+// fakeNode is what stands behind the API in these tests.
+type fakeNode struct{ api.Backend }
+
+func (fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
+	return &crawl.Status{APIVersion: "v1", ServedBy: "n1", Cluster: crawl.ClusterStatus{Name: "default", Health: crawl.Health{Level: "ok"}}}, nil
+}
+func (fakeNode) Ready() (bool, string) { return false, "still joining" }
+func (fakeNode) Metrics() http.Handler { return http.NotFoundHandler() }
+func (fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.SeedReport, _ error) {
+	for _, s := range seeds {
+		switch {
+		case strings.HasPrefix(s.URL, "bad"):
+			r.Invalid = append(r.Invalid, crawl.SeedError{Line: s.Line, Input: s.URL, Error: "no scheme"})
+		case strings.HasPrefix(s.URL, "out"):
+			r.OutOfScope++
+		case s.Again:
+			r.Duplicates++
+		default:
+			r.Accepted++
+		}
+	}
+	return r, nil
+}
+
+func fakeAddr(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(api.New(fakeNode{}, api.Options{}))
+	t.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	addr := fakeAddr(t)
+	run(t, "", "status", "--addr", addr).want(t, exitOK, "cluster     default", "")
+	run(t, "", "status", "--addr", addr, "-o", "json").want(t, exitOK, `"served_by": "n1"`, "")
+	run(t, "", "status", "--addr", addr, "--check", "ready").want(t, exitError, "still joining", "")
+	run(t, "", "status", "--addr", addr, "--check", "healthy").want(t, exitOK, "ok", "")
+	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, exitError, "", "nobody answers at 127.0.0.1:1: is the node running?")
+}
+
+func TestSeedsAdd(t *testing.T) {
+	t.Parallel()
+	addr := fakeAddr(t)
+	file := filepath.Join(t.TempDir(), "seeds.txt")
+	if err := os.WriteFile(file, []byte("# seeds\nhttp://a/\n\nbad\x1b\nhttp://b/\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		args, stdin string
+		code        int
+		out, errout string
+	}{
+		{"http://a/", "", exitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid\n", ""},
+		{"http://a/ --again", "", exitOK, "seeds: 0 accepted, 1 duplicate, 0 invalid\n", ""},
+		{"http://a/ out", "", exitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid, 1 out of scope\n", ""},
+		{"-f " + file, "", exitOK, "seeds: 2 accepted, 0 duplicate, 1 invalid\n", file + `:4: "bad\x1b": no scheme`},
+		{"-", "bad\nhttp://c/\n", exitOK, "seeds: 1 accepted, 0 duplicate, 1 invalid\n", `standard input:1: "bad": no scheme`},
+		{"bad bad2", "", exitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
+		{"-", "", exitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},
+	} {
+		args := append([]string{"seeds", "add", "--addr", addr}, strings.Fields(tc.args)...)
+		run(t, tc.stdin, args...).want(t, tc.code, tc.out, tc.errout)
+	}
+	run(t, "", "seeds", "add", "http://a/", "--addr", "127.0.0.1:1").want(t, exitError, "", "nobody answers")
+}
+
+func TestCrawlName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"https://Docs.example.org:8080/x": "crawl-docs.example.org", "http://[::1]/": "crawl---1", "nonsense": "crawl-site",
+	} {
+		if got := crawlName(in); got != want {
+			t.Errorf("crawlName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := newProgress(&b) // no terminal
+	p.draw("1 page")
+	p.end()
+	if b.Len() > 0 {
+		t.Errorf("drew %q where no terminal is", b.String())
+	}
+	p = &progress{w: &b}
+	p.draw("100 pages")
+	p.draw("1 page")
+	p.end()
+	if got := b.String(); got != "\r100 pages\r1 page   \n" {
+		t.Errorf("drew %q", got)
+	}
+}
+
+func TestMetric(t *testing.T) {
+	t.Parallel()
+	text := []byte("# HELP a b\na_total{x=\"y\"} 5\na_total 1.5e+06\n")
+	if got, err := metric(text, "a_total"); err != nil || got != 1.5e6 {
+		t.Errorf("%v %v", got, err)
+	}
+	if _, err := metric(text, "b"); err == nil {
+		t.Error("found what is not there")
+	}
+}
+
+// TestKeygen makes a key once and never writes over one.
+func TestKeygen(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "cluster.key")
+	for i, want := range []int{exitOK, exitStorage} {
+		var out, errs bytes.Buffer
+		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Lookup: func(string) (string, bool) { return "", false }}
+		if got := Main(t.Context(), []string{"keygen", file}, env); got != want {
+			t.Errorf("run %d: exit code %d, want %d: %s", i+1, got, want, errs.String())
+		}
+	}
+	if _, err := node.LoadAccess(file); err != nil {
+		t.Error(err)
+	}
+}

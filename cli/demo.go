@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// demoVerb shows a cluster at work, and judges it at the web server's side.
+type demoVerb struct {
+	WebSeed uint64        `name:"seed" placeholder:"N" default:"1" help:"Chooses the synthetic web."`
+	Delay   time.Duration `placeholder:"DURATION" default:"50ms" help:"Promised gap between two requests to one host."`
+	Timeout time.Duration `placeholder:"DURATION" default:"60s" help:"Give up after this time."`
+	// Some 1,500 pages by default; the largest host has some 200.
+	Hosts        int `hidden:"" default:"60" help:"Hosts of the web."`
+	PagesPerHost int `hidden:"" default:"25" help:"Mean number of pages of a host."`
+	Partitions   int `hidden:"" default:"1024" help:"As in start."`
+}
+
+// Help gives the examples of the verb.
+func (*demoVerb) Help() string {
+	return examples("crawlnode demo", "crawlnode demo --seed 7") +
+		"\n\nNeeds no internet and no root, listens on loopback only, and leaves nothing behind."
+}
+
+// demo is one run.
+type demo struct {
+	*demoVerb
+	env   *Env
+	dir   string
+	web   *simweb.Web
+	dns   string
+	line  *progress
+	nodes []*nodeProcess // all that were started
+
+	pages    int       // fetched, when last looked at
+	lastPage time.Time // when pages changed last
+
+	crawlTook, takeover time.Duration
+}
+
+func (v *demoVerb) run(ctx context.Context, env *Env) int {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	ctx, cancelTimeout := context.WithTimeout(ctx, v.Timeout)
+	defer cancelTimeout()
+	dir, err := os.MkdirTemp("", "crawlnode-demo-")
+	if err != nil {
+		return env.fail(exitError, "%v", err)
+	}
+	defer os.RemoveAll(dir)
+	d := &demo{demoVerb: v, env: env, dir: dir, line: newProgress(env.Stderr)}
+	err = d.play(ctx)
+	d.line.end()
+	if err != nil {
+		return env.fail(exitError, "demo: %v", err)
+	}
+	return d.judge()
+}
+
+// play builds the web, runs the scenes, and leaves nothing running.
+func (d *demo) play(ctx context.Context) error {
+	web, err := simweb.New(simweb.Config{
+		Seed: d.WebSeed, Hosts: d.Hosts, PagesPerHost: d.PagesPerHost, LinksPerPage: 12, PageBytes: 6000, Delay: d.Delay,
+		Redirects: 30, Missing: 20, Private: 30, Hidden: 20, Charsets: 40, Gzip: 500,
+	})
+	if err != nil {
+		return err
+	}
+	server, err := web.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	d.web, d.dns = web, server.DNS.String()
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := server.Run(serving); err != nil {
+			fmt.Fprintln(d.env.Stderr, err)
+		}
+	})
+	defer wg.Wait()
+	defer stop()
+	defer func() {
+		for _, n := range d.nodes {
+			n.close()
+		}
+	}()
+	return d.scenes(ctx)
+}
+
+// scenes is what happens: three nodes, seeds, half of the crawl, one node
+// leaves, another comes, the end.
+func (d *demo) scenes(ctx context.Context) error {
+	d.say("three nodes on loopback, a web of %d hosts, %v between two requests to one host", d.Hosts, d.Delay)
+	first, err := d.start(ctx, "n1", "--partitions", strconv.Itoa(d.Partitions))
+	if err != nil {
+		return err
+	}
+	second, err := d.start(ctx, "n2", "--join", first.gossip)
+	if err != nil {
+		return err
+	}
+	leaver, err := d.start(ctx, "n3", "--join", first.gossip)
+	if err != nil {
+		return err
+	}
+	if err := d.settled(ctx, first, 3); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := d.seed(ctx, second); err != nil {
+		return err
+	}
+	reachable := d.web.Report().Reachable
+	if err := d.crawlUntil(ctx, reachable/2, reachable); err != nil {
+		return err
+	}
+	if err := d.loseNode(ctx, leaver, first); err != nil {
+		return err
+	}
+	late, err := d.start(ctx, "n4", "--join", first.gossip+","+second.gossip)
+	if err != nil {
+		return err
+	}
+	// The nodes stay when the crawl has ended, or the last one to come could
+	// find nobody left to join.
+	for _, n := range []*nodeProcess{first, second, late} {
+		if err := d.waitFinished(ctx, n, reachable); err != nil {
+			return err
+		}
+	}
+	d.say("%s, %s and %s say that the crawl has ended", first.name, second.name, late.name)
+	d.crawlTook = d.lastPage.Sub(began)
+	return nil
+}
+
+// start starts a node and waits until it takes part.
+func (d *demo) start(ctx context.Context, name string, more ...string) (*nodeProcess, error) {
+	args := append([]string{
+		"--allow-net", "127.0.0.0/8", "--dns", d.dns, "--delay", d.Delay.String(), "--log-level", "warn",
+	}, more...)
+	n, err := startNode(d.env, d.dir, name, args...)
+	if err != nil {
+		return nil, err
+	}
+	d.nodes = append(d.nodes, n)
+	if err := n.waitReady(ctx); err != nil {
+		return nil, err
+	}
+	d.say("%s: up, status at http://%s/", name, n.http)
+	return n, nil
+}
+
+// settled waits until asked sees so many members and every partition is where
+// the table says.
+func (d *demo) settled(ctx context.Context, asked *nodeProcess, members int) error {
+	return d.until(ctx, asked, func(st *crawl.Status) bool {
+		return st.Cluster.Members.Alive == members && st.Ring.Converged && st.Ring.Served == st.Ring.Partitions
+	}, "the cluster does not settle")
+}
+
+// until asks a node again and again.
+func (d *demo) until(ctx context.Context, asked *nodeProcess, done func(*crawl.Status) bool, why string) error {
+	for {
+		st, err := asked.api.Status(ctx, false)
+		if err == nil && done(st) {
+			return nil
+		}
+		if asked.ended() || !pause(ctx, 20*time.Millisecond) {
+			return fmt.Errorf("%s; the last words of %s:\n%s", why, asked.name, asked.lastWords())
+		}
+	}
+}
+
+// seed hands the start pages to one node; it knows whose they are.
+func (d *demo) seed(ctx context.Context, n *nodeProcess) error {
+	var seeds []crawl.Seed
+	for _, url := range d.web.Seeds() {
+		seeds = append(seeds, crawl.Seed{URL: url})
+	}
+	report, err := n.api.AddSeeds(ctx, seeds)
+	if err != nil {
+		return err
+	}
+	if report.Accepted != len(seeds) {
+		return fmt.Errorf("%d of %d seeds were accepted: %+v", report.Accepted, len(seeds), report)
+	}
+	d.say("%d seeds handed to %s", len(seeds), n.name)
+	return nil
+}
+
+// crawlUntil watches the web server until so many pages were fetched.
+func (d *demo) crawlUntil(ctx context.Context, pages, reachable int) error {
+	for d.web.Progress() < pages {
+		d.drawProgress(reachable)
+		for _, n := range d.nodes {
+			if n.ended() {
+				return fmt.Errorf("%s has ended early:\n%s", n.name, n.lastWords())
+			}
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("%d of %d pages were fetched: %w", d.web.Progress(), reachable, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// loseNode makes a node leave and measures how long its hosts are without one.
+func (d *demo) loseNode(ctx context.Context, leaver, asked *nodeProcess) error {
+	began := time.Now()
+	leaver.signal(syscall.SIGTERM)
+	d.say("%s: SIGTERM after %d pages", leaver.name, d.web.Progress())
+	if err := d.settled(ctx, asked, 2); err != nil {
+		return err
+	}
+	d.takeover = time.Since(began)
+	d.say("%s has left; its hosts went to the others within %v", leaver.name, d.takeover.Round(10*time.Millisecond))
+	return leaver.wait(ctx)
+}
+
+// waitFinished waits until a node says that the crawl has ended, and why.
+func (d *demo) waitFinished(ctx context.Context, n *nodeProcess, reachable int) error {
+	for {
+		d.drawProgress(reachable)
+		st, err := n.api.Status(ctx, true)
+		if err == nil && st.Crawl.State == crawl.CrawlFinished {
+			if r := st.Crawl.FinishReason; r == nil || *r != crawl.FinishExhausted {
+				return fmt.Errorf("%s has ended for another reason than %s: %+v", n.name, crawl.FinishExhausted, st.Crawl)
+			}
+			return nil
+		}
+		if n.ended() {
+			return fmt.Errorf("%s has ended early:\n%s", n.name, n.lastWords())
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("%d of %d pages were fetched, and %s does not say that the crawl has ended: %w; its last words:\n%s",
+				d.web.Progress(), reachable, n.name, ctx.Err(), n.lastWords())
+		}
+	}
+}
+
+// drawProgress draws how far the crawl is, and notes when the last page came.
+func (d *demo) drawProgress(reachable int) {
+	pages := d.web.Progress()
+	if pages != d.pages {
+		d.pages, d.lastPage = pages, time.Now()
+	}
+	d.line.draw("%d of %d pages", pages, reachable)
+}
+
+// say prints a line of the story.
+func (d *demo) say(format string, args ...any) {
+	d.line.end()
+	fmt.Fprintf(d.env.Stderr, format+"\n", args...)
+}
+
+// judge prints the figures as the web server saw them. The exit code is 0 only
+// if everything holds that the demo promises.
+func (d *demo) judge() int {
+	report := d.web.Report()
+	rate := float64(report.Pages) / d.crawlTook.Seconds()
+	for _, r := range [][2]string{
+		{"pages fetched / reachable", fmt.Sprintf("%d / %d", report.Pages, report.Reachable)},
+		{"pages per second", fmt.Sprintf("%.0f", rate)},
+		{"smallest gap at one host", fmt.Sprintf("%v (promised: %v)", report.SmallestGap.Round(10*time.Microsecond), d.Delay)},
+		{"URLs lost", fmt.Sprint(report.Missing)},
+		{"URLs fetched twice", fmt.Sprint(report.Duplicates)},
+		{"time to take over", d.takeover.Round(10 * time.Millisecond).String()},
+	} {
+		fmt.Fprintf(d.env.Stdout, "%-26s %s\n", r[0], r[1])
+	}
+	err := report.Err()
+	if report.SmallestGap >= 0 && report.SmallestGap < d.Delay {
+		err = errors.Join(err, fmt.Errorf("the smallest gap, %v at %s, is below the promised %v", report.SmallestGap, report.GapHost, d.Delay))
+	}
+	if err != nil {
+		return d.env.fail(exitError, "%v", err)
+	}
+	fmt.Fprintln(d.env.Stdout, "everything holds")
+	return exitOK
+}

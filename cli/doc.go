@@ -1,0 +1,26 @@
+// Package cli is the command: the verbs, what a person types and what they
+// read. Main runs one command line from begin to end and returns its exit code;
+// it reads no global state, so a test can run it like a function.
+//
+//	start    a node (the default verb)         crawl   one node, some sites, ends by itself
+//	status   what the cluster does             demo    three nodes, a synthetic web, one node lost
+//	seeds    hand URLs to a running cluster    version
+//
+// Two more verbs are hidden: simweb serves a synthetic web from a process of its
+// own, and bench measures what a page costs.
+//
+// start and crawl put a node together: flags become a config.Config, the node
+// is opened, its API is served, seeds are handed in as soon as it takes part,
+// and signals are passed on: the first drains, the second stops at once, a
+// third gives up waiting. All other verbs end at the first.
+//
+// # Streams
+//
+// Standard output carries what was asked for and nothing else; the banner, the
+// log, progress and errors go to standard error. A progress line is drawn only
+// on a terminal. Strings of other programs are escaped before they get there.
+//
+// # Exit codes
+//
+// See the constants in exit.go; they are part of the outside interface.
+package cli

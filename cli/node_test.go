@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"crawlnode/simweb"
+)
+
+// testSignals are the signals of a process that a test started.
+func testSignals() <-chan os.Signal {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	return signals
+}
+
+// serveWeb serves a small synthetic web until the test ends.
+func serveWeb(t *testing.T, c simweb.Config) (*simweb.Web, *simweb.Server) {
+	t.Helper()
+	web, err := simweb.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := web.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := server.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	return web, server
+}
+
+// nodeFlags are those of a node that crawls a synthetic web.
+func nodeFlags(t *testing.T, server *simweb.Server) []string {
+	return []string{
+		"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--data-dir", filepath.Join(t.TempDir(), "data"),
+		"--allow-net", "127.0.0.0/8", "--dns", server.DNS.String(), "--delay", "5ms",
+	}
+}
+
+// TestCrawl crawls a small web to its end and finds all of it, politely.
+func TestCrawl(t *testing.T) {
+	t.Parallel()
+	web, server := serveWeb(t, simweb.Config{Seed: 3, Hosts: 4, PagesPerHost: 8, PageBytes: 2000, Delay: 5 * time.Millisecond})
+	args := append([]string{"crawl"}, web.Seeds()...)
+	args = append(args, nodeFlags(t, server)...)
+	r := run(t, "", args...)
+	r.want(t, exitOK, "ended: frontier_exhausted", "")
+	if report := web.Report(); report.Err() != nil {
+		t.Errorf("%v\n%+v\n%s", report.Err(), report, r.errout)
+	}
+	again := run(t, "", args...) // the same command finds nothing new
+	again.want(t, exitOK, "ended: frontier_exhausted", "")
+	if report := web.Report(); report.Duplicates > 0 {
+		t.Errorf("the second run fetched %d pages again", report.Duplicates)
+	}
+}
+
+// TestCrawlInterrupted stops a crawl politely and goes on with the same command.
+func TestCrawlInterrupted(t *testing.T) {
+	t.Parallel()
+	signals := make(chan os.Signal, 1)
+	var once sync.Once // the first page turns into a signal
+	web, server := serveWeb(t, simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 15, PageBytes: 1000, Delay: 5 * time.Millisecond,
+		OnRequest: func(r simweb.Request) {
+			if r.Status == 200 && !strings.HasSuffix(r.URL, "/robots.txt") {
+				once.Do(func() { signals <- syscall.SIGTERM })
+			}
+		}})
+	args := append([]string{"crawl"}, web.Seeds()...)
+	args = append(args, nodeFlags(t, server)...)
+	var out, errout bytes.Buffer
+	code := Main(t.Context(), args, Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errout, Signals: signals,
+		Lookup: func(string) (string, bool) { return "", false }, Executable: os.Args[0], Version: "test",
+	})
+	result{code, out.String(), errout.String()}.want(t, exitInterrupted, "interrupted: the same command goes on", "")
+	run(t, "", args...).want(t, exitOK, "ended: frontier_exhausted", "")
+	report := web.Report()
+	if err := report.ErrButDuplicates(); err != nil {
+		t.Errorf("%v\n%+v", err, report)
+	}
+}
+
+// TestCrawlOfNothing ends with the code for bad seeds.
+func TestCrawlOfNothing(t *testing.T) {
+	t.Parallel()
+	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
+	run(t, "", append([]string{"crawl", "ftp://a.example/"}, nodeFlags(t, server)...)...).
+		want(t, exitUsage, "", `seed: "ftp://a.example/":`)
+}
+
+// TestSignals runs a node and stops it politely and at once.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
+	for _, tc := range []struct {
+		name    string
+		signals []os.Signal
+		code    int
+	}{
+		{"polite", []os.Signal{syscall.SIGHUP, syscall.SIGTERM}, exitOK},
+		{"forced", []os.Signal{syscall.SIGINT, syscall.SIGINT, syscall.SIGINT}, exitForced},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			signals := make(chan os.Signal, 4)
+			errout := &watchedBuffer{want: "stop", seen: make(chan struct{})}
+			env := Env{
+				Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: errout,
+				Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test",
+			}
+			ended := make(chan int, 1)
+			go func() {
+				ended <- Main(context.Background(), append([]string{"start", "--name", "n1"}, nodeFlags(t, server)...), env)
+			}()
+			<-errout.seen // the banner stands there
+			for _, sig := range tc.signals {
+				signals <- sig
+			}
+			if code := <-ended; code != tc.code {
+				t.Errorf("exit code %d, want %d:\n%s", code, tc.code, errout.text())
+			}
+			for _, want := range []string{"node", "cluster", "dashboard", "gossip", "rpc", "data", "security", "add a node", "add work"} {
+				if !strings.Contains(errout.text(), "  "+want+" ") {
+					t.Errorf("the banner lacks %q:\n%s", want, errout.text())
+				}
+			}
+		})
+	}
+}
+
+// watchedBuffer closes seen when it has been given want.
+type watchedBuffer struct {
+	mu   sync.Mutex // guards b
+	b    bytes.Buffer
+	want string
+	seen chan struct{}
+	once sync.Once
+}
+
+func (w *watchedBuffer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.b.Write(p)
+	if strings.Contains(w.b.String(), w.want) {
+		w.once.Do(func() { close(w.seen) })
+	}
+	return n, err
+}
+
+func (w *watchedBuffer) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// TestDemo runs the demonstration on a small web.
+func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts four processes and moves a cluster's partitions three times")
+	}
+	t.Parallel()
+	r := run(t, "", "demo", "--hosts", "12", "--pages-per-host", "12", "--delay", "30ms", "--partitions", "512", "--timeout", "3m")
+	r.want(t, exitOK, "everything holds", "")
+	t.Logf("%s%s", r.errout, r.out)
+}
+
+// TestBench runs the measurement on a small web.
+func TestBench(t *testing.T) {
+	t.Parallel()
+	run(t, "", "bench", "--hosts", "8", "--pages-per-host", "10", "-o", "json").want(t, exitOK, `"missing":0`, "")
+}

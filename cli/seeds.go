@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"crawlnode/api"
+	"crawlnode/api/client"
+	"crawlnode/crawl"
+	"crawlnode/node"
+)
+
+// seedInput is a seed and where the user wrote it.
+type seedInput struct {
+	crawl.Seed
+	place string // "seeds.txt:3", or "" for the command line
+}
+
+// readSeeds collects seeds from the command line and from files; "-" is
+// standard input. Nothing is judged here but that the files can be read.
+func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
+	var seeds []seedInput
+	for _, url := range urls {
+		seeds = append(seeds, seedInput{Seed: crawl.Seed{URL: url}})
+	}
+	for _, file := range files {
+		lines, err := readSeedFile(env, file)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds: %w", err)
+		}
+		if file == "-" {
+			file = "standard input"
+		}
+		for _, seed := range lines {
+			seeds = append(seeds, seedInput{seed, fmt.Sprintf("%s:%d", file, seed.Line)})
+		}
+	}
+	for i := range seeds {
+		seeds[i].Line = i + 1 // names the seed in reports, see complaint
+	}
+	return seeds, nil
+}
+
+func readSeedFile(env *Env, file string) ([]crawl.Seed, error) {
+	r := env.Stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
+	}
+	seeds, err := api.ReadSeedLines(io.LimitReader(r, 1<<30))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return seeds, nil
+}
+
+// plain drops the places.
+func plain(seeds []seedInput) []crawl.Seed {
+	out := make([]crawl.Seed, len(seeds))
+	for i, s := range seeds {
+		out[i] = s.Seed
+	}
+	return out
+}
+
+// complaint is one bad seed in a line that names its place.
+func complaint(seeds []seedInput, bad crawl.SeedError) string {
+	place := "seed"
+	if i := bad.Line - 1; i >= 0 && i < len(seeds) && seeds[i].place != "" {
+		place = seeds[i].place
+	}
+	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(bad.Error))
+}
+
+// submit gives the seeds to the node of this process, in parts, each until it
+// is acknowledged. It returns false when the node ended before.
+func (s *session) submit(ctx context.Context) (crawl.SeedReport, bool) {
+	const batch = 1000
+	var total crawl.SeedReport
+	for rest := plain(s.seeds); len(rest) > 0; {
+		part := rest[:min(batch, len(rest))]
+		report, err := s.node.AddSeeds(ctx, part)
+		switch {
+		case ctx.Err() != nil:
+			return total, false
+		case errors.Is(err, node.ErrUsage), errors.Is(err, crawl.ErrRefused):
+			s.log.Error("the seeds were refused", "error", err)
+			return total, true
+		case err != nil:
+			s.log.Warn("the seeds are not stored yet, trying again", "error", err)
+			if !pause(ctx, time.Second) {
+				return total, false
+			}
+			continue
+		}
+		addReport(&total, report)
+		rest = rest[len(part):]
+	}
+	return total, true
+}
+
+func addReport(total *crawl.SeedReport, r crawl.SeedReport) {
+	total.Accepted += r.Accepted
+	total.Duplicates += r.Duplicates
+	total.OutOfScope += r.OutOfScope
+	total.Invalid = append(total.Invalid, r.Invalid...)
+}
+
+// remote is how a verb reaches a node.
+type remote struct {
+	Addr           string `placeholder:"ADDR" default:"127.0.0.1:27295" help:"A node's --http address; any node answers for the cluster."`
+	ClusterKeyFile string `name:"cluster-key-file" placeholder:"FILE" help:"The cluster's key, when it has one (or CRAWLNODE_CLUSTER_KEY_FILE)."`
+}
+
+// dial returns the client; the error is one of the key file.
+func (r *remote) dial(env *Env) (*client.Client, error) {
+	file := r.ClusterKeyFile
+	if file == "" {
+		file, _ = env.Lookup("CRAWLNODE_CLUSTER_KEY_FILE")
+	}
+	access, err := node.LoadAccess(file)
+	if err != nil {
+		return nil, fmt.Errorf("--cluster-key-file: %w", err)
+	}
+	return client.New(client.Options{Addr: r.Addr, Token: access.Token, TLS: access.TLS}), nil
+}
+
+// seedsVerbs are the verbs about seeds.
+type seedsVerbs struct {
+	Add seedsAddVerb `cmd:"" help:"Add URLs; answers when they are stored safely."`
+}
+
+// seedsAddVerb hands seeds to a running cluster.
+type seedsAddVerb struct {
+	remote   `embed:""`
+	URLs     []string `arg:"" optional:"" name:"url" help:"URLs; - reads them from standard input, one a line."`
+	File     []string `short:"f" sep:"none" placeholder:"FILE" help:"File with one URL a line; repeatable."`
+	Priority *float64 `placeholder:"0..1" help:"Which come first: 1 does, 0 is last."`
+	Again    bool     `help:"Fetch URLs that are known already once more."`
+}
+
+// Help gives the examples of the verb.
+func (*seedsAddVerb) Help() string {
+	return examples(
+		"crawlnode seeds add https://docs.example.org/ --addr 127.0.0.1:27305",
+		"crawlnode seeds add -f seeds.txt",
+	)
+}
+
+func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	var urls []string
+	files := v.File
+	for _, url := range v.URLs {
+		if url == "-" {
+			files = append(files, url)
+			continue
+		}
+		urls = append(urls, url)
+	}
+	seeds, err := readSeeds(env, urls, files)
+	if err != nil {
+		return env.fail(exitUsage, "%v", err)
+	}
+	if len(seeds) == 0 && len(files) == 0 {
+		return env.fail(exitUsage, "no URL was given: name some, or a file with -f FILE")
+	}
+	for i := range seeds {
+		seeds[i].Priority, seeds[i].Again = v.Priority, v.Again
+	}
+	c, err := v.dial(env)
+	if err != nil {
+		return env.fail(exitCode(err), "%v", err)
+	}
+	defer c.Close()
+	report, err := c.AddSeeds(ctx, plain(seeds))
+	for _, bad := range report.Invalid {
+		env.fail(0, "%s", complaint(seeds, bad))
+	}
+	if err != nil {
+		return env.fail(exitError, "%v", err)
+	}
+	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, len(report.Invalid))
+	if report.OutOfScope > 0 {
+		line += fmt.Sprintf(", %d out of scope", report.OutOfScope)
+	}
+	fmt.Fprintln(env.Stdout, line)
+	if len(report.Invalid) > 0 && report.Accepted == 0 {
+		return exitUsage
+	}
+	return exitOK
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"crawlnode/api"
+)
+
+// statusVerb shows the cluster's status.
+type statusVerb struct {
+	remote `embed:""`
+	Watch  bool   `help:"Show it again each second, until interrupted."`
+	Output string `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+	Check  string `enum:"ready,healthy," default:"" placeholder:"ready|healthy" help:"Say only whether the node takes part, or the cluster is well: exit code 0 or 1."`
+}
+
+// Help gives the examples of the verb.
+func (*statusVerb) Help() string {
+	return examples("crawlnode status --watch", "crawlnode status --addr 127.0.0.1:27305 -o json")
+}
+
+func (v *statusVerb) run(ctx context.Context, env *Env) int {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	c, err := v.dial(env)
+	if err != nil {
+		return env.fail(exitCode(err), "%v", err)
+	}
+	defer c.Close()
+	if v.Check != "" {
+		ok, why, err := c.Check(ctx, v.Check)
+		if err != nil {
+			return env.fail(exitError, "%v", err)
+		}
+		for line := range strings.SplitSeq(why, "\n") {
+			fmt.Fprintln(env.Stdout, api.Escape(line))
+		}
+		if !ok {
+			return exitError
+		}
+		return exitOK
+	}
+	for {
+		var screen bytes.Buffer
+		st, err := c.Status(ctx, false)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return exitOK
+		case err != nil && !v.Watch:
+			return env.fail(exitError, "%v", err)
+		case err != nil:
+			fmt.Fprintln(&screen, api.Escape(err.Error())) // it may come back
+		case v.Output == "json":
+			enc := json.NewEncoder(&screen)
+			if !v.Watch {
+				enc.SetIndent("", "  ")
+			}
+			_ = enc.Encode(st) // into memory
+		default:
+			_ = api.WriteText(&screen, st) // into memory
+		}
+		if v.Watch && v.Output == "text" {
+			v.redraw(env, &screen)
+		}
+		if _, err := env.Stdout.Write(screen.Bytes()); err != nil {
+			return exitError // the reader has gone
+		}
+		if !v.Watch || !pause(ctx, time.Second) {
+			return exitOK
+		}
+	}
+}
+
+// redraw puts what clears the screen, or an empty line, before the text.
+func (v *statusVerb) redraw(env *Env, screen *bytes.Buffer) {
+	before := "\n"
+	if isTerminal(env.Stdout) {
+		before = "\x1b[H\x1b[2J"
+	}
+	text := screen.String()
+	screen.Reset()
+	screen.WriteString(before + text)
+}

@@ -1,0 +1,24 @@
+// Package clusterkey turns the one secret of a cluster into everything that
+// keeps strangers out of it.
+//
+// A key is 32 random octets, kept in a file of one line:
+//
+//	crawlnode-key-1:<base64 of the 32 octets and a checksum of 4>
+//
+// Everything else is derived from it with HKDF-SHA256 (RFC 5869), each thing
+// under a name of its own, so that none of them tells anything about another or
+// about the key:
+//
+//	gossip key   32 octets for the encryption of membership messages
+//	API token    what programs send as Bearer and browsers as password
+//	identity     an Ed25519 key with a self-signed certificate, for TLS
+//
+// All nodes of a cluster have the same identity: a connection between two nodes
+// is TLS 1.3, and each side demands exactly that public key of the other. There
+// is no authority, no name and no date to be checked, so nothing expires and no
+// clock can be wrong. What the key does not do: tell one node from another, or
+// protect from somebody who has it. Who has the key is trusted in everything.
+//
+// A Key is made once by Generate, Parse or Load, is immutable, and prints as its
+// fingerprint; only Text gives the secret away.
+package clusterkey

@@ -1,0 +1,85 @@
+package clusterkey
+
+import (
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// selfSigned makes the certificate of the cluster's identity: the same octets on
+// every node. TLS wants one; nobody looks at its name or its dates, and they are
+// wide enough for clocks that are far off.
+func selfSigned(private ed25519.PrivateKey) (tls.Certificate, error) {
+	template := x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "crawlnode cluster"},
+		DNSNames:     []string{"crawlnode"},
+		NotBefore:    time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC),
+		NotAfter:     time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	// Ed25519 signatures take no randomness, and the serial number is given.
+	der, err := x509.CreateCertificate(nil, &template, &template, private.Public(), private)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make the certificate: %w", err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("read the certificate just made: %w", err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private, Leaf: leaf}, nil
+}
+
+// ServerTLS returns a new configuration for the accepting side of a connection
+// between nodes: it shows the cluster's identity and demands it.
+func (k Key) ServerTLS() *tls.Config {
+	c := k.base()
+	c.ClientAuth = tls.RequireAnyClientCert
+	c.VerifyConnection = k.verify
+	return c
+}
+
+// ClientTLS returns a new configuration for the dialing side, between nodes and
+// from a program to a node's API.
+func (k Key) ClientTLS() *tls.Config {
+	c := k.base()
+	// The usual checks of names, dates and authorities are replaced by a stricter
+	// one: exactly one public key will do.
+	c.InsecureSkipVerify = true
+	c.VerifyConnection = k.verify
+	return c
+}
+
+// APITLS returns a new configuration for the API's server: it shows the
+// cluster's identity and asks for none, because browsers have none; the API
+// token stands in for it.
+func (k Key) APITLS() *tls.Config { return k.base() }
+
+// base is what all configurations share.
+func (k Key) base() *tls.Config {
+	return &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{k.certificate},
+		// A resumed session would show a certificate of another time.
+		SessionTicketsDisabled: true,
+	}
+}
+
+// verify demands the cluster's own identity of the other side. TLS 1.3 has
+// already proved that the other side has the private key to what it shows.
+func (k Key) verify(state tls.ConnectionState) error {
+	if len(state.PeerCertificates) == 0 {
+		return errors.New("the other side shows no certificate: it has no cluster key")
+	}
+	public, ok := state.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+	if !ok || !public.Equal(k.public) {
+		return errors.New("the other side has another cluster key")
+	}
+	return nil
+}

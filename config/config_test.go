@@ -1,0 +1,229 @@
+package config
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefaultIsValid(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if c.HTTP != "127.0.0.1:27295" || c.Partitions != 1024 || c.MaxBody != 10<<20 || c.Delay != time.Second || c.IPDelay != nil {
+		t.Errorf("unexpected defaults: %+v", c)
+	}
+}
+
+// TestEveryFieldHasParserAndHelp keeps the struct tags complete: each setting
+// can be parsed, is described, and has a name of its own.
+func TestEveryFieldHasParserAndHelp(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for _, f := range fieldsOf(&Config{}) {
+		if seen[f.name] {
+			t.Errorf("--%s stands twice", f.name)
+		}
+		seen[f.name] = true
+		if f.tag.Get("help") == "" || f.tag.Get("group") == "" {
+			t.Errorf("--%s has no help or no group", f.name)
+		}
+		if f.value.Kind() != reflect.Bool && f.tag.Get("placeholder") == "" {
+			t.Errorf("--%s has no placeholder", f.name)
+		}
+		_ = f.set([]string{"1"}) // must not panic for want of a parser
+	}
+}
+
+// TestContractFlags checks the names that the outside interface fixes.
+func TestContractFlags(t *testing.T) {
+	t.Parallel()
+	want := strings.Fields(`name data-dir http gossip rpc advertise join cluster cluster-key-file insecure partitions
+		replication quorum proof-of-death seed seeds scope include exclude exclude-file assets max-depth max-pages
+		max-pages-per-host max-duration max-body delay ip-delay fetchers user-agent contact robots dns allow-net store
+		warc-size sync tls-verify exit-when-done drain-timeout memory log-level log-format`)
+	have := make(map[string]bool)
+	for _, n := range Names() {
+		have[n] = true
+	}
+	for _, n := range want {
+		if !have[n] {
+			t.Errorf("--%s is missing", n)
+		}
+		delete(have, n)
+	}
+	if len(have) > 0 {
+		t.Errorf("flags outside the contract: %v", have)
+	}
+}
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	file := write(t, "node.yaml", "# a comment\ndelay: 3s\nquorum: off\nfetchers: 7\njoin: [a:1, b:2]\ninclude: 'regex:x{1,3}'\n"+
+		"allow-net: 10.0.0.0/8, 127.0.0.0/8\nmax-body: 2MiB\nexit-when-done: yes\nip-delay: 0s\n")
+	env := map[string]string{"CRAWLNODE_FETCHERS": "8", "CRAWLNODE_DATA_DIR": "/data", "CRAWLNODE_EXCLUDE": "glob:*a,b*\nhost:x"}
+	flags := Config{}
+	flags.Delay, flags.Fetchers = 5*time.Second, 99
+	c, err := Load(Input{
+		File: file, Flags: flags, Given: map[string]bool{"delay": true},
+		Env: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Delay != 5*time.Second {
+		t.Errorf("flag does not win: delay %v", c.Delay)
+	}
+	if c.Fetchers != 8 {
+		t.Errorf("environment does not win over the file: fetchers %d", c.Fetchers)
+	}
+	if c.Quorum != "off" || len(c.Join) != 2 || len(c.AllowNet) != 2 || c.MaxBody != 2<<20 || !c.ExitWhenDone || c.DataDir != "/data" {
+		t.Errorf("file or environment not taken over: %+v", c)
+	}
+	if c.IPDelay == nil || *c.IPDelay != 0 {
+		t.Errorf("ip-delay = %v, want 0 given explicitly", c.IPDelay)
+	}
+	if len(c.Include) != 1 || c.Include[0] != "regex:x{1,3}" || len(c.Exclude) != 2 {
+		t.Errorf("patterns were cut at commas: %q %q", c.Include, c.Exclude)
+	}
+}
+
+func TestLoadReportsEverything(t *testing.T) {
+	t.Parallel()
+	file := write(t, "node.yaml", "dealy: 3s\nfetchers: many\nname: a\nname: b\nstore: {a: b}\nlog-level:\nzzzzzzzzzz: 1\n")
+	env := map[string]string{"CRAWLNODE_MEMORY": "lots", "CRAWLNODE_SCOPE": "hots"}
+	flags := Config{}
+	flags.ExcludeFiles = []string{filepath.Join(t.TempDir(), "absent")}
+	_, err := Load(Input{
+		File: file, Flags: flags, Given: map[string]bool{"exclude-file": true},
+		Env: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
+	})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{
+		`line 1: unknown key "dealy"; did you mean "delay"?`, `line 2: fetchers: "many" is not a whole number`,
+		`line 4: "name" stands already on line 3`, "line 5: store: takes one plain value", "line 6: log-level: has no value",
+		`line 7: unknown key "zzzzzzzzzz"; the keys are`,
+		`CRAWLNODE_MEMORY (for --memory): "lots" is not a size`, `--scope: "hots" is not page, prefix, host, domain or any; did you mean "host"?`,
+		"--exclude-file: open ",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("not reported: %s\nin:\n%v", want, err)
+		}
+	}
+}
+
+func TestExcludeFile(t *testing.T) {
+	t.Parallel()
+	flags := Config{}
+	flags.Exclude = []string{"host:a"}
+	flags.ExcludeFiles = []string{write(t, "x", "# no\n\n prefix:http://b/ \r\nglob:*c*")}
+	c, err := Load(Input{Flags: flags, Given: map[string]bool{"exclude-file": true, "exclude": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(c.Exclude, " "); got != "host:a prefix:http://b/ glob:*c*" {
+		t.Errorf("exclude = %q", got)
+	}
+}
+
+func TestOddFiles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                     "",
+		"# nothing\n":          "",
+		"- a\n- b\n":           "must be a list of `name: value` lines",
+		"name: a\n---\nx: 1\n": "more than one YAML document",
+		"name: [":              "is not YAML",
+		"join: {a: 1}":         "takes a value or a list of values",
+		"join: [[a]]":          "plain values only",
+	} {
+		c := Default()
+		problems := c.applyYAML([]byte(text))
+		switch {
+		case want == "" && len(problems) > 0:
+			t.Errorf("%q: %v", text, problems)
+		case want != "" && (len(problems) == 0 || !strings.Contains(problems[0].Error(), want)):
+			t.Errorf("%q: %v, want %q", text, problems, want)
+		}
+	}
+	if _, err := Load(Input{File: filepath.Join(t.TempDir(), "absent.yaml")}); err == nil || !strings.Contains(err.Error(), "--config") {
+		t.Errorf("absent file: %v", err)
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]Size{
+		"0": 0, "17": 17, "17B": 17, "1KiB": 1024, "1.5 GiB": 3 << 29, "2mb": 2e6, "10MiB": 10 << 20, "3TiB": 3 << 40,
+	} {
+		var s Size
+		if err := s.UnmarshalText([]byte(in)); err != nil || s != want {
+			t.Errorf("%q = %d, %v; want %d", in, s, err, want)
+		}
+		var back Size
+		if err := back.UnmarshalText([]byte(s.String())); err != nil || back != s {
+			t.Errorf("%v does not read back: %d, %v", s, back, err)
+		}
+	}
+	for _, in := range []string{"", "MiB", "-1", "1e9", "0x10", "NaN", "1 GiBB", "99999999TiB", "1.2.3"} {
+		var s Size
+		if err := s.UnmarshalText([]byte(in)); err == nil {
+			t.Errorf("%q accepted as %d", in, s)
+		}
+	}
+}
+
+func FuzzSize(f *testing.F) {
+	for _, s := range []string{"1GiB", "0", "1.5KB", "inf", "9223372036854775807"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		var s, back Size
+		if s.UnmarshalText([]byte(in)) != nil {
+			return
+		}
+		if s < 0 {
+			t.Fatalf("%q = %d", in, s)
+		}
+		if err := back.UnmarshalText([]byte(s.String())); err != nil || math.Abs(float64(back-s)) > float64(s)/1e9 {
+			t.Fatalf("%q = %d reads back as %d, %v", in, s, back, err)
+		}
+	})
+}
+
+func FuzzYAML(f *testing.F) {
+	f.Add([]byte("delay: 3s\njoin: [a:1, b:2]\n"))
+	f.Add([]byte("a: &a [*a]\n"))
+	f.Add([]byte("? [x]\n: y\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := Default()
+		_ = c.applyYAML(text)
+		_ = c.Validate()
+	})
+}
+
+func TestSuggest(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"fetcher": "fetchers", "max_pages": "max-pages", "DELAY": "delay", "qwertyuiop": ""} {
+		if got := Suggest(in, Names()); got != want {
+			t.Errorf("Suggest(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// field is one setting of a Config, found by its struct tags.
+type field struct {
+	name  string // of the flag, without dashes
+	tag   reflect.StructTag
+	value reflect.Value
+}
+
+// fieldsOf lists the settings of c in the order of declaration.
+func fieldsOf(c *Config) []field {
+	var fields []field
+	groups := reflect.ValueOf(c).Elem()
+	for i := range groups.NumField() {
+		group := groups.Field(i)
+		for j := range group.NumField() {
+			sf := group.Type().Field(j)
+			name, ok := sf.Tag.Lookup("name")
+			if !ok {
+				name = strings.ToLower(sf.Name)
+			}
+			fields = append(fields, field{name, sf.Tag, group.Field(j)})
+		}
+	}
+	return fields
+}
+
+// Names lists the flags, without dashes, in the order of declaration.
+func Names() []string {
+	fields := fieldsOf(&Config{})
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.name
+	}
+	return names
+}
+
+// EnvName is the environment variable of a flag.
+func EnvName(flag string) string {
+	return "CRAWLNODE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// list says whether the setting takes several values.
+func (f field) list() bool { return f.value.Kind() == reflect.Slice }
+
+// split cuts one text into the values of a list: at commas, and at line ends
+// only where values may have commas themselves.
+func (f field) split(text string) []string {
+	if !f.list() {
+		return []string{text}
+	}
+	sep := ","
+	if f.tag.Get("sep") == "none" {
+		sep = "\n"
+	}
+	var values []string
+	for v := range strings.SplitSeq(text, sep) {
+		if v = strings.TrimSpace(v); v != "" {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// set parses values into the setting; a setting that is no list takes one.
+func (f field) set(values []string) error {
+	if !f.list() {
+		if len(values) != 1 {
+			return fmt.Errorf("takes one value, not %d", len(values))
+		}
+		return parse(f.value, values[0])
+	}
+	out := reflect.MakeSlice(f.value.Type(), len(values), len(values))
+	for i, v := range values {
+		if err := parse(out.Index(i), v); err != nil {
+			return err
+		}
+	}
+	f.value.Set(out)
+	return nil
+}
+
+// parse reads text into one value of a type that occurs in Config.
+func parse(v reflect.Value, text string) error {
+	if v.Kind() == reflect.Pointer {
+		fresh := reflect.New(v.Type().Elem())
+		if err := parse(fresh.Elem(), text); err != nil {
+			return err
+		}
+		v.Set(fresh)
+		return nil
+	}
+	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText([]byte(text))
+	}
+	if d, ok := v.Addr().Interface().(*time.Duration); ok {
+		return parseDuration(d, text)
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		b, err := parseBool(text)
+		v.SetBool(b)
+		return err
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", text)
+		}
+		v.SetInt(n)
+	default:
+		panic("BUG: no parser for a setting of type " + v.Type().String())
+	}
+	return nil
+}
+
+func parseDuration(d *time.Duration, text string) error {
+	parsed, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h", text)
+	}
+	*d = parsed
+	return nil
+}
+
+func parseBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "yes", "on", "1":
+		return true, nil
+	case "false", "no", "off", "0":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", text)
+}
+
+// Suggest returns the known name that is most like an unknown one, or "" when
+// none comes near.
+func Suggest(unknown string, known []string) string {
+	best, bestDistance := "", len(unknown)/3+2
+	for _, k := range known {
+		if d := distance(strings.ReplaceAll(strings.ToLower(unknown), "_", "-"), k); d < bestDistance {
+			best, bestDistance = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the single-byte edits that turn a into b (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = slices.Min([]int{cost, row[j] + 1, row[j+1] + 1})
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"crawlnode/web/scope"
+)
+
+// Bounds of the settings.
+const (
+	maxNameBytes    = 63
+	minPartitions   = 512
+	maxPartitions   = 1 << 16 // crawl.Partition has 16 bits
+	maxReplication  = 3       // the table names an owner and two replicas
+	maxFetchers     = 100_000
+	minMemory       = 64 << 20
+	minWARCSize     = 1 << 20
+	maxBodyBytes    = 1 << 30
+	maxDrainTimeout = time.Hour
+)
+
+// Validate reports everything that is wrong with c, one line each, or nil. Each
+// line names the flag and what to do. The same checks hold for a Config that
+// was put together by a program.
+func (c *Config) Validate() error {
+	return errors.Join(
+		c.validateNode(),
+		c.validateAddresses(),
+		c.validateCluster(),
+		c.validateScope(),
+		c.validatePoliteness(),
+		c.validateOutputAndLimits(),
+	)
+}
+
+func (c *Config) validateNode() error {
+	return errors.Join(
+		checkName("name", c.Name, true),
+		checkRange("fetchers", int64(c.Fetchers), 1, maxFetchers),
+		checkSize("memory", c.Memory, minMemory),
+		c.validateDNS(),
+		checkDuration("drain-timeout", c.DrainTimeout, maxDrainTimeout),
+		checkWord("log-level", c.LogLevel, "debug", "info", "warn", "error"),
+		checkWord("log-format", c.LogFormat, "auto", "text", "json"),
+	)
+}
+
+// validateDNS wants ip:port; a name server that has to be looked up is none.
+func (c *Config) validateDNS() error {
+	var problems []error
+	for _, server := range c.DNS {
+		if _, err := netip.ParseAddrPort(server); err != nil {
+			problems = append(problems, fmt.Errorf("--dns: %q is not ip:port: write it like 192.0.2.53:53", server))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// validateAddresses checks the listeners, and that none of them is open to
+// strangers by accident.
+func (c *Config) validateAddresses() error {
+	var problems, beyond []string
+	for _, l := range [...]struct{ flag, addr string }{{"http", c.HTTP}, {"gossip", c.Gossip}, {"rpc", c.RPC}} {
+		if err := checkHostPort(l.addr, true); err != nil {
+			problems = append(problems, fmt.Sprintf("--%s: %v", l.flag, err))
+		} else if !IsLoopback(l.addr) {
+			beyond = append(beyond, "--"+l.flag+" "+l.addr)
+		}
+	}
+	if same := sameAddress(c.HTTP, c.Gossip, c.RPC); same != "" {
+		problems = append(problems, fmt.Sprintf("--http, --gossip and --rpc: %s stands twice: give each its own port", same))
+	}
+	if len(beyond) > 0 && c.ClusterKeyFile == "" && !c.Insecure {
+		problems = append(problems, fmt.Sprintf("%s: listens beyond loopback without a key, so any stranger could join and command the node: "+
+			"give all nodes one --cluster-key-file, or say --insecure on a closed network", strings.Join(beyond, ", ")))
+	}
+	if c.Advertise != "" {
+		if strings.ContainsAny(c.Advertise, " \t/") || isHostPort(c.Advertise) {
+			problems = append(problems, fmt.Sprintf("--advertise: %q is not a host name or an IP address: write it without scheme and port", c.Advertise))
+		}
+	}
+	for _, addr := range c.Join {
+		if err := checkHostPort(addr, false); err != nil {
+			problems = append(problems, fmt.Sprintf("--join: %v", err))
+		}
+	}
+	return joinLines(problems)
+}
+
+func (c *Config) validateCluster() error {
+	return errors.Join(
+		checkName("cluster", c.ClusterName, false),
+		checkPartitions(c.Partitions),
+		checkRange("replication", int64(c.Replication), 1, maxReplication),
+		checkWord("quorum", c.Quorum, "on", "off"),
+		checkWord("proof-of-death", c.ProofOfDeath, "on", "off"),
+	)
+}
+
+func (c *Config) validateScope() error {
+	if err := checkWord("scope", c.Mode, "page", "prefix", "host", "domain", "any"); err != nil {
+		return err
+	}
+	_, err := scope.Compile(c.scopeOptions())
+	if err == nil {
+		return nil
+	}
+	var problems []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		problems = append(problems, "--include, --exclude: "+line)
+	}
+	return joinLines(problems)
+}
+
+func (c *Config) validatePoliteness() error {
+	var problems []string
+	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	switch {
+	case c.Delay < 0:
+		add("--delay: %v is below zero: give the least gap between two requests, such as 1s", c.Delay)
+	case c.Delay == 0 && len(c.AllowNet) == 0:
+		add("--delay: 0 is allowed only for hosts inside --allow-net: give a delay such as 1s, or name your own network with --allow-net")
+	}
+	if c.IPDelay != nil && *c.IPDelay < 0 {
+		add("--ip-delay: %v is below zero: give a gap such as 200ms, or leave it out", *c.IPDelay)
+	}
+	if err := checkWord("robots", c.Robots, "obey", "ignore"); err != nil {
+		add("%v", err)
+	}
+	if c.Robots == "ignore" && len(c.AllowNet) == 0 {
+		add("--robots: ignore is allowed only for hosts inside --allow-net: obey, or name your own network with --allow-net")
+	}
+	if err := checkWord("tls-verify", c.TLSVerify, "strict", "record"); err != nil {
+		add("%v", err)
+	}
+	if !printable(c.UserAgent) {
+		add("--user-agent: holds bytes that a header may not have: write plain ASCII")
+	}
+	if c.Contact != "" && !isContact(c.Contact) {
+		add("--contact: %q is neither a mail address nor a web page: write me@example.org or https://example.org/crawl", c.Contact)
+	}
+	if c.Contact == "" && len(c.AllowNet) == 0 && len(c.Seeds)+len(c.SeedFiles) > 0 {
+		add("--contact: is required before anything outside --allow-net is fetched: say whom a site may ask, such as --contact me@example.org")
+	}
+	return joinLines(problems)
+}
+
+func (c *Config) validateOutputAndLimits() error {
+	return errors.Join(
+		checkWord("store", c.Store, "warc", "none"),
+		checkSize("warc-size", c.WARCSize, minWARCSize),
+		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
+		checkRange("max-pages", c.MaxPages, 0, 1<<62),
+		checkRange("max-pages-per-host", c.MaxPagesPerHost, 0, 1<<62),
+		checkDuration("max-duration", c.MaxDuration, 1<<62),
+		checkRange("max-body", int64(c.MaxBody), 1, maxBodyBytes),
+	)
+}
+
+// IsLoopback says whether only this machine can reach a listener at addr. A
+// name other than localhost is not: nobody knows what it will resolve to.
+func IsLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+func isHostPort(s string) bool {
+	_, _, err := net.SplitHostPort(s)
+	return err == nil
+}
+
+// checkHostPort wants host:port; an empty host and port 0 only make sense to listen.
+func checkHostPort(addr string, listen bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%q is not host:port: write it like 127.0.0.1:27296", addr)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 && !listen {
+		return fmt.Errorf("%q has no port between 1 and 65535", addr)
+	}
+	if host == "" && !listen {
+		return fmt.Errorf("%q has no host: write it like 127.0.0.1:27296", addr)
+	}
+	return nil
+}
+
+// sameAddress returns an address with a fixed port that occurs twice, or "".
+func sameAddress(addrs ...string) string {
+	for i, a := range addrs {
+		if !strings.HasSuffix(a, ":0") && slices.Contains(addrs[:i], a) {
+			return a
+		}
+	}
+	return ""
+}
+
+// joinLines makes one error of several messages.
+func joinLines(messages []string) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(messages, "\n"))
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestValidate changes one thing of a valid configuration at a time.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	below := -time.Second
+	cases := []struct {
+		name   string
+		change func(*Config)
+		want   []string // parts of the message; none: valid
+	}{
+		{"beyond loopback", func(c *Config) { c.HTTP = "0.0.0.0:80" }, []string{"--http 0.0.0.0:80", "--cluster-key-file", "--insecure"}},
+		{"all interfaces", func(c *Config) { c.Gossip = ":80" }, []string{"--gossip :80", "--insecure"}},
+		{"a name", func(c *Config) { c.RPC = "node.example.org:80" }, []string{"--rpc", "--insecure"}},
+		{"beyond loopback with a key", func(c *Config) { c.HTTP, c.ClusterKeyFile = "0.0.0.0:80", "key" }, nil},
+		{"beyond loopback, insecure", func(c *Config) { c.HTTP, c.Insecure = "0.0.0.0:80", true }, nil},
+		{"localhost", func(c *Config) { c.HTTP, c.RPC = "localhost:80", "[::1]:80" }, nil},
+		{"system ports", func(c *Config) { c.HTTP, c.Gossip, c.RPC = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0" }, nil},
+		{"same port", func(c *Config) { c.HTTP = c.RPC }, []string{"stands twice"}},
+		{"no port", func(c *Config) { c.HTTP = "127.0.0.1" }, []string{"--http", "is not host:port"}},
+		{"large port", func(c *Config) { c.RPC = "127.0.0.1:70000" }, []string{"--rpc", "no port between"}},
+		{"join without port", func(c *Config) { c.Join = []string{"a", ":5", "b:0"} }, []string{`--join: "a"`, `":5" has no host`, `"b:0" has no port`}},
+		{"advertise with port", func(c *Config) { c.Advertise = "1.2.3.4:5" }, []string{"--advertise"}},
+		{"advertise", func(c *Config) { c.Advertise = "192.0.2.1" }, nil},
+		{"partitions composite", func(c *Config) { c.Partitions = 1000 }, []string{"--partitions: 1000", "take 1024"}},
+		{"partitions prime", func(c *Config) { c.Partitions = 1021 }, nil},
+		{"partitions few", func(c *Config) { c.Partitions = 256 }, []string{"at least 512"}},
+		{"partitions many", func(c *Config) { c.Partitions = 1 << 17 }, []string{"at most 65536"}},
+		{"replication", func(c *Config) { c.Replication = 0 }, []string{"--replication"}},
+		{"name", func(c *Config) { c.Name = "../x" }, []string{"--name"}},
+		{"name with the ring's terminator", func(c *Config) { c.Name = "n#1" }, []string{"--name"}},
+		{"cluster", func(c *Config) { c.ClusterName = "" }, []string{"--cluster: is empty"}},
+		{"quorum", func(c *Config) { c.Quorum = "offf" }, []string{`did you mean "off"?`}},
+		{"delay 0", func(c *Config) { c.Delay = 0 }, []string{"--delay", "--allow-net"}},
+		{"delay 0 inside", func(c *Config) { c.Delay, c.AllowNet = 0, loopback }, nil},
+		{"delay below zero", func(c *Config) { c.Delay, c.AllowNet = below, loopback }, []string{"--delay"}},
+		{"ip-delay below zero", func(c *Config) { c.IPDelay = &below }, []string{"--ip-delay"}},
+		{"robots ignore", func(c *Config) { c.Robots = "ignore" }, []string{"--robots", "--allow-net"}},
+		{"robots ignore inside", func(c *Config) { c.Robots, c.AllowNet = "ignore", loopback }, nil},
+		{"no contact", func(c *Config) { c.Seeds = []string{"https://example.org/"} }, []string{"--contact: is required"}},
+		{"no contact inside", func(c *Config) { c.Seeds, c.AllowNet = []string{"http://127.0.0.1/"}, loopback }, nil},
+		{"contact", func(c *Config) { c.Seeds, c.Contact = []string{"https://example.org/"}, "me@example.org" }, nil},
+		{"contact page", func(c *Config) { c.Contact = "https://example.org/bot" }, nil},
+		{"contact breaks the header", func(c *Config) { c.Contact = "me@example.org\r\nX: y" }, []string{"--contact"}},
+		{"contact is a word", func(c *Config) { c.Contact = "me" }, []string{"--contact"}},
+		{"user agent breaks the header", func(c *Config) { c.UserAgent = "a\nb" }, []string{"--user-agent"}},
+		{"dns without port", func(c *Config) { c.DNS = []string{"192.0.2.53"} }, []string{"--dns"}},
+		{"pattern", func(c *Config) { c.Include = []string{"regex:("} }, []string{"--include"}},
+		{"memory", func(c *Config) { c.Memory = 1 }, []string{"--memory: 1B is too small: give at least 64MiB"}},
+		{"max-body", func(c *Config) { c.MaxBody = 0 }, []string{"--max-body"}},
+		{"max-pages", func(c *Config) { c.MaxPages = -1 }, []string{"--max-pages"}},
+		{"drain-timeout", func(c *Config) { c.DrainTimeout = below }, []string{"--drain-timeout"}},
+		{"two at once", func(c *Config) { c.Store, c.LogLevel = "s3", "loud" }, []string{"--store", "--log-level"}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			c := Default()
+			tc.change(&c)
+			err := c.Validate()
+			if len(tc.want) == 0 && err != nil {
+				t.Fatalf("refused: %v", err)
+			}
+			for _, part := range tc.want {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("error %v does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	if ua := c.Settings("1.2").UserAgent; ua != "crawlnode/1.2" {
+		t.Errorf("user agent %q", ua)
+	}
+	c.Contact, c.Robots, c.TLSVerify, c.Store = "me@example.org", "ignore", "record", "none"
+	s := c.Settings("1.2")
+	if s.UserAgent != "crawlnode/1.2 (+me@example.org)" || !s.RobotsIgnore || !s.TLSRecord || s.Archive {
+		t.Errorf("settings %+v", s)
+	}
+	c.UserAgent = "other"
+	if ua := c.Settings("1.2").UserAgent; ua != "other" {
+		t.Errorf("user agent %q", ua)
+	}
+}
+
+func TestNameFrom(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Web-7.example.org": "web-7.example.org", "": "node", "...": "node", "Büro#1": "b-ro-1", strings.Repeat("x", 99): strings.Repeat("x", 63),
+	} {
+		got := NameFrom(in)
+		if got != want {
+			t.Errorf("NameFrom(%q) = %q, want %q", in, got, want)
+		}
+		if err := checkName("name", got, false); err != nil {
+			t.Error(err)
+		}
+	}
+	c := Default()
+	if dir := c.DataDirFor("n1"); dir != "crawlnode-data/n1" {
+		t.Errorf("data dir %q", dir)
+	}
+}

@@ -1,0 +1,124 @@
+package crawl
+
+// ErrCategory classes a failed fetch, as in /status.fetch.errors_by_category.
+type ErrCategory uint8
+
+// The categories, in the order of /status. The numbers are written to disk.
+const (
+	ErrDNS ErrCategory = iota
+	ErrConnect
+	ErrTLS
+	ErrTimeout
+	ErrProtocol
+	ErrTruncated
+	ErrBlockedAddress
+	ErrOther
+	NumErrCategories = iota
+)
+
+// ErrCategoryNames are the JSON names of the categories.
+var ErrCategoryNames = [NumErrCategories]string{"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "other"}
+
+func (c ErrCategory) String() string { return ErrCategoryNames[min(c, ErrOther)] }
+
+// SkipReason classes a URL that was not queued or not fetched, as in
+// /status.fetch.skipped_by_reason.
+type SkipReason uint8
+
+// The reasons, in the order of /status. The numbers are written to disk.
+const (
+	SkipOutOfScope SkipReason = iota
+	SkipRobots
+	SkipDepth
+	SkipTrap
+	SkipTooLong
+	SkipHostBudget
+	SkipScheme
+	SkipInvalid
+	NumSkipReasons = iota
+)
+
+// SkipReasonNames are the JSON names of the reasons.
+var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid"}
+
+func (r SkipReason) String() string { return SkipReasonNames[min(int(r), NumSkipReasons-1)] }
+
+// SkipCounts counts links by the reason for which they were not queued.
+type SkipCounts [NumSkipReasons]int64
+
+// LatencyBuckets are the upper bounds, in milliseconds, of the response-time
+// histogram; the last bucket has no bound. Quantiles are read off merged
+// buckets, so that they can be added up over partitions and nodes.
+var LatencyBuckets = [...]int64{1, 2, 4, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000, 20000, 60000}
+
+// NumLatencyBuckets counts the buckets with the unbounded one.
+const NumLatencyBuckets = len(LatencyBuckets) + 1
+
+// Counters are the crawl's totals. Each partition keeps its own, written in
+// the same transaction as the records they count, so they move, survive and
+// are replicated with the partition; a cluster's totals are their sum.
+type Counters struct {
+	Pages      int64 // queued URLs that got an HTTP response, of any status
+	Bytes      int64 // body bytes read
+	Robots     int64 // robots.txt requests
+	Seen       int64 // records
+	Duplicates int64 // adds of URLs that were already known
+	Queued     [Bands]int64
+	Hosts      int64    // hosts with at least one record
+	Responses  [4]int64 // 2xx, 3xx, 4xx, 5xx
+	Errors     [NumErrCategories]int64
+	Skipped    SkipCounts
+	Failed     int64 // URLs given up
+	LinksFound int64
+	Captures   int64 // archive records written (response and revisit)
+	ContentDup int64 // captures with a payload seen before
+	Outbox     int64 // links that wait for their owner's acknowledgement
+	Latency    [NumLatencyBuckets]int64
+}
+
+// Each calls f with every number of c, always in the same order. It is the one
+// list of the fields: encoding, decoding and adding up go through it.
+func (c *Counters) Each(f func(*int64)) {
+	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
+		f(p)
+	}
+	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:], c.Latency[:]} {
+		for i := range s {
+			f(&s[i])
+		}
+	}
+}
+
+// Plus adds d to c.
+func (c *Counters) Plus(d *Counters) { c.add(d, 1) }
+
+// Minus takes d off c.
+func (c *Counters) Minus(d *Counters) { c.add(d, -1) }
+
+func (c *Counters) add(d *Counters, times int64) {
+	var vals [128]int64
+	n := 0
+	d.Each(func(p *int64) { vals[n] = *p; n++ })
+	n = 0
+	c.Each(func(p *int64) { *p += times * vals[n]; n++ })
+}
+
+// QueuedTotal sums the queue over the bands.
+func (c *Counters) QueuedTotal() int64 {
+	var n int64
+	for _, q := range c.Queued {
+		n += q
+	}
+	return n
+}
+
+// Observe counts one response time into the histogram.
+func (c *Counters) Observe(milliseconds int64) {
+	for i, bound := range LatencyBuckets {
+		if milliseconds <= bound {
+			c.Latency[i]++
+			return
+		}
+	}
+	c.Latency[NumLatencyBuckets-1]++
+}

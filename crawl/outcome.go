@@ -1,0 +1,122 @@
+package crawl
+
+import (
+	"strconv"
+	"time"
+)
+
+// Kind says what became of a visit. Politeness and the frontier look at the
+// Kind and never at the HTTP status.
+type Kind uint8
+
+// The kinds of outcome.
+const (
+	// Fetched: an HTTP answer of any status was read; the URL is done.
+	Fetched Kind = iota
+	// RobotsFetched: the visit was spent on robots.txt; the item waits for its next turn.
+	RobotsFetched
+	// Refused: robots.txt or a budget forbids the URL; no request was made.
+	Refused
+	// URLFailed: this URL failed (timeout, broken answer); it is tried again
+	// after 1 s, 10 s and 60 s, then it has failed.
+	URLFailed
+	// RateLimited: 429 or 503; the host backs off, the item stays queued. It
+	// counts as an attempt of the URL.
+	RateLimited
+	// HostFailed: the host could not be reached (DNS, connect, TLS, robots
+	// unreachable); counts against the host, the item stays queued.
+	HostFailed
+	// Aborted: the node took the fetch back (hand-over, stop); the item stays
+	// queued and nothing is counted.
+	Aborted
+)
+
+var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Response is what politeness needs to know of a visit, given to the scheduler
+// the moment the last byte was read, before the page is parsed or stored.
+type Response struct {
+	Kind       Kind
+	Requested  bool          // a request was started, so the gap counts from now
+	Took       time.Duration // from the start of the request to its last byte
+	RetryAfter time.Duration // as the server asked; 0 when it did not
+	Robots     *Robots       // with RobotsFetched, and with HostFailed by robots
+}
+
+// ArchiveRef says where a capture stands. The zero value: nothing was stored.
+type ArchiveRef struct {
+	Node   NodeID
+	File   string // file name, without folder
+	Offset int64  // of the record's gzip member
+	Length int64  // of the record's gzip member
+}
+
+// Outcome is all that the pipeline has to say of a visit.
+type Outcome struct {
+	Kind        Kind
+	Status      int           // HTTP status; 0 without an answer
+	Category    ErrCategory   // with URLFailed and HostFailed
+	Reason      string        // one sentence for a person; "" when fetched
+	FetchedAt   time.Time     // wall time of the request
+	Took        time.Duration // as in Response
+	Bytes       int64         // body bytes read from the wire
+	ContentType string
+	Digest      [20]byte // SHA-1 of the payload, for WARC and duplicates
+	Truncated   bool
+	ETag        string
+	LastMod     string
+	Archive     ArchiveRef
+	// Skip is the reason's class, with Refused.
+	Skip SkipReason
+	// Targets are the links that passed the scope rules, without repeats.
+	Targets []Target
+	// Skipped counts the links that did not pass, by reason.
+	Skipped SkipCounts
+	// LinksFound counts all links seen, before any rule.
+	LinksFound int
+	// Robots is the entry to be kept with the host, with RobotsFetched and HostFailed.
+	Robots *Robots
+	// IsSitemap says that the answer was read as a sitemap file: it is counted
+	// apart and is no page.
+	IsSitemap bool
+	// ScopeAlias, when not "", is a host whose scope the seed's redirect extends to.
+	ScopeAlias string
+}
+
+// RecordState says how far a URL has come.
+type RecordState uint8
+
+// The states of a record. The numbers are written to disk.
+const (
+	Queued         RecordState = iota + 1 // waits for a fetch
+	Done                                  // fetched
+	Failed                                // given up, Reason says why
+	RefusedForever                        // refused by robots.txt or a budget
+)
+
+var recordStateNames = [...]string{"unknown", "queued", "done", "failed", "refused"}
+
+func (s RecordState) String() string {
+	if int(s) < len(recordStateNames) {
+		return recordStateNames[s]
+	}
+	return "state(" + strconv.Itoa(int(s)) + ")"
+}
+
+// Record is what is known of one URL.
+type Record struct {
+	Item
+	State     RecordState
+	Status    int
+	FetchedAt time.Time
+	Reason    string
+	Digest    [20]byte
+	Archive   ArchiveRef
+}

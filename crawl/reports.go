@@ -1,0 +1,131 @@
+package crawl
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrRefused is inside an error when asking again will not help until somebody
+// changes a setting. The API answers 409, and 503 to all other failures.
+var ErrRefused = errors.New("refused")
+
+// NodeBlock is what a node tells the others about itself each second. Every
+// node keeps the last block of each, and a Status is their sum; so asking for
+// one costs O(nodes) and no call to anybody.
+type NodeBlock struct {
+	At       time.Time  `json:"at"` // wall time at the sender
+	Boot     Boot       `json:"boot"`
+	View     Epoch      `json:"view"`
+	Node     NodeStatus `json:"node"`     // AgeSeconds is filled by the reader
+	Counters Counters   `json:"counters"` // sum over the partitions that it holds
+	// InFlight counts visits handed out and not yet settled.
+	InFlight int64 `json:"in_flight"`
+	// PermitsInHand counts page permits that are not pages yet (--max-pages).
+	PermitsInHand int64 `json:"permits_in_hand"`
+	// Stalled says that what is queued here belongs to frozen hosts.
+	Stalled bool       `json:"stalled"`
+	Hosts   HostCounts `json:"hosts"`
+	DNS     DNSStatus  `json:"dns"`
+	Links   LinkStatus `json:"links"`
+	// Output holds the files of this node; RecordsTotal and
+	// ContentDuplicatesTotal come from the partitions' counters.
+	Output           OutputStatus     `json:"output"`
+	BytesInPerSecond float64          `json:"bytes_in_per_second"`
+	Handoff          HandoffStatus    `json:"handoff"`
+	UnderReplicated  int              `json:"under_replicated"` // of the partitions that it holds
+	Bottleneck       BottleneckStatus `json:"bottleneck"`
+	Reasons          []HealthReason   `json:"reasons"` // what a person should look at on this node
+	// Idle says that nothing is queued, leased, in an outbox, being moved,
+	// offline or paused here. Activity counts visits handed out and URLs
+	// queued: two idle blocks of one boot with the same Activity prove that
+	// nothing happened in between.
+	Idle     bool   `json:"idle"`
+	Activity uint64 `json:"activity"`
+}
+
+// Seed is a URL that a person asks for.
+type Seed struct {
+	URL      string   `json:"url"`
+	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: as seeds are
+	// Again fetches a URL once more that is already known, with its validators.
+	Again bool `json:"again"`
+	// Line is the number of the seed in what the person gave, from 1; 0: its
+	// place in the list. It only serves error messages.
+	Line int `json:"-"`
+}
+
+// SeedReport is the answer to added seeds.
+type SeedReport struct {
+	Accepted   int         `json:"accepted"` // durable at their owners
+	Duplicates int         `json:"duplicates"`
+	OutOfScope int         `json:"out_of_scope"` // refused by an exclude rule
+	Invalid    []SeedError `json:"invalid"`
+}
+
+// SeedError is a line that is no URL to crawl.
+type SeedError struct {
+	Line  int    `json:"line"` // from 1
+	Input string `json:"input"`
+	Error string `json:"error"`
+}
+
+// RingReport is the document of GET /api/v1/ring.
+type RingReport struct {
+	View       Epoch             `json:"view"`
+	Digest     string            `json:"digest"`
+	Partitions []PartitionReport `json:"partitions"` // by number
+}
+
+// PartitionReport says who has one partition, as the answering node knows.
+type PartitionReport struct {
+	Partition Partition `json:"partition"`
+	Owner     NodeID    `json:"owner"`    // by the table
+	Holder    *NodeID   `json:"holder"`   // null: nobody, or not known here
+	Replicas  []NodeID  `json:"replicas"` // by the table
+	Epoch     Epoch     `json:"epoch"`    // 0: not known here
+	State     string    `json:"state"`    // held, moving, frozen, offline, unknown
+	URLs      *int64    `json:"urls"`     // records; null: not known here
+}
+
+// ErrorsByCategory are the counted errors under their names.
+func (c *Counters) ErrorsByCategory() ErrorCounts {
+	e := &c.Errors
+	return ErrorCounts{
+		DNS: e[ErrDNS], Connect: e[ErrConnect], TLS: e[ErrTLS], Timeout: e[ErrTimeout],
+		Protocol: e[ErrProtocol], Truncated: e[ErrTruncated], BlockedAddress: e[ErrBlockedAddress], Other: e[ErrOther],
+	}
+}
+
+// SkippedByReason are the counted refusals under their names.
+func (c *Counters) SkippedByReason() SkippedCounts {
+	s := &c.Skipped
+	return SkippedCounts{
+		OutOfScope: s[SkipOutOfScope], Robots: s[SkipRobots], Depth: s[SkipDepth], Trap: s[SkipTrap],
+		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme], Invalid: s[SkipInvalid],
+	}
+}
+
+// LatencyQuantiles reads quantiles off the histogram. Each is the upper bound
+// of its bucket, in seconds; the unbounded bucket answers with the last bound.
+func (c *Counters) LatencyQuantiles() Quantiles {
+	return Quantiles{P50: c.latencyQuantile(0.50), P90: c.latencyQuantile(0.90), P99: c.latencyQuantile(0.99)}
+}
+
+func (c *Counters) latencyQuantile(q float64) *float64 {
+	var total int64
+	for _, n := range c.Latency {
+		total += n
+	}
+	if total == 0 {
+		return nil
+	}
+	rank := int64(q*float64(total-1)) + 1 // the rank-th smallest, from 1
+	i := 0
+	for ; i < len(LatencyBuckets)-1; i++ {
+		if rank -= c.Latency[i]; rank <= 0 {
+			break
+		}
+	}
+	seconds := float64(LatencyBuckets[i]) / 1000
+	return &seconds
+}

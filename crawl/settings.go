@@ -1,0 +1,39 @@
+package crawl
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Settings are the crawl's rules. They belong to the cluster: the founding
+// node's flags set them and joiners take them over. The JSON form travels
+// between nodes and lies on disk.
+type Settings struct {
+	Scope           string         `json:"scope"` // page, prefix, host, domain or any
+	Include         []string       `json:"include,omitempty"`
+	Exclude         []string       `json:"exclude,omitempty"`
+	Assets          bool           `json:"assets"`
+	MaxDepth        int            `json:"max_depth"`          // 0: no bound
+	MaxPages        int64          `json:"max_pages"`          // 0: no bound
+	MaxPagesPerHost int64          `json:"max_pages_per_host"` // 0: no bound
+	MaxDuration     time.Duration  `json:"max_duration"`       // 0: no bound
+	MaxBody         int64          `json:"max_body"`           // bytes after decoding
+	Delay           time.Duration  `json:"delay"`
+	IPDelay         *time.Duration `json:"ip_delay"` // nil: 200 ms outside AllowNet, 0 inside
+	UserAgent       string         `json:"user_agent"`
+	Contact         string         `json:"contact"`
+	RobotsIgnore    bool           `json:"robots_ignore"` // only for addresses inside AllowNet
+	TLSRecord       bool           `json:"tls_record"`    // go on with a bad certificate
+	AllowNet        []netip.Prefix `json:"allow_net,omitempty"`
+	Archive         bool           `json:"archive"`
+}
+
+// Allowed reports whether addr lies inside AllowNet.
+func (s *Settings) Allowed(addr netip.Addr) bool {
+	for _, p := range s.AllowNet {
+		if p.Contains(addr.Unmap()) {
+			return true
+		}
+	}
+	return false
+}

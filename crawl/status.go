@@ -1,0 +1,343 @@
+package crawl
+
+import "time"
+
+// Status is the document of GET /status. It is computed from what the nodes
+// tell each other, in O(nodes), never by counting URLs. Units stand in the
+// names, ratios run from 0 to 1, times are RFC 3339 in UTC. What is not known
+// is null; no field ever disappears.
+type Status struct {
+	APIVersion string           `json:"api_version"` // StatusAPIVersion
+	AsOf       time.Time        `json:"as_of"`
+	ServedBy   string           `json:"served_by"` // human name of the answering node
+	Version    VersionStatus    `json:"version"`
+	Cluster    ClusterStatus    `json:"cluster"`
+	Ring       RingStatus       `json:"ring"`
+	Crawl      CrawlStatus      `json:"crawl"`
+	Throughput ThroughputStatus `json:"throughput"`
+	Frontier   FrontierStatus   `json:"frontier"`
+	Fetch      FetchStatus      `json:"fetch"`
+	DNS        DNSStatus        `json:"dns"`
+	Links      LinkStatus       `json:"links"`
+	Bottleneck BottleneckStatus `json:"bottleneck"`
+	Output     OutputStatus     `json:"output"`
+	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
+}
+
+// StatusAPIVersion is the value of Status.APIVersion.
+const StatusAPIVersion = "v1"
+
+// VersionStatus names the software and what it speaks.
+type VersionStatus struct {
+	Crawlnode string `json:"crawlnode"`
+	Protocol  int    `json:"protocol"` // between nodes; all of a cluster share it
+}
+
+// The states of a cluster (ClusterStatus.State).
+const (
+	ClusterJoining        = "joining"         // no view lists this node yet: no crawling
+	ClusterRunning        = "running"         // every partition is where the table says
+	ClusterRebalancing    = "rebalancing"     // partitions are on their way to other nodes
+	ClusterPaused         = "paused"          // a person paused the crawl
+	ClusterPausedMinority = "paused_minority" // this side of a split may not fetch
+	ClusterDraining       = "draining"        // the answering node hands over and leaves
+	ClusterFinished       = "finished"        // the crawl has ended on every node
+)
+
+// ClusterStatus says how the cluster as a whole does.
+type ClusterStatus struct {
+	Name    string       `json:"name"`
+	State   string       `json:"state"`
+	Message string       `json:"message"` // the state in one sentence
+	Health  Health       `json:"health"`
+	Members MemberCounts `json:"members"`
+}
+
+// The levels of health (Health.Level), from good to bad.
+const (
+	HealthOK       = "ok"
+	HealthWarn     = "warn"
+	HealthCritical = "critical"
+)
+
+// Health is the worst level of its reasons; with no reason it is "ok".
+type Health struct {
+	Level   string         `json:"level"`
+	Reasons []HealthReason `json:"reasons"`
+}
+
+// HealthReason is one thing that a person should look at.
+type HealthReason struct {
+	Code    string    `json:"code"` // stable, for programs: low_disk, insecure, under_replicated...
+	Message string    `json:"message"`
+	Since   time.Time `json:"since"`
+}
+
+// The states of a node (NodeStatus.State), as gossip and the view see it.
+const (
+	NodeAlive    = "alive"
+	NodeSuspect  = "suspect"
+	NodeDraining = "draining"
+	NodeLeft     = "left"
+	NodeFailed   = "failed"
+)
+
+// MemberCounts counts the nodes by state.
+type MemberCounts struct {
+	Alive    int `json:"alive"`
+	Suspect  int `json:"suspect"`
+	Draining int `json:"draining"`
+	Left     int `json:"left"`
+	Failed   int `json:"failed"`
+}
+
+// RingStatus says who has which partition and how far a change has come.
+type RingStatus struct {
+	View              Epoch         `json:"view"`
+	Digest            string        `json:"digest"`    // of the table; equal on all converged nodes
+	Converged         bool          `json:"converged"` // every partition is held by its owner
+	Partitions        int           `json:"partitions"`
+	Served            int           `json:"served"` // partitions that some node holds
+	ReplicationFactor int           `json:"replication_factor"`
+	UnderReplicated   int           `json:"under_replicated"`
+	Offline           int           `json:"offline"` // partitions whose every copy is away
+	Handoff           HandoffStatus `json:"handoff"`
+	LastChange        ChangeStatus  `json:"last_change"`
+}
+
+// HandoffStatus is the progress of moving partitions, summed over the nodes.
+type HandoffStatus struct {
+	Active          bool          `json:"active"`
+	PartitionsDone  int           `json:"partitions_done"`
+	PartitionsTotal int           `json:"partitions_total"`
+	BytesPerSecond  float64       `json:"bytes_per_second"`
+	ETASeconds      *float64      `json:"eta_seconds"`
+	Stuck           []StuckStatus `json:"stuck"`
+}
+
+// StuckStatus is a partition that does not get on, and why.
+type StuckStatus struct {
+	Partition Partition `json:"partition"`
+	From      string    `json:"from"` // node name, "" when nobody holds it
+	To        string    `json:"to"`
+	Reason    string    `json:"reason"`
+	Since     time.Time `json:"since"`
+}
+
+// The causes of a change of members (ChangeStatus.Cause).
+const (
+	CauseJoin   = "join"
+	CauseLeave  = "leave"
+	CauseFailed = "failed"
+)
+
+// ChangeStatus is the last change of members and what it cost. All is null
+// before the first change since this node started.
+type ChangeStatus struct {
+	Cause            *string    `json:"cause"`
+	Node             *string    `json:"node"` // human name
+	At               *time.Time `json:"at"`
+	TakeoverSeconds  *float64   `json:"takeover_seconds"` // from the change to the last partition served
+	InflightRequeued *int64     `json:"inflight_requeued"`
+	PartitionsLost   *int       `json:"partitions_lost"`
+}
+
+// The states of a crawl (CrawlStatus.State).
+const (
+	CrawlIdle     = "idle"    // no seed yet
+	CrawlRunning  = "running" // something is queued, fetched or on its way
+	CrawlPaused   = "paused"
+	CrawlFinished = "finished"
+)
+
+// Why a crawl ended (CrawlStatus.FinishReason).
+const (
+	FinishExhausted   = "frontier_exhausted"
+	FinishMaxPages    = "max_pages"
+	FinishMaxDuration = "max_duration"
+	FinishStopped     = "stopped"
+)
+
+// CrawlStatus says how far the crawl is.
+type CrawlStatus struct {
+	State          string      `json:"state"`
+	Message        string      `json:"message"` // the state in one sentence
+	FinishReason   *string     `json:"finish_reason"`
+	StartedAt      *time.Time  `json:"started_at"` // of the first seed
+	RunningSeconds float64     `json:"running_seconds"`
+	Limits         LimitStatus `json:"limits"`
+	AllowedActions []string    `json:"allowed_actions"` // pause, resume, stop...
+}
+
+// LimitStatus holds the limits that a person set; null means none.
+type LimitStatus struct {
+	MaxPages           *int64   `json:"max_pages"`
+	MaxPagesPerHost    *int64   `json:"max_pages_per_host"`
+	MaxDepth           *int     `json:"max_depth"`
+	MaxDurationSeconds *float64 `json:"max_duration_seconds"`
+}
+
+// ThroughputStatus holds the crawl's speed. The totals live in the partitions,
+// so they survive the nodes that made them.
+type ThroughputStatus struct {
+	PagesPerSecond   Rate  `json:"pages_per_second"`
+	BytesInPerSecond Rate  `json:"bytes_in_per_second"`
+	PagesTotal       int64 `json:"pages_total"` // queued URLs that got a response of any status
+	BytesInTotal     int64 `json:"bytes_in_total"`
+}
+
+// Rate is a speed per second, seen over several windows.
+type Rate struct {
+	Now   float64 `json:"now"`    // the last seconds
+	Avg1m float64 `json:"avg_1m"` // the last minute
+	Avg   float64 `json:"avg"`    // since the crawl began
+	Peak  float64 `json:"peak"`   // highest "now"
+}
+
+// FrontierStatus says what waits.
+type FrontierStatus struct {
+	Queued          int64        `json:"queued"`
+	ByBand          [Bands]int64 `json:"by_band"`
+	InFlight        int64        `json:"in_flight"`
+	Outbox          int64        `json:"outbox"` // links that wait for their owner's acknowledgement
+	SeenTotal       int64        `json:"seen_total"`
+	DuplicatesTotal int64        `json:"duplicates_total"`
+	Hosts           HostCounts   `json:"hosts"`
+}
+
+// HostCounts counts hosts by state. Total counts all hosts ever seen; the
+// others count those in memory.
+type HostCounts struct {
+	Total    int64 `json:"total"`
+	InFlight int64 `json:"in_flight"`
+	Ready    int64 `json:"ready"`
+	Waiting  int64 `json:"waiting"`
+	Backoff  int64 `json:"backoff"`
+	Frozen   int64 `json:"frozen"`
+}
+
+// FetchStatus says what became of the requests.
+type FetchStatus struct {
+	Responses        ResponseCounts `json:"responses"`
+	ErrorsTotal      int64          `json:"errors_total"`
+	ErrorsByCategory ErrorCounts    `json:"errors_by_category"`
+	SkippedByReason  SkippedCounts  `json:"skipped_by_reason"`
+	LatencySeconds   Quantiles      `json:"latency_seconds"`
+}
+
+// ResponseCounts counts answers by class of status.
+type ResponseCounts struct {
+	C2xx int64 `json:"2xx"`
+	C3xx int64 `json:"3xx"`
+	C4xx int64 `json:"4xx"`
+	C5xx int64 `json:"5xx"`
+}
+
+// ErrorCounts are Counters.Errors by name.
+type ErrorCounts struct {
+	DNS            int64 `json:"dns"`
+	Connect        int64 `json:"connect"`
+	TLS            int64 `json:"tls"`
+	Timeout        int64 `json:"timeout"`
+	Protocol       int64 `json:"protocol"`
+	Truncated      int64 `json:"truncated"`
+	BlockedAddress int64 `json:"blocked_address"`
+	Other          int64 `json:"other"`
+}
+
+// SkippedCounts are Counters.Skipped by name.
+type SkippedCounts struct {
+	OutOfScope int64 `json:"out_of_scope"`
+	Robots     int64 `json:"robots"`
+	Depth      int64 `json:"depth"`
+	Trap       int64 `json:"trap"`
+	TooLong    int64 `json:"too_long"`
+	HostBudget int64 `json:"host_budget"`
+	Scheme     int64 `json:"scheme"`
+	Invalid    int64 `json:"invalid"`
+}
+
+// Quantiles are read off the merged histogram; null before the first answer.
+type Quantiles struct {
+	P50 *float64 `json:"p50"`
+	P90 *float64 `json:"p90"`
+	P99 *float64 `json:"p99"`
+}
+
+// DNSStatus counts name look-ups since the nodes started.
+type DNSStatus struct {
+	Lookups      int64 `json:"lookups"`
+	Hits         int64 `json:"hits"`
+	NegativeHits int64 `json:"negative_hits"`
+	StaleServed  int64 `json:"stale_served"`
+	Failures     int64 `json:"failures"`
+}
+
+// LinkStatus says where the links went.
+type LinkStatus struct {
+	Found                 int64 `json:"found"`
+	Local                 int64 `json:"local"`
+	Forwarded             int64 `json:"forwarded"`
+	SuppressedBySentCache int64 `json:"suppressed_by_sent_cache"`
+}
+
+// The causes of a bottleneck (BottleneckStatus.Cause).
+const (
+	BottleneckPoliteness = "politeness"
+	BottleneckFetchers   = "fetchers"
+	BottleneckCPU        = "cpu"
+	BottleneckDNS        = "dns"
+	BottleneckDisk       = "disk"
+	BottleneckHandoff    = "handoff"
+	BottleneckNone       = "none"
+)
+
+// BottleneckStatus names what holds the crawl back most.
+type BottleneckStatus struct {
+	Cause   string `json:"cause"`
+	Message string `json:"message"`
+}
+
+// OutputStatus says what lies in the archives.
+type OutputStatus struct {
+	WARCFiles              int64 `json:"warc_files"`
+	WARCBytesTotal         int64 `json:"warc_bytes_total"`
+	RecordsTotal           int64 `json:"records_total"`
+	RecordsLost            int64 `json:"records_lost"` // lay on a node that was forgotten
+	ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
+}
+
+// NodeStatus is one node's block. A node that cannot be reached is shown with
+// its last data; what was never heard is null.
+type NodeStatus struct {
+	ID                    NodeID          `json:"id"`
+	Name                  string          `json:"name"`
+	State                 string          `json:"state"`       // NodeAlive...
+	AgeSeconds            *float64        `json:"age_seconds"` // how old this block is
+	HTTP                  string          `json:"http"`
+	RPC                   string          `json:"rpc"`
+	Gossip                string          `json:"gossip"`
+	PID                   *int            `json:"pid"`
+	UptimeSeconds         *float64        `json:"uptime_seconds"`
+	Partitions            PartitionCounts `json:"partitions"`
+	PagesTotal            *int64          `json:"pages_total"` // fetched by this node since it started
+	PagesPerSecond        *float64        `json:"pages_per_second"`
+	Queued                *int64          `json:"queued"`
+	Fetchers              FetcherCounts   `json:"fetchers"`
+	RSSBytes              *int64          `json:"rss_bytes"` // resident memory, page cache included
+	DiskFreeBytes         *int64          `json:"disk_free_bytes"`
+	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"`
+	PausedReason          *string         `json:"paused_reason"` // one sentence; null when it is not paused
+}
+
+// PartitionCounts counts the partitions that a node has.
+type PartitionCounts struct {
+	Held    *int `json:"held"`
+	Replica *int `json:"replica"`
+}
+
+// FetcherCounts counts a node's concurrent fetches.
+type FetcherCounts struct {
+	Busy *int `json:"busy"`
+	Max  *int `json:"max"`
+}

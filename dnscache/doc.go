@@ -1,0 +1,39 @@
+// Package dnscache turns host names into addresses, and asks the name servers
+// no more often than it has to.
+//
+// The life of a look-up:
+//
+//	Lookup(host)
+//	  IP literal, localhost, hosts file   answered at once, without a query
+//	  entry still good                    answered from memory (hit, negative hit)
+//	  a flight for the name is under way  wait for it
+//	  otherwise                           take a slot, start a flight, wait
+//
+//	flight: A, then AAAA if there is no A (or both, by option)
+//	  each query: the servers in order of health, UDP with EDNS0 1232 octets,
+//	  TCP when the answer was cut, a second round after time-outs
+//	  CNAMEs followed inside an answer and by further queries, within bounds
+//	  -> positive entry:  TTL of the shortest link of the chain, clamped
+//	  -> negative entry:  NXDOMAIN or no address; TTL from the SOA (RFC 2308), clamped
+//	  -> failure:         an expired positive entry is served again (RFC 8767) for
+//	                      up to StaleFor; else the failure itself is kept for a
+//	                      few seconds (RFC 9520), so that a dead server is not
+//	                      asked once per URL
+//
+// What is bounded, and what happens when it is full:
+//
+//	entries   MaxEntries; the one not used for longest is dropped
+//	flights   Concurrency; Lookup waits for a slot, Prefetch gives up
+//	answers   MaxAddrs addresses of a name are kept, the first ones
+//	chains    16 names and 8 queries; beyond that the name counts as not found
+//	flight    LookupTimeout in all, whatever the servers do
+//
+// Two classes of error: ErrNotFound (the name has no address: an answer) and
+// ErrFailed (nobody could say: try again later). Everything else that Lookup
+// returns is the caller's own context.
+//
+// The package does not judge addresses: a name that points into a private
+// network is answered like any other, and who dials must check. It validates no
+// DNSSEC, walks no delegation from the root and uses no search list: a host
+// name is complete as it stands.
+package dnscache

@@ -1,0 +1,99 @@
+package dnscache
+
+import (
+	"container/list"
+	"net/netip"
+	"time"
+)
+
+// entry is what is known of one name.
+type entry struct {
+	name  string
+	addrs []netip.Addr // nil: no address is known
+	// gone is set, and addrs is nil, when the servers said that there is no
+	// address.
+	gone *Error
+	// expires ends addrs or gone.
+	expires time.Time
+	// staleUntil is how long addrs may stand in while the servers fail.
+	staleUntil time.Time
+	// failed is the failure that holds until retry.
+	failed *Error
+	retry  time.Time
+}
+
+// at says what a look-up at now gets; known is false when it must ask.
+func (e *entry) at(now time.Time) (answer Answer, err error, known bool) {
+	switch {
+	case now.Before(e.expires) && e.gone != nil:
+		return Answer{}, e.gone, true
+	case now.Before(e.expires):
+		return Answer{Addrs: e.addrs, Expires: e.expires}, nil, true
+	case e.failed == nil || !now.Before(e.retry):
+		return Answer{}, nil, false
+	case e.addrs != nil && now.Before(e.staleUntil):
+		return Answer{Addrs: e.addrs, Expires: e.retry, Stale: true}, nil, true
+	default:
+		return Answer{}, e.failed, true
+	}
+}
+
+// entries is a bounded set of entries that forgets the one not used for
+// longest. Its owner guards it.
+type entries struct {
+	limit  int
+	byName map[string]*list.Element // of *entry
+	order  *list.List               // front: used last
+}
+
+func newEntries(limit int) *entries {
+	return &entries{limit: limit, byName: make(map[string]*list.Element), order: list.New()}
+}
+
+// get looks a name up and marks it as used.
+func (s *entries) get(name string, now time.Time) (answer Answer, err error, known bool) {
+	el := s.byName[name]
+	if el == nil {
+		return Answer{}, nil, false
+	}
+	s.order.MoveToFront(el)
+	return el.Value.(*entry).at(now)
+}
+
+// put keeps the outcome of a flight and returns what the look-ups get. A
+// failure leaves the old addresses in place.
+func (s *entries) put(name string, got result, now time.Time, o *Options) (Answer, error) {
+	e := s.ensure(name)
+	switch {
+	case got.err == nil:
+		expires := now.Add(got.ttl)
+		*e = entry{name: name, addrs: got.addrs, expires: expires, staleUntil: expires.Add(o.StaleFor)}
+	case got.err.Class == ErrNotFound:
+		*e = entry{name: name, gone: got.err, expires: now.Add(got.ttl)}
+	default:
+		e.failed, e.retry = got.err, now.Add(o.FailureTTL)
+		if now.Before(e.expires) { // a renewal ahead of time failed
+			e.retry = e.expires
+		}
+	}
+	answer, err, known := e.at(now)
+	if !known { // a zero lifetime was asked for
+		return Answer{Addrs: e.addrs, Expires: now}, nil
+	}
+	return answer, err
+}
+
+// ensure returns the entry of name, making room for a new one.
+func (s *entries) ensure(name string) *entry {
+	if el := s.byName[name]; el != nil {
+		s.order.MoveToFront(el)
+		return el.Value.(*entry)
+	}
+	for len(s.byName) >= s.limit && s.order.Len() > 0 {
+		oldest := s.order.Remove(s.order.Back()).(*entry)
+		delete(s.byName, oldest.name)
+	}
+	e := &entry{name: name}
+	s.byName[name] = s.order.PushFront(e)
+	return e
+}

@@ -1,0 +1,257 @@
+package frontier
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// Admission says what Add did with a URL.
+type Admission uint8
+
+// The admissions.
+const (
+	// Added: it waits in its host's queue, durably.
+	Added Admission = iota + 1
+	// Known: there is a record already. Counted as a duplicate.
+	Known
+	// NotHolder: the partition is not held here, or is frozen. Nothing was
+	// changed; send the URL to who holds it.
+	NotHolder
+	// Refused: it looks like a trap, and its host has used up its budget of
+	// such URLs. Counted as skipped; no record is made.
+	Refused
+)
+
+var admissionNames = [...]string{"none", "added", "known", "not_holder", "refused"}
+
+func (a Admission) String() string { return admissionNames[min(int(a), len(admissionNames)-1)] }
+
+// Add admits URLs to the queues of their hosts, in their order, and returns
+// what became of each. It is durable on return. A Target with Again puts a URL
+// that was fetched, failed or refused back into the queue, with its
+// validators. A long list is cut into several atomic pieces: after an error,
+// some URLs may have been added; adding them again is harmless.
+func (f *Frontier) Add(ctx context.Context, urls []crawl.Routed) ([]Admission, error) {
+	admissions := make([]Admission, len(urls))
+	for from := 0; from < len(urls); {
+		to := from + f.budget.cut(urls[from:])
+		piece, out := urls[from:to], admissions[from:to]
+		err := f.change(ctx, func(g *group) error {
+			g.admit(piece, out)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("frontier: adding %d URLs: %w", len(urls), err)
+		}
+		from = to
+	}
+	return admissions, nil
+}
+
+// linkCost is what a link adds to a transaction at most, in bytes: its record
+// and its queue entry hold the URL and the host.
+func linkCost(r *crawl.Routed) int { return 4*len(r.Target.URL.String()) + 400 }
+
+// cut returns how many of the links, one at least, fit into one request.
+func (b *budget) cut(links []crawl.Routed) int {
+	size := 0
+	for i := range links {
+		size += linkCost(&links[i])
+		if i > 0 && (size > b.linkBytes || i >= b.links) {
+			return i
+		}
+	}
+	return len(links)
+}
+
+// fits reports whether all these links fit into one request.
+func (b *budget) fits(own, outbox []crawl.Routed) bool {
+	size := 0
+	for _, links := range [...][]crawl.Routed{own, outbox} {
+		for i := range links {
+			size += linkCost(&links[i])
+		}
+	}
+	return len(own)+len(outbox) == 0 || len(own)+len(outbox) <= b.links && size <= b.linkBytes
+}
+
+// candidate is a URL whose admission is being decided.
+type candidate struct {
+	i     int // in the list
+	pg    *partGroup
+	key   xxh3.Uint128 // in the cache
+	fp    fingerprint
+	rel   []byte // key of its record, where a look-up is needed
+	maybe bool
+	found lookup
+}
+
+// admit decides on each URL and writes what follows. It sets out[i].
+func (g *group) admit(urls []crawl.Routed, out []Admission) {
+	var fresh []candidate
+	for i := range urls {
+		pg := g.part(urls[i].Partition)
+		if !pg.state.serves() {
+			out[i] = NotHolder
+			continue
+		}
+		t := &urls[i].Target
+		key := g.f.cache.key(pg.gen(), t.URL.String())
+		if !t.Again && g.f.cache.has(key) {
+			out[i] = pg.known()
+			continue
+		}
+		fresh = append(fresh, candidate{i: i, pg: pg, key: key, fp: fingerprintOf(t.URL.String())})
+	}
+	g.confirm(urls, fresh)
+	for i := range fresh {
+		c := &fresh[i]
+		out[c.i] = c.pg.admitOne(&urls[c.i].Target, c)
+	}
+}
+
+// confirm looks up, in the order of the keys, those URLs of which the filters
+// say maybe.
+func (g *group) confirm(urls []crawl.Routed, cs []candidate) {
+	var maybes []*candidate
+	for i := range cs {
+		c := &cs[i]
+		if c.pg.part.filter == nil || c.pg.part.filter.maybe(c.fp) {
+			c.maybe = true
+			c.rel = appendRecordKey(nil, hostOf(urls[c.i].Target.URL), c.fp)
+			maybes = append(maybes, c)
+		}
+	}
+	slices.SortFunc(maybes, func(a, b *candidate) int {
+		if a.pg != b.pg {
+			return int(a.pg.state.Partition) - int(b.pg.state.Partition)
+		}
+		return bytes.Compare(a.rel, b.rel)
+	})
+	for _, c := range maybes {
+		c.found = c.pg.lookup(urls[c.i].Target.URL, c.fp)
+	}
+}
+
+// lookup is the place of a URL's record.
+type lookup struct {
+	probe uint64 // the fingerprint's: of the record, or the first that is free
+	ok    bool   // there is a record
+	rec   stored // with ok
+}
+
+// lookup finds the record of a URL. The records of one host that share a
+// fingerprint stand under it and those that follow it; none is ever deleted.
+func (pg *partGroup) lookup(u urlnorm.URL, fp fingerprint) lookup {
+	h := hostOf(u)
+	for n := uint64(0); n < maxProbes; n++ {
+		v, ok := pg.get(appendRecordKey(nil, h, fp.probe(n)))
+		if !ok {
+			return lookup{probe: n}
+		}
+		rec, err := decodeRecord(v)
+		if err != nil {
+			pg.g.fail(fmt.Errorf("%w of %s", err, u))
+			return lookup{}
+		}
+		if rec.is(u) {
+			return lookup{probe: n, ok: true, rec: rec}
+		}
+	}
+	pg.g.fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", ErrCorrupt, maxProbes, u))
+	return lookup{}
+}
+
+// admitOne decides on a URL, knowing what the store said before the request.
+func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
+	found := c.found
+	if _, again := pg.over[string(appendRecordKey(nil, hostOf(t.URL), c.fp))]; again {
+		// The group has written this record, maybe for the same URL.
+		found = pg.lookup(t.URL, c.fp)
+	}
+	if found.ok {
+		pg.seen = append(pg.seen, c.key)
+		if !t.Again || found.rec.State == crawl.Queued {
+			return pg.known()
+		}
+		pg.requeue(t, c.fp, &found)
+		return Added
+	}
+	host := hostOf(t.URL)
+	e := pg.host(host)
+	if t.Suspicious && e.Suspicious >= int64(pg.g.f.o.SuspiciousPerHost) {
+		pg.state.Counters.Skipped[crawl.SkipHostBudget]++
+		pg.mutated = true
+		return Refused
+	}
+	rec := crawl.Record{Item: itemOf(t), State: crawl.Queued}
+	pg.enqueue(host, e, &rec.Item, false, found.probe)
+	pg.set(appendRecordKey(nil, host, c.fp.probe(found.probe)), encodeRecord(&rec))
+	pg.state.Counters.Seen++
+	if e.fresh {
+		e.fresh = false
+		pg.state.Counters.Hosts++
+	}
+	if t.Suspicious {
+		e.Suspicious++
+	}
+	pg.learn(c.fp)
+	pg.seen = append(pg.seen, c.key)
+	return Added
+}
+
+// known counts a URL that has a record.
+func (pg *partGroup) known() Admission {
+	pg.state.Counters.Duplicates++
+	pg.mutated = true
+	return Known
+}
+
+// learn tells the partition's filter, and the one that may be in the making.
+func (pg *partGroup) learn(fp fingerprint) {
+	if pg.part.filter != nil {
+		pg.part.filter.add(fp)
+	}
+	pg.part.noteDelta(fp)
+}
+
+// enqueue gives an item the next place in its host's queue.
+func (pg *partGroup) enqueue(host crawl.Host, e *hostEntry, it *crawl.Item, refetch bool, probe uint64) {
+	b := &e.bands[it.Band]
+	if b.next == 0 {
+		b.head, b.next = 1, 1
+	}
+	it.Seq = b.next
+	b.next++
+	b.queued++
+	pg.touch(e)
+	pg.state.Counters.Queued[it.Band]++
+	pg.set(appendQueueKey(nil, host, it.Band, it.Seq), encodeQueued(it, refetch, probe))
+	pg.queuedNews(host, it.Band)
+}
+
+// requeue puts a known URL back into its queue, with its validators. What the
+// last fetch brought stays in the record until the next one is over.
+func (pg *partGroup) requeue(t *crawl.Target, fp fingerprint, found *lookup) {
+	host := hostOf(t.URL)
+	rec := found.rec.Record
+	etag, modified := rec.ETag, rec.LastModified
+	rec.Item = itemOf(t)
+	rec.ETag, rec.LastModified = etag, modified
+	rec.State, rec.Reason = crawl.Queued, ""
+	pg.enqueue(host, pg.host(host), &rec.Item, true, found.probe)
+	pg.set(appendRecordKey(nil, host, fp.probe(found.probe)), encodeRecord(&rec))
+}
+
+func itemOf(t *crawl.Target) crawl.Item {
+	return crawl.Item{URL: t.URL, Band: min(t.Band, crawl.Bands-1), Depth: t.Depth, Hops: t.Hops, Via: t.Via}
+}
+
+func hostOf(u urlnorm.URL) crawl.Host { return crawl.Host(u.Host()) }

@@ -1,0 +1,183 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// BadgerOptions sets up the disk store. The zero value is good for a node of
+// 1 GiB.
+type BadgerOptions struct {
+	// Sync makes every Write survive a loss of power, at some 70 times the
+	// cost. Without it a Write survives the death of the process at once, and
+	// a loss of power from the next call of KV.Sync on.
+	Sync bool
+	// MemTableBytes is the size of a table in memory; up to three stand there,
+	// and one transaction holds 15 % of one. 0 means 32 MiB; less than 16 MiB
+	// is too little for a robots.txt of 500 KiB beside a page's links.
+	MemTableBytes int64
+	// BlockCacheBytes and IndexCacheBytes bound the caches of table blocks and
+	// indexes. 0 means 48 MiB and 24 MiB.
+	BlockCacheBytes, IndexCacheBytes int64
+	// Logger gets the store's warnings and errors; nil drops them.
+	Logger *slog.Logger
+}
+
+// OpenBadger opens or makes the store in dir, which is locked against other
+// processes until Close.
+func OpenBadger(dir string, o BadgerOptions) (KV, error) {
+	return openBadger(o.badger(dir))
+}
+
+// badger is what these options are to Badger.
+func (o *BadgerOptions) badger(dir string) badger.Options {
+	return badger.DefaultOptions(dir).
+		WithSyncWrites(o.Sync).
+		WithDetectConflicts(false). // there is one writer
+		WithNumVersionsToKeep(1).
+		WithMetricsEnabled(false).
+		WithMemTableSize(or(o.MemTableBytes, 32<<20)).
+		WithNumMemtables(3).
+		// A compaction holds a dozen tables in the making, uncompressed, and URLs
+		// compress four times: with 2 MiB tables that was 400 MB of memory.
+		WithBaseTableSize(1 << 20).
+		WithNumCompactors(2).
+		WithBlockCacheSize(or(o.BlockCacheBytes, 48<<20)).
+		WithIndexCacheSize(or(o.IndexCacheBytes, 24<<20)).
+		WithValueLogFileSize(64 << 20). // values stay in the tables: it stays empty
+		WithLogger(badgerLogger{o.Logger})
+}
+
+func openBadger(opt badger.Options) (KV, error) {
+	db, err := badger.Open(opt)
+	if err != nil {
+		return nil, fmt.Errorf("frontier: cannot open the store in %s: %w", opt.Dir, err)
+	}
+	return &badgerKV{db: db}, nil
+}
+
+func or(v, otherwise int64) int64 {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+type badgerKV struct{ db *badger.DB }
+
+func (b *badgerKV) Write(entries []Entry) error {
+	txn := b.db.NewTransaction(true)
+	defer txn.Discard()
+	for _, e := range entries {
+		var err error
+		if len(e.Value) == 0 {
+			err = txn.Delete(e.Key)
+		} else {
+			err = txn.Set(e.Key, e.Value)
+		}
+		if errors.Is(err, badger.ErrTxnTooBig) {
+			return fmt.Errorf("%w: %d entries: %w", ErrTooBig, len(entries), err)
+		}
+		if err != nil {
+			return fmt.Errorf("frontier: transaction of %d entries: %w", len(entries), err)
+		}
+	}
+	if err := txn.Commit(); err != nil {
+		return fmt.Errorf("frontier: commit of %d entries: %w", len(entries), err)
+	}
+	return nil
+}
+
+func (b *badgerKV) Snapshot() (Snapshot, error) {
+	if b.db.IsClosed() {
+		return nil, ErrClosed
+	}
+	return badgerSnapshot{b.db.NewTransaction(false)}, nil
+}
+
+// Limits leaves a fifth of the transaction to Badger's own overheads, which
+// are some 12 bytes an entry.
+func (b *badgerKV) Limits() Limits {
+	return Limits{Entries: int(b.db.MaxBatchCount()) * 4 / 5, Bytes: int(b.db.MaxBatchSize()) * 4 / 5}
+}
+
+func (b *badgerKV) Sync() error {
+	if err := b.db.Sync(); err != nil {
+		return fmt.Errorf("frontier: sync of the store: %w", err)
+	}
+	return nil
+}
+
+func (b *badgerKV) Close() error {
+	if err := b.db.Close(); err != nil {
+		return fmt.Errorf("frontier: closing the store: %w", err)
+	}
+	return nil
+}
+
+type badgerSnapshot struct{ txn *badger.Txn }
+
+func (s badgerSnapshot) Get(key, buf []byte) ([]byte, bool, error) {
+	item, err := s.txn.Get(key)
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("frontier: reading the store: %w", err)
+	}
+	v, err := item.ValueCopy(buf)
+	if err != nil {
+		return nil, false, fmt.Errorf("frontier: reading the store: %w", err)
+	}
+	return v, true, nil
+}
+
+// Iterate does not prefetch: values lie beside their keys in the tables, and
+// Badger prefetches with one goroutine per key.
+func (s badgerSnapshot) Iterate(prefix []byte) Iterator {
+	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: prefix})
+	return &badgerIterator{it: it, prefix: prefix}
+}
+
+func (s badgerSnapshot) Close() { s.txn.Discard() }
+
+type badgerIterator struct {
+	it     *badger.Iterator
+	prefix []byte
+	buf    []byte
+}
+
+func (i *badgerIterator) Seek(key []byte) { i.it.Seek(key) }
+func (i *badgerIterator) Valid() bool     { return i.it.ValidForPrefix(i.prefix) }
+func (i *badgerIterator) Next()           { i.it.Next() }
+func (i *badgerIterator) Key() []byte     { return i.it.Item().Key() }
+func (i *badgerIterator) Close()          { i.it.Close() }
+
+func (i *badgerIterator) Value() ([]byte, error) {
+	v, err := i.it.Item().ValueCopy(i.buf)
+	if err != nil {
+		return nil, fmt.Errorf("frontier: reading the store: %w", err)
+	}
+	i.buf = v
+	return v, nil
+}
+
+// badgerLogger passes on what an operator should read; Badger's own info lines
+// are for its developers.
+type badgerLogger struct{ log *slog.Logger }
+
+func (l badgerLogger) Errorf(f string, a ...any)   { l.emit(slog.LevelError, f, a) }
+func (l badgerLogger) Warningf(f string, a ...any) { l.emit(slog.LevelWarn, f, a) }
+func (l badgerLogger) Infof(f string, a ...any)    { l.emit(slog.LevelDebug, f, a) }
+func (l badgerLogger) Debugf(string, ...any)       {}
+
+func (l badgerLogger) emit(level slog.Level, f string, a []any) {
+	if l.log != nil {
+		l.log.Log(context.Background(), level, "store: "+strings.TrimSpace(fmt.Sprintf(f, a...)))
+	}
+}

@@ -1,0 +1,133 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+func benchFrontier(b *testing.B, partitions int, o Options) *running {
+	b.Helper()
+	kv, err := OpenBadger(b.TempDir(), BadgerOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = kv.Close() })
+	return startHolding(b, kv, partitions, o)
+}
+
+// benchHosts is the number of hosts over which pages are spread.
+const benchHosts = 40
+
+// page is the links of the n-th page: 7 new ones of its own host and 33 of
+// earlier pages of that host.
+func page(n int) []crawl.Routed {
+	host, round := n%benchHosts, n/benchHosts
+	links := make([]crawl.Routed, 0, 40)
+	for i := range 40 {
+		k := round*7 + i
+		if i >= 7 {
+			k = (i * 37) % (round*7 + 7)
+		}
+		links = append(links, link(fmt.Sprintf("http://h%d.p%d.test/section/%d/page-%d.html", host, host%8, k%10, k)))
+	}
+	return links
+}
+
+// BenchmarkComplete is the frontier's part of one page: 7 new links, 33 known.
+func BenchmarkComplete(b *testing.B) {
+	for _, callers := range []int{1, 32} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			r := benchFrontier(b, 8, Options{})
+			var cs []Completion
+			for n := range b.N {
+				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
+				r.add(seed)
+				it := r.record(seed.Target.URL.String()).Item
+				cs = append(cs, Completion{Lease: crawl.Lease{Partition: seed.Partition, Epoch: 1, Host: hostOf(it.URL), Item: it}, Outcome: fetched, Own: page(n)})
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			fanOut(callers, b.N, func(n int) {
+				if err := r.Complete(context.Background(), cs[n]); err != nil {
+					b.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// fanOut calls f for 0 to n-1 from several goroutines.
+func fanOut(callers, n int, f func(int)) {
+	over := make(chan struct{})
+	for c := range callers {
+		go func() {
+			for i := c; i < n; i += callers {
+				f(i)
+			}
+			over <- struct{}{}
+		}()
+	}
+	for range callers {
+		<-over
+	}
+}
+
+// BenchmarkAdd adds batches of 200 new URLs; the figure is for one batch.
+func BenchmarkAdd(b *testing.B) {
+	r := benchFrontier(b, 8, Options{})
+	batches := make([][]crawl.Routed, b.N)
+	for n := range batches {
+		for i := range 200 {
+			batches[n] = append(batches[n], link(fmt.Sprintf("http://h%d.p%d.test/%d/%d", i%20, i%8, n, i)))
+		}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for n := range b.N {
+		r.add(batches[n]...)
+	}
+}
+
+// BenchmarkSeen adds 40 URLs that are known: from the cache, and with a cache
+// that is too small, from the store.
+func BenchmarkSeen(b *testing.B) {
+	for name, entries := range map[string]int{"cache": 1 << 20, "store": 4} {
+		b.Run(name, func(b *testing.B) {
+			r := benchFrontier(b, 8, Options{CacheEntries: entries})
+			for n := range 200 {
+				r.add(page(n)...)
+			}
+			links := page(150)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				r.add(links...)
+			}
+		})
+	}
+}
+
+// BenchmarkLoad reads the next 16 URLs of a host with 100,000.
+func BenchmarkLoad(b *testing.B) {
+	r := benchFrontier(b, 1, Options{})
+	var links []crawl.Routed
+	for i := range 100_000 {
+		links = append(links, link(fmt.Sprintf("http://h1.p0.test/section/%d", i)))
+	}
+	r.add(links...)
+	var cursor Cursor
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		q, err := r.Load(0, "h1.p0.test", cursor, 16)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if cursor = q.Next; !q.More {
+			cursor = Cursor{}
+		}
+	}
+}

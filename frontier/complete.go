@@ -1,0 +1,299 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Completion is all that becomes of a visit.
+type Completion struct {
+	Lease   crawl.Lease
+	Outcome crawl.Outcome
+	// Host is the host's state after the visit. The frontier itself counts
+	// HostState.Suspicious and keeps its own figure.
+	Host crawl.HostState
+	// RetryAt is the earliest next attempt after URLFailed and RateLimited;
+	// the zero time gives the URL up.
+	RetryAt time.Time
+	// Own are the links whose partition this node holds, Outbox those that
+	// must wait for their owner.
+	Own, Outbox []crawl.Routed
+}
+
+// Complete writes what became of a leased URL, in one transaction: its record,
+// its place in the queue, the host's state, the robots entry, the counters and
+// the links. By the kind of the outcome the URL is
+//
+//	Fetched                    done
+//	Refused                    refused for ever
+//	URLFailed, RateLimited     tried again at RetryAt, or failed
+//	RobotsFetched, HostFailed  still queued
+//	Aborted                    still queued, nothing is counted
+//
+// A URL that is still queued, or tried again, keeps its place and its number
+// in the queue; Attempts and NotBefore of its Item are brought up to date in
+// the store. So a chain of Load calls does not return it a second time: who
+// leased it keeps it.
+//
+// Own links whose partition is no longer held here go to the outbox. When
+// there are more links than one transaction takes, the excess is added first.
+// It fails with ErrNotHolder when the lease's partition is not held in the
+// lease's epoch, and with ErrStaleLease when the URL has left the queue.
+func (f *Frontier) Complete(ctx context.Context, c Completion) error {
+	err := f.addExcess(ctx, &c)
+	if err == nil {
+		err = f.change(ctx, func(g *group) error { return g.complete(&c) })
+	}
+	if err != nil {
+		return fmt.Errorf("frontier: completing %s in partition %d: %w", c.Lease.Item.URL, c.Lease.Partition, err)
+	}
+	return nil
+}
+
+// addExcess adds the links that do not fit into the completion's own
+// transaction, and takes them out of c.
+func (f *Frontier) addExcess(ctx context.Context, c *Completion) error {
+	for !f.budget.fits(c.Own, c.Outbox) {
+		own := c.Own[:f.budget.cut(c.Own)]
+		var out []crawl.Routed
+		if len(own) == 0 {
+			out = c.Outbox[:f.budget.cut(c.Outbox)]
+		}
+		err := f.change(ctx, func(g *group) error {
+			pg, err := g.leased(&c.Lease)
+			if err == nil {
+				pg.links(own, out)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		c.Own, c.Outbox = c.Own[len(own):], c.Outbox[len(out):]
+	}
+	return nil
+}
+
+// leased opens the partition of a lease.
+func (g *group) leased(l *crawl.Lease) (*partGroup, error) {
+	pg := g.part(l.Partition)
+	if !pg.state.serves() || pg.state.Epoch != l.Epoch {
+		return nil, fmt.Errorf("%w: it is %s in epoch %d, the lease is of epoch %d", ErrNotHolder, pg.state.State, pg.state.Epoch, l.Epoch)
+	}
+	return pg, nil
+}
+
+// links adds the links of a page of this partition.
+func (pg *partGroup) links(own, outbox []crawl.Routed) {
+	admissions := make([]Admission, len(own))
+	pg.g.admit(own, admissions)
+	for i, a := range admissions {
+		if a == NotHolder {
+			pg.post(&own[i])
+		}
+	}
+	for i := range outbox {
+		pg.post(&outbox[i])
+	}
+}
+
+// complete applies a completion.
+func (g *group) complete(c *Completion) error {
+	pg, err := g.leased(&c.Lease)
+	if err != nil {
+		return err
+	}
+	it := &c.Lease.Item
+	host := hostOf(it.URL)
+	place := appendQueueKey(nil, host, it.Band, it.Seq)
+	q, ok := pg.queueEntry(place, host)
+	if !ok || !sameURL(it.URL, q.https, q.rest) {
+		return fmt.Errorf("%w: band %d, number %d", ErrStaleLease, it.Band, it.Seq)
+	}
+	q.item.URL, q.item.Band, q.item.Seq = it.URL, it.Band, it.Seq
+	pg.completeHost(host, c)
+	pg.count(&c.Outcome)
+	switch v := verdictOf(c); v {
+	case keep:
+	case retry:
+		q.item.Attempts++
+		q.item.NotBefore = c.RetryAt
+		pg.set(place, encodeQueued(&q.item, q.refetch, q.probe))
+	default:
+		pg.settle(place, host, &q, &c.Outcome, crawl.RecordState(v))
+	}
+	pg.links(c.Own, c.Outbox)
+	return nil
+}
+
+// A verdict is what becomes of the queue entry: keep, retry, or the state in
+// which the URL leaves the queue.
+type verdict crawl.RecordState
+
+const (
+	keep  verdict = 0
+	retry         = verdict(crawl.Queued)
+)
+
+func verdictOf(c *Completion) verdict {
+	switch c.Outcome.Kind {
+	case crawl.Fetched:
+		return verdict(crawl.Done)
+	case crawl.Refused:
+		return verdict(crawl.RefusedForever)
+	case crawl.URLFailed, crawl.RateLimited:
+		if c.RetryAt.IsZero() {
+			return verdict(crawl.Failed)
+		}
+		return retry
+	default:
+		return keep
+	}
+}
+
+// queueEntry reads the queue entry under a relative key. Its URL pieces are
+// good until the next read of the partition.
+func (pg *partGroup) queueEntry(place []byte, host crawl.Host) (queued, bool) {
+	v, ok := pg.get(place)
+	if !ok {
+		return queued{}, false
+	}
+	q, err := decodeQueued(v)
+	if err != nil {
+		pg.g.fail(fmt.Errorf("%w of host %s", err, host))
+		return queued{}, false
+	}
+	return q, true
+}
+
+// completeHost takes over the host's state and robots entry.
+func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
+	e := pg.host(host)
+	e.setState(c.Host)
+	pg.touch(e)
+	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
+		pg.setRobots(host, e, r)
+	}
+}
+
+// setState takes over a state, save the count that the frontier keeps.
+func (h *hostEntry) setState(s crawl.HostState) {
+	s.Suspicious = h.HostState.Suspicious
+	h.HostState = s
+}
+
+// setRobots keeps a robots entry, and drops the oldest beyond maxRobots.
+func (pg *partGroup) setRobots(host crawl.Host, e *hostEntry, r *crawl.Robots) {
+	tag := originTag(host, r.Origin)
+	if i := slices.Index(e.origin, tag); i >= 0 {
+		e.origin = slices.Delete(e.origin, i, i+1)
+	}
+	if len(e.origin) >= maxRobots {
+		pg.del(appendRobotsKey(nil, host, e.origin[0]))
+		e.origin = slices.Delete(e.origin, 0, 1)
+	}
+	e.origin = append(e.origin, tag)
+	pg.set(appendRobotsKey(nil, host, tag), encodeRobots(r))
+}
+
+// settle takes a URL out of the queue and writes its record.
+func (pg *partGroup) settle(place []byte, host crawl.Host, q *queued, o *crawl.Outcome, state crawl.RecordState) {
+	rec := crawl.Record{
+		Item: q.item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
+		Digest: o.Digest, Archive: o.Archive,
+	}
+	rec.NotBefore = time.Time{}
+	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != notModified {
+		rec.ETag, rec.LastModified = o.ETag, o.LastMod
+	}
+	fp := fingerprintOf(q.item.URL.String()).probe(q.probe)
+	key := appendRecordKey(nil, host, fp)
+	if q.refetch {
+		pg.keepCapture(key, &rec)
+	}
+	pg.set(key, encodeRecord(&rec))
+	pg.dequeue(place, host, &q.item)
+	if state == crawl.Failed {
+		pg.state.Counters.Failed++
+	}
+	if o.Status != 0 && !o.IsSitemap && q.item.Via != crawl.ViaSitemapFile {
+		// A page counts when it leaves the queue, so that one which was asked
+		// to wait with 429 counts once.
+		pg.state.Counters.Pages++
+	}
+}
+
+const notModified = 304
+
+// keepCapture leaves the capture of an earlier fetch in the record when the
+// last one brought none.
+func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
+	v, ok := pg.get(key)
+	if !ok {
+		return
+	}
+	old, err := decodeRecord(v)
+	if err != nil {
+		pg.g.fail(fmt.Errorf("%w of %s", err, rec.URL))
+		return
+	}
+	if rec.Archive == (crawl.ArchiveRef{}) {
+		rec.Archive = old.Archive
+	}
+	if rec.Status == notModified || rec.State != crawl.Done {
+		rec.Digest = old.Digest
+	}
+	if rec.FetchedAt.IsZero() {
+		rec.FetchedAt = old.FetchedAt
+	}
+}
+
+// dequeue gives up an item's place.
+func (pg *partGroup) dequeue(place []byte, host crawl.Host, it *crawl.Item) {
+	e := pg.host(host)
+	b := &e.bands[it.Band]
+	b.queued--
+	if b.head == it.Seq {
+		b.head++
+	}
+	if b.queued == 0 {
+		b.head = b.next
+	}
+	pg.touch(e)
+	pg.state.Counters.Queued[it.Band]--
+	pg.del(place)
+}
+
+// count brings the counters up to date with an outcome.
+func (pg *partGroup) count(o *crawl.Outcome) {
+	c := &pg.state.Counters
+	if o.Kind == crawl.Aborted {
+		return
+	}
+	c.Bytes += o.Bytes
+	c.LinksFound += int64(o.LinksFound)
+	for i, n := range o.Skipped {
+		c.Skipped[i] += n
+	}
+	if o.Kind == crawl.RobotsFetched || o.Kind == crawl.HostFailed && o.Robots != nil {
+		c.Robots++
+	}
+	if o.Archive != (crawl.ArchiveRef{}) {
+		c.Captures++
+	}
+	switch o.Kind {
+	case crawl.Fetched, crawl.RateLimited:
+		if class := o.Status/100 - 2; class >= 0 && class < len(c.Responses) {
+			c.Responses[class]++
+		}
+		c.Observe(o.Took.Milliseconds())
+	case crawl.Refused:
+		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
+	case crawl.URLFailed, crawl.HostFailed:
+		c.Errors[min(o.Category, crawl.ErrOther)]++
+	}
+}

@@ -1,0 +1,189 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// Values are made of these pieces:
+//
+//	u      unsigned varint (encoding/binary)
+//	i      zigzag varint
+//	str    u length, then the bytes
+//	time   i nanoseconds since 1970; 0 is the zero time
+//	dur    i nanoseconds
+//	rest   all bytes that are left
+//
+// Each value begins with the byte formatVersion. A version that is not known
+// is an error; there is no older one yet.
+const formatVersion = 1
+
+// writer appends pieces to a value.
+type writer struct{ b []byte }
+
+func (w *writer) byte(v byte)         { w.b = append(w.b, v) }
+func (w *writer) u(v uint64)          { w.b = binary.AppendUvarint(w.b, v) }
+func (w *writer) i(v int64)           { w.b = binary.AppendVarint(w.b, v) }
+func (w *writer) rest(s string)       { w.b = append(w.b, s...) }
+func (w *writer) bytes(b []byte)      { w.b = append(w.b, b...) }
+func (w *writer) dur(d time.Duration) { w.i(int64(d)) }
+func (w *writer) str(s string)        { w.u(uint64(len(s))); w.b = append(w.b, s...) }
+func newWriter(capacityBytes int) writer {
+	return writer{append(make([]byte, 0, capacityBytes), formatVersion)}
+}
+
+// n writes a small number that is never negative, as count reads it.
+func (w *writer) n(v int) { w.u(uint64(min(max(v, 0), math.MaxInt32))) }
+
+// time clamps what nanoseconds cannot hold (before 1678, after 2262).
+func (w *writer) time(t time.Time) {
+	switch {
+	case t.IsZero():
+		w.i(0)
+	case t.Year() > 2261:
+		w.i(1<<63 - 1)
+	case t.Year() < 1679:
+		w.i(-1 << 63)
+	default:
+		w.i(t.UnixNano())
+	}
+}
+
+// reader takes pieces off a value. After the first that cannot be read all
+// are zero, and end tells.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func newReader(b []byte) reader {
+	r := reader{b: b}
+	if r.byte() != formatVersion {
+		r.fail()
+	}
+	return r
+}
+
+func (r *reader) fail() { r.bad, r.b = true, nil }
+
+func (r *reader) byte() byte {
+	if len(r.b) == 0 {
+		r.fail()
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+func (r *reader) u() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) i() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// small reads a number that must be below limit.
+func (r *reader) small(limit uint64) int {
+	v := r.u()
+	if v >= limit {
+		r.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// count reads a number that must fit into 31 bits.
+func (r *reader) count() int { return r.small(1 << 31) }
+
+func (r *reader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return nil
+	}
+	v := r.b[:n]
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) str() string        { return string(r.take(r.u())) }
+func (r *reader) dur() time.Duration { return time.Duration(r.i()) }
+
+func (r *reader) time() time.Time {
+	n := r.i()
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// rest takes all that is left.
+func (r *reader) rest() []byte { return r.take(uint64(len(r.b))) }
+
+// end checks that everything was read and nothing was amiss.
+func (r *reader) end(what string) error {
+	if r.bad || len(r.b) > 0 {
+		return fmt.Errorf("%w: %s", ErrCorrupt, what)
+	}
+	return nil
+}
+
+// Of a URL only what stands behind the host is written: the host stands in the
+// key, and the scheme is one bit.
+
+func isHTTPS(u urlnorm.URL) bool { return u.Scheme() == "https" }
+
+// behindHost is the port, if any, with the path and the query.
+func behindHost(u urlnorm.URL) string { return u.String()[len(u.Scheme())+len("://")+len(u.Host()):] }
+
+func schemeOf(https bool) string {
+	if https {
+		return "https"
+	}
+	return "http"
+}
+
+// sameURL reports whether the pieces are those of u, whose host is known to be
+// the same.
+func sameURL(u urlnorm.URL, https bool, rest []byte) bool {
+	return https == isHTTPS(u) && string(rest) == behindHost(u)
+}
+
+// joinURL puts a URL together again. What was written is canonical, so it must
+// come out as it went in: a change of the canonical form is a change of the
+// format.
+func joinURL(h crawl.Host, https bool, rest []byte) (urlnorm.URL, error) {
+	var b strings.Builder
+	b.Grow(len("https://") + len(h) + len(rest))
+	b.WriteString(schemeOf(https))
+	b.WriteString("://")
+	b.WriteString(string(h))
+	b.Write(rest)
+	u, err := urlnorm.Parse(b.String())
+	if err != nil {
+		return urlnorm.URL{}, fmt.Errorf("%w: URL %q: %w", ErrCorrupt, b.String(), err)
+	}
+	if u.String() != b.String() || hostOf(u) != h {
+		return urlnorm.URL{}, fmt.Errorf("%w: URL %q of host %s is not canonical", ErrCorrupt, b.String(), h)
+	}
+	return u, nil
+}

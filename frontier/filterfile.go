@@ -1,0 +1,220 @@
+package frontier
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/bits-and-blooms/bloom/v3"
+
+	"crawlnode/crawl"
+)
+
+// The file of the filters, little endian:
+//
+//	magic (8)  number of filters (4)
+//	for each: partition (2) generation (4) sequence number (8) URLs (8)
+//	          capacity (8) bits (8) words of 64 bits (8 each)
+//	CRC-32C of all before (4)
+//
+// It is written at a clean stop and removed when it was read. A filter counts
+// only with the generation and the sequence number that the store has, so one
+// that is stale is never used.
+const (
+	filterFile  = "filters.bloom"
+	filterMagic = "CNBLOOM1"
+	// filterHeader is the length of what stands in front of the words.
+	filterHeader = 2 + 4 + 8 + 8 + 8 + 8
+)
+
+// savedFilter is one filter of the file.
+type savedFilter struct {
+	gen    generation
+	seq    crawl.Seq
+	filter *filter
+}
+
+// saveFilters writes the filters of the held partitions. Only what Run left
+// behind may call it.
+func (f *Frontier) saveFilters() error {
+	if f.o.BloomDir == "" {
+		return nil
+	}
+	var saved []savedFilter
+	for _, p := range f.parts {
+		if p.State == Holder && p.filter != nil {
+			saved = append(saved, savedFilter{generation{p.Partition, p.Generation}, p.Seq, p.filter})
+		}
+	}
+	path := filepath.Join(f.o.BloomDir, filterFile)
+	if err := writeFileWhole(path, func(w io.Writer) error { return writeFilters(w, saved) }); err != nil {
+		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
+	}
+	return nil
+}
+
+// writeFileWhole writes a file so that after a crash it is there whole or not.
+func writeFileWhole(path string, write func(io.Writer) error) error {
+	tmp := path + ".tmp"
+	file, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(file), file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return nil
+}
+
+func writeFilters(out io.Writer, saved []savedFilter) error {
+	buffered := bufio.NewWriterSize(out, 1<<16)
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	w := io.MultiWriter(buffered, sum)
+	head := append([]byte(filterMagic), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(head[len(filterMagic):], uint32(len(saved)))
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	var b []byte
+	for _, s := range saved {
+		b = binary.LittleEndian.AppendUint16(b[:0], uint16(s.gen.partition))
+		b = binary.LittleEndian.AppendUint32(b, s.gen.number)
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.seq))
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.filter.count))
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.filter.capacity))
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.filter.bits.Cap()))
+		for _, word := range s.filter.bits.BitSet().Words() {
+			b = binary.LittleEndian.AppendUint64(b, word)
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	b = binary.LittleEndian.AppendUint32(b[:0], sum.Sum32())
+	if _, err := buffered.Write(b); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+// loadFilters takes over what saveFilters left, removes the file, and lists
+// the held partitions that have no filter.
+func (f *Frontier) loadFilters() {
+	for _, s := range f.takeFilterFile() {
+		p := f.parts[s.gen.partition]
+		if p != nil && p.State == Holder && p.Generation == s.gen.number && p.Seq == s.seq {
+			p.filter = s.filter
+		}
+	}
+	for _, m := range f.Metas() {
+		if m.State == Holder && f.parts[m.Partition].filter == nil {
+			f.rebuilds.add(m.Partition)
+		}
+	}
+}
+
+// takeFilterFile reads and removes the file. Without a good one the filters
+// are rebuilt, so an error is only worth a line in the log.
+func (f *Frontier) takeFilterFile() []savedFilter {
+	if f.o.BloomDir == "" {
+		return nil
+	}
+	path := filepath.Join(f.o.BloomDir, filterFile)
+	saved, err := readFilterFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	// Used or not, it must not be there at the next start: this one is going
+	// to add URLs.
+	if rmErr := os.Remove(path); rmErr != nil {
+		err = errors.Join(err, rmErr)
+	}
+	if err != nil {
+		f.log.Warn("the saved Bloom filters are not used; they are rebuilt behind the crawl", "file", path, "err", err)
+		return nil
+	}
+	return saved
+}
+
+func readFilterFile(path string) ([]savedFilter, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return readFilters(file, info.Size())
+}
+
+// readFilters reads a file of the given size, and trusts nothing in it before
+// the checksum.
+func readFilters(in io.Reader, size int64) ([]savedFilter, error) {
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	r := io.TeeReader(buffered, sum)
+	head := make([]byte, len(filterMagic)+4)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, fmt.Errorf("%w: too short", ErrCorrupt)
+	}
+	if string(head[:len(filterMagic)]) != filterMagic {
+		return nil, fmt.Errorf("%w: no file of Bloom filters, or of another version", ErrCorrupt)
+	}
+	left := size - int64(len(head)) - crc32.Size
+	var saved []savedFilter
+	for range binary.LittleEndian.Uint32(head[len(filterMagic):]) {
+		s, n, err := readSavedFilter(r, left)
+		if err != nil {
+			return nil, err
+		}
+		left -= n
+		saved = append(saved, s)
+	}
+	want := sum.Sum32()
+	var got [crc32.Size]byte
+	if _, err := io.ReadFull(buffered, got[:]); err != nil || left != 0 || binary.LittleEndian.Uint32(got[:]) != want {
+		return nil, fmt.Errorf("%w: the checksum does not match", ErrCorrupt)
+	}
+	return saved, nil
+}
+
+// readSavedFilter reads one filter of at most left bytes, and returns how many
+// these were.
+func readSavedFilter(r io.Reader, left int64) (s savedFilter, n int64, err error) {
+	var h [filterHeader]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return s, 0, fmt.Errorf("%w: it ends within a filter", ErrCorrupt)
+	}
+	s.gen = generation{crawl.Partition(binary.LittleEndian.Uint16(h[0:])), binary.LittleEndian.Uint32(h[2:])}
+	s.seq = crawl.Seq(binary.LittleEndian.Uint64(h[6:]))
+	count, capacity := int64(binary.LittleEndian.Uint64(h[14:])), int64(binary.LittleEndian.Uint64(h[22:]))
+	bits := binary.LittleEndian.Uint64(h[30:])
+	left -= filterHeader
+	if bits == 0 || left < 8 || bits > uint64(left)*8 || count < 0 || capacity < 0 {
+		return s, 0, fmt.Errorf("%w: a filter of %d bits in %d bytes", ErrCorrupt, bits, left)
+	}
+	raw := make([]byte, (bits+63)/64*8)
+	if int64(len(raw)) > left {
+		return s, 0, fmt.Errorf("%w: a filter of %d bits in %d bytes", ErrCorrupt, bits, left)
+	}
+	if _, err := io.ReadFull(r, raw); err != nil {
+		return s, 0, fmt.Errorf("%w: it ends within a filter", ErrCorrupt)
+	}
+	words := make([]uint64, len(raw)/8)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint64(raw[8*i:])
+	}
+	s.filter = &filter{bits: bloom.FromWithM(words, uint(bits), filterHashes), count: count, capacity: capacity}
+	return s, filterHeader + int64(len(raw)), nil
+}

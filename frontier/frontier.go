@@ -1,0 +1,254 @@
+package frontier
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"crawlnode/crawl"
+)
+
+// Options sets up a Frontier.
+type Options struct {
+	// Node is this node, for log lines.
+	Node crawl.NodeID
+	// SuspiciousPerHost is the number of URLs that look like a trap which one
+	// host may have. 0 means 10,000.
+	SuspiciousPerHost int
+	// CacheEntries is the number of URLs known to be seen that are kept in
+	// memory, at 16 bytes each. 0 means 1,048,576.
+	CacheEntries int
+	// BloomDir is where the filters are saved at a clean stop. "" means
+	// nowhere: they are rebuilt after each start.
+	BloomDir string
+	// OnQueued is told which hosts got new URLs, after each commit. It is
+	// called by the writer and must not block. nil: nobody is told.
+	OnQueued func([]QueuedHost)
+	// Logger gets what an operator should know; nil drops it.
+	Logger *slog.Logger
+}
+
+// QueuedHost says that a host got new URLs, the best of them in Band.
+type QueuedHost struct {
+	Partition crawl.Partition
+	Host      crawl.Host
+	Band      crawl.Band
+}
+
+// Frontier is one node's store of URLs. All methods may be called from many
+// goroutines. Those that take a context change something and need Run: the
+// context bounds the wait for a place in the queue; what was accepted is
+// waited for. They return ErrStopped when Run has ended.
+type Frontier struct {
+	kv      KV
+	o       Options
+	log     *slog.Logger
+	in      chan *request
+	stopped chan struct{} // closed when Run is over
+	budget  budget
+
+	mu     sync.Mutex // guards metas and totals
+	metas  map[crawl.Partition]Meta
+	totals crawl.Counters // of the metas that are held
+
+	// The rest belongs to the writer (and to New before it).
+	parts     map[crawl.Partition]*partition
+	importing map[crawl.Partition]*Import
+	cache     *seenCache
+
+	rebuilds *todo[crawl.Partition] // filters to be rebuilt
+	sweeps   *todo[generation]      // generations to be deleted
+}
+
+// partition is all that the writer has of one partition.
+type partition struct {
+	partState
+	filter *filter // nil: everything is maybe
+	// delta holds what was added since a rebuild of the filter began.
+	rebuilding bool
+	delta      []fingerprint
+	tails      []*tail
+}
+
+// New opens the frontier in kv: it reads the states of the partitions, and no
+// URL. Call Run next.
+func New(kv KV, o Options) (*Frontier, error) {
+	f := &Frontier{
+		kv: kv, o: o, log: o.Logger,
+		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
+		metas: map[crawl.Partition]Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
+		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](),
+	}
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	if f.o.SuspiciousPerHost == 0 {
+		f.o.SuspiciousPerHost = 10_000
+	}
+	if f.o.CacheEntries == 0 {
+		f.o.CacheEntries = 1 << 20
+	}
+	var secret [8]byte
+	_, _ = rand.Read(secret[:]) // it never fails
+	f.cache = newSeenCache(f.o.CacheEntries, binary.NativeEndian.Uint64(secret[:]))
+	if err := f.load(); err != nil {
+		return nil, fmt.Errorf("frontier: cannot read the partitions of the store: %w", err)
+	}
+	f.loadFilters()
+	return f, nil
+}
+
+// load reads states and meta entries, and lists what is left to delete.
+func (f *Frontier) load() error {
+	snap, err := f.kv.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	version, ok, err := snap.Get(nodeKey(nodeVersion), nil)
+	if err != nil {
+		return err
+	}
+	if ok && !bytes.Equal(version, []byte{formatVersion}) {
+		return fmt.Errorf("the store has format %v, this program reads format %d: use the program that wrote it", version, formatVersion)
+	}
+	if !ok {
+		if err := f.kv.Write([]Entry{{nodeKey(nodeVersion), []byte{formatVersion}}}); err != nil {
+			return err
+		}
+	}
+	states, dead, err := loadStates(snap)
+	if err != nil {
+		return err
+	}
+	for p, s := range states {
+		if s.State != Absent {
+			if err := loadMeta(snap, s); err != nil {
+				return err
+			}
+		}
+		f.parts[p] = &partition{partState: *s}
+		f.setMetaLocked(s.Meta) // nobody else knows f yet
+	}
+	for _, g := range dead {
+		f.sweeps.add(g)
+	}
+	return nil
+}
+
+// loadMeta completes the state of a partition that has keys.
+func loadMeta(snap Snapshot, s *partState) error {
+	key := append(appendPrefix(nil, s.Partition, s.Generation), tableMeta)
+	v, ok, err := snap.Get(key, nil)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%w: partition %d has no sequence number: part of the store is lost", ErrCorrupt, s.Partition)
+	}
+	m, err := decodeMeta(v)
+	if err != nil {
+		return err
+	}
+	s.apply(&m)
+	return nil
+}
+
+// Metas returns all partitions that this node knows, by number.
+func (f *Frontier) Metas() []Meta {
+	f.mu.Lock()
+	out := make([]Meta, 0, len(f.metas))
+	for _, m := range f.metas {
+		out = append(out, m)
+	}
+	f.mu.Unlock()
+	slices.SortFunc(out, func(a, b Meta) int { return int(a.Partition) - int(b.Partition) })
+	return out
+}
+
+// Meta returns one partition; ok is false when this node never had it.
+func (f *Frontier) Meta(p crawl.Partition) (m Meta, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m, ok = f.metas[p]
+	return m, ok
+}
+
+// Totals sums the counters of the held partitions. They are kept as things happen.
+func (f *Frontier) Totals() crawl.Counters {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.totals
+}
+
+// setMetaLocked shows what a partition has become.
+func (f *Frontier) setMetaLocked(m Meta) {
+	if old := f.metas[m.Partition]; old.State == Holder {
+		f.totals.Minus(&old.Counters)
+	}
+	if m.State == Holder {
+		f.totals.Plus(&m.Counters)
+	}
+	f.metas[m.Partition] = m
+}
+
+// Sync returns when all that was acknowledged survives a loss of power.
+func (f *Frontier) Sync() error { return f.kv.Sync() }
+
+// Close closes the store. Run and all readers must be over.
+func (f *Frontier) Close() error { return f.kv.Close() }
+
+// read opens a snapshot for a caller's own goroutine, and finds the prefix of
+// the partition's keys. It fails with ErrNotHolder when it has none here.
+func (f *Frontier) read(p crawl.Partition) (*view, error) {
+	m, _ := f.Meta(p)
+	if m.State == Absent {
+		return nil, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
+	}
+	snap, err := f.kv.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return &view{snap: snap, gen: generation{p, m.Generation}}, nil
+}
+
+// view reads one generation of a partition by relative keys.
+type view struct {
+	snap Snapshot
+	gen  generation
+	key  []byte // scratch
+	buf  []byte // scratch; what get returned last
+}
+
+func (v *view) close() { v.snap.Close() }
+
+// abs is the absolute form of a relative key, good until the next call.
+func (v *view) abs(rel []byte) []byte {
+	v.key = append(appendPrefix(v.key[:0], v.gen.partition, v.gen.number), rel...)
+	return v.key
+}
+
+// get returns a value that is good until the next call.
+func (v *view) get(rel []byte) ([]byte, bool, error) {
+	b, ok, err := v.snap.Get(v.abs(rel), v.buf)
+	if ok {
+		v.buf = b
+	}
+	return b, ok, err
+}
+
+// iterate walks the keys that begin with rel.
+func (v *view) iterate(rel []byte) Iterator { return v.snap.Iterate(bytes.Clone(v.abs(rel))) }
+
+// host reads a host's entry; nil when it is not known.
+func (v *view) host(h crawl.Host) (*hostEntry, error) {
+	b, ok, err := v.get(appendHost(nil, tableHosts, h))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return decodeHost(b)
+}

@@ -1,0 +1,297 @@
+package frontier
+
+import (
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+
+	"crawlnode/crawl"
+)
+
+// group is the work of one transaction. Requests see what those before them in
+// the group did. Nothing of the frontier changes before the commit, save that
+// filters learn URLs early, which is harmless.
+type group struct {
+	f       *Frontier
+	parts   map[crawl.Partition]*partGroup
+	order   []*partGroup
+	entries []Entry // with absolute keys, beside those of the partitions
+	size    int     // bytes so far, roughly
+	count   int     // entries so far, roughly
+	sync    bool
+	snap    Snapshot
+	err     error    // the first failure to read the store
+	after   []func() // called once the group is committed
+}
+
+// partGroup is one partition in a group.
+type partGroup struct {
+	g        *group
+	part     *partition
+	state    partState         // takes the place of the original at commit
+	over     map[string][]byte // relative key -> new value; empty: deleted
+	hosts    map[crawl.Host]*hostEntry
+	news     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
+	seen     []xxh3.Uint128            // cache keys of records that exist after the commit
+	key, buf []byte                    // scratch
+	mutated  bool                      // the sequence number rises
+	restated bool                      // the state on this node changes
+}
+
+func newGroup(f *Frontier) *group { return &group{f: f, parts: map[crawl.Partition]*partGroup{}} }
+
+func (g *group) full() bool {
+	return g.size >= g.f.budget.groupBytes || g.count >= g.f.budget.groupEntries
+}
+
+// fail notes a failure of the store, which ends the frontier.
+func (g *group) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+}
+
+// part opens a partition in the group. One that the node does not know is
+// Absent.
+func (g *group) part(p crawl.Partition) *partGroup {
+	if pg, ok := g.parts[p]; ok {
+		return pg
+	}
+	part := g.f.parts[p]
+	if part == nil {
+		part = &partition{partState: partState{Meta: Meta{Partition: p}}}
+	}
+	pg := &partGroup{g: g, part: part, state: part.partState, over: map[string][]byte{}, hosts: map[crawl.Host]*hostEntry{}}
+	g.parts[p] = pg
+	g.order = append(g.order, pg)
+	return pg
+}
+
+// put adds an entry with an absolute key.
+func (g *group) put(key, value []byte) {
+	g.entries = append(g.entries, Entry{key, value})
+	g.grow(len(key), len(value))
+}
+
+// grow accounts for an entry.
+func (g *group) grow(key, value int) {
+	g.count++
+	g.size += prefixLen + key + value
+}
+
+// snapshot is the store before the group.
+func (g *group) snapshot() (Snapshot, bool) {
+	if g.snap == nil && g.err == nil {
+		snap, err := g.f.kv.Snapshot()
+		if err != nil {
+			g.fail(err)
+			return nil, false
+		}
+		g.snap = snap
+	}
+	return g.snap, g.snap != nil
+}
+
+func (pg *partGroup) gen() generation {
+	return generation{pg.state.Partition, pg.state.Generation}
+}
+
+// get reads a relative key as the group sees it. The value is good until the
+// next call. A failure of the store is noted and looks like no value.
+func (pg *partGroup) get(rel []byte) ([]byte, bool) {
+	if v, ok := pg.over[string(rel)]; ok {
+		return v, len(v) > 0
+	}
+	snap, ok := pg.g.snapshot()
+	if !ok {
+		return nil, false
+	}
+	pg.key = append(appendPrefix(pg.key[:0], pg.state.Partition, pg.state.Generation), rel...)
+	v, ok, err := snap.Get(pg.key, pg.buf)
+	if err != nil {
+		pg.g.fail(err)
+		return nil, false
+	}
+	if ok {
+		pg.buf = v
+	}
+	return v, ok
+}
+
+func (pg *partGroup) set(rel, value []byte) {
+	pg.mutated = true
+	pg.over[string(rel)] = value
+	pg.g.grow(len(rel), len(value))
+}
+
+func (pg *partGroup) del(rel []byte) {
+	pg.mutated = true
+	pg.over[string(rel)] = nil
+	pg.g.grow(len(rel), 0)
+}
+
+// host opens a host in the group; one that is not known is made. Who changes
+// it calls touch.
+func (pg *partGroup) host(h crawl.Host) *hostEntry {
+	if e, ok := pg.hosts[h]; ok {
+		return e
+	}
+	e := &hostEntry{fresh: true}
+	if v, ok := pg.get(appendHost(nil, tableHosts, h)); ok {
+		var err error
+		if e, err = decodeHost(v); err != nil {
+			pg.g.fail(fmt.Errorf("%w: host %s", err, h))
+			e = &hostEntry{}
+		}
+	}
+	pg.hosts[h] = e
+	return e
+}
+
+// touch says that the host has to be written.
+func (pg *partGroup) touch(e *hostEntry) {
+	if !e.dirty {
+		e.dirty = true
+		pg.g.count += 3
+		pg.g.size += 400
+	}
+}
+
+// queuedNews notes that a host got a URL.
+func (pg *partGroup) queuedNews(h crawl.Host, band crawl.Band) {
+	if pg.news == nil {
+		pg.news = map[crawl.Host]crawl.Band{}
+	}
+	if old, ok := pg.news[h]; !ok || band < old {
+		pg.news[h] = band
+	}
+}
+
+// writeHosts puts the changed hosts, and what follows from them for the wake
+// index, into the group: a host has queued URLs exactly when it has one entry
+// there.
+func (pg *partGroup) writeHosts() {
+	for name, e := range pg.hosts {
+		if !e.dirty {
+			continue
+		}
+		band, waits := e.best()
+		place := e.wake
+		if waits && (!e.awake || e.parked || band < e.wake.band) {
+			place = wakeOf(band, &e.HostState)
+		}
+		if e.awake && (!waits || place != e.wake) {
+			pg.del(appendWakeKey(nil, e.wake, name))
+		}
+		if waits && (!e.awake || place != e.wake) {
+			pg.set(appendWakeKey(nil, place, name), []byte{formatVersion})
+		}
+		if !waits {
+			place = wake{}
+		}
+		e.awake, e.wake = waits, place
+		pg.set(appendHost(nil, tableHosts, name), encodeHost(e))
+	}
+}
+
+// finish completes the partition's entries: hosts, meta, state.
+func (pg *partGroup) finish() (m Mutation) {
+	pg.writeHosts()
+	if pg.mutated {
+		pg.state.Seq++
+		pg.over[metaKey] = encodeMeta(&pg.state)
+	}
+	m.Seq = pg.state.Seq
+	prefix := appendPrefix(nil, pg.state.Partition, pg.state.Generation)
+	for rel, v := range pg.over {
+		key := append(append(make([]byte, 0, prefixLen+len(rel)), prefix...), rel...)
+		pg.g.entries = append(pg.g.entries, Entry{key, v})
+		if pg.mutated && len(pg.part.tails) > 0 {
+			m.Entries = append(m.Entries, Entry{key[prefixLen:], v})
+		}
+	}
+	if pg.restated {
+		pg.g.entries = append(pg.g.entries, Entry{stateKey(pg.state.Partition), encodeState(&pg.state)})
+	}
+	return m
+}
+
+// commit writes the group and makes it the frontier's state. Its error is a
+// failure of the store.
+func (g *group) commit() error {
+	mutations := make([]Mutation, len(g.order))
+	if g.err == nil {
+		for i, pg := range g.order {
+			mutations[i] = pg.finish()
+		}
+	}
+	if g.snap != nil {
+		g.snap.Close()
+	}
+	if g.err != nil {
+		return g.err
+	}
+	if len(g.entries) > 0 {
+		if err := g.f.kv.Write(g.entries); err != nil {
+			return err
+		}
+	}
+	if g.sync {
+		if err := g.f.kv.Sync(); err != nil {
+			return err
+		}
+	}
+	for i, pg := range g.order {
+		pg.publish(mutations[i])
+	}
+	for _, f := range g.after {
+		f()
+	}
+	g.publishMetas()
+	g.announce()
+	return nil
+}
+
+// publish makes the group's copy of a partition the real one.
+func (pg *partGroup) publish(m Mutation) {
+	f := pg.g.f
+	pg.part.partState = pg.state
+	if pg.mutated || pg.restated {
+		f.parts[pg.state.Partition] = pg.part
+	}
+	for _, k := range pg.seen {
+		f.cache.add(k)
+	}
+	if pg.mutated {
+		pg.part.deliver(m)
+	}
+	if fl := pg.part.filter; fl != nil && fl.full() && !pg.part.rebuilding {
+		f.rebuilds.add(pg.state.Partition)
+	}
+}
+
+func (g *group) publishMetas() {
+	g.f.mu.Lock()
+	defer g.f.mu.Unlock()
+	for _, pg := range g.order {
+		if pg.mutated || pg.restated {
+			g.f.setMetaLocked(pg.part.Meta)
+		}
+	}
+}
+
+// announce tells who waits for URLs.
+func (g *group) announce() {
+	if g.f.o.OnQueued == nil {
+		return
+	}
+	var news []QueuedHost
+	for _, pg := range g.order {
+		for h, band := range pg.news {
+			news = append(news, QueuedHost{pg.state.Partition, h, band})
+		}
+	}
+	if len(news) > 0 {
+		g.f.o.OnQueued(news)
+	}
+}

@@ -1,0 +1,441 @@
+package frontier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// running is a frontier with its writer.
+type running struct {
+	*Frontier
+	t    testing.TB
+	stop func() error // ends Run and returns its error
+}
+
+func start(t testing.TB, kv KV, o Options) *running {
+	t.Helper()
+	f, err := New(kv, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- f.Run(ctx) }()
+	stop := sync.OnceValue(func() error {
+		cancel()
+		return <-over
+	})
+	t.Cleanup(func() { _ = stop() })
+	return &running{Frontier: f, t: t, stop: stop}
+}
+
+// startHolding starts a frontier that holds partitions 0 to n-1 in epoch 1.
+func startHolding(t testing.TB, kv KV, n int, o Options) *running {
+	t.Helper()
+	r := start(t, kv, o)
+	var ps []crawl.Partition
+	for p := range n {
+		ps = append(ps, crawl.Partition(p))
+	}
+	r.must(r.Found(t.Context(), ps, 1))
+	return r
+}
+
+func (r *running) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// crash ends the frontier as kill -9 would and starts it again.
+func (r *running) crash(reopen func() KV, o Options) *running {
+	r.t.Helper()
+	_ = r.stop()
+	return start(r.t, reopen(), o)
+}
+
+func mustURL(raw string) urlnorm.URL {
+	u, err := urlnorm.Parse(raw)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return u
+}
+
+// link routes a URL by a partition that stands in its host name: "h3.p2.test"
+// is of partition 2.
+func link(raw string) crawl.Routed {
+	u := mustURL(raw)
+	return crawl.Routed{Partition: partitionOf(u), Target: crawl.Target{URL: u, Depth: 1, Band: 1}}
+}
+
+func partitionOf(u urlnorm.URL) crawl.Partition {
+	var host, p int
+	if _, err := fmt.Sscanf(u.Host(), "h%d.p%d.test", &host, &p); err != nil {
+		panic("BUG: host without a partition: " + u.Host())
+	}
+	return crawl.Partition(p)
+}
+
+func (r *running) add(links ...crawl.Routed) []Admission {
+	r.t.Helper()
+	as, err := r.Add(r.t.Context(), links)
+	r.must(err)
+	return as
+}
+
+func (r *running) load(p crawl.Partition, host string, n int) HostQueue {
+	r.t.Helper()
+	q, err := r.Load(p, crawl.Host(host), Cursor{}, n)
+	r.must(err)
+	return q
+}
+
+// lease makes the lease of a host's first queued URL.
+func (r *running) lease(p crawl.Partition, host string) crawl.Lease {
+	r.t.Helper()
+	q := r.load(p, host, 1)
+	if len(q.Items) == 0 {
+		r.t.Fatalf("nothing is queued for %s", host)
+	}
+	m, _ := r.Meta(p)
+	return crawl.Lease{Partition: p, Epoch: m.Epoch, Host: crawl.Host(host), Item: q.Items[0]}
+}
+
+func (r *running) record(raw string) crawl.Record {
+	r.t.Helper()
+	u := mustURL(raw)
+	rec, ok, err := r.Record(partitionOf(u), u)
+	r.must(err)
+	if !ok {
+		r.t.Fatalf("no record of %s", raw)
+	}
+	return rec
+}
+
+// check verifies the invariants of every held partition against its keys.
+func (r *running) check() {
+	r.t.Helper()
+	if err := invariants(r.Frontier); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// invariants compares what a store says of its partitions with what is in them.
+func invariants(f *Frontier) error {
+	var errs []error
+	for _, m := range f.Metas() {
+		if m.State == Absent {
+			continue
+		}
+		if err := partitionInvariants(f, m); err != nil {
+			errs = append(errs, fmt.Errorf("partition %d: %w", m.Partition, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// census is what a walk over a partition's keys finds.
+type census struct {
+	hosts   map[crawl.Host]*hostEntry
+	queue   map[crawl.Host]*[crawl.Bands]int64
+	wakes   map[crawl.Host][]wake
+	robots  map[string]bool // host 00 tag
+	queued  map[string]bool // host, band and number of queued records
+	places  map[string]bool // the same of the queue entries
+	outbox  int64
+	seen    int64
+	outLast uint64
+	meta    metaEntry
+}
+
+func partitionInvariants(f *Frontier, m Meta) error {
+	v, err := f.read(m.Partition)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	c := census{
+		hosts: map[crawl.Host]*hostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]wake{},
+		robots: map[string]bool{}, queued: map[string]bool{}, places: map[string]bool{},
+	}
+	it := v.iterate(nil)
+	defer it.Close()
+	for it.Seek(v.abs(nil)); it.Valid(); it.Next() {
+		value, err := it.Value()
+		if err == nil {
+			err = c.note(bytes.Clone(it.Key()[prefixLen:]), value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.judge(m)
+}
+
+func (c *census) note(rel, value []byte) error {
+	host, rest, _ := bytes.Cut(rel[1:], []byte{0})
+	h := crawl.Host(host)
+	switch rel[0] {
+	case tableRecords:
+		rec, err := decodeRecord(value)
+		if err != nil {
+			return err
+		}
+		u, err := joinURL(h, rec.https, rec.rest)
+		if err != nil {
+			return err
+		}
+		if fp, _ := fingerprintOfKey(append(make([]byte, prefixLen), rel...)); fp != fingerprintOf(u.String()) {
+			return fmt.Errorf("record of %s under a foreign fingerprint", u)
+		}
+		c.seen++
+		if rec.State == crawl.Queued {
+			c.queued[fmt.Sprint(h, rec.Band, rec.Seq)] = true
+		}
+	case tableQueue:
+		seq, _ := seqOfQueueKey(rel)
+		if c.queue[h] == nil {
+			c.queue[h] = new([crawl.Bands]int64)
+		}
+		c.queue[h][rest[0]]++
+		c.places[fmt.Sprint(h, crawl.Band(rest[0]), seq)] = true
+		e := c.hosts[h] // hosts come first in the order of keys
+		if e == nil {
+			return fmt.Errorf("queue entry of the unknown host %s", h)
+		}
+		if b := e.bands[rest[0]]; seq < b.head || seq >= b.next {
+			return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.head, b.next)
+		}
+		_, err := decodeItem(h, crawl.Band(rest[0]), seq, value)
+		return err
+	case tableHosts:
+		e, err := decodeHost(value)
+		c.hosts[crawl.Host(rel[1:])] = e
+		return err
+	case tableRobots:
+		c.robots[string(rel[1:])] = true
+		_, err := decodeRobots(h, string(rest), value)
+		return err
+	case tableWake:
+		w, h, ok := parseWakeKey(rel)
+		if !ok {
+			return errors.New("bad wake key")
+		}
+		c.wakes[h] = append(c.wakes[h], w)
+	case tableOutbox:
+		k, ok := parseOutboxKey(rel)
+		if !ok {
+			return errors.New("bad outbox key")
+		}
+		c.outbox++
+		c.outLast = max(c.outLast, k.Seq)
+		_, err := decodeLink(value)
+		return err
+	case tableMeta:
+		var err error
+		c.meta, err = decodeMeta(value)
+		return err
+	default:
+		return fmt.Errorf("unknown table %q", rel[0])
+	}
+	return nil
+}
+
+func (c *census) judge(m Meta) error {
+	if c.meta.seq != m.Seq || c.meta.counters != m.Counters {
+		return fmt.Errorf("the meta entry (seq %d) is not what is in memory (seq %d)", c.meta.seq, m.Seq)
+	}
+	var bands [crawl.Bands]int64
+	robots := 0
+	for h, e := range c.hosts {
+		for b := range e.bands {
+			n := int64(0)
+			if c.queue[h] != nil {
+				n = c.queue[h][b]
+			}
+			if n != e.bands[b].queued {
+				return fmt.Errorf("host %s, band %d: %d queued, says %d", h, b, n, e.bands[b].queued)
+			}
+			bands[b] += n
+		}
+		if (e.total() > 0) != e.awake || e.awake != (len(c.wakes[h]) == 1) || len(c.wakes[h]) > 1 {
+			return fmt.Errorf("host %s: %d queued, awake %v, wake entries %v", h, e.total(), e.awake, c.wakes[h])
+		}
+		if e.awake && c.wakes[h][0] != e.wake {
+			return fmt.Errorf("host %s: wake entry %v, says %v", h, c.wakes[h][0], e.wake)
+		}
+		robots += len(e.origin)
+		for _, tag := range e.origin {
+			if !c.robots[string(h)+"\x00"+tag] {
+				return fmt.Errorf("host %s: robots entry %q is missing", h, tag)
+			}
+		}
+	}
+	got := m.Counters
+	switch {
+	case robots != len(c.robots):
+		return fmt.Errorf("%d robots entries, hosts name %d", len(c.robots), robots)
+	case len(c.wakes) > len(c.hosts):
+		return errors.New("wake entries of unknown hosts")
+	case got.Seen != c.seen || got.Queued != bands || got.Hosts != int64(len(c.hosts)) || got.Outbox != c.outbox:
+		return fmt.Errorf("counters say seen %d, queued %v, hosts %d, outbox %d; found %d, %v, %d, %d",
+			got.Seen, got.Queued, got.Hosts, got.Outbox, c.seen, bands, len(c.hosts), c.outbox)
+	case c.outLast > c.meta.outboxNext:
+		return fmt.Errorf("outbox entry %d above %d", c.outLast, c.meta.outboxNext)
+	case len(c.queued) != len(c.places):
+		return fmt.Errorf("%d queued records, %d queue entries", len(c.queued), len(c.places))
+	}
+	for k := range c.queued {
+		if !c.places[k] {
+			return fmt.Errorf("queued record without its queue entry %s", k)
+		}
+	}
+	return nil
+}
+
+// faulty is a KV whose n-th Write is the last: it fails, before or after the
+// store has it, and so does every later one.
+type faulty struct {
+	KV
+	mu      sync.Mutex
+	left    int
+	applied bool // the fatal Write reaches the store
+	dead    bool
+}
+
+var errInjected = errors.New("injected crash")
+
+func (f *faulty) Write(entries []Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dead {
+		return errInjected
+	}
+	if f.left--; f.left >= 0 {
+		return f.KV.Write(entries)
+	}
+	f.dead = true
+	if f.applied {
+		if err := f.KV.Write(entries); err != nil {
+			return err
+		}
+	}
+	return errInjected
+}
+
+// gated is a KV on which a walk over a partition's records waits for the gate.
+type gated struct {
+	KV
+	arrived chan struct{} // gets a value when a walk is at the gate
+	gate    chan struct{} // closed: walks pass
+}
+
+func (g *gated) Snapshot() (Snapshot, error) {
+	s, err := g.KV.Snapshot()
+	return gatedSnapshot{s, g}, err
+}
+
+type gatedSnapshot struct {
+	Snapshot
+	kv *gated
+}
+
+func (s gatedSnapshot) Iterate(prefix []byte) Iterator {
+	if len(prefix) == prefixLen+1 && prefix[prefixLen] == tableRecords {
+		select {
+		case s.kv.arrived <- struct{}{}:
+			<-s.kv.gate
+		case <-s.kv.gate:
+		}
+	}
+	return s.Snapshot.Iterate(prefix)
+}
+
+// cloneStore copies the files of an open store as kill -9 would leave them:
+// what the process wrote into its shared mappings is in the page cache, where
+// this reads it. Holes stay holes. A copy during which the store's background
+// work changed its set of files is no moment in time, and is made again.
+func cloneStore(t testing.TB, from string) string {
+	t.Helper()
+	for {
+		to, before := t.TempDir(), listing(t, from)
+		ok := true
+		for name := range before {
+			if name != "LOCK" {
+				ok = ok && cloneFile(filepath.Join(from, name), filepath.Join(to, name)) == nil
+			}
+		}
+		if ok && maps.Equal(before, listing(t, from)) {
+			return to
+		}
+	}
+}
+
+// listing names the files of a folder with their sizes.
+func listing(t testing.TB, dir string) map[string]int64 {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int64{}
+	for _, e := range entries {
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[e.Name()] = info.Size()
+	}
+	return out
+}
+
+func cloneFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	buf, zero := make([]byte, 1<<16), make([]byte, 1<<16)
+	at := int64(0)
+	for {
+		n, err := in.Read(buf)
+		if n == 0 {
+			return errors.Join(out.Truncate(at), ignoreEOF(err))
+		}
+		if !bytes.Equal(buf[:n], zero[:n]) {
+			if _, err := out.WriteAt(buf[:n], at); err != nil {
+				return err
+			}
+		}
+		at += int64(n)
+	}
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

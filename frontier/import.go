@@ -1,0 +1,255 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// Import is a partition on its way to this node: Put the entries of a
+// snapshot, Apply the mutations of its tail, Commit. It is for one goroutine.
+// Nothing of it can be read before Commit, and a crash before leaves nothing
+// behind but keys that are deleted in the background.
+type Import struct {
+	f        *Frontier
+	gen      generation
+	meta     *metaEntry // the writer's; nil until the meta entry has come
+	finished bool       // the writer's: committed, aborted or superseded
+}
+
+// Errors of an Import.
+var (
+	// ErrGap says that mutations are missing: the copy has to be begun again.
+	ErrGap = errors.New("frontier: mutations are missing")
+	// ErrImportOver says that the import was committed, aborted, or that
+	// another one of the same partition was begun.
+	ErrImportOver = errors.New("frontier: the import is over")
+)
+
+// Seq is the number of the last mutation that has arrived, 0 before the
+// partition's own books have.
+func (i *Import) Seq() crawl.Seq {
+	if i.meta == nil {
+		return 0
+	}
+	return i.meta.seq
+}
+
+// BeginImport makes room for a partition that this node does not hold, under a
+// fresh generation. An earlier import of the partition is over. What this node
+// has of the partition is kept until Commit takes its place, and then deleted
+// in the background.
+func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import, error) {
+	var i *Import
+	err := f.alone(ctx, false, func(g *group) error {
+		pg := g.part(p)
+		if pg.state.State == Holder {
+			return errors.New("this node holds it")
+		}
+		if p > MaxPartition {
+			return fmt.Errorf("the highest partition is %d", MaxPartition)
+		}
+		if old := f.importing[p]; old != nil {
+			g.abandon(old)
+		}
+		pg.state.lastGeneration++
+		pg.restated = true
+		i = &Import{f: f, gen: generation{p, pg.state.lastGeneration}}
+		// Dead until Commit says otherwise: so a crash cleans up.
+		g.put(deadKey(i.gen), []byte{formatVersion})
+		g.after = append(g.after, func() { f.importing[p] = i })
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("frontier: importing partition %d: %w", p, err)
+	}
+	return i, nil
+}
+
+// abandon ends an import; its keys are swept.
+func (g *group) abandon(i *Import) {
+	i.finished = true
+	g.after = append(g.after, func() {
+		if g.f.importing[i.gen.partition] == i {
+			delete(g.f.importing, i.gen.partition)
+		}
+		g.f.sweeps.add(i.gen)
+	})
+}
+
+// Put writes entries of the snapshot. Any division into calls will do, and an
+// entry may come twice.
+func (i *Import) Put(ctx context.Context, entries []Entry) error {
+	for len(entries) > 0 {
+		n, err := i.f.budget.cutEntries(entries)
+		if err != nil {
+			return i.failed(err)
+		}
+		piece := entries[:n]
+		entries = entries[n:]
+		err = i.f.change(ctx, func(g *group) error { return i.write(g, piece) })
+		if err != nil {
+			return i.failed(err)
+		}
+	}
+	return nil
+}
+
+// cutEntries returns how many of the entries, one at least, fit into one
+// request.
+func (b *budget) cutEntries(entries []Entry) (int, error) {
+	size := 0
+	for n, e := range entries {
+		switch {
+		case len(e.Key) == 0 || len(e.Key) > maxKeyBytes:
+			return 0, fmt.Errorf("%w: a key of %d bytes", ErrCorrupt, len(e.Key))
+		case len(e.Value) > b.maxBytes/2:
+			return 0, fmt.Errorf("%w: a value of %d bytes", ErrCorrupt, len(e.Value))
+		}
+		size += prefixLen + len(e.Key) + len(e.Value)
+		if n > 0 && (size > b.linkBytes || n >= b.groupEntries) {
+			return n, nil
+		}
+	}
+	return len(entries), nil
+}
+
+// maxKeyBytes is far above the longest key: a URL has 2,083 bytes at most.
+const maxKeyBytes = 4096
+
+// write puts entries under the import's generation.
+func (i *Import) write(g *group, entries []Entry) error {
+	if i.finished {
+		return ErrImportOver
+	}
+	var meta *metaEntry
+	for _, e := range entries {
+		if isMeta(e.Key) {
+			m, err := decodeMeta(e.Value)
+			if err != nil {
+				return err
+			}
+			meta = &m
+		}
+	}
+	prefix := appendPrefix(nil, i.gen.partition, i.gen.number)
+	for _, e := range entries {
+		key := append(append(make([]byte, 0, prefixLen+len(e.Key)), prefix...), e.Key...)
+		g.put(key, e.Value)
+	}
+	if meta != nil {
+		i.meta = meta
+	}
+	return nil
+}
+
+// Apply writes mutations, each in one atomic step, in their order. Those that
+// the import has already are passed over. When one is missing it fails with
+// ErrGap.
+func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
+	for _, m := range mutations {
+		if err := i.f.budget.fitsWhole(&m); err != nil {
+			return i.failed(err)
+		}
+		err := i.f.alone(ctx, false, func(g *group) error {
+			switch {
+			case i.finished:
+				return ErrImportOver
+			case i.meta == nil:
+				return fmt.Errorf("%w: mutation %d came before the snapshot was complete", ErrGap, m.Seq)
+			case m.Seq <= i.meta.seq:
+				return nil
+			case m.Seq > i.meta.seq+1:
+				return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.seq)
+			}
+			if err := i.write(g, m.Entries); err != nil {
+				return err
+			}
+			if i.meta.seq != m.Seq {
+				return fmt.Errorf("%w: mutation %d says that it is %d", ErrCorrupt, m.Seq, i.meta.seq)
+			}
+			return nil
+		})
+		if err != nil {
+			return i.failed(err)
+		}
+	}
+	return nil
+}
+
+// fitsWhole checks a mutation against what one transaction can be: it was one
+// on another node, with the same limits.
+func (b *budget) fitsWhole(m *Mutation) error {
+	size := 0
+	for _, e := range m.Entries {
+		if len(e.Key) == 0 || len(e.Key) > maxKeyBytes {
+			return fmt.Errorf("%w: a key of %d bytes", ErrCorrupt, len(e.Key))
+		}
+		size += prefixLen + len(e.Key) + len(e.Value)
+	}
+	if len(m.Entries) > b.maxEntries || size > b.maxBytes {
+		return fmt.Errorf("%w: mutation %d with %d entries, %d bytes", ErrTooBig, m.Seq, len(m.Entries), size)
+	}
+	return nil
+}
+
+// Commit makes this node the holder of the partition in the epoch, acquired in
+// the view, with all that was written. It is on disk before Commit returns. The
+// epoch must be above every epoch in which this node held the partition.
+func (i *Import) Commit(ctx context.Context, epoch, view crawl.Epoch) error {
+	err := i.f.alone(ctx, true, func(g *group) error { return i.commit(g, epoch, view) })
+	if err != nil {
+		return i.failed(err)
+	}
+	return nil
+}
+
+func (i *Import) commit(g *group, epoch, view crawl.Epoch) error {
+	pg := g.part(i.gen.partition)
+	s := &pg.state
+	switch {
+	case i.finished:
+		return ErrImportOver
+	case i.meta == nil:
+		return fmt.Errorf("%w: the snapshot is not complete", ErrGap)
+	case s.State == Holder:
+		return errors.New("this node holds it")
+	case epoch <= s.MaxEpoch:
+		return fmt.Errorf("epoch %d is not above %d, in which this node held it", epoch, s.MaxEpoch)
+	}
+	i.finished = true
+	if s.State != Absent {
+		g.bury(pg, pg.gen())
+	}
+	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = Holder, epoch, epoch, view, i.gen.number
+	s.To, s.Sealed, s.frozen = "", false, false
+	s.apply(i.meta)
+	pg.restated = true
+	g.put(deadKey(i.gen), nil)
+	g.after = append(g.after, func() {
+		delete(g.f.importing, i.gen.partition)
+		g.f.rebuilds.add(i.gen.partition)
+	})
+	return nil
+}
+
+// Abort ends the import; what was written is deleted in the background. After
+// Commit it does nothing.
+func (i *Import) Abort(ctx context.Context) error {
+	err := i.f.alone(ctx, false, func(g *group) error {
+		if !i.finished {
+			g.abandon(i)
+		}
+		return nil
+	})
+	if err != nil {
+		return i.failed(err)
+	}
+	return nil
+}
+
+func (i *Import) failed(err error) error {
+	return fmt.Errorf("frontier: importing partition %d: %w", i.gen.partition, err)
+}

@@ -1,0 +1,74 @@
+package frontier
+
+import "errors"
+
+// KV is the ordered store under a frontier. Write is called by one goroutine
+// at a time; everything else may be called at any time.
+type KV interface {
+	// Write applies the entries in one atomic step and returns when they
+	// survive the death of the process. Of several entries with one key the last
+	// counts. It keeps no
+	// reference to the slice, and may keep the keys and values.
+	Write(entries []Entry) error
+	// Snapshot opens an immutable view of everything written so far.
+	Snapshot() (Snapshot, error)
+	// Limits bounds one Write.
+	Limits() Limits
+	// Sync returns when everything written so far survives a loss of power.
+	Sync() error
+	// Close frees the store. All snapshots must be closed before.
+	Close() error
+}
+
+// Snapshot is a consistent view of a KV, for one goroutine. Close it.
+type Snapshot interface {
+	// Get appends the value of key to buf[:0]. ok is false when there is none.
+	Get(key, buf []byte) (value []byte, ok bool, err error)
+	// Iterate walks the keys with this prefix in order, from the place that
+	// Seek gives it. Only one iterator of a snapshot may be open at a time.
+	Iterate(prefix []byte) Iterator
+	Close()
+}
+
+// Iterator is a position in the ordered keys. It begins nowhere: call Seek.
+type Iterator interface {
+	// Seek goes to the first key at or behind key.
+	Seek(key []byte)
+	// Valid reports whether the position is on a key with the prefix.
+	Valid() bool
+	Next()
+	// Key and Value are good until the position changes.
+	Key() []byte
+	Value() ([]byte, error)
+	Close()
+}
+
+// Entry is one key with its new value. A Value without bytes deletes the key;
+// no value of the store is empty.
+type Entry struct {
+	Key, Value []byte
+}
+
+// Limits says what fits into one Write.
+type Limits struct {
+	Entries int // number of entries
+	Bytes   int // sum of the lengths of keys and values, with room for overheads
+}
+
+// Errors of a KV and of a frontier.
+var (
+	// ErrTooBig says that a Write is beyond the store's Limits.
+	ErrTooBig = errors.New("frontier: too much for one transaction of the store")
+	// ErrClosed says that the store was closed or has crashed.
+	ErrClosed = errors.New("frontier: the store is closed")
+	// ErrStopped says that Run has ended; nothing was changed.
+	ErrStopped = errors.New("frontier: stopped")
+	// ErrNotHolder says that this node does not hold the partition, holds it
+	// in another epoch than the lease, or has frozen it.
+	ErrNotHolder = errors.New("frontier: the partition is not held here")
+	// ErrStaleLease says that the leased URL left the queue meanwhile.
+	ErrStaleLease = errors.New("frontier: the leased URL is not in the queue any more")
+	// ErrCorrupt says that something in the store cannot be read as what it
+	// should be.
+	ErrCorrupt = errors.New("frontier: damaged entry in the store")
+)

@@ -1,0 +1,229 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+	"strings"
+	"testing"
+)
+
+// stores are the KVs that every test of the conformance suite runs on.
+var stores = []struct {
+	name string
+	// open opens a store; reopen ends it as kill -9 would and opens it again.
+	open func(t *testing.T) (kv KV, reopen func() KV)
+}{
+	{"memory", openTestMemory},
+	{"badger", openTestBadger},
+}
+
+func openTestMemory(*testing.T) (KV, func() KV) {
+	m := NewMemory()
+	return m, func() KV {
+		m = m.Crash()
+		return m
+	}
+}
+
+func openTestBadger(t *testing.T) (KV, func() KV) {
+	dir := t.TempDir()
+	open := func() KV {
+		// Small files, so that a copy of them costs little.
+		o := BadgerOptions{MemTableBytes: 8 << 20, BlockCacheBytes: 8 << 20, IndexCacheBytes: 4 << 20}
+		kv, err := openBadger(o.badger(dir).WithValueLogFileSize(1 << 20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kv
+	}
+	kv := open()
+	t.Cleanup(func() { _ = kv.Close() })
+	return kv, func() KV {
+		old := kv
+		dir = cloneStore(t, dir)
+		kv = open()
+		_ = old.Close()
+		return kv
+	}
+}
+
+// onStores runs a test on each store.
+func onStores(t *testing.T, test func(t *testing.T, kv KV, reopen func() KV)) {
+	t.Parallel()
+	for _, s := range stores {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			kv, reopen := s.open(t)
+			test(t, kv, reopen)
+		})
+	}
+}
+
+// dump reads all keys with a prefix.
+func dump(t testing.TB, kv KV, prefix string) map[string]string {
+	t.Helper()
+	snap, err := kv.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	return dumpSnapshot(t, snap, prefix)
+}
+
+func dumpSnapshot(t testing.TB, snap Snapshot, prefix string) map[string]string {
+	t.Helper()
+	it := snap.Iterate([]byte(prefix))
+	defer it.Close()
+	out := map[string]string{}
+	last := ""
+	for it.Seek([]byte(prefix)); it.Valid(); it.Next() {
+		v, err := it.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := string(it.Key()); k <= last && last != "" || !strings.HasPrefix(k, prefix) {
+			t.Fatalf("key %q came after %q, prefix %q", k, last, prefix)
+		}
+		last = string(it.Key())
+		out[last] = string(v)
+	}
+	return out
+}
+
+// TestKVAgainstMap compares a store with a map over random writes, with
+// snapshots that must not move and crashes that must not lose.
+func TestKVAgainstMap(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+		rng := rand.New(rand.NewPCG(1, 2))
+		model := map[string]string{}
+		for round := range 60 {
+			before, err := kv.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := map[string]string{}
+			for k, v := range model {
+				old[k] = v
+			}
+			var batch []Entry
+			for range rng.IntN(40) {
+				k := fmt.Sprintf("k%03d", rng.IntN(200))
+				v := ""
+				if rng.IntN(3) > 0 {
+					v = fmt.Sprint("v", rng.IntN(1000))
+				}
+				batch = append(batch, Entry{[]byte(k), []byte(v)})
+				model[k] = v
+				if v == "" {
+					delete(model, k)
+				}
+			}
+			if err := kv.Write(batch); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "snapshot before the write", dumpSnapshot(t, before, "k"), old)
+			before.Close()
+			compare(t, "store", dump(t, kv, "k"), model)
+			checkGetAndSeek(t, kv, model, fmt.Sprintf("k%03d", rng.IntN(200)))
+			if round%20 == 19 {
+				kv = reopen()
+				compare(t, "after a crash", dump(t, kv, "k"), model)
+			}
+		}
+	})
+}
+
+func checkGetAndSeek(t *testing.T, kv KV, model map[string]string, key string) {
+	t.Helper()
+	snap, err := kv.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	v, ok, err := snap.Get([]byte(key), nil)
+	if want, has := model[key]; err != nil || ok != has || string(v) != want {
+		t.Fatalf("Get(%q) = %q, %v, %v; want %q, %v", key, v, ok, err, want, has)
+	}
+	keys := make([]string, 0, len(model))
+	for k := range model {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	i := sort.SearchStrings(keys, key)
+	it := snap.Iterate([]byte("k"))
+	defer it.Close()
+	it.Seek([]byte(key))
+	if it.Valid() != (i < len(keys)) || it.Valid() && string(it.Key()) != keys[i] {
+		t.Fatalf("Seek(%q): valid %v, want key %d of %d", key, it.Valid(), i, len(keys))
+	}
+}
+
+func compare(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d keys, want %d", what, len(got), len(want))
+	}
+	for k, v := range want {
+		if got[k] != v {
+			t.Fatalf("%s: %q = %q, want %q", what, k, got[k], v)
+		}
+	}
+}
+
+func TestKVRefusesTooMuch(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+		l := kv.Limits()
+		if l.Entries < 9_000 || l.Bytes < 900<<10 {
+			t.Fatalf("limits %+v are too small to be of use", l)
+		}
+		batch := make([]Entry, l.Entries*2)
+		for i := range batch {
+			batch[i] = Entry{fmt.Appendf(nil, "a%d", i), []byte{1}}
+		}
+		if err := kv.Write(batch); !errors.Is(err, ErrTooBig) {
+			t.Fatalf("too many entries: %v", err)
+		}
+		if n := len(dump(t, kv, "a")); n != 0 {
+			t.Fatalf("%d entries of a refused write are there", n)
+		}
+		if err := kv.Write(batch[:l.Entries]); err != nil {
+			t.Fatalf("a write within the limits: %v", err)
+		}
+		big := make([]Entry, 64)
+		for i := range big {
+			big[i] = Entry{fmt.Appendf(nil, "b%d", i), make([]byte, l.Bytes/64-16)}
+		}
+		if err := kv.Write(big); err != nil {
+			t.Fatalf("a write of as many bytes as allowed: %v", err)
+		}
+	})
+}
+
+func TestMemoryPowerLoss(t *testing.T) {
+	t.Parallel()
+	m := NewMemory()
+	put := func(k string) {
+		if err := m.Write([]Entry{{[]byte(k), []byte{1}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("synced")
+	if err := m.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	put("written")
+	dead := m
+	m = m.Crash()
+	if got := dump(t, m, ""); len(got) != 2 {
+		t.Fatalf("after kill -9: %v", got)
+	}
+	if err := dead.Write(nil); !errors.Is(err, ErrClosed) {
+		t.Fatalf("write into a dead store: %v", err)
+	}
+	m = m.PowerLoss()
+	if got := dump(t, m, ""); len(got) != 1 || got["synced"] == "" {
+		t.Fatalf("after a loss of power: %v", got)
+	}
+}

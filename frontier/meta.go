@@ -1,0 +1,178 @@
+package frontier
+
+import (
+	"encoding/binary"
+
+	"crawlnode/crawl"
+)
+
+// State says what a partition is to this node. The numbers are written to disk.
+type State uint8
+
+// The states of a partition.
+const (
+	// Absent: nothing of it is here. Only the highest epoch is remembered.
+	Absent State = iota
+	// Holder: this node has the authority over it, in Meta.Epoch.
+	Holder
+	// Released: it was given to Meta.To in the view Meta.View, and is kept until the
+	// receiver and its replicas have it.
+	Released
+	// Copy: a replica's copy, kept up to date by the holder.
+	Copy
+)
+
+var stateNames = [...]string{"absent", "holder", "released", "copy"}
+
+func (s State) String() string { return stateNames[min(int(s), len(stateNames)-1)] }
+
+// Meta is what this node knows of one partition.
+type Meta struct {
+	Partition  crawl.Partition
+	State      State
+	Epoch      crawl.Epoch    // in which it was acquired; 0 when Absent
+	MaxEpoch   crawl.Epoch    // the highest in which this node ever held it; outlives Delete
+	Seq        crawl.Seq      // of the last mutation; outlives Delete
+	Generation uint32         // of its keys in this node's store; 0 when there are none
+	To         crawl.NodeID   // with Released: to whom
+	View       crawl.Epoch    // with Released: in which view; with Holder: of the acquisition
+	Sealed     bool           // a released partition that this node will never hold on to again
+	Counters   crawl.Counters // of its records
+}
+
+// partState is a partition as the writer sees it. Groups change a copy, which
+// takes the place of the original when the group is committed.
+type partState struct {
+	Meta
+	lastGeneration uint32 // the highest ever used on this node
+	outboxNext     uint64 // the next outbox entry's number
+	// frozen: neither Add nor Complete change it. It is not written to disk:
+	// who restarts holds nothing until a view says so.
+	frozen bool
+}
+
+// serves reports whether Add and Complete may change the partition.
+func (s *partState) serves() bool { return s.State == Holder && !s.frozen }
+
+// encodeState writes a partition's state on this node (table p). It never
+// leaves the node, and says which generation of keys is alive.
+//
+//	version, byte state, byte sealed, u epoch, u highest epoch, u generation,
+//	u last generation, u seq, u view, rest to
+//
+// Seq counts only when there are no keys: otherwise the meta entry has it.
+func encodeState(s *partState) []byte {
+	w := newWriter(32 + len(s.To))
+	w.byte(byte(s.State))
+	w.byte(byte(flagIf(s.Sealed, 1)))
+	w.u(uint64(s.Epoch))
+	w.u(uint64(s.MaxEpoch))
+	w.u(uint64(s.Generation))
+	w.u(uint64(s.lastGeneration))
+	w.u(uint64(s.Seq))
+	w.u(uint64(s.View))
+	w.rest(string(s.To))
+	return w.b
+}
+
+func decodeState(p crawl.Partition, b []byte) (partState, error) {
+	r := newReader(b)
+	s := partState{Meta: Meta{Partition: p}}
+	s.State = State(r.byte())
+	s.Sealed = r.byte() != 0
+	s.Epoch = crawl.Epoch(r.u())
+	s.MaxEpoch = crawl.Epoch(r.u())
+	s.Generation = uint32(r.small(1 << 32))
+	s.lastGeneration = uint32(r.small(1 << 32))
+	s.Seq = crawl.Seq(r.u())
+	s.View = crawl.Epoch(r.u())
+	s.To = crawl.NodeID(r.rest())
+	if s.State > Copy {
+		r.fail()
+	}
+	return s, r.end("state of a partition")
+}
+
+// encodeMeta writes a partition's meta entry (table m). It travels with the
+// partition and changes with every mutation.
+//
+//	version, u seq, u epoch of that mutation, u next outbox number,
+//	u number of counters, i each counter in the order of crawl.Counters.Each
+//
+// Counters that a newer version has more are appended; missing ones are 0.
+func encodeMeta(s *partState) []byte {
+	w := newWriter(160)
+	w.u(uint64(s.Seq))
+	w.u(uint64(s.Epoch))
+	w.u(s.outboxNext)
+	n := 0
+	s.Counters.Each(func(*int64) { n++ })
+	w.u(uint64(n))
+	s.Counters.Each(func(v *int64) { w.i(*v) })
+	return w.b
+}
+
+// metaEntry is what decodeMeta reads.
+type metaEntry struct {
+	seq        crawl.Seq
+	epoch      crawl.Epoch
+	outboxNext uint64
+	counters   crawl.Counters
+}
+
+func decodeMeta(b []byte) (m metaEntry, err error) {
+	r := newReader(b)
+	m.seq = crawl.Seq(r.u())
+	m.epoch = crawl.Epoch(r.u())
+	m.outboxNext = r.u()
+	left := r.count()
+	m.counters.Each(func(v *int64) {
+		if left > 0 {
+			*v = r.i()
+			left--
+		}
+	})
+	for ; left > 0 && !r.bad; left-- {
+		r.i() // a counter of a newer version
+	}
+	return m, r.end("sequence and counters of a partition")
+}
+
+// apply takes over what travels with the partition.
+func (s *partState) apply(m *metaEntry) {
+	s.Seq, s.outboxNext, s.Counters = m.seq, m.outboxNext, m.counters
+}
+
+// loadStates reads the node's own range: all partitions that it knows, and the
+// generations that are to be deleted.
+func loadStates(snap Snapshot) (parts map[crawl.Partition]*partState, dead []generation, err error) {
+	parts = map[crawl.Partition]*partState{}
+	it := snap.Iterate(nodeKey(nodeStates))
+	for it.Seek(nodeKey(nodeStates)); it.Valid() && err == nil; it.Next() {
+		key := it.Key()[prefixLen+1:]
+		if len(key) != 2 {
+			err = ErrCorrupt
+			break
+		}
+		var v []byte
+		var s partState
+		if v, err = it.Value(); err == nil {
+			s, err = decodeState(crawl.Partition(binary.BigEndian.Uint16(key)), v)
+			parts[s.Partition] = &s
+		}
+	}
+	it.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	it = snap.Iterate(nodeKey(nodeDead))
+	defer it.Close()
+	for it.Seek(nodeKey(nodeDead)); it.Valid(); it.Next() {
+		key := it.Key()[prefixLen+1:]
+		if len(key) != prefixLen {
+			return nil, nil, ErrCorrupt
+		}
+		dead = append(dead, generation{crawl.Partition(binary.BigEndian.Uint16(key)), binary.BigEndian.Uint32(key[2:])})
+	}
+	return parts, dead, nil
+}

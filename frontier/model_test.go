@@ -1,0 +1,220 @@
+package frontier
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// model is what a frontier should know, kept in maps.
+type model struct {
+	t       *testing.T
+	rng     *rand.Rand
+	r       *running
+	urls    map[string]*modelURL
+	outbox  map[crawl.Partition]int64
+	dups    int64
+	pages   int64
+	failed  int64
+	clock   int64 // admissions, for the order of queues
+	current map[crawl.Partition]crawl.Epoch
+}
+
+type modelURL struct {
+	state    crawl.RecordState
+	band     crawl.Band
+	order    int64 // of the admission
+	attempts int
+	refetch  bool
+}
+
+func newModel(t *testing.T, rng *rand.Rand, r *running) *model {
+	return &model{t: t, rng: rng, r: r, urls: map[string]*modelURL{}, outbox: map[crawl.Partition]int64{},
+		current: map[crawl.Partition]crawl.Epoch{0: 1, 1: 1, 2: 1}}
+}
+
+// someLinks draws links from a small world, so that most are known.
+func (m *model) someLinks(n int) []crawl.Routed {
+	var out []crawl.Routed
+	for range n {
+		l := link(fmt.Sprintf("http://h%d.p%d.test/%d", m.rng.IntN(4), m.rng.IntN(4), m.rng.IntN(60)))
+		l.Target.Band = crawl.Band(m.rng.IntN(3))
+		l.Target.Again = m.rng.IntN(20) == 0
+		out = append(out, l)
+	}
+	return out
+}
+
+// expect is what Add should say of a link, and takes it over.
+func (m *model) expect(l *crawl.Routed) Admission {
+	if m.current[l.Partition] == 0 {
+		return NotHolder
+	}
+	u := m.urls[l.Target.URL.String()]
+	m.clock++
+	switch {
+	case u == nil:
+		m.urls[l.Target.URL.String()] = &modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock}
+		return Added
+	case l.Target.Again && u.state != crawl.Queued:
+		*u = modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, refetch: true}
+		return Added
+	}
+	m.dups++
+	return Known
+}
+
+func (m *model) step(reopen func() KV) {
+	m.t.Helper()
+	switch k := m.rng.IntN(100); {
+	case k < 35:
+		links := m.someLinks(m.rng.IntN(12))
+		got, err := m.r.Add(m.t.Context(), links)
+		m.r.must(err)
+		for i := range links {
+			if want := m.expect(&links[i]); got[i] != want {
+				m.t.Fatalf("%s is %v, want %v", links[i].Target.URL, got[i], want)
+			}
+		}
+	case k < 85:
+		m.visit()
+	case k < 90:
+		p, host := m.someHost()
+		m.r.must(m.r.Park(m.t.Context(), []Parked{{p, host, crawl.HostState{NotBefore: day.Add(-1 * 3600e9 * 24)}}}))
+	case k < 92:
+		m.failHost()
+	case k < 94:
+		p, _ := m.someHost()
+		out, err := m.r.Outbox(p, OutboxKey{}, 3)
+		m.r.must(err)
+		m.r.must(m.r.AckOutbox(m.t.Context(), out))
+		m.outbox[p] -= int64(len(out))
+	case k < 96:
+		m.compare()
+	case k < 98:
+		m.moveOntoItself()
+	default:
+		m.r = m.r.crash(reopen, Options{CacheEntries: 64})
+	}
+}
+
+func (m *model) someHost() (crawl.Partition, crawl.Host) {
+	p := crawl.Partition(m.rng.IntN(3))
+	return p, crawl.Host(fmt.Sprintf("h%d.p%d.test", m.rng.IntN(4), p))
+}
+
+// visit completes the first queued URL of a host, which must be the oldest of
+// the best band.
+func (m *model) visit() {
+	m.t.Helper()
+	p, host := m.someHost()
+	q := m.r.load(p, string(host), 1+m.rng.IntN(3))
+	if len(q.Items) == 0 {
+		if n := m.queuedOf(host); n > 0 {
+			m.t.Fatalf("%s: nothing was loaded of %d", host, n)
+		}
+		return
+	}
+	it := q.Items[0]
+	u := m.urls[it.URL.String()]
+	for raw, other := range m.urls {
+		if other.state == crawl.Queued && hostOf(mustURL(raw)) == host &&
+			(other.band < u.band || other.band == u.band && other.order < u.order) {
+			m.t.Fatalf("%s came before %s", it.URL, raw)
+		}
+	}
+	if u.state != crawl.Queued || u.attempts != it.Attempts {
+		m.t.Fatalf("item %+v, want %+v", it, u)
+	}
+	c := Completion{Lease: crawl.Lease{Partition: p, Epoch: m.current[p], Host: host, Item: it}, Host: crawl.HostState{NotBefore: day},
+		Own: m.someLinks(m.rng.IntN(6)), Outbox: m.someLinks(m.rng.IntN(2))}
+	switch m.rng.IntN(5) {
+	case 0:
+		c.Outcome = crawl.Outcome{Kind: crawl.URLFailed}
+		c.RetryAt = day
+		u.attempts++
+	case 1:
+		c.Outcome = crawl.Outcome{Kind: crawl.URLFailed}
+		*u = modelURL{state: crawl.Failed}
+		m.failed++
+	case 2:
+		c.Outcome = crawl.Outcome{Kind: crawl.HostFailed}
+	default:
+		c.Outcome = fetched
+		*u = modelURL{state: crawl.Done}
+		m.pages++
+	}
+	m.r.must(m.r.Complete(m.t.Context(), c))
+	for i := range c.Own {
+		if m.expect(&c.Own[i]) == NotHolder {
+			m.outbox[p]++
+		}
+	}
+	m.outbox[p] += int64(len(c.Outbox))
+}
+
+func (m *model) queuedOf(host crawl.Host) (n int) {
+	for raw, u := range m.urls {
+		if u.state == crawl.Queued && hostOf(mustURL(raw)) == host {
+			n++
+		}
+	}
+	return n
+}
+
+func (m *model) failHost() {
+	m.t.Helper()
+	p, host := m.someHost()
+	n, err := m.r.FailHost(m.t.Context(), p, host, "dead")
+	m.r.must(err)
+	if want := m.queuedOf(host); n != want {
+		m.t.Fatalf("%s: %d failed, want %d", host, n, want)
+	}
+	m.failed += int64(n)
+	for raw, u := range m.urls {
+		if u.state == crawl.Queued && hostOf(mustURL(raw)) == host {
+			*u = modelURL{state: crawl.Failed}
+		}
+	}
+}
+
+// moveOntoItself exports a partition and imports it in a higher epoch.
+func (m *model) moveOntoItself() {
+	m.t.Helper()
+	ctx := m.t.Context()
+	p, _ := m.someHost()
+	e, err := m.r.Export(ctx, p)
+	m.r.must(err)
+	defer e.Close()
+	m.r.must(m.r.Freeze(ctx, p))
+	m.r.must(m.r.Transition(ctx, p, func(m *Meta) error { m.State = Released; return nil }))
+	i, err := m.r.BeginImport(ctx, p)
+	m.r.must(err)
+	m.r.must(e.Snapshot(ctx, 500, func(es []Entry) error { return i.Put(ctx, es) }))
+	m.current[p]++
+	m.r.must(i.Commit(ctx, m.current[p], m.current[p]))
+}
+
+func (m *model) compare() {
+	m.t.Helper()
+	m.r.check()
+	var queued, outbox int64
+	for raw, u := range m.urls {
+		rec := m.r.record(raw)
+		if rec.State != u.state || u.state == crawl.Queued && (rec.Attempts != u.attempts || rec.Band != u.band) {
+			m.t.Fatalf("%s: %+v, want %+v", raw, rec, u)
+		}
+		if u.state == crawl.Queued {
+			queued++
+		}
+	}
+	for _, n := range m.outbox {
+		outbox += n
+	}
+	c := m.r.Totals()
+	if c.Seen != int64(len(m.urls)) || c.QueuedTotal() != queued || c.Duplicates != m.dups || c.Pages != m.pages || c.Failed != m.failed || c.Outbox != outbox {
+		m.t.Fatalf("counters = %+v, want seen %d, queued %d, duplicates %d, pages %d, failed %d, outbox %d", c, len(m.urls), queued, m.dups, m.pages, m.failed, outbox)
+	}
+}

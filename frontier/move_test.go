@@ -1,0 +1,252 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// TestMove gives a partition to another node while URLs are being added and
+// fetched, and compares both sides.
+func TestMove(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+		from := startHolding(t, kv, 2, Options{Node: "n1"})
+		to := startHolding(t, NewMemory(), 0, Options{Node: "n2"})
+		n := 0
+		work := func() {
+			for range 5 {
+				from.add(link(fmt.Sprintf("http://h%d.p1.test/%d", n%7, n)), link(fmt.Sprintf("http://h1.p0.test/%d", n)))
+				n++
+			}
+			host := fmt.Sprintf("h%d.p1.test", n%7)
+			if q := from.load(1, host, 1); len(q.Items) > 0 {
+				from.must(from.Complete(t.Context(), Completion{Lease: from.lease(1, host), Outcome: crawl.Outcome{
+					Kind: crawl.RobotsFetched, Robots: &crawl.Robots{Origin: "http://" + host, Body: []byte("x")}}, Host: crawl.HostState{NotBefore: day}}))
+				from.must(from.Complete(t.Context(), Completion{Lease: from.lease(1, host), Outcome: fetched,
+					Outbox: []crawl.Routed{link(fmt.Sprintf("http://h1.p9.test/%d", n))}}))
+			}
+		}
+		for range 10 {
+			work()
+		}
+		e, err := from.Export(t.Context(), 1)
+		from.must(err)
+		defer e.Close()
+		i, err := to.BeginImport(t.Context(), 1)
+		to.must(err)
+		chunks := 0
+		from.must(e.Snapshot(t.Context(), 300, func(entries []Entry) error {
+			chunks++
+			work()
+			return i.Put(t.Context(), entries)
+		}))
+		if chunks < 3 {
+			t.Fatalf("the snapshot came in %d pieces", chunks)
+		}
+		ms, err := e.Tail(t.Context())
+		from.must(err)
+		if ms[0].Seq != e.Seq()+1 {
+			t.Fatalf("the tail begins with %d behind a snapshot of %d", ms[0].Seq, e.Seq())
+		}
+		if err := i.Apply(t.Context(), ms[1:2]); !errors.Is(err, ErrGap) {
+			t.Fatalf("a gap: %v", err)
+		}
+		to.must(i.Apply(t.Context(), ms))
+		to.must(i.Apply(t.Context(), ms[:1])) // an old one, repeated by a network
+		work()
+		from.must(from.Freeze(t.Context(), 1))
+		for {
+			ms, err := e.Tail(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			from.must(err)
+			to.must(i.Apply(t.Context(), ms))
+		}
+		before, _ := from.Meta(1)
+		to.must(i.Commit(t.Context(), 7, 9))
+		if err := i.Commit(t.Context(), 8, 9); !errors.Is(err, ErrImportOver) {
+			t.Fatalf("a second commit: %v", err)
+		}
+		to.check()
+		m, _ := to.Meta(1)
+		if m.State != Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 9 || m.Seq != before.Seq || m.Counters != before.Counters {
+			t.Fatalf("meta = %+v, want what %+v was", m, before)
+		}
+		compare(t, "content", content(t, to, 1), content(t, from, 1))
+		// It lives on: what was known is known, and new URLs are admitted.
+		if got := to.add(link("http://h0.p1.test/0"), link("http://h0.p1.test/new")); got[0] != Known || got[1] != Added {
+			t.Fatalf("admissions = %v", got)
+		}
+		from.must(from.Transition(t.Context(), 1, func(m *Meta) error { m.State = Released; return nil }))
+		from.must(from.Delete(t.Context(), 1))
+		waitSwept(t, from, 1, 1)
+		from.check()
+	})
+}
+
+// content is all of a partition by relative keys.
+func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
+	t.Helper()
+	m, _ := r.Meta(p)
+	out := map[string]string{}
+	for k, v := range dump(t, r.kv, string(appendPrefix(nil, p, m.Generation))) {
+		out[k[prefixLen:]] = v
+	}
+	return out
+}
+
+// TestComeBack takes a released partition in again, while its old generation is
+// being deleted.
+func TestComeBack(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+		r := startHolding(t, kv, 1, Options{})
+		var links []crawl.Routed
+		for i := range 3 * sweepPiece {
+			links = append(links, link(fmt.Sprintf("http://h1.p0.test/%d", i)))
+		}
+		r.add(links...)
+		copyOf := content(t, r, 0)
+		r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.State = Released; return nil }))
+		dropped, err := r.BeginImport(t.Context(), 0)
+		r.must(err)
+		r.must(dropped.Put(t.Context(), []Entry{{[]byte("uleft"), []byte{1}}}))
+		i, err := r.BeginImport(t.Context(), 0)
+		r.must(err)
+		if err := dropped.Put(t.Context(), []Entry{{[]byte("u"), []byte{1}}}); !errors.Is(err, ErrImportOver) {
+			t.Fatalf("the first import goes on: %v", err)
+		}
+		var entries []Entry
+		for k, v := range copyOf {
+			entries = append(entries, Entry{[]byte(k), []byte(v)})
+		}
+		r.must(i.Put(t.Context(), entries))
+		if err := i.Commit(t.Context(), 1, 1); err == nil {
+			t.Fatal("committed in an epoch that was held before")
+		}
+		r.must(i.Commit(t.Context(), 2, 2))
+		r.must(i.Abort(t.Context()))
+		r.check()
+		compare(t, "content", content(t, r, 0), copyOf)
+		r = r.crash(reopen, Options{})
+		for gen := uint32(1); gen <= 2; gen++ {
+			waitSwept(t, r, 0, gen)
+		}
+		compare(t, "content", content(t, r, 0), copyOf)
+		if got := r.add(links[17], link("http://h1.p0.test/new")); got[0] != Known || got[1] != Added {
+			t.Fatalf("admissions = %v", got)
+		}
+	})
+}
+
+func TestImportRefuses(t *testing.T) {
+	t.Parallel()
+	r := startHolding(t, NewMemory(), 1, Options{})
+	if _, err := r.BeginImport(t.Context(), 0); err == nil {
+		t.Fatal("a held partition is being imported")
+	}
+	if _, err := r.BeginImport(t.Context(), nodePartition); err == nil {
+		t.Fatal("the node's own range is being imported")
+	}
+	i, err := r.BeginImport(t.Context(), 1)
+	r.must(err)
+	if err := i.Commit(t.Context(), 2, 2); !errors.Is(err, ErrGap) {
+		t.Fatalf("commit of nothing: %v", err)
+	}
+	meta := func(seq crawl.Seq) Entry {
+		return Entry{[]byte(metaKey), encodeMeta(&partState{Meta: Meta{Seq: seq}})}
+	}
+	if err := i.Apply(t.Context(), []Mutation{{Seq: 1, Entries: []Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
+		t.Fatalf("mutation before the snapshot: %v", err)
+	}
+	for _, bad := range [][]Entry{
+		{{nil, []byte{1}}}, {{make([]byte, maxKeyBytes+1), []byte{1}}}, {{[]byte("u"), make([]byte, 3<<20)}}, {{[]byte(metaKey), []byte{9, 9}}},
+	} {
+		if err := i.Put(t.Context(), bad); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("Put of a bad entry: %v", err)
+		}
+	}
+	r.must(i.Put(t.Context(), []Entry{meta(5)}))
+	if err := i.Apply(t.Context(), []Mutation{{Seq: 6, Entries: []Entry{meta(9)}}}); !errors.Is(err, ErrCorrupt) {
+		t.Fatalf("a mutation with a false number: %v", err)
+	}
+	r.must(i.Abort(t.Context()))
+	if err := i.Commit(t.Context(), 2, 2); !errors.Is(err, ErrImportOver) {
+		t.Fatalf("commit after Abort: %v", err)
+	}
+	waitSwept(t, r, 1, 1)
+}
+
+func TestTailIsBounded(t *testing.T) {
+	t.Parallel()
+	r := startHolding(t, NewMemory(), 1, Options{})
+	e, err := r.Export(t.Context(), 0)
+	r.must(err)
+	defer e.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if ms, err := e.Tail(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("a tail without mutations: %v, %v", ms, err)
+	}
+	long := make([]byte, 1500)
+	for i := range long {
+		long[i] = 'x'
+	}
+	for n := 0; ; n++ {
+		var links []crawl.Routed
+		for i := range 400 {
+			links = append(links, link(fmt.Sprintf("http://h1.p0.test/%s%d", long, n*1000+i)))
+		}
+		r.add(links...)
+		if r.Totals().Seen*3000 > 2*tailBytes {
+			break
+		}
+	}
+	if _, err := e.Tail(t.Context()); !errors.Is(err, ErrTailOverrun) {
+		t.Fatalf("a tail that nobody takes: %v", err)
+	}
+	r.must(r.stop())
+}
+
+// FuzzImport feeds an import what another node could send.
+func FuzzImport(f *testing.F) {
+	good := encodeMeta(&partState{Meta: Meta{Seq: 3}})
+	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(4))
+	f.Add([]byte("m"), good[:3], []byte("w\x00"), []byte{}, uint64(0))
+	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {
+		r := startHolding(t, NewMemory(), 1, Options{CacheEntries: 8})
+		i, err := r.BeginImport(t.Context(), 1)
+		r.must(err)
+		_ = i.Put(t.Context(), []Entry{{k1, v1}})
+		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []Entry{{k2, v2}, {k1, v1}}}})
+		_ = i.Commit(t.Context(), 5, 5)
+		// Whatever it was, the writer goes on and partition 0 is untouched.
+		if got := r.add(link("http://h1.p0.test/")); got[0] != Added {
+			t.Fatalf("admission = %v", got)
+		}
+		if m, _ := r.Meta(0); m.Seq != 1 {
+			t.Fatalf("meta = %+v", m)
+		}
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestModel runs random operations against a map, with crashes and moves.
+func TestModel(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, Options{CacheEntries: 64}))
+		for range 300 {
+			m.step(reopen)
+		}
+		m.compare()
+	})
+}

@@ -1,0 +1,95 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// OutboxKey names a waiting link within the partition of its page. Keys are in
+// the order of the target partition, then of age.
+type OutboxKey struct {
+	Target crawl.Partition
+	Seq    uint64 // from 1
+}
+
+// OutboxEntry is a link that waits for its owner's acknowledgement.
+type OutboxEntry struct {
+	From   crawl.Partition // of the page on which it was found
+	Key    OutboxKey
+	Routed crawl.Routed
+}
+
+// Outbox lists up to n links found on pages of partition p, behind the key
+// after; the zero key is the start.
+func (f *Frontier) Outbox(p crawl.Partition, after OutboxKey, n int) ([]OutboxEntry, error) {
+	v, err := f.read(p)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	it := v.iterate([]byte{tableOutbox})
+	defer it.Close()
+	var out []OutboxEntry
+	after.Seq++
+	for it.Seek(v.abs(appendOutboxKey(nil, after))); it.Valid() && len(out) < n; it.Next() {
+		key, ok := parseOutboxKey(it.Key()[prefixLen:])
+		if !ok {
+			return nil, fmt.Errorf("%w: outbox of partition %d", ErrCorrupt, p)
+		}
+		value, err := it.Value()
+		if err != nil {
+			return nil, err
+		}
+		t, err := decodeLink(value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, OutboxEntry{From: p, Key: key, Routed: crawl.Routed{Partition: key.Target, Target: t}})
+	}
+	return out, nil
+}
+
+// ackPiece is the number of links in one request.
+const ackPiece = 2_000
+
+// AckOutbox removes links that their owners have. Links of partitions that are
+// not held here any more are left alone: whoever holds the partition now sends
+// them again, which is harmless.
+func (f *Frontier) AckOutbox(ctx context.Context, entries []OutboxEntry) error {
+	for len(entries) > 0 {
+		piece := entries[:min(len(entries), ackPiece)]
+		entries = entries[len(piece):]
+		err := f.change(ctx, func(g *group) error {
+			for i := range piece {
+				g.ack(&piece[i])
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("frontier: acknowledging links: %w", err)
+		}
+	}
+	return nil
+}
+
+func (g *group) ack(e *OutboxEntry) {
+	pg := g.part(e.From)
+	if !pg.state.serves() {
+		return
+	}
+	key := appendOutboxKey(nil, e.Key)
+	if _, ok := pg.get(key); ok {
+		pg.del(key)
+		pg.state.Counters.Outbox--
+	}
+}
+
+// post puts a link of a page of this partition into the outbox.
+func (pg *partGroup) post(r *crawl.Routed) {
+	pg.state.outboxNext++
+	key := OutboxKey{Target: r.Partition, Seq: pg.state.outboxNext}
+	pg.set(appendOutboxKey(nil, key), encodeLink(&r.Target))
+	pg.state.Counters.Outbox++
+}

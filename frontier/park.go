@@ -1,0 +1,160 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// Parked is a host that leaves memory.
+type Parked struct {
+	Partition crawl.Partition
+	Host      crawl.Host
+	State     crawl.HostState // as in Completion.Host
+}
+
+// parkPiece is the number of hosts in one request.
+const parkPiece = 500
+
+// Park writes the states of hosts that leave memory, and their places in the
+// wake index. It also finds the true heads of their queues, so that a later
+// Load does not walk over the remains of what was fetched. Hosts of partitions
+// that are not held here, or are frozen, are left alone; the others are parked
+// and the error is ErrNotHolder.
+func (f *Frontier) Park(ctx context.Context, hosts []Parked) error {
+	var missed error
+	for len(hosts) > 0 {
+		piece := hosts[:min(len(hosts), parkPiece)]
+		hosts = hosts[len(piece):]
+		heads, err := f.heads(piece)
+		if err != nil {
+			return fmt.Errorf("frontier: parking hosts: %w", err)
+		}
+		err = f.change(ctx, func(g *group) error {
+			for i := range piece {
+				if !g.park(&piece[i], heads[i]) {
+					missed = fmt.Errorf("%w: partition %d, when host %s was parked", ErrNotHolder, piece[i].Partition, piece[i].Host)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("frontier: parking hosts: %w", err)
+		}
+	}
+	return missed
+}
+
+// heads finds the first live entry of each queue of the hosts. It reads
+// outside the writer: since entries are never added below the tail, an old
+// head is still a lower bound when it is written.
+func (f *Frontier) heads(hosts []Parked) ([]Cursor, error) {
+	heads := make([]Cursor, len(hosts))
+	for i := range hosts {
+		m, _ := f.Meta(hosts[i].Partition)
+		if m.State != Holder {
+			continue
+		}
+		// A chain that begins at the head and reads one entry of each band.
+		if err := f.headsOf(&hosts[i], &heads[i]); err != nil {
+			return nil, err
+		}
+	}
+	return heads, nil
+}
+
+func (f *Frontier) headsOf(h *Parked, heads *Cursor) error {
+	v, err := f.read(h.Partition)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	e, err := v.host(h.Host)
+	if err != nil || e == nil {
+		return err
+	}
+	it := v.iterate(append(appendHost(nil, tableQueue, h.Host), 0))
+	defer it.Close()
+	for b := range crawl.Band(crawl.Bands) {
+		if e.bands[b].queued == 0 {
+			continue
+		}
+		it.Seek(v.abs(appendQueueKey(nil, h.Host, b, e.bands[b].head)))
+		if it.Valid() {
+			if key := it.Key(); crawl.Band(key[len(key)-9]) == b {
+				heads[b], _ = seqOfQueueKey(key)
+			}
+		}
+	}
+	return nil
+}
+
+// park applies one host; false when the partition is not served here.
+func (g *group) park(p *Parked, heads Cursor) bool {
+	pg := g.part(p.Partition)
+	if !pg.state.serves() {
+		return false
+	}
+	e := pg.host(p.Host)
+	if e.fresh {
+		return true // it has no record, so nothing waits and nobody asks
+	}
+	e.setState(p.State)
+	for b := range e.bands {
+		e.bands[b].head = max(e.bands[b].head, min(heads[b], e.bands[b].next))
+	}
+	e.parked = true
+	pg.touch(e)
+	return true
+}
+
+// failPiece is the number of URLs that FailHost fails in one request.
+const failPiece = 200
+
+// FailHost gives a host up: all its queued URLs fail with the reason. It
+// returns how many these were. Nothing of the host may be leased.
+func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error) {
+	failed := 0
+	var cursor Cursor
+	for {
+		q, err := f.Load(p, host, cursor, failPiece)
+		if err != nil {
+			return failed, fmt.Errorf("frontier: failing host %s: %w", host, err)
+		}
+		if len(q.Items) == 0 {
+			return failed, nil
+		}
+		cursor = q.Next
+		n := 0
+		err = f.change(ctx, func(g *group) (err error) {
+			n, err = g.failItems(p, host, q.Items, reason)
+			return err
+		})
+		if err != nil {
+			return failed, fmt.Errorf("frontier: failing host %s: %w", host, err)
+		}
+		failed += n
+	}
+}
+
+// failItems fails those of the items that are still queued.
+func (g *group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item, reason string) (int, error) {
+	pg := g.part(p)
+	if !pg.state.serves() {
+		return 0, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
+	}
+	n := 0
+	for i := range items {
+		it := &items[i]
+		place := appendQueueKey(nil, host, it.Band, it.Seq)
+		q, ok := pg.queueEntry(place, host)
+		if !ok {
+			continue
+		}
+		q.item.URL, q.item.Band, q.item.Seq = it.URL, it.Band, it.Seq
+		pg.settle(place, host, &q, &crawl.Outcome{Reason: reason}, crawl.Failed)
+		n++
+	}
+	return n, nil
+}

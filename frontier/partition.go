@@ -1,0 +1,178 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// alone is do for a request that changes what partitions are: it has a group
+// of its own, so nothing else in the group sees two generations.
+func (f *Frontier) alone(ctx context.Context, toDisk bool, apply func(*group) error) error {
+	return f.do(ctx, &request{apply: apply, solo: true, sync: toDisk})
+}
+
+// Found makes partitions that nobody ever held: empty, with this node as the
+// holder in the epoch. They are on disk before it returns. Those that this
+// node holds already are left as they are.
+func (f *Frontier) Found(ctx context.Context, ps []crawl.Partition, epoch crawl.Epoch) error {
+	err := f.alone(ctx, true, func(g *group) error {
+		for _, p := range ps {
+			if err := g.mayFound(p, epoch); err != nil {
+				return err
+			}
+		}
+		for _, p := range ps {
+			g.found(p, epoch)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: founding %d partitions in epoch %d: %w", len(ps), epoch, err)
+	}
+	return nil
+}
+
+func (g *group) mayFound(p crawl.Partition, epoch crawl.Epoch) error {
+	s := &g.part(p).state
+	switch {
+	case p > MaxPartition:
+		return fmt.Errorf("partition %d is beyond the highest, %d", p, MaxPartition)
+	case s.State == Holder:
+		return nil
+	case s.State != Absent:
+		return fmt.Errorf("partition %d is here already, as %s", p, s.State)
+	case s.MaxEpoch >= epoch:
+		return fmt.Errorf("partition %d was held here in epoch %d", p, s.MaxEpoch)
+	}
+	return nil
+}
+
+func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
+	pg := g.part(p)
+	s := &pg.state
+	if s.State == Holder {
+		return
+	}
+	s.lastGeneration++
+	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = Holder, epoch, epoch, epoch, s.lastGeneration
+	pg.restated = true
+	pg.over[metaKey] = encodeMeta(s)
+	g.after = append(g.after, func() { pg.part.filter = newFilter(0) })
+}
+
+// Transition changes what a partition is to this node: fn may set State, Epoch,
+// MaxEpoch, To, View and Sealed; changes to other fields have no effect. An error
+// of fn is returned and nothing is changed. The change is on disk before
+// Transition returns. A partition leaves Absent by Found or Import, and becomes
+// it by Delete, and by nothing else. Who becomes the holder is not frozen.
+func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *Meta) error) error {
+	err := f.alone(ctx, true, func(g *group) error { return g.transition(p, fn) })
+	if err != nil {
+		return fmt.Errorf("frontier: state of partition %d: %w", p, err)
+	}
+	return nil
+}
+
+func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
+	pg := g.part(p)
+	s := &pg.state
+	m := s.Meta
+	if err := fn(&m); err != nil {
+		return err
+	}
+	if (m.State == Absent) != (s.State == Absent) {
+		return fmt.Errorf("it cannot go from %s to %s: use Found, Import or Delete", s.State, m.State)
+	}
+	if m.State == Holder && s.State != Holder {
+		s.frozen = false
+		g.after = append(g.after, func() {
+			if pg.part.filter == nil {
+				g.f.rebuilds.add(p)
+			}
+		})
+	}
+	s.State, s.Epoch, s.To, s.View, s.Sealed = m.State, m.Epoch, m.To, m.View, m.Sealed
+	s.MaxEpoch = max(s.MaxEpoch, m.MaxEpoch)
+	if s.State == Holder {
+		s.MaxEpoch = max(s.MaxEpoch, s.Epoch)
+	}
+	pg.restated = true
+	return nil
+}
+
+// Freeze stops all changes to a held partition: from its return on, Add and
+// Complete answer NotHolder, and what was acknowledged before is in the Tail of
+// every Export. A restart ends it.
+func (f *Frontier) Freeze(ctx context.Context, p crawl.Partition) error {
+	return f.setFrozen(ctx, p, true)
+}
+
+// Unfreeze lets a held partition change again.
+func (f *Frontier) Unfreeze(ctx context.Context, p crawl.Partition) error {
+	return f.setFrozen(ctx, p, false)
+}
+
+func (f *Frontier) setFrozen(ctx context.Context, p crawl.Partition, frozen bool) error {
+	return f.alone(ctx, false, func(g *group) error {
+		pg := g.part(p)
+		if pg.state.State != Holder {
+			return fmt.Errorf("%w: partition %d is %s", ErrNotHolder, p, pg.state.State)
+		}
+		pg.state.frozen = frozen
+		g.after = append(g.after, func() {
+			for _, t := range pg.part.tails {
+				t.freeze(frozen)
+			}
+		})
+		return nil
+	})
+}
+
+// errInUse says that a partition is not in the state for a removal.
+var errInUse = errors.New("only a released partition or a copy can be deleted")
+
+// Delete forgets a released partition or a copy, all but its highest epoch and
+// its sequence number. The keys are deleted in the background.
+func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
+	err := f.alone(ctx, true, func(g *group) error {
+		pg := g.part(p)
+		switch pg.state.State {
+		case Absent:
+			return nil
+		case Holder:
+			return errInUse
+		}
+		g.bury(pg, pg.gen())
+		s := &pg.state
+		s.State, s.Epoch, s.Generation, s.To, s.View, s.Sealed, s.frozen = Absent, 0, 0, "", 0, false, false
+		s.Counters, s.outboxNext = crawl.Counters{}, 0
+		pg.restated = true
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: deleting partition %d: %w", p, err)
+	}
+	return nil
+}
+
+// bury puts a generation on the list of those to be deleted, and drops what
+// the writer has of it in memory.
+func (g *group) bury(pg *partGroup, gen generation) {
+	g.put(deadKey(gen), []byte{formatVersion})
+	g.after = append(g.after, func() {
+		pg.part.reset(errors.New("frontier: the partition is gone"))
+		g.f.sweeps.add(gen)
+	})
+}
+
+// reset drops what belongs to one generation of the partition.
+func (p *partition) reset(why error) {
+	p.filter, p.rebuilding, p.delta = nil, false, nil
+	for _, t := range p.tails {
+		t.fail(why)
+	}
+	p.tails = nil
+}

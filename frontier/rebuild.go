@@ -1,0 +1,98 @@
+package frontier
+
+import (
+	"context"
+
+	"crawlnode/crawl"
+)
+
+// maxDelta bounds what is remembered of a partition while its filter is being
+// rebuilt; a partition that grows faster begins again.
+const maxDelta = 1 << 20
+
+// rebuildFilters makes the filters that are missing or full, one at a time,
+// from the records.
+func (f *Frontier) rebuildFilters(ctx context.Context) {
+	for {
+		p, ok := f.rebuilds.next(ctx)
+		if !ok {
+			return
+		}
+		if err := f.rebuildFilter(ctx, p); err != nil {
+			if !isStop(err) {
+				f.log.Error("a Bloom filter was not rebuilt; its partition looks every URL up", "partition", p, "err", err)
+			}
+		}
+	}
+}
+
+// rebuildFilter makes one filter: it opens a snapshot between two groups, from
+// which point on the writer remembers what it adds, reads the records, and
+// hands the filter over between two groups.
+func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
+	var snap Snapshot
+	var gen generation
+	var urls int64
+	err := f.alone(ctx, false, func(g *group) (err error) {
+		pg := g.part(p)
+		if pg.state.State != Holder {
+			return nil
+		}
+		if snap, err = f.kv.Snapshot(); err != nil {
+			return err
+		}
+		gen, urls = pg.gen(), pg.state.Counters.Seen
+		pg.part.rebuilding, pg.part.delta = true, nil
+		return nil
+	})
+	if err != nil || snap == nil {
+		return err
+	}
+	fl, err := readFilter(ctx, snap, gen, urls)
+	snap.Close()
+	return f.alone(context.WithoutCancel(ctx), false, func(g *group) error {
+		pg := g.part(p)
+		if pg.gen() != gen || !pg.part.rebuilding {
+			return nil // another generation; it has its own rebuild
+		}
+		delta := pg.part.delta
+		pg.part.rebuilding, pg.part.delta = false, nil
+		if err != nil {
+			return err
+		}
+		if len(delta) >= maxDelta {
+			f.rebuilds.add(p)
+			return nil
+		}
+		for _, fp := range delta {
+			fl.add(fp)
+		}
+		pg.part.filter = fl
+		return nil
+	})
+}
+
+// readFilter makes a filter of the records of one generation.
+func readFilter(ctx context.Context, snap Snapshot, gen generation, urls int64) (*filter, error) {
+	fl := newFilter(urls)
+	v := view{snap: snap, gen: gen}
+	it := v.iterate([]byte{tableRecords})
+	defer it.Close()
+	n := 0
+	for it.Seek(v.abs([]byte{tableRecords})); it.Valid(); it.Next() {
+		if fp, ok := fingerprintOfKey(it.Key()); ok {
+			fl.add(fp)
+		}
+		if n++; n%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return fl, nil
+}
+
+// noteDelta remembers a URL for a filter in the making.
+func (p *partition) noteDelta(fp fingerprint) {
+	if p.rebuilding && len(p.delta) < maxDelta {
+		p.delta = append(p.delta, fp)
+	}
+}

@@ -1,0 +1,226 @@
+package frontier
+
+import (
+	"fmt"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// Flags of a queue entry and of an outbox link.
+const (
+	queueHTTPS     = 1 << iota // the scheme is https
+	queueRefetch               // the URL was fetched before: its record holds a result
+	queueNotBefore             // a time follows
+	queueValidator             // ETag and Last-Modified follow
+	linkAgain                  // outbox: Target.Again
+	linkSuspicious             // outbox: Target.Suspicious
+)
+
+// queued is a queue entry: an Item without what its key says.
+//
+//	version, u flags, byte via, u depth, u hops, u attempts, u probe,
+//	[time not before], [str etag, str last-modified], rest URL behind the host
+type queued struct {
+	https, refetch bool
+	probe          uint64 // which fingerprint of the URL names its record, see probe
+	item           crawl.Item
+	rest           []byte // the URL behind the host
+}
+
+func encodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
+	rest := behindHost(it.URL)
+	w := newWriter(len(rest) + 16 + len(it.ETag) + len(it.LastModified))
+	flags := flagIf(isHTTPS(it.URL), queueHTTPS) | flagIf(refetch, queueRefetch) |
+		flagIf(!it.NotBefore.IsZero(), queueNotBefore) | flagIf(it.ETag != "" || it.LastModified != "", queueValidator)
+	w.u(flags)
+	w.byte(byte(it.Via))
+	w.n(it.Depth)
+	w.n(it.Hops)
+	w.n(it.Attempts)
+	w.u(probe)
+	if flags&queueNotBefore != 0 {
+		w.time(it.NotBefore)
+	}
+	if flags&queueValidator != 0 {
+		w.str(it.ETag)
+		w.str(it.LastModified)
+	}
+	w.rest(rest)
+	return w.b
+}
+
+// decodeQueued reads all but the URL, whose pieces point into b.
+func decodeQueued(b []byte) (q queued, err error) {
+	r := newReader(b)
+	flags := r.u()
+	q.https, q.refetch = flags&queueHTTPS != 0, flags&queueRefetch != 0
+	q.item.Via = crawl.Via(r.byte())
+	q.item.Depth = r.count()
+	q.item.Hops = r.count()
+	q.item.Attempts = r.count()
+	q.probe = r.u()
+	if flags&queueNotBefore != 0 {
+		q.item.NotBefore = r.time()
+	}
+	if flags&queueValidator != 0 {
+		q.item.ETag = r.str()
+		q.item.LastModified = r.str()
+	}
+	q.rest = r.rest()
+	return q, r.end("queue entry")
+}
+
+// decodeItem reads a queue entry into an Item.
+func decodeItem(h crawl.Host, band crawl.Band, seq uint64, b []byte) (crawl.Item, error) {
+	q, err := decodeQueued(b)
+	if err != nil {
+		return crawl.Item{}, fmt.Errorf("%w of %s, band %d, seq %d", err, h, band, seq)
+	}
+	if q.item.URL, err = joinURL(h, q.https, q.rest); err != nil {
+		return crawl.Item{}, err
+	}
+	q.item.Band, q.item.Seq = band, seq
+	return q.item, nil
+}
+
+// Flags of a record. The lowest three bits are its crawl.RecordState.
+const (
+	recordState   = 1<<3 - 1
+	recordHTTPS   = 1 << 3
+	recordResult  = 1 << 4 // status and time of a fetch follow
+	recordDigest  = 1 << 5
+	recordArchive = 1 << 6
+	recordReason  = 1 << 7
+	recordValid   = 1 << 8 // ETag and Last-Modified follow
+)
+
+// encodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
+// its queue entry only.
+//
+//	version, u flags, byte via, u band, u seq, u depth, u hops, u attempts,
+//	[u status, time fetched], [20 bytes digest],
+//	[str node, str file, i offset, i length], [str reason],
+//	[str etag, str last-modified], rest URL behind the host
+func encodeRecord(rec *crawl.Record) []byte {
+	rest := behindHost(rec.URL)
+	w := newWriter(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + 40)
+	flags := uint64(rec.State)&recordState | flagIf(isHTTPS(rec.URL), recordHTTPS) |
+		flagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
+		flagIf(rec.Digest != [20]byte{}, recordDigest) |
+		flagIf(rec.Archive != crawl.ArchiveRef{}, recordArchive) |
+		flagIf(rec.Reason != "", recordReason) |
+		flagIf(rec.ETag != "" || rec.LastModified != "", recordValid)
+	w.u(flags)
+	w.byte(byte(rec.Via))
+	w.u(uint64(rec.Band))
+	w.u(rec.Seq)
+	w.n(rec.Depth)
+	w.n(rec.Hops)
+	w.n(rec.Attempts)
+	if flags&recordResult != 0 {
+		w.n(rec.Status)
+		w.time(rec.FetchedAt)
+	}
+	if flags&recordDigest != 0 {
+		w.bytes(rec.Digest[:])
+	}
+	if flags&recordArchive != 0 {
+		w.str(string(rec.Archive.Node))
+		w.str(rec.Archive.File)
+		w.i(rec.Archive.Offset)
+		w.i(rec.Archive.Length)
+	}
+	if flags&recordReason != 0 {
+		w.str(rec.Reason)
+	}
+	if flags&recordValid != 0 {
+		w.str(rec.ETag)
+		w.str(rec.LastModified)
+	}
+	w.rest(rest)
+	return w.b
+}
+
+// stored is a record as it stands in the store: all but the URL, whose pieces
+// point into the value.
+type stored struct {
+	crawl.Record
+	https bool
+	rest  []byte
+}
+
+func (s *stored) is(u urlnorm.URL) bool { return sameURL(u, s.https, s.rest) }
+
+func decodeRecord(b []byte) (s stored, err error) {
+	r := newReader(b)
+	flags := r.u()
+	s.State, s.https = crawl.RecordState(flags&recordState), flags&recordHTTPS != 0
+	s.Via = crawl.Via(r.byte())
+	s.Band = crawl.Band(r.small(crawl.Bands))
+	s.Seq = r.u()
+	s.Depth = r.count()
+	s.Hops = r.count()
+	s.Attempts = r.count()
+	if flags&recordResult != 0 {
+		s.Status = r.count()
+		s.FetchedAt = r.time()
+	}
+	if flags&recordDigest != 0 {
+		copy(s.Digest[:], r.take(uint64(len(s.Digest))))
+	}
+	if flags&recordArchive != 0 {
+		s.Archive.Node = crawl.NodeID(r.str())
+		s.Archive.File = r.str()
+		s.Archive.Offset = r.i()
+		s.Archive.Length = r.i()
+	}
+	if flags&recordReason != 0 {
+		s.Reason = r.str()
+	}
+	if flags&recordValid != 0 {
+		s.ETag = r.str()
+		s.LastModified = r.str()
+	}
+	s.rest = r.rest()
+	return s, r.end("record")
+}
+
+// encodeLink writes an outbox entry. Its target partition stands in the key.
+//
+//	version, u flags, byte via, u band, u depth, u hops, rest URL
+func encodeLink(t *crawl.Target) []byte {
+	w := newWriter(len(t.URL.String()) + 10)
+	w.u(flagIf(t.Again, linkAgain) | flagIf(t.Suspicious, linkSuspicious))
+	w.byte(byte(t.Via))
+	w.u(uint64(t.Band))
+	w.n(t.Depth)
+	w.n(t.Hops)
+	w.rest(t.URL.String())
+	return w.b
+}
+
+func decodeLink(b []byte) (t crawl.Target, err error) {
+	r := newReader(b)
+	flags := r.u()
+	t.Again, t.Suspicious = flags&linkAgain != 0, flags&linkSuspicious != 0
+	t.Via = crawl.Via(r.byte())
+	t.Band = crawl.Band(r.small(crawl.Bands))
+	t.Depth = r.count()
+	t.Hops = r.count()
+	raw := string(r.rest())
+	if err = r.end("outbox entry"); err != nil {
+		return t, err
+	}
+	if t.URL, err = urlnorm.Parse(raw); err != nil {
+		return t, fmt.Errorf("%w: URL %q in the outbox: %w", ErrCorrupt, raw, err)
+	}
+	return t, nil
+}
+
+func flagIf(set bool, flag uint64) uint64 {
+	if set {
+		return flag
+	}
+	return 0
+}

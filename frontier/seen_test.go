@@ -1,0 +1,230 @@
+package frontier
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// filterOf reads a partition's filter between two groups.
+func (r *running) filterOf(p crawl.Partition) (fl *filter) {
+	r.t.Helper()
+	r.must(r.change(r.t.Context(), func(g *group) error {
+		fl = g.part(p).part.filter
+		return nil
+	}))
+	return fl
+}
+
+// waitFilter waits until a partition has a filter that satisfies ok.
+func (r *running) waitFilter(p crawl.Partition, ok func(*filter) bool) *filter {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		if fl := r.filterOf(p); fl != nil && ok(fl) {
+			return fl
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("partition %d gets no filter", p)
+		}
+	}
+}
+
+func manyLinks(from, n int) []crawl.Routed {
+	var out []crawl.Routed
+	for i := range n {
+		out = append(out, link(fmt.Sprintf("http://h%d.p0.test/%d", (from+i)%9, from+i)))
+	}
+	return out
+}
+
+// TestFilterGrows fills a filter beyond its design, while it is being used.
+func TestFilterGrows(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+		r := startHolding(t, kv, 1, Options{CacheEntries: 8})
+		small := r.filterOf(0).capacity
+		n := 0
+		for ; int64(n) < 3*small; n += 100 {
+			r.add(manyLinks(n, 100)...)
+		}
+		fl := r.waitFilter(0, func(f *filter) bool { return f.capacity > small && !f.full() })
+		if fl.count != int64(n) {
+			t.Errorf("the filter has %d URLs, want %d", fl.count, n)
+		}
+		for i := 0; i < n; i += 100 {
+			for j, a := range r.add(manyLinks(i, 100)...) {
+				if a != Known {
+					t.Fatalf("URL %d is %v", i+j, a)
+				}
+			}
+		}
+		r.check()
+	})
+}
+
+// TestFilterLearnsWhileItIsMade adds URLs between the snapshot of a rebuild and
+// its end: the new filter must not call them new.
+func TestFilterLearnsWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	kv, reopen := openTestMemory(t)
+	r := startHolding(t, kv, 1, Options{})
+	r.add(manyLinks(0, 50)...)
+	_ = r.stop()
+	g := &gated{KV: reopen(), arrived: make(chan struct{}), gate: make(chan struct{})}
+	r = start(t, g, Options{CacheEntries: 4})
+	open := sync.OnceFunc(func() { close(g.gate) })
+	t.Cleanup(open) // before the one of start, which waits for the walk
+	<-g.arrived
+	r.add(manyLinks(50, 50)...)
+	for i, a := range r.add(manyLinks(0, 100)...) { // without a filter
+		if a != Known {
+			t.Fatalf("URL %d is %v", i, a)
+		}
+	}
+	open()
+	r.waitFilter(0, func(f *filter) bool { return f.count == 100 })
+	for i, a := range r.add(manyLinks(0, 100)...) {
+		if a != Known {
+			t.Fatalf("URL %d is %v", i, a)
+		}
+	}
+	r.check()
+}
+
+// TestFiltersAreSavedOnce checks that a clean stop saves the filters, that they
+// are used once, and never after a crash.
+func TestFiltersAreSavedOnce(t *testing.T) {
+	t.Parallel()
+	kv, reopen := openTestMemory(t)
+	o := Options{BloomDir: t.TempDir(), CacheEntries: 8}
+	path := filepath.Join(o.BloomDir, filterFile)
+	r := startHolding(t, kv, 2, o)
+	r.add(manyLinks(0, 300)...)
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, reopen(), o)
+	if fl := r.filterOf(0); fl == nil || fl.count != 300 {
+		t.Fatalf("filter after a clean stop: %+v", fl)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Fatalf("the file is still there: %v", err)
+	}
+	for _, a := range r.add(manyLinks(0, 300)...) {
+		if a != Known {
+			t.Fatalf("a known URL is %v", a)
+		}
+	}
+	// A stale file, as if its removal had been lost: it says new of a URL that
+	// is known, and must not be used.
+	r.add(link("http://h1.p0.test/later"))
+	_ = r.stop()
+	if err := os.WriteFile(path, saved, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r = start(t, reopen(), o)
+	if got := r.add(link("http://h1.p0.test/later")); got[0] != Known {
+		t.Fatalf("with a stale filter a known URL is %v", got)
+	}
+	r.waitFilter(0, func(f *filter) bool { return f.count == 301 })
+	r.check()
+}
+
+func TestDamagedFilterFile(t *testing.T) {
+	t.Parallel()
+	fl := newFilter(10)
+	fl.add(fingerprintOf("x"))
+	var b bytes.Buffer
+	if err := writeFilters(&b, []savedFilter{{generation{1, 2}, 3, fl}, {generation{4, 5}, 6, newFilter(0)}}); err != nil {
+		t.Fatal(err)
+	}
+	good := b.Bytes()
+	got, err := readFilters(bytes.NewReader(good), int64(len(good)))
+	if err != nil || len(got) != 2 || got[0].gen != (generation{1, 2}) || got[0].seq != 3 || got[0].filter.count != 1 || !got[0].filter.maybe(fingerprintOf("x")) {
+		t.Fatalf("read back %+v, %v", got, err)
+	}
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 4
+		if _, err := readFilters(bytes.NewReader(bad), int64(len(bad))); err == nil {
+			t.Fatalf("a flipped bit in byte %d was not noticed", i)
+		}
+	}
+	for n := range len(good) {
+		if _, err := readFilters(bytes.NewReader(good[:n]), int64(n)); err == nil {
+			t.Fatalf("cut to %d bytes, not noticed", n)
+		}
+	}
+}
+
+func FuzzFilterFile(f *testing.F) {
+	var b bytes.Buffer
+	if err := writeFilters(&b, []savedFilter{{generation{1, 2}, 3, newFilter(0)}}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte(filterMagic + "\xff\xff\xff\xff"))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		saved, err := readFilters(bytes.NewReader(b), int64(len(b)))
+		for _, s := range saved {
+			s.filter.add(fingerprintOf("any"))
+			if err == nil && !s.filter.maybe(fingerprintOf("any")) {
+				t.Fatal("a filter forgets")
+			}
+		}
+	})
+}
+
+// TestFilterRate checks the promised rate of false maybes at the capacity.
+func TestFilterRate(t *testing.T) {
+	t.Parallel()
+	fl := newFilter(20_000)
+	for i := range fl.capacity {
+		fl.add(fingerprintOf(fmt.Sprint("in", i)))
+	}
+	if bits := float64(fl.bits.Cap()) / float64(fl.capacity); bits < 9 || bits > 10 {
+		t.Errorf("%.1f bits a URL", bits)
+	}
+	maybes := 0
+	for i := range 20_000 {
+		if fl.maybe(fingerprintOf(fmt.Sprint("out", i))) {
+			maybes++
+		}
+	}
+	if maybes > 300 {
+		t.Errorf("%d of 20,000 new URLs are maybe", maybes)
+	}
+}
+
+func TestSeenCache(t *testing.T) {
+	t.Parallel()
+	c := newSeenCache(1000, 42)
+	if len(c.slots) != 1024 {
+		t.Fatalf("%d slots", len(c.slots))
+	}
+	g := generation{3, 1}
+	for i := range 100_000 {
+		k := c.key(g, fmt.Sprint(i))
+		if c.has(k) {
+			t.Fatalf("%d is there before it was added", i)
+		}
+		c.add(k)
+		c.add(k)
+		if !c.has(k) {
+			t.Fatalf("%d is not there", i)
+		}
+	}
+	if c.has(c.key(generation{3, 2}, "99999")) || c.has(c.key(generation{4, 1}, "99999")) {
+		t.Fatal("another generation knows the URL")
+	}
+}

@@ -1,0 +1,166 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// budget bounds what goes into one transaction. A group is closed when it has
+// grown beyond its share; the last request in it may add as much as one
+// request may have, and both together stay below the store's limits.
+type budget struct {
+	groupEntries, groupBytes int // a group is closed when it has as much
+	links, linkBytes         int // what one request may add
+	maxEntries, maxBytes     int // the store's own limits
+}
+
+// budgetOf shares out a transaction. A new link costs five entries at most:
+// record, queue entry, host, the wake entry, and the one that it replaces.
+func budgetOf(l Limits) budget {
+	return budget{
+		groupEntries: min(8_000, l.Entries/4), groupBytes: min(1<<20, l.Bytes/4),
+		links: min(5_000, l.Entries/8), linkBytes: min(1<<20, l.Bytes/4),
+		maxEntries: l.Entries, maxBytes: l.Bytes,
+	}
+}
+
+// request is one atomic change. The writer calls apply with the group into
+// which it goes; apply either returns an error and has changed nothing, or
+// nil. done gets the answer once the group is committed.
+type request struct {
+	apply func(*group) error
+	solo  bool // it goes into a group of its own
+	sync  bool // the group is synced to disk before the answer
+	err   error
+	done  chan error
+}
+
+// do hands a request to the writer and waits for the answer. Since the channel
+// has no buffer, a request that was accepted is always answered.
+func (f *Frontier) do(ctx context.Context, r *request) error {
+	r.done = make(chan error, 1)
+	select {
+	case f.in <- r:
+		return <-r.done
+	case <-f.stopped:
+		return ErrStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// change is do for an ordinary request.
+func (f *Frontier) change(ctx context.Context, apply func(*group) error) error {
+	return f.do(ctx, &request{apply: apply})
+}
+
+// Run is the writer: the one goroutine that changes the frontier. It returns
+// when ctx has ended, all accepted requests are answered and the filters are
+// saved; or, with the error, when the store fails, which nothing here can mend.
+// Call it once.
+func (f *Frontier) Run(ctx context.Context) error {
+	bg, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var background sync.WaitGroup
+	background.Go(func() { f.rebuildFilters(bg) })
+	background.Go(func() { f.sweep(bg) })
+	over := make(chan struct{})
+	go func() {
+		background.Wait()
+		close(over)
+	}()
+	err := f.serve(over, cancel)
+	close(f.stopped)
+	if err == nil {
+		err = f.saveFilters()
+	}
+	return err
+}
+
+// serve answers requests until the background is over, then those that still
+// wait. After the first failure of the store it changes nothing any more and
+// answers everything with that failure.
+func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
+	var failed error
+	for {
+		select {
+		case r := <-f.in:
+			if failed == nil {
+				failed = f.work(f.waiting(r))
+			} else {
+				r.done <- failed
+			}
+			if failed != nil {
+				cancel()
+			}
+		case <-over:
+			if rest := f.waiting(nil); len(rest) > 0 {
+				if failed == nil {
+					failed = f.work(rest)
+				} else {
+					answer(rest, failed)
+				}
+				continue
+			}
+			return failed
+		}
+	}
+}
+
+// maxGroup bounds the requests that are taken at once.
+const maxGroup = 512
+
+// waiting takes the requests whose callers wait at this moment, after first.
+func (f *Frontier) waiting(first *request) []*request {
+	var rs []*request
+	if first != nil {
+		rs = append(rs, first)
+	}
+	for len(rs) < maxGroup {
+		select {
+		case r := <-f.in:
+			rs = append(rs, r)
+		default:
+			return rs
+		}
+	}
+	return rs
+}
+
+// work commits the requests in one or more groups and answers them. Its error
+// is a failure of the store.
+func (f *Frontier) work(rs []*request) error {
+	for len(rs) > 0 {
+		g := newGroup(f)
+		n := 0
+		for n < len(rs) && (n == 0 || !rs[n].solo && !rs[n-1].solo && !g.full()) {
+			rs[n].err = rs[n].apply(g)
+			g.sync = g.sync || rs[n].sync
+			n++
+		}
+		if err := g.commit(); err != nil {
+			err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
+			f.log.Error("the store of the frontier failed", "node", f.o.Node, "err", err)
+			answer(rs, err)
+			return err
+		}
+		for _, r := range rs[:n] {
+			r.done <- r.err
+		}
+		rs = rs[n:]
+	}
+	return nil
+}
+
+func answer(rs []*request, err error) {
+	for _, r := range rs {
+		r.done <- err
+	}
+}
+
+// isStop reports whether a background task ended because the frontier does.
+func isStop(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, ErrStopped)
+}

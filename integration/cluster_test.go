@@ -1,0 +1,229 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// cluster is a set of nodes with the same settings in one folder.
+type cluster struct {
+	t     *testing.T
+	dir   string
+	flags []string // of every node
+	nodes []*node
+}
+
+// node is one crawlnode process, or the place of one between two.
+type node struct {
+	*process
+	c                 *cluster
+	name, dir         string
+	http, gossip, rpc string
+	flags             []string
+}
+
+// newCluster makes an empty cluster. flags are those that all nodes share.
+func newCluster(t *testing.T, flags ...string) *cluster {
+	t.Helper()
+	return &cluster{t: t, dir: t.TempDir(), flags: flags}
+}
+
+// add starts one more node, which joins the first, without waiting for it.
+func (c *cluster) add(flags ...string) *node {
+	c.t.Helper()
+	n := &node{c: c, name: fmt.Sprint("n", len(c.nodes)+1), flags: flags}
+	n.dir = filepath.Join(c.dir, n.name)
+	for _, addr := range []*string{&n.http, &n.gossip, &n.rpc} {
+		*addr = fmt.Sprint("127.0.0.1:", freePort(c.t))
+	}
+	c.nodes = append(c.nodes, n)
+	n.start()
+	return n
+}
+
+// addReady starts some nodes, one after the other, each when the last is ready.
+func (c *cluster) addReady(count int) {
+	c.t.Helper()
+	for range count {
+		c.add().ready()
+	}
+}
+
+// start runs the node's command: the same on every start.
+func (n *node) start() {
+	n.c.t.Helper()
+	args := []string{binary(n.c.t), "start", "--name", n.name, "--data-dir", n.dir,
+		"--http", n.http, "--gossip", n.gossip, "--rpc", n.rpc}
+	if first := n.c.nodes[0]; first != n {
+		args = append(args, "--join", first.gossip)
+	}
+	args = append(append(args, n.c.flags...), n.flags...)
+	n.process = spawn(n.c.t, n.name, n.dir+".log", args...)
+}
+
+// ready waits until the node serves.
+func (n *node) ready() {
+	n.c.t.Helper()
+	until(n.c.t, 30*time.Second, func() string {
+		select {
+		case <-n.done:
+			n.c.t.Fatalf("%s ended instead of getting ready: %v\n%s", n.name, n.err, tail(n.log, 20))
+		default:
+		}
+		code, _, err := n.get("/readyz")
+		if err != nil || code != http.StatusOK {
+			return fmt.Sprintf("%s is not ready: status %d, %v", n.name, code, err)
+		}
+		return ""
+	})
+}
+
+// client asks nodes. It does not wait long: a node that hangs is a failure.
+var client = &http.Client{Timeout: 10 * time.Second}
+
+// get asks the node for a path.
+func (n *node) get(path string) (int, []byte, error) {
+	resp, err := client.Get("http://" + n.http + path)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
+// decode asks the node for a path and reads the JSON.
+func (n *node) decode(path string, into any) error {
+	code, body, err := n.get(path)
+	if err != nil {
+		return err
+	}
+	if code != http.StatusOK {
+		return fmt.Errorf("GET %s: status %d: %s", path, code, body)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("GET %s: %w", path, err)
+	}
+	return nil
+}
+
+// status is the part of /status that the tests look at.
+type status struct {
+	Cluster struct {
+		State   string
+		Members struct{ Alive int }
+	}
+	Ring struct {
+		View       int
+		Digest     string
+		Converged  bool
+		Partitions int
+		Served     int
+	}
+	Crawl struct {
+		State        string
+		FinishReason *string `json:"finish_reason"`
+	}
+	Throughput struct {
+		PagesTotal int64 `json:"pages_total"`
+	}
+	Frontier struct {
+		Queued   int64
+		InFlight int64 `json:"in_flight"`
+	}
+}
+
+func (n *node) status() (s status, err error) { return s, n.decode("/status", &s) }
+
+// ring is /api/v1/ring.
+type ring struct {
+	View       int
+	Digest     string
+	Partitions []struct {
+		Partition     int
+		Owner, Holder string
+		Epoch         int
+		State         string
+	}
+}
+
+// seed hands URLs to the node as a person would.
+func (n *node) seed(urls ...string) {
+	n.c.t.Helper()
+	code, stdout, stderr := run(n.c.t, strings.Join(urls, "\n")+"\n", "seeds", "add", "--addr", n.http, "-")
+	want := fmt.Sprintf("seeds: %d accepted, 0 duplicate, 0 invalid", len(urls))
+	if code != 0 || !strings.Contains(stdout, want) {
+		n.c.t.Fatalf("seeds add: exit code %d, want 0 and %q\n%s%s", code, want, stdout, stderr)
+	}
+}
+
+// finished waits until every living node says that the crawl has ended.
+func (c *cluster) finished(within time.Duration) {
+	c.t.Helper()
+	until(c.t, within, func() string {
+		for _, n := range c.living() {
+			s, err := n.status()
+			if err != nil {
+				return fmt.Sprintf("%s: %v", n.name, err)
+			}
+			if s.Crawl.State != "finished" {
+				return fmt.Sprintf("%s: crawl %s, %d pages, %d queued, %d in flight", n.name, s.Crawl.State, s.Throughput.PagesTotal, s.Frontier.Queued, s.Frontier.InFlight)
+			}
+		}
+		return ""
+	})
+}
+
+// living returns the nodes whose process runs.
+func (c *cluster) living() []*node {
+	var nodes []*node
+	for _, n := range c.nodes {
+		select {
+		case <-n.done:
+		default:
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// settled waits until all living nodes see each other, agree on the table and
+// serve all of it.
+func (c *cluster) settled(within time.Duration) {
+	c.t.Helper()
+	until(c.t, within, func() string {
+		digest := ""
+		for _, n := range c.living() {
+			s, err := n.status()
+			if err != nil {
+				return fmt.Sprintf("%s: %v", n.name, err)
+			}
+			if s.Cluster.Members.Alive != len(c.living()) || !s.Ring.Converged || s.Ring.Served != s.Ring.Partitions || digest != "" && digest != s.Ring.Digest {
+				return fmt.Sprintf("%s: %d members of %d, ring %+v", n.name, s.Cluster.Members.Alive, len(c.living()), s.Ring)
+			}
+			digest = s.Ring.Digest
+		}
+		return ""
+	})
+}
+
+// stop asks every node to end, all at once, and wants exit code 0 of each.
+func (c *cluster) stop() {
+	c.t.Helper()
+	living := c.living()
+	for _, n := range living {
+		n.signal(syscall.SIGTERM)
+	}
+	for _, n := range living {
+		if code := n.exit(c.t, 40*time.Second); code != 0 {
+			c.t.Errorf("%s: exit code %d after SIGTERM\n%s", n.name, code, tail(n.log, 10))
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// needsProcesses marks a test of real processes: -short leaves it out.
+func needsProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real processes; run without -short")
+	}
+}
+
+// builtIn is the folder that buildBinary made, for TestMain to remove.
+var builtIn string
+
+// buildBinary builds the command once per run, with the race detector when the
+// tests have it.
+var buildBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "crawlnode-integration-")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	path := filepath.Join(dir, "crawlnode")
+	args := []string{"build", "-o", path}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	out, err := exec.Command("go", append(args, "crawlnode/cmd/crawlnode")...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building crawlnode: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtIn != "" {
+		_ = os.RemoveAll(builtIn) // a leftover in the temporary folder harms nobody
+	}
+	os.Exit(code)
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := buildBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// spawner starts every process from one thread that lives as long as the test
+// binary: Linux ties Pdeathsig to the thread, and with it a test that is killed
+// leaves no process behind.
+var spawner = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for f := range work {
+			f()
+		}
+	}()
+	return work
+})
+
+// process is a running program with its output in a file.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{} // closed when it has ended
+	err  error         // of Wait; valid after done
+}
+
+// spawn starts a program in a process group of its own. It ends with the test
+// at the latest, and a failed test shows the end of its output.
+func spawn(t *testing.T, name, log string, argv ...string) *process {
+	t.Helper()
+	p := &process{name: name, cmd: exec.Command(argv[0], argv[1:]...), log: log, done: make(chan struct{})}
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	spawner() <- func() { started <- p.cmd.Start() }
+	if err := <-started; err != nil {
+		t.Fatalf("starting %s: %v", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		p.signal(syscall.SIGKILL)
+		<-p.done
+		if t.Failed() {
+			t.Logf("end of the output of %s:\n%s", name, tail(log, 40))
+		}
+	})
+	return p
+}
+
+// signal sends a signal to the process and its children; a process that has
+// ended does not mind.
+func (p *process) signal(s syscall.Signal) {
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(-p.cmd.Process.Pid, s)
+	}
+}
+
+// exit waits for the end and returns the exit code, -1 after a signal.
+func (p *process) exit(t *testing.T, within time.Duration) int {
+	t.Helper()
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(within):
+		t.Fatalf("%s has not ended after %v", p.name, within)
+		return 0
+	}
+}
+
+func tail(path string, lines int) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// run runs the command to its end and returns its exit code and both outputs.
+func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(t), args...)
+	cmd.Dir = t.TempDir()
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("crawlnode %v: %v\n%s", args, err, errs.String())
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// ports hands out loopback ports from outside the range that the system uses for
+// outgoing connections, each once per run.
+var ports = struct {
+	sync.Mutex
+	next int
+}{next: 20000 + os.Getpid()%900*10}
+
+// freePort returns a port that is free for TCP and UDP on 127.0.0.1.
+func freePort(t *testing.T) int {
+	t.Helper()
+	ports.Lock()
+	defer ports.Unlock()
+	for range 10000 {
+		ports.next++
+		if ports.next >= 32000 {
+			ports.next = 20000
+		}
+		if free(ports.next) {
+			return ports.next
+		}
+	}
+	t.Fatal("no free port between 20000 and 32000")
+	return 0
+}
+
+func free(port int) bool {
+	addr := fmt.Sprint("127.0.0.1:", port)
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return false
+	}
+	p, err := net.ListenPacket("udp", addr)
+	_ = l.Close() // nothing was served on it
+	if err != nil {
+		return false
+	}
+	_ = p.Close() // as above
+	return true
+}
+
+// until polls cond, which says what is still missing, and fails after a while.
+func until(t *testing.T, within time.Duration, cond func() (missing string)) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for {
+		missing := cond()
+		if missing == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %v: %s", within, missing)
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+}

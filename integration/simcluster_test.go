@@ -1,0 +1,306 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/integration/simnet"
+	crawlnode "crawlnode/node"
+	"crawlnode/simweb"
+)
+
+const (
+	simFetchers = 8
+	simDelay    = time.Second
+	simAddrs    = 4
+)
+
+// simulation is a cluster of whole nodes and a web, in one bubble. Only the
+// bubble's main goroutine calls its methods.
+type simulation struct {
+	t       *testing.T
+	dir     string
+	net     *simnet.Network
+	web     *simweb.Web
+	stopWeb func()
+	members map[string]*simMember
+	names   []string // of members, in the order of their first start
+	cuts    int      // answered pages that a crash may have cut off from their settling
+}
+
+// simMember is a node's machine: its disk outlives its processes.
+type simMember struct {
+	name  string
+	path  string           // data directory of the present or last life
+	store *frontier.Memory // of the present or last life
+	life  *life            // the present or last one
+	lives []*life          // all; the goroutines of crashed ones may still run
+	gone  bool             // told to leave
+}
+
+// life is one process.
+type life struct {
+	*crawlnode.Node
+	done    chan struct{} // closed when Run has returned
+	err     error         // of Run; valid after done
+	log     *simLog
+	crashed bool
+}
+
+// simLog keeps what one life has logged.
+type simLog struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (l *simLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *simLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func newSimulation(t *testing.T, dir string, seed uint64, c simweb.Config) *simulation {
+	t.Helper()
+	web, err := simweb.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &simulation{t: t, dir: dir, net: simnet.New(seed), web: web, members: map[string]*simMember{}}
+	var addrs []netip.Addr
+	for i := range simAddrs {
+		addrs = append(addrs, netip.AddrFrom4([4]byte{127, 0, 0, byte(i + 1)}))
+	}
+	h := s.net.AddHost("web", addrs...)
+	h.ServeDNS(web)
+	l, err := h.Listen(80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: web}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(l) }()
+	s.stopWeb = func() {
+		_ = srv.Close() // of a listener in memory
+		<-done
+	}
+	return s
+}
+
+// simPort is the address of a member's gossip (0) or RPC (1) or HTTP (2).
+func simPort(name string, port int) string {
+	return fmt.Sprintf("10.0.0.%s:%d", name[1:], 7000+port)
+}
+
+// start begins a process on a member's machine, the first or the next.
+func (s *simulation) start(name string) {
+	s.t.Helper()
+	m := s.members[name]
+	var host *simnet.Host
+	if m == nil {
+		n, err := strconv.Atoi(name[1:])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		m = &simMember{name: name, path: filepath.Join(s.dir, name), store: frontier.NewMemory()}
+		s.members[name], s.names = m, append(s.names, name)
+		host = s.net.AddHost(name, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))
+	} else {
+		if !m.life.crashed { // has ended by itself
+			m.store = m.store.Crash()
+			s.net.Crash(name)
+		}
+		host = s.net.Restart(name)
+	}
+	transport, err := host.Transport(7000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	l := &life{done: make(chan struct{}), log: &simLog{}}
+	l.Node, err = crawlnode.Open(crawlnode.Options{
+		Config: s.config(m), Version: "sim", Store: m.store,
+		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
+		Network: &crawlnode.Network{
+			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
+			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+				return host.Dial(ctx, "tcp", addr)
+			},
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange,
+		},
+	})
+	if err != nil {
+		_ = transport.Shutdown() // in memory
+		s.t.Fatalf("%s: %v\n%s", name, err, l.log)
+	}
+	m.life, m.gone, m.lives = l, false, append(m.lives, l)
+	go func() {
+		l.err = l.Run(context.Background())
+		_ = l.HTTPListener().Close() // nobody serves the API here
+		close(l.done)
+	}()
+}
+
+func simListen(host *simnet.Host, addr string) (net.Listener, error) {
+	ap, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	return host.Listen(int(ap.Port()))
+}
+
+func (s *simulation) config(m *simMember) config.Config {
+	c := config.Default()
+	c.Name, c.DataDir, c.Insecure = m.name, m.path, true
+	c.Gossip, c.RPC, c.HTTP = simPort(m.name, 0), simPort(m.name, 1), simPort(m.name, 2)
+	c.Partitions, c.Replication, c.Fetchers, c.Store = 512, 1, simFetchers, "none"
+	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, time.Minute
+	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	if m.name != "n1" {
+		c.Join = []string{simPort("n1", 0), simPort("n2", 0), simPort("n3", 0)}
+	}
+	if err := c.Validate(); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// crash ends a process as kill -9 does. Its network goes first, so that nobody
+// hears of anything that its disk does not hold; then its store; then the next
+// life gets a copy of the files, which the abandoned goroutines do not reach.
+func (s *simulation) crash(name string) {
+	s.t.Helper()
+	m := s.members[name]
+	s.net.Crash(name)
+	m.store = m.store.Crash()
+	path := filepath.Join(s.dir, fmt.Sprintf("%s-%d", name, len(m.lives)+1))
+	if err := copyFiles(m.path, path); err != nil {
+		s.t.Fatal(err)
+	}
+	m.path, m.life.crashed = path, true
+	m.life.Stop() // else its timers would go on for the whole simulation
+	s.cuts += simFetchers
+}
+
+// copyFiles copies a directory whose owner still writes to it.
+func copyFiles(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		b, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) { // a temporary file that was renamed
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o644)
+	})
+}
+
+// drain asks a node to leave; Run returns some time later.
+func (s *simulation) drain(name string) {
+	m := s.members[name]
+	m.gone = true
+	m.life.Drain()
+}
+
+// ended reports whether a member's process has ended by itself.
+func (m *simMember) ended() bool {
+	select {
+	case <-m.life.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// up returns the names of those that run and were not told to leave.
+func (s *simulation) up() []string {
+	var names []string
+	for _, name := range s.names {
+		if m := s.members[name]; !m.life.crashed && !m.gone {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// until waits, in virtual time, until why has nothing to say.
+func (s *simulation) until(within time.Duration, why func() string) bool {
+	s.t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(500 * time.Millisecond) {
+		missing := why()
+		if missing == "" {
+			return true
+		}
+		if time.Now().After(end) {
+			s.t.Errorf("after %v: %s", within, missing)
+			return false
+		}
+	}
+}
+
+func (s *simulation) status(name string) *crawl.Status {
+	s.t.Helper()
+	st, err := s.members[name].life.Status(context.Background(), false)
+	if err != nil {
+		s.t.Errorf("%s: %v", name, err)
+		return &crawl.Status{}
+	}
+	return st
+}
+
+// shutdown ends everything; the bubble has no goroutine left afterwards.
+func (s *simulation) shutdown() {
+	s.net.Heal()
+	for _, name := range s.names {
+		for _, l := range s.members[name].lives {
+			l.Stop()
+		}
+	}
+	for _, name := range s.names {
+		for _, l := range s.members[name].lives {
+			if <-l.done; l.err != nil && !l.crashed {
+				s.t.Errorf("%s ended with %v", name, l.err)
+			}
+		}
+	}
+	s.stopWeb()
+	// memberlist's Shutdown does not wait for its goroutines: they notice within
+	// their longest time-out.
+	time.Sleep(5 * time.Minute)
+	synctest.Wait()
+}

@@ -1,0 +1,218 @@
+package simnet
+
+import (
+	"fmt"
+	"hash/fnv"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Link describes one direction between two hosts. The zero value is perfect.
+type Link struct {
+	Delay  time.Duration // of everything
+	Jitter time.Duration // added to Delay, drawn evenly from zero to this
+	Drop   float64       // share of messages lost, 0 to 1
+	Dup    float64       // share of packets that come twice
+	Reset  float64       // share of stream writes that break the connection
+}
+
+// Network is a set of hosts and the links between them. All methods may be
+// called at any time.
+type Network struct {
+	seed uint64
+
+	mu       sync.Mutex // guards what follows; the innermost lock: nothing is taken under it
+	hosts    map[string]*Host
+	byAddr   map[netip.Addr]*Host
+	links    map[[2]string]Link
+	standard Link
+	messages map[[2]string]uint64 // messages so far, by directed link
+	group    map[string]int       // side of a partition; absent: 0
+	cut      map[[2]string]bool   // directed cuts
+	paused   map[string]bool
+	conns    map[*Conn]struct{} // open ends, to be woken when a link changes
+}
+
+// New makes an empty network. The seed decides about every fault.
+func New(seed uint64) *Network {
+	return &Network{
+		seed:     seed,
+		hosts:    map[string]*Host{},
+		byAddr:   map[netip.Addr]*Host{},
+		links:    map[[2]string]Link{},
+		messages: map[[2]string]uint64{},
+		group:    map[string]int{},
+		cut:      map[[2]string]bool{},
+		paused:   map[string]bool{},
+		conns:    map[*Conn]struct{}{},
+	}
+}
+
+// AddHost adds a host with one or more addresses; the first is the one that its
+// peers see. A name or address that is taken is a mistake of the test.
+func (n *Network) AddHost(name string, addrs ...netip.Addr) *Host {
+	if len(addrs) == 0 {
+		panic("BUG: simnet: host " + name + " has no address")
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.hosts[name] != nil {
+		panic("BUG: simnet: host " + name + " is there already")
+	}
+	for _, addr := range addrs {
+		if n.byAddr[addr] != nil {
+			panic("BUG: simnet: address " + addr.String() + " is taken")
+		}
+	}
+	return n.bootLocked(name, addrs)
+}
+
+// bootLocked starts a process's life on a host.
+func (n *Network) bootLocked(name string, addrs []netip.Addr) *Host {
+	h := &Host{net: n, name: name, addrs: addrs, listeners: map[int]*Listener{}, packets: map[int]*Transport{}, conns: map[*Conn]struct{}{}, nextPort: 32768}
+	n.hosts[name] = h
+	for _, addr := range addrs {
+		n.byAddr[addr] = h
+	}
+	return h
+}
+
+// SetDefault describes the links that SetLink does not name.
+func (n *Network) SetDefault(l Link) { n.change(func() { n.standard = l }) }
+
+// SetLink describes the direction from one host to another.
+func (n *Network) SetLink(from, to string, l Link) {
+	n.change(func() { n.links[[2]string{from, to}] = l })
+}
+
+// Cut stops everything from one host to another, in this direction only.
+func (n *Network) Cut(from, to string) { n.change(func() { n.cut[[2]string{from, to}] = true }) }
+
+// Partition lets only hosts of one group reach each other; hosts that are named
+// in no group form one more.
+func (n *Network) Partition(groups ...[]string) {
+	n.change(func() {
+		clear(n.group)
+		for i, group := range groups {
+			for _, name := range group {
+				n.group[name] = i + 1
+			}
+		}
+	})
+}
+
+// Heal ends every Cut and Partition.
+func (n *Network) Heal() {
+	n.change(func() {
+		clear(n.group)
+		clear(n.cut)
+	})
+}
+
+// Pause holds all traffic of a host back until Resume.
+func (n *Network) Pause(name string) { n.change(func() { n.paused[name] = true }) }
+
+// Resume ends a Pause.
+func (n *Network) Resume(name string) {
+	n.change(func() { delete(n.paused, name) })
+	n.host(name).flushHeld()
+}
+
+// Crash ends a host's process as its peers see it: its ports are gone and its
+// connections reset. What is left of the process can neither dial nor listen nor
+// send; Restart begins a new one.
+func (n *Network) Crash(name string) { n.host(name).crash() }
+
+// Restart begins a new process, with no port open, on a host that has crashed.
+func (n *Network) Restart(name string) *Host {
+	old := n.host(name)
+	old.crash()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.bootLocked(name, old.addrs)
+}
+
+// change alters the state of the links and wakes whoever waits for them.
+func (n *Network) change(f func()) {
+	n.mu.Lock()
+	f()
+	open := make([]*Conn, 0, len(n.conns))
+	for c := range n.conns {
+		open = append(open, c)
+	}
+	n.mu.Unlock()
+	for _, c := range open {
+		c.in.wakeAll()
+		c.out.wakeAll()
+	}
+}
+
+func (n *Network) host(name string) *Host {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h := n.hosts[name]
+	if h == nil {
+		panic(fmt.Sprintf("BUG: simnet: no host %q", name))
+	}
+	return h
+}
+
+func (n *Network) hostAt(addr netip.Addr) *Host {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.byAddr[addr.Unmap()]
+}
+
+// passes reports whether messages go from one host to another now. cut tells a
+// broken link from a paused end.
+func (n *Network) passes(from, to string) (ok, cut bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if from == to {
+		return !n.paused[from], false
+	}
+	cut = n.group[from] != n.group[to] || n.cut[[2]string{from, to}]
+	return !cut && !n.paused[from] && !n.paused[to], cut
+}
+
+// fate is what the link does to one message.
+type fate struct {
+	delay            time.Duration
+	drop, dup, reset bool
+}
+
+// draw decides about the next message on a directed link.
+func (n *Network) draw(from, to string) fate {
+	n.mu.Lock()
+	key := [2]string{from, to}
+	l, ok := n.links[key]
+	if !ok {
+		l = n.standard
+	}
+	number := n.messages[key]
+	n.messages[key]++
+	n.mu.Unlock()
+
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%d", n.seed, from, to, number)
+	state := h.Sum64()
+	next := func() float64 {
+		state = mix(state)
+		return float64(state>>11) / (1 << 53)
+	}
+	return fate{
+		drop:  next() < l.Drop,
+		dup:   next() < l.Dup,
+		reset: next() < l.Reset,
+		delay: l.Delay + time.Duration(next()*float64(l.Jitter)),
+	}
+}
+
+// mix is the finaliser of splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

@@ -1,0 +1,94 @@
+package membership
+
+import (
+	"context"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// This file carries messages between the core and other nodes: out through
+// Caller, each on a goroutine of its own, in through Handle.
+
+const (
+	callTimeout = 2 * time.Second
+	// maxCalls bounds the calls under way to one node; more are dropped, which
+	// the core takes for lost messages.
+	maxCalls = 4
+)
+
+// result is how a call ended.
+type result struct {
+	to       crawl.NodeID
+	messages []Message
+	err      error
+}
+
+// answer lets the core see a caller's messages and returns what it has to say
+// to the caller.
+func (l *loop) answer(ctx context.Context, in incoming) error {
+	var reply []Message
+	for _, m := range in.messages {
+		if err := l.step(ctx, Received{m}, &reply); err != nil {
+			return err
+		}
+	}
+	in.reply <- reply
+	return nil
+}
+
+// call sends a message on a goroutine of its own.
+func (l *loop) call(ctx context.Context, msg Message) {
+	to, ok := l.address(msg.To)
+	if !ok || l.calling[msg.To] >= maxCalls {
+		return
+	}
+	l.calling[msg.To]++
+	l.calls.Go(func() {
+		limited, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		r := result{to: msg.To}
+		payload, err := l.m.o.Caller.Call(limited, to, encodeMessages([]Message{msg}))
+		if err == nil {
+			r.messages, err = decodeMessages(payload)
+		}
+		r.err = err
+		select {
+		case l.results <- r:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// address finds a node: as it describes itself, else as the view lists it.
+func (l *loop) address(id crawl.NodeID) (Member, bool) {
+	var listed Member
+	var ok bool
+	if v := l.m.core.View(); v != nil {
+		listed, ok = v.Member(id)
+	}
+	n := l.nodes[id]
+	if n == nil || ok && n.Boot < listed.Boot {
+		return listed, ok
+	}
+	return Member{ID: id, Name: n.Name, Boot: n.Boot, Since: listed.Since, Draining: listed.Draining, RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip}, true
+}
+
+func (l *loop) finish(ctx context.Context, r result) error {
+	if l.calling[r.to]--; l.calling[r.to] == 0 {
+		delete(l.calling, r.to)
+	}
+	if n := l.nodes[r.to]; n != nil {
+		n.unreachable = r.err != nil
+	}
+	if r.err != nil {
+		l.m.o.Logger.Debug("membership call failed", "peer", r.to, "err", r.err)
+		return nil
+	}
+	for _, m := range r.messages {
+		if err := l.step(ctx, Received{m}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,295 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+
+	"crawlnode/crawl"
+)
+
+// Gossip timing. A probe must not time out sooner than half a second: on a
+// loaded machine shorter ones make false deaths.
+const (
+	probeInterval    = time.Second
+	probeTimeout     = 500 * time.Millisecond
+	gossipInterval   = 100 * time.Millisecond
+	pushPullInterval = 10 * time.Second
+	streamTimeout    = 2 * time.Second // dial, and one push/pull
+	// reclaimAfter lets a dead node come back under another address.
+	reclaimAfter  = time.Second
+	updateTimeout = 500 * time.Millisecond
+	leaveTimeout  = time.Second
+)
+
+// ErrAddressInUse: the gossip port is taken.
+var ErrAddressInUse = errors.New("membership: the gossip address is in use")
+
+// ErrMismatch: the cluster that answered differs in what all members share.
+// The error's text names the difference.
+var ErrMismatch = errors.New("membership: that node does not fit to this one")
+
+// gossip is the edge to memberlist. memberlist calls it back while it holds
+// its own locks, and hands out live memory: so callbacks copy what they need
+// into the inbox, signal, and return.
+type gossip struct {
+	self    crawl.NodeID
+	meta    atomic.Pointer[[]byte]  // what NodeMeta answers
+	cluster atomic.Pointer[Cluster] // what others are compared with
+	inbox   inbox
+	list    *memberlist.Memberlist
+}
+
+// gossipEvent is the newest that gossip said of one node.
+type gossipEvent struct {
+	id     crawl.NodeID
+	meta   meta
+	gossip string // host:port
+	alive  bool
+}
+
+// refusal is a node that was not let in.
+type refusal struct {
+	id           crawl.NodeID
+	name, reason string
+}
+
+// inbox holds what the callbacks saw until the loop takes it: the newest event
+// for each node and at most maxRefusals refusals, so it is bounded by the
+// number of nodes.
+type inbox struct {
+	wake chan struct{} // cap 1
+
+	mu       sync.Mutex // guards the rest; held for memory only
+	events   map[crawl.NodeID]gossipEvent
+	refusals map[refusal]bool
+}
+
+const maxRefusals = 64
+
+func (i *inbox) put(e gossipEvent) {
+	i.mu.Lock()
+	if i.events == nil {
+		i.events = make(map[crawl.NodeID]gossipEvent)
+	}
+	i.events[e.id] = e
+	i.mu.Unlock()
+	signal(i.wake)
+}
+
+func (i *inbox) refuse(r refusal) {
+	i.mu.Lock()
+	if i.refusals == nil {
+		i.refusals = make(map[refusal]bool)
+	}
+	if len(i.refusals) < maxRefusals {
+		i.refusals[r] = true
+	}
+	i.mu.Unlock()
+	signal(i.wake)
+}
+
+func (i *inbox) take() ([]gossipEvent, []refusal) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	events, refusals := slices.Collect(maps.Values(i.events)), slices.Collect(maps.Keys(i.refusals))
+	clear(i.events)
+	clear(i.refusals)
+	return events, refusals
+}
+
+// NodeMeta implements memberlist.Delegate.
+func (g *gossip) NodeMeta(int) []byte { return *g.meta.Load() }
+
+// NotifyMsg implements memberlist.Delegate; nothing is sent that way.
+func (g *gossip) NotifyMsg([]byte) {}
+
+// GetBroadcasts implements memberlist.Delegate; nothing is sent that way.
+func (g *gossip) GetBroadcasts(int, int) [][]byte { return nil }
+
+// LocalState implements memberlist.Delegate; nothing is sent that way.
+func (g *gossip) LocalState(bool) []byte { return nil }
+
+// MergeRemoteState implements memberlist.Delegate; nothing is sent that way.
+func (g *gossip) MergeRemoteState([]byte, bool) {}
+
+// NotifyJoin implements memberlist.EventDelegate.
+func (g *gossip) NotifyJoin(n *memberlist.Node) { g.notice(n, true) }
+
+// NotifyUpdate implements memberlist.EventDelegate.
+func (g *gossip) NotifyUpdate(n *memberlist.Node) { g.notice(n, true) }
+
+// NotifyLeave implements memberlist.EventDelegate. It does not tell a crash
+// from a polite end; the status in the metadata does.
+func (g *gossip) NotifyLeave(n *memberlist.Node) { g.notice(n, false) }
+
+func (g *gossip) notice(n *memberlist.Node, alive bool) {
+	if n.Name == string(g.self) {
+		return
+	}
+	m, err := decodeMeta(n.Meta)
+	if err != nil {
+		return // NotifyAlive has refused it already
+	}
+	g.inbox.put(gossipEvent{id: crawl.NodeID(n.Name), meta: m, gossip: addressOf(n), alive: alive})
+}
+
+// NotifyAlive implements memberlist.AliveDelegate: strangers never enter the
+// list, however they come.
+func (g *gossip) NotifyAlive(n *memberlist.Node) error { return g.check(n) }
+
+// NotifyMerge implements memberlist.MergeDelegate: it is asked when one side
+// joins the other, with all that the other side knows. It refuses when nothing
+// of that fits; single strangers are refused by NotifyAlive.
+func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
+	var err error
+	for _, n := range nodes {
+		if n.Name == string(g.self) || n.State == memberlist.StateDead || n.State == memberlist.StateLeft {
+			continue
+		}
+		if err = g.check(n); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// NotifyConflict implements memberlist.ConflictDelegate: two living nodes with
+// one id. A restart under a new address looks like that for some seconds.
+func (g *gossip) NotifyConflict(existing, other *memberlist.Node) {
+	m, _ := decodeMeta(other.Meta) // the name is for the message only
+	g.inbox.refuse(refusal{crawl.NodeID(other.Name), m.Name, fmt.Sprintf(
+		"its id is in use at %s and at %s (restarted under another address, or a copied data directory)", addressOf(existing), addressOf(other))})
+}
+
+// check compares a node with what all members share.
+func (g *gossip) check(n *memberlist.Node) error {
+	if n.Name == string(g.self) {
+		return nil
+	}
+	m, err := decodeMeta(n.Meta)
+	if err == nil {
+		err = validateID(crawl.NodeID(n.Name))
+	}
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	} else {
+		reason = g.cluster.Load().difference(m.Cluster)
+	}
+	if reason == "" {
+		return nil
+	}
+	g.inbox.refuse(refusal{crawl.NodeID(n.Name), m.Name, reason})
+	return fmt.Errorf("%w: node %q at %s: %s", ErrMismatch, m.Name, addressOf(n), reason)
+}
+
+func addressOf(n *memberlist.Node) string {
+	return net.JoinHostPort(n.Addr.String(), strconv.Itoa(int(n.Port)))
+}
+
+// start brings memberlist up on the transport.
+func (g *gossip) start(o *Options, transport memberlist.Transport, advertise hostPort) error {
+	conf := memberlist.DefaultLANConfig()
+	conf.Name = string(g.self)
+	conf.Transport = transport
+	conf.AdvertiseAddr, conf.AdvertisePort = advertise.host, advertise.port
+	conf.Label = o.Cluster
+	conf.SecretKey = o.SecretKey
+	conf.ProbeInterval, conf.ProbeTimeout = probeInterval, probeTimeout
+	conf.GossipInterval, conf.PushPullInterval = gossipInterval, pushPullInterval
+	conf.TCPTimeout, conf.DeadNodeReclaimTime = streamTimeout, reclaimAfter
+	conf.Delegate, conf.Events, conf.Alive, conf.Merge, conf.Conflict = g, g, g, g, g
+	conf.Logger = bridge(o.Logger)
+	list, err := memberlist.Create(conf)
+	if err != nil {
+		return fmt.Errorf("membership: start gossip: %w", err)
+	}
+	g.list = list
+	return nil
+}
+
+// publish sends the metadata out whenever changed says so, until ctx ends.
+func (g *gossip) publish(ctx context.Context, changed <-chan struct{}, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			if err := g.list.UpdateNode(updateTimeout); err != nil {
+				log.Debug("gossip update not sent yet", "err", err)
+			}
+		}
+	}
+}
+
+// stop says goodbye and ends memberlist. Nothing may use it afterwards. Errors
+// are of no consequence: the others will notice the silence.
+func (g *gossip) stop() {
+	g.list.UpdateNode(updateTimeout)
+	g.list.Leave(leaveTimeout)
+	g.list.Shutdown()
+}
+
+// bind opens the gossip sockets.
+func bind(addr string, logger *slog.Logger) (memberlist.Transport, error) {
+	at, err := splitPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("membership: gossip address %q: %w", addr, err)
+	}
+	switch at.host {
+	case "":
+		at.host = "0.0.0.0"
+	case "localhost":
+		at.host = "127.0.0.1"
+	}
+	if net.ParseIP(at.host) == nil {
+		return nil, fmt.Errorf("membership: gossip address %q: the host must be an IP address; use --advertise for names", addr)
+	}
+	conf := &memberlist.NetTransportConfig{BindAddrs: []string{at.host}, BindPort: at.port, Logger: bridge(logger)}
+	// The system picks a free TCP port; the same UDP port may be taken.
+	attempts := 1
+	if at.port == 0 {
+		attempts = 10
+	}
+	for range attempts {
+		var t *memberlist.NetTransport
+		if t, err = memberlist.NewNetTransport(conf); err == nil {
+			return t, nil
+		}
+	}
+	// memberlist drops the chain of errors, so its text has to do.
+	if strings.Contains(err.Error(), "address already in use") {
+		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, addr)
+	}
+	return nil, fmt.Errorf("membership: bind gossip to %s: %w", addr, err)
+}
+
+// bridge makes a logger for memberlist out of ours.
+func bridge(to *slog.Logger) *log.Logger { return log.New(logWriter{to}, "", 0) }
+
+type logWriter struct{ to *slog.Logger }
+
+// Write takes one line of memberlist's. Its levels are lowered by one: what it
+// calls an error is another node's trouble, and what matters is said by us.
+func (w logWriter) Write(line []byte) (int, error) {
+	text := strings.TrimSpace(string(line))
+	level := slog.LevelDebug
+	if rest, ok := strings.CutPrefix(text, "[ERR] memberlist: "); ok && !strings.Contains(text, ErrMismatch.Error()) {
+		text, level = rest, slog.LevelWarn
+	}
+	w.to.Log(context.Background(), level, text, "from", "gossip")
+	return len(line), nil
+}

@@ -1,0 +1,322 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// TickInterval is the core's unit of time.
+const TickInterval = 100 * time.Millisecond
+
+// maxGone bounds the remembered nodes that are neither alive nor members.
+const maxGone = 64
+
+// maxTold bounds the refusals that are remembered so as to be told once.
+const maxTold = 256
+
+// loop is the one goroutine that owns the core and everything it decides on.
+type loop struct {
+	m       *Membership
+	nodes   map[crawl.NodeID]*node // all others that gossip spoke of
+	status  Status                 // this node's own, as announced
+	table   *ring.Table            // of core.View()
+	calling map[crawl.NodeID]int   // calls under way
+	results chan result            // filled by the calls, emptied by the loop
+	rounds  chan joinRound         // filled by the rejoiner, emptied by the loop
+	told    map[refusal]bool       // refusals already logged, at most maxTold
+	calls   sync.WaitGroup
+
+	firstListed bool      // this node's address stands first in Join
+	alone       time.Time // since when no node of a cluster was in sight
+}
+
+func newLoop(m *Membership) *loop {
+	return &loop{
+		m: m, nodes: make(map[crawl.NodeID]*node), calling: make(map[crawl.NodeID]int),
+		results: make(chan result), rounds: make(chan joinRound), told: make(map[refusal]bool),
+	}
+}
+
+// Run takes part in the cluster until ctx ends, says goodbye to gossip and
+// waits for everything it started. It must be called once. It returns nil when
+// ctx ended it, ErrMismatch or ErrNameTaken when this node cannot join, and an
+// error of the Storage, after which the process must end.
+func (m *Membership) Run(ctx context.Context) error {
+	defer close(m.stopped)
+	l := newLoop(m)
+	if err := m.gossip.start(&m.o, m.transport, m.advertise); err != nil {
+		return errors.Join(err, m.transport.Shutdown())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() { m.gossip.publish(ctx, m.announce, m.o.Logger) })
+	parts.Go(func() { m.rejoin(ctx, l.rounds) })
+	err := l.run(ctx)
+	cancel()
+	l.calls.Wait()
+	parts.Wait()
+	l.say(Left)
+	m.gossip.stop()
+	last := *m.snapshot.Load()
+	last.Status = Left
+	m.snapshot.Store(&last)
+	m.watchers.wake()
+	return err
+}
+
+func (l *loop) run(ctx context.Context) error {
+	tick := time.NewTicker(TickInterval)
+	defer tick.Stop()
+	l.alone = time.Now()
+	if err := l.settle(); err != nil {
+		return err
+	}
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err = l.considerFounding(); err == nil {
+				err = l.step(ctx, Tick{l.m.o.Random()}, nil)
+			}
+		case <-l.m.gossip.inbox.wake:
+			l.observe()
+		case in := <-l.m.calls:
+			err = l.answer(ctx, in)
+		case r := <-l.results:
+			err = l.finish(ctx, r)
+		case r := <-l.rounds:
+			err = l.consider(r)
+		}
+		if err == nil {
+			err = l.settle()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// step runs one event through the core and carries the actions out. Sends to
+// the node that waits for an answer are appended to *reply instead.
+func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
+	for _, a := range l.m.core.Step(e) {
+		switch a := a.(type) {
+		case Persist:
+			if err := l.persist(a.State); err != nil {
+				return err
+			}
+		case Install:
+			if err := l.install(a); err != nil {
+				return err
+			}
+		case Send:
+			received, ok := e.(Received)
+			if ok && reply != nil && a.Message.To == received.Message.From {
+				*reply = append(*reply, a.Message)
+			} else {
+				l.call(ctx, a.Message)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *loop) persist(s State) error {
+	l.m.doc.State = s
+	if s.View != nil {
+		l.m.doc.Cluster = s.View.Cluster
+	}
+	return l.m.o.Storage.Save(encodeDocument(&l.m.doc))
+}
+
+func (l *loop) install(a Install) error {
+	l.m.o.Logger.Info("view installed", "view", a.View.Number, "members", len(a.View.Members), "skipped", a.Skipped)
+	if err := l.publish(); err != nil {
+		return err
+	}
+	if l.m.o.Events.Installed != nil {
+		l.m.o.Events.Installed(a.View, a.Skipped)
+	}
+	return nil
+}
+
+// settle does what any event may have made necessary.
+func (l *loop) settle() error {
+	if err := l.publish(); err != nil {
+		return err
+	}
+	return l.nameTaken()
+}
+
+// publish announces this node's status, shows the core what is in sight, and
+// renews the snapshot, the peers on the disk and the rejoiner's plan, as far
+// as they have changed.
+func (l *loop) publish() error {
+	v := l.m.core.View()
+	if v != nil && (l.m.snapshot.Load() == nil || l.m.snapshot.Load().View != v || l.table == nil) {
+		table, err := ring.Build(v.Active(), v.Cluster.Partitions, v.replicas())
+		if err != nil {
+			return fmt.Errorf("membership: view %d: %w", v.Number, err)
+		}
+		l.table = table
+	}
+	l.say(l.ownStatus(v))
+	l.m.core.Step(Seen{l.sightings()})
+	l.forget(v)
+	all := l.withSelf()
+	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all), Status: l.status}
+	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
+		return nil
+	}
+	l.m.snapshot.Store(now)
+	l.m.watchers.wake()
+	return l.remember(now)
+}
+
+func (l *loop) ownStatus(v *View) Status {
+	wish := Status(l.m.wish.Load())
+	if wish == Active && (v == nil || !v.Lists(l.m.self.ID, l.m.self.Boot)) {
+		return Joining
+	}
+	return wish
+}
+
+// say puts status and cluster into the gossip metadata.
+func (l *loop) say(s Status) {
+	l.status = s
+	cluster := l.m.doc.Cluster
+	out, err := (&meta{Boot: l.m.self.Boot, Status: s, Name: l.m.self.Name, Cluster: cluster, RPC: l.m.self.RPC, HTTP: l.m.self.HTTP}).encode()
+	if err != nil {
+		panic("BUG: checked by Open: " + err.Error())
+	}
+	if old := l.m.gossip.meta.Load(); old != nil && slices.Equal(*old, out) {
+		return
+	}
+	l.m.gossip.cluster.Store(&cluster)
+	l.m.gossip.meta.Store(&out)
+	signal(l.m.announce)
+}
+
+// sightings are the nodes that gossip holds for alive, and this one.
+func (l *loop) sightings() []Sighting {
+	out := []Sighting{l.ownSighting()}
+	for _, n := range l.nodes {
+		if n.alive {
+			out = append(out, n.Sighting)
+		}
+	}
+	return out
+}
+
+func (l *loop) ownSighting() Sighting {
+	me := l.m.self
+	return Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip}
+}
+
+func (l *loop) withSelf() map[crawl.NodeID]*node {
+	all := make(map[crawl.NodeID]*node, len(l.nodes)+1)
+	for id, n := range l.nodes {
+		all[id] = n
+	}
+	all[l.m.self.ID] = &node{Sighting: l.ownSighting(), alive: true}
+	return all
+}
+
+// forget bounds what is remembered of nodes that are gone and no members.
+func (l *loop) forget(v *View) {
+	var gone []crawl.NodeID
+	for id, n := range l.nodes {
+		if !n.alive && (v == nil || !listed(v, id)) {
+			gone = append(gone, id)
+		}
+	}
+	for len(gone) > maxGone {
+		delete(l.nodes, gone[0])
+		gone = gone[1:]
+	}
+}
+
+// observe takes in what gossip saw.
+func (l *loop) observe() {
+	events, refusals := l.m.gossip.inbox.take()
+	for _, e := range events {
+		n := l.nodes[e.id]
+		if n == nil {
+			n = new(node)
+			l.nodes[e.id] = n
+		}
+		if n.alive != e.alive || n.Boot != e.meta.Boot {
+			l.m.o.Logger.Info("node sighted", "id", e.id, "node", e.meta.Name, "boot", e.meta.Boot, "status", e.meta.Status, "alive", e.alive)
+			n.unreachable = false
+		}
+		n.alive, n.cluster = e.alive, e.meta.Cluster.ID
+		n.Sighting = Sighting{
+			ID: e.id, Name: e.meta.Name, Boot: e.meta.Boot, Status: e.meta.Status,
+			RPC: e.meta.RPC, HTTP: e.meta.HTTP, Gossip: e.gossip,
+		}
+	}
+	for _, r := range refusals {
+		l.tell(r)
+	}
+	l.namesTaken()
+}
+
+// tell reports a refusal once.
+func (l *loop) tell(r refusal) {
+	if l.told[r] || len(l.told) >= maxTold {
+		return
+	}
+	l.told[r] = true
+	l.m.o.Logger.Warn("node refused", "id", r.id, "node", r.name, "reason", r.reason)
+	if l.m.o.Events.Refused != nil {
+		l.m.o.Events.Refused(r.id, r.name, r.reason)
+	}
+}
+
+// nameTaken ends a node that cannot be admitted because of its name.
+func (l *loop) nameTaken() error {
+	v := l.m.core.View()
+	if v == nil || l.status != Joining {
+		return nil
+	}
+	for _, m := range v.Members {
+		if m.Name == l.m.self.Name && m.ID != l.m.self.ID && !listed(v, l.m.self.ID) {
+			return fmt.Errorf("%w: %q is node %s of cluster %q; choose another --name, or remove that node first if it is gone for good (nodes forget)",
+				ErrNameTaken, m.Name, m.ID, v.Cluster.Name)
+		}
+	}
+	return nil
+}
+
+// namesTaken reports the nodes in sight that cannot be admitted because of
+// their names.
+func (l *loop) namesTaken() {
+	v := l.m.core.View()
+	if v == nil {
+		return
+	}
+	for id, n := range l.nodes {
+		if !n.alive || listed(v, id) {
+			continue
+		}
+		for _, m := range v.Members {
+			if m.Name == n.Name {
+				l.tell(refusal{id, n.Name, fmt.Sprintf("its name is taken by node %s", m.ID)})
+			}
+		}
+	}
+}
+
+func listed(v *View, id crawl.NodeID) bool {
+	_, ok := v.Member(id)
+	return ok
+}

@@ -1,0 +1,300 @@
+package membership
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"slices"
+	"sync/atomic"
+
+	"github.com/hashicorp/memberlist"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// Errors of Run, SetLeft and Handle.
+var (
+	// ErrNameTaken: another member of the cluster has this node's name.
+	ErrNameTaken = errors.New("membership: the node name is taken")
+	// ErrLastActive: no other active member could take over, so this node
+	// stays in the view. It may stop all the same.
+	ErrLastActive = errors.New("membership: no other active member is left")
+	// ErrStopped: Run has ended.
+	ErrStopped = errors.New("membership: stopped")
+)
+
+// Membership is one node's part in deciding who is a member. Its methods may
+// be called from any goroutine, unless they say otherwise.
+type Membership struct {
+	o         Options
+	self      Member // identity and addresses; Since and Draining are not kept
+	transport memberlist.Transport
+	advertise hostPort
+	gossip    *gossip
+	doc       document // owned by Open, then by Run
+	core      *Core    // the same
+
+	wish     atomic.Uint32 // the Status this node asks for: Active, Draining, Leaving
+	calls    chan incoming // unbuffered: Handle waits for the loop
+	stopped  chan struct{} // closed when Run has ended
+	snapshot atomic.Pointer[Snapshot]
+	watchers watchers
+	plan     atomic.Pointer[joinPlan]
+	replan   chan struct{} // cap 1: plan has changed
+	announce chan struct{} // cap 1: gossip.meta has changed
+}
+
+// Open loads the node's state, raises its boot number, binds the gossip
+// address and, without data and without Join, founds a cluster. It starts no
+// traffic; Run does. If Run is never called, Close must be.
+//
+// Errors: ErrCorrupt, ErrForeign, ErrMismatch (the data contradict the
+// options), ErrAddressInUse, and what Options, Storage and network yield.
+func Open(o Options) (*Membership, error) {
+	o.setDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	doc, err := loadDocument(&o)
+	if err != nil {
+		return nil, err
+	}
+	transport := o.Transport
+	if transport == nil {
+		if transport, err = bind(o.Bind, o.Logger); err != nil {
+			return nil, err
+		}
+	}
+	m, err := open(o, *doc, transport)
+	if err != nil {
+		return nil, errors.Join(err, transport.Shutdown())
+	}
+	return m, nil
+}
+
+func open(o Options, doc document, transport memberlist.Transport) (*Membership, error) {
+	m := &Membership{
+		o: o, transport: transport, doc: doc,
+		calls: make(chan incoming), stopped: make(chan struct{}),
+		replan: make(chan struct{}, 1), announce: make(chan struct{}, 1),
+	}
+	address, err := m.findAddress()
+	if err != nil {
+		return nil, err
+	}
+	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address}
+	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
+	// The largest metadata this node can ever send must fit.
+	full := meta{Boot: maxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Cluster: Cluster{
+		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}}
+	if _, err := full.encode(); err != nil {
+		return nil, err
+	}
+	if o.Random == nil {
+		m.o.Random = mathrand.Uint64
+	}
+	m.core = NewCore(doc.ID, doc.Cluster, doc.State)
+	m.wish.Store(uint32(Active))
+	if err := o.Storage.Save(encodeDocument(&m.doc)); err != nil {
+		return nil, err
+	}
+	l := newLoop(m)
+	if doc.State.View == nil && len(o.Join) == 0 && len(doc.Peers) == 0 {
+		if err := l.found(); err != nil {
+			return nil, err
+		}
+	}
+	return m, l.publish()
+}
+
+// loadDocument reads the state and counts the start.
+func loadDocument(o *Options) (*document, error) {
+	raw, err := o.Storage.Load()
+	if err != nil {
+		return nil, err
+	}
+	doc := &document{ID: o.ID}
+	if len(raw) > 0 {
+		if doc, err = decodeDocument(raw); err != nil {
+			return nil, err
+		}
+	} else if doc.ID == "" {
+		doc.ID = crawl.NodeID(randomHex(8))
+	}
+	doc.Boot++
+	ours := Cluster{Name: o.Cluster, Partitions: o.RequirePartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}
+	if doc.Cluster.ID == "" {
+		doc.Cluster = ours
+		return doc, nil
+	}
+	if doc.Cluster.Name != o.Cluster {
+		return nil, fmt.Errorf("%w: it holds a node of cluster %q, this node was started for cluster %q (--cluster); use another data directory", ErrForeign, doc.Cluster.Name, o.Cluster)
+	}
+	if difference := ours.difference(doc.Cluster); difference != "" {
+		return nil, fmt.Errorf("%w: the data directory's cluster: %s", ErrMismatch, difference)
+	}
+	return doc, nil
+}
+
+// findAddress settles the address under which others reach this node's gossip.
+func (m *Membership) findAddress() (string, error) {
+	want, err := m.wantedAddress()
+	if err != nil {
+		return "", err
+	}
+	ip, port, err := m.transport.FinalAdvertiseAddr(want.host, want.port)
+	if err != nil {
+		return "", fmt.Errorf("membership: find the address to advertise (set --advertise): %w", err)
+	}
+	m.advertise = hostPort{ip.String(), port}
+	return m.advertise.String(), nil
+}
+
+// wantedAddress reads Advertise; its host is empty when the transport decides.
+func (m *Membership) wantedAddress() (hostPort, error) {
+	if m.o.Advertise == "" {
+		return hostPort{}, nil
+	}
+	want, err := splitPort(m.o.Advertise)
+	if err != nil {
+		want = hostPort{host: m.o.Advertise}
+	}
+	if want.port == 0 {
+		_, port, err := m.transport.FinalAdvertiseAddr("", 0)
+		if err != nil {
+			return hostPort{}, fmt.Errorf("membership: find the gossip port: %w", err)
+		}
+		want.port = port
+	}
+	if net.ParseIP(want.host) != nil {
+		return want, nil
+	}
+	ip, err := net.ResolveIPAddr("ip", want.host)
+	if err != nil {
+		return hostPort{}, fmt.Errorf("membership: advertised name %q: %w", want.host, err)
+	}
+	return hostPort{ip.String(), want.port}, nil
+}
+
+// Close gives the gossip address back. It is for an opened Membership whose
+// Run was never called; Run does it itself.
+func (m *Membership) Close() error { return m.transport.Shutdown() }
+
+// Self returns this node's id, name, boot and addresses. Since and Draining
+// are in the view.
+func (m *Membership) Self() Member { return m.self }
+
+// Snapshot returns what is known now: view and table fit together.
+func (m *Membership) Snapshot() *Snapshot { return m.snapshot.Load() }
+
+// View returns the newest installed view, nil before the first. For view and
+// table of one moment use Snapshot.
+func (m *Membership) View() *View { return m.Snapshot().View }
+
+// Table returns the table of the newest view, nil before the first.
+func (m *Membership) Table() *ring.Table { return m.Snapshot().Table }
+
+// Watch returns a channel that receives whenever Snapshot has changed. It
+// holds one signal at most, and lives as long as m.
+func (m *Membership) Watch() <-chan struct{} { return m.watchers.add() }
+
+// SetDraining asks for a view in which this node owns nothing. It holds for
+// this boot and returns at once. If no active member would remain, the view
+// stays as it is.
+func (m *Membership) SetDraining() { m.ask(Draining) }
+
+// SetLeft asks for a view without this node and waits for it. The node must
+// hold no partition any more. It returns nil once such a view is installed,
+// ErrLastActive when nobody could take over, ErrStopped, or ctx's error; in
+// these cases the node stays in the view, and its data must be kept.
+func (m *Membership) SetLeft(ctx context.Context) error {
+	changed := m.watchers.add()
+	defer m.watchers.remove(changed)
+	m.ask(Leaving)
+	for {
+		s := m.Snapshot()
+		if s.View == nil {
+			return nil
+		}
+		me, ok := s.View.Member(m.self.ID)
+		if !ok {
+			return nil
+		}
+		if !me.Draining && !m.heir(s) {
+			return ErrLastActive
+		}
+		select {
+		case <-changed:
+		case <-m.stopped:
+			return ErrStopped
+		case <-ctx.Done():
+			return fmt.Errorf("membership: no view without this node was decided: %w", ctx.Err())
+		}
+	}
+}
+
+// heir reports whether another active member does not want to drain as well.
+func (m *Membership) heir(s *Snapshot) bool {
+	return slices.ContainsFunc(s.View.Members, func(other Member) bool {
+		return other.ID != m.self.ID && !other.Draining && !slices.ContainsFunc(s.Peers, func(p Peer) bool {
+			return p.ID == other.ID && (p.State == crawl.NodeDraining || p.State == crawl.NodeLeft)
+		})
+	})
+}
+
+// ask raises the wish; a boot never takes one back.
+func (m *Membership) ask(s Status) {
+	for {
+		old := m.wish.Load()
+		if old >= uint32(s) || m.wish.CompareAndSwap(old, uint32(s)) {
+			break
+		}
+	}
+	signal(m.gossip.inbox.wake)
+}
+
+// incoming is a payload that waits for the loop.
+type incoming struct {
+	messages []Message
+	reply    chan []Message // cap 1
+}
+
+// Handle takes a payload that another node's Caller sent and returns the
+// answer for it. It waits until all that the answer promises is on the disk.
+// It returns ErrPayload, ErrStopped or ctx's error.
+func (m *Membership) Handle(ctx context.Context, payload []byte) ([]byte, error) {
+	messages, err := decodeMessages(payload)
+	if err != nil {
+		return nil, err
+	}
+	in := incoming{messages: messages, reply: make(chan []Message, 1)}
+	select {
+	case m.calls <- in:
+	case <-m.stopped:
+		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	select {
+	case out := <-in.reply:
+		return encodeMessages(out), nil
+	case <-m.stopped:
+		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func newClusterID() ClusterID { return ClusterID(randomHex(clusterIDBytes)) }
+
+// randomHex returns n random bytes as hex digits. rand.Read never fails.
+func randomHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}

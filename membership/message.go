@@ -1,0 +1,134 @@
+package membership
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// Ballot orders the proposals for one view number: by round, then by proposer.
+// The zero Ballot is below all others.
+type Ballot struct {
+	Round uint64       `json:"round"` // from 1
+	Node  crawl.NodeID `json:"node"`  // who proposes
+}
+
+func (b Ballot) compare(other Ballot) int {
+	return cmp.Or(cmp.Compare(b.Round, other.Round), cmp.Compare(b.Node, other.Node))
+}
+
+// Kind says what a Message is.
+type Kind string
+
+// The kinds of message. The first five are single-decree Paxos for view
+// Number+1 among the members of view Number (Lamport, "Paxos Made Simple",
+// 2001, section 2.2); the last two bring everybody to the newest view.
+const (
+	KindPrepare  Kind = "prepare"  // proposer: will you promise Ballot?
+	KindPromise  Kind = "promise"  // acceptor: yes; Accepted and View are what it accepted before
+	KindAccept   Kind = "accept"   // proposer: accept View under Ballot
+	KindAccepted Kind = "accepted" // acceptor: done
+	KindNack     Kind = "nack"     // acceptor: Ballot is too low, Accepted is what it promised
+	KindDecided  Kind = "decided"  // View is decided; whoever is behind installs it
+	KindHello    Kind = "hello"    // my newest view is Number
+)
+
+// Message is what two cores say to each other. It may be lost, doubled,
+// delayed and reordered.
+type Message struct {
+	Kind    Kind         `json:"kind"`
+	Cluster ClusterID    `json:"cluster"` // "" from a node that has not joined yet
+	From    crawl.NodeID `json:"from"`
+	To      crawl.NodeID `json:"to"`
+	// Number is the view that the sender has installed; 0 for none.
+	Number   crawl.Epoch `json:"number"`
+	Ballot   Ballot      `json:"ballot,omitzero"`
+	Accepted Ballot      `json:"accepted,omitzero"`
+	View     *View       `json:"view,omitempty"`
+}
+
+// Bounds of a payload, which carries one or several messages.
+const (
+	maxPayloadBytes    = 1 << 20
+	maxPayloadMessages = 64
+)
+
+// ErrPayload is returned for bytes from a peer that are no messages.
+var ErrPayload = errors.New("membership: a peer sent what is no membership message")
+
+// encodeMessages makes a payload: a JSON array of messages.
+func encodeMessages(ms []Message) []byte {
+	out, err := json.Marshal(ms)
+	if err != nil {
+		panic("BUG: a message cannot be encoded: " + err.Error())
+	}
+	return out
+}
+
+// decodeMessages reads a payload and checks all that can be checked without
+// knowing the receiver's state. An empty payload holds no messages.
+func decodeMessages(payload []byte) ([]Message, error) {
+	if len(payload) == 0 {
+		return nil, nil
+	}
+	if len(payload) > maxPayloadBytes {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrPayload, len(payload), maxPayloadBytes)
+	}
+	var ms []Message
+	if err := json.Unmarshal(payload, &ms); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPayload, err)
+	}
+	if len(ms) > maxPayloadMessages {
+		return nil, fmt.Errorf("%w: %d messages at once, at most %d are read", ErrPayload, len(ms), maxPayloadMessages)
+	}
+	for i := range ms {
+		if err := ms[i].validate(); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrPayload, ms[i].Kind, err)
+		}
+	}
+	return ms, nil
+}
+
+func (m *Message) validate() error {
+	if err := errors.Join(validateID(m.From), validateID(m.To)); err != nil {
+		return err
+	}
+	if m.Cluster != "" {
+		if err := m.Cluster.validate(); err != nil {
+			return err
+		}
+	}
+	if m.Number > maxNumber || m.Ballot.Round > maxNumber || m.Accepted.Round > maxNumber {
+		return errors.New("a number is out of range")
+	}
+	wantView, wantBallot := false, true
+	switch m.Kind {
+	case KindPrepare, KindAccepted, KindNack:
+	case KindPromise:
+		wantView = m.Accepted != Ballot{}
+	case KindAccept:
+		wantView = true
+	case KindDecided:
+		wantView, wantBallot = true, false
+	case KindHello:
+		wantBallot = false
+	default:
+		return fmt.Errorf("unknown kind %q", m.Kind)
+	}
+	if wantBallot && (m.Ballot.Round == 0 || validateID(m.Ballot.Node) != nil) {
+		return errors.New("no ballot")
+	}
+	if wantView != (m.View != nil) {
+		return errors.New("a view is missing or superfluous")
+	}
+	if m.View == nil {
+		return nil
+	}
+	if m.View.Cluster.ID != m.Cluster {
+		return errors.New("the view is of another cluster than the message")
+	}
+	return m.View.validate()
+}

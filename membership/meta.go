@@ -1,0 +1,143 @@
+package membership
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/memberlist"
+
+	"crawlnode/crawl"
+)
+
+// meta is what a node carries in its gossip metadata. The id is the gossip
+// name and the gossip address is known to the receiver, so neither is in here.
+type meta struct {
+	Boot      crawl.Boot
+	Status    Status
+	Name      string
+	Cluster   Cluster
+	RPC, HTTP string
+}
+
+// The encoding, at most 512 bytes (memberlist.MetaMaxSize):
+//
+//	version     1 byte, 1
+//	status      1 byte
+//	cluster id  1 byte length (0 or 16), raw bytes
+//	boot, partitions, replication, virtual nodes, protocol   uvarint each
+//	name, cluster name, RPC, HTTP                            1 byte length, UTF-8
+//
+// What follows is a later release's and is ignored.
+const metaVersion = 1
+
+const clusterIDBytes = 16
+
+// errMeta is returned for metadata that is not ours.
+var errMeta = errors.New("its gossip metadata cannot be read")
+
+func (m *meta) encode() ([]byte, error) {
+	id, err := hex.DecodeString(string(m.Cluster.ID))
+	if err != nil {
+		panic("BUG: cluster id " + string(m.Cluster.ID))
+	}
+	out := []byte{metaVersion, byte(m.Status), byte(len(id))}
+	out = append(out, id...)
+	for _, n := range m.numbers() {
+		out = binary.AppendUvarint(out, n)
+	}
+	for _, s := range m.texts() {
+		out = append(append(out, byte(len(*s.text))), *s.text...)
+	}
+	if len(out) > memberlist.MetaMaxSize {
+		return nil, fmt.Errorf("membership: name and addresses take %d bytes of gossip metadata, at most %d fit", len(out), memberlist.MetaMaxSize)
+	}
+	return out, nil
+}
+
+type boundText struct {
+	what  string
+	text  *string
+	bytes int
+}
+
+// texts lists the fields of text in the order of the encoding.
+func (m *meta) texts() []boundText {
+	return []boundText{
+		{"node name", &m.Name, maxNameBytes},
+		{"cluster name", &m.Cluster.Name, maxNameBytes},
+		{"RPC address", &m.RPC, maxAddressBytes},
+		{"HTTP address", &m.HTTP, maxAddressBytes},
+	}
+}
+
+// numbers lists the numeric fields in the order of the encoding.
+func (m *meta) numbers() []uint64 {
+	c := m.Cluster
+	return []uint64{uint64(m.Boot), uint64(c.Partitions), uint64(c.Replication), uint64(c.VirtualNodes), uint64(c.Protocol)}
+}
+
+func decodeMeta(b []byte) (meta, error) {
+	r := metaReader{rest: b}
+	var m meta
+	version := r.byte()
+	m.Status = Status(r.byte())
+	if id := r.text(); id != "" {
+		m.Cluster.ID = ClusterID(hex.EncodeToString([]byte(id)))
+	}
+	m.Boot = crawl.Boot(r.number())
+	m.Cluster.Partitions, m.Cluster.Replication = int(r.number()), int(r.number())
+	m.Cluster.VirtualNodes, m.Cluster.Protocol = int(r.number()), int(r.number())
+	for _, t := range m.texts() {
+		*t.text = r.text()
+		if err := validText(t.what, *t.text, t.bytes); err != nil {
+			return meta{}, fmt.Errorf("%w: %w", errMeta, err)
+		}
+	}
+	if r.failed || version != metaVersion || m.Status > Left || m.Boot < 1 {
+		return meta{}, fmt.Errorf("%w: %d bytes of version %d", errMeta, len(b), version)
+	}
+	if m.Cluster.ID != "" && m.Cluster.ID.validate() != nil {
+		return meta{}, fmt.Errorf("%w: the cluster id has a wrong length", errMeta)
+	}
+	return m, nil
+}
+
+// metaReader reads fields until one is missing; then all further ones are zero.
+type metaReader struct {
+	rest   []byte
+	failed bool
+}
+
+func (r *metaReader) byte() byte {
+	if len(r.rest) == 0 {
+		r.failed = true
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+// number reads a uvarint of at most maxNumber.
+func (r *metaReader) number() uint64 {
+	v, n := binary.Uvarint(r.rest)
+	if n <= 0 || v > maxNumber {
+		r.failed = true
+		return 0
+	}
+	r.rest = r.rest[n:]
+	return v
+}
+
+func (r *metaReader) text() string {
+	n := int(r.byte())
+	if n > len(r.rest) {
+		r.failed = true
+		return ""
+	}
+	s := string(r.rest[:n])
+	r.rest = r.rest[n:]
+	return s
+}

@@ -1,0 +1,171 @@
+package membership
+
+import (
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// This file is single-decree Paxos for view n+1 among the members of view n,
+// all roles in one node. A ballot is persisted as promised by its own proposer
+// before it is used, so no restart uses one twice. Members are counted by id:
+// what a node accepted before a restart still counts.
+
+// proposal is one attempt of this node.
+type proposal struct {
+	ballot   Ballot
+	promises map[crawl.NodeID]bool
+	accepts  map[crawl.NodeID]bool
+	// best is the highest ballot under which a promising member had accepted a
+	// view, and value is that view; once proposed, value is what is proposed.
+	best     Ballot
+	value    *View
+	proposed bool
+}
+
+// quorum reports whether the voters decide in view v: more than half of its
+// members, by id. This is the one place that counts votes in both phases; the
+// tie of exactly half, which needs proof that the others are dead, belongs
+// here.
+func quorum(v *View, voters map[crawl.NodeID]bool) bool {
+	n := 0
+	for _, m := range v.Members {
+		if voters[m.ID] {
+			n++
+		}
+	}
+	return 2*n > len(v.Members)
+}
+
+// prepare starts an attempt with a ballot above all that were heard of.
+func (c *Core) prepare() []Action {
+	ballot := Ballot{Round: max(c.state.Promised.Round, c.round) + 1, Node: c.self}
+	c.state.Promised = ballot
+	c.proposal = &proposal{ballot: ballot, promises: map[crawl.NodeID]bool{}, accepts: map[crawl.NodeID]bool{}}
+	out := []Action{Persist{c.state}}
+	out = append(out, c.toMembers(Message{Kind: KindPrepare, Ballot: ballot})...)
+	return append(out, c.promised(c.self, c.state.Accepted, c.state.AcceptedView)...)
+}
+
+// vote handles the messages between members with the same view.
+func (c *Core) vote(m Message) []Action {
+	switch m.Kind {
+	case KindPrepare:
+		return c.onPrepare(m)
+	case KindAccept:
+		return c.onAccept(m)
+	case KindNack:
+		c.round = max(c.round, m.Accepted.Round)
+		return nil
+	}
+	if c.proposal == nil || m.Ballot != c.proposal.ballot {
+		return nil // an answer to an earlier attempt
+	}
+	switch m.Kind {
+	case KindPromise:
+		return c.promised(m.From, m.Accepted, m.View)
+	case KindAccepted:
+		return c.accepted(m.From)
+	}
+	return nil
+}
+
+// onPrepare promises to ignore lower ballots. A repeated prepare is answered
+// again: the first answer may be lost.
+func (c *Core) onPrepare(m Message) []Action {
+	if m.Ballot.compare(c.state.Promised) < 0 {
+		return c.refuse(m)
+	}
+	var out []Action
+	if m.Ballot != c.state.Promised {
+		c.state.Promised = m.Ballot
+		out = append(out, Persist{c.state})
+	}
+	return append(out, c.send(m.From, Message{
+		Kind: KindPromise, Ballot: m.Ballot, Accepted: c.state.Accepted, View: c.state.AcceptedView,
+	}))
+}
+
+func (c *Core) onAccept(m Message) []Action {
+	if m.View.Number != c.number()+1 {
+		return nil // from a broken proposer
+	}
+	if m.Ballot.compare(c.state.Promised) < 0 {
+		return c.refuse(m)
+	}
+	var out []Action
+	if m.Ballot != c.state.Accepted {
+		c.state.Promised, c.state.Accepted, c.state.AcceptedView = m.Ballot, m.Ballot, m.View
+		out = append(out, Persist{c.state})
+	}
+	return append(out, c.send(m.From, Message{Kind: KindAccepted, Ballot: m.Ballot}))
+}
+
+func (c *Core) refuse(m Message) []Action {
+	return []Action{c.send(m.From, Message{Kind: KindNack, Ballot: m.Ballot, Accepted: c.state.Promised})}
+}
+
+// promised counts a promise. With a quorum of them it proposes the view that
+// may have been decided already, or else this node's own wish.
+func (c *Core) promised(from crawl.NodeID, accepted Ballot, view *View) []Action {
+	p := c.proposal
+	if p.proposed {
+		return nil
+	}
+	p.promises[from] = true
+	if view != nil && view.Number == c.number()+1 && accepted.compare(p.best) > 0 {
+		p.best, p.value = accepted, view
+	}
+	if !quorum(c.state.View, p.promises) {
+		return nil
+	}
+	if p.value == nil {
+		p.value = next(c.state.View, c.seen)
+	}
+	// Somebody may have promised a higher ballot here meanwhile: this node
+	// itself. Then its own attempt is over.
+	if p.value == nil || p.ballot.compare(c.state.Promised) < 0 {
+		c.proposal = nil
+		return nil
+	}
+	p.proposed = true
+	c.state.Accepted, c.state.AcceptedView = p.ballot, p.value
+	out := []Action{Persist{c.state}}
+	out = append(out, c.toMembers(Message{Kind: KindAccept, Ballot: p.ballot, View: p.value})...)
+	return append(out, c.accepted(c.self)...)
+}
+
+// accepted counts an acceptance. With a quorum of them the view is decided:
+// it is installed here and told to everybody in the old view and the new.
+func (c *Core) accepted(from crawl.NodeID) []Action {
+	p := c.proposal
+	if !p.proposed {
+		return nil
+	}
+	p.accepts[from] = true
+	if !quorum(c.state.View, p.accepts) {
+		return nil
+	}
+	old, decided := c.state.View, p.value
+	out := c.install(decided)
+	tell := slices.Concat(old.Members, decided.Members)
+	slices.SortStableFunc(tell, compareIDs)
+	tell = slices.CompactFunc(tell, func(a, b Member) bool { return a.ID == b.ID })
+	for _, m := range tell {
+		if m.ID != c.self {
+			out = append(out, c.send(m.ID, Message{Kind: KindDecided, View: decided}))
+		}
+	}
+	return out
+}
+
+// toMembers addresses a message to every other member.
+func (c *Core) toMembers(m Message) []Action {
+	var out []Action
+	for _, member := range c.state.View.Members {
+		if member.ID != c.self {
+			out = append(out, c.send(member.ID, m))
+		}
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package membership
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is now into testdata")
+
+// TestScripts runs the scripts of testdata/core. A script is blocks of command
+// lines, a line "----", and the expected output up to an empty line:
+//
+//	found a            a makes view 1
+//	start b 2          b (re)starts with boot 2 and what it had persisted
+//	crash b            b loses all that it had not persisted
+//	see a a/1/active b/2/joining[/name]   the nodes in sight of a
+//	tick a 3           three ticks, the random number is 0
+//	deliver [a>b]      messages in order, with those that they cause
+//	drop [a>b]         the same messages get lost
+//	views              the installed view of each node
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/core/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &script{t: t, cores: map[crawl.NodeID]*Core{}, disks: map[crawl.NodeID]State{}, boots: map[crawl.NodeID]crawl.Boot{}}
+			var out []string
+			for block := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n\n") {
+				commands, _, _ := strings.Cut(block+"\n", "----\n")
+				s.out = nil
+				for line := range strings.SplitSeq(strings.TrimSpace(commands), "\n") {
+					if line != "" && !strings.HasPrefix(line, "#") {
+						s.run(strings.Fields(line))
+					}
+				}
+				out = append(out, strings.TrimSpace(commands)+"\n----\n"+strings.Join(s.out, "\n"))
+			}
+			got := strings.Join(out, "\n\n") + "\n"
+			if *rewrite {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(raw) {
+				t.Errorf("%s gives\n%s\ninstead of\n%s\n(go test -run TestScripts -rewrite keeps the new output)", file, got, raw)
+			}
+		})
+	}
+}
+
+type script struct {
+	t     *testing.T
+	cores map[crawl.NodeID]*Core
+	disks map[crawl.NodeID]State
+	boots map[crawl.NodeID]crawl.Boot
+	queue []Message
+	out   []string
+}
+
+func (s *script) run(words []string) {
+	id := crawl.NodeID("")
+	if len(words) > 1 {
+		id = crawl.NodeID(words[1])
+	}
+	switch words[0] {
+	case "found":
+		s.start(id, 1)
+		s.step(id, Founded{&View{Number: 1, Cluster: testCluster, Members: []Member{{ID: id, Name: "n" + string(id), Boot: 1, Since: 1}}}})
+	case "start":
+		s.start(id, crawl.Boot(s.number(words[2])))
+	case "crash":
+		delete(s.cores, id)
+	case "see":
+		s.step(id, Seen{s.sightings(words[2:])})
+	case "tick":
+		for range s.number(words[2]) {
+			s.step(id, Tick{})
+		}
+	case "deliver", "drop":
+		s.deliver(words[0] == "deliver", strings.Join(words[1:], ""))
+	case "views":
+		for _, id := range slices.Sorted(mapsKeys(s.cores)) {
+			s.out = append(s.out, fmt.Sprintf("%s %s", id, showView(s.cores[id].View())))
+		}
+	default:
+		s.t.Fatalf("unknown command %v", words)
+	}
+}
+
+func (s *script) number(word string) int {
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
+	s.boots[id] = boot
+	s.cores[id] = NewCore(id, unknownCluster, s.disks[id])
+}
+
+func (s *script) sightings(words []string) []Sighting {
+	var out []Sighting
+	for _, word := range words {
+		parts := strings.Split(word, "/")
+		n := Sighting{ID: crawl.NodeID(parts[0]), Name: "n" + parts[0], Boot: crawl.Boot(s.number(parts[1]))}
+		n.Status = Status(slices.Index(statusNames[:], parts[2]))
+		if len(parts) > 3 {
+			n.Name = parts[3]
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func (s *script) step(id crawl.NodeID, e Event) {
+	core := s.cores[id]
+	if core == nil {
+		return // crashed
+	}
+	for _, a := range core.Step(e) {
+		switch a := a.(type) {
+		case Persist:
+			s.disks[id] = a.State
+			s.out = append(s.out, fmt.Sprintf("%s persist promised=%s accepted=%s %s", id, showBallot(a.State.Promised), showBallot(a.State.Accepted), showView(a.State.AcceptedView)))
+		case Install:
+			s.out = append(s.out, fmt.Sprintf("%s install %s skipped=%v", id, showView(a.View), a.Skipped))
+		case Send:
+			s.queue = append(s.queue, a.Message)
+			s.out = append(s.out, fmt.Sprintf("%s>%s %s", id, a.Message.To, showMessage(a.Message)))
+		}
+	}
+}
+
+// deliver empties the queue of the messages of one direction, or of all with
+// those that they cause.
+func (s *script) deliver(arrive bool, direction string) {
+	for range 1000 {
+		i := slices.IndexFunc(s.queue, func(m Message) bool { return direction == "" || string(m.From+">"+m.To) == direction })
+		if i < 0 {
+			return
+		}
+		m := s.queue[i]
+		s.queue = slices.Delete(s.queue, i, i+1)
+		if arrive {
+			s.step(m.To, Received{m})
+		}
+	}
+	s.t.Fatal("the messages never end")
+}
+
+func showBallot(b Ballot) string {
+	if b == (Ballot{}) {
+		return "-"
+	}
+	return fmt.Sprintf("%d.%s", b.Round, b.Node)
+}
+
+func showView(v *View) string {
+	if v == nil {
+		return "no view"
+	}
+	out := fmt.Sprintf("view %d [", v.Number)
+	for i, m := range v.Members {
+		if i > 0 {
+			out += " "
+		}
+		out += fmt.Sprintf("%s/%d since %d", m.ID, m.Boot, m.Since)
+		if m.Draining {
+			out += " draining"
+		}
+	}
+	return out + "]"
+}
+
+func showMessage(m Message) string {
+	out := fmt.Sprintf("%s at %d", m.Kind, m.Number)
+	if m.Ballot != (Ballot{}) {
+		out += " " + showBallot(m.Ballot)
+	}
+	if m.Accepted != (Ballot{}) {
+		out += " accepted " + showBallot(m.Accepted)
+	}
+	if m.View != nil {
+		out += " " + showView(m.View)
+	}
+	return out
+}

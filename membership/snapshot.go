@@ -1,0 +1,125 @@
+package membership
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// Peer is a node as gossip sees it. It is news for people: it decides nothing.
+type Peer struct {
+	ID                crawl.NodeID
+	Name              string
+	Boot              crawl.Boot
+	State             string // crawl.NodeAlive, NodeSuspect, NodeDraining, NodeLeft or NodeFailed
+	Listed            bool   // the view lists this boot
+	RPC, HTTP, Gossip string // host:port each
+}
+
+// Snapshot is what a node knows at one moment. It is immutable.
+type Snapshot struct {
+	// View is the newest view this node has installed, nil before the first.
+	// It need not list this node.
+	View *View
+	// Table is the assignment by the active members of View; nil without one.
+	Table *ring.Table
+	// Peers are the members of the view and all other nodes in sight, this one
+	// included, sorted by id.
+	Peers []Peer
+	// Status is this node's own. Active means that View lists this boot.
+	Status Status
+}
+
+func (s *Snapshot) equal(other *Snapshot) bool {
+	return s.View == other.View && s.Status == other.Status && slices.Equal(s.Peers, other.Peers)
+}
+
+// node is what the loop remembers of another node.
+type node struct {
+	Sighting
+	cluster ClusterID // "" while it has none
+	alive   bool      // as gossip says
+	// unreachable is set while calls to it fail.
+	unreachable bool
+}
+
+func (n *node) state() string {
+	switch {
+	case !n.alive && n.Status >= Leaving:
+		return crawl.NodeLeft
+	case !n.alive:
+		return crawl.NodeFailed
+	case n.unreachable:
+		return crawl.NodeSuspect
+	case n.Status >= Draining:
+		return crawl.NodeDraining
+	}
+	return crawl.NodeAlive
+}
+
+// peers merges the view with the nodes that were sighted. A member that was
+// never sighted shows as failed, with the addresses of the view.
+func peers(v *View, nodes map[crawl.NodeID]*node) []Peer {
+	var out []Peer
+	for id, n := range nodes {
+		out = append(out, Peer{
+			ID: id, Name: n.Name, Boot: n.Boot, State: n.state(), Listed: v != nil && v.Lists(id, n.Boot),
+			RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip,
+		})
+	}
+	if v != nil {
+		for _, m := range v.Members {
+			if nodes[m.ID] == nil {
+				out = append(out, Peer{
+					ID: m.ID, Name: m.Name, Boot: m.Boot, State: crawl.NodeFailed, Listed: true,
+					RPC: m.RPC, HTTP: m.HTTP, Gossip: m.Gossip,
+				})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// watchers wakes those who wait for a change. Signals carry no data: a channel
+// holds one at most and says "look".
+type watchers struct {
+	mu  sync.Mutex // guards all; held for the map only
+	all map[chan struct{}]bool
+}
+
+func (w *watchers) add() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = make(map[chan struct{}]bool)
+	}
+	c := make(chan struct{}, 1)
+	w.all[c] = true
+	return c
+}
+
+func (w *watchers) remove(c chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, c)
+}
+
+func (w *watchers) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.all {
+		signal(c)
+	}
+}
+
+// signal sets a cap-1 channel.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

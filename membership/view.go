@@ -1,0 +1,233 @@
+package membership
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// ProtocolVersion numbers what nodes say to each other. Nodes of different
+// versions do not share a cluster.
+const ProtocolVersion = 1
+
+// Bounds on what is accepted from outside.
+const (
+	maxIDBytes      = 64
+	maxNameBytes    = 64
+	maxAddressBytes = 128
+	// maxNumber bounds view numbers, boots and rounds, so that one more can
+	// always be added.
+	maxNumber = 1 << 62
+	// maxDepartures bounds View.Left. A stale sighting older than the last 64
+	// polite leaves is not to be expected.
+	maxDepartures = 64
+)
+
+// ClusterID is a cluster's random identity, 32 hex digits; "" means not known
+// yet. Clusters with different ids never merge.
+type ClusterID string
+
+// Cluster is what all members must share. A node without data knows only a
+// part of it before it joins: the zero value of a field means "not known yet,
+// taken over from the cluster", except for Name, VirtualNodes and Protocol,
+// which every build and start has.
+type Cluster struct {
+	ID           ClusterID `json:"id"`
+	Name         string    `json:"name"` // --cluster
+	Partitions   int       `json:"partitions"`
+	Replication  int       `json:"replication"` // copies of a partition, the holder's included
+	VirtualNodes int       `json:"virtual_nodes"`
+	Protocol     int       `json:"protocol"`
+}
+
+// difference names the first thing in which two nodes' clusters disagree, as
+// a clause for a message, or "" when they may join.
+func (c Cluster) difference(other Cluster) string {
+	switch {
+	case c.Name != other.Name:
+		return fmt.Sprintf("its cluster is named %q, ours %q (--cluster)", other.Name, c.Name)
+	case c.Protocol != other.Protocol:
+		return fmt.Sprintf("it speaks protocol version %d, we speak %d (run the same release)", other.Protocol, c.Protocol)
+	case c.VirtualNodes != other.VirtualNodes:
+		return fmt.Sprintf("it places %d virtual nodes, we place %d (run the same release)", other.VirtualNodes, c.VirtualNodes)
+	case c.ID != "" && other.ID != "" && c.ID != other.ID:
+		return fmt.Sprintf("it belongs to cluster id %s, we to %s (another cluster of the same name)", other.ID, c.ID)
+	case c.Partitions != 0 && other.Partitions != 0 && c.Partitions != other.Partitions:
+		return fmt.Sprintf("its cluster has %d partitions, ours %d (--partitions)", other.Partitions, c.Partitions)
+	}
+	return ""
+}
+
+// Member is a node as a view lists it. A restart changes Boot and perhaps the
+// addresses, and that is a new view.
+type Member struct {
+	ID       crawl.NodeID `json:"id"`
+	Name     string       `json:"name"` // human name, unique within the view
+	Boot     crawl.Boot   `json:"boot"`
+	Since    crawl.Epoch  `json:"since"` // number of the view in which the id last joined
+	Draining bool         `json:"draining,omitempty"`
+	RPC      string       `json:"rpc"`    // host:port of node-to-node calls
+	HTTP     string       `json:"http"`   // host:port of the API
+	Gossip   string       `json:"gossip"` // host:port of memberlist
+}
+
+// Departure is a polite leave: this boot of the node asked to be removed and
+// was. Only a higher boot is admitted again, so that news of the node that is
+// still on its way cannot bring it back.
+type Departure struct {
+	ID   crawl.NodeID `json:"id"`
+	Boot crawl.Boot   `json:"boot"`
+}
+
+// View is a numbered set of members, decided by a majority of the one before.
+// Views count from 1. A View is immutable; at most one exists per number.
+type View struct {
+	Number  crawl.Epoch `json:"number"`
+	Cluster Cluster     `json:"cluster"`
+	Members []Member    `json:"members"` // sorted by id
+	// Left holds the last polite leaves, oldest first, at most 64.
+	Left []Departure `json:"left,omitempty"`
+}
+
+// Active returns the ids of the members that are not draining, sorted: those
+// that the table is built from. There is always at least one.
+func (v *View) Active() []crawl.NodeID {
+	var out []crawl.NodeID
+	for _, m := range v.Members {
+		if !m.Draining {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+// Member returns the member with the given id.
+func (v *View) Member(id crawl.NodeID) (Member, bool) {
+	if i, ok := find(v.Members, id); ok {
+		return v.Members[i], true
+	}
+	return Member{}, false
+}
+
+// Lists reports whether the view lists exactly this boot of the node. A node
+// whose boot is not listed may not fetch.
+func (v *View) Lists(id crawl.NodeID, boot crawl.Boot) bool {
+	m, ok := v.Member(id)
+	return ok && m.Boot == boot
+}
+
+// Digest names the view's content in 16 hex digits.
+func (v *View) Digest() string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: a view cannot be encoded: " + err.Error())
+	}
+	sum := sha256.Sum256(out)
+	return hex.EncodeToString(sum[:8])
+}
+
+// replicas is the number of copies beside the owner's.
+func (v *View) replicas() int {
+	return min(max(v.Cluster.Replication-1, 0), ring.MaxReplicas)
+}
+
+func compareIDs(a, b Member) int { return cmp.Compare(a.ID, b.ID) }
+
+func find(members []Member, id crawl.NodeID) (int, bool) {
+	return slices.BinarySearchFunc(members, id, func(m Member, id crawl.NodeID) int { return cmp.Compare(m.ID, id) })
+}
+
+// validate checks a view that came from outside: from the network or the disk.
+func (v *View) validate() error {
+	switch {
+	case v.Number < 1 || v.Number > maxNumber:
+		return fmt.Errorf("view number %d is out of range", v.Number)
+	case len(v.Members) == 0:
+		return errors.New("a view without members")
+	case len(v.Active()) == 0:
+		return errors.New("a view without an active member")
+	case v.Cluster.Partitions < 1 || v.Cluster.Partitions > ring.MaxPartitions:
+		return fmt.Errorf("%d partitions are out of range", v.Cluster.Partitions)
+	case len(v.Members) > v.Cluster.Partitions:
+		return fmt.Errorf("%d members for %d partitions", len(v.Members), v.Cluster.Partitions)
+	case v.Cluster.Replication < 1 || v.Cluster.Replication > ring.MaxReplicas+1:
+		return fmt.Errorf("replication %d is out of range", v.Cluster.Replication)
+	case len(v.Left) > maxDepartures:
+		return fmt.Errorf("%d departures, at most %d are kept", len(v.Left), maxDepartures)
+	}
+	if err := v.Cluster.ID.validate(); err != nil {
+		return err
+	}
+	for i, m := range v.Members {
+		if i > 0 && v.Members[i-1].ID >= m.ID {
+			return fmt.Errorf("members %q and %q are out of order", v.Members[i-1].ID, m.ID)
+		}
+		if m.Since < 1 || m.Since > v.Number {
+			return fmt.Errorf("member %q joined in view %d of %d", m.ID, m.Since, v.Number)
+		}
+		if err := m.validate(); err != nil {
+			return err
+		}
+	}
+	return validText("cluster name", v.Cluster.Name, maxNameBytes)
+}
+
+func (m Member) validate() error {
+	if err := validateID(m.ID); err != nil {
+		return err
+	}
+	if m.Boot < 1 || m.Boot > maxNumber {
+		return fmt.Errorf("boot %d of %q is out of range", m.Boot, m.ID)
+	}
+	return errors.Join(
+		validText("node name", m.Name, maxNameBytes),
+		validText("RPC address", m.RPC, maxAddressBytes),
+		validText("HTTP address", m.HTTP, maxAddressBytes),
+		validText("gossip address", m.Gossip, maxAddressBytes))
+}
+
+func (id ClusterID) validate() error {
+	raw, err := hex.DecodeString(string(id))
+	if err != nil || len(raw) != clusterIDBytes {
+		return fmt.Errorf("cluster id %q is not %d hex digits", id, 2*clusterIDBytes)
+	}
+	return nil
+}
+
+// validateID allows what is safe in a file name, a log line and a ring name.
+func validateID(id crawl.NodeID) error {
+	if id == "" || len(id) > maxIDBytes {
+		return fmt.Errorf("node id %q must have 1 to %d bytes", id, maxIDBytes)
+	}
+	for _, c := range []byte(id) {
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return fmt.Errorf("node id %q must consist of letters, digits, '-', '_' and '.'", id)
+		}
+	}
+	return nil
+}
+
+// validText bounds a text that will be shown to people on a terminal.
+func validText(what, s string, maxBytes int) error {
+	if len(s) > maxBytes {
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed", what, len(s), maxBytes)
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%s %q is not UTF-8", what, s)
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return fmt.Errorf("%s %q contains a control character", what, s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package metrics
+
+// Counts are numbers by the value of one label.
+type Counts map[string]int64
+
+// Sample is what a node knows of itself at one moment. All that is not a gauge
+// counts from the start of the process. A nil pointer or map is not shown.
+type Sample struct {
+	Version string // of the program
+
+	// Pages and what became of requests.
+	Pages         int64 // queued URLs that got an HTTP response, of any status
+	Bytes         int64 // body bytes read
+	RobotsFetches int64
+	Responses     Counts // by class: 2xx, 3xx, 4xx, 5xx
+	Errors        Counts // by category, as in /status
+	Skipped       Counts // by reason, as in /status
+	Failed        int64  // URLs given up
+	Latency       Histogram
+
+	// Frontier: gauges over the partitions that the node holds, but Duplicates.
+	Queued     Counts // by band, "0" to "7"
+	Seen       int64
+	Duplicates int64 // adds of URLs that were already known
+	Outbox     int64
+	InFlight   int64
+	HostsKnown int64
+	Hosts      Counts // hosts in memory, by state
+
+	// Links, by where they went: local, forwarded, suppressed_by_sent_cache.
+	LinksFound int64
+	Links      Counts
+
+	DNS DNS
+
+	// Cluster: gauges.
+	Partitions  Counts // by role: held, replica
+	Moving      int64  // partitions on their way in or out
+	View        int64
+	Members     Counts // by state
+	FetchersMax int64
+	Fetchers    int64 // busy ones
+	Paused      bool
+	// LeaseRemaining is in seconds; nil when the node has no lease.
+	LeaseRemaining *float64
+
+	// Archive and disk.
+	WARCFiles         int64 // gauge
+	WARCBytes         int64 // gauge
+	Records           int64
+	ContentDuplicates int64
+	DiskFree          *int64 // bytes; gauge
+}
+
+// DNS counts name look-ups.
+type DNS struct {
+	Lookups, Hits, NegativeHits, StaleServed, Failures, Queries int64
+}
+
+// Histogram holds observations by size.
+type Histogram struct {
+	// Bounds are the upper bounds of the buckets in seconds, ascending.
+	Bounds []float64
+	// Counts are the observations of each bucket (not cumulative), with one more
+	// for what is beyond the last bound.
+	Counts []int64
+	// Sum is the sum of the observations in seconds. 0: estimated from the middle
+	// of the buckets.
+	Sum float64
+}

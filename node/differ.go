@@ -1,0 +1,37 @@
+package node
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// differing names the settings in which two differ, by their JSON names.
+func differing(a, b *crawl.Settings) []string {
+	fields := func(s *crawl.Settings) map[string]json.RawMessage {
+		raw, err := json.Marshal(s)
+		var m map[string]json.RawMessage
+		if err == nil {
+			err = json.Unmarshal(raw, &m)
+		}
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		return m
+	}
+	fa, fb := fields(a), fields(b)
+	var names []string
+	for _, k := range slices.Sorted(maps.Keys(fa)) {
+		if string(fa[k]) != string(fb[k]) {
+			names = append(names, k)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(fb)) {
+		if _, ok := fa[k]; !ok {
+			names = append(names, k)
+		}
+	}
+	return names
+}

@@ -1,0 +1,495 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/dnscache"
+	"crawlnode/frontier"
+	"crawlnode/scheduler"
+)
+
+// This file is the dispatcher's outside: what others may call, from any
+// goroutine. The goroutine itself stands in dispatch_loop.go, the way from disk
+// into memory in dispatch_fill.go.
+//
+//	queue                filled by                  emptied by   bound                          when full
+//	inbox                Next, Release, Settled...  the loop     256                            the caller waits
+//	notes                NoteQueued                 the loop     4 hosts for each in memory     the partition is swept instead
+//	disk jobs, look-ups  the loop                   a few goroutines each   three for each host in memory  cannot be
+//	waiters              Next                       the loop     one for each worker            cannot be
+
+var (
+	// ErrDispatchStopped says that no visit will be handed out any more. It is
+	// io.EOF to the pipeline.
+	ErrDispatchStopped = fmt.Errorf("node: the dispatcher has stopped: %w", io.EOF)
+	// errTakenBack is the cause with which a visit's context is cancelled.
+	errTakenBack = errors.New("node: the visit was taken back")
+)
+
+const (
+	// freezeGrace is how long open fetches may go on while their partition is
+	// being handed over (ownership rule 8).
+	freezeGrace = 300 * time.Millisecond
+	// stopGrace is how long Run waits for visits to be settled when it ends.
+	stopGrace = 3 * time.Second
+	// outsideDelay is the least gap for hosts outside --allow-net when the
+	// configured delay is 0, which is meant for hosts inside it.
+	outsideDelay = time.Second
+	// defaultIPDelay is the least gap for addresses outside --allow-net.
+	defaultIPDelay = 200 * time.Millisecond
+)
+
+// DispatchStore is what the dispatcher needs of the frontier.
+type DispatchStore interface {
+	Meta(p crawl.Partition) (frontier.Meta, bool)
+	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
+	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
+	Park(ctx context.Context, hosts []frontier.Parked) error
+	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
+}
+
+// HostResolver finds the addresses of a host.
+type HostResolver interface {
+	Lookup(ctx context.Context, host string) (dnscache.Answer, error)
+}
+
+// DispatcherOptions are what a Dispatcher is made of. Store, Resolver,
+// Settings and Refuse are needed; a nil hook allows everything. No hook may
+// block or call the dispatcher, save Wake.
+type DispatcherOptions struct {
+	Store    DispatchStore
+	Resolver HostResolver
+	// Settings returns the crawl's present rules. It is called for every
+	// decision.
+	Settings func() *crawl.Settings
+	// Refuse settles a visit of a host that has had its --max-pages-per-host.
+	// It runs on the goroutine that called Next, after Release, and may block;
+	// it must call Settled, as for any visit.
+	Refuse func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
+	// Permit takes the right to fetch one page. False: none now; call Wake
+	// when there is one.
+	Permit func() bool
+	// PermitDone gives a permit back when its visit is settled; used says that
+	// it became a page.
+	PermitDone func(used bool)
+	// MayFetch is asked at the last moment before each visit.
+	MayFetch func(p crawl.Partition) bool
+	// MayLastTry says that nobody else in the cluster has anything to fetch,
+	// so that frozen hosts get their last try.
+	MayLastTry func() bool
+	// Scheduler's Delay and IPDelay are set by the dispatcher, from Settings.
+	Scheduler scheduler.Config
+	// Readers and Lookups are how many goroutines read the disk and resolve
+	// names. Default 4 and 64.
+	Readers, Lookups int
+	Logger           *slog.Logger
+}
+
+// Dispatcher hands out visits. It owns the scheduler's core, in one goroutine,
+// and connects it with the frontier and the resolver. It is the pipeline's
+// Source.
+//
+// It may hand out visits of the partitions that it was told to Hold, from then
+// on until Freeze. Everything that it keeps can be read again from the
+// frontier; what only it knows, the hosts' politeness, it writes there (Park)
+// whenever a host leaves memory.
+type Dispatcher struct {
+	o       DispatcherOptions
+	log     *slog.Logger
+	inbox   chan func(now time.Time)
+	results chan func(now time.Time) // from the pools
+	look    chan struct{}            // capacity 1: look at what mu guards
+	over    chan struct{}            // closed when Run has ended
+
+	activity atomic.Uint64
+	busy     atomic.Int64
+	paused   atomic.Bool
+	stalled  atomic.Bool
+
+	mu      sync.Mutex // guards the rest of this block; held for moments only
+	notes   map[crawl.Host]note
+	swept   map[crawl.Partition]bool // partitions whose notes were too many
+	orders  []order
+	woken   bool
+	flights map[uint64]*flight
+	counts  scheduler.Counts
+
+	loop dispatchLoop // owned by Run
+}
+
+// note says that URLs were queued for a host.
+type note struct {
+	partition crawl.Partition
+	band      crawl.Band
+}
+
+// order is a Hold or a Resume.
+type order struct {
+	partition crawl.Partition
+	epoch     crawl.Epoch // 0: as the store says
+	at        time.Time
+	resume    bool
+}
+
+// flight is a visit that is handed out and not settled.
+type flight struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	page   bool // it holds a page permit
+	used   bool // the permit became a page
+	// Guarded by mu:
+	state  crawl.HostState // the host's, as of Release
+	newest bool            // state is the host's newest, and no other visit's is on its way to disk
+	taken  bool            // state was given out to be written, as the newest
+}
+
+// NewDispatcher returns a dispatcher that holds no partition. Visits are
+// handed out while Run runs.
+func NewDispatcher(o DispatcherOptions) *Dispatcher {
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	if o.Lookups <= 0 {
+		o.Lookups = 64
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Scheduler.MaxActive <= 0 {
+		o.Scheduler.MaxActive = 20_000
+	}
+	if o.Scheduler.ItemsPerHost <= 0 {
+		o.Scheduler.ItemsPerHost = 16
+	}
+	d := &Dispatcher{
+		o: o, log: o.Logger,
+		inbox: make(chan func(time.Time), 256), results: make(chan func(time.Time), 64),
+		look: make(chan struct{}, 1), over: make(chan struct{}),
+		notes: make(map[crawl.Host]note), swept: make(map[crawl.Partition]bool), flights: make(map[uint64]*flight),
+	}
+	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay = d.delay, d.ipDelay
+	d.loop = newDispatchLoop(d)
+	return d
+}
+
+// delay is the configured least gap for a host at addr.
+func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
+	s := d.o.Settings()
+	if s.Delay <= 0 && !s.Allowed(addr) {
+		return outsideDelay
+	}
+	return s.Delay
+}
+
+// ipDelay is the least gap for an address.
+func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
+	s := d.o.Settings()
+	switch {
+	case s.IPDelay != nil:
+		return *s.IPDelay
+	case s.Allowed(addr):
+		return 0
+	}
+	return defaultIPDelay
+}
+
+// signal makes the loop look at what mu guards.
+func (d *Dispatcher) signal() {
+	select {
+	case d.look <- struct{}{}:
+	default:
+	}
+}
+
+// call runs f in the loop and waits for it. It fails when ctx or Run ends
+// first: then f has run, is running, or never will. So whatever is told to the
+// loop by somebody who saw ctx end comes behind f.
+func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
+	done := make(chan struct{})
+	message := func(now time.Time) {
+		if ctx.Err() == nil {
+			f(now)
+			close(done)
+		}
+	}
+	select {
+	case d.inbox <- message:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.over:
+		return ErrDispatchStopped
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.over:
+		return ErrDispatchStopped
+	}
+}
+
+// Next blocks until a host may be requested, and gives it to the caller, who
+// owes it one Release and one Settled. It fails with ErrDispatchStopped, with
+// the cause of ctx, or with Refuse's error.
+func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) {
+	for {
+		g, err := d.await(ctx)
+		if err != nil || !g.overBudget {
+			return g.visit, err
+		}
+		d.Release(g.visit, crawl.Response{Kind: crawl.Refused})
+		err = d.o.Refuse(context.WithoutCancel(ctx), g.visit, crawl.Outcome{
+			Kind: crawl.Refused, Skip: crawl.SkipHostBudget, Reason: "the host has had its pages (--max-pages-per-host)", FetchedAt: time.Now(),
+		})
+		if err != nil {
+			return crawl.Visit{}, err
+		}
+	}
+}
+
+// grant is what a waiter gets.
+type grant struct {
+	visit      crawl.Visit
+	overBudget bool
+}
+
+// waiter is a caller of Next. The loop sends one grant, or closes the channel.
+type waiter chan grant
+
+func (d *Dispatcher) await(ctx context.Context) (grant, error) {
+	if err := ctx.Err(); err != nil {
+		return grant{}, context.Cause(ctx)
+	}
+	w := make(waiter, 1)
+	select {
+	case d.inbox <- func(time.Time) { d.loop.waiters = append(d.loop.waiters, w) }:
+	case <-ctx.Done():
+		return grant{}, context.Cause(ctx)
+	case <-d.over:
+		return grant{}, ErrDispatchStopped
+	}
+	select {
+	case g, ok := <-w:
+		if !ok {
+			return grant{}, ErrDispatchStopped
+		}
+		return g, nil
+	case <-d.over:
+		return grant{}, ErrDispatchStopped
+	case <-ctx.Done():
+	}
+	if d.call(context.WithoutCancel(ctx), func(time.Time) { d.loop.withdraw(w) }) == nil {
+		if g, ok := <-w; ok {
+			// It was granted at the same moment; the visit goes back unused.
+			d.Release(g.visit, crawl.Response{Kind: crawl.Aborted})
+			d.Settled(g.visit)
+		}
+	}
+	return grant{}, context.Cause(ctx)
+}
+
+// Context is cancelled when the fetch of v is taken back, with a cause. For a
+// visit that is not open any more it is cancelled already.
+func (d *Dispatcher) Context(v crawl.Visit) context.Context {
+	d.mu.Lock()
+	f := d.flights[v.ID]
+	d.mu.Unlock()
+	if f == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(errTakenBack)
+		return ctx
+	}
+	return f.ctx
+}
+
+// Release ends the host's turn; its gap counts from now. Once per visit.
+func (d *Dispatcher) Release(v crawl.Visit, r crawl.Response) {
+	select {
+	case d.inbox <- func(now time.Time) { d.loop.release(now, v, r) }:
+	case <-d.over:
+	}
+}
+
+// HostState returns the state of v's host, to be written with v's outcome.
+// Between Release and Settled, just before it is written. It asks the loop only
+// where visits of the host overlap, or Release was a moment ago.
+func (d *Dispatcher) HostState(v crawl.Visit) crawl.HostState {
+	if s, ok := d.newest(v); ok {
+		return s
+	}
+	var s crawl.HostState
+	known := false
+	err := d.call(context.Background(), func(time.Time) { s, known = d.loop.core.HostState(v.ID) })
+	if err == nil && known {
+		return s
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.flights[v.ID]; f != nil {
+		return f.state
+	}
+	return crawl.HostState{}
+}
+
+// newest returns the state of v's host as Release left it, if it is the newest
+// still and the only one on its way to disk.
+func (d *Dispatcher) newest(v crawl.Visit) (crawl.HostState, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.flights[v.ID]
+	if f == nil || !f.newest {
+		return crawl.HostState{}, false
+	}
+	f.taken = true
+	return f.state, true
+}
+
+// Settled says that v's outcome is on disk, or was given up. Once per visit,
+// after Release.
+func (d *Dispatcher) Settled(v crawl.Visit) {
+	select {
+	case d.inbox <- func(now time.Time) { d.loop.settled(now, v) }:
+	case <-d.over:
+	}
+}
+
+// NoteQueued is the frontier's OnQueued. It does not block.
+func (d *Dispatcher) NoteQueued(hosts []frontier.QueuedHost) {
+	d.activity.Add(1)
+	d.mu.Lock()
+	for _, h := range hosts {
+		n, ok := d.notes[h.Host]
+		switch {
+		case ok:
+			n.band = min(n.band, h.Band)
+			d.notes[h.Host] = n
+		case len(d.notes) < 4*d.o.Scheduler.MaxActive:
+			d.notes[h.Host] = note{h.Partition, h.Band}
+		default:
+			d.swept[h.Partition] = true
+		}
+	}
+	d.mu.Unlock()
+	d.signal()
+}
+
+// Hold starts the visits of a partition that was acquired just now: no host
+// of it is requested before its gap has passed from this moment. It does not
+// block.
+func (d *Dispatcher) Hold(p crawl.Partition, epoch crawl.Epoch) {
+	d.give(order{partition: p, epoch: epoch, at: time.Now()})
+}
+
+// Resume undoes Freeze. For a partition that was never held it is Hold, in the
+// epoch that the store has. It does not block.
+func (d *Dispatcher) Resume(p crawl.Partition) {
+	d.give(order{partition: p, at: time.Now(), resume: true})
+}
+
+func (d *Dispatcher) give(o order) {
+	d.activity.Add(1)
+	d.mu.Lock()
+	d.orders = append(d.orders, o)
+	d.mu.Unlock()
+	d.signal()
+}
+
+// Freeze hands out no more visits of p, and returns when all that were handed
+// out are settled and the hosts' politeness is in the store. Fetches that are
+// open after 300 ms are taken back. After an error p may be frozen: Freeze may be
+// called again, or Resume. Call Resume only when Freeze has returned, or after
+// its ctx has ended.
+func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
+	quiet := make(chan struct{})
+	if err := d.call(ctx, func(now time.Time) { d.loop.freeze(now, p, quiet) }); err != nil {
+		return err
+	}
+	grace := time.NewTimer(freezeGrace)
+	defer grace.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-quiet:
+			waiting = false
+		case <-grace.C:
+			if err := d.call(ctx, func(time.Time) { d.loop.takeBack(p) }); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-d.over:
+			return ErrDispatchStopped
+		}
+	}
+	done := make(chan error, 1)
+	if err := d.call(ctx, func(now time.Time) { d.loop.drop(now, p, done) }); err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.over:
+		return ErrDispatchStopped
+	}
+}
+
+// park writes the states of hosts that left memory. A partition that is not
+// held any more has no use for them.
+func (d *Dispatcher) park(ctx context.Context, hosts []scheduler.Parked) error {
+	if len(hosts) == 0 {
+		return nil
+	}
+	out := make([]frontier.Parked, len(hosts))
+	for i, h := range hosts {
+		out[i] = frontier.Parked{Partition: h.Partition, Host: h.Host, State: h.State}
+	}
+	if err := d.o.Store.Park(ctx, out); err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+		return fmt.Errorf("node: write the state of %d hosts: %w", len(hosts), err)
+	}
+	return nil
+}
+
+// Pause stops handing out visits (true), or goes on (false). Open visits are
+// not touched.
+func (d *Dispatcher) Pause(paused bool) {
+	d.paused.Store(paused)
+	d.signal()
+}
+
+// Wake makes the dispatcher ask its hooks again: there may be a permit now.
+func (d *Dispatcher) Wake() {
+	d.mu.Lock()
+	d.woken = true
+	d.mu.Unlock()
+	d.signal()
+}
+
+// Activity rises with each visit that is handed out, and with each note of
+// new URLs.
+func (d *Dispatcher) Activity() uint64 { return d.activity.Load() }
+
+// Busy counts the visits that are not settled.
+func (d *Dispatcher) Busy() int { return int(d.busy.Load()) }
+
+// Stalled reports that nothing queued here can be fetched within an hour, as of
+// the last second: what is left belongs to frozen hosts, waiting for
+// MayLastTry.
+func (d *Dispatcher) Stalled() bool { return d.stalled.Load() }
+
+// Counts counts the hosts in memory by state, as of the loop's last turn.
+func (d *Dispatcher) Counts() scheduler.Counts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.counts
+}

@@ -1,0 +1,408 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/scheduler"
+)
+
+// This file is the way of hosts from disk into memory.
+//
+// A host comes when URLs are queued for it and there is room, or when its
+// partition is swept: the wake index is read from the start, a piece at a time,
+// one partition after the other, and hosts whose time is near are loaded. A
+// partition is swept when it was acquired, when a host was passed over for
+// want of room, and when the time of one that was passed over has come, but at
+// most once a second; and when nothing else is left to do here although the
+// store counts queued URLs in it.
+
+// sweepPiece is how many hosts are read at once from a wake index.
+const sweepPiece = 64
+
+// holding is a partition whose visits are handed out here.
+type holding struct {
+	partition crawl.Partition
+	epoch     crawl.Epoch
+	acquired  time.Time
+	frozen    bool
+	// turn counts how often the partition's hosts were dropped, so that what was
+	// read before is not taken for news afterwards.
+	turn    int
+	dropped bool // since then nobody took it up again
+
+	cursor frontier.WakeCursor
+	passed []frontier.Wake // read, and not let in yet for want of room
+	queued bool            // it stands in sweeps, or is being read
+	begun  int             // counts the sweeps; a piece read for an earlier one is no use
+	since  time.Time       // when the last began
+	again  bool            // it must be swept once more, from the start
+	due    time.Time       // the earliest time of a host that was passed over
+	// lost: notes for hosts in memory may have been lost, so the next sweep
+	// must be thorough: it tells those hosts as well that URLs are queued.
+	lost, thorough bool
+
+	unsettled int // visits handed out
+	leaving   int // hosts whose state is on its way to disk
+	quiet     []chan struct{}
+}
+
+// waits says that a host of h stands on disk until t.
+func (h *holding) waits(now, t time.Time) {
+	if t.Sub(now) <= scheduler.LoadAhead {
+		h.again = true
+	} else if h.due.IsZero() || t.Before(h.due) {
+		h.due = t
+	}
+}
+
+// announceQuiet tells Freeze when nothing of h is on its way any more.
+func (h *holding) announceQuiet() {
+	if h.unsettled > 0 || h.leaving > 0 {
+		return
+	}
+	for _, q := range h.quiet {
+		close(q)
+	}
+	h.quiet = nil
+}
+
+// takeNotes does what was told without waiting.
+func (l *dispatchLoop) takeNotes(now time.Time) {
+	d := l.d
+	d.mu.Lock()
+	if len(d.orders)+len(d.notes)+len(d.swept) == 0 && !d.woken {
+		d.mu.Unlock()
+		return
+	}
+	orders := d.orders
+	d.orders = nil
+	// A map is taken whole or left alone: an empty one that stays is not looked
+	// at below, where the lock is not held any more.
+	var notes map[crawl.Host]note
+	if len(d.notes) > 0 {
+		notes, d.notes = d.notes, make(map[crawl.Host]note)
+	}
+	var swept map[crawl.Partition]bool
+	if len(d.swept) > 0 {
+		swept, d.swept = d.swept, make(map[crawl.Partition]bool)
+	}
+	if d.woken {
+		l.noPermit, d.woken = false, false
+	}
+	d.mu.Unlock()
+	for _, o := range orders {
+		l.obey(now, o)
+	}
+	for host, n := range notes {
+		l.noted(now, host, n)
+	}
+	for p := range swept {
+		if h := l.held[p]; h != nil {
+			h.again, h.lost = true, true
+		}
+	}
+}
+
+// obey does a Hold or a Resume.
+func (l *dispatchLoop) obey(now time.Time, o order) {
+	h := l.held[o.partition]
+	known := h != nil
+	if !known {
+		h = &holding{partition: o.partition}
+		l.held[o.partition] = h
+	}
+	if o.epoch == 0 {
+		if m, ok := l.d.o.Store.Meta(o.partition); ok {
+			o.epoch = m.Epoch
+		}
+	}
+	h.epoch, h.frozen = o.epoch, false
+	if !known || !o.resume || h.dropped {
+		// After a drop nothing in memory vouches for the hosts' gaps.
+		h.acquired = o.at
+	}
+	h.dropped, h.lost = false, true
+	l.core.Unfreeze(now, o.partition)
+	l.sweep(now, h)
+}
+
+// freeze stops the visits of p and closes quiet when the last has ended.
+func (l *dispatchLoop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) {
+	h := l.held[p]
+	if h == nil {
+		close(quiet)
+		return
+	}
+	h.frozen = true
+	l.core.Freeze(now, p)
+	l.act() // what leaves memory counts from here on
+	h.quiet = append(h.quiet, quiet)
+	h.announceQuiet()
+}
+
+// drop takes all hosts of p, which is frozen and quiet, out of memory, and says
+// when their states are on disk. Whoever gave the order may be gone by then:
+// the states are written all the same, and until then no host comes back.
+func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error) {
+	h := l.held[p]
+	switch {
+	case h == nil:
+		done <- nil
+		return
+	case !h.frozen || h.unsettled+h.leaving > 0:
+		done <- fmt.Errorf("node: partition %d was taken up again while it was being frozen", p)
+		return
+	}
+	h.turn++
+	h.passed, h.dropped = nil, true
+	hosts := l.core.Drop(now, p)
+	if len(hosts) == 0 {
+		done <- nil
+		return
+	}
+	// The partition rests until this is done: it goes before all other work.
+	l.diskJobs = slices.Insert(l.diskJobs, 0, l.diskJob(l.parking(hosts, true, done)))
+}
+
+// takeBack cancels the open fetches of p.
+func (l *dispatchLoop) takeBack(p crawl.Partition) {
+	open, _ := l.core.Open(p)
+	for _, id := range open {
+		if f := l.flight(crawl.Visit{ID: id}); f != nil {
+			f.cancel(errTakenBack)
+		}
+	}
+}
+
+// noted brings a host with new URLs into memory, or remembers to.
+func (l *dispatchLoop) noted(now time.Time, host crawl.Host, n note) {
+	h := l.held[n.partition]
+	if h == nil || l.core.NoteQueued(now, host, n.band) {
+		return
+	}
+	if band, ok := l.loading[host]; ok {
+		l.loading[host] = min(band, n.band)
+		return
+	}
+	if h.frozen {
+		return // Resume sweeps
+	}
+	if l.leaving[host] || l.room() <= 0 {
+		h.again = true
+		return
+	}
+	l.load(h, host)
+}
+
+// room is how many more hosts may be brought into memory.
+func (l *dispatchLoop) room() int { return l.core.Places() - len(l.loading) }
+
+// sweep puts h in line to be read from the start of its wake index. A sweep
+// that is under way begins anew.
+func (l *dispatchLoop) sweep(now time.Time, h *holding) {
+	h.begun++
+	h.since = now
+	h.cursor, h.again, h.due = "", false, time.Time{}
+	h.thorough, h.lost = h.thorough || h.lost, false
+	if !h.queued {
+		h.queued = true
+		l.sweeps = append(l.sweeps, h)
+	}
+}
+
+// fill brings hosts into memory while there is room: those that were passed
+// over, then the next piece of a wake index.
+func (l *dispatchLoop) fill(now time.Time) {
+	for n := len(l.sweeps); n > 0 && l.room() > 0 && l.pending < 4*l.d.o.Readers; n-- {
+		h := l.sweeps[0]
+		l.sweeps = l.sweeps[1:]
+		switch {
+		case h.frozen:
+			h.queued = false
+		case len(h.passed) > 0:
+			wakes := h.passed
+			h.passed = nil
+			l.admit(now, h, wakes)
+			l.sweeps = append(l.sweeps, h)
+		default:
+			l.readWakes(h)
+		}
+	}
+}
+
+// readWakes reads the next piece of h's wake index.
+func (l *dispatchLoop) readWakes(h *holding) {
+	begun, from := h.begun, h.cursor
+	l.disk(func(context.Context) func(time.Time) {
+		wakes, next, err := l.d.o.Store.Waiting(h.partition, from, sweepPiece)
+		return func(now time.Time) {
+			l.broken(err)
+			h.queued = false
+			switch {
+			case h.frozen:
+				return // Resume and Hold begin anew
+			case h.begun != begun: // they did, or will: the cursor is at the start
+			case err != nil:
+				return
+			default:
+				h.cursor = next
+				l.admit(now, h, wakes)
+				if len(h.passed) == 0 && len(wakes) < sweepPiece {
+					h.thorough = false
+					return
+				}
+			}
+			h.queued = true
+			l.sweeps = append(l.sweeps, h)
+		}
+	})
+}
+
+// admit brings hosts into memory whose time is near. When there is no room
+// left the rest is kept for later.
+func (l *dispatchLoop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
+	for i, w := range wakes {
+		if l.present(now, h, w) {
+			continue
+		}
+		switch {
+		case l.leaving[w.Host]:
+			h.again = true
+		case !l.wide && w.NotBefore.Sub(h.since) > scheduler.LoadAhead:
+			// By the sweep's start, or hosts that come and go while it lasts would
+			// keep it going for ever, and the better bands waiting.
+			h.waits(now, w.NotBefore)
+		case l.room() <= 0:
+			h.passed = append([]frontier.Wake(nil), wakes[i:]...)
+			return
+		default:
+			l.load(h, w.Host)
+		}
+	}
+}
+
+// present reports whether the host is in memory, or on its way there. In a
+// thorough sweep it is told that URLs are queued.
+func (l *dispatchLoop) present(now time.Time, h *holding, w frontier.Wake) bool {
+	band, loading := l.loading[w.Host]
+	switch {
+	case loading && h.thorough:
+		l.loading[w.Host] = min(band, w.Band)
+	case loading:
+	case !l.core.Has(w.Host):
+		return false
+	case h.thorough:
+		l.core.NoteQueued(now, w.Host, w.Band)
+	}
+	return true
+}
+
+// load reads a host into memory.
+func (l *dispatchLoop) load(h *holding, host crawl.Host) {
+	turn := h.turn
+	l.loading[host] = crawl.Bands
+	l.disk(func(context.Context) func(time.Time) {
+		q, err := l.d.o.Store.Load(h.partition, host, frontier.Cursor{}, l.d.o.Scheduler.ItemsPerHost)
+		return func(now time.Time) {
+			l.broken(err)
+			band := l.loading[host]
+			delete(l.loading, host)
+			if err != nil || h.turn != turn || h.frozen {
+				h.again = true
+				return
+			}
+			if len(q.Items) == 0 && !q.More && band == crawl.Bands {
+				return // what was queued has been fetched meanwhile
+			}
+			l.core.Activate(now, scheduler.Queue{
+				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items, Next: scheduler.Cursor(q.Next), More: q.More,
+			}, h.acquired)
+			if band < crawl.Bands {
+				l.core.NoteQueued(now, host, band)
+			}
+		}
+	})
+}
+
+// refillJob reads more URLs of a host in memory.
+func (l *dispatchLoop) refillJob(a scheduler.Action) job {
+	h := l.held[a.Partition]
+	turn := h.turn
+	return func(context.Context) func(time.Time) {
+		q, err := l.d.o.Store.Load(a.Partition, a.Host, frontier.Cursor(a.After), a.N)
+		return func(now time.Time) {
+			l.broken(err)
+			switch {
+			case h.turn != turn:
+			case err != nil:
+				l.core.OfferFailed(now, a.Host) // the partition is on its way out
+			default:
+				l.core.Offer(now, a.Host, q.Items, scheduler.Cursor(q.Next), q.More)
+			}
+		}
+	}
+}
+
+// lookAtDisk, once a second, finds partitions that must be swept, makes room
+// for what waits, and sees whether anything is left that can be fetched.
+func (l *dispatchLoop) lookAtDisk(now time.Time) {
+	for _, h := range l.held {
+		if h.frozen || h.queued {
+			continue
+		}
+		if h.again || !h.due.IsZero() && h.due.Sub(now) <= scheduler.LoadAhead {
+			l.sweep(now, h)
+		}
+	}
+	piece := max(l.d.o.Scheduler.MaxActive/20, 1)
+	if !l.wide && len(l.sweeps) > 0 && l.room() < piece {
+		if parked := l.core.Evict(now, piece); len(parked) > 0 {
+			l.parkJob(parked, true)
+		}
+	}
+	l.lookAtEnd(now)
+}
+
+// lookAtEnd gives frozen hosts their last try when nothing else is left: none
+// in memory that may be fetched within an hour, and none on disk, which takes
+// a sweep that lets hosts with long waits in. The sweep is thorough and goes by
+// the store's counters, so that no crawl stands still over a note that was lost.
+func (l *dispatchLoop) lookAtEnd(now time.Time) {
+	idle := l.d.busy.Load() == 0 && l.pending+len(l.loading)+len(l.leaving) == 0 && (len(l.sweeps) == 0 || l.room() <= 0)
+	left := scheduler.Remaining{Active: 1}
+	if idle {
+		left = l.core.Remaining(now)
+	}
+	if left.Active > 0 {
+		l.wide = false
+		l.d.stalled.Store(false)
+		return
+	}
+	if !l.wide {
+		l.wide = true
+		for _, h := range l.held {
+			if !h.frozen && !h.queued && (h.again || !h.due.IsZero() || l.countsQueued(h)) {
+				h.lost = true
+				l.sweep(now, h)
+			}
+		}
+		return
+	}
+	l.d.stalled.Store(left.Stalled > 0)
+	if left.Stalled == 0 || l.d.paused.Load() || l.d.o.MayLastTry != nil && !l.d.o.MayLastTry() {
+		return
+	}
+	n := l.core.LastTries(now)
+	l.d.log.Info("only hosts that could not be reached are left; each gets one last try", "hosts", n)
+}
+
+// countsQueued reports whether the store counts queued URLs in h's partition.
+func (l *dispatchLoop) countsQueued(h *holding) bool {
+	m, ok := l.d.o.Store.Meta(h.partition)
+	return ok && m.Counters.QueuedTotal() > 0
+}

@@ -1,0 +1,160 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
+)
+
+// TestDispatchWithFrontier runs the dispatcher over the real store, with more
+// hosts than fit in memory, URLs that fail and links that turn up on the way,
+// and a partition that is frozen and resumed again and again.
+func TestDispatchWithFrontier(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(context.Background())
+		r := newDispatchRig(t)
+		w := &frontierWorld{rig: r, attempts: map[string]int{}}
+		front, err := frontier.New(frontier.NewMemory(), frontier.Options{Node: "n1", OnQueued: func(q []frontier.QueuedHost) { r.d.NoteQueued(q) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.front = front
+		r.options.Store = front
+		r.options.Scheduler = scheduler.Config{MaxActive: 8, ItemsPerHost: 4, Quantum: 10}
+		r.d = NewDispatcher(r.options)
+		var store, rest sync.WaitGroup
+		storeCtx, stopStore := context.WithCancel(context.Background())
+		store.Go(func() { _ = front.Run(storeCtx) })
+		if err := front.Found(ctx, []crawl.Partition{0, 1, 2}, 7); err != nil {
+			t.Fatal(err)
+		}
+		pages := w.seed(ctx)
+		rest.Go(func() {
+			if err := r.d.Run(ctx); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+		for range 6 {
+			rest.Go(func() { w.work(ctx) })
+		}
+		for p := range crawl.Partition(3) {
+			r.d.Hold(p, 7)
+		}
+		rest.Go(func() { w.freezeNowAndThen(ctx) })
+		r.until("an empty queue", func() bool {
+			totals := front.Totals()
+			return totals.QueuedTotal() == 0 && r.d.Busy() == 0
+		})
+		if got := r.web.pages(); got != pages {
+			t.Errorf("%d pages were fetched, want %d", got, pages)
+		}
+		stop()
+		rest.Wait()
+		stopStore()
+		store.Wait()
+		if err := front.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// frontierWorld settles visits in a real frontier.
+type frontierWorld struct {
+	rig   *dispatchRig
+	front *frontier.Frontier
+
+	mu       sync.Mutex // guards attempts
+	attempts map[string]int
+}
+
+func (w *frontierWorld) target(host string, n, depth int) crawl.Target {
+	u, err := urlnorm.Parse(fmt.Sprintf("http://%s/%d/%d", host, depth, n))
+	if err != nil {
+		panic(err)
+	}
+	return crawl.Target{URL: u, Band: crawl.Band(n % crawl.Bands), Depth: depth}
+}
+
+// seed queues three pages on each of 40 hosts; each has two links of its own.
+func (w *frontierWorld) seed(ctx context.Context) (pages int) {
+	var urls []crawl.Routed
+	for h := range 40 {
+		for n := range 3 {
+			urls = append(urls, crawl.Routed{Partition: crawl.Partition(h % 3), Target: w.target(fmt.Sprintf("h%d.test", h), n, 0)})
+		}
+	}
+	if _, err := w.front.Add(ctx, urls); err != nil {
+		panic(err)
+	}
+	return 3 * len(urls)
+}
+
+func (w *frontierWorld) work(ctx context.Context) {
+	r := w.rig
+	for {
+		v, err := r.d.Next(ctx)
+		if err != nil {
+			return
+		}
+		answer := w.fetch(r.d.Context(v), v)
+		r.d.Release(v, answer)
+		if answer.Kind != crawl.Aborted {
+			c := frontier.Completion{Lease: v.Lease, Host: r.d.HostState(v), Outcome: crawl.Outcome{Kind: answer.Kind, Robots: answer.Robots, FetchedAt: time.Now()}}
+			if wait, again := scheduler.RetryDelay(v.Item.Attempts + 1); again && answer.Kind == crawl.URLFailed {
+				c.RetryAt = time.Now().Add(wait)
+			}
+			if answer.Kind == crawl.Fetched && v.Item.Depth == 0 {
+				for i := range 2 {
+					n := int(v.Item.URL.Path()[len("/0/")]-'0')*2 + i
+					c.Own = append(c.Own, crawl.Routed{Partition: v.Partition, Target: w.target(string(v.Host), n, 1)})
+				}
+			}
+			if err := w.front.Complete(context.WithoutCancel(ctx), c); err != nil {
+				r.t.Errorf("Complete of %v: %v", v.Item.URL, err)
+			}
+		}
+		r.d.Settled(v)
+	}
+}
+
+// fetch lets some pages fail on their first try.
+func (w *frontierWorld) fetch(ctx context.Context, v crawl.Visit) crawl.Response {
+	if v.Robots != nil && strings.HasSuffix(v.Item.URL.Path(), "1") {
+		w.mu.Lock()
+		w.attempts[v.Item.URL.String()]++
+		first := w.attempts[v.Item.URL.String()] == 1
+		w.mu.Unlock()
+		if first {
+			return crawl.Response{Kind: crawl.URLFailed}
+		}
+	}
+	return w.rig.web.get(ctx, v)
+}
+
+func (w *frontierWorld) freezeNowAndThen(ctx context.Context) {
+	for p := crawl.Partition(0); ; p = (p + 1) % 3 {
+		if !sleep(ctx, 2*time.Second) {
+			return
+		}
+		if err := w.rig.d.Freeze(ctx, p); err != nil {
+			if ctx.Err() == nil {
+				w.rig.t.Errorf("Freeze: %v", err)
+			}
+			return
+		}
+		if !sleep(ctx, time.Second) {
+			return
+		}
+		w.rig.d.Resume(p)
+	}
+}

@@ -1,0 +1,468 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/scheduler"
+)
+
+const (
+	// sweepEvery is how often the loop looks at what waits on disk, when
+	// nothing else makes it look.
+	sweepEvery = time.Second
+	// refusedPause is how long nothing is handed out after MayFetch said no.
+	refusedPause = 100 * time.Millisecond
+	// drainAtOnce bounds the messages taken in one turn of the loop.
+	drainAtOnce = 256
+)
+
+// job is a piece of work for a pool. It returns what the loop has to do then.
+type job func(ctx context.Context) func(now time.Time)
+
+// dispatchLoop is the state that Run's goroutine owns.
+type dispatchLoop struct {
+	d       *Dispatcher
+	core    *scheduler.Core
+	base    context.Context // parent of the visits' contexts
+	waiters []waiter
+
+	held     map[crawl.Partition]*holding
+	sweeps   []*holding                // partitions with something to be read, in turn
+	loading  map[crawl.Host]crawl.Band // hosts on their way into memory; best band noted meanwhile, or Bands
+	leaving  map[crawl.Host]bool       // hosts whose state is on its way to disk
+	flying   map[crawl.Host][]*flight  // visits that are not settled; seldom more than one of a host
+	diskJobs []job
+	lookups  []job
+	pending  int // disk jobs that a worker has
+
+	noPermit bool      // Permit said no
+	refused  time.Time // nothing is handed out before
+	tick     time.Time // the next look at what waits on disk
+	wide     bool      // hosts with long waits are taken into memory as well
+	fatal    error
+	stopping bool
+}
+
+func newDispatchLoop(d *Dispatcher) dispatchLoop {
+	return dispatchLoop{
+		d: d, core: scheduler.New(d.o.Scheduler), base: context.Background(),
+		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band), leaving: make(map[crawl.Host]bool),
+		flying: make(map[crawl.Host][]*flight),
+	}
+}
+
+// Run hands out visits until ctx ends; then it takes back those that are open,
+// waits for all to be settled (3 s at most) and writes the hosts' politeness.
+// It returns when everything that it started has ended: nil, or an error of
+// the store. Call it once. The frontier's Run must outlive it.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	defer close(d.over)
+	l := &d.loop
+	base, takeBack := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer takeBack(errTakenBack)
+	l.base = base
+
+	poolCtx, stopPools := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopPools()
+	var pools sync.WaitGroup
+	disk, lookups := make(chan job), make(chan job)
+	for range d.o.Readers {
+		pools.Go(func() { d.work(poolCtx, disk) })
+	}
+	for range d.o.Lookups {
+		pools.Go(func() { d.work(poolCtx, lookups) })
+	}
+	l.run(ctx, disk, lookups)
+
+	l.stopping = true
+	l.dismiss()
+	takeBack(errTakenBack)
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	l.run(stopCtx, disk, lookups)
+	stopPools()
+	pools.Wait()
+	l.dismiss()
+	return errors.Join(l.fatal, l.parkAll(stopCtx))
+}
+
+// work does jobs until ctx ends.
+func (d *Dispatcher) work(ctx context.Context, jobs <-chan job) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case j := <-jobs:
+			select {
+			case d.results <- j(ctx):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// run is the loop. It ends with ctx, with a broken store, or, while stopping,
+// when nothing is open.
+func (l *dispatchLoop) run(ctx context.Context, disk, lookups chan<- job) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for l.fatal == nil {
+		now := time.Now()
+		l.turn(now)
+		if l.stopping && l.d.busy.Load() == 0 && len(l.diskJobs)+l.pending == 0 {
+			return
+		}
+		timer.Reset(max(l.wake(now).Sub(now), 0))
+		var toDisk, toLookups chan<- job
+		var nextDisk, nextLookup job
+		if len(l.diskJobs) > 0 {
+			toDisk, nextDisk = disk, l.diskJobs[0]
+		}
+		if len(l.lookups) > 0 {
+			toLookups, nextLookup = lookups, l.lookups[0]
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-l.d.inbox:
+			l.drain(f)
+		case f := <-l.d.results:
+			f(time.Now())
+		case toDisk <- nextDisk:
+			l.diskJobs = l.diskJobs[1:]
+		case toLookups <- nextLookup:
+			l.lookups = l.lookups[1:]
+		case <-l.d.look:
+		case <-timer.C:
+		}
+	}
+}
+
+// drain does f and what else has come in meanwhile. Orders and notes that were
+// given before a message are seen before it. Each message has its own now: a
+// release that came while others were done must not count from before it came.
+func (l *dispatchLoop) drain(f func(time.Time)) {
+	for range drainAtOnce {
+		now := time.Now()
+		l.takeNotes(now)
+		f(now)
+		select {
+		case f = <-l.d.inbox:
+		default:
+			return
+		}
+	}
+	now := time.Now()
+	l.takeNotes(now)
+	f(now)
+}
+
+// turn does all that can be done now.
+func (l *dispatchLoop) turn(now time.Time) {
+	l.takeNotes(now)
+	l.core.Advance(now)
+	if !l.stopping {
+		if !now.Before(l.tick) {
+			l.tick = now.Add(sweepEvery)
+			l.lookAtDisk(now)
+		}
+		l.fill(now)
+		l.handOut(now)
+	}
+	l.act()
+	counts := l.core.Counts()
+	l.d.mu.Lock()
+	l.d.counts = counts
+	l.d.mu.Unlock()
+}
+
+// wake is when the loop has something to do without being told.
+func (l *dispatchLoop) wake(now time.Time) time.Time {
+	at := l.tick
+	if !at.After(now) {
+		at = now.Add(sweepEvery) // while stopping
+	}
+	for _, t := range [...]time.Time{l.core.NextWake(), l.refused} {
+		if t.After(now) && t.Before(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// handOut gives visits to those who wait.
+func (l *dispatchLoop) handOut(now time.Time) {
+	for len(l.waiters) > 0 && !l.d.paused.Load() && !l.noPermit && !now.Before(l.refused) {
+		v, ok := l.core.Next(now)
+		if !ok {
+			return
+		}
+		h := l.held[v.Partition]
+		v.Epoch = h.epoch
+		settings := l.d.o.Settings()
+		state, _ := l.core.HostState(v.ID)
+		over := settings.MaxPagesPerHost > 0 && state.Pages >= settings.MaxPagesPerHost && v.Item.Via != crawl.ViaSitemapFile
+		page := !over && isPage(v, settings)
+		if !l.allowed(now, v, page) {
+			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
+			l.core.Settled(now, v.ID)
+			return
+		}
+		l.send(v, h, page, over)
+	}
+}
+
+// isPage reports whether the visit fetches a page: not robots.txt, and not a
+// sitemap file. It is the pipeline's rule.
+func isPage(v crawl.Visit, s *crawl.Settings) bool {
+	ignoreRobots := s.RobotsIgnore && s.Allowed(v.Addr)
+	return v.Addr.IsValid() && v.Item.Via != crawl.ViaSitemapFile && (v.Robots != nil || ignoreRobots)
+}
+
+// allowed asks the hooks. A refusal stops all handing out: until Wake, or for
+// a moment.
+func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
+	o := &l.d.o
+	if o.MayFetch != nil && !o.MayFetch(v.Partition) {
+		l.refused = now.Add(refusedPause)
+		return false
+	}
+	if page && o.Permit != nil && !o.Permit() {
+		l.noPermit = true
+		return false
+	}
+	return true
+}
+
+func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) {
+	f := &flight{page: page}
+	f.ctx, f.cancel = context.WithCancelCause(l.base)
+	l.d.mu.Lock()
+	l.d.flights[v.ID] = f
+	l.d.mu.Unlock()
+	l.flying[v.Host] = append(l.flying[v.Host], f)
+	l.d.busy.Add(1)
+	l.d.activity.Add(1)
+	h.unsettled++
+	w := l.waiters[0]
+	l.waiters[0] = nil
+	l.waiters = l.waiters[1:]
+	w <- grant{visit: v, overBudget: over}
+}
+
+// withdraw takes a waiter out who went away, unless it got its grant.
+func (l *dispatchLoop) withdraw(w waiter) {
+	for i, o := range l.waiters {
+		if o == w {
+			l.waiters = append(l.waiters[:i:i], l.waiters[i+1:]...)
+			close(w)
+			return
+		}
+	}
+}
+
+// dismiss tells all waiters that nothing comes any more.
+func (l *dispatchLoop) dismiss() {
+	for _, w := range l.waiters {
+		close(w)
+	}
+	l.waiters = nil
+}
+
+func (l *dispatchLoop) flight(v crawl.Visit) *flight {
+	l.d.mu.Lock()
+	defer l.d.mu.Unlock()
+	return l.d.flights[v.ID]
+}
+
+func (l *dispatchLoop) release(now time.Time, v crawl.Visit, r crawl.Response) {
+	f := l.flight(v)
+	if f == nil {
+		return
+	}
+	state, ok := l.core.Release(now, v.ID, r)
+	others := l.flying[v.Host]
+	l.d.mu.Lock()
+	for _, o := range others {
+		o.newest = false
+	}
+	f.state, f.newest = state, ok && len(others) == 1
+	l.d.mu.Unlock()
+	_, again := scheduler.RetryDelay(v.Item.Attempts + 1)
+	// A URL that is given up after an answer is a page as well.
+	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
+}
+
+func (l *dispatchLoop) settled(now time.Time, v crawl.Visit) {
+	f := l.flight(v)
+	if f == nil {
+		return
+	}
+	f.cancel(nil)
+	l.d.mu.Lock()
+	delete(l.d.flights, v.ID)
+	written := f.taken && f.newest
+	l.d.mu.Unlock()
+	if written {
+		l.core.HostState(v.ID) // what HostState would have told the core
+	}
+	l.landed(v.Host, f)
+	l.core.Settled(now, v.ID)
+	if f.page && l.d.o.PermitDone != nil {
+		l.d.o.PermitDone(f.used)
+		l.noPermit = l.noPermit && f.used
+	}
+	l.d.busy.Add(-1)
+	h := l.held[v.Partition]
+	h.unsettled--
+	h.announceQuiet()
+}
+
+// landed takes f from the visits of its host that are not settled.
+func (l *dispatchLoop) landed(host crawl.Host, f *flight) {
+	rest := slices.DeleteFunc(l.flying[host], func(o *flight) bool { return o == f })
+	if l.flying[host] = rest; len(rest) == 0 {
+		delete(l.flying, host)
+	}
+}
+
+// act turns the core's actions into jobs.
+func (l *dispatchLoop) act() {
+	for _, a := range l.core.Actions() {
+		switch a.Kind {
+		case scheduler.Resolve:
+			l.lookups = append(l.lookups, l.lookupJob(a.Host))
+		case scheduler.Refill:
+			l.disk(l.refillJob(a))
+		case scheduler.Park:
+			l.parkJob([]scheduler.Parked{{Partition: a.Partition, Host: a.Host, State: a.State}}, false)
+		case scheduler.Dead:
+			l.deadJob(a)
+		}
+	}
+}
+
+// disk queues a job for those who read and write the store.
+func (l *dispatchLoop) disk(j job) { l.diskJobs = append(l.diskJobs, l.diskJob(j)) }
+
+// diskJob counts j as pending until it is done.
+func (l *dispatchLoop) diskJob(j job) job {
+	l.pending++
+	return func(ctx context.Context) func(time.Time) {
+		f := j(ctx)
+		return func(now time.Time) {
+			l.pending--
+			f(now)
+		}
+	}
+}
+
+func (l *dispatchLoop) lookupJob(host crawl.Host) job {
+	return func(ctx context.Context) func(time.Time) {
+		a, err := l.d.o.Resolver.Lookup(ctx, string(host))
+		if err != nil {
+			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
+		}
+		return func(now time.Time) { l.core.Resolved(now, host, a.Addrs, a.Expires, err) }
+	}
+}
+
+// parkJob writes hosts that left memory. waiting says that they have URLs queued.
+func (l *dispatchLoop) parkJob(hosts []scheduler.Parked, waiting bool) {
+	l.disk(l.parking(hosts, waiting, nil))
+}
+
+// parking is the job that writes hosts that left memory. Until it is done they
+// may not come back: their state on disk is old. done, if any, has room for one
+// answer.
+func (l *dispatchLoop) parking(hosts []scheduler.Parked, waiting bool, done chan<- error) job {
+	for _, h := range hosts {
+		l.leaving[h.Host] = true
+		l.held[h.Partition].leaving++
+	}
+	return func(ctx context.Context) func(time.Time) {
+		err := l.d.park(ctx, hosts)
+		return func(now time.Time) {
+			l.broken(err)
+			for _, h := range hosts {
+				if waiting {
+					l.held[h.Partition].waits(now, h.State.NotBefore)
+				}
+				l.left(h.Partition, h.Host)
+			}
+			if done != nil {
+				done <- err
+			}
+		}
+	}
+}
+
+// left says that a host's state is on disk.
+func (l *dispatchLoop) left(p crawl.Partition, host crawl.Host) {
+	delete(l.leaving, host)
+	h := l.held[p]
+	h.leaving--
+	h.announceQuiet()
+}
+
+// deadJob gives a host up that failed its last try.
+func (l *dispatchLoop) deadJob(a scheduler.Action) {
+	l.leaving[a.Host] = true
+	l.held[a.Partition].leaving++
+	l.disk(func(ctx context.Context) func(time.Time) {
+		err := l.d.park(ctx, []scheduler.Parked{{Partition: a.Partition, Host: a.Host, State: a.State}})
+		n := 0
+		if err == nil {
+			n, err = l.d.o.Store.FailHost(ctx, a.Partition, a.Host, "host_dead")
+		}
+		if err == nil {
+			l.d.log.Info("a host was given up: it could not be reached and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n)
+		}
+		return func(now time.Time) {
+			l.broken(err)
+			l.core.Forget(now, a.Host)
+			l.left(a.Partition, a.Host)
+			// What was queued since FailHost looked for the last time was noted
+			// for a host that is forgotten now.
+			l.held[a.Partition].again = true
+		}
+	})
+}
+
+// broken ends the loop over an error of the store. A partition that was lost
+// meanwhile, and a store that is being closed, are none.
+func (l *dispatchLoop) broken(err error) {
+	switch {
+	case err == nil, errors.Is(err, frontier.ErrNotHolder), errors.Is(err, frontier.ErrStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case l.fatal == nil:
+		l.fatal = fmt.Errorf("node: the dispatcher cannot go on: %w", err)
+	}
+}
+
+// parkAll writes the states of all hosts in memory.
+func (l *dispatchLoop) parkAll(ctx context.Context) error {
+	if l.fatal != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	var hosts []scheduler.Parked
+	now := time.Now()
+	for p := range l.held {
+		hosts = append(hosts, l.core.Drop(now, p)...)
+	}
+	err := l.d.park(ctx, hosts)
+	if errors.Is(err, frontier.ErrStopped) || errors.Is(err, context.DeadlineExceeded) {
+		l.d.log.Warn("the hosts' states were not written in time; after a restart some waits begin anew", "hosts", len(hosts), "error", err)
+		return nil
+	}
+	return err
+}

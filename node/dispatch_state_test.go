@@ -1,0 +1,103 @@
+package node
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// TestDispatchHostState checks that the state written with a visit is the
+// host's newest, also when visits of one host overlap between Release and
+// Settled.
+func TestDispatchHostState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newDispatchRig(t)
+		r.disk.add(1, "a.test", 0, 9)
+		r.start(0)
+		defer r.end()
+		r.d.Hold(1, 7)
+		robots := &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsAllowAll, Expires: time.Now().Add(time.Hour)}
+		get := func() crawl.Visit {
+			t.Helper()
+			v, err := r.d.Next(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := crawl.Response{Kind: crawl.Fetched, Requested: true}
+			if v.Robots == nil {
+				answer = crawl.Response{Kind: crawl.RobotsFetched, Robots: robots, Requested: true}
+			}
+			r.d.Release(v, answer)
+			return v
+		}
+		want := func(v crawl.Visit, requests int64) {
+			t.Helper()
+			if s := r.d.HostState(v); s.Requests != requests {
+				t.Errorf("the state has %d requests, want %d", s.Requests, requests)
+			}
+		}
+		one := get()
+		want(one, 1) // Release may still be on its way
+		synctest.Wait()
+		want(one, 1)
+		two := get()
+		want(two, 2)
+		synctest.Wait()
+		want(one, 2)
+		want(two, 2)
+		r.d.Settled(one)
+		three := get()
+		synctest.Wait()
+		want(two, 3)
+		want(three, 3)
+		r.d.Settled(two)
+		r.d.Settled(three)
+		alone := get()
+		synctest.Wait()
+		want(alone, 4)
+		r.d.Settled(alone)
+		synctest.Wait()
+		want(alone, 0)
+	})
+}
+
+// TestDispatchParksOnlyNews checks that a host whose newest state was written
+// with its last visit leaves memory without being written again, and that one
+// whose state was not is.
+func TestDispatchParksOnlyNews(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newDispatchRig(t)
+			r.disk.add(1, "a.test", 0, 1)
+			r.start(0)
+			defer r.end()
+			r.d.Hold(1, 7)
+			v, err := r.d.Next(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.disk.mu.Lock()
+			r.disk.hosts["a.test"].items = nil
+			r.disk.mu.Unlock()
+			r.d.Release(v, crawl.Response{Kind: crawl.Fetched, Requested: true})
+			synctest.Wait()
+			if written {
+				r.d.HostState(v)
+			}
+			r.d.Settled(v)
+			r.until("an empty memory", func() bool { return r.d.Counts().Active == 0 })
+			time.Sleep(time.Second)
+			r.end()
+			r.disk.mu.Lock()
+			defer r.disk.mu.Unlock()
+			if (r.disk.parked == 0) != written {
+				t.Errorf("state written with the visit: %v, written again: %d times", written, r.disk.parked)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+// Package node is one crawlnode process: it builds all parts, owns every
+// goroutine, and carries URLs between them. It is the only room that knows both
+// the web side and the cluster side. This page is the map of the whole.
+//
+// # The rooms
+//
+//	            cli, api                       people and programs
+//	               │
+//	             node                          this package
+//	    ┌──────────┼───────────────┐
+//	the engine     │          the cluster
+//	pipeline       │          membership  ring
+//	scheduler      │          handoff
+//	frontier       │          peer
+//	store/archive  │
+//	web/* dnscache │
+//	               └ crawl (nouns), metrics, clusterkey, config
+//
+// The engine knows no cluster, the cluster knows no web; neither imports the
+// other. What one needs of the other it declares as an interface, and the files
+// of this package fill it: dispatch*.go (scheduler and frontier to pipeline),
+// settle.go (pipeline to frontier and peers), moves.go (handoff to frontier and
+// peer), serve.go (peer to all).
+//
+// # The life of a URL
+//
+//	seed or link ─ urlnorm ─ scope ─ ring.PartitionOf ─┬─ held here: frontier.Add
+//	                                                   └─ else: peer.Forward to the holder ─ its frontier.Add
+//	frontier ─ dispatcher ─ pipeline: DNS, robots, GET, parse, archive ─ Settle
+//	Settle: foreign links to their holders (at most 500 ms), then frontier.Complete:
+//	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
+//
+// A link is therefore always behind a leased page, in an outbox, or in its
+// owner's store. Complete is the only arrow that points back.
+//
+// # Who holds what
+//
+// membership decides numbered views; ring makes each view's table of owners;
+// handoff moves partitions until every owner is the holder. Members tell each
+// other every second, and at once after each move, what they hold (peers.go):
+// links go to who says that it holds the partition, else to its owner. A node
+// that gets a link for a partition that it does not hold says so, and the link
+// stays with the sender.
+//
+// # The crawl document
+//
+// Settings, the crawl's state and the end of it are one small document
+// (document.go) that the newest version of wins everywhere; scope entries are a
+// set that only grows. Both are pushed to all members by who changes them and
+// pulled after a renewal that told of more (spread.go). A node fetches nothing
+// before it has taken both over in its own boot.
+//
+// # Goroutines and queues
+//
+// Run starts everything and returns when all has ended. First stop the fetchers,
+// then those who call peers, last the frontier's writer, so that nothing that
+// was acknowledged is still on its way when the files close.
+//
+//	queue                     filled by                emptied by             bound               when full                   durable when
+//	frontier requests         every changing call      frontier.Run           waiting callers     callers block               answered
+//	dispatcher inbox          workers, frontier,       Dispatcher.Run         fixed, see there    callers block               not needed: the frontier has it
+//	                          views, resolver
+//	hosts in memory           dispatcher               visits, eviction       20,000 hosts        hosts wait in the wake index  always (frontier)
+//	items of a host           loads                    visits                 64                  no more are loaded          always (frontier)
+//	visits                    dispatcher               pipeline workers       --fetchers          hosts wait                  not needed
+//	links to one peer         Settle, seeds, outbox    peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
+//	                                                                          1,000 links
+//	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)
+//	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
+//	tail of a moving          frontier.Run             handoff sender         16 MiB              the move begins again       at the receiver's commit
+//	partition
+//	handoff inbox             senders, receivers,      handoff.Driver.Run     64 events           callers block               each step before its event
+//	                          views
+//	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
+//	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
+//
+// Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
+// at the end 250 ms, sync to disk 1 s.
+//
+// # The end
+//
+// finish.go: two rounds in which every member of a view is idle, with the same
+// boots and the same activity. Page permits (--max-pages) are granted by the
+// holder of partition 0 (permits.go).
+//
+// # What is prepared and not here yet
+//
+// Leases, exclusion of dead members, promotion of copies, fences and the
+// replication of each partition. Their places: Dispatcher's MayFetch is asked
+// right before each visit; Renew is the call that will carry grants; a
+// partition's Meta has the fields of a copy, a seal and an in-sync set to come;
+// handoff's machine gains states. Until then a node that was killed stays a
+// member, its partitions wait for its restart, and no crawl is called finished
+// meanwhile.
+package node

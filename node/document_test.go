@@ -1,0 +1,238 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/web/scope"
+)
+
+func testSettings() crawl.Settings {
+	c := config.Default()
+	return c.Settings("test")
+}
+
+func TestDocumentsAreOrderedTheSameWayEverywhere(t *testing.T) {
+	t.Parallel()
+	docs := []*document{{Version: 0}, {Version: 1, By: "a"}, {Version: 1, By: "b"}, {Version: 2, By: "a"}}
+	for i, a := range docs {
+		for j, b := range docs {
+			if a.newerThan(b) != (i > j) {
+				t.Errorf("%+v newer than %+v: %v", a, b, !(i > j))
+			}
+		}
+	}
+}
+
+func TestDocumentRunsAndRests(t *testing.T) {
+	t.Parallel()
+	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
+	idle := &document{State: crawl.CrawlIdle}
+	ran := idle.enter(crawl.CrawlRunning, "", "a", at(0))
+	if idle.Version != 0 || idle.Started != nil {
+		t.Error("entering a state changed the document that it began from")
+	}
+	still := ran.enter(crawl.CrawlRunning, "", "b", at(5))
+	if !still.Started.Equal(at(0)) || !still.RunSince.Equal(at(0)) || still.Version != 2 || still.By != "b" {
+		t.Errorf("running again: %+v", still)
+	}
+	done := still.enter(crawl.CrawlFinished, crawl.FinishExhausted, "a", at(10))
+	if done.RanFor != 10*time.Second || done.RunSince != nil || done.Reason != crawl.FinishExhausted || done.State != crawl.CrawlFinished {
+		t.Errorf("finished: %+v", done)
+	}
+	again := done.enter(crawl.CrawlRunning, "", "c", at(100))
+	for _, c := range []struct {
+		doc  *document
+		at   int
+		want time.Duration
+	}{
+		{idle, 50, 0}, {ran, 7, 7 * time.Second}, {ran, -3, 0}, {done, 99, 10 * time.Second}, {again, 103, 13 * time.Second},
+	} {
+		if got := c.doc.runningFor(at(c.at)); got != c.want {
+			t.Errorf("%s at %d s has run for %v, want %v", c.doc.State, c.at, got, c.want)
+		}
+	}
+	if !again.Started.Equal(at(0)) || again.Reason != "" {
+		t.Errorf("the second run: %+v", again)
+	}
+}
+
+func openStore(t *testing.T, path string) (*docStore, *dataDir) {
+	t.Helper()
+	dir, err := openDataDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openDocStore(dir, testSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, dir
+}
+
+func closeStore(t *testing.T, s *docStore, dir *dataDir) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	dir.Close()
+}
+
+func TestDocumentAndScopeSurvive(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	s, dir := openStore(t, path)
+	if d := s.Current().doc; d.Version != 0 || d.State != crawl.CrawlIdle {
+		t.Fatalf("a fresh document: %+v", d)
+	}
+	if doc, err := s.Change(func(*document) *document { return nil }); doc != nil || err != nil {
+		t.Errorf("no change: %v, %v", doc, err)
+	}
+	now := time.Now()
+	if _, err := s.Change(func(d *document) *document { return d.enter(crawl.CrawlRunning, "", "a", now) }); err != nil {
+		t.Fatal(err)
+	}
+	older := &document{Version: 1, By: "A", Settings: testSettings(), State: crawl.CrawlFinished}
+	if changed, err := s.Merge(older); changed || err != nil {
+		t.Errorf("an older document: %v, %v", changed, err)
+	}
+	bad := *older
+	bad.Version, bad.Settings.Include = 9, []string{"regex:("}
+	if changed, err := s.Merge(&bad); changed || err == nil {
+		t.Errorf("a document with a broken pattern: %v, %v", changed, err)
+	}
+	newer := *older
+	newer.Version, newer.Settings.MaxDepth = 7, 3
+	if changed, err := s.Merge(&newer); !changed || err != nil {
+		t.Errorf("a newer document: %v, %v", changed, err)
+	}
+	entries := []string{"host:a.test", "host:b.test", "host:a.test"}
+	if err := s.AddScope(entries); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddScope(entries[:1]); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, s, dir)
+
+	s, dir = openStore(t, path)
+	defer closeStore(t, s, dir)
+	if d := s.Current().doc; d.Version != 7 || d.Settings.MaxDepth != 3 || d.State != crawl.CrawlFinished {
+		t.Errorf("reloaded: %+v", d)
+	}
+	if s.seeds.Len() != 2 || !s.seeds.Has("host:a.test") || !s.seeds.Has("host:b.test") {
+		t.Errorf("reloaded entries: %q", s.seeds.All())
+	}
+}
+
+// A crash may cut the last line off at any byte: what is whole stays, what is
+// not was never acknowledged, and the next entry does not stick to it.
+func TestScopeLogCutAnywhere(t *testing.T) {
+	t.Parallel()
+	const text = "host:a.test\nhost:b.test\n"
+	path := t.TempDir()
+	for cut := range len(text) + 1 {
+		if err := os.WriteFile(path+"/VERSION", []byte("crawlnode-data 1\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+"/scope.log", []byte(text[:cut]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, dir := openStore(t, path)
+		whole := strings.Count(text[:cut], "\n")
+		if s.seeds.Len() != whole {
+			t.Fatalf("cut at %d: %q", cut, s.seeds.All())
+		}
+		if err := s.AddScope([]string{"host:c.test"}); err != nil {
+			t.Fatal(err)
+		}
+		closeStore(t, s, dir)
+		s, dir = openStore(t, path)
+		if s.seeds.Len() != whole+1 || !s.seeds.Has("host:c.test") {
+			t.Fatalf("cut at %d, then one more: %q", cut, s.seeds.All())
+		}
+		closeStore(t, s, dir)
+	}
+}
+
+func TestScopeEntriesThatNoLogCanHold(t *testing.T) {
+	t.Parallel()
+	s, dir := openStore(t, t.TempDir())
+	defer closeStore(t, s, dir)
+	for _, e := range []string{"", "a\nb", "a\rb", "\n", strings.Repeat("x", 4097)} {
+		if err := s.AddScope([]string{"host:ok.test", e}); err == nil {
+			t.Errorf("%.20q was taken", e)
+		}
+	}
+	if s.seeds.Len() != 0 {
+		t.Errorf("entries beside a bad one were taken: %q", s.seeds.All())
+	}
+}
+
+func TestBrokenDocumentIsAStorageError(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "{", `{"version":"x"}`, `{"settings":{"scope":"nonsense"}}`} {
+		path := t.TempDir()
+		dir, err := openDataDir(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir.join("crawl.json"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := openDocStore(dir, testSettings()); !errors.Is(err, ErrStorage) {
+			t.Errorf("%q: %v, %v", text, s, err)
+		} else if !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: the error does not name the directory: %v", text, err)
+		}
+		dir.Close()
+	}
+}
+
+// FuzzDocument: what a peer or a disk says is a document is refused or can be
+// judged by, written and read again.
+func FuzzDocument(f *testing.F) {
+	whole, err := json.Marshal(&document{Version: 3, By: "b", Settings: testSettings(), State: crawl.CrawlRunning})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	for _, s := range []string{``, `null`, `[]`, `{}`, `{"version":1}`, `{"version":18446744073709551615,"by":"\n","settings":{"scope":"host","include":["regex:("]}}`,
+		`{"version":2,"settings":{"scope":"any","max_pages":-1,"delay":-5,"allow_net":["300.0.0.0/8"]},"run_since":"2026-01-01T00:00:00Z","ran_for":-9}`} {
+		f.Add([]byte(s))
+	}
+	dir, err := openDataDir(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(dir.Close)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		doc := &document{}
+		if json.Unmarshal(raw, doc) != nil {
+			return
+		}
+		_ = doc.runningFor(time.Now())
+		_ = merge(picture{doc: doc})
+		s := &docStore{dir: dir, seeds: scope.NewSeeds(nil)}
+		book, err := s.compile(&document{Settings: testSettings()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.book.Store(book)
+		changed, err := s.Merge(doc)
+		if err != nil || !changed {
+			return
+		}
+		next := s.Current().doc.enter(crawl.CrawlFinished, "", "a", time.Now())
+		if doc.Version+1 != 0 && !next.newerThan(doc) {
+			t.Errorf("%+v does not follow %+v", next, doc)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/dnscache"
+	"crawlnode/frontier"
+	"crawlnode/pipeline"
+	"crawlnode/scheduler"
+	"crawlnode/web/fetcher"
+)
+
+// This file fits the dispatcher and the pipeline to the rest of the node.
+
+// newDispatcher makes the dispatcher with the node's rules as its hooks.
+func (n *Node) newDispatcher() *Dispatcher {
+	d := NewDispatcher(DispatcherOptions{
+		Store: n.front, Resolver: resolver{n},
+		Settings:   func() *crawl.Settings { return &n.doc.Current().doc.Settings },
+		Refuse:     n.Settle,
+		Permit:     n.purse.Take,
+		PermitDone: n.purse.Settle,
+		// A node fetches only for a boot that the installed view lists. The lease
+		// will be asked here as well.
+		MayFetch:   func(crawl.Partition) bool { return n.mayCrawl() && n.listed() },
+		MayLastTry: n.mayLastTry,
+		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4},
+		Logger:     n.log,
+	})
+	d.Pause(true) // until the crawl document was taken over
+	return d
+}
+
+// noteQueued is called by the frontier's writer; it must not block.
+func (n *Node) noteQueued(hosts []frontier.QueuedHost) {
+	if e := n.engine.Load(); e != nil {
+		e.dispatcher.NoteQueued(hosts)
+	}
+}
+
+// mayLastTry reports whether only frozen hosts are left in the whole cluster, as
+// far as the members' last words tell.
+func (n *Node) mayLastTry() bool {
+	e := n.engine.Load()
+	if e == nil || n.front.Totals().Outbox > 0 || e.moves.Status().Outstanding > 0 {
+		return false
+	}
+	infos := n.peers.all()
+	for _, m := range n.others() {
+		info, ok := infos[m.ID]
+		if !ok || info.block.Boot != m.Boot || time.Since(info.heard) > 3*renewEvery || !info.block.Idle && !info.block.Stalled {
+			return false
+		}
+	}
+	return true
+}
+
+// errNoContact is why a public host is not asked for its address.
+var errNoContact = errors.New("nothing outside --allow-net is fetched without --contact, whom a site can ask")
+
+// resolver resolves through the cache, and holds the rule that a contact is
+// needed for anything outside --allow-net.
+type resolver struct{ node *Node }
+
+func (r resolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
+	a, err := r.node.dns.Lookup(ctx, host)
+	s := &r.node.doc.Current().doc.Settings
+	if err != nil || s.Contact != "" {
+		return a, err
+	}
+	var inside []netip.Addr
+	for _, addr := range a.Addrs {
+		if s.Allowed(addr) {
+			inside = append(inside, addr)
+		}
+	}
+	if a.Addrs = inside; len(inside) == 0 {
+		return a, errNoContact
+	}
+	return a, nil
+}
+
+// pipelineOptions are the fetchers' parts.
+func (n *Node) pipelineOptions(e *engine) pipeline.Options {
+	s := &n.doc.Current().doc.Settings
+	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
+		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial,
+		DialContext: n.network.fetch()})
+	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: n, Archive: n.archive, Fetcher: f, Rules: n.pipelineRules, Log: n.log}
+}
+
+// pipelineRules is the present rulebook in the pipeline's words.
+func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().pipeline }
+
+// moveFetching is handoff's view of the dispatcher.
+type moveFetching struct {
+	*Dispatcher
+	node *Node
+}
+
+// Hold starts a partition that was just acquired. Partition 0 brings the duty to
+// grant page permits with it.
+func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
+	if p == 0 {
+		f.node.granter.acquired(time.Now(), true)
+	}
+	f.Dispatcher.Hold(p, epoch)
+}
+
+// Resume goes on with a partition that was not passed on after all.
+func (f moveFetching) Resume(p crawl.Partition) {
+	if p == 0 {
+		f.node.granter.acquired(time.Now(), true)
+	}
+	f.Dispatcher.Resume(p)
+}

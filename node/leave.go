@@ -1,0 +1,96 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// leave is the polite end: this node is marked draining in a view, its
+// partitions move to the others, and a further view goes on without it. When
+// that cannot be, because nobody else is active or the time is up, the node
+// stops with its data in place and stays a member: the same command resumes.
+func (n *Node) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.DrainTimeout)
+	defer cancel()
+	stopped := make(chan struct{})
+	go func() { // a second signal ends the wait
+		select {
+		case <-n.stop:
+			cancel()
+		case <-stopped:
+		}
+	}()
+	defer close(stopped)
+	e := n.engine.Load()
+	if e == nil || !n.hasHeir() {
+		n.settle(ctx)
+		n.log.Info("stopping with all data in place: no other member could take it over; the same command resumes")
+		return
+	}
+	n.log.Info("draining: partitions move to the other members", "timeout", n.cfg.DrainTimeout)
+	n.members.SetDraining()
+	for !n.emptied() {
+		if !n.hasHeir() {
+			n.settle(ctx)
+			n.log.Info("stopping with all data in place: every other member is leaving or gone")
+			return
+		}
+		select {
+		case <-ctx.Done():
+			n.settle(context.WithoutCancel(ctx))
+			n.log.Warn("not everything could be handed over in time; the rest stays here and this node stays a member: start it again, or wait longer with --drain-timeout",
+				"partitions_left", e.moves.Status().Held)
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err := n.members.SetLeft(ctx); err != nil {
+		n.log.Warn("the others have not confirmed the leave in time; they will see this node as failed", "error", err)
+		return
+	}
+	n.log.Info("left the cluster; everything was handed over")
+}
+
+// hasHeir reports whether some other active member could take over: one that
+// does not leave as well and that gossip has not given up. One that did not
+// answer a call just now may still do it.
+func (n *Node) hasHeir() bool {
+	for _, m := range n.others() {
+		switch n.peerState(m.ID) {
+		case crawl.NodeAlive, crawl.NodeSuspect:
+			if !m.Draining {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// emptied reports whether nothing is left here.
+func (n *Node) emptied() bool {
+	s := n.engine.Load().moves.Status()
+	return s.Held == 0 && s.Moving == 0 && !n.listedActive()
+}
+
+func (n *Node) listedActive() bool {
+	m, ok := n.members.Snapshot().View.Member(n.id)
+	return ok && !m.Draining
+}
+
+// settle hands out no more visits and waits for the open ones, so that a
+// planned stop repeats no fetch.
+func (n *Node) settle(ctx context.Context) {
+	e := n.engine.Load()
+	if e == nil {
+		return
+	}
+	n.settling.Store(true) // mayCrawl is false from here on
+	e.dispatcher.Pause(true)
+	ctx, cancel := context.WithTimeout(ctx, settleGrace)
+	defer cancel()
+	for e.dispatcher.Busy() > 0 && ctx.Err() == nil && !n.stopped.Load() {
+		waitFor(ctx, 10*time.Millisecond)
+	}
+}

@@ -1,0 +1,313 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// picture is all that a Status is made of. merge is pure: it costs O(nodes).
+type picture struct {
+	now     time.Time
+	self    crawl.NodeID
+	name    string // of the answering node
+	version string
+	cluster string
+	joined  bool
+	alone   bool // only the answering node is in it, as somebody asked
+	drains  bool
+	doc     *document
+	view    crawl.Epoch
+	digest  string
+	nodes   []nodePicture // every node that was ever heard of, this one included
+	total   int           // partitions
+	factor  int
+	change  crawl.ChangeStatus
+	since   time.Time // of the last change of members, as far as this node knows
+	rates   rates
+}
+
+// nodePicture is one node's last block with what gossip says of it.
+type nodePicture struct {
+	block  crawl.NodeBlock
+	heard  bool
+	age    time.Duration
+	state  string // crawl.NodeAlive...
+	counts bool   // its counters belong into the totals: it is a member of the view
+}
+
+// staleAfter is when a node's last block says nothing of what it does now.
+const staleAfter = 10 * time.Second
+
+// live reports whether what a node does now is known: its queue still counts
+// when it has failed, its fetches and partitions do not.
+func (n *nodePicture) live() bool {
+	return n.heard && n.age < staleAfter && n.state != crawl.NodeFailed && n.state != crawl.NodeLeft
+}
+
+// merge makes the status document.
+func merge(p picture) *crawl.Status {
+	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.now.UTC(), ServedBy: p.name,
+		Version: crawl.VersionStatus{Crawlnode: p.version, Protocol: protocolVersion}}
+	var sum crawl.Counters
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		s.Nodes = append(s.Nodes, nodeStatus(n))
+		countMember(&s.Cluster.Members, n.state)
+		if !n.counts || !n.heard {
+			continue
+		}
+		sum.Plus(&n.block.Counters)
+		if n.live() {
+			addBlock(s, &n.block)
+		}
+	}
+	slices.SortFunc(s.Nodes, func(a, b crawl.NodeStatus) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	fillTotals(s, &sum)
+	fillRing(s, &p)
+	fillCrawl(s, &p)
+	fillRates(s, &p)
+	fillCluster(s, &p)
+	s.Bottleneck = worstBottleneck(&p)
+	return s
+}
+
+func nodeStatus(n *nodePicture) crawl.NodeStatus {
+	st := n.block.Node
+	st.State = n.state
+	if n.heard {
+		age := n.age.Seconds()
+		st.AgeSeconds = &age
+	}
+	return st
+}
+
+func countMember(c *crawl.MemberCounts, state string) {
+	switch state {
+	case crawl.NodeAlive:
+		c.Alive++
+	case crawl.NodeSuspect:
+		c.Suspect++
+	case crawl.NodeDraining:
+		c.Draining++
+	case crawl.NodeLeft:
+		c.Left++
+	case crawl.NodeFailed:
+		c.Failed++
+	}
+}
+
+// addBlock adds what is not in the counters.
+func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
+	s.Frontier.InFlight += b.InFlight
+	h, t := &b.Hosts, &s.Frontier.Hosts
+	t.InFlight += h.InFlight
+	t.Ready += h.Ready
+	t.Waiting += h.Waiting
+	t.Backoff += h.Backoff
+	t.Frozen += h.Frozen
+	s.DNS.Lookups += b.DNS.Lookups
+	s.DNS.Hits += b.DNS.Hits
+	s.DNS.NegativeHits += b.DNS.NegativeHits
+	s.DNS.StaleServed += b.DNS.StaleServed
+	s.DNS.Failures += b.DNS.Failures
+	s.Links.Local += b.Links.Local
+	s.Links.Forwarded += b.Links.Forwarded
+	s.Links.SuppressedBySentCache += b.Links.SuppressedBySentCache
+	s.Output.WARCFiles += b.Output.WARCFiles
+	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
+	s.Ring.UnderReplicated += b.UnderReplicated
+	s.Ring.Handoff.BytesPerSecond += b.Handoff.BytesPerSecond
+	s.Ring.Handoff.Stuck = append(s.Ring.Handoff.Stuck, b.Handoff.Stuck...)
+	s.Cluster.Health.Reasons = append(s.Cluster.Health.Reasons, b.Reasons...)
+	s.Throughput.BytesInPerSecond.Now += b.BytesInPerSecond
+	if b.Node.PagesPerSecond != nil {
+		s.Throughput.PagesPerSecond.Now += *b.Node.PagesPerSecond
+	}
+	if b.Node.Partitions.Held != nil {
+		s.Ring.Served += *b.Node.Partitions.Held
+	}
+}
+
+func fillTotals(s *crawl.Status, c *crawl.Counters) {
+	f := &s.Frontier
+	f.Queued, f.ByBand, f.Outbox = c.QueuedTotal(), c.Queued, c.Outbox
+	f.SeenTotal, f.DuplicatesTotal, f.Hosts.Total = c.Seen, c.Duplicates, c.Hosts
+	s.Throughput.PagesTotal, s.Throughput.BytesInTotal = c.Pages, c.Bytes
+	s.Fetch.Responses = crawl.ResponseCounts{C2xx: c.Responses[0], C3xx: c.Responses[1], C4xx: c.Responses[2], C5xx: c.Responses[3]}
+	s.Fetch.ErrorsByCategory, s.Fetch.SkippedByReason = c.ErrorsByCategory(), c.SkippedByReason()
+	for _, v := range c.Errors {
+		s.Fetch.ErrorsTotal += v
+	}
+	s.Fetch.LatencySeconds = c.LatencyQuantiles()
+	s.Links.Found = c.LinksFound
+	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal = c.Captures, c.ContentDup
+}
+
+func fillRing(s *crawl.Status, p *picture) {
+	r := &s.Ring
+	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.view, p.digest, p.total, p.factor
+	h := &r.Handoff
+	if h.Stuck == nil {
+		h.Stuck = []crawl.StuckStatus{}
+	}
+	done, total := 0, 0
+	for i := range p.nodes {
+		if b := &p.nodes[i].block.Handoff; p.nodes[i].counts {
+			done += b.PartitionsDone
+			total += b.PartitionsTotal
+		}
+	}
+	outstanding := total - done
+	r.Served = min(r.Served, r.Partitions)
+	// A member that wants to leave still holds what the next view takes from it,
+	// and a block of another view says nothing about this one.
+	r.Converged = p.joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
+	// A partition on its way is outstanding at both ends.
+	h.Active = outstanding > 0
+	h.PartitionsTotal, h.PartitionsDone = (total+1)/2, done/2
+	h.ETASeconds = eta(p, done, outstanding)
+	r.LastChange = p.change
+}
+
+// eta is how long the rest of the moves takes at the speed so far; nil while
+// nothing moves or nothing has arrived yet.
+func eta(p *picture, done, outstanding int) *float64 {
+	if done == 0 || outstanding == 0 {
+		return nil
+	}
+	sec := p.now.Sub(p.since).Seconds() * float64(outstanding) / float64(done)
+	return &sec
+}
+
+// silentSince is when the member that was silent last was heard last; without
+// one, when the members changed.
+func (p *picture) silentSince() time.Time {
+	since := p.since
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.counts && n.heard && !n.live() {
+			since = crawl.Latest(since, p.now.Add(-n.age))
+		}
+	}
+	return since
+}
+
+// sameView reports whether every member's last block was made in this view.
+func (p *picture) sameView() bool {
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.counts && (!n.live() || n.block.View != p.view) {
+			return false
+		}
+	}
+	return true
+}
+
+func fillCrawl(s *crawl.Status, p *picture) {
+	d, c := p.doc, &s.Crawl
+	c.State, c.StartedAt = d.State, d.Started
+	c.RunningSeconds = d.runningFor(p.now).Seconds()
+	if d.Reason != "" {
+		c.FinishReason = &d.Reason
+	}
+	l := &d.Settings
+	if l.MaxPages > 0 {
+		c.Limits.MaxPages = &l.MaxPages
+	}
+	if l.MaxPagesPerHost > 0 {
+		c.Limits.MaxPagesPerHost = &l.MaxPagesPerHost
+	}
+	if l.MaxDepth > 0 {
+		c.Limits.MaxDepth = &l.MaxDepth
+	}
+	if l.MaxDuration > 0 {
+		sec := l.MaxDuration.Seconds()
+		c.Limits.MaxDurationSeconds = &sec
+	}
+	c.AllowedActions = []string{"add_seeds"}
+	switch d.State {
+	case crawl.CrawlIdle:
+		c.Message = "no seed has been added yet"
+	case crawl.CrawlRunning:
+		c.Message = "the crawl runs"
+	case crawl.CrawlPaused:
+		c.Message = "the crawl was paused"
+	case crawl.CrawlFinished:
+		c.Message = "the crawl has ended: " + d.Reason
+	}
+}
+
+func fillRates(s *crawl.Status, p *picture) {
+	t := &s.Throughput
+	sec := p.doc.runningFor(p.now).Seconds()
+	if sec > 0 {
+		t.PagesPerSecond.Avg = float64(t.PagesTotal) / sec
+		t.BytesInPerSecond.Avg = float64(t.BytesInTotal) / sec
+	}
+	t.PagesPerSecond.Avg1m, t.PagesPerSecond.Peak = p.rates.pages.Avg1m, max(p.rates.pages.Peak, t.PagesPerSecond.Now)
+	t.BytesInPerSecond.Avg1m, t.BytesInPerSecond.Peak = p.rates.bytes.Avg1m, max(p.rates.bytes.Peak, t.BytesInPerSecond.Now)
+}
+
+func fillCluster(s *crawl.Status, p *picture) {
+	c := &s.Cluster
+	c.Name = p.cluster
+	c.State, c.Message = clusterState(s, p)
+	h := &c.Health
+	if h.Reasons == nil {
+		h.Reasons = []crawl.HealthReason{}
+	}
+	if missing := s.Ring.Partitions - s.Ring.Served; p.joined && !p.alone && missing > 0 && !s.Ring.Handoff.Active {
+		h.Reasons = append(h.Reasons, crawl.HealthReason{Code: "partitions_unserved", Since: p.silentSince().UTC(),
+			Message: fmt.Sprintf("%d of %d partitions are served by nobody: start the node that holds them again", missing, s.Ring.Partitions)})
+	}
+	if u := s.Ring.UnderReplicated; u > 0 {
+		h.Reasons = append(h.Reasons, crawl.HealthReason{Code: "under_replicated", Since: p.since.UTC(),
+			Message: fmt.Sprintf("%d partitions have no second copy: the loss of a node's disk would lose its queue", u)})
+	}
+	h.Level = crawl.HealthOK
+	for _, r := range h.Reasons {
+		switch r.Code {
+		case "partitions_unserved", "low_disk":
+			h.Level = crawl.HealthCritical
+		default:
+			if h.Level == crawl.HealthOK {
+				h.Level = crawl.HealthWarn
+			}
+		}
+	}
+}
+
+func clusterState(s *crawl.Status, p *picture) (state, message string) {
+	switch {
+	case !p.joined:
+		return crawl.ClusterJoining, "this node looks for its cluster; it crawls once a view lists it"
+	case p.drains:
+		return crawl.ClusterDraining, "this node hands its partitions over and leaves"
+	case p.doc.State == crawl.CrawlFinished:
+		return crawl.ClusterFinished, s.Crawl.Message
+	case p.doc.State == crawl.CrawlPaused:
+		return crawl.ClusterPaused, "the crawl was paused"
+	case s.Ring.Handoff.Active:
+		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still on their way to other nodes", s.Ring.Handoff.PartitionsTotal-s.Ring.Handoff.PartitionsDone, s.Ring.Handoff.PartitionsTotal)
+	}
+	if missing := s.Ring.Partitions - s.Ring.Served; missing > 0 && !p.alone {
+		return crawl.ClusterRunning, fmt.Sprintf("%d of %d partitions are served by nobody; their hosts rest", missing, s.Ring.Partitions)
+	}
+	return crawl.ClusterRunning, "every member serves its partitions"
+}
+
+// worstBottleneck takes the sentence of the node with most queued URLs.
+func worstBottleneck(p *picture) crawl.BottleneckStatus {
+	best, most := crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}, int64(0)
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if q := n.block.Counters.QueuedTotal(); n.counts && q > most && n.block.Bottleneck.Cause != "" {
+			best, most = n.block.Bottleneck, q
+		}
+	}
+	return best
+}

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+	"net"
+
+	"github.com/hashicorp/memberlist"
+
+	"crawlnode/dnscache"
+)
+
+// Network replaces the operating system's network, for simulations. A nil
+// *Network is the real one; of one that is given, Fetch and Exchange may be nil
+// and are the real ones then.
+type Network struct {
+	// Listen opens a stream listener for the API or the calls of peers.
+	Listen func(addr string) (net.Listener, error)
+	// Dial opens a stream to another node.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Gossip carries memberlist's packets and streams.
+	Gossip memberlist.Transport
+	// Fetch opens a connection to a web server at "ip:port"; network is "tcp".
+	Fetch func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Exchange asks one of --dns, which must be given with it.
+	Exchange dnscache.ExchangeFunc
+}
+
+func (w *Network) dialer() func(context.Context, string) (net.Conn, error) {
+	if w == nil {
+		return nil
+	}
+	return w.Dial
+}
+
+func (w *Network) transport() memberlist.Transport {
+	if w == nil {
+		return nil
+	}
+	return w.Gossip
+}
+
+func (w *Network) fetch() func(context.Context, string, string) (net.Conn, error) {
+	if w == nil {
+		return nil
+	}
+	return w.Fetch
+}
+
+func (w *Network) exchange() dnscache.ExchangeFunc {
+	if w == nil {
+		return nil
+	}
+	return w.Exchange
+}

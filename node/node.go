@@ -1,0 +1,307 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/dnscache"
+	"crawlnode/frontier"
+	"crawlnode/handoff"
+	"crawlnode/membership"
+	"crawlnode/metrics"
+	"crawlnode/peer"
+)
+
+// protocolVersion is what nodes of one cluster must share.
+const protocolVersion = membership.ProtocolVersion
+
+// Options are what a node is made of. Config must be validated.
+type Options struct {
+	Config  config.Config
+	Logger  *slog.Logger
+	Version string
+	// Network replaces TCP and UDP in simulations; nil is the real one.
+	Network *Network
+	// Store replaces the frontier's files in the data directory, in simulations;
+	// nil is Badger. The node closes it when it ends, and when Open fails after
+	// having begun to use it.
+	Store frontier.KV
+}
+
+// Node is one crawlnode process. Open makes it, Run does everything, Drain and
+// Stop end it.
+type Node struct {
+	cfg     config.Config
+	log     *slog.Logger
+	version string
+	started time.Time
+	network *Network // nil is the real one
+
+	dir     *dataDir
+	http    net.Listener
+	rpc     net.Listener
+	keys    *keyring
+	id      crawl.NodeID
+	name    string
+	members *membership.Membership
+	pool    *peer.Pool
+	server  *peer.Server
+	kv      frontier.KV
+	front   *frontier.Frontier
+	archive archiver
+	dns     *dnscache.Cache
+	doc     *docStore
+	metrics *metrics.Registry
+
+	engine   atomic.Pointer[engine] // nil until the first view lists this boot
+	peers    *peerTable
+	renewals *renewals
+	spread   *spreader
+	outbox   *outboxSender
+	purse    *purse
+	granter  *granter
+	meter    meter
+	sent     *sentCache
+	links    linkCounters
+	changes  changeLog
+	disk     diskWatch
+
+	drain       chan struct{} // closed by Drain
+	stop        chan struct{} // closed by Stop
+	draining    atomic.Bool
+	stopped     atomic.Bool
+	writersDone chan struct{}   // closed when nobody writes to the frontier any more
+	running     context.Context // Run's; set before anything starts
+	settling    atomic.Bool     // no visit is started any more
+	warned      sync.Map        // peers, by id, that sent nonsense; members only, so bounded
+	seeding     atomic.Int64    // calls of AddSeeds under way
+	seeded      atomic.Uint64   // calls of AddSeeds that have begun
+	fetched     fetchCounters
+	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
+	synced      atomic.Bool   // the cluster's document was taken over
+	joined      chan struct{} // closed with synced
+	moved       atomic.Uint64
+}
+
+// engine is what needs the number of partitions, which a joining node learns
+// from its first view.
+type engine struct {
+	partitions  int
+	replication int
+	dispatcher  *Dispatcher
+	moves       *handoff.Driver
+}
+
+// linkCounters count links since the start.
+type linkCounters struct {
+	local, forwarded, suppressed atomic.Int64
+}
+
+// Info is what the banner says.
+type Info struct {
+	ID, Name, Cluster, HTTP, Gossip, RPC, DataDir, Secure string
+	FreeBytes                                             int64
+}
+
+// Info describes the node. Any time after Open.
+func (n *Node) Info() Info {
+	free, err := freeBytes(n.dir.path)
+	if err != nil {
+		n.log.Warn("the free space of the data directory is unknown", "error", err)
+	}
+	return Info{ID: string(n.id), Name: n.name, Cluster: n.cfg.ClusterName, HTTP: n.http.Addr().String(),
+		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.path, Secure: n.keys.describe(n.cfg.Insecure), FreeBytes: free}
+}
+
+// APIToken is what callers of the API must present, "" without a cluster key.
+func (n *Node) APIToken() string { return n.keys.token() }
+
+// Drain begins a polite stop: the node finishes what is open, hands its
+// partitions over, and Run returns. Any time, more than once.
+func (n *Node) Drain() {
+	if n.draining.CompareAndSwap(false, true) {
+		close(n.drain)
+	}
+}
+
+// Stop ends Run at once, without a hand-over; everything is flushed to disk.
+func (n *Node) Stop() {
+	if n.stopped.CompareAndSwap(false, true) {
+		close(n.stop)
+	}
+}
+
+// Finished tells why the crawl ended, once it has.
+func (n *Node) Finished() (reason string, ok bool) {
+	d := n.doc.Current().doc
+	return d.Reason, d.State == crawl.CrawlFinished
+}
+
+// Ready reports whether the node has joined and is not leaving; why says what
+// is missing.
+func (n *Node) Ready() (ok bool, why string) {
+	switch {
+	case n.draining.Load() || n.stopped.Load():
+		return false, "the node is leaving"
+	case n.engine.Load() == nil:
+		return false, "the node has not joined its cluster yet: no view lists it"
+	case !n.synced.Load():
+		return false, "the node has not taken over the crawl's settings yet"
+	}
+	return true, ""
+}
+
+// partitions is the cluster's P, 0 before the node has joined.
+func (n *Node) partitions() int {
+	if e := n.engine.Load(); e != nil {
+		return e.partitions
+	}
+	return 0
+}
+
+// holds reports whether this node has the authority over p.
+func (n *Node) holds(p crawl.Partition) bool {
+	e := n.engine.Load()
+	if e == nil {
+		return false
+	}
+	states := e.moves.Status().States
+	if int(p) >= len(states) {
+		return false
+	}
+	switch states[p] {
+	case handoff.Holding, handoff.Copying:
+		return true
+	}
+	return false // Freezing: the store refuses already, or will at once
+}
+
+// heldBits is the bitmap of the partitions that this node holds.
+func (n *Node) heldBits() []byte {
+	e := n.engine.Load()
+	if e == nil {
+		return nil
+	}
+	b := make([]byte, (e.partitions+7)/8)
+	for p, s := range e.moves.Status().States {
+		if s == handoff.Holding || s == handoff.Copying || s == handoff.Freezing {
+			setBit(b, p)
+		}
+	}
+	return b
+}
+
+// viewNumber is the installed view's, 0 before there is one.
+func (n *Node) viewNumber() crawl.Epoch {
+	if v := n.members.Snapshot().View; v != nil {
+		return v.Number
+	}
+	return 0
+}
+
+// others are the other members of the installed view.
+func (n *Node) others() []membership.Member {
+	v := n.members.Snapshot().View
+	if v == nil {
+		return nil
+	}
+	var ms []membership.Member
+	for _, m := range v.Members {
+		if m.ID != n.id {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// rpcAddress is a member's address for calls, "" when it is not known.
+func (n *Node) rpcAddress(id crawl.NodeID) string {
+	if v := n.members.Snapshot().View; v != nil && id != n.id {
+		m, _ := v.Member(id)
+		return m.RPC
+	}
+	return ""
+}
+
+func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
+	if t := n.members.Snapshot().Table; t != nil {
+		return t.Owner(p)
+	}
+	return ""
+}
+
+// activity rises with everything that could lead to more work.
+func (n *Node) activity() uint64 {
+	a := n.moved.Load() + n.seeded.Load() + n.doc.Current().doc.Version
+	if e := n.engine.Load(); e != nil {
+		a += e.dispatcher.Activity()
+	}
+	return a
+}
+
+// whyNotIdle names what this node still has to do; "" is nothing.
+func (n *Node) whyNotIdle() string {
+	e := n.engine.Load()
+	if e == nil || !n.synced.Load() {
+		return "it has not joined yet"
+	}
+	if busy := e.dispatcher.Busy(); busy > 0 {
+		return fmt.Sprintf("%d fetches are open", busy)
+	}
+	if s := e.moves.Status(); s.Outstanding > 0 {
+		return fmt.Sprintf("%d partitions are on their way", s.Outstanding)
+	}
+	if k := n.seeding.Load(); k > 0 {
+		return fmt.Sprintf("%d lists of seeds are being stored", k)
+	}
+	t := n.front.Totals()
+	if t.Outbox > 0 {
+		return fmt.Sprintf("%d links wait in the outbox", t.Outbox)
+	}
+	if queued := t.QueuedTotal(); queued > 0 && !n.limitReached() {
+		return fmt.Sprintf("%d URLs are queued", queued)
+	}
+	return ""
+}
+
+// documentChanged acts on a new document: the crawl runs, rests, or has ended.
+func (n *Node) documentChanged() {
+	d := n.doc.Current().doc
+	if e := n.engine.Load(); e != nil {
+		e.dispatcher.Pause(!n.mayCrawl())
+	}
+	if d.State == crawl.CrawlFinished {
+		n.log.Info("the crawl has ended", "reason", d.Reason)
+		if n.cfg.ExitWhenDone {
+			select {
+			case n.finished <- d.Reason:
+			default:
+			}
+		}
+	}
+	n.renewals.soon()
+}
+
+// mayCrawl reports whether this node may start fetches at all.
+func (n *Node) mayCrawl() bool {
+	return n.synced.Load() && !n.settling.Load() && n.doc.Current().doc.State == crawl.CrawlRunning && !n.disk.low.Load()
+}
+
+// waitFor is time.Sleep that ends with ctx.
+func waitFor(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,122 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+)
+
+// outboxSender sends what waits in the outboxes of the held partitions until
+// the owners have acknowledged it, and deletes it then. One goroutine; Wake
+// tells it that there is something new, and it looks by itself every second.
+type outboxSender struct {
+	node *Node
+	look chan struct{} // capacity 1
+}
+
+// outboxChunk is how many links are read, sent and deleted at a time.
+const outboxChunk = 1000
+
+// outboxDeadline bounds one chunk, so that a stopped peer holds nobody up for longer.
+const outboxDeadline = 3 * time.Second
+
+func (o *outboxSender) wake() {
+	select {
+	case o.look <- struct{}{}:
+	default:
+	}
+}
+
+func (o *outboxSender) run(ctx context.Context) error {
+	rest := 100 * time.Millisecond
+	for {
+		sent, left, err := o.sweep(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		switch {
+		case left == 0:
+			rest = time.Second
+		case sent > 0:
+			rest = 100 * time.Millisecond
+		default:
+			rest = min(2*rest, 2*time.Second)
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		case <-o.look:
+			timer.Stop()
+		}
+	}
+}
+
+// sweep goes once through all outboxes held here.
+func (o *outboxSender) sweep(ctx context.Context) (sent, left int, err error) {
+	for _, m := range o.node.front.Metas() {
+		if m.State != frontier.Holder || m.Counters.Outbox == 0 {
+			continue
+		}
+		var after frontier.OutboxKey
+		for {
+			entries, err := o.node.front.Outbox(m.Partition, after, outboxChunk)
+			if errors.Is(err, frontier.ErrNotHolder) {
+				break // it moved away meanwhile, and its outbox with it
+			}
+			if err != nil {
+				return sent, left, err
+			}
+			if len(entries) == 0 {
+				break
+			}
+			after = entries[len(entries)-1].Key
+			done, err := o.send(ctx, entries)
+			if err != nil {
+				return sent, left, err
+			}
+			sent += done
+			left += len(entries) - done
+			if ctx.Err() != nil {
+				return sent, left, ctx.Err()
+			}
+		}
+	}
+	return sent, left, nil
+}
+
+// send submits a chunk and deletes what was acknowledged.
+func (o *outboxSender) send(ctx context.Context, entries []frontier.OutboxEntry) (int, error) {
+	links := make([]crawl.Routed, len(entries))
+	for i, e := range entries {
+		links[i] = e.Routed
+	}
+	bounded, cancel := context.WithTimeout(ctx, outboxDeadline)
+	defer cancel()
+	s, err := o.node.submit(bounded, links)
+	if err != nil {
+		return 0, err
+	}
+	left := make(map[string]bool, len(s.left))
+	for _, l := range s.left {
+		left[l.Target.URL.String()] = true
+	}
+	done := entries[:0:0]
+	for _, e := range entries {
+		if !left[e.Routed.Target.URL.String()] {
+			done = append(done, e)
+		}
+	}
+	if len(done) == 0 {
+		return 0, nil
+	}
+	return len(done), o.node.front.AckOutbox(ctx, done)
+}

@@ -1,0 +1,210 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+	"crawlnode/peer"
+)
+
+// renewEvery is how often each member tells each other one what it is and
+// holds. Other nodes' figures in /status are at most twice as old. The lease
+// will ride on the same call.
+const renewEvery = time.Second
+
+// maxBlockBytes bounds what a peer may say of itself.
+const maxBlockBytes = 256 << 10
+
+// peerInfo is the last that was heard of another node.
+type peerInfo struct {
+	block crawl.NodeBlock
+	held  []byte // bitmap of partitions
+	heard time.Time
+}
+
+// peerTable is what this node knows of the others: their blocks and who holds
+// which partition. Readers of routes take no lock.
+type peerTable struct {
+	mu     sync.Mutex // guards infos
+	infos  map[crawl.NodeID]peerInfo
+	routes atomic.Pointer[[]crawl.NodeID] // holder by partition, "" unknown
+}
+
+func newPeerTable() *peerTable { return &peerTable{infos: map[crawl.NodeID]peerInfo{}} }
+
+// holder names the other node that said last that it holds p, or "".
+func (t *peerTable) holder(p crawl.Partition) crawl.NodeID {
+	if r := t.routes.Load(); r != nil && int(p) < len(*r) {
+		return (*r)[p]
+	}
+	return ""
+}
+
+// put stores what a peer said and makes the routes anew.
+func (t *peerTable) put(id crawl.NodeID, info peerInfo, partitions int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old, ok := t.infos[id]; ok && old.block.Boot > info.block.Boot {
+		return // a late message of an earlier life
+	}
+	t.infos[id] = info
+	t.rebuildLocked(partitions)
+}
+
+// keep forgets the holdings of all but the given members. The blocks stay, so
+// that a node that left or failed is shown with its last data.
+func (t *peerTable) keep(members map[crawl.NodeID]bool, partitions int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, info := range t.infos {
+		if !members[id] && info.held != nil {
+			info.held = nil
+			t.infos[id] = info
+		}
+	}
+	t.rebuildLocked(partitions)
+}
+
+func (t *peerTable) rebuildLocked(partitions int) {
+	routes := make([]crawl.NodeID, partitions)
+	newest := make([]time.Time, partitions)
+	for id, info := range t.infos {
+		for p := range routes {
+			if hasBit(info.held, p) && (routes[p] == "" || info.heard.After(newest[p])) {
+				routes[p], newest[p] = id, info.heard
+			}
+		}
+	}
+	t.routes.Store(&routes)
+}
+
+// all returns a copy of what is known of the others.
+func (t *peerTable) all() map[crawl.NodeID]peerInfo {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := make(map[crawl.NodeID]peerInfo, len(t.infos))
+	for id, info := range t.infos {
+		c[id] = info
+	}
+	return c
+}
+
+func hasBit(b []byte, i int) bool { return i/8 < len(b) && b[i/8]&(1<<(i%8)) != 0 }
+
+func setBit(b []byte, i int) { b[i/8] |= 1 << (i % 8) }
+
+func countBits(b []byte) int {
+	n := 0
+	for _, x := range b {
+		n += bits.OnesCount8(x)
+	}
+	return n
+}
+
+// renewals tells the other members every second, and at once when the holdings
+// changed, what this node is and holds. Each peer has at most one call under
+// way, so a stopped peer delays nobody.
+type renewals struct {
+	node *Node
+	now  chan struct{} // capacity 1
+
+	mu   sync.Mutex // guards busy
+	busy map[crawl.NodeID]bool
+}
+
+func (r *renewals) soon() {
+	select {
+	case r.now <- struct{}{}:
+	default:
+	}
+}
+
+func (r *renewals) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		req := r.node.renewRequest()
+		for _, m := range r.node.others() {
+			if !r.claim(m.ID) {
+				continue
+			}
+			wg.Go(func() {
+				defer r.free(m.ID)
+				r.renew(ctx, m, req)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-r.now:
+		}
+	}
+}
+
+func (r *renewals) claim(id crawl.NodeID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.busy[id] {
+		return false
+	}
+	r.busy[id] = true
+	return true
+}
+
+func (r *renewals) free(id crawl.NodeID) {
+	r.mu.Lock()
+	delete(r.busy, id)
+	r.mu.Unlock()
+}
+
+func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.RenewRequest) {
+	ctx, cancel := context.WithTimeout(ctx, 2*renewEvery)
+	defer cancel()
+	reply, err := peer.Call(ctx, r.node.pool, m.RPC, req, peer.PeerClient.Renew)
+	if err != nil {
+		return // the next one comes in a second; gossip tells who is gone
+	}
+	r.node.compareRules(m.ID, reply.Rules)
+}
+
+// renewRequest is what this node says of itself now.
+func (n *Node) renewRequest() *peer.RenewRequest {
+	block, err := json.Marshal(n.block())
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return &peer.RenewRequest{View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp(), Block: block, Held: n.heldBits()}
+}
+
+// Renew answers another member's renewal.
+func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (*peer.RenewReply, error) {
+	n := h.node
+	if n.partitions() == 0 {
+		return nil, status.Error(codes.Unavailable, "this node has not joined yet")
+	}
+	if len(req.Block) > maxBlockBytes || len(req.Held) > (n.partitions()+7)/8 {
+		return nil, status.Error(codes.InvalidArgument, "the block or the bitmap is too large")
+	}
+	var block crawl.NodeBlock
+	if err := json.Unmarshal(req.Block, &block); err != nil {
+		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("the block: %v", err))
+	}
+	block.Boot = crawl.Boot(req.Boot)
+	id := crawl.NodeID(from)
+	n.peers.put(id, peerInfo{block: block, held: req.Held, heard: time.Now()}, n.partitions())
+	n.compareRules(id, req.Rules)
+	return &peer.RenewReply{View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
+}

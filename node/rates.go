@@ -1,0 +1,89 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// rateSpan is how many one-second samples a rate remembers.
+const rateSpan = 60
+
+// rateNow is how many seconds "now" covers.
+const rateNow = 5
+
+// rate turns a rising total, sampled once a second, into speeds. Totals that
+// fall (a partition moved away) count as a pause.
+type rate struct {
+	ring  [rateSpan]int64 // increments
+	times [rateSpan]time.Duration
+	n     int
+	last  int64
+	at    time.Time
+	peak  float64
+}
+
+func (r *rate) sample(total int64, at time.Time) {
+	if !r.at.IsZero() {
+		i := r.n % rateSpan
+		r.ring[i], r.times[i] = max(total-r.last, 0), at.Sub(r.at)
+		r.n++
+		r.peak = max(r.peak, r.over(rateNow))
+	}
+	r.last, r.at = total, at
+}
+
+// over is the speed over the last k samples.
+func (r *rate) over(k int) float64 {
+	var sum int64
+	var span time.Duration
+	for i := max(r.n-k, 0); i < r.n; i++ {
+		if r.n-i > rateSpan {
+			continue
+		}
+		sum += r.ring[i%rateSpan]
+		span += r.times[i%rateSpan]
+	}
+	if span <= 0 {
+		return 0
+	}
+	return float64(sum) / span.Seconds()
+}
+
+func (r *rate) read() crawl.Rate {
+	return crawl.Rate{Now: r.over(rateNow), Avg1m: r.over(rateSpan), Peak: r.peak}
+}
+
+// rates are the cluster's speeds, as this node sees them.
+type rates struct{ pages, bytes crawl.Rate }
+
+// meter samples this node's and the cluster's totals once a second.
+type meter struct {
+	mu                 sync.Mutex // guards the rest
+	pages, bytes       rate       // of this node's own fetches
+	allPages, allBytes rate       // of all members, from the last blocks
+	moved              rate       // bytes of partitions sent and received
+}
+
+func (m *meter) sample(at time.Time, pages, bytes, allPages, allBytes, moved int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.pages.sample(pages, at)
+	m.bytes.sample(bytes, at)
+	m.allPages.sample(allPages, at)
+	m.allBytes.sample(allBytes, at)
+	m.moved.sample(moved, at)
+}
+
+func (m *meter) own() (pages, bytes, moved float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pages.over(rateNow), m.bytes.over(rateNow), m.moved.over(rateNow)
+}
+
+func (m *meter) cluster() rates {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return rates{pages: m.allPages.read(), bytes: m.allBytes.read()}
+}

@@ -1,0 +1,218 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/peer"
+	"crawlnode/ring"
+	"crawlnode/web/urlnorm"
+)
+
+// routed names the partition of each target.
+func (n *Node) routed(ts []crawl.Target) []crawl.Routed {
+	rs := make([]crawl.Routed, len(ts))
+	for i, t := range ts {
+		rs[i] = crawl.Routed{Partition: ring.PartitionOf(crawl.Host(t.URL.Host()), n.partitions()), Target: t}
+	}
+	return rs
+}
+
+// submission is what became of links that were handed on.
+type submission struct {
+	added, known, refused int
+	// left were not acknowledged by anybody: keep them and try again.
+	left []crawl.Routed
+}
+
+func (s *submission) plus(o submission) {
+	s.added += o.added
+	s.known += o.known
+	s.refused += o.refused
+	s.left = append(s.left, o.left...)
+}
+
+// submit stores links with whoever holds their partitions: here, or over the
+// network before ctx ends. It makes one try. Any caller; it blocks for the disk
+// and the peers. The error is of this node's own store.
+func (n *Node) submit(ctx context.Context, links []crawl.Routed) (submission, error) {
+	own, foreign := n.split(links)
+	var sum submission
+	if len(own) > 0 {
+		s, err := n.storeOwn(ctx, own)
+		if err != nil {
+			return sum, err
+		}
+		sum.plus(s)
+	}
+	sum.plus(n.forward(ctx, foreign))
+	return sum, nil
+}
+
+// split parts links into those whose partition is held here and the others.
+func (n *Node) split(links []crawl.Routed) (own, foreign []crawl.Routed) {
+	for _, l := range links {
+		if n.holds(l.Partition) {
+			own = append(own, l)
+		} else {
+			foreign = append(foreign, l)
+		}
+	}
+	return own, foreign
+}
+
+func (n *Node) storeOwn(ctx context.Context, own []crawl.Routed) (submission, error) {
+	var s submission
+	admissions, err := n.front.Add(ctx, own)
+	if err != nil && ctx.Err() != nil {
+		return submission{left: own}, nil // the time is up; nothing is known of them
+	}
+	if err != nil {
+		return s, fmt.Errorf("store links: %w", err)
+	}
+	for i, a := range admissions {
+		switch a {
+		case frontier.Added:
+			s.added++
+		case frontier.Known:
+			s.known++
+		case frontier.NotHolder: // it moved between the question and the store
+			s.left = append(s.left, own[i])
+		default:
+			s.refused++
+		}
+	}
+	return s, nil
+}
+
+// forward sends foreign links to their holders, all peers at once, and waits
+// for their word until ctx ends.
+func (n *Node) forward(ctx context.Context, foreign []crawl.Routed) submission {
+	var sum submission
+	if len(foreign) == 0 {
+		return sum
+	}
+	byPeer := map[crawl.NodeID][]crawl.Routed{}
+	for _, l := range foreign {
+		to := n.peers.holder(l.Partition)
+		if to == "" || to == n.id {
+			to = n.tableOwner(l.Partition)
+		}
+		if to == "" || to == n.id {
+			sum.left = append(sum.left, l) // nobody known holds it now
+			continue
+		}
+		byPeer[to] = append(byPeer[to], l)
+	}
+	var mu sync.Mutex // guards sum
+	var wg sync.WaitGroup
+	for to, links := range byPeer {
+		for len(links) > 0 {
+			chunk := links[:min(len(links), peer.MaxBatchLinks)]
+			links = links[len(chunk):]
+			wg.Go(func() {
+				s := n.forwardTo(ctx, to, chunk)
+				mu.Lock()
+				defer mu.Unlock()
+				sum.plus(s)
+			})
+		}
+	}
+	wg.Wait()
+	return sum
+}
+
+func (n *Node) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.Routed) submission {
+	all := submission{left: links}
+	addr := n.rpcAddress(to)
+	if addr == "" {
+		return all
+	}
+	wire := make([]*peer.Link, len(links))
+	for i, l := range links {
+		wire[i] = toWire(l)
+	}
+	verdicts, err := n.pool.Forward(ctx, addr, wire)
+	if err != nil {
+		return all
+	}
+	var s submission
+	for i, v := range verdicts {
+		switch v {
+		case peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_KNOWN:
+			n.sent.Add(links[i].Target.URL.String())
+			n.links.forwarded.Add(1)
+		}
+		switch v {
+		case peer.Verdict_VERDICT_ADDED:
+			s.added++
+		case peer.Verdict_VERDICT_KNOWN:
+			s.known++
+		case peer.Verdict_VERDICT_REFUSED:
+			s.refused++
+		default:
+			s.left = append(s.left, links[i])
+		}
+	}
+	return s
+}
+
+func toWire(l crawl.Routed) *peer.Link {
+	t := &l.Target
+	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
+		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious}
+}
+
+// maxDepth bounds what a peer may claim; no crawl is that deep.
+const maxDepth = 1 << 20
+
+// fromWire checks a peer's link. What it refuses, no correct node sends.
+func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
+	u, err := urlnorm.Parse(l.Url)
+	if err != nil {
+		return crawl.Routed{}, fmt.Errorf("link %.200q: %w", l.Url, err)
+	}
+	if u.String() != l.Url {
+		return crawl.Routed{}, fmt.Errorf("link %.200q is not canonical", l.Url)
+	}
+	p := ring.PartitionOf(crawl.Host(u.Host()), partitions)
+	if uint32(p) != l.Partition {
+		return crawl.Routed{}, fmt.Errorf("link %.200q is of partition %d, not %d", l.Url, p, l.Partition)
+	}
+	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) || l.Depth > maxDepth || l.Hops > 255 {
+		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
+	}
+	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
+		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious}}, nil
+}
+
+// submitAll submits until everything is acknowledged or ctx ends; then it
+// returns what is left.
+func (n *Node) submitAll(ctx context.Context, links []crawl.Routed) (submission, error) {
+	var sum submission
+	wait := 20 * time.Millisecond
+	for {
+		s, err := n.submit(ctx, links)
+		if err != nil {
+			return sum, err
+		}
+		links = s.left
+		s.left = nil
+		sum.plus(s)
+		if len(links) == 0 {
+			return sum, nil
+		}
+		select {
+		case <-ctx.Done():
+			sum.left = links
+			return sum, nil
+		case <-time.After(wait):
+			wait = min(2*wait, 500*time.Millisecond)
+		}
+	}
+}

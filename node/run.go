@@ -1,0 +1,307 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/handoff"
+	"crawlnode/membership"
+	"crawlnode/pipeline"
+)
+
+// syncEvery bounds what a power loss can cost; a kill of the process costs
+// nothing.
+const syncEvery = time.Second
+
+// settleGrace is how long a stopping node waits for open fetches.
+const settleGrace = 3 * time.Second
+
+// Run does everything until the node was drained or stopped, the crawl has
+// ended with --exit-when-done, or something broke. It returns when all
+// goroutines have ended and all files are closed. Call it once.
+//
+// Who waits for whom at the end: the fetchers, movers and callers stop first,
+// then the listener for other nodes' calls, then the store's writer. So nothing
+// that was acknowledged is still on its way when the files close, and whoever
+// finds the listener closed knows that this node fetches nothing any more.
+func (n *Node) Run(ctx context.Context) error {
+	defer n.close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n.running = ctx
+
+	// The store's writer outlives everybody who writes.
+	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	var store errgroup.Group
+	store.Go(func() error { return n.front.Run(storeCtx) })
+
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return n.server.Serve(n.rpc) })
+	group.Go(func() error { return classed(n.members.Run(ctx)) })
+	group.Go(func() error { return n.spread.run(ctx) })
+	group.Go(func() error { return n.syncLoop(ctx) })
+	group.Go(func() error { return n.lead(ctx) })
+	group.Go(func() error {
+		if err := store.Wait(); err != nil && ctx.Err() == nil {
+			return storageError("the frontier", err)
+		}
+		return nil
+	})
+	group.Go(func() error { return n.untilTheEnd(ctx, cancel) })
+
+	<-ctx.Done()
+	// lead, which started the engine, has to end before the writer may.
+	err := n.waitForWriters(group, stopStore)
+	if errors.Is(err, errFinished) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// classed gives membership's errors their class: who may not join has a cluster
+// problem, everything else that ends it is the disk.
+func classed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken):
+		return clusterError("join", err)
+	default:
+		return storageError("keep the membership", err)
+	}
+}
+
+// waitForWriters ends the listener and then the store's writer, when the
+// goroutines that fetch and write have ended or had their time.
+func (n *Node) waitForWriters(group *errgroup.Group, stopStore func()) error {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-n.writersDone:
+		case <-time.After(2*stopGrace + 4*time.Second): // the dispatcher's own bounds and some more
+		}
+		n.server.Stop()
+		stopStore()
+		close(done)
+	}()
+	err := group.Wait()
+	<-done
+	return err
+}
+
+// lead waits for the first view that lists this boot, then builds the engine
+// and keeps it in step with the views.
+func (n *Node) lead(ctx context.Context) error {
+	defer close(n.writersDone)
+	changed := n.members.Watch()
+	for !n.listed() {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+	if err := n.buildEngine(ctx); err != nil {
+		return err
+	}
+	e := n.engine.Load()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.moves.Run(ctx) })
+	group.Go(func() error { return e.dispatcher.Run(ctx) })
+	group.Go(func() error { return n.pipelineRun(ctx, e) })
+	group.Go(func() error { return n.renewals.run(ctx) })
+	group.Go(func() error { return n.outbox.run(ctx) })
+	group.Go(func() error { return n.purse.run(ctx) })
+	group.Go(func() error { return (&finisher{n}).run(ctx) })
+	group.Go(func() error { return n.measure(ctx) })
+	group.Go(func() error { return n.followViews(ctx, e) })
+	group.Go(func() error { return n.joinCrawl(ctx) })
+	return group.Wait()
+}
+
+// listed reports whether the installed view lists this very boot: until then
+// the node may hold nothing (ownership rule 6).
+func (n *Node) listed() bool {
+	v := n.members.Snapshot().View
+	return v != nil && v.Lists(n.id, n.members.Self().Boot)
+}
+
+// buildEngine makes the parts that need the number of partitions.
+func (n *Node) buildEngine(ctx context.Context) error {
+	snap := n.members.Snapshot()
+	c := snap.View.Cluster
+	if err := n.foundPartitions(ctx, snap); err != nil {
+		return err
+	}
+	e := &engine{partitions: c.Partitions, replication: c.Replication}
+	e.dispatcher = n.newDispatcher()
+	e.moves = handoff.NewDriver(handoff.Options{
+		Self: n.id, Partitions: c.Partitions, Limits: handoff.Limits{Out: 2, In: 2},
+		Store: moveStore{n.front}, Fetching: moveFetching{e.dispatcher, n}, Transport: moveTransport{n},
+		Changed: n.holdingsChanged, Logger: n.log,
+	}, n.loadedPartitions(snap))
+	n.engine.Store(e)
+	for p, s := range e.moves.Status().States {
+		if s == handoff.Holding {
+			e.dispatcher.Hold(crawl.Partition(p), 0)
+			if p == 0 {
+				n.granter.acquired(time.Now(), false)
+			}
+		}
+	}
+	return nil
+}
+
+// foundPartitions gives the founder of a cluster all its partitions, empty. The
+// first view is on disk before they are, so a start that finds itself as the
+// founder, with nothing, does what a crash kept from being done.
+func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) error {
+	v := snap.View
+	if self, _ := v.Member(n.id); self.Since != 1 || len(n.front.Metas()) > 0 {
+		return nil
+	}
+	ps := make([]crawl.Partition, v.Cluster.Partitions)
+	for i := range ps {
+		ps[i] = crawl.Partition(i)
+	}
+	if err := n.front.Found(ctx, ps, 1); err != nil {
+		return storageError("found the partitions", err)
+	}
+	return nil
+}
+
+// loadedPartitions is what the disk says this node holds. What was held before
+// the id last joined anew is somebody else's by now (ownership rule 6).
+func (n *Node) loadedPartitions(snap *membership.Snapshot) []handoff.Loaded {
+	self, _ := snap.View.Member(n.id)
+	since := self.Since
+	var loaded []handoff.Loaded
+	stale := 0
+	for _, m := range n.front.Metas() {
+		l := handoff.Loaded{P: m.Partition, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View}
+		switch {
+		case m.State == frontier.Holder && m.Epoch < since, m.State == frontier.Released && m.Epoch < since:
+			stale++
+			continue
+		case m.State == frontier.Holder:
+			l.State = handoff.Holding
+		case m.State == frontier.Released:
+			l.State = handoff.Released
+		default:
+			l.State = handoff.Absent
+		}
+		loaded = append(loaded, l)
+	}
+	if stale > 0 {
+		n.log.Warn("partitions of an earlier membership are not served: they belong to others since", "partitions", stale, "since_view", since)
+	}
+	return loaded
+}
+
+// followViews tells the movers of each view and keeps only members' connections.
+func (n *Node) followViews(ctx context.Context, e *engine) error {
+	var installed crawl.Epoch
+	changed := n.members.Watch()
+	for {
+		snap := n.members.Snapshot()
+		if snap.View != nil && snap.View.Number > installed {
+			installed = snap.View.Number
+			e.moves.Installed(handoff.ViewInstalled{View: installed, Table: snap.Table})
+			n.viewChanged(snap)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// joinCrawl takes the crawl document and the scope entries over from another
+// member, before this node may judge a link or fetch a page. A node that is
+// alone has all there is.
+func (n *Node) joinCrawl(ctx context.Context) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		others := n.others()
+		done := len(others) == 0
+		for _, m := range others {
+			err := n.pullDocument(ctx, m.ID)
+			if errors.Is(err, ErrStorage) {
+				return err
+			}
+			if err == nil {
+				done = true
+				break
+			}
+		}
+		if done {
+			break
+		}
+		if !waitFor(ctx, wait) {
+			return nil
+		}
+	}
+	n.synced.Store(true)
+	close(n.joined)
+	n.documentChanged()
+	n.warnAboutFlags()
+	return nil
+}
+
+// pipelineRun runs the fetchers.
+func (n *Node) pipelineRun(ctx context.Context, e *engine) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.joined:
+	}
+	err := pipeline.New(n.pipelineOptions(e)).Run(ctx)
+	if err != nil && ctx.Err() == nil {
+		return storageError("the archive or the frontier", err)
+	}
+	return nil
+}
+
+// syncLoop makes what was acknowledged durable against power loss: archive
+// first, so that no page is done without its record.
+func (n *Node) syncLoop(ctx context.Context) error {
+	tick := time.NewTicker(syncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := n.archive.Sync(); err != nil {
+			return storageError("sync the archive", err)
+		}
+		if err := n.front.Sync(); err != nil {
+			return storageError("sync the frontier", err)
+		}
+	}
+}
+
+// untilTheEnd ends the node when it was asked to.
+func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.stop:
+		n.log.Info("stopping now")
+	case reason := <-n.finished:
+		n.log.Info("exiting, as asked, because the crawl has ended", "reason", reason)
+		// Whoever tells the others needs a moment; nothing is fetched any more.
+		waitFor(ctx, 2*renewEvery)
+	case <-n.drain:
+		n.leave(ctx)
+	}
+	cancel()
+	return fmt.Errorf("node: %w", errFinished)
+}

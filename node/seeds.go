@@ -1,0 +1,150 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// seedDeadline bounds the wait for the owners' acknowledgements.
+const seedDeadline = 10 * time.Second
+
+// ErrBusy says that seeds could not be stored in time; sending them again is
+// harmless. The API answers 503 with Retry-After.
+var ErrBusy = errors.New("not every owner has acknowledged the seeds in time; send them again")
+
+// ErrNotReady says that this node has not joined its cluster yet.
+var ErrNotReady = errors.New("this node has not joined a cluster yet; ask a member, or wait for /readyz")
+
+// AddSeeds stores seeds with their owners and starts the crawl when it is idle
+// or finished. It returns when every accepted URL is durable; an error means
+// that nothing was promised.
+func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
+	report := crawl.SeedReport{Invalid: []crawl.SeedError{}}
+	if ok, _ := n.Ready(); !ok {
+		return report, ErrNotReady
+	}
+	n.seeded.Add(1)
+	n.seeding.Add(1) // nobody calls the crawl finished meanwhile
+	defer n.seeding.Add(-1)
+	ctx, cancel := context.WithTimeout(ctx, seedDeadline)
+	defer cancel()
+	targets := parseSeeds(seeds, &report)
+	if len(targets) == 0 {
+		return report, nil
+	}
+	if err := n.checkContact(); err != nil {
+		return report, err
+	}
+	rules := n.doc.Current().rules
+	entries := make([]string, len(targets))
+	for i, t := range targets {
+		entries[i] = rules.EntryOf(t.URL)
+	}
+	if err := n.spreadScope(ctx, entries); err != nil {
+		return report, fmt.Errorf("%w (%w)", ErrBusy, err)
+	}
+	kept := targets[:0]
+	for _, t := range targets {
+		if v := rules.Judge(t.URL, 0, n.doc.seeds); !v.Admit {
+			report.OutOfScope++
+			continue
+		}
+		kept = append(kept, t)
+	}
+	if len(kept) == 0 {
+		return report, nil
+	}
+	if err := n.startCrawl(ctx); err != nil {
+		return report, fmt.Errorf("%w (%w)", ErrBusy, err)
+	}
+	s, err := n.submitAll(ctx, n.routed(kept))
+	if err != nil {
+		return report, err
+	}
+	if len(s.left) > 0 {
+		return report, ErrBusy
+	}
+	if err := n.startCrawl(ctx); err != nil { // it may have ended while they were stored
+		return report, fmt.Errorf("%w (%w)", ErrBusy, err)
+	}
+	report.Accepted, report.Duplicates = s.added, s.known
+	report.OutOfScope += s.refused
+	return report, nil
+}
+
+// parseSeeds makes targets of what can be read and reports the rest.
+func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
+	var targets []crawl.Target
+	for i, s := range seeds {
+		line := s.Line
+		if line == 0 {
+			line = i + 1
+		}
+		u, err := urlnorm.Parse(s.URL)
+		if err == nil && s.Priority != nil && (*s.Priority < 0 || *s.Priority > 1) {
+			err = fmt.Errorf("priority %v is not between 0 and 1", *s.Priority)
+		}
+		if err != nil {
+			report.Invalid = append(report.Invalid, crawl.SeedError{Line: line, Input: s.URL, Error: err.Error()})
+			continue
+		}
+		targets = append(targets, crawl.Target{URL: u, Via: crawl.ViaSeed, Band: seedBand(s.Priority), Again: s.Again})
+	}
+	return targets
+}
+
+// seedBand maps a seed's priority, 1 first, to a band; seeds without one are first.
+func seedBand(priority *float64) crawl.Band {
+	if priority == nil {
+		return 0
+	}
+	return crawl.Band((1 - *priority) * (crawl.Bands - 1))
+}
+
+// checkContact refuses seeds while nothing at all could be fetched.
+func (n *Node) checkContact() error {
+	s := &n.doc.Current().doc.Settings
+	if s.Contact == "" && len(s.AllowNet) == 0 {
+		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
+	}
+	return nil
+}
+
+// resumeFinished sets a crawl running again that was called finished while URLs
+// came in: the last word on that has who holds them.
+func (n *Node) resumeFinished(ctx context.Context) error {
+	d, t := n.doc.Current().doc, n.front.Totals()
+	if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || t.QueuedTotal() == 0 {
+		return nil
+	}
+	n.log.Info("URLs came in while the crawl was being called finished; it goes on")
+	err := n.startCrawl(ctx)
+	if errors.Is(err, ErrStorage) {
+		return err
+	}
+	return nil // who was not told hears of it with the next renewal
+}
+
+// startCrawl sets an idle or finished crawl running, on every member.
+func (n *Node) startCrawl(ctx context.Context) error {
+	doc, err := n.doc.Change(func(d *document) *document {
+		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
+			return nil
+		}
+		return d.enter(crawl.CrawlRunning, "", n.id, time.Now())
+	})
+	if err != nil {
+		return err
+	}
+	if doc == nil {
+		return nil
+	}
+	n.log.Info("the crawl runs")
+	n.documentChanged()
+	return n.pushDocument(ctx, true)
+}

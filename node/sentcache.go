@@ -1,0 +1,51 @@
+package node
+
+import (
+	"sync"
+
+	"github.com/zeebo/xxh3"
+)
+
+// sentCache remembers foreign links that their owners have acknowledged, so
+// that a link found on every page of a site crosses the network once. It is
+// two generations of a set: when the young one is full it becomes the old one.
+// Fingerprints have 128 bits, so that no link is ever taken for another.
+type sentCache struct {
+	mu         sync.Mutex // guards young and old
+	young, old map[xxh3.Uint128]struct{}
+	limit      int
+}
+
+func newSentCache(entries int) *sentCache {
+	return &sentCache{limit: max(entries/2, 1), young: map[xxh3.Uint128]struct{}{}}
+}
+
+// Has reports whether url was acknowledged not long ago.
+func (c *sentCache) Has(url string) bool {
+	k := xxh3.HashString128(url)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.young[k]; ok {
+		return true
+	}
+	_, ok := c.old[k]
+	if ok {
+		c.addLocked(k)
+	}
+	return ok
+}
+
+// Add remembers an acknowledged URL.
+func (c *sentCache) Add(url string) {
+	k := xxh3.HashString128(url)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.addLocked(k)
+}
+
+func (c *sentCache) addLocked(k xxh3.Uint128) {
+	if len(c.young) >= c.limit {
+		c.old, c.young = c.young, make(map[xxh3.Uint128]struct{}, c.limit)
+	}
+	c.young[k] = struct{}{}
+}

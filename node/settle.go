@@ -1,0 +1,76 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/scheduler"
+)
+
+// ackWait is how long a finished page waits for the owners of its foreign
+// links; then they go into the outbox with the page's own transaction.
+const ackWait = 500 * time.Millisecond
+
+// Settle ends a visit: foreign links go to their owners, then one transaction
+// makes the page done with all its links (invariant I3). It is the pipeline's
+// Sink; the host was released before.
+func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	eng := n.engine.Load()
+	defer eng.dispatcher.Settled(v)
+	if o.Kind == crawl.Aborted {
+		return nil
+	}
+	if o.ScopeAlias != "" {
+		err := n.spreadScope(n.running, []string{o.ScopeAlias})
+		if n.running.Err() != nil {
+			return nil // the node ends; the page stays queued and is fetched again
+		}
+		if err != nil {
+			return fmt.Errorf("tell the others that %s joins the scope: %w", o.ScopeAlias, err)
+		}
+	}
+	c := frontier.Completion{Lease: v.Lease, Outcome: o}
+	if o.Kind == crawl.URLFailed || o.Kind == crawl.RateLimited {
+		if wait, again := scheduler.RetryDelay(v.Item.Attempts + 1); again {
+			c.RetryAt = time.Now().Add(wait)
+		}
+	}
+	n.fetched.observe(&o)
+	c.Own, c.Outbox = n.shareOut(ctx, o.Targets)
+	// As late as can be: another visit of the host may have ended meanwhile.
+	c.Host = eng.dispatcher.HostState(v)
+	err := n.front.Complete(ctx, c)
+	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
+		// The freeze of a hand-over waits for every visit to be settled, so this
+		// cannot happen while the rules of ownership hold.
+		n.log.Error("a page was finished under a lease that counts no more; whoever holds its host fetches it again",
+			"host", v.Host, "partition", v.Partition, "epoch", v.Epoch, "error", err)
+		return nil
+	}
+	if err == nil && len(c.Outbox) > 0 {
+		n.outbox.wake()
+	}
+	return err
+}
+
+// shareOut parts a page's links into those that go into its transaction and
+// those that nobody has acknowledged.
+func (n *Node) shareOut(ctx context.Context, targets []crawl.Target) (own, unacked []crawl.Routed) {
+	own, foreign := n.split(n.routed(targets))
+	n.links.local.Add(int64(len(own)))
+	fresh := foreign[:0]
+	for _, l := range foreign {
+		if !l.Target.Again && n.sent.Has(l.Target.URL.String()) {
+			n.links.suppressed.Add(1)
+			continue
+		}
+		fresh = append(fresh, l)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	return own, n.forward(ctx, fresh).left
+}

@@ -1,0 +1,244 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+)
+
+func bitsOf(ps ...int) []byte {
+	b := make([]byte, 2)
+	for _, p := range ps {
+		setBit(b, p)
+	}
+	return b
+}
+
+func heardAt(boot crawl.Boot, second int, ps ...int) peerInfo {
+	return peerInfo{block: crawl.NodeBlock{Boot: boot}, held: bitsOf(ps...), heard: noon.Add(time.Duration(second) * time.Second)}
+}
+
+func TestPeerTableRoutes(t *testing.T) {
+	t.Parallel()
+	pt := newPeerTable()
+	routes := func(want string) {
+		t.Helper()
+		got := ""
+		for p := range crawl.Partition(6) {
+			got += string(pt.holder(p)) + "."
+		}
+		if got != want {
+			t.Errorf("routes %s, want %s", got, want)
+		}
+	}
+	routes("......")
+	pt.put("a", heardAt(1, 0, 0, 1), 6)
+	pt.put("b", heardAt(1, 1, 2, 9), 6) // 9 does not exist
+	routes("a.a.b....")
+	pt.put("b", heardAt(1, 2, 1, 2), 6) // who said it last
+	routes("a.b.b....")
+	pt.put("a", heardAt(1, 3, 0, 1), 6)
+	routes("a.a.b....")
+	pt.put("a", heardAt(2, 4, 0), 6)
+	pt.put("a", heardAt(1, 5, 0, 1, 5), 6) // a late word of the life before
+	routes("a.b.b....")
+	pt.keep(map[crawl.NodeID]bool{"b": true}, 6)
+	routes(".b.b....")
+	if all := pt.all(); len(all) != 2 || all["a"].block.Boot != 2 || all["a"].held != nil {
+		t.Errorf("the block of who left is not kept: %+v", all)
+	}
+	pt.put("c", peerInfo{heard: noon}, 6)
+	pt.put("b", heardAt(1, 6), 6)
+	routes("......")
+	if pt.holder(60000) != "" {
+		t.Error("a partition that there is not has a holder")
+	}
+	if n := countBits(bitsOf(0, 3, 15)); n != 3 {
+		t.Errorf("%d bits", n)
+	}
+	if hasBit(nil, 3) || !hasBit(bitsOf(3), 3) || hasBit(bitsOf(3), 300) {
+		t.Error("hasBit")
+	}
+}
+
+func TestSentCache(t *testing.T) {
+	t.Parallel()
+	c := newSentCache(100)
+	url := func(i int) string { return fmt.Sprint("http://a.test/", i) }
+	for i := range 1000 {
+		if c.Has(url(i)) {
+			t.Fatalf("%d was never sent", i)
+		}
+		c.Add(url(i))
+		if !c.Has(url(0)) && i < 49 {
+			t.Fatalf("0 is forgotten after %d", i)
+		}
+		if len(c.young)+len(c.old) > 100 {
+			t.Fatalf("%d entries", len(c.young)+len(c.old))
+		}
+	}
+	for i := 951; i < 1000; i++ {
+		if !c.Has(url(i)) {
+			t.Errorf("%d is forgotten", i)
+		}
+	}
+	if c.Has(url(1)) {
+		t.Error("1 is not forgotten")
+	}
+	// Who is asked for stays.
+	c = newSentCache(10)
+	c.Add("x")
+	for i := range 100 {
+		c.Add(url(i))
+		if !c.Has("x") {
+			t.Fatalf("forgotten after %d, and asked for each time", i)
+		}
+	}
+	c = newSentCache(0)
+	c.Add("x")
+	if !c.Has("x") {
+		t.Error("the smallest cache holds nothing")
+	}
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	var r rate
+	if got := r.read(); got != (crawl.Rate{}) {
+		t.Errorf("of nothing: %+v", got)
+	}
+	at := noon
+	step := func(total int64) { r.sample(total, at); at = at.Add(time.Second) }
+	step(1000) // what was there before counts for nothing
+	if got := r.read(); got != (crawl.Rate{}) {
+		t.Errorf("of one sample: %+v", got)
+	}
+	for i := range 10 {
+		step(1000 + int64(i+1)*50)
+	}
+	if got := r.read(); got.Now != 50 || got.Avg1m != 50 || got.Peak != 50 {
+		t.Errorf("steady: %+v", got)
+	}
+	for range 5 {
+		step(1500)
+	}
+	if got := r.read(); got.Now != 0 || got.Avg1m < 33 || got.Avg1m > 34 || got.Peak != 50 {
+		t.Errorf("after a pause: %+v", got)
+	}
+	step(100) // a partition moved away
+	step(130)
+	if got := r.read(); got.Now != 6 {
+		t.Errorf("after a fall: %+v", got)
+	}
+	for i := range 200 {
+		step(130 + int64(i+1)*10)
+	}
+	if got := r.read(); got.Avg1m != 10 || got.Now != 10 || got.Peak != 50 {
+		t.Errorf("after more than its memory: %+v", got)
+	}
+	r.sample(9999, at.Add(-time.Second)) // no time has passed
+	if got := r.read(); got.Now < 0 {
+		t.Errorf("%+v", got)
+	}
+	var m meter
+	m.sample(noon, 0, 0, 0, 0, 0)
+	m.sample(noon.Add(time.Second), 1, 2, 3, 4, 5)
+	pages, bytes, moved := m.own()
+	if c := m.cluster(); pages != 1 || bytes != 2 || moved != 5 || c.pages.Now != 3 || c.bytes.Now != 4 {
+		t.Errorf("%v %v %v %+v", pages, bytes, moved, c)
+	}
+}
+
+func TestDiffering(t *testing.T) {
+	t.Parallel()
+	a, b := testSettings(), testSettings()
+	if d := differing(&a, &b); len(d) != 0 {
+		t.Errorf("the same settings differ in %q", d)
+	}
+	b.MaxPages, b.Exclude, b.Delay = 5, []string{"glob:*"}, time.Hour // exclude is left out when empty
+	if d := differing(&a, &b); !slices.Equal(slices.Sorted(slices.Values(d)), []string{"delay", "exclude", "max_pages"}) {
+		t.Errorf("differ in %q", d)
+	}
+	if one, other := differing(&a, &b), differing(&b, &a); len(one) != len(other) {
+		t.Errorf("%q and %q", one, other)
+	}
+}
+
+func TestChangeLog(t *testing.T) {
+	t.Parallel()
+	view := func(ms ...membership.Member) *membership.View { return &membership.View{Members: ms} }
+	a, b := membership.Member{ID: "a", Name: "A", Boot: 1}, membership.Member{ID: "b", Name: "B", Boot: 1}
+	again, drains := b, b
+	again.Boot = 2
+	drains.Draining = true
+	var c changeLog
+	for _, s := range []struct {
+		view        *membership.View
+		cause, name string
+	}{
+		{view(a), "", ""}, // the first view is no change
+		{view(a), "", ""},
+		{view(a, b), crawl.CauseJoin, "B"},
+		{view(a, again), crawl.CauseJoin, "B"},
+		{view(a, drains), crawl.CauseJoin, "B"}, // boot 1 after 2: another life
+		{view(a, b), "", ""},
+		{view(a, drains), crawl.CauseLeave, "B"},
+		{view(a), crawl.CauseLeave, "B"},
+	} {
+		cause, name := c.note(s.view, noon)
+		if cause != s.cause || name != s.name {
+			t.Errorf("%+v: %q %q, want %q %q", s.view.Members, cause, name, s.cause, s.name)
+		}
+	}
+	if took, changed := c.settled(noon.Add(2 * time.Second)); took != 2*time.Second || !changed {
+		t.Errorf("settled after %v, %v", took, changed)
+	}
+	if _, changed := c.settled(noon.Add(3 * time.Second)); changed {
+		t.Error("settled twice")
+	}
+	if s := c.status(); *s.Cause != crawl.CauseLeave || *s.Node != "B" || *s.TakeoverSeconds != 2 || !s.At.Equal(noon) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestSeedBands(t *testing.T) {
+	t.Parallel()
+	f := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		priority *float64
+		want     crawl.Band
+	}{{nil, 0}, {f(1), 0}, {f(0), crawl.Bands - 1}, {f(0.5), (crawl.Bands - 1) / 2}} {
+		if got := seedBand(c.priority); got != c.want {
+			t.Errorf("%v: band %d, want %d", c.priority, got, c.want)
+		}
+	}
+	var report crawl.SeedReport
+	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"}, {URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90}}, &report)
+	if len(targets) != 1 || targets[0].URL.String() != "http://a.test/" || len(report.Invalid) != 3 {
+		t.Fatalf("%+v, %+v", targets, report)
+	}
+	for i, line := range []int{2, 3, 90} {
+		if e := report.Invalid[i]; e.Line != line || e.Error == "" || e.Input == "" {
+			t.Errorf("%+v is not line %d", e, line)
+		}
+	}
+}
+
+func TestFetchCounters(t *testing.T) {
+	t.Parallel()
+	var f fetchCounters
+	for kind := crawl.Fetched; kind <= crawl.Aborted; kind++ { // every kind is known
+		f.observe(&crawl.Outcome{Kind: kind, Status: 200, Bytes: 10, LinksFound: 2, Skip: crawl.SkipTrap, Category: crawl.ErrTLS})
+	}
+	f.observe(&crawl.Outcome{Kind: crawl.Fetched, Status: 599, IsSitemap: true})
+	f.observe(&crawl.Outcome{Kind: crawl.Fetched, Status: 600})
+	f.observe(&crawl.Outcome{Kind: crawl.Fetched, Status: 101})
+	c := f.read()
+	if c.Pages != 3 || c.Responses[3] != 1 || c.Skipped[crawl.SkipTrap] == 0 || c.Errors[crawl.ErrTLS] == 0 || c.Robots != 1 {
+		t.Errorf("%+v", c)
+	}
+}

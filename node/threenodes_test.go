@@ -1,0 +1,312 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"testing"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// running is a node whose Run was called.
+type running struct {
+	*Node
+	done chan struct{} // closed when Run has returned
+	err  error         // of Run; valid after done
+}
+
+// testConfig is a small node on ports that the system chooses.
+func testConfig(t testing.TB, name string) config.Config {
+	t.Helper()
+	c := config.Default()
+	c.Name, c.DataDir = name, t.TempDir()
+	c.HTTP, c.Gossip, c.RPC = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.Partitions, c.Replication, c.Fetchers, c.Store = 512, 1, 16, "none"
+	c.DrainTimeout = patience // a drain that is cut short leaves partitions behind, rightly
+	c.AllowNet = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	return c
+}
+
+// startNode opens and runs a node; it ends with the test at the latest.
+func startNode(t testing.TB, c config.Config) *running {
+	t.Helper()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{Node: n, done: make(chan struct{})}
+	go func() {
+		r.err = n.Run(context.Background())
+		_ = n.HTTPListener().Close() // nobody serves the API here
+		close(r.done)
+	}()
+	t.Cleanup(func() {
+		n.Stop()
+		r.ended(t, patience)
+	})
+	return r
+}
+
+// ended waits for the end of Run.
+func (r *running) ended(t testing.TB, within time.Duration) {
+	t.Helper()
+	select {
+	case <-r.done:
+		if r.err != nil {
+			t.Errorf("%s ended with %v", r.name, r.err)
+		}
+	case <-time.After(within):
+		t.Fatalf("%s has not ended after %v", r.name, within)
+	}
+}
+
+// patience bounds the waits for things that take seconds on a machine that has
+// nothing else to do.
+const patience = 4 * time.Minute
+
+// until waits for something; why says what is missing, "" that nothing is.
+func until(t testing.TB, within time.Duration, why func() string) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
+		missing := why()
+		if missing == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("after %v: %s", within, missing)
+		}
+	}
+}
+
+func statusOf(t testing.TB, n *Node) *crawl.Status {
+	t.Helper()
+	s, err := n.Status(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// converged waits until each node shows all members and a ring at rest.
+func converged(t testing.TB, members int, nodes ...*running) {
+	t.Helper()
+	for _, n := range nodes {
+		until(t, patience, func() string {
+			ok, why := n.Ready()
+			s := statusOf(t, n.Node)
+			if ok && s.Ring.Converged && s.Cluster.Members.Alive == members {
+				return ""
+			}
+			return fmt.Sprintf("%s: ready %v (%s), ring %+v, members %+v", n.name, ok, why, s.Ring, s.Cluster.Members)
+		})
+	}
+}
+
+// newWeb serves a synthetic web for the time of the test.
+func newWeb(t *testing.T, c simweb.Config) (*simweb.Web, *simweb.Server) {
+	t.Helper()
+	web, err := simweb.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv, err := web.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- srv.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return web, srv
+}
+
+// threeNodes is a converged cluster that may crawl the web.
+func threeNodes(t *testing.T, srv *simweb.Server, change func(*config.Config)) []*running {
+	t.Helper()
+	var nodes []*running
+	for i := range 3 {
+		c := testConfig(t, fmt.Sprint("n", i+1))
+		c.DNS = []string{srv.DNS.String()}
+		if i > 0 {
+			c.Join = []string{nodes[0].Info().Gossip}
+		}
+		change(&c)
+		nodes = append(nodes, startNode(t, c))
+	}
+	converged(t, 3, nodes...)
+	return nodes
+}
+
+func seedsOf(web *simweb.Web) []crawl.Seed {
+	var seeds []crawl.Seed
+	for _, u := range web.Seeds() {
+		seeds = append(seeds, crawl.Seed{URL: u})
+	}
+	return seeds
+}
+
+func finished(t *testing.T, reason string, nodes ...*running) {
+	t.Helper()
+	for _, n := range nodes {
+		until(t, patience, func() string {
+			if r, ok := n.Finished(); !ok || r != reason {
+				s := statusOf(t, n.Node)
+				return fmt.Sprintf("%s: finished %v (%q); idle unless %q; frontier %+v", n.name, ok, r, n.whyNotIdle(), s.Frontier)
+			}
+			return ""
+		})
+	}
+}
+
+// Three nodes crawl a web, one leaves in the middle: every page once, politely.
+func TestThreeNodesCrawlAndOneLeaves(t *testing.T) {
+	t.Parallel()
+	const delay = 100 * time.Millisecond
+	web, srv := newWeb(t, simweb.Config{Seed: 5, Hosts: 24, PagesPerHost: 40, Skew: -1, PageBytes: 2000, Delay: delay})
+	nodes := threeNodes(t, srv, func(c *config.Config) { c.Delay = delay })
+
+	report, err := nodes[1].AddSeeds(t.Context(), seedsOf(web))
+	if err != nil || report.Accepted != len(web.Seeds()) || len(report.Invalid) > 0 {
+		t.Fatalf("seeds: %+v, %v", report, err)
+	}
+	until(t, patience, func() string {
+		if web.Progress() < 120 {
+			return fmt.Sprint(web.Progress(), " pages")
+		}
+		return ""
+	})
+	leaver := nodes[2]
+	leaver.Drain()
+	leaver.ended(t, patience)
+	if web.Progress() >= 900 {
+		t.Log("the crawl was over before the node had left")
+	}
+	converged(t, 2, nodes[:2]...)
+	finished(t, crawl.FinishExhausted, nodes[:2]...)
+
+	r := web.Report()
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+	for _, n := range nodes[:2] {
+		s := statusOf(t, n.Node)
+		if s.Cluster.Members.Alive != 2 || s.Frontier.Queued != 0 || s.Frontier.Outbox != 0 || s.Crawl.State != crawl.CrawlFinished ||
+			s.Cluster.State != crawl.ClusterFinished || s.Cluster.Health.Level != crawl.HealthOK || !s.Ring.Converged {
+			t.Errorf("%s: %+v %+v %+v", n.name, s.Cluster, s.Frontier, s.Ring)
+		}
+		if s.Ring.LastChange.Cause == nil || *s.Ring.LastChange.Cause != crawl.CauseLeave || *s.Ring.LastChange.Node != "n3" {
+			t.Errorf("%s: last change %+v", n.name, s.Ring.LastChange)
+		}
+	}
+	one, two := statusOf(t, nodes[0].Node), statusOf(t, nodes[1].Node)
+	if one.Throughput.PagesTotal != two.Throughput.PagesTotal || one.Throughput.PagesTotal < int64(r.Reachable) || one.Ring.Digest != two.Ring.Digest {
+		t.Errorf("pages %d and %d, %d reachable; digests %s and %s", one.Throughput.PagesTotal, two.Throughput.PagesTotal, r.Reachable, one.Ring.Digest, two.Ring.Digest)
+	}
+	ring, err := nodes[0].Ring(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range ring.Partitions {
+		if p.Holder == nil || *p.Holder != p.Owner || p.State != "held" || p.Epoch == 0 || p.URLs == nil {
+			t.Errorf("partition %+v", p)
+		}
+	}
+	again(t, web, nodes)
+}
+
+// again: seeds of a finished crawl that are known already end it once more.
+func again(t *testing.T, web *simweb.Web, nodes []*running) {
+	t.Helper()
+	report, err := nodes[0].AddSeeds(t.Context(), seedsOf(web))
+	if err != nil || report.Accepted != 0 || report.Duplicates != len(web.Seeds()) {
+		t.Errorf("the same seeds again: %+v, %v", report, err)
+	}
+	finished(t, crawl.FinishExhausted, nodes[:2]...)
+	r := web.Report()
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The page limit holds exactly over all nodes, also when the node that counts leaves.
+func TestMaxPagesIsExact(t *testing.T) {
+	t.Parallel()
+	const limit = 300
+	web, srv := newWeb(t, simweb.Config{Seed: 6, Hosts: 24, PagesPerHost: 40, PageBytes: 2000})
+	nodes := threeNodes(t, srv, func(c *config.Config) { c.Delay, c.MaxPages = time.Millisecond, limit })
+	if _, err := nodes[0].AddSeeds(t.Context(), seedsOf(web)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, func() string {
+		if web.Progress() < 50 {
+			return fmt.Sprint(web.Progress(), " pages")
+		}
+		return ""
+	})
+	var rest []*running
+	for _, n := range nodes { // the granter is who holds partition 0
+		if n.holds(0) {
+			n.Drain()
+			defer n.ended(t, patience)
+			continue
+		}
+		rest = append(rest, n)
+	}
+	finished(t, crawl.FinishMaxPages, rest...)
+	pages := statusOf(t, rest[0].Node).Throughput.PagesTotal
+	if len(rest) != 2 || pages != limit {
+		t.Errorf("%d pages on %d nodes, the limit is %d", pages, len(rest), limit)
+	}
+	if got := web.Progress(); got > limit {
+		t.Errorf("the web answered %d pages, the limit is %d", got, limit)
+	}
+}
+
+// A node that is stopped in the middle goes on where it was.
+func TestStopAndResume(t *testing.T) {
+	t.Parallel()
+	const delay = 5 * time.Millisecond
+	web, srv := newWeb(t, simweb.Config{Seed: 7, Hosts: 12, PagesPerHost: 30, PageBytes: 2000, Delay: delay})
+	c := testConfig(t, "alone")
+	c.DNS, c.Delay = []string{srv.DNS.String()}, delay
+	first := startNode(t, c)
+	converged(t, 1, first)
+	if _, err := first.AddSeeds(t.Context(), seedsOf(web)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, func() string {
+		if web.Progress() < 60 {
+			return fmt.Sprint(web.Progress(), " pages")
+		}
+		return ""
+	})
+	info := first.Info()
+	first.Drain() // nobody is there to take over: data in place
+	first.ended(t, patience)
+	c.ExitWhenDone = true
+	second := startNode(t, c)
+	if got := second.Info(); got.ID != info.ID || got.HTTP != info.HTTP || got.RPC != info.RPC || got.Gossip != info.Gossip {
+		t.Errorf("the next life is %+v, the first was %+v", got, info)
+	}
+	second.ended(t, patience)
+	if reason, ok := second.Finished(); !ok || reason != crawl.FinishExhausted {
+		t.Errorf("finished %v, %q", ok, reason)
+	}
+	r := web.Report()
+	if err := r.Err(); err != nil {
+		t.Error(err)
+	}
+}

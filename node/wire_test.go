@@ -1,0 +1,219 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/peer"
+	"crawlnode/ring"
+	"crawlnode/web/urlnorm"
+)
+
+func wireLink(t testing.TB, url string, partitions int) *peer.Link {
+	t.Helper()
+	u, err := urlnorm.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return toWire(crawl.Routed{Partition: ring.PartitionOf(crawl.Host(u.Host()), partitions),
+		Target: crawl.Target{URL: u, Depth: 3, Band: 2, Hops: 1, Via: crawl.ViaSitemapFile, Again: true, Suspicious: true}})
+}
+
+func TestFromWire(t *testing.T) {
+	t.Parallel()
+	good := func() *peer.Link { return wireLink(t, "http://a.test/x?y", 512) }
+	r, err := fromWire(good(), 512)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := toWire(r); again.String() != good().String() {
+		t.Errorf("%v became %v", good(), again)
+	}
+	for name, change := range map[string]func(l *peer.Link){
+		"no URL":              func(l *peer.Link) { l.Url = "" },
+		"not canonical":       func(l *peer.Link) { l.Url = "HTTP://A.test/x?y" },
+		"a fragment":          func(l *peer.Link) { l.Url += "#f" },
+		"another scheme":      func(l *peer.Link) { l.Url = "ftp://a.test/" },
+		"another partition":   func(l *peer.Link) { l.Partition++ },
+		"a partition too far": func(l *peer.Link) { l.Partition += 1 << 16 },
+		"a band too far":      func(l *peer.Link) { l.Band = crawl.Bands },
+		"a kind too far":      func(l *peer.Link) { l.Via = uint32(crawl.ViaSitemapFile) + 1 },
+		"a depth too far":     func(l *peer.Link) { l.Depth = 1 << 31 },
+		"hops too far":        func(l *peer.Link) { l.Hops = 256 },
+	} {
+		l := good()
+		change(l)
+		if r, err := fromWire(l, 512); err == nil {
+			t.Errorf("%s was taken: %+v", name, r)
+		} else if len(err.Error()) > 1500 {
+			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
+		}
+	}
+}
+
+func FuzzFromWire(f *testing.F) {
+	f.Add("http://a.test/", uint32(0), uint32(1), uint32(2), uint32(0), uint32(1), 512)
+	f.Add("https://xn--bcher-kva.test:8443/%7e?q=%00", uint32(5), uint32(1<<31), uint32(8), uint32(255), uint32(9), 1)
+	f.Add("http://\x00/", uint32(1<<31), uint32(0), uint32(0), uint32(256), uint32(0), 65536)
+	f.Fuzz(func(t *testing.T, url string, partition, depth, band, hops, via uint32, partitions int) {
+		if partitions < 1 || partitions > ring.MaxPartitions {
+			return
+		}
+		l := &peer.Link{Url: url, Partition: partition, Depth: depth, Band: band, Hops: hops, Via: via}
+		r, err := fromWire(l, partitions)
+		if err != nil {
+			return
+		}
+		if again := toWire(r); again.String() != l.String() {
+			t.Errorf("%v became %v", l, again)
+		}
+	})
+}
+
+// stranger asks a running node as another member would.
+type stranger struct {
+	handler
+	ctx context.Context
+}
+
+func newStranger(t testing.TB) stranger {
+	t.Helper()
+	c := testConfig(t, "host")
+	n := startNode(t, c)
+	converged(t, 1, n)
+	return stranger{handler{n.Node}, context.Background()}
+}
+
+// A member's words are bounded and checked, and wrong ones change nothing.
+func TestHandlersRefuse(t *testing.T) {
+	t.Parallel()
+	s := newStranger(t)
+	block, err := json.Marshal(s.node.block())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Renew(s.ctx, "p", &peer.RenewRequest{Block: block, Held: bitsOf(1), Boot: 3}); err != nil || r.Boot == 0 || r.View == 0 {
+		t.Errorf("a renewal: %v, %v", r, err)
+	}
+	if s.node.peers.holder(1) != "p" {
+		t.Error("the renewal's holdings are not known")
+	}
+	for name, req := range map[string]*peer.RenewRequest{
+		"a bitmap too long": {Block: block, Held: make([]byte, 65)},
+		"a block too long":  {Block: make([]byte, maxBlockBytes+1)},
+		"no block":          {},
+		"no JSON":           {Block: []byte("{")},
+	} {
+		if _, err := s.Renew(s.ctx, "q", req); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+	if _, ok := s.node.peers.all()["q"]; ok {
+		t.Error("a refused renewal was remembered")
+	}
+	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Fetch: true}); err == nil {
+		t.Error("a pull from a newer view was answered")
+	}
+	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 0, Scope: []string{"host:x.test"}}); err != nil || r.Error == "" || s.node.doc.seeds.Has("host:x.test") {
+		t.Errorf("a push from an older view: %v, %v", r, err)
+	}
+	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Scope: make([]string, scopePage+1)}); err == nil {
+		t.Error("too many entries were taken")
+	}
+	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Scope: []string{"a\nb"}}); err != nil || r.Error == "" {
+		t.Errorf("an entry of two lines: %v, %v", r, err)
+	}
+	if _, err := s.Idle(s.ctx, "p", &peer.IdleRequest{Finish: []byte(`{"blocks":{}}`)}); err == nil {
+		t.Error("an end without a document was taken")
+	}
+	if _, ok := s.node.Finished(); ok {
+		t.Error("the crawl has ended")
+	}
+	links := []*peer.Link{wireLink(t, "http://a.test/", 512)}
+	same := s.node.doc.stamp()
+	for _, c := range []struct {
+		stamp *peer.RulesStamp
+		want  peer.Verdict
+	}{
+		{same, peer.Verdict_VERDICT_REFUSED},
+		{&peer.RulesStamp{CrawlVersion: 1 << 60}, peer.Verdict_VERDICT_NOT_HOLDER}, // the sender keeps it until both have the same
+	} {
+		if v, err := s.StoreLinks(s.ctx, "p", links, c.stamp); err != nil || len(v) != 1 || v[0] != c.want {
+			t.Errorf("a link out of scope by rules %v: %v, %v", c.stamp, v, err)
+		}
+	}
+	links[0].Url = "nonsense"
+	if v, err := s.StoreLinks(s.ctx, "p", links, same); err != nil || v[0] != peer.Verdict_VERDICT_REFUSED {
+		t.Errorf("nonsense: %v, %v", v, err)
+	}
+	if r, err := s.Partitions(s.ctx, "p", nil); err != nil || len(r.Partitions) != 512 {
+		t.Errorf("%d partitions, %v", len(r.GetPartitions()), err)
+	}
+	if r, err := s.Idle(s.ctx, "p", &peer.IdleRequest{}); err != nil || !r.Idle || len(r.Block) == 0 {
+		t.Errorf("idle: %v, %v", r, err)
+	}
+}
+
+// A long list of scope entries is pulled page by page, whole.
+func TestPullInPages(t *testing.T) {
+	t.Parallel()
+	s := newStranger(t)
+	var entries []string
+	for i := range 2*scopePage + 7 {
+		entries = append(entries, fmt.Sprintf("host:h%d.test", i))
+	}
+	if err := s.node.doc.AddScope(entries); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for range 10 {
+		r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, After: uint64(len(got))})
+		if err != nil || len(r.Document) == 0 {
+			t.Fatal(err)
+		}
+		got = append(got, r.Scope...)
+		if !r.More {
+			break
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(entries, " ") {
+		t.Errorf("%d entries of %d arrived", len(got), len(entries))
+	}
+	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, After: 1 << 63}); err != nil || len(r.Scope) != 0 || r.More {
+		t.Errorf("beyond the end: %d, %v", len(r.GetScope()), err)
+	}
+}
+
+// FuzzHandlers: whatever bytes a member sends as its block, the document or the
+// end of the crawl, the node goes on and its status can be made.
+func FuzzHandlers(f *testing.F) {
+	for _, seed := range []string{``, `null`, `{}`, `[]`, `{"node":{"partitions":{"held":-1}},"counters":{"Queued":[1,2,3,4,5,6,7,8,9]}}`,
+		`{"counters":{"Pages":9223372036854775807,"Latency":[-1,-2]},"handoff":{"partitions_total":-5,"stuck":null},"view":1}`,
+		`{"version":5,"settings":{"scope":"host"},"state":"running"}`, `{"document":{"version":9,"settings":{"scope":"any"},"state":"finished"},"blocks":{"x":{"boot":1},"":{}}}`,
+		`{"document":{"version":18446744073709551615,"state":"","settings":{"scope":"host","max_duration":-1}}}`} {
+		f.Add([]byte(seed), []byte{1}, "host:a.test", uint64(1))
+	}
+	s := newStranger(f)
+	f.Fuzz(func(t *testing.T, raw, held []byte, entry string, view uint64) {
+		_, _ = s.Renew(s.ctx, "p", &peer.RenewRequest{View: view, Boot: view, Rules: &peer.RulesStamp{CrawlVersion: view, CrawlBy: entry}, Block: raw, Held: held})
+		_, _ = s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: view, Document: raw, Scope: []string{entry}, Fetch: view%2 == 0, After: view})
+		_, _ = s.Idle(s.ctx, "p", &peer.IdleRequest{View: view, Finish: raw})
+		_, _ = s.Membership(s.ctx, "p", &peer.Envelope{Payload: raw})
+		_, _ = s.Permits(s.ctx, "p", &peer.PermitRequest{Wanted: int64(view), Returned: int64(len(raw))})
+		st, err := s.node.Status(s.ctx, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(st); err != nil {
+			t.Errorf("the status cannot be told any more: %v", err)
+		}
+		if doc := s.node.doc.Current().doc; doc.runningFor(time.Now()) < 0 && doc.RanFor >= 0 {
+			t.Errorf("%+v", doc)
+		}
+	})
+}

@@ -1,0 +1,26 @@
+// Package peer is how crawlnode processes call each other: gRPC, described in
+// peer.proto, with generated code beside it.
+//
+// A Pool holds one connection a peer and gives typed calls with deadlines. A
+// Server answers them from a Handler that package node implements. Both check
+// that the other side belongs to the same cluster.
+//
+// # Links
+//
+// Links are most of the traffic, so they have a stream. Forward hands a page's
+// foreign links to the stream's one goroutine, which packs what is waiting into
+// batches, keeps at most eight of them in flight, and answers each caller when
+// the batch that held its links was acknowledged. An acknowledgement means:
+// stored. A peer that is slow, stopped or dead costs its callers nothing but
+// their own deadline: the queue in front of the stream is bounded, a full queue
+// answers ErrBusy at once, and after a failure the stream rests (100 ms doubling
+// to 5 s, with jitter) and answers ErrDown meanwhile. What was not acknowledged
+// belongs into the caller's outbox.
+//
+//	queue            filled by   emptied by        bound          when full
+//	linkStream.in    Forward     linkStream.run    256 pieces     ErrBusy
+//	in flight        run         acks, time-out    8 batches      run takes no more pieces
+//
+// This package knows no view, no ring and no frontier: it imports nothing of
+// the project.
+package peer

@@ -1,0 +1,257 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// fakeNode stores links in memory and can be told to be slow or broken.
+type fakeNode struct {
+	Handler
+	mu     sync.Mutex
+	stored []string
+	hold   chan struct{} // when not nil, StoreLinks waits for it
+	err    error
+}
+
+func (f *fakeNode) StoreLinks(ctx context.Context, _ string, links []*Link, _ *RulesStamp) ([]Verdict, error) {
+	f.mu.Lock()
+	hold, err := f.hold, f.err
+	f.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]Verdict, len(links))
+	for i, l := range links {
+		f.stored = append(f.stored, l.Url)
+		out[i] = Verdict_VERDICT_ADDED
+	}
+	return out, nil
+}
+
+func (f *fakeNode) Renew(_ context.Context, from string, req *RenewRequest) (*RenewReply, error) {
+	return &RenewReply{View: req.View + 1, Rules: &RulesStamp{CrawlBy: from}}, nil
+}
+
+func (f *fakeNode) Membership(_ context.Context, from string, req *Envelope) (*Envelope, error) {
+	return &Envelope{Payload: append([]byte(from+":"), req.Payload...)}, nil
+}
+
+func (f *fakeNode) Move(string, grpc.BidiStreamingServer[MoveFrame, MoveReply]) error {
+	return status.Error(codes.Unimplemented, "not in this test")
+}
+
+type logBook struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (b *logBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lines = append(b.lines, string(p))
+	return len(p), nil
+}
+
+func startServer(t *testing.T, n *fakeNode, cluster string) (addr string, log *logBook) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = &logBook{}
+	s := NewServer(ServerOptions{Cluster: func() string { return cluster }, Handler: n, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		s.Stop()
+		if err := <-done; err != nil {
+			t.Error("Serve:", err)
+		}
+	})
+	return l.Addr().String(), log
+}
+
+func newPool(t *testing.T, cluster string) *Pool {
+	p := NewPool(PoolOptions{Self: "me", Cluster: func() string { return cluster }})
+	t.Cleanup(p.Close)
+	return p
+}
+
+func links(urls ...string) []*Link {
+	var ls []*Link
+	for _, u := range urls {
+		ls = append(ls, &Link{Url: u})
+	}
+	return ls
+}
+
+func TestForwardIsAcknowledgedWhenStored(t *testing.T) {
+	t.Parallel()
+	node := &fakeNode{}
+	addr, _ := startServer(t, node, "c1")
+	p := newPool(t, "c1")
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			u := "http://h/" + string(rune('a'+i%26))
+			v, err := p.Forward(t.Context(), addr, links(u, u+"2"))
+			if err != nil || len(v) != 2 || v[0] != Verdict_VERDICT_ADDED {
+				t.Errorf("verdicts %v, error %v", v, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(node.stored) != 100 {
+		t.Errorf("%d links stored, want 100", len(node.stored))
+	}
+}
+
+// A stopped peer costs a caller its own deadline and nothing more, and a full
+// queue answers at once.
+func TestStoppedPeerBlocksNobody(t *testing.T) {
+	t.Parallel()
+	node := &fakeNode{hold: make(chan struct{})}
+	addr, _ := startServer(t, node, "c1")
+	other := &fakeNode{}
+	otherAddr, _ := startServer(t, other, "c1")
+	p := newPool(t, "c1")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var wg sync.WaitGroup
+	busy := make(chan error, 2000)
+	for range 2000 {
+		wg.Go(func() {
+			_, err := p.Forward(ctx, addr, links("http://slow/"))
+			busy <- err
+		})
+	}
+	if v, err := p.Forward(t.Context(), otherAddr, links("http://fast/")); err != nil || len(v) != 1 {
+		t.Errorf("the other peer: %v, %v", v, err)
+	}
+	wg.Wait()
+	close(busy)
+	full := 0
+	for err := range busy {
+		switch {
+		case errors.Is(err, ErrBusy):
+			full++
+		case !errors.Is(err, context.DeadlineExceeded):
+			t.Fatalf("error %v, want busy or the deadline", err)
+		}
+	}
+	if full == 0 {
+		t.Error("2,000 callers and the queue of 256 was never full")
+	}
+	close(node.hold)
+}
+
+// What a peer refuses is an error for the caller, who keeps the links, and one
+// line in the peer's log, however often it happens.
+func TestMalformedLinksAreRefusedAndLoggedOnce(t *testing.T) {
+	t.Parallel()
+	node := &fakeNode{err: status.Error(codes.InvalidArgument, "link \"x\" is not canonical")}
+	addr, log := startServer(t, node, "c1")
+	p := newPool(t, "c1")
+	for range 5 {
+		if _, err := p.Forward(t.Context(), addr, links("x")); err == nil || !strings.Contains(err.Error(), "not canonical") {
+			t.Fatalf("error %v, want the reason", err)
+		}
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if len(log.lines) != 1 {
+		t.Errorf("%d lines in the log, want 1: %q", len(log.lines), log.lines)
+	}
+}
+
+func TestOtherClustersAreRefused(t *testing.T) {
+	t.Parallel()
+	node := &fakeNode{}
+	addr, _ := startServer(t, node, "c1")
+	p := newPool(t, "c2")
+	if _, err := p.Forward(t.Context(), addr, links("http://h/")); err == nil {
+		t.Error("links of another cluster were taken")
+	}
+	_, err := Call(t.Context(), p, addr, &RenewRequest{}, PeerClient.Renew)
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("renewal of another cluster: %v, want a failed precondition", err)
+	}
+	// Membership checks the cluster itself.
+	r, err := Call(t.Context(), p, addr, &Envelope{Payload: []byte("x")}, PeerClient.Membership)
+	if err != nil || string(r.Payload) != "me:x" {
+		t.Errorf("membership: %v, %v", r, err)
+	}
+	if len(node.stored) != 0 {
+		t.Error("something was stored")
+	}
+}
+
+// After a peer has come back, links flow again without anybody's help.
+func TestForwardRecovers(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	p := newPool(t, "c1")
+	if _, err := p.Forward(t.Context(), addr, links("http://h/1")); err == nil {
+		t.Fatal("nobody listens and the links were acknowledged")
+	}
+	if l, err = net.Listen("tcp", addr); err != nil {
+		t.Fatal("the port that was just closed:", err)
+	}
+	node := &fakeNode{}
+	s := NewServer(ServerOptions{Cluster: func() string { return "c1" }, Handler: node})
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	defer func() { s.Stop(); <-done }()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if _, err = p.Forward(t.Context(), addr, links("http://h/2")); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("links do not flow again:", err)
+		}
+		time.Sleep(20 * time.Millisecond) // the stream rests; there is no event to wait for
+	}
+}
+
+func TestCallHasADeadline(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p := newPool(t, "c1")
+	begin := time.Now()
+	if _, err := Call(t.Context(), p, l.Addr().String(), &RenewRequest{}, PeerClient.Renew); err == nil {
+		t.Error("a silent peer answered")
+	}
+	if took := time.Since(begin); took > 2*callTimeout {
+		t.Errorf("the call took %v, its bound is %v", took, callTimeout)
+	}
+}

@@ -1,0 +1,238 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Handler is what a node does with calls. Each method may run concurrently
+// with every other; from is the caller's node id.
+type Handler interface {
+	// StoreLinks stores links durably and gives one verdict a link. rules, nil
+	// when there is none, names what the sender judged them by. An error refuses
+	// the batch whole.
+	StoreLinks(ctx context.Context, from string, links []*Link, rules *RulesStamp) ([]Verdict, error)
+	// Move receives one partition.
+	Move(from string, stream grpc.BidiStreamingServer[MoveFrame, MoveReply]) error
+	Membership(ctx context.Context, from string, req *Envelope) (*Envelope, error)
+	Renew(ctx context.Context, from string, req *RenewRequest) (*RenewReply, error)
+	Crawl(ctx context.Context, from string, req *CrawlRequest) (*CrawlReply, error)
+	Permits(ctx context.Context, from string, req *PermitRequest) (*PermitReply, error)
+	Idle(ctx context.Context, from string, req *IdleRequest) (*IdleReply, error)
+	Partitions(ctx context.Context, from string, req *PartitionsRequest) (*PartitionsReply, error)
+}
+
+// ServerOptions configure a Server. Cluster and Handler are required.
+type ServerOptions struct {
+	// Cluster gives the cluster id, "" while it is unknown (then only
+	// Membership is answered).
+	Cluster func() string
+	Handler Handler
+	// TLS is the server's side of the cluster's identity; nil means plain text.
+	TLS    *tls.Config
+	Logger *slog.Logger
+}
+
+// Server answers the calls of other nodes.
+type Server struct {
+	opts ServerOptions
+	grpc *grpc.Server
+
+	mu     sync.Mutex // guards warned
+	warned map[string]bool
+}
+
+// NewServer returns a server that Serve starts.
+func NewServer(o ServerOptions) *Server {
+	s := &Server{opts: o, warned: map[string]bool{}}
+	opts := []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.MaxConcurrentStreams(256),
+		grpc.WaitForHandlers(true),
+		grpc.ConnectionTimeout(5 * time.Second),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+		grpc.UnaryInterceptor(s.checkUnary),
+		grpc.StreamInterceptor(s.checkStream),
+	}
+	if o.TLS != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(o.TLS)))
+	}
+	s.grpc = grpc.NewServer(opts...)
+	RegisterPeerServer(s.grpc, service{server: s})
+	return s
+}
+
+// Serve answers on l until Stop; it returns nil after Stop.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.grpc.Serve(l); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("peer: listener %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Stop closes the listener and every connection and waits for the handlers.
+func (s *Server) Stop() { s.grpc.Stop() }
+
+// warnOnce logs one line a sender and kind of fault: a broken peer must not be
+// able to fill the log.
+func (s *Server) warnOnce(from, what string, err error) {
+	key := from + "\x00" + what
+	s.mu.Lock()
+	seen := s.warned[key]
+	if len(s.warned) < 1000 {
+		s.warned[key] = true
+	}
+	s.mu.Unlock()
+	if !seen && s.opts.Logger != nil {
+		s.opts.Logger.Warn("refused a peer's message; further ones of this kind are not logged", "peer", from, "call", what, "error", err)
+	}
+}
+
+// sender checks that a call comes from this cluster and names who calls.
+func (s *Server) sender(ctx context.Context, method string) (string, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	from, cluster := first(md, nodeKey), first(md, clusterKey)
+	if from == "" || len(from) > 64 {
+		err := status.Error(codes.Unauthenticated, "the call names no node")
+		s.warnOnce("unknown", method, err)
+		return "", err
+	}
+	if method == Peer_Membership_FullMethodName {
+		return from, nil
+	}
+	if own := s.opts.Cluster(); own == "" || cluster != own {
+		err := status.Errorf(codes.FailedPrecondition, "the caller is of cluster %.40q, this node of %q", cluster, own)
+		if own != "" { // a node that is joining hears its members a moment before its first view
+			s.warnOnce(from, method, err)
+		}
+		return "", err
+	}
+	return from, nil
+}
+
+func first(md metadata.MD, key string) string {
+	if v := md.Get(key); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+type fromKey struct{}
+
+func (s *Server) checkUnary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	from, err := s.sender(ctx, info.FullMethod)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := next(context.WithValue(ctx, fromKey{}, from), req)
+	if status.Code(err) == codes.InvalidArgument {
+		s.warnOnce(from, info.FullMethod, err)
+	}
+	return reply, err
+}
+
+type checkedStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (c checkedStream) Context() context.Context { return c.ctx }
+
+func (s *Server) checkStream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	from, err := s.sender(ss.Context(), info.FullMethod)
+	if err != nil {
+		return err
+	}
+	err = next(srv, checkedStream{ss, context.WithValue(ss.Context(), fromKey{}, from)})
+	if status.Code(err) == codes.InvalidArgument {
+		s.warnOnce(from, info.FullMethod, err)
+	}
+	return err
+}
+
+func from(ctx context.Context) string {
+	id, _ := ctx.Value(fromKey{}).(string)
+	return id
+}
+
+// service adapts the generated interface to Handler.
+type service struct {
+	UnimplementedPeerServer
+	server *Server
+}
+
+func (v service) handler() Handler { return v.server.opts.Handler }
+
+// Links answers each batch when it is stored. Batches of one stream are stored
+// in order; the client bounds how many are on their way.
+func (v service) Links(stream grpc.BidiStreamingServer[LinkBatch, LinkAck]) error {
+	ctx := stream.Context()
+	for {
+		b, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ack := &LinkAck{Id: b.Id}
+		if len(b.Links) > MaxBatchLinks {
+			return status.Errorf(codes.InvalidArgument, "%d links in one batch, %d are allowed", len(b.Links), MaxBatchLinks)
+		}
+		verdicts, err := v.handler().StoreLinks(ctx, from(ctx), b.Links, b.Rules)
+		if err != nil {
+			ack.Error = err.Error()
+			if status.Code(err) == codes.InvalidArgument {
+				v.server.warnOnce(from(ctx), "Links", err)
+			}
+		} else {
+			ack.Verdicts = verdicts
+		}
+		if err := stream.Send(ack); err != nil {
+			return err
+		}
+	}
+}
+
+func (v service) Move(stream grpc.BidiStreamingServer[MoveFrame, MoveReply]) error {
+	return v.handler().Move(from(stream.Context()), stream)
+}
+
+func (v service) Membership(ctx context.Context, r *Envelope) (*Envelope, error) {
+	return v.handler().Membership(ctx, from(ctx), r)
+}
+
+func (v service) Renew(ctx context.Context, r *RenewRequest) (*RenewReply, error) {
+	return v.handler().Renew(ctx, from(ctx), r)
+}
+
+func (v service) Crawl(ctx context.Context, r *CrawlRequest) (*CrawlReply, error) {
+	return v.handler().Crawl(ctx, from(ctx), r)
+}
+
+func (v service) Permits(ctx context.Context, r *PermitRequest) (*PermitReply, error) {
+	return v.handler().Permits(ctx, from(ctx), r)
+}
+
+func (v service) Idle(ctx context.Context, r *IdleRequest) (*IdleReply, error) {
+	return v.handler().Idle(ctx, from(ctx), r)
+}
+
+func (v service) Partitions(ctx context.Context, r *PartitionsRequest) (*PartitionsReply, error) {
+	return v.handler().Partitions(ctx, from(ctx), r)
+}

@@ -1,0 +1,30 @@
+// Package pipeline makes one page's trip: from the visit that the scheduler
+// hands out to the outcome that the frontier writes down.
+//
+// A worker takes one visit at a time:
+//
+//	Source.Next      one host, one address, one item; nobody else has that host now
+//	robots.txt       missing or expired: this visit is spent on it, see robots.go
+//	rules            forbidden: refused, without a request
+//	fetch            one GET, or a sitemap file
+//	Source.Release   the last byte was read: the host's gap begins, others may have it
+//	parse            links, redirects, sitemap entries; each judged by the scope rules
+//	archive          the exchange as it was on the wire
+//	Sink.Settle      what was found, durable in one step with the page being done
+//
+// The order is the guarantee. Archive stands before Settle, so no page is done
+// without its record; a crash anywhere repeats the page and loses nothing.
+// Release stands before parse, so that a slow disk never makes a host's turn
+// longer.
+//
+// Exactly once per visit, whatever happens: one Release, then one Settle.
+// A redirect is never followed here (but for robots.txt within its host): its
+// target is a link like any other and goes through scope, owner, robots.txt and
+// politeness.
+//
+// Queues: none. Workers pull from Source and push into Archive and Sink, which
+// block when they are full; so do then the workers, and the hosts wait. What is
+// kept between visits is a bounded cache of parsed robots rules.
+//
+// What it does not do: choose hosts, resolve names, know the cluster, count.
+package pipeline

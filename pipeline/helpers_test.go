@@ -1,0 +1,219 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/scope"
+	"crawlnode/web/urlnorm"
+)
+
+// bench is a pipeline's surroundings: Source, Sink, Archive and Fetcher in one,
+// which write down what is called in which order.
+type bench struct {
+	t     testing.TB
+	rules Rules
+	web   map[string]func(fetcher.Request) (*fetcher.Response, error) // by URL; missing: 404
+
+	mu       sync.Mutex
+	visits   []crawl.Visit
+	contexts map[uint64]context.Context
+	log      []string // "fetch URL", "release KIND", "archive URL", "settle KIND"
+	asked    []fetcher.Request
+	releases []crawl.Response
+	outcomes []crawl.Outcome
+	captures []crawl.Capture
+
+	archiveErr, settleErr error
+}
+
+func url(t testing.TB, s string) urlnorm.URL {
+	t.Helper()
+	u, err := urlnorm.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// newBench crawls http://a.test/ in host scope, without an archive.
+func newBench(t testing.TB, o scope.Options) *bench {
+	t.Helper()
+	if o.Mode == "" {
+		o.Mode = "host"
+	}
+	sc, err := scope.Compile(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, web: map[string]func(fetcher.Request) (*fetcher.Response, error){}, contexts: map[uint64]context.Context{}}
+	b.rules = Rules{
+		Settings: crawl.Settings{UserAgent: "test", Delay: time.Second},
+		Scope:    sc, Seeds: scope.NewSeeds([]string{sc.EntryOf(url(t, "http://a.test/"))}),
+	}
+	return b
+}
+
+// allowAll is a robots entry that stands in nobody's way.
+func allowAll() *crawl.Robots {
+	return &crawl.Robots{Verdict: crawl.RobotsAllowAll, Fetched: time.Now(), Expires: time.Now().Add(time.Hour)}
+}
+
+// visit queues a visit of u.
+func (b *bench) visit(u string, change ...func(*crawl.Visit)) {
+	target := url(b.t, u)
+	v := crawl.Visit{
+		Lease: crawl.Lease{Host: crawl.Host(target.Host()), Item: crawl.Item{URL: target}},
+		ID:    uint64(len(b.visits) + 1), Addr: netip.MustParseAddr("127.0.0.1"), Robots: allowAll(),
+	}
+	for _, f := range change {
+		f(&v)
+	}
+	b.visits = append(b.visits, v)
+}
+
+func (b *bench) serve(u string, status int, header, body string) {
+	b.web[url(b.t, u).String()] = func(fetcher.Request) (*fetcher.Response, error) {
+		return answer(status, header, body), nil
+	}
+}
+
+func (b *bench) fail(u string, err error) {
+	b.web[url(b.t, u).String()] = func(fetcher.Request) (*fetcher.Response, error) { return nil, err }
+}
+
+// answer makes a response; header is "Name: value" or "".
+func answer(status int, header, body string) *fetcher.Response {
+	h := http.Header{}
+	for _, line := range splitLines(header) {
+		h.Add(line[0], line[1])
+	}
+	ct := h.Get("Content-Type")
+	if ct == "" {
+		ct = "text/html"
+	}
+	return &fetcher.Response{
+		Status: status, Header: h, Body: []byte(body), RawBody: []byte(body), WireBytes: int64(len(body)),
+		ContentType: ct, MediaType: ct, Started: time.Now(), Took: 10 * time.Millisecond,
+		RequestHead: []byte("GET"), ResponseHead: []byte("HTTP"), RemoteAddr: netip.MustParseAddr("127.0.0.1"),
+	}
+}
+
+func splitLines(header string) (out [][2]string) {
+	for header != "" {
+		var line string
+		line, header, _ = strings.Cut(header, "\n")
+		name, value, _ := strings.Cut(line, ": ")
+		out = append(out, [2]string{name, value})
+	}
+	return out
+}
+
+// run runs a pipeline with one worker until all visits are over.
+func (b *bench) run() error { return b.runWith(context.Background(), b) }
+
+func (b *bench) runWith(ctx context.Context, f Fetcher) error {
+	p := New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Fetcher: f, Rules: func() *Rules { return &b.rules }})
+	err := p.Run(ctx)
+	if p.Busy() != 0 {
+		b.t.Errorf("%d visits under way after Run", p.Busy())
+	}
+	return err
+}
+
+// one runs the only visit and returns what became of it.
+func (b *bench) one() (crawl.Response, crawl.Outcome) {
+	b.t.Helper()
+	if err := b.run(); err != nil {
+		b.t.Fatal(err)
+	}
+	if len(b.releases) != 1 || len(b.outcomes) != 1 {
+		b.t.Fatalf("%d releases, %d outcomes of one visit", len(b.releases), len(b.outcomes))
+	}
+	return b.releases[0], b.outcomes[0]
+}
+
+func (b *bench) Next(context.Context) (crawl.Visit, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.visits) == 0 {
+		return crawl.Visit{}, io.EOF
+	}
+	v := b.visits[0]
+	b.visits = b.visits[1:]
+	return v, nil
+}
+
+func (b *bench) Context(v crawl.Visit) context.Context {
+	if ctx := b.contexts[v.ID]; ctx != nil {
+		return ctx
+	}
+	return context.Background()
+}
+
+func (b *bench) Release(_ crawl.Visit, r crawl.Response) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = append(b.log, "release "+r.Kind.String())
+	b.releases = append(b.releases, r)
+}
+
+func (b *bench) Settle(ctx context.Context, _ crawl.Visit, o crawl.Outcome) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ctx.Err() != nil {
+		b.t.Error("settled with a cancelled context")
+	}
+	b.log = append(b.log, "settle "+o.Kind.String())
+	b.outcomes = append(b.outcomes, o)
+	return b.settleErr
+}
+
+func (b *bench) Put(_ context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = append(b.log, "archive "+c.URL.String())
+	b.captures = append(b.captures, c)
+	return crawl.ArchiveRef{File: "f", Offset: 1, Length: 2}, b.archiveErr
+}
+
+func (b *bench) Do(ctx context.Context, r fetcher.Request) (*fetcher.Response, error) {
+	b.mu.Lock()
+	b.log = append(b.log, "fetch "+r.URL.String())
+	b.asked = append(b.asked, r)
+	f := b.web[r.URL.String()]
+	b.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, &fetcher.Error{Category: fetcher.Other, Err: fmt.Errorf("fetch taken back: %w", err)}
+	}
+	if f == nil {
+		return answer(404, "", "not here"), nil
+	}
+	return f(r)
+}
+
+// targets writes targets for comparison: URL, via, depth, hops, band.
+func targets(ts []crawl.Target) []string {
+	out := []string{}
+	for _, t := range ts {
+		out = append(out, fmt.Sprintf("%s %v d%d h%d b%d", t.URL, t.Via, t.Depth, t.Hops, t.Band))
+	}
+	return out
+}
+
+func wantTargets(t testing.TB, got []crawl.Target, want ...string) {
+	t.Helper()
+	if g := targets(got); !slices.Equal(g, want) && len(g)+len(want) > 0 {
+		t.Errorf("targets\n got %q\nwant %q", g, want)
+	}
+}

@@ -1,0 +1,267 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/htmlparse"
+	"crawlnode/web/scope"
+	"crawlnode/web/sitemap"
+	"crawlnode/web/urlnorm"
+)
+
+const (
+	// maxHops is how many redirects in a row are followed.
+	maxHops = 10
+	// maxSitemapDepth is how deep sitemap indexes may be nested.
+	maxSitemapDepth = 3
+	// lowestBand is where suspicious URLs wait.
+	lowestBand = crawl.Bands - 1
+	// defaultPriority is a sitemap entry's that names none (sitemaps.org).
+	defaultPriority = 0.5
+)
+
+// BandOf is the priority class of a target, fixed at admission: 0 is first.
+//
+//	suspicious            7
+//	seed                  0
+//	sitemap file          1
+//	sitemap entry         1 to 6 as its priority falls from 1 to 0
+//	all others            their depth, at most 6
+//
+// priority is a sitemap entry's, 0 to 1, and is not looked at for others.
+func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.Band {
+	const last = lowestBand - 1
+	switch {
+	case suspicious:
+		return lowestBand
+	case via == crawl.ViaSeed:
+		return 0
+	case via == crawl.ViaSitemapFile:
+		return 1
+	case via == crawl.ViaSitemap:
+		if !(priority >= 0 && priority <= 1) { // not a number, too
+			priority = defaultPriority
+		}
+		return crawl.Band(1 + (1-priority)*(last-1) + 0.5)
+	}
+	return crawl.Band(min(max(depth, 0), last))
+}
+
+// reasonOf translates the scope rules' words.
+func reasonOf(v scope.Verdict) crawl.SkipReason {
+	switch v.Reason {
+	case scope.TooDeep:
+		return crawl.SkipDepth
+	case scope.Trap:
+		return crawl.SkipTrap
+	}
+	return crawl.SkipOutOfScope
+}
+
+// redirects reports whether a status sends to another address by Location.
+func redirects(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// finds collects the links of one answer into its outcome.
+type finds struct {
+	v     crawl.Visit
+	rules *Rules
+	seen  map[urlnorm.URL]struct{}
+	o     *crawl.Outcome
+}
+
+// read adds to o what the answer leads to. Whatever a page does to a parser,
+// the node goes on: the page then counts as one without links.
+func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) {
+	w.p.parsing <- struct{}{}
+	defer func() { <-w.p.parsing }()
+	defer func() {
+		if cause := recover(); cause != nil {
+			w.p.o.Log.Error("a page broke its parser; its links are lost", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
+			o.Reason = fmt.Sprintf("the page could not be parsed: %v", cause)
+		}
+	}()
+	if w.seen == nil || len(w.seen) > 4096 { // clearing costs what was once needed
+		w.seen = make(map[urlnorm.URL]struct{}, 256)
+	}
+	clear(w.seen)
+	f := &finds{v: v, rules: rules, seen: w.seen, o: o}
+	f.seen[v.Item.URL] = struct{}{} // a page's link to itself is none
+	switch ok := resp.Status >= 200 && resp.Status < 300; {
+	case redirects(resp.Status):
+		f.location(resp.Header.Get("Location"))
+	case ok && v.Item.Via == crawl.ViaSitemapFile:
+		f.sitemap(resp)
+	case ok && (resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml"):
+		f.page(resp)
+	}
+}
+
+// location follows a redirect, as a link.
+func (f *finds) location(ref string) {
+	if ref == "" {
+		return
+	}
+	f.o.LinksFound++
+	to, err := f.v.Item.URL.Resolve(ref)
+	if err != nil {
+		f.o.Skipped[invalidBy(err)]++
+		return
+	}
+	f.redirect(to)
+}
+
+// invalidBy classes a reference that is no URL to fetch.
+func invalidBy(err error) crawl.SkipReason {
+	switch {
+	case errors.Is(err, urlnorm.ErrScheme):
+		return crawl.SkipScheme
+	case errors.Is(err, urlnorm.ErrTooLong):
+		return crawl.SkipTooLong
+	}
+	return crawl.SkipInvalid
+}
+
+// redirect takes the target of a redirect or a meta refresh: at the page's own
+// depth, ten in a row at most. A seed's redirect takes the scope along (apex
+// to www): its target is judged as if it were a seed itself.
+func (f *finds) redirect(to urlnorm.URL) {
+	item := &f.v.Item
+	t := crawl.Target{URL: to, Depth: item.Depth, Hops: item.Hops + 1, Via: crawl.ViaRedirect}
+	if item.Via == crawl.ViaSitemapFile {
+		t.Via = crawl.ViaSitemapFile
+	}
+	if t.Hops > maxHops {
+		f.o.Skipped[crawl.SkipTrap]++
+		return
+	}
+	if !f.first(to) {
+		return
+	}
+	v := f.rules.Scope.Judge(to, f.judgedDepth(&t), f.rules.Seeds)
+	ofSeed := item.Via == crawl.ViaSeed || item.Via == crawl.ViaRedirect && item.Depth == 0
+	if !v.Admit && reasonOf(v) == crawl.SkipOutOfScope && ofSeed {
+		alias := f.rules.Scope.EntryOf(to)
+		if v = f.rules.Scope.Judge(to, t.Depth, scope.NewSeeds([]string{alias})); v.Admit {
+			f.o.ScopeAlias = alias
+		}
+	}
+	f.admit(t, v, 0)
+}
+
+// judgedDepth is the depth that the scope rules bound. A sitemap file has none:
+// its depth counts nested indexes.
+func (f *finds) judgedDepth(t *crawl.Target) int {
+	if t.Via == crawl.ViaSitemapFile {
+		return 0
+	}
+	return t.Depth
+}
+
+// first reports whether u was not found on this page before.
+func (f *finds) first(u urlnorm.URL) bool {
+	if _, dup := f.seen[u]; dup {
+		return false
+	}
+	f.seen[u] = struct{}{}
+	return true
+}
+
+// add judges a target and takes it when it passes.
+func (f *finds) add(t crawl.Target, priority float64) {
+	if f.first(t.URL) {
+		f.admit(t, f.rules.Scope.Judge(t.URL, f.judgedDepth(&t), f.rules.Seeds), priority)
+	}
+}
+
+func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
+	if !v.Admit {
+		f.o.Skipped[reasonOf(v)]++
+		return
+	}
+	t.Suspicious = v.Suspicious
+	t.Band = BandOf(t.Via, t.Depth, priority, v.Suspicious)
+	f.o.Targets = append(f.o.Targets, t)
+}
+
+// page takes the links of an HTML page. A page that asks not to be followed
+// is not.
+func (f *finds) page(resp *fetcher.Response) {
+	doc := htmlparse.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	f.o.LinksFound += doc.LinksFound
+	f.o.Skipped[crawl.SkipInvalid] += int64(doc.Invalid)
+	f.o.Skipped[crawl.SkipTooLong] += int64(doc.TooLong)
+	f.o.Skipped[crawl.SkipScheme] += int64(doc.OtherScheme)
+	f.o.Skipped[crawl.SkipTrap] += int64(doc.LinksDropped) // more links than any page has
+	noFollow := doc.NoFollow
+	for _, h := range resp.Header["X-Robots-Tag"] {
+		_, nf := htmlparse.HeaderDirectives(h, Agent)
+		noFollow = noFollow || nf
+	}
+	if noFollow {
+		return
+	}
+	for i := range doc.Links {
+		f.link(&doc.Links[i])
+	}
+}
+
+// link takes one link of a page: what leads a reader on is queued, its parts
+// (images, scripts ...) only with Settings.Assets.
+func (f *finds) link(l *htmlparse.Link) {
+	switch {
+	case l.Tag == "meta":
+		f.redirect(l.URL)
+	case !l.Asset():
+		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
+	case f.rules.Settings.Assets:
+		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaAsset}, 0)
+	}
+}
+
+// sitemap takes the entries of a sitemap file: pages at depth 1, or the files
+// that an index names. What can be read of a broken file counts.
+func (f *finds) sitemap(resp *fetcher.Response) {
+	sm, err := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	if err != nil {
+		f.o.Reason = "sitemap: " + err.Error()
+	}
+	f.o.LinksFound += len(sm.Entries)
+	for i := range sm.Entries {
+		e := &sm.Entries[i]
+		if !sm.Index {
+			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, e.Priority)
+			continue
+		}
+		if f.v.Item.Depth >= maxSitemapDepth {
+			f.o.Skipped[crawl.SkipDepth]++
+			continue
+		}
+		f.add(crawl.Target{URL: e.Loc, Depth: f.v.Item.Depth + 1, Via: crawl.ViaSitemapFile}, 0)
+	}
+}
+
+// sitemapTargets are the sitemap files that a robots.txt names, or the one at
+// the usual place when it names none.
+func sitemapTargets(origin string, named []string, rules *Rules) []crawl.Target {
+	if len(named) == 0 {
+		named = []string{origin + "/sitemap.xml"}
+	}
+	var o crawl.Outcome
+	f := &finds{rules: rules, seen: make(map[urlnorm.URL]struct{}), o: &o}
+	for _, s := range named {
+		if u, err := urlnorm.Parse(s); err == nil {
+			f.add(crawl.Target{URL: u, Via: crawl.ViaSitemapFile}, 0)
+		}
+	}
+	return o.Targets
+}

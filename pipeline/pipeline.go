@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/scope"
+)
+
+// Agent is the product token by which robots.txt and robots directives
+// address this crawler.
+const Agent = "crawlnode"
+
+// Source hands out visits. Its methods are called by many workers at once.
+type Source interface {
+	// Next blocks until a host may be requested and gives it to the caller.
+	// io.EOF says that there will be none any more; a worker ends then.
+	Next(ctx context.Context) (crawl.Visit, error)
+	// Context is cancelled when the fetch of v is taken back. It is used for
+	// the request only: what was fetched is parsed, archived and settled.
+	Context(v crawl.Visit) context.Context
+	// Release ends the host's turn, exactly once per visit, as soon as the
+	// last byte was read. It must not block for long.
+	Release(v crawl.Visit, r crawl.Response)
+}
+
+// Sink takes outcomes.
+type Sink interface {
+	// Settle makes the outcome of a visit durable with its links. It is called
+	// exactly once per visit, after Release, for every Kind. ctx is not
+	// cancelled when the pipeline stops, so that what was fetched is kept. An
+	// error is one of storage: it ends the pipeline.
+	Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
+}
+
+// Archive stores exchanges.
+type Archive interface {
+	// Put stores c and says where. It may block. An error is one of storage:
+	// it ends the pipeline.
+	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
+}
+
+// Fetcher makes one request; *fetcher.Fetcher is one.
+type Fetcher interface {
+	Do(ctx context.Context, req fetcher.Request) (*fetcher.Response, error)
+}
+
+// Rules is a snapshot of what may be crawled and how. It is immutable, but for
+// Seeds, which has its own lock.
+type Rules struct {
+	Settings crawl.Settings
+	Scope    *scope.Rules
+	Seeds    *scope.Seeds
+}
+
+// Options are the parts that a Pipeline is made of. All but Log are needed.
+type Options struct {
+	Workers int // visits under way at once
+	Source  Source
+	Sink    Sink
+	Archive Archive // used when Settings.Archive is set
+	Fetcher Fetcher
+	// Rules gives the rules of this moment. It is called once per visit by
+	// every worker, so it should cost no more than an atomic load.
+	Rules func() *Rules
+	// Log hears of pages that broke a parser. Nil: nobody does.
+	Log *slog.Logger
+}
+
+// Pipeline runs the workers.
+type Pipeline struct {
+	o      Options
+	parsed parsedRules
+	// parsing holds a token for each page that is being parsed: one fewer than
+	// there are processors, and one at least. Parsing is all processor: hundreds of
+	// workers at it at once would gain nothing, and everything else in the process,
+	// /status among it, would wait behind them. On two processors a token for each
+	// gives a fifth more pages a second and doubles the wait of /status.
+	parsing chan struct{}
+	busy    atomic.Int64
+}
+
+// New makes a Pipeline.
+func New(o Options) *Pipeline {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Pipeline{o: o, parsing: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 1))}
+}
+
+// Busy counts visits under way.
+func (p *Pipeline) Busy() int { return int(p.busy.Load()) }
+
+// Run starts the workers and blocks until all have ended: because Source has
+// no more visits, because ctx was cancelled (fetches are then aborted; what
+// was fetched is still settled), or because storage failed. The error is nil but
+// in the last case.
+func (p *Pipeline) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for range p.o.Workers {
+		g.Go(func() error { return p.work(ctx) })
+	}
+	return g.Wait()
+}
+
+// turn waits behind the pages that were fetched and not parsed yet: while the
+// processor is the limit, no more are fetched than can be read. With a processor
+// to spare it does not wait at all.
+func (p *Pipeline) turn() {
+	p.parsing <- struct{}{}
+	<-p.parsing
+}
+
+// work is one worker.
+func (p *Pipeline) work(ctx context.Context) error {
+	w := &worker{p: p}
+	for {
+		p.turn()
+		v, err := p.o.Source.Next(ctx)
+		switch {
+		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		p.busy.Add(1)
+		err = w.visit(ctx, v)
+		p.busy.Add(-1)
+		if err != nil {
+			return err
+		}
+	}
+}

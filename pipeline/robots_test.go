@@ -1,0 +1,286 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/robots"
+	"crawlnode/web/scope"
+)
+
+func noRobots(v *crawl.Visit) { v.Robots = nil }
+
+func TestRobotsFetch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, header, body string
+		status             int
+		kind               crawl.Kind
+		verdict            crawl.RobotsVerdict
+		wait               time.Duration
+	}{
+		{name: "rules", status: 200, body: "user-agent: *\ndisallow: /p", kind: crawl.RobotsFetched, verdict: crawl.RobotsRules},
+		{name: "none", status: 404, kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
+		{name: "forbidden", status: 403, kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
+		{name: "too many", status: 429, header: "Retry-After: 9", kind: crawl.HostFailed, wait: 9 * time.Second},
+		{name: "server error", status: 500, kind: crawl.HostFailed},
+		{name: "unavailable", status: 503, header: "Retry-After: 1", kind: crawl.HostFailed, wait: time.Second},
+		{name: "other host", status: 302, header: "Location: http://b.test/robots.txt", kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
+		{name: "nowhere", status: 302, kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
+	} {
+		b := newBench(t, scope.Options{})
+		b.serve("http://a.test:8080/robots.txt", c.status, c.header, c.body)
+		b.visit("http://a.test:8080/page", noRobots)
+		r, o := b.one()
+		if r.Kind != c.kind || o.Kind != c.kind || !r.Requested || r.RetryAfter != c.wait || o.Status != c.status {
+			t.Errorf("%s: response %+v, outcome %+v", c.name, r, o)
+		}
+		if !slices.Equal(b.log, []string{"fetch http://a.test:8080/robots.txt", "release " + c.kind.String(), "settle " + c.kind.String()}) {
+			t.Errorf("%s: log %q", c.name, b.log)
+		}
+		if c.kind == crawl.HostFailed {
+			if r.Robots != nil || o.Robots != nil || o.Reason == "" {
+				t.Errorf("%s: %+v", c.name, o)
+			}
+			continue
+		}
+		e := r.Robots
+		if e == nil || e != o.Robots || e.Origin != "http://a.test:8080" || e.Verdict != c.verdict || e.Status != c.status ||
+			e.Expires.Sub(e.Fetched) != 24*time.Hour || (len(e.Body) > 0) != (c.body != "") {
+			t.Errorf("%s: entry %+v", c.name, e)
+		}
+	}
+}
+
+// TestRobotsUnreachable checks that every failure counts against the host.
+func TestRobotsUnreachable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []fetcher.Category{fetcher.Connect, fetcher.TLS, fetcher.Timeout, fetcher.Protocol, fetcher.Truncated} {
+		b := newBench(t, scope.Options{})
+		b.fail("http://a.test/robots.txt", &fetcher.Error{Category: c, Contacted: true, Err: errors.New("so it is")})
+		b.visit("http://a.test/page", noRobots)
+		if r, o := b.one(); r.Kind != crawl.HostFailed || o.Kind != crawl.HostFailed || o.Category != categories[c] || len(b.asked) != 1 {
+			t.Errorf("%v: %+v", c, o)
+		}
+	}
+}
+
+func TestExpiredRobotsAreFetchedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, scope.Options{})
+	b.visit("http://a.test/page", func(v *crawl.Visit) {
+		v.Robots.Expires = time.Now()
+		v.Item.ETag = `"page"`
+	})
+	if _, o := b.one(); o.Kind != crawl.RobotsFetched || b.asked[0].ETag != "" || b.asked[0].MaxBody != maxRobotsBytes {
+		t.Errorf("outcome %+v, request %+v", o, b.asked[0])
+	}
+}
+
+// TestRobotsRedirects checks that redirects of robots.txt keep the host's gap.
+func TestRobotsRedirects(t *testing.T) {
+	for hops := range 8 {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, scope.Options{})
+			at := []time.Duration{}
+			from := time.Now()
+			for i := range hops + 1 {
+				name := fmt.Sprintf("http://a.test/r%d", i)
+				if i == 0 {
+					name = "http://a.test/robots.txt"
+				}
+				b.web[name] = func(fetcher.Request) (*fetcher.Response, error) {
+					at = append(at, time.Since(from))
+					if i < hops {
+						return answer(301, fmt.Sprintf("Location: https://a.test/../r%d\nContent-Type: text/plain", i+1), ""), nil
+					}
+					return answer(200, "", "user-agent: *\ndisallow: /"), nil
+				}
+				b.web[strings.Replace(name, "http:", "https:", 1)] = b.web[name]
+			}
+			b.visit("http://a.test/page", noRobots)
+			_, o := b.one()
+			want := crawl.RobotsRules
+			if hops > maxRobotsHops {
+				want = crawl.RobotsAllowAll
+			}
+			if o.Kind != crawl.RobotsFetched || o.Robots.Verdict != want || o.Robots.Origin != "http://a.test" {
+				t.Errorf("%d hops: %+v", hops, o.Robots)
+			}
+			if len(at) != min(hops, maxRobotsHops)+1 {
+				t.Errorf("%d hops: %d requests", hops, len(at))
+			}
+			for i, d := range at {
+				if d != time.Duration(i)*time.Second {
+					t.Errorf("%d hops: request %d after %v", hops, i, d)
+				}
+			}
+		})
+	}
+}
+
+// TestRobotsRedirectGap checks that the largest of the host's gap, the
+// configured delay and twice the response time lies between the hops.
+func TestRobotsRedirectGap(t *testing.T) {
+	for _, c := range []struct{ gap, delay, took, want time.Duration }{
+		{gap: time.Second, want: time.Second}, // no delay inside --allow-net, a second outside
+		{gap: 40 * time.Second, delay: time.Second, want: 40 * time.Second},
+		{gap: time.Second, delay: 2 * time.Second, want: 2 * time.Second}, // raised since
+		{gap: time.Second, delay: time.Second, took: 3 * time.Second, want: 6 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, scope.Options{})
+			b.rules.Settings.Delay = c.delay
+			from := time.Now()
+			b.web["http://a.test/robots.txt"] = func(fetcher.Request) (*fetcher.Response, error) {
+				r := answer(301, "Location: /other.txt", "")
+				r.Took = c.took
+				return r, nil
+			}
+			var waited time.Duration
+			b.web["http://a.test/other.txt"] = func(fetcher.Request) (*fetcher.Response, error) {
+				waited = time.Since(from)
+				return answer(200, "Content-Type: text/plain", ""), nil
+			}
+			b.visit("http://a.test/page", noRobots, func(v *crawl.Visit) { v.Gap = c.gap })
+			if _, o := b.one(); o.Kind != crawl.RobotsFetched || waited != c.want {
+				t.Errorf("%+v: %v passed between the hops", c, waited)
+			}
+		})
+	}
+}
+
+func TestSitemapsOfRobots(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		body, mode string
+		status     int
+		want       []string
+	}{
+		{"", "host", 404, []string{"http://a.test/sitemap.xml sitemap_file d0 h0 b1"}},
+		{"user-agent: *\ndisallow:", "host", 200, []string{"http://a.test/sitemap.xml sitemap_file d0 h0 b1"}},
+		{"Sitemap: http://a.test/s.xml\nsitemap: http://b.test/s.xml\nSitemap: http://a.test/s.xml\nsitemap: ::", "host", 200,
+			[]string{"http://a.test/s.xml sitemap_file d0 h0 b1"}},
+		{"", "page", 404, nil},
+	} {
+		b := newBench(t, scope.Options{Mode: c.mode, MaxDepth: 1})
+		b.serve("http://a.test/robots.txt", c.status, "", c.body)
+		b.visit("http://a.test/", noRobots)
+		_, o := b.one()
+		wantTargets(t, o.Targets, c.want...)
+	}
+}
+
+func TestCrawlDelayIsCapped(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]time.Duration{"2.5": 2500 * time.Millisecond, "86400": maxCrawlDelay, "x": 0} {
+		b := newBench(t, scope.Options{})
+		b.serve("http://a.test/robots.txt", 200, "", "user-agent: *\ncrawl-delay: "+body)
+		b.visit("http://a.test/", noRobots)
+		if _, o := b.one(); o.Robots.CrawlDelay != want {
+			t.Errorf("crawl-delay %s = %v, want %v", body, o.Robots.CrawlDelay, want)
+		}
+	}
+}
+
+// FuzzCompact checks that what is kept of a robots.txt decides as the whole does.
+func FuzzCompact(f *testing.F) {
+	for _, s := range []string{
+		"user-agent: *\ndisallow: /p # not here\n\n# all\nallow: /p/q\n", "\xef\xbb\xbfUser-Agent: crawlnode\rDisallow: /\r",
+		"useragent: *\ndissallow /p\nSitemap: x\nuser agent: crawlnode\nallow: /p", "<html>\n<a href='/'>disallow: /p</a>", "user-agent: a\nuser-agent: crawlnode\nfoo: bar\n\ndisallow: /p$",
+		"USER-AGENT: *\n\tdisallow\t:\t/p\ncrawl-delay: 3",
+	} {
+		f.Add(s, "/p/q")
+	}
+	f.Fuzz(func(t *testing.T, body, path string) {
+		short := compact([]byte(body))
+		if len(short) > len(body)+1 {
+			t.Fatalf("%q became longer: %q", body, short)
+		}
+		whole, kept := robots.Parse([]byte(body), Agent), robots.Parse(short, Agent)
+		d1, ok1 := whole.CrawlDelay()
+		d2, ok2 := kept.CrawlDelay()
+		if whole.Allowed("/"+path) != kept.Allowed("/"+path) || d1 != d2 || ok1 != ok2 {
+			t.Fatalf("%q decides otherwise than %q", short, body)
+		}
+	})
+}
+
+func TestParsedRulesAreBounded(t *testing.T) {
+	t.Parallel()
+	var c parsedRules
+	first := &crawl.Robots{Origin: "http://first.test"}
+	kept := c.of(first)
+	for i := range 3*maxParsedRules + 10 {
+		c.of(&crawl.Robots{Origin: fmt.Sprint(i)})
+		if i%100 == 0 && c.of(first) != kept {
+			t.Fatal("rules in use were forgotten")
+		}
+	}
+	if n := len(c.young) + len(c.old); n > 2*maxParsedRules {
+		t.Errorf("%d rules kept", n)
+	}
+}
+
+// TestRealServer makes trips with the real fetcher over loopback.
+func TestRealServer(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			fmt.Fprint(w, "user-agent: crawlnode\ndisallow: /private\n")
+		case "/":
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, `<a href="/a">a</a><a href="/private">b</a>`)
+		case "/broken":
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "short")
+		default:
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		}
+	}))
+	defer srv.Close()
+	base := srv.URL
+	b := newBench(t, scope.Options{Mode: "any"})
+	b.rules.Settings.Archive = true
+	f := fetcher.New(fetcher.Options{Allowed: netip.Addr.IsLoopback})
+	defer f.Close()
+	b.visit(base+"/", noRobots)
+	if err := b.runWith(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	known := func(v *crawl.Visit) { v.Robots = b.outcomes[0].Robots }
+	for _, path := range []string{"/", "/a", "/private", "/broken"} {
+		b.visit(base+path, known)
+	}
+	if err := b.runWith(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	kinds := []crawl.Kind{}
+	for _, o := range b.outcomes {
+		kinds = append(kinds, o.Kind)
+	}
+	if want := []crawl.Kind{crawl.RobotsFetched, crawl.Fetched, crawl.Fetched, crawl.Refused, crawl.URLFailed}; !slices.Equal(kinds, want) {
+		t.Errorf("kinds %v, want %v", kinds, want)
+	}
+	if got := len(b.outcomes[1].Targets); got != 2 {
+		t.Errorf("%d links on the page", got)
+	}
+	if o := b.outcomes[2]; o.Status != 302 || len(o.Targets) != 0 || o.Skipped[crawl.SkipScheme] != 1 {
+		t.Errorf("redirect to a file: %+v", o)
+	}
+	if len(b.captures) != 2 || !strings.HasPrefix(string(b.captures[0].RequestHead), "GET / HTTP/1.1\r\n") {
+		t.Errorf("%d captures", len(b.captures))
+	}
+}

@@ -1,0 +1,190 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/urlnorm"
+)
+
+// worker makes one trip at a time and keeps memory between them.
+type worker struct {
+	p    *Pipeline
+	seen map[urlnorm.URL]struct{} // links of the page at hand
+}
+
+// visit makes the whole trip of v. The error is one of storage.
+func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
+	rules := w.p.o.Rules()
+	fetching, cancel := context.WithCancel(w.p.o.Source.Context(v))
+	stop := context.AfterFunc(ctx, cancel)
+	defer func() {
+		stop()
+		cancel()
+	}()
+	keep := context.WithoutCancel(ctx)
+
+	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
+	switch {
+	case !v.Addr.IsValid():
+		return w.finish(keep, v, crawl.Response{Kind: crawl.HostFailed}, crawl.Outcome{
+			Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: "the host has no address", FetchedAt: time.Now(),
+		})
+	case obey && (v.Robots == nil || !time.Now().Before(v.Robots.Expires)):
+		r, o := w.robots(fetching, v, rules)
+		return w.finish(keep, v, r, o)
+	case obey:
+		if r, o, refused := w.forbidden(v); refused {
+			return w.finish(keep, v, r, o)
+		}
+	}
+	return w.page(keep, fetching, v, rules)
+}
+
+// finish releases and settles a visit that has nothing to parse or archive.
+func (w *worker) finish(ctx context.Context, v crawl.Visit, r crawl.Response, o crawl.Outcome) error {
+	w.p.o.Source.Release(v, r)
+	return w.settle(ctx, v, o)
+}
+
+func (w *worker) settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	if err := w.p.o.Sink.Settle(ctx, v, o); err != nil {
+		return fmt.Errorf("settle %s: %w", v.Item.URL, err)
+	}
+	return nil
+}
+
+// forbidden refuses what robots.txt forbids.
+func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, refused bool) {
+	switch v.Robots.Verdict {
+	case crawl.RobotsAllowAll:
+		return r, o, false
+	case crawl.RobotsDenyAll:
+		r.Kind = crawl.HostFailed
+		return r, crawl.Outcome{
+			Kind: crawl.HostFailed, Category: crawl.ErrOther, FetchedAt: time.Now(),
+			Reason: "robots.txt of " + v.Robots.Origin + " could not be read",
+		}, true
+	}
+	allowed, line := w.p.parsed.of(v.Robots).Explain(v.Item.URL.String())
+	if allowed {
+		return r, o, false
+	}
+	r.Kind = crawl.Refused
+	return r, crawl.Outcome{
+		Kind: crawl.Refused, Skip: crawl.SkipRobots, FetchedAt: time.Now(),
+		Reason: "robots.txt of " + v.Robots.Origin + " says " + line,
+	}, true
+}
+
+// page fetches the item, releases the host, and does the rest without it.
+func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
+	at := time.Now()
+	resp, err := w.p.o.Fetcher.Do(fetching, request(v.Item.URL, v, rules))
+	if err != nil {
+		r, o := failure(err, at)
+		return w.finish(keep, v, r, o)
+	}
+	defer resp.Release()
+	o := answered(v, resp)
+	w.p.o.Source.Release(v, crawl.Response{
+		Kind: o.Kind, Requested: true, Took: o.Took, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+	})
+	if o.Kind != crawl.Fetched {
+		return w.settle(keep, v, o)
+	}
+	o.Digest = sha1.Sum(resp.RawBody)
+	w.read(v, resp, rules, &o)
+	if rules.Settings.Archive {
+		if o.Archive, err = w.p.o.Archive.Put(keep, capture(v, resp, &o)); err != nil {
+			// The item stays queued: it is not done without its record.
+			err = fmt.Errorf("archive %s: %w", v.Item.URL, err)
+			return errors.Join(err, w.settle(keep, v, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}))
+		}
+	}
+	return w.settle(keep, v, o)
+}
+
+// request asks for u at the visit's host. Validators belong to the item's own
+// URL and are sent for nothing else.
+func request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
+	r := fetcher.Request{
+		URL: u, Addr: v.Addr, UserAgent: rules.Settings.UserAgent,
+		MaxBody: rules.Settings.MaxBody, TLSRecord: rules.Settings.TLSRecord,
+	}
+	if u == v.Item.URL {
+		r.ETag, r.LastModified = v.Item.ETag, v.Item.LastModified
+	}
+	return r
+}
+
+// categories translates the fetcher's classes of failure.
+var categories = [...]crawl.ErrCategory{
+	fetcher.DNS: crawl.ErrDNS, fetcher.Connect: crawl.ErrConnect, fetcher.TLS: crawl.ErrTLS, fetcher.Timeout: crawl.ErrTimeout,
+	fetcher.Protocol: crawl.ErrProtocol, fetcher.Truncated: crawl.ErrTruncated,
+	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Other: crawl.ErrOther,
+}
+
+// failure says what a request without an answer means. A host that cannot be
+// reached, or must not be, fails as a whole; everything later is the URL's.
+func failure(err error, at time.Time) (crawl.Response, crawl.Outcome) {
+	o := crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrOther, Reason: err.Error(), FetchedAt: at, Took: time.Since(at)}
+	contacted := true
+	var fe *fetcher.Error
+	if errors.As(err, &fe) {
+		o.Category, contacted = categories[fe.Category], fe.Contacted
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		o.Kind = crawl.Aborted
+	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:
+		o.Kind = crawl.HostFailed
+	}
+	return crawl.Response{Kind: o.Kind, Requested: contacted, Took: o.Took}, o
+}
+
+// limited reports whether an answer asks for fewer requests.
+func limited(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// answered begins the outcome of a request that got an answer.
+func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
+	o := crawl.Outcome{
+		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
+		ContentType: resp.MediaType, Truncated: resp.Truncated, IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
+		ETag: resp.Header.Get("ETag"), LastMod: resp.Header.Get("Last-Modified"),
+	}
+	if resp.Status == http.StatusNotModified {
+		if o.ETag == "" {
+			o.ETag = v.Item.ETag
+		}
+		if o.LastMod == "" {
+			o.LastMod = v.Item.LastModified
+		}
+	}
+	if limited(resp.Status) {
+		o.Kind = crawl.RateLimited
+		o.Reason = fmt.Sprintf("the host answered %d and asks for fewer requests", resp.Status)
+	}
+	return o
+}
+
+// capture is the exchange as the archive takes it.
+func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) crawl.Capture {
+	c := crawl.Capture{
+		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
+		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody,
+		ContentType: resp.MediaType, Digest: o.Digest,
+	}
+	if resp.Truncated {
+		c.Truncated = "length"
+	}
+	return c
+}

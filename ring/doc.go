@@ -1,0 +1,25 @@
+// Package ring computes who owns which partition: members in, table out.
+//
+// It is pure. The same members, partition count and replica count give the
+// same Table on every node, whatever the order in which the members joined, so
+// nodes that agree on the members need not agree on anything else.
+//
+// The life of a table: package membership installs a view, calls Build with
+// the view's active members and publishes the Table beside the view. Tables
+// are immutable and are never updated; the next view gets a table of its own.
+//
+// Placement is consistent hashing with bounded loads (Mirrokni, Thorup,
+// Zadimoghaddam, 2016), as github.com/buraksezer/consistent does it: each
+// member stands at VirtualNodes places of a circle, partitions are placed in
+// order, each with the first member clockwise that is not full. Nobody owns
+// more than ceil(Load * floor(partitions/members)).
+//
+// Replicas are the nodes that would take over: the first replica of a
+// partition is its owner in the ring without the present owner, the second its
+// owner in the ring without those two. So when an owner goes, its partitions
+// fall to exactly the nodes that already have the copies. The library's own
+// notion of "closest members" has no such property and is not used.
+//
+// What it does not do: it does not know who is alive, who holds a partition at
+// this moment, or how partitions move.
+package ring

@@ -1,0 +1,99 @@
+package ring
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"crawlnode/crawl"
+)
+
+// MaxPartitions is the number of values that a crawl.Partition has.
+const MaxPartitions = 1 << 16
+
+// PartitionOf returns the partition of a host: xxhash64(host) mod partitions.
+// partitions must lie within 1 and MaxPartitions; it is fixed for the life of
+// a cluster, and so is the hash: records on disk are keyed by its result.
+func PartitionOf(h crawl.Host, partitions int) crawl.Partition {
+	return crawl.Partition(xxhash.Sum64String(string(h)) % uint64(partitions))
+}
+
+// Table says for each partition who owns it and who keeps its copies. It is
+// immutable, so any number of goroutines may read it.
+type Table struct {
+	members  []crawl.NodeID // sorted
+	owners   []crawl.NodeID // by partition
+	replicas [][]crawl.NodeID
+	owned    map[crawl.NodeID][]crawl.Partition
+	digest   string
+}
+
+// Owner returns the owner of p, or "" when the table has no such partition.
+func (t *Table) Owner(p crawl.Partition) crawl.NodeID {
+	if int(p) >= len(t.owners) {
+		return ""
+	}
+	return t.owners[p]
+}
+
+// Replicas returns the nodes that keep copies of p beside its owner, in the
+// order in which they would take over. It is shorter than the count given to
+// Build when there are too few members, and nil when the table has no such
+// partition. The caller must not change it.
+func (t *Table) Replicas(p crawl.Partition) []crawl.NodeID {
+	if int(p) >= len(t.replicas) {
+		return nil
+	}
+	return t.replicas[p]
+}
+
+// Members returns the ids the table was built from, sorted. The caller must
+// not change it.
+func (t *Table) Members() []crawl.NodeID { return t.members }
+
+// Partitions returns the number of partitions.
+func (t *Table) Partitions() int { return len(t.owners) }
+
+// OwnedBy returns the partitions of id in ascending order; nil for a stranger.
+// The caller must not change it.
+func (t *Table) OwnedBy(id crawl.NodeID) []crawl.Partition { return t.owned[id] }
+
+// Digest names the assignment, owners and replicas, in 16 hex digits. Two
+// tables with the same digest send every partition to the same nodes.
+func (t *Table) Digest() string { return t.digest }
+
+// newTable freezes an assignment.
+func newTable(members, owners []crawl.NodeID, replicas [][]crawl.NodeID) *Table {
+	t := &Table{members: members, owners: owners, replicas: replicas, owned: make(map[crawl.NodeID][]crawl.Partition, len(members))}
+	for p, id := range owners {
+		t.owned[id] = append(t.owned[id], crawl.Partition(p))
+	}
+	for id, ps := range t.owned {
+		t.owned[id] = slices.Clip(ps)
+	}
+	t.digest = digestOf(owners, replicas)
+	return t
+}
+
+// digestOf hashes, partition by partition, the owner, the number of replicas
+// and each replica, every id with its length in front.
+func digestOf(owners []crawl.NodeID, replicas [][]crawl.NodeID) string {
+	h := xxhash.New()
+	var buf []byte
+	put := func(id crawl.NodeID) {
+		buf = binary.AppendUvarint(buf, uint64(len(id)))
+		buf = append(buf, id...)
+	}
+	for p, owner := range owners {
+		buf = buf[:0]
+		put(owner)
+		buf = binary.AppendUvarint(buf, uint64(len(replicas[p])))
+		for _, id := range replicas[p] {
+			put(id)
+		}
+		h.Write(buf) // a Digest's Write never fails
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}

@@ -1,0 +1,281 @@
+// Package crawlnode holds the tests that read the tree itself: who imports whom,
+// that every package explains itself, and that files and functions stay small.
+package crawlnode
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "crawlnode"
+
+// rule is one row of the import table in docs/architecture.md.
+type rule struct {
+	packages []string
+	may      []string // project packages; a trailing /* stands for any directly below
+	why      string
+}
+
+// table says which project packages a package may import. Everything else of
+// the project is forbidden to it.
+var table = []rule{
+	{
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "peer", "clusterkey", "simweb"}, nil,
+		"a leaf: it must be usable, testable and readable alone",
+	},
+	{
+		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "crawl"}, []string{"web/urlnorm"},
+		"a leaf that speaks of canonical URLs, and urlnorm is the only maker of those",
+	},
+	{
+		[]string{"ring", "scheduler"}, []string{"crawl"},
+		"a pure core: it knows the nouns and neither disk, network nor its callers",
+	},
+	{
+		[]string{"store/archive"}, []string{"crawl", "web/simhash"},
+		"it stores what it is given and knows neither fetching nor the frontier",
+	},
+	{
+		[]string{"frontier"}, []string{"crawl", "web/urlnorm"},
+		"one node's engine knows no cluster",
+	},
+	{
+		[]string{"membership"}, []string{"ring", "crawl"},
+		"the cluster knows no web, and views come before partitions",
+	},
+	{
+		[]string{"handoff"}, []string{"crawl", "ring"},
+		"the cluster knows no web; views and stores reach it through interfaces that it declares",
+	},
+	{
+		[]string{"pipeline"}, []string{"crawl", "web/*"},
+		"one page's trip; where pages come from and go to are interfaces that it declares",
+	},
+	{
+		[]string{"config"}, []string{"crawl", "web/scope"},
+		"flags become values; it starts nothing",
+	},
+	{
+		[]string{"api", "api/client"}, []string{"crawl", "metrics"},
+		"HTTP in front of an interface that it declares, so that it can be tested without a node",
+	},
+	{
+		[]string{"node"}, []string{"web/*", "crawl", "ring", "scheduler", "store/archive", "frontier", "membership", "handoff",
+			"pipeline", "config", "peer", "dnscache", "metrics", "clusterkey"},
+		"the composition root wires the rooms; what shows it to people stands above it",
+	},
+	{
+		[]string{"cli"}, []string{"api", "api/client", "config", "crawl", "metrics", "node", "simweb"},
+		"what a person types and reads; the engine's rooms are reached through node and the API",
+	},
+	{
+		[]string{"cmd/crawlnode"}, []string{"cli"},
+		"the command holds no logic",
+	},
+	{
+		[]string{"integration", "integration/simnet"}, []string{"*", "*/*"},
+		"the tests of the whole may use everything",
+	},
+}
+
+// forTests are the packages that any package's tests may import beside its
+// row: judges and fakes that know nothing of the package under test, and
+// urlnorm, because the nouns hold canonical URLs and nobody else can make one.
+// The tests of a room may also import the packages below the room.
+var forTests = []string{"simweb", "integration/simnet", "web/urlnorm"}
+
+// longFunctions may exceed the limit of lines, for the reason given.
+var longFunctions = map[string]string{}
+
+const (
+	maxFileLines     = 500
+	maxFunctionLines = 80
+)
+
+// source is one parsed Go file of the project.
+type source struct {
+	path  string // slash-separated, from the root
+	dir   string
+	test  bool
+	file  *ast.File
+	fset  *token.FileSet
+	lines int
+}
+
+func (s *source) generated() bool { return strings.HasSuffix(s.path, ".pb.go") }
+
+// sources parses every Go file below the root.
+func sources(t *testing.T) []*source {
+	t.Helper()
+	var all []*source
+	err := fs.WalkDir(os.DirFS("."), ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && p != "." && (name == "testdata" || name == "bin" || name[0] == '.' || name[0] == '_') {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(filepath.FromSlash(p))
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		all = append(all, &source{
+			path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: file, fset: fset,
+			lines: strings.Count(string(text), "\n"),
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// rowOf finds the row of a package. A package of test helpers, named like its
+// room with "test" behind (frontier/frontiertest), has its room's row.
+func rowOf(dir string) (row rule, ok bool) {
+	for _, r := range table {
+		for _, p := range r.packages {
+			if p == dir || dir == p+"/"+path.Base(p)+"test" {
+				return r, true
+			}
+		}
+	}
+	return rule{}, false
+}
+
+// judge says why the package in dir may not import target, or nothing.
+func judge(dir, target string, test bool) string {
+	row, ok := rowOf(dir)
+	if !ok {
+		return fmt.Sprintf("package %s has no row in the import table of root_test.go: give it one, here and in docs/architecture.md", dir)
+	}
+	for _, may := range row.may {
+		// Match fails for a malformed pattern only, and the table has none.
+		if ok, _ := path.Match(may, target); ok {
+			return ""
+		}
+	}
+	helper := strings.HasPrefix(dir, target+"/") && strings.HasSuffix(dir, "test")
+	if dir == target || helper || test && (slices.Contains(forTests, target) || strings.HasPrefix(target, dir+"/")) {
+		return ""
+	}
+	may := "nothing of the project"
+	if len(row.may) > 0 {
+		may = strings.Join(row.may, ", ")
+	}
+	return fmt.Sprintf("%s must not import %s. It may import %s, because it is %s", dir, target, may, row.why)
+}
+
+func TestImportTable(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.dir == "." {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			p, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			target, ok := strings.CutPrefix(p, module+"/")
+			if !ok {
+				continue
+			}
+			if why := judge(s.dir, target, s.test); why != "" {
+				t.Errorf("%s: %s", s.fset.Position(spec.Pos()), why)
+			}
+		}
+	}
+}
+
+// The rules themselves: what the table forbids is found, with the reason.
+func TestImportTableForbids(t *testing.T) {
+	for _, c := range []struct {
+		dir, target string
+		test, ok    bool
+	}{
+		{"web/urlnorm", "crawl", false, false},
+		{"web/fetcher", "web/urlnorm", false, true},
+		{"web/fetcher", "simweb", false, false},
+		{"web/fetcher", "simweb", true, true},
+		{"frontier", "membership", false, false},
+		{"frontier/frontiertest", "frontier", false, true},
+		{"frontier", "frontier/frontiertest", true, true},
+		{"frontier", "frontier/frontiertest", false, false},
+		{"pipeline", "web/robots", false, true},
+		{"node", "api", false, false},
+		{"cmd/crawlnode", "node", false, false},
+		{"integration", "store/archive", true, true},
+		{"util", "crawl", false, false},
+	} {
+		if why := judge(c.dir, c.target, c.test); (why == "") != c.ok {
+			t.Errorf("%s -> %s (test %v): %q", c.dir, c.target, c.test, why)
+		}
+	}
+}
+
+func TestEveryPackageExplainsItself(t *testing.T) {
+	explained := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.dir == "." || s.test {
+			continue
+		}
+		explained[s.dir] = explained[s.dir] || false
+		if path.Base(s.path) != "doc.go" {
+			continue
+		}
+		opening := "Package " + s.file.Name.Name + " "
+		if s.file.Name.Name == "main" {
+			opening = "Command " + path.Base(s.dir) + " "
+		}
+		if !strings.HasPrefix(s.file.Doc.Text(), opening) {
+			t.Errorf("%s: the package comment must begin with %q", s.path, opening)
+		}
+		explained[s.dir] = true
+	}
+	for dir, ok := range explained {
+		if !ok {
+			t.Errorf("%s has no doc.go: say there what the package is for, the life of its thing, its queues, and what it does not do", dir)
+		}
+	}
+}
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.generated() || s.test {
+			continue
+		}
+		if s.lines > maxFileLines {
+			t.Errorf("%s has %d lines, at most %d: split it by what it is about", s.path, s.lines, maxFileLines)
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			from, to := s.fset.Position(f.Pos()), s.fset.Position(f.End())
+			lines := to.Line - from.Line + 1
+			if _, excused := longFunctions[s.dir+"."+f.Name.Name]; lines > maxFunctionLines && !excused {
+				t.Errorf("%s: %s has %d lines, at most %d", from, f.Name.Name, lines, maxFunctionLines)
+			}
+		}
+	}
+}

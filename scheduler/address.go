@@ -1,0 +1,79 @@
+package scheduler
+
+import (
+	"net/netip"
+	"time"
+)
+
+// address is one IP address whose requests are spaced, whatever the host. Its
+// turn is held by one host at a time: from the moment the host is ready until
+// its request has ended. The others stand in line, so that a thousand names on
+// one machine cost no more than a list.
+type address struct {
+	ip     netip.Addr
+	holder *host     // who has the turn
+	next   time.Time // earliest start of the next request
+	line   line      // who waits for the turn
+	timer  timer     // set while nobody holds the turn and next lies ahead
+}
+
+// claim gives h the turn of its address, or a place in the line. True: h may
+// be ready. An address without a delay needs no turn.
+func (c *Core) claim(now time.Time, h *host) bool {
+	if h.turn != nil {
+		return h.turn.holder == h
+	}
+	ip := h.addr()
+	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
+		return true
+	}
+	a := c.addrs[ip]
+	if a == nil {
+		a = &address{ip: ip}
+		a.timer.addr = a
+		c.addrs[ip] = a
+	}
+	h.turn = a
+	if a.holder == nil && a.line.n == 0 && !a.next.After(now) {
+		a.holder = h
+		return true
+	}
+	return false
+}
+
+// unclaim takes h's turn, or its place in the line, away.
+func (c *Core) unclaim(now time.Time, h *host) {
+	a := h.turn
+	if a == nil {
+		return
+	}
+	h.turn = nil
+	if h.line == &a.line {
+		a.line.remove(h)
+	}
+	if a.holder == h {
+		a.holder = nil
+	}
+	c.passOn(now, a)
+}
+
+// passOn gives the turn of a to the first in line, now or when its time has
+// come; an address that nobody wants is forgotten once its time is over.
+func (c *Core) passOn(now time.Time, a *address) {
+	if a.holder != nil {
+		return
+	}
+	if a.next.After(now) {
+		c.timers.set(&a.timer, a.next)
+		return
+	}
+	c.timers.stop(&a.timer)
+	h := a.line.first
+	if h == nil {
+		delete(c.addrs, a.ip)
+		return
+	}
+	a.line.remove(h)
+	a.holder = h
+	c.place(now, h)
+}

@@ -1,0 +1,95 @@
+package scheduler
+
+import (
+	"net/netip"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Config holds what the scheduler may be told. The zero value works: each
+// field that is zero gets the default named beside it.
+type Config struct {
+	// Delay is the configured least gap for a host at addr. addr is the zero
+	// Addr while the host is not resolved. It is called for every decision, so
+	// that a change counts at once, and must be cheap. Default: always 1 s.
+	Delay func(addr netip.Addr) time.Duration
+	// IPDelay is the least gap for one address, across the hosts that live
+	// there; 0 lets the address have any number of requests at a time.
+	// Default: always 0.
+	IPDelay func(addr netip.Addr) time.Duration
+	// MaxActive bounds the hosts in memory. Default 20,000.
+	MaxActive int
+	// MaxBytes bounds what the hosts in memory take, roughly: their URLs and
+	// their robots.txt files. Beyond it no host is let in. Default 256 MiB.
+	MaxBytes int
+	// ItemsPerHost is how many URLs a host has in memory after a Refill.
+	// Default 16.
+	ItemsPerHost int
+	// Shares are the bands' relative shares of the visits while all of them
+	// have hosts ready. Default 8, 7, ... 1.
+	Shares [crawl.Bands]int
+	// MaxFailures in a row freeze a host. Default 5.
+	MaxFailures int
+	// Freeze is how long. Default 1 h.
+	Freeze time.Duration
+	// Quantum is how many visits a host may have before it makes room for
+	// hosts that wait on disk. Default 128.
+	Quantum int
+}
+
+// The fixed times of politeness.
+const (
+	// MaxCrawlDelay caps what robots.txt can ask for.
+	MaxCrawlDelay = 60 * time.Second
+	// MaxBackoff caps the doubling after 429 and 503.
+	MaxBackoff = 24 * time.Hour
+	// LongWait is the longest wait that a crawl which is otherwise at its end
+	// sits out before it gives a host up.
+	LongWait = time.Hour
+	// LoadAhead is how early a host's URLs and address are fetched before its
+	// turn. A host that waits longer than this may as well wait on disk.
+	LoadAhead = 10 * time.Second
+	// linger is how long a host without work stays in memory, in case new
+	// links to it turn up.
+	linger = 10 * time.Second
+	// maxOrigins bounds the robots.txt entries of one host.
+	maxOrigins = 8
+)
+
+func (c Config) withDefaults() Config {
+	if c.Delay == nil {
+		c.Delay = func(netip.Addr) time.Duration { return time.Second }
+	}
+	if c.IPDelay == nil {
+		c.IPDelay = func(netip.Addr) time.Duration { return 0 }
+	}
+	for _, d := range []struct {
+		field *int
+		value int
+	}{{&c.MaxActive, 20_000}, {&c.MaxBytes, 256 << 20}, {&c.ItemsPerHost, 16}, {&c.MaxFailures, 5}, {&c.Quantum, 128}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if c.Freeze <= 0 {
+		c.Freeze = time.Hour
+	}
+	for b := range c.Shares {
+		if c.Shares[b] <= 0 {
+			c.Shares[b] = crawl.Bands - b
+		}
+	}
+	return c
+}
+
+// RetryDelay says when a URL whose own fetch failed is tried again: after 1 s,
+// 10 s and 60 s, then no more (false). attempts counts the failed fetches of
+// the URL, the present one included, so it starts at 1.
+func RetryDelay(attempts int) (time.Duration, bool) {
+	delays := [...]time.Duration{time.Second, 10 * time.Second, 60 * time.Second}
+	if attempts < 1 || attempts > len(delays) {
+		return 0, false
+	}
+	return delays[attempts-1], true
+}

@@ -1,0 +1,370 @@
+package scheduler
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// ActionKind says what is asked for.
+type ActionKind uint8
+
+// The kinds of action.
+const (
+	// Resolve the addresses of Host and report with Resolved.
+	Resolve ActionKind = iota
+	// Refill: read up to N items of Host behind After; report with Offer or
+	// OfferFailed.
+	Refill
+	// Park: Host has left memory; write State to disk. Nothing to report.
+	Park
+	// Dead: Host failed its last try; fail all its URLs, then call Forget.
+	Dead
+)
+
+func (k ActionKind) String() string {
+	return [...]string{"resolve", "refill", "park", "dead"}[min(k, Dead)]
+}
+
+// Action is something that the Core wants done.
+type Action struct {
+	Kind      ActionKind
+	Partition crawl.Partition
+	Host      crawl.Host
+	After     Cursor          // with Refill
+	N         int             // with Refill
+	State     crawl.HostState // with Park and Dead
+}
+
+// Queue is a host as it was read from disk.
+type Queue struct {
+	Partition crawl.Partition
+	Host      crawl.Host
+	State     crawl.HostState
+	Robots    []*crawl.Robots
+	Items     []crawl.Item
+	Next      Cursor // behind the last item
+	More      bool   // there are entries behind Next
+}
+
+// Parked is what must be written of a host that left memory.
+type Parked struct {
+	Partition crawl.Partition
+	Host      crawl.Host
+	State     crawl.HostState
+}
+
+// Counts counts the hosts in memory by state. Active counts all of them;
+// those without anything to fetch are in none of the others.
+type Counts struct {
+	Active, InFlight, Ready, Waiting, Backoff, Frozen int
+	Unsettled                                         int // visits handed out and not settled
+}
+
+// Core decides which host may be fetched. The now of successive calls must not
+// go backwards by much: a clock that jumps back lengthens waits.
+type Core struct {
+	cfg     Config
+	hosts   map[crawl.Host]*host
+	parts   map[crawl.Partition]map[crawl.Host]*host
+	held    map[crawl.Partition]bool // frozen ones
+	visits  map[uint64]*visit
+	lastID  uint64
+	addrs   map[netip.Addr]*address // only those with a delay
+	ready   *bandQueue
+	timers  timers
+	actions []Action
+	classes [numClasses]int
+	bytes   int
+}
+
+// New returns an empty Core.
+func New(cfg Config) *Core {
+	cfg = cfg.withDefaults()
+	return &Core{
+		cfg:    cfg,
+		hosts:  make(map[crawl.Host]*host),
+		parts:  make(map[crawl.Partition]map[crawl.Host]*host),
+		held:   make(map[crawl.Partition]bool),
+		visits: make(map[uint64]*visit),
+		addrs:  make(map[netip.Addr]*address),
+		ready:  newBandQueue(cfg.Shares),
+	}
+}
+
+// Has reports whether the host is in memory.
+func (c *Core) Has(name crawl.Host) bool { return c.hosts[name] != nil }
+
+// Places returns how many more hosts may be activated.
+func (c *Core) Places() int {
+	if c.bytes >= c.cfg.MaxBytes {
+		return 0
+	}
+	return max(c.cfg.MaxActive-len(c.hosts), 0)
+}
+
+// Activate takes a host into memory. acquired is when this process got the
+// authority over its partition: whoever had it before may have made a request
+// just then, so the host's gap is counted from there. False: it is in memory
+// already, and the call changed nothing.
+func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
+	if c.hosts[q.Host] != nil {
+		return false
+	}
+	h := &host{
+		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired,
+		cursor: q.Next, more: q.More, fresh: crawl.Bands, saved: true,
+	}
+	h.timer.host = h
+	h.insert(q.Items...)
+	if len(h.robots) > 0 {
+		h.state.CrawlDelay = crawlDelay(h.robots, "")
+	}
+	c.hosts[h.name] = h
+	if c.parts[h.part] == nil {
+		c.parts[h.part] = make(map[crawl.Host]*host)
+	}
+	c.parts[h.part][h.name] = h
+	c.classes[classNone]++
+	c.weigh(h)
+	c.place(now, h)
+	return true
+}
+
+// Offer answers a Refill.
+func (c *Core) Offer(now time.Time, name crawl.Host, items []crawl.Item, next Cursor, more bool) {
+	h := c.hosts[name]
+	if h == nil {
+		return
+	}
+	h.loading = false
+	h.insert(items...)
+	h.cursor, h.more = next, more || h.noted
+	c.weigh(h)
+	c.place(now, h)
+}
+
+// OfferFailed says that a Refill could not be done. It is asked for again
+// after a while.
+func (c *Core) OfferFailed(now time.Time, name crawl.Host) {
+	h := c.hosts[name]
+	if h == nil {
+		return
+	}
+	h.loading, h.more, h.rewind = false, true, true
+	h.state.NotBefore = crawl.Latest(h.state.NotBefore, now.Add(2*LoadAhead))
+	c.place(now, h)
+}
+
+// NoteQueued says that URLs were queued for a host, the best of them in band.
+// False: the host is not in memory.
+func (c *Core) NoteQueued(now time.Time, name crawl.Host, band crawl.Band) bool {
+	h := c.hosts[name]
+	if h == nil {
+		return false
+	}
+	h.more, h.noted = true, true
+	h.fresh = min(h.fresh, band)
+	c.place(now, h)
+	return true
+}
+
+// Resolved answers a Resolve. After an error, or an answer without addresses,
+// the host's next visit has no address: whoever gets it says that the host
+// failed, so that there is one way for a host to fail.
+func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expires time.Time, err error) {
+	h := c.hosts[name]
+	if h == nil {
+		return
+	}
+	h.resolving, h.resolved = false, now
+	if err != nil || len(addrs) == 0 {
+		// A look-up ahead of time is simply done again when the time has come.
+		h.addrs, h.nameless = nil, h.status == Resolving
+		c.place(now, h)
+		return
+	}
+	h.nameless = false
+	if h.turn != nil && !slices.Contains(addrs, h.turn.ip) {
+		c.unclaim(now, h)
+	}
+	// An answer that has run out by the time it arrives is good for one visit.
+	h.addrs, h.expires = addrs, crawl.Latest(expires, now.Add(time.Second))
+	c.place(now, h)
+}
+
+// Advance lets time pass: hosts whose time has come move on. Next does the same.
+func (c *Core) Advance(now time.Time) {
+	for t := c.timers.due(now); t != nil; t = c.timers.due(now) {
+		switch {
+		case t.addr != nil:
+			c.passOn(now, t.addr)
+		case c.outstayed(t.host):
+			c.leave(now, t.host)
+		default:
+			c.place(now, t.host)
+		}
+	}
+}
+
+// outstayed reports whether h has had nothing to do for too long: a dry host's
+// timer is only set when nothing is under way for it.
+func (c *Core) outstayed(h *host) bool { return h.status == Dry && !h.hasWork() }
+
+// NextWake returns when Advance has something to do, or the zero time.
+func (c *Core) NextWake() time.Time { return c.timers.next() }
+
+// Actions returns what was asked for since the last call. The slice is the
+// caller's.
+func (c *Core) Actions() []Action {
+	out := c.actions
+	c.actions = nil
+	return out
+}
+
+// Next hands out the next visit, if any host is ready at now. Lease.Epoch is
+// left to the caller.
+func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
+	c.Advance(now)
+	for h := c.ready.pop(); h != nil; h = c.ready.pop() {
+		// The facts may have changed since h was placed: a delay was raised, an
+		// address got one.
+		if i, _ := h.due(now); i >= 0 && !c.start(h).After(now) && c.claim(now, h) {
+			return c.open(now, h, i), true
+		}
+		c.place(now, h)
+	}
+	return crawl.Visit{}, false
+}
+
+// open begins a visit of h for its ith item.
+func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
+	c.lastID++
+	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true}
+	h.items = slices.Delete(h.items, i, i+1)
+	h.open = true
+	h.turns++
+	h.unsettled = append(h.unsettled, v)
+	c.visits[v.id] = v
+	out := crawl.Visit{
+		Lease:  crawl.Lease{Partition: h.part, Host: h.name, Item: v.item},
+		ID:     v.id,
+		Addr:   h.addr(),
+		Robots: h.robotsOf(v.item.URL.Origin(), now),
+		Gap:    c.gap(h),
+	}
+	h.nameless = false
+	c.weigh(h)
+	c.place(now, h)
+	return out
+}
+
+// Release ends a visit's request: the host's gap counts from now. It returns
+// the host's new state; false when the visit is not open (any more), because
+// its partition was dropped.
+func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostState, bool) {
+	v := c.visits[id]
+	if v == nil || !v.open {
+		return crawl.HostState{}, false
+	}
+	h := v.host
+	v.open, v.kind, v.ended = false, r.Kind, now
+	h.open, h.saved = false, false
+	if r.Requested {
+		h.acquired = time.Time{}
+	}
+	if r.Robots != nil {
+		h.robots = keepRobots(h.robots, r.Robots)
+		c.weigh(h)
+	}
+	h.dead = c.observe(now, h, r)
+	if r.Kind == crawl.Fetched && v.item.Via != crawl.ViaSitemapFile {
+		h.state.Pages++
+	}
+	if a := h.turn; a != nil {
+		if r.Requested {
+			a.next = now.Add(c.cfg.IPDelay(a.ip))
+		}
+		c.unclaim(now, h)
+	}
+	if r.Kind == crawl.HostFailed {
+		h.pick++
+	}
+	c.place(now, h)
+	return h.state, true
+}
+
+// observe applies an answer to h's state; robots.txt's wish first.
+func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
+	k := rules{delay: c.cfg.Delay(h.addr()), maxFailures: c.cfg.MaxFailures, freeze: c.cfg.Freeze, crawlDelay: h.state.CrawlDelay}
+	if r.Robots != nil {
+		h.state.CrawlDelay = crawlDelay(h.robots, "")
+		k.crawlDelay = h.state.CrawlDelay
+		if r.Kind == crawl.RobotsFetched {
+			// What this robots.txt asks for binds from the second request on.
+			k.crawlDelay = crawlDelay(h.robots, r.Robots.Origin)
+		}
+	}
+	return observe(&h.state, now, r, k)
+}
+
+// HostState returns the state of a visit's host, to be written with the
+// visit's record. Call it after Release and before Settled.
+func (c *Core) HostState(id uint64) (crawl.HostState, bool) {
+	v := c.visits[id]
+	if v == nil {
+		return crawl.HostState{}, false
+	}
+	// With two writers on their way the older state may come last.
+	v.host.saved = len(v.host.unsettled) == 1
+	return v.host.state, true
+}
+
+// Settled ends a visit: its record and queue entry are on disk. A visit that
+// was not released is released as aborted.
+func (c *Core) Settled(now time.Time, id uint64) {
+	v := c.visits[id]
+	if v == nil {
+		return
+	}
+	if v.open {
+		c.Release(now, id, crawl.Response{Kind: crawl.Aborted, Requested: true})
+	}
+	h := v.host
+	delete(c.visits, id)
+	h.unsettled = slices.DeleteFunc(h.unsettled, func(o *visit) bool { return o == v })
+	switch v.kind {
+	case crawl.RobotsFetched, crawl.HostFailed, crawl.Aborted:
+		c.putBack(h, v.item)
+	case crawl.URLFailed, crawl.RateLimited:
+		if wait, again := RetryDelay(v.item.Attempts + 1); again {
+			v.item.Attempts++
+			v.item.NotBefore = v.ended.Add(wait)
+			c.putBack(h, v.item)
+		}
+	case crawl.Fetched, crawl.Refused:
+	}
+	c.weigh(h)
+	c.place(now, h)
+}
+
+// putBack takes an item into memory again whose queue entry stands on disk
+// where it stood. While too many wait for their next try, it is read again later.
+func (c *Core) putBack(h *host, it crawl.Item) {
+	if len(h.items) >= 4*c.cfg.ItemsPerHost {
+		h.rewind = true
+		return
+	}
+	h.insert(it)
+}
+
+// Counts counts the hosts in memory, without looking at them.
+func (c *Core) Counts() Counts {
+	return Counts{
+		Active: len(c.hosts), InFlight: c.classes[classInFlight], Ready: c.classes[classReady],
+		Waiting: c.classes[classWaiting], Backoff: c.classes[classBackoff], Frozen: c.classes[classFrozen],
+		Unsettled: len(c.visits),
+	}
+}

@@ -1,0 +1,224 @@
+package scheduler
+
+import (
+	"net/netip"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Cursor is a place in a host's queue on disk, one sequence number per band.
+// The zero Cursor is the head. The scheduler only keeps it.
+type Cursor = [crawl.Bands]uint64
+
+// Status is the place of a host in memory.
+type Status uint8
+
+// The places. See the package page for the ways between them.
+const (
+	// Dry: there is nothing in memory to fetch. A Refill is under way, or a
+	// visit is not settled yet, or the host leaves memory before long.
+	Dry Status = iota
+	// Waiting: the host's time, or that of its next item, has not come.
+	Waiting
+	// Resolving: its time has come, an address is being looked up.
+	Resolving
+	// AddressWait: it stands in line for an address that serves others as well.
+	AddressWait
+	// Ready: Next may hand it out. Where the address has a delay, the host
+	// holds the address's turn.
+	Ready
+	// InFlight: a visit is open. There is never a second one.
+	InFlight
+	// Held: its partition is frozen; nothing is handed out or asked for.
+	Held
+	// Dying: it failed its last try; its URLs are being given up.
+	Dying
+	numStatus = iota
+)
+
+var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready", "in_flight", "held", "dying"}
+
+func (s Status) String() string { return statusNames[min(int(s), numStatus-1)] }
+
+// host is one host in memory. Core owns it.
+type host struct {
+	name  crawl.Host
+	part  crawl.Partition
+	state crawl.HostState
+	// saved: the newest state was handed out to be written to disk.
+	saved bool
+	// acquired is when this process took the host over, until its first
+	// request; then the zero time.
+	acquired time.Time
+	robots   []*crawl.Robots
+	turns    int // visits since Activate
+
+	items  []crawl.Item // sorted by band and sequence
+	cursor Cursor       // where the next Refill begins
+	more   bool         // disk has, or may have, entries behind cursor
+	// rewind: disk may have entries before cursor that are not in memory. They
+	// are read when the host has run dry.
+	rewind  bool
+	loading bool       // a Refill is under way
+	noted   bool       // entries were queued while it was
+	fresh   crawl.Band // best band of what was queued since the last Refill; Bands: none
+
+	addrs     []netip.Addr
+	pick      int // the address in use is addrs[pick % len]
+	expires   time.Time
+	resolved  time.Time // when addrs came
+	resolving bool
+	nameless  bool     // the look-up failed: the next visit has no address
+	turn      *address // the spaced address that it holds or stands in line for
+
+	open      bool     // a visit is open
+	unsettled []*visit // visits without Settled, the open one included
+	dead      bool
+
+	status Status
+	class  class
+	timer  timer
+	bytes  int
+
+	line           *line // that it stands in, with its neighbours
+	before, behind *host
+}
+
+// visit is one visit handed out and not settled.
+type visit struct {
+	id   uint64
+	host *host
+	item crawl.Item
+	open bool
+	// After Release:
+	kind  crawl.Kind
+	ended time.Time
+}
+
+// hasWork reports whether anything is queued for h, as far as is known.
+func (h *host) hasWork() bool { return len(h.items) > 0 || h.more || h.rewind }
+
+// start returns the earliest start of the next request.
+func (c *Core) start(h *host) time.Time {
+	at := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.HoldUntil), h.state.FrozenUntil)
+	if !h.acquired.IsZero() {
+		at = crawl.Latest(at, h.acquired.Add(gap(&h.state, c.cfg.Delay(h.addr()), h.state.CrawlDelay)))
+	}
+	return at
+}
+
+// gap returns what must lie between two requests to h at its present address.
+func (c *Core) gap(h *host) time.Duration {
+	addr := h.addr()
+	g := gap(&h.state, c.cfg.Delay(addr), h.state.CrawlDelay)
+	if addr.IsValid() {
+		g = max(g, c.cfg.IPDelay(addr))
+	}
+	return g
+}
+
+// addr returns the address in use, or the zero Addr.
+func (h *host) addr() netip.Addr {
+	if h.turn != nil {
+		return h.turn.ip
+	}
+	if len(h.addrs) == 0 {
+		return netip.Addr{}
+	}
+	return h.addrs[h.pick%len(h.addrs)]
+}
+
+// due returns the index of the best item whose time has come, or -1 and the
+// earliest time of one (zero when there is no item).
+func (h *host) due(now time.Time) (int, time.Time) {
+	var next time.Time
+	for i := range h.items {
+		at := h.items[i].NotBefore
+		if !at.After(now) {
+			return i, at
+		}
+		if next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	return -1, next
+}
+
+// insert puts items in their places. An item whose URL is there already takes
+// the other's place: what comes from disk is newer. An item that is being
+// visited is left out, and looked for again when the host has run dry.
+func (h *host) insert(items ...crawl.Item) {
+	for _, it := range items {
+		if slices.ContainsFunc(h.unsettled, func(v *visit) bool { return v.item.URL == it.URL }) {
+			h.rewind = true
+			continue
+		}
+		if i := slices.IndexFunc(h.items, func(o crawl.Item) bool { return o.URL == it.URL }); i >= 0 {
+			h.items = slices.Delete(h.items, i, i+1)
+		}
+		i, _ := slices.BinarySearchFunc(h.items, it, compareItems)
+		h.items = slices.Insert(h.items, i, it)
+	}
+}
+
+func compareItems(a, b crawl.Item) int {
+	if a.Band != b.Band {
+		return int(a.Band) - int(b.Band)
+	}
+	switch {
+	case a.Seq < b.Seq:
+		return -1
+	case a.Seq > b.Seq:
+		return 1
+	}
+	return 0
+}
+
+// robotsOf returns the entry that binds origin at now, or nil.
+func (h *host) robotsOf(origin string, now time.Time) *crawl.Robots {
+	for _, r := range h.robots {
+		if r.Origin == origin && now.Before(r.Expires) {
+			return r
+		}
+	}
+	return nil
+}
+
+// wanted returns from where and how many items are to be read from disk, if
+// any should be now.
+func (c *Core) wanted(h *host, now time.Time) (after Cursor, n int, ok bool) {
+	if h.loading {
+		return after, 0, false
+	}
+	ready := 0
+	for i := range h.items {
+		if !h.items[i].NotBefore.After(now) {
+			ready++
+		}
+	}
+	low := ready <= c.cfg.ItemsPerHost/4
+	better := h.fresh < crawl.Bands && (len(h.items) == 0 || h.fresh < h.items[0].Band)
+	switch {
+	case h.more && (low || better) && len(h.items) < 4*c.cfg.ItemsPerHost:
+		return h.cursor, c.cfg.ItemsPerHost, true
+	case h.rewind && !h.more && len(h.items) == 0 && len(h.unsettled) == 0:
+		return Cursor{}, c.cfg.ItemsPerHost, true
+	}
+	return after, 0, false
+}
+
+// weigh recounts what the host takes in memory.
+func (c *Core) weigh(h *host) {
+	const fixed, perItem, perRobots = 600, 200, 150
+	n := fixed
+	for i := range h.items {
+		n += perItem + len(h.items[i].URL.String())
+	}
+	for _, r := range h.robots {
+		n += perRobots + len(r.Body)
+	}
+	c.bytes += n - h.bytes
+	h.bytes = n
+}

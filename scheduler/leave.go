@@ -1,0 +1,219 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// remove takes h out of every book. Its open visits are forgotten: what is
+// still said of them is ignored.
+func (c *Core) remove(now time.Time, h *host) {
+	if h.open && h.turn != nil {
+		h.turn.next = now.Add(c.cfg.IPDelay(h.turn.ip))
+	}
+	if h.line != nil {
+		h.line.remove(h)
+	}
+	c.unclaim(now, h)
+	c.timers.stop(&h.timer)
+	for _, v := range h.unsettled {
+		delete(c.visits, v.id)
+	}
+	c.classes[h.class]--
+	c.bytes -= h.bytes
+	delete(c.hosts, h.name)
+	delete(c.parts[h.part], h.name)
+	if len(c.parts[h.part]) == 0 {
+		delete(c.parts, h.part)
+	}
+}
+
+// leave lets a host without work go, and asks for its state to be written
+// where disk does not have it.
+func (c *Core) leave(now time.Time, h *host) {
+	c.remove(now, h)
+	if !h.saved {
+		c.emit(Action{Kind: Park, Partition: h.part, Host: h.name, State: h.state})
+	}
+}
+
+// Forget lets a host go whose URLs were all given up (Dead).
+func (c *Core) Forget(now time.Time, name crawl.Host) {
+	if h := c.hosts[name]; h != nil && h.status == Dying {
+		c.remove(now, h)
+	}
+}
+
+// Freeze hands out no more visits of p. Visits that are open go on.
+func (c *Core) Freeze(now time.Time, p crawl.Partition) {
+	c.held[p] = true
+	c.placeAll(now, p)
+}
+
+// Unfreeze undoes Freeze.
+func (c *Core) Unfreeze(now time.Time, p crawl.Partition) {
+	delete(c.held, p)
+	c.placeAll(now, p)
+}
+
+func (c *Core) placeAll(now time.Time, p crawl.Partition) {
+	for _, h := range c.sorted(p) {
+		c.place(now, h)
+	}
+}
+
+// Open returns the ids of p's visits that are not settled: those whose request
+// is open, and those that were released.
+func (c *Core) Open(p crawl.Partition) (open, released []uint64) {
+	for _, h := range c.sorted(p) {
+		for _, v := range h.unsettled {
+			if v.open {
+				open = append(open, v.id)
+			} else {
+				released = append(released, v.id)
+			}
+		}
+	}
+	return open, released
+}
+
+// Drop takes all hosts of p out of memory, with their unsettled visits, and
+// ends a Freeze. What it returns must be written, or moved with the partition.
+func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
+	out := make([]Parked, 0, len(c.parts[p]))
+	for _, h := range c.sorted(p) {
+		out = append(out, c.park(now, h))
+	}
+	delete(c.held, p)
+	return out
+}
+
+func (c *Core) park(now time.Time, h *host) Parked {
+	c.remove(now, h)
+	return Parked{Partition: h.part, Host: h.name, State: h.state}
+}
+
+// sorted returns p's hosts by name: decisions may not hang on a map's order.
+func (c *Core) sorted(p crawl.Partition) []*host {
+	out := make([]*host, 0, len(c.parts[p]))
+	for _, h := range c.parts[p] {
+		out = append(out, h)
+	}
+	slices.SortFunc(out, func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
+	return out
+}
+
+// Evict makes room for hosts that wait on disk: it parks up to n hosts, first
+// those without work, then those that wait for longer than LoadAhead (the
+// longest first), then those that have had their Quantum of visits. It looks at
+// every host in memory, so it is to be called now and then and not for one.
+func (c *Core) Evict(now time.Time, n int) []Parked {
+	type candidate struct {
+		h    *host
+		wait time.Duration
+		rank int
+	}
+	inLine := c.lineWaits(now)
+	var found []candidate
+	for _, h := range c.hosts {
+		if len(h.unsettled) > 0 || h.loading || h.resolving || h.status == Held || h.status == Dying {
+			continue
+		}
+		k := candidate{h: h, wait: c.start(h).Sub(now), rank: 3}
+		if at, ok := inLine[h]; ok {
+			k.wait = at.Sub(now)
+		}
+		switch {
+		case c.outstayed(h):
+			k.rank = 0
+		case k.wait > LoadAhead:
+			k.rank = 1
+		case h.turns >= c.cfg.Quantum:
+			k.rank = 2
+		default:
+			continue
+		}
+		found = append(found, k)
+	}
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.wait, a.wait), strings.Compare(string(a.h.name), string(b.h.name)))
+	})
+	out := make([]Parked, 0, min(n, len(found)))
+	for _, k := range found[:min(n, len(found))] {
+		if at, ok := inLine[k.h]; ok {
+			// Its turn at the address is known to be this far away; without that
+			// it would be back at once.
+			k.h.state.NotBefore = crawl.Latest(k.h.state.NotBefore, at)
+		}
+		out = append(out, c.park(now, k.h))
+	}
+	return out
+}
+
+// lineWaits estimates, for each host that stands in line for an address, when
+// its turn comes.
+func (c *Core) lineWaits(now time.Time) map[*host]time.Time {
+	out := make(map[*host]time.Time)
+	for _, a := range c.addrs {
+		at, step := crawl.Latest(a.next, now), c.cfg.IPDelay(a.ip)
+		for h := a.line.first; h != nil; h = h.behind {
+			at = at.Add(step)
+			out[h] = at
+		}
+	}
+	return out
+}
+
+// Remaining is what is left to do in memory.
+type Remaining struct {
+	// Active counts hosts that have, or may have, something to fetch within an
+	// hour, and those with visits that are not settled.
+	Active int
+	// Stalled counts hosts that are frozen, or wait for more than an hour.
+	Stalled int
+}
+
+// Remaining looks at every host in memory; it is for the quiet end of a crawl.
+func (c *Core) Remaining(now time.Time) Remaining {
+	var r Remaining
+	for _, h := range c.hosts {
+		switch {
+		case len(h.unsettled) > 0 || h.loading || h.resolving || h.status == Dying:
+			r.Active++
+		case !h.hasWork():
+		case stalled(&h.state, now):
+			r.Stalled++
+		default:
+			r.Active++
+		}
+	}
+	return r
+}
+
+// LastTries gives each stalled host its one last try, or gives it up: a crawl
+// that is otherwise at its end calls it. A Retry-After is never cut; a host
+// that waits for more than an hour gets no try. It returns how many hosts it
+// touched.
+func (c *Core) LastTries(now time.Time) int {
+	var touched []*host
+	for _, h := range c.hosts {
+		if h.hasWork() && len(h.unsettled) == 0 && !h.dead && stalled(&h.state, now) && h.status != Held {
+			touched = append(touched, h)
+		}
+	}
+	slices.SortFunc(touched, func(a, b *host) int { return strings.Compare(string(a.name), string(b.name)) })
+	for _, h := range touched {
+		h.saved = false
+		if hopeless(&h.state, now) {
+			h.dead = true
+		} else {
+			h.state.LastTry, h.state.FrozenUntil = true, time.Time{}
+		}
+		c.place(now, h)
+	}
+	return len(touched)
+}

@@ -1,0 +1,189 @@
+package scheduler
+
+import (
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// place puts h where the facts say it belongs, and asks for what it lacks. It
+// changes nothing when h stands there already, so it may be called at will; a
+// host that stays ready keeps its place in the line.
+func (c *Core) place(now time.Time, h *host) {
+	want, at := c.decide(now, h)
+	if want == Ready && !c.claim(now, h) {
+		want = AddressWait
+	}
+	if want != Ready && want != AddressWait && want != InFlight && !(want == Resolving && h.turn != nil && h.turn.holder == h) {
+		c.unclaim(now, h)
+	}
+	c.stand(h, want, now)
+	if at.IsZero() {
+		c.timers.stop(&h.timer)
+	} else if h.timer.index == 0 || !h.timer.at.Equal(at) {
+		c.timers.set(&h.timer, at)
+	}
+}
+
+// decide returns the place of h, and when to look again (zero: only when
+// something happens).
+func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
+	switch {
+	case h.open:
+		return InFlight, time.Time{}
+	case c.held[h.part]:
+		return Held, time.Time{}
+	case h.dead:
+		return c.decideDead(h), time.Time{}
+	}
+	start := c.start(h)
+	if start.Sub(now) <= LoadAhead {
+		c.refill(now, h)
+	}
+	item, itemAt := h.due(now)
+	if len(h.items) == 0 {
+		return c.decideDry(now, start, h)
+	}
+	at := start
+	if item < 0 {
+		at = crawl.Latest(at, itemAt)
+	}
+	if at.After(now) {
+		// Ahead of time once for each wait, or an answer with little time left
+		// would be asked for again and again.
+		if at.Sub(now) <= LoadAhead && !at.Before(h.expires) && now.Sub(h.resolved) >= LoadAhead {
+			c.resolve(h)
+		}
+		return Waiting, at
+	}
+	if c.needsAddress(now, h) {
+		c.resolve(h)
+		return Resolving, time.Time{}
+	}
+	return Ready, time.Time{}
+}
+
+// decideDead is decide for a host that failed its last try.
+func (c *Core) decideDead(h *host) Status {
+	switch {
+	case h.status == Dying:
+		return Dying
+	case len(h.unsettled) > 0:
+		return Dry // the last visit writes its record first
+	}
+	c.emit(Action{Kind: Dead, Partition: h.part, Host: h.name, State: h.state})
+	return Dying
+}
+
+// needsAddress reports whether h, whose time has come, must be resolved first.
+// A host that is ready or in line keeps the address that it was given, until
+// it comes to the head of the line.
+func (c *Core) needsAddress(now time.Time, h *host) bool {
+	if h.nameless || len(h.addrs) > 0 && now.Before(h.expires) {
+		return false
+	}
+	switch h.status {
+	case Ready:
+		return false
+	case AddressWait:
+		return h.turn != nil && h.turn.holder == h
+	}
+	return true
+}
+
+// decideDry is decide for a host without items in memory.
+func (c *Core) decideDry(now, start time.Time, h *host) (Status, time.Time) {
+	switch {
+	case h.loading || len(h.unsettled) > 0:
+		return Dry, time.Time{}
+	case h.more || h.rewind:
+		return Waiting, start.Add(-LoadAhead) // then the refill is asked for
+	case h.status == Dry && h.timer.index > 0:
+		return Dry, h.timer.at
+	}
+	return Dry, now.Add(linger)
+}
+
+// stand moves h to a place, in the books as well.
+func (c *Core) stand(h *host, s Status, now time.Time) {
+	band := crawl.Band(crawl.Bands)
+	var target *line
+	switch s {
+	case Ready:
+		i, _ := h.due(now)
+		band = h.items[i].Band
+		target = &c.ready.lines[band]
+	case AddressWait:
+		target = &h.turn.line
+	}
+	if h.line != target {
+		if h.line != nil {
+			h.line.remove(h)
+		}
+		switch {
+		case s == Ready:
+			c.ready.push(h, band)
+		case target != nil:
+			target.push(h)
+		}
+	}
+	h.status = s
+	c.classify(h, now)
+}
+
+// refill asks for more items where they are wanted.
+func (c *Core) refill(now time.Time, h *host) {
+	after, n, ok := c.wanted(h, now)
+	if !ok {
+		return
+	}
+	if !h.more {
+		h.rewind = false
+	}
+	h.loading, h.noted, h.fresh = true, false, crawl.Bands
+	c.emit(Action{Kind: Refill, Partition: h.part, Host: h.name, After: after, N: n})
+}
+
+// resolve asks for the host's addresses.
+func (c *Core) resolve(h *host) {
+	if !h.resolving {
+		h.resolving = true
+		c.emit(Action{Kind: Resolve, Partition: h.part, Host: h.name})
+	}
+}
+
+func (c *Core) emit(a Action) { c.actions = append(c.actions, a) }
+
+// class is what /status calls a host's state.
+type class uint8
+
+const (
+	classNone class = iota // dry, held or dying: in none of the counts
+	classInFlight
+	classReady
+	classWaiting
+	classBackoff
+	classFrozen
+	numClasses
+)
+
+// classify recounts h. A host's class is as of its last move; the times that
+// could change it are the times at which it moves.
+func (c *Core) classify(h *host, now time.Time) {
+	k := classWaiting
+	switch {
+	case h.status == InFlight:
+		k = classInFlight
+	case h.status == Dry, h.status == Held, h.status == Dying:
+		k = classNone
+	case h.state.FrozenUntil.After(now):
+		k = classFrozen
+	case h.status == Ready:
+		k = classReady
+	case h.state.HoldUntil.After(now), h.state.Backoff > 0, h.state.Failures > 0:
+		k = classBackoff
+	}
+	c.classes[h.class]--
+	c.classes[k]++
+	h.class = k
+}

@@ -1,0 +1,51 @@
+// Package simweb is a synthetic web: any number of hosts and pages that are a
+// pure function of a seed and a URL, served over HTTP and DNS, with a judge who
+// sits on the server's side.
+//
+// It answers three questions about a crawler that the crawler must not answer
+// for itself: did it fetch everything it could reach, did it fetch anything
+// twice or that it must not, and was it polite.
+//
+//	web, err := simweb.New(simweb.Config{Seed: 7, Hosts: 50, PagesPerHost: 40, Delay: 20 * time.Millisecond})
+//	srv, err := web.Listen("127.0.0.1:0")  // real HTTP and DNS listeners on free ports
+//	go srv.Run(ctx)                        // blocks until ctx is over
+//	... crawl web.Seeds(), asking srv.DNS for names, with a scope that covers web.Domain() ...
+//	report := web.Report()
+//	err = report.Err()                     // nil: everything holds
+//
+// Without sockets a Web is an http.Handler (it goes by the Host header) and
+// Resolve and ServeDNS answer for its names.
+//
+// # What is in it
+//
+// Host sizes follow a power law. The pages of a host form a tree by their first
+// links, so that most of them can be reached; the other links point anywhere in
+// the host or, by Config.CrossHost, at other hosts. Quirks come in shares of a
+// thousand pages: redirects, missing pages, pages under a robots.txt rule, odd
+// charsets, gzip, slow answers, 429 and 503 on the first request. A host may
+// have a calendar trap (bounded), a sitemap with pages that nothing links to, a
+// Crawl-delay. Dead hosts are linked to and have no address. Config.Quirky
+// switches a bit of everything on.
+//
+// # What is known of it
+//
+// Reachable walks the links breadth first from Seeds, without any crawler:
+// robots.txt is obeyed, redirects are links, every URL with an answer of any
+// status counts, hosts without an address do not. It assumes a scope that covers
+// the whole domain (`--scope domain`, or `host` when every host is a seed) and
+// no limit of depth or number.
+//
+// # What is recorded
+//
+// The judge notes for each host when each request began (its header had been
+// read) and ended (the handler had written the last byte), and for each URL how
+// often it was asked for and answered. The end is noted before the last bytes
+// leave, so a gap is never judged shorter than the client saw it. A 429 or 503
+// is not an answer: asking again is right. Memory is two bytes a page and some
+// two hundred a host, so a million pages are cheap.
+//
+// # What it does not do
+//
+// It knows no crawler and no cluster. It does not speak TLS or HTTP/2, and it
+// never leaves the loopback interface.
+package simweb

@@ -1,0 +1,168 @@
+package simweb
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// buffers holds one request's scratch space.
+type buffers struct {
+	links []uint32
+	head  []byte
+	body  []byte
+}
+
+// answer is what the web says to a request, before it is sent.
+type answer struct {
+	status int
+	header [][2]string
+	body   []byte
+	delay  time.Duration // before the first byte
+}
+
+func (a *answer) set(key, value string) { a.header = append(a.header, [2]string{key, value}) }
+
+// ServeHTTP answers a request by its Host header and records it. A host that is
+// not of this web gets a 404 and is recorded as strange.
+func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	i, ok := w.hostIndex(r.Host)
+	if !ok || w.hosts[i].dead {
+		w.judge.strange(r.Host + r.URL.RequestURI())
+		http.Error(rw, "no such host in this web", http.StatusNotFound)
+		return
+	}
+	path := r.URL.RequestURI()
+	v := w.visit(i, path)
+	v.start = time.Now()
+	v.who, _ = r.Context().Value(whoKey{}).(string)
+	asked := w.judge.begin(v)
+	if v.class == classUnknown {
+		w.judge.strange(w.origin(i) + path)
+	}
+
+	buf := w.scratch.Get().(*buffers)
+	defer w.scratch.Put(buf)
+	a := w.answer(v, path, asked, r, buf)
+	if a.delay > 0 {
+		select {
+		case <-time.After(a.delay):
+		case <-r.Context().Done():
+		}
+	}
+	v.status = a.status
+	v.end = time.Now()
+	w.judge.end(v)
+	if err := send(rw, r, &a); err != nil {
+		w.judge.unsent(v)
+	}
+	if w.cfg.OnRequest != nil {
+		w.cfg.OnRequest(Request{Host: w.hosts[i].name, URL: w.origin(i) + path, Status: v.status,
+			Start: v.start, End: v.end, Remote: r.RemoteAddr, Who: v.who})
+	}
+}
+
+// visit says what is asked for.
+func (w *Web) visit(hostIndex int, path string) *visit {
+	h := &w.hosts[hostIndex]
+	v := &visit{host: hostIndex, class: classUnknown, delay: w.cfg.Delay, url: path}
+	switch n, ok := w.parsePath(h, path); {
+	case ok:
+		v.class, v.page, v.forbidden = classPage, h.first+n, !w.allowed(h, n)
+	case path == "/robots.txt":
+		v.class = classRobots
+	case path == "/sitemap.xml":
+		v.class = classSitemap
+	}
+	if h.slowed {
+		v.crawlDelay = w.cfg.CrawlDelay
+	}
+	return v
+}
+
+// answer decides what to say; asked counts the requests for this page so far,
+// this one included.
+func (w *Web) answer(v *visit, path string, asked int, r *http.Request, buf *buffers) answer {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		return text(http.StatusMethodNotAllowed, "this web is read only\n")
+	case v.class == classRobots:
+		if body, ok := w.robotsTxt(v.host); ok {
+			return text(http.StatusOK, body)
+		}
+	case v.class == classSitemap:
+		if body, ok := w.sitemapXML(v.host); ok {
+			a := text(http.StatusOK, body)
+			a.header[0] = [2]string{"Content-Type", "application/xml"}
+			return a
+		}
+	case v.class == classPage:
+		return w.pageAnswer(v, asked, r, buf)
+	}
+	return text(http.StatusNotFound, "there is no "+path+" here\n")
+}
+
+// pageAnswer decides what to say to a request for a page.
+func (w *Web) pageAnswer(v *visit, asked int, r *http.Request, buf *buffers) answer {
+	if asked == 1 && w.quirk(v.page, saltRate, w.cfg.RateLimited) {
+		a := text(http.StatusTooManyRequests, "slow down\n")
+		a.set("Retry-After", strconv.Itoa(int((w.cfg.RetryAfter+time.Second-1)/time.Second)))
+		return a
+	}
+	if asked == 1 && w.quirk(v.page, saltBusy, w.cfg.Unavailable) {
+		return text(http.StatusServiceUnavailable, "come back later\n")
+	}
+	a := w.finalAnswer(v, r, buf)
+	if w.quirk(v.page, saltSlow, w.cfg.Slow) {
+		a.delay = w.cfg.SlowBy
+	}
+	return a
+}
+
+// finalAnswer composes a page.
+func (w *Web) finalAnswer(v *visit, r *http.Request, buf *buffers) answer {
+	h := &w.hosts[v.host]
+	buf.links = w.appendLinks(buf.links[:0], v.page)
+	switch w.kind(h, v.page-h.first) {
+	case missing:
+		return text(http.StatusNotFound, "this page has never been written\n")
+	case redirect:
+		a := text(w.redirectStatus(v.page), "it stands elsewhere\n")
+		a.set("Location", w.url(buf.links[0]))
+		return a
+	}
+	contentType := "text/html"
+	if cs := w.charset(v.page); cs.inHeader {
+		contentType += "; charset=" + cs.label
+	}
+	a := answer{status: http.StatusOK, header: [][2]string{{"Content-Type", contentType}}}
+	buf.head = w.appendHead(buf.head[:0], v.host, v.page, buf.links)
+	if w.quirk(v.page, saltGzip, w.cfg.Gzip) && acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		a.set("Content-Encoding", "gzip")
+		buf.body = w.appendGzip(buf.body[:0], buf.head, v.page)
+		a.body = buf.body
+	} else {
+		buf.head = w.appendPlain(buf.head, v.page)
+		a.body = buf.head
+	}
+	return a
+}
+
+func text(status int, body string) answer {
+	return answer{status: status, body: []byte(body), header: [][2]string{{"Content-Type", "text/plain; charset=utf-8"}}}
+}
+
+// send writes an answer in one piece.
+func send(rw http.ResponseWriter, r *http.Request, a *answer) error {
+	header := rw.Header()
+	for _, kv := range a.header {
+		header.Set(kv[0], kv[1])
+	}
+	header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	rw.WriteHeader(a.status)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	_, err := rw.Write(a.body)
+	return err
+}

@@ -1,0 +1,85 @@
+package simweb
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+)
+
+// robotsKind says what a host's robots.txt looks like.
+type robotsKind uint8
+
+const (
+	robotsMissing robotsKind = iota // 404: everything is allowed
+	robotsAll                       // one group for everybody
+	robotsOwn                       // the crawler has a group of its own, others are kept out
+	robotsKinds
+)
+
+// maxSitemapURLs bounds one sitemap, far below the protocol's 50,000.
+const maxSitemapURLs = 10_000
+
+// robotsTxt returns a host's robots.txt; ok is false when it has none.
+func (w *Web) robotsTxt(hostIndex int) (body string, ok bool) {
+	h := &w.hosts[hostIndex]
+	var b strings.Builder
+	switch h.robots {
+	case robotsMissing:
+		return "", false
+	case robotsAll:
+		b.WriteString("# " + h.name + "\nUser-agent: *\n")
+	case robotsOwn:
+		b.WriteString("User-agent: *\nDisallow: /\n\nUser-agent: " + w.cfg.Agent + "\n")
+	}
+	b.WriteString("Allow: /private/open/\nDisallow: /private/\n")
+	if h.slowed {
+		fmt.Fprintf(&b, "Crawl-delay: %g\n", w.cfg.CrawlDelay.Seconds())
+	}
+	if h.sitemap {
+		b.WriteString("\nSitemap: " + w.origin(hostIndex) + "/sitemap.xml\n")
+	}
+	return b.String(), true
+}
+
+// allowed is the truth behind robotsTxt for one page.
+func (w *Web) allowed(h *host, n uint32) bool {
+	if h.robots == robotsMissing || w.kind(h, n) != private {
+		return true
+	}
+	var buf [64]byte
+	return bytes.HasPrefix(w.appendPath(buf[:0], h, n), []byte("/private/open/"))
+}
+
+// sitemapPages returns the pages in a host's sitemap: the hidden ones and a few
+// that are linked as well.
+func (w *Web) sitemapPages(h *host) []uint32 {
+	if !h.sitemap {
+		return nil
+	}
+	var pages []uint32
+	for n := uint32(0); n < h.pages && len(pages) < maxSitemapURLs; n++ {
+		if n%16 == 0 || w.kind(h, n) == hidden {
+			pages = append(pages, h.first+n)
+		}
+	}
+	return pages
+}
+
+// sitemapXML returns a host's sitemap; ok is false when it has none.
+func (w *Web) sitemapXML(hostIndex int) (body string, ok bool) {
+	h := &w.hosts[hostIndex]
+	if !h.sitemap {
+		return "", false
+	}
+	var b bytes.Buffer
+	b.WriteString(xml.Header + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for _, p := range w.sitemapPages(h) {
+		b.WriteString("<url><loc>")
+		// A bytes.Buffer does not fail.
+		_ = xml.EscapeText(&b, []byte(w.url(p)))
+		b.WriteString("</loc></url>\n")
+	}
+	b.WriteString("</urlset>\n")
+	return b.String(), true
+}

@@ -1,0 +1,188 @@
+package simweb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// Server is a Web on real loopback sockets, made by Listen.
+type Server struct {
+	// HTTP is the address of the first HTTP listener; the others differ from
+	// it in the last number only, and all share its port.
+	HTTP netip.AddrPort
+	// DNS is the address of the name server, UDP and TCP.
+	DNS netip.AddrPort
+
+	web    *Web
+	httpOn []net.Listener
+	dnsTCP net.Listener
+	dnsUDP net.PacketConn
+}
+
+// whoKey is the context key of what Config.Who said of a connection.
+type whoKey struct{}
+
+// listenTries bounds the search for a port that is free on all addresses.
+const listenTries = 50
+
+// Listen binds an HTTP port on each of the web's addresses and a name server's
+// port on 127.0.0.1. addr is "127.0.0.1:0" for any free port, or names the port.
+// From here on the web's URLs carry that port; call it once, before Seeds.
+func (w *Web) Listen(addr string) (*Server, error) {
+	want, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("simweb: listen address: %w", err)
+	}
+	if !want.Addr().IsLoopback() {
+		return nil, fmt.Errorf("simweb: %s is not a loopback address", want.Addr())
+	}
+	s := &Server{web: w}
+	if err := s.listenHTTP(int(want.Port())); err != nil {
+		return nil, fmt.Errorf("simweb: %w", err)
+	}
+	if err := s.listenDNS(); err != nil {
+		s.closeListeners()
+		return nil, fmt.Errorf("simweb: %w", err)
+	}
+	if s.HTTP.Port() != 80 {
+		w.port = ":" + strconv.Itoa(int(s.HTTP.Port()))
+	}
+	return s, nil
+}
+
+// listenHTTP binds the same port on every address. With port 0 a port that is
+// taken on one of them is given up and another tried.
+func (s *Server) listenHTTP(port int) error {
+	var last error
+	for range listenTries {
+		if last = s.tryHTTP(port); last == nil {
+			return nil
+		}
+		s.closeListeners()
+		if port != 0 {
+			break
+		}
+	}
+	return last
+}
+
+func (s *Server) tryHTTP(port int) error {
+	for i := range s.web.cfg.Addrs {
+		l, err := net.Listen("tcp4", netip.AddrPortFrom(s.web.addr(i), uint16(port)).String())
+		if err != nil {
+			return err
+		}
+		s.httpOn = append(s.httpOn, l)
+		if i == 0 {
+			s.HTTP = l.Addr().(*net.TCPAddr).AddrPort()
+			port = int(s.HTTP.Port())
+		}
+	}
+	return nil
+}
+
+// listenDNS binds one port for UDP and TCP.
+func (s *Server) listenDNS() error {
+	var err error
+	for range listenTries {
+		if s.dnsTCP, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+			return err
+		}
+		if s.dnsUDP, err = net.ListenPacket("udp4", s.dnsTCP.Addr().String()); err == nil {
+			s.DNS = s.dnsTCP.Addr().(*net.TCPAddr).AddrPort()
+			return nil
+		}
+		_ = s.dnsTCP.Close() // nothing was served on it
+		s.dnsTCP = nil
+	}
+	return err
+}
+
+// closeListeners frees what was bound and not served.
+func (s *Server) closeListeners() {
+	for _, l := range s.httpOn {
+		_ = l.Close() // nothing was served on it
+	}
+	s.httpOn = nil
+}
+
+// Run serves until ctx is over, then ends open requests and returns when
+// nothing runs any more. Its error is the first that serving gave, or nil.
+func (s *Server) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var stops []func() error
+	results := make(chan error, len(s.httpOn)+2)
+	started := 0
+	start := func(serve, stop func() error) {
+		stops = append(stops, stop)
+		started++
+		go func() { results <- serve() }()
+	}
+	for _, l := range s.httpOn {
+		srv := s.newHTTPServer(ctx)
+		start(func() error { return srv.Serve(l) }, func() error { return stopHTTP(srv) })
+	}
+	for _, srv := range []*dns.Server{{Listener: s.dnsTCP, Handler: s.web}, {PacketConn: s.dnsUDP, Handler: s.web}} {
+		ready := make(chan struct{})
+		srv.NotifyStartedFunc = func() { close(ready) }
+		start(srv.ActivateAndServe, srv.Shutdown)
+		<-ready // before this, Shutdown refuses; a bound server always gets here
+	}
+
+	var first error
+	note := func(err error) {
+		if err != nil && !errors.Is(err, http.ErrServerClosed) && first == nil && ctx.Err() == nil {
+			first = fmt.Errorf("simweb: serving: %w", err)
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case err := <-results:
+		started--
+		note(err)
+	}
+	cancel()
+	for _, stop := range stops {
+		_ = stop() // the results tell what went wrong
+	}
+	for range started {
+		note(<-results)
+	}
+	return first
+}
+
+// stopHTTP waits for open requests, which end by their context, and after a
+// while ends the connections under them.
+func stopHTTP(srv *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		return srv.Close()
+	}
+	return nil
+}
+
+// newHTTPServer makes a server whose requests end with ctx.
+func (s *Server) newHTTPServer(ctx context.Context) *http.Server {
+	return &http.Server{
+		Handler:           s.web,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 30 * time.Second,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			remote, ok := c.RemoteAddr().(*net.TCPAddr)
+			if s.web.cfg.Who == nil || !ok {
+				return ctx
+			}
+			return context.WithValue(ctx, whoKey{}, s.web.cfg.Who(remote.AddrPort()))
+		},
+	}
+}

@@ -1,0 +1,352 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"crawlnode/crawl"
+)
+
+// Options says what the files are called and hold. Node is required.
+type Options struct {
+	// Node is the node's id, for ArchiveRef.
+	Node crawl.NodeID
+	// Name tells this node's files from those of others. Default: Node.
+	Name string
+	// Prefix begins every file name. Default "crawlnode".
+	Prefix string
+	// MaxFileBytes is the size at which a file is turned. Default 1 GiB. A single
+	// capture may be larger; it then has a file of its own.
+	MaxFileBytes int64
+	// Software and Operator go into the warcinfo records: the program with its
+	// version, and whom to ask. Empty ones are left out.
+	Software, Operator string
+	// Remember is the number of payload digests kept in memory, to count
+	// duplicates and for Revisits. Default 65,536 (about 200 octets each).
+	Remember int
+	// Revisits writes a revisit record without payload when the same payload was
+	// stored by this Archive under a digest that it remembers. Off, every
+	// capture is stored whole.
+	Revisits bool
+	// SyncEach makes Put return only when the record has reached the disk.
+	SyncEach bool
+	// Encoders bounds the captures that are being compressed or written; each
+	// needs almost 1 MB. Default: one per processor.
+	Encoders int
+	// Rand gives the record ids. Default: crypto/rand.
+	Rand io.Reader
+	// OnError is called once, with the error that stopped the archive.
+	OnError func(error)
+	// OnRepair is called by Open for each file that a crash had left open.
+	OnRepair func(Repair)
+}
+
+// Stats counts what lies in the folder and what happened since Open.
+type Stats struct {
+	Files             int64 // files in the folder, the open one included
+	Bytes             int64 // their size, indexes not counted
+	Records           int64 // response and revisit records written since Open
+	ContentDuplicates int64 // captures since Open whose payload had been seen
+}
+
+// indexLimit bounds the index lines that wait for a Sync, in bytes.
+const indexLimit = 1 << 20
+
+// Archive is a folder of WARC files. Its methods may be called from any number
+// of goroutines.
+type Archive struct {
+	dir  string
+	opts Options
+	// slots holds one token per encoder in use. It is kept until the record is
+	// written: else every worker that waits for the file would keep an encoder.
+	slots    chan struct{}
+	encoders sync.Pool // of *encoder
+	seen     *seen
+
+	files, bytes, records, duplicates atomic.Int64
+
+	// Two tokens stand for locks that may be held across I/O: waiting for them
+	// is waiting on a channel, which ends with the caller's context. syncing is
+	// taken before writing.
+
+	// writing guards file, its size and its pending lines, serial and closed.
+	writing chan struct{}
+	file    *file // nil: none is open
+	serial  int   // of the next file
+	closed  bool
+	// syncing guards the index files and the order of their lines.
+	syncing chan struct{}
+
+	broken atomic.Pointer[error] // the error that stopped the archive
+}
+
+// ErrClosed is returned by Put and Sync after Close.
+var ErrClosed = errors.New("archive is closed")
+
+// Open opens the archive in dir, makes the folder if it is missing, and repairs
+// what a crash left behind.
+func Open(dir string, o Options) (*Archive, error) {
+	if o.Node == "" {
+		return nil, errors.New("open archive: the node's id is missing")
+	}
+	o.Name = cmp.Or(o.Name, string(o.Node))
+	o.Prefix = cmp.Or(o.Prefix, "crawlnode")
+	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 1<<30)
+	o.Remember = cmp.Or(o.Remember, 1<<16)
+	o.Encoders = cmp.Or(o.Encoders, runtime.GOMAXPROCS(0))
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("open archive: %w", err)
+	}
+	a := &Archive{
+		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders), seen: newSeen(o.Remember),
+		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1),
+	}
+	a.encoders.New = func() any { return newEncoder(o.Rand) }
+	if err := a.repairAll(); err != nil {
+		return nil, fmt.Errorf("open archive %s: %w", dir, err)
+	}
+	if err := a.takeStock(); err != nil {
+		return nil, fmt.Errorf("open archive %s: %w", dir, err)
+	}
+	return a, nil
+}
+
+// Put appends a capture and returns where its response record stands. It reads
+// the capture's slices until it returns. The record is safe against a crash of
+// the process; against one of the machine only after the next Sync. An error is
+// that of ctx, which leaves nothing behind, or final.
+func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
+	if err := a.failure(); err != nil {
+		return crawl.ArchiveRef{}, err
+	}
+	if err := take(ctx, a.slots); err != nil {
+		return crawl.ArchiveRef{}, fmt.Errorf("archive %s: %w", c.URL, err)
+	}
+	ref, flush, err := a.encode(ctx, &c)
+	<-a.slots
+	if err == nil && (flush || a.opts.SyncEach) {
+		err = a.Sync()
+	}
+	return ref, err
+}
+
+// encode compresses a capture and appends it. The caller holds a slot. flush
+// says that many index lines wait.
+func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
+	e := a.encoders.Get().(*encoder)
+	defer a.recycle(e)
+	first, duplicate := a.seen.find(c)
+	var revisitOf *original
+	if duplicate && a.opts.Revisits {
+		revisitOf = &first
+	}
+	if err := e.capture(c, revisitOf); err != nil {
+		return ref, false, fmt.Errorf("archive %s: %w", c.URL, err)
+	}
+	ref, flush, err = a.append(ctx, e, c)
+	if err != nil {
+		return ref, false, fmt.Errorf("archive %s: %w", c.URL, err)
+	}
+	a.records.Add(1)
+	if duplicate {
+		a.duplicates.Add(1)
+	} else {
+		a.seen.add(c, e.responseID)
+	}
+	return ref, flush, nil
+}
+
+// append writes what e holds, behind a turn of the file if need be. flush says
+// that many index lines wait.
+func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
+	for {
+		if err := take(ctx, a.writing); err != nil {
+			return ref, false, err
+		}
+		full := a.file
+		if full == nil || !full.isFullFor(len(e.out), a.opts.MaxFileBytes) {
+			break // and keep the token
+		}
+		<-a.writing
+		if err := a.turn(ctx, full); err != nil {
+			return ref, false, err
+		}
+	}
+	defer func() { <-a.writing }()
+	if err := a.ready(); err != nil {
+		return ref, false, err
+	}
+	offset := a.file.size
+	if err := a.file.append(e.out); err != nil {
+		return ref, false, a.fail(err)
+	}
+	a.bytes.Add(int64(len(e.out)))
+	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: offset, Length: int64(e.responseLen)}
+	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
+	return ref, len(a.file.pending) > indexLimit, nil
+}
+
+// ready makes sure that there is a file to write to. The caller holds writing.
+func (a *Archive) ready() error {
+	if err := a.failure(); err != nil {
+		return err
+	}
+	if a.closed {
+		return ErrClosed
+	}
+	if a.file != nil {
+		return nil
+	}
+	f, err := a.create()
+	if err != nil {
+		return a.fail(err)
+	}
+	a.file = f
+	a.files.Add(1)
+	a.bytes.Add(f.size)
+	return nil
+}
+
+// turn closes full, unless somebody else has done so.
+func (a *Archive) turn(ctx context.Context, full *file) error {
+	if err := take(ctx, a.syncing); err != nil {
+		return err
+	}
+	defer func() { <-a.syncing }()
+	if err := take(ctx, a.writing); err != nil {
+		return err
+	}
+	defer func() { <-a.writing }()
+	if a.file != full {
+		return nil
+	}
+	return a.finish()
+}
+
+// finish closes the open file under its final name. The caller holds both
+// tokens.
+func (a *Archive) finish() error {
+	f := a.file
+	if f == nil {
+		return nil
+	}
+	a.file = nil
+	if err := f.finish(); err != nil {
+		return a.fail(err)
+	}
+	return nil
+}
+
+// Sync makes everything durable that was put before the call. Puts go on
+// meanwhile.
+func (a *Archive) Sync() error {
+	a.syncing <- struct{}{}
+	defer func() { <-a.syncing }()
+	a.writing <- struct{}{}
+	f, closed := a.file, a.closed
+	var lines []byte
+	if f != nil {
+		lines, f.pending = f.pending, nil
+	}
+	<-a.writing
+	if err := a.failure(); err != nil {
+		return err
+	}
+	if closed {
+		return ErrClosed
+	}
+	if f == nil || len(lines) == 0 {
+		return nil // nothing was put since the last time
+	}
+	if err := f.sync(lines); err != nil {
+		return a.fail(err)
+	}
+	return nil
+}
+
+// Close makes everything durable and gives the open file its final name. Puts
+// that are under way may fail with ErrClosed.
+func (a *Archive) Close() error {
+	a.syncing <- struct{}{}
+	defer func() { <-a.syncing }()
+	a.writing <- struct{}{}
+	defer func() { <-a.writing }()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	if err := a.failure(); err != nil {
+		if a.file != nil {
+			a.file.abandon() // stays open by name; the next Open repairs it
+		}
+		return err
+	}
+	return a.finish()
+}
+
+// Stats returns the counters.
+func (a *Archive) Stats() Stats {
+	return Stats{Files: a.files.Load(), Bytes: a.bytes.Load(), Records: a.records.Load(), ContentDuplicates: a.duplicates.Load()}
+}
+
+// fail notes the first error that stops the archive and returns it.
+func (a *Archive) fail(err error) error {
+	err = fmt.Errorf("archive has stopped: %w", err)
+	if a.broken.CompareAndSwap(nil, &err) && a.opts.OnError != nil {
+		a.opts.OnError(err)
+	}
+	return a.failure()
+}
+
+// failure returns the error that stopped the archive, or nil.
+func (a *Archive) failure() error {
+	if err := a.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// recycle keeps an encoder for later, unless a large capture has blown it up.
+func (a *Archive) recycle(e *encoder) {
+	if cap(e.out) <= 1<<20 {
+		a.encoders.Put(e)
+	}
+}
+
+// take takes a token or gives up with ctx.
+func take(ctx context.Context, tokens chan struct{}) error {
+	select {
+	case tokens <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// None is the archive of those who want none.
+type None struct{}
+
+// Put keeps nothing; the zero ArchiveRef says so.
+func (None) Put(context.Context, crawl.Capture) (crawl.ArchiveRef, error) {
+	return crawl.ArchiveRef{}, nil
+}
+
+// Sync does nothing.
+func (None) Sync() error { return nil }
+
+// Close does nothing.
+func (None) Close() error { return nil }
+
+// Stats are zero.
+func (None) Stats() Stats { return Stats{} }

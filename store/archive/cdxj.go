@@ -1,0 +1,131 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// indexLine is one capture in a CDXJ index: a sortable key of the URL, the time
+// to the second, and JSON in which every value is a string, as the replay tools
+// read it.
+type indexLine struct {
+	key  string
+	date time.Time
+	indexFields
+}
+
+type indexFields struct {
+	URL      string `json:"url"`
+	MIME     string `json:"mime"`
+	Status   string `json:"status"`
+	Digest   string `json:"digest"`
+	Length   string `json:"length"`
+	Offset   string `json:"offset"`
+	Filename string `json:"filename"`
+}
+
+// line makes the index line of the capture that e has just encoded.
+func (e *encoder) line(c *crawl.Capture, ref crawl.ArchiveRef) indexLine {
+	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status, digest(c.Digest), ref)
+}
+
+func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest string, ref crawl.ArchiveRef) indexLine {
+	if revisit {
+		mime = "warc/revisit"
+	} else if mime == "" {
+		mime = "unk"
+	}
+	return indexLine{key: surt(url), date: date, indexFields: indexFields{
+		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest, Filename: ref.File,
+		Length: strconv.FormatInt(ref.Length, 10), Offset: strconv.FormatInt(ref.Offset, 10),
+	}}
+}
+
+// appendIndexLine appends l with its end of line.
+func appendIndexLine(b []byte, l indexLine) []byte {
+	b = appendClean(b, l.key)
+	b = append(b, ' ')
+	b = l.date.UTC().AppendFormat(b, "20060102150405")
+	b = append(b, ' ')
+	out := bytes.NewBuffer(b)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(l.indexFields); err != nil {
+		panic("BUG: strings cannot be written as JSON: " + err.Error())
+	}
+	return out.Bytes()
+}
+
+// parseIndexLine reads where the record of a line stands.
+func parseIndexLine(line []byte) (ref crawl.ArchiveRef, err error) {
+	_, rest, _ := bytes.Cut(line, []byte(" "))
+	_, rest, _ = bytes.Cut(rest, []byte(" "))
+	var f indexFields
+	if err := json.Unmarshal(rest, &f); err != nil {
+		return ref, fmt.Errorf("index line: %w", err)
+	}
+	ref.File = f.Filename
+	if ref.Offset, err = strconv.ParseInt(f.Offset, 10, 64); err != nil {
+		return ref, fmt.Errorf("index line: offset: %w", err)
+	}
+	if ref.Length, err = strconv.ParseInt(f.Length, 10, 64); err != nil {
+		return ref, fmt.Errorf("index line: length: %w", err)
+	}
+	if ref.Offset < 0 || ref.Length <= 0 {
+		return ref, fmt.Errorf("index line: record at %d with length %d", ref.Offset, ref.Length)
+	}
+	return ref, nil
+}
+
+// surt turns a canonical URL into the key under which replay tools look it up:
+// the host's labels backwards without "www", the port, ")" and the path, all in
+// lower case, with the parameters sorted and no slash at the end.
+//
+//	http://www.Example.org:8080/A/?z=1&a=2  ->  org,example:8080)/a?a=2&z=1
+func surt(url string) string {
+	_, rest, _ := strings.Cut(strings.ToLower(url), "://")
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	path, query, _ := strings.Cut(rest[end:], "?")
+	if path = strings.TrimSuffix(path, "/"); path == "" {
+		path = "/"
+	}
+	if query != "" {
+		params := strings.Split(query, "&")
+		slices.Sort(params)
+		path += "?" + strings.Join(params, "&")
+	}
+	return surtHost(rest[:end]) + ")" + strings.ReplaceAll(path, " ", "%20")
+}
+
+// surtHost turns the labels of a host round and keeps its port. Addresses stay
+// as they are.
+func surtHost(host string) string {
+	if strings.HasPrefix(host, "[") {
+		return host
+	}
+	name, port, hasPort := strings.Cut(host, ":")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return host
+	}
+	labels := strings.Split(name, ".")
+	if len(labels) > 1 && strings.HasPrefix(labels[0], "www") && strings.Trim(labels[0][3:], "0123456789") == "" {
+		labels = labels[1:]
+	}
+	slices.Reverse(labels)
+	name = strings.Join(labels, ",")
+	if hasPort {
+		return name + ":" + port
+	}
+	return name
+}

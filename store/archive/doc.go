@@ -1,0 +1,40 @@
+// Package archive writes what was fetched into WARC 1.1 files (ISO 28500:2017),
+// with a CDXJ index beside each, and reads them back.
+//
+// The life of a file:
+//
+//	crawlnode-<time>-<serial>-<name>.warc.gz.open   being written
+//	crawlnode-<time>-<serial>-<name>.warc.gz        whole; never touched again
+//	crawlnode-<time>-<serial>-<name>.cdxj           one line per capture, as written
+//
+// A file begins with a warcinfo record. A capture adds a response record (or a
+// revisit record, when the same payload is already here) and the request that
+// led to it. Each record is one gzip member, so a reader can begin at any
+// record whose offset it knows. A file is turned when it would grow beyond
+// MaxFileBytes; an archive to which nothing was written has no file.
+//
+// Put compresses on the caller's goroutine, a few at a time, and then appends
+// all records of the capture in one write. What makes it durable is Sync: it
+// flushes the WARC file to the disk and only then writes the index lines of
+// what it flushed. Whoever notes a capture as done must sync the archive first.
+// Hence the invariants that repair rests on:
+//
+//   - bytes are only ever appended, in one order, by one writer at a time;
+//   - what an index names has reached the disk before.
+//
+// At Open, files that a crash left open are repaired: everything up to the last
+// record that the index names is taken as good, the rest is read record by
+// record, cut after the last whole one, indexed, and the file is closed under
+// its final name.
+//
+// What is bounded: compressions at once (Encoders; Put waits), index lines in
+// memory (1 MiB; Put then syncs itself), remembered payload digests (Remember;
+// the older half is forgotten).
+//
+// An error of the disk is final: the first one is reported, and every later Put
+// and Sync returns it. The records acknowledged before it are not harmed: the
+// next Open cuts off what was written in part.
+//
+// The package does not replicate, does not read HTTP beyond the status line, and
+// does not lock the folder: one process per folder.
+package archive

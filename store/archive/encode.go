@@ -1,0 +1,209 @@
+package archive
+
+import (
+	"crypto/sha1" //nolint:gosec // WARC digests are SHA-1; nothing here relies on it against an adversary
+	"encoding/base32"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"crawlnode/crawl"
+)
+
+const (
+	// warcDate is the form of WARC-Date; WARC 1.1 allows the fraction.
+	warcDate = "2006-01-02T15:04:05.000Z"
+	// revisitProfile: same payload digest as an earlier record (WARC 1.1 section 6.7.2).
+	revisitProfile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+)
+
+// recordID is a WARC-Record-ID, urn:uuid: and so on, without its brackets.
+type recordID string
+
+// newRecordID makes a random UUID (RFC 9562, version 4).
+func newRecordID(random io.Reader) (recordID, error) {
+	var u [16]byte
+	if _, err := io.ReadFull(random, u[:]); err != nil {
+		return "", fmt.Errorf("make a record id: %w", err)
+	}
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	var b [45]byte
+	copy(b[:], "urn:uuid:")
+	at := 9
+	for i, part := range [...][]byte{u[:4], u[4:6], u[6:8], u[8:10], u[10:]} {
+		if i > 0 {
+			b[at] = '-'
+			at++
+		}
+		at += hex.Encode(b[at:], part)
+	}
+	return recordID(b[:]), nil
+}
+
+// encoder turns captures into gzip members. It is used by one goroutine at a
+// time and used again.
+type encoder struct {
+	random io.Reader
+	gz     *gzip.Writer
+	sum    hash.Hash
+	head   []byte // of the record being made
+
+	// The result of the last capture: its members, the response's first.
+	out         []byte
+	responseLen int // bytes of the first member
+	responseID  recordID
+	revisit     bool
+}
+
+func newEncoder(random io.Reader) *encoder {
+	e := &encoder{random: random, sum: sha1.New()}
+	e.gz, _ = gzip.NewWriterLevel(e, gzip.BestSpeed) // the level is a valid one
+	return e
+}
+
+// Write takes the compressor's output.
+func (e *encoder) Write(p []byte) (int, error) {
+	e.out = append(e.out, p...)
+	return len(p), nil
+}
+
+// capture makes the records of c: a response, or a revisit of first when that
+// is given, and the request.
+func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
+	e.out, e.revisit = e.out[:0], first != nil
+	if e.responseID, err = newRecordID(e.random); err != nil {
+		return err
+	}
+	if err := e.response(c, first); err != nil {
+		return err
+	}
+	e.responseLen = len(e.out)
+	if len(c.RequestHead) == 0 {
+		return nil
+	}
+	id, err := newRecordID(e.random)
+	if err != nil {
+		return err
+	}
+	e.begin("request", id, c.FetchedAt)
+	e.field("WARC-Target-URI", c.URL.String())
+	e.address(c)
+	e.field("WARC-Concurrent-To", "<"+string(e.responseID)+">")
+	e.field("Content-Type", "application/http;msgtype=request")
+	return e.end(c.RequestHead, nil)
+}
+
+// response makes the first record of c.
+func (e *encoder) response(c *crawl.Capture, first *original) error {
+	kind, body := "response", c.Body
+	if first != nil {
+		kind, body = "revisit", nil
+	}
+	e.begin(kind, e.responseID, c.FetchedAt)
+	e.field("WARC-Target-URI", c.URL.String())
+	e.address(c)
+	e.field("WARC-Payload-Digest", digest(c.Digest))
+	if c.ContentType != "" {
+		e.field("WARC-Identified-Payload-Type", c.ContentType)
+	}
+	if c.Truncated != "" {
+		e.field("WARC-Truncated", c.Truncated)
+	}
+	if first != nil {
+		e.field("WARC-Profile", revisitProfile)
+		e.field("WARC-Refers-To", "<"+string(first.id)+">")
+		e.field("WARC-Refers-To-Target-URI", first.uri)
+		e.field("WARC-Refers-To-Date", first.date.UTC().Format(warcDate))
+	}
+	e.field("Content-Type", "application/http;msgtype=response")
+	return e.end(c.ResponseHead, body)
+}
+
+// address names the server, when it is known.
+func (e *encoder) address(c *crawl.Capture) {
+	if c.Addr.IsValid() {
+		e.field("WARC-IP-Address", c.Addr.Unmap().WithZone("").String())
+	}
+}
+
+// begin starts the header of a record.
+func (e *encoder) begin(kind string, id recordID, date time.Time) {
+	e.head = append(e.head[:0], "WARC/1.1\r\n"...)
+	e.field("WARC-Type", kind)
+	e.field("WARC-Record-ID", "<"+string(id)+">")
+	e.field("WARC-Date", date.UTC().Format(warcDate))
+}
+
+// field adds a header line. Bytes that could end the line, and other control
+// bytes, are percent-encoded: a value can never make a second field.
+func (e *encoder) field(name, value string) {
+	e.head = append(append(e.head, name...), ": "...)
+	e.head = append(appendClean(e.head, value), "\r\n"...)
+}
+
+// appendClean appends s with its control bytes percent-encoded.
+func appendClean(b []byte, s string) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == 0x7f {
+			b = append(b, '%', digits[c>>4], digits[c&15])
+		} else {
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+// end completes the record with its block, given in two parts, and appends it
+// to out as one gzip member.
+func (e *encoder) end(block, more []byte) error {
+	e.sum.Reset()
+	e.sum.Write(block)
+	e.sum.Write(more)
+	e.field("WARC-Block-Digest", digest([20]byte(e.sum.Sum(nil))))
+	e.field("Content-Length", strconv.Itoa(len(block)+len(more)))
+	e.head = append(e.head, "\r\n"...)
+	e.gz.Reset(e)
+	for _, part := range [...][]byte{e.head, block, more, []byte("\r\n\r\n")} {
+		if _, err := e.gz.Write(part); err != nil {
+			return fmt.Errorf("compress: %w", err)
+		}
+	}
+	if err := e.gz.Close(); err != nil {
+		return fmt.Errorf("compress: %w", err)
+	}
+	return nil
+}
+
+// info makes the warcinfo record of a file.
+func (e *encoder) info(fileName string, now time.Time, o *Options) error {
+	e.out = e.out[:0]
+	id, err := newRecordID(e.random)
+	if err != nil {
+		return err
+	}
+	e.begin("warcinfo", id, now)
+	e.field("WARC-Filename", fileName)
+	e.field("Content-Type", "application/warc-fields")
+	var block []byte
+	for _, f := range [...][2]string{
+		{"software", o.Software}, {"operator", o.Operator}, {"hostname", o.Name},
+		{"format", "WARC file version 1.1"}, {"conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
+	} {
+		if f[1] != "" {
+			block = append(append(block, f[0]...), ": "...)
+			block = append(appendClean(block, f[1]), "\r\n"...)
+		}
+	}
+	return e.end(block, nil)
+}
+
+// digest writes a SHA-1 as WARC files have it.
+func digest(sum [20]byte) string {
+	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
+}

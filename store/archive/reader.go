@@ -1,0 +1,320 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha1" //nolint:gosec // see encode.go
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"crawlnode/crawl"
+)
+
+// Bounds for reading. A header line longer than the buffer, or a block beyond
+// the limit, is damage.
+const (
+	readBuffer     = 64 << 10
+	maxHeaderLines = 256
+	maxBlockBytes  = 1 << 30
+)
+
+// Record is one record of a WARC file. Its memory is the reader's own: it may be
+// kept.
+type Record struct {
+	Type      string // response, request, revisit, warcinfo...
+	ID        string // urn:uuid:..., without brackets
+	TargetURI string
+	Date      time.Time
+	Addr      netip.Addr // of the server; invalid when not recorded
+	// Status is the HTTP status of a response or revisit, else 0.
+	Status int
+	// Head is the HTTP head with the empty line that ends it; nil without one.
+	Head []byte
+	// Payload is the rest of the block: the body as it came over the wire, or
+	// all of a block that is not HTTP.
+	Payload       []byte
+	ContentType   string // WARC-Identified-Payload-Type
+	PayloadDigest string
+	BlockDigest   string
+	Truncated     string // WARC-Truncated, or ""
+	RefersToURI   string // of a revisit
+	// Fields are all header fields.
+	Fields textproto.MIMEHeader
+	// Offset and Length are those of the record's gzip member.
+	Offset, Length int64
+}
+
+// Verify compares the record with the digests that it names; what it does not
+// name, and other digests than SHA-1, are taken as good.
+func (r *Record) Verify() error {
+	block := sha1.New()
+	block.Write(r.Head)
+	block.Write(r.Payload)
+	if d := r.BlockDigest; strings.HasPrefix(d, "sha1:") && d != digest([20]byte(block.Sum(nil))) {
+		return fmt.Errorf("record %s at %d: the block is not that of %s", r.ID, r.Offset, d)
+	}
+	if d := r.PayloadDigest; r.Type == "response" && strings.HasPrefix(d, "sha1:") && d != digest(sha1.Sum(r.Payload)) {
+		return fmt.Errorf("record %s at %d: the payload is not that of %s", r.ID, r.Offset, d)
+	}
+	return nil
+}
+
+// DamageError is a WARC file that holds no whole record at Offset.
+type DamageError struct {
+	Offset int64
+	Err    error
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("no whole record at offset %d: %v", e.Offset, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// Scan reads the WARC file at path, finished or open, and calls fn with each
+// record in order. wholeBytes is the end of the last whole record for which fn
+// returned nil. A torn or damaged file gives a *DamageError; an error of fn ends
+// the scan and is returned as it is.
+func Scan(path string, fn func(Record) error) (wholeBytes int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	wholeBytes, err = scan(f, 0, maxBlockBytes, fn)
+	if damage, ok := errors.AsType[*DamageError](err); ok {
+		return wholeBytes, fmt.Errorf("%s: %w", path, damage)
+	}
+	return wholeBytes, err
+}
+
+// Files returns the paths of the WARC files in dir, finished and open, in the
+// order in which they were begun.
+func Files(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if name := strings.TrimSuffix(e.Name(), openSuffix); strings.HasSuffix(name, warcSuffix) && e.Type().IsRegular() {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// errEnough ends a scan after one record.
+var errEnough = errors.New("enough")
+
+// ReadRef reads the record that ref names in the folder dir.
+func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
+	if ref.File == "" || ref.File != filepath.Base(ref.File) {
+		return Record{}, fmt.Errorf("%q is not the name of a file", ref.File)
+	}
+	path := filepath.Join(dir, ref.File)
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err = os.Open(path + openSuffix)
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	defer func() { _ = f.Close() }()
+	return readAt(f, ref)
+}
+
+// readAt reads the one record at ref.
+func readAt(f io.ReaderAt, ref crawl.ArchiveRef) (Record, error) {
+	var record Record
+	_, err := scan(io.NewSectionReader(f, ref.Offset, ref.Length), ref.Offset, maxBlockBytes, func(r Record) error {
+		record = r
+		return errEnough
+	})
+	if err == nil {
+		return Record{}, fmt.Errorf("%s ends before offset %d", ref.File, ref.Offset)
+	}
+	if !errors.Is(err, errEnough) {
+		return Record{}, fmt.Errorf("%s: %w", ref.File, err)
+	}
+	return record, nil
+}
+
+// source counts what is read and keeps a failure of the disk, which must not be
+// mistaken for a torn file.
+type source struct {
+	r   io.Reader
+	n   int64 // offset in the file
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.n += int64(n)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// scan reads records from r, which begins at offset base of its file.
+func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64, err error) {
+	in := &source{r: r, n: base}
+	members := bufio.NewReaderSize(in, readBuffer)
+	text := bufio.NewReaderSize(nil, readBuffer)
+	var gz gzip.Reader
+	for {
+		start := in.n - int64(members.Buffered())
+		if _, err := members.Peek(1); err == io.EOF {
+			return start, nil
+		}
+		record, err := readMember(&gz, members, text, maxBlock)
+		if in.err != nil {
+			return start, fmt.Errorf("read at offset %d: %w", start, in.err)
+		}
+		if err != nil {
+			return start, &DamageError{Offset: start, Err: err}
+		}
+		record.Offset, record.Length = start, in.n-int64(members.Buffered())-start
+		if err := fn(record); err != nil {
+			return start, err
+		}
+	}
+}
+
+// readMember reads one gzip member, which must hold exactly one record.
+func readMember(gz *gzip.Reader, members, text *bufio.Reader, maxBlock int64) (Record, error) {
+	if err := gz.Reset(members); err != nil {
+		return Record{}, noEOF(err)
+	}
+	gz.Multistream(false)
+	text.Reset(gz)
+	fields, err := readHeader(text)
+	if err != nil {
+		return Record{}, noEOF(err)
+	}
+	length, err := strconv.ParseInt(fields.Get("Content-Length"), 10, 64)
+	if err != nil || length < 0 || length > maxBlock {
+		return Record{}, fmt.Errorf("bad Content-Length %q", fields.Get("Content-Length"))
+	}
+	var block bytes.Buffer
+	block.Grow(int(min(length, 1<<20)))
+	if n, err := io.CopyN(&block, text, length); err != nil {
+		return Record{}, fmt.Errorf("the block ends after %d of %d bytes: %w", n, length, noEOF(err))
+	}
+	var end [4]byte
+	if _, err := io.ReadFull(text, end[:]); err != nil || string(end[:]) != "\r\n\r\n" {
+		return Record{}, errors.New("the record has no proper end")
+	}
+	// Only reading up to the end checks the member's checksum.
+	if _, err := text.ReadByte(); err != io.EOF {
+		return Record{}, fmt.Errorf("the member goes on after its record or is damaged: %w", orMore(err))
+	}
+	return newRecord(fields, block.Bytes()), nil
+}
+
+// orMore names the error of a read that should have given io.EOF.
+func orMore(err error) error {
+	if err == nil {
+		return errors.New("more bytes")
+	}
+	return err
+}
+
+// noEOF turns an early end into what it is.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// readHeader reads the version line and the fields up to the empty line.
+func readHeader(text *bufio.Reader) (textproto.MIMEHeader, error) {
+	line, err := readLine(text)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(line, "WARC/1.") {
+		return nil, errors.New("the record does not begin with WARC/1")
+	}
+	fields := make(textproto.MIMEHeader)
+	last := ""
+	for range maxHeaderLines {
+		line, err := readLine(text)
+		if err != nil || line == "" {
+			return fields, err
+		}
+		if values := fields[last]; (line[0] == ' ' || line[0] == '\t') && len(values) > 0 {
+			values[len(values)-1] += " " + strings.TrimSpace(line) // a folded line
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || name == "" {
+			return nil, errors.New("a header line has no name")
+		}
+		last = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+		fields[last] = append(fields[last], strings.TrimSpace(value))
+	}
+	return nil, errors.New("the header has too many lines")
+}
+
+// readLine returns a line without its end.
+func readLine(text *bufio.Reader) (string, error) {
+	line, err := text.ReadSlice('\n')
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimRight(string(line), "\r\n"), nil
+}
+
+// newRecord sorts out the fields and the block.
+func newRecord(fields textproto.MIMEHeader, block []byte) Record {
+	r := Record{
+		Type: fields.Get("WARC-Type"), ID: strings.Trim(fields.Get("WARC-Record-ID"), "<>"),
+		TargetURI: strings.Trim(fields.Get("WARC-Target-URI"), "<>"), Payload: block,
+		ContentType:   fields.Get("WARC-Identified-Payload-Type"),
+		PayloadDigest: fields.Get("WARC-Payload-Digest"), BlockDigest: fields.Get("WARC-Block-Digest"),
+		Truncated: fields.Get("WARC-Truncated"), RefersToURI: strings.Trim(fields.Get("WARC-Refers-To-Target-URI"), "<>"),
+		Fields: fields,
+	}
+	r.Date, _ = time.Parse(time.RFC3339, fields.Get("WARC-Date"))
+	r.Addr, _ = netip.ParseAddr(fields.Get("WARC-IP-Address"))
+	if !strings.HasPrefix(fields.Get("Content-Type"), "application/http") {
+		return r
+	}
+	if end := bytes.Index(block, []byte("\r\n\r\n")); end >= 0 {
+		r.Head, r.Payload = block[:end+4:end+4], block[end+4:]
+	}
+	if r.Type == "response" || r.Type == "revisit" {
+		r.Status = statusOf(r.Head)
+	}
+	return r
+}
+
+// statusOf reads the status out of "HTTP/1.1 200 OK".
+func statusOf(head []byte) int {
+	line, _, _ := bytes.Cut(head, []byte("\r\n"))
+	parts := bytes.Fields(line)
+	if len(parts) < 2 || !bytes.HasPrefix(parts[0], []byte("HTTP/")) {
+		return 0
+	}
+	status, err := strconv.Atoi(string(parts[1]))
+	if err != nil || status < 0 || status > 999 {
+		return 0
+	}
+	return status
+}

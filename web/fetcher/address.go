@@ -1,0 +1,81 @@
+package fetcher
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// notPublic4 lists the IPv4 networks that are not the public Internet (IANA
+// IPv4 Special-Purpose Address Registry), multicast and reserved ones included.
+var notPublic4 = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+)
+
+// global6 is the only part of IPv6 in use as public unicast space; notPublic6
+// lists what inside it is special (IANA IPv6 Special-Purpose Address
+// Registry): Teredo and other protocol assignments, documentation, 6to4.
+// Loopback, unique local, link-local, IPv4-mapped and NAT64 lie outside.
+var (
+	global6    = netip.MustParsePrefix("2000::/3")
+	notPublic6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// IsPublic reports whether addr belongs to the public Internet. Addresses
+// that carry another one inside (IPv4-mapped, 6to4, NAT64, Teredo) never do:
+// whoever resolved the name should have found the inner one.
+func IsPublic(addr netip.Addr) bool {
+	if !addr.IsValid() || addr.Zone() != "" {
+		return false
+	}
+	special := notPublic4
+	if !addr.Is4() {
+		if !global6.Contains(addr) {
+			return false
+		}
+		special = notPublic6
+	}
+	for _, p := range special {
+		if p.Contains(addr) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkAddr says why addr must not be connected to, or nil.
+func (f *Fetcher) checkAddr(addr netip.Addr) error {
+	if IsPublic(addr) || (addr.IsValid() && f.o.Allowed != nil && f.o.Allowed(addr)) {
+		return nil
+	}
+	if !addr.IsValid() {
+		return fmt.Errorf("no address to connect to")
+	}
+	return fmt.Errorf("%s is not a public address; --allow-net can name networks that may be crawled all the same", addr)
+}
+
+// control checks the address that the operating system is about to connect
+// to: the last moment at which a wrong one can be stopped.
+func (f *Fetcher) control(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q is no IP address with port: %w", address, err)
+	}
+	return f.checkAddr(ap.Addr())
+}
+
+// defaultDialer dials as the operating system does, checked by control.
+func (f *Fetcher) defaultDialer() *net.Dialer {
+	return &net.Dialer{Control: f.control, KeepAliveConfig: net.KeepAliveConfig{Enable: false}, FallbackDelay: -1}
+}

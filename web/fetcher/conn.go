@@ -1,0 +1,170 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// connKey says what a kept connection is good for. The address is part of it:
+// a host that moved is never asked at its old place.
+type connKey struct {
+	tls    bool
+	record bool // its certificate was not insisted on
+	host   string
+	port   uint16
+	addr   netip.Addr
+}
+
+// keyOf reads the connection's key out of a request.
+func keyOf(req *Request) (connKey, error) {
+	u := req.URL
+	if u.IsZero() {
+		return connKey{}, errors.New("no URL")
+	}
+	k := connKey{tls: u.Scheme() == "https", host: u.Host(), port: 80, addr: req.Addr}
+	if k.tls {
+		k.port = 443
+	}
+	if rest := authority(u.Scheme(), u.Origin())[len(k.host):]; rest != "" {
+		port, err := strconv.ParseUint(strings.TrimPrefix(rest, ":"), 10, 16)
+		if err != nil {
+			return connKey{}, fmt.Errorf("port of %s: %w", u.Origin(), err)
+		}
+		k.port = uint16(port)
+	}
+	return k, nil
+}
+
+// conn is one connection. It belongs to one exchange at a time, or to the pool.
+type conn struct {
+	key       connKey
+	raw       net.Conn // the TCP connection
+	nc        net.Conn // raw, or TLS over it
+	tls       *TLSInfo
+	h2        *http.ClientConn // nil: HTTP/1
+	idleSince time.Time        // written by the pool
+}
+
+// usable reports whether a kept connection still stands.
+func (c *conn) usable() bool {
+	if c.h2 != nil {
+		return c.h2.Err() == nil && c.h2.Available() > 0
+	}
+	return quiet(c.raw)
+}
+
+// close ends the connection at once, without TLS farewell: it never blocks.
+func (c *conn) close() {
+	if c.h2 != nil {
+		c.h2.Close()
+	}
+	c.raw.Close()
+}
+
+// dial opens a connection to exactly the exchange's address.
+func (x *exchange) dial() (*conn, *Error) {
+	f := x.f
+	if err := f.checkAddr(x.key.addr); err != nil {
+		return nil, &Error{Category: BlockedAddress, Err: err}
+	}
+	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(f.o.ConnectTimeout), x.deadline()))
+	defer cancel()
+	target := netip.AddrPortFrom(x.key.addr, x.key.port).String()
+	raw, err := f.o.DialContext(ctx, "tcp", target)
+	if err != nil {
+		return nil, x.notConnected(Connect, fmt.Errorf("connecting to %s: %w", target, err))
+	}
+	c := &conn{key: x.key, raw: raw, nc: raw}
+	if x.key.tls {
+		if err := x.handshake(c); err != nil {
+			raw.Close()
+			return nil, x.notConnected(TLS, fmt.Errorf("TLS with %s at %s: %w", x.key.host, target, err))
+		}
+	}
+	return c, nil
+}
+
+// notConnected makes the Error of a connection that did not come about.
+func (x *exchange) notConnected(c Category, err error) *Error {
+	if cause := x.ctx.Err(); cause != nil {
+		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch taken back: %w", cause)}
+	}
+	return &Error{Category: c, Contacted: true, Err: err}
+}
+
+// handshake puts TLS over c and, when both sides speak it, HTTP/2 over that.
+func (x *exchange) handshake(c *conn) error {
+	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(x.f.o.TLSTimeout), x.deadline()))
+	defer cancel()
+	c.tls = &TLSInfo{}
+	cfg := x.f.strict
+	if x.key.record {
+		cfg = x.f.lax
+	}
+	cfg = cfg.Clone()
+	cfg.ServerName = strings.Trim(x.key.host, "[]")
+	if x.key.record {
+		cfg.VerifyConnection = func(cs tls.ConnectionState) error {
+			c.tls.Err = verify(cs, cfg)
+			return nil
+		}
+	}
+	tc := tls.Client(c.raw, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	cs := tc.ConnectionState()
+	c.nc, c.tls.Version = tc, cs.Version
+	if cs.NegotiatedProtocol != "h2" {
+		return nil
+	}
+	var err error
+	c.h2, err = x.f.h2.NewClientConn(withTLSConn(ctx, tc), "https", net.JoinHostPort(cfg.ServerName, "443"))
+	return err
+}
+
+// verify is the check that crypto/tls leaves out under InsecureSkipVerify.
+func verify(cs tls.ConnectionState, cfg *tls.Config) error {
+	if len(cs.PeerCertificates) == 0 {
+		return errors.New("no certificate")
+	}
+	opts := x509.VerifyOptions{Roots: cfg.RootCAs, DNSName: cfg.ServerName, Intermediates: x509.NewCertPool()}
+	for _, cert := range cs.PeerCertificates[1:] {
+		opts.Intermediates.AddCert(cert)
+	}
+	_, err := cs.PeerCertificates[0].Verify(opts)
+	return err
+}
+
+// tlsConfigs makes the two ways of speaking TLS. Each has its own bounded
+// session cache, so that a session made without insisting on a certificate is
+// never resumed by one that insists.
+func (f *Fetcher) tlsConfigs() (strict, lax *tls.Config) {
+	strict = &tls.Config{
+		RootCAs:            f.o.RootCAs,
+		NextProtos:         []string{"h2", "http/1.1"},
+		MinVersion:         tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(512),
+	}
+	lax = strict.Clone()
+	lax.ClientSessionCache = tls.NewLRUClientSessionCache(512)
+	lax.MinVersion = tls.VersionTLS10
+	lax.InsecureSkipVerify = true // verify records what is wrong
+	return strict, lax
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,261 @@
+package fetcher
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// maxCodings bounds the content codings stacked on one payload.
+	maxCodings = 5
+	// ratioFreeBytes may come out of any payload, however small it is.
+	ratioFreeBytes = 1 << 20
+	// maxWindowBytes bounds the memory that a zstd payload asks for: what RFC
+	// 9659 requires of those who send it over HTTP.
+	maxWindowBytes = 8 << 20
+)
+
+// errTooManyCodings is DecodeErr of a payload with more codings than anybody needs.
+var errTooManyCodings = fmt.Errorf("more than %d content codings", maxCodings)
+
+// decoders keeps decoders for reuse; making a brotli reader costs 136 KB.
+type decoders struct{ gzip, flate, zlib, brotli, zstd sync.Pool }
+
+// decode sets Body, Truncated and DecodeErr of a response that has its RawBody
+// and Header. The error is the caller's cancellation while it waited for memory.
+func (x *exchange) decode(r *Response) *Error {
+	r.Body = r.RawBody
+	if len(r.RawBody) == 0 {
+		return nil
+	}
+	codings, err := codingsOf(r.Header["Content-Encoding"])
+	if err != nil {
+		r.DecodeErr, r.Body = err, nil
+		return nil
+	}
+	limit := min(x.maxBody, max(ratioFreeBytes, x.f.o.MaxRatio*int64(len(r.RawBody))))
+	s := stack{d: &x.f.decoders, limit: x.maxBody}
+	defer s.free()
+	out := s.build(bytes.NewReader(r.RawBody), codings)
+	if s.err != nil {
+		r.DecodeErr, r.Body = s.err, nil
+		return nil
+	}
+	if s.depth == 0 {
+		return nil
+	}
+	x.bufs[1] = x.f.bodies.Get().(*[]byte)
+	body, cut, err := x.drain(&s, out, limit)
+	if errors.Is(err, errNoMemory) {
+		return x.failed(true, err)
+	}
+	r.Body, r.DecodeErr = body, err
+	// A coded payload that was cut on the wire ends early by our own doing.
+	if r.Truncated && errors.Is(err, io.ErrUnexpectedEOF) {
+		r.DecodeErr = nil
+	}
+	r.Truncated = r.Truncated || cut || s.cut
+	return nil
+}
+
+// drain reads the decoded payload. A decoder that panics over what a server
+// sent spoils this payload and nothing else.
+func (x *exchange) drain(s *stack, out io.Reader, limit int64) (body []byte, cut bool, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.frees = nil // broken decoders are not used again
+			body, err = nil, fmt.Errorf("the decoder gave up: %v", cause)
+		}
+	}()
+	return x.fill(x.bufs[1], out, limit, x.maxBody)
+}
+
+// codingsOf lists the content codings in the order in which they were applied.
+// What says nothing (identity) or is unknown (utf-8, none: both are seen) is
+// left out, as browsers do.
+func codingsOf(headers []string) ([]string, error) {
+	var out []string
+	for _, h := range headers {
+		for c := range strings.SplitSeq(h, ",") {
+			switch c = strings.ToLower(strings.TrimSpace(c)); c {
+			case "gzip", "x-gzip", "deflate", "br", "zstd":
+				if out = append(out, c); len(out) > maxCodings {
+					return nil, errTooManyCodings
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// stack is the readers of one payload, innermost coding last.
+type stack struct {
+	d     *decoders
+	limit int64 // bytes that may come out of each stage but the last
+	depth int
+	frees []func()
+	cut   bool // a stage reached its limit
+	err   error
+}
+
+// build puts a reader over r for each coding, the last applied first. A payload
+// that does not begin as its coding says (servers do that with plain
+// text) is passed on as it is.
+func (s *stack) build(r io.Reader, codings []string) io.Reader {
+	for i := len(codings) - 1; i >= 0 && s.err == nil; i-- {
+		if s.depth > 0 {
+			r = &stage{r: r, left: s.limit, cut: &s.cut}
+		}
+		br, ok := r.(peeker)
+		if !ok {
+			if b, isBytes := r.(*bytes.Reader); isBytes {
+				br = bytesPeeker{b}
+			} else {
+				br = bufio.NewReader(r)
+			}
+		}
+		r = s.one(br, codings[i])
+	}
+	return r
+}
+
+// peeker is what a decoder reads from: flate takes no more from an
+// io.ByteReader than it needs.
+type peeker interface {
+	io.Reader
+	io.ByteReader
+	Peek(n int) ([]byte, error)
+}
+
+// bytesPeeker lets a bytes.Reader be peeked into.
+type bytesPeeker struct{ *bytes.Reader }
+
+func (b bytesPeeker) Peek(n int) ([]byte, error) {
+	p := make([]byte, n)
+	got, err := b.ReadAt(p, b.Size()-int64(b.Len()))
+	return p[:got], err
+}
+
+// one puts one decoder over r.
+func (s *stack) one(r peeker, coding string) io.Reader {
+	start, _ := r.Peek(2)
+	switch coding {
+	case "gzip", "x-gzip":
+		if !bytes.HasPrefix(start, []byte{0x1f, 0x8b}) {
+			return r
+		}
+		return s.gzip(r)
+	case "deflate": // RFC 9110 means zlib; some servers send the bare stream
+		if len(start) == 2 && start[0]&0x0f == 8 && (int(start[0])<<8|int(start[1]))%31 == 0 {
+			return s.zlib(r)
+		}
+		return s.flate(r)
+	case "br":
+		return s.brotli(r)
+	default:
+		return s.zstd(r)
+	}
+}
+
+func (s *stack) gzip(r io.Reader) io.Reader {
+	z, _ := s.d.gzip.Get().(*gzip.Reader)
+	if z == nil {
+		z = new(gzip.Reader)
+	}
+	s.took(func() { s.d.gzip.Put(z) })
+	s.err = z.Reset(r)
+	return z
+}
+
+func (s *stack) zlib(r io.Reader) io.Reader {
+	z, _ := s.d.zlib.Get().(io.ReadCloser)
+	if z == nil {
+		if z, s.err = zlib.NewReader(r); s.err != nil {
+			return nil
+		}
+	} else {
+		s.err = z.(zlib.Resetter).Reset(r, nil)
+	}
+	s.took(func() { s.d.zlib.Put(z) })
+	return z
+}
+
+func (s *stack) flate(r io.Reader) io.Reader {
+	z, _ := s.d.flate.Get().(io.ReadCloser)
+	if z == nil {
+		z = flate.NewReader(r)
+	} else {
+		s.err = z.(flate.Resetter).Reset(r, nil)
+	}
+	s.took(func() { s.d.flate.Put(z) })
+	return z
+}
+
+func (s *stack) brotli(r io.Reader) io.Reader {
+	z, _ := s.d.brotli.Get().(*brotli.Reader)
+	if z == nil {
+		z = brotli.NewReader(r)
+	} else {
+		s.err = z.Reset(r)
+	}
+	s.took(func() { s.d.brotli.Put(z) })
+	return z
+}
+
+// zstd decodes in the caller's goroutine (concurrency 1): the library's other
+// ways leave goroutines behind when a payload is not read to its end.
+func (s *stack) zstd(r io.Reader) io.Reader {
+	z, _ := s.d.zstd.Get().(*zstd.Decoder)
+	if z == nil {
+		z, s.err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindowBytes))
+		if s.err != nil {
+			return nil
+		}
+	}
+	s.took(func() {
+		z.Reset(nil) // lets go of r
+		s.d.zstd.Put(z)
+	})
+	s.err = z.Reset(r)
+	return z
+}
+
+func (s *stack) took(free func()) {
+	s.depth++
+	s.frees = append(s.frees, free)
+}
+
+// free gives the decoders back.
+func (s *stack) free() {
+	for _, f := range s.frees {
+		f()
+	}
+}
+
+// stage bounds what comes out of an inner coding.
+type stage struct {
+	r    io.Reader
+	left int64
+	cut  *bool
+}
+
+func (s *stage) Read(p []byte) (int, error) {
+	if s.left <= 0 {
+		*s.cut = true
+		return 0, io.EOF
+	}
+	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
+	s.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,37 @@
+// Package fetcher makes one HTTP GET, within limits that no server can break.
+//
+// A Fetcher is given a canonical URL and the address that its host was
+// resolved to; it never resolves a name itself. The life of a fetch:
+//
+//	check the address    only public ones, or those that Options.Allowed names
+//	take or dial         a kept connection to exactly that host and address, else a new one
+//	send                 one GET; nothing else ever follows on its own account
+//	read                 head, then payload, each with its own limits of time and size
+//	decode               gzip, deflate, br, zstd, stacked; limited by what comes out
+//	keep or close        the connection goes back to the pool when it is clean
+//
+// HTTP/1 is spoken by this package itself, with the parser of net/http
+// (http.ReadResponse); HTTP/2, when TLS agrees on it, by net/http's ClientConn.
+// Neither repeats a request. That is the reason: http.Transport silently sends
+// a GET a second time when a kept connection closes without an answer, and the
+// server has then seen two requests without the gap that politeness owes it.
+// Here a request is sent a second time only when not one byte of the first was
+// written. A kept connection is looked at before it is used, so one that
+// the server closed meanwhile costs nothing. The head of an answer is kept as
+// it came, which an archive needs and http.Transport cannot give, and a kept
+// connection costs no goroutine.
+//
+// Limits (Options): connecting, TLS handshake, waiting for the head, the whole
+// fetch; a least rate for the payload; bytes of the head; bytes of the payload,
+// both as received and decoded; the ratio between them; memory of all large
+// payloads together; connections kept.
+//
+// Queues: the pool of kept connections is filled by finished fetches, emptied
+// by the next fetch of the same host and by time; when full, the connection
+// that has been idle longest is closed. Payloads beyond 256 KiB wait for a share of
+// Options.LargeBodyMemory; the wait does not count against their time.
+//
+// What it does not do: follow redirects, keep cookies, use proxies, send
+// credentials, resolve names, obey robots.txt, wait between requests. Those
+// who call it do what of that is wanted.
+package fetcher

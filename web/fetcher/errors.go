@@ -1,0 +1,101 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// Category classes a failed fetch.
+type Category uint8
+
+// The categories.
+const (
+	DNS            Category = iota // the name has no usable address (said by callers, never by Do)
+	Connect                        // no TCP connection
+	TLS                            // no TLS session, or a certificate that does not verify
+	Timeout                        // connected, but too slow
+	Protocol                       // the answer is no valid HTTP, or there was none
+	Truncated                      // the connection ended inside the payload
+	BlockedAddress                 // the address must not be connected to
+	Other                          // the request itself is unusable, or the caller took it back
+)
+
+var categoryNames = [...]string{"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "other"}
+
+func (c Category) String() string { return categoryNames[min(c, Other)] }
+
+// Error is what Do returns when there is no answer. A fetch that its caller
+// cancelled gives an Error that wraps context.Canceled.
+type Error struct {
+	Category Category
+	// Contacted says that the server's address was dialled or used: the
+	// server may have seen something of us, up to a whole request.
+	Contacted bool
+	Err       error
+}
+
+func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable says whether the same fetch may succeed later without anybody
+// changing a setting.
+func (e *Error) Retryable() bool { return e.Category != BlockedAddress && e.Category != Other }
+
+var (
+	errHeadTooLarge   = errors.New("the head of the answer is larger than the limit")
+	errNothingWritten = errors.New("the kept connection was closed before anything was sent")
+	errNoAnswer       = errors.New("the server closed the connection without an answer")
+	errNoHeadInTime   = timeoutError{"no answer in time (HeadTimeout)"}
+	errNoMemory       = errors.New("taken back while it waited for memory for a large payload")
+	errSwitching      = errors.New("the server switches protocols without being asked")
+)
+
+// timeoutError says which limit of time was reached.
+type timeoutError struct{ what string }
+
+func (e timeoutError) Error() string { return e.what }
+
+func tooSlow(received int64, from time.Time) error {
+	return timeoutError{fmt.Sprintf("%d bytes of the payload in %v: too slow", received, time.Since(from).Round(time.Millisecond))}
+}
+
+// isTimeout reports whether a connection's deadline passed.
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// failed makes the Error of a failure after the connection stood. inBody says
+// that the head had been read. The caller's own cancellation wins over
+// whatever the connection said about it.
+func (x *exchange) failed(inBody bool, err error) *Error {
+	if cause := x.ctx.Err(); cause != nil {
+		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch taken back: %w", cause)}
+	}
+	e := &Error{Category: Protocol, Contacted: true, Err: err}
+	var slow timeoutError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &slow), isTimeout(err):
+		e.Category = Timeout
+	case inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)):
+		e.Category = Truncated
+		e.Err = fmt.Errorf("the connection ended inside the payload: %w", err)
+	case !inBody && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
+		e.Err = errNoAnswer
+	}
+	return e
+}
+
+func categoryOfContext(cause error) Category {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return Timeout
+	}
+	return Other
+}

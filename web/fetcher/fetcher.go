@@ -1,0 +1,339 @@
+package fetcher
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"crawlnode/web/urlnorm"
+)
+
+// Options set a Fetcher's limits. A zero field means the default.
+type Options struct {
+	// UserAgent is sent with each request unless the Request has its own.
+	UserAgent string
+	// MaxBody bounds the payload in bytes, as received and once more after
+	// decoding; what lies behind is cut. Default 10 MiB.
+	MaxBody int64
+	// MaxRatio bounds decoded bytes to received ones, for decoded payloads
+	// beyond 1 MiB; what lies behind is cut. Default 400: real pages stay below 100.
+	MaxRatio int64
+	// MaxHead bounds the head of an answer in bytes, interim answers
+	// (1xx) included. Default 256 KiB.
+	MaxHead int
+	// ConnectTimeout bounds the TCP connection (default 10 s), TLSTimeout the
+	// handshake (8 s), HeadTimeout the wait for the head (15 s), Timeout the
+	// whole fetch (60 s).
+	ConnectTimeout, TLSTimeout, HeadTimeout, Timeout time.Duration
+	// MinRate is the least average rate of the payload in bytes per second,
+	// judged from MinRateAfter on. Defaults 256 and 10 s.
+	MinRate      int64
+	MinRateAfter time.Duration
+	// MaxIdleConns bounds the kept connections (default 1024), IdleTimeout
+	// the time that one is kept (20 s).
+	MaxIdleConns int
+	IdleTimeout  time.Duration
+	// LargeBodyMemory bounds the bytes of all payloads beyond 256 KiB that
+	// are held at once, until Response.Release. Default 256 MiB.
+	LargeBodyMemory int64
+	// DialContext opens a connection to an "ip:port" address. Default: the
+	// operating system, with the address checked once more at the last moment.
+	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Allowed names addresses that may be connected to although they are not
+	// public. It may be called at any time from any goroutine. Nil: none.
+	Allowed func(netip.Addr) bool
+	// TLSRecord goes on when a certificate does not verify and records the
+	// reason in Response.TLS; TLS 1.0 and 1.1 are accepted then.
+	TLSRecord bool
+	// RootCAs are trusted certificates; nil: the system's.
+	RootCAs *x509.CertPool
+}
+
+func (o Options) withDefaults() Options {
+	def(&o.MaxBody, 10<<20)
+	def(&o.MaxRatio, 400)
+	def(&o.MaxHead, 256<<10)
+	def(&o.ConnectTimeout, 10*time.Second)
+	def(&o.TLSTimeout, 8*time.Second)
+	def(&o.HeadTimeout, 15*time.Second)
+	def(&o.Timeout, 60*time.Second)
+	def(&o.MinRate, 256)
+	def(&o.MinRateAfter, 10*time.Second)
+	def(&o.MaxIdleConns, 1024)
+	def(&o.IdleTimeout, 20*time.Second)
+	def(&o.LargeBodyMemory, 256<<20)
+	return o
+}
+
+func def[T int | int64 | time.Duration](p *T, v T) {
+	if *p == 0 {
+		*p = v
+	}
+}
+
+// Request names what to fetch.
+type Request struct {
+	URL urlnorm.URL
+	// Addr is the resolved address of the URL's host; it and no other is dialled.
+	Addr netip.Addr
+	// ETag and LastModified are validators of an earlier fetch, or "": the
+	// server may then answer 304.
+	ETag, LastModified string
+	// UserAgent and MaxBody override the Options when set; TLSRecord adds to them.
+	UserAgent string
+	MaxBody   int64
+	TLSRecord bool
+}
+
+// TLSInfo says how an answer was protected.
+type TLSInfo struct {
+	Version uint16 // tls.VersionTLS13 and so on
+	// Err says why the certificate does not verify; nil when it does. Only
+	// with TLSRecord can it be set.
+	Err error
+}
+
+// Response is one whole answer. Its byte slices are the caller's until
+// Release, which must be called once they are no longer needed.
+type Response struct {
+	Status     int
+	Proto      string // "HTTP/1.0", "HTTP/1.1" or "HTTP/2.0"
+	Header     http.Header
+	RemoteAddr netip.Addr
+	TLS        *TLSInfo // nil for plain HTTP
+	// RequestHead and ResponseHead are what was sent and received: lines
+	// ended by CR LF, with the empty line. Transfer-Encoding lines are left
+	// out of ResponseHead, as RawBody has no transfer coding, and
+	// bytes that could forge a line are blanked. An HTTP/2 exchange is
+	// written as the HTTP/1.1 one that it means.
+	RequestHead, ResponseHead []byte
+	// RawBody is the payload as received, without transfer coding, with the
+	// content codings that ResponseHead names.
+	RawBody []byte
+	// Body is the decoded payload; the same memory as RawBody when nothing
+	// was encoded.
+	Body []byte
+	// Truncated says that a limit cut RawBody or Body.
+	Truncated bool
+	// DecodeErr says why Body ends where it does when decoding failed; Body
+	// then holds what could be decoded.
+	DecodeErr error
+	// ContentType is the header as given; MediaType its lower-case type
+	// without parameters, sniffed from Body when the header is absent.
+	ContentType, MediaType string
+	WireBytes              int64     // len(RawBody)
+	Started                time.Time // wall and monotonic
+	Took                   time.Duration
+	Reused                 bool // on a kept connection
+
+	release func()
+}
+
+// Release gives the memory of the byte slices back. The Response must not be
+// used afterwards; calling Release again does nothing.
+func (r *Response) Release() {
+	if f := r.release; f != nil {
+		r.release = nil
+		r.RawBody, r.Body = nil, nil
+		f()
+	}
+}
+
+// Fetcher makes requests. All methods may be called from any goroutine.
+type Fetcher struct {
+	o      Options
+	pool   *pool
+	large  *semaphore.Weighted // bytes of Options.LargeBodyMemory
+	h2     *http.Transport     // makes HTTP/2 connections of our TLS ones; has no pool
+	strict *tls.Config
+	lax    *tls.Config // for TLSRecord
+
+	// The pools below belong to the Fetcher and are not the process's: what
+	// they hold may have channels, and those must not cross a test's bubble.
+	wires    sync.Pool // *wire
+	bodies   sync.Pool // *[]byte, 64 KiB to 256 KiB
+	decoders decoders
+}
+
+// New makes a Fetcher. Close frees what it keeps.
+func New(o Options) *Fetcher {
+	f := &Fetcher{o: o.withDefaults()}
+	if f.o.DialContext == nil {
+		f.o.DialContext = f.defaultDialer().DialContext
+	}
+	f.pool = newPool(f.o.MaxIdleConns, f.o.IdleTimeout)
+	f.large = semaphore.NewWeighted(f.o.LargeBodyMemory)
+	f.h2 = newHTTP2(f.o)
+	f.strict, f.lax = f.tlsConfigs()
+	f.wires.New = func() any { return &wire{br: bufio.NewReaderSize(nil, wireBufferBytes)} }
+	f.bodies.New = func() any { b := make([]byte, 0, smallBodyBytes); return &b }
+	return f
+}
+
+// Close closes the kept connections. Fetches that run go on; their
+// connections are closed after them.
+func (f *Fetcher) Close() { f.pool.close() }
+
+// IdleConns counts the kept connections.
+func (f *Fetcher) IdleConns() int { return f.pool.len() }
+
+// exchange is one fetch on its way.
+type exchange struct {
+	f        *Fetcher
+	ctx      context.Context
+	req      *Request
+	key      connKey
+	head     []byte // of the request
+	maxBody  int64
+	started  time.Time
+	waited   atomic.Int64 // nanoseconds spent waiting for memory
+	reserved int64        // bytes taken from Fetcher.large
+	bufs     [2]*[]byte   // what RawBody and Body lie in
+}
+
+// deadline is the end of the whole fetch.
+func (x *exchange) deadline() time.Time {
+	return x.started.Add(x.f.o.Timeout + time.Duration(x.waited.Load()))
+}
+
+// earned is the time until which a payload that began at from may go on, with
+// so many bytes received.
+func (x *exchange) earned(from time.Time, received int64) time.Time {
+	perByte := float64(time.Second) / float64(x.f.o.MinRate)
+	return earlier(from.Add(x.f.o.MinRateAfter+time.Duration(float64(received)*perByte)), x.deadline())
+}
+
+// Do fetches req and returns the answer, of whatever status. It blocks until
+// the last byte was read and decoded, ctx was cancelled or a limit of time was
+// reached. Every error is an *Error.
+func (f *Fetcher) Do(ctx context.Context, req Request) (*Response, error) {
+	x, err := f.newExchange(ctx, &req)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := x.run()
+	if err != nil {
+		x.free()
+		return nil, err
+	}
+	resp.release = x.free
+	return resp, nil
+}
+
+func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, error) {
+	key, err := keyOf(req)
+	if err != nil {
+		return nil, &Error{Category: Other, Err: err}
+	}
+	if err := f.checkAddr(req.Addr); err != nil {
+		return nil, &Error{Category: BlockedAddress, Err: err}
+	}
+	key.record = key.tls && (f.o.TLSRecord || req.TLSRecord)
+	x := &exchange{f: f, ctx: ctx, req: req, key: key, maxBody: f.o.MaxBody, started: time.Now()}
+	if req.MaxBody > 0 {
+		x.maxBody = req.MaxBody
+	}
+	if !plainValue(req.UserAgent + f.o.UserAgent) {
+		return nil, &Error{Category: Other, Err: errors.New("the user agent has control characters in it")}
+	}
+	if x.head, err = x.requestHead(); err != nil {
+		return nil, &Error{Category: Other, Err: err}
+	}
+	return x, nil
+}
+
+// run takes a kept connection or dials. The one case in which a request is
+// made twice is a kept connection that refuses its first byte.
+func (x *exchange) run() (*Response, error) {
+	if c := x.f.pool.take(x.key); c != nil {
+		resp, err := x.on(c)
+		if err == nil {
+			resp.Reused = true
+			return resp, nil
+		}
+		if err.Err != errNothingWritten {
+			return nil, err
+		}
+	}
+	c, err := x.dial()
+	if err != nil {
+		return nil, err
+	}
+	resp, failure := x.on(c)
+	if failure != nil {
+		return nil, failure
+	}
+	return resp, nil
+}
+
+// on makes the exchange on c, which it owns from here: it is kept or closed.
+func (x *exchange) on(c *conn) (*Response, *Error) {
+	var resp *Response
+	var keep bool
+	var err *Error
+	if c.h2 != nil {
+		resp, keep, err = x.http2(c)
+	} else {
+		resp, keep, err = x.http1(c)
+	}
+	if err != nil || !keep {
+		c.close()
+	} else {
+		x.f.pool.put(c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp.Started, resp.RemoteAddr, resp.TLS, resp.RequestHead = x.started, x.key.addr, c.tls, x.head
+	if derr := x.decode(resp); derr != nil {
+		return nil, derr
+	}
+	resp.WireBytes = int64(len(resp.RawBody))
+	resp.ContentType = resp.Header.Get("Content-Type")
+	resp.MediaType = mediaType(resp.ContentType, resp.Body)
+	return resp, nil
+}
+
+// reserve takes bytes of the memory for large payloads and waits for them if
+// need be. Only the first call of an exchange takes any, for all that the
+// exchange may need: so nobody waits while holding a share. The time waited is
+// added to the deadline.
+func (x *exchange) reserve(bytes int64) error {
+	if x.reserved > 0 {
+		return nil
+	}
+	bytes = min(bytes, x.f.o.LargeBodyMemory)
+	from := time.Now()
+	if err := x.f.large.Acquire(x.ctx, bytes); err != nil {
+		return fmt.Errorf("%w: %w", errNoMemory, err)
+	}
+	x.reserved = bytes
+	x.waited.Add(int64(time.Since(from)))
+	return nil
+}
+
+// free gives back what the exchange holds.
+func (x *exchange) free() {
+	for i, b := range x.bufs {
+		if b != nil && cap(*b) <= largeBodyBytes {
+			*b = (*b)[:0]
+			x.f.bodies.Put(b)
+		}
+		x.bufs[i] = nil
+	}
+	if x.reserved > 0 {
+		x.f.large.Release(x.reserved)
+		x.reserved = 0
+	}
+}

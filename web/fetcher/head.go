@@ -1,0 +1,159 @@
+package fetcher
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// accepted is sent as Accept-Encoding; what else is understood (deflate) is
+// decoded when it comes but not asked for, because servers disagree on it.
+const accepted = "gzip, br, zstd"
+
+// line is one header line of a request; without a value it is not sent.
+type line struct{ name, value string }
+
+// lines are the header lines of the request, Host apart. A validator that
+// cannot be sent back as it came is none.
+func (x *exchange) lines() [5]line {
+	l := [...]line{
+		{"User-Agent", x.req.UserAgent},
+		{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"},
+		{"Accept-Encoding", accepted},
+		{"If-None-Match", x.req.ETag},
+		{"If-Modified-Since", x.req.LastModified},
+	}
+	if l[0].value == "" {
+		l[0].value = x.f.o.UserAgent
+	}
+	for i := range l {
+		if !plainValue(l[i].value) {
+			l[i].value = ""
+		}
+	}
+	return l
+}
+
+// host is the value of the Host header.
+func (x *exchange) host() string { return authority(x.req.URL.Scheme(), x.req.URL.Origin()) }
+
+// requestHead writes the request.
+func (x *exchange) requestHead() ([]byte, error) {
+	u := x.req.URL
+	target := u.PathQuery()
+	for i := range len(target) {
+		if c := target[i]; c <= ' ' || c >= 0x7f {
+			return nil, fmt.Errorf("byte 0x%02x in the path of %q", c, u.String())
+		}
+	}
+	b := make([]byte, 0, 256+len(target))
+	b = append(b, "GET "...)
+	b = append(b, target...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	b = append(b, x.host()...)
+	b = append(b, "\r\n"...)
+	for _, l := range x.lines() {
+		if l.value == "" {
+			continue
+		}
+		b = append(b, l.name...)
+		b = append(b, ": "...)
+		b = append(b, l.value...)
+		b = append(b, "\r\n"...)
+	}
+	return append(b, "\r\n"...), nil
+}
+
+// authority is an origin without its scheme.
+func authority(scheme, origin string) string { return origin[len(scheme)+len("://"):] }
+
+func plainValue(v string) bool {
+	for i := range len(v) {
+		if c := v[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// archiveHead rewrites a received head for the archive: every line ended by CR
+// LF, no CR or NUL inside a line, and, when the payload came in a transfer
+// coding, neither that header nor a Content-Length that it overrules.
+func archiveHead(raw []byte, transferCoded bool) []byte {
+	out := make([]byte, 0, len(raw))
+	skip := false
+	for line := range bytes.Lines(raw) {
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		if folded := line[0] == ' ' || line[0] == '\t'; !folded {
+			name, _, _ := bytes.Cut(line, []byte(":"))
+			skip = transferCoded && (equalName(name, "Transfer-Encoding") || equalName(name, "Content-Length"))
+		}
+		if skip {
+			continue
+		}
+		from := len(out)
+		out = append(out, line...)
+		for i := from; i < len(out); i++ {
+			if out[i] == '\r' || out[i] == 0 {
+				out[i] = ' '
+			}
+		}
+		out = append(out, "\r\n"...)
+	}
+	return append(out, "\r\n"...)
+}
+
+func equalName(name []byte, want string) bool {
+	return len(name) == len(want) && strings.EqualFold(string(name), want)
+}
+
+// writtenHead writes an HTTP/2 answer's head as the HTTP/1.1 head that it
+// means, names in order.
+func writtenHead(status int, h http.Header) []byte {
+	b := make([]byte, 0, 512)
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(status), 10)
+	b = append(b, ' ')
+	b = append(b, http.StatusText(status)...)
+	b = append(b, "\r\n"...)
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, v := range h[name] {
+			b = append(b, name...)
+			b = append(b, ": "...)
+			b = append(b, strings.Map(blankControls, v)...)
+			b = append(b, "\r\n"...)
+		}
+	}
+	return append(b, "\r\n"...)
+}
+
+func blankControls(r rune) rune {
+	if r == '\r' || r == '\n' || r == 0 {
+		return ' '
+	}
+	return r
+}
+
+// mediaType reads the lower-case type out of a Content-Type header, or sniffs
+// it from the payload when there is no header.
+func mediaType(header string, body []byte) string {
+	if header == "" {
+		if len(body) == 0 {
+			return ""
+		}
+		header = http.DetectContentType(body)
+	}
+	t, _, _ := strings.Cut(header, ";")
+	return strings.ToLower(strings.TrimSpace(t))
+}

@@ -1,0 +1,164 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// tlsConnKey hands a TLS connection through Transport.NewClientConn.
+type tlsConnKey struct{}
+
+func withTLSConn(ctx context.Context, c *tls.Conn) context.Context {
+	return context.WithValue(ctx, tlsConnKey{}, c)
+}
+
+// newHTTP2 makes the Transport that puts HTTP/2 over our TLS connections. It
+// dials nothing and keeps nothing.
+func newHTTP2(o Options) *http.Transport {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetHTTP2(true)
+	return &http.Transport{
+		Protocols:              p,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: int64(o.MaxHead),
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout:               15 * time.Second,
+			PingTimeout:                   5 * time.Second,
+			MaxReceiveBufferPerStream:     1 << 20,
+			MaxReceiveBufferPerConnection: 1 << 20,
+		},
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			c, ok := ctx.Value(tlsConnKey{}).(*tls.Conn)
+			if !ok {
+				return nil, errors.New("BUG: an HTTP/2 connection without its TLS connection")
+			}
+			return c, nil
+		},
+	}
+}
+
+// watch cancels an exchange when a limit of time is reached. It is the same
+// set of limits as wire's, for a connection that is not ours to set deadlines
+// on. The head's limit is judged at its time, the payload's rate from then on.
+type watch struct {
+	x        *exchange
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	received atomic.Int64
+	bodyFrom atomic.Pointer[time.Time] // nil while the head is awaited
+	timer    *time.Timer
+}
+
+func (x *exchange) newWatch() *watch {
+	w := &watch{x: x}
+	w.ctx, w.cancel = context.WithCancelCause(x.ctx)
+	w.timer = time.AfterFunc(time.Hour, w.check) // check uses w.timer, so it must be set before
+	w.timer.Reset(time.Until(earlier(time.Now().Add(x.f.o.HeadTimeout), x.deadline())))
+	return w
+}
+
+// startBody begins the payload's limits.
+func (w *watch) startBody() {
+	now := time.Now()
+	w.bodyFrom.Store(&now)
+}
+
+// stop ends the watch.
+func (w *watch) stop() {
+	w.cancel(nil)
+	w.timer.Stop()
+}
+
+// check is the timer's function.
+func (w *watch) check() {
+	if w.ctx.Err() != nil {
+		return
+	}
+	from := w.bodyFrom.Load()
+	if from == nil {
+		w.cancel(errNoHeadInTime)
+		return
+	}
+	n := w.received.Load()
+	left := time.Until(w.x.earned(*from, n))
+	if left <= 0 {
+		w.cancel(tooSlow(n, *from))
+		return
+	}
+	w.timer.Reset(left)
+}
+
+// watched counts what is read of an HTTP/2 payload.
+type watched struct {
+	io.Reader
+	w *watch
+}
+
+func (r watched) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.w.received.Add(int64(n))
+	return n, err
+}
+
+// http2 makes the exchange on c. keep says that c may serve another one.
+// net/http sends the request once: ClientConn does not repeat.
+func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
+	w := x.newWatch()
+	defer w.stop()
+	hr, err := c.h2.RoundTrip(x.http2Request(w.ctx))
+	if err != nil {
+		return nil, false, x.failed(false, causeOr(w.ctx, err))
+	}
+	defer hr.Body.Close()
+	w.startBody()
+	raw, cut, err := x.readBody(watched{hr.Body, w}, hr.ContentLength, hr.Header)
+	if err != nil {
+		if w.ctx.Err() == nil { // the server reset the stream, or the connection ended
+			err = fmt.Errorf("%w: %v", io.ErrUnexpectedEOF, err)
+		}
+		return nil, false, x.failed(true, causeOr(w.ctx, err))
+	}
+	resp = &Response{
+		Status: hr.StatusCode, Proto: hr.Proto, Header: hr.Header, ResponseHead: writtenHead(hr.StatusCode, hr.Header),
+		RawBody: raw, Truncated: cut, Took: time.Since(x.started),
+	}
+	return resp, !cut, nil
+}
+
+// http2Request says what requestHead says.
+func (x *exchange) http2Request(ctx context.Context) *http.Request {
+	host, target := x.host(), x.req.URL.PathQuery()
+	path, query, hasQuery := strings.Cut(target, "?")
+	u := &url.URL{Scheme: "https", Host: host, Path: path, RawQuery: query, ForceQuery: hasQuery && query == ""}
+	if p, err := url.PathUnescape(path); err == nil {
+		u.Path, u.RawPath = p, path
+	} else {
+		u.Path, u.Opaque = "", "//"+host+path // sent as it is
+	}
+	h := make(http.Header, 8)
+	for _, l := range x.lines() {
+		if l.value != "" {
+			h[l.name] = []string{l.value}
+		}
+	}
+	r := &http.Request{Method: http.MethodGet, URL: u, Host: host, Header: h, Proto: "HTTP/2.0", ProtoMajor: 2}
+	return r.WithContext(ctx)
+}
+
+// causeOr prefers the limit that was reached to what the connection says of it.
+func causeOr(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}

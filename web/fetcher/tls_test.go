@@ -1,0 +1,140 @@
+package fetcher
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newTLSServer serves h over TLS, with HTTP/2 if asked.
+func newTLSServer(t *testing.T, h2 bool, h http.HandlerFunc) (*httptest.Server, *x509.CertPool) {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(h)
+	srv.EnableHTTP2 = h2
+	srv.Config.ErrorLog = discardLog()
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	pool := x509.NewCertPool()
+	pool.AddCert(srv.Certificate())
+	return srv, pool
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	for _, h2 := range []bool{false, true} {
+		srv, roots := newTLSServer(t, h2, func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("User-Agent") != "crawlnode/test" || r.RequestURI != "/a%2Fb;c?x=%20&y" || r.Header.Get("Accept-Encoding") != accepted {
+				t.Errorf("%s: uri %q, header %v", r.Proto, r.RequestURI, r.Header)
+			}
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("X-A", "b")
+			io.WriteString(w, "hello")
+		})
+		addr := srv.Listener.Addr().String()
+		r := ask(t, "https", addr, "/a%2fb;c?x=%20&y")
+		f := newFetcher(t, Options{RootCAs: roots})
+		for i := range 3 {
+			resp := mustDo(t, f, r)
+			want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[h2]
+			if resp.Status != 200 || resp.Proto != want || string(resp.Body) != "hello" || resp.TLS == nil ||
+				resp.TLS.Err != nil || resp.TLS.Version != tls.VersionTLS13 || resp.Reused != (i > 0) {
+				t.Errorf("h2 %v: %+v", h2, resp)
+			}
+			head := string(resp.ResponseHead)
+			if !strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "\r\nX-A: b\r\n") || !strings.HasSuffix(head, "\r\n\r\n") {
+				t.Errorf("head %q", head)
+			}
+			resp.Release()
+		}
+
+		_, err := newFetcher(t, Options{}).Do(context.Background(), r)
+		wantCategory(t, err, TLS)
+
+		for _, o := range []Options{{TLSRecord: true}, {}} {
+			r.TLSRecord = !o.TLSRecord
+			resp := mustDo(t, newFetcher(t, o), r)
+			if resp.TLS == nil || resp.TLS.Err == nil || string(resp.Body) != "hello" {
+				t.Errorf("with --tls-verify record: %+v", resp)
+			}
+		}
+		r.TLSRecord = false
+		other := r
+		other.URL, _ = r.URL.Resolve("https://wrong.test:" + addr[strings.LastIndex(addr, ":")+1:] + "/")
+		_, err = f.Do(context.Background(), other)
+		if wantCategory(t, err, TLS); !strings.Contains(err.Error(), "wrong.test") {
+			t.Errorf("error does not name the host: %v", err)
+		}
+	}
+}
+
+func TestTLSTimeout(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // connects, and never says a word
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	f := newFetcher(t, Options{TLSTimeout: 30 * time.Millisecond})
+	_, err = f.Do(context.Background(), ask(t, "https", ln.Addr().String(), "/"))
+	wantCategory(t, err, TLS)
+}
+
+func TestHTTP2Limits(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	srv, roots := newTLSServer(t, true, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/large":
+			io.WriteString(w, repeat("x", 100_000))
+		case "/mute":
+			select {
+			case <-r.Context().Done():
+			case <-hold:
+			}
+		case "/hang":
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+			select {
+			case <-r.Context().Done():
+			case <-hold:
+			}
+		case "/head":
+			w.Header().Set("A", repeat("x", 400<<10))
+		case "/short":
+			w.Header().Set("Content-Length", "10")
+			io.WriteString(w, "x")
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	})
+	defer close(hold)
+	addr := srv.Listener.Addr().String()
+	f := newFetcher(t, Options{
+		RootCAs: roots, MaxBody: 1000, HeadTimeout: 100 * time.Millisecond, MinRate: 1000, MinRateAfter: 100 * time.Millisecond,
+	})
+	// What must not end by a time-out has all the time there is.
+	patient := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000})
+	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); !resp.Truncated || resp.WireBytes != 1000 {
+		t.Errorf("large: truncated %v, %d bytes", resp.Truncated, resp.WireBytes)
+	}
+	for path, want := range map[string]Category{"/mute": Timeout, "/hang": Timeout} {
+		_, err := f.Do(context.Background(), ask(t, "https", addr, path))
+		wantCategory(t, err, want)
+	}
+	for path, want := range map[string]Category{"/head": Protocol, "/short": Truncated} {
+		_, err := patient.Do(context.Background(), ask(t, "https", addr, path))
+		wantCategory(t, err, want)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := f.Do(ctx, ask(t, "https", addr, "/mute")); err == nil || ctx.Err() == nil {
+		t.Errorf("error %v", err)
+	}
+}

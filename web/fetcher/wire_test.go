@@ -1,0 +1,204 @@
+package fetcher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// scripted is a connection whose other side says fixed bytes and then nothing
+// more. It needs no goroutine, so a fuzzer can make many.
+type scripted struct {
+	net.Conn // nil: what is not overridden is not called
+	answer   bytes.Reader
+	closed   bool
+}
+
+func (c *scripted) Read(p []byte) (int, error)      { return c.answer.Read(p) }
+func (c *scripted) Write(p []byte) (int, error)     { return len(p), nil }
+func (c *scripted) Close() error                    { c.closed = true; return nil }
+func (c *scripted) SetDeadline(time.Time) error     { return nil }
+func (c *scripted) SetReadDeadline(time.Time) error { return nil }
+
+// FuzzAnswer reads arbitrary bytes as an answer. Whatever comes, it is an
+// error or a bounded Response whose head can be archived, and read again.
+func FuzzAnswer(f *testing.F) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	for _, s := range []string{
+		"", ok + "\r\n", ok + "Content-Length: 3\r\n\r\nabc", ok + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		"HTTP/1.1 100 Continue\r\n\r\n" + ok + "A: b\r\n c\r\n\r\nx", "HTTP/1.0 302 Found\nLocation: /\n\n",
+		ok + "Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00", ok + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.1 304 X\r\nContent-Length: 5\r\n\r\n", ok + "A:\x00b\r\n\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		var c *scripted
+		fetch := New(Options{Allowed: loopback, MaxBody: 64 << 10, MaxHead: 8 << 10, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			c = new(scripted)
+			c.answer.Reset(answer)
+			return c, nil
+		}})
+		defer fetch.Close()
+		resp, err := fetch.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
+		if err != nil {
+			var e *Error
+			if !errors.As(err, &e) || !c.closed {
+				t.Fatalf("%v (%T), connection closed: %v", err, err, c.closed)
+			}
+			return
+		}
+		if resp.Status < 200 || len(resp.Body) > 64<<10 || len(resp.RawBody) > len(answer) {
+			t.Fatalf("status %d, %d bytes of %d", resp.Status, len(resp.Body), len(answer))
+		}
+		head := resp.ResponseHead
+		if bytes.ContainsRune(head, 0) || !bytes.HasSuffix(head, []byte("\r\n\r\n")) || bytes.Index(head, []byte("\r\n\r\n")) != len(head)-4 {
+			t.Fatalf("head %q", head)
+		}
+		again, err := http.ReadResponse(newReader(head), aGet)
+		if err != nil || again.StatusCode != resp.Status || len(again.TransferEncoding) > 0 {
+			t.Fatalf("head %q reads as %v, %v", head, again, err)
+		}
+		resp.Release()
+	})
+}
+
+// pipes serves page over in-memory connections and counts them.
+func pipes(open *int, answer string) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		*open++
+		a, b := net.Pipe()
+		go func() {
+			defer b.Close()
+			buf := make([]byte, 4096)
+			for {
+				if _, err := b.Read(buf); err != nil {
+					return
+				}
+				if _, err := io.WriteString(b, answer); err != nil {
+					return
+				}
+			}
+		}()
+		return a, nil
+	}
+}
+
+// TestIdleConnectionsExpire also shows that a Fetcher works in a bubble and
+// leaves nothing behind.
+func TestIdleConnectionsExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := 0
+		f := New(Options{Allowed: loopback, DialContext: pipes(&open, page("x")), IdleTimeout: 20 * time.Second})
+		r := ask(t, "http", "127.0.0.1:80", "/")
+		mustDo(t, f, r)
+		time.Sleep(19 * time.Second)
+		mustDo(t, f, r)
+		if open != 1 || f.IdleConns() != 1 {
+			t.Errorf("%d connections opened, %d kept", open, f.IdleConns())
+		}
+		time.Sleep(21 * time.Second)
+		synctest.Wait()
+		if f.IdleConns() != 0 {
+			t.Error("an idle connection was kept for ever")
+		}
+		mustDo(t, f, r)
+		if open != 2 {
+			t.Errorf("%d connections opened", open)
+		}
+		f.Close()
+		synctest.Wait()
+	})
+}
+
+// TestLimitsOfTime checks the default limits in fake time.
+func TestLimitsOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			head string
+			gap  time.Duration // between the bytes of the payload
+			want time.Duration
+		}{
+			{"", 0, 15 * time.Second},
+			{"HTTP/1.1 200 OK\r\n\r\n", time.Second, 10 * time.Second},
+			{"HTTP/1.1 200 OK\r\n\r\n", 2 * time.Millisecond, 60 * time.Second},
+		} {
+			f := New(Options{Allowed: loopback, DialContext: func(context.Context, string, string) (net.Conn, error) {
+				a, b := net.Pipe()
+				go func() {
+					b.Read(make([]byte, 4096))
+					io.WriteString(b, c.head)
+					for c.gap > 0 {
+						if _, err := b.Write([]byte("x")); err != nil {
+							return
+						}
+						time.Sleep(c.gap)
+					}
+				}()
+				return a, nil
+			}})
+			from := time.Now()
+			_, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
+			wantCategory(t, err, Timeout)
+			if took := time.Since(from).Round(time.Second); took != c.want {
+				t.Errorf("head %q, a byte each %v: gave up after %v, want %v", c.head, c.gap, took, c.want)
+			}
+			f.Close()
+			time.Sleep(2 * c.gap) // the server notices
+		}
+		synctest.Wait()
+	})
+}
+
+// BenchmarkKeepAlive is the cost of one plain page over a kept connection, the
+// server's share included.
+func BenchmarkKeepAlive(b *testing.B) {
+	body := []byte(repeat("0123456789", 2000))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write(body)
+	}))
+	defer srv.Close()
+	f := newFetcher(b, Options{})
+	r := ask(b, "http", srv.Listener.Addr().String(), "/")
+	b.ReportAllocs()
+	for b.Loop() {
+		mustDo(b, f, r).Release()
+	}
+}
+
+// BenchmarkRead is the client's share alone: the answer is there at once.
+func BenchmarkRead(b *testing.B) {
+	answer := []byte(page(repeat("0123456789", 2000)))
+	c := new(scripted)
+	f := New(Options{Allowed: loopback, DialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }})
+	defer f.Close()
+	r := ask(b, "http", "127.0.0.1:80", "/")
+	b.ReportAllocs()
+	for b.Loop() {
+		c.answer.Reset(answer)
+		mustDo(b, f, r).Release()
+	}
+}
+
+// BenchmarkGzip is the cost of decoding a page of 75 KB.
+func BenchmarkGzip(b *testing.B) {
+	raw, err := os.ReadFile("testdata/compressed/html-gzip.bin")
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := newFetcher(b, Options{})
+	b.SetBytes(74837)
+	b.ReportAllocs()
+	for b.Loop() {
+		decoded(b, f, raw, "gzip").Release()
+	}
+}

@@ -1,0 +1,102 @@
+package htmlparse
+
+import (
+	"crawlnode/web/urlnorm"
+)
+
+// The limits of what is taken from one page.
+const (
+	// MaxLinks is the most links kept of a page.
+	MaxLinks = 50_000
+	// MaxLinkBytes is the most bytes of canonical URLs kept of a page: short
+	// references against a long base could otherwise grow a page of 10 MiB to
+	// a gigabyte.
+	MaxLinkBytes = 8 << 20
+	// MaxText is the most bytes of text kept of a page.
+	MaxText = 256 << 10
+
+	maxToken       = 1 << 20 // bytes of one tag, comment, script or stretch of text
+	maxTitle       = 1 << 10 // bytes
+	maxDescription = 4 << 10 // bytes
+	maxRel         = 256     // bytes
+	maxLang        = 64      // bytes
+)
+
+// Link is a reference to an http or https URL, in the order of the page and
+// with repeats.
+type Link struct {
+	URL urlnorm.URL
+	// Tag is the lower-case name of the element: a, area, frame, iframe, meta
+	// (a refresh), link, img, source, script, video, audio, track, embed, object
+	// or input.
+	Tag string
+	// Rel is the rel attribute as written; "refresh" for a meta refresh.
+	Rel string
+	// NoFollow: the rel attribute asks not to follow this link.
+	NoFollow bool
+}
+
+// Asset reports whether the link names a part or a relative of the page (image,
+// script, style sheet, canonical address ...) and not a page that a reader
+// would be led to.
+func (l Link) Asset() bool {
+	switch l.Tag {
+	case "a", "area", "frame", "iframe", "meta":
+		return false
+	}
+	return true
+}
+
+// Document is what was read of a page. Strings are valid UTF-8 with white
+// space collapsed.
+type Document struct {
+	// Links are the links that can be fetched.
+	Links []Link
+	// LinksFound counts all references seen, whether kept or not:
+	// len(Links) + LinksDropped + Invalid + TooLong + OtherScheme.
+	// References within the page ("#top") are none.
+	LinksFound int
+	// LinksDropped counts good links beyond MaxLinks or MaxLinkBytes.
+	LinksDropped int
+	// References that cannot be fetched: no valid URL, a URL longer than
+	// urlnorm.MaxLen, a URL of another scheme than http and https.
+	Invalid, TooLong, OtherScheme int
+
+	// Base is what references were resolved against: the first base element's
+	// address, or the page's own.
+	Base urlnorm.URL
+
+	Title       string
+	Description string
+	Canonical   string // absolute URL; "" when there is none or it is not valid
+	Lang        string // as written, e.g. "de-CH"
+	Charset     string // WHATWG name of the encoding, e.g. "utf-8", "windows-1252"
+
+	// NoIndex and NoFollow are the page's own meta robots directives.
+	NoIndex, NoFollow bool
+
+	// Text is the visible text with white space collapsed, at most MaxText
+	// bytes. It may hold invalid UTF-8 where the page does.
+	Text []byte
+	// TextTruncated: the page had more text than MaxText.
+	TextTruncated bool
+	// Oversized counts tokens beyond 1 MiB, which were stepped over.
+	Oversized int
+}
+
+// Parse reads the page body, which was served from base with the given
+// Content-Type header ("" when there was none). body is not changed and not
+// kept: the Document shares no memory with it.
+func Parse(body []byte, contentType string, base urlnorm.URL) Document {
+	enc, name, body := decode(body, contentType)
+	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc}
+	p.run(body)
+	if p.lateBase {
+		// The base element stood behind the first reference but applies to all
+		// of them (HTML Standard, section 2.4.3). Rare enough to read twice.
+		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, baseSeen: true}
+		q.run(body)
+		return q.doc
+	}
+	return p.doc
+}

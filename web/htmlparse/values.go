@@ -1,0 +1,120 @@
+package htmlparse
+
+import (
+	"bytes"
+	"strings"
+)
+
+const spaces = " \t\r\n\f"
+
+// srcset records the images of a srcset attribute (HTML Standard, section
+// 4.8.4.2.1): addresses with descriptors, separated by commas, where an address
+// may have commas in it and a descriptor parentheses.
+func (p *parser) srcset(tag string, set []byte) {
+	for {
+		set = bytes.TrimLeft(set, spaces+",")
+		if len(set) == 0 {
+			return
+		}
+		ref := set
+		if end := bytes.IndexAny(set, spaces); end >= 0 {
+			ref, set = set[:end], set[end:]
+		} else {
+			set = nil
+		}
+		if trimmed := bytes.TrimRight(ref, ","); len(trimmed) < len(ref) {
+			ref = trimmed // a comma at the end: no descriptors
+		} else {
+			set = behindDescriptors(set)
+		}
+		p.ref(tag, "", ref)
+	}
+}
+
+// behindDescriptors returns what follows the comma that ends the descriptors.
+func behindDescriptors(set []byte) []byte {
+	inParens := false
+	for i, c := range set {
+		switch {
+		case c == '(':
+			inParens = true
+		case c == ')':
+			inParens = false
+		case c == ',' && !inParens:
+			return set[i+1:]
+		}
+	}
+	return nil
+}
+
+// refreshURL returns the address in a meta refresh's content, or nil when it
+// has none or the content is malformed (HTML Standard, section 4.2.5.3, the
+// shared declarative refresh steps).
+func refreshURL(content []byte) []byte {
+	s := bytes.TrimLeft(content, spaces)
+	rest := bytes.TrimLeft(s, "0123456789.")
+	if len(rest) == len(s) || len(rest) == 0 {
+		return nil // no time, or nothing behind it
+	}
+	s = bytes.TrimLeft(rest, spaces)
+	if len(s) == len(rest) && s[0] != ';' && s[0] != ',' {
+		return nil
+	}
+	if len(s) > 0 && (s[0] == ';' || s[0] == ',') {
+		s = bytes.TrimLeft(s[1:], spaces)
+	}
+	if len(s) >= len("url") && strings.EqualFold(string(s[:len("url")]), "url") {
+		if v := bytes.TrimLeft(s[len("url"):], spaces); len(v) > 0 && v[0] == '=' {
+			s = bytes.TrimLeft(v[1:], spaces)
+		}
+	}
+	if len(s) > 0 && (s[0] == '"' || s[0] == '\'') {
+		quote := s[0]
+		s = s[1:]
+		if end := bytes.IndexByte(s, quote); end >= 0 {
+			s = s[:end]
+		}
+	}
+	return s
+}
+
+// directives reads the comma-separated content of a robots meta element.
+func directives(content string) (noIndex, noFollow bool) {
+	for _, word := range strings.FieldsFunc(content, func(r rune) bool { return r == ',' || r == ';' || r <= ' ' }) {
+		switch strings.ToLower(word) {
+		case "noindex":
+			noIndex = true
+		case "nofollow":
+			noFollow = true
+		case "none":
+			noIndex, noFollow = true, true
+		}
+	}
+	return noIndex, noFollow
+}
+
+// HeaderDirectives reads one X-Robots-Tag header value. Directives that are
+// addressed to a product other than agent ("otherbot: nofollow") do not count.
+func HeaderDirectives(value, agent string) (noIndex, noFollow bool) {
+	ours := true
+	for _, part := range strings.Split(value, ",") {
+		if name, rest, ok := strings.Cut(part, ":"); ok && !isDirectiveWithValue(strings.TrimSpace(name)) {
+			ours = strings.EqualFold(strings.TrimSpace(name), agent)
+			part = rest
+		}
+		if ours {
+			index, follow := directives(part)
+			noIndex, noFollow = noIndex || index, noFollow || follow
+		}
+	}
+	return noIndex, noFollow
+}
+
+// isDirectiveWithValue tells "max-snippet: 5" from "otherbot: noindex".
+func isDirectiveWithValue(name string) bool {
+	switch strings.ToLower(name) {
+	case "unavailable_after", "max-snippet", "max-image-preview", "max-video-preview":
+		return true
+	}
+	return false
+}

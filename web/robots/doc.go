@@ -1,0 +1,18 @@
+// Package robots reads robots.txt files and answers what they allow (RFC 9309,
+// the Robots Exclusion Protocol).
+//
+// [Parse] reads a file once for one product token and keeps only what concerns
+// it: the rules of all groups that name the token, merged, or else those of all
+// groups for "*". [Rules.Allowed] then looks for the longest pattern that
+// matches; of an Allow and a Disallow of the same length the Allow wins. The
+// cost of an answer is linear in the size of the rules and of the URL, whatever
+// wildcards a file is made of.
+//
+// Lines are split by Google's parser in its Go port, with its tolerance for
+// usual typing errors; grouping, matching and Crawl-delay are ours.
+//
+// The package knows nothing of HTTP: what an answer other than 200 means
+// (section 2.3.1), how long a file is good, and to which origin it belongs, is
+// the caller's business. Rules are immutable and may be used by any number of
+// goroutines.
+package robots

@@ -1,0 +1,223 @@
+package robots
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jimsmart/grobotstxt"
+)
+
+const (
+	maxSitemaps = 1000
+	maxDelay    = 24 * time.Hour
+)
+
+// parse feeds the lines of body to h.
+func parse(body []byte, h *handler) {
+	if len(body) > MaxBody {
+		// Half a Disallow line would forbid more than the whole one.
+		body = body[:MaxBody]
+		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+	}
+	grobotstxt.Parse(escapeValues(body), h)
+}
+
+// group is what the groups of one kind, ours or those for "*", add up to.
+type group struct {
+	rules    []rule
+	delay    time.Duration
+	hasDelay bool
+}
+
+// handler collects what concerns one agent. A group is one or more User-agent
+// lines and the rules up to the next User-agent line behind a rule; other lines
+// do not end it (section 2.2.1).
+type handler struct {
+	agent string
+
+	specific, global     group
+	inSpecific, inGlobal bool // whom the current group is for
+	ruleSeen             bool // the current group has a rule
+	everSpecific         bool // some group names the agent, be it empty
+	sitemaps             []string
+}
+
+var _ grobotstxt.ParseHandler = (*handler)(nil)
+
+// HandleRobotsStart implements grobotstxt.ParseHandler, as the methods below do.
+func (h *handler) HandleRobotsStart() {}
+
+// HandleRobotsEnd has nothing left to do.
+func (h *handler) HandleRobotsEnd() {}
+
+// HandleUserAgent begins a group or adds an agent to the current one. "* x"
+// counts as "*", and "Name/1.0" as "Name".
+func (h *handler) HandleUserAgent(_ int, value string) {
+	if h.ruleSeen {
+		h.inSpecific, h.inGlobal, h.ruleSeen = false, false, false
+	}
+	if value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t") {
+		h.inGlobal = true
+		return
+	}
+	if h.agent != "" && strings.EqualFold(productToken(value), h.agent) {
+		h.inSpecific, h.everSpecific = true, true
+	}
+}
+
+// HandleAllow takes an Allow line. One for a directory's index page stands for
+// the directory as well, as Google reads it.
+func (h *handler) HandleAllow(_ int, value string) {
+	h.add(value, true)
+	if slash := strings.LastIndexByte(value, '/'); slash >= 0 && strings.HasPrefix(value[slash:], "/index.htm") {
+		h.add(value[:slash+1]+"$", true)
+	}
+}
+
+// HandleDisallow takes a Disallow line.
+func (h *handler) HandleDisallow(_ int, value string) { h.add(value, false) }
+
+// HandleSitemap takes a Sitemap line, which belongs to no group.
+func (h *handler) HandleSitemap(_ int, value string) {
+	if value != "" && len(h.sitemaps) < maxSitemaps {
+		h.sitemaps = append(h.sitemaps, strings.Clone(value))
+	}
+}
+
+// HandleUnknownAction takes all other lines.
+func (h *handler) HandleUnknownAction(_ int, action, value string) {
+	g := h.current()
+	if g == nil || !strings.EqualFold(action, "crawl-delay") {
+		return
+	}
+	seconds, err := strconv.ParseFloat(value, 64)
+	if err != nil || math.IsNaN(seconds) || seconds < 0 {
+		return
+	}
+	delay := maxDelay
+	if seconds < maxDelay.Seconds() {
+		delay = time.Duration(seconds * float64(time.Second))
+	}
+	g.delay, g.hasDelay = max(g.delay, delay), true
+}
+
+func (h *handler) add(pattern string, allow bool) {
+	g := h.current()
+	if g == nil {
+		return
+	}
+	h.ruleSeen = true
+	if pattern != "" { // an empty one matches nothing
+		g.rules = append(g.rules, rule{pattern: strings.Clone(pattern), allow: allow})
+	}
+}
+
+// current returns where the lines of the current group go, nil when they are
+// for other agents. A group for both us and "*" is ours.
+func (h *handler) current() *group {
+	switch {
+	case h.inSpecific:
+		return &h.specific
+	case h.inGlobal:
+		return &h.global
+	}
+	return nil
+}
+
+// productToken returns the product token that value begins with (section
+// 2.2.1).
+func productToken(value string) string {
+	for i := 0; i < len(value); i++ {
+		if c := value[i]; !('a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-') {
+			return value[:i]
+		}
+	}
+	return value
+}
+
+// escapeValues returns body with the percent escapes in upper case and all
+// bytes outside ASCII escaped (section 2.2.2), except where they are no part of
+// a path: in a byte order mark, user-agent and sitemap lines. The line parser
+// does so itself, but turns the digits of an escape into control bytes when it
+// does; finding nothing to do, it lets the value pass.
+func escapeValues(body []byte) string {
+	var b strings.Builder
+	b.Grow(len(body))
+	// The parser skips a byte order mark, also the first bytes of one.
+	mark := 0
+	for mark < len("\uFEFF") && mark < len(body) && body[mark] == "\uFEFF"[mark] {
+		mark++
+	}
+	b.Write(body[:mark])
+	body = body[mark:]
+	for len(body) > 0 {
+		end := bytes.IndexAny(body, "\r\n") + 1
+		if end == 0 {
+			end = len(body)
+		}
+		line := body[:end]
+		body = body[end:]
+		if keepsValue(line) {
+			b.Write(line)
+			continue
+		}
+		escapeLine(&b, line)
+	}
+	return b.String()
+}
+
+// keepsValue reports whether line is a user-agent or sitemap line.
+func keepsValue(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t")
+	for _, key := range [...]string{"user", "sitemap", "site-map"} {
+		if len(line) >= len(key) && strings.EqualFold(string(line[:len(key)]), key) {
+			return true
+		}
+	}
+	return false
+}
+
+func escapeLine(b *strings.Builder, line []byte) {
+	const hexDigits = "0123456789ABCDEF"
+	start := 0
+	for i, c := range line {
+		if c >= 0x80 {
+			b.WriteString(upperEscapes(string(line[start:i])))
+			b.WriteByte('%')
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&15])
+			start = i + 1
+		}
+	}
+	b.WriteString(upperEscapes(string(line[start:])))
+}
+
+// upperEscapes returns s with its percent escapes in upper case.
+func upperEscapes(s string) string {
+	at := strings.IndexByte(s, '%')
+	if at < 0 {
+		return s
+	}
+	b := []byte(s)
+	for i := at; i+2 < len(b); i++ {
+		if b[i] == '%' && isHex(b[i+1]) && isHex(b[i+2]) {
+			b[i+1], b[i+2] = upperHex(b[i+1]), upperHex(b[i+2])
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func upperHex(c byte) byte {
+	if c >= 'a' {
+		c -= 'a' - 'A'
+	}
+	return c
+}

@@ -1,0 +1,149 @@
+package robots
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxBody is the most bytes of a file that are read; section 2.5 of RFC 9309
+// asks for at least as many.
+const MaxBody = 500 << 10
+
+// Rules are what one robots.txt file says to one agent. The nil pointer and
+// the zero value allow everything.
+type Rules struct {
+	rules      []rule // longest pattern first; of equal ones, Allow first
+	crawlDelay time.Duration
+	hasDelay   bool
+	sitemaps   []string
+}
+
+// rule is one Allow or Disallow line.
+type rule struct {
+	pattern string // not empty; percent escapes in upper case
+	allow   bool
+}
+
+func (r rule) String() string {
+	if r.allow {
+		return "Allow: " + r.pattern
+	}
+	return "Disallow: " + r.pattern
+}
+
+// Parse reads a robots.txt body, of which it uses at most the first MaxBody
+// bytes, for the product token agent (case does not matter). There is no
+// malformed file: lines that cannot be understood are skipped. The result does
+// not share memory with body.
+func Parse(body []byte, agent string) *Rules {
+	h := &handler{agent: agent}
+	parse(body, h)
+	group := h.global
+	if h.everSpecific {
+		group = h.specific
+	}
+	slices.SortStableFunc(group.rules, func(a, b rule) int {
+		switch {
+		case len(a.pattern) != len(b.pattern):
+			return len(b.pattern) - len(a.pattern)
+		case a.allow == b.allow:
+			return 0
+		case a.allow:
+			return -1
+		}
+		return 1
+	})
+	return &Rules{rules: group.rules, crawlDelay: group.delay, hasDelay: group.hasDelay, sitemaps: h.sitemaps}
+}
+
+// Allowed reports whether the agent may fetch url, an absolute URL or a path
+// with query. The URL is taken as it stands, except that the case of its
+// percent escapes does not matter: canonical URLs are meant. /robots.txt itself
+// is always allowed (section 2.2.2).
+func (r *Rules) Allowed(url string) bool {
+	allowed, _ := r.Explain(url)
+	return allowed
+}
+
+// Explain is Allowed with the line that decided, such as "Disallow: /private/",
+// or "" when no line matches.
+func (r *Rules) Explain(url string) (allowed bool, line string) {
+	if r == nil {
+		return true, ""
+	}
+	path := upperEscapes(pathQuery(url))
+	if path == "/robots.txt" {
+		return true, ""
+	}
+	for _, rule := range r.rules {
+		if matches(path, rule.pattern) {
+			return rule.allow, rule.String()
+		}
+	}
+	return true, ""
+}
+
+// CrawlDelay returns the Crawl-delay that the file asks of the agent, the
+// largest if it names several, at most a day; false if it names none. It is no
+// part of RFC 9309, but it is what many sites write.
+func (r *Rules) CrawlDelay() (time.Duration, bool) {
+	if r == nil {
+		return 0, false
+	}
+	return r.crawlDelay, r.hasDelay
+}
+
+// Sitemaps returns the values of the file's Sitemap lines as they stand, in
+// order, at most 1,000. The caller must not change the slice.
+func (r *Rules) Sitemaps() []string {
+	if r == nil {
+		return nil
+	}
+	return r.sitemaps
+}
+
+// matches reports whether pattern matches path from its beginning (section
+// 2.2.3). '*' stands for any bytes; '$' at the pattern's end for the path's end.
+// Between two stars the leftmost match is as good as any, so nothing is tried
+// twice.
+func matches(path, pattern string) bool {
+	pattern, toEnd := strings.CutSuffix(pattern, "$")
+	piece, pattern, star := strings.Cut(pattern, "*")
+	if !strings.HasPrefix(path, piece) {
+		return false
+	}
+	path = path[len(piece):]
+	for star {
+		piece, pattern, star = strings.Cut(pattern, "*")
+		if !star && toEnd {
+			return strings.HasSuffix(path, piece)
+		}
+		at := strings.Index(path, piece)
+		if at < 0 {
+			return false
+		}
+		path = path[at+len(piece):]
+	}
+	return !toEnd || path == ""
+}
+
+// pathQuery returns the path and query of an absolute URL, a URL without
+// scheme, or a path; "/" when there is none.
+func pathQuery(url string) string {
+	rest := strings.TrimPrefix(url, "//")
+	rest, _, _ = strings.Cut(rest, "#")
+	// A "://" behind the path's or the query's start is not the scheme's.
+	start := strings.IndexAny(rest, "/?;")
+	if scheme := strings.Index(rest, "://"); scheme >= 0 && (start < 0 || start > scheme) {
+		rest = rest[scheme+len("://"):]
+		start = strings.IndexAny(rest, "/?;")
+	}
+	switch {
+	case start < 0:
+		return "/"
+	case rest[start] != '/':
+		return "/" + rest[start:]
+	}
+	return rest[start:]
+}

@@ -1,0 +1,161 @@
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"crawlnode/web/urlnorm"
+)
+
+// pattern is a compiled pattern.
+type pattern struct {
+	rule  string // for people: "exclude glob:*.zip"
+	match func(urlnorm.URL) bool
+}
+
+// firstMatch returns the first of list that matches u, or nil.
+func firstMatch(list []pattern, u urlnorm.URL) *pattern {
+	for i := range list {
+		if list[i].match(u) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// compilePattern reads one pattern; the package comment has the syntax.
+func compilePattern(text string) (pattern, error) {
+	kind, rest, ok := strings.Cut(text, ":")
+	if !ok {
+		kind, rest = "glob", text
+	}
+	switch kind {
+	case "glob":
+		return compileGlob(rest)
+	case "regex":
+		return compileRegex(rest)
+	case "host":
+		return compileHost(rest)
+	case "prefix":
+		return compilePrefix(rest)
+	}
+	if looksLikeKind(kind, rest) {
+		return pattern{}, fmt.Errorf("kind %q is unknown: put glob:, regex:, host: or prefix: before the pattern", kind)
+	}
+	return compileGlob(text)
+}
+
+// looksLikeKind tells a mistyped kind ("regexp:^x") from a URL or a host with
+// port ("http://x", "localhost:8080/x").
+func looksLikeKind(word, rest string) bool {
+	for _, c := range word {
+		if c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return word != "" && rest != "" && !strings.HasPrefix(rest, "//") && (rest[0] < '0' || rest[0] > '9') && rest[0] != '*'
+}
+
+var errEmpty = errors.New("the pattern is empty")
+
+func compileGlob(glob string) (pattern, error) {
+	if glob == "" {
+		return pattern{}, errEmpty
+	}
+	pieces := strings.Split(glob, "*")
+	if glob[0] == '/' {
+		return pattern{match: func(u urlnorm.URL) bool { return matchGlob(pieces, u.PathQuery()) }}, nil
+	}
+	return pattern{match: func(u urlnorm.URL) bool {
+		return matchGlob(pieces, u.String()) || matchGlob(pieces, withoutScheme(u))
+	}}, nil
+}
+
+// matchGlob reports whether s consists of pieces, in their order, with anything
+// between them. The leftmost place for a piece is as good as any, so it takes
+// linear time.
+func matchGlob(pieces []string, s string) bool {
+	first, last := pieces[0], pieces[len(pieces)-1]
+	if len(pieces) == 1 {
+		return s == first
+	}
+	if len(s) < len(first)+len(last) || !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) {
+		return false
+	}
+	s = s[len(first) : len(s)-len(last)]
+	for _, piece := range pieces[1 : len(pieces)-1] {
+		at := strings.Index(s, piece)
+		if at < 0 {
+			return false
+		}
+		s = s[at+len(piece):]
+	}
+	return true
+}
+
+func compileRegex(text string) (pattern, error) {
+	if text == "" {
+		return pattern{}, errEmpty
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return pattern{}, err
+	}
+	return pattern{match: func(u urlnorm.URL) bool { return re.MatchString(u.String()) }}, nil
+}
+
+func compileHost(text string) (pattern, error) {
+	if text == "" {
+		return pattern{}, errEmpty
+	}
+	name, below := strings.CutPrefix(text, "*.")
+	if strings.Contains(name, "*") {
+		return pattern{}, errors.New("a '*' may only stand for all hosts below a name, as in host:*.example.org")
+	}
+	// The canonical form of the name, as it will stand in URLs. Only an IPv6
+	// address has colons, and it stands in brackets.
+	u, err := urlnorm.Parse("http://" + name + "/")
+	if err != nil || strings.ContainsAny(name, "/\\?#@") || strings.Contains(name, ":") && !strings.HasSuffix(name, "]") {
+		return pattern{}, errors.New("not a host name: write it without scheme, port and path")
+	}
+	host := u.Host()
+	if below {
+		return pattern{match: func(u urlnorm.URL) bool { return strings.HasSuffix(u.Host(), "."+host) }}, nil
+	}
+	return pattern{match: func(u urlnorm.URL) bool { return u.Host() == host }}, nil
+}
+
+func compilePrefix(text string) (pattern, error) {
+	switch {
+	case text == "":
+		return pattern{}, errEmpty
+	case text[0] == '/':
+		// Escapes and dot segments as they will stand in URLs.
+		u, err := urlnorm.Parse("http://h" + text)
+		if err != nil {
+			return pattern{}, err
+		}
+		start := u.PathQuery()
+		return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.PathQuery(), start) }}, nil
+	case strings.Contains(text, "://"):
+		u, err := urlnorm.Parse(text)
+		if err != nil {
+			return pattern{}, err
+		}
+		start := u.String()
+		return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(u.String(), start) }}, nil
+	}
+	u, err := urlnorm.Parse("http://" + text)
+	if err != nil {
+		return pattern{}, err
+	}
+	start := withoutScheme(u)
+	return pattern{match: func(u urlnorm.URL) bool { return strings.HasPrefix(withoutScheme(u), start) }}, nil
+}
+
+// withoutScheme returns host, port, path and query.
+func withoutScheme(u urlnorm.URL) string {
+	return u.String()[len(u.Scheme())+len("://"):]
+}

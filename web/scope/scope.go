@@ -1,0 +1,166 @@
+package scope
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"crawlnode/web/urlnorm"
+)
+
+// The modes: what of a seed's surroundings belongs to the crawl.
+const (
+	Page   = "page"   // the seeds themselves
+	Prefix = "prefix" // the seed's folder and everything below
+	Host   = "host"   // the seed's host, with every scheme and port
+	Domain = "domain" // the seed's registrable domain with all hosts in it
+	Any    = "any"    // everything
+)
+
+// The reasons of a refusal, as /status counts them.
+const (
+	OutOfScope = "out_of_scope"
+	TooDeep    = "depth"
+	Trap       = "trap"
+)
+
+// Options are the settings of a scope.
+type Options struct {
+	// Mode is one of the modes; "" means Host.
+	Mode string
+	// Include, if not empty, restricts the links to those that a pattern
+	// matches. It does not bind what is found at depth 0, which a person named.
+	Include []string
+	// Exclude refuses what a pattern matches, seeds and included URLs as well.
+	Exclude []string
+	// MaxDepth is the most links from a seed; 0 means no limit.
+	MaxDepth int
+}
+
+// Rules are compiled Options. They are immutable.
+type Rules struct {
+	mode             string
+	include, exclude []pattern
+	maxDepth         int
+	tooDeep          string // the sentence for URLs beyond maxDepth
+}
+
+// Compile checks o. The error names everything that is wrong with it.
+func Compile(o Options) (*Rules, error) {
+	r := &Rules{mode: o.Mode, maxDepth: o.MaxDepth, tooDeep: fmt.Sprintf("deeper than %d links from a seed", o.MaxDepth)}
+	var errs []error
+	switch o.Mode {
+	case "":
+		r.mode = Host
+	case Page, Prefix, Host, Domain, Any:
+	default:
+		errs = append(errs, fmt.Errorf("scope %q is unknown: use page, prefix, host, domain or any", o.Mode))
+	}
+	if o.MaxDepth < 0 {
+		errs = append(errs, fmt.Errorf("depth limit %d is negative: use 0 for none", o.MaxDepth))
+	}
+	compile := func(what string, list []string) (out []pattern) {
+		for _, text := range list {
+			p, err := compilePattern(text)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s pattern %q: %w", what, text, err))
+				continue
+			}
+			p.rule = what + " " + text
+			out = append(out, p)
+		}
+		return out
+	}
+	r.include = compile("include", o.Include)
+	r.exclude = compile("exclude", o.Exclude)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return r, nil
+}
+
+// Verdict is the judgement of one URL.
+type Verdict struct {
+	Admit bool
+	// Reason is the refusal's class: OutOfScope, TooDeep or Trap; "" with Admit.
+	Reason string
+	// Rule says to a person what decided, e.g. "exclude glob:*/private/*".
+	Rule string
+	// Suspicious: admitted, but it looks like a trap. Rule says why.
+	Suspicious bool
+}
+
+// Judge decides about u, found depth links from a seed: 0 for a seed and for
+// what a seed redirects to. seeds may be nil for none.
+func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
+	inside, rule := r.inside(u, seeds)
+	if !inside {
+		return Verdict{Reason: OutOfScope, Rule: rule}
+	}
+	if p := firstMatch(r.exclude, u); p != nil {
+		return Verdict{Reason: OutOfScope, Rule: p.rule}
+	}
+	if len(r.include) > 0 && depth > 0 {
+		p := firstMatch(r.include, u)
+		if p == nil {
+			return Verdict{Reason: OutOfScope, Rule: "no include pattern matches"}
+		}
+		rule = p.rule
+	}
+	if r.maxDepth > 0 && depth > r.maxDepth {
+		return Verdict{Reason: TooDeep, Rule: r.tooDeep}
+	}
+	if segment, repeats := repeatedSegment(u.Path()); repeats {
+		return Verdict{Reason: Trap, Rule: "the path has the segment \"" + segment + "\" four times or more"}
+	}
+	if why := suspicion(u, depth); why != "" {
+		return Verdict{Admit: true, Suspicious: true, Rule: why}
+	}
+	return Verdict{Admit: true, Rule: rule}
+}
+
+// inside reports whether u lies where the mode says, relative to the seeds.
+func (r *Rules) inside(u urlnorm.URL, seeds *Seeds) (bool, string) {
+	if r.mode == Any {
+		return true, "scope any"
+	}
+	if seeds != nil && seeds.covers(r.mode, u) {
+		switch r.mode {
+		case Page:
+			return true, "scope page: a seed"
+		case Prefix:
+			return true, "scope prefix: in a seed's folder"
+		case Domain:
+			return true, "scope domain: in a seed's domain"
+		}
+		return true, "scope host: on a seed's host"
+	}
+	switch r.mode {
+	case Page:
+		return false, "scope page: not a seed"
+	case Prefix:
+		return false, "scope prefix: not in a seed's folder"
+	case Domain:
+		return false, "scope domain: not in a seed's domain"
+	}
+	return false, "scope host: not on a seed's host"
+}
+
+// EntryOf returns the scope entry that seed stands for in this mode: one line
+// of printable ASCII, the same for all seeds that open the same scope, and
+// shorter than a URL's longest form by no more than a word.
+func (r *Rules) EntryOf(seed urlnorm.URL) string {
+	switch r.mode {
+	case Page:
+		return pageEntry + seed.String()
+	case Prefix:
+		return prefixEntry + folder(seed)
+	}
+	return hostEntry + seed.Host()
+}
+
+// folder returns the seed's host and path up to the last slash.
+func folder(u urlnorm.URL) string {
+	path := u.Path()
+	return u.Host() + path[:strings.LastIndexByte(path, '/')+1]
+}

@@ -1,0 +1,165 @@
+package sitemap
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"crawlnode/web/urlnorm"
+)
+
+// The limits of one file. The first two are the protocol's.
+const (
+	MaxBytes      = 50 << 20 // after decompression
+	MaxEntries    = 50_000
+	MaxEntryBytes = 16 << 20 // of all entries' URLs together
+
+	maxDepth = 64      // of XML elements
+	maxText  = 8 << 10 // bytes of one element's text
+)
+
+// The classes of error; what was read up to there is returned with them.
+var (
+	// ErrFormat: the file is none of the known kinds.
+	ErrFormat = errors.New("not a sitemap, an index, a feed or a list of URLs")
+	// ErrTooLarge: the file has more than the limits allow.
+	ErrTooLarge = errors.New("more than a sitemap may hold")
+	// ErrBroken: the file is malformed or cut off.
+	ErrBroken = errors.New("malformed sitemap")
+)
+
+// Sitemap is what was read of a file.
+type Sitemap struct {
+	// Index: the entries are other sitemaps, not pages.
+	Index   bool
+	Entries []Entry
+	// Invalid counts entries without a usable http or https URL.
+	Invalid int
+}
+
+// Entry is one page, or one sitemap of an index.
+type Entry struct {
+	Loc        urlnorm.URL
+	LastMod    time.Time // zero when absent or not readable
+	Priority   float64   // 0 to 1; 0.5, the protocol's default, when absent or not readable
+	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; else ""
+}
+
+// Parse reads a file that was served from at with the given Content-Type ("" is
+// fine; only its charset is looked at). Errors match one of the classes above.
+func Parse(body []byte, contentType string, at urlnorm.URL) (Sitemap, error) {
+	p := parser{at: at}
+	r, err := decompress(body)
+	if err == nil {
+		err = p.read(decodeText(r, contentType))
+	}
+	if err != nil {
+		err = fmt.Errorf("sitemap %s: %w", at, err)
+	}
+	return p.out, err
+}
+
+// parser collects the entries of one file.
+type parser struct {
+	at       urlnorm.URL
+	out      Sitemap
+	urlBytes int
+}
+
+// read tells XML from text by the first byte that is not white space.
+func (p *parser) read(r *bufio.Reader) error {
+	for {
+		c, _, err := r.ReadRune()
+		switch {
+		case err == io.EOF:
+			return fmt.Errorf("%w: the file is empty", ErrFormat)
+		case err != nil:
+			return classify(err)
+		case c == '\uFEFF' || strings.ContainsRune(" \t\r\n", c):
+			continue
+		}
+		// A rune that was just read can be put back.
+		if err := r.UnreadRune(); err != nil {
+			return fmt.Errorf("%w: %v", ErrBroken, err)
+		}
+		if c == '<' {
+			return p.readXML(r)
+		}
+		return p.readText(r)
+	}
+}
+
+// readText reads one URL per line. Lines that are no URL are only counted; if
+// no line is one, this was no list.
+func (p *parser) readText(r *bufio.Reader) error {
+	for {
+		line, err := r.ReadSlice('\n')
+		for err == bufio.ErrBufferFull { // far beyond any URL
+			line, err = nil, skipLine(r)
+		}
+		if text := trim(string(line)); text != "" {
+			if u, ok := p.absolute(text); !ok {
+				p.out.Invalid++
+			} else if err := p.add(Entry{Loc: u, Priority: defaultPriority}); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF && len(p.out.Entries) == 0:
+			return ErrFormat
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return classify(err)
+		}
+	}
+}
+
+// skipLine reads to the end of the line.
+func skipLine(r *bufio.Reader) error {
+	for {
+		if _, err := r.ReadSlice('\n'); err != bufio.ErrBufferFull {
+			return err
+		}
+	}
+}
+
+// add appends e, unless the file has reached its limits.
+func (p *parser) add(e Entry) error {
+	p.urlBytes += len(e.Loc.String())
+	if len(p.out.Entries) >= MaxEntries || p.urlBytes > MaxEntryBytes {
+		return fmt.Errorf("%w: %d entries are read, the rest is left", ErrTooLarge, len(p.out.Entries))
+	}
+	p.out.Entries = append(p.out.Entries, e)
+	return nil
+}
+
+// absolute reads an entry's address. The protocol wants absolute URLs; a path
+// of the site, and a host name without scheme, are understood as well. Anything
+// else is more likely a mistake than a reference.
+func (p *parser) absolute(text string) (urlnorm.URL, bool) {
+	if strings.HasPrefix(text, "/") {
+		u, err := p.at.Resolve(text)
+		return u, err == nil
+	}
+	host := text
+	if end := strings.IndexAny(text, ":/?#"); end >= 0 {
+		host = text[:end]
+	}
+	if host != "" && (strings.EqualFold(host, p.at.Host()) || len(host) > 4 && strings.EqualFold(host[:4], "www.")) {
+		text = p.at.Scheme() + "://" + text
+	}
+	u, err := urlnorm.Parse(text)
+	return u, err == nil
+}
+
+// classify puts an error of a reader into one of this package's classes.
+func classify(err error) error {
+	if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrFormat) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", ErrBroken, err)
+}

@@ -1,0 +1,348 @@
+package sitemap
+
+import (
+	"bufio"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"crawlnode/web/urlnorm"
+)
+
+const defaultPriority = 0.5
+
+// kind says how the entries of an XML file are written: the element of an
+// entry, and the elements in it that hold the address and the time.
+type kind struct {
+	entry, loc string
+	times      []string // the first one that is there counts
+	feed       bool     // RSS or Atom: one address per entry
+}
+
+// kinds are the known root elements.
+func kinds(root string) (kind, bool) {
+	switch strings.ToLower(root) {
+	case "urlset":
+		return kind{entry: "url", loc: "loc", times: []string{"lastmod"}}, true
+	case "sitemapindex":
+		return kind{entry: "sitemap", loc: "loc", times: []string{"lastmod"}}, true
+	case "rss", "rdf":
+		return kind{entry: "item", loc: "link", times: []string{"pubdate", "date"}, feed: true}, true
+	case "feed":
+		return kind{entry: "entry", loc: "link", times: []string{"updated", "published"}, feed: true}, true
+	}
+	return kind{}, false
+}
+
+// xmlState is the state of reading one XML file.
+type xmlState struct {
+	*parser
+	kind
+	prefix string   // of the entries' elements
+	open   []string // open elements, lower-case local names, "" for those of other prefixes
+	err    error    // the first thing found wrong that reading could go on behind
+
+	inEntry  bool
+	text     []byte // of the innermost element that matters
+	own      []byte // text directly in the entry, where some write the address
+	first    int    // entries of the file before this one's
+	pending  Entry  // properties that stood before the address
+	guid     string // an item's identity, which may be its address
+	timeRank int    // how good the time found so far is: index into times, or len(times)
+}
+
+// readXML reads tokens to the end of the file. Reading goes on behind crossed
+// or unclosed elements, and ends at broken markup.
+func (p *parser) readXML(r *bufio.Reader) error {
+	d := xml.NewDecoder(bufio.NewReader(&guard{r: r}))
+	d.Strict = false
+	d.Entity = xml.HTMLEntity
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is UTF-8 by now
+	s := &xmlState{parser: p}
+	for {
+		token, err := d.RawToken()
+		if err != nil {
+			return s.end(err)
+		}
+		switch t := token.(type) {
+		case xml.StartElement:
+			err = s.start(t)
+		case xml.EndElement:
+			err = s.close(t.Name)
+		case xml.CharData:
+			s.chars(t)
+		case xml.Directive:
+			if strings.Contains(string(t), "<!ENTITY") {
+				s.note("the file declares entities, which are not followed")
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// note remembers something wrong that does not stop the reading.
+func (s *xmlState) note(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf("%w: "+format, append([]any{ErrBroken}, args...)...)
+	}
+}
+
+// end takes the error that ended the tokens, io.EOF included.
+func (s *xmlState) end(err error) error {
+	var syntax *xml.SyntaxError
+	if errors.As(err, &syntax) && s.inEntry && s.current() == s.loc {
+		// The address is whole: markup has begun behind it. When the file ends
+		// within the text instead, the address may be cut.
+		if addErr := s.address(); addErr != nil {
+			return addErr
+		}
+	}
+	switch {
+	case s.kind.entry == "":
+		return fmt.Errorf("%w: no element", ErrFormat)
+	case err != io.EOF:
+		return classify(err)
+	case len(s.open) > 0:
+		s.note("the file ends within <%s>", s.open[len(s.open)-1])
+	}
+	return s.err
+}
+
+func (s *xmlState) current() string {
+	if len(s.open) == 0 {
+		return ""
+	}
+	return s.open[len(s.open)-1]
+}
+
+func (s *xmlState) start(t xml.StartElement) error {
+	name := strings.ToLower(t.Name.Local)
+	if s.kind.entry == "" {
+		k, ok := kinds(name)
+		if !ok {
+			return fmt.Errorf("%w: the root element is <%.40s>", ErrFormat, t.Name.Local)
+		}
+		s.kind = k
+		s.out.Index = name == "sitemapindex"
+		if name != "rdf" { // whose items have no prefix
+			s.prefix = t.Name.Space
+		}
+	} else if t.Name.Space != s.prefix && (t.Name.Space != "dc" || name != "date") {
+		name = "" // of an extension: image:loc, atom:link
+	}
+	if len(s.open) >= maxDepth {
+		return fmt.Errorf("%w: elements nest deeper than %d", ErrBroken, maxDepth)
+	}
+	inLoc := s.inLoc()
+	s.open = append(s.open, name)
+	switch {
+	case inLoc: // <loc><url>...: the text belongs to the address
+	case name == s.kind.entry:
+		s.beginEntry()
+	case name != "":
+		s.text = s.text[:0]
+		if s.inEntry && name == "link" {
+			return s.atomLink(t)
+		}
+	}
+	return nil
+}
+
+// inLoc reports whether an address element is open.
+func (s *xmlState) inLoc() bool {
+	for _, name := range s.open {
+		if name == s.loc && s.inEntry && !s.feed {
+			return true
+		}
+	}
+	return false
+}
+
+// chars gathers text, at most maxText bytes of it, for the element it is in.
+func (s *xmlState) chars(b []byte) {
+	into := &s.text
+	switch {
+	case !s.inEntry:
+		return
+	case s.inLoc():
+	case s.current() == s.kind.entry:
+		into = &s.own
+	case s.current() == "":
+		return
+	}
+	*into = append(*into, b[:min(len(b), maxText-len(*into))]...)
+}
+
+// close takes an end tag. One that closes an outer element closes the inner
+// ones too; one that closes nothing is passed over.
+func (s *xmlState) close(n xml.Name) error {
+	name := strings.ToLower(n.Local)
+	if n.Space != s.prefix && (n.Space != "dc" || name != "date") && len(s.open) > 1 {
+		name = ""
+	}
+	at := len(s.open) - 1
+	for at >= 0 && s.open[at] != name {
+		at--
+	}
+	if at < 0 {
+		s.note("</%.40s> closes nothing", n.Local)
+		return nil
+	}
+	if at < len(s.open)-1 {
+		s.note("</%.40s> stands where </%.40s> should", n.Local, s.current())
+	}
+	for len(s.open) > at {
+		closing := s.current()
+		s.open = s.open[:len(s.open)-1]
+		if err := s.closed(closing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// closed takes an element, already off the stack, with its text.
+func (s *xmlState) closed(name string) error {
+	switch {
+	case !s.inEntry || name == "" || s.inLoc():
+		return nil
+	case name == s.kind.entry:
+		return s.endEntry()
+	case name == s.loc:
+		return s.address()
+	}
+	text := trim(string(s.text))
+	for rank, t := range s.times {
+		if name == t && rank < s.timeRank {
+			if at, ok := parseTime(text); ok {
+				s.property(func(e *Entry) { e.LastMod = at })
+				s.timeRank = rank
+			}
+		}
+	}
+	switch name {
+	case "priority":
+		if f, err := strconv.ParseFloat(text, 64); err == nil && f >= 0 && !math.IsNaN(f) {
+			s.property(func(e *Entry) { e.Priority = min(f, 1) })
+		}
+	case "changefreq":
+		s.property(func(e *Entry) { e.ChangeFreq = changeFreq(text) })
+	case "guid", "id":
+		s.guid = text
+	}
+	return nil
+}
+
+func (s *xmlState) beginEntry() {
+	s.inEntry = true
+	s.text, s.own = s.text[:0], s.own[:0]
+	s.first = len(s.out.Entries)
+	s.pending = Entry{Priority: defaultPriority}
+	s.guid = ""
+	s.timeRank = len(s.times)
+}
+
+// endEntry closes an entry. Without an address element, its own text or an
+// item's identity may be an address.
+func (s *xmlState) endEntry() error {
+	s.inEntry = false
+	if len(s.out.Entries) > s.first {
+		return nil
+	}
+	for _, text := range []string{trim(string(s.own)), s.guid} {
+		if u, err := urlnorm.Parse(text); err == nil {
+			return s.addLoc(u)
+		}
+	}
+	s.out.Invalid++
+	return nil
+}
+
+// address takes the text of an address element. An entry with several stands
+// for several; in a feed the first counts.
+func (s *xmlState) address() error {
+	text := trim(string(s.text))
+	s.text = s.text[:0]
+	if text == "" || s.feed && len(s.out.Entries) > s.first {
+		return nil
+	}
+	u, ok := s.absolute(text)
+	if !ok {
+		return nil // counted when the entry ends without address
+	}
+	return s.addLoc(u)
+}
+
+func (s *xmlState) addLoc(u urlnorm.URL) error {
+	e := s.pending
+	e.Loc = u
+	s.pending = Entry{Priority: defaultPriority}
+	s.timeRank = len(s.times)
+	if !e.LastMod.IsZero() {
+		s.timeRank = 0
+	}
+	return s.add(e)
+}
+
+// property sets something of the last address of the entry, or of the next one
+// if there is none yet.
+func (s *xmlState) property(set func(*Entry)) {
+	if n := len(s.out.Entries); n > s.first {
+		set(&s.out.Entries[n-1])
+		return
+	}
+	set(&s.pending)
+}
+
+// atomLink takes a link whose address is an attribute.
+func (s *xmlState) atomLink(t xml.StartElement) error {
+	href, rel := "", "alternate"
+	for _, a := range t.Attr {
+		switch strings.ToLower(a.Name.Local) {
+		case "href":
+			href = trim(a.Value)
+		case "rel":
+			rel = strings.ToLower(trim(a.Value))
+		}
+	}
+	if href == "" || rel != "alternate" || len(s.out.Entries) > s.first {
+		return nil
+	}
+	u, err := s.at.Resolve(href)
+	if err != nil {
+		return nil
+	}
+	return s.addLoc(u)
+}
+
+func changeFreq(text string) string {
+	switch f := strings.ToLower(text); f {
+	case "always", "hourly", "daily", "weekly", "monthly", "yearly", "never":
+		return f
+	}
+	return ""
+}
+
+// parseTime reads a W3C date and time (https://www.w3.org/TR/NOTE-datetime) or
+// one of RFC 822 as feeds have them; without a zone, UTC.
+func parseTime(text string) (time.Time, bool) {
+	for _, layout := range [...]string{
+		time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01", "2006",
+		"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00",
+		"Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "Mon, 2 Jan 06 15:04:05 -0700", "Mon, 2 Jan 06 15:04:05 MST",
+		"2 Jan 2006 15:04:05 -0700", "2 Jan 2006 15:04:05 MST", "2 Jan 06 15:04:05 -0700", "2 Jan 06 15:04:05 MST",
+		"Mon, 2 Jan 2006 15:04:05", "Mon, 2 Jan 06 15:04:05", "2 Jan 2006 15:04:05", "2 Jan 06 15:04:05",
+	} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}

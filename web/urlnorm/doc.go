@@ -1,0 +1,20 @@
+// Package urlnorm makes canonical URLs, and is the only maker of them.
+//
+// A [URL] is read as the WHATWG URL standard reads it (https://url.spec.whatwg.org/),
+// so a reference means here what it means in a browser, and then brought into
+// one form: http or https, host in lower case and punycode without a trailing
+// dot, default port dropped, no user info, no fragment, dot segments resolved,
+// percent escapes in upper case. Nothing else is touched: parameters are
+// neither sorted nor removed, escapes are not decoded, and "/a?" is another
+// page than "/a". Two URLs name the same page exactly when they are equal (==),
+// and parsing a canonical form again changes nothing.
+//
+// Two readers stand behind [Parse] and [URL.Resolve]. Plain references, which
+// are nearly all of them, are read byte by byte in one pass (plain.go); whatever
+// has an odd byte in it goes to a full WHATWG parser (whatwg.go), which is some
+// twenty times slower. The plain reader only ever accepts, and what it accepts
+// the other reads alike: a fuzz target holds the two against each other.
+//
+// The package has no state and does no I/O; every function may be called from
+// any number of goroutines.
+package urlnorm
