@@ -86,65 +86,10 @@ func (Verdict) EnumDescriptor() ([]byte, []int) {
 	return file_peer_peer_proto_rawDescGZIP(), []int{0}
 }
 
-type MoveReply_Kind int32
-
-const (
-	MoveReply_KIND_UNSPECIFIED MoveReply_Kind = 0
-	MoveReply_KIND_GO_ON       MoveReply_Kind = 1 // the offer is accepted, send the copy
-	MoveReply_KIND_TOOK        MoveReply_Kind = 2 // the receiver is the holder now, durably
-	MoveReply_KIND_REFUSED     MoveReply_Kind = 3 // the receiver has installed a newer view: see view
-	MoveReply_KIND_LATER       MoveReply_Kind = 4 // not now (behind, busy, still deleting); offer again
-)
-
-// Enum value maps for MoveReply_Kind.
-var (
-	MoveReply_Kind_name = map[int32]string{
-		0: "KIND_UNSPECIFIED",
-		1: "KIND_GO_ON",
-		2: "KIND_TOOK",
-		3: "KIND_REFUSED",
-		4: "KIND_LATER",
-	}
-	MoveReply_Kind_value = map[string]int32{
-		"KIND_UNSPECIFIED": 0,
-		"KIND_GO_ON":       1,
-		"KIND_TOOK":        2,
-		"KIND_REFUSED":     3,
-		"KIND_LATER":       4,
-	}
-)
-
-func (x MoveReply_Kind) Enum() *MoveReply_Kind {
-	p := new(MoveReply_Kind)
-	*p = x
-	return p
-}
-
-func (x MoveReply_Kind) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (MoveReply_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_peer_peer_proto_enumTypes[1].Descriptor()
-}
-
-func (MoveReply_Kind) Type() protoreflect.EnumType {
-	return &file_peer_peer_proto_enumTypes[1]
-}
-
-func (x MoveReply_Kind) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use MoveReply_Kind.Descriptor instead.
-func (MoveReply_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{8, 0}
-}
-
 // Envelope holds bytes that the receiving room decodes and bounds itself.
 type Envelope struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Payload       []byte                 `protobuf:"bytes,1,opt,name=payload,proto3" json:"payload,omitempty"` // at most 1 MiB
+	Payload       []byte                 `protobuf:"bytes,1,opt,name=payload,proto3" json:"payload,omitempty"` // bounded by the size of a message, 8 MiB
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,295 +413,6 @@ func (x *LinkAck) GetError() string {
 	return ""
 }
 
-type Entry struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Key           []byte                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"` // relative to partition and generation
-	Value         []byte                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
-	Deleted       bool                   `protobuf:"varint,3,opt,name=deleted,proto3" json:"deleted,omitempty"` // in a Mutation only
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Entry) Reset() {
-	*x = Entry{}
-	mi := &file_peer_peer_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Entry) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Entry) ProtoMessage() {}
-
-func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Entry.ProtoReflect.Descriptor instead.
-func (*Entry) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *Entry) GetKey() []byte {
-	if x != nil {
-		return x.Key
-	}
-	return nil
-}
-
-func (x *Entry) GetValue() []byte {
-	if x != nil {
-		return x.Value
-	}
-	return nil
-}
-
-func (x *Entry) GetDeleted() bool {
-	if x != nil {
-		return x.Deleted
-	}
-	return false
-}
-
-type Mutation struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Seq           uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
-	Entries       []*Entry               `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Mutation) Reset() {
-	*x = Mutation{}
-	mi := &file_peer_peer_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Mutation) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Mutation) ProtoMessage() {}
-
-func (x *Mutation) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Mutation.ProtoReflect.Descriptor instead.
-func (*Mutation) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *Mutation) GetSeq() uint64 {
-	if x != nil {
-		return x.Seq
-	}
-	return 0
-}
-
-func (x *Mutation) GetEntries() []*Entry {
-	if x != nil {
-		return x.Entries
-	}
-	return nil
-}
-
-// MoveFrame goes from the holder to the new owner. The order on a stream is
-// one Offer, any number of Chunks, any number of Tails, one Token.
-type MoveFrame struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Types that are valid to be assigned to Frame:
-	//
-	//	*MoveFrame_Offer_
-	//	*MoveFrame_Chunk_
-	//	*MoveFrame_Tail_
-	//	*MoveFrame_Token_
-	Frame         isMoveFrame_Frame `protobuf_oneof:"frame"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MoveFrame) Reset() {
-	*x = MoveFrame{}
-	mi := &file_peer_peer_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MoveFrame) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MoveFrame) ProtoMessage() {}
-
-func (x *MoveFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MoveFrame.ProtoReflect.Descriptor instead.
-func (*MoveFrame) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *MoveFrame) GetFrame() isMoveFrame_Frame {
-	if x != nil {
-		return x.Frame
-	}
-	return nil
-}
-
-func (x *MoveFrame) GetOffer() *MoveFrame_Offer {
-	if x != nil {
-		if x, ok := x.Frame.(*MoveFrame_Offer_); ok {
-			return x.Offer
-		}
-	}
-	return nil
-}
-
-func (x *MoveFrame) GetChunk() *MoveFrame_Chunk {
-	if x != nil {
-		if x, ok := x.Frame.(*MoveFrame_Chunk_); ok {
-			return x.Chunk
-		}
-	}
-	return nil
-}
-
-func (x *MoveFrame) GetTail() *MoveFrame_Tail {
-	if x != nil {
-		if x, ok := x.Frame.(*MoveFrame_Tail_); ok {
-			return x.Tail
-		}
-	}
-	return nil
-}
-
-func (x *MoveFrame) GetToken() *MoveFrame_Token {
-	if x != nil {
-		if x, ok := x.Frame.(*MoveFrame_Token_); ok {
-			return x.Token
-		}
-	}
-	return nil
-}
-
-type isMoveFrame_Frame interface {
-	isMoveFrame_Frame()
-}
-
-type MoveFrame_Offer_ struct {
-	Offer *MoveFrame_Offer `protobuf:"bytes,1,opt,name=offer,proto3,oneof"`
-}
-
-type MoveFrame_Chunk_ struct {
-	Chunk *MoveFrame_Chunk `protobuf:"bytes,2,opt,name=chunk,proto3,oneof"`
-}
-
-type MoveFrame_Tail_ struct {
-	Tail *MoveFrame_Tail `protobuf:"bytes,3,opt,name=tail,proto3,oneof"`
-}
-
-type MoveFrame_Token_ struct {
-	Token *MoveFrame_Token `protobuf:"bytes,4,opt,name=token,proto3,oneof"`
-}
-
-func (*MoveFrame_Offer_) isMoveFrame_Frame() {}
-
-func (*MoveFrame_Chunk_) isMoveFrame_Frame() {}
-
-func (*MoveFrame_Tail_) isMoveFrame_Frame() {}
-
-func (*MoveFrame_Token_) isMoveFrame_Frame() {}
-
-// MoveReply answers an Offer and a Token.
-type MoveReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          MoveReply_Kind         `protobuf:"varint,1,opt,name=kind,proto3,enum=crawlnode.peer.v1.MoveReply_Kind" json:"kind,omitempty"`
-	View          uint64                 `protobuf:"varint,2,opt,name=view,proto3" json:"view,omitempty"` // the receiver's installed view
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MoveReply) Reset() {
-	*x = MoveReply{}
-	mi := &file_peer_peer_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MoveReply) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MoveReply) ProtoMessage() {}
-
-func (x *MoveReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MoveReply.ProtoReflect.Descriptor instead.
-func (*MoveReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *MoveReply) GetKind() MoveReply_Kind {
-	if x != nil {
-		return x.Kind
-	}
-	return MoveReply_KIND_UNSPECIFIED
-}
-
-func (x *MoveReply) GetView() uint64 {
-	if x != nil {
-		return x.View
-	}
-	return 0
-}
-
-func (x *MoveReply) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
 type RenewRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
@@ -770,7 +426,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -782,7 +438,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -795,7 +451,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RenewRequest) GetView() uint64 {
@@ -837,14 +493,15 @@ type RenewReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
 	Boot          uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Rules         *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"` // the receiver's
+	Rules         *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"`      // the receiver's
+	Granted       bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"` // the receiver renews the sender's lease, for view
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RenewReply) Reset() {
 	*x = RenewReply{}
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +513,7 @@ func (x *RenewReply) String() string {
 func (*RenewReply) ProtoMessage() {}
 
 func (x *RenewReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +526,7 @@ func (x *RenewReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewReply.ProtoReflect.Descriptor instead.
 func (*RenewReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RenewReply) GetView() uint64 {
@@ -893,6 +550,13 @@ func (x *RenewReply) GetRules() *RulesStamp {
 	return nil
 }
 
+func (x *RenewReply) GetGranted() bool {
+	if x != nil {
+		return x.Granted
+	}
+	return false
+}
+
 type CrawlRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`        // the sender's installed view
@@ -906,7 +570,7 @@ type CrawlRequest struct {
 
 func (x *CrawlRequest) Reset() {
 	*x = CrawlRequest{}
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +582,7 @@ func (x *CrawlRequest) String() string {
 func (*CrawlRequest) ProtoMessage() {}
 
 func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +595,7 @@ func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlRequest.ProtoReflect.Descriptor instead.
 func (*CrawlRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CrawlRequest) GetView() uint64 {
@@ -982,7 +646,7 @@ type CrawlReply struct {
 
 func (x *CrawlReply) Reset() {
 	*x = CrawlReply{}
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +658,7 @@ func (x *CrawlReply) String() string {
 func (*CrawlReply) ProtoMessage() {}
 
 func (x *CrawlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +671,7 @@ func (x *CrawlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlReply.ProtoReflect.Descriptor instead.
 func (*CrawlReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CrawlReply) GetView() uint64 {
@@ -1055,7 +719,7 @@ type PermitRequest struct {
 
 func (x *PermitRequest) Reset() {
 	*x = PermitRequest{}
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1067,7 +731,7 @@ func (x *PermitRequest) String() string {
 func (*PermitRequest) ProtoMessage() {}
 
 func (x *PermitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1080,7 +744,7 @@ func (x *PermitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitRequest.ProtoReflect.Descriptor instead.
 func (*PermitRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PermitRequest) GetReturned() int64 {
@@ -1108,7 +772,7 @@ type PermitReply struct {
 
 func (x *PermitReply) Reset() {
 	*x = PermitReply{}
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +784,7 @@ func (x *PermitReply) String() string {
 func (*PermitReply) ProtoMessage() {}
 
 func (x *PermitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +797,7 @@ func (x *PermitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitReply.ProtoReflect.Descriptor instead.
 func (*PermitReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PermitReply) GetGranted() int64 {
@@ -1168,7 +832,7 @@ type IdleRequest struct {
 
 func (x *IdleRequest) Reset() {
 	*x = IdleRequest{}
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +844,7 @@ func (x *IdleRequest) String() string {
 func (*IdleRequest) ProtoMessage() {}
 
 func (x *IdleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +857,7 @@ func (x *IdleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
 func (*IdleRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *IdleRequest) GetView() uint64 {
@@ -1225,7 +889,7 @@ type IdleReply struct {
 
 func (x *IdleReply) Reset() {
 	*x = IdleReply{}
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +901,7 @@ func (x *IdleReply) String() string {
 func (*IdleReply) ProtoMessage() {}
 
 func (x *IdleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +914,7 @@ func (x *IdleReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleReply.ProtoReflect.Descriptor instead.
 func (*IdleReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *IdleReply) GetView() uint64 {
@@ -1310,7 +974,7 @@ type PartitionsRequest struct {
 
 func (x *PartitionsRequest) Reset() {
 	*x = PartitionsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +986,7 @@ func (x *PartitionsRequest) String() string {
 func (*PartitionsRequest) ProtoMessage() {}
 
 func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +999,7 @@ func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsRequest.ProtoReflect.Descriptor instead.
 func (*PartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_peer_proto_rawDescGZIP(), []int{13}
 }
 
 type PartitionInfo struct {
@@ -1350,7 +1014,7 @@ type PartitionInfo struct {
 
 func (x *PartitionInfo) Reset() {
 	*x = PartitionInfo{}
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1362,7 +1026,7 @@ func (x *PartitionInfo) String() string {
 func (*PartitionInfo) ProtoMessage() {}
 
 func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1375,7 +1039,7 @@ func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionInfo.ProtoReflect.Descriptor instead.
 func (*PartitionInfo) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PartitionInfo) GetPartition() uint32 {
@@ -1416,7 +1080,7 @@ type PartitionsReply struct {
 
 func (x *PartitionsReply) Reset() {
 	*x = PartitionsReply{}
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1092,7 @@ func (x *PartitionsReply) String() string {
 func (*PartitionsReply) ProtoMessage() {}
 
 func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1105,7 @@ func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsReply.ProtoReflect.Descriptor instead.
 func (*PartitionsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PartitionsReply) GetView() uint64 {
@@ -1454,214 +1118,6 @@ func (x *PartitionsReply) GetView() uint64 {
 func (x *PartitionsReply) GetPartitions() []*PartitionInfo {
 	if x != nil {
 		return x.Partitions
-	}
-	return nil
-}
-
-type MoveFrame_Offer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	View          uint64                 `protobuf:"varint,2,opt,name=view,proto3" json:"view,omitempty"`         // the sender's installed view; its table names the receiver
-	Epoch         uint64                 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`       // of the sender's tenure
-	Released      bool                   `protobuf:"varint,4,opt,name=released,proto3" json:"released,omitempty"` // the sender has let go already; the answer may be "took"
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MoveFrame_Offer) Reset() {
-	*x = MoveFrame_Offer{}
-	mi := &file_peer_peer_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MoveFrame_Offer) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MoveFrame_Offer) ProtoMessage() {}
-
-func (x *MoveFrame_Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MoveFrame_Offer.ProtoReflect.Descriptor instead.
-func (*MoveFrame_Offer) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7, 0}
-}
-
-func (x *MoveFrame_Offer) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *MoveFrame_Offer) GetView() uint64 {
-	if x != nil {
-		return x.View
-	}
-	return 0
-}
-
-func (x *MoveFrame_Offer) GetEpoch() uint64 {
-	if x != nil {
-		return x.Epoch
-	}
-	return 0
-}
-
-func (x *MoveFrame_Offer) GetReleased() bool {
-	if x != nil {
-		return x.Released
-	}
-	return false
-}
-
-type MoveFrame_Chunk struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entries       []*Entry               `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MoveFrame_Chunk) Reset() {
-	*x = MoveFrame_Chunk{}
-	mi := &file_peer_peer_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MoveFrame_Chunk) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MoveFrame_Chunk) ProtoMessage() {}
-
-func (x *MoveFrame_Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MoveFrame_Chunk.ProtoReflect.Descriptor instead.
-func (*MoveFrame_Chunk) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7, 1}
-}
-
-func (x *MoveFrame_Chunk) GetEntries() []*Entry {
-	if x != nil {
-		return x.Entries
-	}
-	return nil
-}
-
-type MoveFrame_Tail struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Mutations     []*Mutation            `protobuf:"bytes,1,rep,name=mutations,proto3" json:"mutations,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MoveFrame_Tail) Reset() {
-	*x = MoveFrame_Tail{}
-	mi := &file_peer_peer_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MoveFrame_Tail) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MoveFrame_Tail) ProtoMessage() {}
-
-func (x *MoveFrame_Tail) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MoveFrame_Tail.ProtoReflect.Descriptor instead.
-func (*MoveFrame_Tail) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7, 2}
-}
-
-func (x *MoveFrame_Tail) GetMutations() []*Mutation {
-	if x != nil {
-		return x.Mutations
-	}
-	return nil
-}
-
-type MoveFrame_Token struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Seq           uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`    // of the last mutation; the receiver must have it
-	Hosts         []byte                 `protobuf:"bytes,2,opt,name=hosts,proto3" json:"hosts,omitempty"` // reserved for politeness beyond the stored host states
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MoveFrame_Token) Reset() {
-	*x = MoveFrame_Token{}
-	mi := &file_peer_peer_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MoveFrame_Token) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MoveFrame_Token) ProtoMessage() {}
-
-func (x *MoveFrame_Token) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MoveFrame_Token.ProtoReflect.Descriptor instead.
-func (*MoveFrame_Token) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7, 3}
-}
-
-func (x *MoveFrame_Token) GetSeq() uint64 {
-	if x != nil {
-		return x.Seq
-	}
-	return 0
-}
-
-func (x *MoveFrame_Token) GetHosts() []byte {
-	if x != nil {
-		return x.Hosts
 	}
 	return nil
 }
@@ -1697,55 +1153,19 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"I\n" +
-	"\x05Entry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\fR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\fR\x05value\x12\x18\n" +
-	"\adeleted\x18\x03 \x01(\bR\adeleted\"P\n" +
-	"\bMutation\x12\x10\n" +
-	"\x03seq\x18\x01 \x01(\x04R\x03seq\x122\n" +
-	"\aentries\x18\x02 \x03(\v2\x18.crawlnode.peer.v1.EntryR\aentries\"\x9f\x04\n" +
-	"\tMoveFrame\x12:\n" +
-	"\x05offer\x18\x01 \x01(\v2\".crawlnode.peer.v1.MoveFrame.OfferH\x00R\x05offer\x12:\n" +
-	"\x05chunk\x18\x02 \x01(\v2\".crawlnode.peer.v1.MoveFrame.ChunkH\x00R\x05chunk\x127\n" +
-	"\x04tail\x18\x03 \x01(\v2!.crawlnode.peer.v1.MoveFrame.TailH\x00R\x04tail\x12:\n" +
-	"\x05token\x18\x04 \x01(\v2\".crawlnode.peer.v1.MoveFrame.TokenH\x00R\x05token\x1ak\n" +
-	"\x05Offer\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
-	"\x04view\x18\x02 \x01(\x04R\x04view\x12\x14\n" +
-	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x1a\n" +
-	"\breleased\x18\x04 \x01(\bR\breleased\x1a;\n" +
-	"\x05Chunk\x122\n" +
-	"\aentries\x18\x01 \x03(\v2\x18.crawlnode.peer.v1.EntryR\aentries\x1aA\n" +
-	"\x04Tail\x129\n" +
-	"\tmutations\x18\x01 \x03(\v2\x1b.crawlnode.peer.v1.MutationR\tmutations\x1a/\n" +
-	"\x05Token\x12\x10\n" +
-	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x14\n" +
-	"\x05hosts\x18\x02 \x01(\fR\x05hostsB\a\n" +
-	"\x05frame\"\xcd\x01\n" +
-	"\tMoveReply\x125\n" +
-	"\x04kind\x18\x01 \x01(\x0e2!.crawlnode.peer.v1.MoveReply.KindR\x04kind\x12\x12\n" +
-	"\x04view\x18\x02 \x01(\x04R\x04view\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"]\n" +
-	"\x04Kind\x12\x14\n" +
-	"\x10KIND_UNSPECIFIED\x10\x00\x12\x0e\n" +
-	"\n" +
-	"KIND_GO_ON\x10\x01\x12\r\n" +
-	"\tKIND_TOOK\x10\x02\x12\x10\n" +
-	"\fKIND_REFUSED\x10\x03\x12\x0e\n" +
-	"\n" +
-	"KIND_LATER\x10\x04\"\xa7\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xa7\x01\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x14\n" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
-	"\x04held\x18\x06 \x01(\fR\x04heldJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"{\n" +
+	"\x04held\x18\x06 \x01(\fR\x04heldJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\x95\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
-	"\x05rules\x18\x06 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rulesJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x80\x01\n" +
+	"\x05rules\x18\x06 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x18\n" +
+	"\agranted\x18\a \x01(\bR\agrantedJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x80\x01\n" +
 	"\fCrawlRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x14\n" +
@@ -1793,10 +1213,11 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\rVERDICT_ADDED\x10\x01\x12\x11\n" +
 	"\rVERDICT_KNOWN\x10\x02\x12\x13\n" +
 	"\x0fVERDICT_REFUSED\x10\x03\x12\x16\n" +
-	"\x12VERDICT_NOT_HOLDER\x10\x042\xda\x04\n" +
+	"\x12VERDICT_NOT_HOLDER\x10\x042\xe7\x05\n" +
 	"\x04Peer\x12E\n" +
-	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12F\n" +
-	"\x04Move\x12\x1c.crawlnode.peer.v1.MoveFrame\x1a\x1c.crawlnode.peer.v1.MoveReply(\x010\x01\x12F\n" +
+	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
+	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
+	"\tReplicate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope(\x010\x01\x12F\n" +
 	"\n" +
 	"Membership\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12G\n" +
 	"\x05Renew\x12\x1f.crawlnode.peer.v1.RenewRequest\x1a\x1d.crawlnode.peer.v1.RenewReply\x12G\n" +
@@ -1804,7 +1225,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aPermits\x12 .crawlnode.peer.v1.PermitRequest\x1a\x1e.crawlnode.peer.v1.PermitReply\x12D\n" +
 	"\x04Idle\x12\x1e.crawlnode.peer.v1.IdleRequest\x1a\x1c.crawlnode.peer.v1.IdleReply\x12V\n" +
 	"\n" +
-	"Partitions\x12$.crawlnode.peer.v1.PartitionsRequest\x1a\".crawlnode.peer.v1.PartitionsReplyB\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"Partitions\x12$.crawlnode.peer.v1.PartitionsRequest\x1a\".crawlnode.peer.v1.PartitionsReply\x12C\n" +
+	"\aOperate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.EnvelopeB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -1818,72 +1240,59 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 	return file_peer_peer_proto_rawDescData
 }
 
-var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
-	(MoveReply_Kind)(0),       // 1: crawlnode.peer.v1.MoveReply.Kind
-	(*Envelope)(nil),          // 2: crawlnode.peer.v1.Envelope
-	(*Link)(nil),              // 3: crawlnode.peer.v1.Link
-	(*LinkBatch)(nil),         // 4: crawlnode.peer.v1.LinkBatch
-	(*RulesStamp)(nil),        // 5: crawlnode.peer.v1.RulesStamp
-	(*LinkAck)(nil),           // 6: crawlnode.peer.v1.LinkAck
-	(*Entry)(nil),             // 7: crawlnode.peer.v1.Entry
-	(*Mutation)(nil),          // 8: crawlnode.peer.v1.Mutation
-	(*MoveFrame)(nil),         // 9: crawlnode.peer.v1.MoveFrame
-	(*MoveReply)(nil),         // 10: crawlnode.peer.v1.MoveReply
-	(*RenewRequest)(nil),      // 11: crawlnode.peer.v1.RenewRequest
-	(*RenewReply)(nil),        // 12: crawlnode.peer.v1.RenewReply
-	(*CrawlRequest)(nil),      // 13: crawlnode.peer.v1.CrawlRequest
-	(*CrawlReply)(nil),        // 14: crawlnode.peer.v1.CrawlReply
-	(*PermitRequest)(nil),     // 15: crawlnode.peer.v1.PermitRequest
-	(*PermitReply)(nil),       // 16: crawlnode.peer.v1.PermitReply
-	(*IdleRequest)(nil),       // 17: crawlnode.peer.v1.IdleRequest
-	(*IdleReply)(nil),         // 18: crawlnode.peer.v1.IdleReply
-	(*PartitionsRequest)(nil), // 19: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 20: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 21: crawlnode.peer.v1.PartitionsReply
-	(*MoveFrame_Offer)(nil),   // 22: crawlnode.peer.v1.MoveFrame.Offer
-	(*MoveFrame_Chunk)(nil),   // 23: crawlnode.peer.v1.MoveFrame.Chunk
-	(*MoveFrame_Tail)(nil),    // 24: crawlnode.peer.v1.MoveFrame.Tail
-	(*MoveFrame_Token)(nil),   // 25: crawlnode.peer.v1.MoveFrame.Token
+	(*Envelope)(nil),          // 1: crawlnode.peer.v1.Envelope
+	(*Link)(nil),              // 2: crawlnode.peer.v1.Link
+	(*LinkBatch)(nil),         // 3: crawlnode.peer.v1.LinkBatch
+	(*RulesStamp)(nil),        // 4: crawlnode.peer.v1.RulesStamp
+	(*LinkAck)(nil),           // 5: crawlnode.peer.v1.LinkAck
+	(*RenewRequest)(nil),      // 6: crawlnode.peer.v1.RenewRequest
+	(*RenewReply)(nil),        // 7: crawlnode.peer.v1.RenewReply
+	(*CrawlRequest)(nil),      // 8: crawlnode.peer.v1.CrawlRequest
+	(*CrawlReply)(nil),        // 9: crawlnode.peer.v1.CrawlReply
+	(*PermitRequest)(nil),     // 10: crawlnode.peer.v1.PermitRequest
+	(*PermitReply)(nil),       // 11: crawlnode.peer.v1.PermitReply
+	(*IdleRequest)(nil),       // 12: crawlnode.peer.v1.IdleRequest
+	(*IdleReply)(nil),         // 13: crawlnode.peer.v1.IdleReply
+	(*PartitionsRequest)(nil), // 14: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 15: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 16: crawlnode.peer.v1.PartitionsReply
 }
 var file_peer_peer_proto_depIdxs = []int32{
-	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
-	5,  // 1: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	2,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
+	4,  // 1: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
-	7,  // 3: crawlnode.peer.v1.Mutation.entries:type_name -> crawlnode.peer.v1.Entry
-	22, // 4: crawlnode.peer.v1.MoveFrame.offer:type_name -> crawlnode.peer.v1.MoveFrame.Offer
-	23, // 5: crawlnode.peer.v1.MoveFrame.chunk:type_name -> crawlnode.peer.v1.MoveFrame.Chunk
-	24, // 6: crawlnode.peer.v1.MoveFrame.tail:type_name -> crawlnode.peer.v1.MoveFrame.Tail
-	25, // 7: crawlnode.peer.v1.MoveFrame.token:type_name -> crawlnode.peer.v1.MoveFrame.Token
-	1,  // 8: crawlnode.peer.v1.MoveReply.kind:type_name -> crawlnode.peer.v1.MoveReply.Kind
-	5,  // 9: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	5,  // 10: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	20, // 11: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	7,  // 12: crawlnode.peer.v1.MoveFrame.Chunk.entries:type_name -> crawlnode.peer.v1.Entry
-	8,  // 13: crawlnode.peer.v1.MoveFrame.Tail.mutations:type_name -> crawlnode.peer.v1.Mutation
-	4,  // 14: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	9,  // 15: crawlnode.peer.v1.Peer.Move:input_type -> crawlnode.peer.v1.MoveFrame
-	2,  // 16: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	11, // 17: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	13, // 18: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	15, // 19: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	17, // 20: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	19, // 21: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	6,  // 22: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	10, // 23: crawlnode.peer.v1.Peer.Move:output_type -> crawlnode.peer.v1.MoveReply
-	2,  // 24: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	12, // 25: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	14, // 26: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	16, // 27: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	18, // 28: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	21, // 29: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	22, // [22:30] is the sub-list for method output_type
-	14, // [14:22] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	4,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	4,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	15, // 5: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	3,  // 6: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	1,  // 7: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	1,  // 8: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	1,  // 9: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	6,  // 10: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	8,  // 11: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	10, // 12: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	12, // 13: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	14, // 14: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	1,  // 15: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 16: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	1,  // 17: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	1,  // 18: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	1,  // 19: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	7,  // 20: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	9,  // 21: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	11, // 22: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	13, // 23: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	16, // 24: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	1,  // 25: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	16, // [16:26] is the sub-list for method output_type
+	6,  // [6:16] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -1891,19 +1300,13 @@ func file_peer_peer_proto_init() {
 	if File_peer_peer_proto != nil {
 		return
 	}
-	file_peer_peer_proto_msgTypes[7].OneofWrappers = []any{
-		(*MoveFrame_Offer_)(nil),
-		(*MoveFrame_Chunk_)(nil),
-		(*MoveFrame_Tail_)(nil),
-		(*MoveFrame_Token_)(nil),
-	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   24,
+			NumEnums:      1,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

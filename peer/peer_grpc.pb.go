@@ -30,13 +30,15 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	Peer_Links_FullMethodName      = "/crawlnode.peer.v1.Peer/Links"
-	Peer_Move_FullMethodName       = "/crawlnode.peer.v1.Peer/Move"
+	Peer_Handoff_FullMethodName    = "/crawlnode.peer.v1.Peer/Handoff"
+	Peer_Replicate_FullMethodName  = "/crawlnode.peer.v1.Peer/Replicate"
 	Peer_Membership_FullMethodName = "/crawlnode.peer.v1.Peer/Membership"
 	Peer_Renew_FullMethodName      = "/crawlnode.peer.v1.Peer/Renew"
 	Peer_Crawl_FullMethodName      = "/crawlnode.peer.v1.Peer/Crawl"
 	Peer_Permits_FullMethodName    = "/crawlnode.peer.v1.Peer/Permits"
 	Peer_Idle_FullMethodName       = "/crawlnode.peer.v1.Peer/Idle"
 	Peer_Partitions_FullMethodName = "/crawlnode.peer.v1.Peer/Partitions"
+	Peer_Operate_FullMethodName    = "/crawlnode.peer.v1.Peer/Operate"
 )
 
 // PeerClient is the client API for Peer service.
@@ -46,8 +48,11 @@ type PeerClient interface {
 	// Links forwards URLs to the node that holds their partitions. An answer
 	// comes only when the links are stored.
 	Links(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[LinkBatch, LinkAck], error)
-	// Move copies one partition to its new owner and passes the token.
-	Move(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[MoveFrame, MoveReply], error)
+	// Handoff carries the questions and answers about who holds which partition.
+	Handoff(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
+	// Replicate carries copies and mutations of partitions to a replica, and its
+	// answers back.
+	Replicate(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Envelope, Envelope], error)
 	// Membership carries the messages of the view decision.
 	Membership(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 	// Renew is sent every second by each member to each other one.
@@ -60,6 +65,8 @@ type PeerClient interface {
 	Idle(ctx context.Context, in *IdleRequest, opts ...grpc.CallOption) (*IdleReply, error)
 	// Partitions lists what a member holds.
 	Partitions(ctx context.Context, in *PartitionsRequest, opts ...grpc.CallOption) (*PartitionsReply, error)
+	// Operate passes an operator's order on to the member that it is for.
+	Operate(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 }
 
 type peerClient struct {
@@ -83,18 +90,28 @@ func (c *peerClient) Links(ctx context.Context, opts ...grpc.CallOption) (grpc.B
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Peer_LinksClient = grpc.BidiStreamingClient[LinkBatch, LinkAck]
 
-func (c *peerClient) Move(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[MoveFrame, MoveReply], error) {
+func (c *peerClient) Handoff(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Peer_ServiceDesc.Streams[1], Peer_Move_FullMethodName, cOpts...)
+	out := new(Envelope)
+	err := c.cc.Invoke(ctx, Peer_Handoff_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[MoveFrame, MoveReply]{ClientStream: stream}
+	return out, nil
+}
+
+func (c *peerClient) Replicate(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Peer_ServiceDesc.Streams[1], Peer_Replicate_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[Envelope, Envelope]{ClientStream: stream}
 	return x, nil
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Peer_MoveClient = grpc.BidiStreamingClient[MoveFrame, MoveReply]
+type Peer_ReplicateClient = grpc.BidiStreamingClient[Envelope, Envelope]
 
 func (c *peerClient) Membership(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -156,6 +173,16 @@ func (c *peerClient) Partitions(ctx context.Context, in *PartitionsRequest, opts
 	return out, nil
 }
 
+func (c *peerClient) Operate(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Envelope)
+	err := c.cc.Invoke(ctx, Peer_Operate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -163,8 +190,11 @@ type PeerServer interface {
 	// Links forwards URLs to the node that holds their partitions. An answer
 	// comes only when the links are stored.
 	Links(grpc.BidiStreamingServer[LinkBatch, LinkAck]) error
-	// Move copies one partition to its new owner and passes the token.
-	Move(grpc.BidiStreamingServer[MoveFrame, MoveReply]) error
+	// Handoff carries the questions and answers about who holds which partition.
+	Handoff(context.Context, *Envelope) (*Envelope, error)
+	// Replicate carries copies and mutations of partitions to a replica, and its
+	// answers back.
+	Replicate(grpc.BidiStreamingServer[Envelope, Envelope]) error
 	// Membership carries the messages of the view decision.
 	Membership(context.Context, *Envelope) (*Envelope, error)
 	// Renew is sent every second by each member to each other one.
@@ -177,6 +207,8 @@ type PeerServer interface {
 	Idle(context.Context, *IdleRequest) (*IdleReply, error)
 	// Partitions lists what a member holds.
 	Partitions(context.Context, *PartitionsRequest) (*PartitionsReply, error)
+	// Operate passes an operator's order on to the member that it is for.
+	Operate(context.Context, *Envelope) (*Envelope, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -190,8 +222,11 @@ type UnimplementedPeerServer struct{}
 func (UnimplementedPeerServer) Links(grpc.BidiStreamingServer[LinkBatch, LinkAck]) error {
 	return status.Error(codes.Unimplemented, "method Links not implemented")
 }
-func (UnimplementedPeerServer) Move(grpc.BidiStreamingServer[MoveFrame, MoveReply]) error {
-	return status.Error(codes.Unimplemented, "method Move not implemented")
+func (UnimplementedPeerServer) Handoff(context.Context, *Envelope) (*Envelope, error) {
+	return nil, status.Error(codes.Unimplemented, "method Handoff not implemented")
+}
+func (UnimplementedPeerServer) Replicate(grpc.BidiStreamingServer[Envelope, Envelope]) error {
+	return status.Error(codes.Unimplemented, "method Replicate not implemented")
 }
 func (UnimplementedPeerServer) Membership(context.Context, *Envelope) (*Envelope, error) {
 	return nil, status.Error(codes.Unimplemented, "method Membership not implemented")
@@ -210,6 +245,9 @@ func (UnimplementedPeerServer) Idle(context.Context, *IdleRequest) (*IdleReply, 
 }
 func (UnimplementedPeerServer) Partitions(context.Context, *PartitionsRequest) (*PartitionsReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Partitions not implemented")
+}
+func (UnimplementedPeerServer) Operate(context.Context, *Envelope) (*Envelope, error) {
+	return nil, status.Error(codes.Unimplemented, "method Operate not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -239,12 +277,30 @@ func _Peer_Links_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Peer_LinksServer = grpc.BidiStreamingServer[LinkBatch, LinkAck]
 
-func _Peer_Move_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(PeerServer).Move(&grpc.GenericServerStream[MoveFrame, MoveReply]{ServerStream: stream})
+func _Peer_Handoff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Envelope)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Handoff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Handoff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Handoff(ctx, req.(*Envelope))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Peer_Replicate_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PeerServer).Replicate(&grpc.GenericServerStream[Envelope, Envelope]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Peer_MoveServer = grpc.BidiStreamingServer[MoveFrame, MoveReply]
+type Peer_ReplicateServer = grpc.BidiStreamingServer[Envelope, Envelope]
 
 func _Peer_Membership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(Envelope)
@@ -354,6 +410,24 @@ func _Peer_Partitions_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Operate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Envelope)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Operate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Operate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Operate(ctx, req.(*Envelope))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -361,6 +435,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "crawlnode.peer.v1.Peer",
 	HandlerType: (*PeerServer)(nil),
 	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Handoff",
+			Handler:    _Peer_Handoff_Handler,
+		},
 		{
 			MethodName: "Membership",
 			Handler:    _Peer_Membership_Handler,
@@ -385,6 +463,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Partitions",
 			Handler:    _Peer_Partitions_Handler,
 		},
+		{
+			MethodName: "Operate",
+			Handler:    _Peer_Operate_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
@@ -394,8 +476,8 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 			ClientStreams: true,
 		},
 		{
-			StreamName:    "Move",
-			Handler:       _Peer_Move_Handler,
+			StreamName:    "Replicate",
+			Handler:       _Peer_Replicate_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
 		},

@@ -56,8 +56,14 @@ func (f *fakeNode) Membership(_ context.Context, from string, req *Envelope) (*E
 	return &Envelope{Payload: append([]byte(from+":"), req.Payload...)}, nil
 }
 
-func (f *fakeNode) Move(string, grpc.BidiStreamingServer[MoveFrame, MoveReply]) error {
-	return status.Error(codes.Unimplemented, "not in this test")
+func (f *fakeNode) Replicate(string, grpc.BidiStreamingServer[Envelope, Envelope]) error { return nil }
+
+func (f *fakeNode) Handoff(context.Context, string, *Envelope) (*Envelope, error) {
+	return &Envelope{}, nil
+}
+
+func (f *fakeNode) Operate(context.Context, string, *Envelope) (*Envelope, error) {
+	return &Envelope{}, nil
 }
 
 type logBook struct {

@@ -25,7 +25,7 @@ const (
 
 const (
 	// maxMessageBytes bounds every message in both directions.
-	maxMessageBytes = 4 << 20
+	maxMessageBytes = 8 << 20
 	// callTimeout bounds a unary call whose caller set no nearer deadline.
 	callTimeout = 5 * time.Second
 )
@@ -46,6 +46,10 @@ type PoolOptions struct {
 	Rules func() *RulesStamp
 	// Dial opens a connection; nil means TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	// Ended is told that the other side closed or reset a connection to addr,
+	// with the boot that answered on it last (Pool.Answered); 0: none did. It
+	// must not block.
+	Ended func(addr string, boot uint64)
 	// TLS is the client's side of the cluster's identity; nil means plain text.
 	TLS *tls.Config
 	// Rand seeds the jitter of the back-off; nil means a random seed.
@@ -60,8 +64,9 @@ type Pool struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu    sync.Mutex // guards conns, seed and closed
+	mu    sync.Mutex // guards conns, boots, seed and done
 	conns map[string]*conn
+	boots map[string]uint64 // by address: who answered on the connection there
 	seed  *rand.Rand
 	done  bool
 }
@@ -80,7 +85,7 @@ func NewPool(o PoolOptions) *Pool {
 	if seed == nil {
 		seed = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	return &Pool{opts: o, ctx: ctx, stop: stop, conns: map[string]*conn{}, seed: seed}
+	return &Pool{opts: o, ctx: ctx, stop: stop, conns: map[string]*conn{}, boots: map[string]uint64{}, seed: seed}
 }
 
 // Close ends every stream and connection and waits for their goroutines.
@@ -105,6 +110,7 @@ func (p *Pool) Keep(keep map[string]bool) {
 		if !keep[addr] {
 			gone = append(gone, c)
 			delete(p.conns, addr)
+			delete(p.boots, addr)
 		}
 	}
 	p.mu.Unlock()
@@ -149,10 +155,7 @@ func (p *Pool) dialOptions() []grpc.DialOption {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}),
 	}
-	if p.opts.Dial != nil {
-		opts = append(opts, grpc.WithContextDialer(p.opts.Dial))
-	}
-	return opts
+	return append(opts, grpc.WithContextDialer(p.dial))
 }
 
 // outgoing adds what every call carries.
@@ -175,14 +178,14 @@ func Call[Req, Reply any](ctx context.Context, p *Pool, addr string, req *Req,
 	return method(c.client, ctx, req)
 }
 
-// Move opens a stream to addr on which a partition is moved. It lives as long
-// as ctx.
-func (p *Pool) Move(ctx context.Context, addr string) (grpc.BidiStreamingClient[MoveFrame, MoveReply], error) {
+// Replicate opens a stream of a replica's copies to addr. It lives as long as
+// ctx.
+func (p *Pool) Replicate(ctx context.Context, addr string) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
 	c, err := p.conn(addr)
 	if err != nil {
 		return nil, err
 	}
-	return c.client.Move(p.outgoing(ctx))
+	return c.client.Replicate(p.outgoing(ctx))
 }
 
 // Forward sends links to the node at addr and blocks until that node has

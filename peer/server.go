@@ -26,14 +26,18 @@ type Handler interface {
 	// when there is none, names what the sender judged them by. An error refuses
 	// the batch whole.
 	StoreLinks(ctx context.Context, from string, links []*Link, rules *RulesStamp) ([]Verdict, error)
-	// Move receives one partition.
-	Move(from string, stream grpc.BidiStreamingServer[MoveFrame, MoveReply]) error
+	// Handoff answers a question about partitions.
+	Handoff(ctx context.Context, from string, req *Envelope) (*Envelope, error)
+	// Replicate receives copies and mutations.
+	Replicate(from string, stream grpc.BidiStreamingServer[Envelope, Envelope]) error
 	Membership(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	Renew(ctx context.Context, from string, req *RenewRequest) (*RenewReply, error)
 	Crawl(ctx context.Context, from string, req *CrawlRequest) (*CrawlReply, error)
 	Permits(ctx context.Context, from string, req *PermitRequest) (*PermitReply, error)
 	Idle(ctx context.Context, from string, req *IdleRequest) (*IdleReply, error)
 	Partitions(ctx context.Context, from string, req *PartitionsRequest) (*PartitionsReply, error)
+	// Operate carries out an operator's order for this node.
+	Operate(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 }
 
 // ServerOptions configure a Server. Cluster and Handler are required.
@@ -209,8 +213,12 @@ func (v service) Links(stream grpc.BidiStreamingServer[LinkBatch, LinkAck]) erro
 	}
 }
 
-func (v service) Move(stream grpc.BidiStreamingServer[MoveFrame, MoveReply]) error {
-	return v.handler().Move(from(stream.Context()), stream)
+func (v service) Handoff(ctx context.Context, r *Envelope) (*Envelope, error) {
+	return v.handler().Handoff(ctx, from(ctx), r)
+}
+
+func (v service) Replicate(stream grpc.BidiStreamingServer[Envelope, Envelope]) error {
+	return v.handler().Replicate(from(stream.Context()), stream)
 }
 
 func (v service) Membership(ctx context.Context, r *Envelope) (*Envelope, error) {
@@ -235,4 +243,8 @@ func (v service) Idle(ctx context.Context, r *IdleRequest) (*IdleReply, error) {
 
 func (v service) Partitions(ctx context.Context, r *PartitionsRequest) (*PartitionsReply, error) {
 	return v.handler().Partitions(ctx, from(ctx), r)
+}
+
+func (v service) Operate(ctx context.Context, r *Envelope) (*Envelope, error) {
+	return v.handler().Operate(ctx, from(ctx), r)
 }
