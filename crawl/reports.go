@@ -9,6 +9,10 @@ import (
 // changes a setting. The API answers 409, and 503 to all other failures.
 var ErrRefused = errors.New("refused")
 
+// ErrUnknownNode is inside an error about a node that nobody knows. The API
+// answers 404.
+var ErrUnknownNode = errors.New("unknown node")
+
 // NodeBlock is what a node tells the others about itself each second. Every
 // node keeps the last block of each, and a Status is their sum; so asking for
 // one costs O(nodes) and no call to anybody.
@@ -29,12 +33,22 @@ type NodeBlock struct {
 	Links   LinkStatus `json:"links"`
 	// Output holds the files of this node; RecordsTotal and
 	// ContentDuplicatesTotal come from the partitions' counters.
-	Output           OutputStatus     `json:"output"`
-	BytesInPerSecond float64          `json:"bytes_in_per_second"`
-	Handoff          HandoffStatus    `json:"handoff"`
-	UnderReplicated  int              `json:"under_replicated"` // of the partitions that it holds
-	Bottleneck       BottleneckStatus `json:"bottleneck"`
-	Reasons          []HealthReason   `json:"reasons"` // what a person should look at on this node
+	Output           OutputStatus  `json:"output"`
+	BytesInPerSecond float64       `json:"bytes_in_per_second"`
+	Handoff          HandoffStatus `json:"handoff"`
+	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds
+	Repair           RepairStatus  `json:"repair"`
+	// Promoting and Offline count partitions that are this node's by the table:
+	// those that it is taking over, and those whose content is not to be had.
+	Promoting int `json:"promoting"`
+	Offline   int `json:"offline"`
+	// Lost counts the partitions that it began anew, empty, because a node was
+	// forgotten, since it started.
+	Lost int `json:"lost"`
+	// NoLease says that it may not fetch, whatever it holds.
+	NoLease    bool             `json:"no_lease"`
+	Bottleneck BottleneckStatus `json:"bottleneck"`
+	Reasons    []HealthReason   `json:"reasons"` // what a person should look at on this node
 	// Idle says that nothing is queued, leased, in an outbox, being moved,
 	// offline or paused here. Activity counts visits handed out and URLs
 	// queued: two idle blocks of one boot with the same Activity prove that
@@ -69,12 +83,37 @@ type SeedError struct {
 	Error string `json:"error"`
 }
 
+// The actions on a crawl (POST /api/v1/crawl/ACTION).
+const (
+	ActionPause  = "pause"
+	ActionResume = "resume"
+	ActionStop   = "stop"
+)
+
+// ActionReport is the answer to an action on the crawl.
+type ActionReport struct {
+	State string `json:"state"` // of the crawl from now on
+	// Untold names the members that did not answer. They follow as soon as they
+	// can be reached; until then they go on as before.
+	Untold []string `json:"untold"`
+}
+
 // RingReport is the document of GET /api/v1/ring.
 type RingReport struct {
 	View       Epoch             `json:"view"`
 	Digest     string            `json:"digest"`
 	Partitions []PartitionReport `json:"partitions"` // by number
 }
+
+// The states of a partition (PartitionReport.State).
+const (
+	PartitionHeld      = "held"
+	PartitionMoving    = "moving"    // held, and copied to its next holder
+	PartitionFrozen    = "frozen"    // about to change hands: nothing is fetched
+	PartitionPromoting = "promoting" // its owner makes a copy of it the partition
+	PartitionOffline   = "offline"   // every copy that may be used is away
+	PartitionUnknown   = "unknown"   // nobody who answers holds it
+)
 
 // PartitionReport says who has one partition, as the answering node knows.
 type PartitionReport struct {
@@ -83,7 +122,7 @@ type PartitionReport struct {
 	Holder    *NodeID   `json:"holder"`   // null: nobody, or not known here
 	Replicas  []NodeID  `json:"replicas"` // by the table
 	Epoch     Epoch     `json:"epoch"`    // 0: not known here
-	State     string    `json:"state"`    // held, moving, frozen, offline, unknown
+	State     string    `json:"state"`    // PartitionHeld...
 	URLs      *int64    `json:"urls"`     // records; null: not known here
 }
 

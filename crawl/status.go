@@ -37,9 +37,9 @@ type VersionStatus struct {
 const (
 	ClusterJoining        = "joining"         // no view lists this node yet: no crawling
 	ClusterRunning        = "running"         // every partition is where the table says
-	ClusterRebalancing    = "rebalancing"     // partitions are on their way to other nodes
+	ClusterRebalancing    = "rebalancing"     // partitions move to new owners, or are taken over from a failed one
 	ClusterPaused         = "paused"          // a person paused the crawl
-	ClusterPausedMinority = "paused_minority" // this side of a split may not fetch
+	ClusterPausedMinority = "paused_minority" // the answering node has no lease and can get none: it may not fetch
 	ClusterDraining       = "draining"        // the answering node hands over and leaves
 	ClusterFinished       = "finished"        // the crawl has ended on every node
 )
@@ -66,10 +66,24 @@ type Health struct {
 	Reasons []HealthReason `json:"reasons"`
 }
 
+// The codes of health reasons (HealthReason.Code).
+const (
+	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
+	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
+	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
+	ReasonOffline         = "offline"             // critical: every copy that may be used is away
+	ReasonUnserved        = "partitions_unserved" // critical: nobody fetches their hosts, and nobody will by itself
+	ReasonTakingOver      = "taking_over"         // warn: nobody fetches their hosts for a moment
+	ReasonNodeFailed      = "node_failed"         // warn: a member was excluded and is not back
+	ReasonUnderReplicated = "under_replicated"    // warn: too few copies
+	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies that do not get on
+	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and nobody had a copy
+)
+
 // HealthReason is one thing that a person should look at.
 type HealthReason struct {
-	Code    string    `json:"code"` // stable, for programs: low_disk, insecure, under_replicated...
-	Message string    `json:"message"`
+	Code    string    `json:"code"`    // stable, for programs: ReasonLowDisk...
+	Message string    `json:"message"` // what it is and what to do
 	Since   time.Time `json:"since"`
 }
 
@@ -97,11 +111,13 @@ type RingStatus struct {
 	Digest            string        `json:"digest"`    // of the table; equal on all converged nodes
 	Converged         bool          `json:"converged"` // every partition is held by its owner
 	Partitions        int           `json:"partitions"`
-	Served            int           `json:"served"` // partitions that some node holds
+	Served            int           `json:"served"` // held by a member that was heard a moment ago and may fetch
 	ReplicationFactor int           `json:"replication_factor"`
-	UnderReplicated   int           `json:"under_replicated"`
-	Offline           int           `json:"offline"` // partitions whose every copy is away
+	UnderReplicated   int           `json:"under_replicated"` // held, with fewer copies than the factor and the members allow
+	Offline           int           `json:"offline"`          // partitions whose every copy that may be used is away
+	Promoting         int           `json:"promoting"`        // being taken over from the copies of a failed node
 	Handoff           HandoffStatus `json:"handoff"`
+	Repair            RepairStatus  `json:"repair"`
 	LastChange        ChangeStatus  `json:"last_change"`
 }
 
@@ -113,6 +129,14 @@ type HandoffStatus struct {
 	BytesPerSecond  float64       `json:"bytes_per_second"`
 	ETASeconds      *float64      `json:"eta_seconds"`
 	Stuck           []StuckStatus `json:"stuck"`
+}
+
+// RepairStatus is the progress of making the missing copies, summed over the
+// nodes. Total counts since the last time that none was missing.
+type RepairStatus struct {
+	Active          bool `json:"active"`
+	PartitionsDone  int  `json:"partitions_done"`
+	PartitionsTotal int  `json:"partitions_total"`
 }
 
 // StuckStatus is a partition that does not get on, and why.
@@ -137,8 +161,8 @@ type ChangeStatus struct {
 	Cause            *string    `json:"cause"`
 	Node             *string    `json:"node"` // human name
 	At               *time.Time `json:"at"`
-	TakeoverSeconds  *float64   `json:"takeover_seconds"` // from the change to the last partition served
-	InflightRequeued *int64     `json:"inflight_requeued"`
+	TakeoverSeconds  *float64   `json:"takeover_seconds"`  // from the change to the last partition served
+	InflightRequeued *int64     `json:"inflight_requeued"` // open fetches of the failed node, as it said last
 	PartitionsLost   *int       `json:"partitions_lost"`
 }
 
@@ -326,8 +350,8 @@ type NodeStatus struct {
 	Fetchers              FetcherCounts   `json:"fetchers"`
 	RSSBytes              *int64          `json:"rss_bytes"` // resident memory, page cache included
 	DiskFreeBytes         *int64          `json:"disk_free_bytes"`
-	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"`
-	PausedReason          *string         `json:"paused_reason"` // one sentence; null when it is not paused
+	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
+	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
 }
 
 // PartitionCounts counts the partitions that a node has.
