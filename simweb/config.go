@@ -33,9 +33,18 @@ type Config struct {
 	// SeedHosts is the number of hosts whose start page is in Seeds (default
 	// and most: Hosts).
 	SeedHosts int
-	// Addrs is the number of addresses, from 127.0.0.1 on, that the hosts
+	// Addrs is the number of addresses, from the listener's on, that the hosts
 	// share (default 1, most 200).
 	Addrs int
+	// Doors is the number of ways into the web (default 1, most 100). Each has
+	// addresses and a name server of its own, so that clients which ask different
+	// name servers can be told apart for sure (Request.Door).
+	Doors int
+	// Thin leaves out every link that is a second way to a page: each host but
+	// the seeds' hangs on one link from one page of an earlier host, and on every
+	// other host the pages form one chain. A URL that gets lost takes all that
+	// lies behind it along. CrossHost does not count then.
+	Thin bool
 
 	// CrossHost is the number of links in a thousand that point at another
 	// host (default 100; negative: none).
@@ -79,6 +88,8 @@ type Request struct {
 	Start, End time.Time
 	Remote     string // host:port of the client
 	Who        string // what Config.Who said of the connection
+	Door       int    // the way in that the client took, from 0 on
+	Answered   bool   // a page got an answer that settles it, and the client waited for it
 }
 
 // Quirky returns c with a bit of everything: a web like the real one. Quirks
@@ -106,7 +117,11 @@ func (c Config) withDefaults() Config {
 	c.Domain = cmp.Or(c.Domain, "sim.test")
 	c.SeedHosts = min(cmp.Or(c.SeedHosts, c.Hosts), c.Hosts)
 	c.Addrs = cmp.Or(c.Addrs, 1)
+	c.Doors = cmp.Or(c.Doors, 1)
 	c.CrossHost = max(cmp.Or(c.CrossHost, 100), 0)
+	if c.Thin {
+		c.CrossHost = 0
+	}
 	c.SlowBy = cmp.Or(c.SlowBy, 200*time.Millisecond)
 	c.RetryAfter = cmp.Or(c.RetryAfter, time.Second)
 	c.Agent = cmp.Or(c.Agent, "crawlnode")
@@ -131,6 +146,10 @@ func (c Config) validate() error {
 	atLeast("DeadHosts", c.DeadHosts, 0)
 	if c.Addrs > maxAddrs {
 		errs = append(errs, fmt.Errorf("config: Addrs is %d, must be at most %d", c.Addrs, maxAddrs))
+	}
+	atLeast("Doors", c.Doors, 1)
+	if c.Doors > maxDoors {
+		errs = append(errs, fmt.Errorf("config: Doors is %d, must be at most %d", c.Doors, maxDoors))
 	}
 	if kinds := c.Redirects + c.Missing + c.Private + c.Hidden; kinds > 900 {
 		errs = append(errs, fmt.Errorf("config: Redirects, Missing, Private and Hidden sum to %d in a thousand, must be at most 900", kinds))

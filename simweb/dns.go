@@ -10,23 +10,57 @@ import (
 // answerTTL is the time to live of every DNS answer, in seconds.
 const answerTTL = 300
 
-// Resolve returns the addresses of a host name of this web: one, from 127.0.0.1
-// on, by Config.Addrs. ok is false for names that do not exist, dead hosts
-// among them.
-func (w *Web) Resolve(name string) (addrs []netip.Addr, ok bool) {
+// Resolve returns the addresses of a host name of this web: one, from the
+// listener's on, by Config.Addrs. ok is false for names that do not exist, dead
+// hosts among them. It knows the first door; each Server.Doors names its own.
+func (w *Web) Resolve(name string) (addrs []netip.Addr, ok bool) { return w.resolve(0, name) }
+
+func (w *Web) resolve(door int, name string) (addrs []netip.Addr, ok bool) {
 	i, ok := w.aliases[strings.ToLower(strings.TrimSuffix(name, "."))]
 	if !ok || w.hosts[i].dead {
 		return nil, false
 	}
-	return []netip.Addr{w.addr(i % w.cfg.Addrs)}, true
+	return []netip.Addr{w.addr(door, i%w.cfg.Addrs)}, true
 }
 
-// addr returns the n-th address of the web.
-func (w *Web) addr(n int) netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, byte(n + 1)}) }
+// addr returns the n-th address of a door. Doors differ in the third number.
+func (w *Web) addr(door, n int) netip.Addr {
+	a := w.base.As4()
+	a[2] += byte(door)
+	a[3] += byte(n)
+	return netip.AddrFrom4(a)
+}
 
-// ServeDNS answers A and AAAA questions: an address, no data, or no such name,
-// the last two with an SOA record so that they can be cached (RFC 2308).
-func (w *Web) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) {
+// doorOf is the inverse of addr; an address of no door, such as that of a
+// request without sockets, counts as the first.
+func (w *Web) doorOf(addr netip.Addr) int {
+	if !addr.Is4() {
+		return 0
+	}
+	door := int(addr.As4()[2]) - int(w.base.As4()[2])
+	if door < 0 || door >= w.cfg.Doors {
+		return 0
+	}
+	return door
+}
+
+// doorNames is the name server of one door.
+type doorNames struct {
+	web  *Web
+	door int
+}
+
+// ServeDNS answers with the door's addresses.
+func (d doorNames) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) {
+	d.web.serveDNS(d.door, rw, question)
+}
+
+// ServeDNS answers A and AAAA questions: an address of the first door, no data,
+// or no such name, the last two with an SOA record so that they can be cached
+// (RFC 2308).
+func (w *Web) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) { w.serveDNS(0, rw, question) }
+
+func (w *Web) serveDNS(door int, rw dns.ResponseWriter, question *dns.Msg) {
 	m := new(dns.Msg)
 	m.SetReply(question)
 	m.Authoritative = true
@@ -37,7 +71,7 @@ func (w *Web) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) {
 		return
 	}
 	q := question.Question[0]
-	addrs, ok := w.Resolve(q.Name)
+	addrs, ok := w.resolve(door, q.Name)
 	if !ok {
 		m.Rcode = dns.RcodeNameError
 	}

@@ -25,7 +25,8 @@
 // charsets, gzip, slow answers, 429 and 503 on the first request. A host may
 // have a calendar trap (bounded), a sitemap with pages that nothing links to, a
 // Crawl-delay. Dead hosts are linked to and have no address. Config.Quirky
-// switches a bit of everything on.
+// switches a bit of everything on. Config.Thin takes every second way to a page
+// away, so that whatever gets lost shows; Config.Doors tells clients apart.
 //
 // # What is known of it
 //
@@ -47,5 +48,5 @@
 // # What it does not do
 //
 // It knows no crawler and no cluster. It does not speak TLS or HTTP/2, and it
-// never leaves the loopback interface.
+// never leaves the loopback interface and 198.18.0.0/15, the network for tests.
 package simweb

@@ -1,6 +1,7 @@
 package simweb
 
 import (
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -53,13 +54,23 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	v.status = a.status
 	v.end = time.Now()
 	w.judge.end(v)
-	if err := send(rw, r, &a); err != nil {
+	sent := send(rw, r, &a) == nil
+	if !sent {
 		w.judge.unsent(v)
 	}
 	if w.cfg.OnRequest != nil {
 		w.cfg.OnRequest(Request{Host: w.hosts[i].name, URL: w.origin(i) + path, Status: v.status,
-			Start: v.start, End: v.end, Remote: r.RemoteAddr, Who: v.who})
+			Start: v.start, End: v.end, Remote: r.RemoteAddr, Who: v.who,
+			Door: w.door(r), Answered: sent && v.class == classPage && settles(v.status)})
 	}
+}
+
+// door tells by its local address which way a request came in.
+func (w *Web) door(r *http.Request) int {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
+		return w.doorOf(local.AddrPort().Addr().Unmap())
+	}
+	return 0
 }
 
 // visit says what is asked for.

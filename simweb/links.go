@@ -23,6 +23,9 @@ func (w *Web) appendLinks(dst []uint32, page uint32) []uint32 {
 	if n == 0 && h.trap > 0 {
 		dst = append(dst, h.first+h.pages)
 	}
+	if w.cfg.Thin {
+		return append(dst, w.hanging[page]...)
+	}
 	for draw := uint64(0); len(dst)-start < w.cfg.LinksPerPage; draw++ {
 		dst = append(dst, w.drawLink(i, page, draw))
 	}
@@ -33,17 +36,30 @@ func (w *Web) appendLinks(dst []uint32, page uint32) []uint32 {
 // child has no links that can be followed, its own children take its place too,
 // so that a redirect or a missing page does not cut off what lies behind it.
 func (w *Web) appendChildren(dst []uint32, h *host, n uint32, depth int) []uint32 {
-	for c := uint64(n)*uint64(w.fanout) + 1; c <= (uint64(n)+1)*uint64(w.fanout) && c < uint64(h.pages); c++ {
+	fanout := uint64(w.fanout)
+	if w.cfg.Thin && h.chained {
+		fanout = 1
+	}
+	for c := uint64(n)*fanout + 1; c <= (uint64(n)+1)*fanout && c < uint64(h.pages); c++ {
 		child := uint32(c)
 		kind := w.kind(h, child)
 		if kind != hidden {
 			dst = append(dst, h.first+child)
 		}
-		if kind != plain && depth < 8 {
+		if w.passesOver(h, child, kind) && depth < 8 {
 			dst = w.appendChildren(dst, h, child, depth+1)
 		}
 	}
 	return dst
+}
+
+// passesOver reports whether a page's children are linked from its parent too.
+// In a thin web only those of a page that cannot lead to them itself.
+func (w *Web) passesOver(h *host, n uint32, kind pageKind) bool {
+	if w.cfg.Thin {
+		return kind == redirect || kind == missing || !w.allowed(h, n)
+	}
+	return kind != plain
 }
 
 // drawLink draws a page of the same host or, by Config.CrossHost, of another,
@@ -95,4 +111,23 @@ func (w *Web) redirectTarget(hostIndex int, n uint32) uint32 {
 // redirectStatus returns one of the four redirect statuses.
 func (w *Web) redirectStatus(page uint32) int {
 	return [...]int{301, 302, 307, 308}[w.random(uint64(page), saltTarget)>>48%4]
+}
+
+// hang hangs each host of a thin web but the seeds' on one plain page of an
+// earlier host, so that there is exactly one way to it. Dead hosts hang too: an
+// address that is missing must not hold up the rest.
+func (w *Web) hang() {
+	if !w.cfg.Thin {
+		return
+	}
+	w.hanging = make(map[uint32][]uint32)
+	for i := w.cfg.SeedHosts; i < len(w.hosts); i++ {
+		r := w.random(uint64(i), saltHang)
+		parent := &w.hosts[r%uint64(min(i, w.cfg.Hosts))]
+		n := uint32(r >> 32 % uint64(parent.pages))
+		for w.kind(parent, n) != plain { // the start page is
+			n--
+		}
+		w.hanging[parent.first+n] = append(w.hanging[parent.first+n], w.hosts[i].first)
+	}
 }

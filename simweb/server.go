@@ -13,19 +13,30 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Server is a Web on real loopback sockets, made by Listen.
+// Server is a Web on real sockets, made by Listen.
 type Server struct {
 	// HTTP is the address of the first HTTP listener; the others differ from
-	// it in the last number only, and all share its port.
+	// it in the last two numbers only, and all share its port.
 	HTTP netip.AddrPort
-	// DNS is the address of the name server, UDP and TCP.
+	// DNS is the address of the first door's name server, UDP and TCP.
 	DNS netip.AddrPort
+	// Doors are the name servers' addresses, one for each door; DNS is the first.
+	Doors []netip.AddrPort
 
 	web    *Web
 	httpOn []net.Listener
-	dnsTCP net.Listener
-	dnsUDP net.PacketConn
+	dnsOn  []dnsListener
 }
+
+// dnsListener is a name server's port.
+type dnsListener struct {
+	tcp net.Listener
+	udp net.PacketConn
+}
+
+// testNetwork is set apart for tests of network equipment (RFC 2544): nothing on
+// the internet has its addresses.
+var testNetwork = netip.MustParsePrefix("198.18.0.0/15")
 
 // whoKey is the context key of what Config.Who said of a connection.
 type whoKey struct{}
@@ -33,17 +44,23 @@ type whoKey struct{}
 // listenTries bounds the search for a port that is free on all addresses.
 const listenTries = 50
 
-// Listen binds an HTTP port on each of the web's addresses and a name server's
-// port on 127.0.0.1. addr is "127.0.0.1:0" for any free port, or names the port.
+// Listen binds an HTTP port on each of the web's addresses, which begin with that
+// of addr, and for each door a name server's port on its first address. addr is
+// "127.0.0.1:0" for any free port, or names the port; beside loopback it may be
+// of the test network 198.18.0.0/15.
 // From here on the web's URLs carry that port; call it once, before Seeds.
 func (w *Web) Listen(addr string) (*Server, error) {
 	want, err := netip.ParseAddrPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("simweb: listen address: %w", err)
 	}
-	if !want.Addr().IsLoopback() {
-		return nil, fmt.Errorf("simweb: %s is not a loopback address", want.Addr())
+	if !want.Addr().Is4() || !want.Addr().IsLoopback() && !testNetwork.Contains(want.Addr()) {
+		return nil, fmt.Errorf("simweb: %s is not a loopback address, nor one of the test network %s", want.Addr(), testNetwork)
 	}
+	if a := want.Addr().As4(); int(a[2])+w.cfg.Doors > 256 || int(a[3])+w.cfg.Addrs > 256 {
+		return nil, fmt.Errorf("simweb: %d doors of %d addresses do not fit behind %s", w.cfg.Doors, w.cfg.Addrs, want.Addr())
+	}
+	w.base = want.Addr()
 	s := &Server{web: w}
 	if err := s.listenHTTP(int(want.Port())); err != nil {
 		return nil, fmt.Errorf("simweb: %w", err)
@@ -75,8 +92,9 @@ func (s *Server) listenHTTP(port int) error {
 }
 
 func (s *Server) tryHTTP(port int) error {
-	for i := range s.web.cfg.Addrs {
-		l, err := net.Listen("tcp4", netip.AddrPortFrom(s.web.addr(i), uint16(port)).String())
+	for i := range s.web.cfg.Doors * s.web.cfg.Addrs {
+		addr := s.web.addr(i/s.web.cfg.Addrs, i%s.web.cfg.Addrs)
+		l, err := net.Listen("tcp4", netip.AddrPortFrom(addr, uint16(port)).String())
 		if err != nil {
 			return err
 		}
@@ -89,21 +107,32 @@ func (s *Server) tryHTTP(port int) error {
 	return nil
 }
 
-// listenDNS binds one port for UDP and TCP.
+// listenDNS binds for each door one port for UDP and TCP.
 func (s *Server) listenDNS() error {
-	var err error
-	for range listenTries {
-		if s.dnsTCP, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+	for door := range s.web.cfg.Doors {
+		l, err := tryDNS(s.web.addr(door, 0))
+		if err != nil {
 			return err
 		}
-		if s.dnsUDP, err = net.ListenPacket("udp4", s.dnsTCP.Addr().String()); err == nil {
-			s.DNS = s.dnsTCP.Addr().(*net.TCPAddr).AddrPort()
-			return nil
-		}
-		_ = s.dnsTCP.Close() // nothing was served on it
-		s.dnsTCP = nil
+		s.dnsOn = append(s.dnsOn, l)
+		s.Doors = append(s.Doors, l.tcp.Addr().(*net.TCPAddr).AddrPort())
 	}
-	return err
+	s.DNS = s.Doors[0]
+	return nil
+}
+
+// tryDNS looks for a port that is free for both.
+func tryDNS(addr netip.Addr) (l dnsListener, err error) {
+	for range listenTries {
+		if l.tcp, err = net.Listen("tcp4", netip.AddrPortFrom(addr, 0).String()); err != nil {
+			return l, err
+		}
+		if l.udp, err = net.ListenPacket("udp4", l.tcp.Addr().String()); err == nil {
+			return l, nil
+		}
+		_ = l.tcp.Close() // nothing was served on it
+	}
+	return l, err
 }
 
 // closeListeners frees what was bound and not served.
@@ -112,6 +141,10 @@ func (s *Server) closeListeners() {
 		_ = l.Close() // nothing was served on it
 	}
 	s.httpOn = nil
+	for _, l := range s.dnsOn {
+		_, _ = l.tcp.Close(), l.udp.Close() // as above
+	}
+	s.dnsOn = nil
 }
 
 // Run serves until ctx is over, then ends open requests and returns when
@@ -120,7 +153,7 @@ func (s *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var stops []func() error
-	results := make(chan error, len(s.httpOn)+2)
+	results := make(chan error, len(s.httpOn)+2*len(s.dnsOn))
 	started := 0
 	start := func(serve, stop func() error) {
 		stops = append(stops, stop)
@@ -131,7 +164,7 @@ func (s *Server) Run(ctx context.Context) error {
 		srv := s.newHTTPServer(ctx)
 		start(func() error { return srv.Serve(l) }, func() error { return stopHTTP(srv) })
 	}
-	for _, srv := range []*dns.Server{{Listener: s.dnsTCP, Handler: s.web}, {PacketConn: s.dnsUDP, Handler: s.web}} {
+	for _, srv := range s.dnsServers() {
 		ready := make(chan struct{})
 		srv.NotifyStartedFunc = func() { close(ready) }
 		start(srv.ActivateAndServe, srv.Shutdown)
@@ -158,6 +191,16 @@ func (s *Server) Run(ctx context.Context) error {
 		note(<-results)
 	}
 	return first
+}
+
+// dnsServers makes two servers for each door, TCP and UDP.
+func (s *Server) dnsServers() []*dns.Server {
+	var servers []*dns.Server
+	for door, l := range s.dnsOn {
+		names := doorNames{s.web, door}
+		servers = append(servers, &dns.Server{Listener: l.tcp, Handler: names}, &dns.Server{PacketConn: l.udp, Handler: names})
+	}
+	return servers
 }
 
 // stopHTTP waits for open requests, which end by their context, and after a

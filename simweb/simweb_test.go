@@ -154,6 +154,7 @@ func TestNaiveCrawlAgreesWithTheWalk(t *testing.T) {
 		"quirky":     Config{Seed: 2, Hosts: 30, PagesPerHost: 60, PageBytes: 3000, SlowBy: time.Millisecond}.Quirky(),
 		"one seed":   Config{Seed: 3, Hosts: 10, SeedHosts: 1, PageBytes: 500}.Quirky(),
 		"tiny":       {Seed: 4, Hosts: 1, PagesPerHost: 1, LinksPerPage: 1, PageBytes: 1},
+		"thin":       Config{Seed: 6, Hosts: 30, SeedHosts: 5, Thin: true, PageBytes: 500}.Quirky(),
 		"own domain": {Seed: 5, Domain: "a.example", Hosts: 3, CrossHost: -1},
 	} {
 		t.Run(name, func(t *testing.T) {

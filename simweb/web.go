@@ -2,6 +2,7 @@ package simweb
 
 import (
 	"math"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,8 +11,10 @@ import (
 const (
 	// maxPages keeps page numbers in 32 bits and the judge's tables small.
 	maxPages = 100_000_000
-	// maxAddrs are the addresses 127.0.0.1 to 127.0.0.200.
+	// maxAddrs keeps the addresses of one door within one /24.
 	maxAddrs = 200
+	// maxDoors keeps the doors within the /16 of the listener's address.
+	maxDoors = 100
 )
 
 // Web is one synthetic web with its judge. It is made by New, and all its
@@ -22,10 +25,12 @@ type Web struct {
 	pages   uint32 // all pages of all hosts
 	filler  *filler
 	judge   *judge
-	port    string         // ":8080", or "" for port 80; set by Listen before anything is served
-	fanout  uint32         // children of a page in its host's tree
-	aliases map[string]int // host name -> index in hosts
-	scratch *sync.Pool     // of *buffers
+	port    string              // ":8080", or "" for port 80; set by Listen before anything is served
+	fanout  uint32              // children of a page in its host's tree
+	aliases map[string]int      // host name -> index in hosts
+	base    netip.Addr          // the first address; set by Listen
+	hanging map[uint32][]uint32 // in a thin web: page -> the start pages that hang on it
+	scratch *sync.Pool          // of *buffers
 }
 
 // host is a host's fixed part.
@@ -38,6 +43,7 @@ type host struct {
 	slowed  bool // robots.txt names Config.CrawlDelay
 	dead    bool
 	sitemap bool
+	chained bool // in a thin web: each page leads to the next only
 }
 
 // pageKind says how a page answers.
@@ -59,9 +65,10 @@ func New(c Config) (*Web, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	w := &Web{cfg: c, aliases: make(map[string]int, c.Hosts+c.DeadHosts)}
+	w := &Web{cfg: c, aliases: make(map[string]int, c.Hosts+c.DeadHosts), base: netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	w.fanout = max(2, uint32(c.LinksPerPage)*7/40)
 	w.layOut()
+	w.hang()
 	w.filler = newFiller(c.Seed)
 	w.judge = newJudge(len(w.hosts), w.pages)
 	w.scratch = &sync.Pool{New: func() any { return new(buffers) }}
@@ -86,6 +93,7 @@ func (w *Web) layOut() {
 		h.robots = robotsKind(r >> 8 % uint64(robotsKinds))
 		h.slowed = c.CrawlDelay > 0 && h.robots != robotsMissing && r>>16%4 == 0
 		h.sitemap = c.Hidden > 0 && h.robots != robotsMissing
+		h.chained = c.Thin && i%2 == 1
 		w.addHost(h)
 	}
 	for i := range c.DeadHosts {
@@ -192,6 +200,7 @@ const (
 	saltRate
 	saltBusy
 	saltText
+	saltHang
 )
 
 // random is the web's only source of chance: a hash of the seed, what is drawn
