@@ -29,6 +29,16 @@ type Backend interface {
 	Ring(ctx context.Context) (*crawl.RingReport, error)
 	// Nodes lists the nodes as Status does.
 	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)
+	// DrainMember asks a member to hand its partitions over and to leave. It
+	// returns when the member has taken the order. crawl.ErrUnknownNode and
+	// crawl.ErrRefused say that it never will.
+	DrainMember(ctx context.Context, id crawl.NodeID) error
+	// ForgetMember takes the operator's oath that a node is gone for good. It
+	// refuses for a node that answers.
+	ForgetMember(ctx context.Context, id crawl.NodeID) error
+	// ControlCrawl takes crawl.ActionPause, ActionResume or ActionStop. It
+	// returns when this node keeps it and the members that answer were told.
+	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	// Ready says whether this node takes part in the crawl, and if not why.
 	Ready() (ok bool, why string)
 	// Metrics serves the Prometheus exposition.
@@ -67,6 +77,11 @@ func New(backend Backend, o Options) http.Handler {
 	guarded.HandleFunc("POST /api/v1/seeds", s.addSeeds)
 	guarded.HandleFunc("GET /api/v1/ring", s.ring)
 	guarded.HandleFunc("GET /api/v1/nodes", s.nodes)
+	guarded.HandleFunc("POST /api/v1/nodes/{id}/drain", s.drainNode)
+	guarded.HandleFunc("POST /api/v1/nodes/{id}/forget", s.forgetNode)
+	for _, action := range []string{crawl.ActionPause, crawl.ActionResume, crawl.ActionStop} {
+		guarded.HandleFunc("POST /api/v1/crawl/"+action, s.crawlAction(action))
+	}
 	guarded.HandleFunc("GET /api/v1/stats", s.stats)
 
 	open := http.NewServeMux()
@@ -232,10 +247,10 @@ func orEmpty[T any](list []T) []T {
 }
 
 // fail answers a failure of the node: it cannot now, and may soon; or with
-// crawl.ErrRefused it will not.
+// crawl.ErrRefused and crawl.ErrUnknownNode it will not.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, crawl.ErrRefused) {
-		writeProblem(w, http.StatusConflict, escape(err.Error()))
+	if code := codeOf(err); code != http.StatusServiceUnavailable {
+		writeProblem(w, code, escape(err.Error()))
 		return
 	}
 	if r.Context().Err() == nil {

@@ -24,6 +24,8 @@ type fakeNode struct {
 	hang    bool // AddSeeds waits for the end of its context
 	got     []crawl.Seed
 	invalid []crawl.SeedError
+	nodes   []crawl.NodeStatus
+	orders  []string // "drain ID", "pause"...
 }
 
 func (f *fakeNode) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
@@ -47,8 +49,38 @@ func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
 	return &crawl.RingReport{View: 3, Partitions: []crawl.PartitionReport{{Partition: 7, Owner: "a"}}}, f.err
 }
 
-func (f *fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) { return nil, f.err }
-func (f *fakeNode) Ready() (bool, string)                             { return f.ready, "still joining" }
+func (f *fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) { return f.nodes, f.err }
+
+func (f *fakeNode) DrainMember(_ context.Context, id crawl.NodeID) error {
+	return f.order("drain", id)
+}
+
+func (f *fakeNode) ForgetMember(_ context.Context, id crawl.NodeID) error {
+	return f.order("forget", id)
+}
+
+func (f *fakeNode) order(what string, id crawl.NodeID) error {
+	switch id {
+	case "id-dead", "id-old", "id-new", "id-n1":
+		f.orders = append(f.orders, what+" "+string(id))
+		return nil
+	case "id-self":
+		return fmt.Errorf("%w: it is this node", crawl.ErrRefused)
+	case "id-busy":
+		return errors.New("no majority answers")
+	}
+	return crawl.ErrUnknownNode
+}
+
+func (f *fakeNode) ControlCrawl(_ context.Context, action string) (crawl.ActionReport, error) {
+	if f.err != nil {
+		return crawl.ActionReport{}, f.err
+	}
+	f.orders = append(f.orders, action)
+	return crawl.ActionReport{State: crawl.CrawlPaused}, nil
+}
+
+func (f *fakeNode) Ready() (bool, string) { return f.ready, "still joining" }
 func (f *fakeNode) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "crawlnode_up 1\n") })
 }
@@ -250,6 +282,12 @@ func TestGuard(t *testing.T) {
 		{"a program", plain, post, 200, nil},
 		{"the same site", plain, post, 200, []string{"Sec-Fetch-Site: same-origin"}},
 		{"another site", plain, post, 403, []string{"Sec-Fetch-Site: cross-site"}},
+		{"another site forgets", plain, "POST /api/v1/nodes/id-dead/forget", 403, []string{"Sec-Fetch-Site: cross-site"}},
+		{"another site drains", plain, "POST /api/v1/nodes/id-dead/drain", 403, []string{"Origin: https://evil.example"}},
+		{"another site stops", plain, "POST /api/v1/crawl/stop", 403, []string{"Origin: null"}},
+		{"a program forgets", plain, "POST /api/v1/nodes/id-dead/forget", 200, nil},
+		{"to forget without a token", keyed, "POST /api/v1/nodes/id-dead/forget", 401, nil},
+		{"to pause without a token", keyed, "POST /api/v1/crawl/pause", 401, nil},
 		{"another origin", plain, post, 403, []string{"Origin: https://evil.example"}},
 		{"a sandboxed page", plain, post, 403, []string{"Origin: null"}},
 		{"the own origin", plain, post, 200, []string{"Origin: http://127.0.0.1:27295"}},

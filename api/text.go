@@ -47,15 +47,56 @@ func writeCluster(b *bytes.Buffer, s *crawl.Status) {
 	}
 	row(b, "ring", "view %d, table %s, %s; %d of %d partitions served, %d under-replicated, %d offline", s.Ring.View,
 		s.Ring.Digest, converged, s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, s.Ring.Offline)
-	if h := s.Ring.Handoff; h.Active {
+	writeMoves(b, &s.Ring)
+	if c := s.Ring.LastChange; c.Cause != nil && c.Node != nil && c.At != nil {
+		row(b, "last change", "%s", changeText(&c))
+	}
+}
+
+// writeMoves writes what is on its way between the nodes, if anything is.
+func writeMoves(b *bytes.Buffer, r *crawl.RingStatus) {
+	if r.Promoting > 0 {
+		row(b, "take-over", "%d partitions of a failed node are being taken over from their copies", r.Promoting)
+	}
+	if h := r.Handoff; h.Active {
 		row(b, "hand-over", "%d of %d partitions, %s/s, %s to go", h.PartitionsDone, h.PartitionsTotal, Bytes(int64(h.BytesPerSecond)), seconds(h.ETASeconds))
 	}
-	for _, p := range s.Ring.Handoff.Stuck {
-		row(b, "", "stuck: partition %d from %s to %s: %s", p.Partition, p.From, p.To, p.Reason)
+	if c := r.Repair; c.Active {
+		row(b, "repair", "%d of %d partitions have all their copies again", c.PartitionsDone, c.PartitionsTotal)
 	}
-	if c := s.Ring.LastChange; c.Cause != nil && c.Node != nil && c.At != nil {
-		row(b, "last change", "%s of %s at %s, taken over in %s", *c.Cause, *c.Node, c.At.UTC().Format(time.RFC3339), seconds(c.TakeoverSeconds))
+	for i, p := range r.Handoff.Stuck {
+		if i == maxStuckLines {
+			row(b, "", "stuck: %d more", len(r.Handoff.Stuck)-i)
+			break
+		}
+		row(b, "", "stuck: partition %d from %s to %s since %s: %s", p.Partition, orDash(p.From), orDash(p.To), p.Since.UTC().Format(time.RFC3339), p.Reason)
 	}
+}
+
+// maxStuckLines bounds what is written of partitions that do not get on.
+const maxStuckLines = 5
+
+// changeText is the last change of members in one line.
+func changeText(c *crawl.ChangeStatus) string {
+	text := fmt.Sprintf("%s of %s at %s, ", *c.Cause, *c.Node, c.At.UTC().Format(time.RFC3339))
+	if c.TakeoverSeconds == nil {
+		return text + "not taken over yet"
+	}
+	text += "taken over in " + seconds(c.TakeoverSeconds)
+	if c.InflightRequeued != nil && (*c.InflightRequeued > 0 || *c.Cause == crawl.CauseFailed) {
+		text += ", " + known(c.InflightRequeued) + " fetches queued again"
+	}
+	if c.PartitionsLost != nil && (*c.PartitionsLost > 0 || *c.Cause == crawl.CauseFailed) {
+		text += ", " + known(c.PartitionsLost) + " partitions lost"
+	}
+	return text
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return unknown
+	}
+	return s
 }
 
 func writeCrawl(b *bytes.Buffer, s *crawl.Status) {

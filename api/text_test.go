@@ -38,6 +38,35 @@ func TestWriteText(t *testing.T) {
 	}
 }
 
+// TestWriteTextOfAFailure reads what a person sees at each step of one.
+func TestWriteTextOfAFailure(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, tc := range []struct {
+		name string
+		ring crawl.RingStatus
+		want []string
+	}{
+		{"taking over", crawl.RingStatus{Partitions: 64, Served: 40, Promoting: 24, LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at}},
+			[]string{"40 of 64 partitions served", "take-over   24 partitions of a failed node", "failed of n3 at 2030-01-02T03:04:05Z, not taken over yet"}},
+		{"taken over", crawl.RingStatus{LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at, TakeoverSeconds: new(1.5),
+			InflightRequeued: new(int64(17)), PartitionsLost: new(0)}}, []string{"taken over in 1.5s, 17 fetches queued again, 0 partitions lost"}},
+		{"repairing", crawl.RingStatus{UnderReplicated: 30, Repair: crawl.RepairStatus{Active: true, PartitionsDone: 10, PartitionsTotal: 40}},
+			[]string{"30 under-replicated", "repair      10 of 40 partitions have all their copies again"}},
+		{"stuck", crawl.RingStatus{Handoff: crawl.HandoffStatus{Stuck: make([]crawl.StuckStatus, 8)}}, []string{"stuck: partition 0 from - to - since", "stuck: 3 more"}},
+	} {
+		var b strings.Builder
+		if err := WriteText(&b, &crawl.Status{Ring: tc.ring}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: %q is missing in\n%s", tc.name, want, b.String())
+			}
+		}
+	}
+}
+
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

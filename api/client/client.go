@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -92,6 +93,35 @@ func (c *Client) Ring(ctx context.Context) (*crawl.RingReport, error) {
 func (c *Client) Nodes(ctx context.Context) ([]crawl.NodeStatus, error) {
 	var nodes []crawl.NodeStatus
 	return nodes, c.get(ctx, "/api/v1/nodes", &nodes)
+}
+
+// DrainNode asks a node, named by its id or its name, to hand its partitions
+// over and to leave.
+func (c *Client) DrainNode(ctx context.Context, idOrName string) (NodeOrder, error) {
+	return c.orderNode(ctx, idOrName, "drain")
+}
+
+// ForgetNode takes the operator's oath that a node is gone for good.
+func (c *Client) ForgetNode(ctx context.Context, idOrName string) (NodeOrder, error) {
+	return c.orderNode(ctx, idOrName, "forget")
+}
+
+// NodeOrder says about which node an order was given.
+type NodeOrder struct {
+	ID   crawl.NodeID `json:"id"`
+	Name string       `json:"name"` // "" when the asked node never heard of it
+}
+
+func (c *Client) orderNode(ctx context.Context, idOrName, order string) (done NodeOrder, err error) {
+	err = c.call(ctx, http.MethodPost, "/api/v1/nodes/"+url.PathEscape(idOrName)+"/"+order, nil, &done)
+	return done, err
+}
+
+// ControlCrawl pauses, resumes or stops the crawl; action is crawl.ActionPause,
+// ActionResume or ActionStop.
+func (c *Client) ControlCrawl(ctx context.Context, action string) (report crawl.ActionReport, err error) {
+	err = c.call(ctx, http.MethodPost, "/api/v1/crawl/"+action, nil, &report)
+	return report, err
 }
 
 // Metrics asks for the Prometheus exposition as it stands.

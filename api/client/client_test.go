@@ -40,6 +40,12 @@ func (f *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "ok\n")
 	case "GET /metrics":
 		_, _ = io.WriteString(w, "up 1\n")
+	case "POST /api/v1/nodes/a/b?/drain", "POST /api/v1/nodes/n1/forget":
+		f.answer(w, map[string]string{"id": "id-n1", "name": "n1"})
+	case "POST /api/v1/nodes/n2/forget":
+		f.problem(w, http.StatusConflict, "n2 answers")
+	case "POST /api/v1/crawl/pause":
+		f.answer(w, crawl.ActionReport{State: crawl.CrawlPaused, Untold: []string{"n3"}})
 	case "POST /api/v1/seeds":
 		f.addSeeds(w, r)
 	default:
@@ -112,6 +118,25 @@ func TestReads(t *testing.T) {
 	}
 	if _, _, err := c.Check(ctx, "happy"); err == nil {
 		t.Error("unknown check accepted")
+	}
+}
+
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options{Addr: serve(t, &fakeNode{})})
+	ctx := t.Context()
+	if n, err := c.DrainNode(ctx, "a/b?"); err != nil || n.ID != "id-n1" || n.Name != "n1" { // escaped in the path
+		t.Errorf("drain: %+v %v", n, err)
+	}
+	if n, err := c.ForgetNode(ctx, "n1"); err != nil || n.ID != "id-n1" {
+		t.Errorf("forget: %+v %v", n, err)
+	}
+	var failed *Error
+	if _, err := c.ForgetNode(ctx, "n2"); !errors.As(err, &failed) || failed.Code != http.StatusConflict || failed.Detail != "n2 answers" {
+		t.Errorf("forget: %v", err)
+	}
+	if r, err := c.ControlCrawl(ctx, crawl.ActionPause); err != nil || r.State != crawl.CrawlPaused || len(r.Untold) != 1 {
+		t.Errorf("pause: %+v %v", r, err)
 	}
 }
 

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// orderTimeout bounds an operator's order: a decision among the members, or a
+// word to each of them.
+const orderTimeout = 10 * time.Second
+
+// NodeOrder is the answer to an order about a node. The order has been given
+// then; /status shows what becomes of it.
+type NodeOrder struct {
+	ID    crawl.NodeID `json:"id"`
+	Name  string       `json:"name"` // "" when this node never heard of it
+	Order string       `json:"order"`
+}
+
+func (s *server) drainNode(w http.ResponseWriter, r *http.Request) {
+	s.orderNode(w, r, "drain", s.backend.DrainMember)
+}
+
+func (s *server) forgetNode(w http.ResponseWriter, r *http.Request) {
+	s.orderNode(w, r, "forget", s.backend.ForgetMember)
+}
+
+// orderNode gives an order about the node that the path names.
+func (s *server) orderNode(w http.ResponseWriter, r *http.Request, order string, give func(context.Context, crawl.NodeID) error) {
+	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
+	defer cancel()
+	nodes, err := s.backend.Nodes(ctx)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	n, err := findNode(nodes, r.PathValue("id"), order == "forget")
+	if err == nil {
+		err = give(ctx, n.ID)
+	}
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("%s %s: %w", order, r.PathValue("id"), err))
+		return
+	}
+	writeJSON(w, NodeOrder{ID: n.ID, Name: n.Name, Order: order})
+}
+
+// findNode finds a node by its id or its name. Several may have had one name,
+// one after the other: then an order for the dead means the one that is away,
+// and any other order the one that is there. What is no name of a node that was
+// heard of here may still be an id that another member knows.
+func findNode(nodes []crawl.NodeStatus, idOrName string, dead bool) (crawl.NodeStatus, error) {
+	var named, fitting []crawl.NodeStatus
+	for _, n := range nodes {
+		if string(n.ID) == idOrName {
+			return n, nil
+		}
+		if n.Name != idOrName {
+			continue
+		}
+		named = append(named, n)
+		if away := n.State == crawl.NodeFailed || n.State == crawl.NodeSuspect; n.State != crawl.NodeLeft && away == dead {
+			fitting = append(fitting, n)
+		}
+	}
+	switch {
+	case len(named) == 1:
+		return named[0], nil
+	case len(fitting) == 1:
+		return fitting[0], nil
+	case len(named) == 0:
+		return crawl.NodeStatus{ID: crawl.NodeID(idOrName)}, nil
+	}
+	var ids []string
+	for _, n := range named {
+		ids = append(ids, string(n.ID)+" ("+n.State+")")
+	}
+	return crawl.NodeStatus{}, fmt.Errorf("%w: several nodes had this name: say which by its id: %s", crawl.ErrRefused, strings.Join(ids, ", "))
+}
+
+// crawlAction pauses, resumes or stops the crawl on every member.
+func (s *server) crawlAction(action string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
+		defer cancel()
+		report, err := s.backend.ControlCrawl(ctx, action)
+		if err != nil {
+			s.fail(w, r, fmt.Errorf("%s: %w", action, err))
+			return
+		}
+		report.Untold = orEmpty(report.Untold)
+		writeJSON(w, report)
+	}
+}
+
+// codeOf is the HTTP status of a failure of the node.
+func codeOf(err error) int {
+	switch {
+	case errors.Is(err, crawl.ErrUnknownNode):
+		return http.StatusNotFound
+	case errors.Is(err, crawl.ErrRefused):
+		return http.StatusConflict
+	}
+	return http.StatusServiceUnavailable
+}
