@@ -19,12 +19,24 @@
 //	Dup       come twice                 nothing: TCP hides it
 //	Reset     nothing                    both ends get "connection reset" at a write
 //	cut       are lost                   stand still until healed; new dials hang until their time-out
-//	Pause     wait at the host (1,024)   stand still, both ways
-//	Crash     go nowhere                 reset (heard across a cut once it heals); later dials are refused
+//	Tear      nothing                    both ends get "connection reset"; what was read stays read
+//	Pause     to it wait (1,024)         see below
+//	Crash     go nowhere                 reset (heard across a cut once it heals), in half of the cases behind
+//	                                     what was on its way; later dials are refused
+//	PowerOff  are lost                   stand still, dials hang; Restart resets what was open
 //
-// Pause stops a host's traffic and not its goroutines: what its peers see is a
-// stopped process, but its own timers go on. A Host is one life of a process:
-// after a Crash it can do nothing any more, and Restart gives a new one.
+// Pause stops a process at its system calls, since the goroutines of one node in
+// a bubble cannot be stopped. A write, a dial or a close of the paused process
+// waits for Resume; it reads nothing and gets no packet, and packets that it
+// sends are lost. What it had written before still comes, and its kernel goes on
+// accepting connections. Two things differ from SIGSTOP: its timers run, so it
+// sees its time-outs during the stop and not all at once after it; and it is
+// stopped between a check and the write behind it far more often. A write
+// deadline that passed meanwhile ends the write, as it does after SIGCONT.
+// SIGSTOP itself belongs into tests with real processes.
+//
+// A Host is one life of a process: after a Crash it can do nothing any more, and
+// Restart gives a new one.
 //
 // Each directed link draws its faults from the seed, the two names and the
 // number of the message on that link, so that the order in which goroutines run

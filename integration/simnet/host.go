@@ -96,9 +96,9 @@ func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, err
 		if err := wait(ctx, there.delay+back.delay); err != nil {
 			return nil, opError("dial", remote, err)
 		}
-		out, _ := h.net.passes(h.name, peer.host.name)
-		in, _ := h.net.passes(peer.host.name, h.name)
-		if out && in && !there.drop && !back.drop {
+		_, out := h.net.passes(h.name, peer.host.name)
+		_, in := h.net.passes(peer.host.name, h.name)
+		if !out && !in && !h.net.isPaused(h.name) && !there.drop && !back.drop {
 			break
 		}
 		if err := wait(ctx, retry); err != nil {
@@ -190,7 +190,7 @@ func (h *Host) crash() {
 		t.unplug()
 	}
 	for _, c := range conns {
-		c.reset()
+		c.die()
 	}
 }
 

@@ -31,6 +31,7 @@ type Network struct {
 	group    map[string]int       // side of a partition; absent: 0
 	cut      map[[2]string]bool   // directed cuts
 	paused   map[string]bool
+	dark     map[string]bool    // without power
 	conns    map[*Conn]struct{} // open ends, to be woken when a link changes
 }
 
@@ -45,6 +46,7 @@ func New(seed uint64) *Network {
 		group:    map[string]int{},
 		cut:      map[[2]string]bool{},
 		paused:   map[string]bool{},
+		dark:     map[string]bool{},
 		conns:    map[*Conn]struct{}{},
 	}
 }
@@ -89,6 +91,27 @@ func (n *Network) SetLink(from, to string, l Link) {
 // Cut stops everything from one host to another, in this direction only.
 func (n *Network) Cut(from, to string) { n.change(func() { n.cut[[2]string{from, to}] = true }) }
 
+// Mend ends one Cut.
+func (n *Network) Mend(from, to string) {
+	n.change(func() { delete(n.cut, [2]string{from, to}) })
+}
+
+// Tear resets every open stream between two hosts. What has been read stays read:
+// a call may have been done whose answer is lost with the stream.
+func (n *Network) Tear(a, b string) {
+	n.mu.Lock()
+	var torn []*Conn
+	for c := range n.conns {
+		if c.out.from == a && c.out.to == b {
+			torn = append(torn, c)
+		}
+	}
+	n.mu.Unlock()
+	for _, c := range torn {
+		c.reset()
+	}
+}
+
 // Partition lets only hosts of one group reach each other; hosts that are named
 // in no group form one more.
 func (n *Network) Partition(groups ...[]string) {
@@ -110,7 +133,9 @@ func (n *Network) Heal() {
 	})
 }
 
-// Pause holds all traffic of a host back until Resume.
+// Pause stops a host's process as far as its peers can see, until Resume: it
+// sends nothing, reads nothing and opens nothing, while what it sent before still
+// comes and its kernel still accepts connections.
 func (n *Network) Pause(name string) { n.change(func() { n.paused[name] = true }) }
 
 // Resume ends a Pause.
@@ -122,15 +147,29 @@ func (n *Network) Resume(name string) {
 // Crash ends a host's process as its peers see it: its ports are gone and its
 // connections reset. What is left of the process can neither dial nor listen nor
 // send; Restart begins a new one.
-func (n *Network) Crash(name string) { n.host(name).crash() }
+func (n *Network) Crash(name string) {
+	n.change(func() { delete(n.paused, name) })
+	n.host(name).crash()
+}
+
+// PowerOff ends a host's machine: nobody hears of it, and dials to it hang
+// instead of being refused. Restart brings it back.
+func (n *Network) PowerOff(name string) {
+	n.change(func() { n.dark[name] = true })
+	n.Crash(name)
+}
 
 // Restart begins a new process, with no port open, on a host that has crashed.
 func (n *Network) Restart(name string) *Host {
 	old := n.host(name)
 	old.crash()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.bootLocked(name, old.addrs)
+	var h *Host
+	n.change(func() {
+		delete(n.paused, name)
+		delete(n.dark, name)
+		h = n.bootLocked(name, old.addrs)
+	})
+	return h
 }
 
 // change alters the state of the links and wakes whoever waits for them.
@@ -169,17 +208,36 @@ func (n *Network) hostAt(addr netip.Addr) *Host {
 func (n *Network) passes(from, to string) (ok, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if from == to {
-		return !n.paused[from], false
-	}
-	cut = n.group[from] != n.group[to] || n.cut[[2]string{from, to}]
+	cut = n.isCutLocked(from, to)
 	return !cut && !n.paused[from] && !n.paused[to], cut
+}
+
+// flows reports whether the reader of a stream gets anything now, and whether it
+// also gets what its writer did while it was paused.
+func (n *Network) flows(from, to string) (ok, late bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.isCutLocked(from, to) && !n.paused[to], !n.paused[from]
+}
+
+func (n *Network) isCutLocked(from, to string) bool {
+	if n.dark[from] || n.dark[to] {
+		return true
+	}
+	return from != to && (n.group[from] != n.group[to] || n.cut[[2]string{from, to}])
+}
+
+func (n *Network) isPaused(name string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.paused[name]
 }
 
 // fate is what the link does to one message.
 type fate struct {
 	delay            time.Duration
 	drop, dup, reset bool
+	tail             bool // a stream that dies with this message: what was sent still comes
 }
 
 // draw decides about the next message on a directed link.
@@ -206,6 +264,7 @@ func (n *Network) draw(from, to string) fate {
 		dup:   next() < l.Dup,
 		reset: next() < l.Reset,
 		delay: l.Delay + time.Duration(next()*float64(l.Jitter)),
+		tail:  next() < 0.5,
 	}
 }
 

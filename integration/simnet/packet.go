@@ -89,7 +89,7 @@ func (t *Transport) WriteTo(b []byte, addr string) (time.Time, error) {
 	}
 	now := time.Now()
 	f := t.host.net.draw(t.host.name, peer.host.name)
-	if _, cut := t.host.net.passes(t.host.name, peer.host.name); f.drop || cut {
+	if _, cut := t.host.net.passes(t.host.name, peer.host.name); f.drop || cut || t.host.net.isPaused(t.host.name) {
 		return now, nil
 	}
 	copies := 1
@@ -117,10 +117,10 @@ func (n *Network) deliver(from *Host, addr netip.Addr, port int, p *memberlist.P
 		return
 	}
 	p.Timestamp = time.Now()
-	ok, cut := n.passes(from.name, to.name)
+	_, cut := n.passes(from.name, to.name)
 	switch {
 	case cut:
-	case !ok:
+	case n.isPaused(to.name):
 		t.mu.Lock()
 		if len(t.held) < maxPackets {
 			t.held = append(t.held, p)

@@ -273,3 +273,109 @@ func TestDNS(t *testing.T) {
 		}
 	})
 }
+
+// A stopped process sends nothing and reads nothing, but what it had sent comes
+// and its kernel accepts connections.
+func TestPauseStopsAProcessAtItsCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, here, there, l := pair(t, 1)
+		n.SetDefault(simnet.Link{Delay: 10 * time.Millisecond})
+		start := time.Now()
+		if _, err := here.Write([]byte("a")); err != nil {
+			t.Fatal(err)
+		}
+		n.Pause("a")
+		time.AfterFunc(time.Minute, func() { n.Resume("a") })
+		b := make([]byte, 8)
+		if k, err := there.Read(b); k != 1 || err != nil || time.Since(start) != 10*time.Millisecond {
+			t.Errorf("what was sent before the stop: %d bytes, %v, after %v", k, err, time.Since(start))
+		}
+		if err := here.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := here.Write([]byte("b")); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a write whose deadline passed during the stop: %v", err)
+		}
+		_ = here.SetWriteDeadline(time.Time{})
+		if _, err := here.Write([]byte("c")); err != nil || time.Since(start) != time.Minute {
+			t.Errorf("a write during the stop: %v after %v", err, time.Since(start))
+		}
+		n.Pause("b")
+		time.AfterFunc(time.Minute, func() { n.Resume("b") })
+		conn, err := n.AddHost("c", addr(3)).Dial(t.Context(), "tcp", "b:80")
+		if err != nil || time.Since(start) >= 2*time.Minute {
+			t.Fatalf("dial to a stopped host: %v after %v", err, time.Since(start))
+		}
+		if k, err := there.Read(b); k != 1 || b[0] != 'c' || err != nil || time.Since(start) != 2*time.Minute {
+			t.Errorf("read by a stopped process: %q, %v, after %v", b[:k], err, time.Since(start))
+		}
+		_, _ = conn.Close(), l.Close()
+	})
+}
+
+func TestPowerOffIsSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, here, _, _ := pair(t, 1)
+		n.PowerOff("b")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := n.AddHost("c", addr(3)).Dial(ctx, "tcp", "b:80"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("dial to a dark host: %v", err)
+		}
+		start := time.Now()
+		time.AfterFunc(time.Minute, func() { n.Restart("b") })
+		if _, err := here.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) || time.Since(start) != time.Minute {
+			t.Errorf("read from a dark host: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// Over many crashes, what was on its way comes in about half of the cases.
+func TestWhatWasOnItsWayMayComeAfterACrash(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		came := 0
+		for seed := range uint64(100) {
+			n, here, there, _ := pair(t, seed)
+			n.SetDefault(simnet.Link{Delay: time.Millisecond})
+			if _, err := there.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			n.Crash("b")
+			k, err := here.Read(make([]byte, 1))
+			came += k
+			if err == nil {
+				_, err = here.Read(make([]byte, 1))
+			}
+			if !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("the stream of a dead process ends with %v", err)
+			}
+		}
+		if came < 25 || came > 75 {
+			t.Errorf("the last byte came in %d of 100 crashes", came)
+		}
+	})
+}
+
+func TestMendAndTear(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, here, there, _ := pair(t, 1)
+		n.Cut("a", "b")
+		n.Cut("b", "a")
+		n.Mend("a", "b")
+		if _, err := here.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if k, err := there.Read(make([]byte, 1)); k != 1 || err != nil {
+			t.Errorf("over the mended direction: %d bytes, %v", k, err)
+		}
+		n.Mend("b", "a")
+		n.Tear("a", "b")
+		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+			t.Errorf("read from a torn stream: %v", err)
+		}
+	})
+}

@@ -74,6 +74,8 @@ type segment struct {
 	data []byte
 	at   time.Time // not before
 	fin  bool      // the writer has closed; the last segment
+	rst  bool      // the writer has died; the last segment
+	late bool      // written while the writer was paused: comes when it goes on
 }
 
 // half is one direction of a stream. The reader owns nothing of it: both ends
@@ -109,6 +111,7 @@ func (h *half) wakeAllLocked() {
 // pushLocked puts a piece behind the others, as late as the link makes it.
 func (h *half) pushLocked(s segment, f fate) {
 	s.at = time.Now().Add(f.delay)
+	s.late = h.net.isPaused(h.from)
 	if f.drop {
 		s.at = s.at.Add(retransmit)
 	}
@@ -167,8 +170,10 @@ func (c *Conn) Read(b []byte) (int, error) {
 		}
 		n, next, err := c.in.take(b)
 		switch {
-		case n > 0 || err == io.EOF || len(b) == 0:
-			return n, err
+		case n > 0:
+			return n, nil // whatever ends the stream is read next
+		case err == io.EOF || len(b) == 0:
+			return 0, err
 		case err != nil:
 			return 0, opError("read", c.remote, err)
 		}
@@ -188,7 +193,8 @@ func (h *half) changed() <-chan struct{} {
 func (h *half) take(b []byte) (n int, next time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ok, _ := h.net.passes(h.from, h.to); !ok {
+	ok, late := h.net.flows(h.from, h.to)
+	if !ok {
 		return 0, time.Time{}, nil
 	}
 	if h.broken {
@@ -197,12 +203,18 @@ func (h *half) take(b []byte) (n int, next time.Time, err error) {
 	now := time.Now()
 	for len(h.segments) > 0 && n < len(b) {
 		s := &h.segments[0]
+		if s.late && !late {
+			break
+		}
 		if now.Before(s.at) {
 			next = s.at
 			break
 		}
-		if s.fin {
+		if s.fin || s.rst {
 			err = io.EOF
+			if s.rst {
+				err = syscall.ECONNRESET
+			}
 			break
 		}
 		k := copy(b[n:], s.data)
@@ -234,10 +246,11 @@ func (c *Conn) Write(b []byte) (int, error) {
 		wake := c.out.wake
 		shut, full := c.out.shut, c.out.buffered+len(piece) > window
 		c.out.mu.Unlock()
-		if ok, _ := c.host.net.passes(c.in.from, c.in.to); shut && ok {
+		paused := c.host.net.isPaused(c.host.name)
+		if _, cut := c.host.net.passes(c.in.from, c.in.to); shut && !cut && !paused {
 			return sent, opError("write", c.remote, syscall.EPIPE)
 		}
-		if full {
+		if full || paused {
 			sleepUntil(wake, time.Time{}, deadline)
 			continue
 		}
@@ -305,7 +318,10 @@ func (c *Conn) shutIn() {
 }
 
 // reset breaks the stream from this end, as a process does that dies.
-func (c *Conn) reset() {
+func (c *Conn) reset() { c.abort(true) }
+
+// abort ends the stream; at once says that what is on its way is lost.
+func (c *Conn) abort(atOnce bool) {
 	c.mu.Lock()
 	gone := c.closed || c.dead
 	c.dead = true
@@ -313,12 +329,26 @@ func (c *Conn) reset() {
 	if gone {
 		return
 	}
-	c.out.mu.Lock()
-	c.out.broken = true
-	c.out.wakeAllLocked()
-	c.out.mu.Unlock()
+	if atOnce {
+		c.out.mu.Lock()
+		c.out.broken = true
+		c.out.wakeAllLocked()
+		c.out.mu.Unlock()
+	}
 	c.shutIn()
 	c.host.disown(c)
+}
+
+// die breaks the stream as the kernel does when its process was killed: now and
+// then what was written still comes, and the reset behind it.
+func (c *Conn) die() {
+	f := c.host.net.draw(c.out.from, c.out.to)
+	if f.tail {
+		c.out.mu.Lock()
+		c.out.pushLocked(segment{rst: true}, f)
+		c.out.mu.Unlock()
+	}
+	c.abort(!f.tail)
 }
 
 // LocalAddr returns this end's address.
