@@ -78,11 +78,13 @@ func (x *exchange) dial() (*conn, *Error) {
 	}
 	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(f.o.ConnectTimeout), x.deadline()))
 	defer cancel()
+	x.dialled = true
 	target := netip.AddrPortFrom(x.key.addr, x.key.port).String()
 	raw, err := f.o.DialContext(ctx, "tcp", target)
 	if err != nil {
 		return nil, x.notConnected(Connect, fmt.Errorf("connecting to %s: %w", target, err))
 	}
+	limitDelivery(raw)
 	c := &conn{key: x.key, raw: raw, nc: raw}
 	if x.key.tls {
 		if err := x.handshake(c); err != nil {

@@ -5,6 +5,7 @@
 //
 //	check the address    only public ones, or those that Options.Allowed names
 //	take or dial         a kept connection to exactly that host and address, else a new one
+//	ask                  Request.BeforeWrite: may it be sent still?
 //	send                 one GET; nothing else ever follows on its own account
 //	read                 head, then payload, each with its own limits of time and size
 //	decode               gzip, deflate, br, zstd, stacked; limited by what comes out
@@ -20,6 +21,10 @@
 // the server closed meanwhile costs nothing. The head of an answer is kept as
 // it came, which an archive needs and http.Transport cannot give, and a kept
 // connection costs no goroutine.
+//
+// A request reaches the server soon after BeforeWrite was asked, or never: it
+// must be written within two seconds, and on Linux the operating system gives a
+// connection up on which nothing was acknowledged for so long (deliver.go).
 //
 // Limits (Options): connecting, TLS handshake, waiting for the head, the whole
 // fetch; a least rate for the payload; bytes of the head; bytes of the payload,

@@ -40,6 +40,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error() }
 
+// ErrRefused is in the chain of Do's error when Request.BeforeWrite kept the
+// request from being sent. Contacted then says that a connection was opened for it.
+var ErrRefused = errors.New("the request was not sent")
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -94,6 +94,11 @@ type Request struct {
 	UserAgent string
 	MaxBody   int64
 	TLSRecord bool
+	// BeforeWrite, if any, is asked right before the request's bytes are
+	// written, once the connection stands, and again before they are written to
+	// another connection. An error keeps the request from being sent: Do then
+	// fails with ErrRefused. It must not block.
+	BeforeWrite func() error
 }
 
 // TLSInfo says how an answer was protected.
@@ -197,6 +202,7 @@ type exchange struct {
 	head     []byte // of the request
 	maxBody  int64
 	started  time.Time
+	dialled  bool         // a new connection was asked for
 	waited   atomic.Int64 // nanoseconds spent waiting for memory
 	reserved int64        // bytes taken from Fetcher.large
 	bufs     [2]*[]byte   // what RawBody and Body lie in
@@ -275,6 +281,17 @@ func (x *exchange) run() (*Response, error) {
 		return nil, failure
 	}
 	return resp, nil
+}
+
+// mayWrite asks once more whether the request may be sent.
+func (x *exchange) mayWrite() *Error {
+	if x.req.BeforeWrite == nil {
+		return nil
+	}
+	if err := x.req.BeforeWrite(); err != nil {
+		return &Error{Category: Other, Contacted: x.dialled, Err: fmt.Errorf("%w: %w", ErrRefused, err)}
+	}
+	return nil
 }
 
 // on makes the exchange on c, which it owns from here: it is kept or closed.

@@ -43,9 +43,14 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 			keep = false
 		}
 	}()
-	c.nc.SetDeadline(earlier(time.Now().Add(x.f.o.HeadTimeout), x.deadline()))
-	if x.ctx.Err() != nil { // it may have been cancelled before the line above
+	now := time.Now()
+	c.nc.SetDeadline(earlier(now.Add(x.f.o.HeadTimeout), x.deadline()))
+	c.nc.SetWriteDeadline(earlier(now.Add(deliveryLimit), x.deadline()))
+	if x.ctx.Err() != nil { // it may have been cancelled before the lines above
 		return nil, false, x.failed(false, x.ctx.Err())
+	}
+	if refused := x.mayWrite(); refused != nil {
+		return nil, false, refused
 	}
 	if n, err := c.nc.Write(x.head); err != nil {
 		if n == 0 && !isTimeout(err) && x.ctx.Err() == nil {

@@ -34,6 +34,7 @@ func newHTTP2(o Options) *http.Transport {
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout:               15 * time.Second,
 			PingTimeout:                   5 * time.Second,
+			WriteByteTimeout:              deliveryLimit,
 			MaxReceiveBufferPerStream:     1 << 20,
 			MaxReceiveBufferPerConnection: 1 << 20,
 		},
@@ -115,6 +116,9 @@ func (r watched) Read(p []byte) (int, error) {
 func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	w := x.newWatch()
 	defer w.stop()
+	if refused := x.mayWrite(); refused != nil {
+		return nil, false, refused
+	}
 	hr, err := c.h2.RoundTrip(x.http2Request(w.ctx))
 	if err != nil {
 		return nil, false, x.failed(false, causeOr(w.ctx, err))

@@ -28,6 +28,8 @@ func (c *scripted) Close() error                    { c.closed = true; return ni
 func (c *scripted) SetDeadline(time.Time) error     { return nil }
 func (c *scripted) SetReadDeadline(time.Time) error { return nil }
 
+func (c *scripted) SetWriteDeadline(time.Time) error { return nil }
+
 // FuzzAnswer reads arbitrary bytes as an answer. Whatever comes, it is an
 // error or a bounded Response whose head can be archived, and read again.
 func FuzzAnswer(f *testing.F) {
@@ -155,6 +157,23 @@ func TestLimitsOfTime(t *testing.T) {
 			time.Sleep(2 * c.gap) // the server notices
 		}
 		synctest.Wait()
+	})
+}
+
+// TestWriteLimit checks that a request that cannot be written is given up before
+// it could be delivered late.
+func TestWriteLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe() // nobody reads b
+		defer b.Close()
+		f := New(Options{Allowed: loopback, DialContext: func(context.Context, string, string) (net.Conn, error) { return a, nil }})
+		defer f.Close()
+		from := time.Now()
+		_, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
+		wantCategory(t, err, Timeout)
+		if took := time.Since(from); took != deliveryLimit {
+			t.Errorf("gave up after %v, want %v", took, deliveryLimit)
+		}
 	})
 }
 
