@@ -69,7 +69,8 @@ func TestVersion(t *testing.T) {
 // that the hidden ones stay hidden.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "keygen", "version", "simweb", "bench"} {
+	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "pause", "resume",
+		"keygen", "version", "simweb", "bench"} {
 		r := run(t, "", append(strings.Fields(verb), "--help")...)
 		r.want(t, exitOK, "Examples:", "")
 		if strings.Count(r.out, "    crawlnode ")+strings.Count(r.out, "| crawlnode ") < 2 {

@@ -40,6 +40,9 @@ type grammar struct {
 	Demo    demoVerb    `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
 	Status  statusVerb  `cmd:"" help:"Show what the cluster does; any node answers for all."`
 	Seeds   seedsVerbs  `cmd:"" help:"Hand URLs to a running cluster."`
+	Nodes   nodesVerbs  `cmd:"" help:"List the nodes; drain or forget one."`
+	Pause   pauseVerb   `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
+	Resume  resumeVerb  `cmd:"" help:"Go on with a paused crawl."`
 	Keygen  keygenVerb  `cmd:"" help:"Make a cluster key."`
 	Version versionVerb `cmd:"" help:"Print the version."`
 	Simweb  simwebVerb  `cmd:"" hidden:"" help:"Serve a synthetic web until standard input ends."`
@@ -138,8 +141,11 @@ func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelF
 }
 
 // isTerminal says whether w is a terminal that a line can be redrawn on.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+func isTerminal(w io.Writer) bool { return terminal(w) }
+
+// terminal says whether a stream, to read or to write, is a terminal.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

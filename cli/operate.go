@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"crawlnode/api"
+	"crawlnode/api/client"
+	"crawlnode/crawl"
+)
+
+// nodesVerbs are the verbs about nodes.
+type nodesVerbs struct {
+	List   nodesListVerb   `cmd:"" help:"List the nodes with their ids and states."`
+	Drain  nodesDrainVerb  `cmd:"" help:"Let a node hand its partitions over and leave."`
+	Forget nodesForgetVerb `cmd:"" help:"Swear that a dead node will never come back."`
+}
+
+// nodesListVerb lists the nodes.
+type nodesListVerb struct {
+	remote `embed:""`
+	Output string `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+}
+
+// Help gives the examples of the verb.
+func (*nodesListVerb) Help() string {
+	return examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o json")
+}
+
+func (v *nodesListVerb) run(ctx context.Context, env *Env) int {
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		nodes, err := c.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		if v.Output == "json" {
+			enc := json.NewEncoder(env.Stdout)
+			enc.SetIndent("", "  ")
+			return enc.Encode(nodes)
+		}
+		return api.WriteNodes(env.Stdout, nodes)
+	})
+}
+
+// nodesDrainVerb lets a node leave politely.
+type nodesDrainVerb struct {
+	remote `embed:""`
+	Node   string `arg:"" name:"node" help:"The node's name or id."`
+}
+
+// Help gives the examples of the verb and says what it does.
+func (*nodesDrainVerb) Help() string {
+	return examples("crawlnode nodes drain n3", "crawlnode nodes drain 5f0c2a9e41b7d386 --addr 127.0.0.1:27305") + `
+
+The node finishes its open fetches, hands its partitions over, leaves the
+cluster and ends, as it does on SIGTERM. Started again it joins again.`
+}
+
+func (v *nodesDrainVerb) run(ctx context.Context, env *Env) int {
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		n, err := c.DrainNode(ctx, v.Node)
+		if err == nil {
+			fmt.Fprintf(env.Stdout, "%s drains: it hands its partitions over and ends; watch it with crawlnode status\n", nodeText(n))
+		}
+		return err
+	})
+}
+
+// nodesForgetVerb takes an oath.
+type nodesForgetVerb struct {
+	remote `embed:""`
+	Node   string `arg:"" name:"node" help:"The node's name or id."`
+	Yes    bool   `help:"Do not ask; the oath is sworn."`
+}
+
+// Help gives the examples of the verb and says what the oath means.
+func (*nodesForgetVerb) Help() string {
+	return examples("crawlnode nodes forget n3", "crawlnode nodes forget n3 --yes --addr 127.0.0.1:27305") + `
+
+This is an oath: you swear that the node is dead and that its data will never be
+used again. The others then go on without waiting for it: it counts for no
+majority any more, and partitions that only it had a copy of begin anew, empty,
+which loses their URLs. It is refused for ever after, under this id. If the node
+still crawls behind a broken network, hosts are hit by two. A node that answers
+is not forgotten; drain it. A node that can be started again needs no oath:
+start it.`
+}
+
+func (v *nodesForgetVerb) run(ctx context.Context, env *Env) int {
+	if !v.Yes {
+		if !terminal(env.Stdin) {
+			return env.fail(exitUsage, "nodes forget asks on a terminal before it swears; there is none here: give --yes")
+		}
+		fmt.Fprintf(env.Stderr, "You swear that %s is dead and that its data will never be used again.\n"+
+			"URLs that only it had are lost. Type its name to go on: ", api.Escape(v.Node))
+		if !confirmed(env.Stdin, v.Node) {
+			return env.fail(exitUsage, "not confirmed; nothing was done")
+		}
+	}
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		n, err := c.ForgetNode(ctx, v.Node)
+		if err == nil {
+			fmt.Fprintf(env.Stdout, "%s is forgotten: the others go on without it; watch them with crawlnode status\n", nodeText(n))
+		}
+		return err
+	})
+}
+
+// confirmed reads one line and says whether it is what was asked for.
+func confirmed(r io.Reader, want string) bool {
+	line, _ := bufio.NewReader(io.LimitReader(r, 1024)).ReadString('\n') // the end of input is a no
+	return strings.TrimSpace(line) == want
+}
+
+func nodeText(n client.NodeOrder) string {
+	if n.Name == "" {
+		return api.Escape(string(n.ID))
+	}
+	return api.Escape(n.Name + " (" + string(n.ID) + ")")
+}
+
+// pauseVerb lets the crawl rest.
+type pauseVerb struct {
+	remote `embed:""`
+}
+
+// Help gives the examples of the verb.
+func (*pauseVerb) Help() string {
+	return examples("crawlnode pause", "crawlnode pause --addr 127.0.0.1:27305")
+}
+
+func (v *pauseVerb) run(ctx context.Context, env *Env) int {
+	return v.control(ctx, env, crawl.ActionPause)
+}
+
+// resumeVerb ends a pause.
+type resumeVerb struct {
+	remote `embed:""`
+}
+
+// Help gives the examples of the verb.
+func (*resumeVerb) Help() string {
+	return examples("crawlnode resume", "crawlnode resume --addr 127.0.0.1:27305")
+}
+
+func (v *resumeVerb) run(ctx context.Context, env *Env) int {
+	return v.control(ctx, env, crawl.ActionResume)
+}
+
+// control gives an order about the crawl.
+func (r *remote) control(ctx context.Context, env *Env, action string) int {
+	return r.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		report, err := c.ControlCrawl(ctx, action)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "crawl: %s\n", api.Escape(report.State))
+		if len(report.Untold) > 0 {
+			env.fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(report.Untold, ", "))
+		}
+		return nil
+	})
+}
+
+// ask dials the node, lets f ask it, and turns an error into an exit code.
+func (r *remote) ask(ctx context.Context, env *Env, f func(context.Context, *client.Client) error) int {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	c, err := r.dial(env)
+	if err != nil {
+		return env.fail(exitCode(err), "%v", err)
+	}
+	defer c.Close()
+	if err := f(ctx, c); err != nil {
+		return env.fail(answerCode(err), "%v", err)
+	}
+	return exitOK
+}
+
+// answerCode is the exit code of a failed order: what nobody knows was typed
+// wrongly, and what is refused or cannot be decided is the cluster's matter.
+func answerCode(err error) int {
+	var failed *client.Error
+	if !errors.As(err, &failed) {
+		return exitError
+	}
+	switch failed.Code {
+	case http.StatusNotFound, http.StatusBadRequest:
+		return exitUsage
+	case http.StatusConflict, http.StatusServiceUnavailable:
+		return exitCluster
+	}
+	return exitError
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+func (fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) {
+	return []crawl.NodeStatus{
+		{ID: "id-1", Name: "n1", State: crawl.NodeAlive}, {ID: "id-2", Name: "n2\x1b", State: crawl.NodeFailed},
+		{ID: "id-3", Name: "n3", State: crawl.NodeFailed},
+	}, nil
+}
+
+func (fakeNode) DrainMember(_ context.Context, id crawl.NodeID) error {
+	if id != "id-1" {
+		return fmt.Errorf("%w: it does not answer", crawl.ErrRefused)
+	}
+	return nil
+}
+
+func (fakeNode) ForgetMember(_ context.Context, id crawl.NodeID) error {
+	switch id {
+	case "id-1":
+		return fmt.Errorf("%w: n1 answers: drain it", crawl.ErrRefused)
+	case "id-2":
+		return nil
+	case "id-3":
+		return errors.New("no majority answers")
+	}
+	return crawl.ErrUnknownNode
+}
+
+func (fakeNode) ControlCrawl(_ context.Context, action string) (crawl.ActionReport, error) {
+	if action == crawl.ActionPause {
+		return crawl.ActionReport{State: crawl.CrawlPaused, Untold: []string{"n2\x1b"}}, nil
+	}
+	return crawl.ActionReport{}, fmt.Errorf("%w: the crawl is not paused", crawl.ErrRefused)
+}
+
+func TestOperate(t *testing.T) {
+	t.Parallel()
+	addr := fakeAddr(t)
+	for _, tc := range []struct {
+		args        string
+		code        int
+		out, errout string
+	}{
+		{"nodes list", exitOK, `n2\x1b  id-2  failed`, ""},
+		{"nodes list -o json", exitOK, `"id": "id-1"`, ""},
+		{"nodes drain n1", exitOK, "n1 (id-1) drains", ""},
+		{"nodes drain id-3", exitCluster, "", "drain id-3: refused: it does not answer"},
+		{"nodes forget id-2 --yes", exitOK, `n2\x1b (id-2) is forgotten`, ""},
+		{"nodes forget n1 --yes", exitCluster, "", "n1 answers: drain it"},
+		{"nodes forget n3 --yes", exitCluster, "", "no majority answers"},
+		{"nodes forget n9 --yes", exitUsage, "", "forget n9: unknown node"},
+		{"nodes forget id-2", exitUsage, "", "give --yes"}, // standard input is no terminal
+		{"pause", exitOK, "crawl: paused\n", `will follow when they can be reached: n2\x1b`},
+		{"resume", exitCluster, "", "resume: refused: the crawl is not paused"},
+	} {
+		run(t, "id-2\n", append(strings.Fields(tc.args), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
+	}
+	for _, verb := range []string{"nodes list", "nodes drain n1", "nodes forget n1 --yes", "pause", "resume"} {
+		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, exitError, "", "nobody answers at 127.0.0.1:1")
+	}
+	run(t, "", "nodes", "forget", "--help").want(t, exitOK, "This is an oath", "")
+}
+
+func TestConfirmed(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]bool{
+		"n3\n": true, " n3 \r\n": true, "n3": true, "n33\n": false, "": false, "\n": false, "y\n": false, "n1\nn3\n": false,
+		strings.Repeat(" ", 2000) + "n3\n": false,
+	} {
+		if got := confirmed(strings.NewReader(in), "n3"); got != want {
+			t.Errorf("%q confirms: %v", in, got)
+		}
+	}
+}
