@@ -58,7 +58,7 @@ func openBadger(opt badger.Options) (KV, error) {
 	if err != nil {
 		return nil, fmt.Errorf("frontier: cannot open the store in %s: %w", opt.Dir, err)
 	}
-	return &badgerKV{db: db}, nil
+	return &badgerKV{db: db, files: newFileSync(opt.Dir)}, nil
 }
 
 func or(v, otherwise int64) int64 {
@@ -68,7 +68,10 @@ func or(v, otherwise int64) int64 {
 	return otherwise
 }
 
-type badgerKV struct{ db *badger.DB }
+type badgerKV struct {
+	db    *badger.DB
+	files *fileSync
+}
 
 func (b *badgerKV) Write(entries []Entry) error {
 	txn := b.db.NewTransaction(true)
@@ -106,8 +109,9 @@ func (b *badgerKV) Limits() Limits {
 	return Limits{Entries: int(b.db.MaxBatchCount()) * 4 / 5, Bytes: int(b.db.MaxBatchSize()) * 4 / 5}
 }
 
+// Sync holds up no Write and no reader.
 func (b *badgerKV) Sync() error {
-	if err := b.db.Sync(); err != nil {
+	if err := b.files.sync(); err != nil {
 		return fmt.Errorf("frontier: sync of the store: %w", err)
 	}
 	return nil

@@ -50,6 +50,7 @@ type Frontier struct {
 	in      chan *request
 	stopped chan struct{} // closed when Run is over
 	budget  budget
+	syncs   *syncQueue
 
 	mu     sync.Mutex // guards metas and totals
 	metas  map[crawl.Partition]Meta
@@ -81,7 +82,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 		kv: kv, o: o, log: o.Logger,
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
 		metas: map[crawl.Partition]Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
-		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](),
+		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](), syncs: newSyncQueue(kv.Sync),
 	}
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)

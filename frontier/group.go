@@ -18,7 +18,6 @@ type group struct {
 	entries []Entry // with absolute keys, beside those of the partitions
 	size    int     // bytes so far, roughly
 	count   int     // entries so far, roughly
-	sync    bool
 	snap    Snapshot
 	err     error    // the first failure to read the store
 	after   []func() // called once the group is committed
@@ -233,11 +232,6 @@ func (g *group) commit() error {
 	}
 	if len(g.entries) > 0 {
 		if err := g.f.kv.Write(g.entries); err != nil {
-			return err
-		}
-	}
-	if g.sync {
-		if err := g.f.kv.Sync(); err != nil {
 			return err
 		}
 	}

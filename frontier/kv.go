@@ -14,7 +14,8 @@ type KV interface {
 	Snapshot() (Snapshot, error)
 	// Limits bounds one Write.
 	Limits() Limits
-	// Sync returns when everything written so far survives a loss of power.
+	// Sync returns when everything written before the call survives a loss of
+	// power. Writes go on meanwhile; it may be called at any time.
 	Sync() error
 	// Close frees the store. All snapshots must be closed before.
 	Close() error

@@ -32,7 +32,7 @@ func budgetOf(l Limits) budget {
 type request struct {
 	apply func(*group) error
 	solo  bool // it goes into a group of its own
-	sync  bool // the group is synced to disk before the answer
+	sync  bool // it is answered when the group is synced to disk
 	err   error
 	done  chan error
 }
@@ -71,7 +71,17 @@ func (f *Frontier) Run(ctx context.Context) error {
 		background.Wait()
 		close(over)
 	}()
+	synced := make(chan struct{})
+	go func() {
+		f.syncs.run()
+		close(synced)
+	}()
 	err := f.serve(over, cancel)
+	f.syncs.close()
+	<-synced
+	if err == nil {
+		err = f.syncs.failure()
+	}
 	close(f.stopped)
 	if err == nil {
 		err = f.saveFilters()
@@ -84,27 +94,32 @@ func (f *Frontier) Run(ctx context.Context) error {
 // answers everything with that failure.
 func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 	var failed error
+	step := func(rs []*request) {
+		if failed == nil {
+			failed = f.work(rs)
+		} else {
+			answer(rs, failed)
+		}
+	}
+	syncFailed := f.syncs.failed
 	for {
 		select {
 		case r := <-f.in:
+			step(f.waiting(r))
+		case <-syncFailed:
+			syncFailed = nil
 			if failed == nil {
-				failed = f.work(f.waiting(r))
-			} else {
-				r.done <- failed
-			}
-			if failed != nil {
-				cancel()
+				failed = f.syncs.failure()
 			}
 		case <-over:
-			if rest := f.waiting(nil); len(rest) > 0 {
-				if failed == nil {
-					failed = f.work(rest)
-				} else {
-					answer(rest, failed)
-				}
-				continue
+			rest := f.waiting(nil)
+			if len(rest) == 0 {
+				return failed
 			}
-			return failed
+			step(rest)
+		}
+		if failed != nil {
+			cancel()
 		}
 	}
 }
@@ -129,15 +144,14 @@ func (f *Frontier) waiting(first *request) []*request {
 	return rs
 }
 
-// work commits the requests in one or more groups and answers them. Its error
-// is a failure of the store.
+// work commits the requests in one or more groups and answers them, save those
+// that have to wait for the disk. Its error is a failure of the store.
 func (f *Frontier) work(rs []*request) error {
 	for len(rs) > 0 {
 		g := newGroup(f)
 		n := 0
 		for n < len(rs) && (n == 0 || !rs[n].solo && !rs[n-1].solo && !g.full()) {
 			rs[n].err = rs[n].apply(g)
-			g.sync = g.sync || rs[n].sync
 			n++
 		}
 		if err := g.commit(); err != nil {
@@ -147,7 +161,11 @@ func (f *Frontier) work(rs []*request) error {
 			return err
 		}
 		for _, r := range rs[:n] {
-			r.done <- r.err
+			if r.sync && r.err == nil {
+				f.syncs.add(r)
+			} else {
+				r.done <- r.err
+			}
 		}
 		rs = rs[n:]
 	}
