@@ -106,8 +106,9 @@ func (c *Core) Places() int {
 }
 
 // Activate takes a host into memory. acquired is when this process got the
-// authority over its partition: whoever had it before may have made a request
-// just then, so the host's gap is counted from there. False: it is in memory
+// authority over its partition, or when its last holder's ended, and may lie
+// ahead: whoever had it before may have made a request just then, so the host's
+// gap is counted from there, whatever its state says. False: it is in memory
 // already, and the call changed nothing.
 func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	if c.hosts[q.Host] != nil {
@@ -131,6 +132,15 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	c.weigh(h)
 	c.place(now, h)
 	return true
+}
+
+// Acquired counts the gaps of p's hosts that are in memory from at, too, as
+// Activate does with those that come.
+func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
+	for _, h := range c.sorted(p) {
+		h.acquired = crawl.Latest(h.acquired, at)
+		c.place(now, h)
+	}
 }
 
 // Offer answers a Refill.
@@ -272,8 +282,8 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	h := v.host
 	v.open, v.kind, v.ended = false, r.Kind, now
 	h.open, h.saved = false, false
-	if r.Requested {
-		h.acquired = time.Time{}
+	if r.Requested && !h.acquired.After(now) {
+		h.acquired = time.Time{} // this request's end says more
 	}
 	if r.Robots != nil {
 		h.robots = keepRobots(h.robots, r.Robots)

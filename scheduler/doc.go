@@ -15,7 +15,9 @@
 // reached is asked again after growing waits, then left alone for an hour.
 // Addresses with a delay of their own are held to it in the same way, whatever
 // names they have. A host that was taken over, by a restart or from another
-// node, is not asked before the time of the take-over plus its gap.
+// node, alive or dead, is not asked before the time of the take-over plus its
+// gap, whether it was known before or not; what is left of that wait goes with
+// the host when it leaves memory.
 //
 // # The life of a host in memory
 //

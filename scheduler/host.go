@@ -49,8 +49,8 @@ type host struct {
 	state crawl.HostState
 	// saved: the newest state was handed out to be written to disk.
 	saved bool
-	// acquired is when this process took the host over, until its first
-	// request; then the zero time.
+	// acquired is when this process took the host over, or may at the earliest
+	// have; after the first request that ended later, the zero time.
 	acquired time.Time
 	robots   []*crawl.Robots
 	turns    int // visits since Activate
@@ -103,10 +103,16 @@ func (h *host) hasWork() bool { return len(h.items) > 0 || h.more || h.rewind }
 // start returns the earliest start of the next request.
 func (c *Core) start(h *host) time.Time {
 	at := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.HoldUntil), h.state.FrozenUntil)
-	if !h.acquired.IsZero() {
-		at = crawl.Latest(at, h.acquired.Add(gap(&h.state, c.cfg.Delay(h.addr()), h.state.CrawlDelay)))
+	return crawl.Latest(at, c.fenced(h))
+}
+
+// fenced returns until when h must not be asked because of who had it before,
+// or the zero time.
+func (c *Core) fenced(h *host) time.Time {
+	if h.acquired.IsZero() {
+		return time.Time{}
 	}
-	return at
+	return h.acquired.Add(gap(&h.state, c.cfg.Delay(h.addr()), h.state.CrawlDelay))
 }
 
 // gap returns what must lie between two requests to h at its present address.

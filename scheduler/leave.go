@@ -92,7 +92,12 @@ func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
 	return out
 }
 
+// park lets h go. What the acquisition still forbids goes into its state: it
+// must bind whoever has the host next, and h would be back at once without it.
 func (c *Core) park(now time.Time, h *host) Parked {
+	if until := c.fenced(h); until.After(now) {
+		h.state.NotBefore = crawl.Latest(h.state.NotBefore, until)
+	}
 	c.remove(now, h)
 	return Parked{Partition: h.part, Host: h.name, State: h.state}
 }

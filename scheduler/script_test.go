@@ -30,6 +30,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' expected output an
 //	next | advance
 //	release ID KIND [took=1ms] [retryafter=5s] [crawldelay=5s] [norequest]
 //	hoststate ID | settled ID
+//	acquired P -1s                              (from now)
 //	freeze P | unfreeze P | drop P | evict N | lasttries | forget HOST | counts | remaining
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -227,6 +228,8 @@ func (p *player) partitions(name string, words []string) {
 		p.say("open=%v released=%v", open, released)
 	case "unfreeze":
 		p.core.Unfreeze(p.now, crawl.Partition(p.num(words[0])))
+	case "acquired":
+		p.core.Acquired(p.now, crawl.Partition(p.num(words[0])), p.future(words[1]))
 	case "drop":
 		p.parked(p.core.Drop(p.now, crawl.Partition(p.num(words[0]))))
 	case "evict":
