@@ -19,7 +19,8 @@ import (
 
 // This file is the dispatcher's outside: what others may call, from any
 // goroutine. The goroutine itself stands in dispatch_loop.go, the way from disk
-// into memory in dispatch_fill.go.
+// into memory in dispatch_fill.go, how partitions and the right to fetch come
+// and go in dispatch_right.go.
 //
 //	queue                filled by                  emptied by   bound                          when full
 //	inbox                Next, Release, Settled...  the loop     256                            the caller waits
@@ -36,9 +37,6 @@ var (
 )
 
 const (
-	// freezeGrace is how long open fetches may go on while their partition is
-	// being handed over (ownership rule 8).
-	freezeGrace = 300 * time.Millisecond
 	// stopGrace is how long Run waits for visits to be settled when it ends.
 	stopGrace = 3 * time.Second
 	// outsideDelay is the least gap for hosts outside --allow-net when the
@@ -81,7 +79,8 @@ type DispatcherOptions struct {
 	// PermitDone gives a permit back when its visit is settled; used says that
 	// it became a page.
 	PermitDone func(used bool)
-	// MayFetch is asked at the last moment before each visit.
+	// MayFetch is asked before each visit, and by MayRequest once more before
+	// each request, there from any goroutine.
 	MayFetch func(p crawl.Partition) bool
 	// MayLastTry says that nobody else in the cluster has anything to fetch,
 	// so that frozen hosts get their last try.
@@ -99,7 +98,7 @@ type DispatcherOptions struct {
 // Source.
 //
 // It may hand out visits of the partitions that it was told to Hold, from then
-// on until Freeze. Everything that it keeps can be read again from the
+// on until Freeze or Drop. Everything that it keeps can be read again from the
 // frontier; what only it knows, the hosts' politeness, it writes there (Park)
 // whenever a host leaves memory.
 type Dispatcher struct {
@@ -114,11 +113,13 @@ type Dispatcher struct {
 	busy     atomic.Int64
 	paused   atomic.Bool
 	stalled  atomic.Bool
+	halted   atomic.Bool // since EndAll; set with mu held
 
 	mu      sync.Mutex // guards the rest of this block; held for moments only
 	notes   map[crawl.Host]note
 	swept   map[crawl.Partition]bool // partitions whose notes were too many
 	orders  []order
+	barred  map[crawl.Partition]int // orders to drop that the loop has not seen yet
 	woken   bool
 	flights map[uint64]*flight
 	counts  scheduler.Counts
@@ -132,20 +133,14 @@ type note struct {
 	band      crawl.Band
 }
 
-// order is a Hold or a Resume.
-type order struct {
-	partition crawl.Partition
-	epoch     crawl.Epoch // 0: as the store says
-	at        time.Time
-	resume    bool
-}
-
 // flight is a visit that is handed out and not settled.
 type flight struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	page   bool // it holds a page permit
-	used   bool // the permit became a page
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	partition crawl.Partition
+	page      bool // it holds a page permit
+	used      bool // the permit became a page
+	stray     bool // its partition was dropped before it was released
 	// Guarded by mu:
 	state  crawl.HostState // the host's, as of Release
 	newest bool            // state is the host's newest, and no other visit's is on its way to disk
@@ -175,6 +170,7 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 		inbox: make(chan func(time.Time), 256), results: make(chan func(time.Time), 64),
 		look: make(chan struct{}, 1), over: make(chan struct{}),
 		notes: make(map[crawl.Host]note), swept: make(map[crawl.Partition]bool), flights: make(map[uint64]*flight),
+		barred: make(map[crawl.Partition]int),
 	}
 	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay = d.delay, d.ipDelay
 	d.loop = newDispatchLoop(d)
@@ -383,67 +379,6 @@ func (d *Dispatcher) NoteQueued(hosts []frontier.QueuedHost) {
 	d.signal()
 }
 
-// Hold starts the visits of a partition that was acquired just now: no host
-// of it is requested before its gap has passed from this moment. It does not
-// block.
-func (d *Dispatcher) Hold(p crawl.Partition, epoch crawl.Epoch) {
-	d.give(order{partition: p, epoch: epoch, at: time.Now()})
-}
-
-// Resume undoes Freeze. For a partition that was never held it is Hold, in the
-// epoch that the store has. It does not block.
-func (d *Dispatcher) Resume(p crawl.Partition) {
-	d.give(order{partition: p, at: time.Now(), resume: true})
-}
-
-func (d *Dispatcher) give(o order) {
-	d.activity.Add(1)
-	d.mu.Lock()
-	d.orders = append(d.orders, o)
-	d.mu.Unlock()
-	d.signal()
-}
-
-// Freeze hands out no more visits of p, and returns when all that were handed
-// out are settled and the hosts' politeness is in the store. Fetches that are
-// open after 300 ms are taken back. After an error p may be frozen: Freeze may be
-// called again, or Resume. Call Resume only when Freeze has returned, or after
-// its ctx has ended.
-func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
-	quiet := make(chan struct{})
-	if err := d.call(ctx, func(now time.Time) { d.loop.freeze(now, p, quiet) }); err != nil {
-		return err
-	}
-	grace := time.NewTimer(freezeGrace)
-	defer grace.Stop()
-	for waiting := true; waiting; {
-		select {
-		case <-quiet:
-			waiting = false
-		case <-grace.C:
-			if err := d.call(ctx, func(time.Time) { d.loop.takeBack(p) }); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-d.over:
-			return ErrDispatchStopped
-		}
-	}
-	done := make(chan error, 1)
-	if err := d.call(ctx, func(now time.Time) { d.loop.drop(now, p, done) }); err != nil {
-		return err
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-d.over:
-		return ErrDispatchStopped
-	}
-}
-
 // park writes the states of hosts that left memory. A partition that is not
 // held any more has no use for them.
 func (d *Dispatcher) park(ctx context.Context, hosts []scheduler.Parked) error {
@@ -467,10 +402,12 @@ func (d *Dispatcher) Pause(paused bool) {
 	d.signal()
 }
 
-// Wake makes the dispatcher ask its hooks again: there may be a permit now.
+// Wake makes the dispatcher ask its hooks again: there may be a permit, or a
+// lease after EndAll.
 func (d *Dispatcher) Wake() {
 	d.mu.Lock()
 	d.woken = true
+	d.halted.Store(false)
 	d.mu.Unlock()
 	d.signal()
 }

@@ -410,7 +410,10 @@ func (r *dispatchRig) work(ctx context.Context) {
 		if v.Epoch != 7 {
 			r.t.Errorf("%v was handed out in epoch %d, want 7", v.Item.URL, v.Epoch)
 		}
-		answer := r.web.get(r.d.Context(v), v)
+		answer := crawl.Response{Kind: crawl.Aborted}
+		if !v.Addr.IsValid() || r.d.MayRequest(v) {
+			answer = r.web.get(r.d.Context(v), v)
+		}
 		r.d.Release(v, answer)
 		time.Sleep(r.settle)
 		if err := r.finish(v, answer); err != nil {

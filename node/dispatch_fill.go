@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -28,8 +26,9 @@ const sweepPiece = 64
 type holding struct {
 	partition crawl.Partition
 	epoch     crawl.Epoch
-	acquired  time.Time
-	frozen    bool
+	// acquired: no host is asked before this plus its delay. It never falls.
+	acquired time.Time
+	frozen   bool
 	// turn counts how often the partition's hosts were dropped, so that what was
 	// read before is not taken for news afterwards.
 	turn    int
@@ -47,8 +46,12 @@ type holding struct {
 	lost, thorough bool
 
 	unsettled int // visits handed out
-	leaving   int // hosts whose state is on its way to disk
-	quiet     []chan struct{}
+	// strays are visits that were open when the partition was dropped, and are
+	// not released yet; awaited is what to do when none is left.
+	strays  int
+	awaited *order
+	leaving int // hosts whose state is on its way to disk
+	quiet   []chan struct{}
 }
 
 // waits says that a host of h stands on disk until t.
@@ -104,77 +107,6 @@ func (l *dispatchLoop) takeNotes(now time.Time) {
 	for p := range swept {
 		if h := l.held[p]; h != nil {
 			h.again, h.lost = true, true
-		}
-	}
-}
-
-// obey does a Hold or a Resume.
-func (l *dispatchLoop) obey(now time.Time, o order) {
-	h := l.held[o.partition]
-	known := h != nil
-	if !known {
-		h = &holding{partition: o.partition}
-		l.held[o.partition] = h
-	}
-	if o.epoch == 0 {
-		if m, ok := l.d.o.Store.Meta(o.partition); ok {
-			o.epoch = m.Epoch
-		}
-	}
-	h.epoch, h.frozen = o.epoch, false
-	if !known || !o.resume || h.dropped {
-		// After a drop nothing in memory vouches for the hosts' gaps.
-		h.acquired = o.at
-	}
-	h.dropped, h.lost = false, true
-	l.core.Unfreeze(now, o.partition)
-	l.sweep(now, h)
-}
-
-// freeze stops the visits of p and closes quiet when the last has ended.
-func (l *dispatchLoop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) {
-	h := l.held[p]
-	if h == nil {
-		close(quiet)
-		return
-	}
-	h.frozen = true
-	l.core.Freeze(now, p)
-	l.act() // what leaves memory counts from here on
-	h.quiet = append(h.quiet, quiet)
-	h.announceQuiet()
-}
-
-// drop takes all hosts of p, which is frozen and quiet, out of memory, and says
-// when their states are on disk. Whoever gave the order may be gone by then:
-// the states are written all the same, and until then no host comes back.
-func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error) {
-	h := l.held[p]
-	switch {
-	case h == nil:
-		done <- nil
-		return
-	case !h.frozen || h.unsettled+h.leaving > 0:
-		done <- fmt.Errorf("node: partition %d was taken up again while it was being frozen", p)
-		return
-	}
-	h.turn++
-	h.passed, h.dropped = nil, true
-	hosts := l.core.Drop(now, p)
-	if len(hosts) == 0 {
-		done <- nil
-		return
-	}
-	// The partition rests until this is done: it goes before all other work.
-	l.diskJobs = slices.Insert(l.diskJobs, 0, l.diskJob(l.parking(hosts, true, done)))
-}
-
-// takeBack cancels the open fetches of p.
-func (l *dispatchLoop) takeBack(p crawl.Partition) {
-	open, _ := l.core.Open(p)
-	for _, id := range open {
-		if f := l.flight(crawl.Visit{ID: id}); f != nil {
-			f.cancel(errTakenBack)
 		}
 	}
 }
@@ -394,7 +326,7 @@ func (l *dispatchLoop) lookAtEnd(now time.Time) {
 		return
 	}
 	l.d.stalled.Store(left.Stalled > 0)
-	if left.Stalled == 0 || l.d.paused.Load() || l.d.o.MayLastTry != nil && !l.d.o.MayLastTry() {
+	if left.Stalled == 0 || l.d.paused.Load() || l.d.halted.Load() || l.d.o.MayLastTry != nil && !l.d.o.MayLastTry() {
 		return
 	}
 	n := l.core.LastTries(now)

@@ -38,7 +38,7 @@ func TestDispatchNotesWhileFrozen(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 3)
 		r.start(2)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("a visit", func() bool { return r.d.Busy() == 1 })
 		time.AfterFunc(500*time.Millisecond, func() { r.disk.add(1, "a.test", 0, 2) })
 		r.calledOff(time.Second)
@@ -61,7 +61,7 @@ func TestDispatchResumeDuringSweep(t *testing.T) {
 		}
 		r.start(10)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("a visit during a sweep", func() bool { return r.d.Busy() > 0 && r.disk.reading.Load() > 0 })
 		r.calledOff(300 * time.Millisecond)
 		r.d.Resume(1)
@@ -79,7 +79,7 @@ func TestDispatchLateFreeze(t *testing.T) {
 		r := newDispatchRig(t)
 		r.disk.add(1, "a.test", 0, 3)
 		r.make()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
 		go func() { done <- r.d.Freeze(ctx, 1) }()
@@ -102,15 +102,18 @@ func TestDispatchLateDrop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDispatchRig(t)
 		r.make()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		now := time.Now()
 		l := &r.d.loop
 		l.takeNotes(now)
 		l.core.Activate(now, scheduler.Queue{Partition: 1, Host: "a.test"}, now)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
+		l.held[1].unsettled = 1
 		go func() { done <- r.d.Freeze(ctx, 1) }()
-		l.drain(<-r.d.inbox) // frozen, and quiet
+		l.drain(<-r.d.inbox) // frozen, and not quiet
+		l.held[1].unsettled = 0
+		l.held[1].announceQuiet()
 		drop := <-r.d.inbox
 		cancel()
 		<-done
@@ -129,7 +132,7 @@ func TestDispatchDropNeedsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newDispatchRig(t)
 		r.make()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		now := time.Now()
 		l := &r.d.loop
 		l.takeNotes(now)
@@ -165,7 +168,7 @@ func TestDispatchCalledOffWhileParking(t *testing.T) {
 			r.disk.add(1, "a.test", 0, 3)
 			r.start(2)
 			defer r.end()
-			r.d.Hold(1, 7)
+			r.d.Hold(1, 7, time.Time{})
 			r.until("a fetch that does not end", func() bool { return asked.Load() == 2 })
 			ctx, cancel := context.WithTimeout(context.Background(), freezeGrace+100*time.Millisecond)
 			defer cancel()
@@ -193,7 +196,7 @@ func TestDispatchTooManyNotes(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 1)
 		r.start(2)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("a host that has run dry", func() bool { return r.disk.of("a.test") == 0 })
 		r.disk.queued = nil
 		r.disk.add(1, "a.test", 0, 1)
@@ -218,12 +221,12 @@ func TestDispatchLostNote(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 2)
 		r.start(2)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
 		r.disk.queued = nil
 		r.disk.add(1, "a.test", 0, 2) // in memory still
 		r.disk.add(1, "b.test", 0, 2)
-		r.d.Hold(2, 7)
+		r.d.Hold(2, 7, time.Time{})
 		r.disk.queued = r.d.NoteQueued
 		r.disk.add(2, "other.test", 0, 2)
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
@@ -248,7 +251,7 @@ func TestDispatchNoteForDyingHost(t *testing.T) {
 		}
 		r.start(2)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("an empty queue", func() bool { return late.Load() && r.disk.left() == 0 })
 		if r.disk.failed["nowhere.test"] != 3 {
 			t.Errorf("%d URLs were given up, want 3", r.disk.failed["nowhere.test"])
@@ -268,7 +271,7 @@ func TestDispatchSweepEnds(t *testing.T) {
 		}
 		r.start(4)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(30 * time.Second)
 		r.disk.add(1, "best.test", 0, 1)
 		time.Sleep(2 * time.Minute) // the others take ten

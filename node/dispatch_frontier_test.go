@@ -48,7 +48,7 @@ func TestDispatchWithFrontier(t *testing.T) {
 			rest.Go(func() { w.work(ctx) })
 		}
 		for p := range crawl.Partition(3) {
-			r.d.Hold(p, 7)
+			r.d.Hold(p, 7, time.Time{})
 		}
 		rest.Go(func() { w.freezeNowAndThen(ctx) })
 		r.until("an empty queue", func() bool {

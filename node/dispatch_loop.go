@@ -200,7 +200,7 @@ func (l *dispatchLoop) wake(now time.Time) time.Time {
 
 // handOut gives visits to those who wait.
 func (l *dispatchLoop) handOut(now time.Time) {
-	for len(l.waiters) > 0 && !l.d.paused.Load() && !l.noPermit && !now.Before(l.refused) {
+	for len(l.waiters) > 0 && !l.d.paused.Load() && !l.d.halted.Load() && !l.noPermit && !now.Before(l.refused) {
 		v, ok := l.core.Next(now)
 		if !ok {
 			return
@@ -211,12 +211,11 @@ func (l *dispatchLoop) handOut(now time.Time) {
 		state, _ := l.core.HostState(v.ID)
 		over := settings.MaxPagesPerHost > 0 && state.Pages >= settings.MaxPagesPerHost && v.Item.Via != crawl.ViaSitemapFile
 		page := !over && isPage(v, settings)
-		if !l.allowed(now, v, page) {
+		if !l.allowed(now, v, page) || !l.send(v, h, page, over) {
 			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
 			l.core.Settled(now, v.ID)
 			return
 		}
-		l.send(v, h, page, over)
 	}
 }
 
@@ -242,12 +241,18 @@ func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 	return true
 }
 
-func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) {
-	f := &flight{page: page}
+// send gives v to the first who waits. False: the right to it has ended in this
+// very moment.
+func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) bool {
+	f := &flight{partition: v.Partition, page: page}
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
-	l.d.mu.Lock()
-	l.d.flights[v.ID] = f
-	l.d.mu.Unlock()
+	if !l.enter(v, f) {
+		f.cancel(errTakenBack)
+		if page && l.d.o.PermitDone != nil {
+			l.d.o.PermitDone(false)
+		}
+		return false
+	}
 	l.flying[v.Host] = append(l.flying[v.Host], f)
 	l.d.busy.Add(1)
 	l.d.activity.Add(1)
@@ -256,6 +261,7 @@ func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) {
 	l.waiters[0] = nil
 	l.waiters = l.waiters[1:]
 	w <- grant{visit: v, overBudget: over}
+	return true
 }
 
 // withdraw takes a waiter out who went away, unless it got its grant.
@@ -288,14 +294,16 @@ func (l *dispatchLoop) release(now time.Time, v crawl.Visit, r crawl.Response) {
 	if f == nil {
 		return
 	}
-	state, ok := l.core.Release(now, v.ID, r)
-	others := l.flying[v.Host]
-	l.d.mu.Lock()
-	for _, o := range others {
-		o.newest = false
+	if state, ok := l.core.Release(now, v.ID, r); ok {
+		others := l.flying[v.Host]
+		l.d.mu.Lock()
+		for _, o := range others {
+			o.newest = false
+		}
+		f.state, f.newest = state, len(others) == 1
+		l.d.mu.Unlock()
 	}
-	f.state, f.newest = state, ok && len(others) == 1
-	l.d.mu.Unlock()
+	l.strayEnded(now, f, r.Requested)
 	_, again := scheduler.RetryDelay(v.Item.Attempts + 1)
 	// A URL that is given up after an answer is a page as well.
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
@@ -307,6 +315,7 @@ func (l *dispatchLoop) settled(now time.Time, v crawl.Visit) {
 		return
 	}
 	f.cancel(nil)
+	l.strayEnded(now, f, true) // unless it was released, as it should have been
 	l.d.mu.Lock()
 	delete(l.d.flights, v.ID)
 	written := f.taken && f.newest

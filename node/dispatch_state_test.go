@@ -19,7 +19,7 @@ func TestDispatchHostState(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 9)
 		r.start(0)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		robots := &crawl.Robots{Origin: "http://a.test", Verdict: crawl.RobotsAllowAll, Expires: time.Now().Add(time.Hour)}
 		get := func() crawl.Visit {
 			t.Helper()
@@ -76,7 +76,7 @@ func TestDispatchParksOnlyNews(t *testing.T) {
 			r.disk.add(1, "a.test", 0, 1)
 			r.start(0)
 			defer r.end()
-			r.d.Hold(1, 7)
+			r.d.Hold(1, 7, time.Time{})
 			v, err := r.d.Next(context.Background())
 			if err != nil {
 				t.Fatal(err)

@@ -28,7 +28,7 @@ func TestDispatchFetchesEverythingOnce(t *testing.T) {
 		r.start(8)
 		defer r.end()
 		for p := range crawl.Partition(3) {
-			r.d.Hold(p, 7)
+			r.d.Hold(p, 7, time.Time{})
 		}
 		time.Sleep(3 * time.Second)
 		for i := range 10 {
@@ -68,7 +68,7 @@ func TestDispatchMemoryIsBounded(t *testing.T) {
 		r.start(16)
 		defer r.end()
 		for p := range crawl.Partition(5) {
-			r.d.Hold(p, 7)
+			r.d.Hold(p, 7, time.Time{})
 		}
 		most := 0
 		r.until("an empty queue", func() bool {
@@ -120,8 +120,8 @@ func TestDispatchFreeze(t *testing.T) {
 		}
 		r.start(4)
 		defer r.end()
-		r.d.Hold(1, 7)
-		r.d.Hold(2, 7)
+		r.d.Hold(1, 7, time.Time{})
+		r.d.Hold(2, 7, time.Time{})
 		r.until("the slow fetch is open", func() bool { return open.Load() == 1 })
 
 		start := time.Now()
@@ -174,7 +174,7 @@ func TestDispatchFreezeGivesUp(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 3)
 		r.start(2)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("a visit", func() bool { return r.d.Busy() == 1 })
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -201,7 +201,7 @@ func TestDispatchAcquired(t *testing.T) {
 		r.start(1)
 		defer r.end()
 		held := time.Now()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("a visit", func() bool { return r.d.Busy() == 1 })
 		if since := time.Since(held); since < 5*time.Second || since > 5100*time.Millisecond {
 			t.Errorf("the first request came %v after the acquisition, want 5 s", since)
@@ -237,7 +237,7 @@ func TestDispatchLastTries(t *testing.T) {
 		start := time.Now()
 		r.start(2)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("only frozen hosts", r.d.Stalled)
 		if r.disk.left() != 8 {
 			t.Errorf("%d URLs are left, want the 8 of the three bad hosts", r.disk.left())
@@ -292,7 +292,7 @@ func TestDispatchPermits(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 8)
 		r.start(3)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(time.Minute)
 		if r.web.robotsFetched() != 1 || r.web.pages() != 0 {
 			t.Errorf("without a permit: %d robots.txt, %d pages, want 1 and 0", r.web.robotsFetched(), r.web.pages())
@@ -323,7 +323,7 @@ func TestDispatchHostBudget(t *testing.T) {
 		r.disk.add(1, "b.test", 0, 2)
 		r.start(4)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
 		if got := r.web.pages(); got != 5 {
 			t.Errorf("%d pages were fetched, want 3 and 2", got)
@@ -343,7 +343,7 @@ func TestDispatchPauseAndLease(t *testing.T) {
 		r.start(4)
 		defer r.end()
 		r.d.Pause(true)
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(time.Minute)
 		r.d.Pause(false)
 		time.Sleep(time.Minute)
@@ -377,7 +377,7 @@ func TestDispatchStops(t *testing.T) {
 		r.disk.add(1, "a.test", 0, 2)
 		r.disk.add(1, "b.test", 0, 2)
 		r.start(5)
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		r.until("two fetches", func() bool { return r.d.Busy() == 2 })
 		start := time.Now()
 		r.end()
@@ -405,7 +405,7 @@ func TestDispatchStopsInTime(t *testing.T) {
 		r := newDispatchRig(t)
 		r.disk.add(1, "a.test", 0, 2)
 		r.start(0)
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		v, err := r.d.Next(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -428,7 +428,7 @@ func TestDispatchWaiterGoesAway(t *testing.T) {
 		r := newDispatchRig(t)
 		r.start(0)
 		defer r.end()
-		r.d.Hold(1, 7)
+		r.d.Hold(1, 7, time.Time{})
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if _, err := r.d.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {

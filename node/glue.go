@@ -108,7 +108,7 @@ func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
 	if p == 0 {
 		f.node.granter.acquired(time.Now(), true)
 	}
-	f.Dispatcher.Hold(p, epoch)
+	f.Dispatcher.Hold(p, epoch, time.Time{})
 }
 
 // Resume goes on with a partition that was not passed on after all.

@@ -149,7 +149,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	n.engine.Store(e)
 	for p, s := range e.moves.Status().States {
 		if s == handoff.Holding {
-			e.dispatcher.Hold(crawl.Partition(p), 0)
+			e.dispatcher.Hold(crawl.Partition(p), 0, time.Time{})
 			if p == 0 {
 				n.granter.acquired(time.Now(), false)
 			}

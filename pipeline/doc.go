@@ -6,7 +6,7 @@
 //	Source.Next      one host, one address, one item; nobody else has that host now
 //	robots.txt       missing or expired: this visit is spent on it, see robots.go
 //	rules            forbidden: refused, without a request
-//	fetch            one GET, or a sitemap file
+//	fetch            one GET, or a sitemap file; Source.MayRequest is asked at the write
 //	Source.Release   the last byte was read: the host's gap begins, others may have it
 //	parse            links, redirects, sitemap entries; each judged by the scope rules
 //	archive          the exchange as it was on the wire

@@ -28,6 +28,8 @@ type bench struct {
 	mu       sync.Mutex
 	visits   []crawl.Visit
 	contexts map[uint64]context.Context
+	asks     int      // how often MayRequest was called
+	lost     int      // from which call on it says no; 0: never
 	log      []string // "fetch URL", "release KIND", "archive URL", "settle KIND"
 	asked    []fetcher.Request
 	releases []crawl.Response
@@ -161,6 +163,13 @@ func (b *bench) Context(v crawl.Visit) context.Context {
 	return context.Background()
 }
 
+func (b *bench) MayRequest(crawl.Visit) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asks++
+	return b.lost == 0 || b.asks < b.lost
+}
+
 func (b *bench) Release(_ crawl.Visit, r crawl.Response) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,6 +197,9 @@ func (b *bench) Put(_ context.Context, c crawl.Capture) (crawl.ArchiveRef, error
 }
 
 func (b *bench) Do(ctx context.Context, r fetcher.Request) (*fetcher.Response, error) {
+	if err := r.BeforeWrite(); err != nil {
+		return nil, &fetcher.Error{Category: fetcher.Other, Err: fmt.Errorf("%w: %w", fetcher.ErrRefused, err)}
+	}
 	b.mu.Lock()
 	b.log = append(b.log, "fetch "+r.URL.String())
 	b.asked = append(b.asked, r)

@@ -27,6 +27,10 @@ type Source interface {
 	// Context is cancelled when the fetch of v is taken back. It is used for
 	// the request only: what was fetched is parsed, archived and settled.
 	Context(v crawl.Visit) context.Context
+	// MayRequest is asked right before a request of v is written, once its
+	// connection stands. False: it is not written, and v ends as Aborted. It
+	// must not block.
+	MayRequest(v crawl.Visit) bool
 	// Release ends the host's turn, exactly once per visit, as soon as the
 	// last byte was read. It must not block for long.
 	Release(v crawl.Visit, r crawl.Response)

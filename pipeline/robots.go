@@ -41,9 +41,11 @@ func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl
 		panic("BUG: robots.txt of " + v.Item.URL.Origin() + ": " + err.Error())
 	}
 	for hop := 0; ; hop++ {
-		resp, err := w.p.o.Fetcher.Do(ctx, robotsRequest(u, v, rules))
+		resp, err := w.p.o.Fetcher.Do(ctx, w.robotsRequest(u, v, rules))
 		if err != nil {
-			return robotsUnreachable(err, at)
+			r, o := robotsUnreachable(err, at)
+			r.Requested = r.Requested || hop > 0 // the hops before this one were requests
+			return r, o
 		}
 		next := sameHostRedirect(u, resp)
 		if next.IsZero() || hop == maxRobotsHops {
@@ -61,8 +63,8 @@ func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl
 	}
 }
 
-func robotsRequest(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
-	r := request(u, v, rules)
+func (w *worker) robotsRequest(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
+	r := w.request(u, v, rules)
 	r.MaxBody, r.ETag, r.LastModified = maxRobotsBytes, "", ""
 	return r
 }

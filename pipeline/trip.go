@@ -86,7 +86,7 @@ func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, re
 // page fetches the item, releases the host, and does the rest without it.
 func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
 	at := time.Now()
-	resp, err := w.p.o.Fetcher.Do(fetching, request(v.Item.URL, v, rules))
+	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
 	if err != nil {
 		r, o := failure(err, at)
 		return w.finish(keep, v, r, o)
@@ -111,12 +111,21 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	return w.settle(keep, v, o)
 }
 
+// errNoRight is why a request is not sent.
+var errNoRight = errors.New("the right to fetch has ended")
+
 // request asks for u at the visit's host. Validators belong to the item's own
 // URL and are sent for nothing else.
-func request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
+func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
 	r := fetcher.Request{
 		URL: u, Addr: v.Addr, UserAgent: rules.Settings.UserAgent,
 		MaxBody: rules.Settings.MaxBody, TLSRecord: rules.Settings.TLSRecord,
+		BeforeWrite: func() error {
+			if !w.p.o.Source.MayRequest(v) {
+				return errNoRight
+			}
+			return nil
+		},
 	}
 	if u == v.Item.URL {
 		r.ETag, r.LastModified = v.Item.ETag, v.Item.LastModified
@@ -141,7 +150,7 @@ func failure(err error, at time.Time) (crawl.Response, crawl.Outcome) {
 		o.Category, contacted = categories[fe.Category], fe.Contacted
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
 		o.Kind = crawl.Aborted
 	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:
 		o.Kind = crawl.HostFailed

@@ -167,6 +167,36 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
+// TestRightLost checks that a request whose right has ended is not sent, that its
+// visit ends as aborted, and that the requests before it in the visit count.
+func TestRightLost(t *testing.T) {
+	t.Parallel()
+	noRobots := func(v *crawl.Visit) { v.Robots = nil }
+	for name, c := range map[string]struct {
+		lost      int
+		change    func(*crawl.Visit)
+		sent      int
+		requested bool
+	}{
+		"a page":                   {lost: 1, change: func(*crawl.Visit) {}},
+		"robots.txt":               {lost: 1, change: noRobots},
+		"a redirect of robots.txt": {lost: 2, change: noRobots, sent: 1, requested: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, scope.Options{})
+			b.rules.Settings.Delay = time.Millisecond
+			b.serve("http://a.test/robots.txt", 301, "Location: /r.txt", "")
+			b.lost = c.lost
+			b.visit("http://a.test/", c.change)
+			r, o := b.one()
+			if r.Kind != crawl.Aborted || o.Kind != crawl.Aborted || r.Requested != c.requested || len(b.asked) != c.sent {
+				t.Errorf("response %+v, outcome %+v, %d requests sent", r, o, len(b.asked))
+			}
+		})
+	}
+}
+
 // TestStop checks that the pipeline's own end aborts a fetch and settles it.
 func TestStop(t *testing.T) {
 	t.Parallel()

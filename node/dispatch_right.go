@@ -1,0 +1,328 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/scheduler"
+)
+
+// This file is how the right to fetch comes and goes, from outside and in the
+// loop. What may be requested here is what was held, is not frozen or dropped,
+// while the node has its lease:
+//
+//	Hold     a partition was acquired: moved here, promoted, or found at the start
+//	Freeze   it is being passed on: open fetches get a moment, states are written
+//	Resume   it was not passed on after all
+//	Drop     it is somebody else's: all ends at once, nothing is written
+//	EndAll   the lease has ended, until Wake
+//
+// The right is looked at when a visit is handed out, and by MayRequest once more
+// when its request is written.
+
+// freezeGrace is how long open fetches may go on while their partition is being
+// handed over (ownership rule 8).
+const freezeGrace = 300 * time.Millisecond
+
+// order is what was said of a partition, for the loop to do.
+type order struct {
+	kind      orderKind
+	partition crawl.Partition
+	epoch     crawl.Epoch // 0: as the store says
+	floor     time.Time
+	at        time.Time
+}
+
+type orderKind uint8
+
+const (
+	orderHold orderKind = iota
+	orderResume
+	orderDrop
+)
+
+// Hold starts the visits of a partition that was acquired. No host of it,
+// known or new, is requested before floor plus its delay: after a promotion
+// floor is when the last holder's right to fetch has ended, and may lie ahead.
+// The zero floor is this moment: whoever had the partition before, this
+// process's predecessor among them, may have made a request just then. It does
+// not block.
+func (d *Dispatcher) Hold(p crawl.Partition, epoch crawl.Epoch, floor time.Time) {
+	d.give(order{kind: orderHold, partition: p, epoch: epoch, floor: floor, at: time.Now()})
+}
+
+// Resume undoes Freeze. For a partition that was never held, or was dropped, it
+// is Hold, in the epoch that the store has. It does not block.
+func (d *Dispatcher) Resume(p crawl.Partition) {
+	d.give(order{kind: orderResume, partition: p, at: time.Now()})
+}
+
+func (d *Dispatcher) give(o order) {
+	d.activity.Add(1)
+	d.mu.Lock()
+	d.orders = append(d.orders, o)
+	d.mu.Unlock()
+	d.signal()
+}
+
+// Drop ends all that is under way for p: when it returns, every open visit is
+// cancelled and no request of p may start, one whose visit was handed out
+// before included. What memory knows of p's hosts is not written. It does
+// not wait for the visits to be settled. Hold takes p up again.
+func (d *Dispatcher) Drop(p crawl.Partition) {
+	d.activity.Add(1)
+	d.mu.Lock()
+	d.barred[p]++
+	d.orders = append(d.orders, order{kind: orderDrop, partition: p, at: time.Now()})
+	open := d.openLocked(func(f *flight) bool { return f.partition == p })
+	d.mu.Unlock()
+	cancelAll(open, errTakenBack)
+	d.signal()
+}
+
+// EndAll cancels all open visits and hands out no more until Wake: the lease has
+// ended, for reason. When it returns, no request may start. The hosts keep
+// their gaps, from the moment at which their visits are released.
+func (d *Dispatcher) EndAll(reason error) {
+	d.mu.Lock()
+	d.halted.Store(true)
+	open := d.openLocked(func(*flight) bool { return true })
+	d.mu.Unlock()
+	cancelAll(open, fmt.Errorf("%w: %w", errTakenBack, reason))
+	d.signal()
+}
+
+// MayRequest reports whether a request of v may be written now.
+func (d *Dispatcher) MayRequest(v crawl.Visit) bool {
+	d.mu.Lock()
+	f := d.flights[v.ID]
+	d.mu.Unlock()
+	return f != nil && (d.o.MayFetch == nil || d.o.MayFetch(v.Partition)) && f.ctx.Err() == nil
+}
+
+// openLocked returns the visits that are not settled and of which is says yes.
+func (d *Dispatcher) openLocked(is func(*flight) bool) []*flight {
+	var open []*flight
+	for _, f := range d.flights {
+		if is(f) {
+			open = append(open, f)
+		}
+	}
+	return open
+}
+
+func cancelAll(flights []*flight, cause error) {
+	for _, f := range flights {
+		f.cancel(cause)
+	}
+}
+
+// Freeze hands out no more visits of p, and returns when all that were handed
+// out are settled and the hosts' politeness is in the store. Fetches that are
+// open after 300 ms are taken back. A partition without visits costs one
+// message to the loop, and none of its hosts in memory no write either. After an
+// error p may be frozen: Freeze may be called again, or Resume. Call Resume only
+// when Freeze has returned, or after its ctx has ended.
+func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
+	quiet, done := make(chan struct{}), make(chan error, 1)
+	idle := false
+	err := d.call(ctx, func(now time.Time) {
+		if idle = d.loop.freeze(now, p, quiet); idle {
+			d.loop.drop(now, p, done)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if !idle {
+		if err := d.awaitQuiet(ctx, p, quiet); err != nil {
+			return err
+		}
+		if err := d.call(ctx, func(now time.Time) { d.loop.drop(now, p, done) }); err != nil {
+			return err
+		}
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-d.over:
+		return ErrDispatchStopped
+	}
+}
+
+// awaitQuiet waits for quiet, and takes back what is open after the grace.
+func (d *Dispatcher) awaitQuiet(ctx context.Context, p crawl.Partition, quiet <-chan struct{}) error {
+	grace := time.NewTimer(freezeGrace)
+	defer grace.Stop()
+	for {
+		select {
+		case <-quiet:
+			return nil
+		case <-grace.C:
+			if err := d.call(ctx, func(time.Time) { d.loop.takeBack(p) }); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-d.over:
+			return ErrDispatchStopped
+		}
+	}
+}
+
+// enter makes f known, unless the right to it has just ended: whoever ends it
+// finds f among the flights, or is found here.
+func (l *dispatchLoop) enter(v crawl.Visit, f *flight) bool {
+	d := l.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.halted.Load() || d.barred[v.Partition] > 0 {
+		return false
+	}
+	d.flights[v.ID] = f
+	return true
+}
+
+// obey does an order.
+func (l *dispatchLoop) obey(now time.Time, o order) {
+	if o.kind == orderDrop {
+		l.yield(now, o)
+		return
+	}
+	h := l.held[o.partition]
+	known := h != nil
+	if !known {
+		h = &holding{partition: o.partition, frozen: true}
+		l.held[o.partition] = h
+	}
+	before := h.acquired
+	switch {
+	case !o.floor.IsZero():
+		h.acquired = crawl.Latest(h.acquired, o.floor)
+	case !known || h.dropped || o.kind == orderHold:
+		// Nothing in memory vouches for the hosts' gaps.
+		h.acquired = crawl.Latest(h.acquired, o.at)
+	}
+	if h.strays > 0 {
+		h.awaited = &o
+		return
+	}
+	if o.epoch == 0 {
+		if m, ok := l.d.o.Store.Meta(o.partition); ok {
+			o.epoch = m.Epoch
+		}
+	}
+	h.epoch, h.frozen, h.dropped, h.lost = o.epoch, false, false, true
+	if h.acquired.After(before) {
+		l.core.Acquired(now, o.partition, h.acquired)
+	}
+	l.core.Unfreeze(now, o.partition)
+	l.sweep(now, h)
+}
+
+// yield does a Drop: the visits are cancelled already, so from here on whatever
+// is still told of p's hosts is of the past. An answer that was cut off counts
+// as ended at the Drop.
+func (l *dispatchLoop) yield(now time.Time, o order) {
+	d := l.d
+	h := l.held[o.partition]
+	l.act() // what was asked for before must not be taken for news afterwards
+	open, _ := l.core.Open(o.partition)
+	d.mu.Lock()
+	if d.barred[o.partition]--; d.barred[o.partition] == 0 {
+		delete(d.barred, o.partition)
+	}
+	for _, id := range open {
+		if f := d.flights[id]; f != nil {
+			f.stray = true
+			f.state, _ = l.core.HostState(id) // the core forgets it below
+			h.strays++
+		}
+	}
+	d.mu.Unlock()
+	if h == nil {
+		return
+	}
+	h.frozen, h.awaited = true, nil
+	h.acquired = crawl.Latest(h.acquired, o.at)
+	l.forget(now, h)
+}
+
+// strayEnded says that a visit whose partition was dropped is open no more. A
+// partition that came back is taken up when the last of them has ended: a host
+// never has two requests open, whatever its delay.
+func (l *dispatchLoop) strayEnded(now time.Time, f *flight, requested bool) {
+	if !f.stray {
+		return
+	}
+	f.stray = false
+	h := l.held[f.partition]
+	h.strays--
+	if requested {
+		h.acquired = crawl.Latest(h.acquired, now)
+	}
+	if o := h.awaited; o != nil && h.strays == 0 {
+		h.awaited = nil
+		l.obey(now, *o)
+	}
+}
+
+// freeze stops the visits of p and closes quiet when the last has ended. It
+// reports whether it has already.
+func (l *dispatchLoop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) (idle bool) {
+	h := l.held[p]
+	if h == nil {
+		close(quiet)
+		return true
+	}
+	h.frozen, h.awaited = true, nil
+	l.core.Freeze(now, p)
+	l.act() // what leaves memory counts from here on
+	h.quiet = append(h.quiet, quiet)
+	h.announceQuiet()
+	return len(h.quiet) == 0
+}
+
+// drop takes all hosts of p, which is frozen and quiet, out of memory, and says
+// when their states are on disk. Whoever gave the order may be gone by then:
+// the states are written all the same, and until then no host comes back.
+func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error) {
+	h := l.held[p]
+	switch {
+	case h == nil:
+		done <- nil
+		return
+	case !h.frozen || h.unsettled+h.leaving > 0:
+		done <- fmt.Errorf("node: partition %d was taken up again while it was being frozen", p)
+		return
+	}
+	hosts := l.forget(now, h)
+	if len(hosts) == 0 {
+		done <- nil
+		return
+	}
+	// The partition rests until this is done: it goes before all other work.
+	l.diskJobs = slices.Insert(l.diskJobs, 0, l.diskJob(l.parking(hosts, true, done)))
+}
+
+// forget takes all hosts of h out of memory.
+func (l *dispatchLoop) forget(now time.Time, h *holding) []scheduler.Parked {
+	h.turn++
+	h.passed, h.dropped = nil, true
+	return l.core.Drop(now, h.partition)
+}
+
+// takeBack cancels the open fetches of p.
+func (l *dispatchLoop) takeBack(p crawl.Partition) {
+	open, _ := l.core.Open(p)
+	for _, id := range open {
+		if f := l.flight(crawl.Visit{ID: id}); f != nil {
+			f.cancel(errTakenBack)
+		}
+	}
+}
