@@ -88,7 +88,7 @@ func (p *promises) visit(ctx context.Context, f *Frontier, round int) error {
 
 // move gives partition 2 away, deletes it, and takes it in again.
 func (p *promises) move(ctx context.Context, f *Frontier) error {
-	e, err := f.Export(ctx, 2)
+	e, err := f.Export(ctx, 2, nil)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,10 @@ func (p *promises) move(ctx context.Context, f *Frontier) error {
 		}
 	}
 	delete(p.state, 2)
-	if err := i.Commit(ctx, 3, 3); err != nil {
+	if err := i.CommitCopy(ctx, 2); err != nil {
+		return err
+	}
+	if err := f.Transition(ctx, 2, func(m *Meta) error { m.State, m.Epoch = Holder, 3; return nil }); err != nil {
 		return err
 	}
 	p.state[2] = Holder
@@ -241,7 +244,8 @@ func TestPowerLoss(t *testing.T) {
 	i, err := r.BeginImport(t.Context(), 5)
 	r.must(err)
 	r.must(i.Put(t.Context(), []Entry{{[]byte(metaKey), encodeMeta(&partState{Meta: Meta{Seq: 4}})}}))
-	r.must(i.Commit(t.Context(), 7, 8))
+	r.must(i.CommitCopy(t.Context(), 6))
+	r.must(r.promote(5, 7))
 	r.add(link("http://h1.p1.test/lost"))
 	_ = r.stop()
 	r = start(t, m.PowerLoss(), Options{})

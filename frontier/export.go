@@ -5,53 +5,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"sync"
 
 	"crawlnode/crawl"
 )
 
-// ErrTailOverrun says that the mutations came faster than they were taken: the
-// copy has to be begun again.
-var ErrTailOverrun = errors.New("frontier: the tail of mutations is longer than its bound")
-
-// Mutation is one group's change of one partition. Keys are relative, so they
-// mean the same on every node; each occurs once, in no order.
+// Mutation is one group's change of one partition: the Seq-th of those made
+// since the partition was founded, by the holder of the Epoch. Keys are
+// relative, so they mean the same on every node; each occurs once, in no order.
+// Nobody changes the entries any more: whoever gets them may keep them.
 type Mutation struct {
+	Epoch   crawl.Epoch
 	Seq     crawl.Seq
 	Entries []Entry
 }
 
-// Export is a partition on its way to another node: first Snapshot, then Tail.
-// It is for one goroutine. Close it.
+// Sink is handed the mutations of a held partition, each after it was
+// committed and before the callers that made it are answered, in their order.
+// The writer calls it, so it must not block, nor call the frontier. false
+// detaches it. A partition that is deleted, or becomes a copy, drops its sinks
+// without a call; one that is released keeps them, for the receiver may refuse.
+type Sink func(p crawl.Partition, m Mutation) bool
+
+// Export is a snapshot of a partition for another node. It is for one
+// goroutine. Close it.
 type Export struct {
-	f    *Frontier
-	view view
-	seq  crawl.Seq
-	tail *tail
+	view  view
+	seq   crawl.Seq
+	epoch crawl.Epoch
 }
 
-// tailBytes bounds the mutations of one Export that wait to be taken.
-const tailBytes = 16 << 20
-
-// Export attaches to a held partition between two groups: the snapshot has all
-// mutations up to Seq, the tail all that follow. A released partition does not
-// change any more: its tail ends at once.
-func (f *Frontier) Export(ctx context.Context, p crawl.Partition) (*Export, error) {
+// Export opens a snapshot of a partition between two groups, and attaches the
+// sink there: the snapshot has all mutations up to Seq, the sink gets all that
+// follow. A partition that is not held does not hand on its mutations: a sink
+// attached to a copy is never called, one of a released partition only if it
+// is held again. The sink may be nil.
+func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink Sink) (*Export, error) {
 	var e *Export
 	err := f.alone(ctx, false, func(g *group) error {
 		pg := g.part(p)
-		if pg.state.State != Holder && pg.state.State != Released {
+		if pg.state.State == Absent {
 			return fmt.Errorf("%w: it is %s", ErrNotHolder, pg.state.State)
 		}
 		snap, err := f.kv.Snapshot()
 		if err != nil {
 			return err
 		}
-		t := &tail{signal: make(chan struct{}, 1), frozen: pg.state.frozen || pg.state.State == Released}
-		pg.part.tails = append(pg.part.tails, t)
-		e = &Export{f: f, view: view{snap: snap, gen: pg.gen()}, seq: pg.state.Seq, tail: t}
+		if pg.state.State != Copy {
+			pg.part.attach(sink)
+		}
+		e = &Export{view: view{snap: snap, gen: pg.gen()}, seq: pg.state.Seq, epoch: pg.state.Epoch}
 		return nil
 	})
 	if err != nil {
@@ -60,15 +63,31 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition) (*Export, erro
 	return e, nil
 }
 
-// Lag is the number of mutations that wait for Tail.
-func (e *Export) Lag() int {
-	e.tail.mu.Lock()
-	defer e.tail.mu.Unlock()
-	return len(e.tail.queue)
+// Attach attaches a sink without a snapshot, for a replica that has the
+// partition's mutations up to after. It fails with ErrGap when the partition
+// is not held in the epoch, or is not exactly there.
+func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Seq, epoch crawl.Epoch, sink Sink) error {
+	if sink == nil {
+		panic("BUG: Attach without a sink")
+	}
+	err := f.alone(ctx, false, func(g *group) error {
+		pg := g.part(p)
+		if s := &pg.state; s.State != Holder || s.Suspect || s.Epoch != epoch || s.Seq != after {
+			return fmt.Errorf("%w: it is %s, asked for a holder of epoch %d at mutation %d", ErrGap, s, epoch, after)
+		}
+		pg.part.attach(sink)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: attaching to partition %d: %w", p, err)
+	}
+	return nil
 }
 
-// Seq is the number of the last mutation in the snapshot.
-func (e *Export) Seq() crawl.Seq { return e.seq }
+// Seq is the number of the last mutation in the snapshot, Epoch the epoch of
+// the partition at that moment.
+func (e *Export) Seq() crawl.Seq     { return e.seq }
+func (e *Export) Epoch() crawl.Epoch { return e.epoch }
 
 // Snapshot hands all entries of the partition to fn, in pieces of about
 // chunkBytes; an entry that is larger (a robots.txt of up to 500 KiB) comes
@@ -107,107 +126,25 @@ func send(ctx context.Context, fn func([]Entry) error, chunk []Entry) error {
 	return fn(chunk)
 }
 
-// Tail returns the mutations that follow, in order, and waits for one. It
-// returns io.EOF when the partition is frozen and all were returned: then the
-// receiver has everything. It fails with ErrTailOverrun when the mutations that
-// wait are beyond 16 MiB.
-func (e *Export) Tail(ctx context.Context) ([]Mutation, error) {
-	for {
-		ms, err := e.tail.take()
-		if len(ms) > 0 || err != nil {
-			return ms, err
-		}
-		select {
-		case <-e.tail.signal:
-		case <-e.f.stopped:
-			if ms, err := e.tail.take(); len(ms) > 0 || err != nil {
-				return ms, err
-			}
-			return nil, ErrStopped
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+// Close frees the snapshot. The sink stays attached.
+func (e *Export) Close() { e.view.close() }
+
+func (p *partition) attach(sink Sink) {
+	if sink != nil {
+		p.sinks = append(p.sinks, sink)
 	}
 }
 
-// Close detaches from the partition.
-func (e *Export) Close() {
-	e.tail.fail(errTailClosed)
-	e.view.close()
-}
-
-var errTailClosed = errors.New("frontier: the export was closed")
-
-// tail is a bounded queue of mutations from the writer to one Export.
-type tail struct {
-	signal chan struct{} // cap 1: look again
-
-	mu     sync.Mutex // guards the fields below
-	queue  []Mutation
-	bytes  int
-	frozen bool
-	err    error
-}
-
-func (t *tail) wake() {
-	select {
-	case t.signal <- struct{}{}:
-	default:
-	}
-}
-
-// push appends a mutation; false when nobody will take it.
-func (t *tail) push(m Mutation) bool {
-	defer t.wake()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err != nil {
-		return false
-	}
-	for _, e := range m.Entries {
-		t.bytes += len(e.Key) + len(e.Value)
-	}
-	if t.bytes > tailBytes {
-		t.queue, t.err = nil, ErrTailOverrun
-		return false
-	}
-	t.queue = append(t.queue, m)
-	return true
-}
-
-func (t *tail) take() ([]Mutation, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.err != nil:
-		return nil, t.err
-	case len(t.queue) > 0:
-		ms := t.queue
-		t.queue, t.bytes = nil, 0
-		return ms, nil
-	case t.frozen:
-		return nil, io.EOF
-	}
-	return nil, nil
-}
-
-func (t *tail) freeze(frozen bool) {
-	t.mu.Lock()
-	t.frozen = frozen
-	t.mu.Unlock()
-	t.wake()
-}
-
-func (t *tail) fail(err error) {
-	t.mu.Lock()
-	if t.err == nil {
-		t.queue, t.err = nil, err
-	}
-	t.mu.Unlock()
-	t.wake()
-}
-
-// deliver hands a mutation to the tails, and forgets those that are over.
+// deliver hands a mutation to the sinks, and forgets those that are over.
 func (p *partition) deliver(m Mutation) {
-	p.tails = slices.DeleteFunc(p.tails, func(t *tail) bool { return !t.push(m) })
+	p.sinks = slices.DeleteFunc(p.sinks, func(sink Sink) bool { return !sink(p.Partition, m) })
 }
+
+// Errors between the holder of a partition and its replicas.
+var (
+	// ErrGap says that mutations are missing: the copy has to be begun again.
+	ErrGap = errors.New("frontier: mutations are missing")
+	// ErrNotCopy says that this node has no copy that could take a mutation:
+	// none at all, one of another epoch, or one that is suspect.
+	ErrNotCopy = errors.New("frontier: no copy here that follows this holder")
+)

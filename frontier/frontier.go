@@ -52,8 +52,9 @@ type Frontier struct {
 	budget  budget
 	syncs   *syncQueue
 
-	mu     sync.Mutex // guards metas and totals
-	metas  map[crawl.Partition]Meta
+	mu     sync.Mutex // guards the fields below
+	metas  map[crawl.Partition]*Meta
+	sets   map[crawl.Partition]SetRecord
 	totals crawl.Counters // of the metas that are held
 
 	// The rest belongs to the writer (and to New before it).
@@ -72,7 +73,7 @@ type partition struct {
 	// delta holds what was added since a rebuild of the filter began.
 	rebuilding bool
 	delta      []fingerprint
-	tails      []*tail
+	sinks      []Sink
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no
@@ -81,7 +82,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 	f := &Frontier{
 		kv: kv, o: o, log: o.Logger,
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
-		metas: map[crawl.Partition]Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
+		metas: map[crawl.Partition]*Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
 		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](), syncs: newSyncQueue(kv.Sync),
 	}
 	if f.log == nil {
@@ -121,6 +122,9 @@ func (f *Frontier) load() error {
 		if err := f.kv.Write([]Entry{{nodeKey(nodeVersion), []byte{formatVersion}}}); err != nil {
 			return err
 		}
+	}
+	if f.sets, err = loadSets(snap); err != nil {
+		return err
 	}
 	states, dead, err := loadStates(snap)
 	if err != nil {
@@ -164,19 +168,34 @@ func (f *Frontier) Metas() []Meta {
 	f.mu.Lock()
 	out := make([]Meta, 0, len(f.metas))
 	for _, m := range f.metas {
-		out = append(out, m)
+		out = append(out, *m)
 	}
 	f.mu.Unlock()
 	slices.SortFunc(out, func(a, b Meta) int { return int(a.Partition) - int(b.Partition) })
 	return out
 }
 
+// Walk calls fn with each partition that this node knows, in no order, until it
+// returns false. Unlike Metas it copies nothing: fn must be quick, must not
+// call the frontier, and must not keep or change what it gets.
+func (f *Frontier) Walk(fn func(m *Meta) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.metas {
+		if !fn(m) {
+			return
+		}
+	}
+}
+
 // Meta returns one partition; ok is false when this node never had it.
 func (f *Frontier) Meta(p crawl.Partition) (m Meta, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	m, ok = f.metas[p]
-	return m, ok
+	if known := f.metas[p]; known != nil {
+		return *known, true
+	}
+	return Meta{}, false
 }
 
 // Totals sums the counters of the held partitions. They are kept as things happen.
@@ -188,13 +207,18 @@ func (f *Frontier) Totals() crawl.Counters {
 
 // setMetaLocked shows what a partition has become.
 func (f *Frontier) setMetaLocked(m Meta) {
-	if old := f.metas[m.Partition]; old.State == Holder {
-		f.totals.Minus(&old.Counters)
+	place := f.metas[m.Partition]
+	if place == nil {
+		place = new(Meta)
+		f.metas[m.Partition] = place
+	}
+	if place.State == Holder {
+		f.totals.Minus(&place.Counters)
 	}
 	if m.State == Holder {
 		f.totals.Plus(&m.Counters)
 	}
-	f.metas[m.Partition] = m
+	*place = m
 }
 
 // Sync returns when all that was acknowledged survives a loss of power.

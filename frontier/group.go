@@ -21,6 +21,7 @@ type group struct {
 	snap    Snapshot
 	err     error    // the first failure to read the store
 	after   []func() // called once the group is committed
+	sets    map[crawl.Partition]SetRecord
 }
 
 // partGroup is one partition in a group.
@@ -34,13 +35,16 @@ type partGroup struct {
 	seen     []xxh3.Uint128            // cache keys of records that exist after the commit
 	key, buf []byte                    // scratch
 	mutated  bool                      // the sequence number rises
+	followed bool                      // a copy has taken mutations of its holder
 	restated bool                      // the state on this node changes
 }
 
 func newGroup(f *Frontier) *group { return &group{f: f, parts: map[crawl.Partition]*partGroup{}} }
 
-func (g *group) full() bool {
-	return g.size >= g.f.budget.groupBytes || g.count >= g.f.budget.groupEntries
+// hasRoom reports whether a request may join the group.
+func (g *group) hasRoom(r *request) bool {
+	b := &g.f.budget
+	return g.size < b.groupBytes && g.count < b.groupEntries && g.size+r.bytes <= b.maxBytes && g.count+r.entries <= b.maxEntries
 }
 
 // fail notes a failure of the store, which ends the frontier.
@@ -200,16 +204,17 @@ func (pg *partGroup) finish() (m Mutation) {
 		pg.state.Seq++
 		pg.over[metaKey] = encodeMeta(&pg.state)
 	}
-	m.Seq = pg.state.Seq
+	m.Epoch, m.Seq = pg.state.Epoch, pg.state.Seq
 	prefix := appendPrefix(nil, pg.state.Partition, pg.state.Generation)
 	for rel, v := range pg.over {
 		key := append(append(make([]byte, 0, prefixLen+len(rel)), prefix...), rel...)
 		pg.g.entries = append(pg.g.entries, Entry{key, v})
-		if pg.mutated && len(pg.part.tails) > 0 {
+		if pg.mutated && len(pg.part.sinks) > 0 {
 			m.Entries = append(m.Entries, Entry{key[prefixLen:], v})
 		}
 	}
 	if pg.restated {
+		pg.state.changes++
 		pg.g.entries = append(pg.g.entries, Entry{stateKey(pg.state.Partition), encodeState(&pg.state)})
 	}
 	return m
@@ -268,9 +273,12 @@ func (g *group) publishMetas() {
 	g.f.mu.Lock()
 	defer g.f.mu.Unlock()
 	for _, pg := range g.order {
-		if pg.mutated || pg.restated {
+		if pg.mutated || pg.restated || pg.followed {
 			g.f.setMetaLocked(pg.part.Meta)
 		}
+	}
+	for p, r := range g.sets {
+		g.f.sets[p] = r
 	}
 }
 

@@ -67,6 +67,41 @@ func (r *running) crash(reopen func() KV, o Options) *running {
 	return start(r.t, reopen(), o)
 }
 
+// promote makes the holder of a copy.
+func (r *running) promote(p crawl.Partition, epoch crawl.Epoch) error {
+	return r.Transition(r.t.Context(), p, func(m *Meta) error {
+		m.State, m.Epoch, m.View = Holder, epoch, epoch
+		return nil
+	})
+}
+
+// become moves a partition to another state.
+func (r *running) become(p crawl.Partition, s State) {
+	r.t.Helper()
+	r.must(r.Transition(r.t.Context(), p, func(m *Meta) error { m.State = s; return nil }))
+}
+
+// caught collects what a sink is handed.
+type caught struct {
+	mu sync.Mutex
+	ms []CopyMutation
+}
+
+func (c *caught) sink(p crawl.Partition, m Mutation) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ms = append(c.ms, CopyMutation{p, m})
+	return true
+}
+
+func (c *caught) take() []CopyMutation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ms := c.ms
+	c.ms = nil
+	return ms
+}
+
 func mustURL(raw string) urlnorm.URL {
 	u, err := urlnorm.Parse(raw)
 	if err != nil {

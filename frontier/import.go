@@ -9,9 +9,9 @@ import (
 )
 
 // Import is a partition on its way to this node: Put the entries of a
-// snapshot, Apply the mutations of its tail, Commit. It is for one goroutine.
-// Nothing of it can be read before Commit, and a crash before leaves nothing
-// behind but keys that are deleted in the background.
+// snapshot, Apply the mutations that follow it, CommitCopy. It is for one
+// goroutine. Nothing of it can be read before CommitCopy, and a crash before
+// leaves nothing behind but keys that are deleted in the background.
 type Import struct {
 	f        *Frontier
 	gen      generation
@@ -19,14 +19,9 @@ type Import struct {
 	finished bool       // the writer's: committed, aborted or superseded
 }
 
-// Errors of an Import.
-var (
-	// ErrGap says that mutations are missing: the copy has to be begun again.
-	ErrGap = errors.New("frontier: mutations are missing")
-	// ErrImportOver says that the import was committed, aborted, or that
-	// another one of the same partition was begun.
-	ErrImportOver = errors.New("frontier: the import is over")
-)
+// ErrImportOver says that the import was committed, aborted, or that another
+// one of the same partition was begun.
+var ErrImportOver = errors.New("frontier: the import is over")
 
 // Seq is the number of the last mutation that has arrived, 0 before the
 // partition's own books have.
@@ -39,7 +34,7 @@ func (i *Import) Seq() crawl.Seq {
 
 // BeginImport makes room for a partition that this node does not hold, under a
 // fresh generation. An earlier import of the partition is over. What this node
-// has of the partition is kept until Commit takes its place, and then deleted
+// has of the partition is kept until CommitCopy takes its place, and then deleted
 // in the background.
 func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import, error) {
 	var i *Import
@@ -57,7 +52,7 @@ func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import,
 		pg.state.lastGeneration++
 		pg.restated = true
 		i = &Import{f: f, gen: generation{p, pg.state.lastGeneration}}
-		// Dead until Commit says otherwise: so a crash cleans up.
+		// Dead until CommitCopy says otherwise: so a crash cleans up.
 		g.put(deadKey(i.gen), []byte{formatVersion})
 		g.after = append(g.after, func() { f.importing[p] = i })
 		return nil
@@ -134,44 +129,20 @@ func (i *Import) write(g *group, entries []Entry) error {
 			meta = &m
 		}
 	}
-	prefix := appendPrefix(nil, i.gen.partition, i.gen.number)
-	for _, e := range entries {
-		key := append(append(make([]byte, 0, prefixLen+len(e.Key)), prefix...), e.Key...)
-		g.put(key, e.Value)
-	}
+	g.putUnder(i.gen, entries)
 	if meta != nil {
 		i.meta = meta
 	}
 	return nil
 }
 
-// Apply writes mutations, each in one atomic step, in their order. Those that
-// the import has already are passed over. When one is missing it fails with
-// ErrGap.
+// Apply writes mutations that follow the snapshot, each in one atomic step, in
+// their order. Those that the import has already are passed over. When one is
+// missing it fails with ErrGap.
 func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
-	for _, m := range mutations {
-		if err := i.f.budget.fitsWhole(&m); err != nil {
-			return i.failed(err)
-		}
-		err := i.f.alone(ctx, false, func(g *group) error {
-			switch {
-			case i.finished:
-				return ErrImportOver
-			case i.meta == nil:
-				return fmt.Errorf("%w: mutation %d came before the snapshot was complete", ErrGap, m.Seq)
-			case m.Seq <= i.meta.seq:
-				return nil
-			case m.Seq > i.meta.seq+1:
-				return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.seq)
-			}
-			if err := i.write(g, m.Entries); err != nil {
-				return err
-			}
-			if i.meta.seq != m.Seq {
-				return fmt.Errorf("%w: mutation %d says that it is %d", ErrCorrupt, m.Seq, i.meta.seq)
-			}
-			return nil
-		})
+	for n := range mutations {
+		m := &mutations[n]
+		err := i.f.do(ctx, &request{entries: len(m.Entries), bytes: m.size(), apply: func(g *group) error { return i.follow(g, m) }})
 		if err != nil {
 			return i.failed(err)
 		}
@@ -179,34 +150,39 @@ func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
 	return nil
 }
 
-// fitsWhole checks a mutation against what one transaction can be: it was one
-// on another node, with the same limits.
-func (b *budget) fitsWhole(m *Mutation) error {
-	size := 0
-	for _, e := range m.Entries {
-		if len(e.Key) == 0 || len(e.Key) > maxKeyBytes {
-			return fmt.Errorf("%w: a key of %d bytes", ErrCorrupt, len(e.Key))
-		}
-		size += prefixLen + len(e.Key) + len(e.Value)
+func (i *Import) follow(g *group, m *Mutation) error {
+	switch {
+	case i.finished:
+		return ErrImportOver
+	case i.meta == nil:
+		return fmt.Errorf("%w: mutation %d came before the snapshot was complete", ErrGap, m.Seq)
+	case m.Seq <= i.meta.seq:
+		return nil
+	case m.Seq > i.meta.seq+1:
+		return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.seq)
 	}
-	if len(m.Entries) > b.maxEntries || size > b.maxBytes {
-		return fmt.Errorf("%w: mutation %d with %d entries, %d bytes", ErrTooBig, m.Seq, len(m.Entries), size)
+	meta, err := g.f.budget.check(m)
+	if err != nil {
+		return err
 	}
+	g.putUnder(i.gen, m.Entries)
+	i.meta = &meta
 	return nil
 }
 
-// Commit makes this node the holder of the partition in the epoch, acquired in
-// the view, with all that was written. It is on disk before Commit returns. The
-// epoch must be above every epoch in which this node held the partition.
-func (i *Import) Commit(ctx context.Context, epoch, view crawl.Epoch) error {
-	err := i.f.alone(ctx, true, func(g *group) error { return i.commit(g, epoch, view) })
+// CommitCopy makes what was written this node's copy of the partition, which
+// follows the holder of the epoch. It takes the place of whatever was here, but
+// for a partition that this node holds. It survives kill -9; a loss of power
+// may take it back, all of it.
+func (i *Import) CommitCopy(ctx context.Context, epoch crawl.Epoch) error {
+	err := i.f.alone(ctx, false, func(g *group) error { return i.commit(g, epoch) })
 	if err != nil {
 		return i.failed(err)
 	}
 	return nil
 }
 
-func (i *Import) commit(g *group, epoch, view crawl.Epoch) error {
+func (i *Import) commit(g *group, epoch crawl.Epoch) error {
 	pg := g.part(i.gen.partition)
 	s := &pg.state
 	switch {
@@ -216,27 +192,22 @@ func (i *Import) commit(g *group, epoch, view crawl.Epoch) error {
 		return fmt.Errorf("%w: the snapshot is not complete", ErrGap)
 	case s.State == Holder:
 		return errors.New("this node holds it")
-	case epoch <= s.MaxEpoch:
-		return fmt.Errorf("epoch %d is not above %d, in which this node held it", epoch, s.MaxEpoch)
 	}
 	i.finished = true
 	if s.State != Absent {
 		g.bury(pg, pg.gen())
 	}
-	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = Holder, epoch, epoch, view, i.gen.number
-	s.To, s.Sealed, s.frozen = "", false, false
+	s.State, s.Epoch, s.Generation, s.To, s.View = Copy, epoch, i.gen.number, "", 0
+	s.Sealed, s.Suspect, s.frozen = false, false, false
 	s.apply(i.meta)
 	pg.restated = true
 	g.put(deadKey(i.gen), nil)
-	g.after = append(g.after, func() {
-		delete(g.f.importing, i.gen.partition)
-		g.f.rebuilds.add(i.gen.partition)
-	})
+	g.after = append(g.after, func() { delete(g.f.importing, i.gen.partition) })
 	return nil
 }
 
 // Abort ends the import; what was written is deleted in the background. After
-// Commit it does nothing.
+// CommitCopy it does nothing.
 func (i *Import) Abort(ctx context.Context) error {
 	err := i.f.alone(ctx, false, func(g *group) error {
 		if !i.finished {

@@ -28,6 +28,7 @@ import (
 //	v                                version of the format
 //	p  partition (2)                 state of the partition on this node
 //	x  partition (2) generation (4)  generation to be deleted
+//	i  partition (2)                 recorded in-sync set of the partition
 const (
 	tableRecords = 'u'
 	tableQueue   = 'q'
@@ -41,6 +42,7 @@ const (
 	nodeVersion                   = 'v'
 	nodeStates                    = 'p'
 	nodeDead                      = 'x'
+	nodeSets                      = 'i'
 )
 
 // MaxPartition is the highest number that a partition may have.
@@ -92,6 +94,10 @@ func nodeKey(table byte, rest ...byte) []byte {
 
 func stateKey(p crawl.Partition) []byte {
 	return nodeKey(nodeStates, binary.BigEndian.AppendUint16(nil, uint16(p))...)
+}
+
+func setKey(p crawl.Partition) []byte {
+	return nodeKey(nodeSets, binary.BigEndian.AppendUint16(nil, uint16(p))...)
 }
 
 func deadKey(g generation) []byte {

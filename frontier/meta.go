@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"crawlnode/crawl"
 )
@@ -30,14 +31,18 @@ func (s State) String() string { return stateNames[min(int(s), len(stateNames)-1
 type Meta struct {
 	Partition  crawl.Partition
 	State      State
-	Epoch      crawl.Epoch    // in which it was acquired; 0 when Absent
-	MaxEpoch   crawl.Epoch    // the highest in which this node ever held it; outlives Delete
-	Seq        crawl.Seq      // of the last mutation; outlives Delete
-	Generation uint32         // of its keys in this node's store; 0 when there are none
-	To         crawl.NodeID   // with Released: to whom
-	View       crawl.Epoch    // with Released: in which view; with Holder: of the acquisition
-	Sealed     bool           // a released partition that this node will never hold on to again
-	Counters   crawl.Counters // of its records
+	Epoch      crawl.Epoch  // in which it was acquired; 0 when Absent
+	MaxEpoch   crawl.Epoch  // the highest in which this node ever held it; outlives Delete
+	Seq        crawl.Seq    // of the last mutation; outlives Delete
+	Generation uint32       // of its keys in this node's store; 0 when there are none
+	To         crawl.NodeID // with Released: to whom
+	View       crawl.Epoch  // with Released: in which view; with Holder: of the acquisition
+	Sealed     bool         // a released partition that this node will never hold on to again
+	// Suspect: mutations that were acknowledged are missing here. Such a
+	// partition takes none, as a holder or as a copy, until it is replaced, or
+	// Transition says that there is nothing better.
+	Suspect  bool
+	Counters crawl.Counters // of its records
 }
 
 // partState is a partition as the writer sees it. Groups change a copy, which
@@ -45,47 +50,69 @@ type Meta struct {
 type partState struct {
 	Meta
 	lastGeneration uint32 // the highest ever used on this node
-	outboxNext     uint64 // the next outbox entry's number
+	changes        uint64 // how often the state entry was written
+	outboxNext     uint64 // the number of the last outbox entry
 	// frozen: neither Add nor Complete change it. It is not written to disk:
 	// who restarts holds nothing until a view says so.
 	frozen bool
 }
 
+// String says for an error what is here of the partition.
+func (s *partState) String() string {
+	suspect := ""
+	if s.Suspect {
+		suspect = ", suspect"
+	}
+	return fmt.Sprintf("%s of epoch %d at mutation %d%s", s.State, s.Epoch, s.Seq, suspect)
+}
+
 // serves reports whether Add and Complete may change the partition.
-func (s *partState) serves() bool { return s.State == Holder && !s.frozen }
+func (s *partState) serves() bool { return s.State == Holder && !s.frozen && !s.Suspect }
 
 // encodeState writes a partition's state on this node (table p). It never
 // leaves the node, and says which generation of keys is alive.
 //
-//	version, byte state, byte sealed, u epoch, u highest epoch, u generation,
-//	u last generation, u seq, u view, rest to
+//	version, byte state, byte flags, u epoch, u highest epoch, u generation,
+//	u last generation, u seq, u view, [u changes], rest to
 //
 // Seq counts only when there are no keys: otherwise the meta entry has it.
 func encodeState(s *partState) []byte {
 	w := newWriter(32 + len(s.To))
 	w.byte(byte(s.State))
-	w.byte(byte(flagIf(s.Sealed, 1)))
+	w.byte(byte(flagIf(s.Sealed, stateSealed) | flagIf(s.Suspect, stateSuspect) | stateChanges))
 	w.u(uint64(s.Epoch))
 	w.u(uint64(s.MaxEpoch))
 	w.u(uint64(s.Generation))
 	w.u(uint64(s.lastGeneration))
 	w.u(uint64(s.Seq))
 	w.u(uint64(s.View))
+	w.u(s.changes)
 	w.rest(string(s.To))
 	return w.b
 }
+
+// Flags of a partition's state.
+const (
+	stateSealed = 1 << iota
+	stateSuspect
+	stateChanges // the number of changes follows
+)
 
 func decodeState(p crawl.Partition, b []byte) (partState, error) {
 	r := newReader(b)
 	s := partState{Meta: Meta{Partition: p}}
 	s.State = State(r.byte())
-	s.Sealed = r.byte() != 0
+	flags := r.byte()
+	s.Sealed, s.Suspect = flags&stateSealed != 0, flags&stateSuspect != 0
 	s.Epoch = crawl.Epoch(r.u())
 	s.MaxEpoch = crawl.Epoch(r.u())
 	s.Generation = uint32(r.small(1 << 32))
 	s.lastGeneration = uint32(r.small(1 << 32))
 	s.Seq = crawl.Seq(r.u())
 	s.View = crawl.Epoch(r.u())
+	if flags&stateChanges != 0 {
+		s.changes = r.u()
+	}
 	s.To = crawl.NodeID(r.rest())
 	if s.State > Copy {
 		r.fail()
@@ -143,36 +170,43 @@ func (s *partState) apply(m *metaEntry) {
 	s.Seq, s.outboxNext, s.Counters = m.seq, m.outboxNext, m.counters
 }
 
-// loadStates reads the node's own range: all partitions that it knows, and the
-// generations that are to be deleted.
+// loadStates reads from the node's own range all partitions that it knows, and
+// the generations that are to be deleted.
 func loadStates(snap Snapshot) (parts map[crawl.Partition]*partState, dead []generation, err error) {
 	parts = map[crawl.Partition]*partState{}
-	it := snap.Iterate(nodeKey(nodeStates))
-	for it.Seek(nodeKey(nodeStates)); it.Valid() && err == nil; it.Next() {
-		key := it.Key()[prefixLen+1:]
-		if len(key) != 2 {
-			err = ErrCorrupt
-			break
-		}
-		var v []byte
-		var s partState
-		if v, err = it.Value(); err == nil {
-			s, err = decodeState(crawl.Partition(binary.BigEndian.Uint16(key)), v)
-			parts[s.Partition] = &s
-		}
-	}
-	it.Close()
+	err = eachNodeKey(snap, nodeStates, 2, func(key, value []byte) error {
+		s, err := decodeState(crawl.Partition(binary.BigEndian.Uint16(key)), value)
+		parts[s.Partition] = &s
+		return err
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	it = snap.Iterate(nodeKey(nodeDead))
-	defer it.Close()
-	for it.Seek(nodeKey(nodeDead)); it.Valid(); it.Next() {
-		key := it.Key()[prefixLen+1:]
-		if len(key) != prefixLen {
-			return nil, nil, ErrCorrupt
-		}
+	err = eachNodeKey(snap, nodeDead, prefixLen, func(key, _ []byte) error {
 		dead = append(dead, generation{crawl.Partition(binary.BigEndian.Uint16(key)), binary.BigEndian.Uint32(key[2:])})
+		return nil
+	})
+	return parts, dead, err
+}
+
+// eachNodeKey walks one table of the node's own range, whose keys have n bytes
+// behind the table's letter.
+func eachNodeKey(snap Snapshot, table byte, n int, fn func(key, value []byte) error) error {
+	prefix := nodeKey(table)
+	it := snap.Iterate(prefix)
+	defer it.Close()
+	for it.Seek(prefix); it.Valid(); it.Next() {
+		key := it.Key()[len(prefix):]
+		if len(key) != n {
+			return fmt.Errorf("%w: key %x of table %c", ErrCorrupt, it.Key(), table)
+		}
+		value, err := it.Value()
+		if err == nil {
+			err = fn(key, value)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return parts, dead, nil
+	return nil
 }

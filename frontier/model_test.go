@@ -185,7 +185,7 @@ func (m *model) moveOntoItself() {
 	m.t.Helper()
 	ctx := m.t.Context()
 	p, _ := m.someHost()
-	e, err := m.r.Export(ctx, p)
+	e, err := m.r.Export(ctx, p, nil)
 	m.r.must(err)
 	defer e.Close()
 	m.r.must(m.r.Freeze(ctx, p))
@@ -194,7 +194,8 @@ func (m *model) moveOntoItself() {
 	m.r.must(err)
 	m.r.must(e.Snapshot(ctx, 500, func(es []Entry) error { return i.Put(ctx, es) }))
 	m.current[p]++
-	m.r.must(i.Commit(ctx, m.current[p], m.current[p]))
+	m.r.must(i.CommitCopy(ctx, m.current[p]-1))
+	m.r.must(m.r.promote(p, m.current[p]))
 }
 
 func (m *model) compare() {

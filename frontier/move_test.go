@@ -1,10 +1,8 @@
 package frontier
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"testing"
 
@@ -34,7 +32,8 @@ func TestMove(t *testing.T) {
 		for range 10 {
 			work()
 		}
-		e, err := from.Export(t.Context(), 1)
+		tail := &caught{}
+		e, err := from.Export(t.Context(), 1, tail.sink)
 		from.must(err)
 		defer e.Close()
 		i, err := to.BeginImport(t.Context(), 1)
@@ -48,42 +47,44 @@ func TestMove(t *testing.T) {
 		if chunks < 3 {
 			t.Fatalf("the snapshot came in %d pieces", chunks)
 		}
-		ms, err := e.Tail(t.Context())
-		from.must(err)
-		if ms[0].Seq != e.Seq()+1 {
-			t.Fatalf("the tail begins with %d behind a snapshot of %d", ms[0].Seq, e.Seq())
+		var ms []Mutation
+		for _, m := range tail.take() {
+			ms = append(ms, m.Mutation)
+		}
+		if ms[0].Seq != e.Seq()+1 || ms[0].Epoch != 1 || e.Epoch() != 1 {
+			t.Fatalf("the sink begins with %d of epoch %d behind a snapshot of %d, %d", ms[0].Seq, ms[0].Epoch, e.Seq(), e.Epoch())
 		}
 		if err := i.Apply(t.Context(), ms[1:2]); !errors.Is(err, ErrGap) {
 			t.Fatalf("a gap: %v", err)
 		}
 		to.must(i.Apply(t.Context(), ms))
 		to.must(i.Apply(t.Context(), ms[:1])) // an old one, repeated by a network
-		work()
-		from.must(from.Freeze(t.Context(), 1))
-		for {
-			ms, err := e.Tail(t.Context())
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			from.must(err)
-			to.must(i.Apply(t.Context(), ms))
-		}
-		before, _ := from.Meta(1)
-		to.must(i.Commit(t.Context(), 7, 9))
-		if err := i.Commit(t.Context(), 8, 9); !errors.Is(err, ErrImportOver) {
+		to.must(i.CommitCopy(t.Context(), 1))
+		if err := i.CommitCopy(t.Context(), 1); !errors.Is(err, ErrImportOver) {
 			t.Fatalf("a second commit: %v", err)
 		}
+		if c := to.Totals(); c != (crawl.Counters{}) {
+			t.Fatalf("a copy is counted: %+v", c)
+		}
+		work()
+		from.must(from.Freeze(t.Context(), 1))
+		from.must(from.Transition(t.Context(), 1, func(m *Meta) error { m.State, m.To, m.View = Released, "n2", 7; return nil }))
+		to.must(errors.Join(to.ApplyCopies(t.Context(), tail.take())...))
+		before, _ := from.Meta(1)
+		to.must(to.promote(1, 7))
 		to.check()
 		m, _ := to.Meta(1)
-		if m.State != Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 9 || m.Seq != before.Seq || m.Counters != before.Counters {
+		if m.State != Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 7 || m.Seq != before.Seq || m.Counters != before.Counters {
 			t.Fatalf("meta = %+v, want what %+v was", m, before)
+		}
+		if to.Totals() != m.Counters {
+			t.Fatalf("totals = %+v, want %+v", to.Totals(), m.Counters)
 		}
 		compare(t, "content", content(t, to, 1), content(t, from, 1))
 		// It lives on: what was known is known, and new URLs are admitted.
 		if got := to.add(link("http://h0.p1.test/0"), link("http://h0.p1.test/new")); got[0] != Known || got[1] != Added {
 			t.Fatalf("admissions = %v", got)
 		}
-		from.must(from.Transition(t.Context(), 1, func(m *Meta) error { m.State = Released; return nil }))
 		from.must(from.Delete(t.Context(), 1))
 		waitSwept(t, from, 1, 1)
 		from.check()
@@ -112,7 +113,7 @@ func TestComeBack(t *testing.T) {
 		}
 		r.add(links...)
 		copyOf := content(t, r, 0)
-		r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.State = Released; return nil }))
+		r.become(0, Released)
 		dropped, err := r.BeginImport(t.Context(), 0)
 		r.must(err)
 		r.must(dropped.Put(t.Context(), []Entry{{[]byte("uleft"), []byte{1}}}))
@@ -126,10 +127,11 @@ func TestComeBack(t *testing.T) {
 			entries = append(entries, Entry{[]byte(k), []byte(v)})
 		}
 		r.must(i.Put(t.Context(), entries))
-		if err := i.Commit(t.Context(), 1, 1); err == nil {
-			t.Fatal("committed in an epoch that was held before")
+		r.must(i.CommitCopy(t.Context(), 1))
+		if err := r.promote(0, 1); err == nil {
+			t.Fatal("promoted in an epoch that was held before")
 		}
-		r.must(i.Commit(t.Context(), 2, 2))
+		r.must(r.promote(0, 2))
 		r.must(i.Abort(t.Context()))
 		r.check()
 		compare(t, "content", content(t, r, 0), copyOf)
@@ -155,7 +157,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	i, err := r.BeginImport(t.Context(), 1)
 	r.must(err)
-	if err := i.Commit(t.Context(), 2, 2); !errors.Is(err, ErrGap) {
+	if err := i.CommitCopy(t.Context(), 2); !errors.Is(err, ErrGap) {
 		t.Fatalf("commit of nothing: %v", err)
 	}
 	meta := func(seq crawl.Seq) Entry {
@@ -176,41 +178,10 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatalf("a mutation with a false number: %v", err)
 	}
 	r.must(i.Abort(t.Context()))
-	if err := i.Commit(t.Context(), 2, 2); !errors.Is(err, ErrImportOver) {
+	if err := i.CommitCopy(t.Context(), 2); !errors.Is(err, ErrImportOver) {
 		t.Fatalf("commit after Abort: %v", err)
 	}
 	waitSwept(t, r, 1, 1)
-}
-
-func TestTailIsBounded(t *testing.T) {
-	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
-	e, err := r.Export(t.Context(), 0)
-	r.must(err)
-	defer e.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if ms, err := e.Tail(ctx); !errors.Is(err, context.Canceled) {
-		t.Fatalf("a tail without mutations: %v, %v", ms, err)
-	}
-	long := make([]byte, 1500)
-	for i := range long {
-		long[i] = 'x'
-	}
-	for n := 0; ; n++ {
-		var links []crawl.Routed
-		for i := range 400 {
-			links = append(links, link(fmt.Sprintf("http://h1.p0.test/%s%d", long, n*1000+i)))
-		}
-		r.add(links...)
-		if r.Totals().Seen*3000 > 2*tailBytes {
-			break
-		}
-	}
-	if _, err := e.Tail(t.Context()); !errors.Is(err, ErrTailOverrun) {
-		t.Fatalf("a tail that nobody takes: %v", err)
-	}
-	r.must(r.stop())
 }
 
 // FuzzImport feeds an import what another node could send.
@@ -224,7 +195,7 @@ func FuzzImport(f *testing.F) {
 		r.must(err)
 		_ = i.Put(t.Context(), []Entry{{k1, v1}})
 		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []Entry{{k2, v2}, {k1, v1}}}})
-		_ = i.Commit(t.Context(), 5, 5)
+		_ = i.CommitCopy(t.Context(), 5)
 		// Whatever it was, the writer goes on and partition 0 is untouched.
 		if got := r.add(link("http://h1.p0.test/")); got[0] != Added {
 			t.Fatalf("admission = %v", got)

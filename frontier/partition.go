@@ -64,10 +64,19 @@ func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
 }
 
 // Transition changes what a partition is to this node: fn may set State, Epoch,
-// MaxEpoch, To, View and Sealed; changes to other fields have no effect. An error
-// of fn is returned and nothing is changed. The change is on disk before
-// Transition returns. A partition leaves Absent by Found or Import, and becomes
-// it by Delete, and by nothing else. Who becomes the holder is not frozen.
+// MaxEpoch, To, View, Sealed and Suspect; changes to other fields have no
+// effect. An error of fn is returned and nothing is changed. The change is on
+// disk before Transition returns. The moves are
+//
+//	Holder   -> Released  after Freeze
+//	Holder   -> Copy      yielding: another node holds it
+//	Released -> Holder    the receiver refused
+//	Released -> Copy      this node goes on as a replica of the receiver
+//	Copy     -> Holder    promotion, in an epoch above every one in which this
+//	                      node held the partition; never of a suspect copy
+//
+// A partition leaves Absent by Found or Import, and becomes it by Delete. Who
+// becomes the holder is not frozen.
 func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *Meta) error) error {
 	err := f.alone(ctx, true, func(g *group) error { return g.transition(p, fn) })
 	if err != nil {
@@ -83,18 +92,24 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	if err := fn(&m); err != nil {
 		return err
 	}
-	if (m.State == Absent) != (s.State == Absent) {
-		return fmt.Errorf("it cannot go from %s to %s: use Found, Import or Delete", s.State, m.State)
+	if err := s.mayBecome(&m); err != nil {
+		return err
 	}
-	if m.State == Holder && s.State != Holder {
+	switch {
+	case m.State == s.State:
+	case m.State == Holder:
 		s.frozen = false
 		g.after = append(g.after, func() {
 			if pg.part.filter == nil {
 				g.f.rebuilds.add(p)
 			}
 		})
+	case m.State == Copy:
+		// From here on it changes behind the back of the filter.
+		s.frozen = false
+		g.after = append(g.after, pg.part.reset)
 	}
-	s.State, s.Epoch, s.To, s.View, s.Sealed = m.State, m.Epoch, m.To, m.View, m.Sealed
+	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
 	s.MaxEpoch = max(s.MaxEpoch, m.MaxEpoch)
 	if s.State == Holder {
 		s.MaxEpoch = max(s.MaxEpoch, s.Epoch)
@@ -103,9 +118,25 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	return nil
 }
 
+// mayBecome checks a move against the list at Transition.
+func (s *partState) mayBecome(m *Meta) error {
+	switch {
+	case m.State == s.State:
+	case m.State == Absent || s.State == Absent || m.State > Copy:
+		return fmt.Errorf("it cannot go from %s to %s: use Found, Import or Delete", s.State, m.State)
+	case s.State == Copy && m.State == Released:
+		return errors.New("a copy cannot be released: nobody held it here")
+	case s.State == Copy && m.Suspect:
+		return errors.New("a suspect copy cannot be promoted: mutations are missing in it")
+	case s.State == Copy && m.Epoch <= s.MaxEpoch:
+		return fmt.Errorf("epoch %d is not above %d, in which this node held it", m.Epoch, s.MaxEpoch)
+	}
+	return nil
+}
+
 // Freeze stops all changes to a held partition: from its return on, Add and
-// Complete answer NotHolder, and what was acknowledged before is in the Tail of
-// every Export. A restart ends it.
+// Complete answer NotHolder, and all mutations were handed to the sinks. A
+// restart ends it.
 func (f *Frontier) Freeze(ctx context.Context, p crawl.Partition) error {
 	return f.setFrozen(ctx, p, true)
 }
@@ -122,11 +153,6 @@ func (f *Frontier) setFrozen(ctx context.Context, p crawl.Partition, frozen bool
 			return fmt.Errorf("%w: partition %d is %s", ErrNotHolder, p, pg.state.State)
 		}
 		pg.state.frozen = frozen
-		g.after = append(g.after, func() {
-			for _, t := range pg.part.tails {
-				t.freeze(frozen)
-			}
-		})
 		return nil
 	})
 }
@@ -147,7 +173,8 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 		}
 		g.bury(pg, pg.gen())
 		s := &pg.state
-		s.State, s.Epoch, s.Generation, s.To, s.View, s.Sealed, s.frozen = Absent, 0, 0, "", 0, false, false
+		s.State, s.Epoch, s.Generation, s.To, s.View = Absent, 0, 0, "", 0
+		s.Sealed, s.Suspect, s.frozen = false, false, false
 		s.Counters, s.outboxNext = crawl.Counters{}, 0
 		pg.restated = true
 		return nil
@@ -163,16 +190,12 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 func (g *group) bury(pg *partGroup, gen generation) {
 	g.put(deadKey(gen), []byte{formatVersion})
 	g.after = append(g.after, func() {
-		pg.part.reset(errors.New("frontier: the partition is gone"))
+		pg.part.reset()
 		g.f.sweeps.add(gen)
 	})
 }
 
-// reset drops what belongs to one generation of the partition.
-func (p *partition) reset(why error) {
-	p.filter, p.rebuilding, p.delta = nil, false, nil
-	for _, t := range p.tails {
-		t.fail(why)
-	}
-	p.tails = nil
+// reset drops what belongs to one generation of a partition that was served.
+func (p *partition) reset() {
+	p.filter, p.rebuilding, p.delta, p.sinks = nil, false, nil, nil
 }

@@ -33,8 +33,11 @@ type request struct {
 	apply func(*group) error
 	solo  bool // it goes into a group of its own
 	sync  bool // it is answered when the group is synced to disk
-	err   error
-	done  chan error
+	// entries and bytes are what it puts into the group; 0 for one that adds no
+	// more than a request may have.
+	entries, bytes int
+	err            error
+	done           chan error
 }
 
 // do hands a request to the writer and waits for the answer. Since the channel
@@ -150,7 +153,7 @@ func (f *Frontier) work(rs []*request) error {
 	for len(rs) > 0 {
 		g := newGroup(f)
 		n := 0
-		for n < len(rs) && (n == 0 || !rs[n].solo && !rs[n-1].solo && !g.full()) {
+		for n < len(rs) && (n == 0 || !rs[n].solo && !rs[n-1].solo && g.hasRoom(rs[n])) {
 			rs[n].err = rs[n].apply(g)
 			n++
 		}

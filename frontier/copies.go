@@ -1,0 +1,152 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// CopyMutation is a mutation for this node's copy of a partition.
+type CopyMutation struct {
+	Partition crawl.Partition
+	Mutation
+}
+
+// ApplyCopies writes mutations into copies, in their order, and says for each
+// what became of it. nil: the copy has it, and it survives kill -9; a repeat
+// changes nothing. ErrNotCopy: there is no copy of the mutation's epoch here.
+// ErrGap: mutations before it are missing, as they are behind one that failed.
+// It keeps keys and values, so nobody may change them.
+func (f *Frontier) ApplyCopies(ctx context.Context, ms []CopyMutation) []error {
+	errs := make([]error, len(ms))
+	for from := 0; from < len(ms); {
+		n, entries, size := f.budget.cutMutations(ms[from:])
+		piece, out := ms[from:from+n], errs[from:from+n]
+		err := f.do(ctx, &request{entries: entries, bytes: size, apply: func(g *group) error {
+			for i := range piece {
+				out[i] = g.follow(&piece[i])
+			}
+			return nil
+		}})
+		if err != nil {
+			for i := from; i < len(ms); i++ {
+				errs[i] = copyError(ms[i].Partition, err)
+			}
+			return errs
+		}
+		from += n
+	}
+	return errs
+}
+
+func copyError(p crawl.Partition, err error) error {
+	return fmt.Errorf("frontier: copy of partition %d: %w", p, err)
+}
+
+// cutMutations returns how many of the mutations, one at least, go into one
+// request, and what they come to.
+func (b *budget) cutMutations(ms []CopyMutation) (n, entries, size int) {
+	for i := range ms {
+		bytes := ms[i].size()
+		if i > 0 && (entries+len(ms[i].Entries) > b.groupEntries || size+bytes > b.groupBytes) {
+			return i, entries, size
+		}
+		entries += len(ms[i].Entries)
+		size += bytes
+	}
+	return len(ms), entries, size
+}
+
+// size is what a mutation costs in a transaction, in bytes.
+func (m *Mutation) size() (n int) {
+	for i := range m.Entries {
+		n += prefixLen + len(m.Entries[i].Key) + len(m.Entries[i].Value)
+	}
+	return n
+}
+
+// follow writes one mutation into a copy.
+func (g *group) follow(m *CopyMutation) error {
+	pg := g.part(m.Partition)
+	s := &pg.state
+	switch {
+	case s.State != Copy || s.Epoch != m.Epoch || s.Suspect:
+		return copyError(m.Partition, fmt.Errorf("%w: it is %s, the mutation is of epoch %d", ErrNotCopy, s, m.Epoch))
+	case m.Seq <= s.Seq:
+		return nil
+	case m.Seq != s.Seq+1:
+		return copyError(m.Partition, fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, s.Seq))
+	}
+	meta, err := g.f.budget.check(&m.Mutation)
+	if err != nil {
+		return copyError(m.Partition, err)
+	}
+	g.putUnder(pg.gen(), m.Entries)
+	s.apply(&meta)
+	pg.followed = true
+	return nil
+}
+
+// check judges a mutation from another node, and returns what it makes of the
+// partition's books. It was one transaction there, with the same limits.
+func (b *budget) check(m *Mutation) (meta metaEntry, err error) {
+	found := false
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		if len(e.Key) == 0 || len(e.Key) > maxKeyBytes {
+			return meta, fmt.Errorf("%w: a key of %d bytes", ErrCorrupt, len(e.Key))
+		}
+		if isMeta(e.Key) {
+			if meta, err = decodeMeta(e.Value); err != nil {
+				return meta, err
+			}
+			found = true
+		}
+	}
+	if n := m.size(); len(m.Entries) > b.maxEntries || n > b.maxBytes {
+		return meta, fmt.Errorf("%w: mutation %d with %d entries, %d bytes", ErrTooBig, m.Seq, len(m.Entries), n)
+	}
+	if !found || meta.seq != m.Seq {
+		return meta, fmt.Errorf("%w: mutation %d says that it is %d", ErrCorrupt, m.Seq, meta.seq)
+	}
+	return meta, nil
+}
+
+// putUnder adds entries with relative keys.
+func (g *group) putUnder(gen generation, entries []Entry) {
+	size := 0
+	for i := range entries {
+		size += prefixLen + len(entries[i].Key)
+	}
+	keys := make([]byte, 0, size)
+	for i := range entries {
+		from := len(keys)
+		keys = append(appendPrefix(keys, gen.partition, gen.number), entries[i].Key...)
+		g.put(keys[from:len(keys):len(keys)], entries[i].Value)
+	}
+}
+
+// AdoptCopy lets a copy that is exactly at (fromEpoch, seq) follow the holder
+// of toEpoch, who went on from there. It is idempotent. It fails with ErrGap,
+// and says what is here, when the copy is anywhere else.
+func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch crawl.Epoch, seq crawl.Seq, toEpoch crawl.Epoch) error {
+	err := f.alone(ctx, false, func(g *group) error {
+		pg := g.part(p)
+		s := &pg.state
+		switch {
+		case s.State != Copy || s.Suspect || s.Seq != seq || s.Epoch != fromEpoch && s.Epoch != toEpoch:
+			return fmt.Errorf("%w: it is %s, asked for a copy of epoch %d at mutation %d", ErrGap, s, fromEpoch, seq)
+		case toEpoch < s.Epoch:
+			return fmt.Errorf("%w: epoch %d is below %d", ErrGap, toEpoch, s.Epoch)
+		case s.Epoch != toEpoch:
+			s.Epoch = toEpoch
+			pg.restated = true
+		}
+		return nil
+	})
+	if err != nil {
+		return copyError(p, err)
+	}
+	return nil
+}
