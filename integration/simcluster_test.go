@@ -23,13 +23,13 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/integration/simnet"
 	crawlnode "crawlnode/node"
-	"crawlnode/simweb"
 )
 
 const (
-	simFetchers = 8
-	simDelay    = time.Second
-	simAddrs    = 4
+	simFetchers   = 8
+	simDelay      = time.Second
+	simAddrs      = 4
+	simPartitions = 512 // the fewest that a cluster can have
 )
 
 // simulation is a cluster of whole nodes and a web, in one bubble. Only the
@@ -37,29 +37,43 @@ const (
 type simulation struct {
 	t       *testing.T
 	dir     string
+	sync    bool // --sync
 	net     *simnet.Network
-	web     *simweb.Web
+	web     *treeWeb
 	stopWeb func()
 	members map[string]*simMember
 	names   []string // of members, in the order of their first start
-	cuts    int      // answered pages that a crash may have cut off from their settling
+
+	began    time.Time         // when the seeds were given
+	shaken   time.Time         // when the last fault began or ended
+	cut      map[[2]string]int // cuts that are in force, by direction
+	slow     []simnet.Link     // descriptions of the links that are in force, the last one counts
+	troubles []trouble
+	seeds    *seedBook
+	rights   rightsJudge
 }
 
 // simMember is a node's machine: its disk outlives its processes.
 type simMember struct {
-	name  string
-	path  string           // data directory of the present or last life
-	store *frontier.Memory // of the present or last life
-	life  *life            // the present or last one
-	lives []*life          // all; the goroutines of crashed ones may still run
-	gone  bool             // told to leave
+	name    string
+	path    string           // data directory of the present or last life
+	store   *frontier.Memory // of the present or last life
+	life    *life            // the present or last one
+	lives   []*life          // all; the goroutines of crashed ones may still run
+	gone    bool             // told to leave
+	lost    bool             // the machine is no more
+	stopped bool
 }
+
+// runs reports whether a member's process lives, stopped or not.
+func (m *simMember) runs() bool { return !m.life.crashed && !m.ended() }
 
 // life is one process.
 type life struct {
 	*crawlnode.Node
 	done    chan struct{} // closed when Run has returned
 	err     error         // of Run; valid after done
+	endedAt time.Time     // valid after done
 	log     *simLog
 	crashed bool
 }
@@ -82,13 +96,11 @@ func (l *simLog) String() string {
 	return l.text.String()
 }
 
-func newSimulation(t *testing.T, dir string, seed uint64, c simweb.Config) *simulation {
+func newSimulation(t *testing.T, dir string, seed uint64, sync bool) *simulation {
 	t.Helper()
-	web, err := simweb.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &simulation{t: t, dir: dir, net: simnet.New(seed), web: web, members: map[string]*simMember{}}
+	web := newTreeWeb(seed)
+	s := &simulation{t: t, dir: dir, sync: sync, net: simnet.New(seed), web: web, members: map[string]*simMember{},
+		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web)}
 	var addrs []netip.Addr
 	for i := range simAddrs {
 		addrs = append(addrs, netip.AddrFrom4([4]byte{127, 0, 0, byte(i + 1)}))
@@ -108,6 +120,9 @@ func newSimulation(t *testing.T, dir string, seed uint64, c simweb.Config) *simu
 	}
 	return s
 }
+
+// webLink is every node's way to the web.
+var webLink = simnet.Link{Delay: 2 * time.Millisecond, Jitter: 10 * time.Millisecond}
 
 // simPort is the address of a member's gossip (0) or RPC (1) or HTTP (2).
 func simPort(name string, port int) string {
@@ -129,34 +144,29 @@ func (s *simulation) start(name string) {
 		host = s.net.AddHost(name, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))
 	} else {
 		if !m.life.crashed { // has ended by itself
+			s.troubles = append(s.troubles, trouble{name, m.life.endedAt, m.life.endedAt})
 			m.store = m.store.Crash()
 			s.net.Crash(name)
 		}
 		host = s.net.Restart(name)
 	}
+	// The web is near and sound, so that what it sees is what the nodes did.
+	s.net.SetLink(name, "web", webLink)
+	s.net.SetLink("web", name, webLink)
 	transport, err := host.Transport(7000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	l := &life{done: make(chan struct{}), log: &simLog{}}
-	l.Node, err = crawlnode.Open(crawlnode.Options{
-		Config: s.config(m), Version: "sim", Store: m.store,
-		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
-		Network: &crawlnode.Network{
-			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
-			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
-				return host.Dial(ctx, "tcp", addr)
-			},
-			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange,
-		},
-	})
+	l.Node, err = crawlnode.Open(s.options(m, l, host, transport))
 	if err != nil {
 		_ = transport.Shutdown() // in memory
 		s.t.Fatalf("%s: %v\n%s", name, err, l.log)
 	}
-	m.life, m.gone, m.lives = l, false, append(m.lives, l)
+	m.life, m.gone, m.stopped, m.lives = l, false, false, append(m.lives, l)
 	go func() {
 		l.err = l.Run(context.Background())
+		l.endedAt = time.Now()
 		_ = l.HTTPListener().Close() // nobody serves the API here
 		close(l.done)
 	}()
@@ -170,12 +180,30 @@ func simListen(host *simnet.Host, addr string) (net.Listener, error) {
 	return host.Listen(int(ap.Port()))
 }
 
+// options are those of one life of a member.
+func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport *simnet.Transport) crawlnode.Options {
+	o := crawlnode.Options{
+		Config: s.config(m), Version: "sim", Store: m.store,
+		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
+		Network: &crawlnode.Network{
+			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
+			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
+				return host.Dial(ctx, "tcp", addr)
+			},
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange,
+		},
+	}
+	simHooks(&o)
+	return o
+}
+
 func (s *simulation) config(m *simMember) config.Config {
 	c := config.Default()
 	c.Name, c.DataDir, c.Insecure = m.name, m.path, true
 	c.Gossip, c.RPC, c.HTTP = simPort(m.name, 0), simPort(m.name, 1), simPort(m.name, 2)
-	c.Partitions, c.Replication, c.Fetchers, c.Store = 512, 1, simFetchers, "none"
+	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, time.Minute
+	c.Sync = s.sync
 	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	if m.name != "n1" {
 		c.Join = []string{simPort("n1", 0), simPort("n2", 0), simPort("n3", 0)}
@@ -186,21 +214,28 @@ func (s *simulation) config(m *simMember) config.Config {
 	return c
 }
 
-// crash ends a process as kill -9 does. Its network goes first, so that nobody
-// hears of anything that its disk does not hold; then its store; then the next
-// life gets a copy of the files, which the abandoned goroutines do not reach.
-func (s *simulation) crash(name string) {
+// crash ends a process as kill -9 does, or as a loss of power. Its network goes
+// first, so that nobody hears of anything that its disk does not hold; then its
+// store; then the next life gets a copy of the files, which the abandoned
+// goroutines do not reach.
+func (s *simulation) crash(name string, power bool) {
 	s.t.Helper()
 	m := s.members[name]
-	s.net.Crash(name)
-	m.store = m.store.Crash()
+	if power {
+		s.net.PowerOff(name)
+		m.store = m.store.PowerLoss()
+	} else {
+		s.net.Crash(name)
+		m.store = m.store.Crash()
+	}
 	path := filepath.Join(s.dir, fmt.Sprintf("%s-%d", name, len(m.lives)+1))
 	if err := copyFiles(m.path, path); err != nil {
 		s.t.Fatal(err)
 	}
-	m.path, m.life.crashed = path, true
+	m.path, m.life.crashed, m.stopped = path, true, false
 	m.life.Stop() // else its timers would go on for the whole simulation
-	s.cuts += simFetchers
+	now := time.Now()
+	s.troubles = append(s.troubles, trouble{name, now, now.Add(time.Second)})
 }
 
 // copyFiles copies a directory whose owner still writes to it.
@@ -249,19 +284,31 @@ func (m *simMember) ended() bool {
 
 // up returns the names of those that run and were not told to leave.
 func (s *simulation) up() []string {
+	return s.those(func(m *simMember) bool { return m.runs() && !m.gone })
+}
+
+func (s *simulation) those(are func(*simMember) bool) []string {
 	var names []string
 	for _, name := range s.names {
-		if m := s.members[name]; !m.life.crashed && !m.gone {
+		if are(s.members[name]) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
+// sleep lets time pass and watches who may fetch.
+func (s *simulation) sleep(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		time.Sleep(min(100*time.Millisecond, time.Until(end)))
+		s.watchRights()
+	}
+}
+
 // until waits, in virtual time, until why has nothing to say.
 func (s *simulation) until(within time.Duration, why func() string) bool {
 	s.t.Helper()
-	for end := time.Now().Add(within); ; time.Sleep(500 * time.Millisecond) {
+	for end := time.Now().Add(within); ; s.sleep(500 * time.Millisecond) {
 		missing := why()
 		if missing == "" {
 			return true
@@ -287,6 +334,7 @@ func (s *simulation) status(name string) *crawl.Status {
 func (s *simulation) shutdown() {
 	s.net.Heal()
 	for _, name := range s.names {
+		s.net.Resume(name)
 		for _, l := range s.members[name].lives {
 			l.Stop()
 		}

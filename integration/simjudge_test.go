@@ -1,0 +1,228 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// simJudge sits at the web's side and sees every request. It knows nothing of the
+// crawler but who asked.
+//
+//   - I1: while a request to a host is open no other begins, and the next begins at
+//     least the delay after the end, whoever asks, across everything that happens.
+//   - I4: at the end every page has been answered (503 is no answer); a second
+//     answer needs an excuse, see excused.
+//   - robots.txt comes first at each host, and nothing that it forbids is asked for.
+type simJudge struct {
+	web   *treeWeb
+	hosts map[*treeHost]*hostVerdict
+
+	mu      sync.Mutex // guards what follows
+	verdict []string   // at most maxVerdicts
+	broken  int        // all of them
+	open    int        // requests that are open now
+	pages   int        // distinct answered pages
+}
+
+const maxVerdicts = 12
+
+// hostVerdict is what happened at one host.
+type hostVerdict struct {
+	mu   sync.Mutex // guards log; never held together with another lock
+	log  []*simRequest
+	page map[string]int // requests by path
+}
+
+// simRequest is one request as the web saw it.
+type simRequest struct {
+	path, who  string
+	start, end time.Time // end is zero while it is open
+	status     int
+	asked      int // requests for this path so far, this one included
+}
+
+func (r *simRequest) String() string {
+	return fmt.Sprintf("%s %s at %s, %d", r.who, r.path, r.start.Format("04:05.000"), r.status)
+}
+
+func (r *simRequest) answered() bool {
+	return !r.end.IsZero() && r.status != http.StatusServiceUnavailable && r.page()
+}
+
+// page tells pages from what a crawler reads for itself.
+func (r *simRequest) page() bool { return r.path != "/robots.txt" && r.path != "/sitemap.xml" }
+
+func newSimJudge(w *treeWeb) *simJudge {
+	j := &simJudge{web: w, hosts: map[*treeHost]*hostVerdict{}}
+	for _, h := range w.hosts {
+		j.hosts[h] = &hostVerdict{page: map[string]int{}}
+	}
+	return j
+}
+
+// blame notes that something is wrong.
+func (j *simJudge) blame(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.broken++
+	if len(j.verdict) < maxVerdicts {
+		j.verdict = append(j.verdict, fmt.Sprintf(format, args...))
+	}
+}
+
+// begin judges and notes the start of a request.
+func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
+	now := time.Now()
+	v := j.hosts[h]
+	v.mu.Lock()
+	v.page[path]++
+	r := &simRequest{path: path, who: who, start: now, asked: v.page[path]}
+	why := v.wrongLocked(h, r)
+	before := ""
+	if why != "" {
+		before = v.tailLocked(4)
+	}
+	v.log = append(v.log, r)
+	v.mu.Unlock()
+	if why != "" {
+		j.blame("%s: %v: %s; before it: %s", h.name, r, why, before)
+	}
+	j.mu.Lock()
+	j.open++
+	j.mu.Unlock()
+	return r
+}
+
+// wrongLocked says what is wrong with a request that begins now.
+func (v *hostVerdict) wrongLocked(h *treeHost, r *simRequest) string {
+	var last time.Time
+	for _, old := range v.log {
+		if old.end.IsZero() {
+			return "I1: another request is open"
+		}
+		if old.end.After(last) {
+			last = old.end
+		}
+	}
+	_, known := h.page(r.path)
+	switch {
+	case !last.IsZero() && r.start.Sub(last) < simGap:
+		return fmt.Sprintf("I1: %v after the last one", r.start.Sub(last))
+	case r.path != "/robots.txt" && v.page["/robots.txt"] == 0:
+		return "robots.txt was not asked for before"
+	case strings.HasPrefix(r.path, "/private/"):
+		return "robots.txt forbids it"
+	case !known && r.page():
+		return "nothing leads there"
+	}
+	return ""
+}
+
+// tailLocked shows the last requests.
+func (v *hostVerdict) tailLocked(n int) string {
+	var lines []string
+	for _, r := range v.log[max(0, len(v.log)-n):] {
+		lines = append(lines, r.String())
+	}
+	return strings.Join(lines, "; ")
+}
+
+// end notes that the answer is about to leave.
+func (j *simJudge) end(h *treeHost, r *simRequest, status int) {
+	v := j.hosts[h]
+	v.mu.Lock()
+	first := !slices.ContainsFunc(v.log, func(o *simRequest) bool { return o != r && o.path == r.path && o.answered() })
+	r.end, r.status = time.Now(), status
+	first = first && r.answered()
+	v.mu.Unlock()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.open--
+	if first {
+		j.pages++
+	}
+}
+
+// progress is the number of pages answered so far.
+func (j *simJudge) progress() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pages
+}
+
+// trouble is a time in which a node's completions may get lost.
+type trouble struct {
+	node     string
+	from, to time.Time
+}
+
+const (
+	// uncopied is how long before a fault an answered page may still be without a
+	// completion that survives it: a fetch, its links' acknowledgements (500 ms), a
+	// commit, and the second within which completions are copied or synced.
+	uncopied = 2500 * time.Millisecond
+	// leftover is how long after a cut or a stop has begun or ended a node may still
+	// fetch what others fetch again: its lease.
+	leftover = 10 * time.Second
+)
+
+// excused reports whether r's completion may have been lost: its node was in
+// trouble when r ended or soon after.
+func excused(r *simRequest, troubles []trouble) bool {
+	return slices.ContainsFunc(troubles, func(t trouble) bool {
+		return t.node == r.who && !r.end.Before(t.from.Add(-uncopied)) && !r.start.After(t.to)
+	})
+}
+
+// coverage judges the end: what is missing, and what came twice without excuse.
+// It returns how many answers were repeats.
+func (j *simJudge) coverage(troubles []trouble) (repeats int) {
+	missing := 0
+	for _, h := range j.web.hosts {
+		v := j.hosts[h]
+		v.mu.Lock()
+		last := map[string]*simRequest{}
+		var lines []string
+		for _, r := range v.log {
+			if old := last[r.path]; old != nil && r.answered() {
+				repeats++
+				if !excused(old, troubles) {
+					lines = append(lines, fmt.Sprintf("I4: %s: %v: fetched again: %v", h.name, old, r))
+				}
+			}
+			if r.answered() {
+				last[r.path] = r
+			}
+		}
+		for i := range h.pages {
+			if last[treePath(i)] == nil {
+				missing++
+				lines = append(lines, fmt.Sprintf("I4: %s%s was never fetched; the host's last requests: %s", h.name, treePath(i), v.tailLocked(3)))
+				break // the rest of the host hangs on it
+			}
+		}
+		v.mu.Unlock()
+		for _, line := range lines {
+			j.blame("%s", line)
+		}
+	}
+	if missing > 0 {
+		j.blame("I4: %d of %d hosts are incomplete: %d of %d pages were fetched", missing, len(j.web.hosts), j.progress(), j.web.size())
+	}
+	return repeats
+}
+
+// verdicts returns what was found wrong so far.
+func (j *simJudge) verdicts() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	lines := slices.Clone(j.verdict)
+	if more := j.broken - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}

@@ -1,0 +1,244 @@
+package integration
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"crawlnode/integration/simnet"
+)
+
+// fault is one thing that happens to the cluster, with its end: each can be left
+// out of a schedule without the others losing their sense. What makes no sense
+// when its time has come (stopping a node that is down) is skipped.
+type fault struct {
+	at    time.Duration // since the seeds were given
+	kind  faultKind
+	nodes []string        // that it happens to
+	lasts []time.Duration // for each node until it is started, continued or reached again
+	cuts  []cut           // of kind cutLinks
+	link  simnet.Link     // of kind slowLinks
+}
+
+// cut is one direction between two nodes that nothing passes for a time.
+type cut struct {
+	from, to string
+	lasts    time.Duration
+}
+
+type faultKind string
+
+const (
+	joinNode  faultKind = "join"      // a new machine
+	leaveNode faultKind = "leave"     // politely; a process that could not is killed and started at the end
+	killNode  faultKind = "kill"      // -9; the disk stays, and the node is started again
+	powerNode faultKind = "power off" // as kill, and what was not synced is lost; nobody hears of it
+	loseNode  faultKind = "lose"      // as kill, and the machine is gone for good; where that may lose something: kill
+	stopNode  faultKind = "stop"      // SIGSTOP, as far as simnet.Pause models it
+	cutLinks  faultKind = "cut"
+	slowLinks faultKind = "links"
+	tearLinks faultKind = "tear" // all streams between two nodes are reset, some with an answer on its way
+	giveSeed  faultKind = "seed" // of a spare host, at a node
+)
+
+func (f fault) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%6.2fs %s", f.at.Seconds(), f.kind)
+	for i, name := range f.nodes {
+		fmt.Fprintf(&b, " %s", name)
+		if i < len(f.lasts) {
+			fmt.Fprintf(&b, " for %.1fs", f.lasts[i].Seconds())
+		}
+	}
+	for _, c := range f.cuts {
+		fmt.Fprintf(&b, " %s>%s %.1fs", c.from, c.to, c.lasts.Seconds())
+	}
+	if f.kind == slowLinks {
+		fmt.Fprintf(&b, " for %.1fs: delay %v, jitter %v, drop %.3f, dup %.3f, reset %.4f", f.lasts[0].Seconds(), f.link.Delay, f.link.Jitter, f.link.Drop, f.link.Dup, f.link.Reset)
+	}
+	return b.String()
+}
+
+// schedule is what a seed means.
+type schedule struct {
+	first  int  // nodes at the start: n1, n2...
+	sync   bool // --sync: a loss of power loses nothing
+	faults []fault
+}
+
+// planner draws a schedule. It thinks of nodes as present from their join to
+// their leave, whatever happens in between.
+type planner struct {
+	*rand.Rand
+	schedule
+	now     time.Duration
+	present []string
+	next    int // of the names
+	spare   int // seeds given
+}
+
+// maxPresent bounds the members at one time, and with them what a seed costs.
+const maxPresent = 5
+
+// plan draws four to seven scenes: something that changes the views or will soon,
+// and with it, or while it is being worked on, often something else.
+func plan(seed uint64) schedule {
+	p := &planner{Rand: rand.New(rand.NewPCG(seed, 2)), now: 2 * time.Second}
+	p.first = 3 + p.IntN(2)
+	p.sync = p.IntN(3) == 0
+	for p.next < p.first {
+		p.next++
+		p.present = append(p.present, fmt.Sprint("n", p.next))
+	}
+	for range 4 + p.IntN(4) {
+		p.now += p.between(1, 18)
+		p.scene()
+		for p.IntN(2) == 0 {
+			p.overlap(p.now + p.between(0, 4))
+		}
+	}
+	slices.SortStableFunc(p.faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
+	return p.schedule
+}
+
+func (p *planner) between(least, most float64) time.Duration {
+	return time.Duration((least + p.Float64()*(most-least)) * float64(time.Second)).Truncate(10 * time.Millisecond)
+}
+
+// pick draws n different nodes.
+func (p *planner) pick(n int) []string {
+	names := slices.Clone(p.present)
+	p.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return names[:min(n, len(names))]
+}
+
+func (p *planner) add(f fault) { p.faults = append(p.faults, f) }
+
+// scene draws what changes who is there.
+func (p *planner) scene() {
+	switch draw := p.IntN(20); {
+	case draw < 5 && len(p.present) < maxPresent:
+		p.join()
+	case draw < 8 && len(p.present) > 2:
+		name := p.pick(1)[0]
+		p.remove(name)
+		p.add(fault{at: p.now, kind: leaveNode, nodes: []string{name}})
+	case draw < 10:
+		p.add(p.down(p.now, killNode, 1))
+	case draw < 12: // several at once, or all
+		p.add(p.down(p.now, killNode, 2+p.IntN(len(p.present)-1)))
+	case draw < 14 && len(p.present) > 2:
+		name := p.pick(1)[0]
+		p.remove(name)
+		if p.IntN(2) == 0 {
+			p.seed(p.now, name)
+			p.now += p.between(0, 0.3) // its acknowledgement may be the last thing that the node did
+		}
+		p.add(fault{at: p.now, kind: loseNode, nodes: []string{name}, lasts: []time.Duration{p.between(1, 20)}})
+	case draw < 15:
+		p.add(p.down(p.now, powerNode, 1+p.IntN(2)*p.IntN(len(p.present))))
+	case draw < 17:
+		p.add(p.down(p.now, stopNode, 1+p.IntN(4)/3))
+	default:
+		p.add(p.cut(p.now))
+	}
+}
+
+// remove takes a node out of what the planner thinks is there; a name is never
+// used again.
+func (p *planner) remove(name string) {
+	p.present = slices.DeleteFunc(p.present, func(n string) bool { return n == name })
+}
+
+func (p *planner) join() {
+	p.next++
+	name := fmt.Sprint("n", p.next)
+	p.present = append(p.present, name)
+	p.add(fault{at: p.now, kind: joinNode, nodes: []string{name}})
+}
+
+// overlap draws what happens beside a scene.
+func (p *planner) overlap(at time.Duration) {
+	switch draw := p.IntN(16); {
+	case draw < 3:
+		p.add(p.down(at, killNode, 1))
+	case draw < 5:
+		p.add(p.down(at, stopNode, 1))
+	case draw < 9:
+		p.add(p.cut(at))
+	case draw < 11:
+		pair := p.pick(2)
+		for range 1 + p.IntN(5) {
+			p.add(fault{at: at, kind: tearLinks, nodes: pair})
+			at += p.between(0, 1)
+		}
+	case draw < 13:
+		p.add(fault{at: at, kind: slowLinks, lasts: []time.Duration{p.between(5, 30)}, link: simnet.Link{
+			Delay: p.between(0, 0.15), Jitter: p.between(0, 0.15), Drop: p.Float64() * 0.2, Dup: p.Float64() * 0.1, Reset: p.Float64() * 0.01}})
+	case draw < 14:
+		p.add(p.down(at, powerNode, 1))
+	default:
+		p.seed(at, p.pick(1)[0])
+	}
+}
+
+// seed gives one of the spare hosts to a node.
+func (p *planner) seed(at time.Duration, name string) {
+	if p.spare < treeSpares {
+		p.spare++
+		p.add(fault{at: at, kind: giveSeed, nodes: []string{name}})
+	}
+}
+
+// down takes n nodes down, each for a time of its own: shorter than a suspicion,
+// than an exclusion, than a fence, or longer.
+func (p *planner) down(at time.Duration, kind faultKind, n int) fault {
+	f := fault{at: at, kind: kind, nodes: p.pick(n)}
+	for range f.nodes {
+		least, most := 0.3, 4.0
+		switch {
+		case kind == stopNode:
+			least, most = 5, 40
+		case p.IntN(2) == 0:
+			least, most = 4, 30
+		}
+		f.lasts = append(f.lasts, p.between(least, most))
+	}
+	return f
+}
+
+// cut draws a cut: two sides, one node alone, one direction, or a ring in which
+// each hears two others only. Each direction heals when it likes.
+func (p *planner) cut(at time.Duration) fault {
+	f := fault{at: at, kind: cutLinks}
+	names := p.pick(len(p.present))
+	least, most := 0.5, 6.0
+	if p.IntN(2) == 0 {
+		least, most = 6, 45
+	}
+	both := p.IntN(3) > 0
+	apart := func(i, j int) bool { return i < len(names)/2 && j >= len(names)/2 }
+	switch draw := p.IntN(10); {
+	case draw < 3:
+		apart = func(i, j int) bool { return i == 0 }
+	case draw < 6:
+		apart = func(i, j int) bool { return i == 0 && j == 1 }
+	case draw < 7 && len(names) > 3:
+		apart = func(i, j int) bool { return j-i != 1 && j-i != len(names)-1 }
+	}
+	for i := range names {
+		for j := i + 1; j < len(names); j++ {
+			if !apart(i, j) {
+				continue
+			}
+			f.cuts = append(f.cuts, cut{names[i], names[j], p.between(least, most)})
+			if both {
+				f.cuts = append(f.cuts, cut{names[j], names[i], p.between(least, most)})
+			}
+		}
+	}
+	return f
+}

@@ -1,0 +1,325 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/integration/simnet"
+)
+
+// action is the beginning or the end of a fault.
+type action struct {
+	at time.Duration
+	do func()
+}
+
+// run lets the faults happen. The end of each is put among what is to come when
+// it begins.
+func (s *simulation) run(faults []fault) {
+	var todo []action
+	later := func(at time.Duration, do func()) {
+		i, _ := slices.BinarySearchFunc(todo, at, func(a action, at time.Duration) int {
+			if a.at <= at {
+				return -1
+			}
+			return 1
+		})
+		todo = slices.Insert(todo, i, action{at, do})
+	}
+	for _, f := range faults {
+		later(f.at, func() { s.begin(f, func(d time.Duration, do func()) { later(f.at+d, do) }) })
+	}
+	for len(todo) > 0 {
+		next := todo[0]
+		todo = todo[1:]
+		s.sleep(next.at - time.Since(s.began))
+		next.do()
+	}
+}
+
+// clock is the time since the seeds were given.
+func (s *simulation) clock() time.Duration { return time.Since(s.began).Round(10 * time.Millisecond) }
+
+// note writes down what happens.
+func (s *simulation) note(format string, args ...any) {
+	s.t.Logf("%6.2fs %4d pages: %s", s.clock().Seconds(), s.web.judge.progress(), fmt.Sprintf(format, args...))
+}
+
+// begin lets one fault happen; after says what happens how much later.
+func (s *simulation) begin(f fault, after func(time.Duration, func())) {
+	s.note("%v", f)
+	switch f.kind {
+	case joinNode:
+		s.start(f.nodes[0])
+	case leaveNode:
+		s.leave(f.nodes[0])
+	case killNode, powerNode, loseNode:
+		kind := f.kind
+		if kind != killNode && !s.survivable(kind, f.nodes) {
+			kind = killNode
+		}
+		for i, name := range f.nodes {
+			s.down(name, kind, f.lasts[i], after)
+		}
+	case stopNode:
+		for i, name := range f.nodes {
+			s.stop(name, f.lasts[i], after)
+		}
+	case cutLinks:
+		s.cutAll(f.cuts, after)
+	case slowLinks:
+		s.slow = append(s.slow, f.link)
+		s.net.SetDefault(f.link)
+		after(f.lasts[0], func() { s.fast(f.link) })
+	case tearLinks:
+		s.net.Tear(f.nodes[0], f.nodes[1])
+	case giveSeed:
+		s.giveSeed(f.nodes[0])
+		return // shakes nothing
+	}
+	s.shaken = time.Now()
+}
+
+// running finds a member that can be hurt.
+func (s *simulation) running(name string) *simMember {
+	if m := s.members[name]; m != nil && m.runs() {
+		return m
+	}
+	s.note("skipped: %s is not running", name)
+	return nil
+}
+
+// leave asks a node to go, unless nobody would be left to take over.
+func (s *simulation) leave(name string) {
+	if m := s.running(name); m != nil && !m.gone && len(s.up()) > 1 {
+		s.drain(name)
+	}
+}
+
+// survivable reports whether the design promises that nothing is lost when these
+// machines lose their disks, or what was not synced: with --sync any loss of
+// power; else one machine at a time, once everything has all its copies.
+func (s *simulation) survivable(kind faultKind, names []string) bool {
+	if kind == powerNode && s.sync {
+		return true
+	}
+	if simReplication < 2 || len(names) > 1 || time.Since(s.shaken) < 4*time.Second || len(s.cut) > 0 {
+		return false
+	}
+	up := s.up()
+	if len(up) < 3 || len(up) != len(s.those(func(m *simMember) bool { return !m.lost && (!m.gone || m.runs()) })) {
+		return false
+	}
+	for _, name := range up {
+		ring := s.status(name).Ring
+		if s.members[name].stopped || !ring.Converged || ring.UnderReplicated > 0 || ring.Offline > 0 || ring.Promoting > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// down ends a process; for a time, or for good.
+func (s *simulation) down(name string, kind faultKind, lasts time.Duration, after func(time.Duration, func())) {
+	m := s.running(name)
+	if m == nil {
+		return
+	}
+	s.crash(name, kind == powerNode)
+	if kind == loseNode {
+		m.lost = true
+		s.note("%s is lost", name)
+		return
+	}
+	after(lasts, func() {
+		if m.life.crashed {
+			s.note("start %s", name)
+			s.start(name)
+			s.shaken = time.Now()
+		}
+	})
+}
+
+// stop pauses a process. It may fetch what others fetch again until it has
+// noticed that its lease has run out.
+func (s *simulation) stop(name string, lasts time.Duration, after func(time.Duration, func())) {
+	m := s.running(name)
+	if m == nil || m.stopped {
+		return
+	}
+	life := m.life
+	m.stopped = true
+	s.net.Pause(name)
+	now := time.Now()
+	s.troubles = append(s.troubles, trouble{name, now, now.Add(lasts + leftover)})
+	after(lasts, func() {
+		if m.life == life && m.stopped {
+			m.stopped = false
+			s.note("continue %s", name)
+			s.net.Resume(name)
+			s.shaken = time.Now()
+		}
+	})
+}
+
+// cutAll cuts directions, each until it heals or the last of the cuts that it is
+// part of has.
+func (s *simulation) cutAll(cuts []cut, after func(time.Duration, func())) {
+	now := time.Now()
+	for _, c := range cuts {
+		key := [2]string{c.from, c.to}
+		s.cut[key]++
+		s.net.Cut(c.from, c.to)
+		for _, name := range key {
+			s.troubles = append(s.troubles, trouble{name, now, now.Add(c.lasts + leftover)})
+		}
+		after(c.lasts, func() {
+			if s.cut[key]--; s.cut[key] == 0 {
+				delete(s.cut, key)
+				s.net.Mend(c.from, c.to)
+				s.shaken = time.Now()
+			}
+		})
+	}
+}
+
+// soundLink is the way between two nodes when nothing is wrong.
+var soundLink = simnet.Link{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Drop: 0.005, Dup: 0.01}
+
+// fast ends one time of slow links.
+func (s *simulation) fast(l simnet.Link) {
+	if i := slices.Index(s.slow, l); i >= 0 {
+		s.slow = slices.Delete(s.slow, i, i+1)
+	}
+	link := soundLink
+	if len(s.slow) > 0 {
+		link = s.slow[len(s.slow)-1]
+	}
+	s.net.SetDefault(link)
+	s.shaken = time.Now()
+}
+
+// seedBook remembers which spare seeds nobody has promised to crawl yet.
+type seedBook struct {
+	mu     sync.Mutex // guards left
+	left   []string
+	giving sync.WaitGroup
+}
+
+func newSeedBook(urls []string) *seedBook { return &seedBook{left: urls} }
+
+// take takes a seed out of the book, to be given to a node.
+func (b *seedBook) take() (url string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.left) == 0 {
+		return "", false
+	}
+	url, b.left = b.left[0], b.left[1:]
+	return url, true
+}
+
+// refused puts a seed back that was not accepted.
+func (b *seedBook) refused(url string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left = append(b.left, url)
+}
+
+// giveSeed gives a spare seed to a node. What a node has accepted is not given
+// again: it must be crawled, whatever happens to that node from then on.
+func (s *simulation) giveSeed(name string) {
+	m := s.running(name)
+	if m == nil {
+		return
+	}
+	if url, ok := s.seeds.take(); ok {
+		l := m.life
+		s.seeds.giving.Go(func() {
+			if report, err := addSeed(l, url); err != nil {
+				s.seeds.refused(url)
+			} else if report.Accepted+report.Duplicates != 1 {
+				s.web.judge.blame("%s reports %+v of seed %s", name, report, url)
+			}
+		})
+	}
+}
+
+func addSeed(l *life, url string) (crawl.SeedReport, error) {
+	return l.AddSeeds(context.Background(), []crawl.Seed{{URL: url}})
+}
+
+// calm ends every fault and starts everybody who is needed. Who could not leave in
+// its time is still a member, and is started again.
+func (s *simulation) calm() {
+	s.note("calm")
+	s.net.Heal()
+	clear(s.cut)
+	s.net.SetDefault(soundLink)
+	for _, name := range s.names {
+		m := s.members[name]
+		switch {
+		case m.lost:
+		case m.ended() && !m.gone && !m.life.crashed:
+			s.t.Errorf("%s ended by itself: %v", name, m.life.err)
+			s.start(name)
+		case m.life.crashed:
+			s.start(name)
+		case m.stopped:
+			m.stopped = false
+			s.net.Resume(name)
+		}
+	}
+	for _, name := range s.those(func(m *simMember) bool { return m.gone && !m.lost }) {
+		m := s.members[name]
+		<-m.life.done
+		if m.life.err != nil {
+			s.t.Errorf("%s left with %v", name, m.life.err)
+		}
+		if !strings.Contains(m.life.log.String(), "left the cluster; everything was handed over") {
+			s.note("%s could not leave in its time and is started again", name)
+			s.start(name)
+		}
+	}
+	s.forget()
+	s.seeds.giving.Wait()
+	s.until(5*time.Minute, func() string {
+		url, ok := s.seeds.take()
+		if !ok {
+			return ""
+		}
+		report, err := addSeed(s.members[s.up()[0]].life, url)
+		if err != nil || report.Accepted+report.Duplicates != 1 {
+			s.seeds.refused(url)
+			return fmt.Sprintf("%s does not take seed %s: %+v, %v", s.up()[0], url, report, err)
+		}
+		return fmt.Sprintf("seed %s was taken only now", url)
+	})
+}
+
+// finished waits until every node says that the crawl has ended, and that they
+// count the same pages.
+func (s *simulation) finished(within time.Duration) bool {
+	s.t.Helper()
+	return s.until(within, func() string {
+		least, most := int64(math.MaxInt64), int64(0)
+		for _, name := range s.up() {
+			m, st := s.members[name], s.status(name)
+			reason, ok := m.life.Finished()
+			if !ok || reason != crawl.FinishExhausted || !st.Ring.Converged || st.Cluster.State != crawl.ClusterFinished {
+				return fmt.Sprintf("I7: %s: finished %v (%q), cluster %+v, ring %+v, frontier %+v", name, ok, reason, st.Cluster, st.Ring, st.Frontier)
+			}
+			least, most = min(least, st.Throughput.PagesTotal), max(most, st.Throughput.PagesTotal)
+		}
+		if least != most {
+			return fmt.Sprintf("I7: the nodes count %d to %d pages", least, most)
+		}
+		return ""
+	})
+}

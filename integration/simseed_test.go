@@ -1,0 +1,132 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestSimSeed runs one simulation in this process: SIM_SEED says which, and
+// SIM_FAULTS, when it is set, which of its faults happen ("0,3,4", or "none").
+// TestSim runs it for many seeds; by hand it shows everything that it knows.
+func TestSimSeed(t *testing.T) {
+	text := os.Getenv("SIM_SEED")
+	if text == "" {
+		t.Skip("SIM_SEED names the seed to run; TestSim runs many")
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("SIM_SEED: %v", err)
+	}
+	plan := plan(seed)
+	if plan.faults, err = chosen(plan.faults, os.Getenv("SIM_FAULTS")); err != nil {
+		t.Fatalf("SIM_FAULTS: %v", err)
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) { simulate(t, dir, seed, plan) })
+}
+
+// chosen picks faults by their numbers.
+func chosen(faults []fault, numbers string) ([]fault, error) {
+	switch numbers {
+	case "":
+		return faults, nil
+	case "none":
+		return nil, nil
+	}
+	var some []fault
+	for number := range strings.SplitSeq(numbers, ",") {
+		i, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, err
+		}
+		if i < 0 || i >= len(faults) {
+			return nil, fmt.Errorf("fault %d of %d", i, len(faults))
+		}
+		some = append(some, faults[i])
+	}
+	return some, nil
+}
+
+// simulate crawls a web with whole nodes in one bubble while the faults happen.
+// Then the network rests, everybody who is needed is started again, and the judge
+// at the web's side says whether anything is missing.
+func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
+	s := newSimulation(t, dir, seed, plan.sync)
+	defer s.shutdown()
+	s.net.SetDefault(soundLink)
+	s.began = time.Now()
+	for i := range plan.first {
+		s.start(fmt.Sprint("n", i+1))
+	}
+	if !s.converged(time.Minute, plan.first) {
+		s.logs()
+		return
+	}
+	s.began = time.Now()
+	if report, err := addSeed(s.members["n2"].life, s.web.root()); err != nil || report.Accepted != 1 {
+		t.Errorf("seeding: %+v, %v", report, err)
+	}
+	s.note("%d nodes, %d hosts, %d pages, sync %v", plan.first, len(s.web.hosts), s.web.size(), plan.sync)
+	s.run(plan.faults)
+	s.calm()
+	if s.finished(20 * time.Minute) {
+		s.note("finished")
+	}
+	repeats := s.web.judge.coverage(s.troubles)
+	s.note("%d of %d pages, %d answered again", s.web.judge.progress(), s.web.size(), repeats)
+	for _, verdict := range s.web.judge.verdicts() {
+		t.Error(verdict)
+	}
+	if t.Failed() {
+		s.logs()
+	}
+}
+
+// converged waits until all running nodes are members and the ring rests.
+func (s *simulation) converged(within time.Duration, members int) bool {
+	s.t.Helper()
+	return s.until(within, func() string {
+		for _, name := range s.up() {
+			st := s.status(name)
+			if ok, why := s.members[name].life.Ready(); !ok || !st.Ring.Converged || st.Cluster.Members.Alive != members {
+				return fmt.Sprintf("%s: ready %v (%s), ring %+v, members %+v", name, ok, why, st.Ring, st.Cluster.Members)
+			}
+		}
+		return ""
+	})
+}
+
+// logs writes down what the nodes have logged, for who looks at a failure: whole
+// files into the folder SIM_LOGS, else the ends of them here.
+func (s *simulation) logs() {
+	for _, name := range s.names {
+		for i, l := range s.members[name].lives {
+			text := l.log.String()
+			if dir := os.Getenv("SIM_LOGS"); dir != "" {
+				if err := os.WriteFile(fmt.Sprintf("%s/%s-%d.log", dir, name, i+1), []byte(text), 0o644); err != nil {
+					s.t.Error(err)
+				}
+				continue
+			}
+			s.t.Logf("%s, life %d, has logged:\n%s", name, i+1, text[max(0, len(text)-4000):])
+		}
+	}
+}
+
+// numbersOf is the inverse of chosen.
+func numbersOf(faults []int) string {
+	if len(faults) == 0 {
+		return "none"
+	}
+	var texts []string
+	for _, i := range slices.Sorted(slices.Values(faults)) {
+		texts = append(texts, strconv.Itoa(i))
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,243 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// treeWeb is a web in which nothing is found twice: exactly one link leads to each
+// page, and exactly one page leads to each host. Whoever loses a link, a record or
+// a partition therefore misses a whole subtree, and the judge sees it. The only
+// other links lead back to pages without which the linking page is not found, so
+// they hide no loss and show whether a record was forgotten.
+//
+// Hosts form a tree of some fifteen steps, most of them small, three so big that
+// one request a second keeps them busy through the whole schedule; pages form
+// chains or narrow trees within a host. The spare hosts have no link at all: each
+// is reached by a seed of its own, given in the middle of the faults.
+type treeWeb struct {
+	hosts  []*treeHost // the first is the root; the spare ones come last
+	byName map[string]*treeHost
+	judge  *simJudge
+}
+
+// treeHost is one host.
+type treeHost struct {
+	name    string
+	addr    netip.Addr
+	pages   []treePage // the first is "/"
+	private bool       // robots.txt forbids /private/, and pages link there
+	spare   bool
+}
+
+// treePage is one page.
+type treePage struct {
+	links []string // absolute or paths; of a redirect, its target
+	kind  treeKind
+}
+
+// treeKind says how a page answers.
+type treeKind uint8
+
+const (
+	treePlain    treeKind = iota
+	treeRedirect          // 301 to its only link
+	treeMissing           // 404; nothing lies behind it
+	treeBusy              // 503 when first asked, then plain
+)
+
+const (
+	treeDomain = "tree.test"
+	treeBig    = 3 // hosts of 60 to 90 pages
+	treeSpares = 8
+)
+
+// newTreeWeb grows a web: the same seed gives the same one.
+func newTreeWeb(seed uint64) *treeWeb {
+	random := rand.New(rand.NewPCG(seed, 1))
+	w := &treeWeb{byName: map[string]*treeHost{}}
+	hosts := 70 + random.IntN(30)
+	for i := range hosts + treeSpares {
+		size := 2 + random.IntN(7)
+		if i > 0 && i <= treeBig {
+			size = 60 + random.IntN(31)
+		}
+		w.grow(random, i, size, i >= hosts)
+	}
+	for i := 1; i < hosts; i++ { // the one link to host i
+		from := w.hosts[max(0, i-1-random.IntN(12))]
+		if random.IntN(3) == 0 {
+			from = w.hosts[i-1]
+		}
+		page := random.IntN(len(from.pages))
+		from.pages[page].links = append(from.pages[page].links, w.url(w.hosts[i], 0))
+		if back := random.IntN(len(w.hosts[i].pages)); random.IntN(2) == 0 {
+			w.hosts[i].pages[back].links = append(w.hosts[i].pages[back].links, w.url(from, page))
+		}
+	}
+	w.dress(random)
+	w.judge = newSimJudge(w)
+	return w
+}
+
+// grow adds a host with a chain or a narrow tree of pages.
+func (w *treeWeb) grow(random *rand.Rand, i, size int, spare bool) {
+	h := &treeHost{name: fmt.Sprintf("h%d.%s", i, treeDomain), spare: spare, private: random.IntN(2) == 0,
+		addr: netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + i%simAddrs)}), pages: make([]treePage, size)}
+	w.hosts, w.byName[h.name] = append(w.hosts, h), h
+	width := 1
+	if random.IntN(3) > 0 {
+		width = 4
+	}
+	for page := 1; page < size; page++ {
+		parent := max(0, page-1-random.IntN(width))
+		h.pages[parent].links = append(h.pages[parent].links, treePath(page))
+	}
+}
+
+// dress gives the pages their kinds, and the plain ones the links that find
+// nothing new.
+func (w *treeWeb) dress(random *rand.Rand) {
+	for _, h := range w.hosts {
+		for i := range h.pages {
+			page := &h.pages[i]
+			switch draw := random.IntN(100); {
+			case i > 0 && draw < 6 && len(page.links) == 1:
+				page.kind = treeRedirect
+				continue
+			case i > 0 && draw < 12 && len(page.links) == 0:
+				page.kind = treeMissing
+				continue
+			case draw == 99:
+				page.kind = treeBusy
+			}
+			if random.IntN(4) == 0 {
+				page.links = append(page.links, "/")
+			}
+			if h.private && random.IntN(4) == 0 {
+				page.links = append(page.links, fmt.Sprintf("/private/%d", i))
+			}
+		}
+	}
+}
+
+func treePath(page int) string {
+	if page == 0 {
+		return "/"
+	}
+	return fmt.Sprintf("/p/%d", page)
+}
+
+// page finds the page behind a path.
+func (h *treeHost) page(path string) (int, bool) {
+	if path == "/" {
+		return 0, true
+	}
+	digits, ok := strings.CutPrefix(path, "/p/")
+	i, err := strconv.Atoi(digits)
+	return i, ok && err == nil && i > 0 && i < len(h.pages) && treePath(i) == path
+}
+
+func (w *treeWeb) url(h *treeHost, page int) string { return "http://" + h.name + treePath(page) }
+
+// root is the seed from which all but the spare hosts are found.
+func (w *treeWeb) root() string { return w.url(w.hosts[0], 0) }
+
+// spares are the seeds of the hosts that nothing links to.
+func (w *treeWeb) spares() []string {
+	var urls []string
+	for _, h := range w.hosts {
+		if h.spare {
+			urls = append(urls, w.url(h, 0))
+		}
+	}
+	return urls
+}
+
+// size is the number of pages.
+func (w *treeWeb) size() int {
+	n := 0
+	for _, h := range w.hosts {
+		n += len(h.pages)
+	}
+	return n
+}
+
+// ServeHTTP answers a request by its Host header, and has it judged.
+func (w *treeWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	who, _, _ := strings.Cut(r.RemoteAddr, ":")
+	who = "n" + who[strings.LastIndexByte(who, '.')+1:]
+	h := w.byName[strings.ToLower(r.Host)]
+	if h == nil {
+		w.judge.blame("%s asked for host %q, which does not exist", who, r.Host)
+		http.Error(rw, "no such host", http.StatusNotFound)
+		return
+	}
+	path := r.URL.RequestURI()
+	log := w.judge.begin(h, who, path)
+	status, header, body := w.answer(h, path, log.asked)
+	if header != "" {
+		rw.Header().Set("Location", header)
+	}
+	rw.Header().Set("Content-Type", "text/html")
+	rw.WriteHeader(status)
+	// Before the bytes leave, so that no gap is judged shorter than the client
+	// saw it.
+	w.judge.end(h, log, status)
+	_, _ = rw.Write([]byte(body)) // a client that is gone asks again
+}
+
+// answer composes an answer; asked counts the requests for the path, this one
+// included.
+func (w *treeWeb) answer(h *treeHost, path string, asked int) (status int, location, body string) {
+	if path == "/robots.txt" {
+		if !h.private {
+			return http.StatusNotFound, "", ""
+		}
+		return http.StatusOK, "", "User-agent: *\nDisallow: /private/\n"
+	}
+	i, ok := h.page(path)
+	if !ok {
+		return http.StatusNotFound, "", ""
+	}
+	page := h.pages[i]
+	switch {
+	case page.kind == treeRedirect:
+		return http.StatusMovedPermanently, page.links[0], ""
+	case page.kind == treeMissing:
+		return http.StatusNotFound, "", ""
+	case page.kind == treeBusy && asked == 1:
+		return http.StatusServiceUnavailable, "", ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<title>%s%s</title>", h.name, path)
+	for _, link := range page.links {
+		fmt.Fprintf(&b, "<a href=%q>x</a>", link)
+	}
+	return http.StatusOK, "", b.String()
+}
+
+// ServeDNS answers questions for the hosts' addresses.
+func (w *treeWeb) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) {
+	m := new(dns.Msg)
+	m.SetReply(question)
+	q := question.Question[0]
+	h := w.byName[strings.ToLower(strings.TrimSuffix(q.Name, "."))]
+	switch {
+	case h == nil:
+		m.Rcode = dns.RcodeNameError
+	case q.Qtype == dns.TypeA:
+		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 3600}, A: h.addr.AsSlice()}}
+	}
+	_ = rw.WriteMsg(m) // who is gone asks again
+}
+
+// simGap is the least time between two requests to a host.
+const simGap = simDelay - time.Millisecond // times are cut to milliseconds where they travel
