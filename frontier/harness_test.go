@@ -474,3 +474,10 @@ func ignoreEOF(err error) error {
 	}
 	return err
 }
+
+// onceClose returns what closes a channel, at the end of the test at the latest.
+func onceClose(t *testing.T, c chan struct{}) func() {
+	f := sync.OnceFunc(func() { close(c) })
+	t.Cleanup(f)
+	return f
+}
