@@ -38,13 +38,20 @@ func newCluster(t *testing.T, flags ...string) *cluster {
 // add starts one more node, which joins the first, without waiting for it.
 func (c *cluster) add(flags ...string) *node {
 	c.t.Helper()
+	n := c.place(flags...)
+	n.start()
+	return n
+}
+
+// place makes the place of one more node.
+func (c *cluster) place(flags ...string) *node {
+	c.t.Helper()
 	n := &node{c: c, name: fmt.Sprint("n", len(c.nodes)+1), flags: flags}
 	n.dir = filepath.Join(c.dir, n.name)
 	for _, addr := range []*string{&n.http, &n.gossip, &n.rpc} {
 		*addr = fmt.Sprint("127.0.0.1:", freePort(c.t))
 	}
 	c.nodes = append(c.nodes, n)
-	n.start()
 	return n
 }
 
@@ -65,7 +72,7 @@ func (n *node) start() {
 		args = append(args, "--join", first.gossip)
 	}
 	args = append(append(args, n.c.flags...), n.flags...)
-	n.process = spawn(n.c.t, n.name, n.dir+".log", args...)
+	n.process = spawn(n.c.t, n.name, filepath.Join(n.c.dir, n.name+".log"), args...)
 }
 
 // ready waits until the node serves.
@@ -101,15 +108,29 @@ func (n *node) get(path string) (int, []byte, error) {
 
 // decode asks the node for a path and reads the JSON.
 func (n *node) decode(path string, into any) error {
-	code, body, err := n.get(path)
+	req, err := http.NewRequest(http.MethodGet, "http://"+n.http+path, nil)
 	if err != nil {
 		return err
 	}
-	if code != http.StatusOK {
-		return fmt.Errorf("GET %s: status %d: %s", path, code, body)
+	return decodeReply(req, into)
+}
+
+// decodeReply sends a request and reads the JSON of its answer.
+func decodeReply(req *http.Request, into any) error {
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: status %d: %s", req.Method, req.URL.Path, resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("GET %s: %w", path, err)
+		return fmt.Errorf("%s %s: %w", req.Method, req.URL.Path, err)
 	}
 	return nil
 }
@@ -117,15 +138,20 @@ func (n *node) decode(path string, into any) error {
 // status is the part of /status that the tests look at.
 type status struct {
 	Cluster struct {
-		State   string
-		Members struct{ Alive int }
+		State  string
+		Health struct {
+			Reasons []struct{ Code, Message string }
+		}
+		Members struct{ Alive, Suspect, Failed int }
 	}
 	Ring struct {
-		View       int
-		Digest     string
-		Converged  bool
-		Partitions int
-		Served     int
+		View            int
+		Digest          string
+		Converged       bool
+		Partitions      int
+		Served          int
+		UnderReplicated int `json:"under_replicated"`
+		Offline         int
 	}
 	Crawl struct {
 		State        string

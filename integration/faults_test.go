@@ -1,0 +1,310 @@
+package integration
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"crawlnode/simweb"
+)
+
+// faultRuns is how often `make soak` runs each scenario. Without it TestFaults
+// runs the quick ones once.
+var faultRuns = flag.Int("faults", 0, "run every fault scenario this many times and append the figures to docs/results/faults.md")
+
+// scenario is a fault that strikes a cluster while it crawls a thin web.
+type scenario struct {
+	name  string
+	quick bool // runs in CI too
+	nodes int  // at the start; 0: five
+
+	shape func(*simweb.Config) // changes the web; nil: the usual one
+	flags []string             // of every node, beside the usual ones
+	act   func(*trial)         // the fault; returns when all of it is done
+
+	deaf       bool          // proxies stand before the RPC ports
+	unseeded   bool          // act hands the seeds over itself
+	unfinished bool          // the crawl must not end: act judges alone
+	duplicates float64       // most pages fetched twice, as a share, in long runs
+	takeover   time.Duration // the latest first request to a lost node's hosts, in long runs, the delay not counted; 0: not judged
+	pause      time.Duration // longest time without any request, in long runs; 0: not judged
+}
+
+// doors is how many nodes a trial can tell apart.
+const doors = 9
+
+// usualDelay is the promised gap of a trial.
+const usualDelay = 200 * time.Millisecond
+
+// trial is one run of a scenario.
+type trial struct {
+	*testing.T
+	*scenario
+	seed   uint64
+	random *rand.Rand
+	delay  time.Duration
+	web    *simweb.Web
+	srv    *simweb.Server
+	c      *cluster
+	trail  trail
+
+	excuses []disturbance
+	lost    []loss // nodes whose hosts others had to take over
+	began   time.Time
+	ended   time.Time
+	f       figures
+
+	troubled atomic.Bool  // the proxies make trouble
+	deafened atomic.Int64 // connections that they made deaf
+}
+
+// loss is a node that stopped crawling at an instant.
+type loss struct {
+	node *node
+	when time.Time
+}
+
+// figures are what a run is judged by, all from the web server's side.
+type figures struct {
+	reachable, missing, duplicates int
+	late                           int // duplicates that no fault excuses
+	gap, delay                     time.Duration
+	takeover, slowest              time.Duration // first and last host of a lost node
+	pause                          time.Duration
+}
+
+// TestFaults strikes clusters with faults, each once. `make soak` runs each
+// many times with -faults.
+func TestFaults(t *testing.T) {
+	needsProcesses(t)
+	for i := range scenarios {
+		s := &scenarios[i]
+		t.Run(s.name, func(t *testing.T) {
+			switch {
+			case *faultRuns > 0:
+				soakScenario(t, s, *faultRuns)
+			case s.quick || os.Getenv("CRAWLNODE_TEST_SEED") != "":
+				t.Parallel()
+				runTrial(t, s, testSeed(t))
+			default:
+				t.Skip("takes long: run it with CRAWLNODE_TEST_SEED set, or with make soak")
+			}
+		})
+	}
+}
+
+// runTrial starts a cluster, crawls, strikes, and judges.
+func runTrial(t *testing.T, s *scenario, seed uint64) figures {
+	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestFaults$/^%s$'", seed, s.name)
+	f := newTrial(t, s, seed)
+	f.start(cmp.Or(s.nodes, 5))
+	if !s.unseeded {
+		f.seedAll(f.pick())
+	}
+	f.act(f)
+	if !s.unfinished {
+		f.c.finished(f.patience(3 * time.Minute))
+		f.ended = time.Now()
+	}
+	f.judge()
+	f.c.kill()
+	return f.f
+}
+
+// newTrial makes the web and an empty cluster.
+func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
+	f := &trial{T: t, scenario: s, seed: seed, random: rand.New(rand.NewPCG(seed, 1))}
+	config := simweb.Config{
+		Seed: seed, Hosts: 80, PagesPerHost: 25, Skew: -1, SeedHosts: 30, Thin: true, PageBytes: 2000, Doors: doors,
+		Delay: usualDelay, Redirects: 30, Missing: 20, Private: 30, Gzip: 300, OnRequest: f.trail.note,
+	}
+	if raceDetector {
+		config.Hosts = 50
+	}
+	if s.shape != nil {
+		s.shape(&config)
+	}
+	f.delay = config.Delay
+	f.web, f.srv = serveSimweb(t, config)
+	// One seed host leads to all others, so the scope is the whole domain.
+	f.c = newCluster(t, append([]string{"--allow-net", "127.0.0.0/8", "--delay", f.delay.String(), "--scope", "domain"}, s.flags...)...)
+	return f
+}
+
+// start brings up some nodes and waits until every partition has its copies.
+func (f *trial) start(count int) {
+	f.Helper()
+	f.add().ready()
+	for range count - 1 {
+		f.add()
+	}
+	for _, n := range f.c.nodes {
+		n.ready()
+	}
+	f.whole(time.Minute)
+}
+
+// add starts one more node, at a door of its own, joining all that live.
+func (f *trial) add(flags ...string) *node {
+	f.Helper()
+	var join []string
+	for _, n := range f.c.living() {
+		join = append(join, "--join", n.gossip)
+	}
+	door := len(f.c.nodes)
+	n := f.c.place(slices.Concat([]string{"--dns", f.srv.Doors[door].String()}, join, flags)...)
+	if f.deaf {
+		f.hide(n)
+	}
+	n.start()
+	return n
+}
+
+// hide puts a proxy before a node's RPC port: the node is known to the others by
+// an address at which only its gossip and the proxy listen.
+func (f *trial) hide(n *node) {
+	f.Helper()
+	host := fmt.Sprint("127.77.0.", f.door(n)+1)
+	_, port, _ := net.SplitHostPort(n.rpc)
+	newDeafProxy(f, net.JoinHostPort(host, port), n.rpc, f.trouble)
+	_, port, _ = net.SplitHostPort(n.gossip)
+	n.gossip = net.JoinHostPort(host, port)
+	n.flags = append(n.flags, "--advertise", host)
+}
+
+// door returns the way by which a node enters the web.
+func (f *trial) door(n *node) int { return slices.Index(f.c.nodes, n) }
+
+// pick draws a living node.
+func (f *trial) pick() *node {
+	living := f.c.living()
+	return living[f.random.IntN(len(living))]
+}
+
+// seedAll hands all seeds to a node.
+func (f *trial) seedAll(n *node) {
+	f.Helper()
+	n.seed(f.web.Seeds()...)
+	f.began = time.Now()
+}
+
+// crawlTo waits until a share of all pages, drawn between two bounds, is fetched.
+func (f *trial) crawlTo(from, to float64) {
+	f.Helper()
+	share := from + (to-from)*f.random.Float64()
+	atPage(f.T, f.web, int(share*float64(f.web.Report().Reachable)))
+}
+
+// wait waits for a random time.
+func (f *trial) wait(from, to time.Duration) {
+	time.Sleep(from + time.Duration(f.random.Int64N(int64(to-from)+1)))
+}
+
+// patience stretches a time limit where the race detector slows everything.
+func (f *trial) patience(d time.Duration) time.Duration {
+	if raceDetector {
+		return 3 * d
+	}
+	return d
+}
+
+// whole waits until the living nodes serve everything and have all copies.
+func (f *trial) whole(within time.Duration) {
+	f.Helper()
+	f.c.settled(f.patience(within))
+	until(f.T, f.patience(within), func() string {
+		for _, n := range f.c.living() {
+			s, err := n.status()
+			if err != nil {
+				return fmt.Sprintf("%s: %v", n.name, err)
+			}
+			if s.Ring.UnderReplicated != 0 || s.Ring.Offline != 0 || s.Ring.Served != s.Ring.Partitions {
+				return fmt.Sprintf("%s: %d of %d partitions served, %d with too few copies, %d offline",
+					n.name, s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, s.Ring.Offline)
+			}
+		}
+		return ""
+	})
+}
+
+// kill ends nodes with SIGKILL, all at once.
+func (f *trial) kill(nodes ...*node) {
+	f.Helper()
+	now := time.Now()
+	for _, n := range nodes {
+		n.signal(syscall.SIGKILL)
+	}
+	for _, n := range nodes {
+		n.exit(f.T, 10*time.Second)
+		f.excuses = append(f.excuses, at("kill of "+n.name, now))
+		f.lost = append(f.lost, loss{n, now})
+	}
+	f.Logf("%s: killed %s at %d pages", now.Format("15:04:05.000"), names(nodes), f.web.Progress())
+}
+
+// destroy kills nodes and deletes their data.
+func (f *trial) destroy(nodes ...*node) {
+	f.Helper()
+	f.kill(nodes...)
+	for _, n := range nodes {
+		if err := os.RemoveAll(n.dir); err != nil {
+			f.Fatal(err)
+		}
+	}
+}
+
+// restart runs nodes again by their commands and waits until they serve.
+func (f *trial) restart(nodes ...*node) {
+	f.Helper()
+	for _, n := range nodes {
+		n.start()
+	}
+	for _, n := range nodes {
+		n.ready()
+	}
+	f.Logf("%s: %s started again", time.Now().Format("15:04:05.000"), names(nodes))
+}
+
+func names(nodes []*node) string {
+	var list []string
+	for _, n := range nodes {
+		list = append(list, n.name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// kill ends all nodes of a cluster without ceremony.
+func (c *cluster) kill() {
+	for _, n := range c.living() {
+		n.signal(syscall.SIGKILL)
+	}
+	for _, n := range c.nodes {
+		<-n.done
+	}
+}
+
+// post sends seeds to a node as one call and returns how many it acknowledged.
+func (n *node) post(ctx context.Context, urls []string) (accepted int, err error) {
+	body := strings.NewReader(strings.Join(urls, "\n") + "\n")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.http+"/api/v1/seeds", body)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "text/plain")
+	var answer struct{ Accepted int }
+	if err := decodeReply(req, &answer); err != nil {
+		return 0, err
+	}
+	return answer.Accepted, nil
+}
