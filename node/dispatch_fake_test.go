@@ -311,6 +311,13 @@ func (w *dispatchWeb) pages() (n int) {
 	return n
 }
 
+// openNow counts the requests under way.
+func (w *dispatchWeb) openNow() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nOpen
+}
+
 func (w *dispatchWeb) robotsFetched() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -351,6 +358,7 @@ type dispatchRig struct {
 	d        *Dispatcher
 	settle   time.Duration // how long a page takes from Release to Settled
 
+	ctx     context.Context // of Run and the workers
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -387,8 +395,14 @@ func (r *dispatchRig) run(workers int) {
 			r.t.Errorf("Run: %v", err)
 		}
 	})
-	for range workers {
-		r.running.Go(func() { r.work(ctx) })
+	r.ctx = ctx
+	r.workers(workers)
+}
+
+// workers adds to those that run.
+func (r *dispatchRig) workers(n int) {
+	for range n {
+		r.running.Go(func() { r.work(r.ctx) })
 	}
 }
 

@@ -378,7 +378,7 @@ func TestDispatchStops(t *testing.T) {
 		r.disk.add(1, "b.test", 0, 2)
 		r.start(5)
 		r.d.Hold(1, 7, time.Time{})
-		r.until("two fetches", func() bool { return r.d.Busy() == 2 })
+		r.until("two fetches", func() bool { return r.web.openNow() == 2 })
 		start := time.Now()
 		r.end()
 		if took := time.Since(start); took > time.Second {
