@@ -1,6 +1,9 @@
 package node
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -8,13 +11,45 @@ import (
 	"crawlnode/membership"
 )
 
-// changeLog remembers the last change of members, for /status and one log line.
+// changeLog remembers the last change of members, for /status and the log.
 type changeLog struct {
 	mu      sync.Mutex // guards the rest
 	members map[crawl.NodeID]membership.Member
+	gone    map[crawl.NodeID]departure // members of earlier views that no view took back
 	last    crawl.ChangeStatus
-	began   time.Time // of a change whose partitions still move; zero: none does
-	most    int       // the most that were outstanding here since it began
+	began   time.Time // of a change that is not settled yet; zero: none is
+	passing int       // partitions that the departed held, as they said last
+	lost    int       // partitions that were lost when the change began
+
+	moves, repairs tally
+	paused         time.Time // since when there is no lease and no majority; zero: there is
+}
+
+// departure is a node that was a member.
+type departure struct {
+	member membership.Member
+	state  string // crawl.NodeLeft, or NodeFailed when it was excluded
+	at     time.Time
+}
+
+// lastWord is what counts of the last block of a node that is gone.
+type lastWord struct {
+	inFlight int64
+	held     int
+}
+
+// change is one change of members as note found it.
+type change struct {
+	cause string // "" is no change
+	names []string
+	words lastWord
+}
+
+func (c *change) add(cause, name string, w lastWord) {
+	c.cause = cause
+	c.names = append(c.names, name)
+	c.words.inFlight += w.inFlight
+	c.words.held += w.held
 }
 
 func (c *changeLog) status() crawl.ChangeStatus {
@@ -23,56 +58,129 @@ func (c *changeLog) status() crawl.ChangeStatus {
 	return c.last
 }
 
-// note compares the view with the one before and returns what changed.
-func (c *changeLog) note(v *membership.View, now time.Time) (cause, name string) {
+// departed says of each former member how it went.
+func (c *changeLog) departed() map[crawl.NodeID]departure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := make(map[crawl.NodeID]membership.Member, len(v.Members))
+	return maps.Clone(c.gone)
+}
+
+// note compares the view with the one before. word gives a node's last word,
+// lost is how many partitions have been lost so far.
+func (c *changeLog) note(v *membership.View, now time.Time, word func(membership.Member) lastWord, lost int) change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := c.members == nil
+	ch := c.compareLocked(v, now, word)
+	c.members = make(map[crawl.NodeID]membership.Member, len(v.Members))
 	for _, m := range v.Members {
-		next[m.ID] = m
-		if old, ok := c.members[m.ID]; c.members != nil && (!ok || old.Boot != m.Boot) {
-			cause, name = crawl.CauseJoin, m.Name
-		} else if ok && m.Draining && !old.Draining {
-			cause, name = crawl.CauseLeave, m.Name
-		}
+		c.members[m.ID] = m
+		delete(c.gone, m.ID)
 	}
-	for id, m := range c.members {
-		if _, ok := next[id]; !ok {
-			cause, name = crawl.CauseLeave, m.Name
-		}
+	if first || ch.cause == "" {
+		return change{}
 	}
-	c.members = next
-	if cause != "" {
-		at, lost, requeued := now.UTC(), 0, int64(0)
-		c.last = crawl.ChangeStatus{Cause: &cause, Node: &name, At: &at, PartitionsLost: &lost, InflightRequeued: &requeued}
-		c.began = now
-	}
-	return cause, name
+	name, at, none := strings.Join(ch.names, ", "), now.UTC(), 0
+	c.last = crawl.ChangeStatus{Cause: &ch.cause, Node: &name, At: &at, PartitionsLost: &none, InflightRequeued: &ch.words.inFlight}
+	c.began, c.passing, c.lost = now, ch.words.held, lost
+	return ch
 }
 
-// progress turns what is outstanding into done and total, since the change.
-func (c *changeLog) progress(outstanding int) (done, total int) {
+// compareLocked finds what the view changes. A failure is told before a leave,
+// and a leave before a join.
+func (c *changeLog) compareLocked(v *membership.View, now time.Time, word func(membership.Member) lastWord) change {
+	var joined, left, failed change
+	for _, m := range v.Members {
+		old, ok := c.members[m.ID]
+		switch {
+		case !ok:
+			joined.add(crawl.CauseJoin, m.Name, lastWord{})
+		case old.Boot != m.Boot: // what its former process had open is fetched again
+			joined.add(crawl.CauseJoin, m.Name, lastWord{inFlight: word(old).inFlight})
+		case m.Draining && !old.Draining:
+			left.add(crawl.CauseLeave, m.Name, lastWord{})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.members)) {
+		m := c.members[id]
+		if _, ok := v.Member(id); ok {
+			continue
+		}
+		d := departure{member: m, state: crawl.NodeFailed, at: now}
+		if slices.Contains(v.Left, membership.Departure{ID: id, Boot: m.Boot}) {
+			d.state = crawl.NodeLeft
+			left.add(crawl.CauseLeave, m.Name, word(m))
+		} else {
+			failed.add(crawl.CauseFailed, m.Name, word(m))
+		}
+		if c.gone == nil {
+			c.gone = map[crawl.NodeID]departure{}
+		}
+		c.gone[id] = d
+	}
+	for _, ch := range []change{failed, left, joined} {
+		if ch.cause != "" {
+			return ch
+		}
+	}
+	return change{}
+}
+
+// pending reports whether a change is not settled yet.
+func (c *changeLog) pending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if outstanding == 0 {
-		c.most = 0
-	}
-	c.most = max(c.most, outstanding)
-	return c.most - outstanding, c.most
+	return !c.began.IsZero()
 }
 
-// settled notes that no partition moves any more.
-func (c *changeLog) settled(now time.Time) (took time.Duration, changed bool) {
+// settled notes that the cluster serves every partition again; lost is how many
+// have been lost so far. It returns the whole change, and how many partitions the
+// departed had held; ok is false when nothing was pending.
+func (c *changeLog) settled(now time.Time, lost int) (last crawl.ChangeStatus, passed int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.began.IsZero() {
-		return 0, false
+		return crawl.ChangeStatus{}, 0, false
 	}
-	took = now.Sub(c.began)
+	sec, more := now.Sub(c.began).Seconds(), max(lost-c.lost, 0)
 	c.began = time.Time{}
-	sec := took.Seconds()
-	c.last.TakeoverSeconds = &sec
-	return took, true
+	c.last.TakeoverSeconds, c.last.PartitionsLost = &sec, &more
+	return c.last, c.passing, true
+}
+
+// tally turns what is left to do into done and total, since the last time that
+// nothing was left.
+type tally struct{ most int }
+
+func (t *tally) read(left int) (done, total int) {
+	if left == 0 {
+		t.most = 0
+	}
+	t.most = max(t.most, left)
+	return t.most - left, t.most
+}
+
+// progress says how far the moves and the making of copies have come.
+func (c *changeLog) progress(outstanding, copies int) (moves, repairs [2]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	moves[0], moves[1] = c.moves.read(outstanding)
+	repairs[0], repairs[1] = c.repairs.read(copies)
+	return moves, repairs
+}
+
+// pausedSince says since when this node has been in a minority, zero when it is
+// not.
+func (c *changeLog) pausedSince(minority bool, now time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !minority:
+		c.paused = time.Time{}
+	case c.paused.IsZero():
+		c.paused = now
+	}
+	return c.paused
 }
 
 // viewChanged is called for each view that was installed.
@@ -87,10 +195,51 @@ func (n *Node) viewChanged(snap *membership.Snapshot) {
 	}
 	n.pool.Keep(keepAddr)
 	n.peers.keep(keepID, n.partitions())
-	if cause, name := n.changes.note(snap.View, time.Now()); cause != "" {
-		n.log.Info("the members changed", "view", snap.View.Number, "cause", cause, "node", name, "members", len(snap.View.Members))
+	if ch := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost()); ch.cause != "" {
+		n.log.Info("the members changed", "view", snap.View.Number, "cause", ch.cause, "node", strings.Join(ch.names, ", "), "members", len(snap.View.Members))
 	}
 	n.renewals.soon()
+}
+
+// lastWordOf is what a node said last of itself, in that life.
+func (n *Node) lastWordOf(m membership.Member) lastWord {
+	info, ok := n.peers.all()[m.ID]
+	if !ok || info.block.Boot != m.Boot {
+		return lastWord{}
+	}
+	w := lastWord{inFlight: info.block.InFlight}
+	if held := info.block.Node.Partitions.Held; held != nil {
+		w.held = *held
+	}
+	return w
+}
+
+// watchChange ends a change of members once every partition is served again,
+// and says in one line what it came to.
+func (n *Node) watchChange(now time.Time) {
+	if !n.changes.pending() {
+		return
+	}
+	if p := n.picture(now, false); !settled(&p) {
+		return
+	}
+	if c, passed, ok := n.changes.settled(now, n.partitionsLost()); ok {
+		n.log.Info("every partition is served again", "cause", *c.Cause, "node", *c.Node,
+			"took", time.Duration(*c.TakeoverSeconds*float64(time.Second)).Round(time.Millisecond),
+			"partitions_passed_on", passed, "fetches_queued_again", *c.InflightRequeued, "partitions_lost", *c.PartitionsLost)
+	}
+}
+
+// partitionsLost counts what the members lost to forgotten nodes so far.
+func (n *Node) partitionsLost() int {
+	lost := 0
+	if e := n.engine.Load(); e != nil {
+		lost = movesOf(e.moves.Status()).lost
+	}
+	for _, info := range n.peers.all() {
+		lost += info.block.Lost
+	}
+	return lost
 }
 
 // refused says who may not join and why.

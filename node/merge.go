@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,24 +27,52 @@ type picture struct {
 	change  crawl.ChangeStatus
 	since   time.Time // of the last change of members, as far as this node knows
 	rates   rates
+	// minority says that the answering node has no lease and can get none.
+	minority      bool
+	minoritySince time.Time
 }
 
-// nodePicture is one node's last block with what gossip says of it.
+// nodePicture is one node's last block with what gossip and the view say of it.
 type nodePicture struct {
-	block  crawl.NodeBlock
-	heard  bool
-	age    time.Duration
-	state  string // crawl.NodeAlive...
-	counts bool   // its counters belong into the totals: it is a member of the view
+	block     crawl.NodeBlock
+	heard     bool
+	age       time.Duration
+	state     string     // crawl.NodeAlive...
+	boot      crawl.Boot // that gossip or the view knows
+	counts    bool       // its counters belong into the totals: it is a member of the view
+	forgotten bool       // an operator swore that it is gone
+	goneSince time.Time  // of a former member: when a view went on without it
 }
 
-// staleAfter is when a node's last block says nothing of what it does now.
-const staleAfter = 10 * time.Second
+// How long a member may be silent. Each says something of itself every second.
+const (
+	suspectAfter = 2 * time.Second
+	staleAfter   = 3 * time.Second // its last block says nothing of what it does now
+)
+
+// settleState makes of gossip's word what people read: a member that says
+// nothing is suspect, and a former one failed or left, whatever gossip still
+// says of that life. gone is zero for a node that no view dropped.
+func (n *nodePicture) settleState(gone departure) {
+	switch {
+	case n.forgotten:
+		n.state = crawl.NodeLeft
+	case gone.state != "" && !n.counts && n.boot <= gone.member.Boot:
+		n.state, n.goneSince = gone.state, gone.at
+	case n.counts && n.heard && n.age > suspectAfter && (n.state == crawl.NodeAlive || n.state == crawl.NodeDraining):
+		n.state = crawl.NodeSuspect
+	}
+}
 
 // live reports whether what a node does now is known: its queue still counts
 // when it has failed, its fetches and partitions do not.
 func (n *nodePicture) live() bool {
 	return n.heard && n.age < staleAfter && n.state != crawl.NodeFailed && n.state != crawl.NodeLeft
+}
+
+// title is what people call a node.
+func (n *nodePicture) title() string {
+	return cmp.Or(n.block.Node.Name, string(n.block.Node.ID))
 }
 
 // merge makes the status document.
@@ -83,6 +110,10 @@ func nodeStatus(n *nodePicture) crawl.NodeStatus {
 	if n.heard {
 		age := n.age.Seconds()
 		st.AgeSeconds = &age
+		if said := st.LeaseRemainingSeconds; said != nil { // it has run on since
+			left := max(*said-age, 0)
+			st.LeaseRemainingSeconds = &left
+		}
 	}
 	return st
 }
@@ -121,16 +152,25 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Links.SuppressedBySentCache += b.Links.SuppressedBySentCache
 	s.Output.WARCFiles += b.Output.WARCFiles
 	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
-	s.Ring.UnderReplicated += b.UnderReplicated
-	s.Ring.Handoff.BytesPerSecond += b.Handoff.BytesPerSecond
-	s.Ring.Handoff.Stuck = append(s.Ring.Handoff.Stuck, b.Handoff.Stuck...)
+	addRing(&s.Ring, b)
 	s.Cluster.Health.Reasons = append(s.Cluster.Health.Reasons, b.Reasons...)
 	s.Throughput.BytesInPerSecond.Now += b.BytesInPerSecond
 	if b.Node.PagesPerSecond != nil {
 		s.Throughput.PagesPerSecond.Now += *b.Node.PagesPerSecond
 	}
-	if b.Node.Partitions.Held != nil {
-		s.Ring.Served += *b.Node.Partitions.Held
+}
+
+// addRing adds what one member says of its partitions.
+func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
+	r.UnderReplicated += b.UnderReplicated
+	r.Offline += b.Offline
+	r.Promoting += b.Promoting
+	r.Repair.PartitionsDone += b.Repair.PartitionsDone
+	r.Repair.PartitionsTotal += b.Repair.PartitionsTotal
+	r.Handoff.BytesPerSecond += b.Handoff.BytesPerSecond
+	r.Handoff.Stuck = append(r.Handoff.Stuck, b.Handoff.Stuck...)
+	if held := b.Node.Partitions.Held; held != nil && !b.NoLease { // who may not fetch serves nobody
+		r.Served += *held
 	}
 }
 
@@ -172,6 +212,7 @@ func fillRing(s *crawl.Status, p *picture) {
 	h.Active = outstanding > 0
 	h.PartitionsTotal, h.PartitionsDone = (total+1)/2, done/2
 	h.ETASeconds = eta(p, done, outstanding)
+	r.Repair.Active = r.UnderReplicated > 0
 	r.LastChange = p.change
 }
 
@@ -185,18 +226,6 @@ func eta(p *picture, done, outstanding int) *float64 {
 	return &sec
 }
 
-// silentSince is when the member that was silent last was heard last; without
-// one, when the members changed.
-func (p *picture) silentSince() time.Time {
-	since := p.since
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts && n.heard && !n.live() {
-			since = crawl.Latest(since, p.now.Add(-n.age))
-		}
-	}
-	return since
-}
-
 // sameView reports whether every member's last block was made in this view.
 func (p *picture) sameView() bool {
 	for i := range p.nodes {
@@ -205,6 +234,13 @@ func (p *picture) sameView() bool {
 		}
 	}
 	return true
+}
+
+// settled reports whether a change of members is over: every member is at this
+// view, and every partition is held by one that may fetch, with none on its way.
+func settled(p *picture) bool {
+	s := merge(*p)
+	return p.joined && !s.Ring.Handoff.Active && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
 }
 
 func fillCrawl(s *crawl.Status, p *picture) {
@@ -228,7 +264,7 @@ func fillCrawl(s *crawl.Status, p *picture) {
 		sec := l.MaxDuration.Seconds()
 		c.Limits.MaxDurationSeconds = &sec
 	}
-	c.AllowedActions = []string{"add_seeds"}
+	c.AllowedActions = allowedActions(d.State)
 	switch d.State {
 	case crawl.CrawlIdle:
 		c.Message = "no seed has been added yet"
@@ -250,54 +286,6 @@ func fillRates(s *crawl.Status, p *picture) {
 	}
 	t.PagesPerSecond.Avg1m, t.PagesPerSecond.Peak = p.rates.pages.Avg1m, max(p.rates.pages.Peak, t.PagesPerSecond.Now)
 	t.BytesInPerSecond.Avg1m, t.BytesInPerSecond.Peak = p.rates.bytes.Avg1m, max(p.rates.bytes.Peak, t.BytesInPerSecond.Now)
-}
-
-func fillCluster(s *crawl.Status, p *picture) {
-	c := &s.Cluster
-	c.Name = p.cluster
-	c.State, c.Message = clusterState(s, p)
-	h := &c.Health
-	if h.Reasons == nil {
-		h.Reasons = []crawl.HealthReason{}
-	}
-	if missing := s.Ring.Partitions - s.Ring.Served; p.joined && !p.alone && missing > 0 && !s.Ring.Handoff.Active {
-		h.Reasons = append(h.Reasons, crawl.HealthReason{Code: "partitions_unserved", Since: p.silentSince().UTC(),
-			Message: fmt.Sprintf("%d of %d partitions are served by nobody: start the node that holds them again", missing, s.Ring.Partitions)})
-	}
-	if u := s.Ring.UnderReplicated; u > 0 {
-		h.Reasons = append(h.Reasons, crawl.HealthReason{Code: "under_replicated", Since: p.since.UTC(),
-			Message: fmt.Sprintf("%d partitions have no second copy: the loss of a node's disk would lose its queue", u)})
-	}
-	h.Level = crawl.HealthOK
-	for _, r := range h.Reasons {
-		switch r.Code {
-		case "partitions_unserved", "low_disk":
-			h.Level = crawl.HealthCritical
-		default:
-			if h.Level == crawl.HealthOK {
-				h.Level = crawl.HealthWarn
-			}
-		}
-	}
-}
-
-func clusterState(s *crawl.Status, p *picture) (state, message string) {
-	switch {
-	case !p.joined:
-		return crawl.ClusterJoining, "this node looks for its cluster; it crawls once a view lists it"
-	case p.drains:
-		return crawl.ClusterDraining, "this node hands its partitions over and leaves"
-	case p.doc.State == crawl.CrawlFinished:
-		return crawl.ClusterFinished, s.Crawl.Message
-	case p.doc.State == crawl.CrawlPaused:
-		return crawl.ClusterPaused, "the crawl was paused"
-	case s.Ring.Handoff.Active:
-		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still on their way to other nodes", s.Ring.Handoff.PartitionsTotal-s.Ring.Handoff.PartitionsDone, s.Ring.Handoff.PartitionsTotal)
-	}
-	if missing := s.Ring.Partitions - s.Ring.Served; missing > 0 && !p.alone {
-		return crawl.ClusterRunning, fmt.Sprintf("%d of %d partitions are served by nobody; their hosts rest", missing, s.Ring.Partitions)
-	}
-	return crawl.ClusterRunning, "every member serves its partitions"
 }
 
 // worstBottleneck takes the sentence of the node with most queued URLs.

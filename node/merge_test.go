@@ -97,9 +97,41 @@ func TestConverged(t *testing.T) {
 			*p.nodes[1].block.Node.Partitions.Held--
 		}, false, crawl.ClusterRebalancing, crawl.HealthOK},
 		{"a partition that nobody has", func(p *picture) { *p.nodes[1].block.Node.Partitions.Held-- }, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"a partition that nobody has, just now", func(p *picture) {
+			*p.nodes[1].block.Node.Partitions.Held--
+			p.since = noon.Add(-5 * time.Second)
+		}, false, crawl.ClusterRunning, crawl.HealthWarn},
 		{"a member never heard of", func(p *picture) { p.nodes[1] = nodePicture{state: crawl.NodeAlive, counts: true} }, false, crawl.ClusterRunning, crawl.HealthCritical},
-		{"a member silent for a minute", func(p *picture) { p.nodes[1].age = time.Minute }, false, crawl.ClusterRunning, crawl.HealthCritical},
-		{"a member has failed", func(p *picture) { p.nodes[1].state = crawl.NodeFailed }, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"a member silent for a minute", func(p *picture) { p.nodes[1].age, p.since = time.Minute, noon.Add(-time.Hour) }, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"a member silent for three seconds", func(p *picture) { p.nodes[1].age = 3 * time.Second }, false, crawl.ClusterRunning, crawl.HealthWarn},
+		{"a member late by one word", func(p *picture) { p.nodes[1].age = 2500 * time.Millisecond }, true, crawl.ClusterRunning, crawl.HealthOK},
+		{"a member has failed", func(p *picture) { p.nodes[1].state = crawl.NodeFailed }, false, crawl.ClusterRunning, crawl.HealthWarn},
+		{"a member without a lease", func(p *picture) { p.nodes[1].block.NoLease = true }, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"this side is a minority", func(p *picture) {
+			p.minority, p.minoritySince, p.nodes[0].block.NoLease, p.nodes[1].age = true, noon, true, time.Minute
+		}, false, crawl.ClusterPausedMinority, crawl.HealthCritical},
+		{"a minority of a finished crawl", func(p *picture) {
+			p.minority, p.doc.State, p.doc.Reason = true, crawl.CrawlFinished, crawl.FinishStopped
+		}, true, crawl.ClusterFinished, crawl.HealthCritical},
+		{"a minority of a paused crawl", func(p *picture) { p.minority, p.doc.State = true, crawl.CrawlPaused }, true, crawl.ClusterPausedMinority, crawl.HealthCritical},
+		{"taking over", func(p *picture) {
+			p.nodes[0].block.Promoting = 3
+			*p.nodes[1].block.Node.Partitions.Held -= 3
+		}, false, crawl.ClusterRebalancing, crawl.HealthWarn},
+		{"offline", func(p *picture) {
+			p.nodes[0].block.Offline = 3
+			*p.nodes[1].block.Node.Partitions.Held -= 3
+		}, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"copies are being made", func(p *picture) {
+			p.nodes[0].block.UnderReplicated = 3
+			p.nodes[0].block.Repair = crawl.RepairStatus{Active: true, PartitionsDone: 4, PartitionsTotal: 7}
+		}, true, crawl.ClusterRunning, crawl.HealthWarn},
+		{"excluded, and all is served", func(p *picture) {
+			p.nodes = append(p.nodes, memberOf("x", 3))
+			p.nodes[2].counts, p.nodes[2].state, p.nodes[2].goneSince = false, crawl.NodeFailed, noon
+		}, true, crawl.ClusterRunning, crawl.HealthWarn},
+		{"something is stuck", func(p *picture) { p.nodes[1].block.Handoff.Stuck = []crawl.StuckStatus{{Reason: "refused"}} }, true, crawl.ClusterRunning, crawl.HealthWarn},
+		{"something was lost", func(p *picture) { p.nodes[1].block.Lost = 2 }, true, crawl.ClusterRunning, crawl.HealthWarn},
 		{"somebody who left says something old", func(p *picture) {
 			p.nodes = append(p.nodes, memberOf("x", 3))
 			p.nodes[2].counts, p.nodes[2].state, p.nodes[2].block.View = false, crawl.NodeLeft, 2
@@ -258,24 +290,4 @@ func TestBottleneckOfTheLongestQueue(t *testing.T) {
 	if b := merge(p).Bottleneck; b.Cause != crawl.BottleneckPoliteness {
 		t.Errorf("%+v", b)
 	}
-}
-
-// A failed member's partitions are said to be served by nobody, since it was
-// heard last, and no sentence of the status says otherwise.
-func TestFailedMemberIsSaidSo(t *testing.T) {
-	p := clusterOf(memberOf("a", 512), memberOf("b", 512))
-	if s := merge(p); s.Cluster.Message != "every member serves its partitions" {
-		t.Errorf("before the failure: %q", s.Cluster.Message)
-	}
-	p.nodes[1].state, p.nodes[1].age = crawl.NodeFailed, 7*time.Second
-	s := merge(p)
-	if !strings.Contains(s.Cluster.Message, "served by nobody") {
-		t.Errorf("the message says %q", s.Cluster.Message)
-	}
-	for _, r := range s.Cluster.Health.Reasons {
-		if r.Code == "partitions_unserved" && r.Since.Equal(p.now.Add(-7*time.Second)) {
-			return
-		}
-	}
-	t.Errorf("health: %+v", s.Cluster.Health)
 }

@@ -6,7 +6,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/handoff"
 	"crawlnode/peer"
 )
 
@@ -22,14 +21,8 @@ func (n *Node) heldPartitions() []crawl.PartitionReport {
 		if m.State != frontier.Holder || int(m.Partition) >= len(states) {
 			continue
 		}
-		state := "held"
-		switch states[m.Partition] {
-		case handoff.Copying:
-			state = "moving"
-		case handoff.Freezing:
-			state = "frozen"
-		case handoff.Holding:
-		default:
+		state := partitionState(states[m.Partition])
+		if state == "" {
 			continue // let go a moment ago, or just arriving
 		}
 		urls := m.Counters.Seen
@@ -53,16 +46,20 @@ func (n *Node) Ring(ctx context.Context) (*crawl.RingReport, error) {
 		if replicas == nil {
 			replicas = []crawl.NodeID{}
 		}
-		r.Partitions[p] = crawl.PartitionReport{Partition: part, Owner: snap.Table.Owner(part), Replicas: replicas, State: "unknown"}
+		r.Partitions[p] = crawl.PartitionReport{Partition: part, Owner: snap.Table.Owner(part), Replicas: replicas, State: crawl.PartitionUnknown}
 	}
 	n.addHeld(r, n.id, n.heldPartitions())
-	var mu sync.Mutex // guards r
+	silent := 0
+	var mu sync.Mutex // guards r and silent
 	var wg sync.WaitGroup
 	for _, m := range n.others() {
 		wg.Go(func() {
 			reply, err := peer.Call(ctx, n.pool, m.RPC, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
 			if err != nil {
-				return // its partitions stay "unknown"
+				mu.Lock()
+				defer mu.Unlock()
+				silent++ // its partitions stay unknown
+				return
 			}
 			held := make([]crawl.PartitionReport, 0, len(reply.Partitions))
 			for _, p := range reply.Partitions {
@@ -75,7 +72,36 @@ func (n *Node) Ring(ctx context.Context) (*crawl.RingReport, error) {
 		})
 	}
 	wg.Wait()
+	if silent == 0 {
+		n.explainUnheld(r)
+	}
 	return r, nil
+}
+
+// explainUnheld says of the partitions that no member holds what their owners
+// make of them. An owner's figures tell it only while all of its partitions
+// without a holder are in the same way.
+func (n *Node) explainUnheld(r *crawl.RingReport) {
+	words := map[crawl.NodeID]crawl.NodeBlock{n.id: *n.block()}
+	for id, info := range n.peers.all() {
+		words[id] = info.block
+	}
+	for i := range r.Partitions {
+		p := &r.Partitions[i]
+		if b := words[p.Owner]; p.Holder == nil && b.View == r.View {
+			p.State = unheldState(&b)
+		}
+	}
+}
+
+func unheldState(owner *crawl.NodeBlock) string {
+	switch {
+	case owner.Promoting > 0 && owner.Offline == 0:
+		return crawl.PartitionPromoting
+	case owner.Offline > 0 && owner.Promoting == 0:
+		return crawl.PartitionOffline
+	}
+	return crawl.PartitionUnknown
 }
 
 func (n *Node) addHeld(r *crawl.RingReport, holder crawl.NodeID, held []crawl.PartitionReport) {

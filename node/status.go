@@ -9,16 +9,24 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership"
 	"crawlnode/scheduler"
 )
 
 // Status makes the status document from what this node knows: its own block
 // and the others' last ones. It calls nobody and reads no URL (invariant I10).
 func (n *Node) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
+	return merge(n.picture(time.Now(), nodeOnly)), nil
+}
+
+// picture gathers what a status is made of.
+func (n *Node) picture(now time.Time, nodeOnly bool) picture {
 	snap := n.members.Snapshot()
-	p := picture{now: time.Now(), self: n.id, name: n.name, version: n.version, cluster: n.cfg.ClusterName,
-		joined: n.engine.Load() != nil && n.synced.Load(), drains: n.draining.Load(), doc: n.doc.Current().doc,
-		total: n.cfg.Partitions, factor: n.cfg.Replication, change: n.changes.status(), rates: n.meter.cluster()}
+	p := picture{now: now, self: n.id, name: n.name, version: n.version, cluster: n.cfg.ClusterName,
+		joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), drains: n.draining.Load(), doc: n.doc.Current().doc,
+		total: n.cfg.Partitions, factor: n.cfg.Replication, change: n.changes.status(), rates: n.meter.cluster(), alone: nodeOnly}
+	p.minority = p.joined && n.minority(snap)
+	p.minoritySince = n.changes.pausedSince(p.minority, now)
 	p.since = n.started
 	if at := p.change.At; at != nil {
 		p.since = *at
@@ -27,31 +35,45 @@ func (n *Node) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
 		p.view, p.total, p.factor = v.Number, v.Cluster.Partitions, v.Cluster.Replication
 		p.digest = snap.Table.Digest()
 	}
-	p.nodes = append(p.nodes, nodePicture{block: *n.block(), heard: true, state: n.ownState(), counts: true})
-	if p.alone = nodeOnly; nodeOnly {
-		return merge(p), nil
+	p.nodes = []nodePicture{{block: *n.block(), heard: true, state: n.ownState(), counts: true}}
+	if !nodeOnly {
+		p.nodes = append(p.nodes, n.othersPictured(snap, now)...)
 	}
-	infos := n.peers.all()
+	return p
+}
+
+// othersPictured shows every other node that was ever heard of.
+func (n *Node) othersPictured(snap *membership.Snapshot, now time.Time) []nodePicture {
+	infos, gone := n.peers.all(), n.changes.departed()
 	known := map[crawl.NodeID]bool{n.id: true}
+	var out []nodePicture
+	show := func(np nodePicture, id crawl.NodeID) {
+		known[id] = true
+		if info, ok := infos[id]; ok {
+			names := np.block.Node
+			np.block, np.heard, np.age = info.block, true, now.Sub(info.heard)
+			st := &np.block.Node
+			st.ID, st.Name, st.HTTP, st.RPC, st.Gossip = names.ID, names.Name, names.HTTP, names.RPC, names.Gossip
+		}
+		np.forgotten = forgotten(snap.View, id)
+		np.settleState(gone[id])
+		out = append(out, np)
+	}
 	for _, pr := range snap.Peers {
-		if known[pr.ID] {
-			continue
-		}
-		known[pr.ID] = true
-		np := nodePicture{state: pr.State, counts: pr.Listed}
-		if info, ok := infos[pr.ID]; ok {
-			np.block, np.heard, np.age = info.block, true, p.now.Sub(info.heard)
-		}
-		np.block.Node.ID, np.block.Node.Name = pr.ID, pr.Name
-		np.block.Node.HTTP, np.block.Node.RPC, np.block.Node.Gossip = pr.HTTP, pr.RPC, pr.Gossip
-		p.nodes = append(p.nodes, np)
-	}
-	for id, info := range infos { // left long ago, and gossip has forgotten them
-		if !known[id] {
-			p.nodes = append(p.nodes, nodePicture{block: info.block, heard: true, age: p.now.Sub(info.heard), state: crawl.NodeLeft})
+		if !known[pr.ID] {
+			np := nodePicture{state: pr.State, boot: pr.Boot, counts: pr.Listed}
+			np.block.Node = crawl.NodeStatus{ID: pr.ID, Name: pr.Name, HTTP: pr.HTTP, RPC: pr.RPC, Gossip: pr.Gossip}
+			show(np, pr.ID)
 		}
 	}
-	return merge(p), nil
+	for id, d := range gone { // gossip has forgotten them
+		if m := d.member; !known[id] {
+			np := nodePicture{state: d.state, boot: m.Boot}
+			np.block.Node = crawl.NodeStatus{ID: id, Name: m.Name, HTTP: m.HTTP, RPC: m.RPC, Gossip: m.Gossip}
+			show(np, id)
+		}
+	}
+	return out
 }
 
 func (n *Node) ownState() string {
@@ -75,14 +97,14 @@ func (n *Node) block() *crawl.NodeBlock {
 	b.BytesInPerSecond = bytesIn
 	fetched := n.fetched.read()
 	b.Node.PagesTotal = &fetched.Pages
-	n.describeEngine(b, now, moved)
+	n.describeEngine(b, moved)
 	d := n.dns.Stats()
 	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
 	b.Links = crawl.LinkStatus{Local: n.links.local.Load(), Forwarded: n.links.forwarded.Load(), SuppressedBySentCache: n.links.suppressed.Load()}
 	w := n.archive.Stats()
 	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes}
 	b.Reasons = n.healthReasons()
-	if why := n.pausedReason(); why != "" {
+	if why := n.pausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why
 	}
 	b.Bottleneck = n.bottleneck(b)
@@ -91,14 +113,12 @@ func (n *Node) block() *crawl.NodeBlock {
 }
 
 // describeEngine fills what exists only once the node has joined.
-func (n *Node) describeEngine(b *crawl.NodeBlock, now time.Time, moved float64) {
-	held, replica, busy, most := 0, 0, 0, n.cfg.Fetchers
-	e := n.engine.Load()
-	if e != nil {
-		s := e.moves.Status()
-		held = s.Held
-		done, total := n.changes.progress(s.Outstanding)
-		b.Handoff = crawl.HandoffStatus{Active: s.Outstanding > 0, PartitionsDone: done, PartitionsTotal: total, Stuck: []crawl.StuckStatus{}}
+func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
+	var m moveFigures
+	busy, most := 0, n.cfg.Fetchers
+	if e := n.engine.Load(); e != nil {
+		m = movesOf(e.moves.Status())
+		n.describeMoves(b, m)
 		if b.Handoff.Active {
 			b.Handoff.BytesPerSecond = moved
 		}
@@ -106,25 +126,46 @@ func (n *Node) describeEngine(b *crawl.NodeBlock, now time.Time, moved float64) 
 		b.Hosts, b.Stalled = hostCounts(c), e.dispatcher.Stalled()
 		b.InFlight = int64(e.dispatcher.Busy())
 		busy = min(e.dispatcher.Busy(), most)
-		b.UnderReplicated = n.withoutCopies(held)
-		if s.Outstanding == 0 && s.View == b.View {
-			if took, changed := n.changes.settled(now); changed {
-				n.log.Info("every partition is where the table says", "took", took.Round(time.Millisecond), "held", s.Held)
-			}
-		}
 	}
-	b.Node.Partitions = crawl.PartitionCounts{Held: &held, Replica: &replica}
+	b.Node.Partitions = crawl.PartitionCounts{Held: &m.held, Replica: &m.replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}
+	if left, known := n.lease(); known {
+		sec := left.Seconds()
+		b.Node.LeaseRemainingSeconds, b.NoLease = &sec, left == 0
+	}
 }
 
-// withoutCopies counts the held partitions with fewer copies than the factor and
-// the members allow. Nothing is replicated yet, so these are all of them as soon
-// as somebody could have a copy.
-func (n *Node) withoutCopies(held int) int {
-	if v := n.members.Snapshot().View; v == nil || min(v.Cluster.Replication, len(v.Active())) < 2 {
-		return 0
+// describeMoves fills what handoff says.
+func (n *Node) describeMoves(b *crawl.NodeBlock, m moveFigures) {
+	moves, repairs := n.changes.progress(m.outstanding, m.underReplicated)
+	b.Handoff = crawl.HandoffStatus{Active: m.outstanding > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
+	b.Repair = crawl.RepairStatus{Active: m.underReplicated > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
+	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.underReplicated, m.offline, m.promoting, m.lost
+	for _, s := range m.stuck[:min(len(m.stuck), maxStuckTold)] {
+		b.Handoff.Stuck = append(b.Handoff.Stuck, crawl.StuckStatus{
+			Partition: s.partition, From: n.nameOf(s.from), To: n.nameOf(s.to), Reason: s.reason, Since: s.since.UTC()})
 	}
-	return held
+}
+
+// maxStuckTold bounds how many stuck partitions a node tells the others of; a
+// block is sent every second.
+const maxStuckTold = 20
+
+// nameOf is a node's human name, or its id when nobody here knows the name.
+func (n *Node) nameOf(id crawl.NodeID) string {
+	if id == n.id {
+		return n.name
+	}
+	snap := n.members.Snapshot()
+	if v := snap.View; v != nil {
+		if m, ok := v.Member(id); ok {
+			return m.Name
+		}
+	}
+	if d, ok := n.changes.departed()[id]; ok {
+		return d.member.Name
+	}
+	return string(id)
 }
 
 // healthReasons are what a person should look at on this node.
@@ -139,14 +180,19 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	return rs
 }
 
-func (n *Node) pausedReason() string {
+// pausedReason says why this node fetches nothing although there may be work.
+func (n *Node) pausedReason(noLease bool) string {
 	switch d := n.doc.Current().doc; {
+	case n.engine.Load() == nil || !n.synced.Load() || !n.listed():
+		return "the node has not joined yet"
+	case noLease && n.minority(n.members.Snapshot()):
+		return "no lease: this side cannot reach a majority of the members"
 	case n.disk.low.Load():
 		return "the disk is nearly full"
 	case d.State == crawl.CrawlPaused:
 		return "the crawl was paused"
-	case n.engine.Load() == nil || !n.synced.Load():
-		return "the node has not joined yet"
+	case noLease:
+		return "no lease: too few members have confirmed it in the last seconds"
 	}
 	return ""
 }
@@ -186,33 +232,48 @@ func residentBytes() *int64 {
 	return &v
 }
 
-// measure samples the totals once a second and looks at the disk.
+// watchEvery is how often the end of a change of members is looked for.
+const watchEvery = 100 * time.Millisecond
+
+// measure samples the totals once a second, looks at the disk, and sees a change
+// of members to its end.
 func (n *Node) measure(ctx context.Context) error {
-	tick := time.NewTicker(time.Second)
+	tick, look := time.NewTicker(time.Second), time.NewTicker(watchEvery)
 	defer tick.Stop()
+	defer look.Stop()
 	for {
-		own := n.front.Totals()
-		all := own
-		infos := n.peers.all()
-		for _, m := range n.others() {
-			if info, ok := infos[m.ID]; ok {
-				all.Plus(&info.block.Counters)
-			}
-		}
-		fetched := n.fetched.read()
-		n.meter.sample(time.Now(), fetched.Pages, fetched.Bytes, all.Pages, all.Bytes, n.engine.Load().moves.BytesMoved())
+		n.sampleTotals()
 		if n.disk.look(n.dir.path) {
 			n.documentChanged()
 		}
 		if err := n.resumeFinished(ctx); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				return nil
+			case now := <-look.C:
+				n.watchChange(now)
+			case <-tick.C:
+				waiting = false
+			}
 		}
 	}
+}
+
+// sampleTotals feeds the meter.
+func (n *Node) sampleTotals() {
+	own := n.front.Totals()
+	all := own
+	infos := n.peers.all()
+	for _, m := range n.others() {
+		if info, ok := infos[m.ID]; ok {
+			all.Plus(&info.block.Counters)
+		}
+	}
+	fetched := n.fetched.read()
+	n.meter.sample(time.Now(), fetched.Pages, fetched.Bytes, all.Pages, all.Bytes, n.engine.Load().moves.BytesMoved())
 }
 
 // Metrics serves the Prometheus exposition.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/membership"
 )
 
 func bitsOf(ps ...int) []byte {
@@ -165,43 +164,6 @@ func TestDiffering(t *testing.T) {
 	}
 	if one, other := differing(&a, &b), differing(&b, &a); len(one) != len(other) {
 		t.Errorf("%q and %q", one, other)
-	}
-}
-
-func TestChangeLog(t *testing.T) {
-	t.Parallel()
-	view := func(ms ...membership.Member) *membership.View { return &membership.View{Members: ms} }
-	a, b := membership.Member{ID: "a", Name: "A", Boot: 1}, membership.Member{ID: "b", Name: "B", Boot: 1}
-	again, drains := b, b
-	again.Boot = 2
-	drains.Draining = true
-	var c changeLog
-	for _, s := range []struct {
-		view        *membership.View
-		cause, name string
-	}{
-		{view(a), "", ""}, // the first view is no change
-		{view(a), "", ""},
-		{view(a, b), crawl.CauseJoin, "B"},
-		{view(a, again), crawl.CauseJoin, "B"},
-		{view(a, drains), crawl.CauseJoin, "B"}, // boot 1 after 2: another life
-		{view(a, b), "", ""},
-		{view(a, drains), crawl.CauseLeave, "B"},
-		{view(a), crawl.CauseLeave, "B"},
-	} {
-		cause, name := c.note(s.view, noon)
-		if cause != s.cause || name != s.name {
-			t.Errorf("%+v: %q %q, want %q %q", s.view.Members, cause, name, s.cause, s.name)
-		}
-	}
-	if took, changed := c.settled(noon.Add(2 * time.Second)); took != 2*time.Second || !changed {
-		t.Errorf("settled after %v, %v", took, changed)
-	}
-	if _, changed := c.settled(noon.Add(3 * time.Second)); changed {
-		t.Error("settled twice")
-	}
-	if s := c.status(); *s.Cause != crawl.CauseLeave || *s.Node != "B" || *s.TakeoverSeconds != 2 || !s.At.Equal(noon) {
-		t.Errorf("%+v", s)
 	}
 }
 

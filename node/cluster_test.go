@@ -1,0 +1,137 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+)
+
+func TestChangeLog(t *testing.T) {
+	t.Parallel()
+	view := func(ms ...membership.Member) *membership.View { return &membership.View{Members: ms} }
+	left := func(v *membership.View, id crawl.NodeID, boot crawl.Boot) *membership.View {
+		v.Left = []membership.Departure{{ID: id, Boot: boot}}
+		return v
+	}
+	a, b, c := membership.Member{ID: "a", Name: "A", Boot: 1}, membership.Member{ID: "b", Name: "B", Boot: 1}, membership.Member{ID: "c", Name: "C", Boot: 1}
+	again, drains := b, b
+	again.Boot = 2
+	drains.Draining = true
+	word := func(m membership.Member) lastWord { return lastWord{inFlight: 10 * int64(m.Boot), held: 5} }
+	var log changeLog
+	for i, s := range []struct {
+		view        *membership.View
+		cause, name string
+		requeued    int64
+		gone        string // id=state, joined by spaces
+	}{
+		{view(a), "", "", 0, ""}, // the first view is no change
+		{view(a), "", "", 0, ""},
+		{view(a, b), crawl.CauseJoin, "B", 0, ""},
+		{view(a, again), crawl.CauseJoin, "B", 10, ""},
+		{view(a, drains), crawl.CauseJoin, "B", 20, ""}, // boot 1 after 2: another life
+		{view(a, b), "", "", 0, ""},
+		{view(a, drains), crawl.CauseLeave, "B", 0, ""},
+		{left(view(a), "b", 1), crawl.CauseLeave, "B", 10, "b=left"},
+		{view(a, b), crawl.CauseJoin, "B", 0, ""},
+		{view(a), crawl.CauseFailed, "B", 10, "b=failed"},
+		{view(a, again), crawl.CauseJoin, "B", 0, ""},
+		{left(view(a), "b", 1), crawl.CauseFailed, "B", 20, "b=failed"}, // a leave of the life before
+		{view(a, b, c), crawl.CauseJoin, "B, C", 0, ""},
+		{left(view(a), "c", 1), crawl.CauseFailed, "B", 10, "b=failed c=left"}, // the worse of two
+		{view(a, b, c), crawl.CauseJoin, "B, C", 0, ""},
+		{view(a), crawl.CauseFailed, "B, C", 20, "b=failed c=failed"},
+	} {
+		ch := log.note(s.view, noon, word, 3)
+		if name := strings.Join(ch.names, ", "); ch.cause != s.cause || name != s.name || ch.words.inFlight != s.requeued {
+			t.Errorf("%d: %q %q %d, want %q %q %d", i, ch.cause, name, ch.words.inFlight, s.cause, s.name, s.requeued)
+		}
+		var gone []string
+		for _, id := range []crawl.NodeID{"a", "b", "c"} {
+			if d, ok := log.departed()[id]; ok {
+				gone = append(gone, string(id)+"="+d.state)
+			}
+		}
+		if got := strings.Join(gone, " "); got != s.gone {
+			t.Errorf("%d: gone %q, want %q", i, got, s.gone)
+		}
+	}
+	if !log.pending() {
+		t.Error("the last change is not pending")
+	}
+	last, passed, ok := log.settled(noon.Add(2*time.Second), 4)
+	if !ok || *last.TakeoverSeconds != 2 || *last.PartitionsLost != 1 || *last.InflightRequeued != 20 || passed != 10 {
+		t.Errorf("settled: %+v, %d passed on", last, passed)
+	}
+	if _, _, ok := log.settled(noon.Add(3*time.Second), 4); ok || log.pending() {
+		t.Error("settled twice")
+	}
+	if s := log.status(); *s.Cause != crawl.CauseFailed || *s.Node != "B, C" || *s.TakeoverSeconds != 2 || !s.At.Equal(noon) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var log changeLog
+	for i, s := range []struct {
+		outstanding, copies int
+		moves, repairs      [2]int
+	}{
+		{0, 0, [2]int{0, 0}, [2]int{0, 0}},
+		{4, 7, [2]int{0, 4}, [2]int{0, 7}},
+		{1, 9, [2]int{3, 4}, [2]int{0, 9}}, // more are missing than before
+		{0, 2, [2]int{0, 0}, [2]int{7, 9}},
+		{2, 0, [2]int{0, 2}, [2]int{0, 0}},
+	} {
+		if moves, repairs := log.progress(s.outstanding, s.copies); moves != s.moves || repairs != s.repairs {
+			t.Errorf("%d: moves %v, repairs %v; want %v, %v", i, moves, repairs, s.moves, s.repairs)
+		}
+	}
+}
+
+func TestPausedSince(t *testing.T) {
+	t.Parallel()
+	var log changeLog
+	for i, s := range []struct {
+		minority bool
+		want     time.Time
+	}{{false, time.Time{}}, {true, noon.Add(time.Second)}, {true, noon.Add(time.Second)}, {false, time.Time{}}, {true, noon.Add(4 * time.Second)}} {
+		if got := log.pausedSince(s.minority, noon.Add(time.Duration(i)*time.Second)); !got.Equal(s.want) {
+			t.Errorf("%d: since %v, want %v", i, got, s.want)
+		}
+	}
+}
+
+// TestSettledState holds what people read of a node against what gossip says.
+func TestSettledState(t *testing.T) {
+	t.Parallel()
+	failed := departure{member: membership.Member{Boot: 3}, state: crawl.NodeFailed, at: noon}
+	left := departure{member: membership.Member{Boot: 3}, state: crawl.NodeLeft, at: noon}
+	for _, c := range []struct {
+		name string
+		np   nodePicture
+		gone departure
+		want string
+	}{
+		{"a member that speaks", nodePicture{state: crawl.NodeAlive, counts: true, heard: true, age: time.Second}, departure{}, crawl.NodeAlive},
+		{"a silent member", nodePicture{state: crawl.NodeAlive, counts: true, heard: true, age: 2100 * time.Millisecond}, departure{}, crawl.NodeSuspect},
+		{"a silent member that drains", nodePicture{state: crawl.NodeDraining, counts: true, heard: true, age: time.Minute}, departure{}, crawl.NodeSuspect},
+		{"one never heard of", nodePicture{state: crawl.NodeAlive, counts: true}, departure{}, crawl.NodeAlive},
+		{"one that joins", nodePicture{state: crawl.NodeAlive}, departure{}, crawl.NodeAlive},
+		{"given up by gossip", nodePicture{state: crawl.NodeFailed, counts: true, heard: true, age: time.Minute}, departure{}, crawl.NodeFailed},
+		{"excluded, and gossip still sees it", nodePicture{state: crawl.NodeAlive, boot: 3, heard: true}, failed, crawl.NodeFailed},
+		{"excluded, and it starts again", nodePicture{state: crawl.NodeAlive, boot: 4}, failed, crawl.NodeAlive},
+		{"excluded and back", nodePicture{state: crawl.NodeAlive, boot: 3, counts: true, heard: true}, failed, crawl.NodeAlive},
+		{"left, and gossip calls it failed", nodePicture{state: crawl.NodeFailed, boot: 3}, left, crawl.NodeLeft},
+		{"forgotten", nodePicture{state: crawl.NodeFailed, boot: 3, forgotten: true}, failed, crawl.NodeLeft},
+	} {
+		c.np.settleState(c.gone)
+		if c.np.state != c.want {
+			t.Errorf("%s: %s, want %s", c.name, c.np.state, c.want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// takeOverPatience is how long a partition that nobody serves is taken for one
+// that will be taken over by itself: some seconds of silence, an exclusion, the
+// fence, and some more.
+const takeOverPatience = 30 * time.Second
+
+func fillCluster(s *crawl.Status, p *picture) {
+	c := &s.Cluster
+	c.Name = p.cluster
+	c.State, c.Message = clusterState(s, p)
+	h := &c.Health
+	h.Reasons = append(h.Reasons, clusterReasons(s, p)...)
+	if h.Reasons == nil {
+		h.Reasons = []crawl.HealthReason{}
+	}
+	h.Level = crawl.HealthOK
+	for _, r := range h.Reasons {
+		switch {
+		case isCritical(r.Code):
+			h.Level = crawl.HealthCritical
+		case h.Level == crawl.HealthOK:
+			h.Level = crawl.HealthWarn
+		}
+	}
+}
+
+func isCritical(code string) bool {
+	switch code {
+	case crawl.ReasonPausedMinority, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk:
+		return true
+	}
+	return false
+}
+
+func clusterState(s *crawl.Status, p *picture) (state, message string) {
+	r := &s.Ring
+	switch {
+	case !p.joined:
+		return crawl.ClusterJoining, "this node looks for its cluster; it crawls once a view lists it"
+	case p.drains:
+		return crawl.ClusterDraining, "this node hands its partitions over and leaves"
+	case p.doc.State == crawl.CrawlFinished:
+		return crawl.ClusterFinished, s.Crawl.Message
+	case p.minority:
+		return crawl.ClusterPausedMinority, minorityText(p)
+	case p.doc.State == crawl.CrawlPaused:
+		return crawl.ClusterPaused, "the crawl was paused; crawlnode resume goes on"
+	case r.Promoting > 0:
+		return crawl.ClusterRebalancing, fmt.Sprintf("%d partitions of a failed node are being taken over", r.Promoting)
+	case r.Handoff.Active:
+		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still on their way to other nodes", r.Handoff.PartitionsTotal-r.Handoff.PartitionsDone, r.Handoff.PartitionsTotal)
+	}
+	if missing := r.Partitions - r.Served; missing > 0 && !p.alone {
+		return crawl.ClusterRunning, fmt.Sprintf("%d of %d partitions are served by nobody; their hosts rest", missing, r.Partitions)
+	}
+	if r.Repair.Active {
+		return crawl.ClusterRunning, fmt.Sprintf("every partition is served; %d lack a copy", r.UnderReplicated)
+	}
+	return crawl.ClusterRunning, "every member serves its partitions"
+}
+
+// clusterReasons are what a person should look at that no single node can say.
+func clusterReasons(s *crawl.Status, p *picture) []crawl.HealthReason {
+	if !p.joined {
+		return nil
+	}
+	var rs []crawl.HealthReason
+	add := func(code string, since time.Time, format string, args ...any) {
+		rs = append(rs, crawl.HealthReason{Code: code, Since: since.UTC(), Message: fmt.Sprintf(format, args...)})
+	}
+	if p.minority {
+		add(crawl.ReasonPausedMinority, p.minoritySince, "%s", minorityText(p))
+	}
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.excluded() {
+			add(crawl.ReasonNodeFailed, n.goneSince, "%s has failed and the others go on without it: start it again, or when it will not come back: crawlnode nodes forget %s", n.title(), n.title())
+		}
+	}
+	if n := s.Ring.Offline; n > 0 {
+		add(crawl.ReasonOffline, p.silentSince(), "%d partitions are offline, because every copy that may be used is away: %s (the URLs of those partitions are lost then)", n, whatToStart(p))
+	}
+	if r, ok := unservedReason(s, p); ok {
+		rs = append(rs, r)
+	}
+	if r := &s.Ring; r.UnderReplicated > 0 {
+		add(crawl.ReasonUnderReplicated, p.since, "%d partitions have too few copies (repair: %d of %d done): the loss of one more node could lose their URLs",
+			r.UnderReplicated, r.Repair.PartitionsDone, r.Repair.PartitionsTotal)
+	}
+	if stuck := s.Ring.Handoff.Stuck; len(stuck) > 0 {
+		f := slices.MinFunc(stuck, func(a, b crawl.StuckStatus) int { return a.Since.Compare(b.Since) })
+		add(crawl.ReasonPartitionsStuck, f.Since, "%d partitions do not get on, for the longest time %d (from %q to %q): %s", len(stuck), f.Partition, f.From, f.To, f.Reason)
+	}
+	if lost := lostBy(p); lost > 0 {
+		add(crawl.ReasonPartitionsLost, p.since, "%d partitions began anew, empty, because the only node with their content was forgotten: add their seeds again", lost)
+	}
+	return rs
+}
+
+// unservedReason judges the partitions that nobody serves and that are not known
+// to be offline. In a minority others may serve them.
+func unservedReason(s *crawl.Status, p *picture) (crawl.HealthReason, bool) {
+	r := &s.Ring
+	missing := r.Partitions - r.Served - r.Offline
+	if p.alone || p.minority || missing <= 0 {
+		return crawl.HealthReason{}, false
+	}
+	silent, since := p.silent(), p.silentSince()
+	soon := p.now.Sub(since) < takeOverPatience
+	reason := crawl.HealthReason{Code: crawl.ReasonTakingOver, Since: since.UTC()}
+	switch {
+	case r.Promoting > 0:
+		reason.Message = fmt.Sprintf("%d of %d partitions are being taken over from a failed node; their hosts rest until it cannot fetch any more", missing, r.Partitions)
+	case len(silent) == 0 && r.Handoff.Active:
+		return crawl.HealthReason{}, false // between two holders
+	case soon && len(silent) > 0:
+		reason.Message = fmt.Sprintf("%d of %d partitions rest: %s is silent, and they are taken over when it stays so", missing, r.Partitions, strings.Join(silent, ", "))
+	case soon:
+		reason.Message = fmt.Sprintf("%d of %d partitions rest for a moment after a change of members", missing, r.Partitions)
+	default:
+		reason.Code = crawl.ReasonUnserved
+		reason.Message = fmt.Sprintf("%d of %d partitions are served by nobody: %s", missing, r.Partitions, whatToStart(p))
+	}
+	return reason, true
+}
+
+// minorityText says what a node in a minority waits for.
+func minorityText(p *picture) string {
+	text := p.name + " fetches nothing: it has no lease, because this side cannot reach a majority of the members"
+	silent := p.silent()
+	if len(silent) == 0 {
+		return text + "; it goes on by itself when they answer again"
+	}
+	return fmt.Sprintf("%s (silent: %s); it goes on by itself when they answer again, and when they are gone for good: crawlnode nodes forget %s",
+		text, strings.Join(silent, ", "), silent[0])
+}
+
+// whatToStart names the nodes that could bring back what is missing.
+func whatToStart(p *picture) string {
+	away := p.silent()
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.excluded() {
+			away = append(away, n.title())
+		}
+	}
+	if len(away) == 0 {
+		return "start the nodes again that were stopped or have failed, or when one is gone for good: crawlnode nodes forget NODE"
+	}
+	return fmt.Sprintf("restart %s, or when it is gone for good: crawlnode nodes forget %s", strings.Join(away, ", "), away[0])
+}
+
+// excluded reports whether the members went on without a failed node that nobody
+// has sworn to be gone.
+func (n *nodePicture) excluded() bool {
+	return !n.counts && n.state == crawl.NodeFailed && !n.goneSince.IsZero()
+}
+
+// silent names the members that say nothing, or may not fetch.
+func (p *picture) silent() []string {
+	var names []string
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.counts && !n.live() {
+			names = append(names, n.title())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// silentSince is when the member that was silent last was heard last; without
+// one, when the members changed.
+func (p *picture) silentSince() time.Time {
+	since := p.since
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.counts && n.heard && !n.live() {
+			since = crawl.Latest(since, p.now.Add(-n.age))
+		}
+	}
+	return since
+}
+
+// lostBy counts the partitions that were lost to forgotten nodes.
+func lostBy(p *picture) int {
+	lost := 0
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.counts {
+			lost += n.block.Lost
+		}
+	}
+	return lost
+}

@@ -1,0 +1,158 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// reasonOf finds a health reason by its code.
+func reasonOf(s *crawl.Status, code string) (crawl.HealthReason, bool) {
+	for _, r := range s.Cluster.Health.Reasons {
+		if r.Code == code {
+			return r, true
+		}
+	}
+	return crawl.HealthReason{}, false
+}
+
+// TestStepsOfAFailure follows one killed member through what people read.
+func TestStepsOfAFailure(t *testing.T) {
+	t.Parallel()
+	excluded := func(p *picture) *nodePicture {
+		b := &p.nodes[1]
+		b.counts, b.state, b.goneSince, b.age = false, crawl.NodeFailed, noon.Add(-4*time.Second), 9*time.Second
+		p.view, p.since = 5, noon.Add(-4*time.Second)
+		p.nodes[0].block.View, p.nodes[2].block.View = 5, 5
+		return b
+	}
+	for _, c := range []struct {
+		name    string
+		change  func(p *picture)
+		served  int
+		settled bool
+		state   string
+		message string
+		reasons map[string]string // code: part of the message
+		without []string
+	}{
+		{"before", func(*picture) {}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil,
+			[]string{crawl.ReasonNodeFailed, crawl.ReasonTakingOver, crawl.ReasonUnserved, crawl.ReasonOffline}},
+		{"silent", func(p *picture) { p.nodes[1].age, p.nodes[1].state = 4*time.Second, crawl.NodeSuspect }, 32, false, crawl.ClusterRunning, "16 of 48 partitions are served by nobody",
+			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions rest: b is silent"}, []string{crawl.ReasonNodeFailed, crawl.ReasonUnserved}},
+		{"excluded, promoting", func(p *picture) {
+			excluded(p)
+			p.nodes[0].block.Promoting, p.nodes[2].block.Promoting = 10, 6
+		}, 32, false, crawl.ClusterRebalancing, "16 partitions of a failed node are being taken over",
+			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions are being taken over", crawl.ReasonNodeFailed: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved}},
+		{"taken over, copies missing", func(p *picture) {
+			excluded(p)
+			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[2].block.Node.Partitions.Held = 26, 22
+			p.nodes[0].block.UnderReplicated, p.nodes[0].block.Repair = 12, crawl.RepairStatus{Active: true, PartitionsDone: 20, PartitionsTotal: 32}
+		}, 48, true, crawl.ClusterRunning, "every partition is served; 12 lack a copy",
+			map[string]string{crawl.ReasonUnderReplicated: "(repair: 20 of 32 done)", crawl.ReasonNodeFailed: "b has failed"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
+		{"all copies again", func(p *picture) {
+			excluded(p)
+			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[2].block.Node.Partitions.Held = 26, 22
+		}, 48, true, crawl.ClusterRunning, "every member serves its partitions",
+			map[string]string{crawl.ReasonNodeFailed: "start it again"}, []string{crawl.ReasonUnderReplicated, crawl.ReasonUnserved}},
+		{"forgotten", func(p *picture) {
+			b := excluded(p)
+			b.forgotten = true
+			b.settleState(departure{})
+			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[2].block.Node.Partitions.Held = 26, 22
+		}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil, []string{crawl.ReasonNodeFailed}},
+		{"its copies were nowhere else", func(p *picture) {
+			excluded(p)
+			p.nodes[0].block.Offline = 16
+		}, 32, false, crawl.ClusterRunning, "served by nobody",
+			map[string]string{crawl.ReasonOffline: "restart b, or when it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
+		{"some offline, some on their way", func(p *picture) {
+			excluded(p)
+			p.nodes[0].block.Offline, p.nodes[2].block.Promoting = 6, 10
+		}, 32, false, crawl.ClusterRebalancing, "10 partitions of a failed node",
+			map[string]string{crawl.ReasonOffline: "6 partitions are offline", crawl.ReasonTakingOver: "10 of 48 partitions are being taken over"}, []string{crawl.ReasonUnserved}},
+		{"nobody can exclude it", func(p *picture) {
+			p.nodes[1].age, p.nodes[1].state, p.since = time.Minute, crawl.NodeFailed, noon.Add(-time.Hour)
+		}, 32, false,
+			crawl.ClusterRunning, "served by nobody", map[string]string{crawl.ReasonUnserved: "restart b, or when it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver}},
+		{"this side is the minority", func(p *picture) {
+			p.nodes[1].age, p.nodes[2].age = time.Minute, time.Minute
+			p.minority, p.minoritySince, p.nodes[0].block.NoLease = true, noon.Add(-50*time.Second), true
+		}, 0, false, crawl.ClusterPausedMinority, "cannot reach a majority of the members (silent: b, c)",
+			map[string]string{crawl.ReasonPausedMinority: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved, crawl.ReasonTakingOver}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := clusterOf(memberOf("a", 16), memberOf("b", 16), memberOf("c", 16))
+			c.change(&p)
+			s := merge(p)
+			if s.Ring.Served != c.served || s.Cluster.State != c.state || !strings.Contains(s.Cluster.Message, c.message) {
+				t.Errorf("served %d, %s: %q", s.Ring.Served, s.Cluster.State, s.Cluster.Message)
+			}
+			if got := settled(&p); got != c.settled {
+				t.Errorf("settled %v", got)
+			}
+			for code, want := range c.reasons {
+				if r, ok := reasonOf(s, code); !ok || !strings.Contains(r.Message, want) || r.Since.IsZero() || r.Since.After(p.now) {
+					t.Errorf("%s: %+v, want %q", code, r, want)
+				}
+			}
+			for _, code := range c.without {
+				if r, ok := reasonOf(s, code); ok {
+					t.Errorf("unexpected: %+v", r)
+				}
+			}
+		})
+	}
+}
+
+// TestSinceWhen ties the reasons to the moment at which the trouble began.
+func TestSinceWhen(t *testing.T) {
+	t.Parallel()
+	p := clusterOf(memberOf("a", 512), memberOf("b", 512))
+	p.nodes[1].age = 7 * time.Second
+	p.nodes[0].block.Handoff.Stuck = []crawl.StuckStatus{
+		{Partition: 3, From: "a", To: "b", Reason: "later", Since: noon.Add(-time.Minute)},
+		{Partition: 4, From: "a", To: "b", Reason: "no answer", Since: noon.Add(-time.Hour)},
+	}
+	s := merge(p)
+	if r, _ := reasonOf(s, crawl.ReasonTakingOver); !r.Since.Equal(noon.Add(-7 * time.Second)) {
+		t.Errorf("silent since %+v", r)
+	}
+	if r, _ := reasonOf(s, crawl.ReasonPartitionsStuck); !r.Since.Equal(noon.Add(-time.Hour)) || !strings.Contains(r.Message, `4 (from "a" to "b"): no answer`) {
+		t.Errorf("stuck: %+v", r)
+	}
+}
+
+// TestLeaseRunsOn takes the age of a node's word off its lease.
+func TestLeaseRunsOn(t *testing.T) {
+	t.Parallel()
+	said := 7.5
+	p := clusterOf(memberOf("a", 1), memberOf("b", 1), memberOf("c", 1))
+	for i := range p.nodes {
+		left := said
+		p.nodes[i].block.Node.LeaseRemainingSeconds = &left
+	}
+	p.nodes[0].age, p.nodes[1].age, p.nodes[2].age = 0, 2*time.Second, time.Minute
+	s := merge(p)
+	for i, want := range []float64{7.5, 5.5, 0} {
+		if got := *s.Nodes[i].LeaseRemainingSeconds; got != want {
+			t.Errorf("%s: %v s, want %v", s.Nodes[i].Name, got, want)
+		}
+	}
+}
+
+func TestUnheldState(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		promoting, offline int
+		want               string
+	}{{0, 0, crawl.PartitionUnknown}, {2, 0, crawl.PartitionPromoting}, {0, 1, crawl.PartitionOffline}, {1, 1, crawl.PartitionUnknown}} {
+		if got := unheldState(&crawl.NodeBlock{Promoting: c.promoting, Offline: c.offline}); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+	"crawlnode/peer"
+)
+
+// controlPatience is how long an order about the crawl waits for members that
+// do not answer; they follow with the renewals.
+const controlPatience = 3 * time.Second
+
+// operatorOrder is an operator's order as it travels to the member that it is for.
+type operatorOrder struct {
+	Drain bool `json:"drain"`
+}
+
+// DrainMember asks a member to hand its partitions over and to leave. It returns
+// when the member has taken the order; an order given twice is one.
+func (n *Node) DrainMember(ctx context.Context, id crawl.NodeID) error {
+	if id == n.id {
+		return n.obeyDrain()
+	}
+	v := n.members.Snapshot().View
+	if v == nil {
+		return ErrNotReady
+	}
+	m, ok := v.Member(id)
+	switch {
+	case !ok && n.knows(id):
+		return fmt.Errorf("%w: it is no member, so it holds nothing that could be handed over", crawl.ErrRefused)
+	case !ok:
+		return fmt.Errorf("%w: crawlnode nodes list shows those that there are", crawl.ErrUnknownNode)
+	}
+	payload, err := json.Marshal(operatorOrder{Drain: true})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	_, err = peer.Call(ctx, n.pool, m.RPC, &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	switch status.Code(err) {
+	case codes.OK:
+		n.log.Info("a node was asked to drain", "peer", id, "name", m.Name)
+		return nil
+	case codes.FailedPrecondition:
+		return fmt.Errorf("%w: %s", crawl.ErrRefused, status.Convert(err).Message())
+	}
+	return fmt.Errorf("%s does not answer: when it is dead, its partitions are taken over without a drain (%w)", m.Name, err)
+}
+
+// obeyDrain begins the polite stop, unless that would only stop this node.
+func (n *Node) obeyDrain() error {
+	if n.draining.Load() {
+		return nil
+	}
+	if !n.hasHeir() {
+		return fmt.Errorf("%w: no other active member could take %s's partitions over: add a node first, or stop it with SIGTERM", crawl.ErrRefused, n.name)
+	}
+	n.log.Info("an operator asked this node to drain")
+	n.Drain()
+	return nil
+}
+
+// Operate carries out an operator's order that another member passes on.
+func (h handler) Operate(_ context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+	var o operatorOrder
+	if err := json.Unmarshal(req.Payload, &o); err != nil || !o.Drain {
+		return nil, status.Error(codes.InvalidArgument, "an order that this release does not know")
+	}
+	if err := h.node.obeyDrain(); err != nil {
+		return nil, status.Error(codes.FailedPrecondition, withoutRefused(err))
+	}
+	return &peer.Envelope{}, nil
+}
+
+// withoutRefused is the text of a refusal; the caller puts the word before it
+// again.
+func withoutRefused(err error) string {
+	text, prefix := err.Error(), crawl.ErrRefused.Error()+": "
+	if len(text) > len(prefix) && text[:len(prefix)] == prefix {
+		return text[len(prefix):]
+	}
+	return text
+}
+
+// errNoForget stands for a membership that cannot forget.
+var errNoForget = errors.New("this node cannot forget")
+
+// ForgetMember takes the operator's oath that a node is gone for good. Who
+// answers is not gone.
+func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
+	known := n.knows(id)
+	switch {
+	case id == n.id:
+		return fmt.Errorf("%w: it is the node that was asked, and it lives: drain it", crawl.ErrRefused)
+	case known && n.reachable(id) && n.silence(id) < suspectAfter:
+		return fmt.Errorf("%w: it answers: drain it, or stop it first", crawl.ErrRefused)
+	}
+	err := n.forget(ctx, id)
+	switch {
+	case err == nil:
+		n.log.Warn("an operator swore that a node is gone for good", "peer", id)
+		return nil
+	case ctx.Err() != nil, errors.Is(err, membership.ErrStopped):
+		return fmt.Errorf("the members have not agreed yet, send it again: %w", err)
+	case !known:
+		return fmt.Errorf("%w: %w", crawl.ErrUnknownNode, err)
+	}
+	return fmt.Errorf("%w: %w", crawl.ErrRefused, err)
+}
+
+// knows reports whether a node was ever heard of here.
+func (n *Node) knows(id crawl.NodeID) bool {
+	snap := n.members.Snapshot()
+	if v := snap.View; v != nil {
+		if _, ok := v.Member(id); ok {
+			return true
+		}
+	}
+	_, told := n.peers.all()[id]
+	_, gone := n.changes.departed()[id]
+	return told || gone || slices.ContainsFunc(snap.Peers, func(p membership.Peer) bool { return p.ID == id })
+}
+
+// silence is how long nothing was heard of another node.
+func (n *Node) silence(id crawl.NodeID) time.Duration {
+	if info, ok := n.peers.all()[id]; ok {
+		return time.Since(info.heard)
+	}
+	return suspectAfter
+}
+
+// ControlCrawl pauses, resumes or stops the crawl: here, durably, and on every
+// member that answers within controlPatience.
+func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error) {
+	if !n.synced.Load() {
+		return crawl.ActionReport{}, ErrNotReady
+	}
+	var refused error
+	doc, err := n.doc.Change(func(d *document) *document {
+		var next *document
+		next, refused = d.act(action, n.id, time.Now())
+		return next
+	})
+	if err = errors.Join(refused, err); err != nil {
+		return crawl.ActionReport{}, err
+	}
+	report := crawl.ActionReport{State: n.doc.Current().doc.State, Untold: []string{}}
+	if doc == nil { // it is so already
+		return report, nil
+	}
+	n.log.Info("an operator changed the crawl", "action", action, "state", doc.State)
+	n.documentChanged()
+	ctx, cancel := context.WithTimeout(ctx, controlPatience)
+	defer cancel()
+	for _, m := range n.tellDocument(ctx) {
+		report.Untold = append(report.Untold, m.Name)
+	}
+	return report, nil
+}
+
+// tellDocument sends the document to every other member until each has it or
+// ctx ends, and returns those that have not.
+func (n *Node) tellDocument(ctx context.Context) []membership.Member {
+	told := map[crawl.NodeID]bool{}
+	for {
+		left := n.othersWithout(told)
+		if len(left) == 0 || ctx.Err() != nil {
+			return left
+		}
+		doc, err := json.Marshal(n.doc.Current().doc)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		_ = n.pushOnce(ctx, left, &peer.CrawlRequest{View: uint64(n.viewNumber()), Document: doc}, told) // the loop sees who is left
+		if len(n.othersWithout(told)) > 0 {
+			waitFor(ctx, 100*time.Millisecond)
+		}
+	}
+}
+
+// act returns the document after an operator's action; nil without an error when
+// nothing has to change.
+func (d *document) act(action string, by crawl.NodeID, now time.Time) (*document, error) {
+	switch action {
+	case crawl.ActionPause:
+		switch d.State {
+		case crawl.CrawlRunning:
+			return d.enter(crawl.CrawlPaused, "", by, now), nil
+		case crawl.CrawlPaused:
+			return nil, nil
+		}
+	case crawl.ActionResume:
+		switch d.State {
+		case crawl.CrawlPaused:
+			return d.enter(crawl.CrawlRunning, "", by, now), nil
+		case crawl.CrawlRunning:
+			return nil, nil
+		}
+	case crawl.ActionStop:
+		switch d.State {
+		case crawl.CrawlRunning, crawl.CrawlPaused:
+			return d.enter(crawl.CrawlFinished, crawl.FinishStopped, by, now), nil
+		case crawl.CrawlFinished:
+			return nil, nil
+		}
+	default:
+		return nil, fmt.Errorf("%w: %q is neither pause, resume nor stop", crawl.ErrRefused, action)
+	}
+	return nil, fmt.Errorf("%w: the crawl is %s; it %s", crawl.ErrRefused, d.State, whatRuns(d.State))
+}
+
+// whatRuns is what sets a crawl going that no action can.
+func whatRuns(state string) string {
+	if state == crawl.CrawlFinished {
+		return "goes on when seeds are added"
+	}
+	return "begins when seeds are added"
+}
+
+// allowedActions are what may be asked of a crawl in a state.
+func allowedActions(state string) []string {
+	switch state {
+	case crawl.CrawlRunning:
+		return []string{"add_seeds", crawl.ActionPause, crawl.ActionStop}
+	case crawl.CrawlPaused:
+		return []string{"add_seeds", crawl.ActionResume, crawl.ActionStop}
+	}
+	return []string{"add_seeds"}
+}
