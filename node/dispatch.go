@@ -25,6 +25,7 @@ import (
 //	queue                filled by                  emptied by   bound                          when full
 //	inbox                Next, Release, Settled...  the loop     256                            the caller waits
 //	notes                NoteQueued                 the loop     4 hosts for each in memory     the partition is swept instead
+//	orders               Hold, Resume, Drop       the loop     the calls of one turn of it    cannot be
 //	disk jobs, look-ups  the loop                   a few goroutines each   three for each host in memory  cannot be
 //	waiters              Next                       the loop     one for each worker            cannot be
 
