@@ -205,7 +205,7 @@ func TestNoNullWhereSomethingIsKnown(t *testing.T) {
 	}
 }
 
-// A running node knows everything of itself but the lease, which is none yet.
+// A running node knows everything of itself.
 func TestBlockIsWhole(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, testConfig(t, "whole"))
@@ -221,7 +221,7 @@ func TestBlockIsWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k, v := range fields {
-			if v == nil && k != "lease_remaining_seconds" && k != "paused_reason" {
+			if v == nil && k != "paused_reason" {
 				return k + " is null"
 			}
 		}

@@ -92,30 +92,20 @@ func withoutRefused(err error) string {
 	return text
 }
 
-// errNoForget stands for a membership that cannot forget.
-var errNoForget = errors.New("this node cannot forget")
-
 // ForgetMember takes the operator's oath that a node is gone for good. Who
 // answers is not gone.
 func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
-	known := n.knows(id)
-	switch {
-	case id == n.id:
-		return fmt.Errorf("%w: it is the node that was asked, and it lives: drain it", crawl.ErrRefused)
-	case known && n.reachable(id) && n.silence(id) < suspectAfter:
-		return fmt.Errorf("%w: it answers: drain it, or stop it first", crawl.ErrRefused)
-	}
-	err := n.forget(ctx, id)
+	err := n.members.Forget(ctx, id)
 	switch {
 	case err == nil:
-		n.log.Warn("an operator swore that a node is gone for good", "peer", id)
+		n.log.Warn("an operator swore that a node is gone for good", "peer", id, "name", n.nameOf(id))
 		return nil
-	case ctx.Err() != nil, errors.Is(err, membership.ErrStopped):
-		return fmt.Errorf("the members have not agreed yet, send it again: %w", err)
-	case !known:
+	case errors.Is(err, membership.ErrUnknown):
 		return fmt.Errorf("%w: %w", crawl.ErrUnknownNode, err)
+	case errors.Is(err, membership.ErrAnswers), errors.Is(err, membership.ErrForget):
+		return fmt.Errorf("%w: %w", crawl.ErrRefused, err)
 	}
-	return fmt.Errorf("%w: %w", crawl.ErrRefused, err)
+	return fmt.Errorf("the oath was not taken in, send it again: %w", err)
 }
 
 // knows reports whether a node was ever heard of here.
@@ -129,14 +119,6 @@ func (n *Node) knows(id crawl.NodeID) bool {
 	_, told := n.peers.all()[id]
 	_, gone := n.changes.departed()[id]
 	return told || gone || slices.ContainsFunc(snap.Peers, func(p membership.Peer) bool { return p.ID == id })
-}
-
-// silence is how long nothing was heard of another node.
-func (n *Node) silence(id crawl.NodeID) time.Duration {
-	if info, ok := n.peers.all()[id]; ok {
-		return time.Since(info.heard)
-	}
-	return suspectAfter
 }
 
 // ControlCrawl pauses, resumes or stops the crawl: here, durably, and on every

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"time"
 
 	"crawlnode/crawl"
@@ -16,33 +15,15 @@ import (
 // a node that needs nobody's grant.
 const leaseShown = 8 * time.Second
 
-// lease is how long this node may still fetch; known is false before membership
-// tells.
-func (n *Node) lease() (left time.Duration, known bool) {
-	m, ok := any(n.members).(interface{ Lease() time.Duration })
-	if !ok {
-		return 0, false
-	}
-	return min(max(m.Lease(), 0), leaseShown), true
-}
+// lease is how long this node may still fetch; 0: not at all.
+func (n *Node) lease() time.Duration { return min(n.members.Lease(), leaseShown) }
 
 // minority reports whether this node has no lease and can get none: too few
 // members answer.
 func (n *Node) minority(*membership.Snapshot) bool { return false }
 
 // forgotten reports whether an operator has sworn that the node is gone.
-func forgotten(*membership.View, crawl.NodeID) bool { return false }
-
-// forget hands the operator's oath to the members.
-func (n *Node) forget(ctx context.Context, id crawl.NodeID) error {
-	m, ok := any(n.members).(interface {
-		Forget(context.Context, crawl.NodeID) error
-	})
-	if !ok {
-		return errNoForget
-	}
-	return m.Forget(ctx, id)
-}
+func forgotten(v *membership.View, id crawl.NodeID) bool { return v != nil && v.Bars(id) }
 
 // moveFigures are handoff's figures.
 type moveFigures struct {

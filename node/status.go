@@ -129,10 +129,9 @@ func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
 	}
 	b.Node.Partitions = crawl.PartitionCounts{Held: &m.held, Replica: &m.replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}
-	if left, known := n.lease(); known {
-		sec := left.Seconds()
-		b.Node.LeaseRemainingSeconds, b.NoLease = &sec, left == 0
-	}
+	left := n.lease()
+	sec := left.Seconds()
+	b.Node.LeaseRemainingSeconds, b.NoLease = &sec, left <= 0
 }
 
 // describeMoves fills what handoff says.
