@@ -1,51 +1,76 @@
-// Package handoff decides and carries out the moves of partitions between
-// nodes. There is one kind of move between the living: make the new owner a
-// replica (snapshot, then tail), freeze, let go durably, pass the token.
+// Package handoff decides and carries out who holds which partition: it keeps
+// the replicas of what this node holds, moves partitions between living nodes,
+// and promotes the copies of dead ones. The rules are those of the project's
+// ownership model; nothing here is ever resumed on a guess.
 //
-// The Machine decides. It is pure: events in, actions out, no clock, no I/O.
-// The Driver is one goroutine that owns the machine; it performs actions
-// through small interfaces that package node fills, and feeds what came of
-// them back as events. Every step that must be durable is durable before the
-// event that says so.
+// The Machine decides. It is pure: events in, actions out, no clock, no I/O;
+// time comes with the events. The Driver is one goroutine that owns the machine;
+// it performs actions through small interfaces that package node fills, and
+// feeds what came of them back as events. Every step that must be durable is
+// durable before the event that says so, and is stored on the goroutine that
+// installs views: no view can change between a decision and the disk.
 //
 // # States of a partition on one node
 //
-//	Absent     this node has nothing of it
+//	Absent     this node has no authority; a copy of it may be on its disk
 //	Holding    this node has the authority: it stores and fetches
-//	Copying    Holding, while the new owner is being made a replica
 //	Freezing   Holding, but no new visits; the running ones are being settled
 //	Released   let go, durably, to one node in one view; the token is on its way
-//	Importing  a copy arrives; it is worth nothing before the token
 //
 // # Legal moves
 //
-//	from       event                             to         actions
-//	Holding    a view or a retry: owner is X     Copying    StartCopy
-//	Copying    the copy is complete but a tail   Freezing   Freeze
-//	Copying    broken, or a view changes it      Holding    AbortCopy
-//	Freezing   frozen                            Freezing   StoreReleased
-//	Freezing   release stored, in the same turn  Released   PassToken
-//	Freezing   broken, or a view changes it      Holding    AbortCopy, Resume
-//	Released   took                              Absent     Delete
-//	Released   refused: the receiver is at n'>n  Holding    StoreHolder (which resumes)
-//	Released   broken                            Released   StartCopy again (on retry)
-//	any        released offer that I once took   same       Reply took
-//	Absent     offer for my partition            Importing  Reply go on
-//	Importing  token, still my view and mine     Holding    CommitImport, Reply took
-//	Importing  token, but a newer view           Absent     AbortImport, Reply refused
-//	Importing  broken                            Absent     AbortImport
+//	from       event                              to         actions
+//	Holding    owner is X, X is in sync           Freezing   Freeze
+//	Freezing   frozen, and X has the last word    Freezing   StoreReleased
+//	Freezing   release stored, in the same turn   Released   PassToken
+//	Freezing   broken, or a view changes          Holding    AbortMove, Resume
+//	Released   took                               Absent     StoreCopy
+//	Released   refused: the receiver is at n'>n   Holding    StoreHolder (which resumes)
+//	Released   the receiver has no such copy      Released   OpenLink again, then PassToken
+//	Released   asked, and the receiver is gone    Absent     StoreCopy (sealed), answer "not I"
+//	Released   a copy of a later epoch arrives    Absent     -
+//	Absent     token, my view, mine, same copy    Holding    Promote, answer "took"
+//	Absent     all members said "not I", I own    Holding    Promote, or RequestCopy first
+//	any held   a view without me, or I am newer   Absent     Yield
 //
-// A release that is stored is never taken back by its node alone: only the
-// receiver's word "I am at a newer view" makes it hold again. The driver stores
-// releases and commits on the goroutine that installs views, so no view can
-// change between the decision and the disk.
+// # Links and the in-sync set
 //
-// # Bounds
+// A link carries one partition to one replica: opening (what does it have?),
+// copying (a snapshot is on its way), up (it has everything and follows). The
+// in-sync set of a partition is the holder and the replicas whose
+// acknowledgement counts. A change of it is numbered (epoch, version), stored by
+// more than half of the view, and counts from then on; while it is being
+// recorded, both sets must acknowledge. What is acknowledged is on every disk of
+// the set. Only a member of the recorded set is ever promoted; when none of them
+// is there, the partition is offline until one returns, or is forgotten.
 //
-// Two partitions out and two in at a time, with a byte rate for snapshots.
-// Offers beyond that are answered "later" and made again by the driver's retry.
+// Links go to the replicas that the table names, and to the owner when that is
+// another node: so a move is making the new owner a replica, and a token. After
+// a move the sender stays in the set; the new holder drops copies that the table
+// does not name once those that it names are in sync.
 //
-// What this package does not do yet: copies that stay (replicas), promotion of
-// a dead holder's partition, fences. Their events join the machine's table;
-// Seal and Offline join its states.
+// # Promotion
+//
+// The owner of a partition that nobody passes to it asks every member of the
+// view, itself included. "I hold it" means that a normal move will come. When all
+// have said "not I", and the fence of the view is over, the highest (epoch,
+// sequence) among the copies of the recorded set becomes the content, in the
+// epoch of the view. A member that has answered takes no mutation from a node
+// that its view does not list: the gate of receive.go.
+//
+// # Queues
+//
+//	queue              filled by              emptied by      bound                 when full
+//	inbox              links, calls, views    Driver.Run      256 events            callers block
+//	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, copies begin again
+//	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits
+//	copies to make     OpenLink               copiers         partitions, 2 at once wait
+//	sets to record     machine                recorder        partitions            the newest replaces the older
+//	waiters            Wait                   acknowledgement callers               their context ends
+//
+// # What it does not do
+//
+// It reads no clock but the driver's, decides no view, grants no lease and
+// speaks no network: bytes go through Transport. It does not merge what a node
+// held alone on the losing side of --quorum=off.
 package handoff

@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -13,91 +12,15 @@ import (
 	"crawlnode/crawl"
 )
 
-// retryEvery is how often moves that broke, or were told "later", are tried.
+// retryEvery is how often what broke, or was told "later", is tried.
 const retryEvery = 100 * time.Millisecond
-
-// Entry is one key of a partition, relative to it; Deleted in a Mutation only.
-type Entry struct {
-	Key, Value []byte
-	Deleted    bool
-}
-
-// Mutation is one numbered change of a partition.
-type Mutation struct {
-	Seq     crawl.Seq
-	Entries []Entry
-}
-
-// Store is the node's frontier as the driver needs it. A returned error other
-// than a cancelled context, from the methods that name it, ends the driver:
-// a disk that cannot keep a release cannot keep a promise.
-type Store interface {
-	// Export attaches a tail and opens a snapshot of a held or released partition.
-	Export(ctx context.Context, p crawl.Partition) (Export, error)
-	// BeginImport makes room for a fresh copy.
-	BeginImport(ctx context.Context, p crawl.Partition) (Import, error)
-	// Freeze makes the store refuse every change of p; Unfreeze undoes that.
-	Freeze(ctx context.Context, p crawl.Partition) error
-	Unfreeze(ctx context.Context, p crawl.Partition) error
-	// StoreReleased and StoreHolder are on disk when they return; fatal.
-	StoreReleased(ctx context.Context, p crawl.Partition, to crawl.NodeID, view crawl.Epoch) error
-	StoreHolder(ctx context.Context, p crawl.Partition) error
-	// Delete forgets a released partition; fatal.
-	Delete(ctx context.Context, p crawl.Partition) error
-}
-
-// Export is an outgoing copy.
-type Export interface {
-	Snapshot(ctx context.Context, chunkBytes int, f func([]Entry) error) error
-	// Tail blocks for the next mutations. It gives io.EOF when the partition is
-	// frozen and everything was given.
-	Tail(ctx context.Context) ([]Mutation, error)
-	// Lag is how many mutations wait for Tail.
-	Lag() int
-	// Seq is the last mutation that the snapshot holds.
-	Seq() crawl.Seq
-	Close()
-}
-
-// Import is an arriving copy. Commit is on disk when it returns; an error other
-// than ErrImportOver is fatal.
-type Import interface {
-	Put(ctx context.Context, es []Entry) error
-	Apply(ctx context.Context, ms []Mutation) error
-	// Seq is the last mutation that has arrived.
-	Seq() crawl.Seq
-	Commit(ctx context.Context, epoch crawl.Epoch) error
-	Abort(ctx context.Context)
-}
-
-// Fetching is the node's dispatcher.
-type Fetching interface {
-	// Freeze hands out no more visits of p and returns when all were settled.
-	Freeze(ctx context.Context, p crawl.Partition) error
-	// Resume undoes Freeze.
-	Resume(p crawl.Partition)
-	// Hold starts the visits of a partition that was just acquired.
-	Hold(p crawl.Partition, epoch crawl.Epoch)
-}
-
-// Transport opens streams to other nodes.
-type Transport interface {
-	Move(ctx context.Context, to crawl.NodeID) (Stream, error)
-}
-
-// Stream is one move, seen from the sender.
-type Stream interface {
-	Offer(p crawl.Partition, view, epoch crawl.Epoch, released bool) (Reply, error)
-	Chunk(es []Entry) error
-	Tail(ms []Mutation) error
-	Token(seq crawl.Seq) (Reply, error)
-	Close()
-}
 
 // Options configure a Driver. All fields but Logger and BytesPerSecond are required.
 type Options struct {
 	Self           crawl.NodeID
+	Boot           crawl.Boot
 	Partitions     int
+	Factor         int // copies of a partition, the holder's included
 	Limits         Limits
 	BytesPerSecond float64 // of all snapshots together; 0: 64 MiB
 	Store          Store
@@ -116,20 +39,21 @@ type Driver struct {
 	inbox   chan Event
 	done    chan struct{} // closed when Run returns
 	limiter *rate.Limiter
+	started time.Time
+	ctx     context.Context // ends with Run
+	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	sends   map[crawl.Partition]*sender    // owned by Run
-	imports map[crawl.Partition]*receiving // owned by Run
+	moves   map[crawl.Partition]*move // owned by Run
+	gate    gate
+	acks    *ackBook
+	peers   *replicas
+	sets    *recorder
 	status  atomic.Pointer[Status]
 	bytes   atomic.Int64
-}
 
-// Status is what the driver says of itself.
-type Status struct {
-	View        crawl.Epoch
-	Moving      int // on their way now
-	Outstanding int // that must still leave or arrive, those on their way included
-	Held        int
-	States      []State // by partition
+	came      chan struct{} // capacity 1: arrivals are not empty
+	arrivedMu sync.Mutex    // guards arrivals
+	arrivals  map[crawl.Partition]crawl.Epoch
 }
 
 // NewDriver returns a driver that Run starts. loaded is what the disk says.
@@ -137,10 +61,17 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 	if o.BytesPerSecond == 0 {
 		o.BytesPerSecond = 64 << 20
 	}
-	d := &Driver{opts: o, machine: NewMachine(o.Self, o.Partitions, o.Limits),
-		inbox: make(chan Event, 64), done: make(chan struct{}),
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	d := &Driver{opts: o, machine: NewMachine(o.Self, o.Partitions, o.Factor, o.Limits),
+		inbox: make(chan Event, 256), done: make(chan struct{}), started: time.Now(),
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
-		sends:   map[crawl.Partition]*sender{}, imports: map[crawl.Partition]*receiving{}}
+		moves:   map[crawl.Partition]*move{}, acks: newAckBook(o.Partitions),
+		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.peers = newReplicas(d)
+	d.sets = newRecorder(d)
 	for _, l := range loaded {
 		d.machine.Step(l)
 	}
@@ -148,19 +79,30 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 	return d
 }
 
-// Status returns the driver's state as of its last event.
-func (d *Driver) Status() *Status { return d.status.Load() }
+// now is the driver's clock.
+func (d *Driver) now() time.Duration { return time.Since(d.started) }
 
 // BytesMoved counts the bytes of snapshots sent and received so far.
 func (d *Driver) BytesMoved() int64 { return d.bytes.Load() }
 
+// Members says who the members of an installed view are.
+type Members struct {
+	ViewInstalled
+	Boots map[crawl.NodeID]crawl.Boot
+}
+
 // Installed tells the driver that a view is installed durably. It blocks while
 // the inbox is full.
-func (d *Driver) Installed(v ViewInstalled) { d.post(context.Background(), v) }
+func (d *Driver) Installed(m Members) { d.post(context.Background(), installed{m}) }
+
+// installed is the driver's own: it closes the gate before the machine steps.
+type installed struct{ Members }
+
+func (installed) event() {}
 
 // post hands an event to Run; it is dropped when the driver has ended or ctx is
-// over. A sender posts under its own ctx, which Run cancels before it waits for
-// the sender, so a full inbox cannot lock the two.
+// over. Whoever posts does it under a context that Run cancels before it waits
+// for him, so a full inbox cannot lock the two.
 func (d *Driver) post(ctx context.Context, e Event) bool {
 	select {
 	case d.inbox <- e:
@@ -175,11 +117,22 @@ func (d *Driver) post(ctx context.Context, e Event) bool {
 // Run owns the machine until ctx ends or the disk fails. It returns when every
 // goroutine that it started has ended.
 func (d *Driver) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	unhook := context.AfterFunc(ctx, d.cancel)
+	defer unhook()
 	defer d.wg.Wait()
-	defer cancel()
-	defer d.abandon(context.WithoutCancel(ctx))
+	defer d.peers.end()
+	defer d.acks.close()
+	defer d.cancel()
 	defer close(d.done)
+	ctx = d.ctx
+	var fatal error
+	failed := make(chan struct{})
+	d.wg.Go(func() {
+		if err := d.sets.run(ctx); err != nil {
+			fatal = err
+			close(failed)
+		}
+	})
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
 	for {
@@ -187,10 +140,14 @@ func (d *Driver) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-failed:
+			return fatal
 		case e := <-d.inbox:
-			err = d.step(ctx, e)
+			err = d.take(ctx, e)
+		case <-d.came:
+			err = d.step(ctx, d.takeArrivals())
 		case <-retry.C:
-			err = d.step(ctx, Retry{})
+			err = d.step(ctx, []Event{Retry{Now: d.now()}})
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -201,87 +158,68 @@ func (d *Driver) Run(ctx context.Context) error {
 	}
 }
 
-// step feeds one event to the machine and does what it says. Actions that
-// finish at once feed their own event.
-func (d *Driver) step(ctx context.Context, e Event) error {
-	if b, ok := e.(began); ok {
-		d.adopt(ctx, b)
-		return nil
+// takeArrivals empties what the receivers have left.
+func (d *Driver) takeArrivals() []Event {
+	d.arrivedMu.Lock()
+	defer d.arrivedMu.Unlock()
+	var es []Event
+	for p, epoch := range d.arrivals {
+		es = append(es, CopyArrived{P: p, Epoch: epoch})
 	}
-	todo := []Event{e}
-	for len(todo) > 0 {
-		actions := d.machine.Step(todo[0])
-		todo = todo[1:]
-		for _, a := range actions {
-			next, err := d.perform(ctx, a)
-			if err != nil {
-				return err
+	clear(d.arrivals)
+	return es
+}
+
+// maxTogether bounds the events that are taken at once, so that what they store
+// shares a sync of the disk.
+const maxTogether = 64
+
+// take feeds an event to the machine, together with those of its kind that wait
+// behind it. A view is always alone.
+func (d *Driver) take(ctx context.Context, e Event) error {
+	if v, ok := e.(installed); ok {
+		d.gate.install(v.Boots)
+		d.peers.keep(v.Boots)
+		d.sets.setView(v.View, v.ViewInstalled.Members)
+		v.Now = d.now()
+		return d.step(ctx, []Event{v.ViewInstalled})
+	}
+	events := []Event{e}
+	for len(events) < maxTogether {
+		select {
+		case next := <-d.inbox:
+			if _, ok := next.(installed); ok {
+				if err := d.step(ctx, events); err != nil {
+					return err
+				}
+				return d.take(ctx, next)
 			}
-			if next != nil {
-				todo = append(todo, next)
-			}
+			events = append(events, next)
+			continue
+		default:
 		}
-		if _, idle := e.(Retry); !idle || len(actions) > 0 {
-			d.publish()
+		break
+	}
+	return d.step(ctx, events)
+}
+
+// step feeds events to the machine and does what it says. Actions that finish at
+// once feed their own events.
+func (d *Driver) step(ctx context.Context, events []Event) error {
+	acted := false
+	for len(events) > 0 {
+		var actions []Action
+		for _, e := range events {
+			actions = append(actions, d.machine.Step(e)...)
 		}
+		acted = acted || len(actions) > 0
+		var err error
+		if events, err = d.performAll(ctx, actions); err != nil {
+			return err
+		}
+	}
+	if acted || d.status.Load().stale(d.now()) {
+		d.publish()
 	}
 	return nil
-}
-
-func (d *Driver) publish() {
-	m := d.machine
-	s := &Status{View: m.view, States: make([]State, len(m.parts))}
-	s.Moving, s.Outstanding = m.Progress()
-	for i := range m.parts {
-		s.States[i] = m.parts[i].state
-		switch m.parts[i].state {
-		case Holding, Copying, Freezing:
-			s.Held++
-		}
-	}
-	d.status.Store(s)
-}
-
-// perform does one action. The event it returns, if any, goes to the machine next.
-func (d *Driver) perform(ctx context.Context, a Action) (Event, error) {
-	switch a := a.(type) {
-	case StartCopy:
-		d.startSender(ctx, a)
-	case AbortCopy:
-		d.endSender(a.P)
-	case Freeze:
-		d.tell(a.P, a.Attempt, orderFreeze)
-	case PassToken:
-		d.tell(a.P, a.Attempt, orderPass)
-	case Resume:
-		if err := d.opts.Store.Unfreeze(ctx, a.P); err != nil {
-			return nil, fmt.Errorf("handoff: unfreeze partition %d: %w", a.P, err)
-		}
-		d.opts.Fetching.Resume(a.P)
-	case StoreReleased:
-		if err := d.opts.Store.StoreReleased(ctx, a.P, a.To, a.View); err != nil {
-			return nil, fmt.Errorf("handoff: store the release of partition %d: %w", a.P, err)
-		}
-		return ReleaseStored{P: a.P, Attempt: a.Attempt}, nil
-	case StoreHolder:
-		d.endSender(a.P)
-		if err := d.opts.Store.StoreHolder(ctx, a.P); err != nil {
-			return nil, fmt.Errorf("handoff: take partition %d back: %w", a.P, err)
-		}
-		d.opts.Fetching.Resume(a.P)
-		d.opts.Changed()
-	case Delete:
-		d.endSender(a.P)
-		if err := d.opts.Store.Delete(ctx, a.P); err != nil {
-			return nil, fmt.Errorf("handoff: delete partition %d: %w", a.P, err)
-		}
-		d.opts.Changed()
-	case Answer:
-		a.To <- a
-	case BeginImport, AbortImport, CommitImport, Acquired:
-		return d.performImport(ctx, a)
-	default:
-		panic(fmt.Sprintf("BUG: unknown action %T", a))
-	}
-	return nil, nil
 }

@@ -1,6 +1,8 @@
 package handoff
 
 import (
+	"time"
+
 	"crawlnode/crawl"
 	"crawlnode/ring"
 )
@@ -8,32 +10,85 @@ import (
 // Event is something that happened; Step takes one.
 type Event interface{ event() }
 
+// Set is an in-sync set: the nodes whose copies have everything that was
+// acknowledged. Sets of a partition are ordered by epoch, then version.
+type Set struct {
+	Epoch   crawl.Epoch
+	Version uint64
+	Members []crawl.NodeID // sorted
+}
+
+// newer reports whether s came after o.
+func (s Set) newer(o Set) bool {
+	return s.Epoch > o.Epoch || s.Epoch == o.Epoch && s.Version > o.Version
+}
+
 // Loaded tells what the disk says of a partition at start.
 type Loaded struct {
 	P        crawl.Partition
-	State    State // Holding or Released
+	State    State       // Absent, Holding or Released
+	Epoch    crawl.Epoch // of the tenure
 	MaxEpoch crawl.Epoch
 	To       crawl.NodeID // Released: to whom
 	View     crawl.Epoch  // Released: in which view
+	Set      Set          // the newest record known here
 }
 
-// ViewInstalled tells that a newer view is durable here. Table is nil when no
-// member is active.
+// ViewInstalled tells that a newer view is durable here.
 type ViewInstalled struct {
-	View  crawl.Epoch
-	Table *ring.Table
+	View    crawl.Epoch
+	Table   *ring.Table    // nil when no member is active
+	Members []crawl.NodeID // all, draining ones too
+	Listed  bool           // this boot is one of them
+	Since   crawl.Epoch    // when this node's id last joined
+	Barred  []crawl.NodeID // forgotten for ever
+	// Fenced: somebody was removed without proof, a view was skipped, or it is
+	// this process's first: promotions wait for the full fence.
+	Fenced bool
+	Now    time.Duration
 }
 
-// Retry is the driver's timer: moves that broke or had no place are tried.
-type Retry struct{}
+// Retry is the driver's timer: what broke or had no place is tried again.
+type Retry struct{ Now time.Duration }
 
-// Copied tells that the receiver has the snapshot and nearly all of the tail.
-type Copied struct {
+// LinkCopying tells that a replica needs a snapshot.
+type LinkCopying struct {
 	P       crawl.Partition
+	Node    crawl.NodeID
 	Attempt uint64
 }
 
-// Frozen tells that no visit of the partition runs and nothing can change it.
+// LinkUp tells that a replica has everything and follows.
+type LinkUp struct {
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Attempt uint64
+}
+
+// LinkDown tells that a link was given up.
+type LinkDown struct {
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Attempt uint64
+}
+
+// LinkAhead tells that a replica has more of this very tenure than this node:
+// part of this node's store is lost.
+type LinkAhead struct {
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Attempt uint64
+}
+
+// Recorded tells that more than half of the view has stored a set.
+type Recorded struct {
+	P       crawl.Partition
+	Epoch   crawl.Epoch
+	Version uint64
+}
+
+// Frozen tells that no visit of the partition runs, nothing can change it, and
+// the whole in-sync set has all of it.
 type Frozen struct {
 	P       crawl.Partition
 	Attempt uint64
@@ -58,148 +113,85 @@ type RefusedNewer struct {
 	View    crawl.Epoch
 }
 
-// Broken tells that an outgoing attempt ended without a final answer.
+// Broken tells that a freeze or a token ended without a final answer.
 type Broken struct {
 	P       crawl.Partition
 	Attempt uint64
-	// Later: the receiver answered, and has no place for it now.
-	Later bool
+	Later   bool // the receiver answered: not now
+	NoCopy  bool // the receiver answered: it does not have that copy
 }
 
-// Offered tells that a holder offers a partition.
-type Offered struct {
-	P        crawl.Partition
-	View     crawl.Epoch
-	Released bool
-	Reply    chan<- Answer // capacity 1
-}
-
-// TokenArrived tells that a sender has let go and the copy here is complete.
+// TokenArrived tells that a holder has let go for this node.
 type TokenArrived struct {
-	P       crawl.Partition
-	Attempt uint64
-	Reply   chan<- Answer // capacity 1
+	P     crawl.Partition
+	View  crawl.Epoch
+	Epoch crawl.Epoch // of the sender's tenure
+	Seq   crawl.Seq   // of the last mutation
+	Set   Set
+	Reply chan<- Reply // capacity 1
 }
 
-// ImportDone tells that CommitImport is on disk.
-type ImportDone struct {
-	P       crawl.Partition
-	Attempt uint64
-	Epoch   crawl.Epoch
-	Reply   chan<- Answer
+// Promoted tells what became of Promote.
+type Promoted struct {
+	Promote
+	OK bool // false: the copy here is another one
 }
 
-// ImportBroken tells that an incoming stream ended before its token.
-type ImportBroken struct {
-	P       crawl.Partition
+// Asked tells that the owner of partitions wants to know who holds them.
+type Asked struct {
+	View  crawl.Epoch
+	Parts []crawl.Partition
+	Reply chan<- []Answer // capacity 1; nil answers: this node is at another view
+}
+
+// Answer is one member's word on one partition.
+type Answer struct {
+	P     crawl.Partition `json:"p"`
+	Holds bool            `json:"h,omitempty"` // it holds it, or is passing it on
+	// What is on its disk.
+	Copy     bool        `json:"c,omitempty"`
+	Suspect  bool        `json:"s,omitempty"` // part of it may be lost
+	Epoch    crawl.Epoch `json:"e,omitempty"`
+	Seq      crawl.Seq   `json:"q,omitempty"`
+	MaxEpoch crawl.Epoch `json:"m,omitempty"`
+	Set      Set         `json:"i"`
+}
+
+// Answered brings a member's answers to an Ask.
+type Answered struct {
 	Attempt uint64
+	From    crawl.NodeID
+	Answers []Answer
+}
+
+// AskOver tells that all members were asked, whether they answered or not.
+type AskOver struct {
+	Attempt uint64
+	Now     time.Duration
+}
+
+// CopyArrived tells that a copy of a later tenure has replaced what was here.
+type CopyArrived struct {
+	P     crawl.Partition
+	Epoch crawl.Epoch
 }
 
 func (Loaded) event()        {}
 func (ViewInstalled) event() {}
 func (Retry) event()         {}
-func (Copied) event()        {}
+func (LinkCopying) event()   {}
+func (LinkUp) event()        {}
+func (LinkDown) event()      {}
+func (LinkAhead) event()     {}
+func (Recorded) event()      {}
 func (Frozen) event()        {}
 func (ReleaseStored) event() {}
 func (Took) event()          {}
 func (RefusedNewer) event()  {}
 func (Broken) event()        {}
-func (Offered) event()       {}
 func (TokenArrived) event()  {}
-func (ImportDone) event()    {}
-func (ImportBroken) event()  {}
-
-// Action is something that must be done; the Driver does it.
-type Action interface{ action() }
-
-// StartCopy makes To a replica, by snapshot and tail. With Released the
-// partition is frozen and let go already.
-type StartCopy struct {
-	P        crawl.Partition
-	To       crawl.NodeID
-	View     crawl.Epoch
-	Attempt  uint64
-	Released bool
-}
-
-// AbortCopy ends an outgoing attempt.
-type AbortCopy struct {
-	P       crawl.Partition
-	Attempt uint64
-}
-
-// Freeze stops the visits of a partition and then every change of it.
-type Freeze struct {
-	P       crawl.Partition
-	Attempt uint64
-}
-
-// Resume undoes Freeze.
-type Resume struct{ P crawl.Partition }
-
-// StoreReleased writes the release to disk.
-type StoreReleased struct {
-	P       crawl.Partition
-	To      crawl.NodeID
-	View    crawl.Epoch
-	Attempt uint64
-}
-
-// PassToken sends the rest of the tail and the token.
-type PassToken struct {
-	P       crawl.Partition
-	Attempt uint64
-}
-
-// StoreHolder takes a release back, on the receiver's word, and resumes.
-type StoreHolder struct{ P crawl.Partition }
-
-// Delete removes a partition that its new holder has.
-type Delete struct{ P crawl.Partition }
-
-// Answer goes to whoever waits for the machine's word on an offer or a token.
-type Answer struct {
-	To      chan<- Answer
-	Reply   Reply
-	Attempt uint64 // with ReplyGoOn: names the import
-}
-
-// BeginImport makes room for an arriving copy.
-type BeginImport struct {
-	P       crawl.Partition
-	Attempt uint64
-}
-
-// CommitImport makes the copy the partition, held in Epoch, durably.
-type CommitImport struct {
-	P       crawl.Partition
-	Attempt uint64
-	Epoch   crawl.Epoch
-	Reply   chan<- Answer
-}
-
-// AbortImport throws an arriving copy away.
-type AbortImport struct {
-	P       crawl.Partition
-	Attempt uint64
-}
-
-// Acquired tells the node that it holds a partition from now on.
-type Acquired struct {
-	P     crawl.Partition
-	Epoch crawl.Epoch
-}
-
-func (StartCopy) action()     {}
-func (AbortCopy) action()     {}
-func (Freeze) action()        {}
-func (Resume) action()        {}
-func (StoreReleased) action() {}
-func (PassToken) action()     {}
-func (StoreHolder) action()   {}
-func (Delete) action()        {}
-func (Answer) action()        {}
-func (BeginImport) action()   {}
-func (CommitImport) action()  {}
-func (AbortImport) action()   {}
-func (Acquired) action()      {}
+func (Promoted) event()      {}
+func (Asked) event()         {}
+func (Answered) event()      {}
+func (AskOver) event()       {}
+func (CopyArrived) event()   {}

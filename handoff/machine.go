@@ -3,6 +3,7 @@ package handoff
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/ring"
@@ -15,13 +16,11 @@ type State uint8
 const (
 	Absent State = iota
 	Holding
-	Copying
 	Freezing
 	Released
-	Importing
 )
 
-var stateNames = [...]string{"absent", "holding", "copying", "freezing", "released", "importing"}
+var stateNames = [...]string{"absent", "holding", "freezing", "released"}
 
 func (s State) String() string {
 	if int(s) < len(stateNames) {
@@ -30,47 +29,75 @@ func (s State) String() string {
 	return fmt.Sprintf("state(%d)", uint8(s))
 }
 
-// Limits bound how many partitions one node moves at a time.
-type Limits struct {
-	Out, In int
-}
+// Limits bound how many tokens one node passes at a time.
+type Limits struct{ Out int }
 
 // part is one partition on this node.
 type part struct {
 	state    State
+	epoch    crawl.Epoch  // Holding, Freezing, Released: of the tenure
 	maxEpoch crawl.Epoch  // the highest epoch that this node ever held it in
-	to       crawl.NodeID // Copying, Freezing, Released: the receiver
-	view     crawl.Epoch  // Copying, Freezing, Released, Importing: the move's view
-	attempt  uint64       // names the running attempt; events of older ones are ignored
-	running  bool         // Released: an attempt to pass the token runs
+	to       crawl.NodeID // Freezing, Released: the receiver
+	view     crawl.Epoch  // Freezing, Released: the move's view
+	attempt  uint64       // names the running freeze or token; events of older ones are ignored
+	running  bool         // a freeze or a token runs
+	needCopy bool         // Released: the receiver must get the copy again first
 	notUntil crawl.Epoch  // Holding: the receiver was at this view; wait for it
+
+	set      Set  // the recorded in-sync set, as far as known here
+	proposed *Set // a newer one that is being recorded; nil: none
+	links    map[crawl.NodeID]*link
+	acks     []crawl.NodeID // whose acknowledgement counts, as last said
+	full     bool
+	acksSaid bool
+	settled  bool // links and sets are as they should be: tend has nothing to do
+
+	offline string // Absent and owned: why nobody can have it; "" unknown
 }
 
-// Machine decides the moves of all partitions of one node. It is not safe for
+// held reports whether this node has something to keep or to pass on.
+func (p *part) held() bool { return p.state != Absent }
+
+// Machine decides for all partitions of one node. It is not safe for
 // concurrent use: the Driver's goroutine owns it.
 type Machine struct {
-	self    crawl.NodeID
-	limits  Limits
-	view    crawl.Epoch
-	table   *ring.Table // nil: no active member
-	parts   []part
-	attempt uint64
-	out, in int
-	next    int // where fill looks first, so that no partition is always last
-	rests   map[crawl.NodeID]*rest
-	actions []Action
+	self     crawl.NodeID
+	limits   Limits
+	factor   int
+	view     crawl.Epoch
+	table    *ring.Table // nil: no active member
+	members  []crawl.NodeID
+	barred   []crawl.NodeID
+	active   int
+	listed   bool
+	fenceEnd time.Duration
+	now      time.Duration
+	parts    []part
+	attempt  uint64
+	out      int
+	next     int // where fill looks first, so that no partition is always last
+	rests    map[crawl.NodeID]*rest
+	ask      asking
+	lost     int // partitions whose last copies were forgotten
+	actions  []Action
 }
 
-// rest keeps a receiver that cannot be reached from taking the places of
-// others: after each failure in a row it is left out for twice as many retries.
+// rest keeps a node that cannot be reached from being tried all the time: after
+// each failure in a row it is left out for twice as many retries.
 type rest struct{ left, length int }
 
 // maxRest bounds a rest, in retries.
-const maxRest = 32
+const maxRest = 16
 
-// NewMachine returns a machine that knows no view and holds nothing.
-func NewMachine(self crawl.NodeID, partitions int, l Limits) *Machine {
-	return &Machine{self: self, limits: l, parts: make([]part, partitions), rests: map[crawl.NodeID]*rest{}}
+// fullFence is what promotions wait for after a view that removed somebody who
+// may still be alive: his lease (8 s), clocks that run apart (5 %), and a second
+// (ownership rule 10).
+const fullFence = 8*time.Second*105/100 + time.Second
+
+// NewMachine returns a machine that knows no view and holds nothing. factor is
+// the number of copies of a partition, the holder's included.
+func NewMachine(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
+	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions), rests: map[crawl.NodeID]*rest{}}
 }
 
 // State tells a partition's state.
@@ -78,23 +105,6 @@ func (m *Machine) State(p crawl.Partition) State { return m.parts[p].state }
 
 // View is the number of the view that the machine has installed.
 func (m *Machine) View() crawl.Epoch { return m.view }
-
-// Progress counts the partitions that must still leave or arrive here by the
-// installed table, and those on their way.
-func (m *Machine) Progress() (moving, outstanding int) {
-	for i := range m.parts {
-		p := &m.parts[i]
-		mine := m.ownerOf(crawl.Partition(i)) == m.self
-		switch {
-		case p.state == Copying || p.state == Freezing || p.state == Released || p.state == Importing:
-			moving++
-			outstanding++
-		case p.state == Holding && !mine && m.table != nil, p.state == Absent && mine:
-			outstanding++
-		}
-	}
-	return moving, outstanding
-}
 
 // Step takes one event and returns what must be done, in order.
 func (m *Machine) Step(e Event) []Action {
@@ -105,12 +115,17 @@ func (m *Machine) Step(e Event) []Action {
 	case ViewInstalled:
 		m.install(e)
 	case Retry:
-		for _, r := range m.rests {
-			r.left = max(r.left-1, 0)
-		}
-		m.fill()
-	case Copied:
-		m.onCopied(e)
+		m.retry(e)
+	case LinkCopying:
+		m.onLink(e.P, e.Node, e.Attempt, copying)
+	case LinkUp:
+		m.onLink(e.P, e.Node, e.Attempt, up)
+	case LinkDown:
+		m.onLinkDown(e)
+	case LinkAhead:
+		m.onLinkAhead(e)
+	case Recorded:
+		m.onRecorded(e)
 	case Frozen:
 		m.onFrozen(e)
 	case ReleaseStored:
@@ -121,14 +136,18 @@ func (m *Machine) Step(e Event) []Action {
 		m.onRefused(e)
 	case Broken:
 		m.onBroken(e)
-	case Offered:
-		m.onOffered(e)
 	case TokenArrived:
 		m.onToken(e)
-	case ImportDone:
-		m.onImportDone(e)
-	case ImportBroken:
-		m.onImportBroken(e)
+	case Promoted:
+		m.onPromoted(e)
+	case Asked:
+		m.onAsked(e)
+	case Answered:
+		m.onAnswered(e)
+	case AskOver:
+		m.onAskOver(e)
+	case CopyArrived:
+		m.onCopyArrived(e)
 	default:
 		panic(fmt.Sprintf("BUG: unknown event %T", e))
 	}
@@ -145,6 +164,8 @@ func (m *Machine) ownerOf(p crawl.Partition) crawl.NodeID {
 	return m.table.Owner(p)
 }
 
+func (m *Machine) member(id crawl.NodeID) bool { return slices.Contains(m.members, id) }
+
 // current returns the partition when the event belongs to its running attempt.
 func (m *Machine) current(p crawl.Partition, attempt uint64, want ...State) *part {
 	x := &m.parts[p]
@@ -156,41 +177,119 @@ func (m *Machine) current(p crawl.Partition, attempt uint64, want ...State) *par
 
 func (m *Machine) load(e Loaded) {
 	p := &m.parts[e.P]
-	p.state, p.maxEpoch, p.to, p.view = e.State, e.MaxEpoch, e.To, e.View
+	p.state, p.epoch, p.maxEpoch, p.to, p.view, p.set = e.State, e.Epoch, e.MaxEpoch, e.To, e.View, e.Set
+	if p.held() {
+		p.links = map[crawl.NodeID]*link{}
+		if len(p.set.Members) == 0 {
+			p.set = Set{Epoch: e.Epoch, Members: []crawl.NodeID{m.self}}
+		}
+	}
 }
 
-// install takes a newer view. Moves that the new table does not want any more,
-// or wants elsewhere, are called off while they still can be.
+// install takes a newer view. What this node has no right to any more ends at
+// once; moves that were not released are called off; links follow the new table.
 func (m *Machine) install(e ViewInstalled) {
 	if e.View < m.view {
 		return
 	}
-	m.view, m.table = e.View, e.Table
+	first := m.view == 0
+	joined := slices.ContainsFunc(e.Members, func(id crawl.NodeID) bool { return !m.member(id) })
+	m.view, m.table, m.members, m.barred, m.listed, m.now = e.View, e.Table, e.Members, e.Barred, e.Listed, e.Now
+	m.active = 0
+	if e.Table != nil {
+		m.active = len(e.Table.Members())
+	}
+	if e.Fenced {
+		m.fenceEnd = max(m.fenceEnd, e.Now+fullFence)
+	}
+	clear(m.rests)
+	m.ask.reset()
 	for i := range m.parts {
 		p := &m.parts[i]
-		if p.state == Copying || p.state == Freezing {
+		p.offline = ""
+		if !p.held() {
+			continue
+		}
+		if !e.Listed || p.epoch < e.Since {
+			m.yield(crawl.Partition(i), p, false)
+			continue
+		}
+		if p.state == Freezing {
 			m.callOff(crawl.Partition(i), p)
+		}
+		if first && p.state == Holding {
+			m.do(Acquired{P: crawl.Partition(i), Epoch: p.epoch, Fenced: true})
+		}
+		if joined && p.proposed == nil && p.set.Epoch == p.epoch {
+			m.do(Record{P: crawl.Partition(i), Set: p.set}) // the new member must know it too
+		}
+		m.tend(crawl.Partition(i), p)
+	}
+	m.fill()
+	m.startAsk()
+}
+
+// retry is the timer's turn.
+func (m *Machine) retry(e Retry) {
+	m.now = e.Now
+	for _, r := range m.rests {
+		r.left = max(r.left-1, 0)
+	}
+	for i := range m.parts {
+		if p := &m.parts[i]; p.held() && !p.settled {
+			m.tend(crawl.Partition(i), p)
 		}
 	}
 	m.fill()
+	m.ask.wait = max(m.ask.wait-1, 0)
+	m.startAsk()
+}
+
+// yield ends a tenure at once (ownership rule 11).
+func (m *Machine) yield(i crawl.Partition, p *part, suspect bool) {
+	m.endTenure(i, p)
+	m.do(Yield{P: i, Suspect: suspect})
+}
+
+// endTenure forgets all that belongs to a tenure.
+func (m *Machine) endTenure(i crawl.Partition, p *part) {
+	if p.running {
+		m.do(AbortMove{P: i, Attempt: p.attempt})
+		m.stop(p)
+	}
+	for _, id := range p.linked() {
+		m.closeLink(i, p, id)
+	}
+	m.do(EndAcks{P: i})
+	*p = part{maxEpoch: p.maxEpoch, attempt: p.attempt, set: p.set}
 }
 
 // callOff ends an outgoing move that was not released.
 func (m *Machine) callOff(i crawl.Partition, p *part) {
-	m.do(AbortCopy{P: i, Attempt: p.attempt})
-	if p.state == Freezing {
-		m.do(Resume{P: i})
-	}
+	m.do(AbortMove{P: i, Attempt: p.attempt})
+	m.do(Resume{P: i})
 	p.state = Holding
 	m.stop(p)
+}
+
+// stop ends the running attempt's use of a slot.
+func (m *Machine) stop(p *part) {
+	if p.running {
+		p.running = false
+		m.out--
+	}
 }
 
 // fill starts as many moves as the limits allow. Tokens that are on their way
 // come first: nobody serves those partitions.
 func (m *Machine) fill() {
+	if !m.listed {
+		return
+	}
 	m.scan(func(i crawl.Partition, p *part) {
-		if p.state == Released && !p.running && !m.resting(p.to) {
-			m.start(i, p, true)
+		if p.state == Released && !p.running && !p.needCopy && !m.resting(p.to) {
+			m.start(i, p)
+			m.passToken(i, p)
 		}
 	})
 	m.scan(func(i crawl.Partition, p *part) {
@@ -198,8 +297,12 @@ func (m *Machine) fill() {
 		if p.state != Holding || owner == m.self || owner == "" || p.notUntil > m.view || m.resting(owner) {
 			return
 		}
-		p.state, p.to, p.view = Copying, owner, m.view
-		m.start(i, p, false)
+		if p.proposed != nil || !slices.Contains(p.set.Members, owner) || !p.isUp(owner) {
+			return // it is being made a replica
+		}
+		p.state, p.to, p.view = Freezing, owner, m.view
+		m.start(i, p)
+		m.do(Freeze{P: i, Attempt: p.attempt})
 	})
 }
 
@@ -221,27 +324,39 @@ func (m *Machine) resting(to crawl.NodeID) bool {
 	return r != nil && r.left > 0
 }
 
-func (m *Machine) start(i crawl.Partition, p *part, released bool) {
+// letRest leaves a node out for a while after a failure.
+func (m *Machine) letRest(to crawl.NodeID) {
+	r := m.rests[to]
+	if r == nil {
+		r = &rest{}
+		m.rests[to] = r
+	}
+	if r.left > 0 {
+		return // the failures of one moment count once
+	}
+	r.length = min(max(2*r.length, 1), maxRest)
+	r.left = r.length
+}
+
+func (m *Machine) start(i crawl.Partition, p *part) {
 	m.out++
 	m.next = int(i) + 1
 	m.attempt++
 	p.attempt, p.running = m.attempt, true
-	m.do(StartCopy{P: i, To: p.to, View: p.view, Attempt: p.attempt, Released: released})
 }
 
-func (m *Machine) onCopied(e Copied) {
-	if p := m.current(e.P, e.Attempt, Copying); p != nil {
-		p.state = Freezing
-		m.do(Freeze(e))
-		return
-	}
-	if m.current(e.P, e.Attempt, Released) != nil {
-		m.do(PassToken(e)) // already frozen and let go
-	}
+func (m *Machine) passToken(i crawl.Partition, p *part) {
+	m.do(PassToken{P: i, To: p.to, View: p.view, Epoch: p.epoch, Set: p.set, Attempt: p.attempt})
 }
 
 func (m *Machine) onFrozen(e Frozen) {
-	if p := m.current(e.P, e.Attempt, Freezing); p != nil {
+	p := m.current(e.P, e.Attempt, Freezing)
+	switch {
+	case p == nil:
+	case p.proposed != nil:
+		// The receiver must know the newest set: not while one is being recorded.
+		m.onBroken(Broken{P: e.P, Attempt: e.Attempt, Later: true})
+	default:
 		m.do(StoreReleased{P: e.P, To: p.to, View: p.view, Attempt: e.Attempt})
 	}
 }
@@ -249,68 +364,63 @@ func (m *Machine) onFrozen(e Frozen) {
 func (m *Machine) onReleaseStored(e ReleaseStored) {
 	if p := m.current(e.P, e.Attempt, Freezing); p != nil {
 		p.state = Released
-		m.do(PassToken(e))
+		m.do(EndAcks{P: e.P})
+		p.acksSaid = false
+		m.passToken(e.P, p)
 	}
 }
 
+// onTook ends the tenure. The sender's copy stays: it is in the in-sync set that
+// the receiver has taken over.
 func (m *Machine) onTook(e Took) {
 	if p := m.current(e.P, e.Attempt, Released); p != nil {
-		m.stop(p)
 		delete(m.rests, p.to)
-		*p = part{maxEpoch: p.maxEpoch, attempt: p.attempt}
-		m.do(Delete{P: e.P})
+		m.stop(p)
+		m.endTenure(e.P, p)
+		m.do(StoreCopy{P: e.P})
 		m.fill()
 	}
 }
 
 func (m *Machine) onRefused(e RefusedNewer) {
-	p := m.current(e.P, e.Attempt, Copying, Released)
+	p := m.current(e.P, e.Attempt, Released)
 	if p == nil || e.View <= p.view {
 		return
 	}
-	released := p.state == Released
 	m.stop(p)
-	p.state, p.notUntil = Holding, e.View
-	if released {
-		m.do(StoreHolder{P: e.P})
-	}
+	p.state, p.notUntil, p.needCopy = Holding, e.View, false
+	m.do(StoreHolder{P: e.P})
+	m.tend(e.P, p)
 	m.fill()
 }
 
 // onBroken ends an attempt. A partition that was let go stays so.
 func (m *Machine) onBroken(e Broken) {
-	p := m.current(e.P, e.Attempt, Copying, Freezing, Released)
+	p := m.current(e.P, e.Attempt, Freezing, Released)
 	if p == nil {
 		return
 	}
 	m.stop(p)
-	if !e.Later {
+	if !e.Later && !e.NoCopy {
 		m.letRest(p.to)
 	}
-	switch p.state {
-	case Copying:
-		p.state = Holding
-	case Freezing:
+	switch {
+	case p.state == Freezing:
 		p.state = Holding
 		m.do(Resume{P: e.P})
+	case e.NoCopy:
+		m.closeLink(e.P, p, p.to)
+		p.needCopy = true
+		m.tend(e.P, p)
 	}
 }
 
-// letRest leaves a receiver out for a while after a failure.
-func (m *Machine) letRest(to crawl.NodeID) {
-	r := m.rests[to]
-	if r == nil {
-		r = &rest{}
-		m.rests[to] = r
-	}
-	r.length = min(max(2*r.length, 1), maxRest)
-	r.left = r.length
-}
-
-// stop ends the running attempt's use of a slot.
-func (m *Machine) stop(p *part) {
-	if p.running {
-		p.running = false
-		m.out--
+// onCopyArrived: whoever sends copies of a later tenure has taken the token,
+// even if its word was lost.
+func (m *Machine) onCopyArrived(e CopyArrived) {
+	p := &m.parts[e.P]
+	if p.state == Released && e.Epoch > p.epoch {
+		m.endTenure(e.P, p)
+		m.fill()
 	}
 }

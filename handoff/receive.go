@@ -1,99 +1,170 @@
 package handoff
 
-import "crawlnode/crawl"
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
 
-// onOffered answers a holder that offers a partition.
-func (m *Machine) onOffered(e Offered) {
-	p := &m.parts[e.P]
-	reply := func(k ReplyKind, reason string) {
-		m.do(Answer{To: e.Reply, Reply: Reply{Kind: k, View: m.view, Reason: reason}})
-	}
-	switch {
-	case e.Released && p.maxEpoch >= e.View:
-		// This node took it, whatever became of it since. Any other word would
-		// let the sender hold it again beside whoever has it now.
-		reply(ReplyTook, "")
-	case e.View < m.view:
-		reply(ReplyRefused, "the offer is of an older view")
-	case e.View > m.view:
-		reply(ReplyLater, "the receiver has not installed that view yet")
-	case m.ownerOf(e.P) != m.self:
-		reply(ReplyLater, "the receiver is not the owner by its table")
-	case p.state != Absent && p.state != Importing:
-		reply(ReplyLater, "the receiver has the partition as "+p.state.String())
-	case p.maxEpoch >= e.View:
-		reply(ReplyLater, "the receiver held it in this view already")
-	case p.state == Absent && m.in >= m.limits.In:
-		reply(ReplyLater, "too many partitions arrive at once")
-	default:
-		if p.state == Importing { // the sender starts again: the old stream is dead
-			m.do(AbortImport{P: e.P, Attempt: p.attempt})
-		} else {
-			m.in++
-		}
-		m.attempt++
-		p.state, p.view, p.attempt = Importing, e.View, m.attempt
-		m.do(BeginImport{P: e.P, Attempt: p.attempt})
-		m.do(Answer{To: e.Reply, Reply: Reply{Kind: ReplyGoOn, View: m.view}, Attempt: p.attempt})
-	}
-}
-
-// onToken decides whether the copy that has arrived becomes the partition. The
-// decision and its storing run on the goroutine that installs views, so "still
-// at view n" is true until the store has answered.
-func (m *Machine) onToken(e TokenArrived) {
-	p := m.current(e.P, e.Attempt, Importing)
-	if p == nil {
-		m.do(Answer{To: e.Reply, Reply: Reply{Kind: ReplyLater, View: m.view, Reason: "the copy was given up"}})
-		return
-	}
-	if p.view != m.view || m.ownerOf(e.P) != m.self || p.maxEpoch >= m.view {
-		m.endImport(p)
-		m.do(AbortImport{P: e.P, Attempt: e.Attempt})
-		m.do(Answer{To: e.Reply, Reply: Reply{Kind: ReplyRefused, View: m.view, Reason: "the receiver has installed a newer view"}})
-		return
-	}
-	m.do(CommitImport{P: e.P, Attempt: e.Attempt, Epoch: m.view, Reply: e.Reply})
-}
-
-func (m *Machine) onImportDone(e ImportDone) {
-	p := m.current(e.P, e.Attempt, Importing)
-	if p == nil {
-		panic("BUG: an import was committed that the machine did not order")
-	}
-	m.endImport(p)
-	p.state, p.maxEpoch = Holding, e.Epoch
-	m.do(Acquired{P: e.P, Epoch: e.Epoch})
-	m.do(Answer{To: e.Reply, Reply: Reply{Kind: ReplyTook, View: m.view}})
-	m.fill()
-}
-
-func (m *Machine) onImportBroken(e ImportBroken) {
-	if p := m.current(e.P, e.Attempt, Importing); p != nil {
-		m.endImport(p)
-		m.do(AbortImport(e))
-	}
-}
-
-func (m *Machine) endImport(p *part) {
-	p.state = Absent
-	m.in--
-}
-
-// ReplyKind is a receiver's answer to an offer or a token.
-type ReplyKind uint8
-
-// The answers; see peer.proto's MoveReply.
-const (
-	ReplyGoOn ReplyKind = iota + 1
-	ReplyTook
-	ReplyRefused
-	ReplyLater
+	"crawlnode/crawl"
 )
 
-// Reply is the receiver's answer with its installed view.
-type Reply struct {
-	Kind   ReplyKind
-	View   crawl.Epoch
-	Reason string
+// receiver is one incoming stream of copies and mutations: one goroutine.
+type receiver struct {
+	d    *Driver
+	from crawl.NodeID
+	boot crawl.Boot
+	imp  Import // the copy that is arriving; nil: none
+	p    crawl.Partition
+	e    crawl.Epoch
+}
+
+// HandleStream takes copies and mutations from another node until the stream
+// ends. The error is for that node.
+func (d *Driver) HandleStream(ctx context.Context, from crawl.NodeID, s Stream) error {
+	r := &receiver{d: d, from: from}
+	defer r.abandon(context.WithoutCancel(ctx))
+	for {
+		b, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer, err := r.take(ctx, b)
+		if err != nil {
+			return err
+		}
+		if answer == nil {
+			continue
+		}
+		if err := s.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *receiver) abandon(ctx context.Context) {
+	if r.imp != nil {
+		r.imp.Abort(ctx)
+		r.imp = nil
+	}
+}
+
+// take carries out one message; the answer may be nil.
+func (r *receiver) take(ctx context.Context, b []byte) (answer []byte, err error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("%w: it is empty", errFrame)
+	}
+	fr := frameReader{b: b[1:]}
+	if b[0] == frameHello {
+		r.boot = crawl.Boot(fr.u())
+		return nil, fr.end("hello")
+	}
+	err = r.d.gate.pass(r.from, r.boot, func() (err error) {
+		answer, err = r.change(ctx, b[0], &fr)
+		return err
+	})
+	return answer, err
+}
+
+func (r *receiver) change(ctx context.Context, kind byte, fr *frameReader) ([]byte, error) {
+	switch kind {
+	case frameBegin:
+		p, epoch := fr.partition(), crawl.Epoch(fr.u())
+		if err := errors.Join(fr.end("the beginning of a copy"), r.d.checkParts(p)); err != nil {
+			return nil, err
+		}
+		return nil, r.begin(ctx, p, epoch)
+	case frameChunk:
+		es := fr.entries()
+		if err := fr.end("a part of a copy"); err != nil {
+			return nil, err
+		}
+		return nil, r.chunk(ctx, es)
+	case frameEnd:
+		return r.finish(ctx)
+	case frameGroup:
+		id := fr.u()
+		ms := fr.mutations()
+		if err := fr.end("a group of mutations"); err != nil {
+			return nil, err
+		}
+		return r.apply(ctx, id, ms)
+	}
+	return nil, fmt.Errorf("%w: kind %q", errFrame, kind)
+}
+
+// begin makes room for a copy, unless what is here is of a later tenure, or more
+// than a copy.
+func (r *receiver) begin(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
+	r.abandon(ctx)
+	k := r.d.opts.Store.Kept(p)
+	if k.State == Holding || k.State == Freezing || (k.Copy || k.State == Released) && k.Epoch > epoch {
+		return fmt.Errorf("handoff: partition %d is here as %s of epoch %d, the copy is of %d", p, k.State, k.Epoch, epoch)
+	}
+	imp, err := r.d.opts.Store.BeginImport(ctx, p)
+	if err != nil {
+		return err
+	}
+	r.imp, r.p, r.e = imp, p, epoch
+	return nil
+}
+
+var errNoCopyBegun = errors.New("handoff: no copy was begun")
+
+func (r *receiver) chunk(ctx context.Context, es []crawl.Entry) error {
+	if r.imp == nil {
+		return errNoCopyBegun
+	}
+	n := 0
+	for i := range es {
+		n += len(es[i].Key) + len(es[i].Value)
+	}
+	r.d.bytes.Add(int64(n))
+	return r.imp.Put(ctx, es)
+}
+
+// finish makes what has arrived the copy.
+func (r *receiver) finish(ctx context.Context) ([]byte, error) {
+	if r.imp == nil {
+		return nil, errNoCopyBegun
+	}
+	imp := r.imp
+	r.imp = nil
+	r.d.arrived(ctx, r.p, r.e)
+	if err := imp.Commit(ctx, r.e); err != nil {
+		imp.Abort(context.WithoutCancel(ctx))
+		r.d.opts.Logger.Debug("a copy that has arrived was not stored", "partition", r.p, "peer", r.from, "error", err)
+		return doneFrame(r.p, false), nil
+	}
+	r.d.opts.Changed()
+	return doneFrame(r.p, true), nil
+}
+
+// apply stores a group and names the partitions that it could not be stored for.
+func (r *receiver) apply(ctx context.Context, id uint64, ms []crawl.CopyMutation) ([]byte, error) {
+	for i := range ms {
+		if err := r.d.checkParts(ms[i].Partition); err != nil {
+			return nil, err
+		}
+	}
+	errs := r.d.opts.Store.ApplyCopies(ctx, ms)
+	answer := binary.AppendUvarint([]byte{frameAck}, id)
+	var last error
+	for i, err := range errs {
+		if err != nil {
+			last = err
+			answer = binary.AppendUvarint(answer, uint64(ms[i].Partition))
+		}
+	}
+	if last != nil {
+		r.d.opts.Logger.Debug("mutations were not applied", "peer", r.from, "error", last)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return answer, nil
 }

@@ -1,0 +1,190 @@
+package handoff
+
+import "crawlnode/crawl"
+
+// Action is something that must be done; the Driver does it.
+type Action interface{ action() }
+
+// OpenLink begins to make Node a replica. With Based the replica is expected to
+// have exactly what this node had when it acquired the partition, (BaseEpoch,
+// BaseSeq), and nothing has changed here since.
+type OpenLink struct {
+	P         crawl.Partition
+	Node      crawl.NodeID
+	Epoch     crawl.Epoch
+	Attempt   uint64
+	Based     bool
+	BaseEpoch crawl.Epoch
+	BaseSeq   crawl.Seq
+}
+
+// CloseLink ends a link. It is not told of any more.
+type CloseLink struct {
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Attempt uint64
+}
+
+// DropCopy tells a node that its copy is not needed any more.
+type DropCopy struct {
+	P     crawl.Partition
+	Node  crawl.NodeID
+	Epoch crawl.Epoch
+}
+
+// SetAcks says whose acknowledgement counts from now on, this node's aside.
+// Full says that the recorded set has as many members as factor and cluster
+// allow.
+type SetAcks struct {
+	P     crawl.Partition
+	Nodes []crawl.NodeID
+	Full  bool
+}
+
+// EndAcks says that this node can acknowledge nothing of the partition any more.
+type EndAcks struct{ P crawl.Partition }
+
+// Record stores a set with more than half of the view. It is tried until it
+// succeeds or a newer one takes its place.
+type Record struct {
+	P   crawl.Partition
+	Set Set
+}
+
+// Freeze stops the visits of a partition, then every change of it, and waits
+// until the in-sync set has everything.
+type Freeze struct {
+	P       crawl.Partition
+	Attempt uint64
+}
+
+// AbortMove ends a freeze or a token that is under way.
+type AbortMove struct {
+	P       crawl.Partition
+	Attempt uint64
+}
+
+// Resume undoes Freeze.
+type Resume struct{ P crawl.Partition }
+
+// StoreReleased writes the release to disk.
+type StoreReleased struct {
+	P       crawl.Partition
+	To      crawl.NodeID
+	View    crawl.Epoch
+	Attempt uint64
+}
+
+// PassToken offers the authority to the receiver.
+type PassToken struct {
+	P       crawl.Partition
+	To      crawl.NodeID
+	View    crawl.Epoch
+	Epoch   crawl.Epoch
+	Set     Set
+	Attempt uint64
+}
+
+// StoreHolder takes a release back, on the receiver's word, and resumes.
+type StoreHolder struct{ P crawl.Partition }
+
+// StoreCopy makes a released partition a mere copy: this node will never hold
+// it again on its own.
+type StoreCopy struct{ P crawl.Partition }
+
+// Yield ends at once what was held: the partition is a mere copy from now on.
+// With Suspect the copy is known to have lost something.
+type Yield struct {
+	P       crawl.Partition
+	Suspect bool
+}
+
+// Promote makes the copy (FromEpoch, Seq) on this node's disk the partition,
+// held in Epoch, durably. Reply, when not nil, waits for the word.
+type Promote struct {
+	P         crawl.Partition
+	FromEpoch crawl.Epoch
+	Seq       crawl.Seq
+	Epoch     crawl.Epoch
+	Set       Set            // the recorded one
+	Same      []crawl.NodeID // others that have exactly this copy
+	Fenced    bool           // the last holder is gone: each host waits for its delay
+	Empty     bool           // nothing is left anywhere: it begins anew
+	Lost      bool           // what was acknowledged may be missing: a person has forgotten its last copies
+	Reply     chan<- Reply
+}
+
+// Acquired tells the node that it holds a partition from now on.
+type Acquired struct {
+	P      crawl.Partition
+	Epoch  crawl.Epoch
+	Fenced bool
+}
+
+// Ask asks every member who holds the partitions.
+type Ask struct {
+	Attempt uint64
+	View    crawl.Epoch
+	Members []crawl.NodeID
+	Parts   []crawl.Partition
+}
+
+// Tell answers an Asked, from what the disk says; Holds names those of Parts
+// that this node has the authority over. Without Parts the answer is that this
+// node is at another view.
+type Tell struct {
+	Parts []crawl.Partition
+	Holds []bool
+	Reply chan<- []Answer
+}
+
+// RequestCopy asks another node to send its copy here.
+type RequestCopy struct {
+	P    crawl.Partition
+	From crawl.NodeID
+}
+
+// Respond answers a token.
+type Respond struct {
+	To    chan<- Reply
+	Reply Reply
+}
+
+func (OpenLink) action()      {}
+func (CloseLink) action()     {}
+func (DropCopy) action()      {}
+func (SetAcks) action()       {}
+func (EndAcks) action()       {}
+func (Record) action()        {}
+func (Freeze) action()        {}
+func (AbortMove) action()     {}
+func (Resume) action()        {}
+func (StoreReleased) action() {}
+func (PassToken) action()     {}
+func (StoreHolder) action()   {}
+func (StoreCopy) action()     {}
+func (Yield) action()         {}
+func (Promote) action()       {}
+func (Acquired) action()      {}
+func (Ask) action()           {}
+func (Tell) action()          {}
+func (RequestCopy) action()   {}
+func (Respond) action()       {}
+
+// ReplyKind is a receiver's answer to a token.
+type ReplyKind uint8
+
+// The answers.
+const (
+	ReplyTook    ReplyKind = iota + 1 // it is the holder now, durably
+	ReplyRefused                      // it has installed a newer view
+	ReplyLater                        // not now; ask again
+	ReplyNoCopy                       // it does not have that copy; send it, then ask again
+)
+
+// Reply is the receiver's answer with its installed view.
+type Reply struct {
+	Kind   ReplyKind   `json:"kind"`
+	View   crawl.Epoch `json:"view"`
+	Reason string      `json:"reason,omitempty"`
+}

@@ -1,0 +1,345 @@
+package handoff
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"crawlnode/crawl"
+)
+
+// errEnded is what a caller hears when the driver has ended.
+var errEnded = errors.New("handoff: this node is ending")
+
+// The calls between drivers. Their bodies are JSON: they are few, each for many
+// partitions. What is sent for every page goes over streams (wire.go).
+const (
+	callToken  = "token"  // tokenCall -> Reply
+	callAsk    = "ask"    // askCall -> askReply
+	callRecord = "record" // recordCall -> recordReply
+	callWhere  = "where"  // whereCall -> whereReply: what copies are there?
+	callAdopt  = "adopt"  // adoptCall -> adoptReply: go on under a new tenure
+	callDrop   = "drop"   // dropCall: these copies are not needed any more
+	callSend   = "send"   // partCall: send me your copy
+)
+
+// envelope is one call: who calls, by which boot, and what.
+type envelope struct {
+	Kind string          `json:"kind"`
+	Boot crawl.Boot      `json:"boot"`
+	Body json.RawMessage `json:"body"`
+}
+
+type tokenCall struct {
+	P     crawl.Partition `json:"p"`
+	View  crawl.Epoch     `json:"view"`
+	Epoch crawl.Epoch     `json:"epoch"`
+	Seq   crawl.Seq       `json:"seq"`
+	Set   Set             `json:"set"`
+}
+
+type askCall struct {
+	View  crawl.Epoch       `json:"view"`
+	Parts []crawl.Partition `json:"parts"`
+}
+
+type askReply struct {
+	Answers []Answer `json:"answers"` // null: at another view
+}
+
+type partSet struct {
+	P   crawl.Partition `json:"p"`
+	Set Set             `json:"set"`
+}
+
+type recordCall struct {
+	View crawl.Epoch `json:"view"`
+	Sets []partSet   `json:"sets"`
+}
+
+type recordReply struct {
+	Stored []crawl.Partition `json:"stored"`
+}
+
+type whereCall struct {
+	Parts []crawl.Partition `json:"parts"`
+}
+
+type whereReply struct {
+	Copies []Answer `json:"copies"`
+}
+
+type adoptPart struct {
+	P     crawl.Partition `json:"p"`
+	From  crawl.Epoch     `json:"from"`
+	Seq   crawl.Seq       `json:"seq"`
+	Epoch crawl.Epoch     `json:"epoch"`
+}
+
+type adoptCall struct {
+	Parts []adoptPart `json:"parts"`
+}
+
+type adoptReply struct {
+	Adopted []crawl.Partition `json:"adopted"`
+}
+
+type dropPart struct {
+	P     crawl.Partition `json:"p"`
+	Epoch crawl.Epoch     `json:"epoch"`
+}
+
+type dropCall struct {
+	Parts []dropPart `json:"parts"`
+}
+
+type partCall struct {
+	P crawl.Partition `json:"p"`
+}
+
+// call makes one call and reads the answer into reply, unless that is nil.
+func (d *Driver) call(ctx context.Context, to crawl.NodeID, kind string, body, reply any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	payload, err := json.Marshal(envelope{Kind: kind, Boot: d.opts.Boot, Body: raw})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	answer, err := d.opts.Transport.Call(ctx, to, payload)
+	if err != nil {
+		return fmt.Errorf("handoff: %s to %s: %w", kind, to, err)
+	}
+	if reply == nil {
+		return nil
+	}
+	if err := json.Unmarshal(answer, reply); err != nil {
+		return fmt.Errorf("handoff: %s: the answer of %s: %w", kind, to, err)
+	}
+	return nil
+}
+
+// gate lets nobody change what is here but the members of the installed view,
+// by the boots that it lists. Installing a view waits for what is under way, so
+// whoever has answered an Ask takes nothing more from a node that was removed.
+type gate struct {
+	mu    sync.RWMutex // held while something from outside is being stored
+	boots map[crawl.NodeID]crawl.Boot
+}
+
+func (g *gate) install(boots map[crawl.NodeID]crawl.Boot) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.boots = boots
+}
+
+// pass runs f unless the caller is a stranger.
+func (g *gate) pass(from crawl.NodeID, boot crawl.Boot, f func() error) error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.boots[from] != boot || boot == 0 {
+		return fmt.Errorf("handoff: the view here does not list boot %d of %s", boot, from)
+	}
+	return f()
+}
+
+// HandleCall answers another node's call. The error is for that node.
+func (d *Driver) HandleCall(ctx context.Context, from crawl.NodeID, payload []byte) ([]byte, error) {
+	var e envelope
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return nil, fmt.Errorf("handoff: not a call: %w", err)
+	}
+	var reply any
+	var err error
+	switch e.Kind {
+	case callToken:
+		reply, err = d.onTokenCall(ctx, e.Body)
+	case callAsk:
+		var q askCall
+		if err = decode(e.Body, &q); err == nil {
+			err = d.checkParts(q.Parts...)
+		}
+		if err == nil {
+			var as []Answer
+			as, err = d.answer(ctx, q)
+			reply = askReply{as}
+		}
+	case callWhere:
+		reply, err = d.onWhere(e.Body)
+	default:
+		err = d.gate.pass(from, e.Boot, func() error {
+			reply, err = d.change(ctx, from, &e)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer, err := json.Marshal(reply)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return answer, nil
+}
+
+func decode(body json.RawMessage, v any) error {
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("handoff: the body of a call: %w", err)
+	}
+	return nil
+}
+
+func (d *Driver) checkParts(ps ...crawl.Partition) error {
+	for _, p := range ps {
+		if int(p) >= d.opts.Partitions {
+			return fmt.Errorf("handoff: there is no partition %d of %d", p, d.opts.Partitions)
+		}
+	}
+	return nil
+}
+
+func (d *Driver) onTokenCall(ctx context.Context, body json.RawMessage) (Reply, error) {
+	var t tokenCall
+	if err := errors.Join(decode(body, &t), d.checkParts(t.P)); err != nil {
+		return Reply{}, err
+	}
+	reply := make(chan Reply, 1)
+	e := TokenArrived{P: t.P, View: t.View, Epoch: t.Epoch, Seq: t.Seq, Set: t.Set, Reply: reply}
+	if !d.post(ctx, e) {
+		return Reply{}, errEnded
+	}
+	select {
+	case r := <-reply:
+		return r, nil
+	case <-d.done:
+		return Reply{}, errEnded
+	}
+}
+
+func (d *Driver) onWhere(body json.RawMessage) (whereReply, error) {
+	var q whereCall
+	if err := errors.Join(decode(body, &q), d.checkParts(q.Parts...)); err != nil {
+		return whereReply{}, err
+	}
+	states := d.Status().States
+	var r whereReply
+	for _, p := range q.Parts {
+		k := d.opts.Store.Kept(p)
+		r.Copies = append(r.Copies, Answer{P: p, Holds: states[p] == Holding || states[p] == Freezing, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq})
+	}
+	return r, nil
+}
+
+// change carries out a call that changes something here; the gate is passed.
+func (d *Driver) change(ctx context.Context, from crawl.NodeID, e *envelope) (any, error) {
+	switch e.Kind {
+	case callRecord:
+		return d.onRecord(ctx, e.Body)
+	case callAdopt:
+		return d.onAdopt(ctx, e.Body)
+	case callDrop:
+		return nil, d.onDrop(ctx, e.Body)
+	case callSend:
+		var q partCall
+		if err := errors.Join(decode(e.Body, &q), d.checkParts(q.P)); err != nil {
+			return nil, err
+		}
+		d.peers.send(from, q.P)
+		return nil, nil
+	}
+	return nil, fmt.Errorf("handoff: unknown call %q", e.Kind)
+}
+
+// onRecord stores sets, unless this node has installed a newer view than the
+// holder: then others may be asking for the partition already.
+func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error) {
+	var q recordCall
+	if err := decode(body, &q); err != nil {
+		return nil, err
+	}
+	if own := d.Status().View; q.View < own {
+		return nil, fmt.Errorf("handoff: the sets are of view %d, this node is at %d", q.View, own)
+	}
+	sets := make(map[crawl.Partition]Set, len(q.Sets))
+	for _, s := range q.Sets {
+		if err := d.checkParts(s.P); err != nil {
+			return nil, err
+		}
+		if len(s.Set.Members) == 0 || len(s.Set.Members) > maxSet || !slices.IsSorted(s.Set.Members) {
+			return nil, fmt.Errorf("handoff: the set of partition %d has %d members, or is not sorted", s.P, len(s.Set.Members))
+		}
+		sets[s.P] = s.Set
+	}
+	if err := d.opts.Store.PutSets(ctx, sets); err != nil {
+		return nil, err
+	}
+	var r recordReply
+	for p, s := range sets {
+		if !d.opts.Store.Set(p).newer(s) {
+			r.Stored = append(r.Stored, p)
+		}
+	}
+	return r, nil
+}
+
+// maxSet bounds an in-sync set: holder, owner to be, and old and new replicas.
+const maxSet = 16
+
+func (d *Driver) onAdopt(ctx context.Context, body json.RawMessage) (any, error) {
+	var q adoptCall
+	if err := decode(body, &q); err != nil {
+		return nil, err
+	}
+	var r adoptReply
+	for _, a := range q.Parts {
+		if err := d.checkParts(a.P); err != nil {
+			return nil, err
+		}
+		d.arrived(ctx, a.P, a.Epoch)
+		if d.opts.Store.AdoptCopy(ctx, a.P, a.From, a.Seq, a.Epoch) == nil {
+			r.Adopted = append(r.Adopted, a.P)
+		}
+	}
+	return r, nil
+}
+
+// arrived makes a release a mere copy, when that is what is here: who sends
+// copies of a later tenure has taken it. The machine hears of it a moment later;
+// nobody may wait for it here, because it may wait for the gate.
+func (d *Driver) arrived(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) {
+	k := d.opts.Store.Kept(p)
+	if k.State != Released || epoch <= k.Epoch {
+		return
+	}
+	// The word "took" may still be on its way; it makes the copy, too.
+	if err := d.opts.Store.StoreCopy(ctx, p, k.Suspect); err != nil {
+		return
+	}
+	d.arrivedMu.Lock()
+	d.arrivals[p] = max(d.arrivals[p], epoch)
+	d.arrivedMu.Unlock()
+	signal(d.came)
+}
+
+func (d *Driver) onDrop(ctx context.Context, body json.RawMessage) error {
+	var q dropCall
+	if err := decode(body, &q); err != nil {
+		return err
+	}
+	for _, a := range q.Parts {
+		if err := d.checkParts(a.P); err != nil {
+			return err
+		}
+		if k := d.opts.Store.Kept(a.P); k.Copy && k.Epoch <= a.Epoch {
+			if err := d.opts.Store.Delete(ctx, a.P); err != nil {
+				return err
+			}
+			d.opts.Changed()
+		}
+	}
+	return nil
+}

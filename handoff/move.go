@@ -1,0 +1,140 @@
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// flushTimeout bounds how long a frozen partition waits for its replicas.
+const flushTimeout = 3 * time.Second
+
+// move is a freeze or a token that is under way: one goroutine.
+type move struct {
+	attempt uint64
+	cancel  context.CancelFunc
+	done    chan struct{}
+}
+
+// startMove runs a step of a move on a goroutine of its own and posts what came
+// of it.
+func (d *Driver) startMove(p crawl.Partition, attempt uint64, f func(context.Context) Event) {
+	d.endMove(p) // the step before, which has posted its event
+	ctx, cancel := context.WithCancel(d.ctx)
+	mv := &move{attempt: attempt, cancel: cancel, done: make(chan struct{})}
+	d.moves[p] = mv
+	d.wg.Go(func() {
+		e := f(ctx)
+		close(mv.done)
+		d.post(ctx, e)
+		cancel()
+	})
+}
+
+// endMove stops a step and waits for its work to end: the post of its event may
+// still be under way and is ignored by its number.
+func (d *Driver) endMove(p crawl.Partition) {
+	if mv := d.moves[p]; mv != nil {
+		mv.cancel()
+		<-mv.done
+		delete(d.moves, p)
+	}
+}
+
+// freeze ends the visits, then the changes, then waits for the replicas.
+func (d *Driver) freeze(ctx context.Context, a Freeze) Event {
+	err := d.opts.Fetching.Freeze(ctx, a.P)
+	if err == nil {
+		err = d.opts.Store.Freeze(ctx, a.P)
+	}
+	if err == nil {
+		bounded, cancel := context.WithTimeout(ctx, flushTimeout)
+		err = d.Wait(bounded, []crawl.Partition{a.P}, false)
+		cancel()
+	}
+	if err != nil {
+		d.opts.Logger.Debug("a partition could not be frozen and goes on here", "partition", a.P, "error", err)
+		return Broken{P: a.P, Attempt: a.Attempt}
+	}
+	return Frozen(a)
+}
+
+// passToken offers the authority and turns the answer into an event.
+func (d *Driver) passToken(ctx context.Context, a PassToken) Event {
+	t := tokenCall{P: a.P, View: a.View, Epoch: a.Epoch, Seq: d.opts.Store.Kept(a.P).Seq, Set: a.Set}
+	var r Reply
+	if err := d.call(ctx, a.To, callToken, t, &r); err != nil {
+		d.opts.Logger.Debug("a token was not answered and will be sent again", "partition", a.P, "peer", a.To, "error", err)
+		return Broken{P: a.P, Attempt: a.Attempt}
+	}
+	switch r.Kind {
+	case ReplyTook:
+		return Took{P: a.P, Attempt: a.Attempt}
+	case ReplyRefused:
+		if r.View > a.View {
+			return RefusedNewer{P: a.P, Attempt: a.Attempt, View: r.View}
+		}
+	case ReplyNoCopy:
+		return Broken{P: a.P, Attempt: a.Attempt, NoCopy: true}
+	}
+	return Broken{P: a.P, Attempt: a.Attempt, Later: true}
+}
+
+// askAll asks every member at once, this node too, and ends the round.
+func (d *Driver) askAll(ctx context.Context, a Ask) {
+	limit := make(chan struct{}, len(a.Members))
+	for _, id := range a.Members {
+		d.wg.Go(func() {
+			defer func() { limit <- struct{}{} }()
+			answers, err := d.askOne(ctx, id, a)
+			if err != nil {
+				d.opts.Logger.Debug("a member has not said what it holds", "peer", id, "error", err)
+				return
+			}
+			d.post(ctx, Answered{Attempt: a.Attempt, From: id, Answers: answers})
+		})
+	}
+	for range a.Members {
+		<-limit
+	}
+	d.post(ctx, AskOver{Attempt: a.Attempt, Now: d.now()})
+}
+
+func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a Ask) ([]Answer, error) {
+	q := askCall{View: a.View, Parts: a.Parts}
+	if id == d.opts.Self {
+		return d.answer(ctx, q)
+	}
+	var reply askReply
+	if err := d.call(ctx, id, callAsk, q, &reply); err != nil {
+		return nil, err
+	}
+	if reply.Answers == nil && len(a.Parts) > 0 {
+		return nil, fmt.Errorf("it is not at view %d", a.View)
+	}
+	return reply.Answers, nil
+}
+
+// answer gives this node's own word; nil when it is at another view.
+func (d *Driver) answer(ctx context.Context, q askCall) ([]Answer, error) {
+	reply := make(chan []Answer, 1)
+	if !d.post(ctx, Asked{View: q.View, Parts: q.Parts, Reply: reply}) {
+		return nil, errEnded
+	}
+	select {
+	case as := <-reply:
+		return as, nil
+	case <-d.done:
+		return nil, errEnded
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *Driver) requestCopy(ctx context.Context, a RequestCopy) {
+	if err := d.call(ctx, a.From, callSend, partCall{P: a.P}, nil); err != nil {
+		d.opts.Logger.Debug("a copy was not sent; it will be asked for again", "partition", a.P, "peer", a.From, "error", err)
+	}
+}

@@ -1,0 +1,262 @@
+package handoff
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"crawlnode/crawl"
+)
+
+// performAll does the actions. Those that store something are gathered and run
+// side by side, so that they share a sync of the disk; what is said of a
+// partition after its storing waits for it. It returns the events of the
+// actions that are over.
+func (d *Driver) performAll(ctx context.Context, actions []Action) ([]Event, error) {
+	var events []Event
+	var gathered []Action
+	busy := map[crawl.Partition]bool{}
+	flush := func() error {
+		if len(gathered) == 0 {
+			return nil
+		}
+		es, err := d.storeAll(ctx, gathered)
+		events = append(events, es...)
+		gathered = nil
+		clear(busy)
+		return err
+	}
+	for _, a := range actions {
+		if d.durable(a) != nil {
+			gathered = append(gathered, a)
+			busy[partOf(a)] = true
+			continue
+		}
+		if _, isWord := a.(Tell); isWord || busy[partOf(a)] {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+		d.perform(ctx, a)
+	}
+	return events, flush()
+}
+
+// storing is one durable action: what it does, and the event that follows.
+type storing func(ctx context.Context) (Event, error)
+
+// storeAll runs durable actions side by side. Each is of another partition, or
+// comes after a change of state that another of the same has made: those of one
+// partition stay in order.
+func (d *Driver) storeAll(ctx context.Context, actions []Action) ([]Event, error) {
+	if len(actions) == 1 {
+		e, err := d.durable(actions[0])(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return appendEvent(nil, e), nil
+	}
+	byPart := map[crawl.Partition][]int{}
+	for i, a := range actions {
+		byPart[partOf(a)] = append(byPart[partOf(a)], i)
+	}
+	events := make([]Event, len(actions))
+	errs := make([]error, len(actions))
+	limit := make(chan struct{}, maxTogether)
+	var wg sync.WaitGroup
+	for _, places := range byPart {
+		limit <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-limit }()
+			for _, i := range places {
+				if events[i], errs[i] = d.durable(actions[i])(ctx); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var out []Event
+	for i := range actions {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		out = appendEvent(out, events[i])
+	}
+	return out, nil
+}
+
+func appendEvent(es []Event, e Event) []Event {
+	if e == nil {
+		return es
+	}
+	return append(es, e)
+}
+
+// noPartition stands for actions that are about none.
+const noPartition crawl.Partition = 1<<16 - 1
+
+// partOf is the partition that an action is about.
+func partOf(a Action) crawl.Partition {
+	switch a := a.(type) {
+	case StoreReleased:
+		return a.P
+	case StoreHolder:
+		return a.P
+	case StoreCopy:
+		return a.P
+	case Yield:
+		return a.P
+	case Promote:
+		return a.P
+	case OpenLink:
+		return a.P
+	case CloseLink:
+		return a.P
+	case DropCopy:
+		return a.P
+	case SetAcks:
+		return a.P
+	case EndAcks:
+		return a.P
+	case Record:
+		return a.P
+	case Freeze:
+		return a.P
+	case AbortMove:
+		return a.P
+	case Resume:
+		return a.P
+	case PassToken:
+		return a.P
+	case Acquired:
+		return a.P
+	case RequestCopy:
+		return a.P
+	}
+	return noPartition
+}
+
+// durable returns what a storing action does; nil for any other.
+func (d *Driver) durable(a Action) storing {
+	s := d.opts.Store
+	failed := func(what string, p crawl.Partition, err error) error {
+		return fmt.Errorf("handoff: %s of partition %d: %w", what, p, err)
+	}
+	switch a := a.(type) {
+	case StoreReleased:
+		return func(ctx context.Context) (Event, error) {
+			if err := s.StoreReleased(ctx, a.P, a.To, a.View); err != nil {
+				return nil, failed("store the release", a.P, err)
+			}
+			return ReleaseStored{P: a.P, Attempt: a.Attempt}, nil
+		}
+	case StoreHolder:
+		return func(ctx context.Context) (Event, error) {
+			if err := s.StoreHolder(ctx, a.P); err != nil {
+				return nil, failed("take back the release", a.P, err)
+			}
+			d.opts.Fetching.Resume(a.P)
+			d.opts.Changed()
+			return nil, nil
+		}
+	case StoreCopy:
+		return func(ctx context.Context) (Event, error) {
+			if err := s.StoreCopy(ctx, a.P, false); err != nil {
+				return nil, failed("store the end", a.P, err)
+			}
+			d.opts.Changed()
+			return nil, nil
+		}
+	case Yield:
+		return func(ctx context.Context) (Event, error) {
+			d.opts.Fetching.Drop(a.P)
+			if err := s.StoreCopy(ctx, a.P, a.Suspect); err != nil {
+				return nil, failed("yield", a.P, err)
+			}
+			d.opts.Changed()
+			return nil, nil
+		}
+	case Promote:
+		return func(ctx context.Context) (Event, error) { return d.promote(ctx, a) }
+	}
+	return nil
+}
+
+// promote stores that this node is the holder, if the copy here is the one that
+// was decided on.
+func (d *Driver) promote(ctx context.Context, a Promote) (Event, error) {
+	s := d.opts.Store
+	if a.Empty {
+		if err := s.Found(ctx, a.P, a.Epoch); err != nil {
+			return nil, fmt.Errorf("handoff: begin partition %d anew: %w", a.P, err)
+		}
+		return Promoted{Promote: a, OK: true}, nil
+	}
+	k := s.Kept(a.P)
+	if !k.Copy || k.Epoch != a.FromEpoch || k.Seq != a.Seq || k.Suspect && !a.Lost {
+		return Promoted{Promote: a}, nil
+	}
+	if err := s.Promote(ctx, a.P, a.Epoch); err != nil {
+		return nil, fmt.Errorf("handoff: promote the copy of partition %d: %w", a.P, err)
+	}
+	return Promoted{Promote: a, OK: true}, nil
+}
+
+// perform does one action that cannot fail.
+func (d *Driver) perform(ctx context.Context, a Action) {
+	switch a := a.(type) {
+	case OpenLink:
+		d.peers.open(ctx, a)
+	case CloseLink:
+		d.peers.close(a)
+	case DropCopy:
+		d.peers.drop(a)
+	case SetAcks:
+		d.acks.set(a)
+	case EndAcks:
+		d.acks.end(a.P)
+		d.sets.forget(a.P)
+	case Record:
+		d.sets.add(a)
+	case Freeze:
+		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event { return d.freeze(ctx, a) })
+	case PassToken:
+		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event { return d.passToken(ctx, a) })
+	case AbortMove:
+		d.endMove(a.P)
+	case Resume:
+		if err := d.opts.Store.Unfreeze(ctx, a.P); err != nil {
+			// The writer has ended, and with it everything.
+			d.opts.Logger.Debug("a partition was not unfrozen", "partition", a.P, "error", err)
+		}
+		d.opts.Fetching.Resume(a.P)
+	case Acquired:
+		d.opts.Fetching.Hold(a.P, a.Epoch, a.Fenced)
+		d.opts.Changed()
+	case Ask:
+		d.wg.Go(func() { d.askAll(d.ctx, a) })
+	case Tell:
+		a.Reply <- d.tell(a)
+	case RequestCopy:
+		d.wg.Go(func() { d.requestCopy(d.ctx, a) })
+	case Respond:
+		a.To <- a.Reply
+	default:
+		panic(fmt.Sprintf("BUG: unknown action %T", a))
+	}
+}
+
+// tell reads what the disk says of the partitions that were asked about.
+func (d *Driver) tell(a Tell) []Answer {
+	if a.Parts == nil {
+		return nil
+	}
+	out := make([]Answer, len(a.Parts))
+	for i, p := range a.Parts {
+		k := d.opts.Store.Kept(p)
+		out[i] = Answer{P: p, Holds: a.Holds[i], Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq,
+			MaxEpoch: k.MaxEpoch, Set: d.opts.Store.Set(p)}
+	}
+	return out
+}

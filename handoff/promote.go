@@ -1,0 +1,277 @@
+package handoff
+
+import (
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// asking is the running round of questions to all members.
+type asking struct {
+	attempt uint64
+	running bool
+	view    crawl.Epoch
+	members []crawl.NodeID
+	parts   []crawl.Partition
+	answers map[crawl.NodeID]map[crawl.Partition]Answer
+	wait    int // retries to wait before the next round
+	rounds  int // without success
+}
+
+// maxAsked bounds one round; 4,096 answers are below a message's bound.
+const maxAsked = 4096
+
+// askAgain bounds the pause between two rounds, in retries.
+const askAgain = 10
+
+func (a *asking) reset() { *a = asking{attempt: a.attempt} }
+
+// startAsk asks about the partitions that are this node's by the table and that
+// nobody has passed to it (ownership rule 9).
+func (m *Machine) startAsk() {
+	if !m.listed || m.table == nil || m.ask.running || m.ask.wait > 0 {
+		return
+	}
+	var ps []crawl.Partition
+	for i := range m.parts {
+		p := crawl.Partition(i)
+		x := &m.parts[i]
+		// A release to a node that is gone is asked about too: the question seals it.
+		free := x.state == Absent || x.state == Released && !m.member(x.to)
+		if free && m.ownerOf(p) == m.self && len(ps) < maxAsked {
+			ps = append(ps, p)
+		}
+	}
+	if len(ps) == 0 {
+		m.ask.rounds = 0
+		return
+	}
+	m.attempt++
+	m.ask = asking{attempt: m.attempt, running: true, view: m.view, members: m.members, parts: ps,
+		answers: map[crawl.NodeID]map[crawl.Partition]Answer{}, rounds: m.ask.rounds}
+	m.do(Ask{Attempt: m.attempt, View: m.view, Members: m.members, Parts: ps})
+}
+
+func (m *Machine) onAnswered(e Answered) {
+	if !m.ask.running || e.Attempt != m.ask.attempt || e.Answers == nil {
+		return
+	}
+	byPart := make(map[crawl.Partition]Answer, len(e.Answers))
+	for _, a := range e.Answers {
+		byPart[a.P] = a
+	}
+	m.ask.answers[e.From] = byPart
+}
+
+// onAskOver judges what was heard.
+func (m *Machine) onAskOver(e AskOver) {
+	if !m.ask.running || e.Attempt != m.ask.attempt {
+		return
+	}
+	m.now = e.Now
+	m.ask.running = false
+	for _, p := range m.ask.parts {
+		if m.parts[p].state == Absent && m.ownerOf(p) == m.self && m.ask.view == m.view {
+			m.judge(p)
+		}
+	}
+	m.ask.wait = min(1<<min(m.ask.rounds, 4), askAgain)
+	m.ask.rounds++
+}
+
+// judge decides what becomes of a partition that this node owns and does not
+// hold, by the members' words. Any doubt leaves it as it is for the next round.
+func (m *Machine) judge(i crawl.Partition) {
+	p := &m.parts[i]
+	set := p.set
+	var maxEpoch crawl.Epoch
+	for _, id := range m.ask.members {
+		a, ok := m.ask.answers[id][i]
+		if !ok {
+			p.offline = "member " + string(id) + " has not answered"
+			return
+		}
+		if a.Holds {
+			p.offline = ""
+			return // it will pass it on
+		}
+		if a.Set.newer(set) {
+			set = a.Set
+		}
+		maxEpoch = max(maxEpoch, a.MaxEpoch)
+	}
+	if maxEpoch >= m.view {
+		p.offline = "it was held in this very view; the next view decides"
+		return
+	}
+	if m.now < m.fenceEnd {
+		p.offline = "the fence after a node that may still be alive is not over"
+		return
+	}
+	m.choose(i, p, set)
+}
+
+// choose promotes the best copy of the recorded set.
+func (m *Machine) choose(i crawl.Partition, p *part, set Set) {
+	best, from, away := m.best(i, set)
+	lost := false
+	if from == "" {
+		if len(away) > 0 || len(set.Members) == 0 {
+			p.offline = "every copy is away: " + names(away)
+			return
+		}
+		lost = true // a person has forgotten the last ones, or they are damaged
+		best, from = m.remains(i)
+	}
+	p.offline = ""
+	a := Promote{P: i, Epoch: m.view, Set: set, Fenced: true, Lost: lost}
+	switch {
+	case from == "":
+		a.Empty = true
+	case from != m.self:
+		m.do(RequestCopy{P: i, From: from})
+		return
+	default:
+		a.FromEpoch, a.Seq = best.Epoch, best.Seq
+		a.Same = m.same(i, set, best)
+	}
+	m.do(a)
+}
+
+// best is the highest copy of the recorded set, this node's own before an equal
+// one of another, and who of the set is away and may return.
+func (m *Machine) best(i crawl.Partition, set Set) (best Answer, from crawl.NodeID, away []crawl.NodeID) {
+	for _, id := range set.Members {
+		a, ok := m.ask.answers[id][i]
+		switch {
+		case !ok && !slices.Contains(m.barred, id):
+			away = append(away, id)
+		case !ok || !a.Copy || a.Suspect:
+		case from == "" || better(a, best) || id == m.self && !better(best, a):
+			best, from = a, id
+		}
+	}
+	return best, from, away
+}
+
+// better orders copies by tenure, then by mutation.
+func better(a, b Answer) bool {
+	return a.Epoch > b.Epoch || a.Epoch == b.Epoch && a.Seq > b.Seq
+}
+
+// remains is the best of all copies, whatever it is worth.
+func (m *Machine) remains(i crawl.Partition) (best Answer, from crawl.NodeID) {
+	for _, id := range m.ask.members {
+		a := m.ask.answers[id][i]
+		if a.Copy && (from == "" || better(a, best) || id == m.self && !better(best, a)) {
+			best, from = a, id
+		}
+	}
+	return best, from
+}
+
+// same lists the others of the set with exactly this copy.
+func (m *Machine) same(i crawl.Partition, set Set, best Answer) []crawl.NodeID {
+	var ids []crawl.NodeID
+	for _, id := range set.Members {
+		a, ok := m.ask.answers[id][i]
+		if ok && id != m.self && a.Copy && !a.Suspect && a.Epoch == best.Epoch && a.Seq == best.Seq {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func names(ids []crawl.NodeID) string {
+	if len(ids) == 0 {
+		return "no member knows where they are"
+	}
+	s := string(ids[0])
+	for _, id := range ids[1:] {
+		s += ", " + string(id)
+	}
+	return s
+}
+
+// onToken answers a holder that has let go for this node. The decision and its
+// storing run on the goroutine that installs views, so "still at view n" is true
+// until the store has answered.
+func (m *Machine) onToken(e TokenArrived) {
+	p := &m.parts[e.P]
+	reply := func(k ReplyKind, reason string) {
+		m.do(Respond{To: e.Reply, Reply: Reply{Kind: k, View: m.view, Reason: reason}})
+	}
+	switch {
+	case p.maxEpoch >= e.View:
+		// This node took it, whatever became of it since. Any other word would
+		// let the sender hold it again beside whoever has it now.
+		reply(ReplyTook, "")
+	case e.View < m.view:
+		reply(ReplyRefused, "the token is of an older view")
+	case e.View > m.view || !m.listed:
+		reply(ReplyLater, "the receiver has not installed that view yet")
+	case m.ownerOf(e.P) != m.self:
+		reply(ReplyLater, "the receiver is not the owner by its table")
+	case p.state != Absent:
+		reply(ReplyLater, "the receiver has the partition as "+p.state.String())
+	default:
+		var same []crawl.NodeID
+		for _, id := range e.Set.Members {
+			if id != m.self {
+				same = append(same, id)
+			}
+		}
+		m.do(Promote{P: e.P, FromEpoch: e.Epoch, Seq: e.Seq, Epoch: m.view, Set: e.Set, Same: same, Reply: e.Reply})
+	}
+}
+
+// onPromoted begins the tenure. The others' copies are looked at before anything
+// can change here, so that they need no snapshot.
+func (m *Machine) onPromoted(e Promoted) {
+	p := &m.parts[e.P]
+	if !e.OK {
+		if e.Reply != nil {
+			m.do(Respond{To: e.Reply, Reply: Reply{Kind: ReplyNoCopy, View: m.view, Reason: "the receiver does not have that copy"}})
+		}
+		return
+	}
+	if p.state != Absent {
+		panic("BUG: a partition was promoted that is " + p.state.String())
+	}
+	*p = part{state: Holding, epoch: e.Epoch, maxEpoch: e.Epoch, attempt: p.attempt, set: e.Set, links: map[crawl.NodeID]*link{}}
+	if e.Lost {
+		m.lost++
+	}
+	for _, id := range e.Same {
+		if m.member(id) {
+			m.openLink(e.P, p, OpenLink{P: e.P, Node: id, Based: true, BaseEpoch: e.FromEpoch, BaseSeq: e.Seq})
+		}
+	}
+	m.tend(e.P, p)
+	m.do(Acquired{P: e.P, Epoch: e.Epoch, Fenced: e.Fenced})
+	if e.Reply != nil {
+		m.do(Respond{To: e.Reply, Reply: Reply{Kind: ReplyTook, View: m.view}})
+	}
+	m.fill()
+}
+
+// onAsked answers the owner of partitions. A release to a node that is gone is
+// sealed before the answer: this node will never hold it again on its own.
+func (m *Machine) onAsked(e Asked) {
+	if e.View != m.view || !m.listed {
+		m.do(Tell{Reply: e.Reply})
+		return
+	}
+	t := Tell{Parts: e.Parts, Holds: make([]bool, len(e.Parts)), Reply: e.Reply}
+	for k, i := range e.Parts {
+		p := &m.parts[i]
+		switch {
+		case p.state == Released && !m.member(p.to):
+			m.endTenure(i, p)
+			m.do(StoreCopy{P: i})
+		case p.held():
+			t.Holds[k] = true
+		}
+	}
+	m.do(t)
+}

@@ -1,0 +1,290 @@
+package handoff
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+const (
+	// maxQueued bounds the mutations that wait for one replica, in bytes; beyond
+	// it the links break, and the copies are made again.
+	maxQueued = 64 << 20
+	// maxPending bounds the mutations of one partition whose copy is being made.
+	maxPending = 16 << 20
+	// groupBytes closes a group; a single mutation may be larger.
+	groupBytes = 1 << 20
+	// eagerBytes is sent at once although another group is in flight.
+	eagerBytes = 256 << 10
+	maxFlying  = 8
+	// stallTimeout is how long a replica may leave mutations unacknowledged
+	// before its links are given up: so long nobody who adds is answered.
+	stallTimeout = 3 * time.Second
+	copySlots    = 2
+)
+
+// replicas are the links to all other nodes.
+type replicas struct {
+	d     *Driver
+	slots chan struct{} // one for each copy that is being made
+
+	mu    sync.Mutex // guards nodes and ended
+	nodes map[crawl.NodeID]*replica
+	ended bool
+}
+
+func newReplicas(d *Driver) *replicas {
+	return &replicas{d: d, slots: make(chan struct{}, copySlots), nodes: map[crawl.NodeID]*replica{}}
+}
+
+// replica is all that goes from here to one other node. Three goroutines serve
+// it: one sends mutations, one makes copies, one asks and tells.
+type replica struct {
+	d      *Driver
+	id     crawl.NodeID
+	cancel context.CancelFunc
+	send   chan struct{} // capacity 1: mutations wait
+	work   chan struct{} // capacity 1: flows to open, copies to drop, flows that failed
+	copies chan struct{} // capacity 1: copies to make
+
+	mu     sync.Mutex // guards the rest; held for moments, also by the frontier's writer
+	flows  map[crawl.Partition]*flow
+	queue  []item
+	bytes  int       // of queue and flying
+	oldest time.Time // when the oldest unacknowledged mutation came; zero: none waits
+	flying []group
+	based  []*flow
+	wanted []*flow
+	failed []*flow
+	drops  []dropPart
+	jobs   []copyJob
+}
+
+// flow is one link.
+type flow struct {
+	r       *replica
+	a       OpenLink
+	pending []crawl.Mutation // until the copy is there
+	bytes   int
+	live    bool      // mutations go into the queue
+	over    bool      // closed or failed
+	upAt    crawl.Seq // the link is up once this is acknowledged
+	isUp    bool
+}
+
+// item is a mutation on its way.
+type item struct {
+	f *flow
+	m crawl.Mutation
+}
+
+type group struct {
+	id    uint64
+	items []item
+	bytes int
+}
+
+// copyJob is a snapshot to be sent; f is nil when the receiver only asked for it.
+type copyJob struct {
+	p crawl.Partition
+	f *flow
+}
+
+// of returns the replica and starts it when it is new.
+func (rs *replicas) of(id crawl.NodeID) *replica {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if r := rs.nodes[id]; r != nil {
+		return r
+	}
+	ctx, cancel := context.WithCancel(rs.d.ctx)
+	r := &replica{d: rs.d, id: id, cancel: cancel, send: make(chan struct{}, 1), work: make(chan struct{}, 1),
+		copies: make(chan struct{}, 1), flows: map[crawl.Partition]*flow{}}
+	rs.nodes[id] = r
+	if rs.ended {
+		return r // nobody will serve it
+	}
+	rs.d.wg.Go(func() { r.sendLoop(ctx) })
+	rs.d.wg.Go(func() { r.workLoop(ctx) })
+	rs.d.wg.Go(func() { r.copyLoop(ctx) })
+	return r
+}
+
+// end keeps new goroutines from being started; the driver waits for the others.
+func (rs *replicas) end() {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.ended = true
+}
+
+// keep ends what goes to nodes that are no members any more. Their links are
+// closed by the machine.
+func (rs *replicas) keep(members map[crawl.NodeID]crawl.Boot) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for id, r := range rs.nodes {
+		if members[id] == 0 {
+			r.cancel()
+			r.mu.Lock()
+			for _, f := range r.flows {
+				f.over = true
+			}
+			r.mu.Unlock()
+			delete(rs.nodes, id)
+		}
+	}
+}
+
+// open begins a link. A based one listens from here on, before anything can
+// change the partition.
+func (rs *replicas) open(ctx context.Context, a OpenLink) {
+	r := rs.of(a.Node)
+	f := &flow{r: r, a: a}
+	if a.Based && rs.d.opts.Store.Attach(ctx, a.P, a.Epoch, a.BaseSeq, f.sink) != nil {
+		a.Based = false
+	}
+	r.mu.Lock()
+	r.flows[a.P] = f
+	if a.Based {
+		r.based = append(r.based, f)
+	} else {
+		r.wanted = append(r.wanted, f)
+	}
+	r.mu.Unlock()
+	signal(r.work)
+}
+
+// close ends a link.
+func (rs *replicas) close(a CloseLink) {
+	rs.mu.Lock()
+	r := rs.nodes[a.Node]
+	rs.mu.Unlock()
+	if r == nil {
+		rs.d.acks.forget(a.Node, a.P)
+		return
+	}
+	r.mu.Lock()
+	if f := r.flows[a.P]; f != nil && f.a.Attempt == a.Attempt {
+		f.over = true
+		f.pending = nil
+		delete(r.flows, a.P)
+	}
+	r.mu.Unlock()
+	rs.d.acks.forget(a.Node, a.P)
+}
+
+func (rs *replicas) drop(a DropCopy) {
+	r := rs.of(a.Node)
+	r.mu.Lock()
+	r.drops = append(r.drops, dropPart{P: a.P, Epoch: a.Epoch})
+	r.mu.Unlock()
+	signal(r.work)
+}
+
+// send queues a copy that another node has asked for.
+func (rs *replicas) send(to crawl.NodeID, p crawl.Partition) {
+	r := rs.of(to)
+	r.mu.Lock()
+	for _, j := range r.jobs {
+		if j.p == p && j.f == nil {
+			r.mu.Unlock()
+			return
+		}
+	}
+	r.jobs = append(r.jobs, copyJob{p: p})
+	r.mu.Unlock()
+	signal(r.copies)
+}
+
+// copying counts the copies that are being made or wait for it.
+func (rs *replicas) copying() int {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	n := 0
+	for _, r := range rs.nodes {
+		r.mu.Lock()
+		n += len(r.jobs)
+		r.mu.Unlock()
+	}
+	return n
+}
+
+// sink takes a mutation from the frontier's writer.
+func (f *flow) sink(_ crawl.Partition, m crawl.Mutation) bool {
+	r := f.r
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.over {
+		return false
+	}
+	if f.live {
+		r.enqueue(item{f, m})
+		return !f.over
+	}
+	f.pending = append(f.pending, m)
+	if f.bytes += m.Bytes(); f.bytes > maxPending {
+		r.fail(f)
+		return false
+	}
+	return true
+}
+
+// enqueue adds a mutation to what is sent. r.mu is held.
+func (r *replica) enqueue(it item) {
+	if r.oldest.IsZero() {
+		r.oldest = time.Now()
+	}
+	r.queue = append(r.queue, it)
+	if r.bytes += it.m.Bytes(); r.bytes > maxQueued {
+		r.failAll()
+	}
+	signal(r.send)
+}
+
+// fail gives a flow up; workLoop tells the machine. r.mu is held.
+func (r *replica) fail(f *flow) {
+	if f.over {
+		return
+	}
+	f.over, f.pending = true, nil
+	if r.flows[f.a.P] == f {
+		delete(r.flows, f.a.P)
+	}
+	r.failed = append(r.failed, f)
+	signal(r.work)
+}
+
+// failAll gives everything up. r.mu is held.
+func (r *replica) failAll() {
+	for _, f := range r.flows {
+		r.fail(f)
+	}
+	r.queue, r.flying, r.bytes, r.oldest = nil, nil, 0, time.Time{}
+}
+
+// goLive lets a flow's mutations go, now that the replica has everything up to
+// seq.
+func (r *replica) goLive(ctx context.Context, f *flow, seq crawl.Seq) {
+	r.mu.Lock()
+	if f.over {
+		r.mu.Unlock()
+		return
+	}
+	f.live, f.upAt = true, seq
+	for _, m := range f.pending {
+		if m.Seq > seq {
+			f.upAt = m.Seq
+			r.enqueue(item{f, m})
+		}
+	}
+	f.pending = nil
+	ready := f.upAt == seq && !f.over
+	f.isUp = ready
+	r.mu.Unlock()
+	r.d.acks.note(r.id, f.a.P, seq)
+	if ready {
+		r.d.post(ctx, LinkUp{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+	}
+}

@@ -1,0 +1,247 @@
+package handoff
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// This file sends mutations to one replica. What is in flight when a stream
+// breaks is sent again: the replica passes over what it has.
+
+const (
+	resendMin = 20 * time.Millisecond
+	resendMax = 500 * time.Millisecond
+)
+
+// sendLoop keeps a stream while there is something to send.
+func (r *replica) sendLoop(ctx context.Context) {
+	rest := resendMin
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.send:
+		}
+		if !r.waits() {
+			continue
+		}
+		acked, err := r.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		r.d.opts.Logger.Debug("the stream to a replica broke", "peer", r.id, "error", err)
+		r.takeBack()
+		if rest = min(2*rest, resendMax); acked {
+			rest = resendMin
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(rest):
+		}
+		signal(r.send)
+	}
+}
+
+// waits reports whether something is to be sent, and gives up a replica that has
+// been silent for too long.
+func (r *replica) waits() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.oldest.IsZero() && time.Since(r.oldest) > stallTimeout {
+		r.failAll()
+	}
+	return len(r.queue) > 0
+}
+
+// takeBack puts what was in flight in front of the queue.
+func (r *replica) takeBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var items []item
+	for _, g := range r.flying {
+		items = append(items, g.items...)
+	}
+	r.queue, r.flying = append(items, r.queue...), nil
+}
+
+// session is one stream. It ends with an error; acked says that it was of use.
+func (r *replica) session(ctx context.Context) (acked bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := time.AfterFunc(stallTimeout, cancel) // opening has no deadline of its own
+	stream, err := r.d.opts.Transport.Open(ctx, r.id)
+	if err != nil {
+		watch.Stop()
+		return false, err
+	}
+	defer stream.Close()
+	err = stream.Send(helloFrame(r.d.opts.Boot))
+	watch.Stop()
+	if err != nil {
+		return false, err
+	}
+	answers := make(chan []byte, maxFlying)
+	broken := make(chan error, 1)
+	r.d.wg.Go(func() { receiveAll(ctx, stream, answers, broken) })
+	tick := time.NewTicker(stallTimeout / 4)
+	defer tick.Stop()
+	for id := uint64(1); ; {
+		for {
+			g, frame := r.nextGroup(id)
+			if g == nil {
+				break
+			}
+			id++
+			if err := stream.Send(frame); err != nil {
+				return acked, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return acked, ctx.Err()
+		case <-r.send:
+		case b := <-answers:
+			if err := r.onAck(ctx, b); err != nil {
+				return acked, err
+			}
+			acked = true
+		case err := <-broken:
+			return acked, err
+		case <-tick.C:
+			if r.stalled() {
+				return acked, fmt.Errorf("no acknowledgement for %v", stallTimeout)
+			}
+		}
+	}
+}
+
+// receiveAll hands over what comes until the stream breaks.
+func receiveAll(ctx context.Context, s Stream, answers chan<- []byte, broken chan<- error) {
+	for {
+		b, err := s.Recv()
+		if err != nil {
+			broken <- err
+			return
+		}
+		select {
+		case answers <- b:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *replica) stalled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.oldest.IsZero() || time.Since(r.oldest) <= stallTimeout {
+		return false
+	}
+	r.failAll()
+	return true
+}
+
+// nextGroup takes what is to be sent next; nil when it can wait: a small group
+// waits for the answer to the one before, so that groups grow with the load.
+func (r *replica) nextGroup(id uint64) (*group, []byte) {
+	r.mu.Lock()
+	waiting := r.bytes
+	for i := range r.flying {
+		waiting -= r.flying[i].bytes
+	}
+	if len(r.queue) == 0 || len(r.flying) >= maxFlying || len(r.flying) > 0 && waiting < eagerBytes {
+		r.mu.Unlock()
+		return nil, nil
+	}
+	g := group{id: id}
+	n := 0
+	for n < len(r.queue) && (n == 0 || g.bytes+r.queue[n].m.Bytes() <= groupBytes) {
+		it := r.queue[n]
+		n++
+		if it.f.over {
+			r.bytes -= it.m.Bytes()
+			continue
+		}
+		g.items = append(g.items, it)
+		g.bytes += it.m.Bytes()
+	}
+	r.queue = r.queue[n:]
+	if len(g.items) == 0 {
+		r.settleOldest()
+		r.mu.Unlock()
+		return nil, nil
+	}
+	r.flying = append(r.flying, g)
+	r.mu.Unlock()
+	frame := binary.AppendUvarint(append(make([]byte, 0, g.bytes+32*len(g.items)), frameGroup), id)
+	for i := range g.items {
+		frame = appendMutation(frame, g.items[i].f.a.P, &g.items[i].m)
+	}
+	return &g, frame
+}
+
+// settleOldest restarts the clock of silence after progress. r.mu is held.
+func (r *replica) settleOldest() {
+	r.oldest = time.Time{}
+	if len(r.queue) > 0 || len(r.flying) > 0 {
+		r.oldest = time.Now()
+	}
+}
+
+// onAck takes the answer to the oldest group in flight.
+func (r *replica) onAck(ctx context.Context, b []byte) error {
+	fr := frameReader{b: b}
+	if kind := fr.bytes(1); fr.bad || kind[0] != frameAck {
+		return fmt.Errorf("%w: an acknowledgement was due", errFrame)
+	}
+	id := fr.u()
+	var refused []crawl.Partition
+	for len(fr.b) > 0 && !fr.bad {
+		refused = append(refused, fr.partition())
+	}
+	if err := fr.end("acknowledgement"); err != nil {
+		return err
+	}
+	var noted []item
+	var nowUp []*flow
+	r.mu.Lock()
+	if len(r.flying) == 0 || r.flying[0].id != id {
+		failed := len(r.flying) == 0
+		r.mu.Unlock()
+		if failed {
+			return nil // all was given up meanwhile
+		}
+		return fmt.Errorf("%w: group %d was acknowledged out of turn", errFrame, id)
+	}
+	g := r.flying[0]
+	r.flying = r.flying[1:]
+	r.bytes -= g.bytes
+	r.settleOldest()
+	for _, it := range g.items {
+		switch {
+		case it.f.over:
+		case slices.Contains(refused, it.f.a.P):
+			r.fail(it.f)
+		default:
+			noted = append(noted, it)
+			if !it.f.isUp && it.m.Seq >= it.f.upAt {
+				it.f.isUp = true
+				nowUp = append(nowUp, it.f)
+			}
+		}
+	}
+	r.mu.Unlock()
+	for _, it := range noted {
+		r.d.acks.note(r.id, it.f.a.P, it.m.Seq)
+	}
+	for _, f := range nowUp {
+		r.d.post(ctx, LinkUp{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package handoff
+
+import (
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Stuck is a partition that does not get where it should.
+type Stuck struct {
+	P        crawl.Partition
+	From, To crawl.NodeID
+	Reason   string
+	Since    time.Time
+}
+
+// maxStuck bounds the list of what is stuck.
+const maxStuck = 20
+
+// Status is what the driver says of itself.
+type Status struct {
+	View            crawl.Epoch
+	Moving          int // freezes and tokens on their way
+	Outstanding     int // that must still leave or arrive, those on their way included
+	Held            int
+	UnderReplicated int // held, with fewer in-sync copies than factor and members allow
+	Copying         int // copies being made for others
+	Promoting       int // owned by this node, and held by nobody that it knows of
+	Offline         int // of these, those that nobody can have now
+	Lost            int // whose last copies a person has forgotten
+	Stuck           []Stuck
+	States          []State // by partition
+	made            time.Duration
+}
+
+// staleAfter is how old a status may be when nothing happens.
+const staleAfter = 500 * time.Millisecond
+
+func (s *Status) stale(now time.Duration) bool { return now-s.made > staleAfter }
+
+// Status returns the driver's state as of its last event.
+func (d *Driver) Status() *Status { return d.status.Load() }
+
+func (d *Driver) publish() {
+	m := d.machine
+	s := &Status{View: m.view, Lost: m.lost, States: make([]State, len(m.parts)), Copying: d.peers.copying(), made: d.now()}
+	for i := range m.parts {
+		p := &m.parts[i]
+		id := crawl.Partition(i)
+		s.States[i] = p.state
+		mine := m.ownerOf(id) == m.self
+		switch p.state {
+		case Holding, Freezing:
+			s.Held++
+			if !mine && m.table != nil {
+				s.Outstanding++
+			}
+			if p.state == Freezing {
+				s.Moving++
+			}
+			if !m.isFull(p) {
+				s.UnderReplicated++
+			}
+		case Released:
+			s.Moving++
+			s.Outstanding++
+		case Absent:
+			if !mine {
+				continue
+			}
+			s.Outstanding++
+			s.Promoting++
+			if p.offline != "" && m.ask.rounds > 1 {
+				s.Offline++
+				d.addStuck(s, Stuck{P: id, To: m.self, Reason: p.offline})
+			}
+		}
+	}
+	d.status.Store(s)
+}
+
+// addStuck keeps the time at which the list first named the partition.
+func (d *Driver) addStuck(s *Status, x Stuck) {
+	if len(s.Stuck) == maxStuck {
+		return
+	}
+	x.Since = time.Now()
+	if old := d.status.Load(); old != nil {
+		for _, o := range old.Stuck {
+			if o.P == x.P && o.Reason == x.Reason {
+				x.Since = o.Since
+			}
+		}
+	}
+	s.Stuck = append(s.Stuck, x)
+}
