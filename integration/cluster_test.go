@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,7 @@ type node struct {
 	name, dir         string
 	http, gossip, rpc string
 	flags             []string
+	wrap              []string // the command that starts the node's command, if any
 }
 
 // newCluster makes an empty cluster. flags are those that all nodes share.
@@ -66,8 +68,8 @@ func (c *cluster) addReady(count int) {
 // start runs the node's command: the same on every start.
 func (n *node) start() {
 	n.c.t.Helper()
-	args := []string{binary(n.c.t), "start", "--name", n.name, "--data-dir", n.dir,
-		"--http", n.http, "--gossip", n.gossip, "--rpc", n.rpc}
+	args := append(slices.Clone(n.wrap), binary(n.c.t), "start", "--name", n.name, "--data-dir", n.dir,
+		"--http", n.http, "--gossip", n.gossip, "--rpc", n.rpc)
 	if first := n.c.nodes[0]; first != n {
 		args = append(args, "--join", first.gossip)
 	}

@@ -24,7 +24,7 @@ import (
 type deafProxy struct {
 	listener net.Listener
 	to       string
-	trouble  func() (after time.Duration, on bool) // drawn for each connection
+	trouble  func() bool // drawn for each connection every deafFor
 
 	mu    sync.Mutex // guards conns
 	conns map[net.Conn]bool
@@ -34,7 +34,7 @@ type deafProxy struct {
 // deafFor is how long requests go through unanswered.
 const deafFor = 150 * time.Millisecond
 
-func newDeafProxy(f *trial, at, to string, trouble func() (time.Duration, bool)) *deafProxy {
+func newDeafProxy(f *trial, at, to string, trouble func() bool) *deafProxy {
 	f.Helper()
 	l, err := net.Listen("tcp", at)
 	if err != nil {
@@ -98,20 +98,37 @@ func (p *deafProxy) serve(client net.Conn) {
 	if !p.keep(client) || !p.keep(server) {
 		return
 	}
-	var answers sync.WaitGroup
-	defer answers.Wait()
-	defer p.end(server)
-	answers.Go(func() {
-		_, _ = io.Copy(client, server) // ends with the deadline below, or with either side
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, _ = io.Copy(client, server) // ends when deafen says so, or with either side
 	})
-	if after, on := p.trouble(); on {
-		timer := time.AfterFunc(after, func() {
-			_ = server.SetReadDeadline(time.Now()) // answers end, requests do not
-			time.AfterFunc(deafFor, func() { p.end(client); p.end(server) })
-		})
-		defer timer.Stop()
-	}
+	wg.Go(func() { p.deafen(client, server, over) })
 	_, _ = io.Copy(server, client) // as above
+	close(over)
+	p.end(server)
+	wg.Wait()
+}
+
+// deafen waits for trouble and makes a connection deaf before it ends it.
+func (p *deafProxy) deafen(client, server net.Conn, over <-chan struct{}) {
+	tick := time.NewTicker(deafFor)
+	defer tick.Stop()
+	for deaf := false; ; {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		if deaf {
+			p.end(client)
+			p.end(server)
+			return
+		}
+		if deaf = p.trouble(); deaf {
+			_ = server.SetReadDeadline(time.Now()) // answers end, requests do not
+		}
+	}
 }
 
 // lostAnswers runs a crawl in which calls between nodes are carried out and not
@@ -127,13 +144,14 @@ func lostAnswers(f *trial) {
 	}
 }
 
-// trouble is what the proxies of a trial ask for each connection.
-func (f *trial) trouble() (time.Duration, bool) {
-	if !f.troubled.Load() {
-		return 0, false
+// trouble is what the proxies of a trial ask for each connection: it lives for a
+// second on average.
+func (f *trial) trouble() bool {
+	if !f.troubled.Load() || rand.IntN(int(time.Second/deafFor)) > 0 {
+		return false
 	}
 	f.deafened.Add(1)
-	return time.Duration(rand.Int64N(int64(time.Second))), true
+	return true
 }
 
 // hostileBytes sends what a stranger could send to every port that nodes use

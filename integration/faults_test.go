@@ -33,6 +33,7 @@ type scenario struct {
 	flags []string             // of every node, beside the usual ones
 	act   func(*trial)         // the fault; returns when all of it is done
 
+	lab        bool          // each node has a network namespace of its own
 	deaf       bool          // proxies stand before the RPC ports
 	unseeded   bool          // act hands the seeds over itself
 	unfinished bool          // the crawl must not end: act judges alone
@@ -58,6 +59,7 @@ type trial struct {
 	srv    *simweb.Server
 	c      *cluster
 	trail  trail
+	lab    *lab // nil without namespaces
 
 	excuses []disturbance
 	lost    []loss // nodes whose hosts others had to take over
@@ -106,7 +108,11 @@ func TestFaults(t *testing.T) {
 
 // runTrial starts a cluster, crawls, strikes, and judges.
 func runTrial(t *testing.T, s *scenario, seed uint64) figures {
-	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestFaults$/^%s$'", seed, s.name)
+	test := "TestFaults"
+	if s.lab {
+		test = "TestNetns"
+	}
+	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^%s$/^%s$'", seed, test, s.name)
 	f := newTrial(t, s, seed)
 	f.start(cmp.Or(s.nodes, 5))
 	if !s.unseeded {
@@ -136,9 +142,20 @@ func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
 		s.shape(&config)
 	}
 	f.delay = config.Delay
-	f.web, f.srv = serveSimweb(t, config)
-	// One seed host leads to all others, so the scope is the whole domain.
-	f.c = newCluster(t, append([]string{"--allow-net", "127.0.0.0/8", "--delay", f.delay.String(), "--scope", "domain"}, s.flags...)...)
+	at, allow := "127.0.0.1", "127.0.0.0/8"
+	if s.lab {
+		// Here the client's address tells the nodes apart.
+		f.lab = newLab(t)
+		at, allow = f.lab.net+"1", "198.18.0.0/15"
+		config.Doors = 1
+		config.OnRequest = func(r simweb.Request) {
+			r.Door = labDoor(r.Remote)
+			f.trail.note(r)
+		}
+	}
+	f.web, f.srv = serveSimwebAt(t, at+":0", config)
+	// Some seed hosts lead to all others, so the scope is the whole domain.
+	f.c = newCluster(t, append([]string{"--allow-net", allow, "--delay", f.delay.String(), "--scope", "domain"}, s.flags...)...)
 	return f
 }
 
@@ -162,8 +179,11 @@ func (f *trial) add(flags ...string) *node {
 	for _, n := range f.c.living() {
 		join = append(join, "--join", n.gossip)
 	}
-	door := len(f.c.nodes)
+	door := len(f.c.nodes) % len(f.srv.Doors)
 	n := f.c.place(slices.Concat([]string{"--dns", f.srv.Doors[door].String()}, join, flags)...)
+	if f.lab != nil {
+		f.settle(n)
+	}
 	if f.deaf {
 		f.hide(n)
 	}

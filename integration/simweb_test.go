@@ -20,11 +20,17 @@ import (
 // serveSimweb serves a synthetic web for the time of the test.
 func serveSimweb(t *testing.T, config simweb.Config) (*simweb.Web, *simweb.Server) {
 	t.Helper()
+	return serveSimwebAt(t, "127.0.0.1:0", config)
+}
+
+// serveSimwebAt serves it at an address of which port 0 means any.
+func serveSimwebAt(t *testing.T, addr string, config simweb.Config) (*simweb.Web, *simweb.Server) {
+	t.Helper()
 	web, err := simweb.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := web.Listen("127.0.0.1:0")
+	srv, err := web.Listen(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
