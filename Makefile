@@ -13,13 +13,15 @@ BUILD   := go build -trimpath -ldflags "-X main.version=$(VERSION)"
 STATICCHECK       := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# What the integration tests need from the system: a web server, a name server, four real sites.
-DEB_PACKAGES      := nginx-light dnsmasq-base sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc
+# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites.
+DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc
 
-# T is the time for each fuzz target, SEEDS the number of simulations, COUNT the repeats of benchmarks.
-T     ?= 30s
-SEEDS ?= 20
-COUNT ?= 7
+# T is the time for each fuzz target, SEEDS the number of simulations, COUNT the repeats of benchmarks, SOAK_RUNS
+# the runs of each fault scenario.
+T         ?= 30s
+SEEDS     ?= 20
+COUNT     ?= 7
+SOAK_RUNS ?= 20
 
 .PHONY: build demo test race sim fuzz integ bench lint generate deps soak help
 
@@ -29,7 +31,7 @@ help: ## list the targets
 build: ## bin/crawlnode
 	$(BUILD) -o $(BIN)/crawlnode ./cmd/crawlnode
 
-demo: build ## three nodes and a synthetic web on loopback, one node lost half-way
+demo: build ## three nodes and a synthetic web on loopback, one node killed half-way, its data deleted
 	$(BIN)/crawlnode demo
 
 test: deps ## everything: all tests under the race detector, integration among them, and a smoke of each fuzz target
@@ -69,4 +71,4 @@ deps: ## what the integration tests need from the system; nothing when it is the
 	.ci/deps $(DEB_PACKAGES)
 
 soak: build deps ## long runs, for hours; appends the figures to docs/results/
-	.ci/soak $(SEEDS) $(T)
+	.ci/soak $(SEEDS) $(T) $(SOAK_RUNS)
