@@ -8,10 +8,7 @@ import (
 )
 
 // CopyMutation is a mutation for this node's copy of a partition.
-type CopyMutation struct {
-	Partition crawl.Partition
-	Mutation
-}
+type CopyMutation = crawl.CopyMutation
 
 // ApplyCopies writes mutations into copies, in their order, and says for each
 // what became of it. nil: the copy has it, and it survives kill -9; a repeat
@@ -48,7 +45,7 @@ func copyError(p crawl.Partition, err error) error {
 // request, and what they come to.
 func (b *budget) cutMutations(ms []CopyMutation) (n, entries, size int) {
 	for i := range ms {
-		bytes := ms[i].size()
+		bytes := sizeOf(&ms[i].Mutation)
 		if i > 0 && (entries+len(ms[i].Entries) > b.groupEntries || size+bytes > b.groupBytes) {
 			return i, entries, size
 		}
@@ -59,7 +56,7 @@ func (b *budget) cutMutations(ms []CopyMutation) (n, entries, size int) {
 }
 
 // size is what a mutation costs in a transaction, in bytes.
-func (m *Mutation) size() (n int) {
+func sizeOf(m *Mutation) (n int) {
 	for i := range m.Entries {
 		n += prefixLen + len(m.Entries[i].Key) + len(m.Entries[i].Value)
 	}
@@ -104,7 +101,7 @@ func (b *budget) check(m *Mutation) (meta metaEntry, err error) {
 			found = true
 		}
 	}
-	if n := m.size(); len(m.Entries) > b.maxEntries || n > b.maxBytes {
+	if n := sizeOf(m); len(m.Entries) > b.maxEntries || n > b.maxBytes {
 		return meta, fmt.Errorf("%w: mutation %d with %d entries, %d bytes", ErrTooBig, m.Seq, len(m.Entries), n)
 	}
 	if !found || meta.seq != m.Seq {

@@ -14,11 +14,7 @@ import (
 // since the partition was founded, by the holder of the Epoch. Keys are
 // relative, so they mean the same on every node; each occurs once, in no order.
 // Nobody changes the entries any more: whoever gets them may keep them.
-type Mutation struct {
-	Epoch   crawl.Epoch
-	Seq     crawl.Seq
-	Entries []Entry
-}
+type Mutation = crawl.Mutation
 
 // Sink is handed the mutations of a held partition, each after it was
 // committed and before the callers that made it are answered, in their order.

@@ -142,7 +142,7 @@ func (i *Import) write(g *group, entries []Entry) error {
 func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
 	for n := range mutations {
 		m := &mutations[n]
-		err := i.f.do(ctx, &request{entries: len(m.Entries), bytes: m.size(), apply: func(g *group) error { return i.follow(g, m) }})
+		err := i.f.do(ctx, &request{entries: len(m.Entries), bytes: sizeOf(m), apply: func(g *group) error { return i.follow(g, m) }})
 		if err != nil {
 			return i.failed(err)
 		}

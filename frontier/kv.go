@@ -1,6 +1,10 @@
 package frontier
 
-import "errors"
+import (
+	"errors"
+
+	"crawlnode/crawl"
+)
 
 // KV is the ordered store under a frontier. Write is called by one goroutine
 // at a time; everything else may be called at any time.
@@ -46,9 +50,7 @@ type Iterator interface {
 
 // Entry is one key with its new value. A Value without bytes deletes the key;
 // no value of the store is empty.
-type Entry struct {
-	Key, Value []byte
-}
+type Entry = crawl.Entry
 
 // Limits says what fits into one Write.
 type Limits struct {
