@@ -156,7 +156,8 @@ const (
 )
 
 // ChangeStatus is the last change of members and what it cost. All is null
-// before the first change since this node started.
+// before the first change since this node started. A failure stays the last one
+// until it has been taken over.
 type ChangeStatus struct {
 	Cause            *string    `json:"cause"`
 	Node             *string    `json:"node"` // human name

@@ -80,10 +80,26 @@ func (c *changeLog) note(v *membership.View, now time.Time, word func(membership
 	if first || ch.cause == "" {
 		return change{}
 	}
-	name, at, none := strings.Join(ch.names, ", "), now.UTC(), 0
+	c.keepLocked(ch, now, lost)
+	return ch
+}
+
+// keepLocked makes a change the last one. A failure stays the last until it is
+// settled: another one joins it, and what else changes meanwhile, such as the
+// failed node's return, is no news beside it.
+func (c *changeLog) keepLocked(ch change, now time.Time, lost int) {
+	name := strings.Join(ch.names, ", ")
+	if !c.began.IsZero() && *c.last.Cause == crawl.CauseFailed {
+		if ch.cause == crawl.CauseFailed {
+			name, requeued := *c.last.Node+", "+name, *c.last.InflightRequeued+ch.words.inFlight
+			c.last.Node, c.last.InflightRequeued = &name, &requeued
+			c.passing += ch.words.held
+		}
+		return
+	}
+	at, none := now.UTC(), 0
 	c.last = crawl.ChangeStatus{Cause: &ch.cause, Node: &name, At: &at, PartitionsLost: &none, InflightRequeued: &ch.words.inFlight}
 	c.began, c.passing, c.lost = now, ch.words.held, lost
-	return ch
 }
 
 // compareLocked finds what the view changes. A failure is told before a leave,
@@ -133,10 +149,10 @@ func (c *changeLog) pending() bool {
 	return !c.began.IsZero()
 }
 
-// settled notes that the cluster serves every partition again; lost is how many
+// settle notes that the cluster serves every partition again; lost is how many
 // have been lost so far. It returns the whole change, and how many partitions the
 // departed had held; ok is false when nothing was pending.
-func (c *changeLog) settled(now time.Time, lost int) (last crawl.ChangeStatus, passed int, ok bool) {
+func (c *changeLog) settle(now time.Time, lost int) (last crawl.ChangeStatus, passed int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.began.IsZero() {
@@ -223,7 +239,7 @@ func (n *Node) watchChange(now time.Time) {
 	if p := n.picture(now, false); !settled(&p) {
 		return
 	}
-	if c, passed, ok := n.changes.settled(now, n.partitionsLost()); ok {
+	if c, passed, ok := n.changes.settle(now, n.partitionsLost()); ok {
 		n.log.Info("every partition is served again", "cause", *c.Cause, "node", *c.Node,
 			"took", time.Duration(*c.TakeoverSeconds*float64(time.Second)).Round(time.Millisecond),
 			"partitions_passed_on", passed, "fetches_queued_again", *c.InflightRequeued, "partitions_lost", *c.PartitionsLost)

@@ -27,7 +27,7 @@ func TestChangeLog(t *testing.T) {
 		cause, name string
 		requeued    int64
 		gone        string // id=state, joined by spaces
-	}{
+	}{ // each is settled before the next
 		{view(a), "", "", 0, ""}, // the first view is no change
 		{view(a), "", "", 0, ""},
 		{view(a, b), crawl.CauseJoin, "B", 0, ""},
@@ -45,6 +45,7 @@ func TestChangeLog(t *testing.T) {
 		{view(a, b, c), crawl.CauseJoin, "B, C", 0, ""},
 		{view(a), crawl.CauseFailed, "B, C", 20, "b=failed c=failed"},
 	} {
+		log.settle(noon, 3)
 		ch := log.note(s.view, noon, word, 3)
 		if name := strings.Join(ch.names, ", "); ch.cause != s.cause || name != s.name || ch.words.inFlight != s.requeued {
 			t.Errorf("%d: %q %q %d, want %q %q %d", i, ch.cause, name, ch.words.inFlight, s.cause, s.name, s.requeued)
@@ -62,15 +63,36 @@ func TestChangeLog(t *testing.T) {
 	if !log.pending() {
 		t.Error("the last change is not pending")
 	}
-	last, passed, ok := log.settled(noon.Add(2*time.Second), 4)
+	last, passed, ok := log.settle(noon.Add(2*time.Second), 4)
 	if !ok || *last.TakeoverSeconds != 2 || *last.PartitionsLost != 1 || *last.InflightRequeued != 20 || passed != 10 {
 		t.Errorf("settled: %+v, %d passed on", last, passed)
 	}
-	if _, _, ok := log.settled(noon.Add(3*time.Second), 4); ok || log.pending() {
+	if _, _, ok := log.settle(noon.Add(3*time.Second), 4); ok || log.pending() {
 		t.Error("settled twice")
 	}
 	if s := log.status(); *s.Cause != crawl.CauseFailed || *s.Node != "B, C" || *s.TakeoverSeconds != 2 || !s.At.Equal(noon) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A failure stays the last change until its partitions are served again, even
+// when the failed node is back before that.
+func TestFailureStaysTheLastChange(t *testing.T) {
+	t.Parallel()
+	a, b, c := membership.Member{ID: "a", Name: "A", Boot: 1}, membership.Member{ID: "b", Name: "B", Boot: 1}, membership.Member{ID: "c", Name: "C", Boot: 1}
+	again := b
+	again.Boot = 2
+	var log changeLog
+	for i, ms := range [][]membership.Member{{a, b, c}, {a, c}, {a, again, c}, {a, again}} {
+		log.note(&membership.View{Members: ms}, noon.Add(time.Duration(i)*time.Second), func(membership.Member) lastWord { return lastWord{7, 3} }, 0)
+	}
+	last, passed, ok := log.settle(noon.Add(11*time.Second), 0)
+	if !ok || *last.Cause != crawl.CauseFailed || *last.Node != "B, C" || *last.InflightRequeued != 14 || passed != 6 || *last.TakeoverSeconds != 10 {
+		t.Errorf("%s of %s: %d fetches, %d partitions, %v s", *last.Cause, *last.Node, *last.InflightRequeued, passed, *last.TakeoverSeconds)
+	}
+	log.note(&membership.View{Members: []membership.Member{a, again, c}}, noon, func(membership.Member) lastWord { return lastWord{} }, 0)
+	if s := log.status(); *s.Cause != crawl.CauseJoin || *s.Node != "C" || s.TakeoverSeconds != nil {
+		t.Errorf("the change after it: %+v", s)
 	}
 }
 

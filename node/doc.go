@@ -83,6 +83,18 @@
 // boots and the same activity. Page permits (--max-pages) are granted by the
 // holder of partition 0 (permits.go).
 //
+// # What people see and order
+//
+// A node's block (status.go) is what it says of itself each second; the status is
+// the sum of the last blocks (merge.go), judged (health.go): pure code, so that
+// each step of a failure is a row of a table in the tests. A member is suspect
+// after two seconds of silence, serves nothing after three or without a lease,
+// and has failed when a view went on without it. A change of members (cluster.go)
+// is over when every partition is served again; the log then says in one line
+// what it came to. Orders (operators.go) go to any member: a drain travels to the
+// node that it is for, forgetting is membership's, pause, resume and stop change
+// the crawl document.
+//
 // # What is prepared and not here yet
 //
 // Leases, exclusion of dead members, promotion of copies, fences and the

@@ -237,10 +237,12 @@ func (p *picture) sameView() bool {
 }
 
 // settled reports whether a change of members is over: every member is at this
-// view, and every partition is held by one that may fetch, with none on its way.
+// view, and every partition is held by one that may fetch. After a join or a
+// leave nothing may be on its way any more; a failure is over when all is served.
 func settled(p *picture) bool {
 	s := merge(*p)
-	return p.joined && !s.Ring.Handoff.Active && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
+	moving := s.Ring.Handoff.Active && (p.change.Cause == nil || *p.change.Cause != crawl.CauseFailed)
+	return p.joined && !moving && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
 }
 
 func fillCrawl(s *crawl.Status, p *picture) {
