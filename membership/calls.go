@@ -71,7 +71,7 @@ func (l *loop) address(id crawl.NodeID) (Member, bool) {
 	if n == nil || ok && n.Boot < listed.Boot {
 		return listed, ok
 	}
-	return Member{ID: id, Name: n.Name, Boot: n.Boot, Since: listed.Since, Draining: listed.Draining, RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip}, true
+	return Member{ID: id, Name: n.Name, Boot: n.Boot, Since: listed.Since, Draining: listed.Draining, RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip, Process: n.Process}, true
 }
 
 func (l *loop) finish(ctx context.Context, r result) error {

@@ -7,7 +7,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// Event is something that happened to a node: Founded, Received, Seen or Tick.
+// Event is something that happened to a node.
 type Event interface{ event() }
 
 // Founded asks a node without a view to install the first one.
@@ -24,10 +24,35 @@ type Seen struct{ Nodes []Sighting }
 // spreads the retries and picks whom to greet.
 type Tick struct{ Random uint64 }
 
+// Heard says that a boot of another node spoke to this one in another way than
+// by a Message: it asked for or granted a lease.
+type Heard struct {
+	ID   crawl.NodeID
+	Boot crawl.Boot
+}
+
+// Dead says that this node has proof that this boot of another node, and so
+// all lower ones, can send nothing any more.
+type Dead struct {
+	ID   crawl.NodeID
+	Boot crawl.Boot
+}
+
+// Woken says that this node stood still for a while. Others may have called in
+// vain meanwhile, so their silence counts from now.
+type Woken struct{}
+
+// Forget is an operator's oath that a node is gone for good.
+type Forget struct{ ID crawl.NodeID }
+
 func (Founded) event()  {}
 func (Received) event() {}
 func (Seen) event()     {}
 func (Tick) event()     {}
+func (Heard) event()    {}
+func (Dead) event()     {}
+func (Woken) event()    {}
+func (Forget) event()   {}
 
 // Action is what the driver has to do, in the order given.
 type Action interface{ action() }
@@ -58,6 +83,9 @@ type State struct {
 	Promised     Ballot `json:"promised"`
 	Accepted     Ballot `json:"accepted"`
 	AcceptedView *View  `json:"accepted_view"` // nil when nothing was accepted
+	// Forgotten are the ids that an operator swore to be gone and that View
+	// does not bar yet, sorted. It is replaced, never changed.
+	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
 }
 
 // Units of Tick.
@@ -73,16 +101,23 @@ const (
 // It is not safe for concurrent use.
 //
 // Its parts: plan.go says which view should come next, paxos.go gets it
-// decided, this file spreads what was decided. The rules of leases, exclusion
-// and proof of death work on the same State and Events: a lease may be granted
-// only while AcceptedView is nil, and a tie is decided in quorum.
+// decided, quorum.go counts the votes, fate.go keeps who is silent or dead,
+// forget.go whom an operator gave up. This file spreads what was decided.
 type Core struct {
-	self     crawl.NodeID
-	cluster  Cluster // without id until the first view is installed
-	state    State
-	seen     map[crawl.NodeID]Sighting
-	proposal *proposal // what this node is trying to get decided, or nil
-	round    uint64    // highest round heard of for this decision
+	self      crawl.NodeID
+	boot      crawl.Boot
+	quorumOff bool
+	cluster   Cluster // without id until the first view is installed
+	digest    string  // of the installed view, with the quorum off
+	state     State
+	seen      map[crawl.NodeID]Sighting
+	proposal  *proposal // what this node is trying to get decided, or nil
+	round     uint64    // highest round heard of for this decision
+
+	heard     map[crawl.NodeID]voice
+	dead      map[crawl.NodeID]crawl.Boot // members' boots up to this are dead
+	greeted   map[crawl.NodeID]int        // tick of the last greeting
+	listening int                         // tick since when silence counts
 
 	ticks    int // since the start
 	waited   int // ticks since a change was first wanted or last tried
@@ -90,17 +125,41 @@ type Core struct {
 	attempts int // failed attempts at the present decision
 }
 
-// NewCore continues from a durable state. cluster is what the node knows of
-// its cluster; with a view in the state, it is the view's.
-func NewCore(self crawl.NodeID, cluster Cluster, state State) *Core {
-	if state.View != nil {
-		cluster = state.View.Cluster
+// Identity is what a core has to know of its node.
+type Identity struct {
+	ID   crawl.NodeID
+	Boot crawl.Boot
+	// Cluster is what the node knows of its cluster; with a view in the state,
+	// the view's is taken.
+	Cluster Cluster
+	// QuorumOff lets any members decide once all others are silent or dead.
+	QuorumOff bool
+}
+
+// NewCore continues from a durable state.
+func NewCore(me Identity, state State) *Core {
+	c := &Core{
+		self: me.ID, boot: me.Boot, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
+		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
+		dead: map[crawl.NodeID]crawl.Boot{}, greeted: map[crawl.NodeID]int{},
 	}
-	return &Core{self: self, cluster: cluster, state: state, seen: map[crawl.NodeID]Sighting{}}
+	if state.View != nil {
+		c.enter(state.View)
+	}
+	return c
 }
 
 // View returns the installed view, nil before the first.
 func (c *Core) View() *View { return c.state.View }
+
+// Grants returns the view in which this node grants leases: the installed one,
+// or nil once it has accepted a successor.
+func (c *Core) Grants() *View {
+	if c.state.AcceptedView != nil {
+		return nil
+	}
+	return c.state.View
+}
 
 // Step takes one event in and returns what must be done about it.
 func (c *Core) Step(e Event) []Action {
@@ -116,8 +175,19 @@ func (c *Core) Step(e Event) []Action {
 		c.seen = make(map[crawl.NodeID]Sighting, len(e.Nodes))
 		for _, s := range e.Nodes {
 			c.seen[s.ID] = s
+			c.outlived(s.ID, s.Boot)
 		}
 		return nil
+	case Heard:
+		return c.hear(e.ID, e.Boot)
+	case Dead:
+		c.proved(e.ID, e.Boot)
+		return nil
+	case Woken:
+		c.listenAnew()
+		return nil
+	case Forget:
+		return c.forget(e.ID)
 	case Tick:
 		return c.tick(e.Random)
 	}
@@ -140,17 +210,15 @@ func (c *Core) member(id crawl.NodeID) bool {
 	return ok
 }
 
-// tick greets somebody now and then and proposes when a change is due. The
-// reachable member with the lowest id goes first; the others have the longer
-// to wait the more reachable members are before them, so that they step in
-// only when those do not get on.
+// tick greets and proposes when a change is due. The reachable member with the
+// lowest id goes first; the others have the longer to wait the more reachable
+// members are before them, so that they step in only when those do not get on.
+// While no quorum is in sight there is nothing to gain by asking.
 func (c *Core) tick(random uint64) []Action {
 	c.ticks++
-	var out []Action
-	if c.ticks%helloTicks == 0 {
-		out = c.greet(random)
-	}
-	if !c.wants() {
+	c.prune()
+	out := c.greet(random)
+	if !c.wants() || !c.QuorumInSight() {
 		c.waited, c.delay, c.attempts = 0, 0, 0
 		return out
 	}
@@ -166,25 +234,29 @@ func (c *Core) tick(random uint64) []Action {
 
 // wants reports whether a new view is needed, or a decision was left half done.
 func (c *Core) wants() bool {
-	if !c.member(c.self) {
-		return false
-	}
-	return c.state.AcceptedView != nil || next(c.state.View, c.seen) != nil
+	return c.member(c.self) && (c.state.AcceptedView != nil || c.plan() != nil)
+}
+
+// plan returns the view that this node would propose, or nil.
+func (c *Core) plan() *View {
+	return next(c.state.View, outlook{seen: c.seen, fate: c.fate, reached: c.reached, forgotten: c.state.Forgotten})
 }
 
 // rank counts the reachable members with lower ids.
 func (c *Core) rank() int {
 	n := 0
 	for _, m := range c.state.View.Members {
-		if s, ok := c.seen[m.ID]; ok && m.ID < c.self && s.Status != Left {
+		if s, ok := c.seen[m.ID]; ok && m.ID < c.self && s.Status != Left && c.fate(m) == stays {
 			n++
 		}
 	}
 	return n
 }
 
-// greet tells one known node how far this one is. Whoever is behind learns the
-// newer view by that, whichever side greets.
+// greet tells others how far this one is. Whoever is behind learns the newer
+// view by that, whichever side greets. One at random is greeted each
+// helloTicks, and each that was not heard for suspectTicks, so that nobody
+// counts as silent without having been asked.
 func (c *Core) greet(random uint64) []Action {
 	known := make(map[crawl.NodeID]bool, len(c.seen))
 	for id := range c.seen {
@@ -196,28 +268,44 @@ func (c *Core) greet(random uint64) []Action {
 		}
 	}
 	delete(known, c.self)
-	if len(known) == 0 {
-		return nil
-	}
 	ids := slices.Sorted(maps.Keys(known))
-	return []Action{c.send(ids[random%uint64(len(ids))], Message{Kind: KindHello})}
+	var out []Action
+	for i, id := range ids {
+		v, heard := c.heard[id]
+		last, greeted := c.greeted[id]
+		picked := c.ticks%helloTicks == 0 && i == int(random%uint64(len(ids)))
+		due := (!heard || c.ticks-v.tick >= suspectTicks) && (!greeted || c.ticks-last >= helloTicks)
+		if (picked || due) && !c.isForgotten(id) {
+			c.greeted[id] = c.ticks
+			out = append(out, c.send(id, Message{Kind: KindHello}))
+		}
+	}
+	return out
 }
 
-// receive takes a message in. Votes count only between nodes with the same
-// view; to everybody else only the newer view matters.
+// receive takes a message in.
 func (c *Core) receive(m Message) []Action {
 	if m.To != c.self || m.From == c.self || !c.sameCluster(m) {
 		return nil
 	}
-	if m.Kind == KindDecided {
-		return c.learn(m.View)
-	}
+	out := c.hear(m.From, m.Boot)
+	out = append(out, c.heardForgotten(m)...)
+	return append(out, c.react(m)...)
+}
+
+// react answers a message. Votes count only between nodes with the same view;
+// to everybody else only the newer view matters.
+func (c *Core) react(m Message) []Action {
 	switch {
-	case m.Number < c.number():
+	case m.Kind == KindDecided:
+		return c.learn(m.View)
+	case m.Number < c.number() || m.Number == c.number() && m.Digest < c.digest && m.Digest != "":
 		return []Action{c.send(m.From, Message{Kind: KindDecided, View: c.state.View})}
-	case m.Number > c.number():
+	case m.Number > c.number() || m.Digest > c.digest && c.digest != "":
 		return []Action{c.send(m.From, Message{Kind: KindHello})}
-	case m.Kind == KindHello || !c.member(c.self) || !c.member(m.From):
+	case m.Kind == KindHello:
+		return []Action{c.send(m.From, Message{Kind: KindHere})}
+	case m.Kind == KindHere || !c.member(c.self) || !c.member(m.From):
 		return nil
 	}
 	return c.vote(m)
@@ -226,18 +314,23 @@ func (c *Core) receive(m Message) []Action {
 // sameCluster keeps clusters apart. A node without a cluster listens to
 // decided views and greetings, and is heard only when it greets.
 func (c *Core) sameCluster(m Message) bool {
+	greeting := m.Kind == KindHello || m.Kind == KindHere
 	switch {
 	case c.cluster.ID == "":
-		return m.Kind == KindHello || m.Kind == KindDecided
+		return greeting || m.Kind == KindDecided
 	case m.Cluster == "":
-		return m.Kind == KindHello
+		return greeting
 	}
 	return m.Cluster == c.cluster.ID
 }
 
-// learn installs a decided view if it is newer.
+// learn installs a decided view if it is newer. With the quorum off two views
+// may have one number; then the higher digest wins everywhere.
 func (c *Core) learn(v *View) []Action {
-	if v.Number <= c.number() || c.cluster.difference(v.Cluster) != "" {
+	if c.cluster.difference(v.Cluster) != "" || v.Number < c.number() {
+		return nil
+	}
+	if v.Number == c.number() && (!c.quorumOff || v.Digest() <= c.digest) {
 		return nil
 	}
 	return c.install(v)
@@ -246,15 +339,26 @@ func (c *Core) learn(v *View) []Action {
 // install moves to v and starts the next decision from nothing.
 func (c *Core) install(v *View) []Action {
 	skipped := v.Number != c.number()+1
-	c.state = State{View: v}
+	c.state = State{View: v, Forgotten: stillForgotten(v, c.state.Forgotten)}
+	c.enter(v)
+	return []Action{Persist{c.state}, Install{View: v, Skipped: skipped}}
+}
+
+// enter sets what is kept in memory for an installed view.
+func (c *Core) enter(v *View) {
 	c.cluster = v.Cluster
+	if c.quorumOff {
+		c.digest = v.Digest()
+	}
+	maps.DeleteFunc(c.dead, func(id crawl.NodeID, _ crawl.Boot) bool { return !c.member(id) })
 	c.proposal, c.round = nil, 0
 	c.waited, c.delay, c.attempts = 0, 0, 0
-	return []Action{Persist{c.state}, Install{View: v, Skipped: skipped}}
+	c.listenAnew()
 }
 
 // send fills in the envelope.
 func (c *Core) send(to crawl.NodeID, m Message) Send {
-	m.Cluster, m.From, m.To, m.Number = c.cluster.ID, c.self, to, c.number()
+	m.Cluster, m.From, m.Boot, m.To, m.Number = c.cluster.ID, c.self, c.boot, to, c.number()
+	m.Forgotten, m.Digest = c.state.Forgotten, c.digest
 	return Send{m}
 }

@@ -3,9 +3,11 @@ package membership
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +19,10 @@ import (
 
 var sampleView = &View{
 	Number: 7, Cluster: testCluster, Left: []Departure{{"z", 2}},
+	Removed: []Removal{{ID: "x", Boot: 3, Name: "n3"}, {ID: "z", Boot: 2, Name: "n4", Proved: true}},
+	Barred:  []crawl.NodeID{"u", "w"},
 	Members: []Member{
-		{ID: "a", Name: "n<1>", Boot: 1, Since: 1, RPC: "127.0.0.1:3", HTTP: "127.0.0.1:1", Gossip: "127.0.0.1:2"},
+		{ID: "a", Name: "n<1>", Boot: 1, Since: 1, RPC: "127.0.0.1:3", HTTP: "127.0.0.1:1", Gossip: "127.0.0.1:2", Process: Process{"0123456789abcdef", 77, 1 << 40}},
 		{ID: "b", Name: "n2", Boot: 9, Since: 4, Draining: true},
 	},
 }
@@ -26,7 +30,8 @@ var sampleView = &View{
 func sampleMessages() []Message {
 	ballot := Ballot{3, "a"}
 	out := []Message{
-		{Kind: KindHello},
+		{Kind: KindHello, Forgotten: []crawl.NodeID{"x"}, Digest: "0123456789abcdef"},
+		{Kind: KindHere},
 		{Kind: KindDecided, View: sampleView},
 		{Kind: KindPrepare, Ballot: ballot},
 		{Kind: KindPromise, Ballot: ballot},
@@ -36,7 +41,7 @@ func sampleMessages() []Message {
 		{Kind: KindNack, Ballot: ballot, Accepted: Ballot{4, "b"}},
 	}
 	for i := range out {
-		out[i].Cluster, out[i].From, out[i].To, out[i].Number = testCluster.ID, "a", "b", 6
+		out[i].Cluster, out[i].From, out[i].To, out[i].Number, out[i].Boot = testCluster.ID, "a", "b", 6, 1
 	}
 	return out
 }
@@ -56,9 +61,9 @@ func TestMessagesRoundTrip(t *testing.T) {
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	spoil := func(f func(*Message)) []byte {
-		m := sampleMessages()[5]
+		m := sampleMessages()[6]
 		view := *m.View
-		view.Members = append([]Member(nil), view.Members...)
+		view.Members, view.Removed = slices.Clone(view.Members), slices.Clone(view.Removed)
 		m.View = &view
 		f(&m)
 		return encodeMessages([]Message{m})
@@ -70,6 +75,16 @@ func TestMessagesRefused(t *testing.T) {
 		"no sender":         spoil(func(m *Message) { m.From = "" }),
 		"odd sender":        spoil(func(m *Message) { m.From = "a#" }),
 		"unknown kind":      spoil(func(m *Message) { m.Kind = "vote" }),
+		"no boot":           spoil(func(m *Message) { m.Boot = 0 }),
+		"odd forgotten id":  spoil(func(m *Message) { m.Forgotten = []crawl.NodeID{"#"} }),
+		"unsorted ids":      spoil(func(m *Message) { m.Forgotten = []crawl.NodeID{"b", "a"} }),
+		"long digest":       spoil(func(m *Message) { m.Digest = strings.Repeat("0", 17) }),
+		"barred member":     spoil(func(m *Message) { m.View.Barred = []crawl.NodeID{"a"} }),
+		"too many barred":   spoil(func(m *Message) { m.View.Barred = manyIDs(maxBarred + 1) }),
+		"unsorted removals": spoil(func(m *Message) { m.View.Removed[1].ID = "a" }),
+		"removal of boot 0": spoil(func(m *Message) { m.View.Removed[0].Boot = 0 }),
+		"process below 0":   spoil(func(m *Message) { m.View.Members[0].PID = -1 }),
+		"long machine":      spoil(func(m *Message) { m.View.Members[0].Machine = strings.Repeat("0", 17) }),
 		"no ballot":         spoil(func(m *Message) { m.Ballot = Ballot{} }),
 		"huge round":        spoil(func(m *Message) { m.Ballot.Round = 1<<63 + 1 }),
 		"no view":           spoil(func(m *Message) { m.View = nil }),
@@ -104,7 +119,7 @@ func FuzzMessages(f *testing.F) {
 		}
 		// No message may break a core, whatever it has installed.
 		for _, state := range []State{{}, {View: sampleView}} {
-			core := NewCore("b", unknownCluster, state)
+			core := NewCore(Identity{ID: "b", Boot: 9, Cluster: unknownCluster}, state)
 			for _, m := range ms {
 				core.Step(Received{m})
 				core.Step(Tick{})
@@ -113,8 +128,17 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
+func manyIDs(n int) []crawl.NodeID {
+	var out []crawl.NodeID
+	for i := range n {
+		out = append(out, crawl.NodeID(fmt.Sprintf("n%04d", i)))
+	}
+	return out
+}
+
 func sampleMeta() meta {
-	return meta{Boot: 12, Status: Draining, Name: "n1", Cluster: testCluster, RPC: "127.0.0.1:27297", HTTP: "[::1]:27295"}
+	return meta{Boot: 12, Status: Draining, Name: "n1", Cluster: testCluster, RPC: "127.0.0.1:27297", HTTP: "[::1]:27295",
+		Process: Process{"0123456789abcdef", 4711, 12345}}
 }
 
 func TestMeta(t *testing.T) {
@@ -141,7 +165,7 @@ func TestMeta(t *testing.T) {
 	full := sampleMeta()
 	full.Name, full.Cluster.Name = strings.Repeat("n", maxNameBytes), strings.Repeat("c", maxNameBytes)
 	full.RPC, full.HTTP = strings.Repeat("r", maxAddressBytes), strings.Repeat("h", maxAddressBytes)
-	full.Boot = maxNumber
+	full.Boot, full.PID, full.Started = maxNumber, maxPID, maxNumber
 	if raw, err := full.encode(); err != nil || len(raw) > memberlist.MetaMaxSize {
 		t.Errorf("the longest names take %d bytes: %v", len(raw), err)
 	}
@@ -171,8 +195,8 @@ func sampleDocument() *document {
 	accepted := *sampleView
 	accepted.Number++
 	return &document{
-		ID: "a", Boot: 5, Cluster: testCluster, Peers: []string{"127.0.0.1:27296"},
-		State: State{View: sampleView, Promised: Ballot{4, "b"}, Accepted: Ballot{4, "b"}, AcceptedView: &accepted},
+		ID: "a", Boot: 5, Cluster: testCluster, Peers: []string{"127.0.0.1:27296"}, Former: []former{{"y", "n9", "127.0.0.1:5"}},
+		State: State{View: sampleView, Promised: Ballot{4, "b"}, Accepted: Ballot{4, "b"}, AcceptedView: &accepted, Forgotten: []crawl.NodeID{"q"}},
 	}
 }
 

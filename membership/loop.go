@@ -15,6 +15,10 @@ import (
 // TickInterval is the core's unit of time.
 const TickInterval = 100 * time.Millisecond
 
+// stoppedAfter is a gap between two ticks that shows that this node stood
+// still: others may have called in vain.
+const stoppedAfter = time.Second
+
 // maxGone bounds the remembered nodes that are neither alive nor members.
 const maxGone = 64
 
@@ -33,8 +37,9 @@ type loop struct {
 	told    map[refusal]bool       // refusals already logged, at most maxTold
 	calls   sync.WaitGroup
 
-	firstListed bool      // this node's address stands first in Join
-	alone       time.Time // since when no node of a cluster was in sight
+	ticked      time.Duration // boot time of the last tick
+	firstListed bool          // this node's address stands first in Join
+	alone       time.Time     // since when no node of a cluster was in sight
 }
 
 func newLoop(m *Membership) *loop {
@@ -46,8 +51,8 @@ func newLoop(m *Membership) *loop {
 
 // Run takes part in the cluster until ctx ends, says goodbye to gossip and
 // waits for everything it started. It must be called once. It returns nil when
-// ctx ended it, ErrMismatch or ErrNameTaken when this node cannot join, and an
-// error of the Storage, after which the process must end.
+// ctx ended it, ErrMismatch, ErrNameTaken or ErrForgotten when this node cannot
+// join, and an error of the Storage, after which the process must end.
 func (m *Membership) Run(ctx context.Context) error {
 	defer close(m.stopped)
 	l := newLoop(m)
@@ -58,6 +63,7 @@ func (m *Membership) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { m.gossip.publish(ctx, m.announce, m.o.Logger) })
 	parts.Go(func() { m.rejoin(ctx, l.rounds) })
+	parts.Go(func() { m.prober.run(ctx) })
 	err := l.run(ctx)
 	cancel()
 	l.calls.Wait()
@@ -84,9 +90,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err = l.considerFounding(); err == nil {
-				err = l.step(ctx, Tick{l.m.o.Random()}, nil)
-			}
+			err = l.tick(ctx)
 		case <-l.m.gossip.inbox.wake:
 			l.observe()
 		case in := <-l.m.calls:
@@ -95,6 +99,11 @@ func (l *loop) run(ctx context.Context) error {
 			err = l.finish(ctx, r)
 		case r := <-l.rounds:
 			err = l.consider(r)
+		case proof := <-l.m.prober.proofs:
+			l.m.o.Logger.Info("proof of death", "id", proof.ID, "boot", proof.Boot)
+			err = l.step(ctx, proof, nil)
+		case f := <-l.m.forgets:
+			err = l.forget(ctx, f)
 		}
 		if err == nil {
 			err = l.settle()
@@ -105,10 +114,40 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
+// tick passes one unit of time on, after what happened since the last one.
+func (l *loop) tick(ctx context.Context) error {
+	heard, jumped := l.m.leases.look()
+	if jumped {
+		l.m.o.Logger.Warn("the wall clock has jumped: the lease has ended")
+	}
+	for id, boot := range heard {
+		if err := l.step(ctx, Heard{id, boot}, nil); err != nil {
+			return err
+		}
+	}
+	now := l.m.o.Clock.BootTime()
+	if l.ticked != 0 && now-l.ticked > stoppedAfter {
+		l.m.o.Logger.Warn("this node stood still", "for", now-l.ticked)
+		if err := l.step(ctx, Woken{}, nil); err != nil {
+			return err
+		}
+	}
+	l.ticked = now
+	if err := l.considerFounding(); err != nil {
+		return err
+	}
+	return l.step(ctx, Tick{l.m.o.Random()}, nil)
+}
+
 // step runs one event through the core and carries the actions out. Sends to
 // the node that waits for an answer are appended to *reply instead.
 func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
-	for _, a := range l.m.core.Step(e) {
+	actions := l.m.core.Step(e)
+	if granting := l.m.leases.granting.Load(); granting != nil && granting != l.m.core.Grants() {
+		// No grant may follow an acceptance, nor a view that is left.
+		l.m.leases.follow(granting, nil)
+	}
+	for _, a := range actions {
 		switch a := a.(type) {
 		case Persist:
 			if err := l.persist(a.State); err != nil {
@@ -131,6 +170,9 @@ func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
 }
 
 func (l *loop) persist(s State) error {
+	if old := l.m.doc.State.View; old != nil && old != s.View {
+		l.m.doc.moved(old, s.View)
+	}
 	l.m.doc.State = s
 	if s.View != nil {
 		l.m.doc.Cluster = s.View.Cluster
@@ -139,7 +181,11 @@ func (l *loop) persist(s State) error {
 }
 
 func (l *loop) install(a Install) error {
+	l.m.leases.follow(a.View, l.m.core.Grants())
 	l.m.o.Logger.Info("view installed", "view", a.View.Number, "members", len(a.View.Members), "skipped", a.Skipped)
+	for _, r := range a.View.Removed {
+		l.m.o.Logger.Info("member removed", "view", a.View.Number, "id", r.ID, "node", r.Name, "boot", r.Boot, "proved", r.Proved)
+	}
 	if err := l.publish(); err != nil {
 		return err
 	}
@@ -153,6 +199,9 @@ func (l *loop) install(a Install) error {
 func (l *loop) settle() error {
 	if err := l.publish(); err != nil {
 		return err
+	}
+	if v := l.m.core.View(); v != nil && v.Bars(l.m.self.ID) {
+		return fmt.Errorf("%w (view %d): its data cannot be used again; start with an empty data directory to join as a new node", ErrForgotten, v.Number)
 	}
 	return l.nameTaken()
 }
@@ -171,9 +220,10 @@ func (l *loop) publish() error {
 	}
 	l.say(l.ownStatus(v))
 	l.m.core.Step(Seen{l.sightings()})
-	l.forget(v)
+	l.prune(v)
+	l.m.prober.watch(l.targets(v))
 	all := l.withSelf()
-	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all), Status: l.status}
+	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all), Status: l.status, Minority: l.minority(v)}
 	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
 		return nil
 	}
@@ -194,7 +244,9 @@ func (l *loop) ownStatus(v *View) Status {
 func (l *loop) say(s Status) {
 	l.status = s
 	cluster := l.m.doc.Cluster
-	out, err := (&meta{Boot: l.m.self.Boot, Status: s, Name: l.m.self.Name, Cluster: cluster, RPC: l.m.self.RPC, HTTP: l.m.self.HTTP}).encode()
+	out, err := (&meta{
+		Boot: l.m.self.Boot, Status: s, Name: l.m.self.Name, Cluster: cluster, RPC: l.m.self.RPC, HTTP: l.m.self.HTTP, Process: l.m.self.Process,
+	}).encode()
 	if err != nil {
 		panic("BUG: checked by Open: " + err.Error())
 	}
@@ -219,7 +271,29 @@ func (l *loop) sightings() []Sighting {
 
 func (l *loop) ownSighting() Sighting {
 	me := l.m.self
-	return Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip}
+	return Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process}
+}
+
+// minority reports whether this node is in the view, may not fetch, and hears
+// too few to change that.
+func (l *loop) minority(v *View) bool {
+	return v != nil && listed(v, l.m.self.ID) && !l.m.LeaseValid() && !l.m.core.QuorumInSight()
+}
+
+// targets are the other members, for the prober. Those are suspect that are
+// silent, that cannot be called, or that gossip holds for dead.
+func (l *loop) targets(v *View) []target {
+	if v == nil || !l.m.o.ProofOfDeath {
+		return nil
+	}
+	silent := l.m.core.Suspects()
+	var out []target
+	for _, m := range v.Members {
+		if n := l.nodes[m.ID]; m.ID != l.m.self.ID {
+			out = append(out, target{m, silent[m.ID] || n == nil || !n.alive || n.unreachable})
+		}
+	}
+	return out
 }
 
 func (l *loop) withSelf() map[crawl.NodeID]*node {
@@ -231,12 +305,16 @@ func (l *loop) withSelf() map[crawl.NodeID]*node {
 	return all
 }
 
-// forget bounds what is remembered of nodes that are gone and no members.
-func (l *loop) forget(v *View) {
+// prune bounds what is remembered of nodes that are gone and no members, and
+// drops the forgotten.
+func (l *loop) prune(v *View) {
 	var gone []crawl.NodeID
 	for id, n := range l.nodes {
 		if !n.alive && (v == nil || !listed(v, id)) {
 			gone = append(gone, id)
+			if v != nil && v.Bars(id) {
+				delete(l.nodes, id)
+			}
 		}
 	}
 	for len(gone) > maxGone {
@@ -261,7 +339,7 @@ func (l *loop) observe() {
 		n.alive, n.cluster = e.alive, e.meta.Cluster.ID
 		n.Sighting = Sighting{
 			ID: e.id, Name: e.meta.Name, Boot: e.meta.Boot, Status: e.meta.Status,
-			RPC: e.meta.RPC, HTTP: e.meta.HTTP, Gossip: e.gossip,
+			RPC: e.meta.RPC, HTTP: e.meta.HTTP, Gossip: e.gossip, Process: e.meta.Process,
 		}
 	}
 	for _, r := range refusals {
@@ -307,6 +385,9 @@ func (l *loop) namesTaken() {
 	for id, n := range l.nodes {
 		if !n.alive || listed(v, id) {
 			continue
+		}
+		if v.Bars(id) {
+			l.tell(refusal{id, n.Name, "it was forgotten; it must join with an empty data directory"})
 		}
 		for _, m := range v.Members {
 			if m.Name == n.Name {

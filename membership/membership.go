@@ -17,7 +17,7 @@ import (
 	"crawlnode/ring"
 )
 
-// Errors of Run, SetLeft and Handle.
+// Errors of Run, SetLeft and Handle; those about forgetting stand in forget.go.
 var (
 	// ErrNameTaken: another member of the cluster has this node's name.
 	ErrNameTaken = errors.New("membership: the node name is taken")
@@ -38,10 +38,13 @@ type Membership struct {
 	gossip    *gossip
 	doc       document // owned by Open, then by Run
 	core      *Core    // the same
+	leases    *leasing
+	prober    *prober
 
-	wish     atomic.Uint32 // the Status this node asks for: Active, Draining, Leaving
-	calls    chan incoming // unbuffered: Handle waits for the loop
-	stopped  chan struct{} // closed when Run has ended
+	wish     atomic.Uint32   // the Status this node asks for: Active, Draining, Leaving
+	calls    chan incoming   // unbuffered: Handle waits for the loop
+	forgets  chan forgetting // unbuffered: Forget waits for the loop
+	stopped  chan struct{}   // closed when Run has ended
 	snapshot atomic.Pointer[Snapshot]
 	watchers watchers
 	plan     atomic.Pointer[joinPlan]
@@ -80,17 +83,17 @@ func Open(o Options) (*Membership, error) {
 func open(o Options, doc document, transport memberlist.Transport) (*Membership, error) {
 	m := &Membership{
 		o: o, transport: transport, doc: doc,
-		calls: make(chan incoming), stopped: make(chan struct{}),
+		calls: make(chan incoming), forgets: make(chan forgetting), stopped: make(chan struct{}),
 		replan: make(chan struct{}, 1), announce: make(chan struct{}, 1),
 	}
 	address, err := m.findAddress()
 	if err != nil {
 		return nil, err
 	}
-	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address}
+	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: ownProcess()}
 	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
 	// The largest metadata this node can ever send must fit.
-	full := meta{Boot: maxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Cluster: Cluster{
+	full := meta{Boot: maxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: Cluster{
 		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}}
 	if _, err := full.encode(); err != nil {
 		return nil, err
@@ -98,7 +101,10 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	if o.Random == nil {
 		m.o.Random = mathrand.Uint64
 	}
-	m.core = NewCore(doc.ID, doc.Cluster, doc.State)
+	m.core = NewCore(Identity{ID: doc.ID, Boot: doc.Boot, Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
+	m.leases = newLeasing(o.Clock, doc.ID, doc.Boot, o.QuorumOff)
+	m.leases.follow(m.core.View(), m.core.Grants())
+	m.prober = newProber(&o, m.self.Process)
 	m.wish.Store(uint32(Active))
 	if err := o.Storage.Save(encodeDocument(&m.doc)); err != nil {
 		return nil, err
@@ -238,11 +244,12 @@ func (m *Membership) SetLeft(ctx context.Context) error {
 	}
 }
 
-// heir reports whether another active member does not want to drain as well.
+// heir reports whether another active member lives and does not want to drain
+// as well.
 func (m *Membership) heir(s *Snapshot) bool {
 	return slices.ContainsFunc(s.View.Members, func(other Member) bool {
 		return other.ID != m.self.ID && !other.Draining && !slices.ContainsFunc(s.Peers, func(p Peer) bool {
-			return p.ID == other.ID && (p.State == crawl.NodeDraining || p.State == crawl.NodeLeft)
+			return p.ID == other.ID && (p.State == crawl.NodeDraining || p.State == crawl.NodeLeft || p.State == crawl.NodeFailed)
 		})
 	})
 }

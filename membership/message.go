@@ -25,7 +25,8 @@ type Kind string
 
 // The kinds of message. The first five are single-decree Paxos for view
 // Number+1 among the members of view Number (Lamport, "Paxos Made Simple",
-// 2001, section 2.2); the last two bring everybody to the newest view.
+// 2001, section 2.2); the last three bring everybody to the newest view and
+// tell a living node from a silent one.
 const (
 	KindPrepare  Kind = "prepare"  // proposer: will you promise Ballot?
 	KindPromise  Kind = "promise"  // acceptor: yes; Accepted and View are what it accepted before
@@ -33,7 +34,8 @@ const (
 	KindAccepted Kind = "accepted" // acceptor: done
 	KindNack     Kind = "nack"     // acceptor: Ballot is too low, Accepted is what it promised
 	KindDecided  Kind = "decided"  // View is decided; whoever is behind installs it
-	KindHello    Kind = "hello"    // my newest view is Number
+	KindHello    Kind = "hello"    // my newest view is Number; always answered
+	KindHere     Kind = "here"     // answer to a hello by a node with the same view
 )
 
 // Message is what two cores say to each other. It may be lost, doubled,
@@ -42,18 +44,26 @@ type Message struct {
 	Kind    Kind         `json:"kind"`
 	Cluster ClusterID    `json:"cluster"` // "" from a node that has not joined yet
 	From    crawl.NodeID `json:"from"`
+	Boot    crawl.Boot   `json:"boot"` // the sender's
 	To      crawl.NodeID `json:"to"`
 	// Number is the view that the sender has installed; 0 for none.
 	Number   crawl.Epoch `json:"number"`
 	Ballot   Ballot      `json:"ballot,omitzero"`
 	Accepted Ballot      `json:"accepted,omitzero"`
 	View     *View       `json:"view,omitempty"`
+	// Forgotten are the ids that the sender was told to forget and that its
+	// view does not bar yet, sorted.
+	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
+	// Digest names the sender's view; only sent with the quorum off, where two
+	// views may have one number.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Bounds of a payload, which carries one or several messages.
 const (
 	maxPayloadBytes    = 1 << 20
 	maxPayloadMessages = 64
+	maxDigestBytes     = 16
 )
 
 // ErrPayload is returned for bytes from a peer that are no messages.
@@ -93,8 +103,11 @@ func decodeMessages(payload []byte) ([]Message, error) {
 }
 
 func (m *Message) validate() error {
-	if err := errors.Join(validateID(m.From), validateID(m.To)); err != nil {
+	if err := errors.Join(validateID(m.From), validateID(m.To), validateIDs(m.Forgotten), validText("digest", m.Digest, maxDigestBytes)); err != nil {
 		return err
+	}
+	if m.Boot < 1 || m.Boot > maxNumber {
+		return fmt.Errorf("boot %d is out of range", m.Boot)
 	}
 	if m.Cluster != "" {
 		if err := m.Cluster.validate(); err != nil {
@@ -113,7 +126,7 @@ func (m *Message) validate() error {
 		wantView = true
 	case KindDecided:
 		wantView, wantBallot = true, false
-	case KindHello:
+	case KindHello, KindHere:
 		wantBallot = false
 	default:
 		return fmt.Errorf("unknown kind %q", m.Kind)

@@ -19,6 +19,7 @@ type meta struct {
 	Name      string
 	Cluster   Cluster
 	RPC, HTTP string
+	Process
 }
 
 // The encoding, at most 512 bytes (memberlist.MetaMaxSize):
@@ -26,8 +27,8 @@ type meta struct {
 //	version     1 byte, 1
 //	status      1 byte
 //	cluster id  1 byte length (0 or 16), raw bytes
-//	boot, partitions, replication, virtual nodes, protocol   uvarint each
-//	name, cluster name, RPC, HTTP                            1 byte length, UTF-8
+//	boot, partitions, replication, virtual nodes, protocol, pid, started   uvarint each
+//	name, cluster name, RPC, HTTP, machine                   1 byte length, UTF-8
 //
 // What follows is a later release's and is ignored.
 const metaVersion = 1
@@ -69,13 +70,17 @@ func (m *meta) texts() []boundText {
 		{"cluster name", &m.Cluster.Name, maxNameBytes},
 		{"RPC address", &m.RPC, maxAddressBytes},
 		{"HTTP address", &m.HTTP, maxAddressBytes},
+		{"machine", &m.Machine, maxMachineBytes},
 	}
 }
 
 // numbers lists the numeric fields in the order of the encoding.
 func (m *meta) numbers() []uint64 {
 	c := m.Cluster
-	return []uint64{uint64(m.Boot), uint64(c.Partitions), uint64(c.Replication), uint64(c.VirtualNodes), uint64(c.Protocol)}
+	return []uint64{
+		uint64(m.Boot), uint64(c.Partitions), uint64(c.Replication), uint64(c.VirtualNodes), uint64(c.Protocol),
+		uint64(m.PID), m.Started,
+	}
 }
 
 func decodeMeta(b []byte) (meta, error) {
@@ -89,13 +94,14 @@ func decodeMeta(b []byte) (meta, error) {
 	m.Boot = crawl.Boot(r.number())
 	m.Cluster.Partitions, m.Cluster.Replication = int(r.number()), int(r.number())
 	m.Cluster.VirtualNodes, m.Cluster.Protocol = int(r.number()), int(r.number())
+	m.PID, m.Started = int(r.number()), r.number()
 	for _, t := range m.texts() {
 		*t.text = r.text()
 		if err := validText(t.what, *t.text, t.bytes); err != nil {
 			return meta{}, fmt.Errorf("%w: %w", errMeta, err)
 		}
 	}
-	if r.failed || version != metaVersion || m.Status > Left || m.Boot < 1 {
+	if r.failed || version != metaVersion || m.Status > Left || m.Boot < 1 || m.PID > maxPID {
 		return meta{}, fmt.Errorf("%w: %d bytes of version %d", errMeta, len(b), version)
 	}
 	if m.Cluster.ID != "" && m.Cluster.ID.validate() != nil {

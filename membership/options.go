@@ -73,6 +73,24 @@ type Options struct {
 	Caller    Caller
 	Logger    *slog.Logger // nil: silent
 	Events    Events
+	// QuorumOff (--quorum=off) lets any members decide a view once all others
+	// are silent or dead, and asks no grants of a lease. In a split each side
+	// then goes on, and two nodes may fetch from one host. All nodes of a
+	// cluster must agree on it.
+	QuorumOff bool
+	// ProofOfDeath (--proof-of-death) lets a member be excluded at once when
+	// its process is seen to be gone or its address refuses connects. It must
+	// be off where something in between rejects connects for others:
+	// firewalls, NAT, proxies.
+	ProofOfDeath bool
+	// Dial tries to connect to host:port and hangs up; nil: TCP. Its error
+	// counts only if it is ECONNREFUSED.
+	Dial func(ctx context.Context, addr string) error
+	// Processes reports whether the process of a member is gone, if that can be
+	// known here; nil: looks into /proc for members on this machine.
+	Processes func(Member) (gone, known bool)
+	// Clock measures leases; nil: the system's.
+	Clock Clock
 	// Random returns the numbers that spread retries; nil: a random source.
 	Random func() uint64
 }
@@ -96,6 +114,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.FoundAfter == 0 {
 		o.FoundAfter = DefaultFoundAfter
+	}
+	if o.Clock == nil {
+		o.Clock = systemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -8,14 +8,13 @@ import (
 
 // This file is single-decree Paxos for view n+1 among the members of view n,
 // all roles in one node. A ballot is persisted as promised by its own proposer
-// before it is used, so no restart uses one twice. Members are counted by id:
-// what a node accepted before a restart still counts.
+// before it is used, so no restart uses one twice. quorum.go counts the votes.
 
 // proposal is one attempt of this node.
 type proposal struct {
 	ballot   Ballot
-	promises map[crawl.NodeID]bool
-	accepts  map[crawl.NodeID]bool
+	promises map[crawl.NodeID]crawl.Boot // the boot that promised
+	accepts  map[crawl.NodeID]crawl.Boot
 	// best is the highest ballot under which a promising member had accepted a
 	// view, and value is that view; once proposed, value is what is proposed.
 	best     Ballot
@@ -23,32 +22,22 @@ type proposal struct {
 	proposed bool
 }
 
-// quorum reports whether the voters decide in view v: more than half of its
-// members, by id. This is the one place that counts votes in both phases; the
-// tie of exactly half, which needs proof that the others are dead, belongs
-// here.
-func quorum(v *View, voters map[crawl.NodeID]bool) bool {
-	n := 0
-	for _, m := range v.Members {
-		if voters[m.ID] {
-			n++
-		}
-	}
-	return 2*n > len(v.Members)
-}
-
 // prepare starts an attempt with a ballot above all that were heard of.
 func (c *Core) prepare() []Action {
 	ballot := Ballot{Round: max(c.state.Promised.Round, c.round) + 1, Node: c.self}
 	c.state.Promised = ballot
-	c.proposal = &proposal{ballot: ballot, promises: map[crawl.NodeID]bool{}, accepts: map[crawl.NodeID]bool{}}
+	c.proposal = &proposal{ballot: ballot, promises: map[crawl.NodeID]crawl.Boot{}, accepts: map[crawl.NodeID]crawl.Boot{}}
 	out := []Action{Persist{c.state}}
 	out = append(out, c.toMembers(Message{Kind: KindPrepare, Ballot: ballot})...)
-	return append(out, c.promised(c.self, c.state.Accepted, c.state.AcceptedView)...)
+	return append(out, c.promised(c.self, c.boot, c.state.Accepted, c.state.AcceptedView)...)
 }
 
-// vote handles the messages between members with the same view.
+// vote handles the messages between members with the same view. One that was
+// forgotten has left the electorate.
 func (c *Core) vote(m Message) []Action {
+	if c.isForgotten(m.From) {
+		return nil
+	}
 	switch m.Kind {
 	case KindPrepare:
 		return c.onPrepare(m)
@@ -63,9 +52,9 @@ func (c *Core) vote(m Message) []Action {
 	}
 	switch m.Kind {
 	case KindPromise:
-		return c.promised(m.From, m.Accepted, m.View)
+		return c.promised(m.From, m.Boot, m.Accepted, m.View)
 	case KindAccepted:
-		return c.accepted(m.From)
+		return c.accepted(m.From, m.Boot)
 	}
 	return nil
 }
@@ -107,20 +96,20 @@ func (c *Core) refuse(m Message) []Action {
 
 // promised counts a promise. With a quorum of them it proposes the view that
 // may have been decided already, or else this node's own wish.
-func (c *Core) promised(from crawl.NodeID, accepted Ballot, view *View) []Action {
+func (c *Core) promised(from crawl.NodeID, boot crawl.Boot, accepted Ballot, view *View) []Action {
 	p := c.proposal
 	if p.proposed {
 		return nil
 	}
-	p.promises[from] = true
+	p.promises[from] = boot
 	if view != nil && view.Number == c.number()+1 && accepted.compare(p.best) > 0 {
 		p.best, p.value = accepted, view
 	}
-	if !quorum(c.state.View, p.promises) {
+	if !c.decides(p.promises) {
 		return nil
 	}
 	if p.value == nil {
-		p.value = next(c.state.View, c.seen)
+		p.value = c.plan()
 	}
 	// Somebody may have promised a higher ballot here meanwhile: this node
 	// itself. Then its own attempt is over.
@@ -132,18 +121,18 @@ func (c *Core) promised(from crawl.NodeID, accepted Ballot, view *View) []Action
 	c.state.Accepted, c.state.AcceptedView = p.ballot, p.value
 	out := []Action{Persist{c.state}}
 	out = append(out, c.toMembers(Message{Kind: KindAccept, Ballot: p.ballot, View: p.value})...)
-	return append(out, c.accepted(c.self)...)
+	return append(out, c.accepted(c.self, c.boot)...)
 }
 
 // accepted counts an acceptance. With a quorum of them the view is decided:
 // it is installed here and told to everybody in the old view and the new.
-func (c *Core) accepted(from crawl.NodeID) []Action {
+func (c *Core) accepted(from crawl.NodeID, boot crawl.Boot) []Action {
 	p := c.proposal
 	if !p.proposed {
 		return nil
 	}
-	p.accepts[from] = true
-	if !quorum(c.state.View, p.accepts) {
+	p.accepts[from] = boot
+	if !c.decides(p.accepts) {
 		return nil
 	}
 	old, decided := c.state.View, p.value

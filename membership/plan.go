@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -37,60 +38,120 @@ type Sighting struct {
 	Boot              crawl.Boot
 	Status            Status
 	RPC, HTTP, Gossip string
+	Process
 }
 
-// next returns the view that should follow v for the nodes in sight, or nil
-// when v fits them. It is a wish: only a decision makes it a view.
+// outlook is what a core knows of the world around an installed view.
+type outlook struct {
+	seen      map[crawl.NodeID]Sighting
+	fate      func(Member) fate
+	reached   func(crawl.NodeID) bool // heard of late
+	forgotten []crawl.NodeID          // sorted, none barred by the view yet
+}
+
+// next returns the view that should follow v as things look, or nil when v
+// fits them. It is a wish: only a decision makes it a view.
 //
 // Several changes may go into one view:
 //   - a restarted member is listed with its new boot and keeps its Since;
-//   - a node that is not listed is admitted, unless its name is another
-//     member's, this very boot has left before, or the partitions are too few;
+//   - a node that shows itself as joining and was heard is admitted, unless its
+//     name is another member's, it is barred, this very boot has left before,
+//     or the partitions are too few. It may have been excluded before: then it
+//     joins anew, with a new Since;
+//   - a member that is silent, dead or forgotten is removed, draining or not;
 //   - a member that drains is marked, as long as one active member remains;
 //     if all of them want to drain, none is marked: they stop and stay;
 //   - a marked member that asks to be removed is.
 //
-// Nobody is removed for silence here: gossip cannot tell death from a cut.
-func next(v *View, seen map[crawl.NodeID]Sighting) *View {
-	d := draft{members: slices.Clone(v.Members), left: slices.Clone(v.Left), number: v.Number + 1, capacity: v.Cluster.Partitions}
+// There is always an active member left: when all of them seem to be gone, they
+// stay, and nobody else is let go either, since nobody could take over.
+//
+// What gossip says removes nobody: it cannot tell death from a cut.
+func next(v *View, o outlook) *View {
+	d := draft{
+		members: slices.Clone(v.Members), left: slices.Clone(v.Left), barred: slices.Clone(v.Barred),
+		number: v.Number + 1, capacity: v.Cluster.Partitions,
+	}
 	changed := false
-	for _, id := range slices.Sorted(maps.Keys(seen)) {
-		s := seen[id]
+	for _, id := range slices.Sorted(maps.Keys(o.seen)) {
+		s := o.seen[id]
+		if slices.Contains(o.forgotten, id) || v.Bars(id) {
+			continue
+		}
 		if i, ok := find(d.members, id); ok {
-			changed = d.remove(i, s) || d.relist(i, s) || changed
-		} else {
+			changed = d.relist(i, s) || changed
+		} else if o.reached(id) {
 			changed = d.admit(s) || changed
 		}
 	}
-	changed = d.markDraining(seen) || changed
+	excluded, served := d.exclude(v, o)
+	changed = excluded || changed
+	if served {
+		changed = d.release(o.seen) || changed
+		changed = d.markDraining(o.seen) || changed
+	}
 	if !changed {
 		return nil
 	}
-	return &View{Number: d.number, Cluster: v.Cluster, Members: d.members, Left: d.left}
+	slices.SortFunc(d.removed, func(a, b Removal) int { return cmp.Compare(a.ID, b.ID) })
+	return &View{Number: d.number, Cluster: v.Cluster, Members: d.members, Left: d.left, Removed: d.removed, Barred: d.barred}
 }
 
 // draft is a view in the making.
 type draft struct {
 	members  []Member // sorted by id
 	left     []Departure
+	removed  []Removal
+	barred   []crawl.NodeID // sorted
 	number   crawl.Epoch
 	capacity int
 }
 
-// remove takes out a member that is marked as draining and asks for it. One
-// that is not marked yet is marked first: while the table names it, partitions
-// may be moving towards it.
-func (d *draft) remove(i int, s Sighting) bool {
-	m := d.members[i]
-	if !m.Draining || m.Boot != s.Boot || s.Status != Leaving {
-		return false
+// exclude removes the members of v that are gone and bars the forgotten.
+// served says that an active member is left that is not gone. If none would be,
+// it does nothing, until somebody can take over.
+func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
+	var keep []Member
+	var removed []Removal
+	for _, m := range d.members {
+		fate := stays
+		if old, ok := v.Member(m.ID); ok && old.Boot == m.Boot {
+			fate = o.fate(m)
+		}
+		if fate == stays {
+			keep = append(keep, m)
+			served = served || !m.Draining
+			continue
+		}
+		removed = append(removed, Removal{ID: m.ID, Boot: m.Boot, Name: m.Name, Proved: fate == goneDead})
 	}
-	d.members = slices.Delete(d.members, i, i+1)
-	d.left = append(d.left, Departure{ID: m.ID, Boot: m.Boot})
+	if !served {
+		return false, false
+	}
+	d.members, d.removed = keep, removed
+	d.barred = append(d.barred, o.forgotten...)
+	slices.Sort(d.barred)
+	return len(removed)+len(o.forgotten) > 0, true
+}
+
+// release takes out the members that are marked as draining and ask for it.
+// One that is not marked yet is marked first: while the table names it,
+// partitions may be moving towards it.
+func (d *draft) release(seen map[crawl.NodeID]Sighting) bool {
+	before := len(d.members)
+	d.members = slices.DeleteFunc(d.members, func(m Member) bool {
+		s := seen[m.ID]
+		if !m.Draining || m.Boot != s.Boot || s.Status != Leaving {
+			return false
+		}
+		d.left = append(d.left, Departure{ID: m.ID, Boot: m.Boot})
+		d.removed = append(d.removed, Removal{ID: m.ID, Boot: m.Boot, Name: m.Name, Proved: true})
+		return true
+	})
 	if over := len(d.left) - maxDepartures; over > 0 {
 		d.left = slices.Delete(d.left, 0, over)
 	}
-	return true
+	return len(d.members) < before
 }
 
 // relist gives a restarted member its new boot. The restart ends a drain.
@@ -103,12 +164,12 @@ func (d *draft) relist(i int, s Sighting) bool {
 		m.Name = s.Name
 	}
 	m.Boot, m.Draining = s.Boot, false
-	m.RPC, m.HTTP, m.Gossip = s.RPC, s.HTTP, s.Gossip
+	m.RPC, m.HTTP, m.Gossip, m.Process = s.RPC, s.HTTP, s.Gossip, s.Process
 	return true
 }
 
 func (d *draft) admit(s Sighting) bool {
-	if s.Status != Joining && s.Status != Active || d.named(s.Name, s.ID) || len(d.members) >= d.capacity {
+	if s.Status != Joining || d.named(s.Name, s.ID) || len(d.members) >= d.capacity {
 		return false
 	}
 	if slices.ContainsFunc(d.left, func(l Departure) bool { return l.ID == s.ID && l.Boot >= s.Boot }) {
@@ -117,7 +178,7 @@ func (d *draft) admit(s Sighting) bool {
 	d.left = slices.DeleteFunc(d.left, func(l Departure) bool { return l.ID == s.ID })
 	i, _ := find(d.members, s.ID)
 	d.members = slices.Insert(d.members, i, Member{
-		ID: s.ID, Name: s.Name, Boot: s.Boot, Since: d.number, RPC: s.RPC, HTTP: s.HTTP, Gossip: s.Gossip,
+		ID: s.ID, Name: s.Name, Boot: s.Boot, Since: d.number, RPC: s.RPC, HTTP: s.HTTP, Gossip: s.Gossip, Process: s.Process,
 	})
 	return true
 }

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"crawlnode/crawl"
@@ -37,21 +38,31 @@ func TestNext(t *testing.T) {
 		{"drain", []Member{a, b}, nil, []Sighting{live, sight("b", "nb", 3, Draining)}, "view 6 [a/1 since 1 b/3 since 2 draining]"},
 		{"drain of an older boot", []Member{a, b}, nil, []Sighting{sight("b", "nb", 2, Draining)}, ""},
 		{"leaving marks first", []Member{a, b}, nil, []Sighting{live, sight("b", "nb", 3, Leaving)}, "view 6 [a/1 since 1 b/3 since 2 draining]"},
-		{"then removes", []Member{a, draining}, nil, []Sighting{live, sight("b", "nb", 3, Leaving)}, "view 6 [a/1 since 1]"},
+		{"then removes", []Member{a, draining}, nil, []Sighting{live, sight("b", "nb", 3, Leaving)}, "view 6 [a/1 since 1] removed b/3 proved"},
 		{"draining alone removes nobody", []Member{a, draining}, nil, []Sighting{live, sight("b", "nb", 3, Draining)}, ""},
 		{"all want to drain", []Member{a, b}, nil, []Sighting{sight("a", "na", 1, Draining), sight("b", "nb", 3, Leaving)}, ""},
 		{"the last active one wants to", []Member{a, draining}, nil, []Sighting{sight("a", "na", 1, Leaving)}, ""},
 		{"a joiner takes over from all", []Member{a}, nil, []Sighting{sight("a", "na", 1, Draining), sight("b", "nb", 1, Joining)}, "view 6 [a/1 since 1 draining b/1 since 6]"},
-		{"late news of one that left", []Member{a}, []Departure{{"b", 3}}, []Sighting{sight("b", "nb", 3, Active)}, ""},
+		{"a dead one", []Member{a, b}, nil, []Sighting{live, sight("b/dead", "", 3, 0)}, "view 6 [a/1 since 1] removed b/3 proved"},
+		{"a silent one", []Member{a, b}, nil, []Sighting{live, sight("b/silent", "", 3, 0)}, "view 6 [a/1 since 1] removed b/3"},
+		{"a dead one that was draining", []Member{a, draining}, nil, []Sighting{live, sight("b", "nb", 3, Leaving), sight("b/dead", "", 3, 0)}, "view 6 [a/1 since 1] removed b/3 proved"},
+		{"a forgotten one", []Member{a, b}, nil, []Sighting{live, sight("b/forgotten", "", 3, 0)}, "view 6 [a/1 since 1] removed b/3 barred b"},
+		{"a forgotten one that is no member", []Member{a}, nil, []Sighting{live, sight("b/forgotten", "", 3, 0)}, "view 6 [a/1 since 1] barred b"},
+		{"a forgotten one that restarts", []Member{a, b}, nil, []Sighting{live, sight("b/forgotten", "", 3, 0), sight("b", "nb", 4, Joining)}, "view 6 [a/1 since 1] removed b/3 barred b"},
+		{"a dead one that is back", []Member{a, b}, nil, []Sighting{live, sight("b/dead", "", 3, 0), sight("b", "nb", 4, Joining)}, "view 6 [a/1 since 1 b/4 since 2]"},
+		{"only the draining one lives", []Member{a, draining}, nil, []Sighting{sight("b", "nb", 3, Leaving), sight("a/dead", "", 1, 0)}, ""},
+		{"and is forgotten", []Member{a, draining}, nil, []Sighting{sight("b", "nb", 3, Leaving), sight("a/forgotten", "", 1, 0)}, ""},
+		{"a joiner takes over from the dead", []Member{a, draining}, nil, []Sighting{sight("c", "nc", 1, Joining), sight("a/dead", "", 1, 0)}, "view 6 [b/3 since 2 draining c/1 since 6] removed a/1 proved"},
+		{"the last live one does not drain", []Member{a, b}, nil, []Sighting{sight("a", "na", 1, Draining), sight("b/silent", "", 3, 0)}, "view 6 [a/1 since 1] removed b/3"},
+		{"the excluded one joins anew", []Member{a}, nil, []Sighting{live, sight("b", "nb", 3, Joining)}, "view 6 [a/1 since 1 b/3 since 6]"},
+		{"but not while it thinks it is active", []Member{a}, nil, []Sighting{live, sight("b", "nb", 3, Active)}, ""},
+		{"nor unheard", []Member{a}, nil, []Sighting{live, sight("b/unheard", "", 0, 0), sight("b", "nb", 3, Joining)}, ""},
+		{"late news of one that left", []Member{a}, []Departure{{"b", 3}}, []Sighting{sight("b", "nb", 3, Joining)}, ""},
 		{"its next boot", []Member{a}, []Departure{{"b", 3}}, []Sighting{sight("b", "nb", 4, Joining)}, "view 6 [a/1 since 1 b/4 since 6]"},
 	} {
 		v := &View{Number: 5, Cluster: testCluster, Members: c.members, Left: c.left}
 		before := v.Digest()
-		seen := map[crawl.NodeID]Sighting{}
-		for _, s := range c.seen {
-			seen[s.ID] = s
-		}
-		got := next(v, seen)
+		got := next(v, outlookOf(c.seen))
 		if (got == nil) != (c.want == "") || got != nil && showView(got) != c.want {
 			t.Errorf("%s: %s, want %q", c.name, showView(got), c.want)
 		}
@@ -71,10 +82,12 @@ func TestNextIsBounded(t *testing.T) {
 	seen := map[crawl.NodeID]Sighting{}
 	for i := range 3 * testCluster.Partitions {
 		id := crawl.NodeID(fmt.Sprintf("n%03d", i))
-		seen[id] = Sighting{ID: id, Name: string(id), Boot: 1}
+		seen[id] = Sighting{ID: id, Name: string(id), Boot: 1, Status: Joining}
 	}
 	v := &View{Number: 1, Cluster: testCluster, Members: []Member{{ID: "a", Name: "a", Boot: 1, Since: 1}}}
-	v = next(v, seen)
+	look := outlookOf(nil)
+	look.seen = seen
+	v = next(v, look)
 	if len(v.Members) != testCluster.Partitions {
 		t.Errorf("%d members admitted for %d partitions", len(v.Members), testCluster.Partitions)
 	}
@@ -84,7 +97,7 @@ func TestNextIsBounded(t *testing.T) {
 		seen[id] = s
 	}
 	for range 2 * len(seen) {
-		if w := next(v, seen); w != nil {
+		if w := next(v, look); w != nil {
 			v = w
 		}
 	}
@@ -92,30 +105,101 @@ func TestNextIsBounded(t *testing.T) {
 		t.Errorf("%d members and %d departures are left", len(v.Members), len(v.Left))
 	}
 	v.Left = append(v.Left, v.Left...)[:maxDepartures]
-	seen = map[crawl.NodeID]Sighting{"x": {ID: "x", Name: "x", Boot: 1, Status: Leaving}}
+	look.seen = map[crawl.NodeID]Sighting{"x": {ID: "x", Name: "x", Boot: 1, Status: Leaving}}
 	v.Members = append(v.Members, Member{ID: "x", Name: "x", Boot: 1, Since: 1, Draining: true})
-	v = next(v, seen)
+	v = next(v, look)
 	if len(v.Left) != maxDepartures || v.Left[maxDepartures-1].ID != "x" {
 		t.Errorf("%d departures, the newest is %v", len(v.Left), v.Left[len(v.Left)-1])
 	}
 }
 
+// outlookOf reads what is in sight. An id with a suffix says something else of
+// the node: dead, silent, forgotten, or unheard.
+func outlookOf(sightings []Sighting) outlook {
+	seen := map[crawl.NodeID]Sighting{}
+	fates := map[crawl.NodeID]fate{}
+	unheard := map[crawl.NodeID]bool{}
+	var forgotten []crawl.NodeID
+	for _, s := range sightings {
+		id, what, _ := strings.Cut(string(s.ID), "/")
+		switch node := crawl.NodeID(id); what {
+		case "":
+			seen[node] = s
+		case "dead":
+			fates[node] = goneDead
+		case "silent":
+			fates[node] = goneSilent
+		case "forgotten":
+			fates[node], forgotten = goneForgotten, append(forgotten, node)
+		case "unheard":
+			unheard[node] = true
+		}
+	}
+	return outlook{
+		seen: seen, forgotten: forgotten,
+		fate:    func(m Member) fate { return fates[m.ID] },
+		reached: func(id crawl.NodeID) bool { return !unheard[id] },
+	}
+}
+
 func TestQuorum(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 5: 3} {
+	for _, c := range []struct {
+		members, voters, dead, forgotten string // ids; a capital voter has restarted
+		off                              bool
+		want                             bool
+	}{
+		{"a", "", "", "", false, false},
+		{"a", "a", "", "", false, true},
+		{"a", "A", "", "", false, true}, // by id: it is more than half
+		{"ab", "a", "", "", false, false},
+		{"ab", "ab", "", "", false, true},
+		{"ab", "AB", "", "", false, true},
+		{"ab", "a", "b", "", false, true},
+		{"ab", "A", "b", "", false, false},
+		{"ab", "x", "ab", "", false, false},
+		{"ab", "", "ab", "", false, false},
+		{"abc", "a", "bc", "", false, false},
+		{"abc", "ab", "", "", false, true},
+		{"abcd", "ab", "", "", false, false},
+		{"abcd", "ab", "c", "", false, false},
+		{"abcd", "ab", "cd", "", false, true},
+		{"abcd", "aB", "cd", "", false, false},
+		{"abcd", "aBC", "", "", false, true},
+		{"ab", "a", "", "b", false, true},
+		{"ab", "b", "", "b", false, false},
+		{"abc", "a", "", "c", false, false},
+		{"abc", "a", "b", "c", false, true},
+		{"abc", "ac", "", "c", false, false},
+		{"abc", "a", "", "bc", false, true},
+		{"abc", "a", "bc", "", true, true},
+		{"abc", "A", "bc", "", true, true},
+		{"abc", "a", "b", "", true, false},
+		{"abc", "", "abc", "", true, false},
+		{"abc", "ab", "", "", true, true},
+	} {
 		v := &View{}
-		for i := range n {
-			v.Members = append(v.Members, Member{ID: crawl.NodeID(rune('a' + i))})
+		for _, r := range c.members {
+			v.Members = append(v.Members, Member{ID: crawl.NodeID(r), Boot: 1})
 		}
-		voters := map[crawl.NodeID]bool{"stranger": true}
-		for i := range n {
-			if got := quorum(v, voters); got != (i >= want) {
-				t.Errorf("%d of %d members: quorum = %v", i, n, got)
+		voters := map[crawl.NodeID]crawl.Boot{}
+		for _, r := range c.voters {
+			id := strings.ToLower(string(r))
+			voters[crawl.NodeID(id)] = 1
+			if id != string(r) {
+				voters[crawl.NodeID(id)] = 2
 			}
-			voters[v.Members[i].ID] = true
 		}
-		if !quorum(v, voters) {
-			t.Errorf("all %d members are no quorum", n)
+		dead := func(m Member) bool { return strings.Contains(c.dead, string(m.ID)) }
+		e := electorate{view: v, dead: dead}
+		for _, r := range c.forgotten {
+			e.forgotten = append(e.forgotten, crawl.NodeID(r))
+		}
+		if c.off {
+			e.gone = dead
+		}
+		if got := e.decides(voters); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	rejoinFirst   = time.Second
 	rejoinMost    = 5 * time.Second
-	rejoinAtOnce  = 4 // addresses tried at the same time
+	rejoinAtOnce  = 16 // addresses tried at the same time
 	resolveWithin = 2 * time.Second
 )
 
@@ -46,7 +46,13 @@ func (l *loop) remember(s *Snapshot) error {
 		}
 	}
 	plan := &joinPlan{joined: s.View != nil}
-	for _, addr := range slices.Concat(l.m.o.Join, l.m.doc.Peers) {
+	var formerly []string
+	for _, f := range l.m.doc.Former {
+		if f.Gossip != "" {
+			formerly = append(formerly, f.Gossip)
+		}
+	}
+	for _, addr := range slices.Concat(l.m.o.Join, l.m.doc.Peers, formerly) {
 		// A node that waits for admission greets even those in sight: they may
 		// not see it.
 		if addr != l.m.self.Gossip && (s.Status == Joining || !slices.Contains(inSight, addr)) {

@@ -21,7 +21,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is no
 //	found a            a makes view 1
 //	start b 2          b (re)starts with boot 2 and what it had persisted
 //	crash b            b loses all that it had not persisted
-//	see a a/1/active b/2/joining[/name]   the nodes in sight of a
+//	see a a/1/active b/2/joining[/name]   the nodes in sight of a, heard just now
 //	tick a 3           three ticks, the random number is 0
 //	deliver [a>b]      messages in order, with those that they cause
 //	drop [a>b]         the same messages get lost
@@ -86,7 +86,11 @@ func (s *script) run(words []string) {
 	case "crash":
 		delete(s.cores, id)
 	case "see":
-		s.step(id, Seen{s.sightings(words[2:])})
+		nodes := s.sightings(words[2:])
+		for _, n := range nodes {
+			s.step(id, Heard{n.ID, n.Boot})
+		}
+		s.step(id, Seen{nodes})
 	case "tick":
 		for range s.number(words[2]) {
 			s.step(id, Tick{})
@@ -112,7 +116,7 @@ func (s *script) number(word string) int {
 
 func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
 	s.boots[id] = boot
-	s.cores[id] = NewCore(id, unknownCluster, s.disks[id])
+	s.cores[id] = NewCore(Identity{ID: id, Boot: boot, Cluster: unknownCluster}, s.disks[id])
 }
 
 func (s *script) sightings(words []string) []Sighting {
@@ -186,7 +190,23 @@ func showView(v *View) string {
 			out += " draining"
 		}
 	}
-	return out + "]"
+	out += "]"
+	for i, r := range v.Removed {
+		if i == 0 {
+			out += " removed"
+		}
+		out += fmt.Sprintf(" %s/%d", r.ID, r.Boot)
+		if r.Proved {
+			out += " proved"
+		}
+	}
+	for i, id := range v.Barred {
+		if i == 0 {
+			out += " barred"
+		}
+		out += " " + string(id)
+	}
+	return out
 }
 
 func showMessage(m Message) string {

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	simRuns = flag.Int("membership.runs", 40, "random walks of the core")
+	simRuns = flag.Int("membership.runs", 30, "random walks of the core")
 	simSeed = flag.Uint64("membership.seed", 0, "run this walk only")
 )
 
@@ -71,7 +71,7 @@ func (s *sim) run() error {
 	if err := s.step(founder, Founded{view}, -1); err != nil {
 		return err
 	}
-	for range 1500 {
+	for range 4000 {
 		if err := s.fault(); err != nil {
 			return err
 		}
@@ -94,11 +94,33 @@ func (s *sim) fault() error {
 	case n < 20:
 		return s.step(a, Seen{s.sight(a, 0.7)}, s.cut())
 	case n < 50:
-		return s.step(a, Tick{s.rnd.Uint64()}, s.cut())
+		for range 1 + s.rnd.IntN(20) {
+			if err := s.step(a, Tick{s.rnd.Uint64()}, s.cut()); err != nil || a.core == nil {
+				return err
+			}
+		}
+	case n < 54:
+		return s.prove(a)
+	case n < 56:
+		return s.step(a, Woken{}, s.cut())
 	default:
 		return s.deliver(0.1)
 	}
 	return nil
+}
+
+// prove gives a proof of the death of somebody that is down, or of a boot
+// before the present one.
+func (s *sim) prove(a *actor) error {
+	other := s.actors[s.rnd.IntN(len(s.actors))]
+	boot := other.boot
+	if other.core != nil {
+		boot--
+	}
+	if other == a || boot == 0 {
+		return nil
+	}
+	return s.step(a, Dead{other.id, boot}, s.cut())
 }
 
 // cut is after how many actions the node crashes; mostly it does not.
@@ -109,10 +131,20 @@ func (s *sim) cut() int {
 	return -1
 }
 
+// shown is the status as the node announces it.
+func (a *actor) shown() Status {
+	if a.status == Active && a.core != nil {
+		if v := a.core.View(); v == nil || !v.Lists(a.id, a.boot) {
+			return Joining
+		}
+	}
+	return a.status
+}
+
 func (s *sim) start(a *actor) {
 	a.boot++
 	a.status = Active
-	a.core = NewCore(a.id, unknownCluster, a.disk)
+	a.core = NewCore(Identity{ID: a.id, Boot: a.boot, Cluster: unknownCluster}, a.disk)
 }
 
 // sight is what gossip shows to a: each living node with the given
@@ -123,7 +155,7 @@ func (s *sim) sight(a *actor, probability float64) []Sighting {
 		if other != a && (other.core == nil && probability == 1 || s.rnd.Float64() > probability || other.boot == 0) {
 			continue
 		}
-		n := Sighting{ID: other.id, Name: "n" + string(other.id), Boot: other.boot, Status: other.status}
+		n := Sighting{ID: other.id, Name: "n" + string(other.id), Boot: other.boot, Status: other.shown()}
 		if probability < 1 && other != a && s.rnd.IntN(10) == 0 {
 			n.Status = Active
 			n.Boot = max(1, n.Boot-1)
@@ -229,7 +261,7 @@ func (s *sim) heal() error {
 		if v == nil || v.Number != s.newest {
 			return fmt.Errorf("after healing %s has %s, the newest view is %d", a.id, showView(v), s.newest)
 		}
-		if wish := next(v, a.core.seen); wish != nil {
+		if wish := a.core.plan(); wish != nil {
 			return fmt.Errorf("after healing %s has %s and still wants %s", a.id, showView(v), showView(wish))
 		}
 		if _, listed := v.Member(a.id); !listed && a.status == Active {

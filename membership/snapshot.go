@@ -31,10 +31,14 @@ type Snapshot struct {
 	Peers []Peer
 	// Status is this node's own. Active means that View lists this boot.
 	Status Status
+	// Minority says that this node is in the view, has no lease, and hears too
+	// few members to get one: it may not fetch until others come back or are
+	// forgotten.
+	Minority bool
 }
 
 func (s *Snapshot) equal(other *Snapshot) bool {
-	return s.View == other.View && s.Status == other.Status && slices.Equal(s.Peers, other.Peers)
+	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && slices.Equal(s.Peers, other.Peers)
 }
 
 // node is what the loop remembers of another node.

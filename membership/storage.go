@@ -115,6 +115,37 @@ type document struct {
 	Cluster Cluster      `json:"cluster"`
 	State   State        `json:"state"`
 	Peers   []string     `json:"peers"` // gossip addresses, host:port
+	// Former are the last members that are none any more, oldest first. They
+	// may come back after a cut, and they can be forgotten.
+	Former []former `json:"former,omitempty"`
+}
+
+// former is a node that was a member once.
+type former struct {
+	ID   crawl.NodeID `json:"id"`
+	Name string       `json:"name"`
+	// Gossip is its last address, "" when it left politely.
+	Gossip string `json:"gossip,omitempty"`
+}
+
+// maxFormer bounds the former members kept.
+const maxFormer = 64
+
+// moved keeps the former members when old is replaced by v: the barred are of
+// no more use, those that are back are none.
+func (d *document) moved(old, v *View) {
+	out := slices.DeleteFunc(slices.Clone(d.Former), func(f former) bool { return listed(v, f.ID) || v.Bars(f.ID) })
+	for _, m := range old.Members {
+		if listed(v, m.ID) || v.Bars(m.ID) {
+			continue
+		}
+		f := former{ID: m.ID, Name: m.Name, Gossip: m.Gossip}
+		if slices.Contains(v.Left, Departure{ID: m.ID, Boot: m.Boot}) {
+			f.Gossip = ""
+		}
+		out = append(out, f)
+	}
+	d.Former = out[max(len(out)-maxFormer, 0):]
 }
 
 // maxPeers bounds the addresses kept for finding the cluster again.
@@ -180,6 +211,12 @@ func (d *document) validate() error {
 		if v.Cluster != d.Cluster {
 			return errors.New("the view is of another cluster")
 		}
+	}
+	if err := validateIDs(d.State.Forgotten); err != nil {
+		return fmt.Errorf("forgotten: %w", err)
+	}
+	if len(d.Former) > maxFormer {
+		return fmt.Errorf("%d former members, at most %d are kept", len(d.Former), maxFormer)
 	}
 	if v := d.State.AcceptedView; v != nil {
 		if err := v.validate(); err != nil {

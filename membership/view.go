@@ -24,12 +24,16 @@ const (
 	maxIDBytes      = 64
 	maxNameBytes    = 64
 	maxAddressBytes = 128
+	maxMachineBytes = 16
 	// maxNumber bounds view numbers, boots and rounds, so that one more can
 	// always be added.
 	maxNumber = 1 << 62
 	// maxDepartures bounds View.Left. A stale sighting older than the last 64
 	// polite leaves is not to be expected.
 	maxDepartures = 64
+	// maxBarred bounds View.Barred: forgetting is rare, done by a person.
+	maxBarred = 256
+	maxPID    = 1 << 31
 )
 
 // ClusterID is a cluster's random identity, 32 hex digits; "" means not known
@@ -78,6 +82,17 @@ type Member struct {
 	RPC      string       `json:"rpc"`    // host:port of node-to-node calls
 	HTTP     string       `json:"http"`   // host:port of the API
 	Gossip   string       `json:"gossip"` // host:port of memberlist
+	Process
+}
+
+// Process says which process a node is, so that others on its machine can see
+// that it is gone. The zero value means not known.
+type Process struct {
+	// Machine names the running machine and the process id namespace, hashed.
+	Machine string `json:"machine,omitempty"`
+	PID     int    `json:"pid,omitempty"`
+	// Started is when the process began, in clock ticks since the machine's.
+	Started uint64 `json:"started,omitempty"`
 }
 
 // Departure is a polite leave: this boot of the node asked to be removed and
@@ -88,6 +103,18 @@ type Departure struct {
 	Boot crawl.Boot   `json:"boot"`
 }
 
+// Removal is a member of the view before that a view dropped.
+type Removal struct {
+	ID   crawl.NodeID `json:"id"`
+	Boot crawl.Boot   `json:"boot"`
+	Name string       `json:"name"`
+	// Proved says that this boot can send nothing any more: its death was
+	// proved to the proposer, or it left politely and had closed everything.
+	// False for one dropped for silence or forgotten: who takes over must then
+	// wait until its lease has surely run out.
+	Proved bool `json:"proved,omitempty"`
+}
+
 // View is a numbered set of members, decided by a majority of the one before.
 // Views count from 1. A View is immutable; at most one exists per number.
 type View struct {
@@ -96,6 +123,12 @@ type View struct {
 	Members []Member    `json:"members"` // sorted by id
 	// Left holds the last polite leaves, oldest first, at most 64.
 	Left []Departure `json:"left,omitempty"`
+	// Removed lists whom this view dropped against the one before, sorted by
+	// id. It does not accumulate: who skips a view misses some.
+	Removed []Removal `json:"removed,omitempty"`
+	// Barred lists the ids that were forgotten and are never admitted again,
+	// sorted, at most 256.
+	Barred []crawl.NodeID `json:"barred,omitempty"`
 }
 
 // Active returns the ids of the members that are not draining, sorted: those
@@ -123,6 +156,12 @@ func (v *View) Member(id crawl.NodeID) (Member, bool) {
 func (v *View) Lists(id crawl.NodeID, boot crawl.Boot) bool {
 	m, ok := v.Member(id)
 	return ok && m.Boot == boot
+}
+
+// Bars reports whether the id was forgotten and may never come back.
+func (v *View) Bars(id crawl.NodeID) bool {
+	_, ok := slices.BinarySearch(v.Barred, id)
+	return ok
 }
 
 // Digest names the view's content in 16 hex digits.
@@ -164,7 +203,7 @@ func (v *View) validate() error {
 	case len(v.Left) > maxDepartures:
 		return fmt.Errorf("%d departures, at most %d are kept", len(v.Left), maxDepartures)
 	}
-	if err := v.Cluster.ID.validate(); err != nil {
+	if err := errors.Join(v.Cluster.ID.validate(), v.validateGone()); err != nil {
 		return err
 	}
 	for i, m := range v.Members {
@@ -181,9 +220,52 @@ func (v *View) validate() error {
 	return validText("cluster name", v.Cluster.Name, maxNameBytes)
 }
 
+// validateGone checks who was removed and barred.
+func (v *View) validateGone() error {
+	if len(v.Removed) > v.Cluster.Partitions {
+		return fmt.Errorf("%d removals", len(v.Removed))
+	}
+	for i, r := range v.Removed {
+		if err := errors.Join(validateID(r.ID), validText("node name", r.Name, maxNameBytes)); err != nil {
+			return err
+		}
+		if r.Boot < 1 || r.Boot > maxNumber || i > 0 && v.Removed[i-1].ID >= r.ID {
+			return fmt.Errorf("removal %q, boot %d is out of order or range", r.ID, r.Boot)
+		}
+	}
+	if err := validateIDs(v.Barred); err != nil {
+		return fmt.Errorf("barred: %w", err)
+	}
+	for _, m := range v.Members {
+		if v.Bars(m.ID) {
+			return fmt.Errorf("member %q is barred", m.ID)
+		}
+	}
+	return nil
+}
+
+// validateIDs checks a set of forgotten ids: sorted, none twice, not too many.
+func validateIDs(ids []crawl.NodeID) error {
+	if len(ids) > maxBarred {
+		return fmt.Errorf("%d ids, at most %d are kept", len(ids), maxBarred)
+	}
+	for i, id := range ids {
+		if err := validateID(id); err != nil {
+			return err
+		}
+		if i > 0 && ids[i-1] >= id {
+			return fmt.Errorf("ids %q and %q are out of order", ids[i-1], id)
+		}
+	}
+	return nil
+}
+
 func (m Member) validate() error {
 	if err := validateID(m.ID); err != nil {
 		return err
+	}
+	if m.PID < 0 || m.PID > maxPID || m.Started > maxNumber {
+		return fmt.Errorf("process %d, started at %d, of %q is out of range", m.PID, m.Started, m.ID)
 	}
 	if m.Boot < 1 || m.Boot > maxNumber {
 		return fmt.Errorf("boot %d of %q is out of range", m.Boot, m.ID)
@@ -192,7 +274,8 @@ func (m Member) validate() error {
 		validText("node name", m.Name, maxNameBytes),
 		validText("RPC address", m.RPC, maxAddressBytes),
 		validText("HTTP address", m.HTTP, maxAddressBytes),
-		validText("gossip address", m.Gossip, maxAddressBytes))
+		validText("gossip address", m.Gossip, maxAddressBytes),
+		validText("machine", m.Machine, maxMachineBytes))
 }
 
 func (id ClusterID) validate() error {

@@ -1,0 +1,171 @@
+package membership
+
+import (
+	"crawlnode/crawl"
+)
+
+// This file keeps what a core knows of the other members' lives: when each was
+// last heard, and which boots are proved dead.
+
+// Units of Tick.
+const (
+	// suspectTicks of silence make a member suspect: it is greeted, and the
+	// prober looks for proof of its death. 1 s.
+	suspectTicks = 10
+	// silentTicks of silence let a member be excluded without proof. 5 s.
+	silentTicks = 50
+)
+
+// maxHeard bounds the nodes whose voice is remembered. All of them hold the
+// cluster's key, so it is no defence, only a bound.
+const maxHeard = 4096
+
+// fate is what should become of a member in the next view.
+type fate uint8
+
+const (
+	stays         fate = iota
+	goneSilent         // nothing heard for silentTicks
+	goneDead           // its boot is proved dead
+	goneForgotten      // an operator swore so
+)
+
+// voice is when a node was last heard, and the highest boot that spoke.
+type voice struct {
+	tick int
+	boot crawl.Boot
+}
+
+// hear notes that a boot of id spoke: it sent a message or answered a call. A
+// boot lower than the listed one says nothing about the listed one. A higher
+// one proves that the listed one is dead, since a boot number is used once and
+// one process at a time has the data.
+func (c *Core) hear(id crawl.NodeID, boot crawl.Boot) []Action {
+	if id == c.self {
+		return nil
+	}
+	if v := c.state.View; v != nil {
+		if m, ok := v.Member(id); ok && boot < m.Boot {
+			return nil
+		}
+	}
+	c.outlived(id, boot)
+	if old, known := c.heard[id]; known || len(c.heard) < maxHeard {
+		c.heard[id] = voice{tick: c.ticks, boot: max(old.boot, boot)}
+	}
+	return c.withdraw(id)
+}
+
+// outlived notes that all lower boots of a member are dead.
+func (c *Core) outlived(id crawl.NodeID, boot crawl.Boot) {
+	if boot > 1 && c.member(id) {
+		c.dead[id] = max(c.dead[id], boot-1)
+	}
+}
+
+// proved takes a proof in. The next attempt need not wait: what stood in its
+// way may have been the lack of it.
+func (c *Core) proved(id crawl.NodeID, boot crawl.Boot) {
+	if !c.member(id) || id == c.self || c.dead[id] >= boot {
+		return
+	}
+	c.dead[id] = boot
+	c.delay, c.attempts = 0, 0
+}
+
+// isDead reports whether the listed boot of a member is proved dead.
+func (c *Core) isDead(m Member) bool { return c.dead[m.ID] >= m.Boot }
+
+// silence is for how many ticks nothing was heard of a member. A fresh view, a
+// start, and a stop of this node itself begin it anew.
+func (c *Core) silence(id crawl.NodeID) int {
+	if id == c.self {
+		return 0
+	}
+	last := c.listening
+	if v, ok := c.heard[id]; ok {
+		last = max(last, v.tick)
+	}
+	return c.ticks - last
+}
+
+// reached reports whether a node was heard within silentTicks.
+func (c *Core) reached(id crawl.NodeID) bool {
+	v, ok := c.heard[id]
+	return ok && c.ticks-v.tick < silentTicks
+}
+
+// fate judges a member of the installed view. A member whose new boot speaks
+// is not excluded for the death of the old one: it will be listed anew.
+func (c *Core) fate(m Member) fate {
+	if m.ID == c.self {
+		return stays
+	}
+	if c.isForgotten(m.ID) {
+		return goneForgotten
+	}
+	restarted := c.reached(m.ID) && c.heard[m.ID].boot > m.Boot
+	silent := c.silence(m.ID) >= silentTicks
+	switch {
+	case c.isDead(m) && (!restarted || silent):
+		return goneDead
+	case silent:
+		return goneSilent
+	}
+	return stays
+}
+
+// listenAnew gives everybody silentTicks to be heard.
+func (c *Core) listenAnew() { c.listening = c.ticks }
+
+// prune drops what is known of nodes that matter no more.
+func (c *Core) prune() {
+	for id, v := range c.heard {
+		if c.ticks-v.tick > silentTicks {
+			delete(c.heard, id)
+		}
+	}
+	for id := range c.greeted {
+		if _, ok := c.seen[id]; !ok && !c.member(id) {
+			delete(c.greeted, id)
+		}
+	}
+}
+
+// Suspects returns the members of which nothing was heard for a second.
+func (c *Core) Suspects() map[crawl.NodeID]bool {
+	out := map[crawl.NodeID]bool{}
+	if c.state.View == nil {
+		return out
+	}
+	for _, m := range c.state.View.Members {
+		if c.silence(m.ID) >= suspectTicks {
+			out[m.ID] = true
+		}
+	}
+	return out
+}
+
+// QuorumInSight reports whether the members that are heard would decide: if
+// not, no view can follow until more are heard.
+func (c *Core) QuorumInSight() bool {
+	voters := map[crawl.NodeID]crawl.Boot{}
+	for _, m := range c.state.View.Members {
+		switch {
+		case m.ID == c.self:
+			voters[m.ID] = c.boot
+		case c.fate(m) == stays:
+			voters[m.ID] = max(m.Boot, c.heard[m.ID].boot)
+		}
+	}
+	return c.decides(voters)
+}
+
+// decides counts votes in the installed view.
+func (c *Core) decides(voters map[crawl.NodeID]crawl.Boot) bool {
+	e := electorate{view: c.state.View, forgotten: c.state.Forgotten, dead: c.isDead}
+	if c.quorumOff {
+		e.gone = func(m Member) bool { return c.fate(m) != stays }
+	}
+	return e.decides(voters)
+}

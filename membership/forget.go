@@ -1,0 +1,211 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// Forgetting is an operator's oath that a node is gone for good. Its id leaves
+// the electorate at once, the next view drops and bars it, and nobody may take
+// over before its lease has surely run out. If the oath is false, two halves
+// may decide different views: nothing can mend that.
+
+// Errors of Forget and Run about forgetting.
+var (
+	// ErrForgotten: this node's id was forgotten by its cluster. It can never
+	// come back under that id.
+	ErrForgotten = errors.New("membership: this node was forgotten by its cluster")
+	// ErrAnswers: the node to forget is alive.
+	ErrAnswers = errors.New("membership: that node answers")
+	// ErrUnknown: no such node was ever a member, as far as this node knows.
+	ErrUnknown = errors.New("membership: no such node")
+	// ErrForget: the node cannot be forgotten, or not here.
+	ErrForget = errors.New("membership: the node cannot be forgotten")
+)
+
+// isForgotten reports whether id was forgotten and no view says so yet.
+func (c *Core) isForgotten(id crawl.NodeID) bool {
+	_, ok := slices.BinarySearch(c.state.Forgotten, id)
+	return ok
+}
+
+// forget takes the oath in, durably, and tells all other members.
+func (c *Core) forget(id crawl.NodeID) []Action {
+	out := c.addForgotten([]crawl.NodeID{id})
+	if out == nil {
+		return nil
+	}
+	c.delay, c.attempts = 0, 0
+	for _, m := range c.state.View.Members {
+		if m.ID != c.self && !c.isForgotten(m.ID) {
+			out = append(out, c.send(m.ID, Message{Kind: KindHello}))
+		}
+	}
+	return out
+}
+
+// heardForgotten takes over what another member was told to forget, except
+// for nodes that were heard here lately: the oath is false then, or too fresh.
+// Every message repeats it.
+func (c *Core) heardForgotten(m Message) []Action {
+	if len(m.Forgotten) == 0 || !c.member(m.From) {
+		return nil
+	}
+	return c.addForgotten(slices.DeleteFunc(slices.Clone(m.Forgotten), c.reached))
+}
+
+// addForgotten takes ids in that can be forgotten, within the bound.
+func (c *Core) addForgotten(ids []crawl.NodeID) []Action {
+	v := c.state.View
+	if v == nil || !c.member(c.self) {
+		return nil
+	}
+	all := slices.Clone(c.state.Forgotten)
+	for _, id := range ids {
+		if i, ok := slices.BinarySearch(all, id); !ok && id != c.self && !v.Bars(id) && len(all)+len(v.Barred) < maxBarred {
+			all = slices.Insert(all, i, id)
+		}
+	}
+	if len(all) == len(c.state.Forgotten) {
+		return nil
+	}
+	c.state.Forgotten = all
+	return []Action{Persist{c.state}}
+}
+
+// withdraw takes the oath back when the node speaks and no view bars it yet.
+func (c *Core) withdraw(id crawl.NodeID) []Action {
+	if !c.isForgotten(id) {
+		return nil
+	}
+	c.state.Forgotten = slices.DeleteFunc(slices.Clone(c.state.Forgotten), func(f crawl.NodeID) bool { return f == id })
+	return []Action{Persist{c.state}}
+}
+
+// stillForgotten are the ids that v does not bar, as far as they fit.
+func stillForgotten(v *View, ids []crawl.NodeID) []crawl.NodeID {
+	var out []crawl.NodeID
+	for _, id := range ids {
+		if !v.Bars(id) && len(out)+len(v.Barred) < maxBarred {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// forgetting is a request of Forget that waits for the loop.
+type forgetting struct {
+	id    crawl.NodeID
+	check bool // only say whether it can be forgotten, and where it is
+	reply chan forgettable
+}
+
+// forgettable is the loop's answer.
+type forgettable struct {
+	at  Member // the zero Member when no address is known
+	err error
+}
+
+// Forget is the operator's oath that a node, a member now or once, is gone for
+// good. It is durable on this node and on its way to the others when Forget
+// returns; the next view drops and bars the node.
+//
+// Errors: ErrUnknown, ErrAnswers (drain it instead), ErrForget (this node
+// itself, too many, or this node is no member), ErrStopped, ctx's error.
+func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
+	found, err := m.askForget(ctx, forgetting{id: id, check: true})
+	if err != nil {
+		return err
+	}
+	if found.at.RPC != "" {
+		limited, cancel := context.WithTimeout(ctx, callTimeout)
+		answers := m.answers(limited, found.at)
+		cancel()
+		if answers {
+			return fmt.Errorf("%w: %s (%s) answers at %s; drain it instead, or stop it first", ErrAnswers, id, found.at.Name, found.at.RPC)
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	_, err = m.askForget(ctx, forgetting{id: id})
+	return err
+}
+
+// answers reports whether that very node answers a greeting.
+func (m *Membership) answers(ctx context.Context, to Member) bool {
+	s := m.Snapshot()
+	hello := Message{Kind: KindHello, Cluster: s.View.Cluster.ID, From: m.self.ID, Boot: m.self.Boot, To: to.ID, Number: s.View.Number}
+	payload, err := m.o.Caller.Call(ctx, to, encodeMessages([]Message{hello}))
+	if err != nil {
+		return false
+	}
+	messages, err := decodeMessages(payload)
+	return err == nil && slices.ContainsFunc(messages, func(reply Message) bool { return reply.From == to.ID })
+}
+
+func (m *Membership) askForget(ctx context.Context, f forgetting) (forgettable, error) {
+	f.reply = make(chan forgettable, 1)
+	select {
+	case m.forgets <- f:
+	case <-m.stopped:
+		return forgettable{}, ErrStopped
+	case <-ctx.Done():
+		return forgettable{}, ctx.Err()
+	}
+	select {
+	case r := <-f.reply:
+		return r, r.err
+	case <-m.stopped:
+		return forgettable{}, ErrStopped
+	case <-ctx.Done():
+		return forgettable{}, ctx.Err()
+	}
+}
+
+// forget answers a request of Forget.
+func (l *loop) forget(ctx context.Context, f forgetting) error {
+	r := l.forgettable(f.id)
+	if r.err == nil && !f.check && !l.m.core.View().Bars(f.id) {
+		l.m.o.Logger.Warn("node forgotten by the operator", "id", f.id, "node", r.at.Name)
+		if err := l.step(ctx, Forget{f.id}, nil); err != nil {
+			f.reply <- forgettable{err: err}
+			return err
+		}
+		if !l.m.core.isForgotten(f.id) && !l.m.core.View().Bars(f.id) {
+			r.err = fmt.Errorf("%w: it was not taken in", ErrForget)
+		}
+	}
+	f.reply <- r
+	return nil
+}
+
+// forgettable finds a node and says what stands against forgetting it.
+func (l *loop) forgettable(id crawl.NodeID) forgettable {
+	v := l.m.core.View()
+	switch {
+	case v == nil || !listed(v, l.m.self.ID):
+		return forgettable{err: fmt.Errorf("%w: this node is no member itself; ask a member", ErrForget)}
+	case id == l.m.self.ID:
+		return forgettable{err: fmt.Errorf("%w: this node cannot forget itself; drain it", ErrForget)}
+	case v.Bars(id) || l.m.core.isForgotten(id):
+		return forgettable{}
+	}
+	at, ok := l.address(id)
+	for _, f := range l.m.doc.Former {
+		if !ok && f.ID == id {
+			at, ok = Member{ID: id, Name: f.Name}, true
+		}
+	}
+	switch {
+	case !ok:
+		return forgettable{err: fmt.Errorf("%w: %q is no member and was none; nodes list shows their ids", ErrUnknown, id)}
+	case len(v.Barred)+len(l.m.core.state.Forgotten) >= maxBarred:
+		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, more are not kept", ErrForget, maxBarred)}
+	}
+	return forgettable{at: at}
+}

@@ -1,0 +1,142 @@
+package membership
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// leasing shares the lease between the loop, which installs and accepts views,
+// the callers that report grants, and the hot paths that only ask.
+type leasing struct {
+	clock Clock
+	// granting is the view in which this node grants, nil while it grants
+	// nothing. The loop stores it before anybody can learn of an acceptance.
+	granting  atomic.Pointer[View]
+	published atomic.Pointer[leaseTerms]
+
+	mu    sync.Mutex // guards the rest; held for memory only
+	lease *Lease
+	apart time.Duration               // wall clock minus boot time, as last looked at
+	view  *View                       // installed
+	heard map[crawl.NodeID]crawl.Boot // spoke since the loop's last look
+}
+
+// leaseTerms is what asking needs, in one immutable piece.
+type leaseTerms struct {
+	leaseState
+	apart time.Duration
+}
+
+func newLeasing(clock Clock, id crawl.NodeID, boot crawl.Boot, free bool) *leasing {
+	l := &leasing{clock: clock, lease: NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}}
+	l.apart = l.difference(clock.BootTime())
+	l.publishLocked()
+	return l
+}
+
+func (l *leasing) difference(now time.Duration) time.Duration {
+	return time.Duration(l.clock.Wall().UnixNano()) - now
+}
+
+func (l *leasing) publishLocked() {
+	l.published.Store(&leaseTerms{leaseState: l.lease.state, apart: l.apart})
+}
+
+// remaining reads the clock first: an own grant must not be dated later than
+// the state that it rests on, or it could follow an acceptance.
+func (l *leasing) remaining() time.Duration {
+	now := l.clock.BootTime()
+	apart := l.difference(now)
+	terms := l.published.Load()
+	if moved := apart - terms.apart; moved > maxWallJump || moved < -maxWallJump {
+		return 0 // the loop's next look ends the lease for good
+	}
+	return max(terms.end(now)-now, 0)
+}
+
+// follow takes over what the core has installed or accepted. The loop calls it
+// after each step, before it carries out what the step asks for: a promise to
+// grant nothing must hold before anybody can hear of it.
+func (l *leasing) follow(installed, granting *View) {
+	if installed == nil || installed == l.view && granting == l.granting.Load() {
+		return
+	}
+	l.granting.Store(granting)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.BootTime()
+	if installed != l.view {
+		l.view = installed
+		l.lease.Install(installed, granting == nil, now)
+	} else if granting == nil {
+		l.lease.Accept(now)
+	}
+	l.publishLocked()
+}
+
+// look compares the clocks, slow drift allowed, and ends the lease when they
+// have jumped apart. It returns who spoke since the last look.
+func (l *leasing) look() (heard map[crawl.NodeID]crawl.Boot, jumped bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.BootTime()
+	apart := l.difference(now)
+	moved := apart - l.apart
+	if jumped = moved > maxWallJump || moved < -maxWallJump; jumped {
+		l.lease.End(now)
+	}
+	l.apart = apart
+	l.publishLocked()
+	heard, l.heard = l.heard, map[crawl.NodeID]crawl.Boot{}
+	return heard, jumped
+}
+
+func (l *leasing) note(id crawl.NodeID, boot crawl.Boot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noteLocked(id, boot)
+}
+
+func (l *leasing) noteLocked(id crawl.NodeID, boot crawl.Boot) {
+	if old, known := l.heard[id]; known || len(l.heard) < maxHeard {
+		l.heard[id] = max(old, boot)
+	}
+}
+
+// Grant answers another member's request for a lease in a view: this node
+// grants while it has that view installed, has accepted no successor, and the
+// view lists that boot. The request also counts as a sign of life.
+func (m *Membership) Grant(view crawl.Epoch, id crawl.NodeID, boot crawl.Boot) bool {
+	m.leases.note(id, boot)
+	v := m.leases.granting.Load()
+	return v != nil && v.Number == view && v.Lists(id, boot)
+}
+
+// LeaseAsked returns the time to report with a grant: call it just before the
+// request is sent.
+func (m *Membership) LeaseAsked() time.Duration { return m.leases.clock.BootTime() }
+
+// LeaseGranted reports that the listed boot of a member has granted the lease
+// in a view, as asked for at sentAt (of LeaseAsked).
+func (m *Membership) LeaseGranted(view crawl.Epoch, from crawl.NodeID, sentAt time.Duration) {
+	l := m.leases
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.view != nil {
+		if member, ok := l.view.Member(from); ok {
+			l.noteLocked(from, member.Boot)
+		}
+	}
+	l.lease.Grant(view, from, sentAt, l.clock.BootTime())
+	l.publishLocked()
+}
+
+// Lease returns for how long this node may still fetch, counted on a clock
+// that runs while the process is stopped; 0 for not at all. It is cheap.
+func (m *Membership) Lease() time.Duration { return m.leases.remaining() }
+
+// LeaseValid reports whether this node may fetch now.
+func (m *Membership) LeaseValid() bool { return m.leases.remaining() > 0 }

@@ -1,0 +1,219 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Timing of the search for proof.
+const (
+	processEvery = 200 * time.Millisecond // one small read for each member on this machine
+	dialEvery    = time.Second            // while a suspicion lasts
+	dialTimeout  = time.Second
+	dialPause    = 50 * time.Millisecond // between two connects
+	dialAttempts = 5
+)
+
+// prober looks for proof that a boot of another member is dead. There are two
+// kinds that it finds itself; the third, a higher boot, is the core's:
+//
+//   - the member ran on this machine and its process is gone;
+//   - a stream to exactly that boot was ended by the other side, and two
+//     connects to its address are then refused. The address belonged to that
+//     boot, and its listener is the last thing that a node closes.
+//
+// A time-out or an unreachable network is never proof.
+type prober struct {
+	dial    func(ctx context.Context, addr string) error
+	gone    func(Member) (gone, known bool)
+	targets atomic.Pointer[[]target] // set by the loop
+	wake    chan struct{}            // cap 1: targets or ended have news
+	proofs  chan Dead                // unbuffered: emptied by the loop
+
+	mu    sync.Mutex // guards ended
+	ended map[crawl.NodeID]crawl.Boot
+}
+
+// target is a member that is watched.
+type target struct {
+	Member
+	suspect bool
+}
+
+func newProber(o *Options, self Process) *prober {
+	p := &prober{
+		dial: o.Dial, gone: o.Processes,
+		wake: make(chan struct{}, 1), proofs: make(chan Dead), ended: map[crawl.NodeID]crawl.Boot{},
+	}
+	p.targets.Store(new([]target))
+	if p.dial == nil {
+		p.dial = dialOnce
+	}
+	if p.gone == nil {
+		p.gone = func(m Member) (bool, bool) {
+			if self.Machine == "" || m.Machine != self.Machine || m.PID == 0 {
+				return false, false
+			}
+			return processGone(m.Process)
+		}
+	}
+	return p
+}
+
+func dialOnce(ctx context.Context, addr string) error {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// watch tells the prober whom to look at.
+func (p *prober) watch(targets []target) {
+	if old := p.targets.Load(); !slices.Equal(*old, targets) {
+		p.targets.Store(&targets)
+		signal(p.wake)
+	}
+}
+
+// StreamEnded reports that an authenticated connection to exactly that boot of
+// another node was closed by its side, by FIN or RST. A connection that this
+// side closed, or that timed out, must not be reported.
+func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot) {
+	p := m.prober
+	p.mu.Lock()
+	if old, known := p.ended[id]; known || len(p.ended) < maxHeard {
+		p.ended[id] = max(old, boot)
+	}
+	p.mu.Unlock()
+	signal(p.wake)
+}
+
+// search is the prober's own memory of one target.
+type search struct {
+	boot    crawl.Boot
+	proved  bool
+	ended   bool      // a stream to this boot was ended by its side
+	urgent  bool      // that is news
+	dialing bool      // connects are under way
+	dialed  time.Time // when they last began
+}
+
+// run looks until ctx ends, and waits for what it started. At most one series
+// of connects to each member is under way.
+func (p *prober) run(ctx context.Context) {
+	var dials sync.WaitGroup
+	defer dials.Wait()
+	tick := time.NewTicker(processEvery)
+	defer tick.Stop()
+	done := make(chan crawl.NodeID) // filled by the dials, emptied here
+	searches := map[crawl.NodeID]*search{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-p.wake:
+		case id := <-done:
+			if s := searches[id]; s != nil {
+				s.dialing = false
+			}
+			continue
+		}
+		for _, t := range p.renew(searches) {
+			s := searches[t.ID]
+			if gone, known := p.gone(t.Member); known && gone && !s.proved {
+				s.proved = true
+				p.report(ctx, t.Member)
+			}
+			if !s.proved && s.due(t.suspect, time.Now()) {
+				dials.Go(func() {
+					p.connect(ctx, t.Member)
+					select {
+					case done <- t.ID:
+					case <-ctx.Done():
+					}
+				})
+			}
+		}
+	}
+}
+
+// renew fits the searches to the targets and takes in whose streams ended.
+func (p *prober) renew(searches map[crawl.NodeID]*search) []target {
+	p.mu.Lock()
+	ended := p.ended
+	p.ended = map[crawl.NodeID]crawl.Boot{}
+	p.mu.Unlock()
+	targets := *p.targets.Load()
+	for id := range searches {
+		if !slices.ContainsFunc(targets, func(t target) bool { return t.ID == id }) {
+			delete(searches, id)
+		}
+	}
+	for _, t := range targets {
+		s := searches[t.ID]
+		if s == nil || s.boot != t.Boot {
+			s = &search{boot: t.Boot}
+			searches[t.ID] = s
+		}
+		if ended[t.ID] == t.Boot {
+			s.ended, s.urgent = true, true
+		}
+	}
+	return targets
+}
+
+// due reports whether connects should begin now, and notes that they do.
+func (s *search) due(suspect bool, now time.Time) bool {
+	if s.dialing || !s.urgent && !(s.ended && suspect && now.Sub(s.dialed) >= dialEvery) {
+		return false
+	}
+	s.urgent, s.dialing, s.dialed = false, true, now
+	return true
+}
+
+// connect reports the member dead when two connects in a row are refused. A
+// killed process may accept for a moment yet, so there are some more attempts;
+// the first that does not end at once ends them.
+func (p *prober) connect(ctx context.Context, m Member) {
+	refused := 0
+	for range dialAttempts {
+		limited, cancel := context.WithTimeout(ctx, dialTimeout)
+		err := p.dial(limited, m.RPC)
+		cancel()
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED):
+			refused++
+		case err != nil:
+			return
+		default:
+			refused = 0
+		}
+		if refused == 2 {
+			p.report(ctx, m)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(dialPause):
+		}
+	}
+}
+
+func (p *prober) report(ctx context.Context, m Member) {
+	select {
+	case p.proofs <- Dead{ID: m.ID, Boot: m.Boot}:
+	case <-ctx.Done():
+	}
+}
