@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
@@ -29,7 +33,8 @@ type BadgerOptions struct {
 }
 
 // OpenBadger opens or makes the store in dir, which is locked against other
-// processes until Close.
+// processes until Close. It reads the whole store once, and fails with the
+// name of a file that is damaged.
 func OpenBadger(dir string, o BadgerOptions) (KV, error) {
 	return openBadger(o.badger(dir))
 }
@@ -54,11 +59,46 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	db, err := badger.Open(opt)
+	b := &badgerKV{files: newFileSync(opt.Dir)}
+	err := b.verify(opt)
+	if err == nil {
+		b.db, err = badger.Open(opt)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("frontier: cannot open the store in %s: %w", opt.Dir, err)
 	}
-	return &badgerKV{db: db, files: newFileSync(opt.Dir)}, nil
+	return b, nil
+}
+
+// damageFile holds, in the store's folder, what is known of damaged logs from
+// before Badger mends them until the frontier knows.
+const damageFile = "DAMAGE"
+
+func (b *badgerKV) verify(opt badger.Options) error {
+	path := filepath.Join(opt.Dir, damageFile)
+	noted, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b.damage = string(noted)
+	found, err := verifyStore(opt)
+	if err != nil || found == "" {
+		return err
+	}
+	b.damage = strings.TrimPrefix(b.damage+", "+found, ", ")
+	return writeFileWhole(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, b.damage)
+		return err
+	})
+}
+
+// Damage implements damaged: it names the logs that have lost entries.
+func (b *badgerKV) Damage() string { return b.damage }
+
+// NoteDamage implements damaged.
+func (b *badgerKV) NoteDamage() error {
+	b.damage = ""
+	return os.Remove(filepath.Join(b.files.dir, damageFile))
 }
 
 func or(v, otherwise int64) int64 {
@@ -69,8 +109,9 @@ func or(v, otherwise int64) int64 {
 }
 
 type badgerKV struct {
-	db    *badger.DB
-	files *fileSync
+	db     *badger.DB
+	files  *fileSync
+	damage string
 }
 
 func (b *badgerKV) Write(entries []Entry) error {

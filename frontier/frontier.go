@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -25,6 +26,9 @@ type Options struct {
 	// BloomDir is where the filters are saved at a clean stop. "" means
 	// nowhere: they are rebuilt after each start.
 	BloomDir string
+	// HighWater is the file that says, beside the store, how far each partition
+	// had come; the store alone would not notice every loss. "" means none.
+	HighWater string
 	// OnQueued is told which hosts got new URLs, after each commit. It is
 	// called by the writer and must not block. nil: nobody is told.
 	OnQueued func([]QueuedHost)
@@ -61,6 +65,7 @@ type Frontier struct {
 	parts     map[crawl.Partition]*partition
 	importing map[crawl.Partition]*Import
 	cache     *seenCache
+	marks     *highWater // nil: none
 
 	rebuilds *todo[crawl.Partition] // filters to be rebuilt
 	sweeps   *todo[generation]      // generations to be deleted
@@ -98,69 +103,13 @@ func New(kv KV, o Options) (*Frontier, error) {
 	_, _ = rand.Read(secret[:]) // it never fails
 	f.cache = newSeenCache(f.o.CacheEntries, binary.NativeEndian.Uint64(secret[:]))
 	if err := f.load(); err != nil {
+		if f.marks != nil {
+			err = errors.Join(err, f.marks.close())
+		}
 		return nil, fmt.Errorf("frontier: cannot read the partitions of the store: %w", err)
 	}
 	f.loadFilters()
 	return f, nil
-}
-
-// load reads states and meta entries, and lists what is left to delete.
-func (f *Frontier) load() error {
-	snap, err := f.kv.Snapshot()
-	if err != nil {
-		return err
-	}
-	defer snap.Close()
-	version, ok, err := snap.Get(nodeKey(nodeVersion), nil)
-	if err != nil {
-		return err
-	}
-	if ok && !bytes.Equal(version, []byte{formatVersion}) {
-		return fmt.Errorf("the store has format %v, this program reads format %d: use the program that wrote it", version, formatVersion)
-	}
-	if !ok {
-		if err := f.kv.Write([]Entry{{nodeKey(nodeVersion), []byte{formatVersion}}}); err != nil {
-			return err
-		}
-	}
-	if f.sets, err = loadSets(snap); err != nil {
-		return err
-	}
-	states, dead, err := loadStates(snap)
-	if err != nil {
-		return err
-	}
-	for p, s := range states {
-		if s.State != Absent {
-			if err := loadMeta(snap, s); err != nil {
-				return err
-			}
-		}
-		f.parts[p] = &partition{partState: *s}
-		f.setMetaLocked(s.Meta) // nobody else knows f yet
-	}
-	for _, g := range dead {
-		f.sweeps.add(g)
-	}
-	return nil
-}
-
-// loadMeta completes the state of a partition that has keys.
-func loadMeta(snap Snapshot, s *partState) error {
-	key := append(appendPrefix(nil, s.Partition, s.Generation), tableMeta)
-	v, ok, err := snap.Get(key, nil)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fmt.Errorf("%w: partition %d has no sequence number: part of the store is lost", ErrCorrupt, s.Partition)
-	}
-	m, err := decodeMeta(v)
-	if err != nil {
-		return err
-	}
-	s.apply(&m)
-	return nil
 }
 
 // Metas returns all partitions that this node knows, by number.
@@ -223,9 +172,6 @@ func (f *Frontier) setMetaLocked(m Meta) {
 
 // Sync returns when all that was acknowledged survives a loss of power.
 func (f *Frontier) Sync() error { return f.kv.Sync() }
-
-// Close closes the store. Run and all readers must be over.
-func (f *Frontier) Close() error { return f.kv.Close() }
 
 // read opens a snapshot for a caller's own goroutine, and finds the prefix of
 // the partition's keys. It fails with ErrNotHolder when it has none here.

@@ -240,6 +240,11 @@ func (g *group) commit() error {
 			return err
 		}
 	}
+	if g.f.marks != nil {
+		if err := g.f.marks.note(g.order); err != nil {
+			return err
+		}
+	}
 	for i, pg := range g.order {
 		pg.publish(mutations[i])
 	}

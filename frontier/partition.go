@@ -109,12 +109,16 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 		s.frozen = false
 		g.after = append(g.after, pg.part.reset)
 	}
+	cleared := s.Suspect && !m.Suspect && s.State != Absent
 	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
 	s.MaxEpoch = max(s.MaxEpoch, m.MaxEpoch)
 	if s.State == Holder {
 		s.MaxEpoch = max(s.MaxEpoch, s.Epoch)
 	}
 	pg.restated = true
+	if cleared {
+		pg.over[metaKey] = encodeMeta(s) // as load has made it
+	}
 	return nil
 }
 

@@ -1,0 +1,208 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// The high-water file says how far each partition had come, beside the store:
+// Badger cuts its log at the first bad entry without a word, and what would
+// notice it, the books of the partitions, is cut off with it.
+//
+// Slot n, at 64 n, is partition n's; all zero when there is none. Little endian:
+//
+//	CRC-32C of the rest (4) version 1 (1) state (1) flags (1: sealed) (1) 0 (1)
+//	partition (2) 0 (2) generation (4) last generation (4) 0 (4)
+//	epoch (8) highest epoch (8) seq (8) changes of the state (8) view (8)
+//
+// It is written behind each group, without a sync: it survives the death of
+// the process with the store, and after a loss of power says at worst too
+// little, or truly that something acknowledged is lost. A slot that cannot be
+// read says nothing.
+const (
+	markBytes   = 64
+	markVersion = 1
+	markSealed  = 1
+	// markBlock is what is written at least; blocks beside each other go in one
+	// write.
+	markBlock = 4096
+)
+
+// mark is what the file says of one partition. The zero mark is none.
+type mark struct {
+	state          State
+	sealed         bool
+	generation     uint32
+	lastGeneration uint32
+	epoch          crawl.Epoch
+	maxEpoch       crawl.Epoch
+	view           crawl.Epoch
+	seq            crawl.Seq
+	changes        uint64
+}
+
+func markOf(s *partState) mark {
+	return mark{
+		state: s.State, sealed: s.Sealed, generation: s.Generation, lastGeneration: s.lastGeneration,
+		epoch: s.Epoch, maxEpoch: s.MaxEpoch, view: s.View, seq: s.Seq, changes: s.changes,
+	}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encodeMark fills a slot.
+func encodeMark(b []byte, p crawl.Partition, m *mark) {
+	clear(b[:markBytes])
+	b[4], b[5] = markVersion, byte(m.state)
+	b[6] = byte(flagIf(m.sealed, markSealed))
+	le := binary.LittleEndian
+	le.PutUint16(b[8:], uint16(p))
+	le.PutUint32(b[12:], m.generation)
+	le.PutUint32(b[16:], m.lastGeneration)
+	le.PutUint64(b[24:], uint64(m.epoch))
+	le.PutUint64(b[32:], uint64(m.maxEpoch))
+	le.PutUint64(b[40:], uint64(m.seq))
+	le.PutUint64(b[48:], m.changes)
+	le.PutUint64(b[56:], uint64(m.view))
+	le.PutUint32(b, crc32.Checksum(b[4:markBytes], castagnoli))
+}
+
+// decodeMark reads the slot of a partition; ok is false when it is empty.
+func decodeMark(b []byte, p crawl.Partition) (m mark, ok bool, err error) {
+	if [markBytes]byte(b) == [markBytes]byte{} {
+		return m, false, nil
+	}
+	le := binary.LittleEndian
+	if le.Uint32(b) != crc32.Checksum(b[4:markBytes], castagnoli) || crawl.Partition(le.Uint16(b[8:])) != p || State(b[5]) > Copy {
+		return m, false, fmt.Errorf("%w: mark of partition %d", ErrCorrupt, p)
+	}
+	if b[4] != markVersion {
+		return m, false, fmt.Errorf("%w: mark of partition %d has version %d, this program reads %d", ErrCorrupt, p, b[4], markVersion)
+	}
+	m = mark{
+		state: State(b[5]), sealed: b[6]&markSealed != 0, generation: le.Uint32(b[12:]), lastGeneration: le.Uint32(b[16:]),
+		epoch: crawl.Epoch(le.Uint64(b[24:])), maxEpoch: crawl.Epoch(le.Uint64(b[32:])), seq: crawl.Seq(le.Uint64(b[40:])),
+		changes: le.Uint64(b[48:]), view: crawl.Epoch(le.Uint64(b[56:])),
+	}
+	return m, true, nil
+}
+
+// highWater is the open file with its image in memory. It belongs to the
+// writer, and to New before it.
+type highWater struct {
+	file  *os.File
+	image []byte // whole blocks
+	dirty []int  // blocks to be written
+}
+
+// openHighWater opens or makes the file, and reads its marks. bad lists the
+// slots that cannot be read.
+func openHighWater(path string) (w *highWater, marks map[crawl.Partition]mark, bad []error, err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	const most = (int64(MaxPartition) + 1) * markBytes
+	image, err := io.ReadAll(io.LimitReader(file, most))
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, file.Close())
+	}
+	w = &highWater{file: file, image: image}
+	w.grow((len(image) + markBytes - 1) / markBytes)
+	marks = map[crawl.Partition]mark{}
+	for n := 0; n < len(w.image)/markBytes; n++ {
+		p := crawl.Partition(n)
+		m, ok, err := decodeMark(w.image[n*markBytes:], p)
+		if err != nil {
+			bad = append(bad, err)
+		} else if ok {
+			marks[p] = m
+		}
+	}
+	return w, marks, bad, nil
+}
+
+// grow makes room for slots, in whole blocks.
+func (w *highWater) grow(slots int) {
+	if n := (slots*markBytes + markBlock - 1) / markBlock * markBlock; n > len(w.image) {
+		w.image = append(w.image, make([]byte, n-len(w.image))...)
+	}
+}
+
+// set changes a mark in the image.
+func (w *highWater) set(p crawl.Partition, m mark) {
+	w.grow(int(p) + 1)
+	at := int(p) * markBytes
+	encodeMark(w.image[at:], p, &m)
+	w.dirty = append(w.dirty, at/markBlock)
+}
+
+// flush writes what was set: usually one write.
+func (w *highWater) flush() error {
+	slices.Sort(w.dirty)
+	blocks := slices.Compact(w.dirty)
+	for len(blocks) > 0 {
+		n := 1
+		for n < len(blocks) && blocks[n] == blocks[0]+n {
+			n++
+		}
+		from := blocks[0] * markBlock
+		if _, err := w.file.WriteAt(w.image[from:from+n*markBlock], int64(from)); err != nil {
+			return fmt.Errorf("frontier: high-water file: %w", err)
+		}
+		blocks = blocks[n:]
+	}
+	w.dirty = w.dirty[:0]
+	return nil
+}
+
+func (w *highWater) close() error { return w.file.Close() }
+
+// note writes the marks of what the group has changed.
+func (w *highWater) note(parts []*partGroup) error {
+	for _, pg := range parts {
+		if pg.mutated || pg.restated || pg.followed {
+			w.set(pg.state.Partition, markOf(&pg.state))
+		}
+	}
+	return w.flush()
+}
+
+// judge compares a partition as the store has it (the zero partState when it
+// has nothing) with its mark, and returns what to go on with. why is "" when
+// the store has all that it acknowledged.
+//
+// A state that is older than the mark's is replaced by the mark's: a store
+// that lost "released" must not hold again.
+func judge(s partState, m mark) (out partState, why string) {
+	out = s
+	switch {
+	case s.changes < m.changes:
+		why = fmt.Sprintf("the store has lost changes of its state: it has %d of %d", s.changes, m.changes)
+		out.State, out.Sealed, out.Epoch, out.View = m.state, m.sealed, m.epoch, m.view
+		out.Generation, out.changes = m.generation, m.changes
+		if m.state != Released {
+			out.To = ""
+		}
+		out.Seq = max(s.Seq, m.seq)
+		if m.state == Absent {
+			out.Counters, out.outboxNext = crawl.Counters{}, 0
+		}
+	case s.State != Absent && s.Generation == m.generation && s.Seq < m.seq:
+		why = fmt.Sprintf("the store has lost mutations: it has %d of %d", s.Seq, m.seq)
+		// Should it go on for want of a better copy, it must not give a number
+		// that a replica has seen to another mutation.
+		out.Seq = m.seq
+	}
+	out.MaxEpoch = max(s.MaxEpoch, m.maxEpoch)
+	out.lastGeneration = max(s.lastGeneration, m.lastGeneration)
+	out.Suspect = out.State != Absent && (s.Suspect || why != "")
+	return out, why
+}

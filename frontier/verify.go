@@ -1,0 +1,266 @@
+package frontier
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/table"
+	"golang.org/x/sync/errgroup"
+)
+
+// Badger opens damaged files without a word and then reads less: a block whose
+// checksum is wrong looks like the end of its table, to a look-up and to the
+// compaction that rewrites it; a MANIFEST is cut at a record that is too short,
+// and the tables behind it are deleted; a log is cut at its first bad entry. So
+// the files are judged before it may touch them.
+//
+// What a table or the MANIFEST has lost cannot be told: the store is not
+// opened. The log in use is cut like that by every loss of power, and the
+// high-water file shows what went with it. A log in front of that one was
+// whole when the next was begun: what it has lost may be in front of anything,
+// so all partitions become suspect.
+
+// verifyStore judges the files in opt.Dir. Its error names the file that makes
+// the store unusable; damage tells of logs that have lost entries.
+func verifyStore(opt badger.Options) (damage string, err error) {
+	ids, err := verifyManifest(opt)
+	if err != nil {
+		return "", err
+	}
+	if err := verifyTables(opt, ids); err != nil {
+		return "", err
+	}
+	return damagedLogs(opt.Dir)
+}
+
+// verifyManifest reads the MANIFEST, which lists the tables.
+func verifyManifest(opt badger.Options) (tables []uint64, err error) {
+	path := filepath.Join(opt.Dir, badger.ManifestFilename)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, manifestMissing(opt.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	m, end, err := badger.ReplayManifestFile(file, opt.ExternalMagicVersion, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%w: file %s: %w", ErrCorrupt, path, err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tail := make([]byte, info.Size()-end)
+	if _, err := file.ReadAt(tail, end); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !tornRecord(tail) {
+		return nil, fmt.Errorf("%w: file %s: a record at %d says a false length", ErrCorrupt, path, end)
+	}
+	for id := range m.Tables {
+		tables = append(tables, id)
+	}
+	slices.Sort(tables)
+	return tables, nil
+}
+
+// manifestMissing says whether a folder without a MANIFEST had a store.
+func manifestMissing(dir string) error {
+	for _, pattern := range []string{"*.sst", "*.mem"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return fmt.Errorf("%w: file %s is missing beside %d others", ErrCorrupt, filepath.Join(dir, badger.ManifestFilename), len(found))
+		}
+	}
+	return nil
+}
+
+// tornRecord reports whether the end of a MANIFEST is the beginning of a record
+// whose writing was cut off: so it is unless, with one bit of its length
+// flipped, it is a whole record.
+func tornRecord(tail []byte) bool {
+	const head = 8 // length and checksum, big endian
+	if len(tail) < head {
+		return true
+	}
+	length, sum := binary.BigEndian.Uint32(tail), binary.BigEndian.Uint32(tail[4:])
+	for bit := range 32 {
+		n := uint64(length ^ 1<<bit)
+		if n <= uint64(len(tail)-head) && crc32.Checksum(tail[head:head+n], castagnoli) == sum {
+			return false
+		}
+	}
+	return true
+}
+
+// verifyTables checks each block of each table against its checksum. It reads
+// all of the store once, at a few hundred megabytes a second.
+func verifyTables(opt badger.Options, ids []uint64) error {
+	var g errgroup.Group
+	g.SetLimit(max(runtime.GOMAXPROCS(0), 2))
+	for _, id := range ids {
+		g.Go(func() error {
+			path := table.NewFilename(id, opt.Dir)
+			if err := verifyTable(opt, id, path); err != nil {
+				return fmt.Errorf("%w: file %s: %w", ErrCorrupt, path, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func verifyTable(opt badger.Options, id uint64, path string) (err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	// Badger means some of its own checks as assertions.
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("it is not a table")
+		}
+	}()
+	if len(b) < 16 {
+		return fmt.Errorf("it has %d bytes", len(b))
+	}
+	t, err := table.OpenInMemoryTable(b, id, &table.Options{
+		ReadOnly: true, BlockSize: opt.BlockSize, TableSize: uint64(opt.BaseTableSize), Compression: opt.Compression,
+	})
+	if err != nil {
+		return err
+	}
+	return t.VerifyChecksum()
+}
+
+// damagedLogs names those logs of tables in memory, save the newest, that do
+// not end where their writer stopped.
+func damagedLogs(dir string) (string, error) {
+	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	if err != nil || len(logs) < 2 {
+		return "", err
+	}
+	slices.Sort(logs) // Badger's numbers have five digits
+	var bad []string
+	for _, path := range logs[:len(logs)-1] {
+		whole, err := wholeLog(path)
+		if err != nil {
+			return "", err
+		}
+		if !whole {
+			bad = append(bad, filepath.Base(path))
+		}
+	}
+	return strings.Join(bad, ", "), nil
+}
+
+func wholeLog(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = file.Close() }()
+	return scanLog(file)
+}
+
+// Badger's log: a head of 20 bytes, then entries
+//
+//	meta (1) user meta (1) uvarint key length, value length, expiry
+//	key, value, CRC-32C of all before (4, big endian)
+//
+// and zero bytes to the end of the file.
+const (
+	logHead      = 20
+	logEntryHead = 22 // at the most
+	logMaxKey    = 1 << 16
+	logMaxValue  = 1 << 30
+)
+
+// scanLog reports whether a log consists of whole entries up to the zero bytes
+// at its end.
+func scanLog(in io.Reader) (whole bool, err error) {
+	r := bufio.NewReaderSize(in, 1<<18)
+	if _, err := r.Discard(logHead); err != nil {
+		return errors.Is(err, io.EOF), ignoreEnd(err)
+	}
+	for {
+		head, err := r.Peek(logEntryHead)
+		if err = ignoreEnd(err); err != nil {
+			return false, err
+		}
+		size, ok := logEntrySize(head)
+		if !ok {
+			return onlyZeros(r)
+		}
+		sum := crc32.New(castagnoli)
+		if _, err := io.CopyN(sum, r, size); err != nil {
+			return false, ignoreEnd(err)
+		}
+		var crc [4]byte
+		if _, err := io.ReadFull(r, crc[:]); err != nil {
+			return false, ignoreEnd(err)
+		}
+		if binary.BigEndian.Uint32(crc[:]) != sum.Sum32() {
+			return false, nil
+		}
+	}
+}
+
+// logEntrySize reads the head of an entry: how long it is with its head, and
+// without its checksum. No entry has an empty key.
+func logEntrySize(head []byte) (size int64, ok bool) {
+	at := 2
+	var lengths [3]uint64
+	for i := range lengths {
+		if at >= len(head) {
+			return 0, false
+		}
+		v, n := binary.Uvarint(head[at:])
+		if n <= 0 {
+			return 0, false
+		}
+		lengths[i] = v
+		at += n
+	}
+	if lengths[0] == 0 || lengths[0] > logMaxKey || lengths[1] > logMaxValue {
+		return 0, false
+	}
+	return int64(at) + int64(lengths[0]) + int64(lengths[1]), true
+}
+
+// onlyZeros reports whether nothing but zero bytes is left.
+func onlyZeros(r io.Reader) (bool, error) {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := r.Read(buf)
+		if slices.ContainsFunc(buf[:n], func(b byte) bool { return b != 0 }) {
+			return false, nil
+		}
+		if err != nil {
+			return true, ignoreEnd(err)
+		}
+	}
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
