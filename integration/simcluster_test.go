@@ -193,6 +193,9 @@ func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport
 			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange,
 		},
 	}
+	if s.sync {
+		o.Store = syncedStore{m.store}
+	}
 	simHooks(&o)
 	return o
 }
@@ -236,6 +239,17 @@ func (s *simulation) crash(name string, power bool) {
 	m.life.Stop() // else its timers would go on for the whole simulation
 	now := time.Now()
 	s.troubles = append(s.troubles, trouble{name, now, now.Add(time.Second)})
+}
+
+// syncedStore is a store whose writes are on the disk when they return, as --sync
+// promises.
+type syncedStore struct{ *frontier.Memory }
+
+func (s syncedStore) Write(entries []frontier.Entry) error {
+	if err := s.Memory.Write(entries); err != nil {
+		return err
+	}
+	return s.Memory.Sync()
 }
 
 // copyFiles copies a directory whose owner still writes to it.
