@@ -177,10 +177,10 @@ func (t *tally) read(left int) (done, total int) {
 }
 
 // progress says how far the moves and the making of copies have come.
-func (c *changeLog) progress(outstanding, copies int) (moves, repairs [2]int) {
+func (c *changeLog) progress(leaving, copies int) (moves, repairs [2]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	moves[0], moves[1] = c.moves.read(outstanding)
+	moves[0], moves[1] = c.moves.read(leaving)
 	repairs[0], repairs[1] = c.repairs.read(copies)
 	return moves, repairs
 }
@@ -250,7 +250,7 @@ func (n *Node) watchChange(now time.Time) {
 func (n *Node) partitionsLost() int {
 	lost := 0
 	if e := n.engine.Load(); e != nil {
-		lost = movesOf(e.moves.Status()).lost
+		lost = e.moves.Status().Lost
 	}
 	for _, info := range n.peers.all() {
 		lost += info.block.Lost

@@ -24,9 +24,7 @@ func (n *Node) newDispatcher() *Dispatcher {
 		Refuse:     n.Settle,
 		Permit:     n.purse.Take,
 		PermitDone: n.purse.Settle,
-		// A node fetches only for a boot that the installed view lists. The lease
-		// will be asked here as well.
-		MayFetch:   func(crawl.Partition) bool { return n.mayCrawl() && n.listed() },
+		MayFetch:   func(crawl.Partition) bool { return n.mayCrawl() && n.listed() && n.members.LeaseValid() },
 		MayLastTry: n.mayLastTry,
 		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4},
 		Logger:     n.log,
@@ -99,16 +97,18 @@ func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().pipeline
 // moveFetching is handoff's view of the dispatcher.
 type moveFetching struct {
 	*Dispatcher
-	node *Node
+	node   *Node
+	loaded crawl.Epoch // in which partition 0 was held when this process began; 0: it was not
 }
 
-// Hold starts a partition that was just acquired. Partition 0 brings the duty to
+// Hold starts a partition that was just acquired; every host waits for its delay
+// first, whoever may have fetched it a moment ago. Partition 0 brings the duty to
 // grant page permits with it.
-func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
+func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch, _ bool) {
 	if p == 0 {
-		f.node.granter.acquired(time.Now(), true)
+		f.node.granter.acquired(time.Now(), epoch != f.loaded)
 	}
-	f.Dispatcher.Hold(p, epoch, time.Time{})
+	f.Dispatcher.Hold(p, epoch, time.Now())
 }
 
 // Resume goes on with a partition that was not passed on after all.

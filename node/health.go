@@ -55,7 +55,7 @@ func clusterState(s *crawl.Status, p *picture) (state, message string) {
 		return crawl.ClusterPausedMinority, minorityText(p)
 	case p.doc.State == crawl.CrawlPaused:
 		return crawl.ClusterPaused, "the crawl was paused; crawlnode resume goes on"
-	case r.Promoting > 0:
+	case r.Promoting > 0 && p.failing():
 		return crawl.ClusterRebalancing, fmt.Sprintf("%d partitions of a failed node are being taken over", r.Promoting)
 	case r.Handoff.Active:
 		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still on their way to other nodes", r.Handoff.PartitionsTotal-r.Handoff.PartitionsDone, r.Handoff.PartitionsTotal)
@@ -118,7 +118,7 @@ func unservedReason(s *crawl.Status, p *picture) (crawl.HealthReason, bool) {
 	soon := p.now.Sub(since) < takeOverPatience
 	reason := crawl.HealthReason{Code: crawl.ReasonTakingOver, Since: since.UTC()}
 	switch {
-	case r.Promoting > 0:
+	case r.Promoting > 0 && p.failing():
 		reason.Message = fmt.Sprintf("%d of %d partitions are being taken over from a failed node; their hosts rest until it cannot fetch any more", missing, r.Partitions)
 	case len(silent) == 0 && r.Handoff.Active:
 		return crawl.HealthReason{}, false // between two holders
@@ -156,6 +156,12 @@ func whatToStart(p *picture) string {
 		return "start the nodes again that were stopped or have failed, or when one is gone for good: crawlnode nodes forget NODE"
 	}
 	return fmt.Sprintf("restart %s, or when it is gone for good: crawlnode nodes forget %s", strings.Join(away, ", "), away[0])
+}
+
+// failing reports whether a failed node is being replaced.
+func (p *picture) failing() bool {
+	c := &p.change
+	return c.Cause != nil && *c.Cause == crawl.CauseFailed && c.TakeoverSeconds == nil
 }
 
 // excluded reports whether the members went on without a failed node that nobody

@@ -25,6 +25,7 @@ func TestStepsOfAFailure(t *testing.T) {
 		b := &p.nodes[1]
 		b.counts, b.state, b.goneSince, b.age = false, crawl.NodeFailed, noon.Add(-4*time.Second), 9*time.Second
 		p.view, p.since = 5, noon.Add(-4*time.Second)
+		p.change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed), Node: new("b"), At: new(p.since)}
 		p.nodes[0].block.View, p.nodes[2].block.View = 5, 5
 		return b
 	}
@@ -83,6 +84,12 @@ func TestStepsOfAFailure(t *testing.T) {
 			p.minority, p.minoritySince, p.nodes[0].block.NoLease = true, noon.Add(-50*time.Second), true
 		}, 0, false, crawl.ClusterPausedMinority, "cannot reach a majority of the members (silent: b, c)",
 			map[string]string{crawl.ReasonPausedMinority: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved, crawl.ReasonTakingOver}},
+		{"a join, where the owner waits for what others pass on", func(p *picture) {
+			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[1].block.Node.Partitions.Held = 20, 28
+			*p.nodes[2].block.Node.Partitions.Held, p.nodes[2].block.Promoting = 0, 16
+			p.nodes[0].block.Handoff.PartitionsTotal, p.nodes[1].block.Handoff.PartitionsTotal = 4, 12
+			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin), Node: new("c"), At: new(p.since)}
+		}, 48, false, crawl.ClusterRebalancing, "16 of 16 partitions are still on their way", nil, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -196,22 +196,23 @@ func fillRing(s *crawl.Status, p *picture) {
 	if h.Stuck == nil {
 		h.Stuck = []crawl.StuckStatus{}
 	}
-	done, total := 0, 0
+	// A partition on its way counts once, at the node that gives it away.
 	for i := range p.nodes {
 		if b := &p.nodes[i].block.Handoff; p.nodes[i].counts {
-			done += b.PartitionsDone
-			total += b.PartitionsTotal
+			h.PartitionsDone += b.PartitionsDone
+			h.PartitionsTotal += b.PartitionsTotal
 		}
 	}
-	outstanding := total - done
+	outstanding := h.PartitionsTotal - h.PartitionsDone
 	r.Served = min(r.Served, r.Partitions)
+	if !p.alone { // an owner awaits what a living holder passes on as well
+		r.Promoting = min(r.Promoting, max(r.Partitions-r.Served-r.Offline, 0))
+	}
 	// A member that wants to leave still holds what the next view takes from it,
 	// and a block of another view says nothing about this one.
 	r.Converged = p.joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
-	// A partition on its way is outstanding at both ends.
 	h.Active = outstanding > 0
-	h.PartitionsTotal, h.PartitionsDone = (total+1)/2, done/2
-	h.ETASeconds = eta(p, done, outstanding)
+	h.ETASeconds = eta(p, h.PartitionsDone, outstanding)
 	r.Repair.Active = r.UnderReplicated > 0
 	r.LastChange = p.change
 }

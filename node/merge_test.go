@@ -93,7 +93,7 @@ func TestConverged(t *testing.T) {
 		{"another one drains", func(p *picture) { p.nodes[1].state = crawl.NodeDraining }, false, crawl.ClusterRunning, crawl.HealthOK},
 		{"a block of the view before", func(p *picture) { p.nodes[1].block.View = 3 }, false, crawl.ClusterRunning, crawl.HealthOK},
 		{"a partition on its way", func(p *picture) {
-			p.nodes[0].block.Handoff.PartitionsTotal, p.nodes[1].block.Handoff.PartitionsTotal = 1, 1
+			p.nodes[0].block.Handoff.PartitionsTotal = 1
 			*p.nodes[1].block.Node.Partitions.Held--
 		}, false, crawl.ClusterRebalancing, crawl.HealthOK},
 		{"a partition that nobody has", func(p *picture) { *p.nodes[1].block.Node.Partitions.Held-- }, false, crawl.ClusterRunning, crawl.HealthCritical},
@@ -116,6 +116,7 @@ func TestConverged(t *testing.T) {
 		{"a minority of a paused crawl", func(p *picture) { p.minority, p.doc.State = true, crawl.CrawlPaused }, true, crawl.ClusterPausedMinority, crawl.HealthCritical},
 		{"taking over", func(p *picture) {
 			p.nodes[0].block.Promoting = 3
+			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed)}
 			*p.nodes[1].block.Node.Partitions.Held -= 3
 		}, false, crawl.ClusterRebalancing, crawl.HealthWarn},
 		{"offline", func(p *picture) {

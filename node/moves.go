@@ -16,18 +16,42 @@ import (
 	"crawlnode/peer"
 )
 
-// This file fits the frontier, the dispatcher and the peers to what package
-// handoff asks for.
+// This file fits the frontier and the peers to what package handoff asks for.
 
 // moveStore is handoff's view of the frontier.
 type moveStore struct{ front *frontier.Frontier }
 
-func (s moveStore) Export(ctx context.Context, p crawl.Partition) (handoff.Export, error) {
-	e, err := s.front.Export(ctx, p)
+func (s moveStore) Kept(p crawl.Partition) handoff.Kept {
+	m, _ := s.front.Meta(p)
+	k := handoff.Kept{Suspect: m.Suspect, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, Seq: m.Seq}
+	switch m.State {
+	case frontier.Holder:
+		k.State = handoff.Holding
+	case frontier.Released:
+		k.State = handoff.Released
+	case frontier.Copy:
+		k.Copy = true
+	}
+	return k
+}
+
+func (s moveStore) Export(ctx context.Context, p crawl.Partition, sink handoff.Sink) (handoff.Export, error) {
+	e, err := s.front.Export(ctx, p, frontier.Sink(sink))
 	if err != nil {
 		return nil, err
 	}
-	return moveExport{e}, nil
+	return e, nil
+}
+
+func (s moveStore) Attach(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after crawl.Seq, sink handoff.Sink) error {
+	return gap(s.front.Attach(ctx, p, after, epoch, frontier.Sink(sink)))
+}
+
+func gap(err error) error {
+	if errors.Is(err, frontier.ErrGap) {
+		return fmt.Errorf("%w: %w", handoff.ErrGap, err)
+	}
+	return err
 }
 
 func (s moveStore) BeginImport(ctx context.Context, p crawl.Partition) (handoff.Import, error) {
@@ -36,6 +60,14 @@ func (s moveStore) BeginImport(ctx context.Context, p crawl.Partition) (handoff.
 		return nil, err
 	}
 	return moveImport{i}, nil
+}
+
+func (s moveStore) ApplyCopies(ctx context.Context, ms []crawl.CopyMutation) []error {
+	return s.front.ApplyCopies(ctx, ms)
+}
+
+func (s moveStore) AdoptCopy(ctx context.Context, p crawl.Partition, from crawl.Epoch, seq crawl.Seq, epoch crawl.Epoch) error {
+	return gap(s.front.AdoptCopy(ctx, p, from, seq, epoch))
 }
 
 func (s moveStore) Freeze(ctx context.Context, p crawl.Partition) error {
@@ -55,8 +87,8 @@ func (s moveStore) StoreReleased(ctx context.Context, p crawl.Partition, to craw
 
 func (s moveStore) StoreHolder(ctx context.Context, p crawl.Partition) error {
 	err := s.front.Transition(ctx, p, func(m *frontier.Meta) error {
-		if m.Sealed {
-			return errors.New("it is sealed")
+		if m.State != frontier.Released {
+			return fmt.Errorf("it is %s", m.State)
 		}
 		m.State, m.To, m.View = frontier.Holder, "", 0
 		return nil
@@ -67,254 +99,161 @@ func (s moveStore) StoreHolder(ctx context.Context, p crawl.Partition) error {
 	return s.front.Unfreeze(ctx, p)
 }
 
+// StoreCopy leaves what is a copy already, or nothing at all, as it is.
+func (s moveStore) StoreCopy(ctx context.Context, p crawl.Partition, suspect bool) error {
+	return s.front.Transition(ctx, p, func(m *frontier.Meta) error {
+		if m.State != frontier.Absent {
+			m.State, m.To, m.View, m.Suspect = frontier.Copy, "", 0, m.Suspect || suspect
+		}
+		return nil
+	})
+}
+
+func (s moveStore) Promote(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
+	return s.front.Transition(ctx, p, func(m *frontier.Meta) error {
+		if m.State != frontier.Copy {
+			return fmt.Errorf("it is %s, no copy", m.State)
+		}
+		m.State, m.Epoch, m.View, m.Suspect = frontier.Holder, epoch, epoch, false
+		return nil
+	})
+}
+
+func (s moveStore) Found(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
+	return s.front.Found(ctx, []crawl.Partition{p}, epoch)
+}
+
+func (s moveStore) PutSets(ctx context.Context, sets map[crawl.Partition]handoff.Set) error {
+	records := make([]frontier.SetRecord, 0, len(sets))
+	for p, x := range sets {
+		records = append(records, frontier.SetRecord{Partition: p, Epoch: x.Epoch, Version: x.Version, Members: x.Members})
+	}
+	return s.front.PutSets(ctx, records)
+}
+
+func (s moveStore) Set(p crawl.Partition) handoff.Set {
+	r, _ := s.front.Set(p)
+	return handoff.Set{Epoch: r.Epoch, Version: r.Version, Members: r.Members}
+}
+
 func (s moveStore) Delete(ctx context.Context, p crawl.Partition) error {
 	return s.front.Delete(ctx, p)
 }
 
-type moveExport struct{ e *frontier.Export }
-
-func (x moveExport) Seq() crawl.Seq { return x.e.Seq() }
-func (x moveExport) Lag() int       { return x.e.Lag() }
-func (x moveExport) Close()         { x.e.Close() }
-
-func (x moveExport) Snapshot(ctx context.Context, chunkBytes int, f func([]handoff.Entry) error) error {
-	return x.e.Snapshot(ctx, chunkBytes, func(es []frontier.Entry) error {
-		out := make([]handoff.Entry, len(es))
-		for i, e := range es {
-			out[i] = handoff.Entry{Key: e.Key, Value: e.Value}
-		}
-		return f(out)
-	})
-}
-
-func (x moveExport) Tail(ctx context.Context) ([]handoff.Mutation, error) {
-	ms, err := x.e.Tail(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]handoff.Mutation, len(ms))
-	for i, m := range ms {
-		out[i] = handoff.Mutation{Seq: m.Seq, Entries: make([]handoff.Entry, len(m.Entries))}
-		for j, e := range m.Entries {
-			out[i].Entries[j] = handoff.Entry{Key: e.Key, Value: e.Value, Deleted: e.Value == nil}
-		}
-	}
-	return out, nil
-}
-
 type moveImport struct{ i *frontier.Import }
 
-func (x moveImport) Seq() crawl.Seq { return x.i.Seq() }
+func (x moveImport) Put(ctx context.Context, es []crawl.Entry) error { return x.i.Put(ctx, es) }
+
+func (x moveImport) Commit(ctx context.Context, epoch crawl.Epoch) error {
+	return x.i.CommitCopy(ctx, epoch)
+}
 
 // Abort drops the copy. When that cannot be noted, the next start does it.
 func (x moveImport) Abort(ctx context.Context) { _ = x.i.Abort(ctx) }
 
-func (x moveImport) Put(ctx context.Context, es []handoff.Entry) error {
-	return x.i.Put(ctx, toFrontier(es))
-}
-
-func (x moveImport) Apply(ctx context.Context, ms []handoff.Mutation) error {
-	out := make([]frontier.Mutation, len(ms))
-	for i, m := range ms {
-		out[i] = frontier.Mutation{Seq: m.Seq, Entries: toFrontier(m.Entries)}
-	}
-	return x.i.Apply(ctx, out)
-}
-
-func (x moveImport) Commit(ctx context.Context, epoch crawl.Epoch) error {
-	err := x.i.Commit(ctx, epoch, epoch)
-	if errors.Is(err, frontier.ErrImportOver) || errors.Is(err, frontier.ErrGap) {
-		return fmt.Errorf("%w: %w", handoff.ErrImportOver, err)
-	}
-	return err
-}
-
-// toFrontier makes the frontier's entries; a nil value means deleted there.
-func toFrontier(es []handoff.Entry) []frontier.Entry {
-	out := make([]frontier.Entry, len(es))
-	for i, e := range es {
-		out[i] = frontier.Entry{Key: e.Key, Value: e.Value}
-		switch {
-		case e.Deleted:
-			out[i].Value = nil
-		case e.Value == nil:
-			out[i].Value = []byte{}
-		}
-	}
-	return out
-}
-
-// moveTransport opens move streams to other nodes.
+// moveTransport carries handoff's bytes to other nodes.
 type moveTransport struct{ node *Node }
 
-func (t moveTransport) Move(ctx context.Context, to crawl.NodeID) (handoff.Stream, error) {
+func (t moveTransport) address(to crawl.NodeID) (string, error) {
 	addr := t.node.rpcAddress(to)
 	if addr == "" {
-		return nil, fmt.Errorf("node %s has no known address", to)
+		return "", fmt.Errorf("node %s has no known address", to)
+	}
+	return addr, nil
+}
+
+func (t moveTransport) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	addr, err := t.address(to)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := peer.Call(ctx, t.node.pool, addr, &peer.Envelope{Payload: payload}, peer.PeerClient.Handoff)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Payload, nil
+}
+
+func (t moveTransport) Open(ctx context.Context, to crawl.NodeID) (handoff.Stream, error) {
+	addr, err := t.address(to)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s, err := t.node.pool.Move(ctx, addr)
+	s, err := t.node.pool.Replicate(ctx, addr)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return &moveStream{s, cancel}, nil
+	return &outgoing{s, cancel}, nil
 }
 
-// moveStream is the sender's end of a move.
-type moveStream struct {
-	s      grpc.BidiStreamingClient[peer.MoveFrame, peer.MoveReply]
+// outgoing is the sender's end of a stream of copies.
+type outgoing struct {
+	s      grpc.BidiStreamingClient[peer.Envelope, peer.Envelope]
 	cancel context.CancelFunc
 }
 
-func (m *moveStream) Close() { m.cancel() }
-
-// send explains an EOF: the real error is what Recv says.
-func (m *moveStream) send(f *peer.MoveFrame) error {
-	err := m.s.Send(f)
+// Send explains an EOF: the real error is what Recv says.
+func (o *outgoing) Send(b []byte) error {
+	err := o.s.Send(&peer.Envelope{Payload: b})
 	if errors.Is(err, io.EOF) {
-		_, err = m.s.Recv()
+		return errors.New("the other side has ended the stream")
 	}
 	return err
 }
 
-func (m *moveStream) ask(f *peer.MoveFrame) (handoff.Reply, error) {
-	if err := m.send(f); err != nil {
-		return handoff.Reply{}, err
-	}
-	r, err := m.s.Recv()
+func (o *outgoing) Recv() ([]byte, error) {
+	e, err := o.s.Recv()
 	if err != nil {
-		return handoff.Reply{}, err
+		return nil, err
 	}
-	reply := handoff.Reply{View: crawl.Epoch(r.View), Reason: r.Reason}
-	switch r.Kind {
-	case peer.MoveReply_KIND_GO_ON:
-		reply.Kind = handoff.ReplyGoOn
-	case peer.MoveReply_KIND_TOOK:
-		reply.Kind = handoff.ReplyTook
-	case peer.MoveReply_KIND_REFUSED:
-		reply.Kind = handoff.ReplyRefused
-	default:
-		reply.Kind = handoff.ReplyLater
+	return e.Payload, nil
+}
+
+func (o *outgoing) Close() { o.cancel() }
+
+// incoming is the receiver's end of a stream of copies.
+type incoming struct {
+	s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope]
+}
+
+func (i incoming) Send(b []byte) error { return i.s.Send(&peer.Envelope{Payload: b}) }
+
+func (i incoming) Recv() ([]byte, error) {
+	e, err := i.s.Recv()
+	if err != nil {
+		return nil, err
 	}
-	return reply, nil
+	return e.Payload, nil
 }
 
-func (m *moveStream) Offer(p crawl.Partition, view, epoch crawl.Epoch, released bool) (handoff.Reply, error) {
-	return m.ask(&peer.MoveFrame{Frame: &peer.MoveFrame_Offer_{Offer: &peer.MoveFrame_Offer{
-		Partition: uint32(p), View: uint64(view), Epoch: uint64(epoch), Released: released}}})
-}
+// Close does nothing: the stream ends with its handler.
+func (i incoming) Close() {}
 
-func (m *moveStream) Chunk(es []handoff.Entry) error {
-	return m.send(&peer.MoveFrame{Frame: &peer.MoveFrame_Chunk_{Chunk: &peer.MoveFrame_Chunk{Entries: toPeer(es)}}})
-}
+var errNotJoined = status.Error(codes.Unavailable, "this node has not joined yet")
 
-// tailMessageBytes is where a message of mutations ends; a single mutation, one
-// group commit of about 1 MiB, still fits into what a message may have.
-const tailMessageBytes = 1 << 20
-
-func (m *moveStream) Tail(ms []handoff.Mutation) error {
-	var out []*peer.Mutation
-	size := 0
-	for _, x := range ms {
-		n := 0
-		for _, e := range x.Entries {
-			n += len(e.Key) + len(e.Value)
-		}
-		if len(out) > 0 && size+n > tailMessageBytes {
-			if err := m.sendTail(out); err != nil {
-				return err
-			}
-			out, size = nil, 0
-		}
-		out, size = append(out, &peer.Mutation{Seq: uint64(x.Seq), Entries: toPeer(x.Entries)}), size+n
-	}
-	return m.sendTail(out)
-}
-
-func (m *moveStream) sendTail(out []*peer.Mutation) error {
-	return m.send(&peer.MoveFrame{Frame: &peer.MoveFrame_Tail_{Tail: &peer.MoveFrame_Tail{Mutations: out}}})
-}
-
-func (m *moveStream) Token(seq crawl.Seq) (handoff.Reply, error) {
-	return m.ask(&peer.MoveFrame{Frame: &peer.MoveFrame_Token_{Token: &peer.MoveFrame_Token{Seq: uint64(seq)}}})
-}
-
-func toPeer(es []handoff.Entry) []*peer.Entry {
-	out := make([]*peer.Entry, len(es))
-	for i, e := range es {
-		out[i] = &peer.Entry{Key: e.Key, Value: e.Value, Deleted: e.Deleted}
-	}
-	return out
-}
-
-func fromPeer(es []*peer.Entry) []handoff.Entry {
-	out := make([]handoff.Entry, len(es))
-	for i, e := range es {
-		out[i] = handoff.Entry{Key: e.Key, Value: e.Value, Deleted: e.Deleted}
-	}
-	return out
-}
-
-// Move receives a partition: the receiver's end of a move.
-func (h handler) Move(_ string, s grpc.BidiStreamingServer[peer.MoveFrame, peer.MoveReply]) error {
+// Handoff answers a question about partitions.
+func (h handler) Handoff(ctx context.Context, from string, req *peer.Envelope) (*peer.Envelope, error) {
 	eng := h.node.engine.Load()
 	if eng == nil {
-		return status.Error(codes.Unavailable, "this node has not joined yet")
+		return nil, errNotJoined
 	}
-	ctx := s.Context()
-	r := eng.moves.Receive()
-	defer r.Close()
-	for {
-		f, err := s.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		reply, err := receiveFrame(ctx, r, f)
-		if err != nil {
-			return status.Error(codes.Aborted, err.Error())
-		}
-		if reply == nil {
-			continue
-		}
-		if err := s.Send(toReply(reply)); err != nil {
-			return err
-		}
+	answer, err := eng.moves.HandleCall(ctx, crawl.NodeID(from), req.Payload)
+	if err != nil {
+		return nil, status.Error(codes.Aborted, err.Error())
 	}
+	return &peer.Envelope{Payload: answer}, nil
 }
 
-// receiveFrame feeds one frame to the receiver; a nil reply means go on.
-func receiveFrame(ctx context.Context, r *handoff.Receiver, f *peer.MoveFrame) (*handoff.Reply, error) {
-	switch x := f.Frame.(type) {
-	case *peer.MoveFrame_Offer_:
-		if x.Offer.Partition > 1<<16-1 {
-			return nil, fmt.Errorf("there is no partition %d", x.Offer.Partition)
-		}
-		reply, err := r.Offer(ctx, crawl.Partition(x.Offer.Partition), crawl.Epoch(x.Offer.View), x.Offer.Released)
-		return &reply, err
-	case *peer.MoveFrame_Chunk_:
-		return nil, r.Chunk(ctx, fromPeer(x.Chunk.Entries))
-	case *peer.MoveFrame_Tail_:
-		ms := make([]handoff.Mutation, len(x.Tail.Mutations))
-		for i, m := range x.Tail.Mutations {
-			ms[i] = handoff.Mutation{Seq: crawl.Seq(m.Seq), Entries: fromPeer(m.Entries)}
-		}
-		return nil, r.Tail(ctx, ms)
-	case *peer.MoveFrame_Token_:
-		reply, err := r.Token(ctx, crawl.Seq(x.Token.Seq))
-		return &reply, err
-	default:
-		return nil, errors.New("an empty move frame")
+// Replicate receives copies and mutations.
+func (h handler) Replicate(from string, s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope]) error {
+	eng := h.node.engine.Load()
+	if eng == nil {
+		return errNotJoined
 	}
-}
-
-func toReply(r *handoff.Reply) *peer.MoveReply {
-	kinds := map[handoff.ReplyKind]peer.MoveReply_Kind{
-		handoff.ReplyGoOn: peer.MoveReply_KIND_GO_ON, handoff.ReplyTook: peer.MoveReply_KIND_TOOK,
-		handoff.ReplyRefused: peer.MoveReply_KIND_REFUSED, handoff.ReplyLater: peer.MoveReply_KIND_LATER,
+	if err := eng.moves.HandleStream(s.Context(), crawl.NodeID(from), incoming{s}); err != nil {
+		return status.Error(codes.Aborted, err.Error())
 	}
-	return &peer.MoveReply{Kind: kinds[r.Kind], View: uint64(r.View), Reason: r.Reason}
+	return nil
 }

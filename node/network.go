@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/dnscache"
+	"crawlnode/membership"
 )
 
 // Network replaces the operating system's network, for simulations. A nil
@@ -23,6 +24,34 @@ type Network struct {
 	Fetch func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Exchange asks one of --dns, which must be given with it.
 	Exchange dnscache.ExchangeFunc
+	// Clock measures leases; nil is the system's.
+	Clock membership.Clock
+	// Probe connects to a node and hangs up, to see whether it is dead; nil uses
+	// Dial.
+	Probe func(ctx context.Context, addr string) error
+	// Processes tells whether a member's process is gone; nil: that is never
+	// known.
+	Processes func(membership.Member) (gone, known bool)
+}
+
+// hook puts what a simulation replaces into membership's options.
+func (w *Network) hook(o *membership.Options) {
+	if w == nil {
+		return
+	}
+	o.Clock, o.Dial, o.Processes = w.Clock, w.Probe, w.Processes
+	if o.Dial == nil {
+		o.Dial = func(ctx context.Context, addr string) error {
+			c, err := w.Dial(ctx, addr)
+			if err != nil {
+				return err
+			}
+			return c.Close()
+		}
+	}
+	if o.Processes == nil {
+		o.Processes = func(membership.Member) (gone, known bool) { return false, false }
+	}
 }
 
 func (w *Network) dialer() func(context.Context, string) (net.Conn, error) {

@@ -71,6 +71,7 @@ type Node struct {
 	sent     *sentCache
 	links    linkCounters
 	changes  changeLog
+	fences   fences
 	disk     diskWatch
 
 	drain       chan struct{} // closed by Drain
@@ -172,15 +173,9 @@ func (n *Node) holds(p crawl.Partition) bool {
 	if e == nil {
 		return false
 	}
-	states := e.moves.Status().States
-	if int(p) >= len(states) {
-		return false
-	}
-	switch states[p] {
-	case handoff.Holding, handoff.Copying:
-		return true
-	}
-	return false // Freezing: the store refuses already, or will at once
+	s := e.moves.Status()
+	// Freezing: the store refuses already, or will at once.
+	return s.View > 0 && int(p) < len(s.States) && s.States[p] == handoff.Holding
 }
 
 // heldBits is the bitmap of the partitions that this node holds.
@@ -191,7 +186,7 @@ func (n *Node) heldBits() []byte {
 	}
 	b := make([]byte, (e.partitions+7)/8)
 	for p, s := range e.moves.Status().States {
-		if s == handoff.Holding || s == handoff.Copying || s == handoff.Freezing {
+		if s == handoff.Holding || s == handoff.Freezing {
 			setBit(b, p)
 		}
 	}
@@ -257,6 +252,9 @@ func (n *Node) whyNotIdle() string {
 	}
 	if s := e.moves.Status(); s.Outstanding > 0 {
 		return fmt.Sprintf("%d partitions are on their way", s.Outstanding)
+	}
+	if !n.members.LeaseValid() {
+		return "it has no lease"
 	}
 	if k := n.seeding.Load(); k > 0 {
 		return fmt.Sprintf("%d lists of seeds are being stored", k)

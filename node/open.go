@@ -170,7 +170,11 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if err := os.MkdirAll(bloom, 0o755); err != nil {
 		return storageError("make "+bloom, err)
 	}
-	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, OnQueued: n.noteQueued, Logger: n.log})
+	marks := ""
+	if kv == nil {
+		marks = n.dir.join("highwater")
+	}
+	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, OnQueued: n.noteQueued, Logger: n.log})
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}
@@ -206,8 +210,10 @@ func (n *Node) openMembership(gossip string) error {
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
 		Bind: gossip, Advertise: n.cfg.Advertise, RPC: n.advertised(n.rpc), HTTP: n.advertised(n.http), Join: n.cfg.Join,
 		Caller: caller{n}, Logger: n.log, Transport: n.network.transport(),
-		Events: membership.Events{Refused: n.refused},
+		Events:    membership.Events{Refused: n.refused, Installed: n.fences.installed},
+		QuorumOff: n.cfg.Quorum == "off", ProofOfDeath: n.cfg.ProofOfDeath != "off",
 	}
+	n.network.hook(&o)
 	if n.keys.key != nil {
 		o.SecretKey = n.keys.key.GossipKey()
 	}
@@ -259,7 +265,7 @@ func (n *Node) openPeers() {
 		}
 		return ""
 	}
-	po := peer.PoolOptions{Self: string(n.id), Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer()}
+	po := peer.PoolOptions{Self: string(n.id), Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
 	so := peer.ServerOptions{Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.key != nil {
 		po.TLS, so.TLS = n.keys.key.ClientTLS(), n.keys.key.ServerTLS()

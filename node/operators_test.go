@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -91,5 +92,51 @@ func TestOrdersToALoneNode(t *testing.T) {
 	}
 	if r, err := n.ControlCrawl(ctx, crawl.ActionResume); err != nil || r.State != crawl.CrawlRunning {
 		t.Errorf("resume: %+v %v", r, err)
+	}
+}
+
+// TestOrdersBetweenNodes gives orders at one node that are for another, or for
+// all.
+func TestOrdersBetweenNodes(t *testing.T) {
+	t.Parallel()
+	a := startNode(t, testConfig(t, "a"))
+	converged(t, 1, a)
+	second := testConfig(t, "b")
+	second.Join = []string{a.Info().Gossip}
+	b := startNode(t, second)
+	converged(t, 2, a, b)
+	ctx := t.Context()
+	if err := a.startCrawl(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		at, other *running
+		action    string
+		state     string
+	}{{a, b, crawl.ActionPause, crawl.ClusterPaused}, {b, a, crawl.ActionResume, crawl.ClusterRunning}, {b, a, crawl.ActionStop, crawl.ClusterFinished}} {
+		if r, err := step.at.ControlCrawl(ctx, step.action); err != nil || len(r.Untold) > 0 {
+			t.Fatalf("%s: %+v %v", step.action, r, err)
+		}
+		if got := statusOf(t, step.other.Node).Cluster.State; got != step.state {
+			t.Errorf("after %s the other node is %s, not %s", step.action, got, step.state)
+		}
+	}
+	if err := a.ForgetMember(ctx, b.id); !errors.Is(err, crawl.ErrRefused) {
+		t.Errorf("forget of a node that answers: %v", err)
+	}
+	if err := a.DrainMember(ctx, b.id); err != nil {
+		t.Fatal(err)
+	}
+	b.ended(t, patience)
+	until(t, patience, func() string {
+		s := statusOf(t, a.Node)
+		c := s.Ring.LastChange
+		if s.Ring.Converged && s.Cluster.Members.Left == 1 && *c.Cause == crawl.CauseLeave && c.TakeoverSeconds != nil {
+			return ""
+		}
+		return fmt.Sprintf("%+v, %+v", s.Cluster.Members, s.Ring)
+	})
+	if err := a.DrainMember(ctx, b.id); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "no member") {
+		t.Errorf("drain of who has left: %v", err)
 	}
 }

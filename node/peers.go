@@ -173,9 +173,14 @@ func (r *renewals) free(id crawl.NodeID) {
 func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.RenewRequest) {
 	ctx, cancel := context.WithTimeout(ctx, 2*renewEvery)
 	defer cancel()
+	asked := r.node.members.LeaseAsked()
 	reply, err := peer.Call(ctx, r.node.pool, m.RPC, req, peer.PeerClient.Renew)
 	if err != nil {
-		return // the next one comes in a second; gossip tells who is gone
+		return // the next one comes in a second; membership tells who is gone
+	}
+	r.node.pool.Answered(m.RPC, reply.Boot)
+	if reply.Granted {
+		r.node.members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
 	}
 	r.node.compareRules(m.ID, reply.Rules)
 }
@@ -189,7 +194,21 @@ func (n *Node) renewRequest() *peer.RenewRequest {
 	return &peer.RenewRequest{View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp(), Block: block, Held: n.heldBits()}
 }
 
-// Renew answers another member's renewal.
+// streamEnded takes the first half of a proof of death to membership: the other
+// side closed a connection on which this boot had answered.
+func (n *Node) streamEnded(addr string, boot uint64) {
+	v := n.members.Snapshot().View
+	if v == nil || boot == 0 {
+		return
+	}
+	for _, m := range v.Members {
+		if m.RPC == addr && uint64(m.Boot) == boot {
+			n.members.StreamEnded(m.ID, m.Boot)
+		}
+	}
+}
+
+// Renew answers another member's renewal, and grants it its lease.
 func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (*peer.RenewReply, error) {
 	n := h.node
 	if n.partitions() == 0 {
@@ -206,5 +225,6 @@ func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (
 	id := crawl.NodeID(from)
 	n.peers.put(id, peerInfo{block: block, held: req.Held, heard: time.Now()}, n.partitions())
 	n.compareRules(id, req.Rules)
-	return &peer.RenewReply{View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
+	granted := n.members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
+	return &peer.RenewReply{Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
 }

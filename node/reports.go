@@ -113,6 +113,9 @@ func (n *Node) addHeld(r *crawl.RingReport, holder crawl.NodeID, held []crawl.Pa
 		if p.Holder == nil || h.Epoch > p.Epoch { // during a move both ends may claim it for a moment
 			id := holder
 			p.Holder, p.Epoch, p.State, p.URLs = &id, h.Epoch, h.State, h.URLs
+			if p.State == crawl.PartitionHeld && p.Owner != holder {
+				p.State = crawl.PartitionMoving
+			}
 		}
 	}
 }

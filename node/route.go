@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +67,23 @@ func (n *Node) split(links []crawl.Routed) (own, foreign []crawl.Routed) {
 	return own, foreign
 }
 
+// acknowledged waits until links that were just stored here are on the disks of
+// their partitions' in-sync replicas. Seeds wait until there are as many of these
+// as the factor and the members allow.
+func (n *Node) acknowledged(ctx context.Context, links []crawl.Routed) bool {
+	var ps []crawl.Partition
+	full := false
+	for _, l := range links {
+		full = full || l.Target.Via == crawl.ViaSeed
+		if !slices.Contains(ps, l.Partition) {
+			ps = append(ps, l.Partition)
+		}
+	}
+	return n.engine.Load().moves.Wait(ctx, ps, full) == nil
+}
+
+// storeOwn stores links whose partitions are held here, on this node and its
+// replicas.
 func (n *Node) storeOwn(ctx context.Context, own []crawl.Routed) (submission, error) {
 	var s submission
 	admissions, err := n.front.Add(ctx, own)
@@ -74,6 +92,9 @@ func (n *Node) storeOwn(ctx context.Context, own []crawl.Routed) (submission, er
 	}
 	if err != nil {
 		return s, fmt.Errorf("store links: %w", err)
+	}
+	if !n.acknowledged(ctx, own) {
+		return submission{left: own}, nil // stored, and not promised: another try finds them known
 	}
 	for i, a := range admissions {
 		switch a {

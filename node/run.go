@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -121,6 +123,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return (&finisher{n}).run(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
+	group.Go(func() error { return n.followLease(ctx, e) })
 	group.Go(func() error { return n.joinCrawl(ctx) })
 	return group.Wait()
 }
@@ -141,20 +144,20 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.dispatcher = n.newDispatcher()
-	e.moves = handoff.NewDriver(handoff.Options{
-		Self: n.id, Partitions: c.Partitions, Limits: handoff.Limits{Out: 2, In: 2},
-		Store: moveStore{n.front}, Fetching: moveFetching{e.dispatcher, n}, Transport: moveTransport{n},
-		Changed: n.holdingsChanged, Logger: n.log,
-	}, n.loadedPartitions(snap))
-	n.engine.Store(e)
-	for p, s := range e.moves.Status().States {
-		if s == handoff.Holding {
-			e.dispatcher.Hold(crawl.Partition(p), 0, time.Time{})
-			if p == 0 {
-				n.granter.acquired(time.Now(), false)
-			}
-		}
+	loaded, err := n.loadedPartitions(ctx)
+	if err != nil {
+		return err
 	}
+	fetching := moveFetching{Dispatcher: e.dispatcher, node: n}
+	if m, _ := n.front.Meta(0); m.State == frontier.Holder {
+		fetching.loaded = m.Epoch
+	}
+	e.moves = handoff.NewDriver(handoff.Options{
+		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
+		Store: moveStore{n.front}, Fetching: fetching, Transport: moveTransport{n},
+		Changed: n.holdingsChanged, Logger: n.log,
+	}, loaded)
+	n.engine.Store(e)
 	return nil
 }
 
@@ -173,35 +176,46 @@ func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) e
 	if err := n.front.Found(ctx, ps, 1); err != nil {
 		return storageError("found the partitions", err)
 	}
+	records := make([]frontier.SetRecord, len(ps))
+	for i, p := range ps {
+		records[i] = frontier.SetRecord{Partition: p, Epoch: 1, Version: 1, Members: []crawl.NodeID{n.id}}
+	}
+	if err := n.front.PutSets(ctx, records); err != nil {
+		return storageError("found the partitions", err)
+	}
 	return nil
 }
 
+// tokensAtOnce bounds the partitions that a node passes on at a time; the
+// copies that go before them are bounded by package handoff.
+const tokensAtOnce = 8
+
 // loadedPartitions is what the disk says this node holds. What was held before
-// the id last joined anew is somebody else's by now (ownership rule 6).
-func (n *Node) loadedPartitions(snap *membership.Snapshot) []handoff.Loaded {
-	self, _ := snap.View.Member(n.id)
-	since := self.Since
+// the id last joined anew is yielded with the first view (ownership rules 6 and
+// 11); what has lost mutations is a mere copy from the start.
+func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
+	store := moveStore{n.front}
 	var loaded []handoff.Loaded
-	stale := 0
+	suspect := 0
 	for _, m := range n.front.Metas() {
-		l := handoff.Loaded{P: m.Partition, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View}
+		l := handoff.Loaded{P: m.Partition, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View, Set: store.Set(m.Partition)}
 		switch {
-		case m.State == frontier.Holder && m.Epoch < since, m.State == frontier.Released && m.Epoch < since:
-			stale++
-			continue
+		case m.Suspect && (m.State == frontier.Holder || m.State == frontier.Released):
+			suspect++
+			if err := store.StoreCopy(ctx, m.Partition, true); err != nil {
+				return nil, storageError("set a damaged partition aside", err)
+			}
 		case m.State == frontier.Holder:
 			l.State = handoff.Holding
 		case m.State == frontier.Released:
 			l.State = handoff.Released
-		default:
-			l.State = handoff.Absent
 		}
 		loaded = append(loaded, l)
 	}
-	if stale > 0 {
-		n.log.Warn("partitions of an earlier membership are not served: they belong to others since", "partitions", stale, "since_view", since)
+	if suspect > 0 {
+		n.log.Warn("part of the store is lost: these partitions are rebuilt from their other copies", "partitions", suspect)
 	}
-	return loaded
+	return loaded, nil
 }
 
 // followViews tells the movers of each view and keeps only members' connections.
@@ -211,8 +225,9 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 	for {
 		snap := n.members.Snapshot()
 		if snap.View != nil && snap.View.Number > installed {
+			fenced := n.fences.take(snap.View.Number) || installed == 0
 			installed = snap.View.Number
-			e.moves.Installed(handoff.ViewInstalled{View: installed, Table: snap.Table})
+			e.moves.Installed(n.installedView(snap, fenced))
 			n.viewChanged(snap)
 		}
 		select {
@@ -222,6 +237,72 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 		}
 	}
 }
+
+// installedView is a view as handoff needs it.
+func (n *Node) installedView(snap *membership.Snapshot, fenced bool) handoff.Members {
+	v := snap.View
+	self, listed := v.Member(n.id)
+	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members))}
+	m.ViewInstalled = handoff.ViewInstalled{View: v.Number, Table: snap.Table, Since: self.Since, Barred: v.Barred,
+		Listed: listed && self.Boot == n.members.Self().Boot, Fenced: fenced}
+	for _, x := range v.Members {
+		m.ViewInstalled.Members = append(m.ViewInstalled.Members, x.ID)
+		m.Boots[x.ID] = x.Boot
+	}
+	return m
+}
+
+// fences remembers which views removed somebody who may still be alive, or came
+// after one that this node has missed: whoever takes over then waits for the full
+// fence (ownership rule 10).
+type fences struct {
+	mu    sync.Mutex // guards views
+	views []crawl.Epoch
+}
+
+// installed is membership's callback.
+func (f *fences) installed(v *membership.View, skipped bool) {
+	unproved := slices.ContainsFunc(v.Removed, func(r membership.Removal) bool { return !r.Proved })
+	if !skipped && !unproved {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.views = append(f.views, v.Number)
+}
+
+// take reports whether a view up to this one needs the full fence, once.
+func (f *fences) take(upTo crawl.Epoch) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := len(f.views)
+	f.views = slices.DeleteFunc(f.views, func(v crawl.Epoch) bool { return v <= upTo })
+	return len(f.views) < before
+}
+
+// followLease stops all fetches the moment the lease ends, and lets them go on
+// when it has come back (ownership rule 3).
+func (n *Node) followLease(ctx context.Context, e *engine) error {
+	had := true
+	for {
+		left := n.members.Lease()
+		switch {
+		case left <= 0 && had:
+			e.dispatcher.EndAll(errNoLease)
+		case left > 0 && !had:
+			e.dispatcher.Wake()
+		}
+		had = left > 0
+		if !waitFor(ctx, min(max(left, leaseLook/4), leaseLook)) {
+			return nil
+		}
+	}
+}
+
+// leaseLook is how often the lease is looked at while it is long.
+const leaseLook = 200 * time.Millisecond
+
+var errNoLease = errors.New("this node has no lease: it cannot reach enough members")
 
 // joinCrawl takes the crawl document and the scope entries over from another
 // member, before this node may judge a link or fetch a page. A node that is

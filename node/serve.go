@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,6 +17,10 @@ import (
 // serve: Renew in peers.go, Crawl in spread.go, Move in moves.go, Permits in
 // permits.go, Idle in finish.go.
 type handler struct{ node *Node }
+
+// ackPatience bounds how long a batch of links waits for the replicas; it is
+// below the time after which the sender gives the stream up.
+const ackPatience = 3500 * time.Millisecond
 
 // StoreLinks stores a batch of links in the partitions held here. The scope is
 // judged again, so that a sender with other rules cannot widen the crawl. But a
@@ -59,6 +64,14 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 	admissions, err := n.front.Add(ctx, accepted)
 	if err != nil {
 		return nil, fmt.Errorf("store links: %w", err)
+	}
+	bounded, cancel := context.WithTimeout(ctx, ackPatience)
+	defer cancel()
+	if !n.acknowledged(bounded, accepted) {
+		for _, i := range places { // the sender keeps them, and asks again
+			verdicts[i] = peer.Verdict_VERDICT_NOT_HOLDER
+		}
+		return verdicts, nil
 	}
 	for i, a := range admissions {
 		verdicts[places[i]] = verdictOf(a)

@@ -40,7 +40,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		}
 	}
 	n.fetched.observe(&o)
-	c.Own, c.Outbox = n.shareOut(ctx, o.Targets)
+	c.Own, c.Outbox = n.shareOut(ctx, v, o.Targets)
 	// As late as can be: another visit of the host may have ended meanwhile.
 	c.Host = eng.dispatcher.HostState(v)
 	err := n.front.Complete(ctx, c)
@@ -59,9 +59,11 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 
 // shareOut parts a page's links into those that go into its transaction and
 // those that nobody has acknowledged.
-func (n *Node) shareOut(ctx context.Context, targets []crawl.Target) (own, unacked []crawl.Routed) {
+func (n *Node) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
 	own, foreign := n.split(n.routed(targets))
 	n.links.local.Add(int64(len(own)))
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
 	fresh := foreign[:0]
 	for _, l := range foreign {
 		if !l.Target.Again && n.sent.Has(l.Target.URL.String()) {
@@ -70,7 +72,32 @@ func (n *Node) shareOut(ctx context.Context, targets []crawl.Target) (own, unack
 		}
 		fresh = append(fresh, l)
 	}
-	ctx, cancel := context.WithTimeout(ctx, ackWait)
-	defer cancel()
-	return own, n.forward(ctx, fresh).left
+	var aside []crawl.Routed
+	if n.engine.Load().replication > 1 {
+		own, aside = n.storeAside(ctx, v, own)
+	}
+	return own, append(aside, n.forward(ctx, fresh).left...)
+}
+
+// storeAside stores the links to this node's other partitions. They have other
+// replicas than the page: were they only in its transaction, the page could be
+// copied as done to its replica, and this node die, before theirs have the links
+// (invariant I3). What they have not acknowledged goes into the page's outbox.
+func (n *Node) storeAside(ctx context.Context, v crawl.Visit, own []crawl.Routed) (same, unacked []crawl.Routed) {
+	var others []crawl.Routed
+	for _, l := range own {
+		if l.Partition == v.Partition {
+			same = append(same, l)
+		} else {
+			others = append(others, l)
+		}
+	}
+	if len(others) == 0 {
+		return same, nil
+	}
+	s, err := n.storeOwn(ctx, others)
+	if err != nil {
+		return same, others // the store has failed, or the time is up: Complete will tell
+	}
+	return same, s.left
 }

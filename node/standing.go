@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/membership"
 )
@@ -18,46 +19,41 @@ const leaseShown = 8 * time.Second
 // lease is how long this node may still fetch; 0: not at all.
 func (n *Node) lease() time.Duration { return min(n.members.Lease(), leaseShown) }
 
-// minority reports whether this node has no lease and can get none: too few
-// members answer.
-func (n *Node) minority(*membership.Snapshot) bool { return false }
-
 // forgotten reports whether an operator has sworn that the node is gone.
 func forgotten(v *membership.View, id crawl.NodeID) bool { return v != nil && v.Bars(id) }
 
-// moveFigures are handoff's figures.
+// moveFigures are handoff's figures in the words of the status.
 type moveFigures struct {
-	outstanding     int // moves that must still leave or arrive
-	held            int
-	replicas        int // copies that this node keeps for others
-	underReplicated int // of the held ones
-	offline         int // this node's by the table, and not to be had
-	promoting       int
-	lost            int
-	stuck           []stuckMove
+	held      int // those that shall leave included
+	leaving   int // held or released, and another node's by the table
+	awaited   int // this node's by the table, not held here: on their way, or to be promoted
+	offline   int // likewise, but nobody who answers may make them good
+	replicas  int // copies that this node keeps for others
+	lost      int
+	underRepl int // held, with fewer copies than the factor and the members allow
+	stuck     []handoff.Stuck
 }
 
-// stuckMove is a move or a copy that does not get on.
-type stuckMove struct {
-	partition crawl.Partition
-	from, to  crawl.NodeID
-	reason    string
-	since     time.Time
-}
-
-func movesOf(s *handoff.Status) moveFigures {
-	return moveFigures{outstanding: s.Outstanding, held: s.Held}
+// figures reads handoff's status, and counts the copies on disk.
+func (n *Node) figures(e *engine) moveFigures {
+	s := e.moves.Status()
+	f := moveFigures{leaving: s.Outstanding - s.Promoting, awaited: s.Promoting - s.Offline, offline: s.Offline,
+		held: s.Held, lost: s.Lost, underRepl: s.UnderReplicated, stuck: s.Stuck}
+	for _, m := range n.front.Metas() {
+		if m.State == frontier.Copy {
+			f.replicas++
+		}
+	}
+	return f
 }
 
 // partitionState is the state in which the status shows a partition that this
 // node holds, "" when it does not hold it.
 func partitionState(s handoff.State) string {
-	switch s.String() {
-	case "holding":
+	switch s {
+	case handoff.Holding:
 		return crawl.PartitionHeld
-	case "copying":
-		return crawl.PartitionMoving
-	case "freezing":
+	case handoff.Freezing:
 		return crawl.PartitionFrozen
 	}
 	return ""

@@ -25,7 +25,7 @@ func (n *Node) picture(now time.Time, nodeOnly bool) picture {
 	p := picture{now: now, self: n.id, name: n.name, version: n.version, cluster: n.cfg.ClusterName,
 		joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), drains: n.draining.Load(), doc: n.doc.Current().doc,
 		total: n.cfg.Partitions, factor: n.cfg.Replication, change: n.changes.status(), rates: n.meter.cluster(), alone: nodeOnly}
-	p.minority = p.joined && n.minority(snap)
+	p.minority = p.joined && snap.Minority
 	p.minoritySince = n.changes.pausedSince(p.minority, now)
 	p.since = n.started
 	if at := p.change.At; at != nil {
@@ -117,7 +117,7 @@ func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
 	var m moveFigures
 	busy, most := 0, n.cfg.Fetchers
 	if e := n.engine.Load(); e != nil {
-		m = movesOf(e.moves.Status())
+		m = n.figures(e)
 		n.describeMoves(b, m)
 		if b.Handoff.Active {
 			b.Handoff.BytesPerSecond = moved
@@ -136,13 +136,13 @@ func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
 
 // describeMoves fills what handoff says.
 func (n *Node) describeMoves(b *crawl.NodeBlock, m moveFigures) {
-	moves, repairs := n.changes.progress(m.outstanding, m.underReplicated)
-	b.Handoff = crawl.HandoffStatus{Active: m.outstanding > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
-	b.Repair = crawl.RepairStatus{Active: m.underReplicated > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
-	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.underReplicated, m.offline, m.promoting, m.lost
+	moves, repairs := n.changes.progress(m.leaving, m.underRepl)
+	b.Handoff = crawl.HandoffStatus{Active: m.leaving > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
+	b.Repair = crawl.RepairStatus{Active: m.underRepl > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
+	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.underRepl, m.offline, m.awaited, m.lost
 	for _, s := range m.stuck[:min(len(m.stuck), maxStuckTold)] {
 		b.Handoff.Stuck = append(b.Handoff.Stuck, crawl.StuckStatus{
-			Partition: s.partition, From: n.nameOf(s.from), To: n.nameOf(s.to), Reason: s.reason, Since: s.since.UTC()})
+			Partition: s.P, From: n.nameOf(s.From), To: n.nameOf(s.To), Reason: s.Reason, Since: s.Since.UTC()})
 	}
 }
 
@@ -184,7 +184,7 @@ func (n *Node) pausedReason(noLease bool) string {
 	switch d := n.doc.Current().doc; {
 	case n.engine.Load() == nil || !n.synced.Load() || !n.listed():
 		return "the node has not joined yet"
-	case noLease && n.minority(n.members.Snapshot()):
+	case noLease && n.members.Snapshot().Minority:
 		return "no lease: this side cannot reach a majority of the members"
 	case n.disk.low.Load():
 		return "the disk is nearly full"
