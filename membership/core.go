@@ -117,7 +117,8 @@ type Core struct {
 	heard     map[crawl.NodeID]voice
 	dead      map[crawl.NodeID]crawl.Boot // members' boots up to this are dead
 	greeted   map[crawl.NodeID]int        // tick of the last greeting
-	listening int                         // tick since when silence counts
+	flaps     map[crawl.NodeID]flap
+	listening int // tick since when silence counts
 
 	ticks    int // since the start
 	waited   int // ticks since a change was first wanted or last tried
@@ -141,7 +142,7 @@ func NewCore(me Identity, state State) *Core {
 	c := &Core{
 		self: me.ID, boot: me.Boot, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
 		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
-		dead: map[crawl.NodeID]crawl.Boot{}, greeted: map[crawl.NodeID]int{},
+		dead: map[crawl.NodeID]crawl.Boot{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
 	}
 	if state.View != nil {
 		c.enter(state.View)
@@ -239,7 +240,7 @@ func (c *Core) wants() bool {
 
 // plan returns the view that this node would propose, or nil.
 func (c *Core) plan() *View {
-	return next(c.state.View, outlook{seen: c.seen, fate: c.fate, reached: c.reached, forgotten: c.state.Forgotten})
+	return next(c.state.View, outlook{seen: c.seen, fate: c.fate, welcome: c.welcome, forgotten: c.state.Forgotten})
 }
 
 // rank counts the reachable members with lower ids.
@@ -341,6 +342,7 @@ func (c *Core) install(v *View) []Action {
 	skipped := v.Number != c.number()+1
 	c.state = State{View: v, Forgotten: stillForgotten(v, c.state.Forgotten)}
 	c.enter(v)
+	c.noteFlaps(v)
 	return []Action{Persist{c.state}, Install{View: v, Skipped: skipped}}
 }
 

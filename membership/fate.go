@@ -89,6 +89,40 @@ func (c *Core) silence(id crawl.NodeID) int {
 	return c.ticks - last
 }
 
+// flap counts how often a node was excluded for silence of late.
+type flap struct {
+	tick  int // of the last time
+	count int
+}
+
+// A node that some members hear and others do not would be excluded and
+// admitted again and again, and its partitions moved each time. So after its
+// second exclusion it has to wait, counted from that exclusion.
+const (
+	flapTicks     = 6000 // 10 min without exclusion, and all is forgiven
+	flapFirstWait = 100  // 10 s, doubled each time
+	flapMostWait  = 200
+)
+
+// noteFlaps counts the exclusions for silence in a view.
+func (c *Core) noteFlaps(v *View) {
+	for _, r := range v.Removed {
+		if !r.Proved {
+			c.flaps[r.ID] = flap{tick: c.ticks, count: c.flaps[r.ID].count + 1}
+		}
+	}
+}
+
+// welcome reports whether a node that is no member may be admitted now.
+func (c *Core) welcome(id crawl.NodeID) bool {
+	f, ok := c.flaps[id]
+	wait := 0
+	if ok && f.count > 1 {
+		wait = min(flapFirstWait<<min(f.count-2, maxBackoff), flapMostWait)
+	}
+	return c.reached(id) && c.ticks-f.tick >= wait
+}
+
 // reached reports whether a node was heard within silentTicks.
 func (c *Core) reached(id crawl.NodeID) bool {
 	v, ok := c.heard[id]
@@ -123,6 +157,11 @@ func (c *Core) prune() {
 	for id, v := range c.heard {
 		if c.ticks-v.tick > silentTicks {
 			delete(c.heard, id)
+		}
+	}
+	for id, f := range c.flaps {
+		if c.ticks-f.tick > flapTicks {
+			delete(c.flaps, id)
 		}
 	}
 	for id := range c.greeted {

@@ -45,7 +45,7 @@ type Sighting struct {
 type outlook struct {
 	seen      map[crawl.NodeID]Sighting
 	fate      func(Member) fate
-	reached   func(crawl.NodeID) bool // heard of late
+	welcome   func(crawl.NodeID) bool // may join: it was heard of late
 	forgotten []crawl.NodeID          // sorted, none barred by the view yet
 }
 
@@ -80,7 +80,7 @@ func next(v *View, o outlook) *View {
 		}
 		if i, ok := find(d.members, id); ok {
 			changed = d.relist(i, s) || changed
-		} else if o.reached(id) {
+		} else if o.welcome(id) {
 			changed = d.admit(s) || changed
 		}
 	}

@@ -138,7 +138,7 @@ func outlookOf(sightings []Sighting) outlook {
 	return outlook{
 		seen: seen, forgotten: forgotten,
 		fate:    func(m Member) fate { return fates[m.ID] },
-		reached: func(id crawl.NodeID) bool { return !unheard[id] },
+		welcome: func(id crawl.NodeID) bool { return !unheard[id] },
 	}
 }
 

@@ -26,6 +26,21 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is no
 //	deliver [a>b]      messages in order, with those that they cause
 //	drop [a>b]         the same messages get lost
 //	views              the installed view of each node
+//	dead a b 1         a has proof that boot 1 of b is dead
+//	forget a b         an operator makes a forget b
+//	woken a            a stood still
+//
+// and those of a world (world_test.go), in which gossip, messages and leases
+// run by themselves:
+//
+//	quiet              from now on, show installs and takings only
+//	quorum-off         nodes started from now on need none
+//	pass 3s            time passes
+//	cut a b c, heal a b c    links of a to b and c
+//	stop a, cont a     SIGSTOP and SIGCONT
+//	lose decided, keep decided    all messages of a kind
+//	hold a             a holds the partition p
+//	fetchers, leases, fences
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/core/*.txt")
@@ -39,7 +54,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &script{t: t, cores: map[crawl.NodeID]*Core{}, disks: map[crawl.NodeID]State{}, boots: map[crawl.NodeID]crawl.Boot{}}
+			s := &script{t: t, cores: map[crawl.NodeID]*Core{}, disks: map[crawl.NodeID]State{}, world: newWorld()}
 			var out []string
 			for block := range strings.SplitSeq(strings.TrimSpace(string(raw)), "\n\n") {
 				commands, _, _ := strings.Cut(block+"\n", "----\n")
@@ -67,12 +82,15 @@ type script struct {
 	t     *testing.T
 	cores map[crawl.NodeID]*Core
 	disks map[crawl.NodeID]State
-	boots map[crawl.NodeID]crawl.Boot
 	queue []Message
 	out   []string
+	world *world
 }
 
 func (s *script) run(words []string) {
+	if s.command(words) {
+		return
+	}
 	id := crawl.NodeID("")
 	if len(words) > 1 {
 		id = crawl.NodeID(words[1])
@@ -85,6 +103,12 @@ func (s *script) run(words []string) {
 		s.start(id, crawl.Boot(s.number(words[2])))
 	case "crash":
 		delete(s.cores, id)
+	case "dead":
+		s.step(id, Dead{crawl.NodeID(words[2]), crawl.Boot(s.number(words[3]))})
+	case "forget":
+		s.step(id, Forget{crawl.NodeID(words[2])})
+	case "woken":
+		s.step(id, Woken{})
 	case "see":
 		nodes := s.sightings(words[2:])
 		for _, n := range nodes {
@@ -115,8 +139,16 @@ func (s *script) number(word string) int {
 }
 
 func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
-	s.boots[id] = boot
-	s.cores[id] = NewCore(Identity{ID: id, Boot: boot, Cluster: unknownCluster}, s.disks[id])
+	state := s.disks[id]
+	s.cores[id] = NewCore(Identity{ID: id, Boot: boot, Cluster: unknownCluster, QuorumOff: s.world.off}, state)
+	me := &inhabitant{boot: boot, lease: NewLease(id, boot, s.world.off)}
+	if state.View != nil {
+		me.lease.Install(state.View, state.AcceptedView != nil, s.world.now)
+	}
+	if old := s.world.nodes[id]; old != nil {
+		me.holds = old.holds // it is on the disk
+	}
+	s.world.nodes[id] = me
 }
 
 func (s *script) sightings(words []string) []Sighting {
@@ -139,16 +171,35 @@ func (s *script) step(id crawl.NodeID, e Event) {
 		return // crashed
 	}
 	for _, a := range core.Step(e) {
+		s.follow(id, a)
+		if _, install := a.(Install); s.world.quiet && !install {
+			s.silently(id, a)
+			continue
+		}
 		switch a := a.(type) {
 		case Persist:
 			s.disks[id] = a.State
 			s.out = append(s.out, fmt.Sprintf("%s persist promised=%s accepted=%s %s", id, showBallot(a.State.Promised), showBallot(a.State.Accepted), showView(a.State.AcceptedView)))
 		case Install:
-			s.out = append(s.out, fmt.Sprintf("%s install %s skipped=%v", id, showView(a.View), a.Skipped))
+			at := ""
+			if s.world.quiet {
+				at = fmt.Sprintf("%v: ", s.world.now)
+			}
+			s.out = append(s.out, fmt.Sprintf("%s%s install %s skipped=%v", at, id, showView(a.View), a.Skipped))
 		case Send:
 			s.queue = append(s.queue, a.Message)
 			s.out = append(s.out, fmt.Sprintf("%s>%s %s", id, a.Message.To, showMessage(a.Message)))
 		}
+	}
+}
+
+// silently carries an action out and shows nothing.
+func (s *script) silently(id crawl.NodeID, a Action) {
+	switch a := a.(type) {
+	case Persist:
+		s.disks[id] = a.State
+	case Send:
+		s.queue = append(s.queue, a.Message)
 	}
 }
 
