@@ -55,7 +55,7 @@ func (b *budget) cutMutations(ms []CopyMutation) (n, entries, size int) {
 	return len(ms), entries, size
 }
 
-// size is what a mutation costs in a transaction, in bytes.
+// sizeOf is what a mutation costs in a transaction, in bytes.
 func sizeOf(m *Mutation) (n int) {
 	for i := range m.Entries {
 		n += prefixLen + len(m.Entries[i].Key) + len(m.Entries[i].Value)

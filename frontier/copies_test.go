@@ -41,7 +41,7 @@ func TestApplyCopies(t *testing.T) {
 			holder.add(link(fmt.Sprintf("http://h1.p1.test/%d", n)))
 		}
 		a, b := tails[0].take(), tails[1].take()
-		stranger := CopyMutation{2, a[0].Mutation}
+		stranger := CopyMutation{Partition: 2, Mutation: a[0].Mutation}
 		later := a[0]
 		later.Epoch = 2
 		lie := a[2]
@@ -54,10 +54,10 @@ func TestApplyCopies(t *testing.T) {
 			{"a gap in one, another goes on", []CopyMutation{a[1], b[0], a[2]}, []error{ErrGap, nil, ErrGap}},
 			{"no copy, another epoch", []CopyMutation{stranger, later}, []error{ErrNotCopy, ErrNotCopy}},
 			{"in order, with a repeat", []CopyMutation{a[0], a[0], a[1]}, []error{nil, nil, nil}},
-			{"a false number, and one behind it", []CopyMutation{lie, {0, Mutation{1, 4, nil}}}, []error{ErrCorrupt, ErrGap}},
-			{"without its books", []CopyMutation{{0, Mutation{1, 3, []Entry{{[]byte("u"), []byte{1}}}}}}, []error{ErrCorrupt}},
-			{"a bad key", []CopyMutation{{0, Mutation{1, 3, append([]Entry{{nil, []byte{1}}}, a[2].Entries...)}}}, []error{ErrCorrupt}},
-			{"too large", []CopyMutation{{0, Mutation{1, 3, append([]Entry{{[]byte("u"), make([]byte, 8<<20)}}, a[2].Entries...)}}}, []error{ErrTooBig}},
+			{"a false number, and one behind it", []CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}}, []error{ErrCorrupt, ErrGap}},
+			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: []Entry{{Key: []byte("u"), Value: []byte{1}}}}}}, []error{ErrCorrupt}},
+			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...)}}}, []error{ErrCorrupt}},
+			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}}, a[2].Entries...)}}}, []error{ErrTooBig}},
 			{"the rest", []CopyMutation{b[1], a[2], b[2]}, []error{nil, nil, nil}},
 		}
 		for _, test := range tests {
@@ -226,7 +226,7 @@ func TestTransitionRefuses(t *testing.T) {
 		"a state that is none":            r.Transition(t.Context(), 1, func(m *Meta) error { m.State = 9; return nil }),
 		"promoted in an old epoch":        r.promote(0, 1),
 		"a held partition is deleted":     r.Delete(t.Context(), 1),
-		"a mutation for a held partition": r.ApplyCopies(t.Context(), []CopyMutation{{1, Mutation{1, 1, nil}}})[0],
+		"a mutation for a held partition": r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 1, Mutation: Mutation{Epoch: 1, Seq: 1, Entries: nil}}})[0],
 	} {
 		if err == nil {
 			t.Errorf("%s", what)
@@ -311,7 +311,7 @@ func FuzzApplyCopies(f *testing.F) {
 		holder := startHolding(t, NewMemory(), 1, Options{CacheEntries: 8})
 		r := startHolding(t, NewMemory(), 0, Options{CacheEntries: 8})
 		r.replicate(holder, 0)
-		err := r.ApplyCopies(t.Context(), []CopyMutation{{0, Mutation{1, crawl.Seq(seq), []Entry{{k1, v1}, {k2, v2}}}}})[0]
+		err := r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: crawl.Seq(seq), Entries: []Entry{{Key: k1, Value: v1}, {Key: k2, Value: v2}}}}})[0]
 		m, _ := r.Meta(0)
 		if took := m.Seq == 1; took != (err == nil && seq == 1) {
 			t.Fatalf("seq %d: %v, and the copy is at %d", seq, err, m.Seq)

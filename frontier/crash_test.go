@@ -204,7 +204,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 // process finds. It reports whether the story came to its end.
 func crashAt(t *testing.T, open func(*testing.T) (KV, func() KV), at int, applied bool) bool {
 	kv, reopen := open(t)
-	if err := kv.Write([]Entry{{nodeKey(nodeVersion), []byte{formatVersion}}}); err != nil {
+	if err := kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
 	f := start(t, &faulty{KV: kv, left: at, applied: applied}, Options{})
@@ -243,7 +243,7 @@ func TestPowerLoss(t *testing.T) {
 	r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.State, m.To = Released, "n2"; return nil }))
 	i, err := r.BeginImport(t.Context(), 5)
 	r.must(err)
-	r.must(i.Put(t.Context(), []Entry{{[]byte(metaKey), encodeMeta(&partState{Meta: Meta{Seq: 4}})}}))
+	r.must(i.Put(t.Context(), []Entry{{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: 4}})}}))
 	r.must(i.CommitCopy(t.Context(), 6))
 	r.must(r.promote(5, 7))
 	r.add(link("http://h1.p1.test/lost"))

@@ -26,7 +26,7 @@ func TestWriteDuringSync(t *testing.T) {
 	}
 	put := func(key string) {
 		t.Helper()
-		if err := kv.Write([]Entry{{[]byte(key), []byte{1}}}); err != nil {
+		if err := kv.Write([]Entry{{Key: []byte(key), Value: []byte{1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

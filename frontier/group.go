@@ -72,7 +72,7 @@ func (g *group) part(p crawl.Partition) *partGroup {
 
 // put adds an entry with an absolute key.
 func (g *group) put(key, value []byte) {
-	g.entries = append(g.entries, Entry{key, value})
+	g.entries = append(g.entries, Entry{Key: key, Value: value})
 	g.grow(len(key), len(value))
 }
 
@@ -208,14 +208,14 @@ func (pg *partGroup) finish() (m Mutation) {
 	prefix := appendPrefix(nil, pg.state.Partition, pg.state.Generation)
 	for rel, v := range pg.over {
 		key := append(append(make([]byte, 0, prefixLen+len(rel)), prefix...), rel...)
-		pg.g.entries = append(pg.g.entries, Entry{key, v})
+		pg.g.entries = append(pg.g.entries, Entry{Key: key, Value: v})
 		if pg.mutated && len(pg.part.sinks) > 0 {
-			m.Entries = append(m.Entries, Entry{key[prefixLen:], v})
+			m.Entries = append(m.Entries, Entry{Key: key[prefixLen:], Value: v})
 		}
 	}
 	if pg.restated {
 		pg.state.changes++
-		pg.g.entries = append(pg.g.entries, Entry{stateKey(pg.state.Partition), encodeState(&pg.state)})
+		pg.g.entries = append(pg.g.entries, Entry{Key: stateKey(pg.state.Partition), Value: encodeState(&pg.state)})
 	}
 	return m
 }

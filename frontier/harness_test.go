@@ -90,7 +90,7 @@ type caught struct {
 func (c *caught) sink(p crawl.Partition, m Mutation) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ms = append(c.ms, CopyMutation{p, m})
+	c.ms = append(c.ms, CopyMutation{Partition: p, Mutation: m})
 	return true
 }
 

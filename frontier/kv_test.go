@@ -114,7 +114,7 @@ func TestKVAgainstMap(t *testing.T) {
 				if rng.IntN(3) > 0 {
 					v = fmt.Sprint("v", rng.IntN(1000))
 				}
-				batch = append(batch, Entry{[]byte(k), []byte(v)})
+				batch = append(batch, Entry{Key: []byte(k), Value: []byte(v)})
 				model[k] = v
 				if v == "" {
 					delete(model, k)
@@ -180,7 +180,7 @@ func TestKVRefusesTooMuch(t *testing.T) {
 		}
 		batch := make([]Entry, l.Entries*2)
 		for i := range batch {
-			batch[i] = Entry{fmt.Appendf(nil, "a%d", i), []byte{1}}
+			batch[i] = Entry{Key: fmt.Appendf(nil, "a%d", i), Value: []byte{1}}
 		}
 		if err := kv.Write(batch); !errors.Is(err, ErrTooBig) {
 			t.Fatalf("too many entries: %v", err)
@@ -193,7 +193,7 @@ func TestKVRefusesTooMuch(t *testing.T) {
 		}
 		big := make([]Entry, 64)
 		for i := range big {
-			big[i] = Entry{fmt.Appendf(nil, "b%d", i), make([]byte, l.Bytes/64-16)}
+			big[i] = Entry{Key: fmt.Appendf(nil, "b%d", i), Value: make([]byte, l.Bytes/64-16)}
 		}
 		if err := kv.Write(big); err != nil {
 			t.Fatalf("a write of as many bytes as allowed: %v", err)
@@ -205,7 +205,7 @@ func TestMemoryPowerLoss(t *testing.T) {
 	t.Parallel()
 	m := NewMemory()
 	put := func(k string) {
-		if err := m.Write([]Entry{{[]byte(k), []byte{1}}}); err != nil {
+		if err := m.Write([]Entry{{Key: []byte(k), Value: []byte{1}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -67,7 +67,7 @@ func (f *Frontier) loadVersion(snap Snapshot) error {
 		return fmt.Errorf("the store has format %v, this program reads format %d: use the program that wrote it", version, formatVersion)
 	}
 	if !ok {
-		return f.kv.Write([]Entry{{nodeKey(nodeVersion), []byte{formatVersion}}})
+		return f.kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}})
 	}
 	return nil
 }
@@ -224,10 +224,10 @@ func (l *loading) settle() error {
 	f := l.f
 	var entries []Entry
 	for _, s := range l.restated {
-		entries = append(entries, Entry{stateKey(s.Partition), encodeState(s)})
+		entries = append(entries, Entry{Key: stateKey(s.Partition), Value: encodeState(s)})
 	}
 	for _, g := range l.lost {
-		entries = append(entries, Entry{deadKey(g), []byte{formatVersion}})
+		entries = append(entries, Entry{Key: deadKey(g), Value: []byte{formatVersion}})
 	}
 	for piece := range slices.Chunk(entries, 2_000) {
 		if err := f.kv.Write(piece); err != nil {

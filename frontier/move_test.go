@@ -116,15 +116,15 @@ func TestComeBack(t *testing.T) {
 		r.become(0, Released)
 		dropped, err := r.BeginImport(t.Context(), 0)
 		r.must(err)
-		r.must(dropped.Put(t.Context(), []Entry{{[]byte("uleft"), []byte{1}}}))
+		r.must(dropped.Put(t.Context(), []Entry{{Key: []byte("uleft"), Value: []byte{1}}}))
 		i, err := r.BeginImport(t.Context(), 0)
 		r.must(err)
-		if err := dropped.Put(t.Context(), []Entry{{[]byte("u"), []byte{1}}}); !errors.Is(err, ErrImportOver) {
+		if err := dropped.Put(t.Context(), []Entry{{Key: []byte("u"), Value: []byte{1}}}); !errors.Is(err, ErrImportOver) {
 			t.Fatalf("the first import goes on: %v", err)
 		}
 		var entries []Entry
 		for k, v := range copyOf {
-			entries = append(entries, Entry{[]byte(k), []byte(v)})
+			entries = append(entries, Entry{Key: []byte(k), Value: []byte(v)})
 		}
 		r.must(i.Put(t.Context(), entries))
 		r.must(i.CommitCopy(t.Context(), 1))
@@ -161,13 +161,13 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatalf("commit of nothing: %v", err)
 	}
 	meta := func(seq crawl.Seq) Entry {
-		return Entry{[]byte(metaKey), encodeMeta(&partState{Meta: Meta{Seq: seq}})}
+		return Entry{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: seq}})}
 	}
 	if err := i.Apply(t.Context(), []Mutation{{Seq: 1, Entries: []Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
 		t.Fatalf("mutation before the snapshot: %v", err)
 	}
 	for _, bad := range [][]Entry{
-		{{nil, []byte{1}}}, {{make([]byte, maxKeyBytes+1), []byte{1}}}, {{[]byte("u"), make([]byte, 3<<20)}}, {{[]byte(metaKey), []byte{9, 9}}},
+		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, maxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(metaKey), Value: []byte{9, 9}}},
 	} {
 		if err := i.Put(t.Context(), bad); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("Put of a bad entry: %v", err)
@@ -193,8 +193,8 @@ func FuzzImport(f *testing.F) {
 		r := startHolding(t, NewMemory(), 1, Options{CacheEntries: 8})
 		i, err := r.BeginImport(t.Context(), 1)
 		r.must(err)
-		_ = i.Put(t.Context(), []Entry{{k1, v1}})
-		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []Entry{{k2, v2}, {k1, v1}}}})
+		_ = i.Put(t.Context(), []Entry{{Key: k1, Value: v1}})
+		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []Entry{{Key: k2, Value: v2}, {Key: k1, Value: v1}}}})
 		_ = i.CommitCopy(t.Context(), 5)
 		// Whatever it was, the writer goes on and partition 0 is untouched.
 		if got := r.add(link("http://h1.p0.test/")); got[0] != Added {

@@ -1,0 +1,241 @@
+package frontier
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// rollback is a store that can be set back to an earlier moment, as a store
+// that cuts its log is.
+type rollback struct {
+	*Memory
+	kept *memNode
+}
+
+func (b *rollback) keep() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = b.committed
+}
+
+// cut ends the store and returns the one of the moment of keep.
+func (b *rollback) cut() *Memory {
+	m := b.Crash()
+	m.committed, m.synced = b.kept, b.kept
+	return m
+}
+
+func metaOf(t *testing.T, r *running, p crawl.Partition) Meta {
+	t.Helper()
+	m, _ := r.Meta(p)
+	return m
+}
+
+// TestStoreBehindItsMarks sets a store back, and checks that those partitions
+// which lost something are suspect, for as long as nothing is done about it.
+func TestStoreBehindItsMarks(t *testing.T) {
+	t.Parallel()
+	o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
+	kv := &rollback{Memory: NewMemory()}
+	r := startHolding(t, kv, 6, o)
+	r.add(link("http://h1.p0.test/1"), link("http://h1.p1.test/1"))
+	r.become(5, Copy)
+	kv.keep()
+	r.add(link("http://h1.p1.test/2")) // loses a mutation
+	r.must(r.Freeze(t.Context(), 2))   // loses its release
+	r.must(r.Transition(t.Context(), 2, func(m *Meta) error { m.State, m.Sealed = Released, true; return nil }))
+	r.become(3, Released) // loses its deletion
+	r.must(r.Delete(t.Context(), 3))
+	twin := start(t, NewMemory(), Options{})
+	twin.replicate(r, 0)
+	twin.must(twin.promote(0, 2))
+	r.must(r.Found(t.Context(), []crawl.Partition{7}, 3)) // is lost wholly
+	_ = r.stop()
+	m := kv.cut()
+	for round := range 2 { // the second start must still know
+		r = start(t, m, o)
+		for p, want := range map[crawl.Partition]struct {
+			state   State
+			suspect bool
+		}{0: {Holder, false}, 1: {Holder, true}, 2: {Released, true}, 3: {Absent, false}, 4: {Holder, false}, 5: {Copy, false}, 7: {Holder, true}} {
+			if m := metaOf(t, r, p); m.State != want.state || m.Suspect != want.suspect {
+				t.Errorf("round %d: partition %d is %v, suspect %v; want %+v", round, p, m.State, m.Suspect, want)
+			}
+		}
+		if m := metaOf(t, r, 7); m.Epoch != 3 || m.MaxEpoch != 3 || m.Generation != 1 {
+			t.Errorf("round %d: what is known of partition 7: %+v", round, m)
+		}
+		if m := metaOf(t, r, 2); !m.Sealed {
+			t.Error("a released partition is not sealed any more")
+		}
+		if got := r.add(link("http://h1.p1.test/3"), link("http://h1.p0.test/3")); got[0] != NotHolder || got[1] != Added && round == 0 {
+			t.Errorf("round %d: admissions %v", round, got)
+		}
+		if round == 0 {
+			_ = r.stop()
+			r.must(r.Close())
+			m = m.Crash()
+		}
+	}
+	waitSwept(t, r, 3, 1)
+	// For want of a better copy it goes on, with numbers that nobody has seen.
+	r.must(r.Transition(t.Context(), 1, func(m *Meta) error { m.Suspect = false; return nil }))
+	if got := r.add(link("http://h1.p1.test/2")); got[0] != Added {
+		t.Errorf("admission %v", got)
+	}
+	if m := metaOf(t, r, 1); m.Seq != 3 {
+		t.Errorf("the next mutation has number %d, and 2 was given before", m.Seq)
+	}
+	// A replaced copy is no longer suspect; nor is it at the next start.
+	r.become(7, Copy)
+	if err := r.promote(7, 9); err == nil {
+		t.Error("a suspect copy was promoted")
+	}
+	m7 := metaOf(t, r, 7)
+	if err := r.AdoptCopy(t.Context(), 7, m7.Epoch, m7.Seq, 9); !errors.Is(err, ErrGap) {
+		t.Errorf("a suspect copy was adopted: %v", err)
+	}
+	other := startHolding(t, NewMemory(), 8, Options{})
+	r.replicate(other, 7)
+	_ = r.stop()
+	r = start(t, m.Crash(), o)
+	for p, want := range map[crawl.Partition]bool{1: false, 2: true, 7: false} {
+		if m := metaOf(t, r, p); m.Suspect != want {
+			t.Errorf("partition %d: suspect %v, want %v", p, m.Suspect, want)
+		}
+	}
+	r.check()
+}
+
+// TestMarksAreNotInTheWay checks that a crash at any moment makes nobody
+// suspect: the marks are never ahead of the store.
+func TestMarksAreNotInTheWay(t *testing.T) {
+	t.Parallel()
+	for at, ended := 0, false; !ended; at++ {
+		for _, applied := range []bool{false, true} {
+			o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
+			m := NewMemory()
+			if err := m.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {
+				t.Fatal(err)
+			}
+			f := start(t, &faulty{KV: m, left: at, applied: applied}, o)
+			_, err := story(t.Context(), f.Frontier)
+			ended = err == nil
+			_ = f.stop()
+			next := start(t, m.Crash(), o)
+			for _, m := range next.Metas() {
+				if m.Suspect {
+					t.Fatalf("crash at write %d, applied %v: %+v", at, applied, m)
+				}
+			}
+			_ = next.stop()
+		}
+	}
+}
+
+// TestLostStates starts on an empty store beside old marks, and TestLostBooks
+// on one without the books of a partition.
+func TestLostStates(t *testing.T) {
+	t.Parallel()
+	o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
+	r := startHolding(t, NewMemory(), 3, o)
+	r.must(r.Transition(t.Context(), 2, func(m *Meta) error { m.State = Released; return nil }))
+	r.must(r.Delete(t.Context(), 2))
+	_ = r.stop()
+	r = start(t, NewMemory(), o)
+	for p, want := range map[crawl.Partition]State{0: Holder, 1: Holder, 2: Absent} {
+		if m := metaOf(t, r, p); m.State != want || m.Suspect != (want == Holder) || m.MaxEpoch != 1 {
+			t.Errorf("partition %d: %+v", p, m)
+		}
+	}
+	if err := r.Found(t.Context(), []crawl.Partition{2}, 1); err == nil {
+		t.Error("founded in an epoch in which it was held")
+	}
+}
+
+func TestLostBooks(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+		r := startHolding(t, kv, 2, Options{})
+		r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/2"), link("http://h2.p0.test/1"), link("http://h1.p1.test/1"))
+		for range 2 {
+			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Outbox: []crawl.Routed{link("http://h1.p9.test/")}}))
+		}
+		want := metaOf(t, r, 0).Counters
+		_ = r.stop()
+		kv = reopen()
+		if err := kv.Write([]Entry{{Key: append(appendPrefix(nil, 0, 1), metaKey...), Value: nil}}); err != nil {
+			t.Fatal(err)
+		}
+		r = start(t, kv, Options{})
+		m := metaOf(t, r, 0)
+		if !m.Suspect || metaOf(t, r, 1).Suspect {
+			t.Errorf("suspect: %v, %v; want the first", m.Suspect, metaOf(t, r, 1).Suspect)
+		}
+		if got := m.Counters; got.Seen != want.Seen || got.Queued != want.Queued || got.Hosts != want.Hosts || got.Outbox != want.Outbox || got.Pages != want.Pages {
+			t.Errorf("recounted %+v, want %+v", got, want)
+		}
+		r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.Suspect = false; return nil }))
+		r.check()
+		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h2.p0.test"), Outcome: fetched, Outbox: []crawl.Routed{link("http://h2.p9.test/")}}))
+		if out, err := r.Outbox(0, OutboxKey{}, 9); err != nil || len(out) != 3 {
+			t.Errorf("outbox %v, %v: an entry was overwritten", out, err)
+		}
+		r.check()
+		r = r.crash(reopen, Options{})
+		if metaOf(t, r, 0).Suspect {
+			t.Error("suspect again")
+		}
+	})
+}
+
+func TestDamagedMark(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "marks")
+	o := Options{HighWater: path}
+	kv := &rollback{Memory: NewMemory()}
+	r := startHolding(t, kv, 200, o)
+	kv.keep()
+	r.add(link("http://h1.p1.test/1"), link("http://h1.p150.test/1"))
+	_ = r.stop()
+	b, err := os.ReadFile(path)
+	r.must(err)
+	b[markBytes+40] ^= 4
+	r.must(os.WriteFile(path, b, 0o600))
+	r = start(t, kv.cut(), o)
+	if metaOf(t, r, 1).Suspect || !metaOf(t, r, 150).Suspect {
+		t.Errorf("suspect: %v, %v; the first has no mark that can be read", metaOf(t, r, 1).Suspect, metaOf(t, r, 150).Suspect)
+	}
+}
+
+func FuzzMark(f *testing.F) {
+	b := make([]byte, markBytes)
+	encodeMark(b, 3, &mark{state: Released, sealed: true, generation: 4, lastGeneration: 5, epoch: 6, maxEpoch: 7, view: 8, seq: 9, changes: 10})
+	f.Add(b)
+	f.Add(make([]byte, markBytes))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) < markBytes {
+			return
+		}
+		m, ok, err := decodeMark(b[:markBytes], 3)
+		if err != nil || !ok {
+			return
+		}
+		again := make([]byte, markBytes)
+		encodeMark(again, 3, &m)
+		if back, ok, err := decodeMark(again, 3); err != nil || !ok || back != m {
+			t.Fatalf("%+v came back as %+v, %v, %v", m, back, ok, err)
+		}
+		for i := range b[:markBytes] {
+			bad := bytes.Clone(b[:markBytes])
+			bad[i] ^= 1
+			if _, ok, err := decodeMark(bad, 3); err == nil && ok {
+				t.Fatalf("a flipped bit in byte %d was not noticed", i)
+			}
+		}
+	})
+}
