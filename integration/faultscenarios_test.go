@@ -26,7 +26,7 @@ var scenarios = []scenario{
 	{name: "old-data-returns", duplicates: 0.005, shape: long, act: oldDataReturns},
 	{name: "flipped-bit", duplicates: 0.01, act: flippedBit},
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
-	{name: "hostile-bytes", quick: true, act: hostileBytes},
+	{name: "hostile-bytes", quick: true, shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
 }
 
 // long makes a web that takes some 45 s.

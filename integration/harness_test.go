@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -113,7 +114,7 @@ func spawn(t *testing.T, name, log string, argv ...string) *process {
 		p.signal(syscall.SIGKILL)
 		<-p.done
 		if t.Failed() {
-			t.Logf("end of the output of %s:\n%s", name, tail(log, 40))
+			t.Logf("end of the output of %s:\n%s", name, lastWords(log))
 		}
 	})
 	return p
@@ -148,6 +149,25 @@ func tail(path string, lines int) string {
 	}
 	all := strings.Split(strings.TrimRight(string(b), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// crash finds where a Go program begins to say why it dies.
+var crash = regexp.MustCompile(`(?m)^(panic:|fatal error:|unexpected fault address|WARNING: DATA RACE|SIG[A-Z]+:).*$`)
+
+// lastWords returns the end of a log, or of one that ends in a crash what was
+// logged before and how the crash begins.
+func lastWords(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	at := crash.FindIndex(b)
+	if at == nil {
+		return tail(path, 40)
+	}
+	before := strings.Split(strings.TrimRight(string(b[:at[0]]), "\n"), "\n")
+	after := strings.Split(string(b[at[0]:]), "\n")
+	return strings.Join(append(before[max(0, len(before)-10):], after[:min(30, len(after))]...), "\n")
 }
 
 // run runs the command to its end and returns its exit code and both outputs.
