@@ -141,9 +141,9 @@ func (s *script) number(word string) int {
 func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
 	state := s.disks[id]
 	s.cores[id] = NewCore(Identity{ID: id, Boot: boot, Cluster: unknownCluster, QuorumOff: s.world.off}, state)
-	me := &inhabitant{boot: boot, lease: NewLease(id, boot, s.world.off)}
+	me := &inhabitant{boot: boot, lease: NewLease(id, boot, s.world.off), rate: 1}
 	if state.View != nil {
-		me.lease.Install(state.View, state.AcceptedView != nil, s.world.now)
+		me.lease.Install(state.View, state.AcceptedView != nil, 0)
 	}
 	if old := s.world.nodes[id]; old != nil {
 		me.holds = old.holds // it is on the disk

@@ -2,8 +2,10 @@ package membership
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"crawlnode/crawl"
@@ -25,6 +27,15 @@ type world struct {
 	off     bool // the quorum
 	quiet   bool // only show installs and what the world does
 	inUse   bool // p has had a holder
+
+	rnd  *rand.Rand // nil in scripts: no loss, no delay, equal clocks
+	late []lateNews
+}
+
+// lateNews is something on its way.
+type lateNews struct {
+	due    time.Duration
+	arrive func()
 }
 
 // inhabitant is what a node has beside its core. All but holds dies with the
@@ -35,6 +46,34 @@ type inhabitant struct {
 	holds crawl.Epoch   // 0: not the holder
 	fence time.Duration // when it may take over
 	views int
+	rate  float64 // of its clock
+}
+
+// clock is the time of a node's own clock.
+func (s *script) clock(id crawl.NodeID) time.Duration {
+	return time.Duration(float64(s.world.now) * s.world.nodes[id].rate)
+}
+
+// soon lets something happen now, or in a random walk up to two seconds later.
+func (w *world) soon(arrive func()) {
+	if w.rnd == nil || w.rnd.IntN(4) > 0 {
+		arrive()
+		return
+	}
+	w.late = append(w.late, lateNews{w.now + time.Duration(w.rnd.IntN(20))*TickInterval, arrive})
+}
+
+// arrivals lets happen what is due.
+func (w *world) arrivals() {
+	late := w.late
+	w.late = nil
+	for _, l := range late {
+		if l.due > w.now {
+			w.late = append(w.late, l)
+		} else {
+			l.arrive()
+		}
+	}
 }
 
 func newWorld() *world {
@@ -111,9 +150,14 @@ func (s *script) passTick() {
 	for _, id := range ids {
 		if s.runs(id) {
 			s.step(id, Seen{s.inSight(id, ids)})
-			s.step(id, Tick{})
+			random := uint64(0)
+			if w.rnd != nil {
+				random = w.rnd.Uint64()
+			}
+			s.step(id, Tick{random})
 		}
 	}
+	w.arrivals()
 	s.exchangeMessages()
 	if w.now%time.Second == 0 {
 		s.renew(ids)
@@ -147,9 +191,14 @@ func (s *script) exchangeMessages() {
 		}
 		m := s.queue[0]
 		s.queue = s.queue[1:]
-		if s.linked(m.From, m.To) && !s.world.lost[m.Kind] {
-			s.step(m.To, Received{m})
+		if !s.linked(m.From, m.To) || s.world.lost[m.Kind] || s.world.rnd != nil && s.world.rnd.IntN(20) == 0 {
+			continue
 		}
+		s.world.soon(func() {
+			if s.runs(m.To) {
+				s.step(m.To, Received{m})
+			}
+		})
 	}
 	s.t.Fatal("the messages never end")
 }
@@ -161,18 +210,33 @@ func (s *script) renew(ids []crawl.NodeID) {
 		if v == nil || !s.runs(id) {
 			continue
 		}
-		me := s.world.nodes[id]
 		for _, other := range ids {
-			if !s.linked(id, other) {
-				continue
-			}
-			s.step(other, Heard{id, me.boot})
-			if g := s.cores[other].Grants(); g != nil && g.Number == v.Number && g.Lists(id, me.boot) {
-				me.lease.Grant(v.Number, other, s.world.now, s.world.now)
-				s.step(id, Heard{other, s.world.nodes[other].boot})
+			if s.linked(id, other) {
+				s.ask(id, other, v.Number)
 			}
 		}
 	}
+}
+
+// ask asks one member for a lease.
+func (s *script) ask(id, other crawl.NodeID, view crawl.Epoch) {
+	me, sent := s.world.nodes[id], s.clock(id)
+	s.world.soon(func() {
+		if !s.runs(other) {
+			return
+		}
+		s.step(other, Heard{id, me.boot})
+		if g := s.cores[other].Grants(); g == nil || g.Number != view || !g.Lists(id, me.boot) {
+			return
+		}
+		boot := s.world.nodes[other].boot
+		s.world.soon(func() {
+			if s.world.nodes[id] == me && s.runs(id) {
+				me.lease.Grant(view, other, sent, s.clock(id))
+				s.step(id, Heard{other, boot})
+			}
+		})
+	})
 }
 
 // follow does what the driver does with the lease after a step.
@@ -181,14 +245,14 @@ func (s *script) follow(id crawl.NodeID, a Action) {
 	switch a := a.(type) {
 	case Persist:
 		if a.State.AcceptedView != nil {
-			me.lease.Accept(s.world.now)
+			me.lease.Accept(s.clock(id))
 		}
 	case Install:
-		me.lease.Install(a.View, false, s.world.now)
+		me.lease.Install(a.View, false, s.clock(id))
 		s.checkView(a.View)
 		proved := !slices.ContainsFunc(a.View.Removed, func(r Removal) bool { return !r.Proved })
 		if me.views == 0 || a.Skipped || !proved {
-			me.fence = s.world.now + Fence
+			me.fence = s.clock(id) + Fence
 		}
 		me.views++
 		if m, ok := a.View.Member(id); !ok || m.Since > me.holds { // it yields
@@ -206,9 +270,12 @@ func (s *script) checkView(v *View) {
 
 // take lets the owner of p acquire it.
 func (s *script) take(id crawl.NodeID) {
-	w, me := s.world, s.world.nodes[id]
+	if !s.runs(id) || s.cores[id].View() == nil {
+		return
+	}
+	w, me, now := s.world, s.world.nodes[id], s.clock(id)
 	v := s.cores[id].View()
-	if !s.runs(id) || v == nil || me.holds != 0 || w.now < me.fence || v.Active()[0] != id || me.lease.Until(w.now) <= w.now {
+	if me.holds != 0 || now < me.fence || v.Active()[0] != id || me.lease.Until(now) <= now {
 		return
 	}
 	held := false
@@ -225,7 +292,7 @@ func (s *script) take(id crawl.NodeID) {
 func (s *script) fetchers() []crawl.NodeID {
 	var out []crawl.NodeID
 	for id, n := range s.world.nodes {
-		if s.runs(id) && n.holds != 0 && n.lease.Until(s.world.now) > s.world.now {
+		if s.runs(id) && n.holds != 0 && n.lease.Until(s.clock(id)) > s.clock(id) {
 			out = append(out, id)
 		}
 	}
@@ -237,5 +304,118 @@ func (s *script) checkFetchers() {
 	if two := s.fetchers(); len(two) > 1 {
 		s.t.Errorf("at %v %v may fetch at once", s.world.now, two)
 		s.out = append(s.out, "TWO FETCHERS "+strings.Join(strings.Fields(fmt.Sprint(two)), " "))
+	}
+}
+
+// TestWorld walks worlds at random: cuts, stops, kills, restarts, late and lost
+// messages, clocks that run apart, and proofs that are true. Never may two nodes
+// fetch from p at once, nor two views have one number. Then all is healed, and
+// within a while all are members and one of them fetches.
+func TestWorld(t *testing.T) {
+	t.Parallel()
+	first, last := uint64(1), uint64(*simRuns)
+	if *simSeed != 0 {
+		first, last = *simSeed, *simSeed
+	}
+	takings := 0
+	for seed := first; seed <= last; seed++ {
+		s := walk(t, seed)
+		takings += strings.Count(strings.Join(s.out, " "), "takes p")
+		if t.Failed() {
+			t.Fatalf("walk %d:\n%s\nrepeat with: go test ./membership -run TestWorld -membership.seed %d", seed, strings.Join(s.out, "\n"), seed)
+		}
+	}
+	if takings < int(last-first) {
+		t.Errorf("p was taken over %d times only: the walks do not test much", takings)
+	}
+}
+
+func walk(t *testing.T, seed uint64) *script {
+	s := &script{t: t, cores: map[crawl.NodeID]*Core{}, disks: map[crawl.NodeID]State{}, world: newWorld()}
+	w := s.world
+	w.quiet, w.rnd = true, rand.New(rand.NewPCG(seed, 2))
+	ids := []crawl.NodeID{"a", "b", "c", "d", "e"}[:2+w.rnd.IntN(4)]
+	s.run([]string{"found", "a"})
+	for _, id := range ids[1:] {
+		s.run([]string{"start", string(id), "1"})
+	}
+	for _, id := range ids {
+		w.nodes[id].rate = 0.976 + 0.048*w.rnd.Float64()
+	}
+	s.run([]string{"pass", "15s"})
+	s.run([]string{"hold", "a"})
+	for range 300 {
+		s.mischief(ids)
+		for range w.rnd.IntN(30) {
+			s.passTick()
+		}
+	}
+	s.mend(ids)
+	return s
+}
+
+// mischief does one random thing.
+func (s *script) mischief(ids []crawl.NodeID) {
+	w := s.world
+	pick := func() string { return string(ids[w.rnd.IntN(len(ids))]) }
+	a, b := pick(), pick()
+	id := crawl.NodeID(a)
+	n := w.rnd.IntN(100)
+	s.out = append(s.out, fmt.Sprintf("%v: %d %s %s", w.now, n, a, b))
+	switch {
+	case n < 20 && a != b:
+		s.run([]string{"cut", a, b})
+	case n < 50 && a != b:
+		s.run([]string{"heal", a, b})
+	case n < 57 && s.runs(id):
+		s.run([]string{"stop", a})
+	case n < 70 && w.stopped[id]:
+		s.run([]string{"cont", a})
+		if w.rnd.IntN(2) == 0 {
+			s.run([]string{"woken", a})
+		}
+	case n < 76 && s.runs(id):
+		s.run([]string{"crash", a})
+	case n < 84 && s.cores[id] == nil:
+		s.restart(id)
+	case a != b:
+		boot := w.nodes[crawl.NodeID(b)].boot
+		if s.cores[crawl.NodeID(b)] != nil {
+			boot--
+		}
+		if boot > 0 && s.runs(id) {
+			s.run([]string{"dead", a, b, fmt.Sprint(boot)})
+		}
+	}
+}
+
+func (s *script) restart(id crawl.NodeID) {
+	old := s.world.nodes[id]
+	s.world.stopped[id] = false
+	s.run([]string{"start", string(id), fmt.Sprint(old.boot + 1)})
+	s.world.nodes[id].rate = old.rate
+}
+
+// mend ends all faults and checks that the cluster comes together again.
+func (s *script) mend(ids []crawl.NodeID) {
+	w := s.world
+	clear(w.cuts)
+	for _, id := range ids {
+		if w.stopped[id] {
+			s.run([]string{"cont", string(id)})
+		}
+		if s.cores[id] == nil {
+			s.restart(id)
+		}
+	}
+	s.run([]string{"pass", "90s"})
+	for _, id := range ids {
+		v := s.cores[id].View()
+		if len(v.Members) != len(ids) || !v.Lists(id, w.nodes[id].boot) || w.nodes[id].lease.Until(s.clock(id)) <= s.clock(id) {
+			s.t.Errorf("after mending %s has %s", id, showView(v))
+		}
+	}
+	if got := s.fetchers(); len(got) != 1 {
+		s.t.Errorf("after mending %v may fetch", got)
 	}
 }
