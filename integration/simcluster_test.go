@@ -51,6 +51,8 @@ type simulation struct {
 	troubles []trouble
 	seeds    *seedBook
 	rights   rightsJudge
+
+	misjudged bool // somebody has called the crawl ended too soon
 }
 
 // simMember is a node's machine: its disk outlives its processes.
@@ -311,11 +313,28 @@ func (s *simulation) those(are func(*simMember) bool) []string {
 	return names
 }
 
-// sleep lets time pass and watches who may fetch.
+// sleep lets time pass and watches who may fetch, and that nobody says too soon
+// that the crawl has ended.
 func (s *simulation) sleep(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(min(100*time.Millisecond, time.Until(end)))
 		s.watchRights()
+		s.watchEnd()
+	}
+}
+
+// watchEnd blames, once, who calls the crawl ended while pages are missing.
+func (s *simulation) watchEnd() {
+	if s.misjudged {
+		return
+	}
+	for _, name := range s.up() {
+		if reason, ok := s.members[name].life.Finished(); ok {
+			if n := s.web.judge.unfetched(); n > 0 {
+				s.misjudged = true
+				s.t.Errorf("I7: at %v %s says that the crawl has ended (%s), with %d pages to come", s.clock(), name, reason, n)
+			}
+		}
 	}
 }
 

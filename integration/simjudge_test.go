@@ -16,6 +16,8 @@ import (
 //     least the delay after the end, whoever asks, across everything that happens.
 //   - I4: at the end every page has been answered (503 is no answer); a second
 //     answer needs an excuse, see excused.
+//   - I7, half of it: nobody calls the crawl ended while a page is missing. That it
+//     ends at all is asked of the nodes.
 //   - robots.txt comes first at each host, and nothing that it forbids is asked for.
 type simJudge struct {
 	web   *treeWeb
@@ -24,8 +26,8 @@ type simJudge struct {
 	mu      sync.Mutex // guards what follows
 	verdict []string   // at most maxVerdicts
 	broken  int        // all of them
-	open    int        // requests that are open now
 	pages   int        // distinct answered pages
+	spare   int        // of these, on spare hosts
 }
 
 const maxVerdicts = 12
@@ -91,9 +93,6 @@ func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
 	if why != "" {
 		j.blame("%s: %v: %s; before it: %s", h.name, r, why, before)
 	}
-	j.mu.Lock()
-	j.open++
-	j.mu.Unlock()
 	return r
 }
 
@@ -141,9 +140,11 @@ func (j *simJudge) end(h *treeHost, r *simRequest, status int) {
 	v.mu.Unlock()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.open--
 	if first {
 		j.pages++
+		if h.spare {
+			j.spare++
+		}
 	}
 }
 
@@ -152,6 +153,13 @@ func (j *simJudge) progress() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.pages
+}
+
+// unfetched is how many pages are still to come without any further seed.
+func (j *simJudge) unfetched() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.web.size() - j.web.spareSize() - (j.pages - j.spare)
 }
 
 // trouble is a time in which a node's completions may get lost.

@@ -93,6 +93,9 @@ func plan(seed uint64) schedule {
 		p.next++
 		p.present = append(p.present, fmt.Sprint("n", p.next))
 	}
+	if p.IntN(3) == 0 { // near the end of the crawl, which nobody must declare too soon
+		p.now = p.between(50, 110)
+	}
 	for range 4 + p.IntN(4) {
 		p.now += p.between(1, 18)
 		p.scene()
@@ -203,7 +206,7 @@ func (p *planner) down(at time.Duration, kind faultKind, n int) fault {
 		case kind == stopNode:
 			least, most = 5, 40
 		case p.IntN(2) == 0:
-			least, most = 4, 30
+			least, most = 4, 40
 		}
 		f.lasts = append(f.lasts, p.between(least, most))
 	}

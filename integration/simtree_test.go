@@ -162,10 +162,17 @@ func (w *treeWeb) spares() []string {
 }
 
 // size is the number of pages.
-func (w *treeWeb) size() int {
+func (w *treeWeb) size() int { return w.count(func(*treeHost) bool { return true }) }
+
+// spareSize is the number of pages that no link leads to.
+func (w *treeWeb) spareSize() int { return w.count(func(h *treeHost) bool { return h.spare }) }
+
+func (w *treeWeb) count(which func(*treeHost) bool) int {
 	n := 0
 	for _, h := range w.hosts {
-		n += len(h.pages)
+		if which(h) {
+			n += len(h.pages)
+		}
 	}
 	return n
 }

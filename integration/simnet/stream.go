@@ -103,6 +103,14 @@ func (h *half) wakeAll() {
 	h.wakeAllLocked()
 }
 
+// breakOff loses what is on its way and lets the reader hear of a reset.
+func (h *half) breakOff() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.broken = true
+	h.wakeAllLocked()
+}
+
 func (h *half) wakeAllLocked() {
 	close(h.wake)
 	h.wake = make(chan struct{})
@@ -248,6 +256,10 @@ func (c *Conn) Write(b []byte) (int, error) {
 		c.out.mu.Unlock()
 		paused := c.host.net.isPaused(c.host.name)
 		if _, cut := c.host.net.passes(c.in.from, c.in.to); shut && !cut && !paused {
+			// The reset that comes back ends reading too, and at once: gRPC repeats a
+			// call on a connection whose writes fail, without a pause, until its
+			// reader has noticed, and in a bubble no time passes meanwhile.
+			c.in.breakOff()
 			return sent, opError("write", c.remote, syscall.EPIPE)
 		}
 		if full || paused {
@@ -330,10 +342,7 @@ func (c *Conn) abort(atOnce bool) {
 		return
 	}
 	if atOnce {
-		c.out.mu.Lock()
-		c.out.broken = true
-		c.out.wakeAllLocked()
-		c.out.mu.Unlock()
+		c.out.breakOff()
 	}
 	c.shutIn()
 	c.host.disown(c)
