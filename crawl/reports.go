@@ -38,8 +38,9 @@ type NodeBlock struct {
 	Handoff          HandoffStatus `json:"handoff"`
 	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds
 	Repair           RepairStatus  `json:"repair"`
-	// Promoting and Offline count partitions that are this node's by the table:
-	// those that it is taking over, and those whose content is not to be had.
+	// Promoting and Offline count partitions that are this node's by the table
+	// and not held here: those that it waits for, or takes over, and those whose
+	// content is not to be had.
 	Promoting int `json:"promoting"`
 	Offline   int `json:"offline"`
 	// Lost counts the partitions that it began anew, empty, because a node was
@@ -108,9 +109,9 @@ type RingReport struct {
 // The states of a partition (PartitionReport.State).
 const (
 	PartitionHeld      = "held"
-	PartitionMoving    = "moving"    // held, and copied to its next holder
+	PartitionMoving    = "moving"    // held, and to be passed on to its owner
 	PartitionFrozen    = "frozen"    // about to change hands: nothing is fetched
-	PartitionPromoting = "promoting" // its owner makes a copy of it the partition
+	PartitionPromoting = "promoting" // held by nobody; its owner is about to take it over
 	PartitionOffline   = "offline"   // every copy that may be used is away
 	PartitionUnknown   = "unknown"   // nobody who answers holds it
 )

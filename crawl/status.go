@@ -115,7 +115,7 @@ type RingStatus struct {
 	ReplicationFactor int           `json:"replication_factor"`
 	UnderReplicated   int           `json:"under_replicated"` // held, with fewer copies than the factor and the members allow
 	Offline           int           `json:"offline"`          // partitions whose every copy that may be used is away
-	Promoting         int           `json:"promoting"`        // being taken over from the copies of a failed node
+	Promoting         int           `json:"promoting"`        // held by nobody yet: being taken over from copies, or between two holders
 	Handoff           HandoffStatus `json:"handoff"`
 	Repair            RepairStatus  `json:"repair"`
 	LastChange        ChangeStatus  `json:"last_change"`

@@ -101,10 +101,13 @@ func TestOrdersBetweenNodes(t *testing.T) {
 	t.Parallel()
 	a := startNode(t, testConfig(t, "a"))
 	converged(t, 1, a)
-	second := testConfig(t, "b")
-	second.Join = []string{a.Info().Gossip}
-	b := startNode(t, second)
-	converged(t, 2, a, b)
+	join := func(name string) *running {
+		c := testConfig(t, name)
+		c.Join = []string{a.Info().Gossip}
+		return startNode(t, c)
+	}
+	b, c := join("b"), join("c")
+	converged(t, 3, a, b, c)
 	ctx := t.Context()
 	if err := a.startCrawl(ctx); err != nil {
 		t.Fatal(err)
@@ -130,8 +133,8 @@ func TestOrdersBetweenNodes(t *testing.T) {
 	b.ended(t, patience)
 	until(t, patience, func() string {
 		s := statusOf(t, a.Node)
-		c := s.Ring.LastChange
-		if s.Ring.Converged && s.Cluster.Members.Left == 1 && *c.Cause == crawl.CauseLeave && c.TakeoverSeconds != nil {
+		last := s.Ring.LastChange
+		if s.Ring.Converged && s.Cluster.Members.Left == 1 && *last.Cause == crawl.CauseLeave && last.TakeoverSeconds != nil {
 			return ""
 		}
 		return fmt.Sprintf("%+v, %+v", s.Cluster.Members, s.Ring)
