@@ -22,7 +22,7 @@
 //
 //	queue            filled by            emptied by  bound           when full
 //	requests         every changing call  Run         waiting callers callers block
-//	Tail of Export   Run, after commit    the mover   tailBytes       the tail fails, the mover begins again
+//	waiting for disk Run, after commit    syncQueue   waiting callers callers block
 //	fingerprints     Run, after commit    -           CacheEntries    old ones are overwritten
 //
 // Run takes all requests that wait, up to about 1 MiB, into one transaction of
@@ -33,6 +33,15 @@
 //
 // Every group that changes a partition raises the partition's sequence number
 // by one, and its counters change in the same transaction as what they count.
+// What the group wrote of the partition is its mutation.
+//
+// # What survives what
+//
+// An answer means that the change survives kill -9. Changes of state (Found,
+// Transition, Delete) and recorded sets (PutSets) survive a loss of power too:
+// one goroutine syncs the store for all of them that wait, beside the writer.
+// The rest survives it from the next Sync on, which its caller does every
+// second. No Sync holds up a commit.
 //
 // # Seen or new
 //
@@ -42,26 +51,47 @@
 // says maybe. Neither can make a URL disappear: the filter only ever saves a
 // look-up, and the cache holds what the store has confirmed.
 //
-// Filters are rebuilt from the records behind the crawl, so a start reads no
-// URLs. At a clean stop they are saved; the file is used once.
+// Filters are rebuilt from the records behind the crawl, so a start does not
+// wait for them. At a clean stop they are saved; the file is used once.
 //
 // # Partitions
 //
-//	Absent   -> Holder    Found, or Import.Commit
-//	Holder   -> Released  Transition, after Freeze
-//	Released -> Holder    Transition (the receiver refused) or Import.Commit
-//	Released -> Absent    Delete
-//	Copy                  a replica's copy; it is not served
+//	Absent                 -> Holder    Found
+//	Absent, Released, Copy -> Copy      Import.CommitCopy
+//	Copy                   -> Holder    Transition: promotion
+//	Holder                 -> Released  Transition, after Freeze
+//	Released               -> Holder    Transition: the receiver refused
+//	Holder, Released       -> Copy      Transition: another node holds it
+//	Released, Copy         -> Absent    Delete
 //
-// A partition's keys begin with its number and a generation. Moving it to
-// another node is a physical copy: Export sends the keys of a snapshot and then
-// the mutations that follow it, Import writes them under a fresh generation,
-// which comes alive with Commit in one write. Generations that are not alive
+// A partition's keys begin with its number and a generation. It goes to another
+// node as a physical copy: Export opens a snapshot and attaches a Sink, which is
+// handed the mutations that follow. Import writes them under a fresh generation,
+// which comes alive with CommitCopy in one write. Generations that are not alive
 // are deleted in the background; the list of them is on disk.
+//
+// From then on ApplyCopies adds each mutation of the holder to the copy. So a
+// copy is always what the holder was at some mutation, and (epoch, sequence)
+// says at which: AdoptCopy lets it follow the next holder when that one began
+// exactly there, and Attach goes on without a snapshot. Only held partitions
+// count in Totals and take Add and Complete; a copy has no filter and no sinks.
+//
+// # Damage
+//
+// Badger opens damaged files without a word and reads less. OpenBadger therefore
+// reads the store once, and refuses it when a table or the MANIFEST is damaged,
+// by the name of the file. A log is cut at its first bad entry, and the books of
+// the partitions with it; so the high-water file beside the store (HighWater)
+// says how far each partition had come. A partition that is behind its mark is
+// Suspect, also after later starts: it takes no URL and no mutation, and is not
+// promoted, until CommitCopy has replaced it, or Transition says that
+// there is no better copy. A loss of power before the next Sync has
+// the same effect, for the same reason.
 //
 // # What it does not do
 //
 // It does not know the ring, the views or the peers: partition numbers come
 // with the URLs. It does not judge URLs, schedule hosts or read a clock: times
-// arrive in host states and outcomes. It does not replicate.
+// arrive in host states and outcomes. It talks to no other node: it makes, takes
+// and promotes copies, and others carry them and decide.
 package frontier

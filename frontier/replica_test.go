@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"crawlnode/crawl"
@@ -79,8 +80,8 @@ func (h *tenure) follow(ctx context.Context, f *Frontier, rng *rand.Rand) (got h
 		if err != nil {
 			return got, err
 		}
-		for _, e := range h.from[p] {
-			if err := i.Put(ctx, []Entry{e}); err != nil {
+		for piece := range slices.Chunk(h.from[p], 4) {
+			if err := i.Put(ctx, piece); err != nil {
 				return got, err
 			}
 		}
