@@ -98,7 +98,6 @@ func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
 	err := n.members.Forget(ctx, id)
 	switch {
 	case err == nil:
-		n.log.Warn("an operator swore that a node is gone for good", "peer", id, "name", n.nameOf(id))
 		return nil
 	case errors.Is(err, membership.ErrUnknown):
 		return fmt.Errorf("%w: %w", crawl.ErrUnknownNode, err)
