@@ -123,7 +123,7 @@ func unservedReason(s *crawl.Status, p *picture) (crawl.HealthReason, bool) {
 	case len(silent) == 0 && r.Handoff.Active:
 		return crawl.HealthReason{}, false // between two holders
 	case soon && len(silent) > 0:
-		reason.Message = fmt.Sprintf("%d of %d partitions rest: %s is silent, and they are taken over when it stays so", missing, r.Partitions, strings.Join(silent, ", "))
+		reason.Message = fmt.Sprintf("%d of %d partitions rest and are taken over if their members stay silent: %s", missing, r.Partitions, strings.Join(silent, ", "))
 	case soon:
 		reason.Message = fmt.Sprintf("%d of %d partitions rest for a moment after a change of members", missing, r.Partitions)
 	default:
@@ -170,7 +170,7 @@ func (n *nodePicture) excluded() bool {
 	return !n.counts && n.state == crawl.NodeFailed && !n.goneSince.IsZero()
 }
 
-// silent names the members that say nothing, or may not fetch.
+// silent names the members that have said nothing of late.
 func (p *picture) silent() []string {
 	var names []string
 	for i := range p.nodes {

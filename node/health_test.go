@@ -42,7 +42,7 @@ func TestStepsOfAFailure(t *testing.T) {
 		{"before", func(*picture) {}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil,
 			[]string{crawl.ReasonNodeFailed, crawl.ReasonTakingOver, crawl.ReasonUnserved, crawl.ReasonOffline}},
 		{"silent", func(p *picture) { p.nodes[1].age, p.nodes[1].state = 4*time.Second, crawl.NodeSuspect }, 32, false, crawl.ClusterRunning, "16 of 48 partitions are served by nobody",
-			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions rest: b is silent"}, []string{crawl.ReasonNodeFailed, crawl.ReasonUnserved}},
+			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions rest and are taken over if their members stay silent: b"}, []string{crawl.ReasonNodeFailed, crawl.ReasonUnserved}},
 		{"excluded, promoting", func(p *picture) {
 			excluded(p)
 			p.nodes[0].block.Promoting, p.nodes[2].block.Promoting = 10, 6
