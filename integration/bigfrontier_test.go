@@ -247,8 +247,7 @@ const bigAddrs = 16
 
 func startBigWeb(t *testing.T, hosts, port int) *bigWeb {
 	t.Helper()
-	w := &bigWeb{hosts: hosts, port: port, requests: make(chan struct{}, 1)}
-	w.filler = bytes.Repeat([]byte("<p>Some words of a page that is as long as pages are, more or less.</p>\n"), 100)
+	w := &bigWeb{hosts: hosts, port: port, requests: make(chan struct{}, 1), filler: bigFiller()}
 	server := &http.Server{Handler: w}
 	var wg sync.WaitGroup
 	for i := range bigAddrs {
@@ -263,7 +262,7 @@ func startBigWeb(t *testing.T, hosts, port int) *bigWeb {
 		t.Fatal(err)
 	}
 	w.dns = udp.LocalAddr().String()
-	names := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(w.resolve)}
+	names := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, 0) })}
 	ready := make(chan struct{})
 	names.NotifyStartedFunc = func() { close(ready) }
 	wg.Go(func() { _ = names.ActivateAndServe() }) // ends with Shutdown
@@ -281,7 +280,13 @@ func (w *bigWeb) url(host, n int) string {
 	return fmt.Sprintf("http://h%d.big.test:%d/section-%d/a-page-with-a-name-%d.html", host, w.port, n%7, n)
 }
 
-func (w *bigWeb) resolve(rw dns.ResponseWriter, q *dns.Msg) {
+// bigFiller makes a page as long as pages are.
+func bigFiller() []byte {
+	return bytes.Repeat([]byte("<p>Some words of a page that is as long as pages are, more or less.</p>\n"), 100)
+}
+
+// resolveBig answers for all hosts, with the addresses 127.1.network.x.
+func resolveBig(rw dns.ResponseWriter, q *dns.Msg, network int) {
 	m := new(dns.Msg)
 	m.SetReply(q)
 	name := q.Question[0].Name
@@ -292,7 +297,7 @@ func (w *bigWeb) resolve(rw dns.ResponseWriter, q *dns.Msg) {
 		m.Rcode = dns.RcodeNameError
 	case q.Question[0].Qtype == dns.TypeA:
 		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300},
-			A: net.IPv4(127, 1, 0, byte(host%bigAddrs+1))}}
+			A: net.IPv4(127, 1, byte(network), byte(host%bigAddrs+1))}}
 	}
 	_ = rw.WriteMsg(m) // whoever asked asks again
 }
