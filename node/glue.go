@@ -24,13 +24,31 @@ func (n *Node) newDispatcher() *Dispatcher {
 		Refuse:     n.Settle,
 		Permit:     n.purse.Take,
 		PermitDone: n.purse.Settle,
-		MayFetch:   func(crawl.Partition) bool { return n.mayCrawl() && n.listed() && n.members.LeaseValid() },
+		MayFetch:   n.mayFetch,
 		MayLastTry: n.mayLastTry,
 		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4},
 		Logger:     n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
+}
+
+// mayFetch reports whether a host of p may be requested now. A node that was
+// excluded and taken back can have its new lease before handoff has ended what it
+// held, so the store is asked too: only what was acquired since this id last
+// joined counts (ownership rule 11). The lease is looked at before the view: grants
+// are asked for in a view that is shown already.
+func (n *Node) mayFetch(p crawl.Partition) bool {
+	if !n.mayCrawl() || !n.members.LeaseValid() {
+		return false
+	}
+	v := n.members.Snapshot().View
+	if v == nil || !v.Lists(n.id, n.members.Self().Boot) {
+		return false
+	}
+	self, _ := v.Member(n.id)
+	m, _ := n.front.Meta(p)
+	return m.State == frontier.Holder && m.Epoch >= self.Since
 }
 
 // noteQueued is called by the frontier's writer; it must not block.

@@ -71,7 +71,7 @@ type Node struct {
 	sent     *sentCache
 	links    linkCounters
 	changes  changeLog
-	fences   fences
+	fences   *fences
 	disk     diskWatch
 
 	drain       chan struct{} // closed by Drain

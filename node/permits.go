@@ -31,6 +31,8 @@ type purse struct {
 	unused    int64         // granted and not taken
 	taken     int64         // taken by visits that run
 	calling   int64         // asked for or given back in a call that is not answered yet
+	lapsed    int64         // of taken: they are not given back
+	lives     int           // how often all lapsed
 	exhausted bool          // the granter has no more, as of its last word
 	look      chan struct{} // capacity 1: more are needed
 }
@@ -63,10 +65,22 @@ func (p *purse) Settle(used bool) {
 	defer p.mu.Unlock()
 	if p.taken > 0 {
 		p.taken--
-		if !used {
+		switch {
+		case p.lapsed > 0:
+			p.lapsed--
+		case !used:
 			p.unused++
 		}
 	}
+}
+
+// lapse drops all permits: this node was excluded from the view, so whoever grants
+// has counted without them, and given them to others.
+func (p *purse) lapse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unused, p.lapsed = 0, p.taken
+	p.lives++
 }
 
 // inHand counts the permits that are not pages yet.
@@ -119,6 +133,7 @@ func (p *purse) ask(ctx context.Context) bool {
 	if !p.node.holds(0) { // the own granter looks at this purse while it answers
 		p.calling = give + want
 	}
+	life := p.lives
 	p.mu.Unlock()
 	if want == 0 && give == 0 {
 		return true
@@ -128,7 +143,7 @@ func (p *purse) ask(ctx context.Context) bool {
 	defer p.mu.Unlock()
 	p.calling = 0
 	switch {
-	case err != nil: // what was given back may have arrived: the next count tells
+	case err != nil, life != p.lives: // what was given back may have arrived: the next count tells
 		return false
 	case reply.Error != "":
 		p.unused += give

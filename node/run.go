@@ -221,12 +221,19 @@ func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
 // followViews tells the movers of each view and keeps only members' connections.
 func (n *Node) followViews(ctx context.Context, e *engine) error {
 	var installed crawl.Epoch
+	barred := 0
 	changed := n.members.Watch()
 	for {
 		snap := n.members.Snapshot()
-		if snap.View != nil && snap.View.Number > installed {
+		if snap.View != nil && snap.View.Number > installed && n.fences.know(snap.View.Number) {
 			fenced := n.fences.take(snap.View.Number) || installed == 0
-			installed = snap.View.Number
+			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
+				n.purse.lapse()
+			}
+			if len(snap.View.Barred) > barred {
+				n.sent.Clear() // what only the forgotten had is to be sent again
+			}
+			installed, barred = snap.View.Number, len(snap.View.Barred)
 			e.moves.Installed(n.installedView(snap, fenced))
 			n.viewChanged(snap)
 		}
@@ -234,6 +241,7 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
+		case <-n.fences.told:
 		}
 	}
 }
@@ -255,20 +263,39 @@ func (n *Node) installedView(snap *membership.Snapshot, fenced bool) handoff.Mem
 // fences remembers which views removed somebody who may still be alive, or came
 // after one that this node has missed: whoever takes over then waits for the full
 // fence (ownership rule 10).
+//
+// The snapshot shows a view before membership tells of it here, so who follows
+// the snapshots waits for the word: without it a fence would be missed.
 type fences struct {
-	mu    sync.Mutex // guards views
-	views []crawl.Epoch
+	told chan struct{} // capacity 1: newest has changed
+
+	mu     sync.Mutex // guards the rest
+	views  []crawl.Epoch
+	newest crawl.Epoch // that membership has told of
 }
+
+func newFences() *fences { return &fences{told: make(chan struct{}, 1)} }
 
 // installed is membership's callback.
 func (f *fences) installed(v *membership.View, skipped bool) {
 	unproved := slices.ContainsFunc(v.Removed, func(r membership.Removal) bool { return !r.Proved })
-	if !skipped && !unproved {
-		return
+	f.mu.Lock()
+	f.newest = max(f.newest, v.Number)
+	if skipped || unproved {
+		f.views = append(f.views, v.Number)
 	}
+	f.mu.Unlock()
+	select {
+	case f.told <- struct{}{}:
+	default:
+	}
+}
+
+// know reports whether membership has told of the view.
+func (f *fences) know(v crawl.Epoch) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.views = append(f.views, v.Number)
+	return f.newest >= v
 }
 
 // take reports whether a view up to this one needs the full fence, once.

@@ -43,6 +43,13 @@ func (c *sentCache) Add(url string) {
 	c.addLocked(k)
 }
 
+// Clear forgets everything.
+func (c *sentCache) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.young, c.old = map[xxh3.Uint128]struct{}{}, nil
+}
+
 func (c *sentCache) addLocked(k xxh3.Uint128) {
 	if len(c.young) >= c.limit {
 		c.old, c.young = c.young, make(map[xxh3.Uint128]struct{}, c.limit)

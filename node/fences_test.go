@@ -1,0 +1,68 @@
+package node
+
+import (
+	"testing"
+
+	"crawlnode/membership"
+)
+
+// A view that is shown before membership has told of it is not known yet, and one
+// that removed somebody who may be alive is fenced once, however late it is taken.
+func TestFencesOfViews(t *testing.T) {
+	t.Parallel()
+	f := newFences()
+	if f.know(1) {
+		t.Fatal("a view is known that nobody has told of")
+	}
+	proved := &membership.View{Number: 2, Removed: []membership.Removal{{ID: "a", Boot: 1, Proved: true}}}
+	silent := &membership.View{Number: 3, Removed: []membership.Removal{{ID: "b", Boot: 1}}}
+	f.installed(&membership.View{Number: 1}, false)
+	f.installed(proved, false)
+	if !f.know(2) || f.know(3) || f.take(2) {
+		t.Fatal("a proved death needs no full fence")
+	}
+	f.installed(silent, false)
+	f.installed(&membership.View{Number: 4}, false)
+	if !f.take(4) || f.take(4) {
+		t.Fatal("the fence of a view that was passed over is due, once")
+	}
+	f.installed(&membership.View{Number: 6}, true)
+	if !f.take(6) {
+		t.Fatal("a view after one that was missed is fenced")
+	}
+	select {
+	case <-f.told:
+	default:
+		t.Fatal("who waits for a view is not woken")
+	}
+}
+
+// Permits of a node that was excluded are gone: those in the purse, those that
+// running visits would give back, and those of an answer that was on its way.
+func TestPermitsLapse(t *testing.T) {
+	t.Parallel()
+	n := granterOf(t, 100)
+	p := &purse{node: n.Node, look: make(chan struct{}, 1), unused: 3}
+	p.Take()
+	p.lapse()
+	if left, _ := p.inHand(); left != 1 {
+		t.Fatalf("%d permits are in hand, want that of the running visit", left)
+	}
+	p.Settle(false)
+	if left, _ := p.inHand(); left != 0 || p.Take() {
+		t.Fatalf("%d permits came back after they had lapsed", left)
+	}
+}
+
+// What was acknowledged once is sent again after the cache was cleared.
+func TestSentCacheClear(t *testing.T) {
+	t.Parallel()
+	c := newSentCache(4)
+	for _, u := range []string{"http://a/", "http://b/", "http://c/"} {
+		c.Add(u)
+	}
+	c.Clear()
+	if c.Has("http://a/") || c.Has("http://c/") {
+		t.Fatal("a URL is remembered")
+	}
+}
