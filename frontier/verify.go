@@ -166,33 +166,40 @@ func verifyTable(opt badger.Options, id uint64, path string) (err error) {
 }
 
 // damagedLogs names those logs of tables in memory, save the newest, that do
-// not end where their writer stopped.
+// not end where their writer stopped. A log that would make Badger ask for more
+// memory than there may be is an error.
 func damagedLogs(dir string) (string, error) {
 	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
-	if err != nil || len(logs) < 2 {
+	if err != nil {
 		return "", err
 	}
 	slices.Sort(logs) // Badger's numbers have five digits
 	var bad []string
-	for _, path := range logs[:len(logs)-1] {
-		whole, err := wholeLog(path)
-		if err != nil {
+	for i, path := range logs {
+		end, err := endOfLog(path)
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if !whole {
+		case end == logAbsurd:
+			return "", fmt.Errorf("%w: file %s: an entry says that it is larger than the file", ErrCorrupt, path)
+		case end == logCut && i < len(logs)-1:
 			bad = append(bad, filepath.Base(path))
 		}
 	}
 	return strings.Join(bad, ", "), nil
 }
 
-func wholeLog(path string) (bool, error) {
+func endOfLog(path string) (logEnd, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer func() { _ = file.Close() }()
-	return scanLog(file)
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return scanLog(file, info.Size())
 }
 
 // Badger's log: a head of 20 bytes, then entries
@@ -205,59 +212,73 @@ const (
 	logHead      = 20
 	logEntryHead = 22 // at the most
 	logMaxKey    = 1 << 16
-	logMaxValue  = 1 << 30
 )
 
-// scanLog reports whether a log consists of whole entries up to the zero bytes
-// at its end.
-func scanLog(in io.Reader) (whole bool, err error) {
+// logEnd is how a log ends.
+type logEnd int
+
+const (
+	logWhole  logEnd = iota // whole entries, then zero bytes
+	logCut                  // something else behind the whole entries
+	logAbsurd               // an entry that cannot be in a file of this size
+)
+
+// scanLog walks the entries of a log of the given size.
+func scanLog(in io.Reader, size int64) (logEnd, error) {
 	r := bufio.NewReaderSize(in, 1<<18)
 	if _, err := r.Discard(logHead); err != nil {
-		return errors.Is(err, io.EOF), ignoreEnd(err)
+		return logWhole, ignoreEnd(err)
 	}
 	for {
 		head, err := r.Peek(logEntryHead)
 		if err = ignoreEnd(err); err != nil {
-			return false, err
+			return logCut, err
 		}
-		size, ok := logEntrySize(head)
-		if !ok {
-			return onlyZeros(r)
+		headBytes, key, value, ok := logEntry(head)
+		switch {
+		case !ok:
+			return restOfLog(r)
+		case value > uint64(size):
+			return logAbsurd, nil
 		}
 		sum := crc32.New(castagnoli)
-		if _, err := io.CopyN(sum, r, size); err != nil {
-			return false, ignoreEnd(err)
+		if _, err := io.CopyN(sum, r, int64(headBytes)+int64(key)+int64(value)); err != nil {
+			return logCut, ignoreEnd(err)
 		}
 		var crc [4]byte
 		if _, err := io.ReadFull(r, crc[:]); err != nil {
-			return false, ignoreEnd(err)
+			return logCut, ignoreEnd(err)
 		}
 		if binary.BigEndian.Uint32(crc[:]) != sum.Sum32() {
-			return false, nil
+			return logCut, nil
 		}
 	}
 }
 
-// logEntrySize reads the head of an entry: how long it is with its head, and
-// without its checksum. No entry has an empty key.
-func logEntrySize(head []byte) (size int64, ok bool) {
-	at := 2
+// logEntry reads the head of an entry: its length, and that of key and value.
+// No entry has an empty key.
+func logEntry(head []byte) (n int, key, value uint64, ok bool) {
+	n = 2
 	var lengths [3]uint64
 	for i := range lengths {
-		if at >= len(head) {
-			return 0, false
-		}
-		v, n := binary.Uvarint(head[at:])
-		if n <= 0 {
-			return 0, false
+		v, width := binary.Uvarint(head[min(n, len(head)):])
+		if width <= 0 {
+			return 0, 0, 0, false
 		}
 		lengths[i] = v
-		at += n
+		n += width
 	}
-	if lengths[0] == 0 || lengths[0] > logMaxKey || lengths[1] > logMaxValue {
-		return 0, false
+	key, value = lengths[0], lengths[1]
+	return n, key, value, key > 0 && key <= logMaxKey
+}
+
+// restOfLog judges what is behind the entries.
+func restOfLog(r io.Reader) (logEnd, error) {
+	zeros, err := onlyZeros(r)
+	if !zeros {
+		return logCut, err
 	}
-	return int64(at) + int64(lengths[0]) + int64(lengths[1]), true
+	return logWhole, err
 }
 
 // onlyZeros reports whether nothing but zero bytes is left.
