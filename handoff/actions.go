@@ -25,20 +25,32 @@ type CloseLink struct {
 	Attempt uint64
 }
 
-// DropCopy tells a node that its copy is not needed any more.
+// ConfirmLink asks for LinkUp once the replica has everything that was stored
+// here before this action, and so all that was acknowledged without its word.
+type ConfirmLink struct {
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Attempt uint64
+}
+
+// DropCopy tells a node that its copy is not needed any more. Attempt is above
+// those of all links to it so far.
 type DropCopy struct {
-	P     crawl.Partition
-	Node  crawl.NodeID
-	Epoch crawl.Epoch
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Epoch   crawl.Epoch
+	Attempt uint64
 }
 
 // SetAcks says whose acknowledgement counts from now on, this node's aside.
 // Full says that the recorded set has as many members as factor and cluster
-// allow.
+// allow; Unsure that nothing may be acknowledged yet, whoever has it: no set of
+// this tenure is known to be recorded.
 type SetAcks struct {
-	P     crawl.Partition
-	Nodes []crawl.NodeID
-	Full  bool
+	P      crawl.Partition
+	Nodes  []crawl.NodeID
+	Full   bool
+	Unsure bool
 }
 
 // EndAcks says that this node can acknowledge nothing of the partition any more.
@@ -138,6 +150,19 @@ type Tell struct {
 	Reply chan<- []Answer
 }
 
+// Sweep asks the owners, by whom the parts are grouped, whether the copies of
+// them that are here are needed.
+type Sweep struct {
+	View  crawl.Epoch
+	Parts map[crawl.NodeID][]crawl.Partition
+}
+
+// TellUseless answers a UselessAsked: these may go.
+type TellUseless struct {
+	Parts []crawl.Partition
+	Reply chan<- []crawl.Partition
+}
+
 // RequestCopy asks another node to send its copy here.
 type RequestCopy struct {
 	P    crawl.Partition
@@ -152,6 +177,7 @@ type Respond struct {
 
 func (OpenLink) action()      {}
 func (CloseLink) action()     {}
+func (ConfirmLink) action()   {}
 func (DropCopy) action()      {}
 func (SetAcks) action()       {}
 func (EndAcks) action()       {}
@@ -169,6 +195,8 @@ func (Acquired) action()      {}
 func (Ask) action()           {}
 func (Tell) action()          {}
 func (RequestCopy) action()   {}
+func (Sweep) action()         {}
+func (TellUseless) action()   {}
 func (Respond) action()       {}
 
 // ReplyKind is a receiver's answer to a token.

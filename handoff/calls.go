@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"crawlnode/crawl"
 )
@@ -17,13 +16,14 @@ var errEnded = errors.New("handoff: this node is ending")
 // The calls between drivers. Their bodies are JSON: they are few, each for many
 // partitions. What is sent for every page goes over streams (wire.go).
 const (
-	callToken  = "token"  // tokenCall -> Reply
-	callAsk    = "ask"    // askCall -> askReply
-	callRecord = "record" // recordCall -> recordReply
-	callWhere  = "where"  // whereCall -> whereReply: what copies are there?
-	callAdopt  = "adopt"  // adoptCall -> adoptReply: go on under a new tenure
-	callDrop   = "drop"   // dropCall: these copies are not needed any more
-	callSend   = "send"   // partCall: send me your copy
+	callToken   = "token"   // tokenCall -> Reply
+	callAsk     = "ask"     // askCall -> askReply
+	callRecord  = "record"  // recordCall -> recordReply
+	callWhere   = "where"   // whereCall -> whereReply: what copies are there?
+	callAdopt   = "adopt"   // adoptCall -> adoptReply: go on under a new tenure
+	callDrop    = "drop"    // dropCall: these copies are not needed any more
+	callSend    = "send"    // partCall: send me your copy
+	callUseless = "useless" // uselessCall -> uselessReply: which of my copies may go?
 )
 
 // envelope is one call: who calls, by which boot, and what.
@@ -64,8 +64,15 @@ type recordReply struct {
 	Stored []crawl.Partition `json:"stored"`
 }
 
+// wherePart names a link by its attempt, so that an older word to drop the copy
+// that comes late is known as such.
+type wherePart struct {
+	P       crawl.Partition `json:"p"`
+	Attempt uint64          `json:"attempt"`
+}
+
 type whereCall struct {
-	Parts []crawl.Partition `json:"parts"`
+	Parts []wherePart `json:"parts"`
 }
 
 type whereReply struct {
@@ -77,6 +84,8 @@ type adoptPart struct {
 	From  crawl.Epoch     `json:"from"`
 	Seq   crawl.Seq       `json:"seq"`
 	Epoch crawl.Epoch     `json:"epoch"`
+	// Attempt names the link.
+	Attempt uint64 `json:"attempt"`
 }
 
 type adoptCall struct {
@@ -88,8 +97,9 @@ type adoptReply struct {
 }
 
 type dropPart struct {
-	P     crawl.Partition `json:"p"`
-	Epoch crawl.Epoch     `json:"epoch"`
+	P       crawl.Partition `json:"p"`
+	Epoch   crawl.Epoch     `json:"epoch"`
+	Attempt uint64          `json:"attempt"` // above those of the links before it
 }
 
 type dropCall struct {
@@ -123,30 +133,6 @@ func (d *Driver) call(ctx context.Context, to crawl.NodeID, kind string, body, r
 	return nil
 }
 
-// gate lets nobody change what is here but the members of the installed view,
-// by the boots that it lists. Installing a view waits for what is under way, so
-// whoever has answered an Ask takes nothing more from a node that was removed.
-type gate struct {
-	mu    sync.RWMutex // held while something from outside is being stored
-	boots map[crawl.NodeID]crawl.Boot
-}
-
-func (g *gate) install(boots map[crawl.NodeID]crawl.Boot) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.boots = boots
-}
-
-// pass runs f unless the caller is a stranger.
-func (g *gate) pass(from crawl.NodeID, boot crawl.Boot, f func() error) error {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	if g.boots[from] != boot || boot == 0 {
-		return fmt.Errorf("handoff: the view here does not list boot %d of %s", boot, from)
-	}
-	return f()
-}
-
 // HandleCall answers another node's call. The error is for that node.
 func (d *Driver) HandleCall(ctx context.Context, from crawl.NodeID, payload []byte) ([]byte, error) {
 	var e envelope
@@ -169,10 +155,12 @@ func (d *Driver) HandleCall(ctx context.Context, from crawl.NodeID, payload []by
 			reply = askReply{as}
 		}
 	case callWhere:
-		reply, err = d.onWhere(e.Body)
+		reply, err = d.onWhere(linkFrom{from, e.Boot}, e.Body)
+	case callUseless:
+		reply, err = d.onUseless(ctx, from, e.Body)
 	default:
 		err = d.gate.pass(from, e.Boot, func() error {
-			reply, err = d.change(ctx, from, &e)
+			reply, err = d.change(ctx, linkFrom{from, e.Boot}, &e)
 			return err
 		})
 	}
@@ -220,35 +208,38 @@ func (d *Driver) onTokenCall(ctx context.Context, body json.RawMessage) (Reply, 
 	}
 }
 
-func (d *Driver) onWhere(body json.RawMessage) (whereReply, error) {
+func (d *Driver) onWhere(from linkFrom, body json.RawMessage) (whereReply, error) {
 	var q whereCall
-	if err := errors.Join(decode(body, &q), d.checkParts(q.Parts...)); err != nil {
+	if err := decode(body, &q); err != nil {
 		return whereReply{}, err
 	}
-	states := d.Status().States
 	var r whereReply
-	for _, p := range q.Parts {
-		k := d.opts.Store.Kept(p)
-		r.Copies = append(r.Copies, Answer{P: p, Holds: states[p] == Holding || states[p] == Freezing, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq})
+	for _, w := range q.Parts {
+		if err := d.checkParts(w.P); err != nil {
+			return whereReply{}, err
+		}
+		d.marks.note(w.P, from, w.Attempt)
+		k := d.opts.Store.Kept(w.P)
+		r.Copies = append(r.Copies, Answer{P: w.P, Holds: k.State == Holding, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq})
 	}
 	return r, nil
 }
 
 // change carries out a call that changes something here; the gate is passed.
-func (d *Driver) change(ctx context.Context, from crawl.NodeID, e *envelope) (any, error) {
+func (d *Driver) change(ctx context.Context, from linkFrom, e *envelope) (any, error) {
 	switch e.Kind {
 	case callRecord:
 		return d.onRecord(ctx, e.Body)
 	case callAdopt:
-		return d.onAdopt(ctx, e.Body)
+		return d.onAdopt(ctx, from, e.Body)
 	case callDrop:
-		return nil, d.onDrop(ctx, e.Body)
+		return nil, d.onDrop(ctx, from, e.Body)
 	case callSend:
 		var q partCall
 		if err := errors.Join(decode(e.Body, &q), d.checkParts(q.P)); err != nil {
 			return nil, err
 		}
-		d.peers.send(from, q.P)
+		d.peers.send(from.id, q.P)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("handoff: unknown call %q", e.Kind)
@@ -261,7 +252,7 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 	if err := decode(body, &q); err != nil {
 		return nil, err
 	}
-	if own := d.Status().View; q.View < own {
+	if own := d.gate.view; q.View < own {
 		return nil, fmt.Errorf("handoff: the sets are of view %d, this node is at %d", q.View, own)
 	}
 	sets := make(map[crawl.Partition]Set, len(q.Sets))
@@ -289,7 +280,7 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 // maxSet bounds an in-sync set: holder, owner to be, and old and new replicas.
 const maxSet = 16
 
-func (d *Driver) onAdopt(ctx context.Context, body json.RawMessage) (any, error) {
+func (d *Driver) onAdopt(ctx context.Context, from linkFrom, body json.RawMessage) (any, error) {
 	var q adoptCall
 	if err := decode(body, &q); err != nil {
 		return nil, err
@@ -299,10 +290,16 @@ func (d *Driver) onAdopt(ctx context.Context, body json.RawMessage) (any, error)
 		if err := d.checkParts(a.P); err != nil {
 			return nil, err
 		}
-		d.arrived(ctx, a.P, a.Epoch)
-		if d.opts.Store.AdoptCopy(ctx, a.P, a.From, a.Seq, a.Epoch) == nil {
-			r.Adopted = append(r.Adopted, a.P)
+		if err := d.gate.right(from.id, a.Epoch); err != nil {
+			return nil, err
 		}
+		d.marks.note(a.P, from, a.Attempt)
+		d.marks.alone(a.P, func() {
+			d.arrived(ctx, a.P, a.Epoch)
+			if d.opts.Store.AdoptCopy(ctx, a.P, a.From, a.Seq, a.Epoch) == nil {
+				r.Adopted = append(r.Adopted, a.P)
+			}
+		})
 	}
 	return r, nil
 }
@@ -323,23 +320,4 @@ func (d *Driver) arrived(ctx context.Context, p crawl.Partition, epoch crawl.Epo
 	d.arrivals[p] = max(d.arrivals[p], epoch)
 	d.arrivedMu.Unlock()
 	signal(d.came)
-}
-
-func (d *Driver) onDrop(ctx context.Context, body json.RawMessage) error {
-	var q dropCall
-	if err := decode(body, &q); err != nil {
-		return err
-	}
-	for _, a := range q.Parts {
-		if err := d.checkParts(a.P); err != nil {
-			return err
-		}
-		if k := d.opts.Store.Kept(a.P); k.Copy && k.Epoch <= a.Epoch {
-			if err := d.opts.Store.Delete(ctx, a.P); err != nil {
-				return err
-			}
-			d.opts.Changed()
-		}
-	}
-	return nil
 }

@@ -32,7 +32,7 @@ func (r *replica) workLoop(ctx context.Context) {
 		r.based, r.wanted, r.failed, r.drops = nil, nil, nil, nil
 		r.mu.Unlock()
 		for _, f := range failed {
-			r.d.acks.forget(r.id, f.a.P)
+			r.d.acks.forget(r.id, f.a.P, f.a.Attempt)
 			r.d.post(ctx, LinkDown{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		}
 		if len(based) > 0 {
@@ -42,7 +42,7 @@ func (r *replica) workLoop(ctx context.Context) {
 			r.where(ctx, wanted)
 		}
 		if len(drops) > 0 {
-			// One that is not heard of stays as garbage until it is replaced.
+			// One that is not heard of stays until its node sweeps.
 			if err := r.d.call(ctx, r.id, callDrop, dropCall{drops}, nil); err != nil {
 				r.d.opts.Logger.Debug("copies were not dropped", "peer", r.id, "error", err)
 			}
@@ -64,7 +64,7 @@ func (r *replica) give(fs []*flow) {
 func (r *replica) adopt(ctx context.Context, fs []*flow) {
 	call := adoptCall{}
 	for _, f := range fs {
-		call.Parts = append(call.Parts, adoptPart{P: f.a.P, From: f.a.BaseEpoch, Seq: f.a.BaseSeq, Epoch: f.a.Epoch})
+		call.Parts = append(call.Parts, adoptPart{P: f.a.P, From: f.a.BaseEpoch, Seq: f.a.BaseSeq, Epoch: f.a.Epoch, Attempt: f.a.Attempt})
 	}
 	var reply adoptReply
 	if err := r.d.call(ctx, r.id, callAdopt, call, &reply); err != nil {
@@ -111,7 +111,7 @@ func (r *replica) toCopy(ctx context.Context, f *flow) {
 func (r *replica) where(ctx context.Context, fs []*flow) {
 	q := whereCall{}
 	for _, f := range fs {
-		q.Parts = append(q.Parts, f.a.P)
+		q.Parts = append(q.Parts, wherePart{P: f.a.P, Attempt: f.a.Attempt})
 	}
 	var reply whereReply
 	if err := r.d.call(ctx, r.id, callWhere, q, &reply); err != nil || len(reply.Copies) != len(fs) {
@@ -250,8 +250,8 @@ func (r *replica) openCopies(ctx context.Context) (*watchedStream, error) {
 // copy sends one snapshot, and lets the flow's mutations go behind it.
 func (r *replica) copy(ctx context.Context, stream *watchedStream, j copyJob) error {
 	var sink Sink
-	if j.f != nil && r.d.opts.Store.Kept(j.p).State == Holding {
-		sink = j.f.sink
+	if j.f != nil {
+		sink = j.f.sink // also of a release: it may be refused, and then held again
 	}
 	ex, err := r.d.opts.Store.Export(ctx, j.p, sink)
 	if err != nil {
@@ -261,7 +261,11 @@ func (r *replica) copy(ctx context.Context, stream *watchedStream, j copyJob) er
 	if j.f != nil && ex.Epoch() != j.f.a.Epoch {
 		return errors.New("the partition was acquired anew")
 	}
-	if err := stream.send(beginFrame(j.p, ex.Epoch())); err != nil {
+	begin := byte(frameAsked)
+	if j.f != nil {
+		begin = frameBegin
+	}
+	if err := stream.send(beginFrame(begin, j.p, ex.Epoch())); err != nil {
 		return err
 	}
 	err = ex.Snapshot(ctx, chunkBytes, func(es []crawl.Entry) error { return r.sendChunk(ctx, stream, es) })

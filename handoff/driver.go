@@ -45,6 +45,7 @@ type Driver struct {
 	wg      sync.WaitGroup
 	moves   map[crawl.Partition]*move // owned by Run
 	gate    gate
+	marks   marks
 	acks    *ackBook
 	peers   *replicas
 	sets    *recorder
@@ -69,6 +70,7 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
 		moves:   map[crawl.Partition]*move{}, acks: newAckBook(o.Partitions),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
+	d.marks.parts = map[crawl.Partition]mark{}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.peers = newReplicas(d)
 	d.sets = newRecorder(d)
@@ -89,6 +91,7 @@ func (d *Driver) BytesMoved() int64 { return d.bytes.Load() }
 type Members struct {
 	ViewInstalled
 	Boots map[crawl.NodeID]crawl.Boot
+	Since map[crawl.NodeID]crawl.Epoch // the view at which each id last joined
 }
 
 // Installed tells the driver that a view is installed durably. It blocks while
@@ -174,26 +177,30 @@ func (d *Driver) takeArrivals() []Event {
 // shares a sync of the disk.
 const maxTogether = 64
 
-// take feeds an event to the machine, together with those of its kind that wait
-// behind it. A view is always alone.
+// take feeds an event to the machine, together with those that wait behind it. A
+// view is always alone, and each partition comes once: what an event orders to be
+// stored is on disk before the next one of the partition is looked at.
 func (d *Driver) take(ctx context.Context, e Event) error {
 	if v, ok := e.(installed); ok {
-		d.gate.install(v.Boots)
+		d.gate.install(&v.Members)
 		d.peers.keep(v.Boots)
 		d.sets.setView(v.View, v.ViewInstalled.Members)
 		v.Now = d.now()
 		return d.step(ctx, []Event{v.ViewInstalled})
 	}
 	events := []Event{e}
-	for len(events) < maxTogether {
+	at := eventPart(e)
+	seen := map[crawl.Partition]bool{at: true}
+	for at != noPartition && len(events) < maxTogether {
 		select {
 		case next := <-d.inbox:
-			if _, ok := next.(installed); ok {
+			if at = eventPart(next); at == noPartition || seen[at] {
 				if err := d.step(ctx, events); err != nil {
 					return err
 				}
 				return d.take(ctx, next)
 			}
+			seen[at] = true
 			events = append(events, next)
 			continue
 		default:

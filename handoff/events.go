@@ -58,7 +58,15 @@ type LinkCopying struct {
 	Attempt uint64
 }
 
-// LinkUp tells that a replica has everything and follows.
+// LinkFollows tells that a replica has the copy and takes what is changed.
+type LinkFollows struct {
+	P       crawl.Partition
+	Node    crawl.NodeID
+	Attempt uint64
+}
+
+// LinkUp tells that a replica whose word was needed already has everything that
+// was acknowledged before.
 type LinkUp struct {
 	P       crawl.Partition
 	Node    crawl.NodeID
@@ -80,11 +88,12 @@ type LinkAhead struct {
 	Attempt uint64
 }
 
-// Recorded tells that more than half of the view has stored a set.
+// Recorded tells that more than half of a view has stored a set.
 type Recorded struct {
 	P       crawl.Partition
 	Epoch   crawl.Epoch
 	Version uint64
+	View    crawl.Epoch
 }
 
 // Frozen tells that no visit of the partition runs, nothing can change it, and
@@ -176,10 +185,20 @@ type CopyArrived struct {
 	Epoch crawl.Epoch
 }
 
+// UselessAsked tells that another node would like to delete copies.
+type UselessAsked struct {
+	From  crawl.NodeID
+	View  crawl.Epoch
+	Parts []uselessPart
+	Reply chan<- []crawl.Partition // capacity 1
+}
+
+func (UselessAsked) event()  {}
 func (Loaded) event()        {}
 func (ViewInstalled) event() {}
 func (Retry) event()         {}
 func (LinkCopying) event()   {}
+func (LinkFollows) event()   {}
 func (LinkUp) event()        {}
 func (LinkDown) event()      {}
 func (LinkAhead) event()     {}
@@ -195,3 +214,33 @@ func (Asked) event()         {}
 func (Answered) event()      {}
 func (AskOver) event()       {}
 func (CopyArrived) event()   {}
+
+// eventPart is the partition that an event is about; noPartition when it may be
+// about several.
+func eventPart(e Event) crawl.Partition {
+	switch e := e.(type) {
+	case LinkCopying:
+		return e.P
+	case LinkFollows:
+		return e.P
+	case LinkUp:
+		return e.P
+	case LinkDown:
+		return e.P
+	case LinkAhead:
+		return e.P
+	case Recorded:
+		return e.P
+	case Frozen:
+		return e.P
+	case Took:
+		return e.P
+	case RefusedNewer:
+		return e.P
+	case Broken:
+		return e.P
+	case TokenArrived:
+		return e.P
+	}
+	return noPartition
+}

@@ -11,9 +11,10 @@ import (
 type linkState uint8
 
 const (
-	opening linkState = iota // what does it have?
-	copying                  // a snapshot is on its way; its copy counts no more
-	up                       // it has everything and follows
+	opening   linkState = iota // what does it have?
+	copying                    // a snapshot is on its way; its copy counts no more
+	following                  // it has the copy and follows; its word is needed from here on
+	up                         // it has all that was acknowledged before its word was needed, too
 )
 
 // link is one replica in the making, or made.
@@ -120,13 +121,14 @@ func (m *Machine) tendSet(i crawl.Partition, p *part, targets []crawl.NodeID) {
 		l := p.links[id]
 		target := slices.Contains(targets, id)
 		inSet := slices.Contains(p.set.Members, id)
-		if l.state == copying || l.state == opening && !inSet || !target && complete {
+		if l.state == copying || l.state != up && !inSet || !target && complete {
 			continue
 		}
 		want = append(want, id)
 	}
 	slices.Sort(want)
-	if p.set.Epoch == p.epoch && slices.Equal(want, p.set.Members) {
+	// What the disk says after a start may be a proposal that nobody else knows.
+	if p.sure && slices.Equal(want, p.set.Members) {
 		return
 	}
 	next := Set{Epoch: p.epoch, Version: 1, Members: want}
@@ -144,8 +146,12 @@ func (m *Machine) onRecorded(e Recorded) {
 	if !p.held() || p.proposed == nil || p.proposed.Epoch != e.Epoch || p.proposed.Version != e.Version {
 		return
 	}
+	if e.View != m.view {
+		m.do(Record{P: e.P, Set: *p.proposed}) // half of the members may be others
+		return
+	}
 	before := p.set.Members
-	p.set, p.proposed = *p.proposed, nil
+	p.set, p.proposed, p.sure = *p.proposed, nil, true
 	if p.state == Released {
 		return
 	}
@@ -155,40 +161,41 @@ func (m *Machine) onRecorded(e Recorded) {
 			continue
 		}
 		m.closeLink(e.P, p, id)
-		m.do(DropCopy{P: e.P, Node: id, Epoch: p.epoch})
+		m.attempt++
+		m.do(DropCopy{P: e.P, Node: id, Epoch: p.epoch, Attempt: m.attempt})
 	}
 	m.tend(e.P, p)
 	m.fill()
 }
 
-// sayAcks tells whose acknowledgement counts, when that has changed.
+// sayAcks tells whose acknowledgement counts, when that has changed: that of the
+// recorded set, of the one that is being recorded, and of whoever follows. The
+// last, so that a replica which enters the set lacks nothing that was
+// acknowledged while it was on its way.
 func (m *Machine) sayAcks(i crawl.Partition, p *part) {
-	var need []crawl.NodeID
-	for _, id := range p.set.Members {
-		if id != m.self {
+	need := slices.Clone(p.set.Members)
+	if p.proposed != nil {
+		need = append(need, p.proposed.Members...)
+	}
+	for id, l := range p.links {
+		if l.state >= following {
 			need = append(need, id)
 		}
 	}
-	if p.proposed != nil {
-		for _, id := range p.proposed.Members {
-			if id != m.self && !slices.Contains(need, id) {
-				need = append(need, id)
-			}
-		}
-	}
 	slices.Sort(need)
-	full := m.isFull(p)
-	if p.acksSaid && full == p.full && slices.Equal(need, p.acks) {
+	need = slices.DeleteFunc(slices.Compact(need), func(id crawl.NodeID) bool { return id == m.self })
+	full, unsure := m.isFull(p), !p.sure
+	if p.acksSaid && full == p.full && unsure == p.unsure && slices.Equal(need, p.acks) {
 		return
 	}
-	p.acks, p.full, p.acksSaid = need, full, true
-	m.do(SetAcks{P: i, Nodes: need, Full: full})
+	p.acks, p.full, p.unsure, p.acksSaid = need, full, unsure, true
+	m.do(SetAcks{P: i, Nodes: need, Full: full, Unsure: unsure})
 }
 
 // isFull reports whether the recorded set has as many living members as factor
 // and cluster allow.
 func (m *Machine) isFull(p *part) bool {
-	if p.set.Epoch != p.epoch {
+	if !p.sure {
 		return false
 	}
 	n := 0
@@ -221,6 +228,9 @@ func (m *Machine) onLink(i crawl.Partition, id crawl.NodeID, attempt uint64, s l
 	if l == nil || l.attempt != attempt {
 		return
 	}
+	if p.state == Released && s == following {
+		s = up // nothing can change any more
+	}
 	l.state = s
 	if s == up {
 		delete(m.rests, id)
@@ -229,6 +239,9 @@ func (m *Machine) onLink(i crawl.Partition, id crawl.NodeID, attempt uint64, s l
 		}
 	}
 	m.tend(i, p)
+	if s == following {
+		m.do(ConfirmLink{P: i, Node: id, Attempt: attempt})
+	}
 	m.fill()
 }
 

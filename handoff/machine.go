@@ -45,10 +45,12 @@ type part struct {
 	notUntil crawl.Epoch  // Holding: the receiver was at this view; wait for it
 
 	set      Set  // the recorded in-sync set, as far as known here
+	sure     bool // a set of this tenure was recorded since this process has it
 	proposed *Set // a newer one that is being recorded; nil: none
 	links    map[crawl.NodeID]*link
 	acks     []crawl.NodeID // whose acknowledgement counts, as last said
 	full     bool
+	unsure   bool // as last said
 	acksSaid bool
 	settled  bool // links and sets are as they should be: tend has nothing to do
 
@@ -79,7 +81,9 @@ type Machine struct {
 	rests    map[crawl.NodeID]*rest
 	ask      asking
 	lost     int // partitions whose last copies were forgotten
-	actions  []Action
+
+	sinceSweep int // retries since the last one
+	actions    []Action
 }
 
 // rest keeps a node that cannot be reached from being tried all the time: after
@@ -118,6 +122,8 @@ func (m *Machine) Step(e Event) []Action {
 		m.retry(e)
 	case LinkCopying:
 		m.onLink(e.P, e.Node, e.Attempt, copying)
+	case LinkFollows:
+		m.onLink(e.P, e.Node, e.Attempt, following)
 	case LinkUp:
 		m.onLink(e.P, e.Node, e.Attempt, up)
 	case LinkDown:
@@ -148,6 +154,8 @@ func (m *Machine) Step(e Event) []Action {
 		m.onAskOver(e)
 	case CopyArrived:
 		m.onCopyArrived(e)
+	case UselessAsked:
+		m.onUselessAsked(e)
 	default:
 		panic(fmt.Sprintf("BUG: unknown event %T", e))
 	}
@@ -193,7 +201,7 @@ func (m *Machine) install(e ViewInstalled) {
 		return
 	}
 	first := m.view == 0
-	joined := slices.ContainsFunc(e.Members, func(id crawl.NodeID) bool { return !m.member(id) })
+	changed := !slices.Equal(m.members, e.Members)
 	m.view, m.table, m.members, m.barred, m.listed, m.now = e.View, e.Table, e.Members, e.Barred, e.Listed, e.Now
 	m.active = 0
 	if e.Table != nil {
@@ -207,26 +215,32 @@ func (m *Machine) install(e ViewInstalled) {
 	for i := range m.parts {
 		p := &m.parts[i]
 		p.offline = ""
-		if !p.held() {
-			continue
-		}
-		if !e.Listed || p.epoch < e.Since {
+		switch {
+		case !p.held():
+		case !e.Listed || p.epoch < e.Since:
 			m.yield(crawl.Partition(i), p, false)
-			continue
+		default:
+			m.keep(crawl.Partition(i), p, first, changed)
 		}
-		if p.state == Freezing {
-			m.callOff(crawl.Partition(i), p)
-		}
-		if first && p.state == Holding {
-			m.do(Acquired{P: crawl.Partition(i), Epoch: p.epoch, Fenced: true})
-		}
-		if joined && p.proposed == nil && p.set.Epoch == p.epoch {
-			m.do(Record{P: crawl.Partition(i), Set: p.set}) // the new member must know it too
-		}
-		m.tend(crawl.Partition(i), p)
 	}
 	m.fill()
 	m.startAsk()
+}
+
+// keep goes on with what this node has in a newer view. first: nobody has heard
+// of it yet; changed: the members are others.
+func (m *Machine) keep(i crawl.Partition, p *part, first, changed bool) {
+	if p.state == Freezing {
+		m.callOff(i, p)
+	}
+	if first && p.state == Holding {
+		m.do(Acquired{P: i, Epoch: p.epoch, Fenced: true})
+	}
+	if changed && p.sure && p.proposed == nil {
+		// More than half of this view must know it, not only of the one before.
+		m.do(Record{P: i, Set: p.set})
+	}
+	m.tend(i, p)
 }
 
 // retry is the timer's turn.
@@ -243,6 +257,7 @@ func (m *Machine) retry(e Retry) {
 	m.fill()
 	m.ask.wait = max(m.ask.wait-1, 0)
 	m.startAsk()
+	m.startSweep()
 }
 
 // yield ends a tenure at once (ownership rule 11).

@@ -113,6 +113,8 @@ func partOf(a Action) crawl.Partition {
 		return a.P
 	case CloseLink:
 		return a.P
+	case ConfirmLink:
+		return a.P
 	case DropCopy:
 		return a.P
 	case SetAcks:
@@ -210,6 +212,8 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 		d.peers.open(ctx, a)
 	case CloseLink:
 		d.peers.close(a)
+	case ConfirmLink:
+		d.confirm(a)
 	case DropCopy:
 		d.peers.drop(a)
 	case SetAcks:
@@ -240,11 +244,33 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 		a.Reply <- d.tell(a)
 	case RequestCopy:
 		d.wg.Go(func() { d.requestCopy(d.ctx, a) })
+	case Sweep:
+		d.wg.Go(func() { d.sweep(d.ctx, a) })
+	case TellUseless:
+		a.Reply <- a.Parts
 	case Respond:
 		a.To <- a.Reply
 	default:
 		panic(fmt.Sprintf("BUG: unknown action %T", a))
 	}
+}
+
+// confirm waits until a link has everything that is here now.
+func (d *Driver) confirm(a ConfirmLink) {
+	done := d.acks.confirm(a, d.opts.Store.Kept(a.P).Seq)
+	d.wg.Go(func() {
+		if done != nil {
+			select {
+			case _, ok := <-done:
+				if !ok {
+					return
+				}
+			case <-d.ctx.Done():
+				return
+			}
+		}
+		d.post(d.ctx, LinkUp(a))
+	})
 }
 
 // tell reads what the disk says of the partitions that were asked about.

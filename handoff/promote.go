@@ -84,7 +84,7 @@ func (m *Machine) onAskOver(e AskOver) {
 func (m *Machine) judge(i crawl.Partition) {
 	p := &m.parts[i]
 	set := p.set
-	var maxEpoch crawl.Epoch
+	maxEpoch := p.maxEpoch // it may have come and gone since this node's own answer
 	for _, id := range m.ask.members {
 		a, ok := m.ask.answers[id][i]
 		if !ok {
@@ -100,42 +100,60 @@ func (m *Machine) judge(i crawl.Partition) {
 		}
 		maxEpoch = max(maxEpoch, a.MaxEpoch)
 	}
-	if maxEpoch >= m.view {
+	p.set = set
+	switch {
+	case maxEpoch >= m.view:
 		p.offline = "it was held in this very view; the next view decides"
-		return
-	}
-	if m.now < m.fenceEnd {
+	case m.now < m.fenceEnd:
 		p.offline = "the fence after a node that may still be alive is not over"
+	case m.choose(i, p, set):
 		return
 	}
-	m.choose(i, p, set)
+	m.spread(i, set)
 }
 
-// choose promotes the best copy of the recorded set.
-func (m *Machine) choose(i crawl.Partition, p *part, set Set) {
+// spread lets every member know the newest set of a partition that has no
+// holder: those who know it may leave the view one by one before it has one.
+func (m *Machine) spread(i crawl.Partition, set Set) {
+	for _, id := range m.ask.members {
+		if set.newer(m.ask.answers[id][i].Set) {
+			m.do(Record{P: i, Set: set})
+			return
+		}
+	}
+}
+
+// choose promotes the best copy of the recorded set. False: not yet.
+func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 	best, from, away := m.best(i, set)
 	lost := false
 	if from == "" {
 		if len(away) > 0 || len(set.Members) == 0 {
 			p.offline = "every copy is away: " + names(away)
-			return
+			return false
 		}
 		lost = true // a person has forgotten the last ones, or they are damaged
 		best, from = m.remains(i)
 	}
 	p.offline = ""
-	a := Promote{P: i, Epoch: m.view, Set: set, Fenced: true, Lost: lost}
-	switch {
-	case from == "":
-		a.Empty = true
-	case from != m.self:
+	if from != "" && from != m.self && !m.hasSame(i, best) {
 		m.do(RequestCopy{P: i, From: from})
-		return
-	default:
+		return false
+	}
+	a := Promote{P: i, Epoch: m.view, Set: set, Fenced: true, Lost: lost, Empty: from == ""}
+	if !a.Empty {
 		a.FromEpoch, a.Seq = best.Epoch, best.Seq
 		a.Same = m.same(i, set, best)
 	}
 	m.do(a)
+	return true
+}
+
+// hasSame reports whether this node's own copy is the best one, although its
+// word does not count: it is outside the set and was sent here.
+func (m *Machine) hasSame(i crawl.Partition, best Answer) bool {
+	a := m.ask.answers[m.self][i]
+	return a.Copy && !a.Suspect && a.Epoch == best.Epoch && a.Seq == best.Seq
 }
 
 // best is the highest copy of the recorded set, this node's own before an equal

@@ -72,10 +72,15 @@ func (r *receiver) take(ctx context.Context, b []byte) (answer []byte, err error
 
 func (r *receiver) change(ctx context.Context, kind byte, fr *frameReader) ([]byte, error) {
 	switch kind {
-	case frameBegin:
+	case frameBegin, frameAsked:
 		p, epoch := fr.partition(), crawl.Epoch(fr.u())
 		if err := errors.Join(fr.end("the beginning of a copy"), r.d.checkParts(p)); err != nil {
 			return nil, err
+		}
+		if kind == frameBegin { // what was asked for may come from anybody
+			if err := r.d.gate.right(r.from, epoch); err != nil {
+				return nil, err
+			}
 		}
 		return nil, r.begin(ctx, p, epoch)
 	case frameChunk:
@@ -101,15 +106,24 @@ func (r *receiver) change(ctx context.Context, kind byte, fr *frameReader) ([]by
 // than a copy.
 func (r *receiver) begin(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
 	r.abandon(ctx)
-	k := r.d.opts.Store.Kept(p)
-	if k.State == Holding || k.State == Freezing || (k.Copy || k.State == Released) && k.Epoch > epoch {
-		return fmt.Errorf("handoff: partition %d is here as %s of epoch %d, the copy is of %d", p, k.State, k.Epoch, epoch)
+	if err := r.mayReplace(p, epoch); err != nil {
+		return err
 	}
 	imp, err := r.d.opts.Store.BeginImport(ctx, p)
 	if err != nil {
 		return err
 	}
 	r.imp, r.p, r.e = imp, p, epoch
+	return nil
+}
+
+// mayReplace refuses a copy of an earlier tenure than what is here, and any where
+// this node holds the partition.
+func (r *receiver) mayReplace(p crawl.Partition, epoch crawl.Epoch) error {
+	k := r.d.opts.Store.Kept(p)
+	if k.State == Holding || (k.Copy || k.State == Released) && k.Epoch > epoch {
+		return fmt.Errorf("handoff: partition %d is here as %s of epoch %d, the copy is of %d", p, k.State, k.Epoch, epoch)
+	}
 	return nil
 }
 
@@ -134,8 +148,14 @@ func (r *receiver) finish(ctx context.Context) ([]byte, error) {
 	}
 	imp := r.imp
 	r.imp = nil
-	r.d.arrived(ctx, r.p, r.e)
-	if err := imp.Commit(ctx, r.e); err != nil {
+	var err error
+	r.d.marks.alone(r.p, func() {
+		if err = r.mayReplace(r.p, r.e); err == nil { // another sender may have been faster
+			r.d.arrived(ctx, r.p, r.e)
+			err = imp.Commit(ctx, r.e)
+		}
+	})
+	if err != nil {
 		imp.Abort(context.WithoutCancel(ctx))
 		r.d.opts.Logger.Debug("a copy that has arrived was not stored", "partition", r.p, "peer", r.from, "error", err)
 		return doneFrame(r.p, false), nil
@@ -147,7 +167,7 @@ func (r *receiver) finish(ctx context.Context) ([]byte, error) {
 // apply stores a group and names the partitions that it could not be stored for.
 func (r *receiver) apply(ctx context.Context, id uint64, ms []crawl.CopyMutation) ([]byte, error) {
 	for i := range ms {
-		if err := r.d.checkParts(ms[i].Partition); err != nil {
+		if err := errors.Join(r.d.checkParts(ms[i].Partition), r.d.gate.right(r.from, ms[i].Epoch)); err != nil {
 			return nil, err
 		}
 	}

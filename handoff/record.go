@@ -26,6 +26,10 @@ type recorder struct {
 // recordAgain is the pause after a batch that not enough members have stored.
 const recordAgain = 100 * time.Millisecond
 
+// recordGrace is how long the rest of the members may take to store a set that
+// more than half have stored.
+const recordGrace = 100 * time.Millisecond
+
 // maxRecords bounds one batch.
 const maxRecords = 8192
 
@@ -123,35 +127,50 @@ func (r *recorder) spread(ctx context.Context, batch map[crawl.Partition]Set, vi
 	for p, s := range batch {
 		call.Sets = append(call.Sets, partSet{P: p, Set: s})
 	}
-	var mu sync.Mutex // guards stored
-	var wg sync.WaitGroup
-	for _, id := range members {
-		if id == r.d.opts.Self {
-			continue
-		}
-		wg.Go(func() {
-			var reply recordReply
-			if err := r.d.call(ctx, id, callRecord, call, &reply); err != nil {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for _, p := range reply.Stored {
-				stored[p]++
-			}
-		})
-	}
-	wg.Wait()
+	others := slices.DeleteFunc(slices.Clone(members), func(id crawl.NodeID) bool { return id == r.d.opts.Self })
+	r.gather(ctx, call, others, stored, len(members))
 	all := true
 	for p, s := range batch {
-		if 2*stored[p] > len(members) && slices.Contains(members, r.d.opts.Self) {
-			r.d.post(ctx, Recorded{P: p, Epoch: s.Epoch, Version: s.Version})
+		if 2*stored[p] > len(members) && len(others) < len(members) {
+			r.d.post(ctx, Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: view})
 			continue
 		}
 		all = false
 		r.putBack(p, s)
 	}
 	return all
+}
+
+// gather asks the others to store the sets and counts who has. Once more than
+// half have everything it waits only a moment longer: one member that is stopped
+// must not keep the set that leaves it out from being recorded.
+func (r *recorder) gather(ctx context.Context, call recordCall, others []crawl.NodeID, stored map[crawl.Partition]int, members int) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	replies := make(chan recordReply, len(others))
+	for _, id := range others {
+		r.d.wg.Go(func() {
+			var reply recordReply
+			if err := r.d.call(ctx, id, callRecord, call, &reply); err != nil {
+				r.d.opts.Logger.Debug("in-sync sets were not recorded", "peer", id, "error", err)
+			}
+			replies <- reply
+		})
+	}
+	var enough <-chan time.Time
+	for range others {
+		if enough == nil && !slices.ContainsFunc(call.Sets, func(s partSet) bool { return 2*stored[s.P] <= members }) {
+			enough = time.After(recordGrace)
+		}
+		select {
+		case reply := <-replies:
+			for _, p := range slices.Compact(slices.Sorted(slices.Values(reply.Stored))) {
+				stored[p]++
+			}
+		case <-enough:
+			return
+		}
+	}
 }
 
 // signal sets a channel of capacity 1.

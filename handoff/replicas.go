@@ -142,6 +142,7 @@ func (rs *replicas) keep(members map[crawl.NodeID]crawl.Boot) {
 func (rs *replicas) open(ctx context.Context, a OpenLink) {
 	r := rs.of(a.Node)
 	f := &flow{r: r, a: a}
+	rs.d.acks.follow(a.Node, a.P, a.Attempt)
 	if a.Based && rs.d.opts.Store.Attach(ctx, a.P, a.Epoch, a.BaseSeq, f.sink) != nil {
 		a.Based = false
 	}
@@ -162,7 +163,7 @@ func (rs *replicas) close(a CloseLink) {
 	r := rs.nodes[a.Node]
 	rs.mu.Unlock()
 	if r == nil {
-		rs.d.acks.forget(a.Node, a.P)
+		rs.d.acks.forget(a.Node, a.P, a.Attempt)
 		return
 	}
 	r.mu.Lock()
@@ -172,13 +173,13 @@ func (rs *replicas) close(a CloseLink) {
 		delete(r.flows, a.P)
 	}
 	r.mu.Unlock()
-	rs.d.acks.forget(a.Node, a.P)
+	rs.d.acks.forget(a.Node, a.P, a.Attempt)
 }
 
 func (rs *replicas) drop(a DropCopy) {
 	r := rs.of(a.Node)
 	r.mu.Lock()
-	r.drops = append(r.drops, dropPart{P: a.P, Epoch: a.Epoch})
+	r.drops = append(r.drops, dropPart{P: a.P, Epoch: a.Epoch, Attempt: a.Attempt})
 	r.mu.Unlock()
 	signal(r.work)
 }
@@ -283,8 +284,8 @@ func (r *replica) goLive(ctx context.Context, f *flow, seq crawl.Seq) {
 	ready := f.upAt == seq && !f.over
 	f.isUp = ready
 	r.mu.Unlock()
-	r.d.acks.note(r.id, f.a.P, seq)
+	r.d.acks.note(r.id, f.a.P, f.a.Attempt, seq)
 	if ready {
-		r.d.post(ctx, LinkUp{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+		r.d.post(ctx, LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 	}
 }

@@ -74,10 +74,10 @@ func (r *replica) takeBack() {
 func (r *replica) session(ctx context.Context) (acked bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watch := time.AfterFunc(stallTimeout, cancel) // opening has no deadline of its own
+	watch := time.AfterFunc(stallTimeout, cancel) // opening and sending have no deadline of their own
+	defer watch.Stop()
 	stream, err := r.d.opts.Transport.Open(ctx, r.id)
 	if err != nil {
-		watch.Stop()
 		return false, err
 	}
 	defer stream.Close()
@@ -98,7 +98,10 @@ func (r *replica) session(ctx context.Context) (acked bool, err error) {
 				break
 			}
 			id++
-			if err := stream.Send(frame); err != nil {
+			watch.Reset(stallTimeout) // a peer that is stopped lets the windows fill
+			err := stream.Send(frame)
+			watch.Stop()
+			if err != nil {
 				return acked, err
 			}
 		}
@@ -238,10 +241,10 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 	}
 	r.mu.Unlock()
 	for _, it := range noted {
-		r.d.acks.note(r.id, it.f.a.P, it.m.Seq)
+		r.d.acks.note(r.id, it.f.a.P, it.f.a.Attempt, it.m.Seq)
 	}
 	for _, f := range nowUp {
-		r.d.post(ctx, LinkUp{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+		r.d.post(ctx, LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 //
 //	'h' boot                                        hello, first
 //	'b' partition epoch                             a snapshot begins
+//	's' partition epoch                             the same, of one that was asked for
 //	'c' entries...                                  a part of it
 //	'e'                                             it is complete
 //	'g' id, then partition epoch seq count entries  mutations, each of one partition
@@ -22,6 +23,7 @@ import (
 const (
 	frameHello = 'h'
 	frameBegin = 'b'
+	frameAsked = 's'
 	frameChunk = 'c'
 	frameEnd   = 'e'
 	frameGroup = 'g'
@@ -135,8 +137,8 @@ func (r *frameReader) end(what string) error {
 	return nil
 }
 
-func beginFrame(p crawl.Partition, epoch crawl.Epoch) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint([]byte{frameBegin}, uint64(p)), uint64(epoch))
+func beginFrame(kind byte, p crawl.Partition, epoch crawl.Epoch) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint([]byte{kind}, uint64(p)), uint64(epoch))
 }
 
 func helloFrame(boot crawl.Boot) []byte {

@@ -1,0 +1,227 @@
+package handoff
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"crawlnode/crawl"
+)
+
+// This file deletes copies that nobody counts any more. A holder says so when a
+// replica has left the set (DropCopy); that word may be lost, so a node also asks
+// for what lies here and is not its own by the table (Sweep).
+
+// linkFrom is one life of a node.
+type linkFrom struct {
+	id   crawl.NodeID
+	boot crawl.Boot
+}
+
+// mark is the newest link that a partition's copy here was looked at for.
+type mark struct {
+	from    linkFrom
+	attempt uint64
+}
+
+// marks keep a word to drop a copy that comes late from deleting what was taken
+// into a set again meanwhile.
+type marks struct {
+	stripes [64]sync.Mutex // held while a copy is adopted, replaced or deleted
+
+	mu    sync.Mutex // guards parts
+	parts map[crawl.Partition]mark
+}
+
+// alone runs f while nobody else adopts, replaces or deletes the copy of p.
+func (m *marks) alone(p crawl.Partition, f func()) {
+	s := &m.stripes[int(p)%len(m.stripes)]
+	s.Lock()
+	defer s.Unlock()
+	f()
+}
+
+// note says that a link was opened. What deletes the copy looks at the marks
+// while it is alone, so it either sees this one, or is over before the caller
+// looks at the copy.
+func (m *marks) note(p crawl.Partition, from linkFrom, attempt uint64) {
+	m.alone(p, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.parts[p] = mark{from, attempt}
+	})
+}
+
+func (m *marks) of(p crawl.Partition) (mark, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, ok := m.parts[p]
+	return k, ok
+}
+
+// onDrop deletes copies at the holder's word, unless a link was opened to them
+// since.
+func (d *Driver) onDrop(ctx context.Context, from linkFrom, body json.RawMessage) error {
+	var q dropCall
+	if err := decode(body, &q); err != nil {
+		return err
+	}
+	for _, a := range q.Parts {
+		if err := d.checkParts(a.P); err != nil {
+			return err
+		}
+		err := d.deleteIf(ctx, a.P, func(k Kept) bool {
+			last, ok := d.marks.of(a.P)
+			return k.Epoch <= a.Epoch && (!ok || last.from == from && last.attempt < a.Attempt)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteIf deletes a copy of which may says so.
+func (d *Driver) deleteIf(ctx context.Context, p crawl.Partition, may func(Kept) bool) (err error) {
+	d.marks.alone(p, func() {
+		if k := d.opts.Store.Kept(p); k.Copy && may(k) {
+			err = d.opts.Store.Delete(ctx, p)
+			d.opts.Changed()
+		}
+	})
+	return err
+}
+
+// uselessPart is a copy that the asker would rather not keep.
+type uselessPart struct {
+	P     crawl.Partition `json:"p"`
+	Epoch crawl.Epoch     `json:"epoch"`
+}
+
+type uselessCall struct {
+	View  crawl.Epoch   `json:"view"`
+	Parts []uselessPart `json:"parts"`
+}
+
+type uselessReply struct {
+	Drop []crawl.Partition `json:"drop"`
+}
+
+// sweep asks the owners about the copies that lie here for nothing, as it seems.
+func (d *Driver) sweep(ctx context.Context, a Sweep) {
+	for owner, ps := range a.Parts {
+		seen := map[crawl.Partition]mark{}
+		q := uselessCall{View: a.View}
+		for _, p := range ps {
+			last, _ := d.marks.of(p) // before the question: the answer is about what was then
+			if k := d.opts.Store.Kept(p); k.Copy && !k.Suspect && len(q.Parts) < maxAsked {
+				seen[p] = last
+				q.Parts = append(q.Parts, uselessPart{P: p, Epoch: k.Epoch})
+			}
+		}
+		if len(q.Parts) == 0 {
+			continue
+		}
+		var r uselessReply
+		if err := d.call(ctx, owner, callUseless, q, &r); err != nil {
+			d.opts.Logger.Debug("an owner has not said which copies it needs", "peer", owner, "error", err)
+			continue
+		}
+		d.dropUseless(ctx, &q, &r, seen)
+	}
+}
+
+func (d *Driver) dropUseless(ctx context.Context, q *uselessCall, r *uselessReply, seen map[crawl.Partition]mark) {
+	epochs := make(map[crawl.Partition]crawl.Epoch, len(q.Parts))
+	for _, x := range q.Parts {
+		epochs[x.P] = x.Epoch
+	}
+	for _, p := range r.Drop {
+		epoch, asked := epochs[p]
+		if !asked {
+			continue
+		}
+		err := d.deleteIf(ctx, p, func(k Kept) bool {
+			last, _ := d.marks.of(p)
+			return k.Epoch == epoch && !k.Suspect && last == seen[p]
+		})
+		if err != nil {
+			d.opts.Logger.Debug("a copy that nobody needs was not deleted", "partition", p, "error", err)
+		}
+	}
+}
+
+// onUseless answers as the holder.
+func (d *Driver) onUseless(ctx context.Context, from crawl.NodeID, body json.RawMessage) (uselessReply, error) {
+	var q uselessCall
+	if err := decode(body, &q); err != nil {
+		return uselessReply{}, err
+	}
+	for _, x := range q.Parts {
+		if err := d.checkParts(x.P); err != nil {
+			return uselessReply{}, err
+		}
+	}
+	reply := make(chan []crawl.Partition, 1)
+	if !d.post(ctx, UselessAsked{From: from, View: q.View, Parts: q.Parts, Reply: reply}) {
+		return uselessReply{}, errEnded
+	}
+	select {
+	case ps := <-reply:
+		return uselessReply{ps}, nil
+	case <-d.done:
+		return uselessReply{}, errEnded
+	case <-ctx.Done():
+		return uselessReply{}, ctx.Err()
+	}
+}
+
+// sweepEvery is the pause between two sweeps, in retries.
+const sweepEvery = 100
+
+// startSweep names what this node should have no copy of, by its owner.
+func (m *Machine) startSweep() {
+	if m.sinceSweep++; m.sinceSweep < sweepEvery || !m.listed || m.table == nil {
+		return
+	}
+	m.sinceSweep = 0
+	parts := map[crawl.NodeID][]crawl.Partition{}
+	for i := range m.parts {
+		p := crawl.Partition(i)
+		if m.parts[i].state == Absent && !m.mine(p, m.self) {
+			owner := m.table.Owner(p)
+			parts[owner] = append(parts[owner], p)
+		}
+	}
+	if len(parts) > 0 {
+		m.do(Sweep{View: m.view, Parts: parts})
+	}
+}
+
+// mine reports whether the table gives a node the partition or a copy of it.
+func (m *Machine) mine(p crawl.Partition, id crawl.NodeID) bool {
+	if m.table.Owner(p) == id {
+		return true
+	}
+	for _, r := range m.table.Replicas(p) {
+		if r == id {
+			return true
+		}
+	}
+	return false
+}
+
+// onUselessAsked names the copies that may go: this node holds the partition, all
+// that is acknowledged is on as many disks as it should be, and the asker's is
+// not one of them, nor about to be.
+func (m *Machine) onUselessAsked(e UselessAsked) {
+	var drop []crawl.Partition
+	for _, x := range e.Parts {
+		p := &m.parts[x.P]
+		if e.View == m.view && m.listed && m.table != nil && p.state == Holding && p.proposed == nil && m.isFull(p) &&
+			x.Epoch <= p.epoch && !p.inSets(e.From) && p.links[e.From] == nil && !m.mine(x.P, e.From) {
+			drop = append(drop, x.P)
+		}
+	}
+	m.do(TellUseless{Parts: drop, Reply: e.Reply})
+}

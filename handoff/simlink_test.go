@@ -1,0 +1,409 @@
+package handoff
+
+import (
+	"maps"
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// This file models what goes between the nodes of the simulation.
+
+func (n *simNode) open(a OpenLink) {
+	f := &simFlow{a: a, to: n.w.node(a.Node)}
+	if n.flows[a.Node] == nil {
+		n.flows[a.Node] = map[crawl.Partition]*simFlow{}
+	}
+	n.acks.follow(a.Node, a.P, a.Attempt)
+	n.flows[a.Node][a.P] = f
+	from := linkFrom{n.id, n.boot}
+	if d := &n.disk[a.P]; a.Based && d.state == Holding && d.epoch == a.Epoch && len(d.content) == int(a.BaseSeq) {
+		n.w.call(n, f.to, func() (any, bool) { return f.to.adopt(from, a) }, func(reply any, ok bool) {
+			switch {
+			case !ok:
+				n.failFlow(f)
+			case reply.(bool):
+				n.goLive(f, int(a.BaseSeq))
+			default:
+				n.copyTo(f)
+			}
+		})
+		return
+	}
+	n.w.call(n, f.to, func() (any, bool) {
+		if f.to.machine == nil {
+			return nil, false
+		}
+		f.to.marks.note(a.P, from, a.Attempt)
+		return f.to.disk[a.P].kept(), true
+	}, func(reply any, ok bool) {
+		if !ok {
+			n.failFlow(f)
+			return
+		}
+		n.judgeCopy(f, reply.(Kept))
+	})
+}
+
+func (n *simNode) adopt(from linkFrom, a OpenLink) (any, bool) {
+	if n.machine == nil {
+		return nil, false
+	}
+	adopted := false
+	err := n.gate.pass(from.id, from.boot, func() error {
+		if err := n.gate.right(from.id, a.Epoch); err != nil {
+			return err
+		}
+		n.marks.note(a.P, from, a.Attempt)
+		n.arrived(a.P, a.Epoch)
+		d := &n.disk[a.P]
+		if d.copy && len(d.content) == int(a.BaseSeq) && (d.epoch == a.BaseEpoch || d.epoch == a.Epoch) && a.Epoch >= d.epoch {
+			d.epoch = a.Epoch
+			adopted = true
+		}
+		return nil
+	})
+	return adopted, err == nil
+}
+
+func (n *simNode) arrived(p crawl.Partition, epoch crawl.Epoch) {
+	if d := &n.disk[p]; d.state == Released && epoch > d.epoch {
+		n.toCopy(p)
+		n.later(CopyArrived{P: p, Epoch: epoch})
+	}
+}
+
+func (n *simNode) judgeCopy(f *simFlow, k Kept) {
+	d := &n.disk[f.a.P]
+	if f.over {
+		return
+	}
+	same := k.Copy && k.Epoch == f.a.Epoch
+	switch {
+	case k.State == Holding:
+		n.failFlow(f)
+	case same && int(k.Seq) > len(d.content) && d.state == Holding:
+		n.w.fail("%s is ahead of %s", f.to.id, n.id)
+	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch:
+		f.pending = nil // attached here
+		n.goLive(f, int(k.Seq))
+	default:
+		n.copyTo(f)
+	}
+}
+
+func (n *simNode) copyTo(f *simFlow) {
+	if f.over {
+		return
+	}
+	n.later(LinkCopying{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+	n.snapshot(f.a.P, f.to, f)
+}
+
+// snapshot sends what is here; with a flow its mutations follow.
+func (n *simNode) snapshot(p crawl.Partition, to *simNode, f *simFlow) {
+	d := &n.disk[p]
+	if d.state == Absent && !d.copy {
+		if f != nil {
+			n.failFlow(f)
+		}
+		return
+	}
+	if f != nil {
+		if f.a.Epoch != d.epoch {
+			n.failFlow(f)
+			return
+		}
+		f.pending = nil
+	}
+	epoch, content, boot := d.epoch, d.content, n.boot
+	n.w.call(n, to, func() (any, bool) { return to.takeCopy(linkFrom{n.id, boot}, p, epoch, content, f != nil) }, func(_ any, ok bool) {
+		switch {
+		case f == nil:
+		case !ok:
+			n.failFlow(f)
+		default:
+			n.goLive(f, len(content))
+		}
+	})
+}
+
+func (n *simNode) takeCopy(from linkFrom, p crawl.Partition, epoch crawl.Epoch, content []uint64, link bool) (any, bool) {
+	if n.machine == nil {
+		return nil, false
+	}
+	took := false
+	_ = n.gate.pass(from.id, from.boot, func() error {
+		if err := n.gate.right(from.id, epoch); link && err != nil {
+			return err
+		}
+		d := &n.disk[p]
+		if d.state == Holding || (d.copy || d.state == Released) && d.epoch > epoch {
+			return nil
+		}
+		n.arrived(p, epoch)
+		d.state, d.copy, d.epoch, d.content, took = Absent, true, epoch, slices.Clip(content), true
+		return nil
+	})
+	return nil, took
+}
+
+func (n *simNode) failFlow(f *simFlow) {
+	if f.over {
+		return
+	}
+	f.over = true
+	if n.flows[f.to.id][f.a.P] == f {
+		delete(n.flows[f.to.id], f.a.P)
+	}
+	n.acks.forget(f.to.id, f.a.P, f.a.Attempt)
+	n.later(LinkDown{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+}
+
+func (n *simNode) goLive(f *simFlow, seq int) {
+	if f.over {
+		return
+	}
+	f.live, f.upAt = true, seq
+	f.pending = slices.DeleteFunc(f.pending, func(m simMutation) bool { return m.seq <= seq })
+	if len(f.pending) > 0 {
+		f.upAt = f.pending[len(f.pending)-1].seq
+	}
+	n.noted(f, seq)
+}
+
+func (n *simNode) noted(f *simFlow, seq int) {
+	n.acks.note(f.to.id, f.a.P, f.a.Attempt, crawl.Seq(seq))
+	if !f.follows && seq >= f.upAt {
+		f.follows = true
+		n.later(LinkFollows{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+	}
+}
+
+// pump sends what waits on the links; one that is not answered is tried again or
+// given up.
+func (n *simNode) pump() {
+	if !n.up || n.machine == nil {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.flows)) {
+		for _, p := range slices.Sorted(maps.Keys(n.flows[id])) {
+			f := n.flows[id][p]
+			if !f.live || f.flying || len(f.pending) == 0 {
+				continue
+			}
+			f.flying = true
+			ms := slices.Clone(f.pending[:1+n.w.rng.IntN(len(f.pending))])
+			from, epoch := linkFrom{n.id, n.boot}, f.a.Epoch
+			n.w.call(n, f.to, func() (any, bool) { return f.to.apply(from, p, epoch, ms) }, func(reply any, ok bool) {
+				f.flying = false
+				switch {
+				case f.over:
+				case !ok && n.w.chance(50): // sent again
+				case !ok || !reply.(bool):
+					n.failFlow(f)
+				default:
+					last := ms[len(ms)-1].seq
+					f.pending = slices.DeleteFunc(f.pending, func(m simMutation) bool { return m.seq <= last })
+					n.noted(f, last)
+				}
+			})
+		}
+	}
+}
+
+func (n *simNode) apply(from linkFrom, p crawl.Partition, epoch crawl.Epoch, ms []simMutation) (any, bool) {
+	if n.machine == nil {
+		return nil, false
+	}
+	applied := false
+	err := n.gate.pass(from.id, from.boot, func() error {
+		if err := n.gate.right(from.id, epoch); err != nil {
+			return err
+		}
+		d := &n.disk[p]
+		if !d.copy || d.epoch != epoch {
+			return nil
+		}
+		for _, m := range ms {
+			switch {
+			case m.seq <= len(d.content):
+				if d.content[m.seq-1] != m.id {
+					n.w.fail("%s has %d as mutation %d of partition %d, %s sends %d", n.id, d.content[m.seq-1], m.seq, p, from.id, m.id)
+				}
+			case m.seq == len(d.content)+1:
+				d.content = append(slices.Clip(d.content), m.id)
+			default:
+				return nil
+			}
+		}
+		applied = true
+		return nil
+	})
+	return applied, err == nil
+}
+
+// drop tells a node that its copy may go; the word may come late.
+func (n *simNode) drop(a DropCopy) {
+	to, from := n.w.node(a.Node), linkFrom{n.id, n.boot}
+	n.w.call(n, to, func() (any, bool) {
+		if to.machine == nil {
+			return nil, false
+		}
+		_ = to.gate.pass(from.id, from.boot, func() error {
+			d := &to.disk[a.P]
+			last, ok := to.marks.of(a.P)
+			if d.copy && d.epoch <= a.Epoch && (!ok || last.from == from && last.attempt < a.Attempt) {
+				*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
+			}
+			return nil
+		})
+		return nil, true
+	}, func(any, bool) {})
+}
+
+func (n *simNode) sweep(a Sweep) {
+	for _, id := range slices.Sorted(maps.Keys(a.Parts)) {
+		owner := n.w.node(id)
+		var parts []uselessPart
+		seen := map[crawl.Partition]mark{}
+		for _, p := range a.Parts[id] {
+			if d := &n.disk[p]; d.copy {
+				parts = append(parts, uselessPart{p, d.epoch})
+				seen[p], _ = n.marks.of(p)
+			}
+		}
+		n.w.call(n, owner, func() (any, bool) {
+			if owner.machine == nil {
+				return nil, false
+			}
+			reply := make(chan []crawl.Partition, 1)
+			owner.step(UselessAsked{From: n.id, View: a.View, Parts: parts, Reply: reply})
+			return <-reply, true
+		}, func(reply any, ok bool) {
+			if !ok {
+				return
+			}
+			for _, p := range reply.([]crawl.Partition) {
+				i := slices.IndexFunc(parts, func(x uselessPart) bool { return x.P == p })
+				d := &n.disk[p]
+				if last, _ := n.marks.of(p); d.copy && d.epoch == parts[i].Epoch && last == seen[p] {
+					*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
+				}
+			}
+		})
+	}
+}
+
+// spread records what is pending with the members of the view.
+func (n *simNode) spread() {
+	if n.view == 0 {
+		return
+	}
+	v := n.w.views[n.view-1]
+	for _, p := range slices.Sorted(maps.Keys(n.records)) {
+		s := n.records[p]
+		delete(n.records, p)
+		if s.newer(n.disk[p].set) {
+			n.disk[p].set = s
+		}
+		stored, answered := 1, 0
+		if n.disk[p].set.newer(s) {
+			stored = 0
+		}
+		said := false
+		judge := func() {
+			switch {
+			case said:
+			case 2*stored > len(v.boots):
+				said = true
+				n.later(Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
+			case answered == len(v.boots)-1:
+				if _, newer := n.records[p]; !newer && n.live[p] == s.Epoch {
+					n.records[p] = s
+				}
+			}
+		}
+		boot := n.boot
+		for _, id := range slices.Sorted(maps.Keys(v.boots)) {
+			if id == n.id {
+				continue
+			}
+			to := n.w.node(id)
+			n.w.call(n, to, func() (any, bool) { return to.putSet(linkFrom{n.id, boot}, p, s, v.n) }, func(reply any, ok bool) {
+				answered++
+				if ok && reply.(bool) {
+					stored++
+				}
+				judge()
+			})
+		}
+		judge()
+	}
+}
+
+func (n *simNode) putSet(from linkFrom, p crawl.Partition, s Set, view crawl.Epoch) (any, bool) {
+	if n.machine == nil {
+		return nil, false
+	}
+	stored := false
+	_ = n.gate.pass(from.id, from.boot, func() error {
+		if view < n.gate.view {
+			return nil
+		}
+		if s.newer(n.disk[p].set) {
+			n.disk[p].set = s
+		}
+		stored = !n.disk[p].set.newer(s)
+		return nil
+	})
+	return stored, true
+}
+
+func (n *simNode) token(a PassToken) {
+	to, seq := n.w.node(a.To), crawl.Seq(len(n.disk[a.P].content))
+	n.w.call(n, to, func() (any, bool) {
+		if to.machine == nil {
+			return nil, false
+		}
+		reply := make(chan Reply, 1)
+		to.step(TokenArrived{P: a.P, View: a.View, Epoch: a.Epoch, Seq: seq, Set: a.Set, Reply: reply})
+		return <-reply, true
+	}, func(reply any, ok bool) {
+		e := Event(Broken{P: a.P, Attempt: a.Attempt})
+		if ok {
+			switch r := reply.(Reply); {
+			case r.Kind == ReplyTook:
+				e = Took{P: a.P, Attempt: a.Attempt}
+			case r.Kind == ReplyRefused && r.View > a.View:
+				e = RefusedNewer{P: a.P, Attempt: a.Attempt, View: r.View}
+			default:
+				e = Broken{P: a.P, Attempt: a.Attempt, Later: r.Kind != ReplyNoCopy, NoCopy: r.Kind == ReplyNoCopy}
+			}
+		}
+		n.later(e)
+	})
+}
+
+func (n *simNode) ask(a Ask) {
+	left := len(a.Members)
+	for _, id := range a.Members {
+		to := n.w.node(id)
+		n.w.call(n, to, func() (any, bool) {
+			if to.machine == nil {
+				return nil, false
+			}
+			reply := make(chan []Answer, 1)
+			to.step(Asked{View: a.View, Parts: a.Parts, Reply: reply})
+			as := <-reply
+			return as, as != nil
+		}, func(reply any, ok bool) {
+			if ok {
+				n.later(Answered{Attempt: a.Attempt, From: id, Answers: reply.([]Answer)})
+			}
+			if left--; left == 0 {
+				n.later(AskOver{Attempt: a.Attempt, Now: n.w.now})
+			}
+		})
+	}
+}

@@ -1,0 +1,371 @@
+package handoff
+
+import (
+	"maps"
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// simDisk is one partition on a node's disk. The content names each mutation
+// ever made; its length is the sequence number.
+type simDisk struct {
+	state    State
+	copy     bool
+	epoch    crawl.Epoch
+	maxEpoch crawl.Epoch
+	to       crawl.NodeID
+	view     crawl.Epoch
+	content  []uint64
+	set      Set
+	frozen   bool
+}
+
+func (d *simDisk) kept() Kept {
+	return Kept{State: d.state, Copy: d.copy, Epoch: d.epoch, MaxEpoch: d.maxEpoch, Seq: crawl.Seq(len(d.content))}
+}
+
+// simFlow is a link at its sender.
+type simFlow struct {
+	a       OpenLink
+	to      *simNode
+	live    bool
+	over    bool
+	follows bool
+	upAt    int
+	pending []simMutation
+	flying  bool
+}
+
+type simMutation struct {
+	seq int
+	id  uint64
+}
+
+// simNode is a node: a disk, which stays, and a driver's model for each life.
+type simNode struct {
+	w       *simWorld
+	id      crawl.NodeID
+	boot    crawl.Boot
+	life    int
+	up      bool
+	gone    bool // its disk is destroyed
+	disk    [simPartitions]simDisk
+	view    crawl.Epoch // installed
+	machine *Machine    // nil until a view lists the boot
+
+	acks     *ackBook
+	gate     gate
+	marks    *marks
+	flows    map[crawl.NodeID]map[crawl.Partition]*simFlow
+	records  map[crawl.Partition]Set
+	live     map[crawl.Partition]crawl.Epoch
+	freezes  []Freeze
+	confirms []<-chan ConfirmLink
+	writes   []simWrite
+}
+
+type simWrite struct {
+	p  crawl.Partition
+	id uint64
+	w  *waiter
+}
+
+func newSimNode(w *simWorld, id crawl.NodeID) *simNode { return &simNode{w: w, id: id} }
+
+func (n *simNode) start() {
+	if n.up || n.gone {
+		return
+	}
+	n.up = true
+	n.life++
+	n.boot++
+	n.machine = nil
+}
+
+func (n *simNode) crash() {
+	n.w.logf("%s crashes", n.id)
+	n.up = false
+	n.life++
+	n.machine = nil
+	for p := range n.disk {
+		n.disk[p].frozen = false
+	}
+}
+
+// begin starts the driver, once a view lists the boot.
+func (n *simNode) begin() {
+	n.machine = NewMachine(n.id, simPartitions, simFactor, Limits{Out: 2})
+	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
+	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
+	n.records, n.live = map[crawl.Partition]Set{}, map[crawl.Partition]crawl.Epoch{}
+	n.freezes, n.confirms, n.writes = nil, nil, nil
+	for p := range n.disk {
+		d := &n.disk[p]
+		n.machine.Step(Loaded{P: crawl.Partition(p), State: d.state, Epoch: d.epoch, MaxEpoch: d.maxEpoch, To: d.to, View: d.view, Set: d.set})
+	}
+}
+
+// installNext installs a newer view, and may skip some.
+func (n *simNode) installNext() {
+	if !n.up || n.view >= n.w.newest().n && n.machine != nil {
+		return
+	}
+	next := n.w.newest()
+	if !n.w.calm && next.n > n.view+1 && n.view > 0 && n.w.chance(50) {
+		next = n.w.views[n.view] // the one after the installed one
+	}
+	if next.n < n.view {
+		return
+	}
+	fenced := next.unsure || next.n != n.view+1
+	if n.machine == nil {
+		if next.boots[n.id] != n.boot {
+			n.view = next.n
+			return
+		}
+		n.begin()
+		fenced = true
+	}
+	n.view = next.n
+	n.w.logf("%s installs %d", n.id, next.n)
+	v := ViewInstalled{View: next.n, Table: next.table, Listed: next.boots[n.id] == n.boot, Since: next.since[n.id], Fenced: fenced,
+		Members: slices.Sorted(maps.Keys(next.boots)), Now: n.w.now}
+	n.gate.install(&Members{ViewInstalled: v, Boots: next.boots, Since: next.since})
+	n.step(v)
+}
+
+// hasRight: it holds, and its lease may still run (ownership rule 3).
+func (n *simNode) hasRight(p int) bool {
+	if !n.up || n.machine == nil || n.view == 0 {
+		return false
+	}
+	v := n.w.views[n.view-1]
+	s := n.machine.parts[p].state
+	if v.boots[n.id] != n.boot || s != Holding && s != Freezing {
+		return false
+	}
+	return n.view == n.w.newest().n || n.w.now < n.w.views[n.view].decided+simLease
+}
+
+func (n *simNode) tick() {
+	if !n.up || n.machine == nil {
+		return
+	}
+	n.step(Retry{Now: n.w.now})
+	n.spread()
+	for _, f := range n.freezes {
+		n.tryFreeze(f)
+	}
+	n.freezes = nil
+}
+
+// write commits one mutation, and waits for the word that it is safe.
+func (n *simNode) write(p crawl.Partition) {
+	d := &n.disk[p]
+	if !n.up || n.machine == nil || d.state != Holding || d.frozen {
+		return
+	}
+	n.w.ids++
+	id := n.w.ids
+	d.content = append(slices.Clip(d.content), id)
+	seq := len(d.content)
+	for _, fs := range n.flows {
+		if f := fs[p]; f != nil && !f.over {
+			f.pending = append(f.pending, simMutation{seq, id})
+		}
+	}
+	ws, err := n.acks.wait([]crawl.Partition{p}, []crawl.Seq{crawl.Seq(seq)}, false)
+	switch {
+	case err != nil:
+	case ws == nil:
+		n.w.acked[p][id] = true
+	default:
+		n.writes = append(n.writes, simWrite{p, id, ws[0]})
+	}
+}
+
+// poll looks for what the book has said.
+func (n *simNode) poll() {
+	if !n.up || n.machine == nil {
+		return
+	}
+	n.writes = slices.DeleteFunc(n.writes, func(x simWrite) bool {
+		select {
+		case err := <-x.w.done:
+			if err == nil {
+				n.w.acked[x.p][x.id] = true
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	waiting := n.confirms
+	n.confirms = nil
+	for _, c := range waiting {
+		select {
+		case a, ok := <-c:
+			if ok {
+				n.later(LinkUp(a))
+			}
+		default:
+			n.confirms = append(n.confirms, c)
+		}
+	}
+}
+
+// later posts an event.
+func (n *simNode) later(e Event) {
+	life := n.life
+	n.w.messages = append(n.w.messages, &simMessage{from: n, to: n, life: life, deliver: func() { n.step(e) }, lost: func() {
+		if n.up && n.life == life {
+			n.step(e) // within a node nothing is lost
+		}
+	}})
+}
+
+func (n *simNode) step(e Event) {
+	events := []Event{e}
+	for len(events) > 0 {
+		next := events[0]
+		events = events[1:]
+		for _, a := range n.machine.Step(next) {
+			if e := n.perform(a); e != nil {
+				events = append(events, e)
+			}
+		}
+	}
+}
+
+func (n *simNode) perform(a Action) Event {
+	switch a := a.(type) {
+	case StoreReleased:
+		d := &n.disk[a.P]
+		d.state, d.to, d.view = Released, a.To, a.View
+		return ReleaseStored{P: a.P, Attempt: a.Attempt}
+	case StoreHolder:
+		n.disk[a.P].state, n.disk[a.P].frozen = Holding, false
+	case StoreCopy:
+		n.toCopy(a.P)
+	case Yield:
+		n.w.logf("%s yields %d", n.id, a.P)
+		n.toCopy(a.P)
+	case Promote:
+		return n.promote(a)
+	case OpenLink:
+		n.open(a)
+	case CloseLink:
+		if f := n.flows[a.Node][a.P]; f != nil && f.a.Attempt == a.Attempt {
+			f.over = true
+			delete(n.flows[a.Node], a.P)
+		}
+		n.acks.forget(a.Node, a.P, a.Attempt)
+	case ConfirmLink:
+		if c := n.acks.confirm(a, crawl.Seq(len(n.disk[a.P].content))); c != nil {
+			n.confirms = append(n.confirms, c)
+		} else {
+			n.later(LinkUp(a))
+		}
+	case DropCopy:
+		n.drop(a)
+	case SetAcks:
+		n.acks.set(a)
+	case EndAcks:
+		n.acks.end(a.P)
+		delete(n.records, a.P)
+		delete(n.live, a.P)
+	case Record:
+		n.records[a.P], n.live[a.P] = a.Set, a.Set.Epoch
+	case Freeze:
+		n.freezes = append(n.freezes, a)
+	case AbortMove:
+	case Resume:
+		n.disk[a.P].frozen = false
+	default:
+		n.performCall(a)
+	}
+	return nil
+}
+
+func (n *simNode) performCall(a Action) {
+	switch a := a.(type) {
+	case PassToken:
+		n.token(a)
+	case Acquired:
+	case Ask:
+		n.ask(a)
+	case Tell:
+		if a.Parts == nil {
+			a.Reply <- nil
+			return
+		}
+		out := []Answer{}
+		for i, p := range a.Parts {
+			d := &n.disk[p]
+			k := d.kept()
+			out = append(out, Answer{P: p, Holds: a.Holds[i], Copy: k.Copy, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: d.set})
+		}
+		a.Reply <- out
+	case RequestCopy:
+		from := n.w.node(a.From)
+		boot := n.boot
+		n.w.call(n, from, func() (any, bool) {
+			if from.machine != nil && from.gate.pass(n.id, boot, func() error { return nil }) == nil {
+				from.snapshot(a.P, n, nil)
+			}
+			return nil, true
+		}, func(any, bool) {})
+	case Sweep:
+		n.sweep(a)
+	case TellUseless:
+		a.Reply <- a.Parts
+	case Respond:
+		a.To <- a.Reply
+	}
+}
+
+func (n *simNode) toCopy(p crawl.Partition) {
+	if d := &n.disk[p]; d.state != Absent {
+		d.state, d.copy, d.frozen = Absent, true, false
+	}
+}
+
+func (n *simNode) promote(a Promote) Event {
+	d := &n.disk[a.P]
+	w := n.w
+	if a.Empty || a.Lost {
+		w.fail("%s begins partition %d anew, or with less: %+v", n.id, a.P, a)
+	}
+	if !d.copy || d.epoch != a.FromEpoch || crawl.Seq(len(d.content)) != a.Seq {
+		return Promoted{Promote: a}
+	}
+	if a.Epoch <= w.epoch[a.P] {
+		w.fail("%s takes partition %d in epoch %d after %d", n.id, a.P, a.Epoch, w.epoch[a.P])
+	}
+	if lack := w.lacks(int(a.P), d); lack != 0 {
+		w.fail("%s takes partition %d in epoch %d and lacks %d: %+v", n.id, a.P, a.Epoch, lack, a)
+	}
+	w.logf("%s takes %d in epoch %d, set %v", n.id, a.P, a.Epoch, a.Set)
+	w.acquired++
+	if a.Reply == nil {
+		w.promoted++
+	}
+	w.epoch[a.P] = a.Epoch
+	d.state, d.copy, d.epoch, d.maxEpoch, d.frozen = Holding, false, a.Epoch, a.Epoch, false
+	return Promoted{Promote: a, OK: true}
+}
+
+func (n *simNode) tryFreeze(f Freeze) {
+	x := &n.machine.parts[f.P]
+	if x.state != Freezing || x.attempt != f.Attempt {
+		return
+	}
+	n.disk[f.P].frozen = true
+	ws, err := n.acks.wait([]crawl.Partition{f.P}, []crawl.Seq{crawl.Seq(len(n.disk[f.P].content))}, false)
+	if err != nil || ws != nil {
+		n.later(Broken{P: f.P, Attempt: f.Attempt})
+		return
+	}
+	n.later(Frozen(f))
+}
