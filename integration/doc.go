@@ -10,8 +10,17 @@
 //	sites        nginx and dnsmasq with the sites in testdata/sites
 //	walk         a crawler of some 80 lines, to check and replace the lists of pages
 //	readWARC     reads archives with nothing but gzip and textproto
+//	trail        every request as the web server saw it; judges repeats, take-overs and pauses
+//	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict
+//	lab          a bridge and a network namespace for each node, cut by iptables; needs root
 //	simulation   nodes, a web and a network in memory, with a clock of their own;
 //	             TestSim draws from a seed who joins, leaves and crashes
+//
+// The scenarios of TestFaults and TestNetns are two tables. CI runs the quick ones
+// once, with a random seed that is printed; `make soak` runs each SOAK_RUNS times,
+// judges the promised times and shares as well, and appends the worst figures to
+// docs/results/faults.md. Each node enters the web by a door of its own, so a
+// request tells which node sent it.
 //
 // A dependency that is missing fails the test; `make deps` installs them. With
 // -short only one simulation runs.

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -153,4 +154,34 @@ func appendFaults(t *testing.T, name string, runs, failed int, worst figures, sh
 	if err := errorsOf(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, line...), 0o644)); err != nil {
 		t.Error(err)
 	}
+}
+
+// dump shows how each living node sees the cluster, for a reader of a failure.
+func (f *trial) dump() {
+	for _, n := range f.c.living() {
+		var s struct {
+			Cluster, Ring, Crawl, Frontier json.RawMessage
+		}
+		if err := n.decode("/status", &s); err != nil {
+			f.Logf("%s: %v", n.name, err)
+			continue
+		}
+		f.Logf("%s says:\ncluster %s\nring %s\ncrawl %s\nfrontier %s\n%s", n.name, s.Cluster, s.Ring, s.Crawl, s.Frontier, unsettled(n))
+	}
+}
+
+// unsettled lists the partitions that are not held by their owner with all
+// copies, as a node sees them.
+func unsettled(n *node) string {
+	var ring struct{ Partitions []map[string]any }
+	if err := n.decode("/api/v1/ring", &ring); err != nil {
+		return err.Error()
+	}
+	var odd []string
+	for _, p := range ring.Partitions {
+		if p["owner"] != p["holder"] || p["state"] != "held" {
+			odd = append(odd, fmt.Sprint(p))
+		}
+	}
+	return fmt.Sprintf("%d partitions are not settled, such as\n%s", len(odd), strings.Join(odd[:min(8, len(odd))], "\n"))
 }

@@ -114,6 +114,11 @@ func runTrial(t *testing.T, s *scenario, seed uint64) figures {
 	}
 	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^%s$/^%s$'", seed, test, s.name)
 	f := newTrial(t, s, seed)
+	defer func() { // before the processes end
+		if t.Failed() {
+			f.dump()
+		}
+	}()
 	f.start(cmp.Or(s.nodes, 5))
 	if !s.unseeded {
 		f.seedAll(f.pick())

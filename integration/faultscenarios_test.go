@@ -15,7 +15,7 @@ import (
 // that the project promises.
 var scenarios = []scenario{
 	{name: "kill-one", quick: true, duplicates: 0.005, takeover: 3 * time.Second, act: killOne},
-	{name: "stop-and-continue", quick: true, duplicates: 0.01, takeover: 20 * time.Second, shape: long, act: stopAndContinue},
+	{name: "stop-and-continue", duplicates: 0.01, takeover: 20 * time.Second, shape: long, act: stopAndContinue},
 	{name: "kill-two-restart", duplicates: 0.01, act: killTwoRestart},
 	{name: "kill-all-restart", duplicates: 0.01, act: killAllRestart},
 	{name: "batch-then-kill", quick: true, duplicates: 0.005, unseeded: true, act: batchThenKill},
@@ -26,7 +26,7 @@ var scenarios = []scenario{
 	{name: "old-data-returns", duplicates: 0.005, shape: long, act: oldDataReturns},
 	{name: "flipped-bit", duplicates: 0.01, act: flippedBit},
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
-	{name: "hostile-bytes", quick: true, shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
+	{name: "hostile-bytes", shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
 }
 
 // long makes a web that takes some 45 s.
