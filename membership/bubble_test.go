@@ -3,8 +3,12 @@ package membership
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,104 +18,379 @@ import (
 	"crawlnode/crawl"
 )
 
-// cuttable is a transport without sockets that can be cut off from all others.
-type cuttable struct {
-	*memberlist.MockTransport
-	own string
-	cut *atomic.Pointer[string] // the address that is cut off, or ""
+// wire is a transport without sockets. Unlike memberlist's own, it holds nobody
+// up who sends to a node that has ended, and a node can be cut off.
+type wire struct {
+	own     string
+	v       *village
+	packets chan *memberlist.Packet
+	streams chan net.Conn
 }
 
-func (c *cuttable) blocked(to string) bool {
-	cut := *c.cut.Load()
-	return cut != "" && (cut == c.own) != (cut == to)
+func (w *wire) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
+	at, err := splitPort(w.own)
+	return net.ParseIP(at.host), at.port, err
 }
 
-func (c *cuttable) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
-	if c.blocked(to.Addr) {
-		return time.Now(), nil
+func (w *wire) WriteTo(b []byte, addr string) (time.Time, error) {
+	return w.WriteToAddress(b, memberlist.Address{Addr: addr})
+}
+
+func (w *wire) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
+	now := time.Now()
+	if peer := w.v.wireTo(w.own, to.Addr); peer != nil {
+		from, _ := splitPort(w.own)
+		select {
+		case peer.packets <- &memberlist.Packet{Buf: slices.Clone(b), From: &net.UDPAddr{IP: net.ParseIP(from.host), Port: from.port}, Timestamp: now}:
+		default: // lost
+		}
 	}
-	return c.MockTransport.WriteToAddress(b, to)
+	return now, nil
 }
 
-func (c *cuttable) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
-	if c.blocked(to.Addr) {
-		time.Sleep(timeout)
-		return nil, errors.New("timeout")
+func (w *wire) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return w.DialAddressTimeout(memberlist.Address{Addr: addr}, timeout)
+}
+
+func (w *wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	if peer := w.v.wireTo(w.own, to.Addr); peer != nil {
+		here, there := net.Pipe()
+		select {
+		case peer.streams <- there:
+			return here, nil
+		default:
+		}
 	}
-	return c.MockTransport.DialAddressTimeout(to, timeout)
+	time.Sleep(timeout)
+	return nil, errors.New("time-out")
 }
 
-// TestHealsAfterCut runs three nodes in virtual time, as simulations do: they
-// join, one is cut off for so long that gossip forgets it for good, and then
-// they find each other again. All must end, and nothing may block the clock.
+func (w *wire) PacketCh() <-chan *memberlist.Packet                    { return w.packets }
+func (w *wire) StreamCh() <-chan net.Conn                              { return w.streams }
+func (w *wire) IngestPacket(net.Conn, net.Addr, time.Time, bool) error { panic("not used") }
+func (w *wire) IngestStream(net.Conn) error                            { panic("not used") }
+func (w *wire) Shutdown() error                                        { return nil }
+
+// wireTo finds the node at an address, unless one of the two is cut off.
+func (v *village) wireTo(from, to string) *wire {
+	for _, h := range v.houses {
+		if h.wire.own == to && !v.cutBetween(from, to) {
+			return h.wire
+		}
+	}
+	return nil
+}
+
+func (v *village) cutBetween(a, b string) bool {
+	_, one := v.isolated.Load(a)
+	_, other := v.isolated.Load(b)
+	return one || other
+}
+
+// bubbleClock is the bubble's time.
+type bubbleClock struct{ start time.Time }
+
+func (c bubbleClock) BootTime() time.Duration { return time.Since(c.start) + time.Hour }
+func (c bubbleClock) Wall() time.Time         { return time.Now() }
+
+// village is some nodes in virtual time, as simulations run them. One of them
+// can be cut off from the others.
+type village struct {
+	t        *testing.T
+	x        exchange
+	ctx      context.Context
+	isolated sync.Map // addresses, gossip and RPC
+	houses   []*house
+	dead     sync.Map // id of a node whose process is gone, to true
+	refusing atomic.Bool
+}
+
+// house is one node's place: it outlives the node's processes.
+type house struct {
+	*Membership
+	v     *village
+	o     Options
+	wire  *wire
+	stop  context.CancelFunc
+	done  chan error
+	beats sync.WaitGroup
+}
+
+// Call implements Caller: it obeys the cut.
+func (h *house) Call(ctx context.Context, to Member, payload []byte) ([]byte, error) {
+	if h.v.cutBetween(h.o.RPC, to.RPC) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.v.x.Call(ctx, to, payload)
+}
+
+// newVillage makes places for nodes; spare ones may stay empty.
+func newVillage(t *testing.T, names ...string) *village {
+	v := &village{t: t, ctx: t.Context()}
+	for i, name := range names {
+		h := &house{v: v, o: v.x.options(name), wire: &wire{
+			own: fmt.Sprintf("127.0.0.1:%d", 1000+i), v: v, packets: make(chan *memberlist.Packet, 100), streams: make(chan net.Conn, 10),
+		}}
+		h.o.Transport, h.o.Caller, h.o.ProofOfDeath, h.o.Clock = h.wire, h, true, bubbleClock{time.Now()}
+		h.o.Processes = func(m Member) (bool, bool) { _, gone := v.dead.Load(m.ID); return gone, true }
+		h.o.Dial = func(context.Context, string) error {
+			if v.refusing.Load() {
+				return syscall.ECONNREFUSED
+			}
+			return errors.New("time-out")
+		}
+		if len(v.houses) > 0 {
+			h.o.Join = []string{v.houses[0].wire.own}
+		}
+		v.houses = append(v.houses, h)
+	}
+	return v
+}
+
+// start runs a node, which asks the others for its lease each second.
+func (h *house) start() {
+	m, err := Open(h.o)
+	if err != nil {
+		h.v.t.Fatal(err)
+	}
+	h.Membership = m
+	h.v.x.set(h.o.RPC, m)
+	ctx, cancel := context.WithCancel(h.v.ctx)
+	h.stop, h.done = cancel, make(chan error, 1)
+	go func() { h.done <- m.Run(ctx) }()
+	h.beats.Go(func() { h.renew(ctx, m) })
+}
+
+func (h *house) renew(ctx context.Context, m *Membership) {
+	for ctx.Err() == nil {
+		if v := m.View(); v != nil {
+			for _, other := range h.v.houses {
+				to := h.v.x.at(other.o.RPC)
+				if to == nil || other == h || h.v.cutBetween(h.o.RPC, other.o.RPC) {
+					continue
+				}
+				sent := m.LeaseAsked()
+				if to.Grant(v.Number, m.self.ID, m.self.Boot) {
+					m.LeaseGranted(v.Number, to.self.ID, sent)
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// cut takes a node off the network, and heal puts it back.
+func (h *house) cut() {
+	h.v.isolated.Store(h.wire.own, true)
+	h.v.isolated.Store(h.o.RPC, true)
+}
+
+func (h *house) heal() {
+	h.v.isolated.Delete(h.wire.own)
+	h.v.isolated.Delete(h.o.RPC)
+}
+
+// crash ends a node without a word to the others; with known set, they can see
+// that its process is gone.
+func (h *house) crash(known bool) {
+	h.cut()
+	h.v.x.set(h.o.RPC, nil)
+	if known {
+		h.v.dead.Store(h.self.ID, true)
+	}
+	h.stop()
+	<-h.done
+	h.beats.Wait()
+}
+
+// end stops the nodes that are left, and waits for what they leave behind.
+func (v *village) end(left ...*house) {
+	for _, h := range left {
+		h.stop()
+	}
+	for _, h := range left {
+		if err := <-h.done; err != nil {
+			v.t.Error(err)
+		}
+		h.beats.Wait()
+	}
+	time.Sleep(time.Minute) // memberlist does not wait for its goroutines
+}
+
+// members checks what a node has installed.
+func (h *house) members(when string, status Status, names ...string) {
+	h.v.t.Helper()
+	var got []string
+	s := h.Snapshot()
+	for _, m := range s.View.Members {
+		got = append(got, m.Name)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, names) || s.Status != status {
+		h.v.t.Errorf("%s: %s is %s in %s, want %s in %v", when, h.o.Name, s.Status, showView(s.View), status, names)
+	}
+}
+
+// TestHealsAfterCut cuts one of three off for so long that gossip forgets it
+// for good. It is excluded and pauses; then it finds the others again and joins
+// anew, without a restart.
 func TestHealsAfterCut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var network memberlist.MockNetwork
-		var cut atomic.Pointer[string]
-		cut.Store(new(string))
-		names := []string{"n1", "n2", "n3"}
-		var transports []*cuttable
-		for _, name := range names { // before anybody runs: the network has no lock
-			mock := network.NewTransport(name)
-			ip, port, err := mock.FinalAdvertiseAddr("", 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			transports = append(transports, &cuttable{mock, hostPort{ip.String(), port}.String(), &cut})
-		}
-		x := new(exchange)
-		ctx, cancel := context.WithCancel(t.Context())
-		var nodes []*Membership
-		var ended []chan error
-		for i, name := range names {
-			o := x.options(name)
-			o.Transport = transports[i]
-			if i > 0 {
-				o.Join = []string{transports[0].own}
-			}
-			m, err := Open(o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x.set(o.RPC, m)
-			done := make(chan error, 1)
-			go func() { done <- m.Run(ctx) }()
-			nodes, ended = append(nodes, m), append(ended, done)
-		}
-		check := func(when, n3 string) {
-			for _, m := range nodes {
-				s := m.Snapshot()
-				if s.Status != Active || len(s.View.Members) != 3 {
-					t.Errorf("%s: %s is %s in %s", when, m.Self().Name, s.Status, showView(s.View))
-				}
-				for _, p := range s.Peers {
-					want := crawl.NodeAlive
-					if p.ID != m.self.ID && (p.Name == "n3" || m.self.Name == "n3") {
-						want = n3
-					}
-					if p.State != want {
-						t.Errorf("%s: for %s %s is %s, want %s", when, m.self.Name, p.Name, p.State, want)
-					}
-				}
-			}
+		v := newVillage(t, "n1", "n2", "n3")
+		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
+		for _, h := range v.houses {
+			h.start()
 		}
 		time.Sleep(10 * time.Second)
-		check("joined", crawl.NodeAlive)
-		cut.Store(&transports[2].own)
-		x.set(nodes[2].self.RPC, nil)
+		for _, h := range v.houses {
+			h.members("joined", Active, "n1", "n2", "n3")
+			if !h.LeaseValid() || h.Snapshot().Minority {
+				t.Errorf("%s is not leased", h.o.Name)
+			}
+		}
+		n3.cut()
+		time.Sleep(4 * time.Second)
+		n1.members("cut for a moment", Active, "n1", "n2", "n3")
+		time.Sleep(6 * time.Second)
+		n1.members("cut", Active, "n1", "n2")
+		if removed := n1.View().Removed; len(removed) != 1 || removed[0] != (Removal{ID: n3.self.ID, Boot: 1, Name: "n3"}) {
+			t.Errorf("removed: %+v", removed)
+		}
+		n3.members("cut", Active, "n1", "n2", "n3")
+		if n3.LeaseValid() || !n3.Snapshot().Minority || !n1.LeaseValid() || n1.Snapshot().Minority {
+			t.Error("ten seconds after the cut the minority has not paused, or the majority has")
+		}
 		time.Sleep(5 * time.Minute)
-		check("cut", crawl.NodeFailed)
-		cut.Store(new(string))
-		x.set(nodes[2].self.RPC, nodes[2])
+		n3.heal()
 		time.Sleep(10 * time.Second)
-		check("healed", crawl.NodeAlive)
-		cancel()
-		for _, done := range ended {
-			if err := <-done; err != nil {
-				t.Error(err)
+		for _, h := range v.houses {
+			h.members("healed", Active, "n1", "n2", "n3")
+			if !h.LeaseValid() || h.Snapshot().Minority {
+				t.Errorf("healed: %s is not leased", h.o.Name)
 			}
 		}
-		time.Sleep(time.Minute) // memberlist does not wait for its goroutines
+		if m, _ := n2.View().Member(n3.self.ID); m.Boot != 1 || m.Since <= 3 {
+			t.Errorf("n3 came back as %+v", m)
+		}
+		v.end(n1, n2, n3)
+	})
+}
+
+// TestExcludesTheDead kills nodes one after the other. The death is seen in
+// the list of processes, then by an ended stream and refused connects: the
+// last one goes on alone, each time within a second.
+func TestExcludesTheDead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2", "n3")
+		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
+		for _, h := range v.houses {
+			h.start()
+		}
+		time.Sleep(10 * time.Second)
+		n1.members("joined", Active, "n1", "n2", "n3")
+		n1.crash(true)
+		time.Sleep(time.Second)
+		n2.members("n1 killed", Active, "n2", "n3")
+		n3.members("n1 killed", Active, "n2", "n3")
+		if r := n2.View().Removed; len(r) != 1 || !r[0].Proved || r[0].Name != "n1" {
+			t.Errorf("removed: %+v", r)
+		}
+		n2.crash(false)
+		time.Sleep(10 * time.Second)
+		n3.members("n2 silent", Active, "n2", "n3")
+		v.refusing.Store(true)
+		n3.StreamEnded(n2.self.ID, n2.self.Boot)
+		time.Sleep(time.Second)
+		n3.members("n2 proved dead", Active, "n3")
+		if !n3.LeaseValid() {
+			t.Error("the last one is not leased")
+		}
+		v.end(n3)
+	})
+}
+
+// TestForget loses two of three without proof: the last one pauses, until an
+// operator forgets both. One of them comes back and learns that it is barred.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2", "n3", "again")
+		n1, n2, n3, again := v.houses[0], v.houses[1], v.houses[2], v.houses[3]
+		n1.start()
+		n2.start()
+		n3.start()
+		time.Sleep(10 * time.Second)
+		ctx := t.Context()
+		for what, c := range map[string]struct {
+			id   crawl.NodeID
+			want error
+		}{"a living one": {n2.self.ID, ErrAnswers}, "itself": {n1.self.ID, ErrForget}, "a stranger": {"nobody", ErrUnknown}} {
+			if err := n1.Forget(ctx, c.id); !errors.Is(err, c.want) {
+				t.Errorf("forgetting %s: %v", what, err)
+			}
+		}
+		n2.crash(false)
+		n3.crash(false)
+		time.Sleep(10 * time.Second)
+		if n1.members("alone", Active, "n1", "n2", "n3"); !n1.Snapshot().Minority || n1.LeaseValid() {
+			t.Error("one of three has not paused")
+		}
+		for _, h := range []*house{n2, n3, n3} { // the second time changes nothing
+			if err := n1.Forget(ctx, h.self.ID); err != nil {
+				t.Errorf("forgetting %s: %v", h.o.Name, err)
+			}
+		}
+		time.Sleep(time.Second)
+		n1.members("forgotten", Active, "n1")
+		if n1.Snapshot().Minority || !n1.LeaseValid() || !n1.View().Bars(n2.self.ID) || n1.View().Removed[0].Proved {
+			t.Errorf("%s, lease %v", showView(n1.View()), n1.Lease())
+		}
+		if len(n1.Snapshot().Peers) != 1 {
+			t.Errorf("the forgotten are still shown: %+v", n1.Snapshot().Peers)
+		}
+		again.o.Storage, again.o.Name = n2.o.Storage, "n2"
+		again.start()
+		if err := <-again.done; !errors.Is(err, ErrForgotten) {
+			t.Errorf("n2 came back and ended with %v", err)
+		}
+		again.stop()
+		again.beats.Wait()
+		n1.members("n2 was back", Active, "n1")
+		v.end(n1)
+	})
+}
+
+// TestNameIsFreeAgain: a name is taken while its owner is a member.
+func TestNameIsFreeAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2", "early", "late")
+		n1, n2, early, late := v.houses[0], v.houses[1], v.houses[2], v.houses[3]
+		n1.start()
+		n2.start()
+		time.Sleep(10 * time.Second)
+		early.o.Name, late.o.Name = "n2", "n2"
+		early.start()
+		if err := <-early.done; !errors.Is(err, ErrNameTaken) {
+			t.Errorf("the second n2 ends with %v", err)
+		}
+		early.stop()
+		early.beats.Wait()
+		n2.crash(true)
+		time.Sleep(time.Second)
+		n1.members("n2 killed", Active, "n1")
+		late.start()
+		time.Sleep(10 * time.Second)
+		late.members("late", Active, "n1", "n2")
+		if m, _ := n1.View().Member(late.self.ID); m.Name != "n2" {
+			t.Errorf("%s", showView(n1.View()))
+		}
+		v.end(n1, late)
 	})
 }

@@ -28,13 +28,17 @@ type exchange struct {
 }
 
 func (x *exchange) Call(ctx context.Context, to Member, payload []byte) ([]byte, error) {
-	x.mu.Lock()
-	m := x.nodes[to.RPC]
-	x.mu.Unlock()
+	m := x.at(to.RPC)
 	if m == nil {
 		return nil, errors.New("connection refused")
 	}
 	return m.Handle(ctx, payload)
+}
+
+func (x *exchange) at(rpc string) *Membership {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.nodes[rpc]
 }
 
 func (x *exchange) set(rpc string, m *Membership) {

@@ -115,7 +115,7 @@ type Core struct {
 	round     uint64    // highest round heard of for this decision
 
 	heard     map[crawl.NodeID]voice
-	dead      map[crawl.NodeID]crawl.Boot // members' boots up to this are dead
+	dead      map[crawl.NodeID]crawl.Boot // boots up to this are dead
 	greeted   map[crawl.NodeID]int        // tick of the last greeting
 	flaps     map[crawl.NodeID]flap
 	listening int // tick since when silence counts
@@ -352,7 +352,6 @@ func (c *Core) enter(v *View) {
 	if c.quorumOff {
 		c.digest = v.Digest()
 	}
-	maps.DeleteFunc(c.dead, func(id crawl.NodeID, _ crawl.Boot) bool { return !c.member(id) })
 	c.proposal, c.round = nil, 0
 	c.waited, c.delay, c.attempts = 0, 0, 0
 	c.listenAnew()

@@ -1,6 +1,8 @@
 package membership
 
 import (
+	"maps"
+
 	"crawlnode/crawl"
 )
 
@@ -113,8 +115,12 @@ func (c *Core) noteFlaps(v *View) {
 	}
 }
 
-// welcome reports whether a node that is no member may be admitted now.
+// welcome reports whether a node that is no member may be admitted now. Gossip
+// may show a dead one for a while yet.
 func (c *Core) welcome(id crawl.NodeID) bool {
+	if c.dead[id] >= c.seen[id].Boot {
+		return false
+	}
 	f, ok := c.flaps[id]
 	wait := 0
 	if ok && f.count > 1 {
@@ -164,11 +170,12 @@ func (c *Core) prune() {
 			delete(c.flaps, id)
 		}
 	}
-	for id := range c.greeted {
-		if _, ok := c.seen[id]; !ok && !c.member(id) {
-			delete(c.greeted, id)
-		}
+	gone := func(id crawl.NodeID) bool {
+		_, ok := c.seen[id]
+		return !ok && !c.member(id)
 	}
+	maps.DeleteFunc(c.greeted, func(id crawl.NodeID, _ int) bool { return gone(id) })
+	maps.DeleteFunc(c.dead, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
 }
 
 // Suspects returns the members of which nothing was heard for a second.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	simRuns = flag.Int("membership.runs", 30, "random walks of the core")
+	simRuns = flag.Int("membership.runs", 20, "random walks of the core")
 	simSeed = flag.Uint64("membership.seed", 0, "run this walk only")
 )
 
@@ -34,7 +34,7 @@ func TestSimulation(t *testing.T) {
 		}
 		longest = max(longest, s.newest)
 	}
-	if longest < 10 && *simSeed == 0 {
+	if longest < 20 && *simSeed == 0 {
 		t.Errorf("no walk came further than view %d: the simulation does not test much", longest)
 	}
 }
@@ -94,7 +94,7 @@ func (s *sim) fault() error {
 	case n < 20:
 		return s.step(a, Seen{s.sight(a, 0.7)}, s.cut())
 	case n < 50:
-		for range 1 + s.rnd.IntN(20) {
+		for range 1 + s.rnd.IntN(6) {
 			if err := s.step(a, Tick{s.rnd.Uint64()}, s.cut()); err != nil || a.core == nil {
 				return err
 			}
@@ -104,7 +104,11 @@ func (s *sim) fault() error {
 	case n < 56:
 		return s.step(a, Woken{}, s.cut())
 	default:
-		return s.deliver(0.1)
+		for range 1 + s.rnd.IntN(20) {
+			if err := s.deliver(0.1); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -1,0 +1,227 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	line := func(name, state string) string {
+		return "4711 (" + name + ") " + state + " 1 4711 4711 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 3 0 987654 0 0"
+	}
+	for _, c := range []struct {
+		raw  string
+		want processStat
+		ok   bool
+	}{
+		{line("crawlnode", "S"), processStat{'S', 3, 987654}, true},
+		{line("a) R (b", "Z"), processStat{'Z', 3, 987654}, true},
+		{line("", "X"), processStat{'X', 3, 987654}, true},
+		{"", processStat{}, false},
+		{"4711 (x", processStat{}, false},
+		{"4711 (x) S 1 2", processStat{}, false},
+		{strings.Replace(line("x", "S"), "987654", "-1", 1), processStat{}, false},
+		{strings.Replace(line("x", "S"), " 3 0 9", " y 0 9", 1), processStat{}, false},
+	} {
+		got, err := parseStat([]byte(c.raw))
+		if got != c.want || (err == nil) != c.ok {
+			t.Errorf("%q: %+v, %v", c.raw, got, err)
+		}
+	}
+	for _, c := range []struct {
+		stat processStat
+		over bool
+	}{
+		{processStat{'S', 3, 5}, false}, {processStat{'T', 1, 5}, false}, {processStat{'D', 1, 5}, false},
+		{processStat{'Z', 1, 5}, true}, {processStat{'X', 0, 5}, true},
+		{processStat{'Z', 2, 5}, false}, // others of its threads live
+		{processStat{'S', 3, 6}, true},  // the id is another process's now
+	} {
+		if got := c.stat.over(5); got != c.over {
+			t.Errorf("%+v: over = %v", c.stat, got)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("1 (a) S 1 1 1 0 -1 1 1 0 0 0 0 0 0 0 20 0 3 0 9 0 0"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s, err := parseStat(raw)
+		if err != nil && s != (processStat{}) {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+// TestProcessGone looks at a real process: alive, killed but not yet reaped,
+// and reaped.
+func TestProcessGone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("looks into /proc")
+	}
+	own := ownProcess()
+	if own.Machine == "" || len(own.Machine) != maxMachineBytes || own.PID != os.Getpid() || own.Started == 0 {
+		t.Fatalf("this process: %+v", own)
+	}
+	if gone, known := processGone(own); gone || !known {
+		t.Errorf("this process: gone %v, known %v", gone, known)
+	}
+	earlier := own
+	earlier.Started--
+	if gone, known := processGone(earlier); !gone || !known {
+		t.Errorf("an earlier process with this id: gone %v, known %v", gone, known)
+	}
+	child := exec.Command("sleep", "600")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stat, err := readStat(child.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Process{Machine: own.Machine, PID: child.Process.Pid, Started: stat.started}
+	if gone, known := processGone(p); gone || !known {
+		t.Errorf("a living process: gone %v, known %v", gone, known)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(patience)
+	for gone := false; !gone; gone, _ = processGone(p) { // it becomes a zombie: nobody waits for it yet
+		if time.Now().After(deadline) {
+			t.Fatal("a killed process does not become gone")
+		}
+		runtime.Gosched()
+	}
+	child.Wait()
+	if gone, known := processGone(p); !gone || !known {
+		t.Errorf("a reaped process: gone %v, known %v", gone, known)
+	}
+}
+
+// probe runs a prober for one target, in virtual time, until a proof comes or
+// ten seconds are over. It must be called in a bubble.
+func probe(t *testing.T, p *prober, to target, streamOf crawl.Boot) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	done := make(chan struct{})
+	go func() { defer close(done); p.run(ctx) }()
+	defer func() { cancel(); <-done }()
+	p.watch([]target{to})
+	if streamOf != 0 {
+		(&Membership{prober: p}).StreamEnded(to.ID, streamOf)
+	}
+	select {
+	case proof := <-p.proofs:
+		if proof != (Dead{to.ID, to.Boot}) {
+			t.Errorf("proof of %+v", proof)
+		}
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func TestProber(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, c := range []struct {
+		name     string
+		dial     error
+		gone     bool // as /proc says
+		known    bool
+		streamOf crawl.Boot
+		want     bool
+	}{
+		{"refused after its stream's end", refused, false, false, 3, true},
+		{"refused, but no stream ended", refused, false, false, 0, false},
+		{"the end of an older boot's stream", refused, false, false, 2, false},
+		{"still listening", nil, false, false, 3, false},
+		{"unreachable", syscall.EHOSTUNREACH, false, false, 3, false},
+		{"time-out", context.DeadlineExceeded, false, false, 3, false},
+		{"reset", syscall.ECONNRESET, false, false, 3, false},
+		{"its process is gone", nil, true, true, 0, true},
+		{"its process is not known", nil, true, false, 0, false},
+		{"its process lives", nil, false, true, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newProber(&Options{
+					Dial:      func(context.Context, string) error { return c.dial },
+					Processes: func(Member) (bool, bool) { return c.gone, c.known },
+				}, Process{})
+				if got := probe(t, p, target{Member{ID: "b", Boot: 3}, true}, c.streamOf); got != c.want {
+					t.Errorf("proved: %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestProberLooksIntoProc: only for members of this machine.
+func TestProberLooksIntoProc(t *testing.T) {
+	t.Parallel()
+	own := ownProcess()
+	dead := own
+	dead.Started-- // somebody who had this process's id before
+	elsewhere := dead
+	elsewhere.Machine = "fedcba9876543210"
+	p := newProber(&Options{}, own)
+	for name, c := range map[string]struct {
+		process Process
+		want    bool
+	}{"this one": {own, false}, "a dead one": {dead, own.Machine != ""}, "elsewhere": {elsewhere, false}, "unknown": {Process{}, false}} {
+		if gone, known := p.gone(Member{Process: c.process}); (gone && known) != c.want {
+			t.Errorf("%s: gone %v, known %v", name, gone, known)
+		}
+	}
+}
+
+func TestDialOnce(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dialOnce(t.Context(), listener.Addr().String()); err != nil {
+		t.Errorf("somebody listens: %v", err)
+	}
+	listener.Close()
+	if err := dialOnce(t.Context(), listener.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("nobody listens: %v", err)
+	}
+}
+
+// TestProberInsists: a killed process may accept for a moment; while it is
+// suspect the prober tries again.
+func TestProberInsists(t *testing.T) {
+	t.Parallel()
+	for _, suspect := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			dials := 0
+			p := newProber(&Options{Dial: func(context.Context, string) error {
+				if dials++; dials <= dialAttempts+1 {
+					return nil
+				}
+				return syscall.ECONNREFUSED
+			}}, Process{})
+			if got := probe(t, p, target{Member{ID: "b", Boot: 3}, suspect}, 3); got != suspect {
+				t.Errorf("suspect %v: proof %v after %d connects", suspect, got, dials)
+			}
+		})
+	}
+}
