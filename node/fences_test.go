@@ -66,3 +66,23 @@ func TestSentCacheClear(t *testing.T) {
 		t.Fatal("a URL is remembered")
 	}
 }
+
+// A node that was taken back judges nothing before it has heard again what the
+// others decided meanwhile.
+func TestExcludedNodeHearsAgain(t *testing.T) {
+	t.Parallel()
+	c := testConfig(t, "back")
+	n := startNode(t, c)
+	converged(t, 1, n)
+	n.synced.Store(false)
+	if ok, _ := n.Ready(); ok || n.mayCrawl() {
+		t.Fatal("a node that knows nothing is ready")
+	}
+	signal(n.excluded)
+	until(t, patience, func() string {
+		if ok, why := n.Ready(); !ok {
+			return why
+		}
+		return ""
+	})
+}

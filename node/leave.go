@@ -2,9 +2,11 @@ package node
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier"
 )
 
 // leave is the polite end: this node is marked draining in a view, its
@@ -46,11 +48,42 @@ func (n *Node) leave(ctx context.Context) {
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+	n.outliveCopies(ctx)
 	if err := n.members.SetLeft(ctx); err != nil {
 		n.log.Warn("the others have not confirmed the leave in time; they will see this node as failed", "error", err)
 		return
 	}
 	n.log.Info("left the cluster; everything was handed over")
+}
+
+// copyPatience bounds how long a node that holds nothing any more stays for the
+// copies that others make of what it had.
+const copyPatience = 10 * time.Second
+
+// outliveCopies waits until no copy on this disk counts any more: as long as one
+// does, a partition has fewer copies without it, and the loss of one more node
+// could take what was acknowledged.
+func (n *Node) outliveCopies(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, copyPatience)
+	defer cancel()
+	for n.hasCopyThatCounts() {
+		if !waitFor(ctx, 50*time.Millisecond) {
+			n.log.Info("leaving although some partitions have fewer copies than they should; they are being made")
+			return
+		}
+	}
+}
+
+func (n *Node) hasCopyThatCounts() bool {
+	for _, m := range n.front.Metas() {
+		if m.State != frontier.Copy {
+			continue
+		}
+		if set, ok := n.front.Set(m.Partition); ok && slices.Contains(set.Members, n.id) {
+			return true
+		}
+	}
+	return false
 }
 
 // hasHeir reports whether some other active member could take over: one that

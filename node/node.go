@@ -87,7 +87,8 @@ type Node struct {
 	fetched     fetchCounters
 	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
 	synced      atomic.Bool   // the cluster's document was taken over
-	joined      chan struct{} // closed with synced
+	joined      chan struct{} // closed when it was for the first time
+	excluded    chan struct{} // capacity 1: a view went on without this node, or took it back
 	moved       atomic.Uint64
 }
 

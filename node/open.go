@@ -60,7 +60,7 @@ func (k *keyring) describe(insecure bool) string {
 func Open(o Options) (_ *Node, err error) {
 	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network,
 		peers: newPeerTable(), sent: newSentCache(1 << 18), fences: newFences(),
-		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{})}
+		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}

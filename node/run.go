@@ -229,6 +229,8 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 			fenced := n.fences.take(snap.View.Number) || installed == 0
 			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
 				n.purse.lapse()
+				n.synced.Store(false) // what was decided meanwhile is not known here
+				signal(n.excluded)
 			}
 			if len(snap.View.Barred) > barred {
 				n.sent.Clear() // what only the forgotten had is to be sent again
@@ -285,10 +287,7 @@ func (f *fences) installed(v *membership.View, skipped bool) {
 		f.views = append(f.views, v.Number)
 	}
 	f.mu.Unlock()
-	select {
-	case f.told <- struct{}{}:
-	default:
-	}
+	signal(f.told)
 }
 
 // know reports whether membership has told of the view.
@@ -332,16 +331,41 @@ const leaseLook = 200 * time.Millisecond
 var errNoLease = errors.New("this node has no lease: it cannot reach enough members")
 
 // joinCrawl takes the crawl document and the scope entries over from another
-// member, before this node may judge a link or fetch a page. A node that is
-// alone has all there is.
+// member, before this node may judge a link or fetch a page, and again each time
+// that it was excluded from the view.
 func (n *Node) joinCrawl(ctx context.Context) error {
+	for first := true; ; first = false {
+		if done, err := n.takeFromOthers(ctx); err != nil || !done {
+			return err
+		}
+		n.synced.Store(true)
+		if first {
+			close(n.joined)
+		}
+		n.documentChanged()
+		if first {
+			n.warnAboutFlags()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.excluded:
+			n.synced.Store(false)
+			n.documentChanged()
+		}
+	}
+}
+
+// takeFromOthers tries until one member has told all that it knows. A node that is
+// alone has all there is. False: ctx has ended.
+func (n *Node) takeFromOthers(ctx context.Context) (bool, error) {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		others := n.others()
 		done := len(others) == 0
 		for _, m := range others {
 			err := n.pullDocument(ctx, m.ID)
 			if errors.Is(err, ErrStorage) {
-				return err
+				return false, err
 			}
 			if err == nil {
 				done = true
@@ -349,17 +373,20 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 			}
 		}
 		if done {
-			break
+			return true, nil
 		}
 		if !waitFor(ctx, wait) {
-			return nil
+			return false, nil
 		}
 	}
-	n.synced.Store(true)
-	close(n.joined)
-	n.documentChanged()
-	n.warnAboutFlags()
-	return nil
+}
+
+// signal sets a channel of capacity 1.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // pipelineRun runs the fetchers.

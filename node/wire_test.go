@@ -86,6 +86,12 @@ func newStranger(t testing.TB) stranger {
 	c := testConfig(t, "host")
 	n := startNode(t, c)
 	converged(t, 1, n)
+	until(t, patience, func() string {
+		if n.holds(0) {
+			return ""
+		}
+		return "handoff has not installed the first view yet"
+	})
 	return stranger{handler{n.Node}, context.Background()}
 }
 
