@@ -95,13 +95,18 @@
 // node that it is for, forgetting is membership's, pause, resume and stop change
 // the crawl document.
 //
-// # What is prepared and not here yet
+// # Who may fetch, and what is promised
 //
-// Leases, exclusion of dead members, promotion of copies, fences and the
-// replication of each partition. Their places: Dispatcher's MayFetch is asked
-// right before each visit; Renew is the call that will carry grants; a
-// partition's Meta has the fields of a copy, a seal and an in-sync set to come;
-// handoff's machine gains states. Until then a node that was killed stays a
-// member, its partitions wait for its restart, and no crawl is called finished
-// meanwhile.
+// The dispatcher asks before each visit, the fetcher again at each request's
+// write (mayFetch): the crawl runs, the lease is good, the view lists this boot,
+// and the partition was acquired since this id last joined. A view goes to
+// handoff only when membership has told whether it needs the full fence. A node
+// that was excluded loses its page permits, and hears document and scope again
+// before it judges or fetches anything.
+//
+// A link is acknowledged, to a peer or to who adds seeds, when the partition's
+// in-sync replicas have it (acknowledged in route.go). Before a page is done its
+// links to other partitions are acknowledged, those that are held here as well,
+// or they stand in the page's outbox (settle.go). Its links to its own partition
+// are in its own mutation, so a replica has both or neither.
 package node

@@ -252,12 +252,12 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 func (n *Node) installedView(snap *membership.Snapshot, fenced bool) handoff.Members {
 	v := snap.View
 	self, listed := v.Member(n.id)
-	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members))}
+	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members)), Since: make(map[crawl.NodeID]crawl.Epoch, len(v.Members))}
 	m.ViewInstalled = handoff.ViewInstalled{View: v.Number, Table: snap.Table, Since: self.Since, Barred: v.Barred,
 		Listed: listed && self.Boot == n.members.Self().Boot, Fenced: fenced}
 	for _, x := range v.Members {
 		m.ViewInstalled.Members = append(m.ViewInstalled.Members, x.ID)
-		m.Boots[x.ID] = x.Boot
+		m.Boots[x.ID], m.Since[x.ID] = x.Boot, x.Since
 	}
 	return m
 }
