@@ -196,6 +196,9 @@ func (c *Core) Suspects() map[crawl.NodeID]bool {
 // not, no view can follow until more are heard.
 func (c *Core) QuorumInSight() bool {
 	voters := map[crawl.NodeID]crawl.Boot{}
+	if c.state.View == nil {
+		return false
+	}
 	for _, m := range c.state.View.Members {
 		switch {
 		case m.ID == c.self:

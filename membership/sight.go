@@ -1,0 +1,74 @@
+package membership
+
+import "crawlnode/crawl"
+
+// This file makes out of what the loop remembers of other nodes what the core,
+// the prober and people are shown.
+
+// maxGone bounds the remembered nodes that are neither alive nor members.
+const maxGone = 64
+
+// sightings are the nodes that gossip holds for alive, and this one.
+func (l *loop) sightings() []Sighting {
+	out := []Sighting{l.ownSighting()}
+	for _, n := range l.nodes {
+		if n.alive {
+			out = append(out, n.Sighting)
+		}
+	}
+	return out
+}
+
+func (l *loop) ownSighting() Sighting {
+	me := l.m.self
+	return Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process}
+}
+
+// minority reports whether this node is in the view, may not fetch, and hears
+// too few to change that.
+func (l *loop) minority(v *View) bool {
+	return v != nil && listed(v, l.m.self.ID) && !l.m.LeaseValid() && !l.m.core.QuorumInSight()
+}
+
+// targets are the other members, for the prober. Those are suspect that are
+// silent, that cannot be called, or that gossip holds for dead.
+func (l *loop) targets(v *View) []target {
+	if v == nil || !l.m.o.ProofOfDeath {
+		return nil
+	}
+	silent := l.m.core.Suspects()
+	var out []target
+	for _, m := range v.Members {
+		if n := l.nodes[m.ID]; m.ID != l.m.self.ID {
+			out = append(out, target{m, silent[m.ID] || n == nil || !n.alive || n.unreachable})
+		}
+	}
+	return out
+}
+
+func (l *loop) withSelf() map[crawl.NodeID]*node {
+	all := make(map[crawl.NodeID]*node, len(l.nodes)+1)
+	for id, n := range l.nodes {
+		all[id] = n
+	}
+	all[l.m.self.ID] = &node{Sighting: l.ownSighting(), alive: true}
+	return all
+}
+
+// prune bounds what is remembered of nodes that are gone and no members, and
+// drops the forgotten.
+func (l *loop) prune(v *View) {
+	var gone []crawl.NodeID
+	for id, n := range l.nodes {
+		if !n.alive && (v == nil || !listed(v, id)) {
+			gone = append(gone, id)
+			if v != nil && v.Bars(id) {
+				delete(l.nodes, id)
+			}
+		}
+	}
+	for len(gone) > maxGone {
+		delete(l.nodes, gone[0])
+		gone = gone[1:]
+	}
+}
