@@ -43,7 +43,7 @@ race: ## all but integration, under the race detector
 	go test -race -short ./...
 
 sim: ## simulations with SEEDS seeds
-	SEEDS=$(SEEDS) go test -race -run '^TestSim' -timeout 60m -v ./integration/...
+	SEEDS=$(SEEDS) go test -count=1 -run '^TestSim$$' -timeout 60m -v ./integration
 
 fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)

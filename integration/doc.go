@@ -13,8 +13,18 @@
 //	trail        every request as the web server saw it; judges repeats, take-overs and pauses
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict
 //	lab          a bridge and a network namespace for each node, cut by iptables; needs root
-//	simulation   nodes, a web and a network in memory, with a clock of their own;
-//	             TestSim draws from a seed who joins, leaves and crashes
+//	simulation   nodes, a web and a network in memory, with a clock of their own
+//
+// The simulation stands in the files sim*_test.go:
+//
+//	simtree      the web: each page and host is found by exactly one link
+//	simjudge     sees each request and says what was wrong with it, or missing
+//	simplan      what a seed means: who joins, leaves, dies, is stopped or cut off, and when
+//	simrun       lets it happen, and brings everybody back at the end
+//	simcluster   whole nodes on simnet, with disks that outlive them
+//	simhooks     what it needs of the product beyond a node's everyday methods
+//	simseed      one seed, in one bubble
+//	sim          many seeds, each in a process of its own; makes a failing one smaller
 //
 // The scenarios of TestFaults and TestNetns are two tables. CI runs the quick ones
 // once, with a random seed that is printed; `make soak` runs each SOAK_RUNS times,
@@ -23,5 +33,5 @@
 // request tells which node sent it.
 //
 // A dependency that is missing fails the test; `make deps` installs them. With
-// -short only one simulation runs.
+// -short only two simulations run.
 package integration

@@ -19,11 +19,29 @@ import (
 // fails, and the least schedule is printed with the command that repeats it.
 //
 // SEEDS is the number of seeds, from 1 on. Without it there are fixed ones and as
-// many random ones as a commit's check has time for.
+// many random ones as a commit's check has time for. A seed takes some two seconds
+// of processor, and several times that under the race detector, which therefore
+// gets fewer of them.
 //
 // A seed repeats the web, the schedule and the fate of each message. It cannot
 // repeat what Go draws for itself, the order of maps and of ready cases, so a
 // failing seed may need several runs.
+//
+// # What it finds
+//
+// A simulation that finds nothing proves little, so the bugs that it must find are
+// put in by hand, and taken out again, whenever it or the rules change. Of 20 seeds,
+// with moves between living nodes only, it found:
+//
+//	I4  links that nobody acknowledged are not put into the outbox  12
+//	I4  a link that its holder refused (not the holder) is dropped  10
+//	I7  the end is declared while a member is away                   3
+//
+// and with replication these belong to the list: a page is done before its links
+// are acknowledged; an add is acknowledged before the replicas have it (I4, by a
+// lost machine); a copy outside the in-sync set is promoted (I4); no fence, or a
+// lease that nobody asks (I1, by cuts, stops and power off); the gap is forgotten
+// over a hand-over (I1, by crawl delays and slow answers).
 func TestSim(t *testing.T) {
 	for _, seed := range simSeeds(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {

@@ -47,6 +47,7 @@ type simulation struct {
 	began    time.Time         // when the seeds were given
 	shaken   time.Time         // when the last fault began or ended
 	cut      map[[2]string]int // cuts that are in force, by direction
+	sound    simnet.Link       // the way between two nodes when nothing is wrong
 	slow     []simnet.Link     // descriptions of the links that are in force, the last one counts
 	troubles []trouble
 	seeds    *seedBook
@@ -98,10 +99,10 @@ func (l *simLog) String() string {
 	return l.text.String()
 }
 
-func newSimulation(t *testing.T, dir string, seed uint64, sync bool) *simulation {
+func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simulation {
 	t.Helper()
 	web := newTreeWeb(seed)
-	s := &simulation{t: t, dir: dir, sync: sync, net: simnet.New(seed), web: web, members: map[string]*simMember{},
+	s := &simulation{t: t, dir: dir, sync: plan.sync, sound: plan.sound, net: simnet.New(seed), web: web, members: map[string]*simMember{},
 		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web)}
 	var addrs []netip.Addr
 	for i := range simAddrs {

@@ -64,8 +64,9 @@ func (f fault) String() string {
 
 // schedule is what a seed means.
 type schedule struct {
-	first  int  // nodes at the start: n1, n2...
-	sync   bool // --sync: a loss of power loses nothing
+	first  int         // nodes at the start: n1, n2...
+	sync   bool        // --sync: a loss of power loses nothing
+	sound  simnet.Link // the way between two nodes when nothing is wrong
 	faults []fault
 }
 
@@ -89,6 +90,8 @@ func plan(seed uint64) schedule {
 	p := &planner{Rand: rand.New(rand.NewPCG(seed, 2)), now: 2 * time.Second}
 	p.first = 3 + p.IntN(2)
 	p.sync = p.IntN(3) == 0
+	// The longer the way, the longer a partition is between two holders.
+	p.sound = simnet.Link{Delay: p.between(0, 0.06), Jitter: p.between(0.01, 0.06), Drop: 0.005, Dup: 0.01}
 	for p.next < p.first {
 		p.next++
 		p.present = append(p.present, fmt.Sprint("n", p.next))

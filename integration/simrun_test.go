@@ -189,15 +189,12 @@ func (s *simulation) cutAll(cuts []cut, after func(time.Duration, func())) {
 	}
 }
 
-// soundLink is the way between two nodes when nothing is wrong.
-var soundLink = simnet.Link{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Drop: 0.005, Dup: 0.01}
-
 // fast ends one time of slow links.
 func (s *simulation) fast(l simnet.Link) {
 	if i := slices.Index(s.slow, l); i >= 0 {
 		s.slow = slices.Delete(s.slow, i, i+1)
 	}
-	link := soundLink
+	link := s.sound
 	if len(s.slow) > 0 {
 		link = s.slow[len(s.slow)-1]
 	}
@@ -261,7 +258,7 @@ func (s *simulation) calm() {
 	s.note("calm")
 	s.net.Heal()
 	clear(s.cut)
-	s.net.SetDefault(soundLink)
+	s.net.SetDefault(s.sound)
 	for _, name := range s.names {
 		m := s.members[name]
 		switch {

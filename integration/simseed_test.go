@@ -57,9 +57,9 @@ func chosen(faults []fault, numbers string) ([]fault, error) {
 // Then the network rests, everybody who is needed is started again, and the judge
 // at the web's side says whether anything is missing.
 func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
-	s := newSimulation(t, dir, seed, plan.sync)
+	s := newSimulation(t, dir, seed, plan)
 	defer s.shutdown()
-	s.net.SetDefault(soundLink)
+	s.net.SetDefault(s.sound)
 	s.began = time.Now()
 	for i := range plan.first {
 		s.start(fmt.Sprint("n", i+1))
@@ -72,7 +72,8 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	if report, err := addSeed(s.members["n2"].life, s.web.root()); err != nil || report.Accepted != 1 {
 		t.Errorf("seeding: %+v, %v", report, err)
 	}
-	s.note("%d nodes, %d hosts, %d pages, sync %v", plan.first, len(s.web.hosts), s.web.size(), plan.sync)
+	s.note("%d nodes, %d hosts, %d pages, sync %v, links of %v to %v", plan.first, len(s.web.hosts), s.web.size(), plan.sync,
+		plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter)
 	s.run(plan.faults)
 	s.calm()
 	if s.finished(20 * time.Minute) {

@@ -18,9 +18,10 @@ import (
 // other links lead back to pages without which the linking page is not found, so
 // they hide no loss and show whether a record was forgotten.
 //
-// Hosts form a tree of some fifteen steps, most of them small, three so big that
-// one request a second keeps them busy through the whole schedule; pages form
-// chains or narrow trees within a host. The spare hosts have no link at all: each
+// Three hosts are so big that one request a second keeps them busy through the
+// whole schedule; half of the others hang on their pages, so that new hosts, and
+// with them links between nodes, come at every moment. The rest form chains of
+// hosts. Pages form chains or narrow trees within a host. The spare hosts have no link at all: each
 // is reached by a seed of its own, given in the middle of the faults.
 type treeWeb struct {
 	hosts  []*treeHost // the first is the root; the spare ones come last
@@ -32,8 +33,9 @@ type treeWeb struct {
 type treeHost struct {
 	name    string
 	addr    netip.Addr
-	pages   []treePage // the first is "/"
-	private bool       // robots.txt forbids /private/, and pages link there
+	pages   []treePage    // the first is "/"
+	private bool          // robots.txt forbids /private/, and pages link there
+	delay   time.Duration // what robots.txt asks for; 0: nothing
 	spare   bool
 }
 
@@ -41,6 +43,7 @@ type treeHost struct {
 type treePage struct {
 	links []string // absolute or paths; of a redirect, its target
 	kind  treeKind
+	slow  time.Duration // before it answers, so that faults find requests open
 }
 
 // treeKind says how a page answers.
@@ -57,15 +60,18 @@ const (
 	treeDomain = "tree.test"
 	treeBig    = 3 // hosts of 60 to 90 pages
 	treeSpares = 8
+	// treeDelay is longer than it takes to start a process again, so that a gap that
+	// is forgotten over a restart shows.
+	treeDelay = 4 * time.Second
 )
 
 // newTreeWeb grows a web: the same seed gives the same one.
 func newTreeWeb(seed uint64) *treeWeb {
 	random := rand.New(rand.NewPCG(seed, 1))
 	w := &treeWeb{byName: map[string]*treeHost{}}
-	hosts := 70 + random.IntN(30)
+	hosts := 160 + random.IntN(60)
 	for i := range hosts + treeSpares {
-		size := 2 + random.IntN(7)
+		size := 1 + random.IntN(4)
 		if i > 0 && i <= treeBig {
 			size = 60 + random.IntN(31)
 		}
@@ -73,8 +79,8 @@ func newTreeWeb(seed uint64) *treeWeb {
 	}
 	for i := 1; i < hosts; i++ { // the one link to host i
 		from := w.hosts[max(0, i-1-random.IntN(12))]
-		if random.IntN(3) == 0 {
-			from = w.hosts[i-1]
+		if i > treeBig && random.IntN(2) == 0 {
+			from = w.hosts[1+random.IntN(treeBig)]
 		}
 		page := random.IntN(len(from.pages))
 		from.pages[page].links = append(from.pages[page].links, w.url(w.hosts[i], 0))
@@ -91,6 +97,9 @@ func newTreeWeb(seed uint64) *treeWeb {
 func (w *treeWeb) grow(random *rand.Rand, i, size int, spare bool) {
 	h := &treeHost{name: fmt.Sprintf("h%d.%s", i, treeDomain), spare: spare, private: random.IntN(2) == 0,
 		addr: netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + i%simAddrs)}), pages: make([]treePage, size)}
+	if h.private && size < 60 && random.IntN(4) > 0 {
+		h.delay = treeDelay
+	}
 	w.hosts, w.byName[h.name] = append(w.hosts, h), h
 	width := 1
 	if random.IntN(3) > 0 {
@@ -117,6 +126,8 @@ func (w *treeWeb) dress(random *rand.Rand) {
 				continue
 			case draw == 99:
 				page.kind = treeBusy
+			case draw < 26 || len(h.pages) < 60 && draw < 40:
+				page.slow = time.Duration(200+random.IntN(1800)) * time.Millisecond
 			}
 			if random.IntN(4) == 0 {
 				page.links = append(page.links, "/")
@@ -189,9 +200,17 @@ func (w *treeWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	path := r.URL.RequestURI()
 	log := w.judge.begin(h, who, path)
-	status, header, body := w.answer(h, path, log.asked)
-	if header != "" {
-		rw.Header().Set("Location", header)
+	if i, ok := h.page(path); ok && h.pages[i].slow > 0 {
+		select {
+		case <-time.After(h.pages[i].slow):
+		case <-r.Context().Done():
+			w.judge.end(h, log, statusGone)
+			return
+		}
+	}
+	status, location, body := w.answer(h, path, log.asked)
+	if location != "" {
+		rw.Header().Set("Location", location)
 	}
 	rw.Header().Set("Content-Type", "text/html")
 	rw.WriteHeader(status)
@@ -208,7 +227,11 @@ func (w *treeWeb) answer(h *treeHost, path string, asked int) (status int, locat
 		if !h.private {
 			return http.StatusNotFound, "", ""
 		}
-		return http.StatusOK, "", "User-agent: *\nDisallow: /private/\n"
+		rules := "User-agent: *\nDisallow: /private/\n"
+		if h.delay > 0 {
+			rules += fmt.Sprintf("Crawl-delay: %g\n", h.delay.Seconds())
+		}
+		return http.StatusOK, "", rules
 	}
 	i, ok := h.page(path)
 	if !ok {
@@ -245,6 +268,9 @@ func (w *treeWeb) ServeDNS(rw dns.ResponseWriter, question *dns.Msg) {
 	}
 	_ = rw.WriteMsg(m) // who is gone asks again
 }
+
+// statusGone is the status of a request whose client did not wait for the answer.
+const statusGone = 499
 
 // simGap is the least time between two requests to a host.
 const simGap = simDelay - time.Millisecond // times are cut to milliseconds where they travel
