@@ -280,9 +280,17 @@ func (d *Driver) tell(a Tell) []Answer {
 	}
 	out := make([]Answer, len(a.Parts))
 	for i, p := range a.Parts {
-		k := d.opts.Store.Kept(p)
-		out[i] = Answer{P: p, Holds: a.Holds[i], Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq,
-			MaxEpoch: k.MaxEpoch, Set: d.opts.Store.Set(p)}
+		out[i] = answerOf(d.opts.Self, p, a.Holds[i], d.opts.Store.Kept(p), d.opts.Store.Set(p))
 	}
 	return out
+}
+
+// answerOf is this node's word on a partition. Who held it and knows of no set
+// was the first holder, or has recorded nothing: so nobody else's copy counts in
+// that tenure.
+func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set) Answer {
+	if len(set.Members) == 0 && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
+		set = Set{Epoch: k.Epoch, Members: []crawl.NodeID{self}}
+	}
+	return Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
 }

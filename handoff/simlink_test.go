@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -319,7 +320,7 @@ func (n *simNode) spread() {
 				said = true
 				n.later(Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
 			case answered == len(v.boots)-1:
-				if _, newer := n.records[p]; !newer && n.live[p] == s.Epoch {
+				if other, ok := n.records[p]; (!ok || s.newer(other)) && n.live[p] == s.Epoch {
 					n.records[p] = s
 				}
 			}
@@ -406,4 +407,15 @@ func (n *simNode) ask(a Ask) {
 			}
 		})
 	}
+}
+
+func (n *simNode) links(x *part, p int) string {
+	s := ""
+	for _, id := range x.linked() {
+		s += fmt.Sprintf("%s %d ", id, x.links[id].state)
+		if f := n.flows[id][crawl.Partition(p)]; f != nil {
+			s += fmt.Sprintf("(%d/%d live %v over %v follows %v flying %v %d) ", f.a.Attempt, x.links[id].attempt, f.live, f.over, f.follows, f.flying, len(f.pending))
+		}
+	}
+	return s
 }

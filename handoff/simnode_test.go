@@ -63,6 +63,7 @@ type simNode struct {
 	freezes  []Freeze
 	confirms []<-chan ConfirmLink
 	writes   []simWrite
+	inbox    []Event
 }
 
 type simWrite struct {
@@ -99,7 +100,7 @@ func (n *simNode) begin() {
 	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
 	n.records, n.live = map[crawl.Partition]Set{}, map[crawl.Partition]crawl.Epoch{}
-	n.freezes, n.confirms, n.writes = nil, nil, nil
+	n.freezes, n.confirms, n.writes, n.inbox = nil, nil, nil, nil
 	for p := range n.disk {
 		d := &n.disk[p]
 		n.machine.Step(Loaded{P: crawl.Partition(p), State: d.state, Epoch: d.epoch, MaxEpoch: d.maxEpoch, To: d.to, View: d.view, Set: d.set})
@@ -131,6 +132,11 @@ func (n *simNode) installNext() {
 	n.w.logf("%s installs %d", n.id, next.n)
 	v := ViewInstalled{View: next.n, Table: next.table, Listed: next.boots[n.id] == n.boot, Since: next.since[n.id], Fenced: fenced,
 		Members: slices.Sorted(maps.Keys(next.boots)), Now: n.w.now}
+	for _, o := range n.w.nodes {
+		if o.gone && n.w.calm {
+			v.Barred = append(v.Barred, o.id)
+		}
+	}
 	n.gate.install(&Members{ViewInstalled: v, Boots: next.boots, Since: next.since})
 	n.step(v)
 }
@@ -215,14 +221,16 @@ func (n *simNode) poll() {
 	}
 }
 
-// later posts an event.
-func (n *simNode) later(e Event) {
-	life := n.life
-	n.w.messages = append(n.w.messages, &simMessage{from: n, to: n, life: life, deliver: func() { n.step(e) }, lost: func() {
-		if n.up && n.life == life {
-			n.step(e) // within a node nothing is lost
-		}
-	}})
+// later posts an event: the inbox keeps their order.
+func (n *simNode) later(e Event) { n.inbox = append(n.inbox, e) }
+
+// work takes the oldest event.
+func (n *simNode) work() {
+	if n.up && n.machine != nil && len(n.inbox) > 0 {
+		e := n.inbox[0]
+		n.inbox = n.inbox[1:]
+		n.step(e)
+	}
 }
 
 func (n *simNode) step(e Event) {
@@ -303,8 +311,7 @@ func (n *simNode) performCall(a Action) {
 		out := []Answer{}
 		for i, p := range a.Parts {
 			d := &n.disk[p]
-			k := d.kept()
-			out = append(out, Answer{P: p, Holds: a.Holds[i], Copy: k.Copy, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: d.set})
+			out = append(out, answerOf(n.id, p, a.Holds[i], d.kept(), d.set))
 		}
 		a.Reply <- out
 	case RequestCopy:
