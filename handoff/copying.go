@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -143,7 +144,8 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
 	}
 }
 
-// copyLoop makes copies, one after the other over one stream.
+// copyLoop makes copies, one after the other over one stream of its own. While
+// one waits for the other node, those of other loops go on.
 func (r *replica) copyLoop(ctx context.Context) {
 	var stream *watchedStream
 	defer func() {
@@ -174,6 +176,7 @@ func (r *replica) copyLoop(ctx context.Context) {
 			err = r.copy(ctx, stream, j)
 		}
 		<-r.d.peers.slots
+		r.jobOver(j)
 		if err == nil {
 			continue
 		}
@@ -190,17 +193,32 @@ func (r *replica) copyLoop(ctx context.Context) {
 	}
 }
 
+// nextJob takes the first job that may be begun: a partition has one copy on its
+// way to a node at a time, for a second one would end the first over there.
 func (r *replica) nextJob() (copyJob, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.jobs) > 0 {
-		j := r.jobs[0]
-		r.jobs = r.jobs[1:]
-		if j.f == nil || !j.f.over {
-			return j, true
+	r.jobs = slices.DeleteFunc(r.jobs, func(j copyJob) bool { return j.f != nil && j.f.over })
+	for i, j := range r.jobs {
+		if r.making[j.p] {
+			continue
 		}
+		r.jobs = slices.Delete(r.jobs, i, i+1)
+		r.making[j.p] = true
+		if len(r.jobs) > 0 {
+			signal(r.copies) // for the next loop
+		}
+		return j, true
 	}
 	return copyJob{}, false
+}
+
+// jobOver lets another copy of the partition begin.
+func (r *replica) jobOver(j copyJob) {
+	r.mu.Lock()
+	delete(r.making, j.p)
+	r.mu.Unlock()
+	signal(r.copies)
 }
 
 // watchedStream is a stream whose every step has a deadline.

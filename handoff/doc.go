@@ -64,7 +64,7 @@
 //	inbox              links, calls, views    Driver.Run      256 events            callers block
 //	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, copies begin again
 //	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits
-//	copies to make     OpenLink               copiers         partitions, 2 at once wait
+//	copies to make     OpenLink               copiers         partitions, 4 at once wait
 //	sets to record     machine                recorder        partitions            the newest replaces the older
 //	waiters            Wait                   acknowledgement callers               their context ends
 //

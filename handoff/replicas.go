@@ -22,7 +22,10 @@ const (
 	// stallTimeout is how long a replica may leave mutations unacknowledged
 	// before its links are given up: so long nobody who adds is answered.
 	stallTimeout = 3 * time.Second
-	copySlots    = 2
+	// copySlots bounds the copies that are being made at once, copyLoops those to
+	// one node. A copy is small and mostly waits, for commits here and there.
+	copySlots = 4
+	copyLoops = 4
 )
 
 // replicas are the links to all other nodes.
@@ -39,8 +42,8 @@ func newReplicas(d *Driver) *replicas {
 	return &replicas{d: d, slots: make(chan struct{}, copySlots), nodes: map[crawl.NodeID]*replica{}}
 }
 
-// replica is all that goes from here to one other node. Three goroutines serve
-// it: one sends mutations, one makes copies, one asks and tells.
+// replica is all that goes from here to one other node. Goroutines serve it: one
+// sends mutations, some make copies, one asks and tells.
 type replica struct {
 	d      *Driver
 	id     crawl.NodeID
@@ -60,6 +63,7 @@ type replica struct {
 	failed []*flow
 	drops  []dropPart
 	jobs   []copyJob
+	making map[crawl.Partition]bool // copies that are on their way
 }
 
 // flow is one link.
@@ -101,14 +105,17 @@ func (rs *replicas) of(id crawl.NodeID) *replica {
 	}
 	ctx, cancel := context.WithCancel(rs.d.ctx)
 	r := &replica{d: rs.d, id: id, cancel: cancel, send: make(chan struct{}, 1), work: make(chan struct{}, 1),
-		copies: make(chan struct{}, 1), flows: map[crawl.Partition]*flow{}}
+		copies: make(chan struct{}, 1), flows: map[crawl.Partition]*flow{},
+		making: map[crawl.Partition]bool{}}
 	rs.nodes[id] = r
 	if rs.ended {
 		return r // nobody will serve it
 	}
 	rs.d.wg.Go(func() { r.sendLoop(ctx) })
 	rs.d.wg.Go(func() { r.workLoop(ctx) })
-	rs.d.wg.Go(func() { r.copyLoop(ctx) })
+	for range copyLoops {
+		rs.d.wg.Go(func() { r.copyLoop(ctx) })
+	}
 	return r
 }
 

@@ -187,8 +187,10 @@ func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) e
 }
 
 // tokensAtOnce bounds the partitions that a node passes on at a time; the
-// copies that go before them are bounded by package handoff.
-const tokensAtOnce = 8
+// copies that go before them are bounded by package handoff. Those that are on
+// their way together share the syncs of both disks: on a slow one, that is what
+// a move takes.
+const tokensAtOnce = 32
 
 // loadedPartitions is what the disk says this node holds. What was held before
 // the id last joined anew is yielded with the first view (ownership rules 6 and
