@@ -201,7 +201,6 @@ func (m *Machine) install(e ViewInstalled) {
 		return
 	}
 	first := m.view == 0
-	changed := !slices.Equal(m.members, e.Members)
 	m.view, m.table, m.members, m.barred, m.listed, m.now = e.View, e.Table, e.Members, e.Barred, e.Listed, e.Now
 	m.active = 0
 	if e.Table != nil {
@@ -220,7 +219,7 @@ func (m *Machine) install(e ViewInstalled) {
 		case !e.Listed || p.epoch < e.Since:
 			m.yield(crawl.Partition(i), p, false)
 		default:
-			m.keep(crawl.Partition(i), p, first, changed)
+			m.keep(crawl.Partition(i), p, first)
 		}
 	}
 	m.fill()
@@ -228,15 +227,15 @@ func (m *Machine) install(e ViewInstalled) {
 }
 
 // keep goes on with what this node has in a newer view. first: nobody has heard
-// of it yet; changed: the members are others.
-func (m *Machine) keep(i crawl.Partition, p *part, first, changed bool) {
+// of it yet.
+func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 	if p.state == Freezing {
 		m.callOff(i, p)
 	}
 	if first && p.state == Holding {
 		m.do(Acquired{P: i, Epoch: p.epoch, Fenced: true})
 	}
-	if changed && p.sure && p.proposed == nil {
+	if p.sure && p.proposed == nil {
 		// More than half of this view must know it, not only of the one before.
 		m.do(Record{P: i, Set: p.set})
 	}

@@ -10,36 +10,43 @@ import (
 	"crawlnode/crawl"
 )
 
-// recorder stores in-sync sets with more than half of the view: one batch at a
-// time, what comes meanwhile goes into the next.
+// recorder stores in-sync sets with the members of the view: one batch at a time,
+// what comes meanwhile goes into the next. More than half make a set count; the
+// others are told until they know it, for those who know may leave the view.
 type recorder struct {
 	d    *Driver
 	wake chan struct{} // capacity 1
 
 	mu      sync.Mutex // guards the rest
 	pending map[crawl.Partition]Set
+	late    map[crawl.Partition]Set         // that count, and that some do not know
+	lateAt  time.Time                       // when these are told again
 	live    map[crawl.Partition]crawl.Epoch // tenures that have not ended
 	view    crawl.Epoch
 	members []crawl.NodeID
 }
 
-// recordAgain is the pause after a batch that not enough members have stored.
-const recordAgain = 100 * time.Millisecond
-
-// recordGrace is how long the rest of the members may take to store a set that
-// more than half have stored.
-const recordGrace = 100 * time.Millisecond
-
-// maxRecords bounds one batch.
-const maxRecords = 8192
+const (
+	// recordAgain is the pause after a batch that not enough members have stored.
+	recordAgain = 100 * time.Millisecond
+	// recordLate is the pause before those who did not store a set are told again.
+	recordLate = time.Second
+	// recordGrace is how long the rest of the members may take to store a set that
+	// more than half have stored.
+	recordGrace = 100 * time.Millisecond
+	// maxRecords bounds one batch.
+	maxRecords = 8192
+)
 
 func newRecorder(d *Driver) *recorder {
-	return &recorder{d: d, wake: make(chan struct{}, 1), pending: map[crawl.Partition]Set{}, live: map[crawl.Partition]crawl.Epoch{}}
+	return &recorder{d: d, wake: make(chan struct{}, 1), pending: map[crawl.Partition]Set{},
+		late: map[crawl.Partition]Set{}, live: map[crawl.Partition]crawl.Epoch{}}
 }
 
 func (r *recorder) add(a Record) {
 	r.mu.Lock()
 	r.pending[a.P], r.live[a.P] = a.Set, a.Set.Epoch
+	delete(r.late, a.P)
 	r.mu.Unlock()
 	signal(r.wake)
 }
@@ -49,6 +56,7 @@ func (r *recorder) forget(p crawl.Partition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.pending, p)
+	delete(r.late, p)
 	delete(r.live, p)
 }
 
@@ -59,51 +67,78 @@ func (r *recorder) setView(view crawl.Epoch, members []crawl.NodeID) {
 	signal(r.wake)
 }
 
-// take removes a batch.
-func (r *recorder) take() (batch map[crawl.Partition]Set, view crawl.Epoch, members []crawl.NodeID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	batch = map[crawl.Partition]Set{}
-	for p, s := range r.pending {
-		if len(batch) == maxRecords {
-			signal(r.wake)
-			break
-		}
-		batch[p] = s
-		delete(r.pending, p)
-	}
-	return batch, r.view, r.members
+// batch is what is sent at once, and to whom.
+type batch struct {
+	sets    map[crawl.Partition]Set
+	late    map[crawl.Partition]bool // of sets: they count already
+	view    crawl.Epoch
+	members []crawl.NodeID
 }
 
-// putBack keeps what was not recorded, unless something newer has come or the
-// tenure has ended.
-func (r *recorder) putBack(p crawl.Partition, s Set) {
+// take removes a batch.
+func (r *recorder) take(now time.Time) batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, newer := r.pending[p]; !newer && r.live[p] == s.Epoch {
+	b := batch{sets: map[crawl.Partition]Set{}, late: map[crawl.Partition]bool{}, view: r.view, members: r.members}
+	for p, s := range r.pending {
+		if len(b.sets) == maxRecords {
+			signal(r.wake)
+			return b
+		}
+		b.sets[p] = s
+		delete(r.pending, p)
+	}
+	if now.Before(r.lateAt) {
+		return b
+	}
+	for p, s := range r.late {
+		if len(b.sets) == maxRecords {
+			break
+		}
+		b.sets[p], b.late[p] = s, true
+		delete(r.late, p)
+	}
+	return b
+}
+
+// putBack keeps what was not recorded, or not by all, unless something newer has
+// come or the tenure has ended.
+func (r *recorder) putBack(p crawl.Partition, s Set, counts bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, newer := r.pending[p]; newer || r.live[p] != s.Epoch {
+		return
+	}
+	if counts {
+		r.late[p] = s
+	} else {
 		r.pending[p] = s
 	}
 }
 
 // run works until ctx ends. Its error is the disk's.
 func (r *recorder) run(ctx context.Context) error {
+	later := time.NewTimer(recordLate)
+	defer later.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.wake:
+		case <-later.C:
 		}
-		batch, view, members := r.take()
-		if len(batch) == 0 {
+		b := r.take(time.Now())
+		if len(b.sets) == 0 {
+			later.Reset(recordLate)
 			continue
 		}
-		if err := r.d.opts.Store.PutSets(ctx, batch); err != nil {
+		if err := r.d.opts.Store.PutSets(ctx, b.sets); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("handoff: store the in-sync sets of %d partitions: %w", len(batch), err)
+			return fmt.Errorf("handoff: store the in-sync sets of %d partitions: %w", len(b.sets), err)
 		}
-		if !r.spread(ctx, batch, view, members) {
+		if !r.spread(ctx, &b) {
 			select {
 			case <-ctx.Done():
 				return nil
@@ -111,33 +146,37 @@ func (r *recorder) run(ctx context.Context) error {
 			}
 			signal(r.wake)
 		}
+		later.Reset(recordLate)
 	}
 }
 
-// spread sends a batch to the members and counts. False: some of it has to be
-// tried again.
-func (r *recorder) spread(ctx context.Context, batch map[crawl.Partition]Set, view crawl.Epoch, members []crawl.NodeID) bool {
-	stored := make(map[crawl.Partition]int, len(batch))
-	for p, s := range batch {
+// spread sends a batch to the members and counts. False: some of it does not
+// count yet.
+func (r *recorder) spread(ctx context.Context, b *batch) bool {
+	stored := make(map[crawl.Partition]int, len(b.sets))
+	call := recordCall{View: b.view}
+	for p, s := range b.sets {
 		if !r.d.opts.Store.Set(p).newer(s) {
 			stored[p] = 1 // here
 		}
-	}
-	call := recordCall{View: view}
-	for p, s := range batch {
 		call.Sets = append(call.Sets, partSet{P: p, Set: s})
 	}
-	others := slices.DeleteFunc(slices.Clone(members), func(id crawl.NodeID) bool { return id == r.d.opts.Self })
-	r.gather(ctx, call, others, stored, len(members))
+	others := slices.DeleteFunc(slices.Clone(b.members), func(id crawl.NodeID) bool { return id == r.d.opts.Self })
+	r.gather(ctx, call, others, stored, len(b.members))
 	all := true
-	for p, s := range batch {
-		if 2*stored[p] > len(members) && len(others) < len(members) {
-			r.d.post(ctx, Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: view})
-			continue
+	for p, s := range b.sets {
+		counts := b.late[p] || 2*stored[p] > len(b.members) && len(others) < len(b.members)
+		if counts && !b.late[p] {
+			r.d.post(ctx, Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: b.view})
 		}
-		all = false
-		r.putBack(p, s)
+		if stored[p] < len(b.members) {
+			r.putBack(p, s, counts)
+		}
+		all = all && counts
 	}
+	r.mu.Lock()
+	r.lateAt = time.Now().Add(recordLate)
+	r.mu.Unlock()
 	return all
 }
 

@@ -304,7 +304,9 @@ func (n *simNode) spread() {
 	v := n.w.views[n.view-1]
 	for _, p := range slices.Sorted(maps.Keys(n.records)) {
 		s := n.records[p]
+		counts := n.counts[p]
 		delete(n.records, p)
+		delete(n.counts, p)
 		if s.newer(n.disk[p].set) {
 			n.disk[p].set = s
 		}
@@ -318,10 +320,22 @@ func (n *simNode) spread() {
 			case said:
 			case 2*stored > len(v.boots):
 				said = true
-				n.later(Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
-			case answered == len(v.boots)-1:
+				if !counts {
+					n.later(Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
+				}
+			}
+			if answered < len(v.boots)-1 || stored == len(v.boots) {
+				return
+			}
+			switch {
+			case said || counts:
+				if _, ok := n.records[p]; !ok && n.live[p] == s.Epoch {
+					n.records[p], n.counts[p] = s, true
+				}
+			default:
 				if other, ok := n.records[p]; (!ok || s.newer(other)) && n.live[p] == s.Epoch {
 					n.records[p] = s
+					delete(n.counts, p)
 				}
 			}
 		}

@@ -59,6 +59,7 @@ type simNode struct {
 	marks    *marks
 	flows    map[crawl.NodeID]map[crawl.Partition]*simFlow
 	records  map[crawl.Partition]Set
+	counts   map[crawl.Partition]bool // those of records that more than half have
 	live     map[crawl.Partition]crawl.Epoch
 	freezes  []Freeze
 	confirms []<-chan ConfirmLink
@@ -99,6 +100,7 @@ func (n *simNode) begin() {
 	n.machine = NewMachine(n.id, simPartitions, simFactor, Limits{Out: 2})
 	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
+	n.counts = map[crawl.Partition]bool{}
 	n.records, n.live = map[crawl.Partition]Set{}, map[crawl.Partition]crawl.Epoch{}
 	n.freezes, n.confirms, n.writes, n.inbox = nil, nil, nil, nil
 	for p := range n.disk {
@@ -282,9 +284,11 @@ func (n *simNode) perform(a Action) Event {
 	case EndAcks:
 		n.acks.end(a.P)
 		delete(n.records, a.P)
+		delete(n.counts, a.P)
 		delete(n.live, a.P)
 	case Record:
 		n.records[a.P], n.live[a.P] = a.Set, a.Set.Epoch
+		delete(n.counts, a.P)
 	case Freeze:
 		n.freezes = append(n.freezes, a)
 	case AbortMove:
