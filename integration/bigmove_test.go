@@ -60,7 +60,7 @@ type moveRun struct {
 // newMoveRun makes the web and a cluster of one node with a filled frontier,
 // which does not run yet.
 func newMoveRun(t *testing.T, what string, urls, perHost int) *moveRun {
-	kept := filepath.Join(*bigMoveDir, what)
+	kept := filepath.Join(*bigMoveDir, fmt.Sprintf("%s-%d", what, urls))
 	if *bigMoveDir == "" {
 		kept = t.TempDir()
 	}
