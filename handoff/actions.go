@@ -147,7 +147,8 @@ type Ask struct {
 type Tell struct {
 	Parts []crawl.Partition
 	Holds []bool
-	Reply chan<- []Answer
+	Past  []PastView
+	Reply chan<- Told
 }
 
 // Sweep asks the owners, by whom the parts are grouped, whether the copies of

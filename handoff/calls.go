@@ -47,7 +47,8 @@ type askCall struct {
 }
 
 type askReply struct {
-	Answers []Answer `json:"answers"` // null: at another view
+	Answers []Answer   `json:"answers"` // null: at another view
+	Past    []PastView `json:"past"`
 }
 
 type partSet struct {
@@ -150,9 +151,9 @@ func (d *Driver) HandleCall(ctx context.Context, from crawl.NodeID, payload []by
 			err = d.checkParts(q.Parts...)
 		}
 		if err == nil {
-			var as []Answer
-			as, err = d.answer(ctx, q)
-			reply = askReply{as}
+			var told Told
+			told, err = d.answer(ctx, q)
+			reply = askReply(told)
 		}
 	case callWhere:
 		reply, err = d.onWhere(linkFrom{from, e.Boot}, e.Body)

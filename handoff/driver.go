@@ -91,7 +91,6 @@ func (d *Driver) BytesMoved() int64 { return d.bytes.Load() }
 type Members struct {
 	ViewInstalled
 	Boots map[crawl.NodeID]crawl.Boot
-	Since map[crawl.NodeID]crawl.Epoch // the view at which each id last joined
 }
 
 // Installed tells the driver that a view is installed durably. It blocks while

@@ -11,7 +11,8 @@ import (
 type Event interface{ event() }
 
 // Set is an in-sync set: the nodes whose copies have everything that was
-// acknowledged. Sets of a partition are ordered by epoch, then version.
+// acknowledged. Sets of a partition are ordered by epoch, then version, whose
+// upper half is the view that it was proposed in.
 type Set struct {
 	Epoch   crawl.Epoch
 	Version uint64
@@ -37,11 +38,12 @@ type Loaded struct {
 // ViewInstalled tells that a newer view is durable here.
 type ViewInstalled struct {
 	View    crawl.Epoch
-	Table   *ring.Table    // nil when no member is active
-	Members []crawl.NodeID // all, draining ones too
-	Listed  bool           // this boot is one of them
-	Since   crawl.Epoch    // when this node's id last joined
-	Barred  []crawl.NodeID // forgotten for ever
+	Table   *ring.Table                  // nil when no member is active
+	Members []crawl.NodeID               // all, draining ones too
+	Listed  bool                         // this boot is one of them
+	Since   crawl.Epoch                  // when this node's id last joined
+	Sinces  map[crawl.NodeID]crawl.Epoch // when each member last joined; nil: unknown
+	Barred  []crawl.NodeID               // forgotten for ever
 	// Fenced: somebody was removed without proof, a view was skipped, or it is
 	// this process's first: promotions wait for the full fence.
 	Fenced bool
@@ -88,7 +90,7 @@ type LinkAhead struct {
 	Attempt uint64
 }
 
-// Recorded tells that more than half of a view has stored a set.
+// Recorded tells that more than half of a view have stored a set.
 type Recorded struct {
 	P       crawl.Partition
 	Epoch   crawl.Epoch
@@ -150,7 +152,13 @@ type Promoted struct {
 type Asked struct {
 	View  crawl.Epoch
 	Parts []crawl.Partition
-	Reply chan<- []Answer // capacity 1; nil answers: this node is at another view
+	Reply chan<- Told // capacity 1
+}
+
+// Told is one member's word: nil answers, when it is at another view.
+type Told struct {
+	Answers []Answer
+	Past    []PastView // the views that it remembers
 }
 
 // Answer is one member's word on one partition.
@@ -171,6 +179,7 @@ type Answered struct {
 	Attempt uint64
 	From    crawl.NodeID
 	Answers []Answer
+	Past    []PastView
 }
 
 // AskOver tells that all members were asked, whether they answered or not.

@@ -21,7 +21,7 @@ type gate struct {
 func (g *gate) install(m *Members) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.view, g.boots, g.since = m.View, maps.Clone(m.Boots), maps.Clone(m.Since)
+	g.view, g.boots, g.since = m.View, maps.Clone(m.Boots), maps.Clone(m.Sinces)
 }
 
 // pass runs f unless the caller is a stranger. Within f the view stays.

@@ -131,12 +131,32 @@ func (m *Machine) tendSet(i crawl.Partition, p *part, targets []crawl.NodeID) {
 	if p.sure && slices.Equal(want, p.set.Members) {
 		return
 	}
-	next := Set{Epoch: p.epoch, Version: 1, Members: want}
-	if p.set.Epoch == p.epoch {
-		next.Version = p.set.Version + 1
+	m.propose(i, p, want)
+}
+
+func (m *Machine) propose(i crawl.Partition, p *part, members []crawl.NodeID) {
+	last := p.set
+	if p.proposed != nil {
+		last = *p.proposed
+	}
+	next := Set{Epoch: p.epoch, Version: versionIn(m.view, 0), Members: members}
+	if last.Epoch == p.epoch {
+		next.Version = versionIn(m.view, last.Version)
 	}
 	p.proposed = &next
 	m.do(Record{P: i, Set: next})
+}
+
+// proposeAgain lets more than half of a newer view know the set, not only of the
+// one before. A release is not recorded anew: its receiver, or who asks, does that.
+func (m *Machine) proposeAgain(i crawl.Partition, p *part) {
+	switch {
+	case p.state == Released:
+	case p.proposed != nil:
+		m.propose(i, p, p.proposed.Members)
+	case p.sure:
+		m.propose(i, p, p.set.Members)
+	}
 }
 
 // onRecorded makes the proposed set the recorded one, and drops the copies of
@@ -144,10 +164,6 @@ func (m *Machine) tendSet(i crawl.Partition, p *part, targets []crawl.NodeID) {
 func (m *Machine) onRecorded(e Recorded) {
 	p := &m.parts[e.P]
 	if !p.held() || p.proposed == nil || p.proposed.Epoch != e.Epoch || p.proposed.Version != e.Version {
-		return
-	}
-	if e.View != m.view {
-		m.do(Record{P: e.P, Set: *p.proposed}) // half of the members may be others
 		return
 	}
 	before := p.set.Members

@@ -70,6 +70,8 @@ type Machine struct {
 	table    *ring.Table // nil: no active member
 	members  []crawl.NodeID
 	barred   []crawl.NodeID
+	since    map[crawl.NodeID]crawl.Epoch // of members; nil: unknown
+	past     []PastView
 	active   int
 	listed   bool
 	fenceEnd time.Duration
@@ -202,6 +204,8 @@ func (m *Machine) install(e ViewInstalled) {
 	}
 	first := m.view == 0
 	m.view, m.table, m.members, m.barred, m.listed, m.now = e.View, e.Table, e.Members, e.Barred, e.Listed, e.Now
+	m.since = e.Sinces
+	m.past = remember(m.past, []PastView{{View: e.View, Members: e.Members}})
 	m.active = 0
 	if e.Table != nil {
 		m.active = len(e.Table.Members())
@@ -235,10 +239,7 @@ func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 	if first && p.state == Holding {
 		m.do(Acquired{P: i, Epoch: p.epoch, Fenced: true})
 	}
-	if p.sure && p.proposed == nil {
-		// More than half of this view must know it, not only of the one before.
-		m.do(Record{P: i, Set: p.set})
-	}
+	m.proposeAgain(i, p)
 	m.tend(i, p)
 }
 

@@ -88,12 +88,12 @@ func (d *Driver) askAll(ctx context.Context, a Ask) {
 	for _, id := range a.Members {
 		d.wg.Go(func() {
 			defer func() { limit <- struct{}{} }()
-			answers, err := d.askOne(ctx, id, a)
+			told, err := d.askOne(ctx, id, a)
 			if err != nil {
 				d.opts.Logger.Debug("a member has not said what it holds", "peer", id, "error", err)
 				return
 			}
-			d.post(ctx, Answered{Attempt: a.Attempt, From: id, Answers: answers})
+			d.post(ctx, Answered{Attempt: a.Attempt, From: id, Answers: told.Answers, Past: told.Past})
 		})
 	}
 	for range a.Members {
@@ -102,34 +102,34 @@ func (d *Driver) askAll(ctx context.Context, a Ask) {
 	d.post(ctx, AskOver{Attempt: a.Attempt, Now: d.now()})
 }
 
-func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a Ask) ([]Answer, error) {
+func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a Ask) (Told, error) {
 	q := askCall{View: a.View, Parts: a.Parts}
 	if id == d.opts.Self {
 		return d.answer(ctx, q)
 	}
 	var reply askReply
 	if err := d.call(ctx, id, callAsk, q, &reply); err != nil {
-		return nil, err
+		return Told{}, err
 	}
 	if reply.Answers == nil && len(a.Parts) > 0 {
-		return nil, fmt.Errorf("it is not at view %d", a.View)
+		return Told{}, fmt.Errorf("it is not at view %d", a.View)
 	}
-	return reply.Answers, nil
+	return Told(reply), nil
 }
 
 // answer gives this node's own word; nil when it is at another view.
-func (d *Driver) answer(ctx context.Context, q askCall) ([]Answer, error) {
-	reply := make(chan []Answer, 1)
+func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
+	reply := make(chan Told, 1)
 	if !d.post(ctx, Asked{View: q.View, Parts: q.Parts, Reply: reply}) {
-		return nil, errEnded
+		return Told{}, errEnded
 	}
 	select {
-	case as := <-reply:
-		return as, nil
+	case told := <-reply:
+		return told, nil
 	case <-d.done:
-		return nil, errEnded
+		return Told{}, errEnded
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return Told{}, ctx.Err()
 	}
 }
 

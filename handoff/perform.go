@@ -241,7 +241,7 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 	case Ask:
 		d.wg.Go(func() { d.askAll(d.ctx, a) })
 	case Tell:
-		a.Reply <- d.tell(a)
+		a.Reply <- Told{Answers: d.tell(a), Past: a.Past}
 	case RequestCopy:
 		d.wg.Go(func() { d.requestCopy(d.ctx, a) })
 	case Sweep:

@@ -61,6 +61,7 @@ func (m *Machine) onAnswered(e Answered) {
 		byPart[a.P] = a
 	}
 	m.ask.answers[e.From] = byPart
+	m.past = remember(m.past, e.Past)
 }
 
 // onAskOver judges what was heard.
@@ -101,6 +102,11 @@ func (m *Machine) judge(i crawl.Partition) {
 		maxEpoch = max(maxEpoch, a.MaxEpoch)
 	}
 	p.set = set
+	ok, sure := m.newest(set)
+	if len(set.Members) > 0 && !ok {
+		p.offline = "those who may know of a newer in-sync set are away"
+		return
+	}
 	switch {
 	case maxEpoch >= m.view:
 		p.offline = "it was held in this very view; the next view decides"
@@ -109,14 +115,21 @@ func (m *Machine) judge(i crawl.Partition) {
 	case m.choose(i, p, set):
 		return
 	}
-	m.spread(i, set)
+	m.spread(i, set, sure)
 }
 
-// spread lets every member know the newest set of a partition that has no
-// holder: those who know it may leave the view one by one before it has one.
-func (m *Machine) spread(i crawl.Partition, set Set) {
+// spread records the newest set of a partition that has no holder once more in
+// each view: those who know it may leave one by one before it has one.
+func (m *Machine) spread(i crawl.Partition, set Set, sure bool) {
+	if len(set.Members) == 0 {
+		return
+	}
+	if sure && set.recordedIn() < m.view {
+		set.Version = versionIn(m.view, set.Version)
+	}
 	for _, id := range m.ask.members {
 		if set.newer(m.ask.answers[id][i].Set) {
+			m.parts[i].set = set
 			m.do(Record{P: i, Set: set})
 			return
 		}
@@ -277,10 +290,10 @@ func (m *Machine) onPromoted(e Promoted) {
 // sealed before the answer: this node will never hold it again on its own.
 func (m *Machine) onAsked(e Asked) {
 	if e.View != m.view || !m.listed {
-		m.do(Tell{Reply: e.Reply})
+		m.do(Tell{Past: m.past, Reply: e.Reply})
 		return
 	}
-	t := Tell{Parts: e.Parts, Holds: make([]bool, len(e.Parts)), Reply: e.Reply}
+	t := Tell{Parts: e.Parts, Holds: make([]bool, len(e.Parts)), Past: m.past, Reply: e.Reply}
 	for k, i := range e.Parts {
 		p := &m.parts[i]
 		switch {

@@ -320,6 +320,9 @@ func (n *simNode) spread() {
 			case said:
 			case 2*stored > len(v.boots):
 				said = true
+				if n.machine.parts[p].held() && s.newer(n.w.truth[p]) {
+					n.w.truth[p] = s
+				}
 				if !counts {
 					n.later(Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
 				}
@@ -408,13 +411,13 @@ func (n *simNode) ask(a Ask) {
 			if to.machine == nil {
 				return nil, false
 			}
-			reply := make(chan []Answer, 1)
+			reply := make(chan Told, 1)
 			to.step(Asked{View: a.View, Parts: a.Parts, Reply: reply})
-			as := <-reply
-			return as, as != nil
+			told := <-reply
+			return told, told.Answers != nil
 		}, func(reply any, ok bool) {
 			if ok {
-				n.later(Answered{Attempt: a.Attempt, From: id, Answers: reply.([]Answer)})
+				n.later(Answered{Attempt: a.Attempt, From: id, Answers: reply.(Told).Answers, Past: reply.(Told).Past})
 			}
 			if left--; left == 0 {
 				n.later(AskOver{Attempt: a.Attempt, Now: n.w.now})

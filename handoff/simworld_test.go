@@ -55,6 +55,8 @@ type simWorld struct {
 
 	acked    [simPartitions]map[uint64]bool
 	epoch    [simPartitions]crawl.Epoch // the highest so far
+	truth    [simPartitions]Set         // the newest that more than half have ever recorded
+	blinds   int
 	acquired int
 	promoted int
 }
@@ -373,6 +375,24 @@ func (w *simWorld) lacks(p int, d *simDisk) uint64 {
 	return 0
 }
 
+// blind reports whether no member of the taker's view can know the newest set:
+// those who stored it have left the view, or were down, before it was recorded
+// once more, and what the members knew of older views went with their processes.
+// The package comment names this limit. What is lost then is taken as lost.
+func (w *simWorld) blind(n *simNode, p crawl.Partition) bool {
+	for id := range w.views[n.view-1].boots {
+		if s := w.node(id).disk[p].set; s.Epoch == w.truth[p].Epoch && slices.Equal(s.Members, w.truth[p].Members) {
+			return false
+		}
+	}
+	w.blinds++
+	w.acked[p] = map[uint64]bool{}
+	for _, x := range n.disk[p].content {
+		w.acked[p][x] = true
+	}
+	return true
+}
+
 // rest lets everything heal and come to rest.
 func (w *simWorld) rest() {
 	w.calm = true
@@ -432,7 +452,7 @@ var (
 
 func TestSimulation(t *testing.T) {
 	seeds := *simSeeds
-	acquired, promoted, acked := 0, 0, 0
+	acquired, promoted, acked, blinds := 0, 0, 0, 0
 	for seed := *simFirst; seed < *simFirst+seeds; seed++ {
 		w := newSimWorld(t, seed, 3+int(seed%3))
 		w.logf("seed %d", seed)
@@ -440,12 +460,15 @@ func TestSimulation(t *testing.T) {
 			w.step()
 		}
 		w.rest()
-		acquired, promoted = acquired+w.acquired, promoted+w.promoted
+		acquired, promoted, blinds = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds
 		for p := range w.acked {
 			acked += len(w.acked[p])
 		}
 	}
-	t.Logf("%d moves, %d promotions, %d acknowledged", acquired, promoted, acked)
+	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged", acquired, promoted, blinds, acked)
+	if 200*blinds > promoted {
+		t.Errorf("%d of %d promotions were blind", blinds, promoted)
+	}
 	if seeds >= 100 && (acquired < int(seeds) || promoted < int(seeds) || acked < 50*int(seeds)) {
 		t.Errorf("too little happened: %d moves, %d promotions, %d acknowledged", acquired, promoted, acked)
 	}

@@ -1,0 +1,90 @@
+package handoff
+
+import (
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// This file decides whether the members of a view can know the newest in-sync
+// set of a partition that has no holder. More than half of a view record a set,
+// and more than half of a view stay in the next one: so one step loses nothing.
+// But those who know may leave in several steps, or those who are here may have
+// been away. Each set says in which view it was recorded; holders and owners
+// record anew in each view. If a set could have been recorded since by members
+// none of whom has answered, nobody may be promoted on the word of an older one.
+
+// PastView is a view that a node remembers.
+type PastView struct {
+	View    crawl.Epoch    `json:"view"`
+	Members []crawl.NodeID `json:"members"`
+}
+
+// maxPast bounds what is remembered, in views.
+const maxPast = 32
+
+// remember adds views, the newest last.
+func remember(past, more []PastView) []PastView {
+	for _, v := range more {
+		if !slices.ContainsFunc(past, func(o PastView) bool { return o.View == v.View }) {
+			past = append(past, v)
+		}
+	}
+	slices.SortFunc(past, func(a, b PastView) int { return int(a.View) - int(b.View) })
+	return past[max(0, len(past)-maxPast):]
+}
+
+// recordedIn is the view in which a set was recorded, at the earliest: the upper
+// half of its version.
+func (s Set) recordedIn() crawl.Epoch {
+	return max(s.Epoch, crawl.Epoch(s.Version>>32))
+}
+
+// versionIn is a version above one, for a set that is recorded in a view.
+func versionIn(view crawl.Epoch, above uint64) uint64 {
+	return max(above+1, uint64(view)<<32)
+}
+
+// newest judges the newest set that the members know. ok: nothing says that a
+// newer one was recorded without them. sure: that is impossible; it is not when
+// the views in between are remembered by nobody.
+func (m *Machine) newest(set Set) (ok, sure bool) {
+	if set.Version == 0 {
+		return true, true // never recorded by anybody
+	}
+	from := set.recordedIn()
+	missing := false
+	for u := from; u < m.view; u++ {
+		i := slices.IndexFunc(m.past, func(v PastView) bool { return v.View == u })
+		if i < 0 {
+			missing = true
+			break // older ones are forgotten first, but a view may be skipped as well
+		}
+	}
+	for _, v := range m.past {
+		if v.View < from || v.View >= m.view {
+			continue
+		}
+		away := 0
+		for _, id := range v.Members {
+			if !m.member(id) && !slices.Contains(m.barred, id) {
+				away++
+			}
+		}
+		if 2*away > len(v.Members) {
+			return false, false
+		}
+	}
+	return !missing || m.since == nil || m.anySince(from) || m.allHere(set), !missing
+}
+
+// allHere reports whether every member of a set has answered, or is forgotten.
+// Who cannot say more than that still lets the partition come back.
+func (m *Machine) allHere(set Set) bool {
+	return !slices.ContainsFunc(set.Members, func(id crawl.NodeID) bool { return !m.member(id) && !slices.Contains(m.barred, id) })
+}
+
+// anySince reports whether a member has been one ever since a view.
+func (m *Machine) anySince(view crawl.Epoch) bool {
+	return slices.ContainsFunc(m.members, func(id crawl.NodeID) bool { return m.since[id] <= view })
+}
