@@ -92,7 +92,7 @@ func seedTimeout() time.Duration {
 	if raceDetector {
 		return 10 * time.Minute
 	}
-	return 2 * time.Minute
+	return 5 * time.Minute
 }
 
 // runSeed runs some of a seed's faults in a process of its own. One thread is

@@ -334,6 +334,7 @@ func (s *simulation) watchEnd() {
 			if n := s.web.judge.unfetched(); n > 0 {
 				s.misjudged = true
 				s.t.Errorf("I7: at %v %s says that the crawl has ended (%s), with %d pages to come", s.clock(), name, reason, n)
+				return
 			}
 		}
 	}

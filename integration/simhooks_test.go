@@ -14,10 +14,21 @@ import (
 
 // simReplication is the number of copies of each partition. With one, machines
 // are not lost, and without --sync they do not lose power.
-const simReplication = 1
+const simReplication = 2
 
 // simHooks gives a node what stands for its machine in a bubble.
-func simHooks(*crawlnode.Options) {}
+// Nobody can look at another's processes: a death is proved by a reset and two
+// refused dials, or not at all.
+func simHooks(o *crawlnode.Options) { o.Network.Clock = bubbleClock{} }
+
+// bubbleClock is the bubble's clock as a machine's.
+type bubbleClock struct{}
+
+func (bubbleClock) BootTime() time.Duration {
+	return time.Since(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+func (bubbleClock) Wall() time.Time { return time.Now() }
 
 // mayFetcher tells whether a node has the right to fetch from a partition now: it
 // holds it, no fence is up, and its lease is valid.
