@@ -39,11 +39,12 @@ func (n *Node) figures(e *engine) moveFigures {
 	s := e.moves.Status()
 	f := moveFigures{leaving: s.Outstanding - s.Promoting, awaited: s.Promoting - s.Offline, offline: s.Offline,
 		held: s.Held, lost: s.Lost, underRepl: s.UnderReplicated, stuck: s.Stuck}
-	for _, m := range n.front.Metas() {
+	n.front.Walk(func(m *frontier.Meta) bool {
 		if m.State == frontier.Copy {
 			f.replicas++
 		}
-	}
+		return true
+	})
 	return f
 }
 
