@@ -177,18 +177,21 @@ func (l *loop) persist(s State) error {
 	return l.m.o.Storage.Save(encodeDocument(&l.m.doc))
 }
 
+// install shows a new view before the lease follows it: a lease that needs
+// nobody's grant must not be good while the old view is still shown. Whom the new
+// view drops sees that it is not listed any more.
 func (l *loop) install(a Install) error {
-	l.m.leases.follow(a.View, l.m.core.Grants())
 	l.m.o.Logger.Info("view installed", "view", a.View.Number, "members", len(a.View.Members), "skipped", a.Skipped)
 	for _, r := range a.View.Removed {
 		l.m.o.Logger.Info("member removed", "view", a.View.Number, "id", r.ID, "node", r.Name, "boot", r.Boot, "proved", r.Proved)
 	}
-	if err := l.publish(); err != nil {
-		return err
-	}
 	if l.m.o.Events.Installed != nil {
 		l.m.o.Events.Installed(a.View, a.Skipped)
 	}
+	if err := l.publish(); err != nil {
+		return err
+	}
+	l.m.leases.follow(a.View, l.m.core.Grants())
 	return nil
 }
 

@@ -27,7 +27,7 @@ type Caller interface {
 // time (Open does when it founds a cluster); they must not block and must not
 // call back into Membership.
 type Events struct {
-	// Installed reports each view, after Snapshot shows it. skipped says that
+	// Installed reports each view, before Snapshot shows it. skipped says that
 	// this node missed at least one view before it.
 	Installed func(v *View, skipped bool)
 	// Refused reports, once for each reason, a node that may not join.

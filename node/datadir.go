@@ -191,3 +191,9 @@ func freeBytes(path string) (int64, error) {
 	}
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
+
+// has reports whether there is an entry of this name.
+func (d *dataDir) has(name string) bool {
+	_, err := os.Lstat(d.join(name))
+	return err == nil
+}

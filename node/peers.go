@@ -178,8 +178,11 @@ func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.Ren
 	if err != nil {
 		return // the next one comes in a second; membership tells who is gone
 	}
+	if reply.Node != string(m.ID) {
+		return // another node has got the address; nothing that it says counts for this one
+	}
 	r.node.pool.Answered(m.RPC, reply.Boot)
-	if reply.Granted {
+	if reply.Granted && crawl.Boot(reply.Boot) == m.Boot {
 		r.node.members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
 	}
 	r.node.compareRules(m.ID, reply.Rules)
@@ -226,5 +229,5 @@ func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (
 	n.peers.put(id, peerInfo{block: block, held: req.Held, heard: time.Now()}, n.partitions())
 	n.compareRules(id, req.Rules)
 	granted := n.members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
-	return &peer.RenewReply{Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
+	return &peer.RenewReply{Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
 }

@@ -161,31 +161,6 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	return nil
 }
 
-// foundPartitions gives the founder of a cluster all its partitions, empty. The
-// first view is on disk before they are, so a start that finds itself as the
-// founder, with nothing, does what a crash kept from being done.
-func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) error {
-	v := snap.View
-	if self, _ := v.Member(n.id); self.Since != 1 || len(n.front.Metas()) > 0 {
-		return nil
-	}
-	ps := make([]crawl.Partition, v.Cluster.Partitions)
-	for i := range ps {
-		ps[i] = crawl.Partition(i)
-	}
-	if err := n.front.Found(ctx, ps, 1); err != nil {
-		return storageError("found the partitions", err)
-	}
-	records := make([]frontier.SetRecord, len(ps))
-	for i, p := range ps {
-		records[i] = frontier.SetRecord{Partition: p, Epoch: 1, Version: 1, Members: []crawl.NodeID{n.id}}
-	}
-	if err := n.front.PutSets(ctx, records); err != nil {
-		return storageError("found the partitions", err)
-	}
-	return nil
-}
-
 // tokensAtOnce bounds the partitions that a node passes on at a time; the
 // copies that go before them are bounded by package handoff. Those that are on
 // their way together share the syncs of both disks: on a slow one, that is what
@@ -254,12 +229,13 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 func (n *Node) installedView(snap *membership.Snapshot, fenced bool) handoff.Members {
 	v := snap.View
 	self, listed := v.Member(n.id)
-	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members)), Since: make(map[crawl.NodeID]crawl.Epoch, len(v.Members))}
+	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members))}
+	sinces := make(map[crawl.NodeID]crawl.Epoch, len(v.Members))
 	m.ViewInstalled = handoff.ViewInstalled{View: v.Number, Table: snap.Table, Since: self.Since, Barred: v.Barred,
-		Listed: listed && self.Boot == n.members.Self().Boot, Fenced: fenced}
+		Listed: listed && self.Boot == n.members.Self().Boot, Fenced: fenced, Sinces: sinces}
 	for _, x := range v.Members {
 		m.ViewInstalled.Members = append(m.ViewInstalled.Members, x.ID)
-		m.Boots[x.ID], m.Since[x.ID] = x.Boot, x.Since
+		m.Boots[x.ID], sinces[x.ID] = x.Boot, x.Since
 	}
 	return m
 }

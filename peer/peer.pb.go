@@ -495,6 +495,7 @@ type RenewReply struct {
 	Boot          uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
 	Rules         *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"`      // the receiver's
 	Granted       bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"` // the receiver renews the sender's lease, for view
+	Node          string                 `protobuf:"bytes,8,opt,name=node,proto3" json:"node,omitempty"`        // the receiver's id: another node may have got its address
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +556,13 @@ func (x *RenewReply) GetGranted() bool {
 		return x.Granted
 	}
 	return false
+}
+
+func (x *RenewReply) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
 }
 
 type CrawlRequest struct {
@@ -1159,13 +1167,14 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x14\n" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
-	"\x04held\x18\x06 \x01(\fR\x04heldJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\x95\x01\n" +
+	"\x04held\x18\x06 \x01(\fR\x04heldJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xa9\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\x06 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x18\n" +
-	"\agranted\x18\a \x01(\bR\agrantedJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x80\x01\n" +
+	"\agranted\x18\a \x01(\bR\agranted\x12\x12\n" +
+	"\x04node\x18\b \x01(\tR\x04nodeJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x80\x01\n" +
 	"\fCrawlRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x14\n" +

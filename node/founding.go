@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/membership"
+)
+
+// foundedMark is a file in the data directory.
+const foundedMark = "founded"
+
+// foundPartitions gives the founder of a cluster all its partitions, empty. The
+// first view is on disk before they are, so a start that finds itself as the
+// founder, with nothing, does what a crash kept from being done. A mark beside the frontier
+// says that it was done: a founder whose frontier was deleted must not found all
+// partitions again beside those who hold them.
+func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) error {
+	v := snap.View
+	self, _ := v.Member(n.id)
+	if self.Since != 1 || n.dir.has(foundedMark) {
+		if n.dir.has(foundedMark) && len(n.front.Metas()) == 0 {
+			n.log.Error("the frontier of this node is gone from its data directory; what no other node has a copy of is lost", "data", n.dir.path)
+		}
+		return nil
+	}
+	if len(n.front.Metas()) > 0 {
+		return n.markFounded()
+	}
+	ps := make([]crawl.Partition, v.Cluster.Partitions)
+	for i := range ps {
+		ps[i] = crawl.Partition(i)
+	}
+	if err := n.front.Found(ctx, ps, 1); err != nil {
+		return storageError("found the partitions", err)
+	}
+	records := make([]frontier.SetRecord, len(ps))
+	for i, p := range ps {
+		records[i] = frontier.SetRecord{Partition: p, Epoch: 1, Version: 1, Members: []crawl.NodeID{n.id}}
+	}
+	if err := n.front.PutSets(ctx, records); err != nil {
+		return storageError("found the partitions", err)
+	}
+	return n.markFounded()
+}
+
+// markFounded notes beside the frontier that there was one.
+func (n *Node) markFounded() error {
+	if err := writeFileSynced(n.dir.join(foundedMark), []byte("the partitions of this cluster were founded by this node\n")); err != nil {
+		return storageError("note that the partitions were founded", err)
+	}
+	return nil
+}
