@@ -216,7 +216,8 @@ func (m *Machine) isFull(p *part) bool {
 	}
 	n := 0
 	for _, id := range p.set.Members {
-		if id == m.self || p.isUp(id) {
+		// A smaller set that is being recorded may be the one that counts after a death.
+		if (id == m.self || p.isUp(id)) && (p.proposed == nil || slices.Contains(p.proposed.Members, id)) {
 			n++
 		}
 	}

@@ -411,9 +411,9 @@ func (w *simWorld) rest() {
 		w.t.Logf("%s up %v view %d", n.id, n.up, n.view)
 		for p := range n.disk {
 			w.t.Logf("  %d: %s epoch %d max %d seq %d copy %v", p, n.disk[p].state, n.disk[p].epoch, n.disk[p].maxEpoch, len(n.disk[p].content), n.disk[p].copy)
-			if n.machine != nil && n.machine.parts[p].state != Absent {
+			if n.machine != nil {
 				x := &n.machine.parts[p]
-				w.t.Logf("     %v set %v proposed %v sure %v needCopy %v to %s notUntil %d offline %q links %s", x.state, x.set, x.proposed, x.sure, x.needCopy, x.to, x.notUntil, x.offline, n.links(x, p))
+				w.t.Logf("     owner %s %v set %v proposed %v sure %v needCopy %v to %s notUntil %d offline %q links %s", w.newest().table.Owner(crawl.Partition(p)), x.state, x.set, x.proposed, x.sure, x.needCopy, x.to, x.notUntil, x.offline, n.links(x, p))
 			}
 		}
 	}
