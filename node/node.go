@@ -154,6 +154,8 @@ func (n *Node) Ready() (ok bool, why string) {
 		return false, "the node is leaving"
 	case n.engine.Load() == nil:
 		return false, "the node has not joined its cluster yet: no view lists it"
+	case n.engine.Load().moves.Status().View == 0:
+		return false, "the node has not looked at its partitions yet"
 	case !n.synced.Load():
 		return false, "the node has not taken over the crawl's settings yet"
 	}
