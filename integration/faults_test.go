@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -27,7 +26,6 @@ var faultRuns = flag.Int("faults", 0, "run every fault scenario this many times 
 type scenario struct {
 	name  string
 	quick bool // runs in CI too
-	nodes int  // at the start; 0: five
 
 	shape func(*simweb.Config) // changes the web; nil: the usual one
 	flags []string             // of every node, beside the usual ones
@@ -97,7 +95,6 @@ func TestFaults(t *testing.T) {
 			case *faultRuns > 0:
 				soakScenario(t, s, *faultRuns)
 			case s.quick || os.Getenv("CRAWLNODE_TEST_SEED") != "":
-				t.Parallel()
 				runTrial(t, s, testSeed(t))
 			default:
 				t.Skip("takes long: run it with CRAWLNODE_TEST_SEED set, or with make soak")
@@ -119,7 +116,7 @@ func runTrial(t *testing.T, s *scenario, seed uint64) figures {
 			f.dump()
 		}
 	}()
-	f.start(cmp.Or(s.nodes, 5))
+	f.start(size())
 	if !s.unseeded {
 		f.seedAll(f.pick())
 	}
@@ -131,6 +128,15 @@ func runTrial(t *testing.T, s *scenario, seed uint64) figures {
 	f.judge()
 	f.c.kill()
 	return f.f
+}
+
+// size is the number of nodes at the start: five, or three where the race
+// detector makes each cost as much as several.
+func size() int {
+	if raceDetector {
+		return 3
+	}
+	return 5
 }
 
 // newTrial makes the web and an empty cluster.
@@ -161,6 +167,9 @@ func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
 	f.web, f.srv = serveSimwebAt(t, at+":0", config)
 	// Some seed hosts lead to all others, so the scope is the whole domain.
 	f.c = newCluster(t, append([]string{"--allow-net", allow, "--delay", f.delay.String(), "--scope", "domain"}, s.flags...)...)
+	if raceDetector {
+		f.c.flags = append(f.c.flags, "--partitions", "512")
+	}
 	return f
 }
 

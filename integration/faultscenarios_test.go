@@ -22,7 +22,7 @@ var scenarios = []scenario{
 	{name: "kill-while-joining", duplicates: 0.005, act: killWhileJoining},
 	{name: "rolling-restart", duplicates: 0.005, pause: 5 * time.Second, shape: long, act: rollingRestart},
 	{name: "down-to-the-last", duplicates: 0.02, shape: long, act: downToTheLast},
-	{name: "kill-four", quick: true, unfinished: true, act: killFour},
+	{name: "kill-all-but-one", quick: true, unfinished: true, act: killAllButOne},
 	{name: "old-data-returns", duplicates: 0.005, shape: long, act: oldDataReturns},
 	{name: "flipped-bit", duplicates: 0.01, act: flippedBit},
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
@@ -191,9 +191,9 @@ func downToTheLast(f *trial) {
 	}
 }
 
-// killFour loses four of five nodes for ever, without a pause in which copies
-// could be made. What is gone must be called gone: the crawl waits and says why.
-func killFour(f *trial) {
+// killAllButOne loses four of five nodes for ever, without a pause in which
+// copies could be made. What is gone must be called gone: the crawl waits and says why.
+func killAllButOne(f *trial) {
 	f.crawlTo(0.1, 0.5)
 	order := f.random.Perm(len(f.c.nodes))
 	for _, i := range order[1:] {

@@ -84,6 +84,7 @@ func (f *trial) draw(count int) []int { return f.random.Perm(len(f.c.nodes))[:co
 func (f *trial) cutFor(d time.Duration, few []int) {
 	f.Helper()
 	f.crawlTo(0.05, 0.15)
+	few = few[:min(len(few), (len(f.c.nodes)-1)/2)] // a minority, however many there are
 	var many []int
 	for i := range f.c.nodes {
 		if !slices.Contains(few, i) {
