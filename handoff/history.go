@@ -49,9 +49,6 @@ func versionIn(view crawl.Epoch, above uint64) uint64 {
 // newer one was recorded without them. sure: that is impossible; it is not when
 // the views in between are remembered by nobody.
 func (m *Machine) newest(set Set) (ok, sure bool) {
-	if set.Version == 0 {
-		return true, true // never recorded by anybody
-	}
 	from := set.recordedIn()
 	missing := false
 	for u := from; u < m.view; u++ {

@@ -285,11 +285,11 @@ func (d *Driver) tell(a Tell) []Answer {
 	return out
 }
 
-// answerOf is this node's word on a partition. Who held it and knows of no set
-// was the first holder, or has recorded nothing: so nobody else's copy counts in
-// that tenure.
+// answerOf is this node's word on a partition. Who held it last and knows of no set
+// of that tenure has recorded none, and so acknowledged nothing in it: his copy
+// has all that was acknowledged before, and nobody else's counts in that tenure.
 func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set) Answer {
-	if len(set.Members) == 0 && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
+	if set.Epoch < k.Epoch && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
 		set = Set{Epoch: k.Epoch, Members: []crawl.NodeID{self}}
 	}
 	return Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}

@@ -446,7 +446,7 @@ func (w *simWorld) settled() bool {
 }
 
 var (
-	simSeeds = flag.Uint64("seeds", 150, "how many runs of the simulation")
+	simSeeds = flag.Uint64("seeds", 60, "how many runs of the simulation")
 	simFirst = flag.Uint64("seed", 0, "the first of them")
 )
 
