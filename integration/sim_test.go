@@ -18,7 +18,7 @@ import (
 // nobody else's. A failing seed is made smaller, fault by fault, while it still
 // fails, and the least schedule is printed with the command that repeats it.
 //
-// SEEDS is the number of seeds, from 1 on. Without it there are fixed ones and as
+// SEEDS is the number of seeds, from 1 on, and SEED lists single ones. Without them there are fixed ones and as
 // many random ones as a commit's check has time for. A seed takes some two seconds
 // of processor, and several times that under the race detector, which therefore
 // gets fewer of them.
@@ -64,6 +64,17 @@ func TestSim(t *testing.T) {
 
 // simSeeds are the seeds to run.
 func simSeeds(t *testing.T) []uint64 {
+	if text := os.Getenv("SEED"); text != "" {
+		var seeds []uint64
+		for number := range strings.SplitSeq(text, ",") {
+			seed, err := strconv.ParseUint(number, 10, 64)
+			if err != nil {
+				t.Fatalf("SEED: %v", err)
+			}
+			seeds = append(seeds, seed)
+		}
+		return seeds
+	}
 	fixed, random := 20, 10
 	switch text := os.Getenv("SEEDS"); {
 	case text != "":
