@@ -59,7 +59,7 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir)}
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace, hurried: make(chan struct{})}}
 	err := b.verify(opt)
 	if err == nil {
 		b.db, err = badger.Open(opt)
@@ -112,9 +112,13 @@ type badgerKV struct {
 	db     *badger.DB
 	files  *fileSync
 	damage string
+	space  space
 }
 
 func (b *badgerKV) Write(entries []Entry) error {
+	if err := b.space.await(); err != nil {
+		return err
+	}
 	txn := b.db.NewTransaction(true)
 	defer txn.Discard()
 	for _, e := range entries {

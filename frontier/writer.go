@@ -66,6 +66,10 @@ func (f *Frontier) change(ctx context.Context, apply func(*group) error) error {
 func (f *Frontier) Run(ctx context.Context) error {
 	bg, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if kv, ok := f.kv.(hurried); ok { // a full disk must not keep the node from ending
+		unhook := context.AfterFunc(ctx, kv.Hurry)
+		defer unhook()
+	}
 	var background sync.WaitGroup
 	background.Go(func() { f.rebuildFilters(bg) })
 	background.Go(func() { f.sweep(bg) })

@@ -1,9 +1,12 @@
 package node
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"crawlnode/crawl"
 )
 
 // lowDiskBytes is where fetching pauses: a store whose disk is full kills the
@@ -46,4 +49,34 @@ func (d *diskWatch) lowSince() (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.since, d.low.Load()
+}
+
+// writeReserve is the free space below which nothing is written to the archive:
+// pages that were under way when the disk filled up wait.
+const writeReserve = 32 << 20
+
+// spaceAgain is how often what waits for space looks again.
+const spaceAgain = 200 * time.Millisecond
+
+// hasSpace reports whether the archive may write; what is not known is not judged.
+func hasSpace(path string) bool {
+	free, err := freeBytes(path)
+	return err != nil || free >= writeReserve
+}
+
+// patientArchive is an archive that waits for space on the disk: its first failed
+// write would end it for good.
+type patientArchive struct {
+	archiver
+	path string
+}
+
+// Put waits for space, then stores the capture.
+func (a patientArchive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
+	for !hasSpace(a.path) {
+		if !waitFor(ctx, spaceAgain) {
+			return crawl.ArchiveRef{}, ctx.Err()
+		}
+	}
+	return a.archiver.Put(ctx, c)
 }

@@ -249,12 +249,13 @@ func (n *Node) openArchive() (err error) {
 		n.archive = archive.None{}
 		return nil
 	}
-	n.archive, err = archive.Open(n.dir.join("warc"), archive.Options{
+	a, err := archive.Open(n.dir.join("warc"), archive.Options{
 		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Software: "crawlnode/" + n.version,
 	})
 	if err != nil {
 		return storageError("open the archive in "+filepath.Join(n.dir.path, "warc"), err)
 	}
+	n.archive = patientArchive{archiver: a, path: n.dir.path}
 	return nil
 }
 

@@ -392,6 +392,9 @@ func (n *Node) syncLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
+		if !hasSpace(n.dir.path) {
+			continue // what is there waits in memory: a failed write would end the archive
+		}
 		if err := n.archive.Sync(); err != nil {
 			return storageError("sync the archive", err)
 		}
