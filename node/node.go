@@ -181,6 +181,10 @@ func (n *Node) holds(p crawl.Partition) bool {
 	return s.View > 0 && int(p) < len(s.States) && s.States[p] == handoff.Holding
 }
 
+// MayFetch reports whether this node may start a request to a host of p now, but
+// for the hosts' own delays: it holds p, its lease is good, and the crawl runs.
+func (n *Node) MayFetch(p crawl.Partition) bool { return n.holds(p) && n.mayFetch(p) }
+
 // heldBits is the bitmap of the partitions that this node holds.
 func (n *Node) heldBits() []byte {
 	e := n.engine.Load()
