@@ -1,0 +1,359 @@
+package handoff
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+var three = []crawl.NodeID{"a", "b", "c"}
+
+// TestJoinUnderLoad: copies are made and partitions move while they are written.
+func TestJoinUnderLoad(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		stop := w.load()
+		w.settleUnder(w.install(1, "a"), time.Second)
+		w.settleUnder(w.install(2, "a", "b"), time.Second)
+		v := w.install(3, "a", "b", "c")
+		time.Sleep(2 * time.Second)
+		stop()
+		w.settle(v)
+		for p := range w.acked {
+			if len(w.acked[p]) < 100 {
+				t.Errorf("partition %d: %d writes were acknowledged", p, len(w.acked[p]))
+			}
+		}
+	})
+}
+
+func (w *memNet) settleUnder(v Members, d time.Duration) {
+	time.Sleep(d)
+	w.settle(v)
+}
+
+// TestEveryMessage breaks the line at each message of a join and of a move back,
+// in each way.
+func TestEveryMessage(t *testing.T) {
+	total := 0
+	run := func(t *testing.T, cut func(int) cutMode) {
+		bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+			w.cut = cut
+			for p := range crawl.Partition(memPartitions) {
+				for i := range 4 {
+					w.nodes["a"].store.write(p, fmt.Sprint("first ", i), "x")
+					w.acked[p][fmt.Sprint("first ", i)] = true
+				}
+			}
+			stop := w.load()
+			v := w.install(1, "a", "b")
+			time.Sleep(200 * time.Millisecond)
+			stop()
+			w.settle(v)
+			w.settle(w.install(2, "b"))
+			w.settle(w.install(3, "a", "b"))
+			w.mu.Lock()
+			total = w.messages
+			w.mu.Unlock()
+		})
+	}
+	run(t, nil)
+	if total < 50 {
+		t.Fatalf("only %d messages", total)
+	}
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	for at := 0; at < total; at += step {
+		for mode := cutBefore; mode < numCuts; mode++ {
+			run(t, func(m int) cutMode {
+				if m == at {
+					return mode
+				}
+				return whole
+			})
+			if t.Failed() {
+				t.Fatalf("at message %d of %d, mode %d", at, total, mode)
+			}
+		}
+	}
+}
+
+// TestDeath: the holder's process and disk are gone; the copies take over, with
+// all that was acknowledged.
+func TestDeath(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		stop := w.load()
+		w.settleUnder(w.install(1, three...), time.Second)
+		if err := w.nodes["b"].stop(); err != nil {
+			t.Fatal(err)
+		}
+		w.nodes["b"].store = newMemStore()
+		v := w.install(2, "a", "c")
+		time.Sleep(3 * time.Second)
+		stop()
+		w.settle(v)
+		// One by one: a lone node goes on.
+		if err := w.nodes["a"].stop(); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(w.install(3, "c"))
+	})
+}
+
+// TestStopped: a replica that is stopped delays the acknowledgements until it has
+// left the set, and no longer.
+func TestStopped(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		w.settle(v)
+		var p crawl.Partition
+		for v.Table.Owner(p) != "a" {
+			p++
+		}
+		w.mu.Lock()
+		w.nodes[v.Table.Replicas(p)[0]].stopped = true
+		w.mu.Unlock()
+		start := time.Now()
+		w.nodes["a"].store.write(p, "late", "x")
+		if err := w.nodes["a"].driver.Wait(t.Context(), []crawl.Partition{p}, false); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < stallTimeout || took > stallTimeout+callPatience+time.Second {
+			t.Errorf("it took %v", took)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := w.nodes["a"].driver.Wait(ctx, []crawl.Partition{p}, true); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a set that is not full counts as full: %v", err)
+		}
+	})
+}
+
+// TestWaitEnds: what yields or is released while somebody waits is not promised.
+func TestWaitEnds(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		w.settle(w.install(1, "a"))
+		a := w.nodes["a"]
+		if err := a.driver.Wait(t.Context(), []crawl.Partition{0, 1}, true); err != nil {
+			t.Errorf("alone: %v", err)
+		}
+		if err := w.nodes["b"].driver.Wait(t.Context(), []crawl.Partition{0}, false); !errors.Is(err, ErrNotAcknowledged) {
+			t.Errorf("not held: %v", err)
+		}
+		// Nobody answers, so a new set cannot be recorded, and nothing is full.
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
+		w.mu.Unlock()
+		w.install(2, three...)
+		synctest.Wait()
+		got := make(chan error, 1)
+		go func() { got <- a.driver.Wait(t.Context(), []crawl.Partition{0}, true) }()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		select {
+		case err := <-got:
+			t.Fatalf("it is full without anybody else: %v", err)
+		default:
+		}
+		w.install(3, "b", "c")
+		if err := <-got; !errors.Is(err, ErrNotAcknowledged) {
+			t.Errorf("yielded: %v", err)
+		}
+	})
+}
+
+// TestMinority: nothing is recorded with less than half, and everything later.
+func TestMinority(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
+		w.mu.Unlock()
+		v := w.install(1, three...)
+		a := w.nodes["a"]
+		synctest.Wait()
+		a.store.write(0, "k", "x")
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := a.driver.Wait(ctx, []crawl.Partition{0}, false); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("acknowledged by a minority: %v", err)
+		}
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = false, false
+		w.mu.Unlock()
+		for _, id := range []crawl.NodeID{"b", "c"} {
+			w.nodes[id].driver.Installed(v)
+		}
+		w.settle(v)
+	})
+}
+
+// TestGate: who is not listed, by this boot, or whose tenure is over, changes nothing.
+func TestGate(t *testing.T) {
+	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+		v := w.install(1, "a", "b")
+		w.settle(v)
+		a := w.nodes["a"]
+		var p crawl.Partition
+		for a.store.Kept(p).State == Holding {
+			p++
+		}
+		k := a.store.Kept(p)
+		drop := func(from crawl.NodeID, boot crawl.Boot) error {
+			body, _ := json.Marshal(dropCall{Parts: []dropPart{{P: p, Epoch: 9, Attempt: 1 << 40}}})
+			payload, _ := json.Marshal(envelope{Kind: callDrop, Boot: boot, Body: body})
+			_, err := a.driver.HandleCall(t.Context(), from, payload)
+			return err
+		}
+		if drop("x", 1) == nil || drop("b", 2) == nil || drop("b", 0) == nil {
+			t.Error("a stranger was let in")
+		}
+		m := crawl.Mutation{Epoch: k.Epoch, Seq: k.Seq + 1, Entries: []crawl.Entry{{Key: []byte("k"), Value: []byte("v")}}}
+		group := appendMutation([]byte{frameGroup, 1}, p, &m)
+		r := &receiver{d: a.driver, from: "b", boot: 1}
+		again := v
+		again.View, again.Sinces = 2, map[crawl.NodeID]crawl.Epoch{"a": 1, "b": k.Epoch + 1}
+		a.driver.gate.install(&again)
+		if _, err := r.take(t.Context(), group); err == nil || a.store.Kept(p) != k {
+			t.Errorf("a tenure that is over goes on: %v", err)
+		}
+		a.driver.gate.install(&v)
+		if _, err := r.take(t.Context(), group); err != nil || a.store.Kept(p).Seq != k.Seq+1 {
+			t.Errorf("the holder was refused: %v", err)
+		}
+		if err := drop("b", 1); err != nil || a.store.Kept(p).Copy {
+			t.Errorf("the holder's word did not count: %v", err)
+		}
+	})
+}
+
+// TestLateDrop: a word to drop a copy that comes after a newer link was opened
+// leaves the copy alone.
+func TestLateDrop(t *testing.T) {
+	d := fuzzDriver(t)
+	store := d.opts.Store.(*memStore)
+	b := linkFrom{"b", 1}
+	d.marks.note(1, b, 5)
+	body := func(attempt uint64) []byte {
+		raw, _ := json.Marshal(dropCall{Parts: []dropPart{{P: 1, Epoch: 3, Attempt: attempt}}})
+		return raw
+	}
+	for name, try := range map[string]struct {
+		from    linkFrom
+		attempt uint64
+	}{"older": {b, 4}, "another life": {linkFrom{"b", 2}, 9}, "another node": {linkFrom{"c", 1}, 9}} {
+		if err := d.onDrop(t.Context(), try.from, body(try.attempt)); err != nil || !store.Kept(1).Copy {
+			t.Errorf("%s: the copy is gone, or %v", name, err)
+		}
+	}
+	if err := d.onDrop(t.Context(), b, body(6)); err != nil || store.Kept(1).Copy {
+		t.Errorf("the copy stays: %v", err)
+	}
+}
+
+// TestSweep: a copy that no table names, and whose holder was never told to drop
+// it, goes in the end; not one that is suspect.
+func TestSweep(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		w.settle(v)
+		left := 0
+		for p := range crawl.Partition(memPartitions) {
+			for _, id := range three {
+				if id == v.Table.Owner(p) || id == v.Table.Replicas(p)[0] {
+					continue
+				}
+				_ = w.nodes[id].store.part(p, func(x *memPart) error {
+					x.copy, x.epoch, x.suspect = true, 1, p == 0
+					return nil
+				})
+				left++
+			}
+		}
+		time.Sleep(3 * sweepEvery * retryEvery)
+		for p := range crawl.Partition(memPartitions) {
+			for _, id := range three {
+				own := id == v.Table.Owner(p) || id == v.Table.Replicas(p)[0]
+				if copied := w.nodes[id].store.Kept(p).Copy; !own && copied != (p == 0) {
+					t.Errorf("partition %d at %s: copy %v", p, id, copied)
+				}
+			}
+		}
+		w.settle(v)
+	})
+}
+
+// TestOverrun: a copy whose mutations come faster than it is made is made again.
+func TestOverrun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := fuzzDriver(t)
+		r := d.peers.of("b")
+		f := &flow{r: r, a: OpenLink{P: 1, Node: "b", Attempt: 3}}
+		r.mu.Lock()
+		r.flows[1] = f
+		r.mu.Unlock()
+		big := crawl.Mutation{Seq: 1, Entries: []crawl.Entry{{Key: []byte("k"), Value: make([]byte, maxPending/4)}}}
+		n := 0
+		for f.sink(1, big) {
+			if n++; n > 8 {
+				t.Fatal("nothing bounds what waits for a copy")
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.Run(ctx) }()
+		synctest.Wait()
+		if f.pending != nil || !f.over {
+			t.Error("the flow goes on")
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestShutdown ends a node at each message; the bubble finds what stays.
+func TestShutdown(t *testing.T) {
+	for at := 0; at < 60; at += 3 {
+		bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+			hit := make(chan struct{})
+			w.cut = func(m int) cutMode {
+				if m == at {
+					close(hit)
+				}
+				return whole
+			}
+			stop := w.load()
+			w.install(1, "a", "b")
+			select {
+			case <-hit:
+			case <-time.After(time.Minute):
+			}
+			stop()
+		})
+	}
+}
+
+// TestDiskFails: a node that cannot store a decision ends, and says why.
+func TestDiskFails(t *testing.T) {
+	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+		w.settle(w.install(1, "a"))
+		broken := errors.New("no space left")
+		a := w.nodes["a"]
+		a.store.mu.Lock()
+		a.store.fail = broken
+		a.store.mu.Unlock()
+		w.install(2, "a", "b")
+		if err := <-a.ended; !errors.Is(err, broken) {
+			t.Errorf("it ended with %v", err)
+		}
+		a.cancel()
+	})
+}

@@ -1,0 +1,309 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// These tests wire drivers to each other over calls and streams that break,
+// above stores that outlive them, in virtual time.
+
+var errCut = errors.New("the line broke")
+
+// cutMode says how a message is lost.
+type cutMode int
+
+const (
+	whole     cutMode = iota
+	cutBefore         // it does not arrive
+	cutAfter          // it arrives, and its answer is lost; a stream breaks behind it
+	cutStuck          // nothing is heard until the patience ends
+	numCuts
+)
+
+// callPatience is the deadline of a call.
+const callPatience = 2 * time.Second
+
+// memNet is a cluster.
+type memNet struct {
+	t  *testing.T
+	wg sync.WaitGroup // streams and writers
+
+	mu       sync.Mutex // guards the rest
+	nodes    map[crawl.NodeID]*memNode
+	messages int
+	cut      func(message int) cutMode
+	acked    map[crawl.Partition]map[string]bool
+	errs     []string
+}
+
+// memNode is a store, which stays, and a driver, which may be restarted.
+type memNode struct {
+	net     *memNet
+	id      crawl.NodeID
+	store   *memStore
+	driver  *Driver
+	ctx     context.Context // of this life; over while it is down
+	cancel  context.CancelFunc
+	ended   chan error
+	stopped bool // it neither takes nor answers anything
+}
+
+func newMemNet(t *testing.T, ids ...crawl.NodeID) *memNet {
+	w := &memNet{t: t, nodes: map[crawl.NodeID]*memNode{}, acked: map[crawl.Partition]map[string]bool{}}
+	for p := range crawl.Partition(memPartitions) {
+		w.acked[p] = map[string]bool{}
+	}
+	for _, id := range ids {
+		w.nodes[id] = &memNode{net: w, id: id, store: newMemStore()}
+	}
+	for p := range crawl.Partition(memPartitions) {
+		x := w.nodes[ids[0]].store.parts[p]
+		x.state, x.epoch, x.maxEpoch = Holding, 1, 1
+	}
+	for _, id := range ids {
+		w.nodes[id].start()
+	}
+	return w
+}
+
+func (n *memNode) start() {
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.ended = make(chan error, 1)
+	n.driver = NewDriver(Options{Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: 2}, Store: n.store,
+		Fetching: idle{}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
+	d, ctx, ended := n.driver, n.ctx, n.ended
+	go func() { ended <- d.Run(ctx) }()
+}
+
+func (n *memNode) stop() error {
+	if n.ctx.Err() != nil {
+		return nil
+	}
+	n.cancel()
+	return <-n.ended
+}
+
+// end stops all; goroutines that stay are found by the bubble.
+func (w *memNet) end() {
+	w.t.Helper()
+	for _, n := range w.nodes {
+		if err := n.stop(); err != nil {
+			w.t.Errorf("%s ended with %v", n.id, err)
+		}
+	}
+	w.wg.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.errs {
+		w.t.Error(e)
+	}
+}
+
+func (w *memNet) install(view crawl.Epoch, members ...crawl.NodeID) Members {
+	v := memView(w.t, view, members...)
+	for _, id := range slices.Sorted(maps.Keys(w.nodes)) {
+		n := w.nodes[id]
+		own := v
+		own.Listed = slices.Contains(members, id)
+		if n.ctx.Err() == nil && !n.stopped {
+			n.driver.Installed(own)
+		}
+	}
+	return v
+}
+
+// settle waits until every partition is where the table wants it, with a full
+// set and all that was acknowledged.
+func (w *memNet) settle(v Members) {
+	w.t.Helper()
+	for range 600 {
+		if w.settled(v) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, id := range v.ViewInstalled.Members {
+		w.t.Logf("%s: %+v", id, w.nodes[id].driver.Status())
+	}
+	w.t.Fatal("the partitions do not come to rest")
+}
+
+func (w *memNet) settled(v Members) bool {
+	for p := range crawl.Partition(memPartitions) {
+		for _, id := range v.ViewInstalled.Members {
+			n := w.nodes[id]
+			s := n.driver.Status()
+			holds := n.store.Kept(p).State == Holding
+			if s.View != v.View || s.Moving > 0 || holds != (v.Table.Owner(p) == id) || holds && !n.driver.acks.isFull(p) {
+				return false
+			}
+			if holds {
+				w.checkContent(p, n)
+			}
+		}
+	}
+	return true
+}
+
+func (w *memNet) checkContent(p crawl.Partition, n *memNode) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = n.store.part(p, func(x *memPart) error {
+		for k := range w.acked[p] {
+			if _, ok := x.content[k]; !ok {
+				w.t.Fatalf("partition %d at %s lacks %s, which was acknowledged", p, n.id, k)
+			}
+		}
+		return nil
+	})
+}
+
+// write adds a key where the partition is held, and waits for the word.
+func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
+	for _, id := range slices.Sorted(maps.Keys(w.nodes)) {
+		n := w.nodes[id]
+		if n.ctx.Err() != nil || !n.store.write(p, k, "x") {
+			continue
+		}
+		if n.driver.Wait(ctx, []crawl.Partition{p}, false) == nil {
+			w.mu.Lock()
+			w.acked[p][k] = true
+			w.mu.Unlock()
+		}
+		return
+	}
+}
+
+// load writes to all partitions until stop is called.
+func (w *memNet) load() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var writers sync.WaitGroup
+	for p := range crawl.Partition(memPartitions) {
+		writers.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				bounded, end := context.WithTimeout(ctx, 5*time.Second)
+				w.write(bounded, p, fmt.Sprintf("key %d", i))
+				end()
+				time.Sleep(7 * time.Millisecond)
+			}
+		})
+	}
+	return func() { cancel(); writers.Wait() }
+}
+
+// fate says what becomes of the next message between two nodes.
+func (w *memNet) fate(to *memNode) cutMode {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.messages++
+	switch {
+	case to.stopped:
+		return cutStuck
+	case w.cut != nil:
+		return w.cut(w.messages - 1)
+	}
+	return whole
+}
+
+func (n *memNode) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
+	defer cancel()
+	peer := n.net.nodes[to]
+	mode := n.net.fate(peer)
+	if peer.ctx.Err() != nil || mode == cutBefore {
+		return nil, errCut
+	}
+	if mode == cutStuck {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	time.Sleep(time.Millisecond)
+	answer, err := peer.driver.HandleCall(ctx, n.id, payload)
+	if mode == cutAfter {
+		return nil, errCut
+	}
+	return answer, err
+}
+
+// memStream is one end of a stream.
+type memStream struct {
+	net     *memNet
+	to      *memNode
+	ctx     context.Context
+	cancel  context.CancelFunc
+	in, out chan []byte
+}
+
+func (n *memNode) Open(ctx context.Context, to crawl.NodeID) (Stream, error) {
+	peer := n.net.nodes[to]
+	if peer.ctx.Err() != nil {
+		return nil, errCut
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	unhook := context.AfterFunc(peer.ctx, cancel)
+	there, here := make(chan []byte, 2), make(chan []byte, 2)
+	mine := &memStream{net: n.net, to: peer, ctx: ctx, cancel: cancel, in: here, out: there}
+	theirs := &memStream{net: n.net, to: n, ctx: ctx, cancel: cancel, in: there, out: here}
+	d := peer.driver
+	n.net.wg.Go(func() {
+		defer unhook()
+		defer cancel()
+		_ = d.HandleStream(ctx, n.id, theirs)
+	})
+	return mine, nil
+}
+
+func (s *memStream) Send(b []byte) error {
+	mode := s.net.fate(s.to)
+	switch mode {
+	case cutBefore:
+		s.cancel()
+		return errCut
+	case cutStuck:
+		<-s.ctx.Done()
+		return s.ctx.Err()
+	}
+	select {
+	case s.out <- slices.Clone(b):
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	}
+	if mode == cutAfter {
+		time.Sleep(time.Millisecond)
+		s.cancel()
+	}
+	return nil
+}
+
+func (s *memStream) Recv() ([]byte, error) {
+	select {
+	case b := <-s.in:
+		return b, nil
+	case <-s.ctx.Done():
+		return nil, io.EOF
+	}
+}
+
+func (s *memStream) Close() { s.cancel() }
+
+// bubble runs f in virtual time with a fresh cluster.
+func bubble(t *testing.T, ids []crawl.NodeID, f func(t *testing.T, w *memNet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newMemNet(t, ids...)
+		defer w.end()
+		f(t, w)
+	})
+}
