@@ -36,13 +36,20 @@
 // # Links and the in-sync set
 //
 // A link carries one partition to one replica: opening (what does it have?),
-// copying (a snapshot is on its way), up (it has everything and follows). The
-// in-sync set of a partition is the holder and the replicas whose
-// acknowledgement counts. A change of it is numbered (epoch, version), stored by
-// more than half of the view, and counts from then on; while it is being
-// recorded, both sets must acknowledge. What is acknowledged is on every disk of
-// the set. Only a member of the recorded set is ever promoted; when none of them
-// is there, the partition is offline until one returns, or is forgotten.
+// copying (a snapshot is on its way), following (it has the copy, and nothing is
+// acknowledged without it from here on), up (it also has all that was acknowledged
+// before). The in-sync set of a partition is the holder and the replicas whose
+// acknowledgement counts; only who is up enters it. A change of the set is
+// numbered (epoch, version), stored by more than half of the view, and counts from
+// then on; while it is being recorded, both sets must acknowledge. What is
+// acknowledged is on every disk of the set. Only a member of the recorded set is
+// ever promoted; when none of them is there, the partition is offline until one
+// returns, or is forgotten.
+//
+// The set on this node's disk may be a proposal that nobody else knows. So a
+// holder acknowledges nothing after a start or a promotion until more than half
+// have stored a set of its own. In each newer view it records the set again, and
+// tells those who have missed it: whoever knows it may leave.
 //
 // Links go to the replicas that the table names, and to the owner when that is
 // another node: so a move is making the new owner a replica, and a token. After
@@ -56,7 +63,24 @@
 // have said "not I", and the fence of the view is over, the highest (epoch,
 // sequence) among the copies of the recorded set becomes the content, in the
 // epoch of the view. A member that has answered takes no mutation from a node
-// that its view does not list: the gate of receive.go.
+// that its view does not list, nor from one that has joined anew since the epoch:
+// gate.go.
+//
+// The newest set that the members know must be the newest there is. Views are
+// decided by members that stay, so one step loses no record. In several steps, or
+// when those who are here were away, it could be lost: history.go then keeps the
+// partition offline. One limit stays: members that have restarted remember no
+// older views. If those who knew the newest set die one after the other, faster
+// than it can be recorded in a view between, and the rest has restarted
+// meanwhile, an older set may be taken for the newest.
+//
+// # Copies that nobody counts
+//
+// A replica that has left the set is told to drop its copy. That word may be lost
+// or late. So it names the link after which it was said, and counts for nothing
+// when a newer one was opened; and every ten seconds a node asks the owners about
+// copies that the table does not give it. Only a holder with a full set says that
+// they may go; suspect copies stay.
 //
 // # Queues
 //
@@ -66,6 +90,7 @@
 //	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits
 //	copies to make     OpenLink               copiers         partitions, 4 at once wait
 //	sets to record     machine                recorder        partitions            the newest replaces the older
+//	sets told late     recorder               recorder        partitions            the newest replaces the older
 //	waiters            Wait                   acknowledgement callers               their context ends
 //
 // # What it does not do
