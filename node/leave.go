@@ -42,13 +42,12 @@ func (n *Node) leave(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			n.settle(context.WithoutCancel(ctx))
-			n.log.Warn("not everything could be handed over in time; the rest stays here and this node stays a member: start it again, or wait longer with --drain-timeout",
+			n.log.Warn("not everything could be handed over, or copied elsewhere, in time; it stays here and this node stays a member: start it again, or wait longer with --drain-timeout",
 				"partitions_left", e.moves.Status().Held)
 			return
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	n.outliveCopies(ctx)
 	if err := n.members.SetLeft(ctx); err != nil {
 		n.log.Warn("the others have not confirmed the leave in time; they will see this node as failed", "error", err)
 		return
@@ -56,24 +55,9 @@ func (n *Node) leave(ctx context.Context) {
 	n.log.Info("left the cluster; everything was handed over")
 }
 
-// copyPatience bounds how long a node that holds nothing any more stays for the
-// copies that others make of what it had.
-const copyPatience = 10 * time.Second
-
-// outliveCopies waits until no copy on this disk counts any more: as long as one
-// does, a partition has fewer copies without it, and the loss of one more node
-// could take what was acknowledged.
-func (n *Node) outliveCopies(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, copyPatience)
-	defer cancel()
-	for n.hasCopyThatCounts() {
-		if !waitFor(ctx, 50*time.Millisecond) {
-			n.log.Info("leaving although some partitions have fewer copies than they should; they are being made")
-			return
-		}
-	}
-}
-
+// hasCopyThatCounts reports whether an in-sync set names a copy on this disk: as
+// long as one does, a partition has fewer copies without this node, and the loss
+// of one more node could take what was acknowledged.
 func (n *Node) hasCopyThatCounts() bool {
 	for _, m := range n.front.Metas() {
 		if m.State != frontier.Copy {
@@ -101,10 +85,10 @@ func (n *Node) hasHeir() bool {
 	return false
 }
 
-// emptied reports whether nothing is left here.
+// emptied reports whether nothing is left here that counts.
 func (n *Node) emptied() bool {
 	s := n.engine.Load().moves.Status()
-	return s.Held == 0 && s.Moving == 0 && !n.listedActive()
+	return s.Held == 0 && s.Moving == 0 && !n.listedActive() && !n.hasCopyThatCounts()
 }
 
 func (n *Node) listedActive() bool {
