@@ -84,7 +84,15 @@ func (v *village) wireTo(from, to string) *wire {
 func (v *village) cutBetween(a, b string) bool {
 	_, one := v.isolated.Load(a)
 	_, other := v.isolated.Load(b)
-	return one || other
+	_, both := v.parted.Load([2]string{min(a, b), max(a, b)})
+	return one || other || both
+}
+
+// part cuts the link between two nodes.
+func (h *house) part(other *house) {
+	for _, link := range [][2]string{{h.wire.own, other.wire.own}, {h.o.RPC, other.o.RPC}} {
+		h.v.parted.Store([2]string{min(link[0], link[1]), max(link[0], link[1])}, true)
+	}
 }
 
 // bubbleClock is the bubble's time.
@@ -100,6 +108,7 @@ type village struct {
 	x        exchange
 	ctx      context.Context
 	isolated sync.Map // addresses, gossip and RPC
+	parted   sync.Map // pairs of such addresses, sorted
 	houses   []*house
 	dead     sync.Map // id of a node whose process is gone, to true
 	refusing atomic.Bool
@@ -278,6 +287,47 @@ func TestHealsAfterCut(t *testing.T) {
 			t.Errorf("n3 came back as %+v", m)
 		}
 		v.end(n1, n2, n3)
+	})
+}
+
+// countingStorage counts the writes.
+type countingStorage struct {
+	Storage
+	saves atomic.Int32
+}
+
+func (c *countingStorage) Save(doc []byte) error {
+	c.saves.Add(1)
+	return c.Storage.Save(doc)
+}
+
+// TestApartInBubble cuts the link between two of five, which reach the others:
+// nobody is excluded, and whoever tries does not try often.
+func TestApartInBubble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2", "n3", "n4", "n5")
+		disk := &countingStorage{Storage: v.houses[2].o.Storage}
+		v.houses[2].o.Storage = disk
+		for _, h := range v.houses {
+			h.start()
+		}
+		time.Sleep(20 * time.Second)
+		n1, n2 := v.houses[0], v.houses[1]
+		view := n1.View()
+		n1.part(n2)
+		saved := disk.saves.Load()
+		time.Sleep(2 * time.Minute)
+		if n := disk.saves.Load() - saved; n == 0 || n > 40 {
+			t.Errorf("n3 has written its state %d times in two minutes, want one for each attempt of n1 and n2, at most each 10 s", n)
+		}
+		for _, h := range v.houses {
+			h.members("apart", Active, "n1", "n2", "n3", "n4", "n5")
+			if h.View().Number != view.Number || !h.LeaseValid() {
+				t.Errorf("apart: %s has installed %s, lease %v", h.o.Name, showView(h.View()), h.Lease())
+			}
+		}
+		v.end(v.houses...)
 	})
 }
 

@@ -102,7 +102,8 @@ const (
 //
 // Its parts: plan.go says which view should come next, paxos.go gets it
 // decided, quorum.go counts the votes, fate.go keeps who is silent or dead,
-// forget.go whom an operator gave up. This file spreads what was decided.
+// silence.go lets the voters judge silence, forget.go keeps whom an operator
+// gave up. This file spreads what was decided.
 type Core struct {
 	self      crawl.NodeID
 	boot      crawl.Boot
@@ -118,7 +119,8 @@ type Core struct {
 	dead      map[crawl.NodeID]crawl.Boot // boots up to this are dead
 	greeted   map[crawl.NodeID]int        // tick of the last greeting
 	flaps     map[crawl.NodeID]flap
-	listening int // tick since when silence counts
+	denials   map[crawl.NodeID]denial // in this decision
+	listening int                     // tick since when silence counts
 
 	ticks    int // since the start
 	waited   int // ticks since a change was first wanted or last tried
@@ -143,6 +145,7 @@ func NewCore(me Identity, state State) *Core {
 		self: me.ID, boot: me.Boot, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
 		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
 		dead: map[crawl.NodeID]crawl.Boot{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
+		denials: map[crawl.NodeID]denial{},
 	}
 	if state.View != nil {
 		c.enter(state.View)
@@ -236,11 +239,6 @@ func (c *Core) tick(random uint64) []Action {
 // wants reports whether a new view is needed, or a decision was left half done.
 func (c *Core) wants() bool {
 	return c.member(c.self) && (c.state.AcceptedView != nil || c.plan() != nil)
-}
-
-// plan returns the view that this node would propose, or nil.
-func (c *Core) plan() *View {
-	return next(c.state.View, outlook{seen: c.seen, fate: c.fate, welcome: c.welcome, forgotten: c.state.Forgotten})
 }
 
 // rank counts the reachable members with lower ids.
@@ -352,7 +350,7 @@ func (c *Core) enter(v *View) {
 	if c.quorumOff {
 		c.digest = v.Digest()
 	}
-	c.proposal, c.round = nil, 0
+	c.proposal, c.round, c.denials = nil, 0, map[crawl.NodeID]denial{}
 	c.waited, c.delay, c.attempts = 0, 0, 0
 	c.listenAnew()
 }

@@ -51,9 +51,25 @@
 // fate.go: a member that is proved dead, at once; one that is silent, after
 // 5 s in which nothing was heard from it, neither a message nor a lease asked
 // for or granted. Silence is counted in ticks of the node itself, and counted
-// anew after each install and after the node itself stood still. An excluded
-// node joins anew when it is heard; one that is excluded again and again has to
-// wait a little. A view never drops its last active member that lives.
+// anew after each install and after the node itself stood still. A view never
+// drops its last active member that lives.
+//
+// silence.go: one node's silence proves little, since the link between the two
+// may be cut. So a promise says whom its voter finds silent, and a member is
+// dropped for silence only when more than half of the members say so: then too
+// few are left to grant it a lease. An attempt that finds too few is repeated
+// after 1 s, then after 5 s and each 10 s, because it costs every voter a write
+// to its disk; changes for other reasons do not wait. Proof, leave and forget
+// ask nobody.
+//
+// So when two members do not reach each other, but each reaches a majority,
+// both stay, keep what they hold, and renew their leases with the others. Links
+// from pages of the one to hosts of the other wait in the outbox, and each gives
+// up its copies at the other, until the cut heals.
+//
+// An excluded node joins anew when it is heard, by half of the members or more
+// if it was excluded for silence of late: so it is not excluded at once again.
+// One that is excluded again and again has to wait a little besides.
 //
 // View.Removed says for each one dropped whether its death was proved: then
 // nobody has to wait for its lease to run out. Else, and whenever Install says
@@ -91,8 +107,8 @@
 //
 // # Without a quorum
 //
-// With Options.QuorumOff any voters decide once all others are silent or dead,
-// and a lease needs no grants. Two views may then have one number; when their
+// With Options.QuorumOff any voters decide once all others are silent or dead
+// in the proposer's own ears, and a lease needs no grants. Two views may then have one number; when their
 // members meet, the higher digest wins, and who is not in it joins anew. It
 // gives up "one crawler per host" in a split: each side crawls all of it.
 //

@@ -14,7 +14,8 @@ const (
 	// suspectTicks of silence make a member suspect: it is greeted, and the
 	// prober looks for proof of its death. 1 s.
 	suspectTicks = 10
-	// silentTicks of silence let a member be excluded without proof. 5 s.
+	// silentTicks of silence let a member be excluded without proof, when
+	// enough others find it silent too. 5 s.
 	silentTicks = 50
 )
 
@@ -97,9 +98,9 @@ type flap struct {
 	count int
 }
 
-// A node that some members hear and others do not would be excluded and
-// admitted again and again, and its partitions moved each time. So after its
-// second exclusion it has to wait, counted from that exclusion.
+// A node whose links come and go would be excluded and admitted again and
+// again, and its partitions moved each time. So after its second exclusion it
+// has to wait, counted from that exclusion.
 const (
 	flapTicks     = 6000 // 10 min without exclusion, and all is forgiven
 	flapFirstWait = 100  // 10 s, doubled each time
@@ -170,6 +171,7 @@ func (c *Core) prune() {
 			delete(c.flaps, id)
 		}
 	}
+	c.pruneDenials()
 	gone := func(id crawl.NodeID) bool {
 		_, ok := c.seen[id]
 		return !ok && !c.member(id)

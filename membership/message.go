@@ -54,6 +54,8 @@ type Message struct {
 	// Forgotten are the ids that the sender was told to forget and that its
 	// view does not bar yet, sorted.
 	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
+	// Silent are the nodes that the giver of a promise finds silent, sorted.
+	Silent []crawl.NodeID `json:"silent,omitempty"`
 	// Digest names the sender's view; only sent with the quorum off, where two
 	// views may have one number.
 	Digest string `json:"digest,omitempty"`
@@ -103,7 +105,7 @@ func decodeMessages(payload []byte) ([]Message, error) {
 }
 
 func (m *Message) validate() error {
-	if err := errors.Join(validateID(m.From), validateID(m.To), validateIDs(m.Forgotten), validText("digest", m.Digest, maxDigestBytes)); err != nil {
+	if err := errors.Join(validateID(m.From), validateID(m.To), validateIDs(m.Forgotten), validateIDs(m.Silent), validText("digest", m.Digest, maxDigestBytes)); err != nil {
 		return err
 	}
 	if m.Boot < 1 || m.Boot > maxNumber {

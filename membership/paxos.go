@@ -15,6 +15,9 @@ type proposal struct {
 	ballot   Ballot
 	promises map[crawl.NodeID]crawl.Boot // the boot that promised
 	accepts  map[crawl.NodeID]crawl.Boot
+	silent   map[crawl.NodeID][]crawl.NodeID // whom each promising member finds silent, sorted
+	started  int                             // tick
+	denied   bool                            // a quorum did not share the wish
 	// best is the highest ballot under which a promising member had accepted a
 	// view, and value is that view; once proposed, value is what is proposed.
 	best     Ballot
@@ -26,10 +29,13 @@ type proposal struct {
 func (c *Core) prepare() []Action {
 	ballot := Ballot{Round: max(c.state.Promised.Round, c.round) + 1, Node: c.self}
 	c.state.Promised = ballot
-	c.proposal = &proposal{ballot: ballot, promises: map[crawl.NodeID]crawl.Boot{}, accepts: map[crawl.NodeID]crawl.Boot{}}
+	c.proposal = &proposal{
+		ballot: ballot, started: c.ticks,
+		promises: map[crawl.NodeID]crawl.Boot{}, accepts: map[crawl.NodeID]crawl.Boot{}, silent: map[crawl.NodeID][]crawl.NodeID{},
+	}
 	out := []Action{Persist{c.state}}
 	out = append(out, c.toMembers(Message{Kind: KindPrepare, Ballot: ballot})...)
-	return append(out, c.promised(c.self, c.boot, c.state.Accepted, c.state.AcceptedView)...)
+	return append(out, c.promised(c.promise(c.self, ballot))...)
 }
 
 // vote handles the messages between members with the same view. One that was
@@ -52,7 +58,7 @@ func (c *Core) vote(m Message) []Action {
 	}
 	switch m.Kind {
 	case KindPromise:
-		return c.promised(m.From, m.Boot, m.Accepted, m.View)
+		return c.promised(m)
 	case KindAccepted:
 		return c.accepted(m.From, m.Boot)
 	}
@@ -70,9 +76,14 @@ func (c *Core) onPrepare(m Message) []Action {
 		c.state.Promised = m.Ballot
 		out = append(out, Persist{c.state})
 	}
-	return append(out, c.send(m.From, Message{
-		Kind: KindPromise, Ballot: m.Ballot, Accepted: c.state.Accepted, View: c.state.AcceptedView,
-	}))
+	return append(out, Send{c.promise(m.From, m.Ballot)})
+}
+
+// promise says what this node accepted and whom it finds silent.
+func (c *Core) promise(to crawl.NodeID, ballot Ballot) Message {
+	return c.send(to, Message{
+		Kind: KindPromise, Ballot: ballot, Accepted: c.state.Accepted, View: c.state.AcceptedView, Silent: c.silent(),
+	}).Message
 }
 
 func (c *Core) onAccept(m Message) []Action {
@@ -95,26 +106,34 @@ func (c *Core) refuse(m Message) []Action {
 }
 
 // promised counts a promise. With a quorum of them it proposes the view that
-// may have been decided already, or else this node's own wish.
-func (c *Core) promised(from crawl.NodeID, boot crawl.Boot, accepted Ballot, view *View) []Action {
+// may have been decided already, or else as much of this node's own wish as
+// the voters share. While they share nothing the attempt stays open for more
+// promises, until the next one begins.
+func (c *Core) promised(m Message) []Action {
 	p := c.proposal
 	if p.proposed {
 		return nil
 	}
-	p.promises[from] = boot
-	if view != nil && view.Number == c.number()+1 && accepted.compare(p.best) > 0 {
-		p.best, p.value = accepted, view
+	p.promises[m.From], p.silent[m.From] = m.Boot, m.Silent
+	if m.View != nil && m.View.Number == c.number()+1 && m.Accepted.compare(p.best) > 0 {
+		p.best, p.value = m.Accepted, m.View
 	}
 	if !c.decides(p.promises) {
 		return nil
 	}
-	if p.value == nil {
-		p.value = c.plan()
-	}
 	// Somebody may have promised a higher ballot here meanwhile: this node
 	// itself. Then its own attempt is over.
-	if p.value == nil || p.ballot.compare(c.state.Promised) < 0 {
+	if p.ballot.compare(c.state.Promised) < 0 {
 		c.proposal = nil
+		return nil
+	}
+	if p.value == nil {
+		p.value = c.agreed(p)
+	}
+	if p.value == nil {
+		if !c.deny(p) {
+			c.proposal = nil // the wish is gone
+		}
 		return nil
 	}
 	p.proposed = true

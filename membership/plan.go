@@ -58,7 +58,8 @@ type outlook struct {
 //     name is another member's, it is barred, this very boot has left before,
 //     or the partitions are too few. It may have been excluded before: then it
 //     joins anew, with a new Since;
-//   - a member that is silent, dead or forgotten is removed, draining or not;
+//   - a member that is dead or forgotten, or silent in the ears of enough
+//     voters, is removed, draining or not;
 //   - a member that drains is marked, as long as one active member remains;
 //     if all of them want to drain, none is marked: they stop and stay;
 //   - a marked member that asks to be removed is.

@@ -37,6 +37,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is no
 //	quorum-off         nodes started from now on need none
 //	pass 3s            time passes
 //	cut a b c, heal a b c    links of a to b and c
+//	mute a b c         nothing that a sends arrives at b and c
 //	stop a, cont a     SIGSTOP and SIGCONT
 //	lose decided, keep decided    all messages of a kind
 //	hold a             a holds the partition p

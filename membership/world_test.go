@@ -19,7 +19,7 @@ import (
 // from p at once, or when two views have one number.
 type world struct {
 	now     time.Duration
-	cuts    map[[2]crawl.NodeID]bool
+	cuts    map[[2]crawl.NodeID]bool // from, to
 	lost    map[Kind]bool
 	stopped map[crawl.NodeID]bool
 	nodes   map[crawl.NodeID]*inhabitant
@@ -83,15 +83,16 @@ func newWorld() *world {
 	}
 }
 
-func link(a, b crawl.NodeID) [2]crawl.NodeID { return [2]crawl.NodeID{min(a, b), max(a, b)} }
-
 // runs reports whether a core runs now.
 func (s *script) runs(id crawl.NodeID) bool { return s.cores[id] != nil && !s.world.stopped[id] }
 
-// linked reports whether two running nodes reach each other.
-func (s *script) linked(a, b crawl.NodeID) bool {
-	return a != b && s.runs(a) && s.runs(b) && !s.world.cuts[link(a, b)]
+// reaches reports whether what a running node sends arrives at another one.
+func (s *script) reaches(from, to crawl.NodeID) bool {
+	return from != to && s.runs(from) && s.runs(to) && !s.world.cuts[[2]crawl.NodeID{from, to}]
 }
+
+// linked reports whether two running nodes reach each other.
+func (s *script) linked(a, b crawl.NodeID) bool { return s.reaches(a, b) && s.reaches(b, a) }
 
 // command runs one of the world's commands; it reports whether it was one.
 func (s *script) command(words []string) bool {
@@ -105,9 +106,12 @@ func (s *script) command(words []string) bool {
 		w.quiet = true
 	case "quorum-off":
 		w.off = true
-	case "cut", "heal":
+	case "cut", "heal", "mute":
 		for _, other := range ids[1:] {
-			w.cuts[link(ids[0], other)] = words[0] == "cut"
+			w.cuts[[2]crawl.NodeID{ids[0], other}] = words[0] != "heal"
+			if words[0] != "mute" {
+				w.cuts[[2]crawl.NodeID{other, ids[0]}] = words[0] == "cut"
+			}
 		}
 	case "lose":
 		w.lost[Kind(words[1])] = true
@@ -191,7 +195,7 @@ func (s *script) exchangeMessages() {
 		}
 		m := s.queue[0]
 		s.queue = s.queue[1:]
-		if !s.linked(m.From, m.To) || s.world.lost[m.Kind] || s.world.rnd != nil && s.world.rnd.IntN(20) == 0 {
+		if !s.reaches(m.From, m.To) || s.world.lost[m.Kind] || s.world.rnd != nil && s.world.rnd.IntN(20) == 0 {
 			continue
 		}
 		s.world.soon(func() {
@@ -211,7 +215,7 @@ func (s *script) renew(ids []crawl.NodeID) {
 			continue
 		}
 		for _, other := range ids {
-			if s.linked(id, other) {
+			if s.reaches(id, other) {
 				s.ask(id, other, v.Number)
 			}
 		}
@@ -230,6 +234,9 @@ func (s *script) ask(id, other crawl.NodeID, view crawl.Epoch) {
 			return
 		}
 		boot := s.world.nodes[other].boot
+		if !s.reaches(other, id) {
+			return
+		}
 		s.world.soon(func() {
 			if s.world.nodes[id] == me && s.runs(id) {
 				me.lease.Grant(view, other, sent, s.clock(id))
@@ -363,6 +370,8 @@ func (s *script) mischief(ids []crawl.NodeID) {
 	n := w.rnd.IntN(100)
 	s.out = append(s.out, fmt.Sprintf("%v: %d %s %s", w.now, n, a, b))
 	switch {
+	case n < 6 && a != b:
+		s.run([]string{"mute", a, b})
 	case n < 20 && a != b:
 		s.run([]string{"cut", a, b})
 	case n < 50 && a != b:
