@@ -54,7 +54,8 @@ type part struct {
 	acksSaid bool
 	settled  bool // links and sets are as they should be: tend has nothing to do
 
-	offline string // Absent and owned: why nobody can have it; "" unknown
+	offline string // Absent and owned: why this node cannot have it now; "": not known
+	away    bool   // because who has what it needs is away: somebody must return, or be forgotten
 }
 
 // held reports whether this node has something to keep or to pass on.

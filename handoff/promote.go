@@ -21,8 +21,12 @@ type asking struct {
 // maxAsked bounds one round; 4,096 answers are below a message's bound.
 const maxAsked = 4096
 
-// askAgain bounds the pause between two rounds, in retries.
-const askAgain = 10
+// A take-over is in a hurry: the first eagerRounds follow each other at once; then
+// askAgain retries lie between two, because somebody has to come back first.
+const (
+	eagerRounds = 20
+	askAgain    = 10
+)
 
 func (a *asking) reset() { *a = asking{attempt: a.attempt} }
 
@@ -76,7 +80,10 @@ func (m *Machine) onAskOver(e AskOver) {
 			m.judge(p)
 		}
 	}
-	m.ask.wait = min(1<<min(m.ask.rounds, 4), askAgain)
+	m.ask.wait = 1
+	if m.ask.rounds >= eagerRounds {
+		m.ask.wait = askAgain
+	}
 	m.ask.rounds++
 }
 
@@ -101,10 +108,10 @@ func (m *Machine) judge(i crawl.Partition) {
 		}
 		maxEpoch = max(maxEpoch, a.MaxEpoch)
 	}
-	p.set = set
+	p.set, p.away = set, false
 	ok, sure := m.newest(set)
 	if len(set.Members) > 0 && !ok {
-		p.offline = "those who may know of a newer in-sync set are away"
+		p.offline, p.away = "those who may know of a newer in-sync set are away", true
 		return
 	}
 	switch {
@@ -142,7 +149,7 @@ func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 	lost := false
 	if from == "" {
 		if len(away) > 0 || len(set.Members) == 0 {
-			p.offline = "every copy is away: " + names(away)
+			p.offline, p.away = "every copy is away: "+names(away), true
 			return false
 		}
 		lost = true // a person has forgotten the last ones, or they are damaged

@@ -71,7 +71,9 @@ func (d *Driver) publish() {
 			s.Outstanding++
 			s.Promoting++
 			if p.offline != "" && m.ask.rounds > 1 {
-				s.Offline++
+				if p.away {
+					s.Offline++
+				}
 				d.addStuck(s, Stuck{P: id, To: m.self, Reason: p.offline})
 			}
 		}
