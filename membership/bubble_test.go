@@ -318,7 +318,7 @@ func TestApartInBubble(t *testing.T) {
 		n1.part(n2)
 		saved := disk.saves.Load()
 		time.Sleep(2 * time.Minute)
-		if n := disk.saves.Load() - saved; n == 0 || n > 40 {
+		if n := disk.saves.Load() - saved; n == 0 || n > 28 {
 			t.Errorf("n3 has written its state %d times in two minutes, want one for each attempt of n1 and n2, at most each 10 s", n)
 		}
 		for _, h := range v.houses {
