@@ -14,12 +14,16 @@ import (
 // cuts are what happens to the network between five nodes that each have one of
 // their own.
 var cuts = []scenario{
-	{name: "cut-20s", quick: true, lab: true, shape: long, act: func(f *trial) { f.cutFor(20*time.Second, f.draw(2)) }},
-	{name: "cut-90s", lab: true, shape: longer, act: func(f *trial) { f.cutFor(90*time.Second, f.draw(2)) }},
-	{name: "isolated-30s", lab: true, shape: long, act: func(f *trial) { f.cutFor(30*time.Second, f.draw(1)) }},
-	{name: "one-way-30s", lab: true, shape: long, act: oneWay},
+	{name: "cut-20s", quick: true, lab: true, duplicates: cutRepeats, shape: long, act: func(f *trial) { f.cutFor(20*time.Second, f.draw(2)) }},
+	{name: "cut-90s", lab: true, duplicates: cutRepeats, shape: longer, act: func(f *trial) { f.cutFor(90*time.Second, f.draw(2)) }},
+	{name: "isolated-30s", lab: true, duplicates: cutRepeats, shape: long, act: func(f *trial) { f.cutFor(30*time.Second, f.draw(1)) }},
+	{name: "one-way-30s", lab: true, duplicates: cutRepeats, shape: long, act: oneWay},
 	{name: "loss-20-percent", lab: true, shape: steady, act: loseaFifth},
 }
+
+// cutRepeats is the share of pages that a cut may repeat: those that the smaller
+// side finishes on its lease, up to eight seconds, and can copy to nobody.
+const cutRepeats = 0.1
 
 // longer makes a web that takes some two minutes.
 func longer(c *simweb.Config) {
