@@ -67,10 +67,14 @@
 //	                                                                          1,000 links
 //	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)
 //	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
-//	tail of a moving          frontier.Run             handoff sender         16 MiB              the move begins again       at the receiver's commit
-//	partition
-//	handoff inbox             senders, receivers,      handoff.Driver.Run     64 events           callers block               each step before its event
-//	                          views
+//	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   the copy begins again       acknowledged by the replica
+//	                                                                          8 groups in flight
+//	mutations of a partition  frontier.Run             when the copy is made  16 MiB              the copy begins again       at the replica's commit
+//	that is being copied
+//	copies to make            views                    handoff's copiers      partitions          4 at once                   not needed
+//	callers that wait for     Add                      replicas' answers      the callers         they wait, 0.5 to 10 s      not needed
+//	replicas
+//	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
 //
