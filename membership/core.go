@@ -297,7 +297,8 @@ func (c *Core) receive(m Message) []Action {
 func (c *Core) react(m Message) []Action {
 	switch {
 	case m.Kind == KindDecided:
-		return c.learn(m.View)
+		// Who told of the view may wait to hear that it is known here.
+		return append(c.learn(m.View), c.send(m.From, Message{Kind: KindHere}))
 	case m.Number < c.number() || m.Number == c.number() && m.Digest < c.digest && m.Digest != "":
 		return []Action{c.send(m.From, Message{Kind: KindDecided, View: c.state.View})}
 	case m.Number > c.number() || m.Digest > c.digest && c.digest != "":

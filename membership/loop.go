@@ -33,6 +33,9 @@ type loop struct {
 	rounds  chan joinRound         // filled by the rejoiner, emptied by the loop
 	told    map[refusal]bool       // refusals already logged, at most maxTold
 	calls   sync.WaitGroup
+	// numbers are the newest views of which members have said that they have
+	// them installed; of others nothing is kept.
+	numbers map[crawl.NodeID]crawl.Epoch
 
 	ticked      time.Duration // boot time of the last tick
 	firstListed bool          // this node's address stands first in Join
@@ -43,6 +46,7 @@ func newLoop(m *Membership) *loop {
 	return &loop{
 		m: m, nodes: make(map[crawl.NodeID]*node), calling: make(map[crawl.NodeID]int),
 		results: make(chan result), rounds: make(chan joinRound), told: make(map[refusal]bool),
+		numbers: make(map[crawl.NodeID]crawl.Epoch),
 	}
 }
 
@@ -139,6 +143,9 @@ func (l *loop) tick(ctx context.Context) error {
 // step runs one event through the core and carries the actions out. Sends to
 // the node that waits for an answer are appended to *reply instead.
 func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
+	if r, ok := e.(Received); ok {
+		l.hears(&r.Message)
+	}
 	actions := l.m.core.Step(e)
 	if granting := l.m.leases.granting.Load(); granting != nil && granting != l.m.core.Grants() {
 		// No grant may follow an acceptance, nor a view that is left.
@@ -223,13 +230,40 @@ func (l *loop) publish() error {
 	l.prune(v)
 	l.m.prober.watch(l.targets(v))
 	all := l.withSelf()
-	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all), Status: l.status, Minority: l.minority(v)}
+	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
 	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
 		return nil
 	}
 	l.m.snapshot.Store(now)
 	l.m.watchers.wake()
 	return l.remember(now)
+}
+
+// hears notes how far a member is.
+func (l *loop) hears(m *Message) {
+	if v := l.m.core.View(); v != nil && listed(v, m.From) || m.View != nil && listed(m.View, m.From) {
+		l.numbers[m.From] = max(l.numbers[m.From], m.Number)
+	}
+}
+
+// followed reports whether more than half of a view's members are known to have
+// it installed, and forgets what others said.
+func (l *loop) followed(v *View) bool {
+	if v == nil {
+		return false
+	}
+	for id := range l.numbers {
+		if !listed(v, id) {
+			delete(l.numbers, id)
+		}
+	}
+	n := 0
+	for _, m := range v.Members {
+		if m.ID == l.m.self.ID || l.numbers[m.ID] >= v.Number {
+			n++
+		}
+	}
+	return 2*n > len(v.Members)
 }
 
 func (l *loop) ownStatus(v *View) Status {

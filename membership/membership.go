@@ -215,8 +215,9 @@ func (m *Membership) Watch() <-chan struct{} { return m.watchers.add() }
 func (m *Membership) SetDraining() { m.ask(Draining) }
 
 // SetLeft asks for a view without this node and waits for it. The node must
-// hold no partition any more. It returns nil once such a view is installed,
-// ErrLastActive when nobody could take over, ErrStopped, or ctx's error; in
+// hold no partition any more. It returns nil once such a view is installed here
+// and by more than half of its members: else this node, gone, could be the only
+// one that knew of it, and nobody could go on. It returns ErrLastActive when nobody could take over, ErrStopped, or ctx's error; in
 // these cases the node stays in the view, and its data must be kept.
 func (m *Membership) SetLeft(ctx context.Context) error {
 	changed := m.watchers.add()
@@ -228,10 +229,10 @@ func (m *Membership) SetLeft(ctx context.Context) error {
 			return nil
 		}
 		me, ok := s.View.Member(m.self.ID)
-		if !ok {
+		if !ok && s.Followed {
 			return nil
 		}
-		if !me.Draining && !m.heir(s) {
+		if ok && !me.Draining && !m.heir(s) {
 			return ErrLastActive
 		}
 		select {
@@ -239,6 +240,9 @@ func (m *Membership) SetLeft(ctx context.Context) error {
 		case <-m.stopped:
 			return ErrStopped
 		case <-ctx.Done():
+			if !ok {
+				return fmt.Errorf("membership: too few members have said that they have installed the view without this node: %w", ctx.Err())
+			}
 			return fmt.Errorf("membership: no view without this node was decided: %w", ctx.Err())
 		}
 	}

@@ -35,7 +35,7 @@ const (
 	KindNack     Kind = "nack"     // acceptor: Ballot is too low, Accepted is what it promised
 	KindDecided  Kind = "decided"  // View is decided; whoever is behind installs it
 	KindHello    Kind = "hello"    // my newest view is Number; always answered
-	KindHere     Kind = "here"     // answer to a hello by a node with the same view
+	KindHere     Kind = "here"     // my newest view is Number: answer to a hello by a node with the same view, and to a decided view
 )
 
 // Message is what two cores say to each other. It may be lost, doubled,

@@ -31,6 +31,9 @@ type Snapshot struct {
 	Peers []Peer
 	// Status is this node's own. Active means that View lists this boot.
 	Status Status
+	// Followed says that more than half of View's members are known to have it
+	// installed: no view before it can be gone on from without one of them.
+	Followed bool
 	// Minority says that this node is in the view, has no lease, and hears too
 	// few members to get one: it may not fetch until others come back or are
 	// forgotten.
@@ -38,7 +41,7 @@ type Snapshot struct {
 }
 
 func (s *Snapshot) equal(other *Snapshot) bool {
-	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && slices.Equal(s.Peers, other.Peers)
+	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers)
 }
 
 // node is what the loop remembers of another node.
