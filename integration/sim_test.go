@@ -37,11 +37,23 @@ import (
 //	I4  a link that its holder refused (not the holder) is dropped  10
 //	I7  the end is declared while a member is away                   3
 //
-// and with replication these belong to the list: a page is done before its links
-// are acknowledged; an add is acknowledged before the replicas have it (I4, by a
-// lost machine); a copy outside the in-sync set is promoted (I4); no fence, or a
-// lease that nobody asks (I1, by cuts, stops and power off); the gap is forgotten
-// over a hand-over (I1, by crawl delays and slow answers).
+// With replication it found, in one run each, of the seeds from 1 on; some runs
+// were ended after a few failures:
+//
+//	I4  links to the node's other partitions are not stored aside,
+//	    and those that nobody acknowledged are dropped               4 of 5
+//	I7  a node that the view has dropped does not yield (and I4)     4 of 6
+//	I1  the gap is forgotten at a hand-over or a take-over           4 of 7
+//	I1  no fence after a node that may still be alive                5 of 11
+//	I1  nobody asks the lease, and its end ends no fetch             3 of 13
+//	I4  an add is acknowledged before the replicas have it           1 of 20
+//	I7  the end is declared while a member is away, or partitions
+//	    are not served                                               1 of 20
+//	I1  a release is taken back after a token without an answer      1 of 13
+//
+// With more lost machines than the schedule has now, a copy outside the in-sync
+// set that is promoted failed 2 of 20 (I4), and a replica that acknowledges what
+// it could not store none: nothing here proves that the latter would be found.
 func TestSim(t *testing.T) {
 	for _, seed := range simSeeds(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
