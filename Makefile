@@ -16,10 +16,11 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 # What the integration tests need from the system: a web server, a name server, network namespaces, four real sites.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc
 
-# T is the time for each fuzz target, SEEDS the number of simulations, COUNT the repeats of benchmarks, SOAK_RUNS
-# the runs of each fault scenario.
+# T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
+# repeats of benchmarks, SOAK_RUNS the runs of each fault scenario.
 T         ?= 30s
 SEEDS     ?= 20
+RANDOM_SEEDS ?= 0
 COUNT     ?= 7
 SOAK_RUNS ?= 20
 
@@ -36,14 +37,14 @@ demo: build ## three nodes and a synthetic web on loopback, one node killed half
 
 test: deps ## everything: all tests under the race detector, integration among them, and a smoke of each fuzz target
 	go test -race $$(go list ./... | grep -v '/integration$$')
-	go test -race -count=1 -timeout 20m ./integration
+	go test -race -count=1 -timeout 40m ./integration
 	.ci/fuzz 2000x
 
 race: ## all but integration, under the race detector
 	go test -race -short ./...
 
-sim: ## simulations with SEEDS seeds
-	SEEDS=$(SEEDS) go test -count=1 -run '^TestSim$$' -timeout 60m -v ./integration
+sim: ## simulations with the seeds 1 to SEEDS, and RANDOM_SEEDS random ones, which are printed
+	SEEDS=$(SEEDS) RANDOM_SEEDS=$(RANDOM_SEEDS) go test -count=1 -run '^TestSim$$' -timeout 60m -v ./integration
 
 fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)

@@ -27,6 +27,13 @@ type Backend interface {
 	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
 	// Ring says who has which partition, as far as this node knows.
 	Ring(ctx context.Context) (*crawl.RingReport, error)
+	// ExplainURL tells what the cluster knows of a URL and what the rules say of
+	// it; depth, when it is not negative, is judged in place of the record's. What
+	// is no URL to crawl is a report as well.
+	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	// DescribeHost tells what politeness knows of a host and what waits for it.
+	// crawl.ErrUnknownHost: no URL of it was ever admitted.
+	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	// Nodes lists the nodes as Status does.
 	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)
 	// DrainMember asks a member to hand its partitions over and to leave. It
@@ -76,6 +83,8 @@ func New(backend Backend, o Options) http.Handler {
 	guarded.Handle("GET /metrics", backend.Metrics())
 	guarded.HandleFunc("POST /api/v1/seeds", s.addSeeds)
 	guarded.HandleFunc("GET /api/v1/ring", s.ring)
+	guarded.HandleFunc("GET /api/v1/urls", s.explainURL)
+	guarded.HandleFunc("GET /api/v1/hosts/{host}", s.describeHost)
 	guarded.HandleFunc("GET /api/v1/nodes", s.nodes)
 	guarded.HandleFunc("POST /api/v1/nodes/{id}/drain", s.drainNode)
 	guarded.HandleFunc("POST /api/v1/nodes/{id}/forget", s.forgetNode)
@@ -247,7 +256,7 @@ func orEmpty[T any](list []T) []T {
 }
 
 // fail answers a failure of the node: it cannot now, and may soon; or with
-// crawl.ErrRefused and crawl.ErrUnknownNode it will not.
+// crawl.ErrRefused, crawl.ErrUnknownNode and crawl.ErrUnknownHost it will not.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if code := codeOf(err); code != http.StatusServiceUnavailable {
 		writeProblem(w, code, escape(err.Error()))

@@ -127,6 +127,7 @@ func TestPaths(t *testing.T) {
 		{"GET", "/status?scope=all", 400, "scope is cluster or node"},
 		{"GET", "/api/v1/ring", 200, `"replicas":[]`},
 		{"GET", "/api/v1/ring", 200, `"holder":null`},
+		{"GET", "/api/v1/ring", 200, `"in_sync":null,"reason":null`},
 		{"GET", "/api/v1/nodes", 200, "[]"},
 		{"GET", "/api/v1/stats", 200, `"pages_total":0`},
 		{"GET", "/nothing", 404, "there is nothing at this path"},

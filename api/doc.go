@@ -10,15 +10,16 @@
 //	POST /api/v1/seeds     crawl.SeedReport; JSON {"urls":[...]} or one URL a line
 //	GET  /api/v1/ring      crawl.RingReport
 //	GET  /api/v1/nodes     [crawl.NodeStatus]
+//	GET  /api/v1/urls?url=URL&depth=N    crawl.URLReport: why it is, or is not, crawled; depth may be left out
+//	GET  /api/v1/hosts/{host}            crawl.HostReport: what politeness knows, what waits
 //	POST /api/v1/nodes/{id}/drain|forget   NodeOrder; id is a node's id or its name
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/stats     the parts of the status that change from second to second
 //
-// Errors are application/problem+json (RFC 9457): 404 for a node that nobody
-// knows, 409 for what is refused until something changes, 503 for what may work
-// in a moment. All answers come from a
-// Backend, which the node implements; this package decides nothing about the
-// crawl.
+// Errors are application/problem+json (RFC 9457): 404 for a node or a
+// host that nobody knows, 409 for what is refused until something changes, 503 for
+// what may work in a moment. All answers come from a Backend, which the node
+// implements; this package decides nothing about the crawl.
 //
 // # Who may ask
 //
@@ -33,7 +34,8 @@
 // A body is at most MaxBodyBytes and names at most MaxSeeds URLs. Adding seeds
 // and every other order answers within ten seconds; a client that is told 503 may send the same again
 // without harm. Every answer is built from figures that are already there, so
-// none costs more than O(nodes), or O(partitions) for the ring.
+// none costs more than O(nodes), or O(partitions) for the ring. A question about a
+// URL or a host is a few reads of the store and one call to the holder.
 //
 // # Text
 //

@@ -16,24 +16,27 @@ import (
 	"crawlnode/simweb"
 )
 
-// benchVerb measures what a page costs a node with everything on: a synthetic
-// web in one process, a node in another, no delay.
+// benchVerb measures what a page costs with everything on: a synthetic web in
+// one process, each node in another, no delay.
 type benchVerb struct {
 	webSize   `embed:""`
 	profiling `embed:""`
 	Store     string        `default:"warc" enum:"warc,none" help:"As in start."`
+	Nodes     int           `default:"1" help:"Nodes of the cluster, all on this machine. CPU and allocations are summed over them."`
+	Copies    int           `name:"replication" default:"2" help:"As in start; with one node there is one copy."`
 	Output    string        `short:"o" enum:"text,json" default:"text" help:"text or json."`
 	Timeout   time.Duration `default:"10m" help:"Give up after this time."`
 }
 
 // Help gives the examples of the verb.
 func (*benchVerb) Help() string {
-	return examples("crawlnode bench", "crawlnode bench --hosts 400 --pages-per-host 100 -o json", "crawlnode bench --profile profiles && go tool pprof -top profiles/cpu.pprof")
+	return examples("crawlnode bench", "crawlnode bench --nodes 3 --replication 1 -o json", "crawlnode bench --profile profiles && go tool pprof -top profiles/cpu.pprof")
 }
 
-// benchResult is what was measured. CPU, allocations and memory are those of
-// the node's process alone.
+// benchResult is what was measured. CPU and allocations are those of the nodes'
+// processes, summed; memory is that of the largest.
 type benchResult struct {
+	Nodes              int     `json:"nodes"`
 	Pages              int64   `json:"pages"`
 	Seconds            float64 `json:"seconds"` // from the first seed to the end of the crawl
 	PagesPerSecond     float64 `json:"pages_per_second"`
@@ -46,13 +49,16 @@ type benchResult struct {
 
 // bench is one run.
 type bench struct {
-	env  *Env
-	dir  string
-	web  webAddresses
-	node *nodeProcess
+	env   *Env
+	dir   string
+	web   webAddresses
+	nodes []*nodeProcess
 }
 
 func (v *benchVerb) run(ctx context.Context, env *Env) int {
+	if v.Nodes < 1 {
+		return env.fail(exitUsage, "--nodes is %d, and at least 1 is needed", v.Nodes)
+	}
 	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
 	ctx, cancelTimeout := context.WithTimeout(ctx, v.Timeout)
@@ -69,8 +75,8 @@ func (v *benchVerb) run(ctx context.Context, env *Env) int {
 	if v.Output == "json" {
 		_ = json.NewEncoder(env.Stdout).Encode(result) // the reader has gone
 	} else {
-		fmt.Fprintf(env.Stdout, "%d pages in %.1fs: %.0f pages/s, %.0f us CPU and %.0f allocations a page, %.0f MiB anonymous memory at most; %d missing, %d twice\n",
-			result.Pages, result.Seconds, result.PagesPerSecond, result.CPUMicrosPerPage, result.AllocationsPerPage,
+		fmt.Fprintf(env.Stdout, "%d pages in %.1fs, nodes %d: %.0f pages/s, %.0f us CPU and %.0f allocations a page, %.0f MiB anonymous memory at most; %d missing, %d twice\n",
+			result.Pages, result.Seconds, result.Nodes, result.PagesPerSecond, result.CPUMicrosPerPage, result.AllocationsPerPage,
 			float64(result.PeakRssAnonBytes)/(1<<20), result.Missing, result.Duplicates)
 	}
 	if result.Missing > 0 {
@@ -89,15 +95,10 @@ func (v *benchVerb) measure(ctx context.Context, b *bench) (benchResult, error) 
 	if err := web.read(&b.web); err != nil {
 		return benchResult{}, err
 	}
-	args := []string{"--allow-net", "127.0.0.0/8", "--dns", b.web.DNS, "--delay", "0", "--store", v.Store, "--log-level", "warn"}
-	if v.Profile != "" {
-		args = append(args, "--profile", v.Profile)
-	}
-	b.node, err = startNode(b.env, b.dir, "bench", args...)
-	if err != nil {
+	defer b.close()
+	if err := v.startNodes(ctx, b); err != nil {
 		return benchResult{}, err
 	}
-	defer b.node.close()
 	result, err := b.crawl(ctx)
 	if err != nil {
 		return result, err
@@ -109,6 +110,47 @@ func (v *benchVerb) measure(ctx context.Context, b *bench) (benchResult, error) 
 	}
 	result.Missing, result.Duplicates = report.Missing, report.Duplicates
 	return result, nil
+}
+
+// startNodes starts one node after another, and returns when each partition
+// has all its copies: moving them is not what is measured.
+func (v *benchVerb) startNodes(ctx context.Context, b *bench) error {
+	args := []string{"--allow-net", "127.0.0.0/8", "--dns", b.web.DNS, "--delay", "0", "--store", v.Store, "--log-level", "warn",
+		"--replication", strconv.Itoa(v.Copies)}
+	for i := range v.Nodes {
+		own := args
+		if i > 0 {
+			own = append(own[:len(own):len(own)], "--join", b.nodes[0].gossip)
+		} else if v.Profile != "" {
+			own = append(own[:len(own):len(own)], "--profile", v.Profile)
+		}
+		n, err := startNode(b.env, b.dir, "n"+strconv.Itoa(i+1), own...)
+		if err != nil {
+			return err
+		}
+		b.nodes = append(b.nodes, n)
+		if err := n.waitReady(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		st, err := b.nodes[0].api.Status(ctx, false)
+		if err != nil {
+			return err
+		}
+		if st.Cluster.Members.Alive == v.Nodes && st.Ring.Converged && !st.Ring.Handoff.Active && st.Ring.UnderReplicated == 0 {
+			return nil
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("the nodes do not settle: %w", ctx.Err())
+		}
+	}
+}
+
+func (b *bench) close() {
+	for _, n := range b.nodes {
+		n.close()
+	}
 }
 
 func (v *benchVerb) webArgs() []string {
@@ -166,10 +208,7 @@ func (w *webProcess) close() {
 // crawl hands the seeds in, waits for the end, and takes the figures before
 // the node is told to go.
 func (b *bench) crawl(ctx context.Context) (benchResult, error) {
-	var result benchResult
-	if err := b.node.waitReady(ctx); err != nil {
-		return result, err
-	}
+	result := benchResult{Nodes: len(b.nodes)}
 	before, err := b.figures(ctx)
 	if err != nil {
 		return result, err
@@ -179,7 +218,7 @@ func (b *bench) crawl(ctx context.Context) (benchResult, error) {
 	for _, url := range b.web.Seeds {
 		seeds = append(seeds, crawl.Seed{URL: url})
 	}
-	if _, err := b.node.api.AddSeeds(ctx, seeds); err != nil {
+	if _, err := b.nodes[0].api.AddSeeds(ctx, seeds); err != nil {
 		return result, err
 	}
 	st, err := b.waitFinished(ctx, &result)
@@ -195,8 +234,8 @@ func (b *bench) crawl(ctx context.Context) (benchResult, error) {
 	result.Pages, result.Seconds, result.PagesPerSecond = st.Throughput.PagesTotal, took.Seconds(), pages/took.Seconds()
 	result.CPUMicrosPerPage = (after.cpu - before.cpu) * 1e6 / pages
 	result.AllocationsPerPage = (after.mallocs - before.mallocs) / pages
-	b.node.signal(syscall.SIGTERM)
-	return result, b.node.wait(ctx)
+	b.nodes[0].signal(syscall.SIGTERM) // it writes its profiles; the others may be killed
+	return result, b.nodes[0].wait(ctx)
 }
 
 // waitFinished polls until the crawl has ended, and notes the most memory seen.
@@ -204,11 +243,13 @@ func (b *bench) waitFinished(ctx context.Context, result *benchResult) (*crawl.S
 	line := newProgress(b.env.Stderr)
 	defer line.end()
 	for {
-		st, err := b.node.api.Status(ctx, true)
+		st, err := b.nodes[0].api.Status(ctx, len(b.nodes) == 1)
 		if err != nil {
-			return nil, fmt.Errorf("%w; the node's last words:\n%s", err, b.node.lastWords())
+			return nil, fmt.Errorf("%w; the node's last words:\n%s", err, b.nodes[0].lastWords())
 		}
-		result.PeakRssAnonBytes = max(result.PeakRssAnonBytes, rssAnon(b.node.cmd.Process.Pid))
+		for _, n := range b.nodes {
+			result.PeakRssAnonBytes = max(result.PeakRssAnonBytes, rssAnon(n.cmd.Process.Pid))
+		}
 		line.draw("%d pages", st.Throughput.PagesTotal)
 		if st.Crawl.State == crawl.CrawlFinished {
 			return st, nil
@@ -219,21 +260,26 @@ func (b *bench) waitFinished(ctx context.Context, result *benchResult) (*crawl.S
 	}
 }
 
-// figures are what a process says of itself in its metrics.
+// figures are what the nodes' processes say of themselves in their metrics,
+// summed.
 type figures struct{ cpu, mallocs float64 }
 
 func (b *bench) figures(ctx context.Context) (figures, error) {
-	text, err := b.node.api.Metrics(ctx)
-	if err != nil {
-		return figures{}, err
-	}
-	var f figures
-	for name, into := range map[string]*float64{"process_cpu_seconds_total": &f.cpu, "go_memstats_mallocs_total": &f.mallocs} {
-		if *into, err = metric(text, name); err != nil {
-			return f, err
+	var sum figures
+	for _, n := range b.nodes {
+		text, err := n.api.Metrics(ctx)
+		if err != nil {
+			return sum, err
+		}
+		for name, into := range map[string]*float64{"process_cpu_seconds_total": &sum.cpu, "go_memstats_mallocs_total": &sum.mallocs} {
+			value, err := metric(text, name)
+			if err != nil {
+				return sum, err
+			}
+			*into += value
 		}
 	}
-	return f, nil
+	return sum, nil
 }
 
 // metric finds one sample without labels in a Prometheus exposition.

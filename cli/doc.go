@@ -5,7 +5,9 @@
 //	start    a node (the default verb)         crawl   one node, some sites, ends by itself
 //	status   what the cluster does             demo    three nodes, a synthetic web, one node lost
 //	seeds    hand URLs to a running cluster    nodes   list, drain, forget
-//	pause    and resume the crawl              keygen, version
+//	urls     why one is, or is not, crawled    hosts   one host's queue and politeness
+//	scope    try a URL against the rules       pause   and resume the crawl
+//	keygen, version
 //
 // Two more verbs are hidden: simweb serves a synthetic web from a process of its
 // own, and bench measures what a page costs.

@@ -41,6 +41,9 @@ type grammar struct {
 	Status  statusVerb  `cmd:"" help:"Show what the cluster does; any node answers for all."`
 	Seeds   seedsVerbs  `cmd:"" help:"Hand URLs to a running cluster."`
 	Nodes   nodesVerbs  `cmd:"" help:"List the nodes; drain or forget one."`
+	URLs    urlsVerbs   `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
+	Hosts   hostsVerbs  `cmd:"" help:"Show one host: its queue and its politeness."`
+	Scope   scopeVerbs  `cmd:"" help:"Try a URL against the scope."`
 	Pause   pauseVerb   `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume  resumeVerb  `cmd:"" help:"Go on with a paused crawl."`
 	Keygen  keygenVerb  `cmd:"" help:"Make a cluster key."`

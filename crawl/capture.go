@@ -33,4 +33,11 @@ type Capture struct {
 	// Truncated is the WARC-Truncated reason: "length" when a limit cut the
 	// payload, on the wire or while decoding it, else "".
 	Truncated string
+	// NoIndex is Outcome.NoIndex; the response record has it in a field of its own,
+	// Crawlnode-Robots.
+	NoIndex bool
+	// Certificate says why the server's certificate does not verify, when the
+	// page was fetched all the same (Settings.TLSRecord); else "". The response
+	// record has it in a field of its own, Crawlnode-Certificate-Error.
+	Certificate string
 }

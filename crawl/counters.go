@@ -35,11 +35,12 @@ const (
 	SkipHostBudget
 	SkipScheme
 	SkipInvalid
+	SkipNoFollow   // the page asks that its links are not followed
 	NumSkipReasons = iota
 )
 
 // SkipReasonNames are the JSON names of the reasons.
-var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid"}
+var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid", "nofollow"}
 
 func (r SkipReason) String() string { return SkipReasonNames[min(int(r), NumSkipReasons-1)] }
 
@@ -77,12 +78,13 @@ type Counters struct {
 }
 
 // Each calls f with every number of c, always in the same order. It is the one
-// list of the fields: encoding, decoding and adding up go through it.
+// list of the fields: encoding, decoding and adding up go through it. Stores are
+// written in this order, so what is new comes last.
 func (c *Counters) Each(f func(*int64)) {
 	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
 		f(p)
 	}
-	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:], c.Latency[:]} {
+	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow:]} {
 		for i := range s {
 			f(&s[i])
 		}

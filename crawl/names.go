@@ -46,9 +46,10 @@ const (
 	ViaSitemap                // a sitemap listed it
 	ViaAsset                  // an image, script or style sheet (with --assets)
 	ViaSitemapFile            // it is itself a sitemap file, not a page
+	ViaRobots                 // another host's robots.txt redirects to it; never written to disk
 )
 
-var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file"}
+var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots"}
 
 func (v Via) String() string {
 	if int(v) < len(viaNames) {

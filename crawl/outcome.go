@@ -29,9 +29,13 @@ const (
 	// Aborted: the node took the fetch back (hand-over, stop); the item stays
 	// queued and nothing is counted.
 	Aborted
+	// RobotsPending: the host's robots.txt redirects to another host, whose holder
+	// fetches it there, or within the host, whose delay has to pass first; the item
+	// stays queued, and the host is visited again when it may be.
+	RobotsPending
 )
 
-var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted"}
+var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted", "robots_pending"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -62,8 +66,8 @@ type ArchiveRef struct {
 type Outcome struct {
 	Kind        Kind
 	Status      int           // HTTP status; 0 without an answer
-	Category    ErrCategory   // with URLFailed and HostFailed
-	Reason      string        // one sentence for a person; "" when fetched
+	Category    ErrCategory   // with URLFailed and HostFailed; ErrTLS with Fetched: in spite of the certificate
+	Reason      string        // one sentence for a person; "" when fetched and nothing is to be said of it
 	FetchedAt   time.Time     // wall time of the request
 	Took        time.Duration // as in Response
 	Bytes       int64         // body bytes read from the wire
@@ -83,9 +87,14 @@ type Outcome struct {
 	LinksFound int
 	// Robots is the entry to be kept with the host, with RobotsFetched and HostFailed.
 	Robots *Robots
+	// Answer is what the file of another host's robots.txt brought, with ViaRobots.
+	Answer *RobotsAnswer
 	// IsSitemap says that the answer was read as a sitemap file: it is counted
 	// apart and is no page.
 	IsSitemap bool
+	// NoIndex says that the page's head or header asks search engines to leave it
+	// out. It is archived all the same; whoever makes an index of the archive obeys.
+	NoIndex bool
 	// ScopeAlias, when not "", is a host whose scope the seed's redirect extends to.
 	ScopeAlias string
 }

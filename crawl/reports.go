@@ -110,9 +110,9 @@ type RingReport struct {
 const (
 	PartitionHeld      = "held"
 	PartitionMoving    = "moving"    // held, and to be passed on to its owner
-	PartitionFrozen    = "frozen"    // about to change hands: nothing is fetched
+	PartitionFrozen    = "frozen"    // about to change hands, or let go a moment ago: nothing is fetched
 	PartitionPromoting = "promoting" // held by nobody; its owner is about to take it over
-	PartitionOffline   = "offline"   // every copy that may be used is away
+	PartitionOffline   = "offline"   // who is needed for a copy that may be used is away
 	PartitionUnknown   = "unknown"   // nobody who answers holds it
 )
 
@@ -125,6 +125,13 @@ type PartitionReport struct {
 	Epoch     Epoch     `json:"epoch"`    // 0: not known here
 	State     string    `json:"state"`    // PartitionHeld...
 	URLs      *int64    `json:"urls"`     // records; null: not known here
+	// InSync is the recorded in-sync set, the holder included: who has everything
+	// that was acknowledged. Of a partition that nobody holds, the newest that its
+	// owner knows: one of these must come back. null: not known here.
+	InSync []NodeID `json:"in_sync"`
+	// Reason says why nobody holds it, in a sentence; null: it is held, or nothing
+	// is known against it.
+	Reason *string `json:"reason"`
 }
 
 // ErrorsByCategory are the counted errors under their names.
@@ -141,7 +148,7 @@ func (c *Counters) SkippedByReason() SkippedCounts {
 	s := &c.Skipped
 	return SkippedCounts{
 		OutOfScope: s[SkipOutOfScope], Robots: s[SkipRobots], Depth: s[SkipDepth], Trap: s[SkipTrap],
-		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme], Invalid: s[SkipInvalid],
+		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme], Invalid: s[SkipInvalid], NoFollow: s[SkipNoFollow],
 	}
 }
 

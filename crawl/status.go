@@ -70,6 +70,7 @@ type Health struct {
 const (
 	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
 	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
+	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
 	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
 	ReasonOffline         = "offline"             // critical: every copy that may be used is away
 	ReasonUnserved        = "partitions_unserved" // critical: nobody fetches their hosts, and nobody will by itself
@@ -280,6 +281,7 @@ type SkippedCounts struct {
 	HostBudget int64 `json:"host_budget"`
 	Scheme     int64 `json:"scheme"`
 	Invalid    int64 `json:"invalid"`
+	NoFollow   int64 `json:"nofollow"`
 }
 
 // Quantiles are read off the merged histogram; null before the first answer.

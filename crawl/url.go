@@ -55,6 +55,7 @@ type Visit struct {
 	Lease
 	ID     uint64     // names the visit to the scheduler that gave it
 	Addr   netip.Addr // the address to dial, resolved for this visit
+	NoAddr error      // why there is none; ErrRefused is in it when there are some that must not be asked
 	Robots *Robots    // the entry of the item's origin; nil: fetch it first
 	// Gap is what must lie between the requests of this visit, where it makes
 	// more than one: the host's present gap, its address's included.

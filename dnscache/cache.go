@@ -27,6 +27,7 @@ type Answer struct {
 type Cache struct {
 	opts     Options
 	resolver resolver
+	outage   outage
 	system   *systemFiles // nil when servers were given
 
 	ctx    context.Context // ends with Close
@@ -41,6 +42,7 @@ type Cache struct {
 	closed  bool
 	entries *entries
 	flights map[string]*flight
+	probing chan struct{} // closed when the probe under way has ended; nil: there is none
 }
 
 // flight is one resolution that any number of look-ups wait for.
@@ -57,7 +59,7 @@ func New(o Options) (*Cache, error) {
 		return nil, err
 	}
 	c := &Cache{opts: o, entries: newEntries(o.MaxEntries), flights: make(map[string]*flight), slots: make(chan struct{}, o.Concurrency)}
-	c.resolver = resolver{opts: &c.opts, queried: func() { c.count.queries.Add(1) }}
+	c.resolver = resolver{opts: &c.opts, queried: func() { c.count.queries.Add(1) }, heard: c.heard}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if len(o.Servers) > 0 {
 		c.resolver.servers.set(o.Servers)
@@ -100,6 +102,11 @@ func (c *Cache) Lookup(ctx context.Context, host string) (Answer, error) {
 		c.countKnown(name, answer, err)
 		return answer, err
 	}
+	if since, ok := c.outage.admit(time.Now()); !ok {
+		answer, err := c.unasked(name, since)
+		c.countFlight(name, answer, err)
+		return answer, err
+	}
 	f, err := c.join(ctx, name)
 	if err != nil {
 		return Answer{}, err
@@ -110,34 +117,6 @@ func (c *Cache) Lookup(ctx context.Context, host string) (Answer, error) {
 		return f.answer, f.err
 	case <-ctx.Done():
 		return Answer{}, fmt.Errorf("look up %s: %w", name, context.Cause(ctx))
-	}
-}
-
-// prefetchLead is how long before its end Prefetch renews an entry.
-const prefetchLead = 10 * time.Second
-
-// Prefetch asks for host in the background, so that a Lookup soon after need
-// not wait. It does nothing for what is known, and nothing when more than half
-// of the flights are in use: it never waits.
-func (c *Cache) Prefetch(host string) {
-	name, literal := canonical(host)
-	if _, ok := dns.IsDomainName(name); literal.IsValid() || !ok || name == "" {
-		return
-	}
-	if _, ok := c.local(name); ok {
-		return
-	}
-	c.mu.Lock()
-	_, _, known := c.entries.get(name, time.Now().Add(prefetchLead))
-	busy := c.flights[name] != nil
-	c.mu.Unlock()
-	if known || busy || len(c.slots) > cap(c.slots)/2 {
-		return
-	}
-	select {
-	case c.slots <- struct{}{}:
-		c.launch(name, prefetchLead)
-	default:
 	}
 }
 
@@ -190,7 +169,7 @@ func (c *Cache) join(ctx context.Context, name string) (*flight, error) {
 	}
 	select {
 	case c.slots <- struct{}{}:
-		return c.launch(name, 0), nil
+		return c.launch(name), nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("look up %s: %w", name, context.Cause(ctx))
 	case <-c.ctx.Done():
@@ -200,14 +179,14 @@ func (c *Cache) join(ctx context.Context, name string) (*flight, error) {
 
 // launch starts a flight; the caller has taken a slot, which launch gives back
 // when there is nothing to do: a flight is under way, or one has ended since
-// the caller looked. Entries that end within lead count as unknown.
-func (c *Cache) launch(name string, lead time.Duration) *flight {
+// the caller looked.
+func (c *Cache) launch(name string) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.flights[name]
 	if f == nil {
 		f = &flight{done: make(chan struct{})}
-		answer, err, known := c.entries.get(name, time.Now().Add(lead))
+		answer, err, known := c.entries.get(name, time.Now())
 		switch {
 		case c.closed:
 			f.err = ErrClosed
@@ -230,10 +209,14 @@ func (c *Cache) fly(f *flight, name string) {
 	if c.system != nil {
 		c.system.refresh(time.Now())
 	}
+	begun := time.Now()
 	ctx, cancel := context.WithTimeout(c.ctx, c.opts.LookupTimeout)
 	got := c.resolver.resolve(ctx, name)
-	closed := c.ctx.Err() != nil
 	cancel()
+	if got.err != nil && got.err.Class == ErrFailed {
+		got.err = c.blame(begun, got.err)
+	}
+	closed := c.ctx.Err() != nil
 
 	c.mu.Lock()
 	if closed {

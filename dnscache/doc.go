@@ -20,17 +20,29 @@
 //	                      few seconds (RFC 9520), so that a dead server is not
 //	                      asked once per URL
 //
+// When every server kept silent, and none has said anything to anybody since the
+// look-up began, all are asked for the servers of the root at once. Is there no
+// reply either, then it is an outage of the servers and says nothing about the
+// name. Until one of them replies, one look-up at a time tries again, after pauses of 1 s
+// to 15 s; the others are answered at once, with an expired address or ErrOutage.
+//
 // What is bounded, and what happens when it is full:
 //
 //	entries   MaxEntries; the one not used for longest is dropped
-//	flights   Concurrency; Lookup waits for a slot, Prefetch gives up
+//	flights   Concurrency; Lookup waits for a slot
 //	answers   MaxAddrs addresses of a name are kept, the first ones
 //	chains    16 names and 8 queries; beyond that the name counts as not found
-//	flight    LookupTimeout in all, whatever the servers do
+//	flight    LookupTimeout in all, whatever the servers do; Timeout more when all are silent
 //
 // Two classes of error: ErrNotFound (the name has no address: an answer) and
-// ErrFailed (nobody could say: try again later). Everything else that Lookup
-// returns is the caller's own context.
+// ErrFailed (nobody could say: try again later), of which ErrOutage is the one
+// that no name is to be blamed for. Everything else that Lookup returns is the
+// caller's own context.
+//
+// Nothing is renewed before its time: whoever wants an address ahead of a visit
+// looks it up then, as the scheduler does, and so a name costs one query for each
+// lifetime of its address that somebody wants it in. AAAA is asked for only where
+// there is no A.
 //
 // The package does not judge addresses: a name that points into a private
 // network is answered like any other, and who dials must check. It validates no

@@ -60,6 +60,16 @@ func (s *entries) get(name string, now time.Time) (answer Answer, err error, kno
 	return el.Value.(*entry).at(now)
 }
 
+// standIn returns the expired address that may be used while the servers fail.
+func (s *entries) standIn(name string, now time.Time) (Answer, bool) {
+	el := s.byName[name]
+	if el == nil {
+		return Answer{}, false
+	}
+	e := el.Value.(*entry)
+	return Answer{Addrs: e.addrs, Stale: true}, e.addrs != nil && now.Before(e.staleUntil)
+}
+
 // put keeps the outcome of a flight and returns what the look-ups get. A
 // failure leaves the old addresses in place.
 func (s *entries) put(name string, got result, now time.Time, o *Options) (Answer, error) {
@@ -72,9 +82,6 @@ func (s *entries) put(name string, got result, now time.Time, o *Options) (Answe
 		*e = entry{name: name, gone: got.err, expires: now.Add(got.ttl)}
 	default:
 		e.failed, e.retry = got.err, now.Add(o.FailureTTL)
-		if now.Before(e.expires) { // a renewal ahead of time failed
-			e.retry = e.expires
-		}
 	}
 	answer, err, known := e.at(now)
 	if !known { // a zero lifetime was asked for

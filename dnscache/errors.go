@@ -1,6 +1,10 @@
 package dnscache
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // The classes of a failed look-up; test for them with errors.Is.
 var (
@@ -9,6 +13,9 @@ var (
 	ErrNotFound = errors.New("host not found")
 	// ErrFailed: no server gave a usable answer. The name may be fine.
 	ErrFailed = errors.New("name servers failed")
+	// ErrOutage is an ErrFailed that says nothing about the name: no server
+	// answers anything, whatever it is asked for.
+	ErrOutage = fmt.Errorf("%w: none answers anything", ErrFailed)
 	// ErrClosed: the cache was closed during the look-up.
 	ErrClosed = errors.New("name cache is closed")
 )
@@ -16,9 +23,10 @@ var (
 // Error is a look-up that gave no address.
 type Error struct {
 	Host   string
-	Class  error  // ErrNotFound or ErrFailed
-	Reason string // for a person: what the servers said
-	Err    error  // the cause, or nil
+	Class  error     // ErrNotFound, ErrFailed or ErrOutage
+	Reason string    // for a person: what the servers said
+	Since  time.Time // with ErrOutage: when it began
+	Err    error     // the cause, or nil
 }
 
 func (e *Error) Error() string {

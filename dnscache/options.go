@@ -65,6 +65,9 @@ type Events struct {
 	NegativeHit func(host string)            // answered from memory: not found
 	StaleServed func(host string)            // answered with an expired entry
 	Failure     func(host string, err error) // not answered: the servers failed
+	// Outage: no server answers anything since that time, and why; the zero time:
+	// one answers again.
+	Outage func(since time.Time, err error)
 }
 
 // withDefaults fills what is zero and checks the rest.

@@ -19,6 +19,7 @@ type resolver struct {
 	opts    *Options
 	servers servers
 	queried func() // called once per query sent
+	heard   func() // called once per reply, whatever it says
 }
 
 // result is the outcome of a flight.
@@ -134,6 +135,9 @@ func (r *resolver) send(ctx context.Context, addr string, query *dns.Msg, networ
 	defer cancel()
 	r.queried()
 	reply, err := r.opts.Exchange(ctx, query, addr, network)
+	if _, unreadable := errors.AsType[*dns.Error](err); err == nil || unreadable {
+		r.heard()
+	}
 	if err != nil {
 		return nil, err
 	}

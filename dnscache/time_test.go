@@ -171,8 +171,8 @@ func TestCallerGivesUp(t *testing.T) {
 	})
 }
 
-// TestSlots: no more flights than slots, a full house refuses Prefetch and
-// makes Lookup wait; Close ends them all.
+// TestSlots: no more flights than slots, a full house makes Lookup wait; Close
+// ends them all.
 func TestSlots(t *testing.T) {
 	t.Parallel()
 	inBubble(t, Options{Concurrency: 2}, func(t *testing.T, c *Cache, net *fake) {
@@ -188,11 +188,6 @@ func TestSlots(t *testing.T) {
 		if n := net.asked(); n != 2 {
 			t.Errorf("%d queries at once, want 2", n)
 		}
-		c.Prefetch("other.test")
-		synctest.Wait()
-		if n := net.asked(); n != 0 {
-			t.Errorf("Prefetch asked though all slots are taken")
-		}
 		c.Close()
 		for range 3 {
 			if err := <-results; !errors.Is(err, ErrClosed) {
@@ -201,36 +196,6 @@ func TestSlots(t *testing.T) {
 		}
 		if _, err := c.Lookup(t.Context(), "late.test"); !errors.Is(err, ErrClosed) {
 			t.Errorf("look-up on a closed cache: %v", err)
-		}
-	})
-}
-
-func TestPrefetch(t *testing.T) {
-	t.Parallel()
-	inBubble(t, Options{}, func(t *testing.T, c *Cache, net *fake) {
-		prefetch := func(host string) int {
-			c.Prefetch(host)
-			synctest.Wait()
-			return net.asked()
-		}
-		if n := prefetch("a.test"); n != 1 {
-			t.Errorf("first: %d queries", n)
-		}
-		if n := prefetch("a.test"); n != 0 {
-			t.Errorf("known: %d queries", n)
-		}
-		time.Sleep(55 * time.Second)
-		if n := prefetch("a.test"); n != 1 {
-			t.Errorf("about to end: %d queries", n)
-		}
-		time.Sleep(30 * time.Second)
-		if _, err := c.Lookup(t.Context(), "a.test"); err != nil || net.asked() != 0 {
-			t.Errorf("the renewed entry is not used (%v)", err)
-		}
-		for _, host := range []string{"", "192.0.2.1", "localhost", strings.Repeat("x", 300)} {
-			if n := prefetch(host); n != 0 {
-				t.Errorf("Prefetch(%q): %d queries", host, n)
-			}
 		}
 	})
 }

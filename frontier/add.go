@@ -36,7 +36,9 @@ func (a Admission) String() string { return admissionNames[min(int(a), len(admis
 // Add admits URLs to the queues of their hosts, in their order, and returns
 // what became of each. It is durable on return. A Target with Again puts a URL
 // that was fetched, failed or refused back into the queue, with its
-// validators. A long list is cut into several atomic pieces: after an error,
+// validators. A queued URL that comes with a smaller depth takes that depth; only
+// for a seed is that sure, since other URLs that were seen a moment ago are not
+// looked up. A long list is cut into several atomic pieces: after an error,
 // some URLs may have been added; adding them again is harmless.
 func (f *Frontier) Add(ctx context.Context, urls []crawl.Routed) ([]Admission, error) {
 	admissions := make([]Admission, len(urls))
@@ -104,7 +106,8 @@ func (g *group) admit(urls []crawl.Routed, out []Admission) {
 		}
 		t := &urls[i].Target
 		key := g.f.cache.key(pg.gen(), t.URL.String())
-		if !t.Again && g.f.cache.has(key) {
+		// What a person names is rare, and has to be looked at: see nearer.
+		if !t.Again && t.Via != crawl.ViaSeed && g.f.cache.has(key) {
 			out[i] = pg.known()
 			continue
 		}
@@ -169,6 +172,31 @@ func (pg *partGroup) lookup(u urlnorm.URL, fp fingerprint) lookup {
 	return lookup{}
 }
 
+// Skip counts links that were refused before they came here, by partition. Of a
+// partition that is not held here nothing is counted.
+func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.SkipCounts) error {
+	if len(skipped) == 0 {
+		return nil
+	}
+	err := f.change(ctx, func(g *group) error {
+		for p, counts := range skipped {
+			pg := g.part(p)
+			if !pg.state.serves() {
+				continue
+			}
+			for i, n := range counts {
+				pg.state.Counters.Skipped[i] += n
+			}
+			pg.mutated = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: counting refused links: %w", err)
+	}
+	return nil
+}
+
 // admitOne decides on a URL, knowing what the store said before the request.
 func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 	found := c.found
@@ -178,6 +206,9 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 	}
 	if found.ok {
 		pg.seen = append(pg.seen, c.key)
+		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
+			pg.nearer(t, c.fp, &found)
+		}
 		if !t.Again || found.rec.State == crawl.Queued {
 			return pg.known()
 		}

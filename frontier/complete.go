@@ -30,8 +30,9 @@ type Completion struct {
 //
 //	Fetched                    done
 //	Refused                    refused for ever
-//	URLFailed, RateLimited     tried again at RetryAt, or failed
-//	RobotsFetched, HostFailed  still queued
+//	URLFailed, RateLimited     tried again at RetryAt, or failed; its record says why
+//	RobotsFetched, HostFailed,
+//	RobotsPending              still queued
 //	Aborted                    still queued, nothing is counted
 //
 // A URL that is still queued, or tried again, keeps its place and its number
@@ -123,11 +124,31 @@ func (g *group) complete(c *Completion) error {
 		q.item.Attempts++
 		q.item.NotBefore = c.RetryAt
 		pg.set(place, encodeQueued(&q.item, q.refetch, q.probe))
+		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
 		pg.settle(place, host, &q, &c.Outcome, crawl.RecordState(v))
 	}
 	pg.links(c.Own, c.Outbox)
 	return nil
+}
+
+// noteFailure writes into the record of a queued URL why its last try failed.
+func (pg *partGroup) noteFailure(host crawl.Host, q *queued, reason string) {
+	key := appendRecordKey(nil, host, fingerprintOf(q.item.URL.String()).probe(q.probe))
+	v, ok := pg.get(key)
+	if !ok {
+		return // the store is damaged, or cannot be read; what settles the URL writes it anew
+	}
+	rec, err := decodeRecord(v)
+	if err != nil {
+		pg.g.fail(fmt.Errorf("%w of %s", err, q.item.URL))
+		return
+	}
+	if rec.Reason == reason {
+		return // most tries of a URL fail alike
+	}
+	rec.URL, rec.Reason = q.item.URL, reason
+	pg.set(key, encodeRecord(&rec.Record))
 }
 
 // A verdict is what becomes of the queue entry: keep, retry, or the state in
@@ -210,6 +231,11 @@ func (pg *partGroup) settle(place []byte, host crawl.Host, q *queued, o *crawl.O
 	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != notModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
 	}
+	if o.Skipped[crawl.SkipDepth] > 0 {
+		// When it is asked for again nearer to a seed, its links are wanted, and
+		// the answer that it has not changed would not bring them.
+		rec.ETag, rec.LastModified = "", ""
+	}
 	fp := fingerprintOf(q.item.URL.String()).probe(q.probe)
 	key := appendRecordKey(nil, host, fp)
 	if q.refetch {
@@ -230,7 +256,7 @@ func (pg *partGroup) settle(place []byte, host crawl.Host, q *queued, o *crawl.O
 const notModified = 304
 
 // keepCapture leaves the capture of an earlier fetch in the record when the
-// last one brought none.
+// last one brought no content.
 func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 	v, ok := pg.get(key)
 	if !ok {
@@ -241,8 +267,8 @@ func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 		pg.g.fail(fmt.Errorf("%w of %s", err, rec.URL))
 		return
 	}
-	if rec.Archive == (crawl.ArchiveRef{}) {
-		rec.Archive = old.Archive
+	if rec.Archive == (crawl.ArchiveRef{}) || rec.Status == notModified && old.Archive != (crawl.ArchiveRef{}) {
+		rec.Archive = old.Archive // where the content is
 	}
 	if rec.Status == notModified || rec.State != crawl.Done {
 		rec.Digest = old.Digest
@@ -279,7 +305,7 @@ func (pg *partGroup) count(o *crawl.Outcome) {
 	for i, n := range o.Skipped {
 		c.Skipped[i] += n
 	}
-	if o.Kind == crawl.RobotsFetched || o.Kind == crawl.HostFailed && o.Robots != nil {
+	if o.Kind == crawl.RobotsFetched || o.Kind == crawl.RobotsPending && o.Status != 0 || o.Kind == crawl.HostFailed && o.Robots != nil {
 		c.Robots++
 	}
 	if o.Archive != (crawl.ArchiveRef{}) {
@@ -291,6 +317,9 @@ func (pg *partGroup) count(o *crawl.Outcome) {
 			c.Responses[class]++
 		}
 		c.Observe(o.Took.Milliseconds())
+		if o.Category == crawl.ErrTLS { // fetched in spite of its certificate
+			c.Errors[crawl.ErrTLS]++
+		}
 	case crawl.Refused:
 		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
 	case crawl.URLFailed, crawl.HostFailed:

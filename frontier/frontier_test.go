@@ -139,6 +139,9 @@ func TestOutcomes(t *testing.T) {
 			if rec.State != tc.state || rec.Attempts != tc.tries {
 				t.Errorf("record = %+v, want %v after %d attempts", rec, tc.state, tc.tries)
 			}
+			if said := tc.tries > 0 || tc.state != crawl.Queued; said && rec.Reason != tc.outcome.Reason || !said && rec.Reason != "" {
+				t.Errorf("its reason is %q", rec.Reason)
+			}
 			c := r.Totals()
 			if !tc.judge(&c) {
 				t.Errorf("counters = %+v", c)
@@ -176,7 +179,8 @@ func TestAgain(t *testing.T) {
 		t.Fatalf("validators are missing: %+v", lease.Item)
 	}
 	// Not modified: the capture and the validators of the first fetch stay.
-	r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 304, FetchedAt: day.Add(time.Hour)}}))
+	r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.Fetched, Status: 304, FetchedAt: day.Add(time.Hour),
+		Archive: crawl.ArchiveRef{File: "where nothing but a head is"}}}))
 	rec := r.record("http://h1.p0.test/")
 	if rec.State != crawl.Done || rec.Archive != fetched.Archive || rec.Digest != fetched.Digest || rec.ETag != `"e1"` || !rec.FetchedAt.Equal(day.Add(time.Hour)) {
 		t.Fatalf("record = %+v", rec)

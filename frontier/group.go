@@ -146,6 +146,7 @@ func (pg *partGroup) host(h crawl.Host) *hostEntry {
 			pg.g.fail(fmt.Errorf("%w: host %s", err, h))
 			e = &hostEntry{}
 		}
+		e.fresh = !e.admitted()
 	}
 	pg.hosts[h] = e
 	return e

@@ -295,8 +295,11 @@ func (c *census) judge(m Meta) error {
 		return fmt.Errorf("the meta entry (seq %d) is not what is in memory (seq %d)", c.meta.seq, m.Seq)
 	}
 	var bands [crawl.Bands]int64
-	robots := 0
+	robots, admitted := 0, int64(0)
 	for h, e := range c.hosts {
+		if e.admitted() {
+			admitted++
+		}
 		for b := range e.bands {
 			n := int64(0)
 			if c.queue[h] != nil {
@@ -326,9 +329,9 @@ func (c *census) judge(m Meta) error {
 		return fmt.Errorf("%d robots entries, hosts name %d", len(c.robots), robots)
 	case len(c.wakes) > len(c.hosts):
 		return errors.New("wake entries of unknown hosts")
-	case got.Seen != c.seen || got.Queued != bands || got.Hosts != int64(len(c.hosts)) || got.Outbox != c.outbox:
+	case got.Seen != c.seen || got.Queued != bands || got.Hosts != admitted || got.Outbox != c.outbox:
 		return fmt.Errorf("counters say seen %d, queued %v, hosts %d, outbox %d; found %d, %v, %d, %d",
-			got.Seen, got.Queued, got.Hosts, got.Outbox, c.seen, bands, len(c.hosts), c.outbox)
+			got.Seen, got.Queued, got.Hosts, got.Outbox, c.seen, bands, admitted, c.outbox)
 	case c.outLast > c.meta.outboxNext:
 		return fmt.Errorf("outbox entry %d above %d", c.outLast, c.meta.outboxNext)
 	case len(c.queued) != len(c.places):

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"slices"
 	"strings"
 
 	"crawlnode/crawl"
@@ -32,7 +33,7 @@ type hostEntry struct {
 	origin []string // tags of the robots entries, the oldest first
 
 	// In a group only, never written:
-	fresh  bool // the host was not in the store
+	fresh  bool // no URL of the host was ever queued: it is not counted
 	dirty  bool // has to be written
 	parked bool // its wake entry has to be brought up to date
 }
@@ -47,6 +48,12 @@ func (h *hostEntry) total() (n int64) {
 		n += h.bands[i].queued
 	}
 	return n
+}
+
+// admitted reports whether a URL of the host was ever queued. A host may be in the
+// store without one: it was asked for another host's robots.txt.
+func (h *hostEntry) admitted() bool {
+	return slices.ContainsFunc(h.bands[:], func(b bandQueue) bool { return b.next > 0 })
 }
 
 // best is the best band with a queued URL.

@@ -106,7 +106,13 @@ func (v *view) recount() (m metaEntry, err error) {
 		c := &m.counters
 		switch rel[0] {
 		case tableHosts:
-			c.Hosts++
+			value, err := it.Value()
+			if err != nil {
+				return m, err
+			}
+			if e, err := decodeHost(value); err != nil || e.admitted() {
+				c.Hosts++
+			}
 		case tableQueue:
 			if band := len(rel) - 9; band > 0 && rel[band] < crawl.Bands {
 				c.Queued[rel[band]]++

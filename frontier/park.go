@@ -97,8 +97,8 @@ func (g *group) park(p *Parked, heads Cursor) bool {
 		return false
 	}
 	e := pg.host(p.Host)
-	if e.fresh {
-		return true // it has no record, so nothing waits and nobody asks
+	if e.fresh && p.State.Requests == 0 {
+		return true // nothing waits, and nothing was asked that it could remember
 	}
 	e.setState(p.State)
 	for b := range e.bands {

@@ -13,16 +13,21 @@ import (
 // more: nothing may be promised.
 var ErrNotAcknowledged = errors.New("handoff: the partition is not held here any more")
 
+// ErrSilent is what Wait returns when a replica whose word is needed does not
+// answer: it will be heard again, or leave the set, but hardly soon.
+var ErrSilent = errors.New("handoff: a replica whose acknowledgement is needed is silent")
+
 // ackBook knows how far each in-sync replica is, and wakes those who wait for
 // it. The driver says whose word counts, the links what they said.
 type ackBook struct {
 	mu     sync.Mutex // guards all; held for moments
 	parts  []ackPart
+	silent map[crawl.NodeID]bool // who did not answer the last time
 	closed bool
 }
 
 type ackPart struct {
-	open     bool
+	epoch    crawl.Epoch // of the tenure; 0: nothing can be acknowledged
 	full     bool
 	unsure   bool
 	needed   []crawl.NodeID
@@ -51,65 +56,111 @@ type waiter struct {
 	done chan error // capacity 1
 }
 
-func newAckBook(partitions int) *ackBook { return &ackBook{parts: make([]ackPart, partitions)} }
-
-// Wait returns when everything that is in the partitions now is on the disks of
-// their in-sync sets. With full it also waits until these sets have as many
-// members as factor and cluster allow. It fails with ErrNotAcknowledged, or when ctx
-// is over; what was to be acknowledged may be stored all the same.
-func (d *Driver) Wait(ctx context.Context, ps []crawl.Partition, full bool) error {
-	seqs := make([]crawl.Seq, len(ps))
-	for i, p := range ps {
-		seqs[i] = d.opts.Store.Kept(p).Seq
-	}
-	waits, err := d.acks.wait(ps, seqs, full)
-	if err != nil {
-		return err
-	}
-	for _, w := range waits {
-		select {
-		case err := <-w.done:
-			if err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return ctx.Err() // who is woken later finds nobody, and does not block
-		}
-	}
-	return nil
+func newAckBook(partitions int) *ackBook {
+	return &ackBook{parts: make([]ackPart, partitions), silent: map[crawl.NodeID]bool{}}
 }
 
-// wait returns those that must be waited for.
-func (b *ackBook) wait(ps []crawl.Partition, seqs []crawl.Seq, full bool) ([]*waiter, error) {
+// Tenure names the time in which this node holds a partition without a break.
+type Tenure struct {
+	P     crawl.Partition
+	Epoch crawl.Epoch // 0: it is not held
+}
+
+// Tenures names the running tenures of partitions, for Wait. Whoever stores
+// something asks before: what was stored in one tenure is not acknowledged by the
+// replicas of another, which may have begun without it.
+func (d *Driver) Tenures(ps []crawl.Partition) []Tenure {
+	ts := make([]Tenure, len(ps))
+	for i, p := range ps {
+		ts[i].P = p
+		if k := d.opts.Store.Kept(p); k.State == Holding {
+			ts[i].Epoch = k.Epoch
+		}
+	}
+	return ts
+}
+
+// Wait returns when everything that is in the partitions now is on the disks of
+// their in-sync sets: one error each, nil when it is. With full it also waits until
+// a set has as many members as factor and cluster allow. The errors are
+// ErrNotAcknowledged, also when another tenure runs by now, ErrSilent, and ctx's;
+// what was to be acknowledged may be stored all the same.
+func (d *Driver) Wait(ctx context.Context, ts []Tenure, full bool) []error {
+	waits, errs := make([]*waiter, len(ts)), make([]error, len(ts))
+	for i, t := range ts {
+		k := d.opts.Store.Kept(t.P)
+		if k.State != Holding || k.Epoch != t.Epoch {
+			errs[i] = ErrNotAcknowledged
+			continue
+		}
+		waits[i], errs[i] = d.acks.wait(t, k.Seq, full)
+	}
+	for i, w := range waits {
+		if w == nil {
+			continue
+		}
+		select {
+		case errs[i] = <-w.done:
+		case <-ctx.Done():
+			d.acks.leave(ts[i].P, w)
+			errs[i] = ctx.Err()
+		}
+	}
+	return errs
+}
+
+// wait returns who must be waited for; nil when all is acknowledged.
+func (b *ackBook) wait(t Tenure, seq crawl.Seq, full bool) (*waiter, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, p := range ps {
-		if !b.parts[p].open || b.closed {
-			return nil, ErrNotAcknowledged
+	x := &b.parts[t.P]
+	if x.epoch == 0 || x.epoch != t.Epoch || b.closed {
+		return nil, ErrNotAcknowledged
+	}
+	w := &waiter{seq: seq, full: full}
+	if x.satisfies(w) {
+		return nil, nil
+	}
+	for _, id := range x.needed {
+		if !x.has(id, seq) && b.silent[id] {
+			return nil, ErrSilent
 		}
 	}
-	var waits []*waiter
-	for i, p := range ps {
-		w := &waiter{seq: seqs[i], full: full}
-		if x := &b.parts[p]; !x.satisfies(w) {
-			w.done = make(chan error, 1)
-			x.waiters = append(x.waiters, w)
-			waits = append(waits, w)
-		}
+	w.done = make(chan error, 1)
+	x.waiters = append(x.waiters, w)
+	return w, nil
+}
+
+// leave forgets a waiter whose time is up.
+func (b *ackBook) leave(p crawl.Partition, w *waiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x := &b.parts[p]
+	x.waiters = slices.DeleteFunc(x.waiters, func(o *waiter) bool { return o == w })
+}
+
+// hear says whether a node has answered when it was last asked for something.
+func (b *ackBook) hear(id crawl.NodeID, answered bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if answered {
+		delete(b.silent, id)
+	} else {
+		b.silent[id] = true
 	}
-	return waits, nil
+}
+
+// has reports whether a replica is known to have everything up to seq.
+func (x *ackPart) has(id crawl.NodeID, seq crawl.Seq) bool {
+	a := x.acked[id]
+	return a != nil && a.seq >= seq
 }
 
 func (x *ackPart) satisfies(w *waiter) bool {
 	if x.unsure || w.full && !x.full {
 		return false
 	}
-	for _, id := range x.needed {
-		if a := x.acked[id]; a == nil || a.seq < w.seq {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x.needed, func(id crawl.NodeID) bool { return !x.has(id, w.seq) })
 }
 
 func (x *ackPart) wake() {
@@ -127,7 +178,7 @@ func (b *ackBook) set(a SetAcks) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[a.P]
-	x.open, x.full, x.unsure, x.needed = true, a.Full, a.Unsure, a.Nodes
+	x.epoch, x.full, x.unsure, x.needed = a.Epoch, a.Full, a.Unsure, a.Nodes
 	x.wake()
 }
 
@@ -143,7 +194,7 @@ func (x *ackPart) end() {
 	for _, w := range x.waiters {
 		w.done <- ErrNotAcknowledged
 	}
-	x.open, x.full, x.unsure, x.needed, x.waiters = false, false, false, nil, nil
+	x.epoch, x.full, x.unsure, x.needed, x.waiters = 0, false, false, nil, nil
 }
 
 func (b *ackBook) close() {
@@ -221,11 +272,4 @@ func (b *ackBook) forget(id crawl.NodeID, p crawl.Partition, attempt uint64) {
 		close(c.done)
 		return true
 	})
-}
-
-// isFull reports whether a partition has all its copies.
-func (b *ackBook) isFull(p crawl.Partition) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.parts[p].full
 }

@@ -48,6 +48,7 @@ type DropCopy struct {
 // this tenure is known to be recorded.
 type SetAcks struct {
 	P      crawl.Partition
+	Epoch  crawl.Epoch // of the tenure
 	Nodes  []crawl.NodeID
 	Full   bool
 	Unsure bool
@@ -164,10 +165,20 @@ type TellUseless struct {
 	Reply chan<- []crawl.Partition
 }
 
-// RequestCopy asks another node to send its copy here.
+// TellList answers a ListAsked.
+type TellList struct {
+	Parts []PartStatus
+	Reply chan<- []PartStatus
+}
+
+// RequestCopy asks another node to send its copy of Epoch here. It may take the
+// place of Here, what this node had when the copies were compared, and of nothing
+// else.
 type RequestCopy struct {
-	P    crawl.Partition
-	From crawl.NodeID
+	P     crawl.Partition
+	From  crawl.NodeID
+	Epoch crawl.Epoch
+	Here  Kept
 }
 
 // Respond answers a token.
@@ -198,6 +209,7 @@ func (Tell) action()          {}
 func (RequestCopy) action()   {}
 func (Sweep) action()         {}
 func (TellUseless) action()   {}
+func (TellList) action()      {}
 func (Respond) action()       {}
 
 // ReplyKind is a receiver's answer to a token.

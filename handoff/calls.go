@@ -22,7 +22,7 @@ const (
 	callWhere   = "where"   // whereCall -> whereReply: what copies are there?
 	callAdopt   = "adopt"   // adoptCall -> adoptReply: go on under a new tenure
 	callDrop    = "drop"    // dropCall: these copies are not needed any more
-	callSend    = "send"    // partCall: send me your copy
+	callSend    = "send"    // sendCall: send me your copies
 	callUseless = "useless" // uselessCall -> uselessReply: which of my copies may go?
 )
 
@@ -107,8 +107,8 @@ type dropCall struct {
 	Parts []dropPart `json:"parts"`
 }
 
-type partCall struct {
-	P crawl.Partition `json:"p"`
+type sendCall struct {
+	Parts []crawl.Partition `json:"parts"`
 }
 
 // call makes one call and reads the answer into reply, unless that is nil.
@@ -236,11 +236,11 @@ func (d *Driver) change(ctx context.Context, from linkFrom, e *envelope) (any, e
 	case callDrop:
 		return nil, d.onDrop(ctx, from, e.Body)
 	case callSend:
-		var q partCall
-		if err := errors.Join(decode(e.Body, &q), d.checkParts(q.P)); err != nil {
+		var q sendCall
+		if err := errors.Join(decode(e.Body, &q), d.checkParts(q.Parts...)); err != nil {
 			return nil, err
 		}
-		d.peers.send(from.id, q.P)
+		d.peers.send(from.id, q.Parts)
 		return nil, nil
 	}
 	return nil, fmt.Errorf("handoff: unknown call %q", e.Kind)

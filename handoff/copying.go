@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,7 +31,9 @@ func (r *replica) workLoop(ctx context.Context) {
 		}
 		r.mu.Lock()
 		based, wanted, failed, drops := r.based, r.wanted, r.failed, r.drops
+		asks := slices.Sorted(maps.Keys(r.asks))
 		r.based, r.wanted, r.failed, r.drops = nil, nil, nil, nil
+		clear(r.asks)
 		r.mu.Unlock()
 		for _, f := range failed {
 			r.d.acks.forget(r.id, f.a.P, f.a.Attempt)
@@ -46,6 +49,11 @@ func (r *replica) workLoop(ctx context.Context) {
 			// One that is not heard of stays until its node sweeps.
 			if err := r.d.call(ctx, r.id, callDrop, dropCall{drops}, nil); err != nil {
 				r.d.opts.Logger.Debug("copies were not dropped", "peer", r.id, "error", err)
+			}
+		}
+		if len(asks) > 0 {
+			if err := r.d.call(ctx, r.id, callSend, sendCall{asks}, nil); err != nil {
+				r.d.opts.Logger.Debug("copies were not sent; they will be asked for again", "peer", r.id, "error", err)
 			}
 		}
 	}
@@ -68,7 +76,9 @@ func (r *replica) adopt(ctx context.Context, fs []*flow) {
 		call.Parts = append(call.Parts, adoptPart{P: f.a.P, From: f.a.BaseEpoch, Seq: f.a.BaseSeq, Epoch: f.a.Epoch, Attempt: f.a.Attempt})
 	}
 	var reply adoptReply
-	if err := r.d.call(ctx, r.id, callAdopt, call, &reply); err != nil {
+	err := r.d.call(ctx, r.id, callAdopt, call, &reply)
+	r.d.acks.hear(r.id, err == nil)
+	if err != nil {
 		r.give(fs)
 		return
 	}
@@ -115,7 +125,9 @@ func (r *replica) where(ctx context.Context, fs []*flow) {
 		q.Parts = append(q.Parts, wherePart{P: f.a.P, Attempt: f.a.Attempt})
 	}
 	var reply whereReply
-	if err := r.d.call(ctx, r.id, callWhere, q, &reply); err != nil || len(reply.Copies) != len(fs) {
+	err := r.d.call(ctx, r.id, callWhere, q, &reply)
+	r.d.acks.hear(r.id, err == nil)
+	if err != nil || len(reply.Copies) != len(fs) {
 		r.give(fs)
 		return
 	}
@@ -130,13 +142,17 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
 	switch {
 	case a.Holds:
 		r.give([]*flow{f}) // by an older view, or a newer one; a view will tell
-	case same && a.Seq > k.Seq && k.State == Holding:
+	case same && k.State == Holding && r.d.bases.ahead(f.a.P, f.a.Epoch, r.id, a.Seq, k.Seq):
 		r.mu.Lock()
 		gone := f.over
 		r.mu.Unlock()
 		if !gone {
 			r.d.post(ctx, LinkAhead{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		}
+		return
+	}
+	r.d.bases.meet(f.a.P, r.id)
+	switch {
 	case same && a.Seq == k.Seq && r.d.opts.Store.Attach(ctx, f.a.P, f.a.Epoch, a.Seq, f.sink) == nil:
 		r.goLive(ctx, f, a.Seq)
 	default:
@@ -200,11 +216,11 @@ func (r *replica) nextJob() (copyJob, bool) {
 	defer r.mu.Unlock()
 	r.jobs = slices.DeleteFunc(r.jobs, func(j copyJob) bool { return j.f != nil && j.f.over })
 	for i, j := range r.jobs {
-		if r.making[j.p] {
+		if _, busy := r.making[j.p]; busy {
 			continue
 		}
 		r.jobs = slices.Delete(r.jobs, i, i+1)
-		r.making[j.p] = true
+		r.making[j.p] = j.f == nil
 		if len(r.jobs) > 0 {
 			signal(r.copies) // for the next loop
 		}

@@ -73,7 +73,7 @@ func describeTalk(a Action) string {
 		}
 		return fmt.Sprintf("tell of %v: holds %v", a.Parts, a.Holds)
 	case RequestCopy:
-		return fmt.Sprintf("request copy %d from %s", a.P, a.From)
+		return fmt.Sprintf("request copy %d from %s, epoch %d, in place of %d.%d", a.P, a.From, a.Epoch, a.Here.Epoch, a.Here.Seq)
 	case Sweep:
 		return fmt.Sprintf("sweep %v", a.Parts)
 	case TellUseless:

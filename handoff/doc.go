@@ -66,13 +66,35 @@
 // that its view does not list, nor from one that has joined anew since the epoch:
 // gate.go.
 //
-// The newest set that the members know must be the newest there is. Views are
-// decided by members that stay, so one step loses no record. In several steps, or
-// when those who are here were away, it could be lost: history.go then keeps the
-// partition offline. One limit stays: members that have restarted remember no
+// A node that owns a partition and has no good copy of it asks for the best one of
+// the set. That one may take the place of a copy of a later epoch: whoever held
+// that epoch died before it had recorded a set, so it had acknowledged nothing, and no
+// set counts what it sent. It never takes the place of anything but what was here
+// when the copies were compared: wanted.go says why no recorded set can count that.
+//
+// The newest set that the members know must be the newest there is. More than half
+// of a view have recorded it; when more than half of that view are gone since, it
+// could be lost: history.go then keeps the partition offline. One limit stays: members that have restarted remember no
 // older views. If those who knew the newest set die one after the other, faster
 // than it can be recorded in a view between, and the rest has restarted
 // meanwhile, an older set may be taken for the newest.
+//
+// # Acknowledgements
+//
+// Wait answers for one tenure: Tenures names it before something is stored. A node
+// may lose a partition and hold it again later without what it stored before; the
+// replicas of the later tenure do not answer for that. A caller is told at once
+// when a replica whose word is needed did not answer its last call (ErrSilent), and
+// for which partitions: in a cluster of two that is cut in two no set can shrink, and
+// everybody else would wait out his time.
+//
+// # Loss of power
+//
+// The store is synced once a second only. A holder that comes back from a loss of
+// power may have less than its replicas. It holds their copies against what it found
+// on its disk at the start (bases.go), whatever it has written since; when one of them
+// is ahead it yields, and that copy is promoted. While no replica can be reached it
+// goes on without them: then what was lost is lost.
 //
 // # Copies that nobody counts
 //
@@ -88,10 +110,11 @@
 //	inbox              links, calls, views    Driver.Run      256 events            callers block
 //	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, copies begin again
 //	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits
+//	copies to ask for  RequestCopy           workLoop         partitions            each is in it once
 //	copies to make     OpenLink               copiers         partitions, 4 at once wait
 //	sets to record     machine                recorder        partitions            the newest replaces the older
 //	sets told late     recorder               recorder        partitions            the newest replaces the older
-//	waiters            Wait                   acknowledgement callers               their context ends
+//	waiters            Wait                   acknowledgement callers               they leave when their context ends
 //
 // # What it does not do
 //

@@ -46,6 +46,8 @@ type Driver struct {
 	moves   map[crawl.Partition]*move // owned by Run
 	gate    gate
 	marks   marks
+	wanted  wantedCopies
+	bases   *bases
 	acks    *ackBook
 	peers   *replicas
 	sets    *recorder
@@ -71,7 +73,9 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 		moves:   map[crawl.Partition]*move{}, acks: newAckBook(o.Partitions),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.marks.parts = map[crawl.Partition]mark{}
+	d.wanted.parts = map[crawl.Partition]RequestCopy{}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.bases = findBases(o.Store, loaded)
 	d.peers = newReplicas(d)
 	d.sets = newRecorder(d)
 	for _, l := range loaded {
@@ -181,6 +185,7 @@ const maxTogether = 64
 // stored is on disk before the next one of the partition is looked at.
 func (d *Driver) take(ctx context.Context, e Event) error {
 	if v, ok := e.(installed); ok {
+		d.wanted.clear()
 		d.gate.install(&v.Members)
 		d.peers.keep(v.Boots)
 		d.sets.setView(v.View, v.ViewInstalled.Members)

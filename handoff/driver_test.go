@@ -122,7 +122,7 @@ func TestStopped(t *testing.T) {
 		w.mu.Unlock()
 		start := time.Now()
 		w.nodes["a"].store.write(p, "late", "x")
-		if err := w.nodes["a"].driver.Wait(t.Context(), []crawl.Partition{p}, false); err != nil {
+		if err := w.nodes["a"].wait(t.Context(), false, p); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(start); took < stallTimeout || took > stallTimeout+callPatience+time.Second {
@@ -130,7 +130,7 @@ func TestStopped(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := w.nodes["a"].driver.Wait(ctx, []crawl.Partition{p}, true); !errors.Is(err, context.DeadlineExceeded) {
+		if err := w.nodes["a"].wait(ctx, true, p); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a set that is not full counts as full: %v", err)
 		}
 	})
@@ -141,10 +141,10 @@ func TestWaitEnds(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		w.settle(w.install(1, "a"))
 		a := w.nodes["a"]
-		if err := a.driver.Wait(t.Context(), []crawl.Partition{0, 1}, true); err != nil {
+		if err := a.wait(t.Context(), true, 0, 1); err != nil {
 			t.Errorf("alone: %v", err)
 		}
-		if err := w.nodes["b"].driver.Wait(t.Context(), []crawl.Partition{0}, false); !errors.Is(err, ErrNotAcknowledged) {
+		if err := w.nodes["b"].wait(t.Context(), false, 0); !errors.Is(err, ErrNotAcknowledged) {
 			t.Errorf("not held: %v", err)
 		}
 		// Nobody answers, so a new set cannot be recorded, and nothing is full.
@@ -154,7 +154,7 @@ func TestWaitEnds(t *testing.T) {
 		w.install(2, three...)
 		synctest.Wait()
 		got := make(chan error, 1)
-		go func() { got <- a.driver.Wait(t.Context(), []crawl.Partition{0}, true) }()
+		go func() { got <- a.wait(t.Context(), true, 0) }()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		select {
@@ -181,7 +181,7 @@ func TestMinority(t *testing.T) {
 		a.store.write(0, "k", "x")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := a.driver.Wait(ctx, []crawl.Partition{0}, false); !errors.Is(err, context.DeadlineExceeded) {
+		if err := a.wait(ctx, false, 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("acknowledged by a minority: %v", err)
 		}
 		w.mu.Lock()

@@ -202,6 +202,12 @@ type UselessAsked struct {
 	Reply chan<- []crawl.Partition // capacity 1
 }
 
+// ListAsked asks what this node has of all partitions.
+type ListAsked struct {
+	Reply chan<- []PartStatus // capacity 1
+}
+
+func (ListAsked) event()     {}
 func (UselessAsked) event()  {}
 func (Loaded) event()        {}
 func (ViewInstalled) event() {}

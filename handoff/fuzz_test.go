@@ -71,7 +71,7 @@ func FuzzCalls(f *testing.F) {
 		callWhere:   whereCall{Parts: []wherePart{{P: 1, Attempt: 3}}},
 		callAdopt:   adoptCall{Parts: []adoptPart{{P: 1, From: 1, Seq: 7, Epoch: 2}}},
 		callDrop:    dropCall{Parts: []dropPart{{P: 1, Epoch: 2}}},
-		callSend:    partCall{P: 1},
+		callSend:    sendCall{Parts: []crawl.Partition{1}},
 		callUseless: uselessCall{View: 2, Parts: []uselessPart{{P: 1, Epoch: 1}}},
 		"nothing":   nil,
 	} {

@@ -3,6 +3,7 @@ package handoff
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	"crawlnode/crawl"
@@ -27,17 +28,28 @@ type mark struct {
 // marks keep a word to drop a copy that comes late from deleting what was taken
 // into a set again meanwhile.
 type marks struct {
-	stripes [64]sync.Mutex // held while a copy is adopted, replaced or deleted
-
-	mu    sync.Mutex // guards parts
+	mu    sync.Mutex // guards the rest; held for moments
+	freed sync.Cond  // of taken; its L is set where it is used
+	taken [64]bool   // by the partition's remainder: a copy is being adopted, replaced or deleted
 	parts map[crawl.Partition]mark
 }
 
 // alone runs f while nobody else adopts, replaces or deletes the copy of p.
 func (m *marks) alone(p crawl.Partition, f func()) {
-	s := &m.stripes[int(p)%len(m.stripes)]
-	s.Lock()
-	defer s.Unlock()
+	i := int(p) % len(m.taken)
+	m.mu.Lock()
+	m.freed.L = &m.mu
+	for m.taken[i] {
+		m.freed.Wait()
+	}
+	m.taken[i] = true
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.taken[i] = false
+		m.freed.Broadcast()
+	}()
 	f()
 }
 
@@ -110,25 +122,35 @@ type uselessReply struct {
 // sweep asks the owners about the copies that lie here for nothing, as it seems.
 func (d *Driver) sweep(ctx context.Context, a Sweep) {
 	for owner, ps := range a.Parts {
-		seen := map[crawl.Partition]mark{}
-		q := uselessCall{View: a.View}
-		for _, p := range ps {
-			last, _ := d.marks.of(p) // before the question: the answer is about what was then
-			if k := d.opts.Store.Kept(p); k.Copy && !k.Suspect && len(q.Parts) < maxAsked {
-				seen[p] = last
-				q.Parts = append(q.Parts, uselessPart{P: p, Epoch: k.Epoch})
+		for piece := range slices.Chunk(ps, maxAsked) {
+			if err := d.sweepAt(ctx, a.View, owner, piece); err != nil {
+				d.opts.Logger.Debug("an owner has not said which copies it needs", "peer", owner, "error", err)
+				break
 			}
 		}
-		if len(q.Parts) == 0 {
-			continue
-		}
-		var r uselessReply
-		if err := d.call(ctx, owner, callUseless, q, &r); err != nil {
-			d.opts.Logger.Debug("an owner has not said which copies it needs", "peer", owner, "error", err)
-			continue
-		}
-		d.dropUseless(ctx, &q, &r, seen)
 	}
+}
+
+// sweepAt asks one owner.
+func (d *Driver) sweepAt(ctx context.Context, view crawl.Epoch, owner crawl.NodeID, ps []crawl.Partition) error {
+	seen := map[crawl.Partition]mark{}
+	q := uselessCall{View: view}
+	for _, p := range ps {
+		last, _ := d.marks.of(p) // before the question: the answer is about what was then
+		if k := d.opts.Store.Kept(p); k.Copy && !k.Suspect {
+			seen[p] = last
+			q.Parts = append(q.Parts, uselessPart{P: p, Epoch: k.Epoch})
+		}
+	}
+	if len(q.Parts) == 0 {
+		return nil
+	}
+	var r uselessReply
+	if err := d.call(ctx, owner, callUseless, q, &r); err != nil {
+		return err
+	}
+	d.dropUseless(ctx, &q, &r, seen)
+	return nil
 }
 
 func (d *Driver) dropUseless(ctx context.Context, q *uselessCall, r *uselessReply, seen map[crawl.Partition]mark) {

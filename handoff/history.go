@@ -8,9 +8,9 @@ import (
 
 // This file decides whether the members of a view can know the newest in-sync
 // set of a partition that has no holder. More than half of a view record a set,
-// and more than half of a view stay in the next one: so one step loses nothing.
-// But those who know may leave in several steps, or those who are here may have
-// been away. Each set says in which view it was recorded; holders and owners
+// and mostly more than half of a view stay in the next one. But a member may vote
+// for the view that drops it, those who know may leave in several steps, and those
+// who are here may have been away. Each set says in which view it was recorded; holders and owners
 // record anew in each view. If a set could have been recorded since by members
 // none of whom has answered, nobody may be promoted on the word of an older one.
 

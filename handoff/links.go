@@ -205,7 +205,7 @@ func (m *Machine) sayAcks(i crawl.Partition, p *part) {
 		return
 	}
 	p.acks, p.full, p.unsure, p.acksSaid = need, full, unsure, true
-	m.do(SetAcks{P: i, Nodes: need, Full: full, Unsure: unsure})
+	m.do(SetAcks{P: i, Epoch: p.epoch, Nodes: need, Full: full, Unsure: unsure})
 }
 
 // isFull reports whether the recorded set has as many living members as factor

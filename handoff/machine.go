@@ -83,6 +83,7 @@ type Machine struct {
 	next     int // where fill looks first, so that no partition is always last
 	rests    map[crawl.NodeID]*rest
 	ask      asking
+	askFrom  int // the partition that the next round of questions begins with
 	lost     int // partitions whose last copies were forgotten
 
 	sinceSweep int // retries since the last one
@@ -159,6 +160,8 @@ func (m *Machine) Step(e Event) []Action {
 		m.onCopyArrived(e)
 	case UselessAsked:
 		m.onUselessAsked(e)
+	case ListAsked:
+		m.onListAsked(e)
 	default:
 		panic(fmt.Sprintf("BUG: unknown event %T", e))
 	}
@@ -218,7 +221,7 @@ func (m *Machine) install(e ViewInstalled) {
 	m.ask.reset()
 	for i := range m.parts {
 		p := &m.parts[i]
-		p.offline = ""
+		p.offline, p.away = "", false
 		switch {
 		case !p.held():
 		case !e.Listed || p.epoch < e.Since:

@@ -174,16 +174,25 @@ func (w *memNet) checkContent(p crawl.Partition, n *memNode) {
 func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
 	for _, id := range slices.Sorted(maps.Keys(w.nodes)) {
 		n := w.nodes[id]
-		if n.ctx.Err() != nil || !n.store.write(p, k, "x") {
+		if n.ctx.Err() != nil {
 			continue
 		}
-		if n.driver.Wait(ctx, []crawl.Partition{p}, false) == nil {
+		tenures := n.driver.Tenures([]crawl.Partition{p})
+		if !n.store.write(p, k, "x") {
+			continue
+		}
+		if n.driver.Wait(ctx, tenures, false)[0] == nil {
 			w.mu.Lock()
 			w.acked[p][k] = true
 			w.mu.Unlock()
 		}
 		return
 	}
+}
+
+// wait waits for what is in the partitions now.
+func (n *memNode) wait(ctx context.Context, full bool, ps ...crawl.Partition) error {
+	return errors.Join(n.driver.Wait(ctx, n.driver.Tenures(ps), full)...)
 }
 
 // load writes to all partitions until stop is called.
@@ -306,4 +315,11 @@ func bubble(t *testing.T, ids []crawl.NodeID, f func(t *testing.T, w *memNet)) {
 		defer w.end()
 		f(t, w)
 	})
+}
+
+// isFull reports whether a partition has all its copies.
+func (b *ackBook) isFull(p crawl.Partition) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.parts[p].full
 }

@@ -51,7 +51,7 @@ func (d *Driver) freeze(ctx context.Context, a Freeze) Event {
 	}
 	if err == nil {
 		bounded, cancel := context.WithTimeout(ctx, flushTimeout)
-		err = d.Wait(bounded, []crawl.Partition{a.P}, false)
+		err = d.Wait(bounded, d.Tenures([]crawl.Partition{a.P}), false)[0]
 		cancel()
 	}
 	if err != nil {
@@ -130,11 +130,5 @@ func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
 		return Told{}, errEnded
 	case <-ctx.Done():
 		return Told{}, ctx.Err()
-	}
-}
-
-func (d *Driver) requestCopy(ctx context.Context, a RequestCopy) {
-	if err := d.call(ctx, a.From, callSend, partCall{P: a.P}, nil); err != nil {
-		d.opts.Logger.Debug("a copy was not sent; it will be asked for again", "partition", a.P, "peer", a.From, "error", err)
 	}
 }

@@ -243,10 +243,13 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 	case Tell:
 		a.Reply <- Told{Answers: d.tell(a), Past: a.Past}
 	case RequestCopy:
-		d.wg.Go(func() { d.requestCopy(d.ctx, a) })
+		d.wanted.note(a)
+		d.peers.request(a)
 	case Sweep:
 		d.wg.Go(func() { d.sweep(d.ctx, a) })
 	case TellUseless:
+		a.Reply <- a.Parts
+	case TellList:
 		a.Reply <- a.Parts
 	case Respond:
 		a.To <- a.Reply

@@ -36,16 +36,7 @@ func (m *Machine) startAsk() {
 	if !m.listed || m.table == nil || m.ask.running || m.ask.wait > 0 {
 		return
 	}
-	var ps []crawl.Partition
-	for i := range m.parts {
-		p := crawl.Partition(i)
-		x := &m.parts[i]
-		// A release to a node that is gone is asked about too: the question seals it.
-		free := x.state == Absent || x.state == Released && !m.member(x.to)
-		if free && m.ownerOf(p) == m.self && len(ps) < maxAsked {
-			ps = append(ps, p)
-		}
-	}
+	ps := m.toAsk()
 	if len(ps) == 0 {
 		m.ask.rounds = 0
 		return
@@ -54,6 +45,29 @@ func (m *Machine) startAsk() {
 	m.ask = asking{attempt: m.attempt, running: true, view: m.view, members: m.members, parts: ps,
 		answers: map[crawl.NodeID]map[crawl.Partition]Answer{}, rounds: m.ask.rounds}
 	m.do(Ask{Attempt: m.attempt, View: m.view, Members: m.members, Parts: ps})
+}
+
+// toAsk names the next partitions to ask about. When they are too many for one
+// round the next one goes on behind them: those that cannot be had for long must
+// not keep the others from being asked about.
+func (m *Machine) toAsk() []crawl.Partition {
+	var ps []crawl.Partition
+	begin := m.askFrom
+	for k := range m.parts {
+		i := (begin + k) % len(m.parts)
+		p, x := crawl.Partition(i), &m.parts[i]
+		// A release to a node that is gone is asked about too: the question seals it.
+		free := x.state == Absent || x.state == Released && !m.member(x.to)
+		if !free || m.ownerOf(p) != m.self {
+			continue
+		}
+		if len(ps) == maxAsked {
+			m.askFrom = i
+			break
+		}
+		ps = append(ps, p)
+	}
+	return ps
 }
 
 func (m *Machine) onAnswered(e Answered) {
@@ -96,7 +110,9 @@ func (m *Machine) judge(i crawl.Partition) {
 	for _, id := range m.ask.members {
 		a, ok := m.ask.answers[id][i]
 		if !ok {
-			p.offline = "member " + string(id) + " has not answered"
+			if !p.away { // who is away is known from a round in which all have answered
+				p.offline = "member " + string(id) + " has not answered"
+			}
 			return
 		}
 		if a.Holds {
@@ -157,7 +173,9 @@ func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 	}
 	p.offline = ""
 	if from != "" && from != m.self && !m.hasSame(i, best) {
-		m.do(RequestCopy{P: i, From: from})
+		own := m.ask.answers[m.self][i]
+		m.do(RequestCopy{P: i, From: from, Epoch: best.Epoch,
+			Here: Kept{Copy: own.Copy, Suspect: own.Suspect, Epoch: own.Epoch, MaxEpoch: own.MaxEpoch, Seq: own.Seq}})
 		return false
 	}
 	a := Promote{P: i, Epoch: m.view, Set: set, Fenced: true, Lost: lost, Empty: from == ""}

@@ -18,6 +18,7 @@ type receiver struct {
 	imp  Import // the copy that is arriving; nil: none
 	p    crawl.Partition
 	e    crawl.Epoch
+	ask  bool // it was asked for
 }
 
 // HandleStream takes copies and mutations from another node until the stream
@@ -77,12 +78,12 @@ func (r *receiver) change(ctx context.Context, kind byte, fr *frameReader) ([]by
 		if err := errors.Join(fr.end("the beginning of a copy"), r.d.checkParts(p)); err != nil {
 			return nil, err
 		}
-		if kind == frameBegin { // what was asked for may come from anybody
+		if kind == frameBegin { // what was asked for is of a tenure that is over
 			if err := r.d.gate.right(r.from, epoch); err != nil {
 				return nil, err
 			}
 		}
-		return nil, r.begin(ctx, p, epoch)
+		return nil, r.begin(ctx, p, epoch, kind == frameAsked)
 	case frameChunk:
 		es := fr.entries()
 		if err := fr.end("a part of a copy"); err != nil {
@@ -102,25 +103,27 @@ func (r *receiver) change(ctx context.Context, kind byte, fr *frameReader) ([]by
 	return nil, fmt.Errorf("%w: kind %q", errFrame, kind)
 }
 
-// begin makes room for a copy, unless what is here is of a later tenure, or more
-// than a copy.
-func (r *receiver) begin(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
+// begin makes room for a copy, unless what is here must stay.
+func (r *receiver) begin(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, asked bool) error {
 	r.abandon(ctx)
-	if err := r.mayReplace(p, epoch); err != nil {
+	if err := r.mayReplace(p, epoch, asked); err != nil {
 		return err
 	}
 	imp, err := r.d.opts.Store.BeginImport(ctx, p)
 	if err != nil {
 		return err
 	}
-	r.imp, r.p, r.e = imp, p, epoch
+	r.imp, r.p, r.e, r.ask = imp, p, epoch, asked
 	return nil
 }
 
-// mayReplace refuses a copy of an earlier tenure than what is here, and any where
-// this node holds the partition.
-func (r *receiver) mayReplace(p crawl.Partition, epoch crawl.Epoch) error {
+// mayReplace refuses a holder's copy of an earlier tenure than what is here, and
+// any where this node holds the partition. What was asked for goes by its own rule.
+func (r *receiver) mayReplace(p crawl.Partition, epoch crawl.Epoch, asked bool) error {
 	k := r.d.opts.Store.Kept(p)
+	if asked {
+		return r.d.wanted.may(r.from, p, epoch, k)
+	}
 	if k.State == Holding || (k.Copy || k.State == Released) && k.Epoch > epoch {
 		return fmt.Errorf("handoff: partition %d is here as %s of epoch %d, the copy is of %d", p, k.State, k.Epoch, epoch)
 	}
@@ -150,7 +153,7 @@ func (r *receiver) finish(ctx context.Context) ([]byte, error) {
 	r.imp = nil
 	var err error
 	r.d.marks.alone(r.p, func() {
-		if err = r.mayReplace(r.p, r.e); err == nil { // another sender may have been faster
+		if err = r.mayReplace(r.p, r.e, r.ask); err == nil { // another sender may have been faster
 			r.d.arrived(ctx, r.p, r.e)
 			err = imp.Commit(ctx, r.e)
 		}

@@ -138,6 +138,7 @@ func (r *recorder) run(ctx context.Context) error {
 			}
 			return fmt.Errorf("handoff: store the in-sync sets of %d partitions: %w", len(b.sets), err)
 		}
+		r.dropOld(&b)
 		if !r.spread(ctx, &b) {
 			select {
 			case <-ctx.Done():
@@ -150,15 +151,24 @@ func (r *recorder) run(ctx context.Context) error {
 	}
 }
 
+// dropOld leaves out what a newer set on the disk here has overtaken: somebody else
+// holds the partition by now, or looks for its holder. Nobody would store it, and
+// it would be sent for ever.
+func (r *recorder) dropOld(b *batch) {
+	for p, s := range b.sets {
+		if r.d.opts.Store.Set(p).newer(s) {
+			delete(b.sets, p)
+		}
+	}
+}
+
 // spread sends a batch to the members and counts. False: some of it does not
 // count yet.
 func (r *recorder) spread(ctx context.Context, b *batch) bool {
 	stored := make(map[crawl.Partition]int, len(b.sets))
 	call := recordCall{View: b.view}
 	for p, s := range b.sets {
-		if !r.d.opts.Store.Set(p).newer(s) {
-			stored[p] = 1 // here
-		}
+		stored[p] = 1 // here
 		call.Sets = append(call.Sets, partSet{P: p, Set: s})
 	}
 	others := slices.DeleteFunc(slices.Clone(b.members), func(id crawl.NodeID) bool { return id == r.d.opts.Self })

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -62,8 +63,9 @@ type replica struct {
 	wanted []*flow
 	failed []*flow
 	drops  []dropPart
+	asks   map[crawl.Partition]bool // copies to be asked for
 	jobs   []copyJob
-	making map[crawl.Partition]bool // copies that are on their way
+	making map[crawl.Partition]bool // copies that are on their way; true: asked for
 }
 
 // flow is one link.
@@ -106,7 +108,7 @@ func (rs *replicas) of(id crawl.NodeID) *replica {
 	ctx, cancel := context.WithCancel(rs.d.ctx)
 	r := &replica{d: rs.d, id: id, cancel: cancel, send: make(chan struct{}, 1), work: make(chan struct{}, 1),
 		copies: make(chan struct{}, 1), flows: map[crawl.Partition]*flow{},
-		making: map[crawl.Partition]bool{}}
+		asks: map[crawl.Partition]bool{}, making: map[crawl.Partition]bool{}}
 	rs.nodes[id] = r
 	if rs.ended {
 		return r // nobody will serve it
@@ -191,17 +193,33 @@ func (rs *replicas) drop(a DropCopy) {
 	signal(r.work)
 }
 
-// send queues a copy that another node has asked for.
-func (rs *replicas) send(to crawl.NodeID, p crawl.Partition) {
+// request asks a node for its copy.
+func (rs *replicas) request(a RequestCopy) {
+	r := rs.of(a.From)
+	r.mu.Lock()
+	r.asks[a.P] = true
+	r.mu.Unlock()
+	signal(r.work)
+}
+
+// send queues copies that another node has asked for. It asks again until it has
+// them: what is on its way, or waits, is not sent twice.
+func (rs *replicas) send(to crawl.NodeID, ps []crawl.Partition) {
 	r := rs.of(to)
 	r.mu.Lock()
+	known := maps.Clone(r.making)
+	maps.DeleteFunc(known, func(_ crawl.Partition, asked bool) bool { return !asked })
 	for _, j := range r.jobs {
-		if j.p == p && j.f == nil {
-			r.mu.Unlock()
-			return
+		if j.f == nil {
+			known[j.p] = true
 		}
 	}
-	r.jobs = append(r.jobs, copyJob{p: p})
+	for _, p := range ps {
+		if !known[p] {
+			known[p] = true
+			r.jobs = append(r.jobs, copyJob{p: p})
+		}
+	}
 	r.mu.Unlock()
 	signal(r.copies)
 }

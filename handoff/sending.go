@@ -54,7 +54,7 @@ func (r *replica) waits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.oldest.IsZero() && time.Since(r.oldest) > stallTimeout {
-		r.failAll()
+		r.giveUp()
 	}
 	return len(r.queue) > 0
 }
@@ -146,8 +146,14 @@ func (r *replica) stalled() bool {
 	if r.oldest.IsZero() || time.Since(r.oldest) <= stallTimeout {
 		return false
 	}
-	r.failAll()
+	r.giveUp()
 	return true
+}
+
+// giveUp ends the links to a replica that does not answer. r.mu is held.
+func (r *replica) giveUp() {
+	r.failAll()
+	r.d.acks.hear(r.id, false)
 }
 
 // nextGroup takes what is to be sent next; nil when it can wait: a small group

@@ -139,7 +139,10 @@ func (n *simNode) takeCopy(from linkFrom, p crawl.Partition, epoch crawl.Epoch, 
 			return err
 		}
 		d := &n.disk[p]
-		if d.state == Holding || (d.copy || d.state == Released) && d.epoch > epoch {
+		if link && (d.state == Holding || (d.copy || d.state == Released) && d.epoch > epoch) {
+			return nil
+		}
+		if err := n.wanted.may(from.id, p, epoch, d.kept()); !link && err != nil {
 			return nil
 		}
 		n.arrived(p, epoch)

@@ -57,6 +57,7 @@ type simNode struct {
 	acks     *ackBook
 	gate     gate
 	marks    *marks
+	wanted   *wantedCopies
 	flows    map[crawl.NodeID]map[crawl.Partition]*simFlow
 	records  map[crawl.Partition]Set
 	counts   map[crawl.Partition]bool // those of records that more than half have
@@ -99,6 +100,7 @@ func (n *simNode) crash() {
 func (n *simNode) begin() {
 	n.machine = NewMachine(n.id, simPartitions, simFactor, Limits{Out: 2})
 	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
+	n.wanted = &wantedCopies{parts: map[crawl.Partition]RequestCopy{}}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
 	n.counts = map[crawl.Partition]bool{}
 	n.records, n.live = map[crawl.Partition]Set{}, map[crawl.Partition]crawl.Epoch{}
@@ -139,6 +141,7 @@ func (n *simNode) installNext() {
 			v.Barred = append(v.Barred, o.id)
 		}
 	}
+	n.wanted.clear()
 	n.gate.install(&Members{ViewInstalled: v, Boots: next.boots})
 	n.step(v)
 }
@@ -183,13 +186,13 @@ func (n *simNode) write(p crawl.Partition) {
 			f.pending = append(f.pending, simMutation{seq, id})
 		}
 	}
-	ws, err := n.acks.wait([]crawl.Partition{p}, []crawl.Seq{crawl.Seq(seq)}, false)
+	wait, err := n.acks.wait(Tenure{p, d.epoch}, crawl.Seq(seq), false)
 	switch {
 	case err != nil:
-	case ws == nil:
+	case wait == nil:
 		n.w.acked[p][id] = true
 	default:
-		n.writes = append(n.writes, simWrite{p, id, ws[0]})
+		n.writes = append(n.writes, simWrite{p, id, wait})
 	}
 }
 
@@ -319,6 +322,7 @@ func (n *simNode) performCall(a Action) {
 		}
 		a.Reply <- Told{Answers: out, Past: a.Past}
 	case RequestCopy:
+		n.wanted.note(a)
 		from := n.w.node(a.From)
 		boot := n.boot
 		n.w.call(n, from, func() (any, bool) {
@@ -373,8 +377,8 @@ func (n *simNode) tryFreeze(f Freeze) {
 		return
 	}
 	n.disk[f.P].frozen = true
-	ws, err := n.acks.wait([]crawl.Partition{f.P}, []crawl.Seq{crawl.Seq(len(n.disk[f.P].content))}, false)
-	if err != nil || ws != nil {
+	wait, err := n.acks.wait(Tenure{f.P, n.disk[f.P].epoch}, crawl.Seq(len(n.disk[f.P].content)), false)
+	if err != nil || wait != nil {
 		n.later(Broken{P: f.P, Attempt: f.Attempt})
 		return
 	}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -190,26 +189,13 @@ func (r *bigRun) crawlKillCrawl(c *cluster) {
 
 // report prints the figures and appends them to the results.
 func (r *bigRun) report() {
-	commit := "unknown"
-	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
-		commit = strings.TrimSpace(string(out))
-	}
 	fill := "used again"
 	if r.fillTime > 0 {
 		fill = r.fillTime.Round(time.Second).String()
 	}
-	line := fmt.Sprintf("| %s | %s | %d | %d | %s | %d | %.1f | %.1f | %d | %d | %.0f | %d |\n",
-		time.Now().UTC().Format(time.DateOnly), commit, r.urls, r.hosts, fill, r.diskBytes/int64(r.urls),
-		r.first.Seconds(), r.restart.Seconds(), r.startRSS>>20, r.maxRSS>>20, r.pagesPerSecond, r.cpuPerPage.Microseconds())
-	r.t.Logf("%s%s", bigFrontierHead, line)
-	path := filepath.Join("..", "docs", "results", "frontier.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		text = []byte(bigFrontierHead)
-	}
-	if err := errorsOf(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, line...), 0o644)); err != nil {
-		r.t.Error(err)
-	}
+	appendResult(r.t, "frontier.md", bigFrontierHead, fmt.Sprintf("%d | %d | %s | %d | %.1f | %.1f | %d | %d | %.0f | %d |",
+		r.urls, r.hosts, fill, r.diskBytes/int64(r.urls),
+		r.first.Seconds(), r.restart.Seconds(), r.startRSS>>20, r.maxRSS>>20, r.pagesPerSecond, r.cpuPerPage.Microseconds()))
 }
 
 const bigFrontierHead = `# A frontier of many URLs

@@ -3,8 +3,6 @@ package integration
 import (
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,24 +193,11 @@ func (r *moveRun) report(promised time.Duration) {
 	if r.f.seconds > promised {
 		r.Errorf("done after %v, %v is promised", r.f.seconds, promised)
 	}
-	commit := "unknown"
-	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
-		commit = strings.TrimSpace(string(out))
-	}
 	pauses := "- | -"
 	if len(r.f.pauses) > 0 {
 		pauses = fmt.Sprintf("%.2f | %.2f", r.f.pause(0.5).Seconds(), r.f.pause(0.9).Seconds())
 	}
-	line := fmt.Sprintf("| %s | %s | %s | %d | %d | %.1f | %.1f | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |\n",
-		time.Now().UTC().Format(time.DateOnly), commit, r.what, r.urls, r.hosts, r.f.seconds.Seconds(), r.f.whole.Seconds(), pauses,
-		r.f.before, r.f.during, 100*r.f.during/max(r.f.before, 1), 100*r.f.all, r.f.cpu.nodes, r.f.cpu.web, r.f.cpu.others)
-	r.Logf("%s%s", movesHead, line)
-	path := filepath.Join("..", "docs", "results", "moves.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		text = []byte(movesHead)
-	}
-	if err := errorsOf(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, line...), 0o644)); err != nil {
-		r.Error(err)
-	}
+	appendResult(r.T, "moves.md", movesHead, fmt.Sprintf("%s | %d | %d | %.1f | %.1f | %s | %.0f | %.0f | %.0f | %.0f | %.2f | %.2f | %.2f |",
+		r.what, r.urls, r.hosts, r.f.seconds.Seconds(), r.f.whole.Seconds(), pauses,
+		r.f.before, r.f.during, 100*r.f.during/max(r.f.before, 1), 100*r.f.all, r.f.cpu.nodes, r.f.cpu.web, r.f.cpu.others))
 }

@@ -80,7 +80,7 @@ func (n *node) start() {
 // ready waits until the node serves.
 func (n *node) ready() {
 	n.c.t.Helper()
-	until(n.c.t, 30*time.Second, func() string {
+	until(n.c.t, time.Minute, func() string {
 		select {
 		case <-n.done:
 			n.c.t.Fatalf("%s ended instead of getting ready: %v\n%s", n.name, n.err, tail(n.log, 20))
@@ -166,6 +166,7 @@ type status struct {
 		Queued   int64
 		InFlight int64 `json:"in_flight"`
 	}
+	Nodes []struct{ ID, Name, State string }
 }
 
 func (n *node) status() (s status, err error) { return s, n.decode("/status", &s) }
@@ -177,6 +178,7 @@ type ring struct {
 	Partitions []struct {
 		Partition     int
 		Owner, Holder string
+		Replicas      []string
 		Epoch         int
 		State         string
 	}

@@ -11,8 +11,11 @@
 //	walk         a crawler of some 80 lines, to check and replace the lists of pages
 //	readWARC     reads archives with nothing but gzip and textproto
 //	trail        every request as the web server saw it; judges repeats, take-overs and pauses
+//	robotsSite   hosts whose robots.txt answer in every way; judges what was fetched of each, and when
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict
+//	politeWeb    hosts with tempers that share addresses, and a judge of every gap; also behind a real name server
 //	lab          a bridge and a network namespace for each node, cut by iptables; needs root
+//	hostileWeb   a web server with a trick for each host name, its name server, and canaries
 //	simulation   nodes, a web and a network in memory, with a clock of their own
 //
 // The simulation stands in the files sim*_test.go:
@@ -20,8 +23,11 @@
 //	simtree      the web: each page and host is found by exactly one link
 //	simjudge     sees each request and says what was wrong with it, or missing
 //	simplan      what a seed means: who joins, leaves, dies, is stopped or cut off, and when
+//	simscenes    its longer scenes
+//	simstrike    faults that wait for the moment in which they hurt most
 //	simrun       lets it happen, and brings everybody back at the end
 //	simcluster   whole nodes on simnet, with disks that outlive them
+//	simdisk      the time that a disk takes
 //	simhooks     what it needs of the product beyond a node's everyday methods
 //	simseed      one seed, in one bubble
 //	sim          many seeds, each in a process of its own; makes a failing one smaller

@@ -199,6 +199,56 @@ func TestStartOnAFullDisk(t *testing.T) {
 	}
 }
 
+// A node whose data lie on a read-only file system, or were written by a newer
+// crawlnode, says so and ends; the data stay as they are.
+func TestDataThatCannotBeUsed(t *testing.T) {
+	needsProcesses(t)
+	needsRoot(t)
+	t.Parallel()
+	c := newCluster(t, "--allow-net", "127.0.0.0/8")
+	n := c.place()
+	disk := filepath.Join(c.dir, "disk")
+	smallDisk(t, disk, 512<<20)
+	n.dir = filepath.Join(disk, n.name)
+	n.start()
+	n.ready()
+	c.stop()
+
+	refuses := func(word string) {
+		t.Helper()
+		n.start()
+		code, out := n.exit(t, 30*time.Second), tail(n.log, 10)
+		if code != 3 || !strings.Contains(out, word) || !strings.Contains(out, n.dir) || strings.Contains(out, "goroutine ") {
+			t.Errorf("exit code %d, want 3 and a message with %q and the directory:\n%s", code, word, out)
+		}
+	}
+	remount := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("crawlnode-test", disk, "tmpfs", syscall.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remount(syscall.MS_RDONLY)
+	refuses("read-only file system")
+	remount(0)
+
+	version := filepath.Join(n.dir, "VERSION")
+	old, err := os.ReadFile(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(version, []byte("crawlnode-data 99\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refuses("newer crawlnode")
+	if err := os.WriteFile(version, old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	n.ready()
+	c.stop()
+}
+
 // A node whose data directory is deleted comes back as a new one, under its name,
 // as soon as the others have let the old one go.
 func TestDataDirectoryDeleted(t *testing.T) {

@@ -3,9 +3,7 @@ package integration
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +36,9 @@ func (f *trial) judge() {
 	f.Logf("%s", f.f)
 	if f.Failed() {
 		f.Logf("faults: %s", f.story())
+	}
+	if report.Missing > 0 {
+		f.Logf("links that were lost:\n%s", listed(f.lostLinks(requests)))
 	}
 	if *faultRuns > 0 && !raceDetector {
 		f.strict()
@@ -82,6 +83,42 @@ func (f *trial) strict() {
 	}
 }
 
+// lostLink is a page that was answered and leads to one that nobody asked for:
+// what is missing behind that one is missing because of it.
+type lostLink struct {
+	from simweb.Request // its last answer
+	to   string
+}
+
+func (l lostLink) String() string {
+	return fmt.Sprintf("%s, answered to %d at %s, leads to %s", l.from.URL, l.from.Door+1, l.from.End.Format("15:04:05.000"), l.to)
+}
+
+// lostLinks finds where the missing pages should have come from.
+func (f *trial) lostLinks(requests []simweb.Request) []lostLink {
+	missing := map[string]bool{}
+	for url := range f.web.Reachable() {
+		_, answered, _ := f.web.Fetches(url)
+		missing[url] = answered == 0
+	}
+	last := map[string]simweb.Request{}
+	for _, r := range requests {
+		if r.Answered {
+			last[r.URL] = r
+		}
+	}
+	var lost []lostLink
+	for _, from := range last {
+		for _, to := range f.web.Links(from.URL) {
+			if missing[to] {
+				lost = append(lost, lostLink{from, to})
+			}
+		}
+	}
+	slices.SortFunc(lost, func(a, b lostLink) int { return a.from.End.Compare(b.from.End) })
+	return lost
+}
+
 // story tells what was done to the cluster, for a reader of a failure.
 func (f *trial) story() string {
 	var parts []string
@@ -112,7 +149,7 @@ func soakScenario(t *testing.T, s *scenario, runs int) {
 			worst.takeover, worst.slowest = max(worst.takeover, f.takeover), max(worst.slowest, f.slowest)
 			worst.pause = max(worst.pause, f.pause)
 			share = max(share, f.share())
-			if ratio := float64(f.gap) / float64(f.delay); i == 0 || ratio < tight {
+			if ratio := float64(f.gap) / float64(f.delay); tight == 0 || ratio < tight {
 				tight = ratio
 			}
 		})
@@ -136,24 +173,19 @@ lost node's hosts had another node, the longest time without any request. Append
 |---|---|---|---|---|---|---|---|---|---|---|
 `
 
-// appendFaults writes one line of docs/results/faults.md.
+// figure writes a time in seconds, and a dash for what a scenario does not measure.
+func figure(d time.Duration) string {
+	if d == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f", d.Seconds())
+}
+
+// appendFaults writes one row of docs/results/faults.md.
 func appendFaults(t *testing.T, name string, runs, failed int, worst figures, share, tight float64) {
 	t.Helper()
-	commit := "unknown"
-	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
-		commit = strings.TrimSpace(string(out))
-	}
-	line := fmt.Sprintf("| %s | %s | %s | %d | %d | %d | %.2f | %.3f | %.1f | %.1f | %.1f |\n",
-		time.Now().UTC().Format(time.DateOnly), commit, name, runs, failed, worst.missing, share, tight,
-		worst.takeover.Seconds(), worst.slowest.Seconds(), worst.pause.Seconds())
-	path := filepath.Join("..", "docs", "results", "faults.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		text = []byte(faultsHead)
-	}
-	if err := errorsOf(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, append(text, line...), 0o644)); err != nil {
-		t.Error(err)
-	}
+	appendResult(t, "faults.md", faultsHead, fmt.Sprintf("%s | %d | %d | %d | %.2f | %.3f | %s | %s | %s |", name, runs, failed, worst.missing, share, tight,
+		figure(worst.takeover), figure(worst.slowest), figure(worst.pause)))
 }
 
 // dump shows how each living node sees the cluster, for a reader of a failure.

@@ -171,7 +171,11 @@ func hostileBytes(f *trial) {
 				continue
 			}
 			// The crawl itself moves the figure by some tens of MiB.
-			if limit := int64(f.patience(64 << 20)); used-before[i] > limit {
+			limit := int64(64 << 20)
+			if raceDetector {
+				limit *= 3
+			}
+			if used-before[i] > limit {
 				f.Errorf("%s has grown by %d MiB in the second wave, more than %d", n.name, (used-before[i])>>20, limit>>20)
 			}
 			if !raceDetector && used > hostileMemory*5/4 {

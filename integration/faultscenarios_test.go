@@ -14,16 +14,17 @@ import (
 // scenarios are the faults that a cluster must survive. The bounds are those
 // that the project promises.
 var scenarios = []scenario{
-	{name: "kill-one", quick: true, duplicates: 0.005, takeover: 3 * time.Second, act: killOne},
+	{name: "kill-one", unfenced: true, quick: true, duplicates: 0.005, takeover: 3 * time.Second, act: killOne},
 	{name: "stop-and-continue", duplicates: 0.01, takeover: 20 * time.Second, shape: long, act: stopAndContinue},
-	{name: "kill-two-restart", duplicates: 0.01, act: killTwoRestart},
+	{name: "kill-two-restart", unfenced: true, duplicates: 0.01, act: killTwoRestart},
 	{name: "kill-all-restart", duplicates: 0.01, act: killAllRestart},
 	{name: "batch-then-kill", quick: true, duplicates: 0.005, unseeded: true, act: batchThenKill},
-	{name: "kill-while-joining", duplicates: 0.005, act: killWhileJoining},
+	{name: "kill-while-joining", unfenced: true, duplicates: 0.005, act: killWhileJoining},
 	{name: "rolling-restart", duplicates: 0.005, pause: 5 * time.Second, shape: long, act: rollingRestart},
-	{name: "down-to-the-last", duplicates: 0.02, shape: long, act: downToTheLast},
-	{name: "kill-all-but-one", quick: true, unfinished: true, act: killAllButOne},
-	{name: "old-data-returns", duplicates: 0.005, shape: long, act: oldDataReturns},
+	{name: "down-to-the-last", unfenced: true, duplicates: 0.02, shape: long, act: downToTheLast},
+	{name: "kill-all-but-one", quick: true, unfinished: true, duplicates: 0.01, act: killAllButOne},
+	{name: "old-data-returns", unfenced: true, duplicates: 0.005, shape: long, act: oldDataReturns},
+	{name: "same-name", quick: true, duplicates: 0.01, shape: long, act: sameName},
 	{name: "flipped-bit", duplicates: 0.01, act: flippedBit},
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
 	{name: "hostile-bytes", shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},

@@ -187,28 +187,64 @@ func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr s
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// ports hands out loopback ports from outside the range that the system uses for
-// outgoing connections, each once per run.
-var ports = struct {
+// Ports that tests hand out, from outside the range that the system uses for
+// outgoing connections. Each test binary takes a block for itself, so that several
+// can run at the same time.
+const (
+	firstPort = 10000
+	endPort   = 32000
+	portBlock = 1000
+)
+
+// ports is the block of this test binary; base is 0 before the first is asked for.
+var ports struct {
 	sync.Mutex
-	next int
-}{next: 20000 + os.Getpid()%900*10}
+	base, used int
+}
 
 // freePort returns a port that is free for TCP and UDP on 127.0.0.1.
 func freePort(t *testing.T) int {
 	t.Helper()
 	ports.Lock()
 	defer ports.Unlock()
-	for range 10000 {
-		ports.next++
-		if ports.next >= 32000 {
-			ports.next = 20000
-		}
-		if free(ports.next) {
-			return ports.next
+	if ports.base == 0 {
+		blocks := (endPort - firstPort) / portBlock
+		ports.base = firstPort + portBlock*claimOne(t, "ports", os.Getpid()%blocks, blocks)
+	}
+	for range portBlock {
+		port := ports.base + ports.used%portBlock
+		ports.used++
+		if free(port) {
+			return port
 		}
 	}
-	t.Fatal("no free port between 20000 and 32000")
+	t.Fatalf("no free port between %d and %d", ports.base, ports.base+portBlock)
+	return 0
+}
+
+// claims keeps what claimOne took.
+var claims struct {
+	sync.Mutex
+	held []net.Listener
+}
+
+// claimOne takes one of the numbers from 0 to count-1, the wished one if it is to
+// be had, until this test binary ends. No other process on this machine gets the
+// same number of that kind: it would need the same abstract socket, which the
+// kernel frees at the end of a process, however it ends.
+func claimOne(t *testing.T, kind string, wished, count int) int {
+	t.Helper()
+	claims.Lock()
+	defer claims.Unlock()
+	for i := range count {
+		n := (wished + i) % count
+		l, err := net.Listen("unix", fmt.Sprintf("@crawlnode-test-%s-%d", kind, n))
+		if err == nil {
+			claims.held = append(claims.held, l)
+			return n
+		}
+	}
+	t.Fatalf("all %d %s are taken: end other test processes first", count, kind)
 	return 0
 }
 

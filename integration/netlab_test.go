@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -37,13 +38,26 @@ func newLab(t *testing.T) *lab {
 	}
 	sweepLabs(t)
 	pid := os.Getpid()
-	l := &lab{t: t, prefix: fmt.Sprint(labName, pid), net: fmt.Sprintf("198.%d.%d.", 18+pid/250%2, pid%250)}
+	net := labNet(t)
+	l := &lab{t: t, prefix: fmt.Sprint(labName, pid), net: fmt.Sprintf("198.%d.%d.", 18+net/250, net%250)}
 	bridge := l.prefix + "b"
 	t.Cleanup(func() { removeLab(t, l.prefix) })
 	l.run("ip", "link", "add", bridge, "type", "bridge")
 	l.run("ip", "addr", "add", l.net+"1/24", "dev", bridge)
 	l.run("ip", "link", "set", bridge, "up")
 	return l
+}
+
+// labNet is the number of this test binary's network, of 500 in 198.18.0.0/15.
+func labNet(t *testing.T) int {
+	t.Helper()
+	labNumber.Do(func() { labNumber.n = claimOne(t, "networks", os.Getpid()%500, 500) })
+	return labNumber.n
+}
+
+var labNumber struct {
+	sync.Once
+	n int
 }
 
 // run runs a tool, which must work.

@@ -3,7 +3,6 @@ package integration
 import (
 	"fmt"
 	"net/netip"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -45,16 +44,7 @@ func TestNetns(t *testing.T) {
 	needsRoot(t)
 	for i := range cuts {
 		s := &cuts[i]
-		t.Run(s.name, func(t *testing.T) {
-			switch {
-			case *faultRuns > 0:
-				soakScenario(t, s, *faultRuns)
-			case s.quick || os.Getenv("CRAWLNODE_TEST_SEED") != "":
-				runTrial(t, s, testSeed(t))
-			default:
-				t.Skip("takes long: run it with CRAWLNODE_TEST_SEED set, or with make soak")
-			}
-		})
+		t.Run(s.name, s.run)
 	}
 }
 

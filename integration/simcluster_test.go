@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +39,7 @@ const (
 type simulation struct {
 	t       *testing.T
 	dir     string
+	seed    uint64
 	sync    bool // --sync
 	net     *simnet.Network
 	web     *treeWeb
@@ -48,7 +51,10 @@ type simulation struct {
 	shaken   time.Time         // when the last fault began or ended
 	cut      map[[2]string]int // cuts that are in force, by direction
 	sound    simnet.Link       // the way between two nodes when nothing is wrong
-	slow     []simnet.Link     // descriptions of the links that are in force, the last one counts
+	pace     time.Duration     // of disks when nothing is wrong
+	era      int               // counts the rests: what ends a fault of an older era does nothing
+	ambush   *ambush
+	slow     []simnet.Link // descriptions of the links that are in force, the last one counts
 	troubles []trouble
 	seeds    *seedBook
 	rights   rightsJudge
@@ -61,6 +67,7 @@ type simMember struct {
 	name    string
 	path    string           // data directory of the present or last life
 	store   *frontier.Memory // of the present or last life
+	pace    atomic.Int64     // of its disk
 	life    *life            // the present or last one
 	lives   []*life          // all; the goroutines of crashed ones may still run
 	gone    bool             // told to leave
@@ -102,8 +109,9 @@ func (l *simLog) String() string {
 func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simulation {
 	t.Helper()
 	web := newTreeWeb(seed)
-	s := &simulation{t: t, dir: dir, sync: plan.sync, sound: plan.sound, net: simnet.New(seed), web: web, members: map[string]*simMember{},
+	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
 		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web)}
+	s.net.Watch(func(from, _ string) { s.ambush.saw(sends, from) })
 	var addrs []netip.Addr
 	for i := range simAddrs {
 		addrs = append(addrs, netip.AddrFrom4([4]byte{127, 0, 0, byte(i + 1)}))
@@ -143,6 +151,7 @@ func (s *simulation) start(name string) {
 			s.t.Fatal(err)
 		}
 		m = &simMember{name: name, path: filepath.Join(s.dir, name), store: frontier.NewMemory()}
+		m.pace.Store(int64(s.pace))
 		s.members[name], s.names = m, append(s.names, name)
 		host = s.net.AddHost(name, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))
 	} else {
@@ -186,7 +195,7 @@ func simListen(host *simnet.Host, addr string) (net.Listener, error) {
 // options are those of one life of a member.
 func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport *simnet.Transport) crawlnode.Options {
 	o := crawlnode.Options{
-		Config: s.config(m), Version: "sim", Store: m.store,
+		Config: s.config(m), Version: "sim", Store: s.disk(m),
 		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
 		Network: &crawlnode.Network{
 			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
@@ -195,9 +204,6 @@ func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport
 			},
 			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange,
 		},
-	}
-	if s.sync {
-		o.Store = syncedStore{m.store}
 	}
 	simHooks(&o)
 	return o
@@ -244,15 +250,11 @@ func (s *simulation) crash(name string, power bool) {
 	s.troubles = append(s.troubles, trouble{name, now, now.Add(time.Second)})
 }
 
-// syncedStore is a store whose writes are on the disk when they return, as --sync
-// promises.
-type syncedStore struct{ *frontier.Memory }
-
-func (s syncedStore) Write(entries []frontier.Entry) error {
-	if err := s.Memory.Write(entries); err != nil {
-		return err
-	}
-	return s.Memory.Sync()
+// disk is a member's store in one life.
+func (s *simulation) disk(m *simMember) *simDisk {
+	n, _ := strconv.Atoi(m.name[1:]) // checked when it was first started
+	return &simDisk{Memory: m.store, sync: s.sync, pace: &m.pace, onWrite: func() { s.ambush.saw(stores, m.name) },
+		random: rand.New(rand.NewPCG(s.seed, uint64(n<<16+len(m.lives))))}
 }
 
 // copyFiles copies a directory whose owner still writes to it.
@@ -318,10 +320,20 @@ func (s *simulation) those(are func(*simMember) bool) []string {
 // that the crawl has ended.
 func (s *simulation) sleep(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		time.Sleep(min(100*time.Millisecond, time.Until(end)))
-		s.watchRights()
-		s.watchEnd()
+		s.doze(time.Until(end))
 	}
+}
+
+// doze sleeps for a moment, d at most, or until a strike comes.
+func (s *simulation) doze(d time.Duration) {
+	select {
+	case <-time.After(min(100*time.Millisecond, d)):
+	case <-s.ambush.sprung:
+		s.ambush.then()
+	}
+	s.watchRights()
+	s.watchEnd()
+	s.ambush.pages(s.web.judge.unfetched())
 }
 
 // watchEnd blames, once, who calls the crawl ended while pages are missing.

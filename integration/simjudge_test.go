@@ -170,6 +170,27 @@ func (j *simJudge) unfetched() int {
 	return j.web.size() - j.web.spareSize() - (j.pages - j.spare)
 }
 
+// incomplete lists the hosts of which pages are still to come without any further
+// seed.
+func (j *simJudge) incomplete() []string {
+	var names []string
+	for _, h := range j.web.hosts {
+		v := j.hosts[h]
+		v.mu.Lock()
+		done := map[string]bool{}
+		for _, r := range v.log {
+			if r.answered() {
+				done[r.path] = true
+			}
+		}
+		v.mu.Unlock()
+		if !h.spare && len(done) < len(h.pages) {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
 // trouble is a time in which a node's completions may get lost.
 type trouble struct {
 	node     string

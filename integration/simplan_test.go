@@ -15,12 +15,13 @@ import (
 // out of a schedule without the others losing their sense. What makes no sense
 // when its time has come (stopping a node that is down) is skipped.
 type fault struct {
-	at    time.Duration // since the seeds were given
-	kind  faultKind
-	nodes []string        // that it happens to
-	lasts []time.Duration // for each node until it is started, continued or reached again
-	cuts  []cut           // of kind cutLinks
-	link  simnet.Link     // of kind slowLinks
+	at      time.Duration // since the seeds were given
+	kind    faultKind
+	nodes   []string        // that it happens to
+	lasts   []time.Duration // for each node until it is started, continued or reached again
+	cuts    []cut           // of kind cutLinks
+	link    simnet.Link     // of kind slowLinks
+	*strike                 // of kind strikeNode; nodes are its victim and then the others
 }
 
 // cut is one direction between two nodes that nothing passes for a time.
@@ -32,16 +33,17 @@ type cut struct {
 type faultKind string
 
 const (
-	joinNode  faultKind = "join"      // a new machine
-	leaveNode faultKind = "leave"     // politely; a process that could not is killed and started at the end
-	killNode  faultKind = "kill"      // -9; the disk stays, and the node is started again
-	powerNode faultKind = "power off" // as kill, and what was not synced is lost; nobody hears of it
-	loseNode  faultKind = "lose"      // as kill, and the machine is gone for good; where that may lose something: kill
-	stopNode  faultKind = "stop"      // SIGSTOP, as far as simnet.Pause models it
-	cutLinks  faultKind = "cut"
-	slowLinks faultKind = "links"
-	tearLinks faultKind = "tear" // all streams between two nodes are reset, some with an answer on its way
-	giveSeed  faultKind = "seed" // of a spare host, at a node
+	joinNode   faultKind = "join"      // a new machine
+	leaveNode  faultKind = "leave"     // politely; a process that could not is killed and started at the end
+	killNode   faultKind = "kill"      // -9; the disk stays, and the node is started again
+	powerNode  faultKind = "power off" // as kill, and what was not synced is lost; nobody hears of it
+	loseNode   faultKind = "lose"      // as kill, and the machine is gone for good; where that may lose something: kill
+	stopNode   faultKind = "stop"      // SIGSTOP, as far as simnet.Pause models it
+	cutLinks   faultKind = "cut"
+	slowLinks  faultKind = "links"
+	tearLinks  faultKind = "tear"   // all streams between two nodes are reset, some with an answer on its way
+	giveSeed   faultKind = "seed"   // of a spare host, at a node
+	strikeNode faultKind = "strike" // at the worst moment
 )
 
 func (f fault) String() string {
@@ -56,6 +58,9 @@ func (f fault) String() string {
 	for _, c := range f.cuts {
 		fmt.Fprintf(&b, " %s>%s %.1fs", c.from, c.to, c.lasts.Seconds())
 	}
+	if f.strike != nil {
+		b.WriteString(f.strike.String())
+	}
 	if f.kind == slowLinks {
 		fmt.Fprintf(&b, " for %.1fs: delay %v, jitter %v, drop %.3f, dup %.3f, reset %.4f", f.lasts[0].Seconds(), f.link.Delay, f.link.Jitter, f.link.Drop, f.link.Dup, f.link.Reset)
 	}
@@ -64,9 +69,10 @@ func (f fault) String() string {
 
 // schedule is what a seed means.
 type schedule struct {
-	first  int         // nodes at the start: n1, n2...
-	sync   bool        // --sync: a loss of power loses nothing
-	sound  simnet.Link // the way between two nodes when nothing is wrong
+	first  int           // nodes at the start: n1, n2...
+	sync   bool          // --sync: a loss of power loses nothing
+	sound  simnet.Link   // the way between two nodes when nothing is wrong
+	pace   time.Duration // the longest that a write to disk takes when nothing is wrong
 	faults []fault
 }
 
@@ -84,27 +90,34 @@ type planner struct {
 // maxPresent bounds the members at one time, and with them what a seed costs.
 const maxPresent = 5
 
-// plan draws four to seven scenes: something that changes the views or will soon,
-// and with it, or while it is being worked on, often something else.
+// plan draws three to seven scenes: something that changes the views or will soon,
+// and with it, or while it is being worked on, often something else. Often
+// something happens once more when the crawl is nearly over.
 func plan(seed uint64) schedule {
 	p := &planner{Rand: rand.New(rand.NewPCG(seed, 2)), now: 2 * time.Second}
 	p.first = 3 + p.IntN(2)
 	p.sync = p.IntN(3) == 0
 	// The longer the way, the longer a partition is between two holders.
 	p.sound = simnet.Link{Delay: p.between(0, 0.06), Jitter: p.between(0.01, 0.06), Drop: 0.005, Dup: 0.01}
+	p.pace = []time.Duration{0, 5 * time.Millisecond, 25 * time.Millisecond}[p.IntN(3)]
 	for p.next < p.first {
 		p.next++
 		p.present = append(p.present, fmt.Sprint("n", p.next))
 	}
-	if p.IntN(3) == 0 { // near the end of the crawl, which nobody must declare too soon
-		p.now = p.between(50, 110)
+	if p.IntN(4) > 0 { // while all is well: it needs no rest
+		p.now += p.between(1, 10)
+		p.loss(acknowledged)
 	}
-	for range 4 + p.IntN(4) {
+	for range 3 + p.IntN(4) {
 		p.now += p.between(1, 18)
 		p.scene()
 		for p.IntN(2) == 0 {
 			p.overlap(p.now + p.between(0, 4))
 		}
+	}
+	if p.IntN(2) == 0 {
+		p.now += p.between(2, 6)
+		p.late()
 	}
 	slices.SortStableFunc(p.faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	return p.schedule
@@ -125,28 +138,26 @@ func (p *planner) add(f fault) { p.faults = append(p.faults, f) }
 
 // scene draws what changes who is there.
 func (p *planner) scene() {
-	switch draw := p.IntN(20); {
-	case draw < 5 && len(p.present) < maxPresent:
+	switch draw := p.IntN(24); {
+	case draw < 4 && len(p.present) < maxPresent:
 		p.join()
-	case draw < 8 && len(p.present) > 2:
+		p.tears(p.now, p.present[len(p.present)-1])
+	case draw < 6 && len(p.present) > 2:
 		name := p.pick(1)[0]
 		p.remove(name)
 		p.add(fault{at: p.now, kind: leaveNode, nodes: []string{name}})
-	case draw < 10:
+		p.tears(p.now, name)
+	case draw < 7:
 		p.add(p.down(p.now, killNode, 1))
-	case draw < 12: // several at once, or all
+	case draw < 9: // several at once, or all
 		p.add(p.down(p.now, killNode, 2+p.IntN(len(p.present)-1)))
-	case draw < 14 && len(p.present) > 2:
-		name := p.pick(1)[0]
-		p.remove(name)
-		if p.IntN(2) == 0 {
-			p.seed(p.now, name)
-			p.now += p.between(0, 0.3) // its acknowledgement may be the last thing that the node did
-		}
-		p.add(fault{at: p.now, kind: loseNode, nodes: []string{name}, lasts: []time.Duration{p.between(1, 20)}})
-	case draw < 15:
+	case draw < 13 && len(p.present) > 2:
+		p.turns()
+	case draw < 19 && len(p.present) > 2:
+		p.loss([]moment{acknowledged, acknowledged, sends, sends, stores}[p.IntN(5)])
+	case draw < 20:
 		p.add(p.down(p.now, powerNode, 1+p.IntN(2)*p.IntN(len(p.present))))
-	case draw < 17:
+	case draw < 22:
 		p.add(p.down(p.now, stopNode, 1+p.IntN(4)/3))
 	default:
 		p.add(p.cut(p.now))
@@ -160,10 +171,15 @@ func (p *planner) remove(name string) {
 }
 
 func (p *planner) join() {
+	p.add(fault{at: p.now, kind: joinNode, nodes: []string{p.enter()}})
+}
+
+// enter names a new node.
+func (p *planner) enter() string {
 	p.next++
 	name := fmt.Sprint("n", p.next)
 	p.present = append(p.present, name)
-	p.add(fault{at: p.now, kind: joinNode, nodes: []string{name}})
+	return name
 }
 
 // overlap draws what happens beside a scene.

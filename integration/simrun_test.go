@@ -33,12 +33,18 @@ func (s *simulation) run(faults []fault) {
 		todo = slices.Insert(todo, i, action{at, do})
 	}
 	for _, f := range faults {
-		later(f.at, func() { s.begin(f, func(d time.Duration, do func()) { later(f.at+d, do) }) })
+		later(f.at, func() { s.begin(f, func(d time.Duration, do func()) { later(time.Since(s.began)+d, do) }) })
 	}
-	for len(todo) > 0 {
+	for s.react() || len(todo) > 0 {
+		if len(todo) == 0 {
+			continue
+		}
 		next := todo[0]
+		if wait := next.at - time.Since(s.began); wait > 0 {
+			s.doze(wait) // what happens meanwhile may put something before it
+			continue
+		}
 		todo = todo[1:]
-		s.sleep(next.at - time.Since(s.began))
 		next.do()
 	}
 }
@@ -59,7 +65,10 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 		s.start(f.nodes[0])
 	case leaveNode:
 		s.leave(f.nodes[0])
-	case killNode, powerNode, loseNode:
+	case strikeNode:
+		s.prepare(f, after)
+		return // shakes when it comes
+	case killNode, powerNode:
 		kind := f.kind
 		if kind != killNode && !s.survivable(kind, f.nodes) {
 			kind = killNode
@@ -76,11 +85,16 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 	case slowLinks:
 		s.slow = append(s.slow, f.link)
 		s.net.SetDefault(f.link)
-		after(f.lasts[0], func() { s.fast(f.link) })
+		era := s.era
+		after(f.lasts[0], func() {
+			if s.era == era {
+				s.fast(f.link)
+			}
+		})
 	case tearLinks:
 		s.net.Tear(f.nodes[0], f.nodes[1])
 	case giveSeed:
-		s.giveSeed(f.nodes[0])
+		s.giveSeed(f.nodes[0], anySeed)
 		return // shakes nothing
 	}
 	s.shaken = time.Now()
@@ -171,7 +185,7 @@ func (s *simulation) stop(name string, lasts time.Duration, after func(time.Dura
 // cutAll cuts directions, each until it heals or the last of the cuts that it is
 // part of has.
 func (s *simulation) cutAll(cuts []cut, after func(time.Duration, func())) {
-	now := time.Now()
+	now, era := time.Now(), s.era
 	for _, c := range cuts {
 		key := [2]string{c.from, c.to}
 		s.cut[key]++
@@ -180,6 +194,9 @@ func (s *simulation) cutAll(cuts []cut, after func(time.Duration, func())) {
 			s.troubles = append(s.troubles, trouble{name, now, now.Add(c.lasts + leftover)})
 		}
 		after(c.lasts, func() {
+			if s.era != era {
+				return
+			}
 			if s.cut[key]--; s.cut[key] == 0 {
 				delete(s.cut, key)
 				s.net.Mend(c.from, c.to)
@@ -211,16 +228,21 @@ type seedBook struct {
 
 func newSeedBook(urls []string) *seedBook { return &seedBook{left: urls} }
 
-// take takes a seed out of the book, to be given to a node.
-func (b *seedBook) take() (url string, ok bool) {
+// take takes a seed out of the book, to be given to a node: one that is liked, if
+// there is one.
+func (b *seedBook) take(liked func(url string) bool) (url string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.left) == 0 {
 		return "", false
 	}
-	url, b.left = b.left[0], b.left[1:]
+	i := max(0, slices.IndexFunc(b.left, liked))
+	url = b.left[i]
+	b.left = slices.Delete(b.left, i, i+1)
 	return url, true
 }
+
+func anySeed(string) bool { return true }
 
 // refused puts a seed back that was not accepted.
 func (b *seedBook) refused(url string) {
@@ -231,17 +253,21 @@ func (b *seedBook) refused(url string) {
 
 // giveSeed gives a spare seed to a node. What a node has accepted is not given
 // again: it must be crawled, whatever happens to that node from then on.
-func (s *simulation) giveSeed(name string) {
+func (s *simulation) giveSeed(name string, liked func(url string) bool) {
 	m := s.running(name)
 	if m == nil {
 		return
 	}
-	if url, ok := s.seeds.take(); ok {
+	if url, ok := s.seeds.take(liked); ok {
 		l := m.life
 		s.seeds.giving.Go(func() {
-			if report, err := addSeed(l, url); err != nil {
+			report, err := addSeed(l, url)
+			if err != nil {
 				s.seeds.refused(url)
-			} else if report.Accepted+report.Duplicates != 1 {
+				return
+			}
+			s.ambush.saw(acknowledged, "")
+			if report.Accepted+report.Duplicates != 1 {
 				s.web.judge.blame("%s reports %+v of seed %s", name, report, url)
 			}
 		})
@@ -256,9 +282,7 @@ func addSeed(l *life, url string) (crawl.SeedReport, error) {
 // its time is still a member, and is started again.
 func (s *simulation) calm() {
 	s.note("calm")
-	s.net.Heal()
-	clear(s.cut)
-	s.net.SetDefault(s.sound)
+	s.mendAll()
 	for _, name := range s.names {
 		m := s.members[name]
 		switch {
@@ -287,7 +311,7 @@ func (s *simulation) calm() {
 	s.forget()
 	s.seeds.giving.Wait()
 	s.until(5*time.Minute, func() string {
-		url, ok := s.seeds.take()
+		url, ok := s.seeds.take(anySeed)
 		if !ok {
 			return ""
 		}
@@ -301,10 +325,12 @@ func (s *simulation) calm() {
 }
 
 // finished waits until every node says that the crawl has ended, and that they
-// count the same pages.
+// count the same pages. Then each page was counted once, and each URL is known
+// once, however often its link came and whoever got it.
 func (s *simulation) finished(within time.Duration) bool {
 	s.t.Helper()
-	return s.until(within, func() string {
+	pages, known := int64(0), int64(0)
+	ended := s.until(within, func() string {
 		least, most := int64(math.MaxInt64), int64(0)
 		for _, name := range s.up() {
 			m, st := s.members[name], s.status(name)
@@ -317,6 +343,11 @@ func (s *simulation) finished(within time.Duration) bool {
 		if least != most {
 			return fmt.Sprintf("I7: the nodes count %d to %d pages", least, most)
 		}
+		pages, known = most, s.status(s.up()[0]).Frontier.SeenTotal
 		return ""
 	})
+	if ended && (pages != int64(s.web.size()) || known != int64(s.web.known())) {
+		s.t.Errorf("I4: the frontier counts %d pages and %d known URLs, the web has %d and %d", pages, known, s.web.size(), s.web.known())
+	}
+	return ended
 }

@@ -58,7 +58,8 @@ const (
 
 const (
 	treeDomain = "tree.test"
-	treeBig    = 3 // hosts of 60 to 90 pages
+	treeBig    = 3  // hosts of at least treeLeast pages
+	treeLeast  = 50 // and at most 30 more
 	treeSpares = 8
 	// treeDelay is longer than it takes to start a process again, so that a gap that
 	// is forgotten over a restart shows.
@@ -69,11 +70,11 @@ const (
 func newTreeWeb(seed uint64) *treeWeb {
 	random := rand.New(rand.NewPCG(seed, 1))
 	w := &treeWeb{byName: map[string]*treeHost{}}
-	hosts := 160 + random.IntN(60)
+	hosts := 140 + random.IntN(50)
 	for i := range hosts + treeSpares {
 		size := 1 + random.IntN(4)
 		if i > 0 && i <= treeBig {
-			size = 60 + random.IntN(31)
+			size = treeLeast + random.IntN(31)
 		}
 		w.grow(random, i, size, i >= hosts)
 	}
@@ -97,7 +98,7 @@ func newTreeWeb(seed uint64) *treeWeb {
 func (w *treeWeb) grow(random *rand.Rand, i, size int, spare bool) {
 	h := &treeHost{name: fmt.Sprintf("h%d.%s", i, treeDomain), spare: spare, private: random.IntN(2) == 0,
 		addr: netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + i%simAddrs)}), pages: make([]treePage, size)}
-	if h.private && size < 60 && random.IntN(4) > 0 {
+	if h.private && size < treeLeast && random.IntN(4) > 0 {
 		h.delay = treeDelay
 	}
 	w.hosts, w.byName[h.name] = append(w.hosts, h), h
@@ -126,7 +127,7 @@ func (w *treeWeb) dress(random *rand.Rand) {
 				continue
 			case draw == 99:
 				page.kind = treeBusy
-			case draw < 26 || len(h.pages) < 60 && draw < 40:
+			case draw < 26 || len(h.pages) < treeLeast && draw < 40:
 				page.slow = time.Duration(200+random.IntN(1800)) * time.Millisecond
 			}
 			if random.IntN(4) == 0 {
@@ -174,6 +175,23 @@ func (w *treeWeb) spares() []string {
 
 // size is the number of pages.
 func (w *treeWeb) size() int { return w.count(func(*treeHost) bool { return true }) }
+
+// known is the number of URLs: pages, what robots.txt forbids, and the usual place
+// of each host's sitemap.
+func (w *treeWeb) known() int {
+	urls := map[string]bool{}
+	for _, h := range w.hosts {
+		for i := range h.pages {
+			urls[w.url(h, i)] = true
+			for _, link := range h.pages[i].links {
+				if strings.HasPrefix(link, "/private/") {
+					urls["http://"+h.name+link] = true
+				}
+			}
+		}
+	}
+	return len(urls) + len(w.hosts)
+}
 
 // spareSize is the number of pages that no link leads to.
 func (w *treeWeb) spareSize() int { return w.count(func(h *treeHost) bool { return h.spare }) }

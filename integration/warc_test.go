@@ -22,6 +22,7 @@ type capture struct {
 	url         string
 	status      int
 	contentType string
+	certificate string // why the server's did not verify
 	file        string
 }
 
@@ -115,7 +116,8 @@ func readBlock(header textproto.MIMEHeader, block io.Reader) (*capture, error) {
 	}
 	// The block ends where it ends; Content-Length was checked against it.
 	_ = resp.Body.Close()
-	return &capture{kind: kind, url: header.Get("WARC-Target-URI"), status: resp.StatusCode, contentType: resp.Header.Get("Content-Type")}, nil
+	return &capture{kind: kind, url: header.Get("WARC-Target-URI"), status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"),
+		certificate: header.Get("Crawlnode-Certificate-Error")}, nil
 }
 
 // pages leaves out what is not counted as a page.

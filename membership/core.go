@@ -103,7 +103,7 @@ const (
 // Its parts: plan.go says which view should come next, paxos.go gets it
 // decided, quorum.go counts the votes, fate.go keeps who is silent or dead,
 // silence.go lets the voters judge silence, forget.go keeps whom an operator
-// gave up. This file spreads what was decided.
+// gave up, twin.go keeps two processes with one id apart. This file spreads what was decided.
 type Core struct {
 	self      crawl.NodeID
 	boot      crawl.Boot
@@ -117,7 +117,9 @@ type Core struct {
 
 	heard     map[crawl.NodeID]voice
 	dead      map[crawl.NodeID]crawl.Boot // boots up to this are dead
-	greeted   map[crawl.NodeID]int        // tick of the last greeting
+	newer     map[crawl.NodeID]crawl.Boot // the highest boot of a member that spoke or was seen
+	twins     map[crawl.NodeID]twin
+	greeted   map[crawl.NodeID]int // tick of the last greeting
 	flaps     map[crawl.NodeID]flap
 	denials   map[crawl.NodeID]denial // in this decision
 	listening int                     // tick since when silence counts
@@ -144,7 +146,7 @@ func NewCore(me Identity, state State) *Core {
 	c := &Core{
 		self: me.ID, boot: me.Boot, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
 		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
-		dead: map[crawl.NodeID]crawl.Boot{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
+		dead: map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, twins: map[crawl.NodeID]twin{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
 		denials: map[crawl.NodeID]denial{},
 	}
 	if state.View != nil {
@@ -207,11 +209,16 @@ func (c *Core) number() crawl.Epoch {
 
 // member reports whether id votes on the next view.
 func (c *Core) member(id crawl.NodeID) bool {
-	if c.state.View == nil {
-		return false
-	}
-	_, ok := c.state.View.Member(id)
+	_, ok := c.listed(id)
 	return ok
+}
+
+// listed returns the member of the installed view with an id.
+func (c *Core) listed(id crawl.NodeID) (Member, bool) {
+	if c.state.View == nil {
+		return Member{}, false
+	}
+	return c.state.View.Member(id)
 }
 
 // tick greets and proposes when a change is due. The reachable member with the
@@ -284,7 +291,14 @@ func (c *Core) greet(random uint64) []Action {
 
 // receive takes a message in.
 func (c *Core) receive(m Message) []Action {
-	if m.To != c.self || m.From == c.self || !c.sameCluster(m) {
+	if m.To != c.self || !c.sameCluster(m) {
+		return nil
+	}
+	if m.From == c.self {
+		return c.meet(m)
+	}
+	c.noteTwin(m.From, m.Boot)
+	if listed, ok := c.listed(m.From); ok && c.shadows(listed, m.Boot) {
 		return nil
 	}
 	out := c.hear(m.From, m.Boot)

@@ -83,6 +83,11 @@
 // two connects to its address are then refused; or a higher boot of its id
 // speaks. Never a time-out.
 //
+// A boot number is used once and by one process, unless a data directory was
+// copied. twin.go: then the second process ends when it finds the first, the first
+// ends when a view has passed it over, and whoever hears both takes no proof from
+// the higher number.
+//
 // # Leases
 //
 // lease.go computes, leasing.go shares. Each second the node asks every member

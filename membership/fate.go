@@ -47,10 +47,8 @@ func (c *Core) hear(id crawl.NodeID, boot crawl.Boot) []Action {
 	if id == c.self {
 		return nil
 	}
-	if v := c.state.View; v != nil {
-		if m, ok := v.Member(id); ok && boot < m.Boot {
-			return nil
-		}
+	if m, ok := c.listed(id); ok && (boot < m.Boot || c.shadows(m, boot)) {
+		return nil
 	}
 	c.outlived(id, boot)
 	if old, known := c.heard[id]; known || len(c.heard) < maxHeard {
@@ -59,10 +57,10 @@ func (c *Core) hear(id crawl.NodeID, boot crawl.Boot) []Action {
 	return c.withdraw(id)
 }
 
-// outlived notes that all lower boots of a member are dead.
+// outlived notes that all lower boots of a member are dead, unless they speak.
 func (c *Core) outlived(id crawl.NodeID, boot crawl.Boot) {
-	if boot > 1 && c.member(id) {
-		c.dead[id] = max(c.dead[id], boot-1)
+	if c.member(id) {
+		c.newer[id] = max(c.newer[id], boot)
 	}
 }
 
@@ -77,7 +75,7 @@ func (c *Core) proved(id crawl.NodeID, boot crawl.Boot) {
 }
 
 // isDead reports whether the listed boot of a member is proved dead.
-func (c *Core) isDead(m Member) bool { return c.dead[m.ID] >= m.Boot }
+func (c *Core) isDead(m Member) bool { return c.dead[m.ID] >= m.Boot || c.outlasted(m.ID, m.Boot) }
 
 // silence is for how many ticks nothing was heard of a member. A fresh view, a
 // start, and a stop of this node itself begin it anew.
@@ -119,7 +117,7 @@ func (c *Core) noteFlaps(v *View) {
 // welcome reports whether a node that is no member may be admitted now. Gossip
 // may show a dead one for a while yet.
 func (c *Core) welcome(id crawl.NodeID) bool {
-	if c.dead[id] >= c.seen[id].Boot {
+	if boot := c.seen[id].Boot; c.dead[id] >= boot || c.outlasted(id, boot) {
 		return false
 	}
 	f, ok := c.flaps[id]
@@ -178,6 +176,8 @@ func (c *Core) prune() {
 	}
 	maps.DeleteFunc(c.greeted, func(id crawl.NodeID, _ int) bool { return gone(id) })
 	maps.DeleteFunc(c.dead, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
+	maps.DeleteFunc(c.newer, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
+	maps.DeleteFunc(c.twins, func(id crawl.NodeID, t twin) bool { return !c.state.View.Lists(id, t.boot) })
 }
 
 // Suspects returns the members of which nothing was heard for a second.

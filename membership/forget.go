@@ -123,7 +123,7 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 	}
 	if found.at.RPC != "" {
 		limited, cancel := context.WithTimeout(ctx, callTimeout)
-		answers := m.answers(limited, found.at)
+		_, answers := m.answers(limited, found.at)
 		cancel()
 		if answers {
 			return fmt.Errorf("%w: %s (%s) answers at %s; drain it instead, or stop it first", ErrAnswers, id, found.at.Name, found.at.RPC)
@@ -136,16 +136,26 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 	return err
 }
 
-// answers reports whether that very node answers a greeting.
-func (m *Membership) answers(ctx context.Context, to Member) bool {
-	s := m.Snapshot()
-	hello := Message{Kind: KindHello, Cluster: s.View.Cluster.ID, From: m.self.ID, Boot: m.self.Boot, To: to.ID, Number: s.View.Number}
+// answers reports whether that very node answers a greeting, and which boot of it.
+func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, ok bool) {
+	hello := Message{Kind: KindHello, From: m.self.ID, Boot: m.self.Boot, To: to.ID}
+	if v := m.View(); v != nil {
+		hello.Cluster, hello.Number = v.Cluster.ID, v.Number
+	}
 	payload, err := m.o.Caller.Call(ctx, to, encodeMessages([]Message{hello}))
 	if err != nil {
-		return false
+		return 0, false
 	}
 	messages, err := decodeMessages(payload)
-	return err == nil && slices.ContainsFunc(messages, func(reply Message) bool { return reply.From == to.ID })
+	if err != nil {
+		return 0, false
+	}
+	for _, reply := range messages {
+		if reply.From == to.ID {
+			return reply.Boot, true
+		}
+	}
+	return 0, false
 }
 
 func (m *Membership) askForget(ctx context.Context, f forgetting) (forgettable, error) {

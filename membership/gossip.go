@@ -75,6 +75,7 @@ type inbox struct {
 	mu       sync.Mutex // guards the rest; held for memory only
 	events   map[crawl.NodeID]gossipEvent
 	refusals map[refusal]bool
+	twin     Member // another process with this node's id, as gossip knows it; zero: none
 }
 
 const maxRefusals = 64
@@ -101,13 +102,21 @@ func (i *inbox) refuse(r refusal) {
 	signal(i.wake)
 }
 
-func (i *inbox) take() ([]gossipEvent, []refusal) {
+func (i *inbox) noteTwin(m Member) {
+	i.mu.Lock()
+	i.twin = m
+	i.mu.Unlock()
+	signal(i.wake)
+}
+
+func (i *inbox) take() ([]gossipEvent, []refusal, Member) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	events, refusals := slices.Collect(maps.Values(i.events)), slices.Collect(maps.Keys(i.refusals))
+	events, refusals, twin := slices.Collect(maps.Values(i.events)), slices.Collect(maps.Keys(i.refusals)), i.twin
 	clear(i.events)
 	clear(i.refusals)
-	return events, refusals
+	i.twin = Member{}
+	return events, refusals, twin
 }
 
 // NodeMeta implements memberlist.Delegate.
@@ -167,9 +176,16 @@ func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
 }
 
 // NotifyConflict implements memberlist.ConflictDelegate: two living nodes with
-// one id. A restart under a new address looks like that for some seconds.
+// one id. A restart under a new address looks like that for some seconds. When the
+// id is this node's own, the other one is sought (twin.go).
 func (g *gossip) NotifyConflict(existing, other *memberlist.Node) {
-	m, _ := decodeMeta(other.Meta) // the name is for the message only
+	m, err := decodeMeta(other.Meta)
+	if other.Name == string(g.self) {
+		if err == nil {
+			g.inbox.noteTwin(Member{ID: g.self, Name: m.Name, Boot: m.Boot, RPC: m.RPC, HTTP: m.HTTP, Gossip: addressOf(other), Process: m.Process})
+		}
+		return
+	}
 	g.inbox.refuse(refusal{crawl.NodeID(other.Name), m.Name, fmt.Sprintf(
 		"its id is in use at %s and at %s (restarted under another address, or a copied data directory)", addressOf(existing), addressOf(other))})
 }
@@ -283,11 +299,13 @@ func bridge(to *slog.Logger) *log.Logger { return log.New(logWriter{to}, "", 0) 
 type logWriter struct{ to *slog.Logger }
 
 // Write takes one line of memberlist's. Its levels are lowered by one: what it
-// calls an error is another node's trouble, and what matters is said by us.
+// calls an error is another node's trouble, and what matters is said by us, once:
+// so are strangers, and two addresses of one id.
 func (w logWriter) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
 	level := slog.LevelDebug
-	if rest, ok := strings.CutPrefix(text, "[ERR] memberlist: "); ok && !strings.Contains(text, ErrMismatch.Error()) {
+	told := strings.Contains(text, ErrMismatch.Error()) || strings.Contains(text, "Conflicting address for ")
+	if rest, ok := strings.CutPrefix(text, "[ERR] memberlist: "); ok && !told {
 		text, level = rest, slog.LevelWarn
 	}
 	w.to.Log(context.Background(), level, text, "from", "gossip")

@@ -31,8 +31,12 @@ type loop struct {
 	calling map[crawl.NodeID]int   // calls under way
 	results chan result            // filled by the calls, emptied by the loop
 	rounds  chan joinRound         // filled by the rejoiner, emptied by the loop
-	told    map[refusal]bool       // refusals already logged, at most maxTold
-	calls   sync.WaitGroup
+	// twinSought is filled by the call to a process with this node's id, boot 0 when
+	// none answered; emptied by the loop. seeking: that call is under way.
+	twinSought chan Member
+	seeking    bool
+	told       map[refusal]bool // refusals already logged, at most maxTold
+	calls      sync.WaitGroup
 	// numbers are the newest views of which members have said that they have
 	// them installed; of others nothing is kept.
 	numbers map[crawl.NodeID]crawl.Epoch
@@ -45,15 +49,15 @@ type loop struct {
 func newLoop(m *Membership) *loop {
 	return &loop{
 		m: m, nodes: make(map[crawl.NodeID]*node), calling: make(map[crawl.NodeID]int),
-		results: make(chan result), rounds: make(chan joinRound), told: make(map[refusal]bool),
+		results: make(chan result), rounds: make(chan joinRound), twinSought: make(chan Member), told: make(map[refusal]bool),
 		numbers: make(map[crawl.NodeID]crawl.Epoch),
 	}
 }
 
 // Run takes part in the cluster until ctx ends, says goodbye to gossip and
 // waits for everything it started. It must be called once. It returns nil when
-// ctx ended it, ErrMismatch, ErrNameTaken or ErrForgotten when this node cannot
-// join, and an error of the Storage, after which the process must end.
+// ctx ended it, ErrMismatch, ErrNameTaken, ErrTwin or ErrForgotten when this node
+// cannot join, and an error of the Storage, after which the process must end.
 func (m *Membership) Run(ctx context.Context) error {
 	defer close(m.stopped)
 	l := newLoop(m)
@@ -93,7 +97,7 @@ func (l *loop) run(ctx context.Context) error {
 		case <-tick.C:
 			err = l.tick(ctx)
 		case <-l.m.gossip.inbox.wake:
-			l.observe()
+			l.observe(ctx)
 		case in := <-l.m.calls:
 			err = l.answer(ctx, in)
 		case r := <-l.results:
@@ -103,6 +107,8 @@ func (l *loop) run(ctx context.Context) error {
 		case proof := <-l.m.prober.proofs:
 			l.m.o.Logger.Info("proof of death", "id", proof.ID, "boot", proof.Boot)
 			err = l.step(ctx, proof, nil)
+		case other := <-l.twinSought:
+			err = l.giveWay(other)
 		case f := <-l.m.forgets:
 			err = l.forget(ctx, f)
 		}
@@ -210,6 +216,9 @@ func (l *loop) settle() error {
 	if v := l.m.core.View(); v != nil && v.Bars(l.m.self.ID) {
 		return fmt.Errorf("%w (view %d): its data cannot be used again; start with an empty data directory to join as a new node", ErrForgotten, v.Number)
 	}
+	if err := l.leftBehind(); err != nil {
+		return err
+	}
 	return l.nameTaken()
 }
 
@@ -230,7 +239,7 @@ func (l *loop) publish() error {
 	l.prune(v)
 	l.m.prober.watch(l.targets(v))
 	all := l.withSelf()
-	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
+	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all, l.m.core.isDead), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
 	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
 		return nil
 	}
@@ -293,8 +302,11 @@ func (l *loop) say(s Status) {
 }
 
 // observe takes in what gossip saw.
-func (l *loop) observe() {
-	events, refusals := l.m.gossip.inbox.take()
+func (l *loop) observe(ctx context.Context) {
+	events, refusals, twin := l.m.gossip.inbox.take()
+	if twin.Boot > 0 {
+		l.seek(ctx, twin)
+	}
 	for _, e := range events {
 		n := l.nodes[e.id]
 		if n == nil {

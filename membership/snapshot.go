@@ -68,12 +68,20 @@ func (n *node) state() string {
 }
 
 // peers merges the view with the nodes that were sighted. A member that was
-// never sighted shows as failed, with the addresses of the view.
-func peers(v *View, nodes map[crawl.NodeID]*node) []Peer {
+// never sighted shows as failed, with the addresses of the view; so does one whose
+// listed boot is proved dead, unless a later one is in sight: gossip takes seconds
+// longer to notice.
+func peers(v *View, nodes map[crawl.NodeID]*node, dead func(Member) bool) []Peer {
 	var out []Peer
 	for id, n := range nodes {
+		state := n.state()
+		if v != nil && state != crawl.NodeLeft {
+			if m, ok := v.Member(id); ok && m.Boot == n.Boot && dead(m) {
+				state = crawl.NodeFailed
+			}
+		}
 		out = append(out, Peer{
-			ID: id, Name: n.Name, Boot: n.Boot, State: n.state(), Listed: v != nil && v.Lists(id, n.Boot),
+			ID: id, Name: n.Name, Boot: n.Boot, State: state, Listed: v != nil && v.Lists(id, n.Boot),
 			RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip,
 		})
 	}

@@ -258,11 +258,6 @@ func (n *Node) partitionsLost() int {
 	return lost
 }
 
-// refused says who may not join and why.
-func (n *Node) refused(id crawl.NodeID, name, reason string) {
-	n.log.Warn("a node was refused", "peer", id, "name", name, "reason", reason)
-}
-
 // reachable reports whether gossip and calls reach a member; it decides nothing
 // but whom to wait for.
 func (n *Node) reachable(id crawl.NodeID) bool {

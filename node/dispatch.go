@@ -19,8 +19,9 @@ import (
 
 // This file is the dispatcher's outside: what others may call, from any
 // goroutine. The goroutine itself stands in dispatch_loop.go, the way from disk
-// into memory in dispatch_fill.go, how partitions and the right to fetch come
-// and go in dispatch_right.go.
+// into memory in dispatch_fill.go, what is said when a visit is settled in
+// dispatch_state.go, how partitions and the right to fetch come and go in
+// dispatch_right.go.
 //
 //	queue                filled by                  emptied by   bound                          when full
 //	inbox                Next, Release, Settled...  the loop     256                            the caller waits
@@ -116,6 +117,8 @@ type Dispatcher struct {
 	stalled  atomic.Bool
 	halted   atomic.Bool // since EndAll; set with mu held
 
+	errands errands // has a lock of its own
+
 	mu      sync.Mutex // guards the rest of this block; held for moments only
 	notes   map[crawl.Host]note
 	swept   map[crawl.Partition]bool // partitions whose notes were too many
@@ -143,6 +146,7 @@ type flight struct {
 	used      bool // the permit became a page
 	stray     bool // its partition was dropped before it was released
 	// Guarded by mu:
+	why    string          // the host could not be reached: why
 	state  crawl.HostState // the host's, as of Release
 	newest bool            // state is the host's newest, and no other visit's is on its way to disk
 	taken  bool            // state was given out to be written, as the newest
@@ -289,6 +293,7 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 		if g, ok := <-w; ok {
 			// It was granted at the same moment; the visit goes back unused.
 			d.Release(g.visit, crawl.Response{Kind: crawl.Aborted})
+			d.ErrandDone(g.visit, nil)
 			d.Settled(g.visit)
 		}
 	}
@@ -315,40 +320,6 @@ func (d *Dispatcher) Release(v crawl.Visit, r crawl.Response) {
 	case d.inbox <- func(now time.Time) { d.loop.release(now, v, r) }:
 	case <-d.over:
 	}
-}
-
-// HostState returns the state of v's host, to be written with v's outcome.
-// Between Release and Settled, just before it is written. It asks the loop only
-// where visits of the host overlap, or Release was a moment ago.
-func (d *Dispatcher) HostState(v crawl.Visit) crawl.HostState {
-	if s, ok := d.newest(v); ok {
-		return s
-	}
-	var s crawl.HostState
-	known := false
-	err := d.call(context.Background(), func(time.Time) { s, known = d.loop.core.HostState(v.ID) })
-	if err == nil && known {
-		return s
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f := d.flights[v.ID]; f != nil {
-		return f.state
-	}
-	return crawl.HostState{}
-}
-
-// newest returns the state of v's host as Release left it, if it is the newest
-// still and the only one on its way to disk.
-func (d *Dispatcher) newest(v crawl.Visit) (crawl.HostState, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f := d.flights[v.ID]
-	if f == nil || !f.newest {
-		return crawl.HostState{}, false
-	}
-	f.taken = true
-	return f.state, true
 }
 
 // Settled says that v's outcome is on disk, or was given up. Once per visit,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,7 +17,6 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
-	"crawlnode/scheduler"
 	"crawlnode/web/urlnorm"
 )
 
@@ -27,6 +27,7 @@ type dispatchDisk struct {
 	queued    func([]frontier.QueuedHost)
 	parked    int
 	failed    map[crawl.Host]int
+	reasons   map[crawl.Host]string
 	loadDelay time.Duration
 	seq       uint64
 
@@ -54,7 +55,7 @@ func (h *dispatchHost) place() {
 }
 
 func newDispatchDisk() *dispatchDisk {
-	return &dispatchDisk{hosts: map[crawl.Host]*dispatchHost{}, failed: map[crawl.Host]int{}, loadDelay: time.Millisecond}
+	return &dispatchDisk{hosts: map[crawl.Host]*dispatchHost{}, failed: map[crawl.Host]int{}, reasons: map[crawl.Host]string{}, loadDelay: time.Millisecond}
 }
 
 // add queues n pages of a host.
@@ -193,14 +194,19 @@ func (s *dispatchDisk) FailHost(_ context.Context, _ crawl.Partition, host crawl
 	n := len(s.hosts[host].items)
 	s.hosts[host].items = nil
 	s.failed[host] += n
-	if reason != "host_dead" {
-		return n, errors.New("the reason is " + reason)
-	}
+	s.reasons[host] = reason
 	return n, nil
 }
 
+// givenUp tells how many URLs of each host were given up, and why.
+func (s *dispatchDisk) givenUp() (map[crawl.Host]int, map[crawl.Host]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.failed), maps.Clone(s.reasons)
+}
+
 // complete is what Settle does of a visit.
-func (s *dispatchDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostState) error {
+func (s *dispatchDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostState, retryAt time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[v.Host]
@@ -219,9 +225,8 @@ func (s *dispatchDisk) complete(v crawl.Visit, r crawl.Response, state crawl.Hos
 		h.items = slices.Delete(h.items, i, i+1)
 	case crawl.URLFailed, crawl.RateLimited:
 		h.items[i].Attempts++
-		wait, again := scheduler.RetryDelay(h.items[i].Attempts)
-		h.items[i].NotBefore = time.Now().Add(wait)
-		if !again {
+		h.items[i].NotBefore = retryAt
+		if retryAt.IsZero() {
 			h.items = slices.Delete(h.items, i, i+1)
 		}
 	case crawl.HostFailed, crawl.Aborted:
@@ -356,7 +361,8 @@ type dispatchRig struct {
 	settings crawl.Settings
 	options  DispatcherOptions
 	d        *Dispatcher
-	settle   time.Duration // how long a page takes from Release to Settled
+	settle   time.Duration                                         // how long a page takes from Release to Settled
+	errand   func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // what a visit for another host's robots.txt brings
 
 	ctx     context.Context // of Run and the workers
 	stop    context.CancelFunc
@@ -438,7 +444,14 @@ func (r *dispatchRig) work(ctx context.Context) {
 
 func (r *dispatchRig) finish(v crawl.Visit, answer crawl.Response) error {
 	defer r.d.Settled(v)
-	return r.disk.complete(v, answer, r.d.HostState(v))
+	if v.Item.Via == crawl.ViaRobots {
+		r.d.ErrandDone(v, r.errand(v, answer))
+		return nil
+	}
+	if answer.Kind == crawl.HostFailed {
+		r.d.Unreachable(v, "no way to "+string(v.Host))
+	}
+	return r.disk.complete(v, answer, r.d.HostState(v), r.d.RetryAt(v, answer.Kind))
 }
 
 // until waits for something to become true, for an hour of the bubble's time

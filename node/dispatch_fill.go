@@ -248,7 +248,7 @@ func (l *dispatchLoop) load(h *holding, host crawl.Host) {
 				h.again = true
 				return
 			}
-			if len(q.Items) == 0 && !q.More && band == crawl.Bands {
+			if len(q.Items) == 0 && !q.More && band == crawl.Bands && !l.d.errands.wants(host) {
 				return // what was queued has been fetched meanwhile
 			}
 			l.core.Activate(now, scheduler.Queue{
@@ -257,6 +257,7 @@ func (l *dispatchLoop) load(h *holding, host crawl.Host) {
 			if band < crawl.Bands {
 				l.core.NoteQueued(now, host, band)
 			}
+			l.offerErrands(now, host)
 		}
 	})
 }
@@ -297,6 +298,7 @@ func (l *dispatchLoop) lookAtDisk(now time.Time) {
 			l.parkJob(parked, true)
 		}
 	}
+	l.runErrands(now)
 	l.lookAtEnd(now)
 }
 

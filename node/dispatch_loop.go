@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/dnscache"
 	"crawlnode/frontier"
 	"crawlnode/scheduler"
 )
@@ -38,6 +39,7 @@ type dispatchLoop struct {
 	loading  map[crawl.Host]crawl.Band // hosts on their way into memory; best band noted meanwhile, or Bands
 	leaving  map[crawl.Host]bool       // hosts whose state is on its way to disk
 	flying   map[crawl.Host][]*flight  // visits that are not settled; seldom more than one of a host
+	causes   map[crawl.Host]string     // why hosts in memory could not be reached the last time
 	diskJobs []job
 	lookups  []job
 	pending  int // disk jobs that a worker has
@@ -54,7 +56,7 @@ func newDispatchLoop(d *Dispatcher) dispatchLoop {
 	return dispatchLoop{
 		d: d, core: scheduler.New(d.o.Scheduler), base: context.Background(),
 		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band), leaving: make(map[crawl.Host]bool),
-		flying: make(map[crawl.Host][]*flight),
+		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]string),
 	}
 }
 
@@ -174,6 +176,9 @@ func (l *dispatchLoop) turn(now time.Time) {
 			l.tick = now.Add(sweepEvery)
 			l.lookAtDisk(now)
 		}
+		if l.d.errands.news() {
+			l.runErrands(now)
+		}
 		l.fill(now)
 		l.handOut(now)
 	}
@@ -205,25 +210,22 @@ func (l *dispatchLoop) handOut(now time.Time) {
 		if !ok {
 			return
 		}
+		if !l.beginErrand(now, v) {
+			continue
+		}
 		h := l.held[v.Partition]
 		v.Epoch = h.epoch
 		settings := l.d.o.Settings()
 		state, _ := l.core.HostState(v.ID)
-		over := settings.MaxPagesPerHost > 0 && state.Pages >= settings.MaxPagesPerHost && v.Item.Via != crawl.ViaSitemapFile
+		over := overBudget(v.Item.Via, &state, settings.MaxPagesPerHost)
 		page := !over && isPage(v, settings)
 		if !l.allowed(now, v, page) || !l.send(v, h, page, over) {
 			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
 			l.core.Settled(now, v.ID)
+			l.d.ErrandDone(v, nil)
 			return
 		}
 	}
-}
-
-// isPage reports whether the visit fetches a page: not robots.txt, and not a
-// sitemap file. It is the pipeline's rule.
-func isPage(v crawl.Visit, s *crawl.Settings) bool {
-	ignoreRobots := s.RobotsIgnore && s.Allowed(v.Addr)
-	return v.Addr.IsValid() && v.Item.Via != crawl.ViaSitemapFile && (v.Robots != nil || ignoreRobots)
 }
 
 // allowed asks the hooks. A refusal stops all handing out: until Wake, or for
@@ -305,6 +307,7 @@ func (l *dispatchLoop) release(now time.Time, v crawl.Visit, r crawl.Response) {
 	}
 	l.strayEnded(now, f, r.Requested)
 	_, again := scheduler.RetryDelay(v.Item.Attempts + 1)
+	again = again || l.core.Excused(v.ID)
 	// A URL that is given up after an answer is a page as well.
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
 }
@@ -318,8 +321,11 @@ func (l *dispatchLoop) settled(now time.Time, v crawl.Visit) {
 	l.strayEnded(now, f, true) // unless it was released, as it should have been
 	l.d.mu.Lock()
 	delete(l.d.flights, v.ID)
-	written := f.taken && f.newest
+	written, why := f.taken && f.newest, f.why
 	l.d.mu.Unlock()
+	if delete(l.causes, v.Host); why != "" {
+		l.causes[v.Host] = why
+	}
 	if written {
 		l.core.HostState(v.ID) // what HostState would have told the core
 	}
@@ -380,6 +386,9 @@ func (l *dispatchLoop) lookupJob(host crawl.Host) job {
 		if err != nil {
 			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
 		}
+		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil && failed.Class == dnscache.ErrOutage {
+			return func(now time.Time) { l.core.Unanswered(now, host, failed.Since, err) }
+		}
 		return func(now time.Time) { l.core.Resolved(now, host, a.Addrs, a.Expires, err) }
 	}
 }
@@ -417,6 +426,7 @@ func (l *dispatchLoop) parking(hosts []scheduler.Parked, waiting bool, done chan
 // left says that a host's state is on disk.
 func (l *dispatchLoop) left(p crawl.Partition, host crawl.Host) {
 	delete(l.leaving, host)
+	delete(l.causes, host)
 	h := l.held[p]
 	h.leaving--
 	h.announceQuiet()
@@ -426,14 +436,15 @@ func (l *dispatchLoop) left(p crawl.Partition, host crawl.Host) {
 func (l *dispatchLoop) deadJob(a scheduler.Action) {
 	l.leaving[a.Host] = true
 	l.held[a.Partition].leaving++
+	reason := deathReason(time.Now(), &a.State, l.causes[a.Host])
 	l.disk(func(ctx context.Context) func(time.Time) {
 		err := l.d.park(ctx, []scheduler.Parked{{Partition: a.Partition, Host: a.Host, State: a.State}})
 		n := 0
 		if err == nil {
-			n, err = l.d.o.Store.FailHost(ctx, a.Partition, a.Host, "host_dead")
+			n, err = l.d.o.Store.FailHost(ctx, a.Partition, a.Host, reason)
 		}
 		if err == nil {
-			l.d.log.Info("a host was given up: it could not be reached and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n)
+			l.d.log.Info("a host was given up: it could not be reached and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n, "reason", reason)
 		}
 		return func(now time.Time) {
 			l.broken(err)

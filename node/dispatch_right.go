@@ -314,7 +314,11 @@ func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error)
 func (l *dispatchLoop) forget(now time.Time, h *holding) []scheduler.Parked {
 	h.turn++
 	h.passed, h.dropped = nil, true
-	return l.core.Drop(now, h.partition)
+	hosts := l.core.Drop(now, h.partition)
+	for _, gone := range hosts {
+		delete(l.causes, gone.Host)
+	}
+	return hosts
 }
 
 // takeBack cancels the open fetches of p.

@@ -101,3 +101,39 @@ func TestDispatchParksOnlyNews(t *testing.T) {
 		})
 	}
 }
+
+// TestDispatchOutage lets a host answer 429 to everything for eight minutes, and
+// one page of another host for ever: the first loses no page, the second that one.
+func TestDispatchOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newDispatchRig(t)
+		r.disk.add(1, "down.test", 0, 9)
+		r.disk.add(1, "other.test", 0, 9)
+		back := time.Now().Add(8 * time.Minute)
+		bad := ""
+		r.web.answer = func(_ context.Context, v crawl.Visit) (crawl.Response, bool) {
+			limited := crawl.Response{Kind: crawl.RateLimited, Requested: true, RetryAfter: 5 * time.Second}
+			switch {
+			case v.Robots == nil:
+				return crawl.Response{}, false
+			case v.Host == "down.test":
+				return limited, time.Now().Before(back)
+			case bad == "":
+				bad = v.Item.URL.String()
+			}
+			return limited, v.Item.URL.String() == bad
+		}
+		r.start(1)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		r.until("other.test", func() bool { return r.disk.of("other.test") == 0 })
+		if since := time.Until(back); since < 5*time.Minute {
+			t.Errorf("the bad page was given up %v before the other host came back, want it after its four tries", since)
+		}
+		r.until("the end", func() bool { return r.disk.left() == 0 && r.d.Busy() == 0 })
+		if got := r.web.pages(); got != 17 {
+			t.Errorf("%d pages were fetched, want 17: all but %s", got, bad)
+		}
+	})
+}

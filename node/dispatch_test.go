@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -254,6 +255,12 @@ func TestDispatchLastTries(t *testing.T) {
 		if r.disk.failed["nowhere.test"] != 4 || r.disk.failed["busy.test"] != 2 || r.disk.failed["shaky.test"] != 0 {
 			t.Errorf("URLs given up: %v, want 4 of nowhere.test and 2 of busy.test", r.disk.failed)
 		}
+		if got := r.disk.reasons["nowhere.test"]; got != "host_dead: no way to nowhere.test" {
+			t.Errorf("why nowhere.test was given up: %q", got)
+		}
+		if got := r.disk.reasons["busy.test"]; !strings.HasPrefix(got, "host_dead: it asks to be left alone until 2000-01-01T02:0") {
+			t.Errorf("why busy.test was given up: %q", got)
+		}
 		if got := r.web.pages(); got != 7 {
 			t.Errorf("%d pages were fetched, want 7", got)
 		}
@@ -329,6 +336,31 @@ func TestDispatchHostBudget(t *testing.T) {
 			t.Errorf("%d pages were fetched, want 3 and 2", got)
 		}
 	})
+}
+
+// TestOverBudget tells what a host may have under --max-pages-per-host.
+func TestOverBudget(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		via             crawl.Via
+		pages, requests int64
+		limit           int64
+		want            bool
+	}{
+		{crawl.ViaLink, 1e9, 2e9, 0, false},
+		{crawl.ViaSitemapFile, 0, 1e9, 0, false},
+		{crawl.ViaLink, 9, 5000, 10, false},
+		{crawl.ViaLink, 10, 11, 10, true},
+		{crawl.ViaSitemapFile, 10, 11, 10, true},
+		{crawl.ViaRobots, 10, 1e9, 10, false},
+		{crawl.ViaSitemapFile, 9, 9 + 10 + otherRequests - 1, 10, false},
+		{crawl.ViaSitemapFile, 9, 9 + 10 + otherRequests, 10, true},
+		{crawl.ViaSeed, 9, 9 + 10 + otherRequests, 10, false},
+	} {
+		if got := overBudget(c.via, &crawl.HostState{Pages: c.pages, Requests: c.requests}, c.limit); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
 }
 
 // TestDispatchPauseAndLease checks that nothing starts while the node is paused

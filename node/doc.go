@@ -33,6 +33,9 @@
 // A link is therefore always behind a leased page, in an outbox, or in its
 // owner's store. Complete is the only arrow that points back.
 //
+// A robots.txt that redirects to another host is fetched by who holds that host
+// (robots.go, errands.go), as one visit in its turn; who wants it asks every second.
+//
 // # Who holds what
 //
 // membership decides numbered views; ring makes each view's table of owners;
@@ -63,6 +66,9 @@
 //	hosts in memory           dispatcher               visits, eviction       20,000 hosts        hosts wait in the wake index  always (frontier)
 //	items of a host           loads                    visits                 64                  no more are loaded          always (frontier)
 //	visits                    dispatcher               pipeline workers       --fetchers          hosts wait                  not needed
+//	payloads over 256 KiB     fetches                  the page is settled    --memory / 4        fetches wait                not needed
+//	robots.txt files for      Errand, peers            a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
+//	other hosts                                                               answers of 16 MiB
 //	links to one peer         Settle, seeds, outbox    peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
 //	                                                                          1,000 links
 //	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)
@@ -74,6 +80,7 @@
 //	copies to make            views                    handoff's copiers      partitions          4 at once                   not needed
 //	callers that wait for     Add                      replicas' answers      the callers         they wait, 0.5 to 10 s      not needed
 //	replicas
+//	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again
 //	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
@@ -109,7 +116,11 @@
 // before it judges or fetches anything.
 //
 // A link is acknowledged, to a peer or to who adds seeds, when the partition's
-// in-sync replicas have it (acknowledged in route.go). Before a page is done its
+// in-sync replicas have it (pledge in route.go), in the tenure in which it was
+// stored. A batch of links is answered when its last partition is, at the latest
+// after 3.5 s, and batches of one peer in order: a replica that falls silent holds
+// the links of others up until its links are given up, 3 s later; from then on those
+// that need its word are refused at once. Before a page is done its
 // links to other partitions are acknowledged, those that are held here as well,
 // or they stand in the page's outbox (settle.go). Its links to its own partition
 // are in its own mutation, so a replica has both or neither.

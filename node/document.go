@@ -183,11 +183,20 @@ func (s *docStore) Close() error { return s.log.Close() }
 
 func (s *docStore) compile(d *document) (*rulebook, error) {
 	c := d.Settings
+	rules, err := compileScope(&c)
+	if err != nil {
+		return nil, err
+	}
+	return &rulebook{doc: d, rules: rules, pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.seeds}}, nil
+}
+
+// compileScope makes the scope rules of the settings.
+func compileScope(c *crawl.Settings) (*scope.Rules, error) {
 	rules, err := scope.Compile(scope.Options{Mode: c.Scope, Include: c.Include, Exclude: c.Exclude, MaxDepth: c.MaxDepth})
 	if err != nil {
 		return nil, fmt.Errorf("the scope rules: %w", err)
 	}
-	return &rulebook{doc: d, rules: rules, pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.seeds}}, nil
+	return rules, nil
 }
 
 // Current is the document with its rules.

@@ -2,7 +2,7 @@ package node
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/netip"
 	"time"
 
@@ -75,29 +75,50 @@ func (n *Node) mayLastTry() bool {
 	return true
 }
 
-// errNoContact is why a public host is not asked for its address.
-var errNoContact = errors.New("nothing outside --allow-net is fetched without --contact, whom a site can ask")
+// errNoContact is why a public host is not fetched from.
+var errNoContact = fmt.Errorf("%w: nothing outside --allow-net is fetched without --contact, whom a site can ask", crawl.ErrRefused)
 
-// resolver resolves through the cache, and holds the rule that a contact is
-// needed for anything outside --allow-net.
+// resolver resolves through the cache and keeps the addresses that may be
+// connected to.
 type resolver struct{ node *Node }
 
 func (r resolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
 	a, err := r.node.dns.Lookup(ctx, host)
-	s := &r.node.doc.Current().doc.Settings
-	if err != nil || s.Contact != "" {
-		return a, err
+	if err == nil {
+		a.Addrs, err = usable(a.Addrs, &r.node.doc.Current().doc.Settings)
 	}
-	var inside []netip.Addr
-	for _, addr := range a.Addrs {
-		if s.Allowed(addr) {
-			inside = append(inside, addr)
+	return a, err
+}
+
+// namesOut says when an outage of the name servers begins and ends.
+func (n *Node) namesOut(since time.Time, err error) {
+	if since.IsZero() {
+		n.log.Info("a name server answers again")
+		return
+	}
+	n.log.Warn("no name server answers; hosts whose addresses are not known wait: look at --dns, or at the system's name servers", "error", err)
+}
+
+// usable leaves those addresses of a host out that must not be connected to: a
+// name may have a private address among others. Public ones need a contact. When
+// none is left, all stay: the fetcher refuses them, and says why. It checks again
+// in any case, at the last moment.
+func usable(addrs []netip.Addr, s *crawl.Settings) ([]netip.Addr, error) {
+	var kept []netip.Addr
+	public := false
+	for _, addr := range addrs {
+		public = public || fetcher.IsPublic(addr)
+		if s.Allowed(addr) || s.Contact != "" && fetcher.IsPublic(addr) {
+			kept = append(kept, addr)
 		}
 	}
-	if a.Addrs = inside; len(inside) == 0 {
-		return a, errNoContact
+	switch {
+	case len(kept) > 0:
+		return kept, nil
+	case public:
+		return nil, errNoContact
 	}
-	return a, nil
+	return addrs, nil
 }
 
 // pipelineOptions are the fetchers' parts.
@@ -105,8 +126,8 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial,
-		DialContext: n.network.fetch()})
-	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: n, Archive: n.archive, Fetcher: f, Rules: n.pipelineRules, Log: n.log}
+		SpoolDir: n.dir.path, SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.fetch()})
+	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: n, Archive: n.archive, Fetcher: f, Elsewhere: n, Rules: n.pipelineRules, Log: n.log}
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.

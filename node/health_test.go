@@ -50,20 +50,23 @@ func TestStepsOfAFailure(t *testing.T) {
 			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions are being taken over", crawl.ReasonNodeFailed: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved}},
 		{"taken over, copies missing", func(p *picture) {
 			excluded(p)
-			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[2].block.Node.Partitions.Held = 26, 22
+			p.take(1, 0, 10)
+			p.take(1, 2, 6)
 			p.nodes[0].block.UnderReplicated, p.nodes[0].block.Repair = 12, crawl.RepairStatus{Active: true, PartitionsDone: 20, PartitionsTotal: 32}
 		}, 48, true, crawl.ClusterRunning, "every partition is served; 12 lack a copy",
 			map[string]string{crawl.ReasonUnderReplicated: "(repair: 20 of 32 done)", crawl.ReasonNodeFailed: "b has failed"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
 		{"all copies again", func(p *picture) {
 			excluded(p)
-			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[2].block.Node.Partitions.Held = 26, 22
+			p.take(1, 0, 10)
+			p.take(1, 2, 6)
 		}, 48, true, crawl.ClusterRunning, "every member serves its partitions",
 			map[string]string{crawl.ReasonNodeFailed: "start it again"}, []string{crawl.ReasonUnderReplicated, crawl.ReasonUnserved}},
 		{"forgotten", func(p *picture) {
 			b := excluded(p)
 			b.forgotten = true
 			b.settleState(departure{})
-			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[2].block.Node.Partitions.Held = 26, 22
+			p.take(1, 0, 10)
+			p.take(1, 2, 6)
 		}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil, []string{crawl.ReasonNodeFailed}},
 		{"its copies were nowhere else", func(p *picture) {
 			excluded(p)
@@ -85,8 +88,9 @@ func TestStepsOfAFailure(t *testing.T) {
 		}, 0, false, crawl.ClusterPausedMinority, "cannot reach a majority of the members (silent: b, c)",
 			map[string]string{crawl.ReasonPausedMinority: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved, crawl.ReasonTakingOver}},
 		{"a join, where the owner waits for what others pass on", func(p *picture) {
-			*p.nodes[0].block.Node.Partitions.Held, *p.nodes[1].block.Node.Partitions.Held = 20, 28
-			*p.nodes[2].block.Node.Partitions.Held, p.nodes[2].block.Promoting = 0, 16
+			p.take(2, 0, 4)
+			p.take(2, 1, 12)
+			p.nodes[2].block.Promoting = 16
 			p.nodes[0].block.Handoff.PartitionsTotal, p.nodes[1].block.Handoff.PartitionsTotal = 4, 12
 			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin), Node: new("c"), At: new(p.since)}
 		}, 48, false, crawl.ClusterRebalancing, "16 of 16 partitions are still on their way", nil, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
@@ -148,18 +152,6 @@ func TestLeaseRunsOn(t *testing.T) {
 	for i, want := range []float64{7.5, 5.5, 0} {
 		if got := *s.Nodes[i].LeaseRemainingSeconds; got != want {
 			t.Errorf("%s: %v s, want %v", s.Nodes[i].Name, got, want)
-		}
-	}
-}
-
-func TestUnheldState(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		promoting, offline int
-		want               string
-	}{{0, 0, crawl.PartitionUnknown}, {2, 0, crawl.PartitionPromoting}, {0, 1, crawl.PartitionOffline}, {1, 1, crawl.PartitionUnknown}} {
-		if got := unheldState(&crawl.NodeBlock{Promoting: c.promoting, Offline: c.offline}); got != c.want {
-			t.Errorf("%+v: %s", c, got)
 		}
 	}
 }

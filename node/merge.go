@@ -35,6 +35,7 @@ type picture struct {
 // nodePicture is one node's last block with what gossip and the view say of it.
 type nodePicture struct {
 	block     crawl.NodeBlock
+	held      []byte // bitmap of the partitions that it holds
 	heard     bool
 	age       time.Duration
 	state     string     // crawl.NodeAlive...
@@ -80,6 +81,7 @@ func merge(p picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.now.UTC(), ServedBy: p.name,
 		Version: crawl.VersionStatus{Crawlnode: p.version, Protocol: protocolVersion}}
 	var sum crawl.Counters
+	served := make([]byte, (p.total+7)/8)
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		s.Nodes = append(s.Nodes, nodeStatus(n))
@@ -90,8 +92,10 @@ func merge(p picture) *crawl.Status {
 		sum.Plus(&n.block.Counters)
 		if n.live() {
 			addBlock(s, &n.block)
+			addHeld(&s.Ring, &p, n, served)
 		}
 	}
+	s.Ring.Served = countBits(served)
 	slices.SortFunc(s.Nodes, func(a, b crawl.NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
@@ -160,20 +164,6 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	}
 }
 
-// addRing adds what one member says of its partitions.
-func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
-	r.UnderReplicated += b.UnderReplicated
-	r.Offline += b.Offline
-	r.Promoting += b.Promoting
-	r.Repair.PartitionsDone += b.Repair.PartitionsDone
-	r.Repair.PartitionsTotal += b.Repair.PartitionsTotal
-	r.Handoff.BytesPerSecond += b.Handoff.BytesPerSecond
-	r.Handoff.Stuck = append(r.Handoff.Stuck, b.Handoff.Stuck...)
-	if held := b.Node.Partitions.Held; held != nil && !b.NoLease { // who may not fetch serves nobody
-		r.Served += *held
-	}
-}
-
 func fillTotals(s *crawl.Status, c *crawl.Counters) {
 	f := &s.Frontier
 	f.Queued, f.ByBand, f.Outbox = c.QueuedTotal(), c.Queued, c.Outbox
@@ -187,63 +177,6 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 	s.Fetch.LatencySeconds = c.LatencyQuantiles()
 	s.Links.Found = c.LinksFound
 	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal = c.Captures, c.ContentDup
-}
-
-func fillRing(s *crawl.Status, p *picture) {
-	r := &s.Ring
-	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.view, p.digest, p.total, p.factor
-	h := &r.Handoff
-	if h.Stuck == nil {
-		h.Stuck = []crawl.StuckStatus{}
-	}
-	// A partition on its way counts once, at the node that gives it away.
-	for i := range p.nodes {
-		if b := &p.nodes[i].block.Handoff; p.nodes[i].counts {
-			h.PartitionsDone += b.PartitionsDone
-			h.PartitionsTotal += b.PartitionsTotal
-		}
-	}
-	outstanding := h.PartitionsTotal - h.PartitionsDone
-	r.Served = min(r.Served, r.Partitions)
-	if !p.alone { // an owner awaits what a living holder passes on as well
-		r.Promoting = min(r.Promoting, max(r.Partitions-r.Served-r.Offline, 0))
-	}
-	// A member that wants to leave still holds what the next view takes from it,
-	// and a block of another view says nothing about this one.
-	r.Converged = p.joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
-	h.Active = outstanding > 0
-	h.ETASeconds = eta(p, h.PartitionsDone, outstanding)
-	r.Repair.Active = r.UnderReplicated > 0
-	r.LastChange = p.change
-}
-
-// eta is how long the rest of the moves takes at the speed so far; nil while
-// nothing moves or nothing has arrived yet.
-func eta(p *picture, done, outstanding int) *float64 {
-	if done == 0 || outstanding == 0 {
-		return nil
-	}
-	sec := p.now.Sub(p.since).Seconds() * float64(outstanding) / float64(done)
-	return &sec
-}
-
-// sameView reports whether every member's last block was made in this view.
-func (p *picture) sameView() bool {
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts && (!n.live() || n.block.View != p.view) {
-			return false
-		}
-	}
-	return true
-}
-
-// settled reports whether a change of members is over: every member is at this
-// view, and every partition is held by one that may fetch. After a join or a
-// leave nothing may be on its way any more; a failure is over when all is served.
-func settled(p *picture) bool {
-	s := merge(*p)
-	moving := s.Ring.Handoff.Active && (p.change.Cause == nil || *p.change.Cause != crawl.CauseFailed)
-	return p.joined && !moving && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
 }
 
 func fillCrawl(s *crawl.Status, p *picture) {

@@ -26,13 +26,36 @@ func memberOf(name string, held int) nodePicture {
 // clusterOf is a cluster at rest: the nodes hold all partitions.
 func clusterOf(nodes ...nodePicture) picture {
 	total := 0
-	for _, n := range nodes {
-		total += *n.block.Node.Partitions.Held
+	for i := range nodes {
+		n := &nodes[i]
+		n.held = make([]byte, 256)
+		for range *n.block.Node.Partitions.Held {
+			setBit(n.held, total)
+			total++
+		}
 	}
 	started, since := noon.Add(-time.Minute), noon.Add(-10*time.Second)
 	return picture{now: noon, self: nodes[0].block.Node.ID, name: nodes[0].block.Node.Name, version: "1", cluster: "c", joined: true, view: 4, digest: "d",
 		total: total, factor: 2, nodes: nodes, since: started,
 		doc: &document{Version: 2, State: crawl.CrawlRunning, Started: &started, RunSince: &since, RanFor: 10 * time.Second, Settings: testSettings()}}
+}
+
+// lose takes so many partitions from a node; nobody else has them.
+func (n *nodePicture) lose(count int) { n.give(count, nil) }
+
+// take gives so many partitions of one node to another.
+func (p *picture) take(from, to, count int) { p.nodes[from].give(count, p.nodes[to].held) }
+
+func (n *nodePicture) give(count int, to []byte) {
+	for p := 8*len(n.held) - 1; p >= 0 && count > 0; p-- {
+		if hasBit(n.held, p) {
+			n.held[p/8] &^= 1 << (p % 8)
+			count--
+			if to != nil {
+				setBit(to, p)
+			}
+		}
+	}
 }
 
 func TestTotalsAreTheSumOfTheMembers(t *testing.T) {
@@ -94,11 +117,11 @@ func TestConverged(t *testing.T) {
 		{"a block of the view before", func(p *picture) { p.nodes[1].block.View = 3 }, false, crawl.ClusterRunning, crawl.HealthOK},
 		{"a partition on its way", func(p *picture) {
 			p.nodes[0].block.Handoff.PartitionsTotal = 1
-			*p.nodes[1].block.Node.Partitions.Held--
+			p.nodes[1].lose(1)
 		}, false, crawl.ClusterRebalancing, crawl.HealthOK},
-		{"a partition that nobody has", func(p *picture) { *p.nodes[1].block.Node.Partitions.Held-- }, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"a partition that nobody has", func(p *picture) { p.nodes[1].lose(1) }, false, crawl.ClusterRunning, crawl.HealthCritical},
 		{"a partition that nobody has, just now", func(p *picture) {
-			*p.nodes[1].block.Node.Partitions.Held--
+			p.nodes[1].lose(1)
 			p.since = noon.Add(-5 * time.Second)
 		}, false, crawl.ClusterRunning, crawl.HealthWarn},
 		{"a member never heard of", func(p *picture) { p.nodes[1] = nodePicture{state: crawl.NodeAlive, counts: true} }, false, crawl.ClusterRunning, crawl.HealthCritical},
@@ -117,11 +140,15 @@ func TestConverged(t *testing.T) {
 		{"taking over", func(p *picture) {
 			p.nodes[0].block.Promoting = 3
 			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed)}
-			*p.nodes[1].block.Node.Partitions.Held -= 3
+			p.nodes[1].lose(3)
 		}, false, crawl.ClusterRebalancing, crawl.HealthWarn},
 		{"offline", func(p *picture) {
 			p.nodes[0].block.Offline = 3
-			*p.nodes[1].block.Node.Partitions.Held -= 3
+			p.nodes[1].lose(3)
+		}, false, crawl.ClusterRunning, crawl.HealthCritical},
+		{"two blocks name one partition, and nobody another", func(p *picture) {
+			p.nodes[1].lose(1)
+			setBit(p.nodes[1].held, 0)
 		}, false, crawl.ClusterRunning, crawl.HealthCritical},
 		{"copies are being made", func(p *picture) {
 			p.nodes[0].block.UnderReplicated = 3
@@ -290,5 +317,46 @@ func TestBottleneckOfTheLongestQueue(t *testing.T) {
 	p.nodes[2].counts = false
 	if b := merge(p).Bottleneck; b.Cause != crawl.BottleneckPoliteness {
 		t.Errorf("%+v", b)
+	}
+}
+
+// Whoever waits for under_replicated to be 0 must not be told so while a
+// partition is taken over, nor by a member that has not yet seen who is gone.
+func TestUnderReplicated(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(p *picture)
+		want   int
+	}{
+		{"at rest", func(*picture) {}, 0},
+		{"said by a holder", func(p *picture) { p.nodes[0].block.UnderReplicated = 3 }, 3},
+		{"on their way to a node that joins", func(p *picture) {
+			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin)}
+			p.nodes[1].lose(5)
+		}, 0},
+		{"taken over", func(p *picture) {
+			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed)}
+			p.nodes[1].lose(5)
+		}, 5},
+		{"their holder is silent", func(p *picture) { p.nodes[1].age = time.Minute }, 16},
+		{"a holder at the view before the failure", func(p *picture) {
+			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed)}
+			p.nodes[1].block.View = 3
+		}, 16},
+		{"a holder at the view before a join", func(p *picture) {
+			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin)}
+			p.nodes[1].block.View = 3
+		}, 0},
+		{"one node alone was asked", func(p *picture) { p.alone, p.nodes = true, p.nodes[:1] }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := clusterOf(memberOf("a", 16), memberOf("b", 16), memberOf("c", 16))
+			c.change(&p)
+			if got := merge(p).Ring.UnderReplicated; got != c.want {
+				t.Errorf("%d under-replicated, want %d", got, c.want)
+			}
+		})
 	}
 }

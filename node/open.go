@@ -178,7 +178,7 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange()}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Events: dnscache.Events{Outage: n.namesOut}}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(n.sample)
@@ -210,7 +210,7 @@ func (n *Node) openMembership(gossip string) error {
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
 		Bind: gossip, Advertise: n.cfg.Advertise, RPC: n.advertised(n.rpc), HTTP: n.advertised(n.http), Join: n.cfg.Join,
 		Caller: caller{n}, Logger: n.log, Transport: n.network.transport(),
-		Events:    membership.Events{Refused: n.refused, Installed: n.fences.installed},
+		Events:    membership.Events{Installed: n.fences.installed},
 		QuorumOff: n.cfg.Quorum == "off", ProofOfDeath: n.cfg.ProofOfDeath != "off",
 	}
 	n.network.hook(&o)

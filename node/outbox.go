@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -23,6 +24,10 @@ const outboxChunk = 1000
 // outboxDeadline bounds one chunk, so that a stopped peer holds nobody up for longer.
 const outboxDeadline = 3 * time.Second
 
+// outboxDeaf bounds the pause after a sweep in vain, during which nothing wakes
+// the sender.
+const outboxDeaf = 10 * time.Second
+
 func (o *outboxSender) wake() {
 	select {
 	case o.look <- struct{}{}:
@@ -33,6 +38,7 @@ func (o *outboxSender) wake() {
 func (o *outboxSender) run(ctx context.Context) error {
 	rest := 100 * time.Millisecond
 	for {
+		begun := time.Now()
 		sent, left, err := o.sweep(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -40,6 +46,7 @@ func (o *outboxSender) run(ctx context.Context) error {
 			}
 			return err
 		}
+		var deaf time.Duration
 		switch {
 		case left == 0:
 			rest = time.Second
@@ -47,28 +54,42 @@ func (o *outboxSender) run(ctx context.Context) error {
 			rest = 100 * time.Millisecond
 		default:
 			rest = min(2*rest, 2*time.Second)
+			// Each page that ends meanwhile wakes it; a long outbox that nobody takes
+			// must not keep a processor busy with being stored in vain.
+			deaf = min(3*time.Since(begun), outboxDeaf)
 		}
-		timer := time.NewTimer(rest)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !o.pause(ctx, deaf, rest) {
 			return nil
-		case <-timer.C:
-		case <-o.look:
-			timer.Stop()
 		}
 	}
 }
 
+// pause lets a time pass, of which only the second part ends when somebody wakes
+// the sender. False: ctx is over.
+func (o *outboxSender) pause(ctx context.Context, deaf, rest time.Duration) bool {
+	timer := time.NewTimer(deaf)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	}
+	timer.Reset(rest)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-o.look:
+	}
+	return true
+}
+
 // sweep goes once through all outboxes held here.
 func (o *outboxSender) sweep(ctx context.Context) (sent, left int, err error) {
-	for _, m := range o.node.front.Metas() {
-		if m.State != frontier.Holder || m.Counters.Outbox == 0 {
-			continue
-		}
+	for _, p := range o.filled() {
 		var after frontier.OutboxKey
 		for {
-			entries, err := o.node.front.Outbox(m.Partition, after, outboxChunk)
+			entries, err := o.node.front.Outbox(p, after, outboxChunk)
 			if errors.Is(err, frontier.ErrNotHolder) {
 				break // it moved away meanwhile, and its outbox with it
 			}
@@ -91,6 +112,20 @@ func (o *outboxSender) sweep(ctx context.Context) (sent, left int, err error) {
 		}
 	}
 	return sent, left, nil
+}
+
+// filled lists the partitions held here whose outbox is not empty, in order. It is
+// asked each second, and mostly there are none.
+func (o *outboxSender) filled() []crawl.Partition {
+	var ps []crawl.Partition
+	o.node.front.Walk(func(m *frontier.Meta) bool {
+		if m.State == frontier.Holder && m.Counters.Outbox > 0 {
+			ps = append(ps, m.Partition)
+		}
+		return true
+	})
+	slices.Sort(ps)
+	return ps
 }
 
 // send submits a chunk and deletes what was acknowledged.

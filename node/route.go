@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/handoff"
 	"crawlnode/peer"
 	"crawlnode/ring"
 	"crawlnode/web/urlnorm"
@@ -67,25 +67,44 @@ func (n *Node) split(links []crawl.Routed) (own, foreign []crawl.Routed) {
 	return own, foreign
 }
 
-// acknowledged waits until links that were just stored here are on the disks of
-// their partitions' in-sync replicas. Seeds wait until there are as many of these
-// as the factor and the members allow.
-func (n *Node) acknowledged(ctx context.Context, links []crawl.Routed) bool {
+// pledge is what must be true before links that are stored here may be called
+// acknowledged: that their partitions' in-sync replicas have them, in the tenures
+// in which they were stored.
+type pledge struct {
+	node    *Node
+	tenures []handoff.Tenure
+	places  map[crawl.Partition]int // in tenures
+	full    bool                    // seeds: as many replicas as the factor and the members allow
+}
+
+// pledge notes the tenures; it comes before the links are stored.
+func (n *Node) pledge(links []crawl.Routed) *pledge {
+	g := &pledge{node: n, places: map[crawl.Partition]int{}}
 	var ps []crawl.Partition
-	full := false
 	for _, l := range links {
-		full = full || l.Target.Via == crawl.ViaSeed
-		if !slices.Contains(ps, l.Partition) {
+		g.full = g.full || l.Target.Via == crawl.ViaSeed
+		if _, known := g.places[l.Partition]; !known {
+			g.places[l.Partition] = len(ps)
 			ps = append(ps, l.Partition)
 		}
 	}
-	return n.engine.Load().moves.Wait(ctx, ps, full) == nil
+	g.tenures = n.engine.Load().moves.Tenures(ps)
+	return g
+}
+
+// acknowledged waits until the links are safe, or ctx ends, and returns which
+// partitions' are: a replica that is silent keeps only those from it that it
+// should have.
+func (g *pledge) acknowledged(ctx context.Context) func(crawl.Partition) bool {
+	errs := g.node.engine.Load().moves.Wait(ctx, g.tenures, g.full)
+	return func(p crawl.Partition) bool { return errs[g.places[p]] == nil }
 }
 
 // storeOwn stores links whose partitions are held here, on this node and its
 // replicas.
 func (n *Node) storeOwn(ctx context.Context, own []crawl.Routed) (submission, error) {
 	var s submission
+	g := n.pledge(own)
 	admissions, err := n.front.Add(ctx, own)
 	if err != nil && ctx.Err() != nil {
 		return submission{left: own}, nil // the time is up; nothing is known of them
@@ -93,17 +112,17 @@ func (n *Node) storeOwn(ctx context.Context, own []crawl.Routed) (submission, er
 	if err != nil {
 		return s, fmt.Errorf("store links: %w", err)
 	}
-	if !n.acknowledged(ctx, own) {
-		return submission{left: own}, nil // stored, and not promised: another try finds them known
-	}
+	safe := g.acknowledged(ctx)
 	for i, a := range admissions {
-		switch a {
-		case frontier.Added:
-			s.added++
-		case frontier.Known:
-			s.known++
-		case frontier.NotHolder: // it moved between the question and the store
+		switch {
+		case !safe(own[i].Partition), a == frontier.NotHolder:
+			// Stored, and not promised: another try finds it known. Or its
+			// partition moved between the question and the store.
 			s.left = append(s.left, own[i])
+		case a == frontier.Added:
+			s.added++
+		case a == frontier.Known:
+			s.known++
 		default:
 			s.refused++
 		}

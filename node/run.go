@@ -72,7 +72,7 @@ func classed(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken):
+	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken), errors.Is(err, membership.ErrTwin):
 		return clusterError("join", err)
 	default:
 		return storageError("keep the membership", err)

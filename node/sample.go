@@ -37,9 +37,9 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 		if !o.IsSitemap {
 			c.Pages++
 		}
-	case crawl.RateLimited, crawl.Aborted:
+	case crawl.RateLimited, crawl.Aborted, crawl.RobotsPending:
 	}
-	if o.Status >= 200 && o.Status < 600 && o.Kind != crawl.RobotsFetched {
+	if o.Status >= 200 && o.Status < 600 && o.Kind != crawl.RobotsFetched && o.Kind != crawl.RobotsPending {
 		c.Responses[o.Status/100-2]++
 		c.Observe(o.Took.Milliseconds())
 	}

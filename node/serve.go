@@ -11,11 +11,12 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/peer"
+	"crawlnode/pipeline"
 )
 
 // handler answers the other nodes' calls. Its methods stand beside what they
 // serve: Renew in peers.go, Crawl in spread.go, Move in moves.go, Permits in
-// permits.go, Idle in finish.go.
+// permits.go, Idle in finish.go, Partitions in reports.go.
 type handler struct{ node *Node }
 
 // ackPatience bounds how long a batch of links waits for the replicas; it is
@@ -44,6 +45,7 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 	}
 	var accepted []crawl.Routed
 	var places []int
+	skipped := map[crawl.Partition]crawl.SkipCounts{}
 	for i, l := range links {
 		r, err := fromWire(l, p)
 		switch {
@@ -52,29 +54,38 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 			n.warnOnce(from, err)
 		case !n.holds(r.Partition):
 			verdicts[i] = peer.Verdict_VERDICT_NOT_HOLDER
-		case !rules.Judge(r.Target.URL, r.Target.Depth, n.doc.seeds).Admit:
-			verdicts[i] = outOfScope
 		default:
-			accepted, places = append(accepted, r), append(places, i)
+			v := rules.Judge(r.Target.URL, pipeline.JudgedDepth(&r.Target), n.doc.seeds)
+			if v.Admit {
+				accepted, places = append(accepted, r), append(places, i)
+				continue
+			}
+			if verdicts[i] = outOfScope; outOfScope == peer.Verdict_VERDICT_REFUSED {
+				counts := skipped[r.Partition]
+				counts[pipeline.ReasonOf(v)]++
+				skipped[r.Partition] = counts
+			}
 		}
+	}
+	if err := n.front.Skip(ctx, skipped); err != nil {
+		return nil, fmt.Errorf("count refused links: %w", err)
 	}
 	if len(accepted) == 0 {
 		return verdicts, nil
 	}
+	g := n.pledge(accepted)
 	admissions, err := n.front.Add(ctx, accepted)
 	if err != nil {
 		return nil, fmt.Errorf("store links: %w", err)
 	}
 	bounded, cancel := context.WithTimeout(ctx, ackPatience)
 	defer cancel()
-	if !n.acknowledged(bounded, accepted) {
-		for _, i := range places { // the sender keeps them, and asks again
-			verdicts[i] = peer.Verdict_VERDICT_NOT_HOLDER
-		}
-		return verdicts, nil
-	}
+	safe := g.acknowledged(bounded)
 	for i, a := range admissions {
-		verdicts[places[i]] = verdictOf(a)
+		verdicts[places[i]] = peer.Verdict_VERDICT_NOT_HOLDER // the sender keeps it, and asks again
+		if safe(accepted[i].Partition) {
+			verdicts[places[i]] = verdictOf(a)
+		}
 	}
 	return verdicts, nil
 }
@@ -106,14 +117,4 @@ func (h handler) Membership(ctx context.Context, _ string, req *peer.Envelope) (
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return &peer.Envelope{Payload: reply}, nil
-}
-
-// Partitions lists what is held here, for GET /api/v1/ring on any node.
-func (h handler) Partitions(context.Context, string, *peer.PartitionsRequest) (*peer.PartitionsReply, error) {
-	n := h.node
-	reply := &peer.PartitionsReply{View: uint64(n.viewNumber())}
-	for _, p := range n.heldPartitions() {
-		reply.Partitions = append(reply.Partitions, &peer.PartitionInfo{Partition: uint32(p.Partition), Epoch: uint64(p.Epoch), State: p.State, Urls: *p.URLs})
-	}
-	return reply, nil
 }

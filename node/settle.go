@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/scheduler"
 )
 
 // ackWait is how long a finished page waits for the owners of its foreign
@@ -21,6 +21,10 @@ const ackWait = 500 * time.Millisecond
 func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
 	eng := n.engine.Load()
 	defer eng.dispatcher.Settled(v)
+	if v.Item.Via == crawl.ViaRobots {
+		n.errandSettled(v, &o)
+		return nil
+	}
 	if o.Kind == crawl.Aborted {
 		return nil
 	}
@@ -33,13 +37,12 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 			return fmt.Errorf("tell the others that %s joins the scope: %w", o.ScopeAlias, err)
 		}
 	}
-	c := frontier.Completion{Lease: v.Lease, Outcome: o}
-	if o.Kind == crawl.URLFailed || o.Kind == crawl.RateLimited {
-		if wait, again := scheduler.RetryDelay(v.Item.Attempts + 1); again {
-			c.RetryAt = time.Now().Add(wait)
-		}
+	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind)}
+	if o.Kind == crawl.HostFailed {
+		eng.dispatcher.Unreachable(v, o.Reason)
 	}
 	n.fetched.observe(&o)
+	n.logVisit(ctx, v, &o)
 	c.Own, c.Outbox = n.shareOut(ctx, v, o.Targets)
 	// As late as can be: another visit of the host may have ended meanwhile.
 	c.Host = eng.dispatcher.HostState(v)
@@ -55,6 +58,27 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		n.outbox.wake()
 	}
 	return err
+}
+
+// logVisit tells those who want to know everything what became of a visit.
+func (n *Node) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
+	if !n.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []any{"url", v.Item.URL.String(), "kind", o.Kind.String(), "took", o.Took}
+	if o.Status != 0 {
+		attrs = append(attrs, "status", o.Status, "bytes", o.Bytes, "truncated", o.Truncated, "links", len(o.Targets))
+	}
+	switch o.Kind {
+	case crawl.URLFailed, crawl.HostFailed:
+		attrs = append(attrs, "category", o.Category.String())
+	case crawl.Refused:
+		attrs = append(attrs, "skip", o.Skip.String())
+	}
+	if o.Reason != "" {
+		attrs = append(attrs, "reason", o.Reason)
+	}
+	n.log.Debug("a visit ended", attrs...)
 }
 
 // shareOut parts a page's links into those that go into its transaction and

@@ -48,14 +48,15 @@ func (n *Node) figures(e *engine) moveFigures {
 	return f
 }
 
-// partitionState is the state in which the status shows a partition that this
-// node holds, "" when it does not hold it.
-func partitionState(s handoff.State) string {
-	switch s {
-	case handoff.Holding:
+// partitionState is what the ring shows of a partition that is here, or should be.
+func partitionState(x *handoff.PartStatus) string {
+	switch {
+	case x.State == handoff.Holding:
 		return crawl.PartitionHeld
-	case handoff.Freezing:
+	case x.State == handoff.Freezing, x.State == handoff.Released:
 		return crawl.PartitionFrozen
+	case x.Away:
+		return crawl.PartitionOffline
 	}
-	return ""
+	return crawl.PartitionPromoting
 }

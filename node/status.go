@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,7 @@ func (n *Node) picture(now time.Time, nodeOnly bool) picture {
 		p.view, p.total, p.factor = v.Number, v.Cluster.Partitions, v.Cluster.Replication
 		p.digest = snap.Table.Digest()
 	}
-	p.nodes = []nodePicture{{block: *n.block(), heard: true, state: n.ownState(), counts: true}}
+	p.nodes = []nodePicture{{block: *n.block(), held: n.heldBits(), heard: true, state: n.ownState(), counts: true}}
 	if !nodeOnly {
 		p.nodes = append(p.nodes, n.othersPictured(snap, now)...)
 	}
@@ -51,7 +52,7 @@ func (n *Node) othersPictured(snap *membership.Snapshot, now time.Time) []nodePi
 		known[id] = true
 		if info, ok := infos[id]; ok {
 			names := np.block.Node
-			np.block, np.heard, np.age = info.block, true, now.Sub(info.heard)
+			np.block, np.held, np.heard, np.age = info.block, info.held, true, now.Sub(info.heard)
 			st := &np.block.Node
 			st.ID, st.Name, st.HTTP, st.RPC, st.Gossip = names.ID, names.Name, names.HTTP, names.RPC, names.Gossip
 		}
@@ -176,6 +177,9 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	if since, low := n.disk.lowSince(); low {
 		rs = append(rs, crawl.HealthReason{Code: "low_disk", Since: since, Message: n.name + " has little free disk space and does not fetch: free some space"})
 	}
+	if since, down := n.dns.Outage(); down {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
+	}
 	return rs
 }
 
@@ -205,6 +209,8 @@ func (n *Node) bottleneck(b *crawl.NodeBlock) crawl.BottleneckStatus {
 		return crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}
 	case *b.Node.Fetchers.Busy >= *b.Node.Fetchers.Max && h.Ready > 0:
 		return crawl.BottleneckStatus{Cause: crawl.BottleneckFetchers, Message: "all " + strconv.Itoa(*b.Node.Fetchers.Max) + " fetchers are busy and " + strconv.FormatInt(h.Ready, 10) + " hosts could be asked: raise --fetchers"}
+	case h.Ready == 0 && slices.ContainsFunc(b.Reasons, func(r crawl.HealthReason) bool { return r.Code == crawl.ReasonDNSDown }):
+		return crawl.BottleneckStatus{Cause: crawl.BottleneckDNS, Message: "no name server answers, and no host with a known address could be asked"}
 	case b.Handoff.Active:
 		return crawl.BottleneckStatus{Cause: crawl.BottleneckHandoff, Message: strconv.Itoa(b.Handoff.PartitionsTotal-b.Handoff.PartitionsDone) + " partitions are on their way between nodes"}
 	case h.Ready == 0 && h.Waiting+h.Backoff+h.Frozen > 0:

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/peer"
 	"crawlnode/ring"
@@ -81,9 +83,12 @@ type stranger struct {
 	ctx context.Context
 }
 
-func newStranger(t testing.TB) stranger {
+func newStranger(t testing.TB, change ...func(*config.Config)) stranger {
 	t.Helper()
 	c := testConfig(t, "host")
+	for _, f := range change {
+		f(&c)
+	}
 	n := startNode(t, c)
 	converged(t, 1, n)
 	until(t, patience, func() string {
@@ -153,6 +158,10 @@ func TestHandlersRefuse(t *testing.T) {
 			t.Errorf("a link out of scope by rules %v: %v, %v", c.stamp, v, err)
 		}
 	}
+	// Those refused for good are counted, once, by the holder of their host.
+	if got := s.node.front.Totals().Skipped; got != (crawl.SkipCounts{crawl.SkipOutOfScope: 1}) {
+		t.Errorf("skipped: %v", got)
+	}
 	links[0].Url = "nonsense"
 	if v, err := s.StoreLinks(s.ctx, "p", links, same); err != nil || v[0] != peer.Verdict_VERDICT_REFUSED {
 		t.Errorf("nonsense: %v, %v", v, err)
@@ -162,6 +171,25 @@ func TestHandlersRefuse(t *testing.T) {
 	}
 	if r, err := s.Idle(s.ctx, "p", &peer.IdleRequest{}); err != nil || !r.Idle || len(r.Block) == 0 {
 		t.Errorf("idle: %v, %v", r, err)
+	}
+}
+
+// A nested sitemap file of another member's host is no page: the depth limit, which
+// the sender did not hold against it, is not held against it here.
+func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
+	t.Parallel()
+	s := newStranger(t, func(c *config.Config) { c.MaxDepth, c.DNS = 1, []string{"127.0.0.1:1"} })
+	if err := s.node.doc.AddScope([]string{"host:a.test"}); err != nil {
+		t.Fatal(err)
+	}
+	sitemap, page := wireLink(t, "http://a.test/3.xml", 512), wireLink(t, "http://a.test/3", 512)
+	page.Via = uint32(crawl.ViaLink)
+	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, s.node.doc.stamp())
+	if want := []peer.Verdict{peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED}; err != nil || !slices.Equal(v, want) {
+		t.Errorf("%v, %v; want %v", v, err, want)
+	}
+	if got := s.node.front.Totals().Skipped; got != (crawl.SkipCounts{crawl.SkipDepth: 1}) {
+		t.Errorf("skipped: %v", got)
 	}
 }
 

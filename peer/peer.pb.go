@@ -974,6 +974,142 @@ func (x *IdleReply) GetBlock() []byte {
 	return nil
 }
 
+type RobotsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"` // canonical; at most 2,083 bytes
+	Partition     uint32                 `protobuf:"varint,2,opt,name=partition,proto3" json:"partition,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RobotsRequest) Reset() {
+	*x = RobotsRequest{}
+	mi := &file_peer_peer_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RobotsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RobotsRequest) ProtoMessage() {}
+
+func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RobotsRequest.ProtoReflect.Descriptor instead.
+func (*RobotsRequest) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RobotsRequest) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *RobotsRequest) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+type RobotsReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Arrived       bool                   `protobuf:"varint,1,opt,name=arrived,proto3" json:"arrived,omitempty"`          // false: not fetched yet, or the partition is not held here; the rest is empty
+	Status        uint32                 `protobuf:"varint,2,opt,name=status,proto3" json:"status,omitempty"`            // 0: no answer
+	Failure       []byte                 `protobuf:"bytes,3,opt,name=failure,proto3" json:"failure,omitempty"`           // why there was none
+	Location      []byte                 `protobuf:"bytes,4,opt,name=location,proto3" json:"location,omitempty"`         // of a redirect, as the server wrote it: in whatever charset
+	Body          []byte                 `protobuf:"bytes,5,opt,name=body,proto3" json:"body,omitempty"`                 // at most 500 KiB
+	AgeMs         int64                  `protobuf:"varint,6,opt,name=age_ms,json=ageMs,proto3" json:"age_ms,omitempty"` // since it was fetched
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RobotsReply) Reset() {
+	*x = RobotsReply{}
+	mi := &file_peer_peer_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RobotsReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RobotsReply) ProtoMessage() {}
+
+func (x *RobotsReply) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RobotsReply.ProtoReflect.Descriptor instead.
+func (*RobotsReply) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *RobotsReply) GetArrived() bool {
+	if x != nil {
+		return x.Arrived
+	}
+	return false
+}
+
+func (x *RobotsReply) GetStatus() uint32 {
+	if x != nil {
+		return x.Status
+	}
+	return 0
+}
+
+func (x *RobotsReply) GetFailure() []byte {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *RobotsReply) GetLocation() []byte {
+	if x != nil {
+		return x.Location
+	}
+	return nil
+}
+
+func (x *RobotsReply) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
+func (x *RobotsReply) GetAgeMs() int64 {
+	if x != nil {
+		return x.AgeMs
+	}
+	return 0
+}
+
 type PartitionsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -982,7 +1118,7 @@ type PartitionsRequest struct {
 
 func (x *PartitionsRequest) Reset() {
 	*x = PartitionsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1130,7 @@ func (x *PartitionsRequest) String() string {
 func (*PartitionsRequest) ProtoMessage() {}
 
 func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,22 +1143,25 @@ func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsRequest.ProtoReflect.Descriptor instead.
 func (*PartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_peer_proto_rawDescGZIP(), []int{15}
 }
 
 type PartitionInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
 	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	State         string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	State         string                 `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"` // held, frozen, promoting or offline
 	Urls          int64                  `protobuf:"varint,4,opt,name=urls,proto3" json:"urls,omitempty"`
+	Holds         bool                   `protobuf:"varint,5,opt,name=holds,proto3" json:"holds,omitempty"`                // false: it is let go, or this node's by the table and not here
+	InSync        []string               `protobuf:"bytes,6,rep,name=in_sync,json=inSync,proto3" json:"in_sync,omitempty"` // the newest recorded in-sync set that is known here
+	Reason        string                 `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`               // why it is not held
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PartitionInfo) Reset() {
 	*x = PartitionInfo{}
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1173,7 @@ func (x *PartitionInfo) String() string {
 func (*PartitionInfo) ProtoMessage() {}
 
 func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1186,7 @@ func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionInfo.ProtoReflect.Descriptor instead.
 func (*PartitionInfo) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PartitionInfo) GetPartition() uint32 {
@@ -1078,6 +1217,27 @@ func (x *PartitionInfo) GetUrls() int64 {
 	return 0
 }
 
+func (x *PartitionInfo) GetHolds() bool {
+	if x != nil {
+		return x.Holds
+	}
+	return false
+}
+
+func (x *PartitionInfo) GetInSync() []string {
+	if x != nil {
+		return x.InSync
+	}
+	return nil
+}
+
+func (x *PartitionInfo) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type PartitionsReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
@@ -1088,7 +1248,7 @@ type PartitionsReply struct {
 
 func (x *PartitionsReply) Reset() {
 	*x = PartitionsReply{}
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1260,7 @@ func (x *PartitionsReply) String() string {
 func (*PartitionsReply) ProtoMessage() {}
 
 func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1273,7 @@ func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsReply.ProtoReflect.Descriptor instead.
 func (*PartitionsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PartitionsReply) GetView() uint64 {
@@ -1205,13 +1365,26 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\bactivity\x18\x04 \x01(\x04R\bactivity\x12\x1c\n" +
 	"\texhausted\x18\x05 \x01(\bR\texhausted\x12\x17\n" +
 	"\awhy_not\x18\x06 \x01(\tR\x06whyNot\x12\x14\n" +
-	"\x05block\x18\a \x01(\fR\x05block\"\x13\n" +
-	"\x11PartitionsRequest\"m\n" +
+	"\x05block\x18\a \x01(\fR\x05block\"?\n" +
+	"\rRobotsRequest\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1c\n" +
+	"\tpartition\x18\x02 \x01(\rR\tpartition\"\xa0\x01\n" +
+	"\vRobotsReply\x12\x18\n" +
+	"\aarrived\x18\x01 \x01(\bR\aarrived\x12\x16\n" +
+	"\x06status\x18\x02 \x01(\rR\x06status\x12\x18\n" +
+	"\afailure\x18\x03 \x01(\fR\afailure\x12\x1a\n" +
+	"\blocation\x18\x04 \x01(\fR\blocation\x12\x12\n" +
+	"\x04body\x18\x05 \x01(\fR\x04body\x12\x15\n" +
+	"\x06age_ms\x18\x06 \x01(\x03R\x05ageMs\"\x13\n" +
+	"\x11PartitionsRequest\"\xb4\x01\n" +
 	"\rPartitionInfo\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\tR\x05state\x12\x12\n" +
-	"\x04urls\x18\x04 \x01(\x03R\x04urls\"g\n" +
+	"\x04urls\x18\x04 \x01(\x03R\x04urls\x12\x14\n" +
+	"\x05holds\x18\x05 \x01(\bR\x05holds\x12\x17\n" +
+	"\ain_sync\x18\x06 \x03(\tR\x06inSync\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"g\n" +
 	"\x0fPartitionsReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12@\n" +
 	"\n" +
@@ -1222,7 +1395,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\rVERDICT_ADDED\x10\x01\x12\x11\n" +
 	"\rVERDICT_KNOWN\x10\x02\x12\x13\n" +
 	"\x0fVERDICT_REFUSED\x10\x03\x12\x16\n" +
-	"\x12VERDICT_NOT_HOLDER\x10\x042\xe7\x05\n" +
+	"\x12VERDICT_NOT_HOLDER\x10\x042\xf8\x06\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
 	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
@@ -1234,8 +1407,10 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aPermits\x12 .crawlnode.peer.v1.PermitRequest\x1a\x1e.crawlnode.peer.v1.PermitReply\x12D\n" +
 	"\x04Idle\x12\x1e.crawlnode.peer.v1.IdleRequest\x1a\x1c.crawlnode.peer.v1.IdleReply\x12V\n" +
 	"\n" +
-	"Partitions\x12$.crawlnode.peer.v1.PartitionsRequest\x1a\".crawlnode.peer.v1.PartitionsReply\x12C\n" +
-	"\aOperate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.EnvelopeB\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"Partitions\x12$.crawlnode.peer.v1.PartitionsRequest\x1a\".crawlnode.peer.v1.PartitionsReply\x12J\n" +
+	"\x06Robots\x12 .crawlnode.peer.v1.RobotsRequest\x1a\x1e.crawlnode.peer.v1.RobotsReply\x12C\n" +
+	"\aOperate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12C\n" +
+	"\aExplain\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.EnvelopeB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -1250,7 +1425,7 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(*Envelope)(nil),          // 1: crawlnode.peer.v1.Envelope
@@ -1266,9 +1441,11 @@ var file_peer_peer_proto_goTypes = []any{
 	(*PermitReply)(nil),       // 11: crawlnode.peer.v1.PermitReply
 	(*IdleRequest)(nil),       // 12: crawlnode.peer.v1.IdleRequest
 	(*IdleReply)(nil),         // 13: crawlnode.peer.v1.IdleReply
-	(*PartitionsRequest)(nil), // 14: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 15: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 16: crawlnode.peer.v1.PartitionsReply
+	(*RobotsRequest)(nil),     // 14: crawlnode.peer.v1.RobotsRequest
+	(*RobotsReply)(nil),       // 15: crawlnode.peer.v1.RobotsReply
+	(*PartitionsRequest)(nil), // 16: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 17: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 18: crawlnode.peer.v1.PartitionsReply
 }
 var file_peer_peer_proto_depIdxs = []int32{
 	2,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
@@ -1276,7 +1453,7 @@ var file_peer_peer_proto_depIdxs = []int32{
 	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
 	4,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	4,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	15, // 5: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	17, // 5: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
 	3,  // 6: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
 	1,  // 7: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
 	1,  // 8: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
@@ -1285,20 +1462,24 @@ var file_peer_peer_proto_depIdxs = []int32{
 	8,  // 11: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
 	10, // 12: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
 	12, // 13: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	14, // 14: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	1,  // 15: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 16: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	1,  // 17: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	1,  // 18: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	1,  // 19: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	7,  // 20: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	9,  // 21: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	11, // 22: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	13, // 23: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	16, // 24: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	1,  // 25: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	16, // [16:26] is the sub-list for method output_type
-	6,  // [6:16] is the sub-list for method input_type
+	16, // 14: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	14, // 15: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	1,  // 16: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	1,  // 17: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	5,  // 18: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	1,  // 19: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	1,  // 20: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	1,  // 21: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	7,  // 22: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	9,  // 23: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	11, // 24: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	13, // 25: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	18, // 26: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	15, // 27: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	1,  // 28: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	1,  // 29: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	18, // [18:30] is the sub-list for method output_type
+	6,  // [6:18] is the sub-list for method input_type
 	6,  // [6:6] is the sub-list for extension type_name
 	6,  // [6:6] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
@@ -1315,7 +1496,7 @@ func file_peer_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -38,7 +38,9 @@ const (
 	Peer_Permits_FullMethodName    = "/crawlnode.peer.v1.Peer/Permits"
 	Peer_Idle_FullMethodName       = "/crawlnode.peer.v1.Peer/Idle"
 	Peer_Partitions_FullMethodName = "/crawlnode.peer.v1.Peer/Partitions"
+	Peer_Robots_FullMethodName     = "/crawlnode.peer.v1.Peer/Robots"
 	Peer_Operate_FullMethodName    = "/crawlnode.peer.v1.Peer/Operate"
+	Peer_Explain_FullMethodName    = "/crawlnode.peer.v1.Peer/Explain"
 )
 
 // PeerClient is the client API for Peer service.
@@ -65,8 +67,13 @@ type PeerClient interface {
 	Idle(ctx context.Context, in *IdleRequest, opts ...grpc.CallOption) (*IdleReply, error)
 	// Partitions lists what a member holds.
 	Partitions(ctx context.Context, in *PartitionsRequest, opts ...grpc.CallOption) (*PartitionsReply, error)
+	// Robots asks a host's holder for a file to which another host's robots.txt
+	// redirects. The first question has it fetched.
+	Robots(ctx context.Context, in *RobotsRequest, opts ...grpc.CallOption) (*RobotsReply, error)
 	// Operate passes an operator's order on to the member that it is for.
 	Operate(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
+	// Explain answers what a holder knows of one of its URLs or hosts.
+	Explain(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 }
 
 type peerClient struct {
@@ -173,10 +180,30 @@ func (c *peerClient) Partitions(ctx context.Context, in *PartitionsRequest, opts
 	return out, nil
 }
 
+func (c *peerClient) Robots(ctx context.Context, in *RobotsRequest, opts ...grpc.CallOption) (*RobotsReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RobotsReply)
+	err := c.cc.Invoke(ctx, Peer_Robots_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *peerClient) Operate(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(Envelope)
 	err := c.cc.Invoke(ctx, Peer_Operate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peerClient) Explain(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Envelope)
+	err := c.cc.Invoke(ctx, Peer_Explain_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +234,13 @@ type PeerServer interface {
 	Idle(context.Context, *IdleRequest) (*IdleReply, error)
 	// Partitions lists what a member holds.
 	Partitions(context.Context, *PartitionsRequest) (*PartitionsReply, error)
+	// Robots asks a host's holder for a file to which another host's robots.txt
+	// redirects. The first question has it fetched.
+	Robots(context.Context, *RobotsRequest) (*RobotsReply, error)
 	// Operate passes an operator's order on to the member that it is for.
 	Operate(context.Context, *Envelope) (*Envelope, error)
+	// Explain answers what a holder knows of one of its URLs or hosts.
+	Explain(context.Context, *Envelope) (*Envelope, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -246,8 +278,14 @@ func (UnimplementedPeerServer) Idle(context.Context, *IdleRequest) (*IdleReply, 
 func (UnimplementedPeerServer) Partitions(context.Context, *PartitionsRequest) (*PartitionsReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Partitions not implemented")
 }
+func (UnimplementedPeerServer) Robots(context.Context, *RobotsRequest) (*RobotsReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Robots not implemented")
+}
 func (UnimplementedPeerServer) Operate(context.Context, *Envelope) (*Envelope, error) {
 	return nil, status.Error(codes.Unimplemented, "method Operate not implemented")
+}
+func (UnimplementedPeerServer) Explain(context.Context, *Envelope) (*Envelope, error) {
+	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -410,6 +448,24 @@ func _Peer_Partitions_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Robots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RobotsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Robots(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Robots_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Robots(ctx, req.(*RobotsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Peer_Operate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(Envelope)
 	if err := dec(in); err != nil {
@@ -424,6 +480,24 @@ func _Peer_Operate_Handler(srv interface{}, ctx context.Context, dec func(interf
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PeerServer).Operate(ctx, req.(*Envelope))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Peer_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(Envelope)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Explain(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Explain_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Explain(ctx, req.(*Envelope))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -464,8 +538,16 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _Peer_Partitions_Handler,
 		},
 		{
+			MethodName: "Robots",
+			Handler:    _Peer_Robots_Handler,
+		},
+		{
 			MethodName: "Operate",
 			Handler:    _Peer_Operate_Handler,
+		},
+		{
+			MethodName: "Explain",
+			Handler:    _Peer_Explain_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

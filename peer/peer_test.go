@@ -62,7 +62,14 @@ func (f *fakeNode) Handoff(context.Context, string, *Envelope) (*Envelope, error
 	return &Envelope{}, nil
 }
 
+func (f *fakeNode) Robots(context.Context, string, *RobotsRequest) (*RobotsReply, error) {
+	return nil, nil
+}
 func (f *fakeNode) Operate(context.Context, string, *Envelope) (*Envelope, error) {
+	return &Envelope{}, nil
+}
+
+func (f *fakeNode) Explain(context.Context, string, *Envelope) (*Envelope, error) {
 	return &Envelope{}, nil
 }
 

@@ -36,8 +36,13 @@ type Handler interface {
 	Permits(ctx context.Context, from string, req *PermitRequest) (*PermitReply, error)
 	Idle(ctx context.Context, from string, req *IdleRequest) (*IdleReply, error)
 	Partitions(ctx context.Context, from string, req *PartitionsRequest) (*PartitionsReply, error)
+	// Robots answers with a file to which another host's robots.txt redirects, once
+	// it was fetched.
+	Robots(ctx context.Context, from string, req *RobotsRequest) (*RobotsReply, error)
 	// Operate carries out an operator's order for this node.
 	Operate(ctx context.Context, from string, req *Envelope) (*Envelope, error)
+	// Explain answers a question about one URL or host.
+	Explain(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 }
 
 // ServerOptions configure a Server. Cluster and Handler are required.
@@ -245,6 +250,14 @@ func (v service) Partitions(ctx context.Context, r *PartitionsRequest) (*Partiti
 	return v.handler().Partitions(ctx, from(ctx), r)
 }
 
+func (v service) Robots(ctx context.Context, r *RobotsRequest) (*RobotsReply, error) {
+	return v.handler().Robots(ctx, from(ctx), r)
+}
+
 func (v service) Operate(ctx context.Context, r *Envelope) (*Envelope, error) {
 	return v.handler().Operate(ctx, from(ctx), r)
+}
+
+func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {
+	return v.handler().Explain(ctx, from(ctx), r)
 }

@@ -18,13 +18,16 @@
 // longer.
 //
 // Exactly once per visit, whatever happens: one Release, then one Settle.
-// A redirect is never followed here (but for robots.txt within its host): its
-// target is a link like any other and goes through scope, owner, robots.txt and
-// politeness.
+// A redirect is never followed here: its target is a link like any other and goes
+// through scope, owner, robots.txt and politeness. The one exception is a
+// robots.txt within its host. One that redirects to another host is fetched by who
+// holds that host (Elsewhere), as an errand, a visit of its own; the first host's
+// visits end as RobotsPending until the file has come.
 //
 // Queues: none. Workers pull from Source and push into Archive and Sink, which
 // block when they are full; so do then the workers, and the hosts wait. What is
-// kept between visits is a bounded cache of parsed robots rules.
+// kept between visits is a bounded cache of parsed robots rules, and how far the
+// redirects of robots.txt files have been followed, at most 4,096 of them.
 //
 // What it does not do: choose hosts, resolve names, know the cluster, count.
 package pipeline

@@ -36,6 +36,10 @@ type bench struct {
 	outcomes []crawl.Outcome
 	captures []crawl.Capture
 
+	// elsewhere answers for other hosts; without an entry a file is on its way.
+	elsewhere map[string]crawl.RobotsAnswer
+	p         *Pipeline // made by the first run
+
 	archiveErr, settleErr error
 }
 
@@ -125,10 +129,12 @@ func splitLines(header string) (out [][2]string) {
 func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
-	p := New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Fetcher: f, Rules: func() *Rules { return &b.rules }})
-	err := p.Run(ctx)
-	if p.Busy() != 0 {
-		b.t.Errorf("%d visits under way after Run", p.Busy())
+	if b.p == nil {
+		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Fetcher: f, Elsewhere: b, Rules: func() *Rules { return &b.rules }})
+	}
+	err := b.p.Run(ctx)
+	if b.p.Busy() != 0 {
+		b.t.Errorf("%d visits under way after Run", b.p.Busy())
 	}
 	return err
 }
@@ -194,6 +200,14 @@ func (b *bench) Put(_ context.Context, c crawl.Capture) (crawl.ArchiveRef, error
 	b.log = append(b.log, "archive "+c.URL.String())
 	b.captures = append(b.captures, c)
 	return crawl.ArchiveRef{File: "f", Offset: 1, Length: 2}, b.archiveErr
+}
+
+func (b *bench) RobotsFile(_ context.Context, u urlnorm.URL) (crawl.RobotsAnswer, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.log = append(b.log, "ask for "+u.String())
+	a, ok := b.elsewhere[u.String()]
+	return a, ok
 }
 
 func (b *bench) Do(ctx context.Context, r fetcher.Request) (*fetcher.Response, error) {

@@ -3,21 +3,20 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/scope"
-	"crawlnode/web/sitemap"
 	"crawlnode/web/urlnorm"
 )
 
 const (
 	// maxHops is how many redirects in a row are followed.
 	maxHops = 10
-	// maxSitemapDepth is how deep sitemap indexes may be nested.
-	maxSitemapDepth = 3
 	// lowestBand is where suspicious URLs wait.
 	lowestBand = crawl.Bands - 1
 	// defaultPriority is a sitemap entry's that names none (sitemaps.org).
@@ -32,7 +31,8 @@ const (
 //	sitemap entry         1 to 6 as its priority falls from 1 to 0
 //	all others            their depth, at most 6
 //
-// priority is a sitemap entry's, 0 to 1, and is not looked at for others.
+// priority is a sitemap entry's (see standing), 0 to 1, and is not looked at for
+// others.
 func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.Band {
 	const last = lowestBand - 1
 	switch {
@@ -51,8 +51,8 @@ func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.B
 	return crawl.Band(min(max(depth, 0), last))
 }
 
-// reasonOf translates the scope rules' words.
-func reasonOf(v scope.Verdict) crawl.SkipReason {
+// ReasonOf translates the scope rules' words: why a verdict does not admit.
+func ReasonOf(v scope.Verdict) crawl.SkipReason {
 	switch v.Reason {
 	case scope.TooDeep:
 		return crawl.SkipDepth
@@ -71,16 +71,48 @@ func redirects(status int) bool {
 	return false
 }
 
+// mediaKind says what an answer's links are read as.
+type mediaKind uint8
+
+const (
+	otherMedia mediaKind = iota
+	pageMedia            // HTML and XHTML
+	xmlMedia             // may be a sitemap that a page links to
+)
+
+// kindOf reads the media type. A header that says nothing is treated as none
+// (MIME Sniffing Standard, section 7): what the payload looks like decides. What a
+// header does say is believed: text/plain is never read as HTML.
+func kindOf(resp *fetcher.Response) mediaKind {
+	media := resp.MediaType
+	switch media {
+	case "", "unknown/unknown", "application/unknown", "*/*":
+		media, _, _ = strings.Cut(http.DetectContentType(resp.Body), ";")
+	}
+	switch media {
+	case "text/html", "application/xhtml+xml":
+		return pageMedia
+	case "text/xml", "application/xml":
+		return xmlMedia
+	}
+	return otherMedia
+}
+
 // finds collects the links of one answer into its outcome.
 type finds struct {
 	v     crawl.Visit
 	rules *Rules
 	seen  map[urlnorm.URL]struct{}
 	o     *crawl.Outcome
+	log   *slog.Logger
 }
 
-// read adds to o what the answer leads to. Whatever a page does to a parser,
-// the node goes on: the page then counts as one without links.
+// read adds to o what the answer leads to: the target of a redirect, or the
+// links of a page or sitemap that was delivered (2xx). The pages that come with
+// 404, 403, 500 and the like are apologies: their links are the site's navigation,
+// which every real page has, or searches for what is missing, and are not taken.
+// Whatever a page does to a parser, the node goes on: the page then counts as
+// one without links.
 func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) {
 	w.p.parsing <- struct{}{}
 	defer func() { <-w.p.parsing }()
@@ -94,15 +126,19 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		w.seen = make(map[urlnorm.URL]struct{}, 256)
 	}
 	clear(w.seen)
-	f := &finds{v: v, rules: rules, seen: w.seen, o: o}
+	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log}
 	f.seen[v.Item.URL] = struct{}{} // a page's link to itself is none
+	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
 	case redirects(resp.Status):
 		f.location(resp.Header.Get("Location"))
-	case ok && v.Item.Via == crawl.ViaSitemapFile:
-		f.sitemap(resp)
-	case ok && (resp.MediaType == "text/html" || resp.MediaType == "application/xhtml+xml"):
+	case !ok:
+	case v.Item.Via == crawl.ViaSitemapFile:
+		f.sitemapFile(resp)
+	case kindOf(resp) == pageMedia:
 		f.page(resp)
+	case kindOf(resp) == xmlMedia:
+		f.linkedSitemap(resp)
 	}
 }
 
@@ -147,9 +183,9 @@ func (f *finds) redirect(to urlnorm.URL) {
 	if !f.first(to) {
 		return
 	}
-	v := f.rules.Scope.Judge(to, f.judgedDepth(&t), f.rules.Seeds)
+	v := f.rules.Scope.Judge(to, JudgedDepth(&t), f.rules.Seeds)
 	ofSeed := item.Via == crawl.ViaSeed || item.Via == crawl.ViaRedirect && item.Depth == 0
-	if !v.Admit && reasonOf(v) == crawl.SkipOutOfScope && ofSeed {
+	if !v.Admit && ReasonOf(v) == crawl.SkipOutOfScope && ofSeed {
 		alias := f.rules.Scope.EntryOf(to)
 		if v = f.rules.Scope.Judge(to, t.Depth, scope.NewSeeds([]string{alias})); v.Admit {
 			f.o.ScopeAlias = alias
@@ -158,9 +194,9 @@ func (f *finds) redirect(to urlnorm.URL) {
 	f.admit(t, v, 0)
 }
 
-// judgedDepth is the depth that the scope rules bound. A sitemap file has none:
+// JudgedDepth is the depth that the scope rules bound. A sitemap file has none:
 // its depth counts nested indexes.
-func (f *finds) judgedDepth(t *crawl.Target) int {
+func JudgedDepth(t *crawl.Target) int {
 	if t.Via == crawl.ViaSitemapFile {
 		return 0
 	}
@@ -179,13 +215,13 @@ func (f *finds) first(u urlnorm.URL) bool {
 // add judges a target and takes it when it passes.
 func (f *finds) add(t crawl.Target, priority float64) {
 	if f.first(t.URL) {
-		f.admit(t, f.rules.Scope.Judge(t.URL, f.judgedDepth(&t), f.rules.Seeds), priority)
+		f.admit(t, f.rules.Scope.Judge(t.URL, JudgedDepth(&t), f.rules.Seeds), priority)
 	}
 }
 
 func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	if !v.Admit {
-		f.o.Skipped[reasonOf(v)]++
+		f.o.Skipped[ReasonOf(v)]++
 		return
 	}
 	t.Suspicious = v.Suspicious
@@ -202,17 +238,29 @@ func (f *finds) page(resp *fetcher.Response) {
 	f.o.Skipped[crawl.SkipTooLong] += int64(doc.TooLong)
 	f.o.Skipped[crawl.SkipScheme] += int64(doc.OtherScheme)
 	f.o.Skipped[crawl.SkipTrap] += int64(doc.LinksDropped) // more links than any page has
-	noFollow := doc.NoFollow
-	for _, h := range resp.Header["X-Robots-Tag"] {
-		_, nf := htmlparse.HeaderDirectives(h, Agent)
-		noFollow = noFollow || nf
+	if doc.LinksDropped > 0 {
+		f.o.Reason = fmt.Sprintf("%d of the page's %d links were left out: it has more than are taken of one page", doc.LinksDropped, doc.LinksFound)
+		f.log.Warn("a page has more links than are taken of one", "url", f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
 	}
-	if noFollow {
-		return
-	}
+	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
+	_, noFollow := directives(resp)
 	for i := range doc.Links {
-		f.link(&doc.Links[i])
+		switch l := &doc.Links[i]; {
+		case !noFollow && !doc.NoFollow:
+			f.link(l)
+		case !l.Asset() || f.rules.Settings.Assets:
+			f.o.Skipped[crawl.SkipNoFollow]++
+		}
 	}
+}
+
+// directives are what X-Robots-Tag headers ask of everybody or of this crawler.
+func directives(resp *fetcher.Response) (noIndex, noFollow bool) {
+	for _, h := range resp.Header["X-Robots-Tag"] {
+		index, follow := htmlparse.HeaderDirectives(h, Agent)
+		noIndex, noFollow = noIndex || index, noFollow || follow
+	}
+	return noIndex, noFollow
 }
 
 // link takes one link of a page: what leads a reader on is queued, its parts
@@ -226,42 +274,4 @@ func (f *finds) link(l *htmlparse.Link) {
 	case f.rules.Settings.Assets:
 		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaAsset}, 0)
 	}
-}
-
-// sitemap takes the entries of a sitemap file: pages at depth 1, or the files
-// that an index names. What can be read of a broken file counts.
-func (f *finds) sitemap(resp *fetcher.Response) {
-	sm, err := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
-	if err != nil {
-		f.o.Reason = "sitemap: " + err.Error()
-	}
-	f.o.LinksFound += len(sm.Entries)
-	for i := range sm.Entries {
-		e := &sm.Entries[i]
-		if !sm.Index {
-			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, e.Priority)
-			continue
-		}
-		if f.v.Item.Depth >= maxSitemapDepth {
-			f.o.Skipped[crawl.SkipDepth]++
-			continue
-		}
-		f.add(crawl.Target{URL: e.Loc, Depth: f.v.Item.Depth + 1, Via: crawl.ViaSitemapFile}, 0)
-	}
-}
-
-// sitemapTargets are the sitemap files that a robots.txt names, or the one at
-// the usual place when it names none.
-func sitemapTargets(origin string, named []string, rules *Rules) []crawl.Target {
-	if len(named) == 0 {
-		named = []string{origin + "/sitemap.xml"}
-	}
-	var o crawl.Outcome
-	f := &finds{rules: rules, seen: make(map[urlnorm.URL]struct{}), o: &o}
-	for _, s := range named {
-		if u, err := urlnorm.Parse(s); err == nil {
-			f.add(crawl.Target{URL: u, Via: crawl.ViaSitemapFile}, 0)
-		}
-	}
-	return o.Targets
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/web/htmlparse"
 	"crawlnode/web/scope"
 )
 
@@ -51,7 +52,20 @@ func TestWhatIsParsed(t *testing.T) {
 		{"page", "", link, 200, 1},
 		{"xhtml", "Content-Type: application/xhtml+xml", link, 200, 1},
 		{"text", "Content-Type: text/plain", link, 200, 0},
+		{"text that looks like a page", "Content-Type: text/plain", "<!DOCTYPE html>" + link, 200, 0},
+		{"header that says nothing", "Content-Type: unknown/unknown", "<!DOCTYPE html>" + link, 200, 1},
+		{"header that says nothing, image", "Content-Type: */*", "\x89PNG\x0d\x0a\x1a\x0a" + link, 200, 0},
+		{"partial", "", link, 206, 1},
 		{"missing", "", link, 404, 0},
+		{"gone", "", link, 410, 0},
+		{"forbidden", "", link, 403, 0},
+		{"broken", "", link, 500, 0},
+		{"feed", "Content-Type: application/xml", "<rss><channel><item><link>http://a.test/x</link></item></channel></rss>", 200, 0},
+		{"feed by its type", "Content-Type: application/rss+xml", "<rss><channel><item><link>http://a.test/x</link></item></channel></rss>", 200, 0},
+		{"other XML", "Content-Type: text/xml", "<note>" + link + "</a></note>", 200, 0},
+		{"linked sitemap", "Content-Type: text/xml", "<urlset><url><loc>http://a.test/x</loc></url></urlset>", 200, 1},
+		{"linked index", "Content-Type: text/xml", "<sitemapindex><sitemap><loc>http://a.test/x</loc></sitemap></sitemapindex>", 200, 1},
+		{"linked sitemap, header nofollow", "Content-Type: text/xml\nX-Robots-Tag: nofollow", "<urlset><url><loc>http://a.test/x</loc></url></urlset>", 200, 0},
 		{"meta nofollow", "", `<meta name="robots" content="nofollow">` + link, 200, 0},
 		{"meta for another", "", `<meta name="otherbot" content="nofollow">` + link, 200, 1},
 		{"header nofollow", "X-Robots-Tag: nofollow", link, 200, 0},
@@ -63,8 +77,13 @@ func TestWhatIsParsed(t *testing.T) {
 		b := newBench(t, scope.Options{})
 		b.serve("http://a.test/", c.status, c.header, c.body)
 		b.visit("http://a.test/")
-		if _, o := b.one(); len(o.Targets) != c.want || o.Kind != crawl.Fetched {
+		_, o := b.one()
+		if len(o.Targets) != c.want || o.Kind != crawl.Fetched {
 			t.Errorf("%s: %q", c.name, targets(o.Targets))
+		}
+		asked := strings.Contains(c.name, "nofollow") || strings.Contains(c.name, "none")
+		if got := o.Skipped[crawl.SkipNoFollow]; (got == 1) != asked || got > 0 && o.LinksFound != 1 {
+			t.Errorf("%s: %d of %d links are not followed", c.name, got, o.LinksFound)
 		}
 	}
 }
@@ -134,48 +153,19 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestSitemap(t *testing.T) {
+// TestTooManyLinks checks that links beyond the limit are counted and told.
+func TestTooManyLinks(t *testing.T) {
 	t.Parallel()
-	file := func(depth int) func(*crawl.Visit) {
-		return func(v *crawl.Visit) { v.Item.Via, v.Item.Depth = crawl.ViaSitemapFile, depth }
+	var page strings.Builder
+	for i := range htmlparse.MaxLinks + 3 {
+		fmt.Fprintf(&page, "<a href=%d>", i)
 	}
-	const ns = ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"`
-	const set = `<urlset` + ns + `><url><loc>http://a.test/1</loc><priority>1.0</priority></url>
-		<url><loc>http://a.test/2</loc></url><url><loc>http://a.test/3</loc><priority>0.0</priority></url>
-		<url><loc>http://b.test/</loc></url><url><loc>http://a.test/1</loc></url></urlset>`
-	b := newBench(t, scope.Options{MaxDepth: 1})
-	b.serve("http://a.test/sitemap.xml", 200, "Content-Type: application/xml", set)
-	b.visit("http://a.test/sitemap.xml", file(2))
+	b := newBench(t, scope.Options{})
+	b.serve("http://a.test/", 200, "", page.String())
+	b.visit("http://a.test/")
 	_, o := b.one()
-	wantTargets(t, o.Targets, "http://a.test/1 sitemap d1 h0 b1", "http://a.test/2 sitemap d1 h0 b4", "http://a.test/3 sitemap d1 h0 b6")
-	if !o.IsSitemap || o.Skipped[crawl.SkipOutOfScope] != 1 || o.LinksFound != 5 {
-		t.Errorf("outcome %+v", o)
-	}
-
-	const index = `<sitemapindex` + ns + `><sitemap><loc>http://a.test/s1.xml</loc></sitemap></sitemapindex>`
-	for depth := range maxSitemapDepth + 1 {
-		b := newBench(t, scope.Options{MaxDepth: 1})
-		b.serve("http://a.test/sitemap.xml", 200, "Content-Type: application/xml", index)
-		b.visit("http://a.test/sitemap.xml", file(depth))
-		_, o := b.one()
-		if depth < maxSitemapDepth {
-			wantTargets(t, o.Targets, fmt.Sprintf("http://a.test/s1.xml sitemap_file d%d h0 b1", depth+1))
-		} else if wantTargets(t, o.Targets); o.Skipped[crawl.SkipDepth] != 1 {
-			t.Errorf("behind the deepest index: skipped %v", o.Skipped)
-		}
-	}
-
-	b = newBench(t, scope.Options{})
-	b.serve("http://a.test/sitemap.xml", 301, "Location: /other.xml", "")
-	b.visit("http://a.test/sitemap.xml", file(1))
-	_, o = b.one()
-	wantTargets(t, o.Targets, "http://a.test/other.xml sitemap_file d1 h1 b1")
-
-	b = newBench(t, scope.Options{})
-	b.serve("http://a.test/sitemap.xml", 404, "", `<a href="/x">`)
-	b.visit("http://a.test/sitemap.xml", file(0))
-	if _, o = b.one(); !o.IsSitemap || o.Kind != crawl.Fetched || len(o.Targets) != 0 {
-		t.Errorf("missing sitemap: %+v", o)
+	if len(o.Targets) != htmlparse.MaxLinks || o.Skipped[crawl.SkipTrap] != 3 || o.LinksFound != htmlparse.MaxLinks+3 || !strings.Contains(o.Reason, "3 of the page's 50003 links") {
+		t.Errorf("%d targets, skipped %v, found %d, reason %q", len(o.Targets), o.Skipped, o.LinksFound, o.Reason)
 	}
 }
 

@@ -72,6 +72,8 @@ type Options struct {
 	Sink    Sink
 	Archive Archive // used when Settings.Archive is set
 	Fetcher Fetcher
+	// Elsewhere has the files fetched that a robots.txt redirects to on other hosts.
+	Elsewhere Elsewhere
 	// Rules gives the rules of this moment. It is called once per visit by
 	// every worker, so it should cost no more than an atomic load.
 	Rules func() *Rules
@@ -83,6 +85,7 @@ type Options struct {
 type Pipeline struct {
 	o      Options
 	parsed parsedRules
+	trails trails
 	// parsing holds a token for each page that is being parsed: one fewer than
 	// there are processors, and one at least. Parsing is all processor: hundreds of
 	// workers at it at once would gain nothing, and everything else in the process,

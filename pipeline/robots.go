@@ -15,52 +15,125 @@ import (
 )
 
 const (
-	// maxRobotsBytes is what is read of a robots.txt (RFC 9309 section 2.5).
-	maxRobotsBytes = 500 << 10
+	// maxRobotsBytes is what is fetched of a robots.txt: one byte more than is read
+	// (RFC 9309 section 2.5), so that a line that was cut is known.
+	maxRobotsBytes = robots.MaxBody + 1
 	// maxRobotsHops is how many redirects of it are followed (section 2.3.1.2).
 	maxRobotsHops = 5
 	// robotsLife is how long an answer is used (section 2.4).
 	robotsLife = 24 * time.Hour
 	// maxCrawlDelay bounds what a robots.txt can ask for.
 	maxCrawlDelay = 60 * time.Second
+	// maxHopPause is how long a visit waits between two requests of its own host;
+	// for longer the host is visited again, and the worker is free meanwhile.
+	maxHopPause = 2 * time.Second
 )
+
+// chase is a visit that is spent on a robots.txt: where it has come to, and what
+// there is to be said of the host's own answers.
+type chase struct {
+	w      *worker
+	v      crawl.Visit
+	rules  *Rules
+	origin string
+	trail
+	at time.Time // start of the last request, or of the wait for it
+	r  crawl.Response
+	o  crawl.Outcome
+}
 
 // robots spends the visit on the robots.txt of the item's origin.
 //
 //	2xx                              its rules, for a day
 //	4xx                              no such file: everything is allowed
 //	429, 5xx, no answer              unreachable: nothing may be fetched, the host backs off
-//	redirect within the host         followed in this visit, with the host's gap between
-//	redirect to another host         as if there were no file: all is allowed. The other
-//	                                 host's turn is not ours to take
-//	more than five redirects         as if there were no file
+//	redirect within the host         followed with the host's gap between, and what its
+//	                                 Retry-After asks for: in this visit when that is
+//	                                 short, else in the next one
+//	redirect to another host         fetched by that host's holder, in that host's turn; this
+//	                                 host looks again every second, and nothing of it is fetched
+//	more than five redirects, or     as if there were no file
+//	one to what cannot be fetched
+//
+// Whichever host it comes from, the file is that of the item's origin.
 func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl.Response, crawl.Outcome) {
-	at := time.Now()
-	u, err := urlnorm.Parse(v.Item.URL.Origin() + "/robots.txt")
-	if err != nil { // the origin of a canonical URL is canonical
-		panic("BUG: robots.txt of " + v.Item.URL.Origin() + ": " + err.Error())
+	now := time.Now()
+	c := &chase{w: w, v: v, rules: rules, origin: v.Item.URL.Origin(), at: now, o: crawl.Outcome{FetchedAt: now}}
+	var onTrail bool
+	if c.trail, onTrail = w.p.trails.get(c.origin, now); !onTrail {
+		u, err := urlnorm.Parse(c.origin + "/robots.txt")
+		if err != nil { // the origin of a canonical URL is canonical
+			panic("BUG: robots.txt of " + c.origin + ": " + err.Error())
+		}
+		c.trail = trail{next: u}
 	}
-	for hop := 0; ; hop++ {
-		resp, err := w.p.o.Fetcher.Do(ctx, w.robotsRequest(u, v, rules))
-		if err != nil {
-			r, o := robotsUnreachable(err, at)
-			r.Requested = r.Requested || hop > 0 // the hops before this one were requests
-			return r, o
+	for {
+		a, arrived, err := c.step(ctx)
+		switch {
+		case err != nil:
+			w.p.trails.drop(c.origin)
+			return c.failed(err)
+		case !arrived:
+			w.p.trails.put(c.origin, c.trail, time.Now())
+			c.r.Kind, c.o.Kind, c.o.Reason = crawl.RobotsPending, crawl.RobotsPending, "robots.txt redirects to "+c.next.String()
+			return c.r, c.o
 		}
-		next := sameHostRedirect(u, resp)
-		if next.IsZero() || hop == maxRobotsHops {
-			r, o := w.robotsAnswered(v, resp, rules)
-			o.FetchedAt = at
-			resp.Release()
-			return r, o
+		next := redirectOf(c.next, a.Status, a.Location)
+		if next.IsZero() || c.hop == maxRobotsHops {
+			w.p.trails.drop(c.origin)
+			return c.answered(a)
 		}
-		wait := max(v.Gap, rules.Settings.Delay, 2*resp.Took)
-		resp.Release()
+		c.next, c.hop = next, c.hop+1
+	}
+}
+
+// step gets the file at next: in this host's turn, or from the holder of another.
+// False: it is on its way, or this host's time for it has not come.
+func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
+	if crawl.Host(c.next.Host()) != c.v.Host {
+		a, arrived := c.elsewhere(ctx)
+		return a, arrived, nil
+	}
+	if c.r.Requested {
+		c.at = time.Now()
+		wait := max(c.v.Gap, c.rules.Settings.Delay, 2*c.r.Took, c.r.RetryAfter)
+		if wait > maxHopPause {
+			// The time that it takes is this host's, and not the others' to answer for.
+			c.since, c.until = time.Time{}, c.at.Add(wait+2*trailLife)
+			return crawl.RobotsAnswer{}, false, nil
+		}
 		if !pause(ctx, wait) {
-			return robotsUnreachable(&fetcher.Error{Category: fetcher.Other, Contacted: true, Err: context.Canceled}, at)
+			return crawl.RobotsAnswer{}, false, &fetcher.Error{Category: fetcher.Other, Contacted: true, Err: context.Canceled}
 		}
-		u = next
 	}
+	c.at = time.Now()
+	resp, err := c.w.p.o.Fetcher.Do(ctx, c.w.robotsRequest(c.next, c.v, c.rules))
+	if err != nil {
+		return crawl.RobotsAnswer{}, false, err
+	}
+	defer resp.Release()
+	c.r.Requested, c.r.Took = true, resp.Took
+	c.r.RetryAfter = max(c.r.RetryAfter, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
+	c.o.Status, c.o.Took, c.o.ContentType, c.o.Truncated = resp.Status, resp.Took, resp.MediaType, resp.Truncated
+	c.o.Bytes += resp.WireBytes
+	return answerOf(resp, c.at), true, nil
+}
+
+// elsewhere gets the file at next from the holder of its host.
+func (c *chase) elsewhere(ctx context.Context) (crawl.RobotsAnswer, bool) {
+	now := time.Now()
+	if c.since.IsZero() {
+		c.since = now
+	}
+	c.until = c.since.Add(2 * trailLife)
+	a, arrived := c.w.p.o.Elsewhere.RobotsFile(ctx, c.next)
+	switch {
+	case arrived && a.Status == 0:
+		a.Failure = fmt.Sprintf("%s, where it redirects to: %s", c.next, a.Failure)
+	case !arrived && now.Sub(c.since) > trailLife:
+		return crawl.RobotsAnswer{Failure: fmt.Sprintf("%s, where it redirects to, could not be fetched in %v", c.next, trailLife)}, true
+	}
+	return a, arrived
 }
 
 func (w *worker) robotsRequest(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
@@ -69,27 +142,25 @@ func (w *worker) robotsRequest(u urlnorm.URL, v crawl.Visit, rules *Rules) fetch
 	return r
 }
 
-// robotsUnreachable counts a failed request against the host, unless it was
-// taken back.
-func robotsUnreachable(err error, at time.Time) (crawl.Response, crawl.Outcome) {
-	r, o := failure(err, at)
+// answerOf keeps what counts of an answer.
+func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
+	a := crawl.RobotsAnswer{At: at, Status: resp.Status, Location: resp.Header.Get("Location")}
+	if resp.Status >= 200 && resp.Status < 300 {
+		a.Body = bytes.Clone(robots.Readable(resp.Body))
+	}
+	return a
+}
+
+// failed counts a failed request against the host, unless it was taken back.
+func (c *chase) failed(err error) (crawl.Response, crawl.Outcome) {
+	r, o := failure(err, c.at)
 	if o.Kind != crawl.Aborted {
 		r.Kind, o.Kind = crawl.HostFailed, crawl.HostFailed
 		o.Reason = "robots.txt: " + o.Reason
 	}
+	// Those before this one were requests, and what they told of the host holds.
+	r.Requested, r.Took, r.RetryAfter = r.Requested || c.r.Requested, max(r.Took, c.r.Took), c.r.RetryAfter
 	return r, o
-}
-
-// sameHostRedirect is the target of a redirect that stays on the host, or zero.
-func sameHostRedirect(u urlnorm.URL, resp *fetcher.Response) urlnorm.URL {
-	if !redirects(resp.Status) {
-		return urlnorm.URL{}
-	}
-	next, err := u.Resolve(resp.Header.Get("Location"))
-	if err != nil || next.Host() != u.Host() || next == u {
-		return urlnorm.URL{}
-	}
-	return next
 }
 
 // pause waits; false says that ctx ended first.
@@ -104,32 +175,35 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// robotsAnswered reads the last answer.
-func (w *worker) robotsAnswered(v crawl.Visit, resp *fetcher.Response, rules *Rules) (crawl.Response, crawl.Outcome) {
-	now := time.Now()
-	r := crawl.Response{Requested: true, Took: resp.Took, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), now)}
-	o := crawl.Outcome{Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, ContentType: resp.MediaType, Truncated: resp.Truncated}
-	if resp.Status == http.StatusTooManyRequests || resp.Status >= 500 {
-		r.Kind, o.Kind, o.Category = crawl.HostFailed, crawl.HostFailed, crawl.ErrOther
-		o.Reason = fmt.Sprintf("robots.txt of %s answered %d", v.Item.URL.Origin(), resp.Status)
-		return r, o
+// unreachable reports whether an answer means that the file cannot be had now
+// (RFC 9309 section 2.3.1.4, and 429 with it: it says nothing of the rules).
+func unreachable(a *crawl.RobotsAnswer) bool {
+	return a.Status == 0 || a.Status == http.StatusTooManyRequests || a.Status >= 500
+}
+
+// answered reads the last answer.
+func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
+	if unreachable(&a) {
+		c.r.Kind, c.o.Kind, c.o.Category = crawl.HostFailed, crawl.HostFailed, crawl.ErrOther
+		c.o.Reason = fmt.Sprintf("robots.txt of %s: %s", c.origin, a.Failure)
+		if a.Status != 0 {
+			c.o.Reason = fmt.Sprintf("robots.txt of %s answered %d", c.origin, a.Status)
+		}
+		return c.r, c.o
 	}
-	entry := &crawl.Robots{
-		Origin: v.Item.URL.Origin(), Verdict: crawl.RobotsAllowAll, Status: resp.Status,
-		Fetched: now, Expires: now.Add(robotsLife),
-	}
+	entry := &crawl.Robots{Origin: c.origin, Verdict: crawl.RobotsAllowAll, Status: a.Status, Fetched: a.At, Expires: a.At.Add(robotsLife)}
 	var sitemaps []string
-	if resp.Status >= 200 && resp.Status < 300 {
-		parsed := robots.Parse(resp.Body, Agent)
+	if a.Status >= 200 && a.Status < 300 {
+		parsed := robots.Parse(a.Body, Agent)
 		sitemaps = parsed.Sitemaps()
-		entry.Verdict, entry.Body = crawl.RobotsRules, compact(resp.Body)
+		entry.Verdict, entry.Body = crawl.RobotsRules, compact(a.Body)
 		if d, ok := parsed.CrawlDelay(); ok {
 			entry.CrawlDelay = min(max(d, 0), maxCrawlDelay)
 		}
 	}
-	r.Kind, o.Kind, r.Robots, o.Robots = crawl.RobotsFetched, crawl.RobotsFetched, entry, entry
-	o.Targets = sitemapTargets(entry.Origin, sitemaps, rules)
-	return r, o
+	c.r.Kind, c.o.Kind, c.r.Robots, c.o.Robots = crawl.RobotsFetched, crawl.RobotsFetched, entry, entry
+	addSitemaps(&c.o, c.origin, sitemaps, c.rules)
+	return c.r, c.o
 }
 
 // compact leaves out of a robots.txt what cannot be a rule: comments, empty
@@ -137,7 +211,7 @@ func (w *worker) robotsAnswered(v crawl.Visit, resp *fetcher.Response, rules *Ru
 // allow, disallow, crawl-delay and their known misspellings begin. What is left
 // is kept with the host, in memory and on disk.
 func compact(body []byte) []byte {
-	body = bytes.TrimPrefix(body[:min(len(body), maxRobotsBytes)], []byte("\xef\xbb\xbf"))
+	body = bytes.TrimPrefix(robots.Readable(body), []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, min(len(body), 4<<10))
 	for line := range bytes.FieldsFuncSeq(body, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line, _, _ = bytes.Cut(line, []byte("#"))
@@ -154,9 +228,10 @@ func compact(body []byte) []byte {
 // generations: when the younger is full it becomes the older, and the older is
 // forgotten; so it is bounded and what is used stays.
 type parsedRules struct {
-	// mu guards the maps. Parsing happens without it.
+	// mu guards what follows. Parsing happens without it.
 	mu         sync.Mutex
 	young, old map[parsedKey]*robots.Rules
+	bytes      int // that the younger takes, roughly
 }
 
 // parsedKey names one answer of one origin.
@@ -166,8 +241,12 @@ type parsedKey struct {
 	length  int   // of the body: two answers of one instant, in tests
 }
 
-// maxParsedRules is the size of one generation.
-const maxParsedRules = 2048
+// The size of one generation: in answers, and in bytes, for hostile files may be
+// large. One answer more than that is kept.
+const (
+	maxParsedRules = 2048
+	maxParsedBytes = 16 << 20
+)
 
 func (c *parsedRules) of(r *crawl.Robots) *robots.Rules {
 	key := parsedKey{r.Origin, r.Fetched.UnixNano(), len(r.Body)}
@@ -190,8 +269,12 @@ func (c *parsedRules) of(r *crawl.Robots) *robots.Rules {
 }
 
 func (c *parsedRules) putLocked(key parsedKey, rules *robots.Rules) {
-	if c.young == nil || len(c.young) >= maxParsedRules {
-		c.old, c.young = c.young, make(map[parsedKey]*robots.Rules)
+	if _, known := c.young[key]; known {
+		return // another worker was faster
+	}
+	if c.young == nil || len(c.young) >= maxParsedRules || c.bytes >= maxParsedBytes {
+		c.old, c.young, c.bytes = c.young, make(map[parsedKey]*robots.Rules), 0
 	}
 	c.young[key] = rules
+	c.bytes += len(key.origin) + key.length + rules.Size()
 }

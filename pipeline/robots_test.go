@@ -36,7 +36,7 @@ func TestRobotsFetch(t *testing.T) {
 		{name: "too many", status: 429, header: "Retry-After: 9", kind: crawl.HostFailed, wait: 9 * time.Second},
 		{name: "server error", status: 500, kind: crawl.HostFailed},
 		{name: "unavailable", status: 503, header: "Retry-After: 1", kind: crawl.HostFailed, wait: time.Second},
-		{name: "other host", status: 302, header: "Location: http://b.test/robots.txt", kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
+		{name: "other scheme", status: 302, header: "Location: ftp://b.test/robots.txt", kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
 		{name: "nowhere", status: 302, kind: crawl.RobotsFetched, verdict: crawl.RobotsAllowAll},
 	} {
 		b := newBench(t, scope.Options{})
@@ -130,37 +130,6 @@ func TestRobotsRedirects(t *testing.T) {
 	}
 }
 
-// TestRobotsRedirectGap checks that the largest of the host's gap, the
-// configured delay and twice the response time lies between the hops.
-func TestRobotsRedirectGap(t *testing.T) {
-	for _, c := range []struct{ gap, delay, took, want time.Duration }{
-		{gap: time.Second, want: time.Second}, // no delay inside --allow-net, a second outside
-		{gap: 40 * time.Second, delay: time.Second, want: 40 * time.Second},
-		{gap: time.Second, delay: 2 * time.Second, want: 2 * time.Second}, // raised since
-		{gap: time.Second, delay: time.Second, took: 3 * time.Second, want: 6 * time.Second},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, scope.Options{})
-			b.rules.Settings.Delay = c.delay
-			from := time.Now()
-			b.web["http://a.test/robots.txt"] = func(fetcher.Request) (*fetcher.Response, error) {
-				r := answer(301, "Location: /other.txt", "")
-				r.Took = c.took
-				return r, nil
-			}
-			var waited time.Duration
-			b.web["http://a.test/other.txt"] = func(fetcher.Request) (*fetcher.Response, error) {
-				waited = time.Since(from)
-				return answer(200, "Content-Type: text/plain", ""), nil
-			}
-			b.visit("http://a.test/page", noRobots, func(v *crawl.Visit) { v.Gap = c.gap })
-			if _, o := b.one(); o.Kind != crawl.RobotsFetched || waited != c.want {
-				t.Errorf("%+v: %v passed between the hops", c, waited)
-			}
-		})
-	}
-}
-
 func TestSitemapsOfRobots(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -230,6 +199,20 @@ func TestParsedRulesAreBounded(t *testing.T) {
 	}
 	if n := len(c.young) + len(c.old); n > 2*maxParsedRules {
 		t.Errorf("%d rules kept", n)
+	}
+	// Large files: those in use are parsed again, and not all of them are kept.
+	large := []byte("user-agent: *\n" + strings.Repeat("disallow: /*\n", 30_000))
+	for i := range 60 {
+		c.of(&crawl.Robots{Origin: fmt.Sprint("large", i), Body: large})
+	}
+	sum := 0
+	for _, generation := range []map[parsedKey]*robots.Rules{c.young, c.old} {
+		for _, r := range generation {
+			sum += r.Size()
+		}
+	}
+	if one := robots.Parse(large, Agent).Size(); sum > 2*(maxParsedBytes+one) || sum < maxParsedBytes {
+		t.Errorf("parsed rules of %d MiB are kept, %d a file", sum>>20, one)
 	}
 }
 

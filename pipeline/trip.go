@@ -33,9 +33,9 @@ func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
 	switch {
 	case !v.Addr.IsValid():
-		return w.finish(keep, v, crawl.Response{Kind: crawl.HostFailed}, crawl.Outcome{
-			Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: "the host has no address", FetchedAt: time.Now(),
-		})
+		return w.finish(keep, v, crawl.Response{Kind: crawl.HostFailed}, noAddress(&v, time.Now()))
+	case v.Item.Via == crawl.ViaRobots:
+		return w.errand(keep, fetching, v, rules)
 	case obey && (v.Robots == nil || !time.Now().Before(v.Robots.Expires)):
 		r, o := w.robots(fetching, v, rules)
 		return w.finish(keep, v, r, o)
@@ -45,6 +45,18 @@ func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
 		}
 	}
 	return w.page(keep, fetching, v, rules)
+}
+
+// noAddress is the outcome of a visit of a host that cannot be dialled.
+func noAddress(v *crawl.Visit, at time.Time) crawl.Outcome {
+	o := crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: "the host has no address", FetchedAt: at}
+	if v.NoAddr != nil {
+		o.Reason = "the host has no address: " + v.NoAddr.Error()
+	}
+	if errors.Is(v.NoAddr, crawl.ErrRefused) {
+		o.Category, o.Reason = crawl.ErrBlockedAddress, "the host has no address that may be asked: "+v.NoAddr.Error()
+	}
+	return o
 }
 
 // finish releases and settles a visit that has nothing to parse or archive.
@@ -101,6 +113,7 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	}
 	o.Digest = sha1.Sum(resp.RawBody)
 	w.read(v, resp, rules, &o)
+	remark(resp, &o)
 	if rules.Settings.Archive {
 		if o.Archive, err = w.p.o.Archive.Put(keep, capture(v, resp, &o)); err != nil {
 			// The item stays queued: it is not done without its record.
@@ -185,12 +198,41 @@ func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
 	return o
 }
 
+// remark adds to o what a person should know of an answer that is good all the same.
+func remark(resp *fetcher.Response, o *crawl.Outcome) {
+	if resp.DecodeErr != nil {
+		o.Reason = joined(o.Reason, "the payload could not be decoded whole: "+resp.DecodeErr.Error())
+	}
+	if o.NoIndex {
+		o.Reason = joined(o.Reason, "it asks not to be indexed (noindex)")
+	}
+	if why := certificateError(resp); why != "" {
+		o.Category = crawl.ErrTLS
+		o.Reason = joined(o.Reason, "fetched in spite of its certificate: "+why)
+	}
+}
+
+func joined(reason, more string) string {
+	if reason == "" {
+		return more
+	}
+	return reason + "; " + more
+}
+
+// certificateError says why the server's certificate does not verify, or "".
+func certificateError(resp *fetcher.Response) string {
+	if resp.TLS == nil || resp.TLS.Err == nil {
+		return ""
+	}
+	return resp.TLS.Err.Error()
+}
+
 // capture is the exchange as the archive takes it.
 func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
 		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody,
-		ContentType: resp.MediaType, Digest: o.Digest,
+		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
 	}
 	if resp.Truncated {
 		c.Truncated = "length"

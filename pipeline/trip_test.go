@@ -101,12 +101,46 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-func TestNoAddress(t *testing.T) {
+// An answer that is good all the same is archived, and what was wrong with it is
+// kept.
+func TestRemarks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
-	b.visit("http://a.test/", func(v *crawl.Visit) { v.Addr = netip.Addr{} })
-	if r, o := b.one(); r.Kind != crawl.HostFailed || o.Category != crawl.ErrDNS || r.Requested || len(b.asked) > 0 {
-		t.Errorf("response %+v, outcome %+v", r, o)
+	b.rules.Settings.Archive = true
+	b.web["http://a.test/"] = func(fetcher.Request) (*fetcher.Response, error) {
+		r := answer(200, "", "text")
+		r.DecodeErr = errors.New("bad bits")
+		r.TLS = &fetcher.TLSInfo{Err: errors.New("it expired")}
+		return r, nil
+	}
+	b.visit("http://a.test/")
+	_, o := b.one()
+	if o.Kind != crawl.Fetched || o.Category != crawl.ErrTLS ||
+		o.Reason != "the payload could not be decoded whole: bad bits; fetched in spite of its certificate: it expired" {
+		t.Errorf("outcome %+v", o)
+	}
+	if len(b.captures) != 1 || b.captures[0].Certificate != "it expired" {
+		t.Errorf("captures %+v", b.captures)
+	}
+}
+
+func TestNoAddress(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cause    error
+		category crawl.ErrCategory
+		reason   string
+	}{
+		{nil, crawl.ErrDNS, "the host has no address"},
+		{errors.New("no such name"), crawl.ErrDNS, "the host has no address: no such name"},
+		{fmt.Errorf("%w: no contact", crawl.ErrRefused), crawl.ErrBlockedAddress, "the host has no address that may be asked: refused: no contact"},
+	} {
+		b := newBench(t, scope.Options{})
+		b.visit("http://a.test/", func(v *crawl.Visit) { v.Addr, v.NoAddr = netip.Addr{}, c.cause })
+		r, o := b.one()
+		if r.Kind != crawl.HostFailed || o.Category != c.category || o.Reason != c.reason || r.Requested || len(b.asked) > 0 {
+			t.Errorf("%v: response %+v, outcome %+v", c.cause, r, o)
+		}
 	}
 }
 

@@ -44,15 +44,29 @@ const (
 	MaxCrawlDelay = 60 * time.Second
 	// MaxBackoff caps the doubling after 429 and 503.
 	MaxBackoff = 24 * time.Hour
+	// pendingWait is how soon a host is visited again whose robots.txt is fetched at
+	// another host meanwhile.
+	pendingWait = time.Second
 	// LongWait is the longest wait that a crawl which is otherwise at its end
 	// sits out before it gives a host up.
 	LongWait = time.Hour
+	// OutagePatience is how long no host is blamed while no name server answers
+	// anything. Beyond it a look-up that fails so is one like any other, so that a
+	// finite crawl whose name servers never come ends.
+	OutagePatience = 24 * time.Hour
+	// maxNameWait caps the pause between two look-ups of a host in such an outage.
+	maxNameWait = 30 * time.Second
 	// LoadAhead is how early a host's URLs and address are fetched before its
 	// turn. A host that waits longer than this may as well wait on disk.
 	LoadAhead = 10 * time.Second
 	// linger is how long a host without work stays in memory, in case new
 	// links to it turn up.
 	linger = 10 * time.Second
+	// shortOutage is how long a host may answer one URL after the other with 429
+	// or 503 before that counts against them for good.
+	shortOutage = 10 * time.Minute
+	// maxLimited bounds what is remembered of such URLs.
+	maxLimited = 32
 	// maxOrigins bounds the robots.txt entries of one host.
 	maxOrigins = 8
 )

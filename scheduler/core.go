@@ -181,6 +181,23 @@ func (c *Core) NoteQueued(now time.Time, name crawl.Host, band crawl.Band) bool 
 	return true
 }
 
+// Unanswered answers a Resolve when no name server has answered anything since
+// that time: the host is not to blame, and is looked up again after a while. In an
+// outage of more than OutagePatience it is, as by Resolved with an error.
+func (c *Core) Unanswered(now time.Time, name crawl.Host, since time.Time, err error) {
+	h := c.hosts[name]
+	if h == nil || now.Sub(since) >= OutagePatience {
+		c.Resolved(now, name, nil, time.Time{}, err)
+		return
+	}
+	h.resolving, h.resolved = false, now
+	if h.status == Resolving { // a look-up ahead of time is done again when the time has come
+		h.unnamed++
+		h.nameAt = now.Add(nameWait(h.unnamed))
+	}
+	c.place(now, h)
+}
+
 // Resolved answers a Resolve. After an error, or an answer without addresses,
 // the host's next visit has no address: whoever gets it says that the host
 // failed, so that there is one way for a host to fail.
@@ -190,9 +207,10 @@ func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expi
 		return
 	}
 	h.resolving, h.resolved = false, now
+	h.unnamed, h.nameAt = 0, time.Time{}
 	if err != nil || len(addrs) == 0 {
 		// A look-up ahead of time is simply done again when the time has come.
-		h.addrs, h.nameless = nil, h.status == Resolving
+		h.addrs, h.nameless, h.noAddr = nil, h.status == Resolving, err
 		c.place(now, h)
 		return
 	}
@@ -265,6 +283,9 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		Robots: h.robotsOf(v.item.URL.Origin(), now),
 		Gap:    c.gap(h),
 	}
+	if !out.Addr.IsValid() {
+		out.NoAddr = h.noAddr
+	}
 	h.nameless = false
 	c.weigh(h)
 	c.place(now, h)
@@ -290,6 +311,10 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 		c.weigh(h)
 	}
 	h.dead = c.observe(now, h, r)
+	h.limits.note(now, r.Kind, &v.item)
+	if _, again := RetryDelay(v.item.Attempts + 1); !again && r.Kind == crawl.RateLimited {
+		v.excused = h.limits.excuse(now)
+	}
 	if r.Kind == crawl.Fetched && v.item.Via != crawl.ViaSitemapFile {
 		h.state.Pages++
 	}
@@ -332,6 +357,14 @@ func (c *Core) HostState(id uint64) (crawl.HostState, bool) {
 	return v.host.state, true
 }
 
+// Excused reports whether the visit's URL, which has had all its tries, is not
+// given up over this 429 or 503, because the whole host answers so. Call it after
+// Release and before Settled.
+func (c *Core) Excused(id uint64) bool {
+	v := c.visits[id]
+	return v != nil && v.excused
+}
+
 // Settled ends a visit: its record and queue entry are on disk. A visit that
 // was not released is released as aborted.
 func (c *Core) Settled(now time.Time, id uint64) {
@@ -346,10 +379,10 @@ func (c *Core) Settled(now time.Time, id uint64) {
 	delete(c.visits, id)
 	h.unsettled = slices.DeleteFunc(h.unsettled, func(o *visit) bool { return o == v })
 	switch v.kind {
-	case crawl.RobotsFetched, crawl.HostFailed, crawl.Aborted:
+	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted:
 		c.putBack(h, v.item)
 	case crawl.URLFailed, crawl.RateLimited:
-		if wait, again := RetryDelay(v.item.Attempts + 1); again {
+		if wait, again := RetryDelay(v.item.Attempts + 1); again || v.excused {
 			v.item.Attempts++
 			v.item.NotBefore = v.ended.Add(wait)
 			c.putBack(h, v.item)
@@ -362,7 +395,11 @@ func (c *Core) Settled(now time.Time, id uint64) {
 
 // putBack takes an item into memory again whose queue entry stands on disk
 // where it stood. While too many wait for their next try, it is read again later.
+// An errand stands nowhere.
 func (c *Core) putBack(h *host, it crawl.Item) {
+	if it.Via == crawl.ViaRobots {
+		return
+	}
 	if len(h.items) >= 4*c.cfg.ItemsPerHost {
 		h.rewind = true
 		return

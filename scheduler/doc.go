@@ -11,10 +11,17 @@
 // of the next at least the host's gap passes: the largest of the configured
 // delay, robots.txt's Crawl-delay (capped at 60 s; it counts from the second
 // request after robots.txt on), twice the last response time, and the back-off
-// after 429 and 503. Retry-After holds the whole host. A host that cannot be
-// reached is asked again after growing waits, then left alone for an hour.
+// after 429 and 503, which doubles what the others come to. Retry-After holds the
+// whole host. A URL that is answered so has its tries like one that fails by
+// itself, but is not given up while others of its host are answered so as well,
+// for ten minutes: an outage costs no URL. A host that cannot be
+// reached is asked again after growing waits, then left alone for an hour. While no
+// name server answers anything, a host whose address is not known waits and is looked
+// up again, for a day without being blamed.
 // Addresses with a delay of their own are held to it in the same way, whatever
-// names they have. A host that was taken over, by a restart or from another
+// names they have; by this process: an address that serves hosts of several nodes
+// is spaced by each of them for itself, and a hand-over does not carry its last
+// request along. A host that was taken over, by a restart or from another
 // node, alive or dead, is not asked before the time of the take-over plus its
 // gap, whether it was known before or not; what is left of that wait goes with
 // the host when it leaves memory.

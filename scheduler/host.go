@@ -54,6 +54,7 @@ type host struct {
 	acquired time.Time
 	robots   []*crawl.Robots
 	turns    int // visits since Activate
+	limits   limits
 
 	items  []crawl.Item // sorted by band and sequence
 	cursor Cursor       // where the next Refill begins
@@ -70,8 +71,11 @@ type host struct {
 	expires   time.Time
 	resolved  time.Time // when addrs came
 	resolving bool
-	nameless  bool     // the look-up failed: the next visit has no address
-	turn      *address // the spaced address that it holds or stands in line for
+	nameless  bool      // the look-up failed: the next visit has no address
+	noAddr    error     // why it did, the last time
+	unnamed   int       // look-ups in a row that no name server answered
+	nameAt    time.Time // the next one, or the zero time
+	turn      *address  // the spaced address that it holds or stands in line for
 
 	open      bool     // a visit is open
 	unsettled []*visit // visits without Settled, the open one included
@@ -93,8 +97,9 @@ type visit struct {
 	item crawl.Item
 	open bool
 	// After Release:
-	kind  crawl.Kind
-	ended time.Time
+	kind    crawl.Kind
+	ended   time.Time
+	excused bool // it used up the URL's tries, and the URL is not given up; see limits
 }
 
 // hasWork reports whether anything is queued for h, as far as is known.
@@ -103,7 +108,7 @@ func (h *host) hasWork() bool { return len(h.items) > 0 || h.more || h.rewind }
 // start returns the earliest start of the next request.
 func (c *Core) start(h *host) time.Time {
 	at := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.HoldUntil), h.state.FrozenUntil)
-	return crawl.Latest(at, c.fenced(h))
+	return crawl.Latest(crawl.Latest(at, c.fenced(h)), h.nameAt)
 }
 
 // fenced returns until when h must not be asked because of who had it before,
@@ -137,17 +142,27 @@ func (h *host) addr() netip.Addr {
 }
 
 // due returns the index of the best item whose time has come, or -1 and the
-// earliest time of one (zero when there is no item).
+// earliest time of one (zero when there is no item). While the host answers 429
+// or 503, a URL that was not answered so comes before those that were: that
+// tells whether it is the host or the URL.
 func (h *host) due(now time.Time) (int, time.Time) {
 	var next time.Time
+	found := -1
 	for i := range h.items {
 		at := h.items[i].NotBefore
-		if !at.After(now) {
+		switch {
+		case at.After(now):
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		case !h.limits.has(&h.items[i]):
 			return i, at
+		case found < 0:
+			found = i
 		}
-		if next.IsZero() || at.Before(next) {
-			next = at
-		}
+	}
+	if found >= 0 {
+		return found, h.items[found].NotBefore
 	}
 	return -1, next
 }

@@ -98,6 +98,9 @@ func (c *Core) park(now time.Time, h *host) Parked {
 	if until := c.fenced(h); until.After(now) {
 		h.state.NotBefore = crawl.Latest(h.state.NotBefore, until)
 	}
+	if h.nameAt.After(now) { // it would be back at once, to be looked up again
+		h.state.NotBefore = crawl.Latest(h.state.NotBefore, h.nameAt)
+	}
 	c.remove(now, h)
 	return Parked{Partition: h.part, Host: h.name, State: h.state}
 }

@@ -148,7 +148,11 @@ func (m *model) step() {
 	case 4:
 		if h.resolving {
 			h.resolving = false
-			m.core.Resolved(m.now, h.name, []netip.Addr{h.addr}, m.now.Add(time.Duration(m.rng.IntN(20))*time.Second), nil)
+			if m.rng.IntN(4) == 0 {
+				m.core.Unanswered(m.now, h.name, m.now, nil)
+			} else {
+				m.core.Resolved(m.now, h.name, []netip.Addr{h.addr}, m.now.Add(time.Duration(m.rng.IntN(20))*time.Second), nil)
+			}
 		}
 	case 5, 6:
 		m.next()
@@ -252,7 +256,7 @@ func (m *model) next() {
 func (m *model) nothingDue() {
 	for _, h := range m.hosts {
 		c := m.core.hosts[h.name]
-		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(c.state.NotBefore) {
+		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) {
 			continue
 		}
 		if i, _ := c.due(m.now); i < 0 {
@@ -309,11 +313,15 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 	if !r.Requested {
 		return
 	}
+	owed := max(m.delay, 2*r.Took, time.Second)
+	if len(h.robots) > 0 {
+		owed = max(owed, h.delay)
+	}
 	switch {
 	case r.Kind == crawl.RateLimited && r.RetryAfter == 0:
-		h.backoff = 2 * max(h.backoff, m.delay, time.Second)
+		h.backoff = 2 * max(h.backoff, owed)
 	case r.Kind == crawl.Fetched || r.Kind == crawl.RobotsFetched:
-		if h.backoff /= 2; h.backoff <= max(m.delay, time.Second) {
+		if h.backoff /= 2; h.backoff <= owed {
 			h.backoff = 0
 		}
 	}
@@ -328,6 +336,7 @@ func (m *model) settle(h *modelHost) {
 	}
 	i := m.rng.IntN(len(h.earlier))
 	v := h.earlier[i]
+	excused := m.core.Excused(v.ID)
 	h.earlier = slices.Delete(h.earlier, i, i+1)
 	if s, ok := m.core.HostState(v.ID); ok && v.response.Kind != crawl.Aborted {
 		h.state = s
@@ -341,7 +350,7 @@ func (m *model) settle(h *modelHost) {
 		h.queue[at].Attempts++
 		wait, again := RetryDelay(h.queue[at].Attempts)
 		h.queue[at].NotBefore = m.now.Add(wait)
-		if !again {
+		if !again && !excused {
 			h.queue = slices.Delete(h.queue, at, at+1)
 			h.fetched[v.Item.URL]++
 		}

@@ -180,7 +180,7 @@ func (c *Core) classify(h *host, now time.Time) {
 		k = classFrozen
 	case h.status == Ready:
 		k = classReady
-	case h.state.HoldUntil.After(now), h.state.Backoff > 0, h.state.Failures > 0:
+	case h.state.HoldUntil.After(now), h.state.Backoff > 0, h.state.Failures > 0, h.unnamed > 0:
 		k = classBackoff
 	}
 	c.classes[h.class]--

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -21,16 +22,23 @@ func failureWait(failures int) time.Duration {
 	return time.Second << min(2*max(failures-1, 0), 12)
 }
 
-// raiseBackoff doubles the delay after a 429 or 503 that named no time.
-func raiseBackoff(backoff, delay time.Duration) time.Duration {
-	base := max(backoff, delay, time.Second)
+// nameWait is how long a host waits after the nth look-up in a row that no name
+// server answered: 2, 4, 8, 16, 30, 30... seconds.
+func nameWait(lookups int) time.Duration {
+	return min(time.Second<<min(lookups, 10), maxNameWait)
+}
+
+// raiseBackoff doubles the delay after a 429 or 503 that named no time. owed is
+// the gap that the host has without any back-off.
+func raiseBackoff(backoff, owed time.Duration) time.Duration {
+	base := max(backoff, owed, time.Second)
 	return min(2*base, MaxBackoff)
 }
 
-// lowerBackoff halves the back-off after a success; what falls to the
-// configured delay is gone.
-func lowerBackoff(backoff, delay time.Duration) time.Duration {
-	if backoff /= 2; backoff > max(delay, time.Second) {
+// lowerBackoff halves the back-off after a success; what falls to the gap that
+// is owed anyway is gone.
+func lowerBackoff(backoff, owed time.Duration) time.Duration {
+	if backoff /= 2; backoff > max(owed, time.Second) {
 		return backoff
 	}
 	return 0
@@ -56,9 +64,10 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		s.HoldUntil = crawl.Latest(s.HoldUntil, now.Add(min(r.RetryAfter, 10*365*24*time.Hour)))
 	}
 	wait := time.Duration(0)
+	owed := max(k.delay, s.CrawlDelay, 2*s.Latency)
 	switch r.Kind {
 	case crawl.Fetched, crawl.RobotsFetched:
-		s.Backoff = lowerBackoff(s.Backoff, k.delay)
+		s.Backoff = lowerBackoff(s.Backoff, owed)
 		revive(s)
 	case crawl.URLFailed:
 		// The host answered the connection: its own record is clean, the
@@ -68,9 +77,11 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		}
 	case crawl.RateLimited:
 		if r.RetryAfter <= 0 {
-			s.Backoff = raiseBackoff(s.Backoff, k.delay)
+			s.Backoff = raiseBackoff(s.Backoff, owed)
 		}
 		revive(s)
+	case crawl.RobotsPending:
+		wait = pendingWait
 	case crawl.HostFailed:
 		dead = fail(s, now, k)
 		wait = failureWait(s.Failures)
@@ -98,6 +109,45 @@ func revive(s *crawl.HostState) {
 	s.Failures = 0
 	s.FrozenUntil = time.Time{}
 	s.LastTry = false
+}
+
+// limits is what a host has said of 429 and 503 since it last said anything
+// else. It tells a URL that is refused on its own from a host that refuses all.
+type limits struct {
+	since time.Time    // of the first; zero when there is none
+	items []queuePlace // that were answered so, each once, maxLimited at most
+}
+
+// queuePlace is where an item stands in its host's queue; no other stands there.
+type queuePlace struct {
+	band crawl.Band
+	seq  uint64
+}
+
+func placeOf(it *crawl.Item) queuePlace { return queuePlace{it.Band, it.Seq} }
+
+// note takes an answer of kind k to a request for it in.
+func (l *limits) note(now time.Time, k crawl.Kind, it *crawl.Item) {
+	switch k {
+	case crawl.Fetched, crawl.RobotsFetched:
+		*l = limits{}
+	case crawl.RateLimited:
+		if l.since.IsZero() {
+			l.since = now
+		}
+		if len(l.items) < maxLimited && !l.has(it) {
+			l.items = append(l.items, placeOf(it))
+		}
+	}
+}
+
+func (l *limits) has(it *crawl.Item) bool { return slices.Contains(l.items, placeOf(it)) }
+
+// excuse reports whether a URL that has had its tries is not given up over one
+// more 429 or 503: others of its host are answered so as well, and have been for
+// no longer than a short outage takes.
+func (l *limits) excuse(now time.Time) bool {
+	return len(l.items) > 1 && now.Sub(l.since) < shortOutage
 }
 
 // stalled reports whether a host waits for so long that a crawl with nothing

@@ -26,7 +26,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' expected output an
 //	activate HOST [p=1] [urls=/a,/b@3] [more] [acquired=-1s] [frozen=1h] [hold=2h] [backoff=8s] [crawldelay=5s]
 //	offer HOST [urls=...] [more]                (a URL is path[@band])
 //	queued HOST [band=0]
-//	resolved HOST ADDR[,ADDR] [ttl=1m] | resolved HOST error
+//	resolved HOST ADDR[,ADDR] [ttl=1m] | resolved HOST error | unanswered HOST -5s   (no server answers since then)
 //	next | advance
 //	release ID KIND [took=1ms] [retryafter=5s] [crawldelay=5s] [norequest]
 //	hoststate ID | settled ID
@@ -203,6 +203,8 @@ func (p *player) command(fields []string) {
 		}
 	case "resolved":
 		p.resolved(words, args)
+	case "unanswered":
+		p.core.Unanswered(p.now, crawl.Host(words[0]), p.future(words[1]), errors.New("silence"))
 	case "next":
 		p.next()
 	case "advance":
@@ -319,5 +321,9 @@ func (p *player) release(words []string, args scriptArgs) {
 		p.say("unknown visit")
 		return
 	}
-	p.say("%s", p.state(s))
+	excused := ""
+	if p.core.Excused(uint64(p.num(words[0]))) {
+		excused = " excused"
+	}
+	p.say("%s%s", p.state(s), excused)
 }

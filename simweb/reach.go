@@ -59,6 +59,20 @@ func (w *Web) Reachable() iter.Seq2[string, int] {
 	}
 }
 
+// Links returns the URLs that a page leads to, robots.txt or not; none when the
+// URL is no page of this web.
+func (w *Web) Links(url string) []string {
+	page, ok := w.page(url)
+	if !ok {
+		return nil
+	}
+	var urls []string
+	for _, p := range w.appendLinks(nil, page) {
+		urls = append(urls, w.url(p))
+	}
+	return urls
+}
+
 // status returns the status of a page's answer, once it answers.
 func (w *Web) status(page uint32) int {
 	h := &w.hosts[w.hostOf(page)]

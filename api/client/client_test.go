@@ -44,6 +44,10 @@ func (f *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.answer(w, map[string]string{"id": "id-n1", "name": "n1"})
 	case "POST /api/v1/nodes/n2/forget":
 		f.problem(w, http.StatusConflict, "n2 answers")
+	case "GET /api/v1/urls":
+		f.answer(w, crawl.URLReport{Input: r.URL.Query().Get("url"), Summary: r.URL.Query().Get("depth")})
+	case "GET /api/v1/hosts/[::1]":
+		f.answer(w, crawl.HostReport{Host: "[::1]"})
 	case "POST /api/v1/crawl/pause":
 		f.answer(w, crawl.ActionReport{State: crawl.CrawlPaused, Untold: []string{"n3"}})
 	case "POST /api/v1/seeds":
@@ -106,6 +110,15 @@ func TestReads(t *testing.T) {
 	}
 	if nodes, err := c.Nodes(ctx); err != nil || len(nodes) != 1 {
 		t.Errorf("nodes: %+v %v", nodes, err)
+	}
+	if r, err := c.ExplainURL(ctx, "http://a/?b&c=%20#d", 2); err != nil || r.Input != "http://a/?b&c=%20#d" || r.Summary != "2" {
+		t.Errorf("URL: %+v %v", r, err)
+	}
+	if r, err := c.ExplainURL(ctx, "x", -1); err != nil || r.Summary != "" {
+		t.Errorf("URL at its own depth: %+v %v", r, err)
+	}
+	if r, err := c.DescribeHost(ctx, "[::1]"); err != nil || r.Host != "[::1]" {
+		t.Errorf("host: %+v %v", r, err)
 	}
 	if text, err := c.Metrics(ctx); err != nil || string(text) != "up 1\n" {
 		t.Errorf("metrics: %q %v", text, err)

@@ -10,6 +10,7 @@
 //	net.SetLink("a", "b", simnet.Link{Delay: 20 * time.Millisecond, Drop: 0.2})
 //	net.Partition([]string{"a"}, []string{"b"})
 //	net.Heal()
+//	net.Watch(func(from, to string) { ... })   // a piece of a stream is on its way
 //
 // # What a fault does
 //

@@ -33,6 +33,7 @@ type Network struct {
 	paused   map[string]bool
 	dark     map[string]bool    // without power
 	conns    map[*Conn]struct{} // open ends, to be woken when a link changes
+	watch    func(from, to string)
 }
 
 // New makes an empty network. The seed decides about every fault.
@@ -79,6 +80,10 @@ func (n *Network) bootLocked(name string, addrs []netip.Addr) *Host {
 	}
 	return h
 }
+
+// Watch lets f hear of each piece of a stream when it is on its way. The writer
+// calls it, so it must not wait. Call Watch before the first Dial.
+func (n *Network) Watch(f func(from, to string)) { n.watch = f }
 
 // SetDefault describes the links that SetLink does not name.
 func (n *Network) SetDefault(l Link) { n.change(func() { n.standard = l }) }

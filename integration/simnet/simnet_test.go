@@ -379,3 +379,35 @@ func TestMendAndTear(t *testing.T) {
 		}
 	})
 }
+
+// Who watches hears of a piece before it has come.
+func TestWatchHearsOfWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := simnet.New(1)
+		n.SetDefault(simnet.Link{Delay: time.Second})
+		var heard []string
+		n.Watch(func(from, to string) { heard = append(heard, from+">"+to) })
+		a, b := n.AddHost("a", addr(1)), n.AddHost("b", addr(2))
+		l, err := b.Listen(80)
+		if err != nil {
+			t.Fatal(err)
+		}
+		here, err := a.Dial(t.Context(), "tcp", "b:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		there, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := here.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(heard) != "[a>b]" {
+			t.Errorf("heard %v", heard)
+		}
+		n.Crash("a") // what is on its way may come or not
+		_, _, _ = here.Close(), there.Close(), l.Close()
+	})
+}

@@ -274,6 +274,9 @@ func (c *Conn) Write(b []byte) (int, error) {
 		c.out.mu.Lock()
 		c.out.pushLocked(segment{data: append([]byte(nil), piece...)}, f)
 		c.out.mu.Unlock()
+		if watch := c.host.net.watch; watch != nil {
+			watch(c.out.from, c.out.to)
+		}
 		sent += len(piece)
 		if len(b) == 0 {
 			break

@@ -317,9 +317,12 @@ func (a *Archive) failure() error {
 	return nil
 }
 
+// keepBytes is the largest output memory of an encoder that is used again.
+const keepBytes = 1 << 20
+
 // recycle keeps an encoder for later, unless a large capture has blown it up.
 func (a *Archive) recycle(e *encoder) {
-	if cap(e.out) <= 1<<20 {
+	if cap(e.out) <= keepBytes {
 		a.encoders.Put(e)
 	}
 }

@@ -339,6 +339,28 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
+// TestNotModified: an answer without content says so, and stands in for nothing.
+func TestNotModified(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := open(t, dir, Options{})
+	c := capture(t, "http://a.test/", "")
+	c.Status, c.ResponseHead = 304, []byte("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\n\r\n")
+	c.Certificate, c.NoIndex = "it expired\r\nEvil: 1", true
+	put(t, a, c)
+	if s := a.Stats(); s.ContentDuplicates != 0 || s.Records != 1 {
+		t.Errorf("stats %+v", s)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := readAll(t, dir)[1]
+	if r.Type != "revisit" || r.Status != 304 || r.Fields.Get("WARC-Profile") != notModifiedProfile || r.Fields.Get("WARC-Refers-To") != "" ||
+		r.Fields.Get("Crawlnode-Robots") != "noindex" || r.Fields.Get("Crawlnode-Certificate-Error") != "it expired%0D%0AEvil: 1" {
+		t.Errorf("record %+v", r)
+	}
+}
+
 // TestHeaderInjection: no value makes a second field or record.
 func TestHeaderInjection(t *testing.T) {
 	t.Parallel()

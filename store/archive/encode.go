@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,6 +22,8 @@ const (
 	warcDate = "2006-01-02T15:04:05.000Z"
 	// revisitProfile: same payload digest as an earlier record (WARC 1.1 section 6.7.2).
 	revisitProfile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+	// notModifiedProfile: the server said that nothing has changed (section 6.7.3).
+	notModifiedProfile = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
 // recordID is a WARC-Record-ID, urn:uuid: and so on, without its brackets.
@@ -75,9 +79,14 @@ func (e *encoder) Write(p []byte) (int, error) {
 // capture makes the records of c: a response, or a revisit of first when that
 // is given, and the request.
 func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
-	e.out, e.revisit = e.out[:0], first != nil
+	e.out, e.revisit = e.out[:0], first != nil || c.Status == http.StatusNotModified
 	if e.responseID, err = newRecordID(e.random); err != nil {
 		return err
+	}
+	if len(c.Body) > keepBytes {
+		// Growing step by step would leave five times as much garbage behind. What
+		// is not written to costs no memory.
+		e.out = slices.Grow(e.out, len(c.Body)+len(c.Body)/64+len(c.ResponseHead)+len(c.RequestHead)+keepBytes)
 	}
 	if err := e.response(c, first); err != nil {
 		return err
@@ -101,7 +110,7 @@ func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
 // response makes the first record of c.
 func (e *encoder) response(c *crawl.Capture, first *original) error {
 	kind, body := "response", c.Body
-	if first != nil {
+	if e.revisit {
 		kind, body = "revisit", nil
 	}
 	e.begin(kind, e.responseID, c.FetchedAt)
@@ -114,7 +123,16 @@ func (e *encoder) response(c *crawl.Capture, first *original) error {
 	if c.Truncated != "" {
 		e.field("WARC-Truncated", c.Truncated)
 	}
-	if first != nil {
+	if c.NoIndex {
+		e.field("Crawlnode-Robots", "noindex")
+	}
+	if c.Certificate != "" {
+		e.field("Crawlnode-Certificate-Error", c.Certificate)
+	}
+	switch {
+	case first == nil && e.revisit:
+		e.field("WARC-Profile", notModifiedProfile)
+	case first != nil:
 		e.field("WARC-Profile", revisitProfile)
 		e.field("WARC-Refers-To", "<"+string(first.id)+">")
 		e.field("WARC-Refers-To-Target-URI", first.uri)

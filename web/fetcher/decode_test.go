@@ -76,6 +76,11 @@ func TestDecode(t *testing.T) {
 			t.Errorf("br: %v, %d bytes", r.DecodeErr, len(r.Body))
 		}
 		r.Release()
+		r = decoded(t, f, testdata(t, "feed-sample1.xml.gz"), "gzip")
+		if sum := sha1.Sum(r.Body); r.DecodeErr != nil || r.Truncated || hex.EncodeToString(sum[:]) != "152da1f7e32753dbb56585cfd80ae6376f8b6a77" {
+			t.Errorf("feed: %v, %d bytes", r.DecodeErr, len(r.Body))
+		}
+		r.Release()
 	}
 }
 

@@ -28,13 +28,20 @@
 //
 // Limits (Options): connecting, TLS handshake, waiting for the head, the whole
 // fetch; a least rate for the payload; bytes of the head; bytes of the payload,
-// both as received and decoded; the ratio between them; memory of all large
-// payloads together; connections kept.
+// both as received and decoded; the ratio between them; disk and memory of
+// all large payloads together; connections kept.
+//
+// Payloads beyond 256 KiB are spooled: they lie in a file without a name in
+// Options.SpoolDir that is mapped into memory and grows with what was received, so a
+// server that promises much and sends little holds little, and keeps nobody waiting.
+// The system can take their pages back, they leave no garbage, and those who read them
+// see bytes as before; after Response.Release there is nothing to be read any more.
 //
 // Queues: the pool of kept connections is filled by finished fetches, emptied
 // by the next fetch of the same host and by time; when full, the connection
-// that has been idle longest is closed. Payloads beyond 256 KiB wait for a share of
-// Options.LargeBodyMemory; the wait does not count against their time.
+// that has been idle longest is closed. Payloads beyond 256 KiB that find no place
+// on the disk wait for a share of Options.LargeBodyMemory; the wait does not count
+// against their time.
 //
 // What it does not do: follow redirects, keep cookies, use proxies, send
 // credentials, resolve names, obey robots.txt, wait between requests. Those

@@ -44,8 +44,15 @@ type Options struct {
 	// the time that one is kept (20 s).
 	MaxIdleConns int
 	IdleTimeout  time.Duration
-	// LargeBodyMemory bounds the bytes of all payloads beyond 256 KiB that
-	// are held at once, until Response.Release. Default 256 MiB.
+	// SpoolDir is where payloads beyond 256 KiB lie, in files without a name that
+	// are mapped into memory, SpoolBytes what they may take on its disk together
+	// (default 4 GiB); 256 MiB of it stay free. No payload waits for a place
+	// there: what finds none, and all when SpoolDir is "" or its file system has no such
+	// files, lies in anonymous memory.
+	SpoolDir   string
+	SpoolBytes int64
+	// LargeBodyMemory bounds the anonymous memory of all payloads beyond 256 KiB
+	// that are not spooled, until Response.Release; they wait for it. Default 256 MiB.
 	LargeBodyMemory int64
 	// DialContext opens a connection to an "ip:port" address. Default: the
 	// operating system, with the address checked once more at the last moment.
@@ -73,6 +80,7 @@ func (o Options) withDefaults() Options {
 	def(&o.MaxIdleConns, 1024)
 	def(&o.IdleTimeout, 20*time.Second)
 	def(&o.LargeBodyMemory, 256<<20)
+	def(&o.SpoolBytes, 4<<30)
 	return o
 }
 
@@ -157,12 +165,13 @@ func (r *Response) Release() {
 
 // Fetcher makes requests. All methods may be called from any goroutine.
 type Fetcher struct {
-	o      Options
-	pool   *pool
-	large  *semaphore.Weighted // bytes of Options.LargeBodyMemory
-	h2     *http.Transport     // makes HTTP/2 connections of our TLS ones; has no pool
-	strict *tls.Config
-	lax    *tls.Config // for TLSRecord
+	o       Options
+	pool    *pool
+	large   *semaphore.Weighted // bytes of Options.LargeBodyMemory
+	spooled *semaphore.Weighted // bytes of Options.SpoolBytes
+	h2      *http.Transport     // makes HTTP/2 connections of our TLS ones; has no pool
+	strict  *tls.Config
+	lax     *tls.Config // for TLSRecord
 
 	// The pools below belong to the Fetcher and are not the process's: what
 	// they hold may have channels, and those must not cross a test's bubble.
@@ -179,6 +188,7 @@ func New(o Options) *Fetcher {
 	}
 	f.pool = newPool(f.o.MaxIdleConns, f.o.IdleTimeout)
 	f.large = semaphore.NewWeighted(f.o.LargeBodyMemory)
+	f.spooled = semaphore.NewWeighted(f.o.SpoolBytes)
 	f.h2 = newHTTP2(f.o)
 	f.strict, f.lax = f.tlsConfigs()
 	f.wires.New = func() any { return &wire{br: bufio.NewReaderSize(nil, wireBufferBytes)} }
@@ -206,6 +216,7 @@ type exchange struct {
 	waited   atomic.Int64 // nanoseconds spent waiting for memory
 	reserved int64        // bytes taken from Fetcher.large
 	bufs     [2]*[]byte   // what RawBody and Body lie in
+	spools   []*spool     // files made for them
 }
 
 // deadline is the end of the whole fetch.
@@ -320,37 +331,4 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 	resp.ContentType = resp.Header.Get("Content-Type")
 	resp.MediaType = mediaType(resp.ContentType, resp.Body)
 	return resp, nil
-}
-
-// reserve takes bytes of the memory for large payloads and waits for them if
-// need be. Only the first call of an exchange takes any, for all that the
-// exchange may need: so nobody waits while holding a share. The time waited is
-// added to the deadline.
-func (x *exchange) reserve(bytes int64) error {
-	if x.reserved > 0 {
-		return nil
-	}
-	bytes = min(bytes, x.f.o.LargeBodyMemory)
-	from := time.Now()
-	if err := x.f.large.Acquire(x.ctx, bytes); err != nil {
-		return fmt.Errorf("%w: %w", errNoMemory, err)
-	}
-	x.reserved = bytes
-	x.waited.Add(int64(time.Since(from)))
-	return nil
-}
-
-// free gives back what the exchange holds.
-func (x *exchange) free() {
-	for i, b := range x.bufs {
-		if b != nil && cap(*b) <= largeBodyBytes {
-			*b = (*b)[:0]
-			x.f.bodies.Put(b)
-		}
-		x.bufs[i] = nil
-	}
-	if x.reserved > 0 {
-		x.f.large.Release(x.reserved)
-		x.reserved = 0
-	}
 }

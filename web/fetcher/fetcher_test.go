@@ -356,7 +356,7 @@ func TestBadRequests(t *testing.T) {
 // TestLargeBodiesWait checks that large payloads share one budget.
 func TestLargeBodiesWait(t *testing.T) {
 	t.Parallel()
-	srv := says(t, page(repeat("x", 600<<10)))
+	srv := says(t, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 614400\r\n\r\n"+repeat("x", 600<<10))
 	f := newFetcher(t, Options{LargeBodyMemory: 1 << 20})
 	first := mustDo(t, f, ask(t, "http", srv.addr, "/1"))
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)

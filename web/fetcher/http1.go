@@ -10,11 +10,7 @@ import (
 	"time"
 )
 
-const (
-	wireBufferBytes = 16 << 10  // read at once
-	smallBodyBytes  = 64 << 10  // first memory of a payload
-	largeBodyBytes  = 256 << 10 // beyond this, memory is reserved
-)
+const wireBufferBytes = 16 << 10 // read at once
 
 // aGet tells http.ReadResponse what it reads the answer of. It is read only.
 var aGet = &http.Request{Method: http.MethodGet}
@@ -31,6 +27,7 @@ type wire struct {
 
 	head     []byte // bytes read so far while inHead
 	inHead   bool
+	limit    error // the limit that the head ran into
 	bodyFrom time.Time
 	received int64 // since the connection was taken
 }
@@ -78,7 +75,7 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 }
 
 func (w *wire) start(x *exchange, nc net.Conn) {
-	w.x, w.nc, w.inHead, w.head, w.received = x, nc, true, w.head[:0], 0
+	w.x, w.nc, w.inHead, w.limit, w.head, w.received = x, nc, true, nil, w.head[:0], 0
 	w.br.Reset(w)
 }
 
@@ -97,6 +94,9 @@ func (w *wire) readHead() (*http.Response, []byte, error) {
 	from := 0
 	for {
 		hr, err := http.ReadResponse(w.br, aGet)
+		if w.limit != nil { // the parser may have taken what came before it for a whole line
+			return nil, nil, w.limit
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -138,7 +138,8 @@ func (w *wire) Read(p []byte) (int, error) {
 		w.received += int64(n)
 		if w.inHead && n > 0 {
 			if len(w.head)+n > w.x.f.o.MaxHead {
-				return 0, errHeadTooLarge
+				w.limit = errHeadTooLarge
+				return 0, w.limit
 			}
 			w.head = append(w.head, p[:n]...)
 		}
@@ -146,7 +147,8 @@ func (w *wire) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if w.inHead {
-			return 0, errNoHeadInTime
+			w.limit = errNoHeadInTime
+			return 0, w.limit
 		}
 		if !w.extend() {
 			return 0, tooSlow(w.received, w.bodyFrom)
@@ -170,40 +172,4 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 	}
 	x.bufs[0] = x.f.bodies.Get().(*[]byte)
 	return x.fill(x.bufs[0], body, limit, need)
-}
-
-// fill reads r into *buf until its end or the limit. need is what is reserved
-// when the payload turns out to be large.
-func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte, cut bool, err error) {
-	b := (*buf)[:0]
-	for {
-		if len(b) == cap(b) {
-			if int64(len(b)) > limit {
-				*buf = b
-				return b[:limit], true, nil
-			}
-			size := min(int64(2*cap(b)), limit+1)
-			if size > largeBodyBytes {
-				if err := x.reserve(need); err != nil {
-					return nil, false, err
-				}
-			}
-			grown := make([]byte, len(b), size)
-			copy(grown, b)
-			b = grown
-		}
-		var n int
-		n, err = r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		*buf = b
-		if int64(len(b)) > limit {
-			return b[:limit], true, nil
-		}
-		if err == io.EOF {
-			return b, false, nil
-		}
-		if err != nil {
-			return b, false, err
-		}
-	}
 }

@@ -130,6 +130,7 @@ func TestLimitsOfTime(t *testing.T) {
 			want time.Duration
 		}{
 			{"", 0, 15 * time.Second},
+			{"HTTP/1.1 20", 0, 15 * time.Second},
 			{"HTTP/1.1 200 OK\r\n\r\n", time.Second, 10 * time.Second},
 			{"HTTP/1.1 200 OK\r\n\r\n", 2 * time.Millisecond, 60 * time.Second},
 		} {

@@ -6,10 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
-	"golang.org/x/text/transform"
 )
 
 const (
@@ -46,7 +44,7 @@ func decode(body []byte, contentType string) (enc encoding.Encoding, name string
 	if enc == nil {
 		enc, _ = charset.Lookup(name)
 	}
-	text, _, err := transform.Bytes(enc.NewDecoder(), body)
+	text, err := convert(enc, body)
 	if err != nil {
 		// Decoders replace what they cannot read; should one ever fail instead,
 		// the page's ASCII is still right.
@@ -127,17 +125,21 @@ func metaCharset(head []byte) (encoding.Encoding, string) {
 	if !mentionsCharset(head) {
 		return nil, ""
 	}
-	z := html.NewTokenizer(bytes.NewReader(head))
+	s := scanner{page: head}
 	for {
-		switch z.Next() {
-		case html.ErrorToken:
+		switch s.next() {
+		case endOfPage:
 			return nil, ""
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name, hasAttr := z.TagName()
-			if !hasAttr || string(name) != "meta" {
+		case endTag:
+			s.skipTag()
+		case startTag:
+			if string(s.name) != "meta" {
+				if s.skipTag() && isRaw(s.name) {
+					s.content(string(s.name))
+				}
 				continue
 			}
-			enc, label := charset.Lookup(metaLabel(z))
+			enc, label := charset.Lookup(metaLabel(&s))
 			switch {
 			case label == "x-user-defined":
 				return charset.Lookup("windows-1252")
@@ -179,27 +181,17 @@ func mentionsCharset(head []byte) bool {
 
 // metaLabel returns the label of a meta element's charset attribute, or of its
 // content when it stands for a Content-Type header.
-func metaLabel(z *html.Tokenizer) string {
-	var label, content string
-	pragma := false
-	for {
-		key, val, more := z.TagAttr()
-		switch string(key) {
-		case "charset":
-			label = string(val)
-		case "content":
-			content = string(val)
-		case "http-equiv":
-			pragma = strings.EqualFold(string(val), "content-type")
-		}
-		if !more {
-			break
-		}
+func metaLabel(s *scanner) string {
+	var a attributes
+	switch {
+	case !a.read(s):
+		return ""
+	case len(a.charset) > 0:
+		return string(a.charset)
+	case equalFold(a.httpEquiv, "content-type"):
+		return contentCharset(string(a.content))
 	}
-	if label == "" && pragma {
-		label = contentCharset(content)
-	}
-	return label
+	return ""
 }
 
 // contentCharset finds "charset=label" in the content of a meta element (HTML

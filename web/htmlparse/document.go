@@ -1,6 +1,8 @@
 package htmlparse
 
 import (
+	"strings"
+
 	"crawlnode/web/urlnorm"
 )
 
@@ -8,6 +10,9 @@ import (
 const (
 	// MaxLinks is the most links kept of a page.
 	MaxLinks = 50_000
+	// MaxUnusable is the most references looked at that turn out to be broken or
+	// too long: seeing that can take ten times as long as keeping a good one.
+	MaxUnusable = 50_000
 	// MaxLinkBytes is the most bytes of canonical URLs kept of a page: short
 	// references against a long base could otherwise grow a page of 10 MiB to
 	// a gigabyte.
@@ -15,7 +20,13 @@ const (
 	// MaxText is the most bytes of text kept of a page.
 	MaxText = 256 << 10
 
-	maxToken       = 1 << 20 // bytes of one tag, comment, script or stretch of text
+	// maxRef is what is read of one reference, in bytes: more than the longest
+	// that can have a short canonical form.
+	maxRef = 64 << 10
+	// bytesPerLink is how long the piece of page with one link in it usually is at
+	// the least; links are given room accordingly.
+	bytesPerLink = 256
+
 	maxTitle       = 1 << 10 // bytes
 	maxDescription = 4 << 10 // bytes
 	maxRel         = 256     // bytes
@@ -56,7 +67,8 @@ type Document struct {
 	// len(Links) + LinksDropped + Invalid + TooLong + OtherScheme.
 	// References within the page ("#top") are none.
 	LinksFound int
-	// LinksDropped counts good links beyond MaxLinks or MaxLinkBytes.
+	// LinksDropped counts references beyond MaxLinks, MaxLinkBytes or MaxUnusable,
+	// which were not looked at any more.
 	LinksDropped int
 	// References that cannot be fetched: no valid URL, a URL longer than
 	// urlnorm.MaxLen, a URL of another scheme than http and https.
@@ -80,8 +92,6 @@ type Document struct {
 	Text []byte
 	// TextTruncated: the page had more text than MaxText.
 	TextTruncated bool
-	// Oversized counts tokens beyond 1 MiB, which were stepped over.
-	Oversized int
 }
 
 // Parse reads the page body, which was served from base with the given
@@ -89,14 +99,22 @@ type Document struct {
 // kept: the Document shares no memory with it.
 func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
-	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc}
-	p.run(body)
+	xml := isXML(contentType)
+	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, scan: scanner{page: body, xml: xml}}
+	p.run()
 	if p.lateBase {
 		// The base element stood behind the first reference but applies to all
 		// of them (HTML Standard, section 2.4.3). Rare enough to read twice.
-		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, baseSeen: true}
-		q.run(body)
+		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, baseSeen: true, scan: scanner{page: body, xml: xml}}
+		q.run()
 		return q.doc
 	}
 	return p.doc
+}
+
+// isXML reports whether a page was served as XHTML, where "<script/>" has no
+// content.
+func isXML(contentType string) bool {
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.HasSuffix(strings.ToLower(strings.TrimSpace(media)), "xml")
 }

@@ -3,6 +3,7 @@ package htmlparse
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -70,12 +71,31 @@ func TestLinks(t *testing.T) {
 			"video[] /dir/v\nvideo[] /dir/p\nsource[] /dir/s\ntrack[] /dir/t\naudio[] /dir/a\nembed[] /dir/e\nobject[] /dir/o\ninput[] /dir/i\n"},
 		{"forms", `<form action=x><button formaction=y></form>`, ""},
 		{"tag that is not closed", `<a href=x><a href=y`, "a[] /dir/x\n"},
+		{"huge white space", "<a href='" + strings.Repeat(" ", 2*maxRef) + "x'><a href=' #top'>", "a[] /dir/x\n"},
+		{"drawing", `<svg><a xlink:href=x></a><title/><a href=y xlink:href=no></svg><a xlink:href=no>`, "a[] /dir/x\na[] /dir/y\n"},
+		{"not self-closing", `<svg><style a=b/><a href=no></style><style /><a href=x>`, "a[] /dir/x\n"},
+		{"self-closing script in HTML", `<script src=s /><a href=x></script><a href=y>`, "script[] /dir/s\na[] /dir/y\n"},
+		{"quotes", `<div title="<a href=no>" data-x='">'><a href=x title="a>b" class='"'><p ">" <a href=y>`, "a[] /dir/x\na[] /dir/y\n"},
 		{"self-closing", `<a href=x /><a href=y/>`, "a[] /dir/x\na[] /dir/y/\n"},
 	} {
 		doc := Parse([]byte(tt.page), "text/html", mustURL(t, home))
 		if got := show(doc.Links); got != tt.want {
 			t.Errorf("%s: %s\ngot:\n%swant:\n%s", tt.name, tt.page, got, tt.want)
 		}
+	}
+}
+
+// TestXHTML has what is read otherwise when a page was served as XML.
+func TestXHTML(t *testing.T) {
+	t.Parallel()
+	const page = `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="s.js"/></head>
+		<body><iframe src="f"/><textarea/><noscript/>text<![CDATA[ > <a href="no"> ]]><a href="x"/></body></html>`
+	d := Parse([]byte(page), "Application/XHTML+XML; charset=utf-8", mustURL(t, home))
+	if got, want := show(d.Links), "script[] /dir/s.js\niframe[] /dir/f\na[] /dir/x\n"; got != want || string(d.Text) != "text" {
+		t.Errorf("text %q, links\n%swant\n%s", d.Text, got, want)
+	}
+	if d := Parse([]byte(page), "text/html", mustURL(t, home)); len(d.Links) != 0 { // all of it is the title
+		t.Errorf("as HTML: links %s", show(d.Links))
 	}
 }
 
@@ -125,6 +145,17 @@ func TestMetadata(t *testing.T) {
 		d := Parse([]byte(`<meta content="`+content+`" name="robots">`), "", mustURL(t, home))
 		if got := [2]bool{d.NoIndex, d.NoFollow}; got != want {
 			t.Errorf("robots %q: %v, want %v", content, got, want)
+		}
+	}
+	for page, want := range map[string][2]bool{
+		"<meta name=robots content=noindex><meta name=Crawlnode content=nofollow>": {true, true}, // ours adds to everybody's
+		"<meta name=crawlnode content='noindex,nofollow'>":                         {true, true},
+		"<meta name=crawlnode content=all><meta name=robots content=none>":         {true, true},
+		"<meta name=crawlnodes content=none><meta name=otherbot content=none>":     {},
+	} {
+		d := Parse([]byte(page), "", mustURL(t, home))
+		if got := [2]bool{d.NoIndex, d.NoFollow}; got != want {
+			t.Errorf("%s: %v, want %v", page, got, want)
 		}
 	}
 	if d := Parse([]byte(`<meta http-equiv=Content-Language content=fr>`), "", mustURL(t, home)); d.Lang != "fr" {
@@ -189,24 +220,47 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestOversized puts each kind of token beyond 1 MiB between two links.
-func TestOversized(t *testing.T) {
+// TestHuge puts each kind of token, larger than any buffer, between two links.
+func TestHuge(t *testing.T) {
 	t.Parallel()
-	huge := strings.Repeat("0123456789abcde ", maxToken/10)
+	huge := strings.Repeat("0123456789abcde ", 2<<20/16)
 	for name, between := range map[string]string{
-		"script":  "<script>if (a</b) {'<a href=no>'} " + huge + "</SCRIPT>",
-		"style":   "<style>" + huge + "<a href=no></style>",
-		"comment": "<!--" + huge + "<a href=no> -->",
-		"image":   "<img src='data:image/png;base64," + huge + "'>",
-		"text":    huge,
-		"title":   "<title>" + huge + "</title>",
+		"script":     "<script>if (a</b) {'<a href=no>'} " + huge + "</SCRIPT>",
+		"style":      "<style>" + huge + "<a href=no></style>",
+		"comment":    "<!--" + huge + "<a href=no> -->",
+		"image":      "<img src='data:image/png;base64," + huge + "'>",
+		"attribute":  "<div title='" + huge + "<a href=no>'>",
+		"attributes": "<div " + huge + "<a href=no>",
+		"text":       huge,
+		"title":      "<title>" + huge + "</title>",
 	} {
 		d := Parse([]byte("<a href=first>"+between+"<a href=last>"), "", mustURL(t, home))
 		if got := show(d.Links); got != "a[] /dir/first\na[] /dir/last\n" {
 			t.Errorf("%s: links %s", name, got)
 		}
-		if d.Oversized == 0 {
-			t.Errorf("%s: not counted as oversized", name)
+	}
+}
+
+// TestWords compares the text that is gathered with what fields joined by
+// spaces would be, however the text is divided.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", "word", " ", " ", "  ", "\n", "!", "\x00", "\x1f", "é", "longer words", "\u00a0", "~", "\x7f"}
+	for range 20_000 {
+		var p parser
+		var whole strings.Builder
+		for range 1 + random.IntN(3) {
+			var part strings.Builder
+			for range random.IntN(20) {
+				part.WriteString(pieces[random.IntN(len(pieces))])
+			}
+			whole.WriteString(part.String())
+			p.words([]byte(part.String()))
+		}
+		want := strings.Join(strings.FieldsFunc(whole.String(), func(r rune) bool { return r <= ' ' }), " ")
+		if got := string(p.doc.Text); got != want {
+			t.Fatalf("%q: %q, want %q", whole.String(), got, want)
 		}
 	}
 }

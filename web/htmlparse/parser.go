@@ -2,161 +2,155 @@ package htmlparse
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
 	"golang.org/x/text/encoding"
 
 	"crawlnode/web/urlnorm"
 )
 
+// agent is the name by which a page may speak to this crawler: the product token
+// of its robots.txt groups.
+const agent = "crawlnode"
+
 // parser is the state of one pass over a page.
 type parser struct {
 	doc           Document
-	size          int               // bytes of the page
+	scan          scanner
 	queryEncoding encoding.Encoding // of the page, when queries are to be written in it; else nil
 	baseSeen      bool              // a base element with an address was met, whatever it was worth
 	lateBase      bool              // it came behind references that it should have applied to
 	noscript      bool              // inside noscript or noframes
-	cutComment    bool              // the last token was a comment that has not ended
-	raw           string            // element whose content comes as one raw text token, or ""
+	foreign       int               // svg and math elements that are open
 	space         bool              // a space is due before the next word of doc.Text
+	unescaped     []byte            // the last character reference in the text
 	linkBytes     int
+	full          bool // no more links are kept
 	attrs         attributes
-	name          [16]byte // of the current tag; longer names than any that matters
 }
 
-// run reads body, stepping over the tokens that the tokenizer cannot hold.
-func (p *parser) run(body []byte) {
-	p.size = len(body)
-	for len(body) > 0 {
-		n, complete := p.tokens(body)
-		if complete {
+// run reads the page.
+func (p *parser) run() {
+	for {
+		switch p.scan.next() {
+		case endOfPage:
+			return
+		case textToken:
+			if !p.noscript {
+				p.text(p.scan.text)
+			}
+		case startTag:
+			p.startTag()
+		case endTag:
+			p.endTag()
+		}
+	}
+}
+
+// text adds visible text, with its character references replaced.
+func (p *parser) text(b []byte) {
+	for !p.doc.TextTruncated {
+		amp := bytes.IndexByte(b, '&')
+		if amp < 0 {
+			p.words(b)
 			return
 		}
-		p.doc.Oversized++
-		body = p.behindOversized(body[n:])
+		p.words(b[:amp])
+		end := amp + referenceLen(b[amp:])
+		p.unescaped = appendReference(p.unescaped[:0], b[amp:end], false, false)
+		p.words(p.unescaped)
+		b = b[end:]
 	}
 }
 
-// tokens reads tokens up to the end of body, and then reports true, or up to
-// one that is too large, and then says how many bytes stand before the rest.
-func (p *parser) tokens(body []byte) (consumed int, complete bool) {
-	z := html.NewTokenizer(bytes.NewReader(body))
-	z.SetMaxBuf(maxToken)
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return consumed, !errors.Is(z.Err(), html.ErrBufferExceeded)
-		case html.TextToken:
-			p.text(z)
-		case html.StartTagToken, html.SelfClosingTagToken:
-			p.startTag(z)
-		case html.EndTagToken:
-			p.endTag(z)
-		}
-		raw := z.Raw()
-		p.cutComment = bytes.HasPrefix(raw, []byte("<!--")) && !bytes.HasSuffix(raw, []byte("-->"))
-		consumed += len(raw)
-	}
-}
-
-// behindOversized returns what follows the token, or the rest of the token,
-// that rest begins with.
-func (p *parser) behindOversized(rest []byte) []byte {
-	switch {
-	case p.raw != "":
-		end := indexEndTag(rest, p.raw)
-		p.raw = ""
-		return rest[end:]
-	case p.cutComment || bytes.HasPrefix(rest, []byte("<!--")):
-		if end := bytes.Index(rest, []byte("-->")); end >= 0 {
-			return rest[end+len("-->"):]
-		}
-		return nil
-	case bytes.HasPrefix(rest, []byte("<")):
-		// Most likely a tag with an inline image in it, which has no '<'.
-		rest = rest[min(maxToken, len(rest)):]
-	}
-	if next := bytes.IndexByte(rest, '<'); next >= 0 {
-		return rest[next:]
-	}
-	return nil
-}
-
-// indexEndTag returns the offset of "</name" in b, or len(b).
-func indexEndTag(b []byte, name string) int {
-	for at := 0; ; {
-		next := bytes.Index(b[at:], []byte("</"))
-		if next < 0 {
-			return len(b)
-		}
-		at += next
-		tail := b[at+len("</"):]
-		if len(tail) >= len(name) && strings.EqualFold(string(tail[:len(name)]), name) {
-			return at
-		}
-		at += len("</")
-	}
-}
-
-// text takes a text token: the title, or visible text, or the content of an
-// element that shows none.
-func (p *parser) text(z *html.Tokenizer) {
-	switch {
-	case p.raw == "title" && p.doc.Title == "":
-		p.doc.Title = clean(z.Text(), maxTitle)
-	case p.raw == "" && !p.noscript:
-		p.appendText(z.Text())
-	}
-}
-
-// appendText adds b to the page's text, with each stretch of white space made
-// one space.
-func (p *parser) appendText(b []byte) {
-	if len(p.doc.Text) >= MaxText {
-		p.doc.TextTruncated = p.doc.TextTruncated || len(bytes.TrimSpace(b)) > 0
-		return
-	}
+// words adds b to the page's text, with each stretch of white space made one
+// space.
+func (p *parser) words(b []byte) {
 	text := p.doc.Text
-	if text == nil {
-		// Half of a page is text, more or less; growing step by step would copy it
-		// several times.
-		text = make([]byte, 0, min(p.size/2+512, MaxText))
-	}
-	start := -1 // of the current word
-	for i := 0; i <= len(b); i++ {
-		if i < len(b) && b[i] > ' ' {
-			if start < 0 {
-				start = i
-			}
-			continue
+	for {
+		word := 0
+		for word < len(b) && b[word] <= ' ' {
+			word++
 		}
-		if start >= 0 {
-			if p.space && len(text) > 0 {
-				text = append(text, ' ')
-			}
-			text = append(text, b[start:i]...)
-			start, p.space = -1, false
+		p.space = p.space || word > 0
+		if b = b[word:]; len(b) == 0 {
+			break
 		}
-		p.space = p.space || i < len(b)
-	}
-	if len(text) > MaxText {
-		text = text[:runeBoundary(text, MaxText)]
-		p.doc.TextTruncated = true
+		if text == nil {
+			// Half of a page is text, more or less; growing step by step would copy
+			// it several times.
+			text = make([]byte, 0, min(len(p.scan.page)/2+512, MaxText))
+		}
+		n := collapsed(b)
+		if p.space && len(text) > 0 {
+			text = append(text, ' ')
+		}
+		p.space = false
+		if room := max(MaxText-len(text), 0); n > room {
+			p.doc.TextTruncated = true
+			text = append(text, b[:runeBoundary(b, room)]...)
+			text = text[:min(len(text), MaxText)]
+			break
+		}
+		text = append(text, b[:n]...)
+		b = b[n:]
 	}
 	p.doc.Text = text
 }
 
-// ref records the reference raw of an element.
+// collapsed returns how much of b, which begins with a word, is words with one
+// space between them and so can be taken as it is.
+func collapsed(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for {
+		// Eight bytes at a time, with no branch for each word. The byte before them
+		// is never a space. Both tests may err on the side of looking closer.
+		for i+8 <= len(b) {
+			x := binary.LittleEndian.Uint64(b[i:])
+			control := (x - ' '*ones) &^ x & tops
+			y := x ^ ' '*ones
+			space := (y - ones) &^ y & tops
+			if control|space&(space<<8) != 0 {
+				break
+			}
+			i += 8 - int(space>>63) // a space at the end is looked at with what follows
+		}
+		for end := min(i+8, len(b)); i < end; {
+			switch {
+			case b[i] > ' ':
+				i++
+			case b[i] == ' ' && i+1 < len(b) && b[i+1] > ' ':
+				i += 2
+			default:
+				return i
+			}
+		}
+		if i == len(b) {
+			return i
+		}
+	}
+}
+
+// ref records the reference raw of an element. What comes when the page's links
+// are full is only counted: it costs next to nothing then.
 func (p *parser) ref(tag, rel string, raw []byte) {
+	for len(raw) > 0 && raw[0] <= ' ' {
+		raw = raw[1:]
+	}
 	if !p.baseSeen && len(raw) > 0 && raw[0] == '#' {
 		return
 	}
 	p.doc.LinksFound++
-	ref := string(raw)
+	if p.full {
+		p.doc.LinksDropped++
+		return
+	}
+	// Megabytes of an inline image need not be copied to see what they are.
+	ref := string(raw[:min(len(raw), maxRef)])
 	if p.queryEncoding != nil {
 		ref = encodeQuery(ref, p.queryEncoding)
 	}
@@ -171,13 +165,18 @@ func (p *parser) ref(tag, rel string, raw []byte) {
 	default:
 		p.doc.Invalid++
 	}
+	p.full = p.full || p.doc.Invalid+p.doc.TooLong >= MaxUnusable
 }
 
 func (p *parser) keep(l Link) {
 	p.linkBytes += len(l.URL.String())
 	if len(p.doc.Links) >= MaxLinks || p.linkBytes > MaxLinkBytes {
 		p.doc.LinksDropped++
+		p.full = true
 		return
+	}
+	if p.doc.Links == nil {
+		p.doc.Links = make([]Link, 0, min(len(p.scan.page)/bytesPerLink+1, MaxLinks))
 	}
 	p.doc.Links = append(p.doc.Links, l)
 }
@@ -198,7 +197,7 @@ func clean(b []byte, limit int) string {
 
 // runeBoundary returns the largest offset up to limit at which a rune begins.
 func runeBoundary(b []byte, limit int) int {
-	for n := limit; n > limit-utf8.UTFMax; n-- {
+	for n := limit; n > max(limit-utf8.UTFMax, -1); n-- {
 		if utf8.RuneStart(b[n]) {
 			return n
 		}

@@ -3,41 +3,55 @@ package htmlparse
 import (
 	"bytes"
 	"strings"
-
-	"golang.org/x/net/html"
 )
 
 // attributes are the attributes of one tag that anything is done with. A nil
-// value is an attribute that is not there; they point into the tokenizer's
-// buffer and are good until its next step.
+// value is an attribute that is not there; the others point into the page, or
+// to a copy of what has character references in it.
 type attributes struct {
 	href, src, srcset, dataSrc, dataSrcset, data, poster []byte
-	rel, lang, typ                                       []byte
-	name, content, httpEquiv                             []byte
+	rel, lang, typ, xlink                                []byte
+	name, content, httpEquiv, charset                    []byte
 }
 
-// read fills a from the current tag. Of a repeated attribute the first counts
-// (HTML Standard, section 13.2.5.33).
-func (a *attributes) read(z *html.Tokenizer) {
+// read fills a from the current tag, to its end, and reports whether the tag is
+// whole. Of a repeated attribute the first counts (HTML Standard, section
+// 13.2.5.33).
+func (a *attributes) read(s *scanner) bool {
 	*a = attributes{}
 	for {
-		key, val, more := z.TagAttr() // nil without attributes
-		if slot := a.slot(key); slot != nil && *slot == nil {
-			if val == nil {
-				val = []byte{}
-			}
-			*slot = val
+		key, val, ok := s.attribute()
+		if !ok {
+			return !s.cut
 		}
-		if !more {
-			return
+		if slot := a.slot(key); slot != nil && *slot == nil {
+			*slot = value(val)
 		}
 	}
 }
 
+// value is an attribute's value without character references and NULs.
+func value(raw []byte) []byte {
+	if bytes.IndexByte(raw, 0) >= 0 {
+		raw = bytes.ReplaceAll(raw, []byte{0}, []byte("\uFFFD"))
+	}
+	return unescape(raw, true)
+}
+
+// slot returns where the value of the attribute key belongs, or nil.
 func (a *attributes) slot(key []byte) *[]byte {
-	switch string(key) {
+	var buf [len("data-srcset")]byte // the longest name
+	if len(key) > len(buf) {
+		return nil
+	}
+	for i, c := range key {
+		buf[i] = lower(c)
+	}
+	switch string(buf[:len(key)]) {
 	case "href":
 		return &a.href
+	case "xlink:href":
+		return &a.xlink
 	case "src":
 		return &a.src
 	case "srcset":
@@ -62,111 +76,138 @@ func (a *attributes) slot(key []byte) *[]byte {
 		return &a.content
 	case "http-equiv":
 		return &a.httpEquiv
-	}
-	return nil
-}
-
-// tagName returns the lower-case name that tag, a tag without its "<" or "</",
-// begins with, or one that no element has. It does not allocate, which the
-// tokenizer's own TagName does for each tag.
-func (p *parser) tagName(tag []byte) []byte {
-	for i, c := range tag {
-		switch {
-		case c == '>' || c == '/' || c == ' ' || '\t' <= c && c <= '\r':
-			return p.name[:i]
-		case i == len(p.name):
-			return nil
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		}
-		p.name[i] = c
+	case "charset":
+		return &a.charset
 	}
 	return nil
 }
 
 // startTag takes a start tag. It is one switch over the elements that matter.
-func (p *parser) startTag(z *html.Tokenizer) {
-	p.raw = ""
-	name := p.tagName(z.Raw()[len("<"):])
-	switch string(name) {
+func (p *parser) startTag() {
+	s := &p.scan
+	raw := false
+	switch string(s.name) {
 	case "a":
-		p.hyperlink(z, "a")
+		p.hyperlink("a")
 		return // inline: no word ends here
 	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr", "wbr":
+		s.skipTag()
 		return
 	case "area":
-		p.hyperlink(z, "area")
+		p.hyperlink("area")
 	case "frame":
-		p.frame(z, "frame")
+		p.frame("frame")
 	case "iframe":
-		p.frame(z, "iframe")
-		p.raw = "iframe"
+		raw = p.frame("iframe")
 	case "base":
-		p.base(z)
+		p.base()
 	case "meta":
-		p.meta(z)
+		p.meta()
 	case "link":
-		p.link(z)
+		p.link()
 	case "img":
-		p.media(z, "img")
+		p.media("img")
 	case "source":
-		p.media(z, "source")
+		p.media("source")
 	case "video":
-		p.media(z, "video")
+		p.media("video")
 	case "audio":
-		p.media(z, "audio")
+		p.media("audio")
 	case "track":
-		p.media(z, "track")
+		p.media("track")
 	case "embed":
-		p.media(z, "embed")
+		p.media("embed")
 	case "object":
-		p.media(z, "object")
+		p.media("object")
 	case "input":
-		p.input(z)
+		p.input()
 	case "html":
-		p.html(z)
+		p.html()
 	case "script":
-		p.media(z, "script")
-		p.raw = "script"
-	case "style", "textarea", "title", "noembed", "xmp", "plaintext":
-		p.raw = string(name)
+		raw = p.media("script")
+	case "title":
+		if s.skipTag() {
+			p.title()
+		}
+	case "style", "textarea", "noembed", "xmp", "plaintext":
+		raw = s.skipTag()
 	case "noscript", "noframes":
-		p.noscript = true
-		z.NextIsNotRawText()
+		p.noscript = s.skipTag() && !(s.selfClosing && s.xml)
+	case "svg", "math":
+		if s.skipTag() && !s.selfClosing {
+			p.foreign++
+		}
+	default:
+		s.skipTag()
+	}
+	if raw {
+		p.rawContent()
 	}
 	p.space = true
 }
 
-func (p *parser) endTag(z *html.Tokenizer) {
-	p.raw = ""
-	switch string(p.tagName(z.Raw()[len("</"):])) {
+// rawContent reads the content of a raw element. In XML, and in drawings and
+// formulas, which follow its rules, one that closes itself has none.
+func (p *parser) rawContent() []byte {
+	if s := &p.scan; s.selfClosing && (s.xml || p.foreign > 0) {
+		return nil
+	}
+	return p.scan.content(string(p.scan.name))
+}
+
+// title takes the page's title; a drawing may have its own.
+func (p *parser) title() {
+	content := p.rawContent()
+	if p.doc.Title == "" && p.foreign == 0 {
+		const widest = 8 // bytes of the page for one of the title, as far as we care
+		p.doc.Title = clean(unescape(content[:min(len(content), widest*maxTitle)], false), maxTitle)
+	}
+}
+
+func (p *parser) endTag() {
+	switch string(p.scan.name) {
 	case "a", "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr":
+		p.scan.skipTag()
 		return
 	case "noscript", "noframes":
 		p.noscript = false
+	case "svg", "math":
+		p.foreign = max(p.foreign-1, 0)
 	}
+	p.scan.skipTag()
 	p.space = true
 }
 
-func (p *parser) hyperlink(z *html.Tokenizer, tag string) {
-	p.attrs.read(z)
-	if p.attrs.href != nil {
-		p.ref(tag, relString(p.attrs.rel), p.attrs.href)
+func (p *parser) hyperlink(tag string) {
+	a := &p.attrs
+	switch whole := a.read(&p.scan); {
+	case !whole:
+	case a.href != nil:
+		p.ref(tag, relString(a.rel), a.href)
+	case a.xlink != nil && p.foreign > 0: // as drawings were linked before SVG 2
+		p.ref(tag, relString(a.rel), a.xlink)
 	}
 }
 
-func (p *parser) frame(z *html.Tokenizer, tag string) {
-	p.attrs.read(z)
+// frame takes a frame and reports whether its tag is whole.
+func (p *parser) frame(tag string) bool {
+	if !p.attrs.read(&p.scan) {
+		return false
+	}
 	p.embedded(tag, p.attrs.src)
+	return true
 }
 
-// media takes the elements that embed something.
-func (p *parser) media(z *html.Tokenizer, tag string) {
+// media takes the elements that embed something, and reports whether the tag is
+// whole.
+func (p *parser) media(tag string) bool {
 	a := &p.attrs
-	a.read(z)
+	if !a.read(&p.scan) {
+		return false
+	}
 	if tag == "object" {
 		p.embedded(tag, a.data)
-		return
+		return true
 	}
 	p.embedded(tag, a.src)
 	switch tag {
@@ -178,6 +219,7 @@ func (p *parser) media(z *html.Tokenizer, tag string) {
 	case "video":
 		p.embedded(tag, a.poster)
 	}
+	return true
 }
 
 // embedded records a reference that, left empty, stands for nothing.
@@ -187,19 +229,18 @@ func (p *parser) embedded(tag string, ref []byte) {
 	}
 }
 
-func (p *parser) input(z *html.Tokenizer) {
-	p.attrs.read(z)
-	if strings.EqualFold(string(p.attrs.typ), "image") {
+func (p *parser) input() {
+	if p.attrs.read(&p.scan) && strings.EqualFold(string(p.attrs.typ), "image") {
 		p.embedded("input", p.attrs.src)
 	}
 }
 
 // link takes a link element. Without a relation it links nothing (HTML
 // Standard, section 4.2.4); some relations name no resource to fetch.
-func (p *parser) link(z *html.Tokenizer) {
-	p.attrs.read(z)
+func (p *parser) link() {
+	whole := p.attrs.read(&p.scan)
 	rel := relString(p.attrs.rel)
-	if len(p.attrs.href) == 0 || strings.TrimSpace(rel) == "" {
+	if !whole || len(p.attrs.href) == 0 || strings.TrimSpace(rel) == "" {
 		return
 	}
 	for _, none := range [...]string{"pingback", "dns-prefetch", "preconnect"} {
@@ -216,12 +257,8 @@ func (p *parser) link(z *html.Tokenizer) {
 
 // base takes the first base element that has an address. An address that is
 // not valid, or of another scheme, leaves the page's own as the base.
-func (p *parser) base(z *html.Tokenizer) {
-	if p.baseSeen || p.noscript {
-		return
-	}
-	p.attrs.read(z)
-	if p.attrs.href == nil {
+func (p *parser) base() {
+	if !p.attrs.read(&p.scan) || p.attrs.href == nil || p.baseSeen || p.noscript {
 		return
 	}
 	p.baseSeen = true
@@ -231,17 +268,15 @@ func (p *parser) base(z *html.Tokenizer) {
 	}
 }
 
-func (p *parser) html(z *html.Tokenizer) {
-	p.attrs.read(z)
-	if p.doc.Lang == "" {
+func (p *parser) html() {
+	if p.attrs.read(&p.scan) && p.doc.Lang == "" {
 		p.doc.Lang = clean(p.attrs.lang, maxLang)
 	}
 }
 
-func (p *parser) meta(z *html.Tokenizer) {
+func (p *parser) meta() {
 	a := &p.attrs
-	a.read(z)
-	if a.content == nil {
+	if !a.read(&p.scan) || a.content == nil {
 		return
 	}
 	switch {
@@ -253,7 +288,8 @@ func (p *parser) meta(z *html.Tokenizer) {
 		if p.doc.Lang == "" {
 			p.doc.Lang = clean(a.content, maxLang)
 		}
-	case equalFold(a.name, "robots"):
+	case equalFold(a.name, "robots"), equalFold(a.name, agent):
+		// What is asked of this crawler by name adds to what is asked of all.
 		noIndex, noFollow := directives(string(a.content))
 		p.doc.NoIndex = p.doc.NoIndex || noIndex
 		p.doc.NoFollow = p.doc.NoFollow || noFollow

@@ -15,15 +15,19 @@ const (
 	maxDelay    = 24 * time.Hour
 )
 
-// parse feeds the lines of body to h.
-func parse(body []byte, h *handler) {
-	if len(body) > MaxBody {
-		// Half a Disallow line would forbid more than the whole one.
-		body = body[:MaxBody]
-		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+// Readable returns the part of body that Parse reads: the whole lines within its
+// first MaxBody bytes. Half a Disallow line would forbid more than the whole one.
+// Whoever cuts a longer file off must leave one byte more than MaxBody.
+func Readable(body []byte) []byte {
+	if len(body) <= MaxBody {
+		return body
 	}
-	grobotstxt.Parse(escapeValues(body), h)
+	body = body[:MaxBody]
+	return body[:bytes.LastIndexAny(body, "\r\n")+1]
 }
+
+// parse feeds the lines of body to h.
+func parse(body []byte, h *handler) { grobotstxt.Parse(escapeValues(Readable(body)), h) }
 
 // group is what the groups of one kind, ours or those for "*", add up to.
 type group struct {
@@ -110,9 +114,14 @@ func (h *handler) add(pattern string, allow bool) {
 		return
 	}
 	h.ruleSeen = true
-	if pattern != "" { // an empty one matches nothing
-		g.rules = append(g.rules, rule{pattern: strings.Clone(pattern), allow: allow})
+	if pattern == "" { // it matches nothing
+		return
 	}
+	r := rule{pattern: strings.Clone(pattern), allow: allow}
+	if !allow {
+		r.normal = normalForm(r.pattern)
+	}
+	g.rules = append(g.rules, r)
 }
 
 // current returns where the lines of the current group go, nil when they are
@@ -154,12 +163,15 @@ func escapeValues(body []byte) string {
 	b.Write(body[:mark])
 	body = body[mark:]
 	for len(body) > 0 {
-		end := bytes.IndexAny(body, "\r\n") + 1
-		if end == 0 {
-			end = len(body)
+		end := 0
+		for end < len(body) && body[end] != '\n' && body[end] != '\r' {
+			end++
 		}
-		line := body[:end]
-		body = body[end:]
+		line := body[:min(end+1, len(body))]
+		body = body[len(line):]
+		if end == 0 || line[0] == '#' { // nothing to the parser either, which takes its time over it
+			continue
+		}
 		if keepsValue(line) {
 			b.Write(line)
 			continue
@@ -181,7 +193,6 @@ func keepsValue(line []byte) bool {
 }
 
 func escapeLine(b *strings.Builder, line []byte) {
-	const hexDigits = "0123456789ABCDEF"
 	start := 0
 	for i, c := range line {
 		if c >= 0x80 {
@@ -209,6 +220,52 @@ func upperEscapes(s string) string {
 		}
 	}
 	return string(b)
+}
+
+// normalForm returns s, whose escapes are in upper case, in the form in which
+// section 2.2.2 compares: unreserved characters (RFC 3986 section 2.3) as
+// themselves, bytes outside ASCII escaped, all else as it stands.
+func normalForm(s string) string {
+	i := 0
+	for i < len(s) && s[i] < 0x80 && !(s[i] == '%' && unreservedEscape(s[i:])) {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	b := append(make([]byte, 0, len(s)+16), s[:i]...)
+	for ; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= 0x80:
+			b = append(b, '%', hexDigits[c>>4], hexDigits[c&15])
+		case c == '%' && unreservedEscape(s[i:]):
+			b = append(b, unhex(s[i+1])<<4|unhex(s[i+2]))
+			i += 2
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// unreservedEscape reports whether s begins with the escape of an unreserved
+// character.
+func unreservedEscape(s string) bool {
+	if len(s) < 3 || !isHex(s[1]) || !isHex(s[2]) {
+		return false
+	}
+	c := unhex(s[1])<<4 | unhex(s[2])
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// unhex is the value of a hexadecimal digit.
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
 }
 
 func isHex(c byte) bool {

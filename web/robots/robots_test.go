@@ -134,6 +134,13 @@ func TestAllowed(t *testing.T) {
 		{"lower-case escapes", "User-agent: *\nDisallow: /%e3%83%84", "/%E3%83%84", false},
 		{"lower-case escapes in the URL", "User-agent: *\nDisallow: /%E3%83%84", "/%e3%83%84", false},
 		{"not escaped", "User-agent: *\nDisallow: /ツ%2fx", "/%E3%83%84%2Fx", false},
+		{"unreserved escape in the rule", "User-agent: *\nDisallow: /%7euser/%62%61%7A", "/~user/baz", false},
+		{"unreserved escape in the URL", "User-agent: *\nDisallow: /private", "/%70rivate", false},
+		{"unreserved escape in an Allow", "User-agent: *\nDisallow: /\nAllow: /%62", "/b", false},
+		{"reserved escape", "User-agent: *\nDisallow: /a%2Fb", "/a/b", true},
+		{"reserved escape of a star", "User-agent: *\nDisallow: /a%2Ab", "/axb", true},
+		{"broken escape", "User-agent: *\nDisallow: /%7", "/%7x", false},
+		{"not escaped in the URL", "User-agent: *\nDisallow: /%E3%83%84", "/ツ", false},
 		{"Latin-1", "User-agent: *\nDisallow: /\xe9", "/%E9", false},
 		{"HTML", "<!DOCTYPE html>\n<html><body>Disallow: /</body></html>", "/x", true},
 		{"rule before any group", "Disallow: /\nUser-agent: *\nAllow: /", "/x", true},
@@ -252,7 +259,7 @@ func FuzzMatches(f *testing.F) {
 		if len(path)*len(pattern) > 1<<20 {
 			return
 		}
-		if got, want := matches(path, pattern), grobotstxt.Matches(path, pattern); got != want {
+		if got, want := matches(path, pattern, strings.Index), grobotstxt.Matches(path, pattern); got != want {
 			t.Fatalf("matches(%q, %q) is %v, want %v", path, pattern, got, want)
 		}
 	})

@@ -17,8 +17,13 @@ const (
 	MaxEntries    = 50_000
 	MaxEntryBytes = 16 << 20 // of all entries' URLs together
 
-	maxDepth = 64      // of XML elements
-	maxText  = 8 << 10 // bytes of one element's text
+	maxDepth   = 64              // of XML elements
+	maxUseless = 20_000          // addresses that could not be read, a long one counting for several; each can cost as much as ten good ones
+	maxBadTime = 1_000           // unreadable times, each of which costs as much; beyond that no time is tried
+	maxLoc     = 4 << 10         // bytes of an address as it is written; what urlnorm takes is half as long
+	maxTime    = 40              // bytes of a time
+	maxTags    = 80 * MaxEntries // start and end tags: an entry has ten, and may have some pictures
+	maxText    = 8 << 10         // bytes of one element's text
 )
 
 // The classes of error; what was read up to there is returned with them.
@@ -34,7 +39,10 @@ var (
 // Sitemap is what was read of a file.
 type Sitemap struct {
 	// Index: the entries are other sitemaps, not pages.
-	Index   bool
+	Index bool
+	// Feed: the file is an RSS or Atom feed: its entries are news of the site,
+	// not a list of its pages.
+	Feed    bool
 	Entries []Entry
 	// Invalid counts entries without a usable http or https URL.
 	Invalid int
@@ -67,6 +75,8 @@ type parser struct {
 	at       urlnorm.URL
 	out      Sitemap
 	urlBytes int
+	unread   int // counts calls of useless
+	badTimes int // that could not be read
 }
 
 // read tells XML from text by the first byte that is not white space.
@@ -101,9 +111,7 @@ func (p *parser) readText(r *bufio.Reader) error {
 			line, err = nil, skipLine(r)
 		}
 		if text := trim(string(line)); text != "" {
-			if u, ok := p.absolute(text); !ok {
-				p.out.Invalid++
-			} else if err := p.add(Entry{Loc: u, Priority: defaultPriority}); err != nil {
+			if err := p.textLine(text); err != nil {
 				return err
 			}
 		}
@@ -116,6 +124,15 @@ func (p *parser) readText(r *bufio.Reader) error {
 			return classify(err)
 		}
 	}
+}
+
+func (p *parser) textLine(text string) error {
+	u, ok, err := p.absolute(text)
+	if !ok {
+		p.out.Invalid++
+		return err
+	}
+	return p.add(Entry{Loc: u, Priority: defaultPriority})
 }
 
 // skipLine reads to the end of the line.
@@ -137,13 +154,24 @@ func (p *parser) add(e Entry) error {
 	return nil
 }
 
+// useless counts an address of so many bytes that was looked at and could not be used.
+func (p *parser) useless(bytes int) error {
+	if p.unread += 1 + bytes/64; p.unread > maxUseless {
+		return fmt.Errorf("%w: too many unreadable addresses (%d)", ErrTooLarge, maxUseless)
+	}
+	return nil
+}
+
 // absolute reads an entry's address. The protocol wants absolute URLs; a path
 // of the site, and a host name without scheme, are understood as well. Anything
-// else is more likely a mistake than a reference.
-func (p *parser) absolute(text string) (urlnorm.URL, bool) {
+// else is more likely a mistake than a reference. The error is useless's.
+func (p *parser) absolute(text string) (u urlnorm.URL, ok bool, err error) {
+	if len(text) > maxLoc {
+		return u, false, nil
+	}
 	if strings.HasPrefix(text, "/") {
 		u, err := p.at.Resolve(text)
-		return u, err == nil
+		return p.usable(u, len(text), err)
 	}
 	host := text
 	if end := strings.IndexAny(text, ":/?#"); end >= 0 {
@@ -152,8 +180,31 @@ func (p *parser) absolute(text string) (urlnorm.URL, bool) {
 	if host != "" && (strings.EqualFold(host, p.at.Host()) || len(host) > 4 && strings.EqualFold(host[:4], "www.")) {
 		text = p.at.Scheme() + "://" + text
 	}
-	u, err := urlnorm.Parse(text)
-	return u, err == nil
+	if len(text) < len("http:") || !strings.EqualFold(text[:len("http")], "http") {
+		return u, false, nil // it could only fail, and that is dear
+	}
+	u, err = urlnorm.Parse(text)
+	return p.usable(u, len(text), err)
+}
+
+// usable counts an address of so many bytes that could not be read.
+func (p *parser) usable(u urlnorm.URL, bytes int, failed error) (urlnorm.URL, bool, error) {
+	if failed != nil {
+		return u, false, p.useless(bytes)
+	}
+	return u, true, nil
+}
+
+// time reads a time. All times of a file are mostly of one hand: when many could
+// not be read, the rest is not tried.
+func (p *parser) time(text string) (at time.Time, ok bool) {
+	if len(text) > maxTime || p.badTimes > maxBadTime {
+		return at, false
+	}
+	if at, ok = parseTime(text); !ok {
+		p.badTimes++
+	}
+	return at, ok
 }
 
 // classify puts an error of a reader into one of this package's classes.

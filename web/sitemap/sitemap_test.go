@@ -204,6 +204,20 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestOtherFeed has a packed list of goods as some shops publish it: none of the
+// known kinds, which takes unpacking to see.
+func TestOtherFeed(t *testing.T) {
+	t.Parallel()
+	body, err := os.ReadFile("testdata/feed-sample1.xml.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(body, "application/gzip", mustURL(t, home))
+	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "<products>") || len(got.Entries) != 0 {
+		t.Errorf("%d entries, %v", len(got.Entries), err)
+	}
+}
+
 func pack(t testing.TB, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -59,27 +59,31 @@ type xmlState struct {
 // readXML reads tokens to the end of the file. Reading goes on behind crossed
 // or unclosed elements, and ends at broken markup.
 func (p *parser) readXML(r *bufio.Reader) error {
-	d := xml.NewDecoder(bufio.NewReader(&guard{r: r}))
+	g := &guard{r: r}
+	d := xml.NewDecoder(g)
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // it is UTF-8 by now
 	s := &xmlState{parser: p}
-	for {
+	for tags := 0; ; {
 		token, err := d.RawToken()
+		if g.entities {
+			s.note("the file declares entities, which are not followed")
+		}
 		if err != nil {
 			return s.end(err)
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
+			tags++
 			err = s.start(t)
 		case xml.EndElement:
+			tags++
 			err = s.close(t.Name)
 		case xml.CharData:
 			s.chars(t)
-		case xml.Directive:
-			if strings.Contains(string(t), "<!ENTITY") {
-				s.note("the file declares entities, which are not followed")
-			}
+		}
+		if err == nil && tags > maxTags {
+			err = fmt.Errorf("%w: more than %d tags", ErrTooLarge, maxTags)
 		}
 		if err != nil {
 			return err
@@ -130,7 +134,7 @@ func (s *xmlState) start(t xml.StartElement) error {
 			return fmt.Errorf("%w: the root element is <%.40s>", ErrFormat, t.Name.Local)
 		}
 		s.kind = k
-		s.out.Index = name == "sitemapindex"
+		s.out.Index, s.out.Feed = name == "sitemapindex", k.feed
 		if name != "rdf" { // whose items have no prefix
 			s.prefix = t.Name.Space
 		}
@@ -221,7 +225,7 @@ func (s *xmlState) closed(name string) error {
 	text := trim(string(s.text))
 	for rank, t := range s.times {
 		if name == t && rank < s.timeRank {
-			if at, ok := parseTime(text); ok {
+			if at, ok := s.time(text); ok {
 				s.property(func(e *Entry) { e.LastMod = at })
 				s.timeRank = rank
 			}
@@ -257,7 +261,15 @@ func (s *xmlState) endEntry() error {
 		return nil
 	}
 	for _, text := range []string{trim(string(s.own)), s.guid} {
-		if u, err := urlnorm.Parse(text); err == nil {
+		if len(text) < len("http:") || len(text) > maxLoc || !strings.EqualFold(text[:len("http")], "http") {
+			continue
+		}
+		parsed, failed := urlnorm.Parse(text)
+		u, ok, err := s.usable(parsed, len(text), failed)
+		switch {
+		case err != nil:
+			return err
+		case ok:
 			return s.addLoc(u)
 		}
 	}
@@ -273,9 +285,9 @@ func (s *xmlState) address() error {
 	if text == "" || s.feed && len(s.out.Entries) > s.first {
 		return nil
 	}
-	u, ok := s.absolute(text)
+	u, ok, err := s.absolute(text)
 	if !ok {
-		return nil // counted when the entry ends without address
+		return err // Invalid is counted when the entry ends without address
 	}
 	return s.addLoc(u)
 }
@@ -312,12 +324,13 @@ func (s *xmlState) atomLink(t xml.StartElement) error {
 			rel = strings.ToLower(trim(a.Value))
 		}
 	}
-	if href == "" || rel != "alternate" || len(s.out.Entries) > s.first {
+	if href == "" || len(href) > maxLoc || rel != "alternate" || len(s.out.Entries) > s.first {
 		return nil
 	}
-	u, err := s.at.Resolve(href)
-	if err != nil {
-		return nil
+	resolved, failed := s.at.Resolve(href)
+	u, ok, err := s.usable(resolved, len(href), failed)
+	if !ok {
+		return err
 	}
 	return s.addLoc(u)
 }

@@ -15,6 +15,11 @@
 // twenty times slower. The plain reader only ever accepts, and what it accepts
 // the other reads alike: a fuzz target holds the two against each other.
 //
+// Two things that the standard accepts are refused, because nothing could be
+// fetched: ports that browsers refuse, and hosts that are empty or end in an
+// empty label once their root dot is gone. The tests hold the standard's own
+// cases against that list.
+//
 // The package has no state and does no I/O; every function may be called from
 // any number of goroutines.
 package urlnorm

@@ -3,8 +3,6 @@ package urlnorm
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -218,91 +216,4 @@ func TestText(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"A":"ftp://x/"}`), &out); !errors.Is(err, ErrScheme) {
 		t.Errorf("Unmarshal of another scheme: %v", err)
 	}
-}
-
-// wptGaps are labels that begin like punycode and are none. The newest edition
-// of the standard lets them pass when they are ASCII; we refuse them, because
-// no name server can know them.
-var wptGaps = regexp.MustCompile(`(?i)xn--(pokxncvks)?(/|$)`)
-
-// TestWPT runs the URL cases of web-platform-tests that yield an http(s) URL
-// or a failure. The expectation is computed from the suite's own parts.
-func TestWPT(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("testdata/wpt_urltestdata.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		t.Fatal(err)
-	}
-	ran := 0
-	for _, item := range list {
-		var c wptCase
-		if item[0] != '{' || json.Unmarshal(item, &c) != nil {
-			continue
-		}
-		want, ok := c.want()
-		if !ok {
-			continue
-		}
-		ran++
-		got := ""
-		var base URL
-		if c.Base != nil {
-			if base, err = Parse(*c.Base); err != nil {
-				continue // another scheme's base
-			}
-		}
-		if u, err := base.Resolve(c.Input); err == nil {
-			got = u.String()
-		}
-		if got != want && !wptGaps.MatchString(c.Input) {
-			t.Errorf("%q against %v: %q, want %q", c.Input, base, got, want)
-		}
-	}
-	if ran < 300 {
-		t.Errorf("only %d cases ran", ran)
-	}
-}
-
-type wptCase struct {
-	Input, Href, Protocol, Host, Port, Pathname string
-	Base                                        *string
-	Failure                                     bool
-}
-
-var escape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
-
-// want returns the canonical URL, "" for a failure, and false when the case is
-// not about http.
-func (c *wptCase) want() (string, bool) {
-	if c.Failure {
-		return "", true
-	}
-	if c.Protocol != "http:" && c.Protocol != "https:" {
-		return "", true // ErrScheme
-	}
-	host := c.Host
-	if c.Port == "" {
-		host = strings.TrimSuffix(host, ".")
-		if host == "" || strings.HasSuffix(host, ".") {
-			return "", true
-		}
-	}
-	var port int
-	for _, d := range c.Port {
-		port = 10*port + int(d-'0')
-	}
-	if c.Port != "" && badPort(port) {
-		return "", true
-	}
-	pathQuery := c.Pathname
-	href, _, _ := strings.Cut(c.Href, "#")
-	if _, q, ok := strings.Cut(href, "?"); ok {
-		pathQuery += "?" + q
-	}
-	s := c.Protocol + "//" + host + escape.ReplaceAllStringFunc(pathQuery, strings.ToUpper)
-	return s, len(s) <= MaxLen
 }

@@ -26,23 +26,26 @@ func whatwgParse(base, ref string) (URL, error) {
 	if len(ref) > maxRaw {
 		return URL{}, fmt.Errorf("%w: %q", ErrTooLong, short(ref))
 	}
-	p, err := whatwg.ParseRef(base, ref)
+	p, host, err := parseRef(base, ref)
 	if err != nil {
 		return URL{}, fmt.Errorf("%w: %q: %v", ErrInvalid, short(ref), err)
 	}
-	return canonical(p, ref)
+	return canonical(p, host, ref)
 }
 
 // canonical brings what the standard made of ref into our form.
-func canonical(p *whatwg.Url, ref string) (URL, error) {
+func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 	if p.Scheme() != "http" && p.Scheme() != "https" {
 		return URL{}, fmt.Errorf("%w: %q", ErrScheme, short(ref))
 	}
 	// One dot behind a name is its root and says nothing. Two are an empty
 	// label, which no name server knows.
-	host := strings.ToLower(strings.TrimSuffix(p.Hostname(), "."))
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "" || strings.HasSuffix(host, ".") {
 		return URL{}, fmt.Errorf("%w: %q has no host name", ErrInvalid, short(ref))
+	}
+	if strings.Contains(host, "xn--") && !stable(host) {
+		return URL{}, fmt.Errorf("%w: %q: a label of the host is no name in punycode", ErrInvalid, short(ref))
 	}
 	port := p.Port()
 	if port != "" {

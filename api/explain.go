@@ -1,0 +1,51 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+)
+
+// maxQuestion bounds a URL that is asked about; what is longer than a canonical
+// URL may be is still told that it is too long.
+const maxQuestion = 32 << 10
+
+// explainURL answers why a URL is, or is not, crawled.
+func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	url := query.Get("url")
+	if url == "" || len(url) > maxQuestion {
+		writeProblem(w, http.StatusBadRequest, "ask with ?url=URL, percent-encoded and at most "+strconv.Itoa(maxQuestion)+" bytes long")
+		return
+	}
+	depth := -1
+	if text := query.Get("depth"); text != "" {
+		n, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			writeProblem(w, http.StatusBadRequest, "depth is a number of links, not "+escape(cut(text)))
+			return
+		}
+		depth = int(n)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	report, err := s.backend.ExplainURL(ctx, url, depth)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, report)
+}
+
+// describeHost answers what holds a host back.
+func (s *server) describeHost(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	report, err := s.backend.DescribeHost(ctx, r.PathValue("host"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	report.Robots = orEmpty(report.Robots)
+	writeJSON(w, report)
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+func (fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.URLReport, error) {
+	return &crawl.URLReport{Input: u, URL: &u, Summary: "it waits\x1b", Scope: crawl.ScopeReport{Admit: true, Rule: "the cluster's rule", Depth: depth}}, nil
+}
+
+func (fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {
+	if host != "a.test" {
+		return nil, fmt.Errorf("%w: no URL of %s was ever admitted", crawl.ErrUnknownHost, host)
+	}
+	return &crawl.HostReport{Host: "a.test", State: crawl.HostIdle, Summary: "nothing is queued"}, nil
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	addr := fakeAddr(t)
+	for _, tc := range []struct {
+		args        string
+		code        int
+		out, errout string
+	}{
+		{"urls why http://a.test/", exitOK, `summary     it waits\x1b`, ""},
+		{"urls why http://a.test/ -o json", exitOK, `"url": "http://a.test/"`, ""},
+		{"hosts show a.test", exitOK, "idle: nothing is queued", ""},
+		{"hosts show a.test -o json", exitOK, `"by_band": [`, ""},
+		{"hosts show b.test", exitUsage, "", "unknown host: no URL of b.test"},
+		{"scope test http://a.test/", exitOK, "admitted: the cluster's rule (at depth -1)", ""},
+		{"scope test http://a.test/ --depth 4 -o json", exitOK, `"depth": 4`, ""},
+	} {
+		run(t, "", append(strings.Fields(tc.args), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
+	}
+	for _, verb := range []string{"urls why http://a.test/", "hosts show a.test", "scope test http://a.test/"} {
+		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, exitError, "", "nobody answers at 127.0.0.1:1")
+		help := run(t, "", append(strings.Fields(verb)[:2], "--help")...)
+		if help.want(t, exitOK, "Examples:", ""); strings.Count(help.out, "    crawlnode "+strings.Join(strings.Fields(verb)[:2], " ")) != 2 {
+			t.Errorf("%s --help has no two examples:\n%s", verb, help.out)
+		}
+	}
+	run(t, "", "scope", "test", "http://a.test/", "--addr", "127.0.0.1:1").want(t, exitError, "", "--seed")
+}
+
+// TestScopeByFlags judges without any node.
+func TestScopeByFlags(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "excludes")
+	if err := os.WriteFile(file, []byte("# no archives\n*.zip\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(t.TempDir(), "crawl.yaml")
+	if err := os.WriteFile(settings, []byte("scope: any\nmax-depth: 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const url = "HTTP://A.test:80/docs/../x.zip"
+	for _, tc := range []struct {
+		args        []string
+		code        int
+		out, errout string
+	}{
+		{[]string{"--seed", "http://a.test/"}, exitOK, "admitted: scope host: on a seed's host (at depth 1)", ""},
+		{[]string{"--seed", "http://a.test/x.zip"}, exitOK, "(at depth 0)", ""},
+		{[]string{"--seed", "http://b.test/"}, exitOK, "refused, out_of_scope: scope host: not on a seed's host", ""},
+		{[]string{"--seed", "http://a.test/docs/", "--scope", "prefix"}, exitOK, "scope prefix: not in a seed's folder", ""},
+		{[]string{"--scope", "any", "--exclude", "*.zip"}, exitOK, "refused, out_of_scope: exclude *.zip", ""},
+		{[]string{"--scope", "any", "--exclude-file", file}, exitOK, "exclude *.zip", ""},
+		{[]string{"--scope", "any", "--include", "/docs/*"}, exitOK, "no include pattern matches", ""},
+		{[]string{"--scope", "any", "--include", "/x*", "--exclude", "prefix:/x"}, exitOK, "exclude prefix:/x", ""}, // exclude wins
+		{[]string{"--scope", "any", "--max-depth", "3", "--depth", "4"}, exitOK, "refused, depth: deeper than 3 links", ""},
+		{[]string{"--config", settings, "--depth", "3"}, exitOK, "refused, depth: deeper than 2 links", ""},
+		{[]string{"--scope", "any", "-o", "json"}, exitOK, `"url": "http://a.test/x.zip"`, ""},
+		{[]string{"--exclude", "*.zip"}, exitUsage, "", "--seed"},
+		{[]string{"--scope", "any", "--exclude", "regex:("}, exitUsage, "", "regex:("},
+		{[]string{"--seed", "ftp://a.test/"}, exitUsage, "", "ftp://a.test/"},
+		{[]string{"--scope", "galaxy"}, exitUsage, "", "galaxy"},
+	} {
+		run(t, "", append([]string{"scope", "test", url}, tc.args...)...).want(t, tc.code, tc.out, tc.errout)
+	}
+	run(t, "", "scope", "test", "mailto:x", "--scope", "any").want(t, exitOK, "refused, scheme: not an http or https URL", "")
+}

@@ -1,0 +1,29 @@
+package crawl
+
+import "testing"
+
+// TestCountersKeepTheirPlaces: stores hold the counters by their place in Each. A
+// new one stands behind all others.
+func TestCountersKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	var c Counters
+	var places []*int64
+	c.Each(func(p *int64) { places = append(places, p) })
+	const plain, errors = 11, 8 // and 8 bands, 4 classes of answers, 8 old reasons
+	for i, want := range map[int]*int64{
+		0: &c.Pages, plain - 1: &c.Outbox, plain: &c.Queued[0], plain + 8: &c.Responses[0], plain + 12: &c.Errors[0],
+		plain + 12 + errors: &c.Skipped[SkipOutOfScope], plain + 27: &c.Skipped[SkipInvalid],
+		plain + 28: &c.Latency[0], plain + 28 + 24: &c.Latency[24], plain + 28 + 25: &c.Skipped[SkipNoFollow],
+	} {
+		if places[i] != want {
+			t.Errorf("place %d has another counter", i)
+		}
+	}
+	seen := map[*int64]bool{}
+	for _, p := range places {
+		if seen[p] {
+			t.Error("a counter stands in two places")
+		}
+		seen[p] = true
+	}
+}

@@ -1,0 +1,41 @@
+package frontier
+
+import (
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// HostInfo is what the store knows of one host.
+type HostInfo struct {
+	State  crawl.HostState // as of the last outcome that was written
+	Robots []*crawl.Robots // at most 8, the oldest first
+	Queued [crawl.Bands]int64
+}
+
+// HostInfo reads a host; ok is false when it has no record. It reads no URL, so
+// its cost does not grow with the queue. It fails with ErrNotHolder when nothing
+// of the partition is here.
+func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, ok bool, err error) {
+	v, err := f.read(p)
+	if err != nil {
+		return info, false, err
+	}
+	defer v.close()
+	e, err := v.host(host)
+	if err == nil && e != nil {
+		info.State = e.HostState
+		for b := range e.bands {
+			info.Queued[b] = e.bands[b].queued
+		}
+		info.Robots, err = v.robots(host, e)
+	}
+	if err != nil {
+		return info, false, fmt.Errorf("frontier: host %s: %w", host, err)
+	}
+	return info, e != nil && e.admitted(), nil
+}
+
+// SuspiciousPerHost is the number of URLs that look like a trap which one host
+// may have.
+func (f *Frontier) SuspiciousPerHost() int { return f.o.SuspiciousPerHost }

@@ -1,0 +1,393 @@
+package handoff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// plant puts a copy on a node's disk.
+func (n *memNode) plant(p crawl.Partition, epoch crawl.Epoch, set Set, keys ...string) {
+	_ = n.store.part(p, func(x *memPart) error {
+		*x = memPart{copy: true, epoch: epoch, seq: crawl.Seq(len(keys)), set: set, content: map[string]string{}}
+		for _, k := range keys {
+			x.content[k] = "x"
+		}
+		return nil
+	})
+}
+
+// TestLowerEpochCounts: the owner has a copy of a later tenure that no recorded
+// set counts: its holder died before it had recorded one. The counted copy, of an
+// earlier tenure, takes its place and is promoted.
+func TestLowerEpochCounts(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := memView(t, 9, three...)
+		for p := range crawl.Partition(memPartitions) {
+			owner := v.Table.Owner(p)
+			good := three[(slices.Index(three, owner)+1)%3]
+			set := Set{Epoch: 5, Version: 1, Members: []crawl.NodeID{good}}
+			for _, id := range three {
+				_ = w.nodes[id].store.part(p, func(x *memPart) error {
+					*x = memPart{set: set, content: map[string]string{}}
+					return nil
+				})
+			}
+			w.nodes[owner].plant(p, 6, set, "1", "2", "not acknowledged")
+			w.nodes[good].plant(p, 5, set, "1", "2")
+			w.acked[p]["1"], w.acked[p]["2"] = true, true
+		}
+		for _, n := range w.nodes { // the machines were told of other disks
+			if err := n.stop(); err != nil {
+				t.Fatal(err)
+			}
+			n.start()
+		}
+		w.install(9, three...)
+		w.settle(v)
+		for p := range crawl.Partition(memPartitions) {
+			_ = w.nodes[v.Table.Owner(p)].store.part(p, func(x *memPart) error {
+				if _, ok := x.content["not acknowledged"]; ok {
+					t.Errorf("partition %d: the copy that does not count was promoted", p)
+				}
+				return nil
+			})
+		}
+	})
+}
+
+// TestWanted: what was asked for replaces what it was compared with, and nothing
+// else.
+func TestWanted(t *testing.T) {
+	here := Kept{Copy: true, Epoch: 1, MaxEpoch: 1, Seq: 7} // as on fuzzDriver's disk
+	frames := func(d *Driver, from crawl.NodeID, kind byte, epoch crawl.Epoch) error {
+		r := &receiver{d: d, from: from, boot: 1}
+		_, err := r.take(t.Context(), beginFrame(kind, 1, epoch))
+		r.abandon(t.Context())
+		return err
+	}
+	for name, c := range map[string]struct {
+		asked *RequestCopy
+		from  crawl.NodeID
+		epoch crawl.Epoch
+		ok    bool
+	}{
+		"an earlier tenure":        {&RequestCopy{P: 1, From: "b", Epoch: 0, Here: here}, "b", 0, true},
+		"nobody asked":             {nil, "b", 2, false},
+		"of another node":          {&RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "a", 2, false},
+		"of another tenure":        {&RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "b", 3, false},
+		"more is here by now":      {&RequestCopy{P: 1, From: "b", Epoch: 2, Here: Kept{Copy: true, Epoch: 1, MaxEpoch: 1, Seq: 6}}, "b", 2, false},
+		"it was adopted meanwhile": {&RequestCopy{P: 1, From: "b", Epoch: 0, Here: Kept{Copy: true, Epoch: 0, MaxEpoch: 1, Seq: 7}}, "b", 0, false},
+	} {
+		d := fuzzDriver(t)
+		if c.asked != nil {
+			d.wanted.note(*c.asked)
+		}
+		if err := frames(d, c.from, frameAsked, c.epoch); (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := frames(d, "b", frameBegin, 0); err == nil {
+			t.Errorf("%s: a holder's copy of an earlier tenure was let in", name)
+		}
+		d.wanted.clear()
+		if err := frames(d, c.from, frameAsked, c.epoch); err == nil {
+			t.Errorf("%s: what was asked for in another view was let in", name)
+		}
+	}
+}
+
+// TestAskedOnce: a copy that waits or is on its way is not sent once more.
+func TestAskedOnce(t *testing.T) {
+	d := fuzzDriver(t)
+	d.peers.end() // nobody serves the jobs
+	d.peers.send("b", []crawl.Partition{1, 2, 1})
+	r := d.peers.of("b")
+	if j, ok := r.nextJob(); !ok || j.p != 1 {
+		t.Fatalf("the first job is %+v, %v", j, ok)
+	}
+	r.jobs = append(r.jobs, copyJob{p: 3, f: &flow{}})
+	d.peers.send("b", []crawl.Partition{1, 2, 3})
+	var ps []crawl.Partition
+	for _, j := range r.jobs {
+		ps = append(ps, j.p)
+	}
+	if want := []crawl.Partition{2, 3, 3}; !slices.Equal(ps, want) {
+		t.Errorf("copies of %v wait, want %v", ps, want)
+	}
+}
+
+// TestAskRound: with more partitions than one round asks about, each comes in turn.
+func TestAskRound(t *testing.T) {
+	const partitions = 3*maxAsked + 100
+	m := NewMachine("a", partitions, 2, Limits{Out: 2})
+	table, err := ring.Build([]crawl.NodeID{"a"}, partitions, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[crawl.Partition]int{}
+	note := func(actions []Action) {
+		for _, a := range actions {
+			if q, ok := a.(Ask); ok {
+				if len(q.Parts) > maxAsked {
+					t.Fatalf("%d partitions in one round", len(q.Parts))
+				}
+				for _, p := range q.Parts {
+					asked[p]++
+				}
+			}
+		}
+	}
+	note(m.Step(ViewInstalled{View: 1, Table: table, Members: []crawl.NodeID{"a"}, Listed: true}))
+	for range 7 {
+		m.Step(AskOver{Attempt: m.ask.attempt})
+		for range askAgain {
+			note(m.Step(Retry{}))
+		}
+	}
+	for p := range crawl.Partition(partitions) {
+		if asked[p] < 1 || asked[p] > 3 {
+			t.Fatalf("partition %d was asked about %d times in 8 rounds", p, asked[p])
+		}
+	}
+}
+
+// TestTenure: what was stored in one tenure is not acknowledged by the replicas
+// of another.
+func TestTenure(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		w.settle(w.install(1, "a"))
+		a := w.nodes["a"]
+		old := a.driver.Tenures([]crawl.Partition{0, 1})
+		if err := errors.Join(a.driver.Wait(t.Context(), old, true)...); err != nil {
+			t.Errorf("in its own tenure: %v", err)
+		}
+		w.settle(w.install(2, "a", "b"))
+		w.settle(w.install(3, "b"))
+		w.settle(w.install(4, "a", "b"))
+		w.settle(w.install(5, "a"))
+		for i, err := range a.driver.Wait(t.Context(), old, false) {
+			if !errors.Is(err, ErrNotAcknowledged) {
+				t.Errorf("partition %d: a later tenure answers for an earlier one: %v", i, err)
+			}
+		}
+		if err := a.wait(t.Context(), true, 0, 1); err != nil {
+			t.Errorf("the new tenure: %v", err)
+		}
+		// A book that changes hands between the look at the store and the question.
+		b := newAckBook(1)
+		b.set(SetAcks{P: 0, Epoch: 8})
+		if _, err := b.wait(Tenure{0, 5}, 1, false); !errors.Is(err, ErrNotAcknowledged) {
+			t.Errorf("the book answers for another tenure: %v", err)
+		}
+	})
+}
+
+// TestSilent: while a replica that is needed does not answer, callers hear so at
+// once, those of other partitions are not held up, and nobody stays in the book.
+func TestSilent(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		w.settle(v)
+		a := w.nodes["a"]
+		mine := map[crawl.NodeID]crawl.Partition{}
+		for p := range crawl.Partition(memPartitions) {
+			if v.Table.Owner(p) == "a" {
+				mine[v.Table.Replicas(p)[0]] = p
+			}
+		}
+		if len(mine) == 0 {
+			t.Fatal("a holds nothing")
+		}
+		// Nobody answers any more: the set cannot shrink.
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
+		w.mu.Unlock()
+		for id, p := range mine {
+			a.store.write(p, "k", "x")
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			if err := a.wait(ctx, false, p); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s has just fallen silent: %v", id, err)
+			}
+			cancel()
+			a.driver.acks.mu.Lock()
+			n := len(a.driver.acks.parts[p].waiters)
+			a.driver.acks.mu.Unlock()
+			if n != 0 {
+				t.Errorf("%d callers that have gone are in the book", n)
+			}
+		}
+		time.Sleep(2 * stallTimeout)
+		synctest.Wait()
+		begun := time.Now()
+		for id, p := range mine {
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			if err := a.wait(ctx, false, p); !errors.Is(err, ErrSilent) {
+				t.Errorf("%s is silent: %v", id, err)
+			}
+			cancel()
+		}
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("it took %v to say so", took)
+		}
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = false, false
+		w.mu.Unlock()
+		w.settle(v)
+		for id, p := range mine {
+			if err := a.wait(t.Context(), false, p); err != nil {
+				t.Errorf("%s answers again: %v", id, err)
+			}
+		}
+	})
+}
+
+// TestOvertaken: a set that a newer one has overtaken is not sent for ever.
+func TestOvertaken(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		w.settle(v)
+		a := w.nodes["a"]
+		a.driver.sets.add(Record{P: 0, Set: Set{Epoch: 0, Version: 7, Members: []crawl.NodeID{"a"}}})
+		time.Sleep(2 * recordLate)
+		w.mu.Lock()
+		before := w.messages
+		w.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if n := w.messages - before; n > 20 { // sweeps
+			t.Errorf("%d messages in 10 s of peace", n)
+		}
+		s := a.driver.sets
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.pending)+len(s.late) > 0 {
+			t.Errorf("%d sets wait to be recorded, %d to be told", len(s.pending), len(s.late))
+		}
+	})
+}
+
+// TestList tells what is held, what is about to come, and who is missing.
+func TestList(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		w.settle(v)
+		word := func(x PartStatus) string {
+			return fmt.Sprint(x.State, " ", x.Epoch, " ", x.InSync, " ", x.Away)
+		}
+		list := func(id crawl.NodeID) map[crawl.Partition]string {
+			ps, err := w.nodes[id].driver.List(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := map[crawl.Partition]string{}
+			for _, x := range ps {
+				out[x.P] = word(x)
+			}
+			return out
+		}
+		for _, id := range three {
+			got := list(id)
+			for p := range crawl.Partition(memPartitions) {
+				want := ""
+				if v.Table.Owner(p) == id {
+					set := []crawl.NodeID{id, v.Table.Replicas(p)[0]}
+					slices.Sort(set)
+					want = fmt.Sprint(Holding, " 1 ", set, " false")
+				}
+				if got[p] != want {
+					t.Errorf("%s says of partition %d: %q, want %q", id, p, got[p], want)
+				}
+			}
+		}
+		// Two are gone, with all that only they had.
+		for _, id := range []crawl.NodeID{"b", "c"} {
+			if err := w.nodes[id].stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.install(2, "a")
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		got := list("a")
+		for p := range crawl.Partition(memPartitions) {
+			set := []crawl.NodeID{v.Table.Owner(p), v.Table.Replicas(p)[0]}
+			slices.Sort(set)
+			want := fmt.Sprint(Holding, " 2 [a] false")
+			switch {
+			case v.Table.Owner(p) == "a":
+				want = fmt.Sprint(Holding, " 1 [a] false")
+			case !slices.Contains(set, "a"):
+				want = fmt.Sprint(Absent, " 0 ", set, " true")
+			}
+			if got[p] != want {
+				t.Errorf("alone, a says of partition %d: %q, want %q", p, got[p], want)
+			}
+		}
+	})
+}
+
+// TestPowerLoss: a holder has lost the end of what was acknowledged, and its replica
+// has not. New mutations, under the numbers of the lost ones, do not hide that.
+func TestPowerLoss(t *testing.T) {
+	for _, c := range []struct{ lost, fresh int }{{3, 0}, {3, 1}, {3, 3}, {3, 9}, {0, 9}} { // fresh ones come before the replica is asked
+		bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+			v := w.install(1, "a", "b")
+			w.settle(v)
+			var p crawl.Partition
+			for v.Table.Owner(p) != "a" {
+				p++
+			}
+			for i := range 10 {
+				w.write(t.Context(), p, fmt.Sprint(i))
+			}
+			if len(w.acked[p]) != 10 {
+				t.Fatalf("%d of 10 were acknowledged", len(w.acked[p]))
+			}
+			a := w.nodes["a"]
+			if err := a.stop(); err != nil {
+				t.Fatal(err)
+			}
+			_ = a.store.part(p, func(x *memPart) error {
+				for i := range c.lost {
+					delete(x.content, fmt.Sprint(9-i))
+				}
+				x.seq -= crawl.Seq(c.lost)
+				return nil
+			})
+			a.start()
+			for i := range c.fresh {
+				if !a.store.write(p, fmt.Sprint("new ", i), "x") {
+					t.Fatal("not held")
+				}
+			}
+			v = w.install(2, "a", "b")
+			time.Sleep(5 * time.Second)
+			w.settle(v)
+			// A replica that is asked again later is not ahead: this process wrote it.
+			w.write(t.Context(), p, "later")
+			for _, silent := range []bool{true, false} {
+				w.mu.Lock()
+				w.nodes["b"].stopped = silent
+				w.mu.Unlock()
+				a.store.write(p, fmt.Sprint("silent ", silent), "x")
+				time.Sleep(3 * stallTimeout)
+			}
+			w.settle(v)
+			want := crawl.Epoch(1)
+			if c.lost > 0 {
+				want = 2 // the replica's copy was promoted
+			}
+			if k := a.store.Kept(p); k.State != Holding || k.Epoch != want {
+				t.Errorf("%+v: the partition is %+v in the end", c, k)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package handoff
+
+import (
+	"fmt"
+	"sync"
+
+	"crawlnode/crawl"
+)
+
+// wantedCopies are those that this node has asked for, to promote them.
+//
+// A node that promotes a partition needs the best copy of the recorded in-sync
+// set. Its own may be of a later tenure and count for nothing: that holder died
+// before more than half had recorded a set with this copy in it, and had
+// acknowledged nothing. So a copy that was asked for may take the place of one of
+// a later epoch; but only of the very one that was here when the copies were
+// compared, and only in the same view. It lost the comparison, so it is outside the
+// newest recorded set, or damaged, or has less. Everything that can make it count
+// later changes it: the holder of a later tenure takes a copy over by giving it its
+// own epoch (AdoptCopy), or replaces it. A tenure whose copy it is goes on in
+// no case: all members of the view have said that they hold nothing, and the
+// gate keeps out who is no member.
+type wantedCopies struct {
+	mu    sync.Mutex // guards parts
+	parts map[crawl.Partition]RequestCopy
+}
+
+func (w *wantedCopies) note(a RequestCopy) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.parts[a.P] = a
+}
+
+// clear forgets all: in another view the copies are compared again.
+func (w *wantedCopies) clear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.parts)
+}
+
+// may refuses a copy that was not asked for, or when here, what is on the disk
+// now, is not what it may take the place of.
+func (w *wantedCopies) may(from crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, here Kept) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a, ok := w.parts[p]
+	if !ok || a.From != from || a.Epoch != epoch {
+		return fmt.Errorf("handoff: the copy of partition %d, of epoch %d, was not asked for in this view", p, epoch)
+	}
+	if a.Here != here {
+		return fmt.Errorf("handoff: partition %d has changed since a copy of it was asked for: it is %+v", p, here)
+	}
+	return nil
+}

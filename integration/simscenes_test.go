@@ -1,0 +1,91 @@
+package integration
+
+import "time"
+
+// This file holds the scenes that take more than one fault, or wait for a moment.
+
+// turns kills one node, and when it comes back, stale, those who went on without it.
+func (p *planner) turns() {
+	names := p.pick(len(p.present))
+	away := p.between(5, 15)
+	p.add(fault{at: p.now, kind: killNode, nodes: names[:1], lasts: []time.Duration{away}})
+	p.now += away + p.between(-0.3, 2)
+	f := fault{at: p.now, kind: killNode, nodes: names[1 : 2+p.IntN(len(names)-1)]}
+	for range f.nodes {
+		f.lasts = append(f.lasts, p.between(8, 30))
+	}
+	p.add(f)
+}
+
+// tears breaks, or not, the streams between a node that joins or leaves and the
+// others again and again: words that ended a move may be lost.
+func (p *planner) tears(at time.Duration, name string) {
+	if p.IntN(3) == 0 {
+		return
+	}
+	for range 6 + p.IntN(10) {
+		at += p.between(0.05, 0.8)
+		for _, other := range p.pick(2) {
+			if other != name {
+				p.add(fault{at: at, kind: tearLinks, nodes: []string{name, other}})
+			}
+		}
+	}
+}
+
+// loss loses a machine at the worst moment, and leaves the time for the rest
+// before it.
+func (p *planner) loss(on moment) {
+	k := &strike{harm: loseNode, on: on, count: 1, patience: p.between(2, 6)}
+	f := fault{at: p.now, kind: strikeNode, nodes: p.pick(len(p.present)), strike: k}
+	p.remove(f.nodes[0])
+	if p.IntN(5) == 0 {
+		k.harm, k.lasts = powerNode, p.between(1, 20)
+		p.present = append(p.present, f.nodes[0])
+	}
+	switch {
+	case on == acknowledged && p.spare < treeSpares:
+		p.spare++
+		k.at = f.nodes[p.IntN(2)]
+	case on == stores:
+		k.count = 1 + p.IntN(20)
+	default:
+		k.on, k.count = sends, 1+p.IntN(80)
+	}
+	switch draw := p.IntN(8); {
+	case draw < 1 && on != stores: // of the one that stores
+	case draw < 2:
+		k.killed = 1
+	default:
+		k.killed = len(f.nodes) - 1
+	}
+	if p.IntN(6) > 0 {
+		k.slow = p.between(0.1, 0.4)
+	}
+	if draw := p.IntN(4); draw == 0 && len(p.present) < maxPresent {
+		k.beside, k.who = joinNode, p.enter()
+	} else if draw == 1 && len(p.present) > 2 {
+		k.beside, k.who = leaveNode, f.nodes[len(f.nodes)-1]
+		p.remove(k.who)
+	}
+	for range f.nodes {
+		f.lasts = append(f.lasts, p.between(0.3, 8))
+	}
+	p.add(f)
+	p.now += p.between(12, 22)
+	if len(p.present) < 3 {
+		p.join()
+	}
+}
+
+// late hurts who holds one of the last pages.
+func (p *planner) late() {
+	harms := []faultKind{killNode, killNode, stopNode, cutLinks}
+	f := fault{at: p.now, kind: strikeNode, nodes: p.pick(len(p.present)), strike: &strike{harm: harms[p.IntN(len(harms))],
+		lasts: p.between(3, 40), on: fewLeft, count: 1 + p.IntN(12), patience: 60 * time.Second}}
+	f.lasts = []time.Duration{f.strike.lasts}
+	if p.IntN(3) == 0 {
+		f.killed = 1 + p.IntN(len(f.nodes)-1)
+	}
+	p.add(f)
+}

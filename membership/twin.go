@@ -1,0 +1,114 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// A data directory that was copied, or moved while the process that used it
+// still lives, makes two processes with one id. That they never crawl side by
+// side rests on three things:
+//
+//   - the one that no view lists asks the other, at the address under which
+//     gossip knows it, and ends when it answers;
+//   - the one that a view has left behind, because it lists a higher boot of its
+//     id, ends;
+//   - a member that hears both takes the higher boot neither for a sign of life
+//     nor for proof that the listed one is dead.
+//
+// Copies that were started from one and the same state have one boot number: then
+// the one at whose address the view lists it stays.
+
+// ErrTwin: another process has this node's id.
+var ErrTwin = errors.New("membership: another process runs with this node's identity")
+
+// twin is a listed boot that spoke after a higher boot of its id had spoken.
+type twin struct {
+	boot crawl.Boot
+	tick int // when it last did
+}
+
+// noteTwin takes in that a boot sent a message itself. A late message of a process
+// that was restarted looks the same: so the higher boot is unheard for
+// silentTicks only, and costs a proof, never a member.
+func (c *Core) noteTwin(id crawl.NodeID, boot crawl.Boot) {
+	if c.newer[id] <= boot || c.state.View == nil || !c.state.View.Lists(id, boot) {
+		return
+	}
+	c.twins[id] = twin{boot: boot, tick: c.ticks}
+	if v, ok := c.heard[id]; ok {
+		c.heard[id] = voice{tick: v.tick, boot: boot}
+	}
+}
+
+// shadows reports whether a boot of a member is to be ignored, because the listed
+// one lives beside it.
+func (c *Core) shadows(m Member, boot crawl.Boot) bool {
+	t, ok := c.twins[m.ID]
+	return ok && t.boot == m.Boot && boot > m.Boot && c.ticks-t.tick < silentTicks
+}
+
+// outlasted reports whether a higher boot of a node has spoken, and this one not
+// since.
+func (c *Core) outlasted(id crawl.NodeID, boot crawl.Boot) bool {
+	return c.newer[id] > boot && c.twins[id].boot != boot
+}
+
+// meet tells another process with this node's id that this one lives.
+func (c *Core) meet(m Message) []Action {
+	if m.Kind != KindHello {
+		return nil
+	}
+	return []Action{c.send(c.self, Message{Kind: KindHere})}
+}
+
+// seek asks whether a process with this node's id lives where gossip knows one.
+// Gossip may show a boot of this node that is long dead.
+func (l *loop) seek(ctx context.Context, at Member) {
+	if l.seeking {
+		return // gossip will repeat it
+	}
+	l.seeking = true
+	l.calls.Go(func() {
+		limited, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		at.Boot, _ = l.m.answers(limited, at) // 0: nobody
+		select {
+		case l.twinSought <- at:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// giveWay ends this process when a living one has its id, unless the other one is
+// the copy.
+func (l *loop) giveWay(other Member) error {
+	l.seeking = false
+	me := l.m.self
+	if other.Boot == 0 || other.Boot > me.Boot {
+		return nil
+	}
+	if v := l.m.core.View(); v != nil && slices.ContainsFunc(v.Members, func(m Member) bool {
+		return m.ID == me.ID && m.Boot == me.Boot && m.RPC == me.RPC
+	}) {
+		return nil
+	}
+	return fmt.Errorf("%w: node %s answers at %s; its data directory was copied, or moved while it runs: stop one of the two, or start this one with an empty --data-dir", ErrTwin, me.ID, other.RPC)
+}
+
+// leftBehind ends this process when a view lists a later start of its id.
+func (l *loop) leftBehind() error {
+	me := l.m.self
+	v := l.m.core.View()
+	if v == nil {
+		return nil
+	}
+	if m, ok := v.Member(me.ID); ok && m.Boot > me.Boot {
+		return fmt.Errorf("%w: a later start of node %s is a member, at %s (boot %d, this is %d); the data directory was copied, or is an old copy: this one cannot be used again", ErrTwin, me.ID, m.RPC, m.Boot, me.Boot)
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package membership
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// A boot that speaks after a higher one of its id lives: the copy proves nothing,
+// is not listened to, and gives no sign of life.
+func TestHigherBootIsNoProofBesideALivingOne(t *testing.T) {
+	t.Parallel()
+	view := &View{Number: 1, Cluster: testCluster, Members: []Member{
+		{ID: "a", Name: "na", Boot: 1, Since: 1}, {ID: "b", Name: "nb", Boot: 1, Since: 1}, {ID: "c", Name: "nc", Boot: 1, Since: 1},
+	}}
+	c := NewCore(Identity{ID: "a", Boot: 1, Cluster: testCluster}, State{View: view})
+	b := view.Members[1]
+	speak := func(boot crawl.Boot) []Action {
+		return c.Step(Received{Message{Kind: KindHello, Cluster: testCluster.ID, From: "b", Boot: boot, To: "a", Number: 1}})
+	}
+	speak(1)
+	speak(2)
+	if !c.isDead(b) {
+		t.Fatal("a higher boot is no proof: restarts would have to wait")
+	}
+	speak(1)
+	if c.isDead(b) {
+		t.Error("b/1 speaks and is held for dead")
+	}
+	if out := speak(2); len(out) > 0 || c.isDead(b) {
+		t.Errorf("the copy is listened to: %v", out)
+	}
+	for range silentTicks - 1 {
+		c.Step(Tick{})
+		c.Step(Heard{"b", 2})
+	}
+	c.Step(Tick{})
+	if got := c.fate(b); got != goneSilent {
+		t.Errorf("b/1 has been silent for 5 s beside its copy: fate %d, want %d, with the fence that goes with it", got, goneSilent)
+	}
+	// Who seemed to live was a late message of a process that is gone, perhaps.
+	if speak(2); !c.reached("b") {
+		t.Error("the higher boot is never listened to again")
+	}
+	if c.fate(b) == goneDead {
+		t.Error("the higher boot has become proof")
+	}
+}
+
+// copied returns a storage with the same content.
+func copied(t *testing.T, from Storage) *Memory {
+	t.Helper()
+	raw, err := from.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := new(Memory)
+	if err := to.Save(raw); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// endsAsTwin starts a node that must end because another process has its id.
+func endsAsTwin(t *testing.T, x *exchange, o Options) {
+	t.Helper()
+	o.RPC = "rpc-copy:1"
+	m := x.run(t, o)
+	select {
+	case err := <-m.done:
+		if !errors.Is(err, ErrTwin) {
+			t.Errorf("the copy ends with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the copy does not notice: %+v", m.Snapshot())
+	}
+	x.set(o.RPC, nil)
+}
+
+// A node that is started on a copy of a living node's data ends, whether its boot
+// number is higher, the same or lower; the living one stays a member throughout.
+func TestCopyGivesWay(t *testing.T) {
+	t.Parallel()
+	x := new(exchange)
+	n1 := x.run(t, x.options("n1"))
+	o := x.options("n2")
+	o.Join = []string{n1.Self().Gossip}
+	n2 := x.run(t, o)
+	n1.awaitMembers("n1", "n2")
+
+	first := copied(t, o.Storage) // boot 1 is in use: its next start has boot 2
+	double := o
+	double.Storage = copied(t, first)
+	endsAsTwin(t, x, double)
+	if v := n1.View(); !v.Lists(n2.self.ID, 1) || v.Number != 2 {
+		t.Errorf("the copy has changed the view to %s", showView(v))
+	}
+
+	n2.end()
+	second := copied(t, o.Storage)
+	n2 = x.run(t, o)
+	listed := func(boot crawl.Boot) {
+		t.Helper()
+		n1.await("the restart", func(s *Snapshot) bool { return s.View.Lists(n2.self.ID, boot) })
+		n2.await("its place", func(s *Snapshot) bool { return s.View.Lists(n2.self.ID, boot) })
+	}
+	listed(2)
+	double.Storage = second // boot 2, as the one that lives
+	endsAsTwin(t, x, double)
+
+	n2.end()
+	n2 = x.run(t, o)
+	listed(3)
+	n2.end()
+	double.Storage = first // boot 2, and a view lists boot 3
+	endsAsTwin(t, x, double)
+}
+
+// A node whose data have moved to another address is a member there: nobody
+// answers at the old one.
+func TestMovedDataIsNoTwin(t *testing.T) {
+	t.Parallel()
+	x := new(exchange)
+	n1 := x.run(t, x.options("n1"))
+	o := x.options("n2")
+	o.Join = []string{n1.Self().Gossip}
+	n2 := x.run(t, o)
+	n1.awaitMembers("n1", "n2")
+	n2.end()
+	o.RPC = "rpc-moved:1"
+	moved := x.run(t, o)
+	moved.await("its place", func(s *Snapshot) bool { return s.View.Lists(moved.self.ID, 2) })
+	n1.await("the new address", func(s *Snapshot) bool {
+		m, ok := s.View.Member(moved.self.ID)
+		return ok && m.RPC == o.RPC && len(s.View.Members) == 2
+	})
+}

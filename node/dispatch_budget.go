@@ -1,0 +1,32 @@
+package node
+
+import "crawlnode/crawl"
+
+// This file tells what counts as a page, and what of a host is over its budget.
+
+// countedApart reports whether what was found so is no page, whatever is there.
+func countedApart(via crawl.Via) bool { return via == crawl.ViaSitemapFile || via == crawl.ViaRobots }
+
+// otherRequests is how many requests a host gets besides its pages, and besides as
+// many as it may have pages, before no more sitemap files are fetched of it: a
+// host can name sitemaps without end.
+const otherRequests = 100
+
+// overBudget reports whether a host that may have limit pages (0: any number) has
+// had what it may have of this kind.
+func overBudget(via crawl.Via, s *crawl.HostState, limit int64) bool {
+	switch {
+	case limit <= 0 || via == crawl.ViaRobots:
+		return false
+	case s.Pages >= limit:
+		return true // no page that a sitemap file lists would be fetched
+	}
+	return via == crawl.ViaSitemapFile && s.Requests-s.Pages >= limit+otherRequests
+}
+
+// isPage reports whether the visit fetches a page: not robots.txt, and not a
+// sitemap file. It is the pipeline's rule.
+func isPage(v crawl.Visit, s *crawl.Settings) bool {
+	ignoreRobots := s.RobotsIgnore && s.Allowed(v.Addr)
+	return v.Addr.IsValid() && !countedApart(v.Item.Via) && (v.Robots != nil || ignoreRobots)
+}

@@ -1,0 +1,72 @@
+package node
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/dnscache"
+)
+
+// silentServers is a resolver whose servers answer nothing until some time.
+type silentServers struct {
+	dispatchResolver
+	since, until time.Time
+}
+
+func (s silentServers) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
+	if time.Now().Before(s.until) {
+		return dnscache.Answer{}, &dnscache.Error{Host: host, Class: dnscache.ErrOutage, Reason: "silence", Since: s.since}
+	}
+	return s.dispatchResolver.Lookup(ctx, host)
+}
+
+// TestDispatchWithoutNameServers crawls to the end over an outage of the name
+// servers, in which no host may be blamed, and gives up after a day of one.
+func TestDispatchWithoutNameServers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		outage time.Duration
+		lost   int
+		within time.Duration // of the end of the outage, or of a day
+	}{
+		"minutes":  {10 * time.Minute, 0, 5 * time.Minute},
+		"hours":    {20 * time.Hour, 0, 5 * time.Minute},
+		"for ever": {1000 * time.Hour, 12, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := newDispatchRig(t)
+				start := time.Now()
+				r.options.Resolver = silentServers{since: start, until: start.Add(c.outage)}
+				r.options.Scheduler.MaxActive = 3
+				for _, host := range []string{"a.test", "b.test", "c.test", "d.test"} {
+					r.disk.add(1, crawl.Host(host), 0, 3)
+				}
+				r.start(2)
+				defer r.end()
+				r.d.Hold(1, 7, time.Time{})
+				time.Sleep(min(c.outage, 24*time.Hour) - time.Second)
+				if failed, _ := r.disk.givenUp(); r.disk.left() != 12 || len(failed) != 0 || r.d.Stalled() {
+					t.Errorf("in the outage %d URLs are left, %v given up, stalled %v", r.disk.left(), failed, r.d.Stalled())
+				}
+				time.Sleep(time.Second + c.within)
+				lost := 0
+				failed, reasons := r.disk.givenUp()
+				for host, n := range failed {
+					lost += n
+					if why := reasons[host]; !strings.HasPrefix(why, "host_dead") {
+						t.Errorf("%s was given up: %q", host, why)
+					}
+				}
+				if r.disk.left() != 0 || lost != c.lost || r.web.pages() != 12-c.lost {
+					t.Errorf("%d URLs are left, %d lost, %d pages fetched", r.disk.left(), lost, r.web.pages())
+				}
+			})
+		})
+	}
+}

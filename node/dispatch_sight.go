@@ -1,0 +1,27 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/scheduler"
+)
+
+// Sight looks at a host in memory, for people; ok is false when it is not there.
+// It waits for a turn of the loop; an error says that ctx or Run ended first.
+func (d *Dispatcher) Sight(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error) {
+	type seen struct {
+		s  scheduler.Sight
+		ok bool
+	}
+	answer := make(chan seen, 1)
+	if err := d.call(ctx, func(time.Time) {
+		s, ok := d.loop.core.Sight(host)
+		answer <- seen{s, ok}
+	}); err != nil {
+		return s, false, err
+	}
+	got := <-answer
+	return got.s, got.ok, nil
+}

@@ -1,0 +1,92 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/scheduler"
+)
+
+// This file is what whoever settles a visit asks of the dispatcher, and tells
+// it, between Release and Settled.
+
+// HostState returns the state of v's host, to be written with v's outcome.
+// Between Release and Settled, just before it is written. It asks the loop only
+// where visits of the host overlap, or Release was a moment ago.
+func (d *Dispatcher) HostState(v crawl.Visit) crawl.HostState {
+	if s, ok := d.newest(v); ok {
+		return s
+	}
+	var s crawl.HostState
+	known := false
+	err := d.call(context.Background(), func(time.Time) { s, known = d.loop.core.HostState(v.ID) })
+	if err == nil && known {
+		return s
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.flights[v.ID]; f != nil {
+		return f.state
+	}
+	return crawl.HostState{}
+}
+
+// newest returns the state of v's host as Release left it, if it is the newest
+// still and the only one on its way to disk.
+func (d *Dispatcher) newest(v crawl.Visit) (crawl.HostState, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.flights[v.ID]
+	if f == nil || !f.newest {
+		return crawl.HostState{}, false
+	}
+	f.taken = true
+	return f.state, true
+}
+
+// RetryAt says when v's URL, whose fetch failed with kind, is tried again; the
+// zero time gives it up. Between Release and Settled.
+func (d *Dispatcher) RetryAt(v crawl.Visit, kind crawl.Kind) time.Time {
+	if kind != crawl.URLFailed && kind != crawl.RateLimited {
+		return time.Time{}
+	}
+	now := time.Now()
+	wait, again := scheduler.RetryDelay(v.Item.Attempts + 1)
+	if again {
+		return now.Add(wait)
+	}
+	excused := false
+	if kind == crawl.RateLimited {
+		err := d.call(context.Background(), func(time.Time) { excused = d.loop.core.Excused(v.ID) })
+		excused = excused || err != nil // the loop has ended: the next start tells
+	}
+	if excused {
+		return now
+	}
+	return time.Time{}
+}
+
+// Unreachable says why v's host could not be reached. Before Settled. When the
+// host is given up, its URLs' records say so.
+func (d *Dispatcher) Unreachable(v crawl.Visit, reason string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.flights[v.ID]; f != nil {
+		f.why = reason
+	}
+}
+
+// deathReason is what the records of a host's URLs say when it is given up:
+// host_dead, and why. cause is why it could not be reached the last time, or "".
+func deathReason(now time.Time, s *crawl.HostState, cause string) string {
+	wait := crawl.Latest(s.HoldUntil, s.NotBefore)
+	switch {
+	case !s.LastTry && wait.Sub(now) > scheduler.LongWait:
+		return fmt.Sprintf("host_dead: it asks to be left alone until %s, and nothing else is left to fetch", wait.UTC().Format(time.RFC3339))
+	case cause != "":
+		return "host_dead: " + cause
+	}
+	return "host_dead"
+}

@@ -1,0 +1,201 @@
+package node
+
+import (
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// An errand is one request of a host held here for a file to which another host's
+// robots.txt redirects. It waits in memory for the host's turn and keeps its
+// answer for a while, so that all who ask for one file share one request. What is
+// lost with the process is asked for again.
+
+const (
+	// maxErrands bounds the files that wait or were fetched; further askers are told
+	// to ask again.
+	maxErrands = 1024
+	// maxHostErrands bounds those of one host, so that a slow one does not take the
+	// places of all others.
+	maxHostErrands = 16
+	// maxErrandBytes bounds the files that were fetched.
+	maxErrandBytes = 16 << 20
+	// errandPatience is how long a file is wanted after the last question for it.
+	errandPatience = 30 * time.Second
+	// errandLife is how long an answer is given again; errandFailedLife, when the
+	// server failed: those who ask count that against their own host and wait.
+	errandLife       = 10 * time.Minute
+	errandFailedLife = 3 * time.Second
+)
+
+// errand is one file. The errands' lock guards it.
+type errand struct {
+	partition crawl.Partition
+	host      crawl.Host
+	url       urlnorm.URL
+	wanted    time.Time // when it was last asked for
+	visit     uint64    // that fetches it now; 0: none
+	answer    *crawl.RobotsAnswer
+	until     time.Time // the answer's end
+}
+
+// errands are those of one dispatcher. It is asked from any goroutine, for moments.
+type errands struct {
+	mu     sync.Mutex // guards all below
+	byURL  map[urlnorm.URL]*errand
+	byHost map[crawl.Host]int // how many of them
+	fresh  bool               // one was asked for since the loop looked
+	bytes  int                // of the answers' bodies
+}
+
+// ask returns the answer for u, or has it fetched. begun says that the loop has
+// to look.
+func (e *errands) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl.RobotsAnswer, begun bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.byURL[u]
+	if r != nil && r.answer != nil && now.After(r.until) {
+		e.removeLocked(r)
+		r = nil
+	}
+	if r == nil {
+		host := crawl.Host(u.Host())
+		if e.byHost[host] >= maxHostErrands && !e.makeRoomLocked(now, host) || len(e.byURL) >= maxErrands && !e.makeRoomLocked(now, "") {
+			return nil, false
+		}
+		r = &errand{partition: p, host: host, url: u}
+		if e.byURL == nil {
+			e.byURL, e.byHost = make(map[urlnorm.URL]*errand), make(map[crawl.Host]int)
+		}
+		e.byURL[u] = r
+		e.byHost[host]++
+		e.fresh, begun = true, true
+	}
+	r.wanted = now
+	return r.answer, begun
+}
+
+// makeRoomLocked forgets what nobody needs any more, else the oldest answer: of
+// host, or of all for "". False: there is none.
+func (e *errands) makeRoomLocked(now time.Time, host crawl.Host) bool {
+	var oldest *errand
+	before := len(e.byURL)
+	for _, r := range e.byURL {
+		switch {
+		case r.visit != 0 || host != "" && r.host != host:
+		case now.Sub(r.wanted) > errandPatience:
+			e.removeLocked(r)
+		case r.answer != nil && (oldest == nil || r.until.Before(oldest.until)):
+			oldest = r
+		}
+	}
+	if len(e.byURL) == before && oldest != nil {
+		e.removeLocked(oldest)
+	}
+	return len(e.byURL) < before
+}
+
+func (e *errands) removeLocked(r *errand) {
+	if r.answer != nil {
+		e.bytes -= len(r.answer.Body)
+	}
+	delete(e.byURL, r.url)
+	if e.byHost[r.host]--; e.byHost[r.host] == 0 {
+		delete(e.byHost, r.host)
+	}
+}
+
+// waiting returns the errands that nothing is done for, those of one host or, for
+// "", of all; what nobody asks for any more is forgotten.
+func (e *errands) waiting(host crawl.Host, now time.Time) []errand {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if host == "" {
+		e.fresh = false
+	} else if e.byHost[host] == 0 {
+		return nil
+	}
+	var out []errand
+	for _, r := range e.byURL {
+		switch {
+		case r.answer != nil || r.visit != 0 || host != "" && r.host != host:
+		case now.Sub(r.wanted) > errandPatience:
+			e.removeLocked(r)
+		default:
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+// wants reports whether something is to be fetched of a host.
+func (e *errands) wants(host crawl.Host) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.byHost[host] == 0 {
+		return false
+	}
+	for _, r := range e.byURL {
+		if r.host == host && r.answer == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// news reports whether an errand was asked for since waiting looked.
+func (e *errands) news() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.fresh
+}
+
+// begin says that a visit fetches u. False: nobody wants it any more.
+func (e *errands) begin(u urlnorm.URL, visit uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.byURL[u]
+	if r == nil || r.answer != nil || r.visit != 0 {
+		return false
+	}
+	r.visit = visit
+	return true
+}
+
+// end says that a visit is over. Without an answer the errand waits for another.
+func (e *errands) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, now time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.byURL[u]
+	if r == nil || r.visit != visit {
+		return
+	}
+	r.visit = 0
+	if a == nil || r.answer != nil {
+		return
+	}
+	r.answer, r.until = a, now.Add(errandLife)
+	if a.Status == 0 || a.Status == 429 || a.Status >= 500 {
+		r.until = now.Add(errandFailedLife)
+	}
+	e.bytes += len(a.Body)
+	for e.bytes > maxErrandBytes {
+		e.dropLargestLocked(r)
+	}
+}
+
+// dropLargestLocked forgets the largest answer but keep's.
+func (e *errands) dropLargestLocked(keep *errand) {
+	var largest *errand
+	for _, r := range e.byURL {
+		if r != keep && r.answer != nil && (largest == nil || len(r.answer.Body) > len(largest.answer.Body)) {
+			largest = r
+		}
+	}
+	if largest == nil {
+		largest = keep
+	}
+	e.removeLocked(largest)
+}

@@ -1,0 +1,243 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
+)
+
+func errandURL(t *testing.T, s string) urlnorm.URL {
+	t.Helper()
+	u, err := urlnorm.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// errandRig is a rig whose web answers errands with the time.
+func errandRig(t *testing.T) *dispatchRig {
+	r := newDispatchRig(t)
+	r.web.answer = func(ctx context.Context, v crawl.Visit) (crawl.Response, bool) {
+		if v.Item.Via != crawl.ViaRobots {
+			return crawl.Response{}, false
+		}
+		if !sleep(ctx, r.web.took) {
+			return crawl.Response{Kind: crawl.Aborted, Requested: true}, true
+		}
+		return crawl.Response{Kind: crawl.RobotsFetched, Requested: true}, true
+	}
+	r.errand = func(_ crawl.Visit, a crawl.Response) *crawl.RobotsAnswer {
+		if a.Kind == crawl.Aborted {
+			return nil
+		}
+		return &crawl.RobotsAnswer{At: time.Now(), Status: 200, Body: []byte("user-agent: *")}
+	}
+	return r
+}
+
+// TestErrandsWaitTheirTurn has files fetched of a busy host, of one that rests on
+// disk, and of one that nothing is known of, in one of two places in memory. The
+// rig's web judges the gaps.
+func TestErrandsWaitTheirTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := errandRig(t)
+		r.options.Scheduler = scheduler.Config{MaxActive: 2, ItemsPerHost: 4, Quantum: 4}
+		for i := range 5 {
+			r.disk.add(1, crawl.Host(fmt.Sprintf("busy%d.test", i)), 0, 30)
+		}
+		r.disk.add(1, "unknown.test", 0, 0)
+		r.start(4)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		time.Sleep(5 * time.Second)
+		urls := []urlnorm.URL{errandURL(t, "http://busy0.test/a.txt"), errandURL(t, "http://busy0.test/b.txt"),
+			errandURL(t, "http://busy4.test/a.txt"), errandURL(t, "https://unknown.test/robots.txt")}
+		start := time.Now()
+		for _, u := range urls {
+			r.until(u.String(), func() bool {
+				_, ok := r.d.Errand(1, u)
+				return ok
+			})
+		}
+		if took := time.Since(start); took > 2*time.Minute {
+			t.Errorf("the errands took %v", took)
+		}
+		first, _ := r.d.Errand(1, urls[0])
+		time.Sleep(errandLife - 3*time.Minute)
+		if a, ok := r.d.Errand(1, urls[0]); !ok || !a.At.Equal(first.At) {
+			t.Error("the answer was not shared")
+		}
+		time.Sleep(4 * time.Minute)
+		r.until("a new answer", func() bool {
+			a, ok := r.d.Errand(1, urls[0])
+			return ok && a.At.After(first.At)
+		})
+		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
+		if got := r.web.pages(); got != 150 {
+			t.Errorf("%d pages were fetched, want 150", got)
+		}
+	})
+}
+
+// TestErrandsOutliveAHandOver takes the visit back in the middle of the request:
+// the next one, in whoever's hands, brings the file.
+func TestErrandsOutliveAHandOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := errandRig(t)
+		r.web.took = 10 * time.Second
+		r.disk.add(1, "a.test", 0, 0)
+		r.start(1)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		u := errandURL(t, "http://a.test/x.txt")
+		if _, ok := r.d.Errand(1, u); ok {
+			t.Error("an answer before anything was asked")
+		}
+		r.until("a request", func() bool { return r.web.openNow() == 1 })
+		r.d.Drop(1)
+		r.until("its end", func() bool { return r.web.openNow() == 0 && r.d.Busy() == 0 })
+		time.Sleep(5 * time.Second)
+		if _, ok := r.d.Errand(1, u); ok || r.web.openNow() != 0 {
+			t.Error("something was fetched of a partition that is not held")
+		}
+		r.d.Hold(1, 7, time.Time{})
+		r.until("the answer", func() bool { _, ok := r.d.Errand(1, u); return ok })
+	})
+}
+
+// TestErrandsAreBounded asks for too many files, and for too large ones.
+func TestErrandsAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	url := func(i int) urlnorm.URL { return errandURL(t, fmt.Sprintf("http://h%d.test/robots.txt", i)) }
+	var e errands
+	for i := range 2 * maxErrands {
+		if a, begun := e.ask(1, url(i), now); a != nil || begun != (i < maxErrands) {
+			t.Fatalf("question %d: %v, %v", i, a, begun)
+		}
+	}
+	if n := len(e.waiting("", now)); n != maxErrands {
+		t.Errorf("%d wait", n)
+	}
+	if got := e.waiting("h7.test", now); len(got) != 1 || got[0].url != url(7) {
+		t.Errorf("%+v waits for one host", got)
+	}
+	if e.begin(url(2*maxErrands), 1) || !e.begin(url(0), 1) || e.begin(url(0), 2) {
+		t.Error("a visit for what nobody wants, or a second one")
+	}
+	now = now.Add(errandPatience + time.Second)
+	if _, begun := e.ask(1, url(2*maxErrands), now); !begun || len(e.byURL) != 2 {
+		t.Errorf("%d are kept that nobody has asked for in a while", len(e.byURL))
+	}
+	// The first one's visit ends; then large answers.
+	e.end(1, url(0), nil, now)
+	for i := range 2 * maxErrands {
+		e.ask(1, url(i), now)
+		if !e.begin(url(i), uint64(i+1)) {
+			t.Fatalf("%d cannot begin", i)
+		}
+		e.end(uint64(i+1), url(i), &crawl.RobotsAnswer{Status: 200, Body: make([]byte, 500<<10)}, now.Add(time.Duration(i)))
+		if a, _ := e.ask(1, url(i), now); a == nil {
+			t.Fatalf("answer %d is not there", i)
+		}
+	}
+	sum := 0
+	for _, r := range e.byURL {
+		if r.answer != nil {
+			sum += len(r.answer.Body)
+		}
+	}
+	if sum != e.bytes || sum > maxErrandBytes || sum < maxErrandBytes/2 {
+		t.Errorf("%d bytes of answers, %d counted", sum, e.bytes)
+	}
+}
+
+// TestErrandsOfOneHostAreBounded has one host take a few places only.
+func TestErrandsOfOneHostAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	url := func(i int) urlnorm.URL { return errandURL(t, fmt.Sprintf("http://slow.test/%d", i)) }
+	var e errands
+	for i := range 2 * maxErrands {
+		if _, begun := e.ask(1, url(i), now); begun != (i < maxHostErrands) {
+			t.Fatalf("question %d begun: %v", i, begun)
+		}
+	}
+	if _, begun := e.ask(1, errandURL(t, "http://a.test/"), now); !begun || !e.wants("a.test") {
+		t.Error("another host has no place")
+	}
+	// An answer that somebody had makes room, and so does what nobody asks for.
+	e.begin(url(3), 1)
+	e.end(1, url(3), &crawl.RobotsAnswer{Status: 200, Body: []byte("x")}, now)
+	if _, begun := e.ask(1, url(100), now); !begun || e.bytes != 0 {
+		t.Error("the answer is in the way")
+	}
+	now = now.Add(errandPatience + time.Second)
+	if _, begun := e.ask(1, url(101), now); !begun || len(e.byURL) != 2 || e.byHost["slow.test"] != 1 || e.byHost["a.test"] != 1 {
+		t.Errorf("%d errands, %v", len(e.byURL), e.byHost)
+	}
+	// Looking for one host's does not hide that there are others' to be offered.
+	e.waiting("slow.test", now)
+	if !e.news() {
+		t.Error("the loop would not look")
+	}
+	e.waiting("", now.Add(errandPatience+time.Second))
+	if len(e.byURL)+len(e.byHost) != 0 || e.wants("slow.test") {
+		t.Errorf("%d errands, %v", len(e.byURL), e.byHost)
+	}
+}
+
+// TestErrandOfAWaiterWhoLeft cancels the one who waits for a visit at the moment
+// at which it gets an errand: the next one gets it.
+func TestErrandOfAWaiterWhoLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := errandRig(t)
+		r.disk.add(1, "a.test", 0, 0)
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		r.options.MayFetch = func(crawl.Partition) bool {
+			leave()
+			return true
+		}
+		r.start(0)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		u := errandURL(t, "http://a.test/x.txt")
+		r.d.Errand(1, u)
+		if v, err := r.d.Next(ctx); err == nil {
+			t.Fatalf("%+v was handed out", v)
+		}
+		r.workers(1)
+		r.until("the answer", func() bool { _, ok := r.d.Errand(1, u); return ok })
+	})
+}
+
+// TestErrandAnswersAge keeps failures for a moment only.
+func TestErrandAnswersAge(t *testing.T) {
+	t.Parallel()
+	for status, life := range map[int]time.Duration{200: errandLife, 404: errandLife, 301: errandLife, 0: errandFailedLife, 503: errandFailedLife, 429: errandFailedLife} {
+		now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+		var e errands
+		u := errandURL(t, "http://a.test/robots.txt")
+		e.ask(1, u, now)
+		e.begin(u, 1)
+		e.end(1, u, &crawl.RobotsAnswer{Status: status, Failure: strings.Repeat("x", 1)}, now)
+		if a, _ := e.ask(1, u, now.Add(life)); a == nil {
+			t.Errorf("status %d is forgotten at once", status)
+		}
+		if a, begun := e.ask(1, u, now.Add(life+time.Millisecond)); a != nil || !begun {
+			t.Errorf("status %d is remembered for too long", status)
+		}
+	}
+}

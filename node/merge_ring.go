@@ -1,0 +1,108 @@
+package node
+
+import (
+	"slices"
+
+	"crawlnode/crawl"
+)
+
+// This file makes the ring's part of the status: what is served, on its way, or
+// short of copies.
+
+// addRing adds what one member says of its partitions' moves.
+func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
+	r.Offline += b.Offline
+	r.Promoting += b.Promoting
+	r.Repair.PartitionsDone += b.Repair.PartitionsDone
+	r.Repair.PartitionsTotal += b.Repair.PartitionsTotal
+	r.Handoff.BytesPerSecond += b.Handoff.BytesPerSecond
+	r.Handoff.Stuck = append(r.Handoff.Stuck, b.Handoff.Stuck...)
+}
+
+// addHeld marks what a live member holds. They are marked and not counted: of a
+// partition that moves, the blocks of both nodes may speak for a second, and
+// must not hide another that nobody has. A block made before the view that
+// dropped a failed node still counts the copies there: what it holds may have
+// too few.
+func addHeld(r *crawl.RingStatus, p *picture, n *nodePicture, served []byte) {
+	if p.bereft() && n.block.View < p.view {
+		r.UnderReplicated += countBits(n.held)
+	} else {
+		r.UnderReplicated += n.block.UnderReplicated
+	}
+	if n.block.NoLease {
+		return // who may not fetch serves nobody
+	}
+	for i := range min(len(n.held), len(served)) {
+		served[i] |= n.held[i]
+	}
+}
+
+func fillRing(s *crawl.Status, p *picture) {
+	r := &s.Ring
+	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.view, p.digest, p.total, p.factor
+	h := &r.Handoff
+	if h.Stuck == nil {
+		h.Stuck = []crawl.StuckStatus{}
+	}
+	// A partition on its way counts once, at the node that gives it away.
+	for i := range p.nodes {
+		if b := &p.nodes[i].block.Handoff; p.nodes[i].counts {
+			h.PartitionsDone += b.PartitionsDone
+			h.PartitionsTotal += b.PartitionsTotal
+		}
+	}
+	outstanding := h.PartitionsTotal - h.PartitionsDone
+	if !p.alone { // an owner awaits what a living holder passes on as well
+		unserved := r.Partitions - r.Served
+		r.Promoting = min(r.Promoting, max(unserved-r.Offline, 0))
+		if p.bereft() { // not on their way, but without the copy that was the holder's
+			r.UnderReplicated += unserved
+		}
+	}
+	// A member that wants to leave still holds what the next view takes from it,
+	// and a block of another view says nothing about this one.
+	r.Converged = p.joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
+	h.Active = outstanding > 0
+	h.ETASeconds = eta(p, h.PartitionsDone, outstanding)
+	r.Repair.Active = r.UnderReplicated > 0
+	r.LastChange = p.change
+}
+
+// bereft reports whether copies went with a member: one is gone since the last
+// change, or says nothing.
+func (p *picture) bereft() bool {
+	if p.change.Cause != nil && *p.change.Cause == crawl.CauseFailed {
+		return true
+	}
+	return slices.ContainsFunc(p.nodes, func(n nodePicture) bool { return n.counts && !n.live() })
+}
+
+// eta is how long the rest of the moves takes at the speed so far; nil while
+// nothing moves or nothing has arrived yet.
+func eta(p *picture, done, outstanding int) *float64 {
+	if done == 0 || outstanding == 0 {
+		return nil
+	}
+	sec := p.now.Sub(p.since).Seconds() * float64(outstanding) / float64(done)
+	return &sec
+}
+
+// sameView reports whether every member's last block was made in this view.
+func (p *picture) sameView() bool {
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.counts && (!n.live() || n.block.View != p.view) {
+			return false
+		}
+	}
+	return true
+}
+
+// settled reports whether a change of members is over: every member is at this
+// view, and every partition is held by one that may fetch. After a join or a
+// leave nothing may be on its way any more; a failure is over when all is served.
+func settled(p *picture) bool {
+	s := merge(*p)
+	moving := s.Ring.Handoff.Active && (p.change.Cause == nil || *p.change.Cause != crawl.CauseFailed)
+	return p.joined && !moving && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
+}

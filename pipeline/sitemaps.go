@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/sitemap"
+	"crawlnode/web/urlnorm"
+)
+
+const (
+	// maxSitemapDepth is how deep sitemap indexes may be nested.
+	maxSitemapDepth = 3
+	// Entries changed within fresh count as one band better, those unchanged for
+	// longer than stale as one band worse.
+	fresh = 7 * 24 * time.Hour
+	stale = 365 * 24 * time.Hour
+)
+
+// standing is the priority by which an entry of a sitemap served by host is
+// queued: its own, moved by one band for its last change. now is the time of the
+// fetch; a change that lies ahead of it by more than a day is not believed. A
+// sitemap has a say about its own host only (sitemaps.org, sitemap file
+// location): entries of others come last.
+func standing(e *sitemap.Entry, host string, now time.Time) float64 {
+	const (
+		day     = 24 * time.Hour
+		oneBand = 1.0 / (lowestBand - 2) // entries have the bands 1 to 6
+	)
+	p := e.Priority
+	switch age := now.Sub(e.LastMod); {
+	case e.Loc.Host() != host:
+		return 0
+	case e.LastMod.IsZero() || age < -day:
+	case age <= fresh:
+		p += oneBand
+	case age > stale:
+		p -= oneBand
+	}
+	return min(max(p, 0), 1)
+}
+
+// sitemapFile takes the entries of a sitemap file. What can be read of a broken
+// one counts.
+func (f *finds) sitemapFile(resp *fetcher.Response) {
+	sm, err := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	if err != nil {
+		f.o.Reason = "sitemap: " + err.Error()
+	}
+	f.entries(&sm, f.v.Item.Depth)
+}
+
+// linkedSitemap takes the entries of a sitemap that was fetched because a page
+// links to it: named by robots.txt or an index later, it is known by then and not
+// fetched again. It counts as a page. Feeds and other XML are not read.
+func (f *finds) linkedSitemap(resp *fetcher.Response) {
+	_, noFollow := directives(resp)
+	sm, _ := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	switch {
+	case sm.Feed:
+	case noFollow:
+		f.o.LinksFound += len(sm.Entries)
+		f.o.Skipped[crawl.SkipNoFollow] += int64(len(sm.Entries))
+	default:
+		f.entries(&sm, 0)
+	}
+}
+
+// entries takes a sitemap's entries: pages at depth 1, or the files that an index
+// names, which is itself nested in so many others. Indexes that name each other
+// end there, or earlier because their URLs are known.
+func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
+	f.o.LinksFound += len(sm.Entries) + sm.Invalid
+	f.o.Skipped[crawl.SkipInvalid] += int64(sm.Invalid)
+	for i := range sm.Entries {
+		e := &sm.Entries[i]
+		switch {
+		case !sm.Index:
+			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, standing(e, f.v.Item.URL.Host(), f.o.FetchedAt))
+		case nested >= maxSitemapDepth:
+			f.o.Skipped[crawl.SkipDepth]++
+		default:
+			f.add(crawl.Target{URL: e.Loc, Depth: nested + 1, Via: crawl.ViaSitemapFile}, 0)
+		}
+	}
+}
+
+// addSitemaps gives the outcome of a robots.txt the sitemap files that it names
+// and the scope admits, or the one at the usual place when there are none.
+func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules) {
+	f := &finds{rules: rules, seen: make(map[urlnorm.URL]struct{}), o: o}
+	add := func(raw string) {
+		u, err := urlnorm.Parse(raw)
+		if err != nil {
+			o.Skipped[invalidBy(err)]++
+			return
+		}
+		f.add(crawl.Target{URL: u, Via: crawl.ViaSitemapFile}, 0)
+	}
+	for _, raw := range named {
+		add(raw)
+	}
+	if len(o.Targets) == 0 {
+		add(origin + "/sitemap.xml")
+	}
+}

@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// TestErrand brings an errand into its host's turn: it goes first, keeps the gap,
+// and is gone when it was done, however that ended.
+func TestErrand(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	first := true
+	core := New(Config{})
+	url := func(path string) urlnorm.URL {
+		u, err := urlnorm.Parse("http://a.test" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	errand := crawl.Item{URL: url("/errand.txt")}
+	if core.Errand(now, "a.test", errand) {
+		t.Error("a host that is not in memory has taken an errand")
+	}
+	var items []crawl.Item
+	for i := range 3 {
+		items = append(items, crawl.Item{URL: url(fmt.Sprint("/", i)), Seq: uint64(i + 1)})
+	}
+	core.Activate(now, Queue{Host: "a.test", Items: items}, time.Time{})
+	core.Resolved(now, "a.test", []netip.Addr{netip.MustParseAddr("127.0.0.1")}, now.Add(time.Hour), nil)
+	next := func(want string, kind crawl.Kind) {
+		t.Helper()
+		if !first {
+			if v, ok := core.Next(now.Add(-time.Millisecond)); ok {
+				t.Fatalf("%v was handed out before the gap was over", v.Item.URL)
+			}
+		}
+		first = false
+		v, ok := core.Next(now)
+		if !ok || v.Item.URL.Path() != want || (v.Item.Via == crawl.ViaRobots) != (want == "/errand.txt") {
+			t.Fatalf("%v (%v, %v) was handed out, want %s", v.Item.URL, v.Item.Via, ok, want)
+		}
+		core.Release(now, v.ID, crawl.Response{Kind: kind, Requested: true})
+		core.Settled(now, v.ID)
+		now = now.Add(time.Second)
+	}
+	next("/0", crawl.Fetched)
+	for _, kind := range []crawl.Kind{crawl.RobotsFetched, crawl.Aborted, crawl.URLFailed} {
+		for range 2 { // offered again and again, it is one
+			if !core.Errand(now, "a.test", errand) {
+				t.Fatal("the host's errand was refused")
+			}
+		}
+		next("/errand.txt", kind)
+	}
+	next("/1", crawl.Fetched)
+
+	// A page with the errand's URL comes back from disk.
+	core.Actions()
+	core.Errand(now, "a.test", crawl.Item{URL: url("/2")})
+	v, ok := core.Next(now)
+	if !ok || v.Item.Via != crawl.ViaRobots {
+		t.Fatalf("%+v, %v", v.Item, ok)
+	}
+	core.Release(now, v.ID, crawl.Response{Kind: crawl.RobotsFetched, Requested: true})
+	core.Settled(now, v.ID)
+	if a := core.Actions(); len(a) != 1 || a[0].Kind != Refill || a[0].After != (Cursor{}) {
+		t.Errorf("actions %+v, want the page to be read again", a)
+	}
+}
+
+// TestRobotsPendingWaits visits a host again after a second whose robots.txt is
+// fetched elsewhere; nothing is counted against it.
+func TestRobotsPendingWaits(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	var s crawl.HostState
+	k := rules{delay: 10 * time.Millisecond, maxFailures: 1}
+	if observe(&s, now, crawl.Response{Kind: crawl.RobotsPending}, k) || s.Failures != 0 || !s.NotBefore.Equal(now.Add(time.Second)) {
+		t.Errorf("%+v", s)
+	}
+	k.delay = 3 * time.Second
+	observe(&s, now, crawl.Response{Kind: crawl.RobotsPending, Requested: true}, k)
+	if !s.NotBefore.Equal(now.Add(3*time.Second)) || s.Requests != 1 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,26 @@
+package scheduler
+
+import (
+	"net/netip"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Sight is a host in memory, for people.
+type Sight struct {
+	Status Status
+	Start  time.Time     // the earliest start of its next request; the zero time: at once
+	Gap    time.Duration // between the end of a request and the start of the next, as things are
+	Addr   netip.Addr    // that would be asked, or the zero Addr
+	Queued bool          // something is to be fetched, as far as is known
+}
+
+// Sight looks at a host; ok is false when it is not in memory.
+func (c *Core) Sight(name crawl.Host) (s Sight, ok bool) {
+	h := c.hosts[name]
+	if h == nil {
+		return s, false
+	}
+	return Sight{Status: h.status, Start: c.start(h), Gap: c.gap(h), Addr: h.addr(), Queued: h.hasWork()}, true
+}

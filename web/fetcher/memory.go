@@ -1,0 +1,129 @@
+package fetcher
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// This file is about the memory that payloads lie in: small ones in buffers that
+// are used again; larger ones in spools, or where there is no room for another one,
+// in anonymous memory that they wait for.
+
+const (
+	smallBodyBytes = 64 << 10  // first memory of a payload
+	largeBodyBytes = 256 << 10 // beyond this, it is spooled, or memory is reserved
+	minSpoolBytes  = 512 << 10 // what can get no larger (a robots.txt) is not spooled
+	firstSpool     = 1 << 20   // first size of a spool; it doubles
+	// spoolReserve is left free on the disk of the spools. It is larger than what
+	// those who watch the disk stop at.
+	spoolReserve = 256 << 20
+)
+
+// fill reads r into *buf until its end or the limit. need is what is reserved
+// when the payload turns out to be large and cannot be spooled.
+func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte, cut bool, err error) {
+	b := (*buf)[:0]
+	var file *spool
+	for {
+		if len(b) == cap(b) {
+			if int64(len(b)) > limit {
+				*buf = b
+				return b[:limit], true, nil
+			}
+			if b, file, err = x.larger(b, file, limit+1, need); err != nil {
+				return nil, false, err
+			}
+		}
+		var n int
+		n, err = r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		*buf = b
+		if int64(len(b)) > limit {
+			return b[:limit], true, nil
+		}
+		if err == io.EOF {
+			return b, false, nil
+		}
+		if err != nil {
+			return b, false, err
+		}
+	}
+}
+
+// larger returns b in more memory, of most bytes in the end: that of file, when b
+// lies in one and it can grow; of a new spool; or anonymous memory.
+func (x *exchange) larger(b []byte, file *spool, most, need int64) ([]byte, *spool, error) {
+	size := min(int64(2*cap(b)), most)
+	switch {
+	case size <= largeBodyBytes:
+		return append(make([]byte, 0, size), b...), nil, nil
+	case file != nil:
+		if x.growSpool(file, size) {
+			return file.memory[:len(b):size], file, nil
+		}
+	case most > minSpoolBytes && x.f.o.SpoolDir != "":
+		if file = newSpool(x.f.o.SpoolDir, most); file != nil {
+			x.spools = append(x.spools, file)
+			if size = min(max(size, firstSpool), most); x.growSpool(file, size) {
+				return append(file.memory[:0:size], b...), file, nil
+			}
+		}
+	}
+	if err := x.reserve(need); err != nil {
+		return nil, nil, err
+	}
+	// Once and no garbage; what is not written to costs no memory.
+	return append(make([]byte, 0, most), b...), nil, nil
+}
+
+// growSpool makes s as large as told, if there is room for it. It does not wait.
+func (x *exchange) growSpool(s *spool, size int64) bool {
+	more := size - s.size
+	if !x.f.spooled.TryAcquire(more) {
+		return false
+	}
+	if !s.grow(size, spoolReserve) {
+		x.f.spooled.Release(more)
+		return false
+	}
+	return true
+}
+
+// reserve takes bytes of the memory for large payloads and waits for them if
+// need be. Only the first call of an exchange takes any, for all that the
+// exchange may need: so nobody waits while holding a share. The time waited is
+// added to the deadline.
+func (x *exchange) reserve(bytes int64) error {
+	if x.reserved > 0 {
+		return nil
+	}
+	bytes = min(bytes, x.f.o.LargeBodyMemory)
+	from := time.Now()
+	if err := x.f.large.Acquire(x.ctx, bytes); err != nil {
+		return fmt.Errorf("%w: %w", errNoMemory, err)
+	}
+	x.reserved = bytes
+	x.waited.Add(int64(time.Since(from)))
+	return nil
+}
+
+// free gives back what the exchange holds.
+func (x *exchange) free() {
+	for _, s := range x.spools {
+		s.close()
+		x.f.spooled.Release(s.size)
+	}
+	x.spools = nil
+	for i, b := range x.bufs {
+		if b != nil && cap(*b) <= largeBodyBytes {
+			*b = (*b)[:0]
+			x.f.bodies.Put(b)
+		}
+		x.bufs[i] = nil
+	}
+	if x.reserved > 0 {
+		x.f.large.Release(x.reserved)
+		x.reserved = 0
+	}
+}

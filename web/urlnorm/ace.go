@@ -1,0 +1,93 @@
+package urlnorm
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+	"golang.org/x/net/idna"
+)
+
+// This file reads host names with labels in punycode ("xn--") that the WHATWG
+// parser makes or lets pass in one place and refuses in another: it writes "≠"
+// as xn--1ch and does not read that again, and it refuses labels that cannot be
+// decoded, which the standard lets pass.
+
+// maxLabel bounds a label that is looked at here: decoding takes time with its
+// square, and no name in the DNS is longer (RFC 1035, section 2.3.4).
+const maxLabel = 253
+
+var aceLabel = regexp.MustCompile(`^xn--[a-z0-9-]*$`)
+
+// readable reports whether a label in punycode, in lower case, may stand as it
+// is: what it decodes to is a name, though perhaps not one in its normal form, or
+// it cannot be decoded at all. A label that decodes to something that the standard
+// forbids is not.
+func readable(label string) bool {
+	if len(label) > maxLabel || !aceLabel.MatchString(label) {
+		return false
+	}
+	name, err := idna.Punycode.ToUnicode(label)
+	if err != nil || label == "xn--" {
+		return true
+	}
+	_, err = whatwg.Parse("http://" + name)
+	return err == nil
+}
+
+// parseRef parses like the standard's parser, and tries again what that refuses
+// with each readable label replaced by another name.
+func parseRef(base, ref string) (p *whatwg.Url, host string, err error) {
+	if p, err = whatwg.ParseRef(base, ref); err == nil {
+		return p, p.Hostname(), nil
+	}
+	var labels []string
+	plainBase, plainRef := hideLabels(base, &labels), hideLabels(ref, &labels)
+	if len(labels) == 0 {
+		return nil, "", err
+	}
+	if p, err = whatwg.ParseRef(plainBase, plainRef); err != nil {
+		return nil, "", err
+	}
+	parts := strings.Split(p.Hostname(), ".")
+	for i, part := range parts {
+		if n, ok := strings.CutPrefix(part, hidden); ok {
+			if k, err := strconv.Atoi(n); err == nil && k < len(labels) {
+				parts[i] = labels[k]
+			}
+		}
+	}
+	return p, strings.Join(parts, "."), nil
+}
+
+// hidden begins the names that stand for labels. Whoever writes such a name
+// himself names another host than he may think, but none that he could not name.
+const hidden = "hidden-label-"
+
+// authority finds the host of an absolute reference, or of one that begins
+// with two slashes, as the standard does: backslashes are slashes, and user info
+// ends at the last @.
+var authority = regexp.MustCompile(`^(?i:https?:)?[/\\]{2,}(?:[^/\\?#]*@)?([^/\\?#@:]*)`)
+
+// hideLabels replaces the readable labels of the host of ref, and appends them.
+func hideLabels(ref string, labels *[]string) string {
+	at := authority.FindStringSubmatchIndex(ref)
+	if at == nil || !strings.Contains(strings.ToLower(ref[at[2]:at[3]]), "xn--") {
+		return ref
+	}
+	parts := strings.Split(ref[at[2]:at[3]], ".")
+	for i, part := range parts {
+		if label := strings.ToLower(part); readable(label) {
+			parts[i] = hidden + strconv.Itoa(len(*labels))
+			*labels = append(*labels, label)
+		}
+	}
+	return ref[:at[2]] + strings.Join(parts, ".") + ref[at[3]:]
+}
+
+// stable reports whether a host with labels in punycode is read as it stands.
+func stable(host string) bool {
+	_, again, err := parseRef("", "http://"+host)
+	return err == nil && again == host
+}
