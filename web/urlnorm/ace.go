@@ -72,8 +72,11 @@ var authority = regexp.MustCompile(`^(?i:https?:)?[/\\]{2,}(?:[^/\\?#]*@)?([^/\\
 
 // hideLabels replaces the readable labels of the host of ref, and appends them.
 func hideLabels(ref string, labels *[]string) string {
+	if !hasPunycode(ref) {
+		return ref // nearly every reference that is refused: the pattern costs more than the parser
+	}
 	at := authority.FindStringSubmatchIndex(ref)
-	if at == nil || !strings.Contains(strings.ToLower(ref[at[2]:at[3]]), "xn--") {
+	if at == nil {
 		return ref
 	}
 	parts := strings.Split(ref[at[2]:at[3]], ".")
@@ -84,6 +87,16 @@ func hideLabels(ref string, labels *[]string) string {
 		}
 	}
 	return ref[:at[2]] + strings.Join(parts, ".") + ref[at[3]:]
+}
+
+// hasPunycode reports whether "xn--", in either case, is anywhere in s.
+func hasPunycode(s string) bool {
+	for i := 2; i < len(s); i++ {
+		if s[i] == '-' && s[i-1]|0x20 == 'n' && s[i-2]|0x20 == 'x' && strings.HasPrefix(s[i:], "--") {
+			return true
+		}
+	}
+	return false
 }
 
 // stable reports whether a host with labels in punycode is read as it stands.
