@@ -92,6 +92,7 @@ type Pipeline struct {
 	// /status among it, would wait behind them. On two processors a token for each
 	// gives a fifth more pages a second and doubles the wait of /status.
 	parsing chan struct{}
+	backlog *backlog
 	busy    atomic.Int64
 }
 
@@ -100,7 +101,10 @@ func New(o Options) *Pipeline {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Pipeline{o: o, parsing: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 1))}
+	return &Pipeline{
+		o: o, parsing: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 1)),
+		backlog: newBacklog(backlogPerProcessor * runtime.GOMAXPROCS(0)),
+	}
 }
 
 // Busy counts visits under way.
@@ -112,25 +116,18 @@ func (p *Pipeline) Busy() int { return int(p.busy.Load()) }
 // in the last case.
 func (p *Pipeline) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
+	defer context.AfterFunc(ctx, p.backlog.wakeAll)()
 	for range p.o.Workers {
 		g.Go(func() error { return p.work(ctx) })
 	}
 	return g.Wait()
 }
 
-// turn waits behind the pages that were fetched and not parsed yet: while the
-// processor is the limit, no more are fetched than can be read. With a processor
-// to spare it does not wait at all.
-func (p *Pipeline) turn() {
-	p.parsing <- struct{}{}
-	<-p.parsing
-}
-
 // work is one worker.
 func (p *Pipeline) work(ctx context.Context) error {
 	w := &worker{p: p}
 	for {
-		p.turn()
+		p.backlog.wait(ctx)
 		v, err := p.o.Source.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil:

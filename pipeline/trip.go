@@ -111,17 +111,26 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	if o.Kind != crawl.Fetched {
 		return w.settle(keep, v, o)
 	}
-	o.Digest = sha1.Sum(resp.RawBody)
-	w.read(v, resp, rules, &o)
-	remark(resp, &o)
-	if rules.Settings.Archive {
-		if o.Archive, err = w.p.o.Archive.Put(keep, capture(v, resp, &o)); err != nil {
-			// The item stays queued: it is not done without its record.
-			err = fmt.Errorf("archive %s: %w", v.Item.URL, err)
-			return errors.Join(err, w.settle(keep, v, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}))
-		}
+	if err := w.keep(keep, v, resp, rules, &o); err != nil {
+		// The item stays queued: it is not done without its record.
+		err = fmt.Errorf("archive %s: %w", v.Item.URL, err)
+		return errors.Join(err, w.settle(keep, v, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}))
 	}
 	return w.settle(keep, v, o)
+}
+
+// keep reads what was fetched and archives it: the part of a trip that takes the
+// processor.
+func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (err error) {
+	w.p.backlog.begin()
+	defer w.p.backlog.end()
+	o.Digest = sha1.Sum(resp.RawBody)
+	w.read(v, resp, rules, o)
+	remark(resp, o)
+	if rules.Settings.Archive {
+		o.Archive, err = w.p.o.Archive.Put(ctx, capture(v, resp, o))
+	}
+	return err
 }
 
 // errNoRight is why a request is not sent.
