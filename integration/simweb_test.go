@@ -49,7 +49,13 @@ func serveSimwebAt(t *testing.T, addr string, config simweb.Config) (*simweb.Web
 // simCluster makes a cluster that may crawl a synthetic web.
 func simCluster(t *testing.T, srv *simweb.Server, delay time.Duration, flags ...string) *cluster {
 	t.Helper()
-	return newCluster(t, append([]string{"--dns", srv.DNS.String(), "--allow-net", "127.0.0.0/8", "--delay", delay.String()}, flags...)...)
+	all := []string{"--dns", srv.DNS.String(), "--allow-net", "127.0.0.0/8", "--delay", delay.String()}
+	if raceDetector {
+		// Each partition that changes hands costs some 25 ms under the race detector:
+		// the fewest will do.
+		all = append(all, "--partitions", "512")
+	}
+	return newCluster(t, append(all, flags...)...)
 }
 
 // atPage waits until the web has answered so many pages.

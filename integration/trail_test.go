@@ -55,9 +55,17 @@ type disturbance struct {
 // completion is lost. A second is promised; the rest is for slow disks.
 const commitWindow = 2 * time.Second
 
+// raceCommitWindow is the same under the race detector, where a page costs some
+// twenty times as much and so waits longer between its answer and its commit.
+const raceCommitWindow = 6 * time.Second
+
 // at makes the disturbance of a crash.
 func at(what string, when time.Time) disturbance {
-	return disturbance{what, when.Add(-commitWindow), when.Add(time.Second)}
+	window := commitWindow
+	if raceDetector {
+		window = raceCommitWindow
+	}
+	return disturbance{what, when.Add(-window), when.Add(time.Second)}
 }
 
 // repeated is a page that was answered more than once.
