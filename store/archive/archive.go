@@ -85,6 +85,10 @@ type Archive struct {
 	// syncing guards the index files and the order of their lines.
 	syncing chan struct{}
 
+	sortSlots chan struct{}  // one token per index that waits or is sorted
+	sorts     sync.WaitGroup // Close waits for them
+	sorting   sync.Mutex     // held while one is sorted
+
 	broken atomic.Pointer[error] // the error that stopped the archive
 }
 
@@ -110,10 +114,13 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	a := &Archive{
 		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders), seen: newSeen(o.Remember),
-		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1),
+		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1), sortSlots: make(chan struct{}, maxSorts),
 	}
 	a.encoders.New = func() any { return newEncoder(o.Rand) }
 	if err := a.repairAll(); err != nil {
+		return nil, fmt.Errorf("open archive %s: %w", dir, err)
+	}
+	if err := a.settleIndexes(); err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", dir, err)
 	}
 	if err := a.takeStock(); err != nil {
@@ -245,6 +252,7 @@ func (a *Archive) finish() error {
 	if err := f.finish(); err != nil {
 		return a.fail(err)
 	}
+	a.sortLater(f.name)
 	return nil
 }
 
@@ -275,9 +283,18 @@ func (a *Archive) Sync() error {
 	return nil
 }
 
-// Close makes everything durable and gives the open file its final name. Puts
-// that are under way may fail with ErrClosed.
+// Close makes everything durable, gives the open file its final name and waits
+// until all indexes are sorted. Puts that are under way may fail with ErrClosed.
 func (a *Archive) Close() error {
+	err := a.close()
+	a.sorts.Wait()
+	if err == nil {
+		err = a.failure() // of a sort
+	}
+	return err
+}
+
+func (a *Archive) close() error {
 	a.syncing <- struct{}{}
 	defer func() { <-a.syncing }()
 	a.writing <- struct{}{}
@@ -350,6 +367,14 @@ func (None) Sync() error { return nil }
 
 // Close does nothing.
 func (None) Close() error { return nil }
+
+// WriteIndex writes nothing.
+func (None) WriteIndex(io.Writer) error { return nil }
+
+// OpenMember finds nothing.
+func (None) OpenMember(string, int64) (*Member, error) {
+	return nil, fmt.Errorf("%w: nothing is stored", ErrNoCapture)
+}
 
 // Stats are zero.
 func (None) Stats() Stats { return Stats{} }

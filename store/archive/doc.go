@@ -4,8 +4,9 @@
 // The life of a file:
 //
 //	crawlnode-<time>-<serial>-<name>.warc.gz.open   being written
+//	crawlnode-<time>-<serial>-<name>.cdxj.open      one line per capture, as written
 //	crawlnode-<time>-<serial>-<name>.warc.gz        whole; never touched again
-//	crawlnode-<time>-<serial>-<name>.cdxj           one line per capture, as written
+//	crawlnode-<time>-<serial>-<name>.cdxj           its index, in the order of LC_ALL=C sort
 //
 // A file begins with a warcinfo record. A capture adds a response record (or a
 // revisit record, when the same payload is already here) and the request that
@@ -25,10 +26,12 @@
 // At Open, files that a crash left open are repaired: everything up to the last
 // record that the index names is taken as good, the rest is read record by
 // record, cut after the last whole one, indexed, and the file is closed under
-// its final name.
+// its final name. Indexes that were not sorted yet are sorted, and the index of a
+// finished file that lacks one is made anew.
 //
 // What is bounded: compressions at once (Encoders; Put waits), index lines in
-// memory (1 MiB; Put then syncs itself), remembered payload digests (Remember;
+// memory (1 MiB; Put then syncs itself), memory for sorting (8 MiB, then runs on the disk)
+// and indexes that wait for it (4; the turn of a file waits then), remembered payload digests (Remember;
 // the older half is forgotten).
 //
 // An error of the disk is final: the first one is reported, and every later Put

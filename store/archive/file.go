@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	openSuffix  = ".open" // of a file being written
+	openSuffix  = ".open" // of a file being written, and of its index until that is sorted
 	warcSuffix  = ".warc.gz"
 	indexSuffix = ".cdxj"
 	maxNameLen  = 64 // bytes of a node's name inside a file name
@@ -57,7 +57,7 @@ func (a *Archive) create() (*file, error) {
 
 // start writes what every file begins with.
 func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
-	f.index, err = os.OpenFile(filepath.Join(f.dir, indexName(f.name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	f.index, err = os.OpenFile(filepath.Join(f.dir, indexName(f.name)+openSuffix), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func repair(dir, name string) (Repair, error) {
 		return done, err
 	}
 	defer func() { _ = warc.Close() }()
-	index, err := os.OpenFile(filepath.Join(dir, indexName(name)), os.O_CREATE|os.O_RDWR, 0o640)
+	index, err := os.OpenFile(filepath.Join(dir, indexName(name)+openSuffix), os.O_CREATE|os.O_RDWR, 0o640)
 	if err != nil {
 		return done, err
 	}
@@ -70,7 +70,7 @@ func repair(dir, name string) (Repair, error) {
 	}
 	var lines []byte
 	whole, err := scan(io.NewSectionReader(warc, start, info.Size()-start), start, maxBlockBytes, func(r Record) error {
-		if r.Type == "response" || r.Type == "revisit" {
+		if r.isCapture() {
 			lines = appendIndexLine(lines, r.line(name))
 			done.Captures++
 		}
@@ -139,11 +139,14 @@ func cut(f *os.File, size int64, more []byte) error {
 // remove deletes an open file that holds nothing, and its index.
 func remove(dir, name string) error {
 	err := os.Remove(filepath.Join(dir, name+openSuffix))
-	if e := os.Remove(filepath.Join(dir, indexName(name))); err == nil && !errors.Is(e, os.ErrNotExist) {
+	if e := os.Remove(filepath.Join(dir, indexName(name)+openSuffix)); err == nil && !errors.Is(e, os.ErrNotExist) {
 		err = e
 	}
 	return err
 }
+
+// isCapture reports whether an index names the record.
+func (r *Record) isCapture() bool { return r.Type == "response" || r.Type == "revisit" }
 
 // line makes the index line of a response or revisit record.
 func (r *Record) line(file string) indexLine {

@@ -39,7 +39,7 @@ func newWreck(t *testing.T) wreck {
 	if w.warc, err = os.ReadFile(filepath.Join(dir, w.name+openSuffix)); err != nil {
 		t.Fatal(err)
 	}
-	if w.index, err = os.ReadFile(filepath.Join(dir, indexName(w.name))); err != nil || bytes.Count(w.index, []byte("\n")) != 3 {
+	if w.index, err = os.ReadFile(filepath.Join(dir, indexName(w.name)+openSuffix)); err != nil || bytes.Count(w.index, []byte("\n")) != 3 {
 		t.Fatalf("index = %q, %v", w.index, err)
 	}
 	return w
@@ -49,7 +49,7 @@ func newWreck(t *testing.T) wreck {
 func (w wreck) lay(t *testing.T, warc, index []byte) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, b := range map[string][]byte{w.name + openSuffix: warc, indexName(w.name): index} {
+	for name, b := range map[string][]byte{w.name + openSuffix: warc, indexName(w.name) + openSuffix: index} {
 		if b != nil {
 			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 				t.Fatal(err)

@@ -1,0 +1,166 @@
+package archive
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"crawlnode/crawl"
+)
+
+// maxMerge bounds the indexes that are merged at once: each takes a file
+// descriptor and 64 KiB.
+const maxMerge = 64
+
+// WriteIndex writes one line for each capture that was put before the call, in the
+// order of LC_ALL=C sort. Puts go on meanwhile.
+func (a *Archive) WriteIndex(out io.Writer) error {
+	if err := a.Sync(); err != nil {
+		return err
+	}
+	var parts []io.ReadCloser
+	defer func() {
+		for _, p := range parts {
+			_ = p.Close()
+		}
+	}()
+	// The open ones first: one that is sorted meanwhile is found under its final
+	// name, or twice, which the merge makes good.
+	for _, suffix := range [...]string{indexSuffix + openSuffix, indexSuffix} {
+		names, err := filesWith(a.dir, suffix)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			p, err := a.openIndex(name)
+			if errors.Is(err, os.ErrNotExist) && suffix != indexSuffix {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("index %s: %w", name, err)
+			}
+			if parts = append(parts, p); len(parts) < maxMerge {
+				continue
+			}
+			if parts, err = a.mergeParts(parts); err != nil {
+				return err
+			}
+		}
+	}
+	w := bufio.NewWriterSize(out, readBuffer)
+	if err := MergeLines(w, readers(parts)...); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// openIndex opens an index for reading, sorted.
+func (a *Archive) openIndex(name string) (io.ReadCloser, error) {
+	f, err := os.Open(filepath.Join(a.dir, name))
+	if err != nil || strings.HasSuffix(name, indexSuffix) {
+		return f, err
+	}
+	defer func() { _ = f.Close() }()
+	sorted, err := namelessFile(a.dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := sortTo(sorted, f, a.dir, sortMemory); err != nil {
+		return nil, errors.Join(err, sorted.Close())
+	}
+	return rewound(sorted)
+}
+
+// mergeParts merges and closes parts, and returns them as one.
+func (a *Archive) mergeParts(parts []io.ReadCloser) ([]io.ReadCloser, error) {
+	merged, err := namelessFile(a.dir)
+	if err != nil {
+		return parts, err
+	}
+	w := bufio.NewWriterSize(merged, readBuffer)
+	if err := errors.Join(MergeLines(w, readers(parts)...), w.Flush()); err != nil {
+		return parts, errors.Join(err, merged.Close())
+	}
+	for _, p := range parts {
+		_ = p.Close()
+	}
+	one, err := rewound(merged)
+	return []io.ReadCloser{one}, err
+}
+
+func rewound(f *os.File) (io.ReadCloser, error) {
+	_, err := f.Seek(0, io.SeekStart)
+	return f, err
+}
+
+func readers(parts []io.ReadCloser) []io.Reader {
+	rs := make([]io.Reader, len(parts))
+	for i, p := range parts {
+		rs[i] = p
+	}
+	return rs
+}
+
+// filesWith lists the files in dir whose names end in suffix.
+func filesWith(dir, suffix string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// ErrNoCapture is returned for a place at which no record begins.
+var ErrNoCapture = errors.New("no record begins there")
+
+// Member is one record as it stands in its file: a gzip member.
+type Member struct {
+	io.Reader
+	Size int64
+	file *os.File
+}
+
+// Close closes the file.
+func (m *Member) Close() error { return m.file.Close() }
+
+// OpenMember opens the member at an offset of a file, finished or open, once it has
+// proved to be a whole record. ErrNoCapture: there is no such file, or no record
+// begins there.
+func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
+	if file != filepath.Base(file) || !strings.HasSuffix(file, warcSuffix) || offset < 0 {
+		return nil, fmt.Errorf("%w: %.200q at %d is no place in an archive", ErrNoCapture, file, offset)
+	}
+	path := filepath.Join(a.dir, file)
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err = os.Open(path + openSuffix)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: this node has no file %s", ErrNoCapture, file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	record, err := readAt(f, crawl.ArchiveRef{File: file, Offset: offset, Length: max(info.Size()-offset, 0)})
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("%w: %w", ErrNoCapture, err)
+	}
+	return &Member{Reader: io.NewSectionReader(f, record.Offset, record.Length), Size: record.Length, file: f}, nil
+}

@@ -1,0 +1,293 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"container/heap"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// tempSuffix ends the name of a sorted index that is not whole yet.
+const tempSuffix = ".tmp"
+
+// maxSorts bounds the indexes that wait to be sorted; a turn of the file waits
+// then. One at a time is being sorted.
+const maxSorts = 4
+
+// sortLater sorts the index of a finished file while the next one is being
+// written. The caller holds writing.
+func (a *Archive) sortLater(name string) {
+	a.sortSlots <- struct{}{}
+	a.sorts.Go(func() {
+		defer func() { <-a.sortSlots }()
+		a.sorting.Lock()
+		defer a.sorting.Unlock()
+		if err := settleIndex(a.dir, name); err != nil {
+			_ = a.fail(err)
+		}
+	})
+}
+
+// settleIndex sorts the index of the finished file of that name and gives it its
+// final name. It may be broken off and repeated at any point.
+func settleIndex(dir, name string) error {
+	final := filepath.Join(dir, indexName(name))
+	if err := sortIndex(final+openSuffix, final+tempSuffix, sortMemory); err != nil {
+		return err
+	}
+	if err := os.Rename(final+tempSuffix, final); err != nil {
+		return err
+	}
+	if err := syncDir(dir); err != nil {
+		return err
+	}
+	return os.Remove(final + openSuffix)
+}
+
+// settleIndexes sorts what a crash has left unsorted, and makes the indexes anew
+// that finished files lack.
+func (a *Archive) settleIndexes() error {
+	paths, err := Files(a.dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		index := filepath.Join(a.dir, indexName(name))
+		if strings.HasSuffix(name, openSuffix) {
+			continue
+		}
+		if _, err := os.Stat(index + openSuffix); errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(index); err == nil {
+				continue
+			}
+			done, err := reindex(path, index+openSuffix)
+			if err != nil {
+				return fmt.Errorf("index %s: %w", path, err)
+			}
+			if a.opts.OnRepair != nil {
+				a.opts.OnRepair(done)
+			}
+		}
+		if err := settleIndex(a.dir, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reindex writes the index of a finished file by reading it. Nothing of a damaged
+// file is cut: what stands before the damage is indexed.
+func reindex(path, index string) (Repair, error) {
+	done := Repair{File: filepath.Base(path)}
+	out, err := os.OpenFile(index, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	if err != nil {
+		return done, err
+	}
+	w := bufio.NewWriterSize(out, readBuffer)
+	var line []byte
+	done.Kept, err = Scan(path, func(r Record) error {
+		if !r.isCapture() {
+			return nil
+		}
+		done.Captures++
+		line = appendIndexLine(line[:0], r.line(done.File))
+		_, err := w.Write(line)
+		return err
+	})
+	if damage, ok := errors.AsType[*DamageError](err); ok {
+		done.Reason, err = damage.Error(), nil
+	}
+	return done, errors.Join(err, w.Flush(), out.Close())
+}
+
+// sortMemory bounds the lines that are sorted at once, in bytes.
+const sortMemory = 8 << 20
+
+// sortIndex writes the lines of the index at from to the file to, in the order of
+// their bytes (that of LC_ALL=C sort), equal ones once, and brings them to the disk.
+func sortIndex(from, to string, memory int) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := out.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			_ = os.Remove(to)
+		}
+	}()
+	if err := sortTo(out, in, filepath.Dir(to), memory); err != nil {
+		return fmt.Errorf("sort %s: %w", from, err)
+	}
+	return out.Sync()
+}
+
+// sortTo writes the whole lines of in to out, sorted. What does not fit into memory
+// is sorted in runs, which stand in a nameless file in dir and are then merged.
+func sortTo(out io.Writer, in io.Reader, dir string, memory int) error {
+	runs, err := namelessFile(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = runs.Close() }()
+	parts, err := sortRuns(bufio.NewReaderSize(in, readBuffer), runs, memory)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(out, readBuffer)
+	if err := MergeLines(w, parts...); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// namelessFile makes a file that is gone when it is closed, crash or not.
+func namelessFile(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "sort-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// sortRuns reads all lines of in and returns them as sorted runs: the last one in
+// memory, the others in the file runs.
+func sortRuns(in *bufio.Reader, runs *os.File, memory int) ([]io.Reader, error) {
+	var (
+		parts []io.Reader
+		text  []byte // the lines of this run, with their ends
+		ends  []int
+		at    int64
+	)
+	for {
+		line, err := in.ReadSlice('\n')
+		if len(line) > 0 && err == nil {
+			text = append(text, line...)
+			ends = append(ends, len(text))
+		}
+		last := err == io.EOF
+		if err != nil && !last {
+			return nil, err
+		}
+		if !last && len(text) < memory {
+			continue
+		}
+		sorted := sortLines(text, ends)
+		if last {
+			return append(parts, bytes.NewReader(sorted)), nil
+		}
+		if _, err := runs.Write(sorted); err != nil {
+			return nil, err
+		}
+		parts = append(parts, io.NewSectionReader(runs, at, int64(len(sorted))))
+		at += int64(len(sorted))
+		text, ends = text[:0], ends[:0]
+	}
+}
+
+// sortLines returns the lines of text, which end at ends, in order.
+func sortLines(text []byte, ends []int) []byte {
+	lines, start := make([][]byte, len(ends)), 0
+	for i, end := range ends {
+		lines[i], start = text[start:end-1], end // without its end, which sorts before a space
+	}
+	slices.SortFunc(lines, bytes.Compare)
+	sorted := make([]byte, 0, len(text))
+	for _, line := range lines {
+		sorted = append(append(sorted, line...), '\n')
+	}
+	return sorted
+}
+
+// errNotSorted is returned by MergeLines when an input is out of order.
+var errNotSorted = errors.New("the lines are not sorted")
+
+// MergeLines merges sorted inputs, each line of which ends in a line feed, into
+// one that is sorted; lines that are the same in several inputs are written once.
+func MergeLines(out io.Writer, in ...io.Reader) error {
+	var open inputs
+	for _, r := range in {
+		s := &input{r: bufio.NewReaderSize(r, readBuffer)}
+		if ok, err := s.next(); err != nil {
+			return err
+		} else if ok {
+			open = append(open, s)
+		}
+	}
+	heap.Init(&open)
+	var last []byte
+	for len(open) > 0 {
+		s := open[0]
+		if !bytes.Equal(s.line, last) {
+			if _, err := out.Write(append(s.line, '\n')); err != nil {
+				return err
+			}
+			last = append(last[:0], s.line...)
+		}
+		ok, err := s.next()
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			heap.Pop(&open)
+		case bytes.Compare(s.line, last) < 0:
+			return fmt.Errorf("%w: %.200q comes behind %.200q", errNotSorted, s.line, last)
+		default:
+			heap.Fix(&open, 0)
+		}
+	}
+	return nil
+}
+
+// input is a sorted input and its line at hand.
+type input struct {
+	r    *bufio.Reader
+	line []byte // without its end
+}
+
+// next reads the next line; false at the end.
+func (s *input) next() (bool, error) {
+	line, err := s.r.ReadSlice('\n')
+	if err == io.EOF && len(line) == 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("line %.200q...: %w", line, noEOF(err))
+	}
+	s.line = append(s.line[:0], line[:len(line)-1]...)
+	return true, nil
+}
+
+// inputs is a heap, the input with the smallest line first.
+type inputs []*input
+
+func (h inputs) Len() int           { return len(h) }
+func (h inputs) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
+func (h inputs) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push is for heap.Init, which never calls it here.
+func (h *inputs) Push(x any) { *h = append(*h, x.(*input)) }
+
+// Pop removes the last one.
+func (h *inputs) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
