@@ -34,6 +34,12 @@ type Backend interface {
 	// DescribeHost tells what politeness knows of a host and what waits for it.
 	// crawl.ErrUnknownHost: no URL of it was ever admitted.
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
+	// WriteIndex writes the CDXJ lines of all captures that the members have, each
+	// once and sorted. It takes as long as the writer does.
+	WriteIndex(ctx context.Context, out io.Writer) error
+	// OpenCapture opens the record at a place in any member's archive: a gzip
+	// member. crawl.ErrNoCapture: nobody has it.
+	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	// Nodes lists the nodes as Status does.
 	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)
 	// DrainMember asks a member to hand its partitions over and to leave. It
@@ -85,6 +91,8 @@ func New(backend Backend, o Options) http.Handler {
 	guarded.HandleFunc("GET /api/v1/ring", s.ring)
 	guarded.HandleFunc("GET /api/v1/urls", s.explainURL)
 	guarded.HandleFunc("GET /api/v1/hosts/{host}", s.describeHost)
+	guarded.HandleFunc("GET /api/v1/cdxj", s.cdxj)
+	guarded.HandleFunc("GET /api/v1/captures/{file}/{offset}", s.capture)
 	guarded.HandleFunc("GET /api/v1/nodes", s.nodes)
 	guarded.HandleFunc("POST /api/v1/nodes/{id}/drain", s.drainNode)
 	guarded.HandleFunc("POST /api/v1/nodes/{id}/forget", s.forgetNode)
@@ -256,7 +264,7 @@ func orEmpty[T any](list []T) []T {
 }
 
 // fail answers a failure of the node: it cannot now, and may soon; or with
-// crawl.ErrRefused, crawl.ErrUnknownNode and crawl.ErrUnknownHost it will not.
+// crawl.ErrRefused, crawl.ErrUnknownNode and the like it will not.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if code := codeOf(err); code != http.StatusServiceUnavailable {
 		writeProblem(w, code, escape(err.Error()))

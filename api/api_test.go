@@ -21,6 +21,7 @@ type fakeNode struct {
 	status  crawl.Status
 	ready   bool
 	err     error
+	breaks  bool // WriteIndex fails when it has begun
 	hang    bool // AddSeeds waits for the end of its context
 	got     []crawl.Seed
 	invalid []crawl.SeedError

@@ -102,7 +102,7 @@ func (s *server) crawlAction(action string) http.HandlerFunc {
 // codeOf is the HTTP status of a failure of the node.
 func codeOf(err error) int {
 	switch {
-	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost):
+	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrNoCapture):
 		return http.StatusNotFound
 	case errors.Is(err, crawl.ErrRefused):
 		return http.StatusConflict

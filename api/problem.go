@@ -32,7 +32,7 @@ func withProblems(mux *http.ServeMux) http.Handler {
 		probe := &codeOnly{header: w.Header(), code: http.StatusNotFound}
 		mux.ServeHTTP(probe, r)
 		w.Header().Del("Content-Length")
-		detail := "there is nothing at this path; /status, /metrics and /api/v1/{seeds,urls,hosts,ring,nodes,stats,crawl} are"
+		detail := "there is nothing at this path; /status, /metrics and /api/v1/{seeds,urls,hosts,captures,cdxj,ring,nodes,stats,crawl} are"
 		if probe.code == http.StatusMethodNotAllowed {
 			detail = "this path takes " + w.Header().Get("Allow") + ", not " + escape(r.Method)
 		}

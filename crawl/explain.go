@@ -9,6 +9,10 @@ import (
 // The API answers 404.
 var ErrUnknownHost = errors.New("unknown host")
 
+// ErrNoCapture is inside an error about a place at which no member that answers has
+// a record. The API answers 404.
+var ErrNoCapture = errors.New("no such capture")
+
 // NodeRef names a node in a report.
 type NodeRef struct {
 	ID   NodeID `json:"id"`

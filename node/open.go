@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -28,6 +29,8 @@ type archiver interface {
 	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
 	Sync() error
 	Stats() archive.Stats
+	WriteIndex(out io.Writer) error
+	OpenMember(file string, offset int64) (*archive.Member, error)
 	Close() error
 }
 

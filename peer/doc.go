@@ -5,6 +5,11 @@
 // Server answers them from a Handler that package node implements. Both check
 // that the other side belongs to the same cluster.
 //
+// # Bytes
+//
+// Archive is a stream of bytes in pieces: of the member's index, or of one record.
+// HTTP/2's flow control makes the sender wait for the reader.
+//
 // # Links
 //
 // Links are most of the traffic, so they have a stream. Forward hands a page's

@@ -41,6 +41,7 @@ const (
 	Peer_Robots_FullMethodName     = "/crawlnode.peer.v1.Peer/Robots"
 	Peer_Operate_FullMethodName    = "/crawlnode.peer.v1.Peer/Operate"
 	Peer_Explain_FullMethodName    = "/crawlnode.peer.v1.Peer/Explain"
+	Peer_Archive_FullMethodName    = "/crawlnode.peer.v1.Peer/Archive"
 )
 
 // PeerClient is the client API for Peer service.
@@ -74,6 +75,9 @@ type PeerClient interface {
 	Operate(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 	// Explain answers what a holder knows of one of its URLs or hosts.
 	Explain(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
+	// Archive reads the index of a member's archive, or one record of it, in pieces
+	// of at most 256 KiB.
+	Archive(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Envelope], error)
 }
 
 type peerClient struct {
@@ -210,6 +214,25 @@ func (c *peerClient) Explain(ctx context.Context, in *Envelope, opts ...grpc.Cal
 	return out, nil
 }
 
+func (c *peerClient) Archive(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Envelope], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Peer_ServiceDesc.Streams[2], Peer_Archive_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[Envelope, Envelope]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Peer_ArchiveClient = grpc.ServerStreamingClient[Envelope]
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -241,6 +264,9 @@ type PeerServer interface {
 	Operate(context.Context, *Envelope) (*Envelope, error)
 	// Explain answers what a holder knows of one of its URLs or hosts.
 	Explain(context.Context, *Envelope) (*Envelope, error)
+	// Archive reads the index of a member's archive, or one record of it, in pieces
+	// of at most 256 KiB.
+	Archive(*Envelope, grpc.ServerStreamingServer[Envelope]) error
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -286,6 +312,9 @@ func (UnimplementedPeerServer) Operate(context.Context, *Envelope) (*Envelope, e
 }
 func (UnimplementedPeerServer) Explain(context.Context, *Envelope) (*Envelope, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
+}
+func (UnimplementedPeerServer) Archive(*Envelope, grpc.ServerStreamingServer[Envelope]) error {
+	return status.Error(codes.Unimplemented, "method Archive not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -502,6 +531,17 @@ func _Peer_Explain_Handler(srv interface{}, ctx context.Context, dec func(interf
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Archive_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(Envelope)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(PeerServer).Archive(m, &grpc.GenericServerStream[Envelope, Envelope]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Peer_ArchiveServer = grpc.ServerStreamingServer[Envelope]
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -562,6 +602,11 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 			Handler:       _Peer_Replicate_Handler,
 			ServerStreams: true,
 			ClientStreams: true,
+		},
+		{
+			StreamName:    "Archive",
+			Handler:       _Peer_Archive_Handler,
+			ServerStreams: true,
 		},
 	},
 	Metadata: "peer/peer.proto",

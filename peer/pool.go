@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -186,6 +187,48 @@ func (p *Pool) Replicate(ctx context.Context, addr string) (grpc.BidiStreamingCl
 		return nil, err
 	}
 	return c.client.Replicate(p.outgoing(ctx))
+}
+
+// Archive asks the node at addr for something out of its archive. The bytes come
+// while they are read; the reader ends with ctx, and Close ends it before. An error
+// of the other side is that of the first Read, or of a later one.
+func (p *Pool) Archive(ctx context.Context, addr string, req *Envelope) (io.ReadCloser, error) {
+	c, err := p.conn(addr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(p.outgoing(ctx))
+	stream, err := c.client.Archive(ctx, req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &byteStream{stream: stream, cancel: cancel}, nil
+}
+
+// byteStream reads the pieces of a stream.
+type byteStream struct {
+	stream grpc.ServerStreamingClient[Envelope]
+	cancel context.CancelFunc
+	rest   []byte
+}
+
+func (b *byteStream) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 {
+		m, err := b.stream.Recv()
+		if err != nil {
+			return 0, err
+		}
+		b.rest = m.Payload
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *byteStream) Close() error {
+	b.cancel()
+	return nil
 }
 
 // Forward sends links to the node at addr and blocks until that node has

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -43,6 +44,8 @@ type Handler interface {
 	Operate(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	// Explain answers a question about one URL or host.
 	Explain(ctx context.Context, from string, req *Envelope) (*Envelope, error)
+	// Archive writes what is asked for out of this node's archive.
+	Archive(ctx context.Context, from string, req *Envelope, out io.Writer) error
 }
 
 // ServerOptions configure a Server. Cluster and Handler are required.
@@ -260,4 +263,31 @@ func (v service) Operate(ctx context.Context, r *Envelope) (*Envelope, error) {
 
 func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {
 	return v.handler().Explain(ctx, from(ctx), r)
+}
+
+func (v service) Archive(r *Envelope, stream grpc.ServerStreamingServer[Envelope]) error {
+	out := bufio.NewWriterSize(pieces{stream}, pieceBytes)
+	if err := v.handler().Archive(stream.Context(), from(stream.Context()), r, out); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// pieceBytes is the most that one message of a stream of bytes carries.
+const pieceBytes = 256 << 10
+
+// pieces sends what is written to it.
+type pieces struct {
+	stream grpc.ServerStreamingServer[Envelope]
+}
+
+func (p pieces) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		n := min(len(rest), pieceBytes)
+		if err := p.stream.Send(&Envelope{Payload: rest[:n]}); err != nil {
+			return len(b) - len(rest), err
+		}
+		rest = rest[n:]
+	}
+	return len(b), nil
 }

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// stallTimeout ends an answer of any length when its reader has stopped to read.
+const stallTimeout = 2 * time.Minute
+
+// steady writes an answer that may take hours: the deadline moves with each write.
+type steady struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	written bool
+}
+
+func (s *steady) Write(b []byte) (int, error) {
+	s.written = true
+	_ = s.control.SetWriteDeadline(time.Now().Add(stallTimeout)) // a recorder in a test has none
+	return s.w.Write(b)
+}
+
+// cdxj answers with the index of the whole cluster's archive.
+func (s *server) cdxj(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	out := &steady{w: w, control: http.NewResponseController(w)}
+	s.end(out, r, s.backend.WriteIndex(r.Context(), out))
+}
+
+// capture answers with one record as it stands in its file: a gzip member.
+func (s *server) capture(w http.ResponseWriter, r *http.Request) {
+	offset, err := strconv.ParseInt(r.PathValue("offset"), 10, 64)
+	if err != nil || offset < 0 {
+		writeProblem(w, http.StatusBadRequest, "the offset is a number of bytes, not "+escape(cut(r.PathValue("offset"))))
+		return
+	}
+	record, err := s.backend.OpenCapture(r.Context(), r.PathValue("file"), offset)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer func() { _ = record.Close() }()
+	// What a page sent must not be taken for a page of this server's.
+	w.Header().Set("Content-Type", "application/warc+gzip")
+	w.Header().Set("Content-Disposition", "attachment")
+	out := &steady{w: w, control: http.NewResponseController(w)}
+	_, err = io.Copy(out, record)
+	s.end(out, r, err)
+}
+
+// end tells of an error: as a problem while nothing was written, and then by
+// breaking the connection, so that nobody takes a part for the whole.
+func (s *server) end(out *steady, r *http.Request, err error) {
+	switch {
+	case err == nil:
+	case !out.written:
+		s.fail(out.w, r, err)
+	default:
+		if r.Context().Err() == nil {
+			s.log.Warn("an answer was broken off", "path", r.URL.Path, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}

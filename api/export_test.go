@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+func (f *fakeNode) WriteIndex(_ context.Context, out io.Writer) error {
+	if f.err != nil {
+		return f.err
+	}
+	_, err := io.WriteString(out, "org,a)/ 20261121101112 {}\n")
+	if f.breaks {
+		return errors.New("a member has gone")
+	}
+	return err
+}
+
+func (f *fakeNode) OpenCapture(_ context.Context, file string, offset int64) (io.ReadCloser, error) {
+	if file != "x.warc.gz" {
+		return nil, fmt.Errorf("%w: nobody has %s", crawl.ErrNoCapture, file)
+	}
+	return io.NopCloser(strings.NewReader(fmt.Sprintf("%s at %d", file, offset))), f.err
+}
+
+func TestExportPaths(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path string
+		err  error
+		code int
+		want string
+	}{
+		{"cdxj", nil, 200, "org,a)/ 2026"},
+		{"cdxj", errors.New("still joining"), 503, "still joining"},
+		{"captures/x.warc.gz/17", nil, 200, "x.warc.gz at 17"},
+		{"captures/y.warc.gz/17", nil, 404, "nobody has y.warc.gz"},
+		{"captures/x.warc.gz/-17", nil, 400, "the offset is a number"},
+		{"captures/x.warc.gz/%1b", nil, 400, `\\x1b`},
+	} {
+		w := ask(New(&fakeNode{err: tc.err}, Options{}), "GET", "/api/v1/"+tc.path, "")
+		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {
+			t.Errorf("%s: %d %.300s; want %d %s", tc.path, w.Code, w.Body, tc.code, tc.want)
+		}
+	}
+}
+
+// TestBrokenOffExport: who reads a part can tell it from the whole.
+func TestBrokenOffExport(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(New(&fakeNode{breaks: true}, Options{}))
+	defer s.Close()
+	r, err := http.Get(s.URL + "/api/v1/cdxj")
+	if err != nil {
+		return // the connection broke before the head came
+	}
+	defer func() { _ = r.Body.Close() }()
+	if text, err := io.ReadAll(r.Body); err == nil {
+		t.Errorf("a part was taken for the whole: %q", text)
+	}
+}

@@ -1,0 +1,123 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/peer"
+	"crawlnode/store/archive"
+)
+
+// This file reads archives on behalf of any node: the cluster's index, merged of
+// all members' own, and single records.
+
+// archiveQuestion is what a member is asked for out of its archive: its index, or
+// the record at a place. It travels as JSON, so fields are only ever added.
+type archiveQuestion struct {
+	Index  bool   `json:"index,omitempty"`
+	File   string `json:"file,omitempty"`
+	Offset int64  `json:"offset,omitempty"`
+}
+
+// WriteIndex writes the CDXJ lines of all captures that the members have, each
+// once, in the order of LC_ALL=C sort. What is written is whole only when the
+// error is nil. Members that are gone are not asked; their files stay on their
+// disks.
+func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
+	if ok, _ := n.Ready(); !ok {
+		return ErrNotReady
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var own sync.WaitGroup
+	defer own.Wait()
+	defer cancel()
+	ownLines, w := io.Pipe()
+	defer func() { _ = ownLines.Close() }() // ends the writer
+	own.Go(func() { _ = w.CloseWithError(n.archive.WriteIndex(w)) })
+
+	parts := []io.Reader{ownLines}
+	for _, m := range n.others() {
+		part, err := n.askArchive(ctx, m.ID, archiveQuestion{Index: true})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = part.Close() }()
+		parts = append(parts, part)
+	}
+	return archive.MergeLines(out, parts...)
+}
+
+// OpenCapture opens the record at a place, which any member may have, as it stands
+// in the file: a gzip member. crawl.ErrNoCapture: no member that answers has it.
+func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	own, err := n.archive.OpenMember(file, offset)
+	if !errors.Is(err, archive.ErrNoCapture) {
+		return own, err
+	}
+	why := err
+	for _, m := range n.others() {
+		r, err := n.askArchive(ctx, m.ID, archiveQuestion{File: file, Offset: offset})
+		if err == nil {
+			return r, nil
+		}
+		if status.Code(err) != codes.NotFound {
+			why = err // that member may have it
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", crawl.ErrNoCapture, why)
+}
+
+// askArchive asks another member and waits for the first bytes.
+func (n *Node) askArchive(ctx context.Context, id crawl.NodeID, q archiveQuestion) (io.ReadCloser, error) {
+	payload, err := json.Marshal(q)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	r, err := n.pool.Archive(ctx, n.rpcAddress(id), &peer.Envelope{Payload: payload})
+	if err != nil {
+		return nil, fmt.Errorf("the archive of %s: %w", n.nameOf(id), err)
+	}
+	first := make([]byte, 1)
+	k, err := io.ReadFull(r, first)
+	if err != nil && err != io.EOF {
+		_ = r.Close()
+		return nil, fmt.Errorf("the archive of %s: %w", n.nameOf(id), err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(first[:k]), r), r}, nil
+}
+
+// Archive answers another member out of this node's archive.
+func (h handler) Archive(_ context.Context, _ string, req *peer.Envelope, out io.Writer) error {
+	var q archiveQuestion
+	if err := json.Unmarshal(req.Payload, &q); err != nil {
+		return status.Error(codes.InvalidArgument, fmt.Sprintf("the question: %v", err))
+	}
+	if q.Index {
+		return h.node.archive.WriteIndex(out)
+	}
+	m, err := h.node.archive.OpenMember(q.File, q.Offset)
+	if errors.Is(err, archive.ErrNoCapture) {
+		return status.Error(codes.NotFound, err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }()
+	_, err = io.Copy(out, m)
+	return err
+}
