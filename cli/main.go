@@ -44,6 +44,7 @@ type grammar struct {
 	URLs    urlsVerbs   `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
 	Hosts   hostsVerbs  `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope   scopeVerbs  `cmd:"" help:"Try a URL against the scope."`
+	Export  exportVerbs `cmd:"" help:"Write what the crawl has left behind."`
 	Pause   pauseVerb   `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume  resumeVerb  `cmd:"" help:"Go on with a paused crawl."`
 	Keygen  keygenVerb  `cmd:"" help:"Make a cluster key."`

@@ -40,6 +40,7 @@ type Client struct {
 	addr  string // for messages
 	token string
 	http  *http.Client
+	long  *http.Client // for answers that take their time
 }
 
 // New returns a client; it does not ask anybody yet.
@@ -60,13 +61,11 @@ func New(o Options) *Client {
 		MaxIdleConns:        2,
 		IdleConnTimeout:     30 * time.Second,
 	}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
 		base: scheme + addr, addr: addr, token: o.Token,
-		http: &http.Client{
-			Transport:     transport,
-			Timeout:       requestTimeout,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		http: &http.Client{Transport: transport, Timeout: requestTimeout, CheckRedirect: stay},
+		long: &http.Client{Transport: transport, CheckRedirect: stay},
 	}
 }
 
@@ -206,8 +205,26 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s answered %d: %s", e.Addr, e.Code, e.Detail)
 }
 
-// do sends one request and reads the whole answer.
-func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// CopyIndex writes the CDXJ index of the cluster's archive to w. It takes as long
+// as it takes; what was written is the whole only when the error is nil.
+func (c *Client) CopyIndex(ctx context.Context, w io.Writer) error {
+	resp, err := c.send(ctx, c.long, http.MethodGet, "/api/v1/cdxj", nil)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes)) // the status says enough
+		return &Error{c.addr, resp.StatusCode, detailOf(answer)}
+	}
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		return fmt.Errorf("the index that %s sent is not whole: %w", c.addr, err)
+	}
+	return nil
+}
+
+// send sends one request.
+func (c *Client) send(ctx context.Context, h *http.Client, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an address: write host:port, such as 127.0.0.1:27295", c.addr)
@@ -218,9 +235,18 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := h.Do(req)
 	if err != nil {
 		return nil, c.unreachable(ctx, err)
+	}
+	return resp, nil
+}
+
+// do sends one request and reads the whole answer.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	resp, err := c.send(ctx, c.http, method, path, body)
+	if err != nil {
+		return nil, err
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
