@@ -66,6 +66,9 @@
 //	hosts in memory           dispatcher               visits, eviction       20,000 hosts        hosts wait in the wake index  always (frontier)
 //	items of a host           loads                    visits                 64                  no more are loaded          always (frontier)
 //	visits                    dispatcher               pipeline workers       --fetchers          hosts wait                  not needed
+//	pages to read             fetches                  parser and archive     32 a processor,     no fetch begins             not needed: still queued
+//	                                                                          + those in flight
+//	indexes to sort           a finished file          the archive's sorter   4                   the file's turn waits       always (.open file)
 //	payloads over 256 KiB     fetches                  the page is settled    --memory / 4        fetches wait                not needed
 //	robots.txt files for      Errand, peers            a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
 //	other hosts                                                               answers of 16 MiB
