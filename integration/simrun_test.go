@@ -145,6 +145,7 @@ func (s *simulation) down(name string, kind faultKind, lasts time.Duration, afte
 	if m == nil {
 		return
 	}
+	life := m.life
 	s.crash(name, kind == powerNode)
 	if kind == loseNode {
 		m.lost = true
@@ -152,7 +153,7 @@ func (s *simulation) down(name string, kind faultKind, lasts time.Duration, afte
 		return
 	}
 	after(lasts, func() {
-		if m.life.crashed {
+		if m.life == life { // nobody has started it before
 			s.note("start %s", name)
 			s.start(name)
 			s.shaken = time.Now()
