@@ -1,0 +1,22 @@
+// Package simhash finds pages whose text is nearly that of another.
+//
+// Fingerprint makes 64 bits of a text, after Charikar (STOC 2002): each shingle
+// of three words in a row votes with the bits of its hash, and the majority of
+// each bit stands. Two texts that share most shingles differ in few bits. A page
+// counts as near-duplicate of another at a distance of MaxDistance bits or less,
+// the figure of Manku, Jain and Das Sarma (WWW 2007) for 64-bit fingerprints of
+// web pages.
+//
+// A word is a run of letters, digits and bytes beyond ASCII, in lower case; of
+// scripts that are written without spaces, each character is one. The votes are
+// counted in bit slices: plane i holds bit i of all 64 counters, so that one
+// shingle costs a few words of logic and not 64 additions.
+//
+// Index finds the fingerprints within MaxDistance. They are filed under each of
+// their four 16-bit blocks: of two that differ in three bits, one block at least
+// is the same. It keeps the newest entries and no more than its capacity.
+//
+// Texts of fewer than MinWords words have no fingerprint: too few votes make it
+// random. Nothing here does I/O. Fingerprint may be called from any number of
+// goroutines; an Index belongs to one.
+package simhash

@@ -1,0 +1,250 @@
+package simhash
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// text returns n words out of a vocabulary of 5,000.
+func text(r *rand.Rand, n int) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("w%x", int(5000*r.Float64()*r.Float64()))
+	}
+	return words
+}
+
+func printOf(t testing.TB, words []string) uint64 {
+	t.Helper()
+	p, ok := Fingerprint([]byte(strings.Join(words, " ")))
+	if !ok {
+		t.Fatalf("%d words have no fingerprint", len(words))
+	}
+	return p
+}
+
+// TestBits holds each bit of the fingerprints of many texts to being set in about
+// half of them: a bit that is nearly constant tells nothing apart.
+func TestBits(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 4000
+	var set [64]int
+	for range n {
+		p := printOf(t, text(r, 60))
+		for i := range set {
+			set[i] += int(p >> i & 1)
+		}
+	}
+	for i, s := range set {
+		if share := float64(s) / n; share < 0.4 || share > 0.6 {
+			t.Errorf("bit %d is set in %.3f of the texts", i, share)
+		}
+	}
+}
+
+// TestNearAndFar compares texts with a few words changed, and texts that have
+// nothing in common but their vocabulary.
+func TestNearAndFar(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, c := range []struct {
+		changed  float64
+		distance float64 // on average, at most
+	}{{0, 0}, {0.001, 3}, {0.01, 8}, {0.05, 16}} {
+		sum := 0
+		const runs = 50
+		for range runs {
+			a := text(r, 2000)
+			b := append([]string(nil), a...)
+			for range int(c.changed * float64(len(a))) {
+				b[r.IntN(len(b))] = "changed"
+			}
+			sum += Distance(printOf(t, a), printOf(t, b))
+		}
+		if mean := float64(sum) / runs; mean > c.distance {
+			t.Errorf("%.1f %% of the words changed: %.1f bits on average, want %.0f at most", 100*c.changed, mean, c.distance)
+		}
+	}
+	near := 0
+	const pairs = 5000
+	for range pairs {
+		if Distance(printOf(t, text(r, 100)), printOf(t, text(r, 100))) <= MaxDistance {
+			near++
+		}
+	}
+	if near*1000 > pairs {
+		t.Errorf("%d of %d pairs of unrelated texts are near", near, pairs)
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("one two three four five six seven eight nine ten ", 4)
+	for _, c := range []struct {
+		name, a, b string
+		same       bool
+	}{
+		{"case", long, strings.ToUpper(long), true},
+		{"punctuation and space", long, strings.ReplaceAll(long, " ", " ,\n\t- "), true},
+		{"order", long, strings.Repeat("ten nine eight seven six five four three two one ", 4), false},
+		{"characters as words", strings.Repeat("東京都は日本の首都", 5), strings.Repeat("東京都 は 日本 の 首都 ", 5), true},
+		{"other characters", strings.Repeat("東京都は日本の首都", 5), strings.Repeat("大阪府も日本の都市", 5), false},
+		{"a long word is not its beginning", strings.Repeat("abcdefgh ", 40), strings.Repeat("abcdefghi ", 40), false},
+	} {
+		a, okA := Fingerprint([]byte(c.a))
+		b, okB := Fingerprint([]byte(c.b))
+		if !okA || !okB || (a == b) != c.same {
+			t.Errorf("%s: %x (%t), %x (%t)", c.name, a, okA, b, okB)
+		}
+	}
+	for n, want := range map[int]bool{0: false, MinWords - 1: false, MinWords: true} {
+		if _, ok := Fingerprint([]byte(strings.Repeat("x ", n))); ok != want {
+			t.Errorf("%d words: a fingerprint is %t", n, ok)
+		}
+	}
+}
+
+// model counts each bit by itself.
+func model(text []byte) (uint64, bool) {
+	var words []uint64
+	var w word
+	end := func() {
+		if w.n > 0 {
+			words = append(words, w.end())
+			w = word{}
+		}
+	}
+	for i := 0; i < len(text); i++ {
+		switch class := classes[text[i]]; {
+		case class == space:
+			end()
+		case class < firstLetter:
+			end()
+			for _, c := range text[i:min(i+int(class), len(text))] {
+				w.add(c)
+			}
+			i += int(class) - 1
+			end()
+		default:
+			w.add(class)
+		}
+	}
+	end()
+	var count [64]int
+	for i := 2; i < len(words); i++ {
+		h := mix(words[i-2] + (words[i-1]<<21 | words[i-1]>>43) + (words[i]<<42 | words[i]>>22))
+		for b := range count {
+			count[b] += int(h >> b & 1)
+		}
+	}
+	var print uint64
+	for b := range count {
+		if count[b] > (len(words)-2)/2 {
+			print |= 1 << b
+		}
+	}
+	return print, len(words) >= MinWords
+}
+
+// FuzzFingerprint holds the bit slices against counters.
+func FuzzFingerprint(f *testing.F) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, n := range []int{0, 31, 32, 33, 34, 35, 1000, 70_000} {
+		f.Add([]byte(strings.Join(text(r, n), " ")))
+	}
+	f.Add([]byte(strings.Repeat("東京都は日本の首都 \xe3\x80", 9)))
+	f.Add([]byte(strings.Repeat("a b \xf0\x9f\x98\x80\xf0", 20)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, ok := Fingerprint(text)
+		want, wantOK := model(text)
+		if ok != wantOK || ok && got != want {
+			t.Errorf("%q: %x (%t), want %x (%t); valid: %t", text, got, ok, want, wantOK, utf8.Valid(text))
+		}
+	})
+}
+
+// TestIndex holds the index against a search of all that it should keep.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	const capacity = 500
+	x := NewIndex[int](capacity)
+	if _, _, found := x.Near(1); found {
+		t.Error("an empty index has found something")
+	}
+	var all []uint64
+	flip := func(p uint64, n int) uint64 {
+		for range n {
+			p ^= 1 << r.IntN(64)
+		}
+		return p
+	}
+	found := 0
+	for i := range 5000 {
+		p := r.Uint64()
+		if i%2 == 1 {
+			p = flip(all[max(0, len(all)-1-r.IntN(2*capacity))], 1+r.IntN(6))
+		}
+		best := MaxDistance + 1
+		for _, old := range all[max(0, len(all)-capacity):] {
+			best = min(best, Distance(p, old))
+		}
+		value, distance, ok := x.Near(p)
+		if ok != (best <= MaxDistance) || ok && (distance != best || Distance(p, all[value]) != best || value < len(all)-capacity) {
+			t.Fatalf("entry %d: %t, value %d at %d; the nearest is at %d", i, ok, value, distance, best)
+		}
+		if ok {
+			found++
+		}
+		x.Add(p, i)
+		all = append(all, p)
+	}
+	if found < 500 || x.Len() != capacity {
+		t.Errorf("%d found, %d kept", found, x.Len())
+	}
+}
+
+// TestIndexOfTheSame is what a trap does: one page ten thousand times.
+func TestIndexOfTheSame(t *testing.T) {
+	t.Parallel()
+	x := NewIndex[int](10_000)
+	for i := range 20_000 {
+		if v, d, ok := x.Near(42); i > 0 && (!ok || d != 0 || v != i-1) {
+			t.Fatalf("entry %d: %d at %d, %t", i, v, d, ok)
+		}
+		x.Add(42, i)
+	}
+}
+
+func BenchmarkFingerprint(b *testing.B) {
+	r := rand.New(rand.NewPCG(9, 10))
+	var page bytes.Buffer
+	for page.Len() < 15_000 {
+		page.WriteString([]string{"a", "the", "crawler", "visits", "pages", "of", "Hosts,", "politely", "in", "distributed"}[r.IntN(10)])
+		page.WriteByte(' ')
+	}
+	b.SetBytes(int64(page.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		Fingerprint(page.Bytes())
+	}
+}
+
+func BenchmarkIndex(b *testing.B) {
+	r := rand.New(rand.NewPCG(11, 12))
+	x := NewIndex[int](1 << 18)
+	for range 1 << 18 {
+		x.Add(r.Uint64(), 0)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		p := r.Uint64()
+		x.Near(p)
+		x.Add(p, 0)
+	}
+}
