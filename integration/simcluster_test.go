@@ -219,6 +219,9 @@ func (s *simulation) config(m *simMember) config.Config {
 	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	if m.name != "n1" {
 		c.Join = []string{simPort("n1", 0), simPort("n2", 0), simPort("n3", 0)}
+		for _, name := range s.those(func(o *simMember) bool { return o != m && o.runs() && !o.gone }) {
+			c.Join = append(c.Join, simPort(name, 0)) // the first three may be no more
+		}
 	}
 	if err := c.Validate(); err != nil {
 		s.t.Fatal(err)

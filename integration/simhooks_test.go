@@ -2,9 +2,12 @@ package integration
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership"
 	crawlnode "crawlnode/node"
 	table "crawlnode/ring"
 )
@@ -75,17 +78,34 @@ func (s *simulation) watchRights() {
 	}
 }
 
-// forget swears that the machines that are no more will not come back. A refusal
-// is no failure: the cluster may know it already. That the crawl ends is judged.
+// forget swears that the machines that are no more will not come back, as an
+// operator does: at one node after the other, until one takes the oath. A machine
+// that none of them ever knew needs none.
 func (s *simulation) forget() {
 	for _, name := range s.those(func(m *simMember) bool { return m.lost }) {
-		f, ok := any(s.members[s.up()[0]].life.Node).(forgetter)
-		if !ok {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		err := f.ForgetMember(ctx, crawl.NodeID(s.members[name].life.Info().ID))
-		cancel()
-		s.note("forget %s at %s: %v", name, s.up()[0], err)
+		s.until(2*time.Minute, func() string {
+			refusal, strangers := "", 0
+			for _, asked := range s.up() {
+				f, ok := any(s.members[asked].life.Node).(forgetter)
+				if !ok {
+					return ""
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				err := f.ForgetMember(ctx, crawl.NodeID(s.members[name].life.Info().ID))
+				cancel()
+				s.note("forget %s at %s: %v", name, asked, err)
+				if err == nil {
+					return ""
+				}
+				if errors.Is(err, membership.ErrUnknown) || errors.Is(err, crawl.ErrUnknownNode) {
+					strangers++
+				}
+				refusal = fmt.Sprintf("%s is not forgotten: %v", name, err)
+			}
+			if strangers == len(s.up()) {
+				return ""
+			}
+			return refusal
+		})
 	}
 }
