@@ -88,6 +88,9 @@ func (s *nameServer) queries(t *testing.T) map[string]int {
 	return counts
 }
 
+// lookupsAtOnce is how many names a node asks for at the same time.
+const lookupsAtOnce = 64
+
 // A thousand names (300 under the race detector), and a name server that stops in the middle for a while: the
 // hosts that it has told of go on meanwhile, no page is lost, and it is asked
 // once for each name and lifetime of its address, some more in the outage.
@@ -142,8 +145,14 @@ func TestNames(t *testing.T) {
 	periods, counts := w.periods(ttl), names.queries(t)
 	ratio := float64(counts["A"]+counts["AAAA"]) / float64(periods)
 	t.Logf("%d periods of %v, queries %v, %.3f a period, %.0f sent; %d requests in the %v without a name server", periods, ttl, counts, ratio, sent, during, outage)
-	if ratio > 1.2 {
-		t.Errorf("%.3f queries for each name and lifetime of its address, want 1.2 at the most", ratio)
+	// Each of the lookups under way when the server stops may repeat its question
+	// twice: in a crawl of seconds that is a large share.
+	repeats := 0
+	if *politeOutage == 0 {
+		repeats = 2 * lookupsAtOnce
+	}
+	if queries := counts["A"] + counts["AAAA"]; float64(queries-repeats) > 1.2*float64(periods) {
+		t.Errorf("%.3f queries for each name and lifetime of its address, want 1.2 at the most, and %d repeats", ratio, repeats)
 	}
 	if *politeOutage > 0 {
 		appendResult(t, "dns.md", namesHead, fmt.Sprintf("%d | %.0f | %.0f | %.0f | %d | %d | %d | %.3f | %.0f | %d | %d | %d | %d |", hosts, ttl.Seconds(), outage.Seconds(),
