@@ -12,6 +12,8 @@
 //	GET  /api/v1/nodes     [crawl.NodeStatus]
 //	GET  /api/v1/urls?url=URL&depth=N    crawl.URLReport: why it is, or is not, crawled; depth may be left out
 //	GET  /api/v1/hosts/{host}            crawl.HostReport: what politeness knows, what waits
+//	GET  /api/v1/cdxj      the CDXJ lines of all captures that the members have, sorted
+//	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member
 //	POST /api/v1/nodes/{id}/drain|forget   NodeOrder; id is a node's id or its name
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/stats     the parts of the status that change from second to second
@@ -35,7 +37,9 @@
 // and every other order answers within ten seconds; a client that is told 503 may send the same again
 // without harm. Every answer is built from figures that are already there, so
 // none costs more than O(nodes), or O(partitions) for the ring. A question about a
-// URL or a host is a few reads of the store and one call to the holder.
+// URL or a host is a few reads of the store and one call to the holder. The index of
+// the archive takes as long as its reader does; one that is broken off breaks the
+// connection.
 //
 // # Text
 //

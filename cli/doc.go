@@ -7,7 +7,7 @@
 //	seeds    hand URLs to a running cluster    nodes   list, drain, forget
 //	urls     why one is, or is not, crawled    hosts   one host's queue and politeness
 //	scope    try a URL against the rules       pause   and resume the crawl
-//	keygen, version
+//	export   the index of all captures         keygen, version
 //
 // Two more verbs are hidden: simweb serves a synthetic web from a process of its
 // own, and bench measures what a page costs.

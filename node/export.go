@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -53,7 +54,11 @@ func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
 		defer func() { _ = part.Close() }()
 		parts = append(parts, part)
 	}
-	return archive.MergeLines(out, parts...)
+	lines := bufio.NewWriterSize(out, 64<<10)
+	if err := archive.MergeLines(lines, parts...); err != nil {
+		return err
+	}
+	return lines.Flush()
 }
 
 // OpenCapture opens the record at a place, which any member may have, as it stands

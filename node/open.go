@@ -254,6 +254,13 @@ func (n *Node) openArchive() (err error) {
 	}
 	a, err := archive.Open(n.dir.join("warc"), archive.Options{
 		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Software: "crawlnode/" + n.version,
+		OnRepair: func(r archive.Repair) {
+			n.log.Info("an archive file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
+				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)
+		},
+		OnUnsorted: func(file string, err error) {
+			n.log.Warn("the index of an archive file is not sorted; the next start tries again", "file", file, "error", err)
+		},
 	})
 	if err != nil {
 		return storageError("open the archive in "+filepath.Join(n.dir.path, "warc"), err)

@@ -47,6 +47,9 @@ type Options struct {
 	OnError func(error)
 	// OnRepair is called by Open for each file that a crash had left open.
 	OnRepair func(Repair)
+	// OnUnsorted is called when the index of a finished file could not be made or
+	// sorted, say because the disk is full. It is tried again at the next Open.
+	OnUnsorted func(file string, err error)
 }
 
 // Stats counts what lies in the folder and what happened since Open.
@@ -286,12 +289,8 @@ func (a *Archive) Sync() error {
 // Close makes everything durable, gives the open file its final name and waits
 // until all indexes are sorted. Puts that are under way may fail with ErrClosed.
 func (a *Archive) Close() error {
-	err := a.close()
-	a.sorts.Wait()
-	if err == nil {
-		err = a.failure() // of a sort
-	}
-	return err
+	defer a.sorts.Wait()
+	return a.close()
 }
 
 func (a *Archive) close() error {

@@ -34,7 +34,8 @@
 // and indexes that wait for it (4; the turn of a file waits then), remembered payload digests (Remember;
 // the older half is forgotten).
 //
-// An error of the disk is final: the first one is reported, and every later Put
+// An index that cannot be sorted, say because the disk is full, stays as it was
+// written until the next Open. Any other error of the disk is final: the first one is reported, and every later Put
 // and Sync returns it. The records acknowledged before it are not harmed: the
 // next Open cuts off what was written in part.
 //

@@ -157,10 +157,16 @@ func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	record, err := readAt(f, crawl.ArchiveRef{File: file, Offset: offset, Length: max(info.Size()-offset, 0)})
+	if offset >= info.Size() {
+		return nil, errors.Join(fmt.Errorf("%w: %s ends before offset %d", ErrNoCapture, file, offset), f.Close())
+	}
+	record, err := readAt(f, crawl.ArchiveRef{File: file, Offset: offset, Length: info.Size() - offset})
 	if err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("%w: %w", ErrNoCapture, err)
+		if _, ok := errors.AsType[*DamageError](err); ok {
+			err = fmt.Errorf("%w: %w", ErrNoCapture, err)
+		}
+		return nil, err
 	}
 	return &Member{Reader: io.NewSectionReader(f, record.Offset, record.Length), Size: record.Length, file: f}, nil
 }

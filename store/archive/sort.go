@@ -29,9 +29,17 @@ func (a *Archive) sortLater(name string) {
 		a.sorting.Lock()
 		defer a.sorting.Unlock()
 		if err := settleIndex(a.dir, name); err != nil {
-			_ = a.fail(err)
+			a.unsorted(name, err)
 		}
 	})
+}
+
+// unsorted tells that an index stays as it was written. Nothing is lost by that:
+// whoever reads it sorts it, and the next Open tries again.
+func (a *Archive) unsorted(name string, err error) {
+	if a.opts.OnUnsorted != nil {
+		a.opts.OnUnsorted(name, err)
+	}
 }
 
 // settleIndex sorts the index of the finished file of that name and gives it its
@@ -69,14 +77,16 @@ func (a *Archive) settleIndexes() error {
 			}
 			done, err := reindex(path, index+openSuffix)
 			if err != nil {
-				return fmt.Errorf("index %s: %w", path, err)
+				_ = os.Remove(index + openSuffix) // it is not whole
+				a.unsorted(name, err)
+				continue
 			}
 			if a.opts.OnRepair != nil {
 				a.opts.OnRepair(done)
 			}
 		}
 		if err := settleIndex(a.dir, name); err != nil {
-			return err
+			a.unsorted(name, err)
 		}
 	}
 	return nil
@@ -217,7 +227,7 @@ func sortLines(text []byte, ends []int) []byte {
 }
 
 // errNotSorted is returned by MergeLines when an input is out of order.
-var errNotSorted = errors.New("the lines are not sorted")
+var errNotSorted = errors.New("an index is not sorted: delete the .cdxj file of these lines and start its node again, which makes it anew")
 
 // MergeLines merges sorted inputs, each line of which ends in a line feed, into
 // one that is sorted; lines that are the same in several inputs are written once.
@@ -282,7 +292,7 @@ func (h inputs) Len() int           { return len(h) }
 func (h inputs) Less(i, j int) bool { return bytes.Compare(h[i].line, h[j].line) < 0 }
 func (h inputs) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 
-// Push is for heap.Init, which never calls it here.
+// Push adds an input; heap.Interface asks for it.
 func (h *inputs) Push(x any) { *h = append(*h, x.(*input)) }
 
 // Pop removes the last one.

@@ -142,3 +142,26 @@ func TestReindexOfADamagedFile(t *testing.T) {
 		t.Errorf("index %q", index)
 	}
 }
+
+// TestUnsortableIndex: no room for a sorted index costs nothing but the order.
+func TestUnsortableIndex(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var told []string
+	a := open(t, dir, Options{OnUnsorted: func(file string, _ error) { told = append(told, file) }})
+	ref := put(t, a, capture(t, "http://z.test/", "x"))
+	put(t, a, capture(t, "http://a.test/", "y"))
+	// A folder where the sorted index would be written: it cannot be.
+	obstacle := filepath.Join(dir, indexName(ref.File)+tempSuffix)
+	if err := os.Mkdir(obstacle, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil || !slices.Equal(told, []string{ref.File}) {
+		t.Fatalf("Close = %v, told %v", err, told)
+	}
+	if err := os.Remove(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir, Options{})
+	readAll(t, dir)
+}
