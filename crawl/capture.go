@@ -33,6 +33,13 @@ type Capture struct {
 	// Truncated is the WARC-Truncated reason: "length" when a limit cut the
 	// payload, on the wire or while decoding it, else "".
 	Truncated string
+	// Original is the capture that has the same payload, which is then not stored
+	// again; nil: none is known.
+	Original *Original
+	// Simhash and NearOf are the Outcome's; the response record has them in fields of
+	// its own, Crawlnode-Simhash and Crawlnode-Near-Duplicate-Of.
+	Simhash uint64
+	NearOf  string
 	// NoIndex is Outcome.NoIndex; the response record has it in a field of its own,
 	// Crawlnode-Robots.
 	NoIndex bool

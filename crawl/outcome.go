@@ -60,6 +60,16 @@ type ArchiveRef struct {
 	File   string // file name, without folder
 	Offset int64  // of the record's gzip member
 	Length int64  // of the record's gzip member
+	// Record is the UUID of the record's WARC-Record-ID, as Put returns it; it is
+	// kept nowhere else.
+	Record [16]byte
+}
+
+// Original names the capture that first had a payload, as revisit records do.
+type Original struct {
+	Record    [16]byte // UUID of its WARC-Record-ID
+	URL       string   // canonical
+	FetchedAt time.Time
 }
 
 // Outcome is all that the pipeline has to say of a visit.
@@ -95,6 +105,10 @@ type Outcome struct {
 	// NoIndex says that the page's head or header asks search engines to leave it
 	// out. It is archived all the same; whoever makes an index of the archive obeys.
 	NoIndex bool
+	// Simhash is the fingerprint of the page's text; 0: it has none.
+	Simhash uint64
+	// NearOf is the URL of a page whose text is nearly the same; "": none is known.
+	NearOf string
 	// ScopeAlias, when not "", is a host whose scope the seed's redirect extends to.
 	ScopeAlias string
 }
