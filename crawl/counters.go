@@ -75,6 +75,8 @@ type Counters struct {
 	ContentDup int64 // captures with a payload seen before
 	Outbox     int64 // links that wait for their owner's acknowledgement
 	Latency    [NumLatencyBuckets]int64
+	Contents   int64 // payloads of which the partition knows the first capture
+	NearDup    int64 // pages whose text is nearly that of another
 }
 
 // Each calls f with every number of c, always in the same order. It is the one
@@ -89,6 +91,8 @@ func (c *Counters) Each(f func(*int64)) {
 			f(&s[i])
 		}
 	}
+	f(&c.Contents)
+	f(&c.NearDup)
 }
 
 // Plus adds d to c.

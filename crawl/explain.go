@@ -79,6 +79,10 @@ type RecordReport struct {
 	Reason    *string        `json:"reason"`     // why it failed or was refused, or what is to be said of the answer
 	FetchedAt *time.Time     `json:"fetched_at"`
 	Archive   *ArchiveReport `json:"archive"` // null: nothing was stored
+	// DuplicateOf is an earlier page with the same payload, NearDuplicateOf one with
+	// nearly the same text; null: none is known.
+	DuplicateOf     *string `json:"duplicate_of"`
+	NearDuplicateOf *string `json:"near_duplicate_of"`
 }
 
 // ArchiveReport says where the capture of a URL stands.

@@ -65,6 +65,9 @@ type ArchiveRef struct {
 	Record [16]byte
 }
 
+// Digest is the SHA-1 of a payload.
+type Digest [20]byte
+
 // Original names the capture that first had a payload, as revisit records do.
 type Original struct {
 	Record    [16]byte // UUID of its WARC-Record-ID
@@ -105,6 +108,11 @@ type Outcome struct {
 	// NoIndex says that the page's head or header asks search engines to leave it
 	// out. It is archived all the same; whoever makes an index of the archive obeys.
 	NoIndex bool
+	// First says that nobody had the payload: whoever settles the visit tells of it.
+	First bool
+	// DuplicateOf is the URL of an earlier capture with the same payload; "": none is
+	// known.
+	DuplicateOf string
 	// Simhash is the fingerprint of the page's text; 0: it has none.
 	Simhash uint64
 	// NearOf is the URL of a page whose text is nearly the same; "": none is known.
@@ -142,4 +150,6 @@ type Record struct {
 	Reason    string
 	Digest    [20]byte
 	Archive   ArchiveRef
+	// DuplicateOf and NearOf are the Outcome's.
+	DuplicateOf, NearOf string
 }

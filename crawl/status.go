@@ -332,6 +332,7 @@ type OutputStatus struct {
 	RecordsTotal           int64 `json:"records_total"`
 	RecordsLost            int64 `json:"records_lost"` // lay on a node that was forgotten
 	ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
+	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages with nearly the text of another
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with

@@ -112,4 +112,7 @@ type HostState struct {
 	Pages int64
 	// Suspicious counts admitted URLs that look like a trap.
 	Suspicious int64
+	// NearStreak counts the last pages in a row whose text was nearly that of
+	// another page.
+	NearStreak int
 }

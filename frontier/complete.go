@@ -14,7 +14,7 @@ type Completion struct {
 	Lease   crawl.Lease
 	Outcome crawl.Outcome
 	// Host is the host's state after the visit. The frontier itself counts
-	// HostState.Suspicious and keeps its own figure.
+	// HostState.Suspicious and NearStreak and keeps its own figures.
 	Host crawl.HostState
 	// RetryAt is the earliest next attempt after URLFailed and RateLimited;
 	// the zero time gives the URL up.
@@ -22,6 +22,9 @@ type Completion struct {
 	// Own are the links whose partition this node holds, Outbox those that
 	// must wait for their owner.
 	Own, Outbox []crawl.Routed
+	// Contents is the page's payload, when it is the first with it and the payload's
+	// partition is held here; as in NoteContents.
+	Contents []Content
 }
 
 // Complete writes what became of a leased URL, in one transaction: its record,
@@ -128,7 +131,10 @@ func (g *group) complete(c *Completion) error {
 	default:
 		pg.settle(place, host, &q, &c.Outcome, crawl.RecordState(v))
 	}
-	pg.links(c.Own, c.Outbox)
+	pg.links(pg.demoted(host, c), c.Outbox)
+	for i := range c.Contents {
+		g.noteContent(&c.Contents[i])
+	}
 	return nil
 }
 
@@ -195,15 +201,16 @@ func (pg *partGroup) queueEntry(place []byte, host crawl.Host) (queued, bool) {
 func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
 	e := pg.host(host)
 	e.setState(c.Host)
+	e.countNear(&c.Outcome)
 	pg.touch(e)
 	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
 		pg.setRobots(host, e, r)
 	}
 }
 
-// setState takes over a state, save the count that the frontier keeps.
+// setState takes over a state, save the counts that the frontier keeps.
 func (h *hostEntry) setState(s crawl.HostState) {
-	s.Suspicious = h.HostState.Suspicious
+	s.Suspicious, s.NearStreak = h.HostState.Suspicious, h.HostState.NearStreak
 	h.HostState = s
 }
 
@@ -225,8 +232,9 @@ func (pg *partGroup) setRobots(host crawl.Host, e *hostEntry, r *crawl.Robots) {
 func (pg *partGroup) settle(place []byte, host crawl.Host, q *queued, o *crawl.Outcome, state crawl.RecordState) {
 	rec := crawl.Record{
 		Item: q.item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
-		Digest: o.Digest, Archive: o.Archive,
+		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
 	}
+	rec.Archive.Record = [16]byte{} // stands in the file
 	rec.NotBefore = time.Time{}
 	if o.ETag != "" || o.LastMod != "" || state == crawl.Done && o.Status != notModified {
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
@@ -271,7 +279,7 @@ func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 		rec.Archive = old.Archive // where the content is
 	}
 	if rec.Status == notModified || rec.State != crawl.Done {
-		rec.Digest = old.Digest
+		rec.Digest, rec.DuplicateOf, rec.NearOf = old.Digest, old.DuplicateOf, old.NearOf
 	}
 	if rec.FetchedAt.IsZero() {
 		rec.FetchedAt = old.FetchedAt
@@ -310,6 +318,12 @@ func (pg *partGroup) count(o *crawl.Outcome) {
 	}
 	if o.Archive != (crawl.ArchiveRef{}) {
 		c.Captures++
+		if o.DuplicateOf != "" {
+			c.ContentDup++
+		}
+	}
+	if o.NearOf != "" {
+		c.NearDup++
 	}
 	switch o.Kind {
 	case crawl.Fetched, crawl.RateLimited:

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -20,6 +21,9 @@ type Options struct {
 	// SuspiciousPerHost is the number of URLs that look like a trap which one
 	// host may have. 0 means 10,000.
 	SuspiciousPerHost int
+	// ContentsPerPartition is the number of payloads that a partition remembers.
+	// Default 32,768.
+	ContentsPerPartition int64
 	// CacheEntries is the number of URLs known to be seen that are kept in
 	// memory, at 16 bytes each. 0 means 1,048,576.
 	CacheEntries int
@@ -93,6 +97,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}
+	f.o.ContentsPerPartition = cmp.Or(f.o.ContentsPerPartition, defaultContents)
 	if f.o.SuspiciousPerHost == 0 {
 		f.o.SuspiciousPerHost = 10_000
 	}

@@ -193,6 +193,7 @@ type census struct {
 	places  map[string]bool // the same of the queue entries
 	outbox  int64
 	seen    int64
+	content int64
 	outLast uint64
 	meta    metaEntry
 }
@@ -280,6 +281,13 @@ func (c *census) note(rel, value []byte) error {
 		c.outLast = max(c.outLast, k.Seq)
 		_, err := decodeLink(value)
 		return err
+	case tableContents:
+		c.content++
+		if len(rel) != 1+len(crawl.Digest{}) {
+			return fmt.Errorf("a payload under a key of %d bytes", len(rel))
+		}
+		_, err := decodeContent(value)
+		return err
 	case tableMeta:
 		var err error
 		c.meta, err = decodeMeta(value)
@@ -325,6 +333,8 @@ func (c *census) judge(m Meta) error {
 	}
 	got := m.Counters
 	switch {
+	case got.Contents != c.content:
+		return fmt.Errorf("%d payloads, says %d", c.content, got.Contents)
 	case robots != len(c.robots):
 		return fmt.Errorf("%d robots entries, hosts name %d", len(c.robots), robots)
 	case len(c.wakes) > len(c.hosts):

@@ -24,7 +24,7 @@ type bandQueue struct {
 //	dur latency, u failures, time frozen until, time hold until, u requests,
 //	u pages, u suspicious, byte band mask,
 //	  for each band of the mask: u queued, u head, u next - head
-//	[u wake band, u wake ms], u origins, for each: str tag
+//	[u wake band, u wake ms], u origins, for each: str tag, [u near streak]
 type hostEntry struct {
 	crawl.HostState
 	bands  [crawl.Bands]bandQueue
@@ -101,6 +101,9 @@ func encodeHost(h *hostEntry) []byte {
 	for _, tag := range h.origin {
 		w.str(tag)
 	}
+	if h.NearStreak > 0 {
+		w.n(h.NearStreak)
+	}
 	return w.b
 }
 
@@ -132,6 +135,9 @@ func decodeHost(b []byte) (*hostEntry, error) {
 	n := r.small(maxRobots + 1)
 	for range n {
 		h.origin = append(h.origin, r.str())
+	}
+	if len(r.b) > 0 {
+		h.NearStreak = r.count()
 	}
 	return h, r.end("host state")
 }

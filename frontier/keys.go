@@ -20,6 +20,7 @@ import (
 //	r  host 00 origin                robots.txt of an origin of the host
 //	w  band (1) time (8) host        wake index: hosts with queued URLs
 //	o  target (2) seq (8)            link waiting for the target's owner
+//	c  digest (20)                   first capture of a payload; see contents.go
 //	m                                sequence number and counters
 //
 // A host has no zero byte. The partition 0xffff is not one: under it, with
@@ -30,13 +31,14 @@ import (
 //	x  partition (2) generation (4)  generation to be deleted
 //	i  partition (2)                 recorded in-sync set of the partition
 const (
-	tableRecords = 'u'
-	tableQueue   = 'q'
-	tableHosts   = 'h'
-	tableRobots  = 'r'
-	tableWake    = 'w'
-	tableOutbox  = 'o'
-	tableMeta    = 'm'
+	tableRecords  = 'u'
+	tableQueue    = 'q'
+	tableHosts    = 'h'
+	tableRobots   = 'r'
+	tableWake     = 'w'
+	tableOutbox   = 'o'
+	tableContents = 'c'
+	tableMeta     = 'm'
 
 	nodePartition crawl.Partition = math.MaxUint16
 	nodeVersion                   = 'v'
@@ -85,6 +87,10 @@ func appendWakeKey(b []byte, w wake, h crawl.Host) []byte {
 func appendOutboxKey(b []byte, k OutboxKey) []byte {
 	b = binary.BigEndian.AppendUint16(append(b, tableOutbox), uint16(k.Target))
 	return binary.BigEndian.AppendUint64(b, k.Seq)
+}
+
+func appendContentKey(b []byte, d crawl.Digest) []byte {
+	return append(append(b, tableContents), d[:]...)
 }
 
 // nodeKey is an absolute key of the node's own range.

@@ -122,6 +122,8 @@ func (v *view) recount() (m metaEntry, err error) {
 				c.Outbox++
 				m.outboxNext = max(m.outboxNext, k.Seq)
 			}
+		case tableContents:
+			c.Contents++
 		case tableRecords:
 			c.Seen++
 			value, err := it.Value()

@@ -91,6 +91,8 @@ func (m *model) step(reopen func() KV) {
 		m.r.must(err)
 		m.r.must(m.r.AckOutbox(m.t.Context(), out))
 		m.outbox[p] -= int64(len(out))
+	case k < 95:
+		m.note()
 	case k < 96:
 		m.compare()
 	case k < 98:

@@ -93,6 +93,8 @@ const (
 	recordArchive = 1 << 6
 	recordReason  = 1 << 7
 	recordValid   = 1 << 8 // ETag and Last-Modified follow
+	recordSame    = 1 << 9 // DuplicateOf follows
+	recordNear    = 1 << 10
 )
 
 // encodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -101,16 +103,18 @@ const (
 //	version, u flags, byte via, u band, u seq, u depth, u hops, u attempts,
 //	[u status, time fetched], [20 bytes digest],
 //	[str node, str file, i offset, i length], [str reason],
-//	[str etag, str last-modified], rest URL behind the host
+//	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
+//	rest URL behind the host
 func encodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
-	w := newWriter(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + 40)
+	w := newWriter(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + 40)
 	flags := uint64(rec.State)&recordState | flagIf(isHTTPS(rec.URL), recordHTTPS) |
 		flagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
 		flagIf(rec.Digest != [20]byte{}, recordDigest) |
 		flagIf(rec.Archive != crawl.ArchiveRef{}, recordArchive) |
 		flagIf(rec.Reason != "", recordReason) |
-		flagIf(rec.ETag != "" || rec.LastModified != "", recordValid)
+		flagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
+		flagIf(rec.DuplicateOf != "", recordSame) | flagIf(rec.NearOf != "", recordNear)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -137,6 +141,12 @@ func encodeRecord(rec *crawl.Record) []byte {
 	if flags&recordValid != 0 {
 		w.str(rec.ETag)
 		w.str(rec.LastModified)
+	}
+	if flags&recordSame != 0 {
+		w.str(rec.DuplicateOf)
+	}
+	if flags&recordNear != 0 {
+		w.str(rec.NearOf)
 	}
 	w.rest(rest)
 	return w.b
@@ -181,6 +191,12 @@ func decodeRecord(b []byte) (s stored, err error) {
 	if flags&recordValid != 0 {
 		s.ETag = r.str()
 		s.LastModified = r.str()
+	}
+	if flags&recordSame != 0 {
+		s.DuplicateOf = r.str()
+	}
+	if flags&recordNear != 0 {
+		s.NearOf = r.str()
 	}
 	s.rest = r.rest()
 	return s, r.end("record")

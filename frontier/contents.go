@@ -1,0 +1,134 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// What was fetched is remembered by the partition of its digest, whichever host it
+// came from: so any node can find out whether a payload is stored already, and the
+// memory moves, survives and is copied with the partition.
+//
+// A partition remembers at most Options.ContentsPerPartition payloads. Digests are as
+// good as random, so from then on each new one takes the place of the next in their
+// order: what is forgotten is a payload that is stored once more if it comes again.
+
+// defaultContents is enough for 33 million payloads in a cluster of 1,024 partitions,
+// at some 130 bytes each.
+const defaultContents = 1 << 15
+
+// Content is a payload with its first capture, for the partition of its digest.
+type Content struct {
+	Partition crawl.Partition
+	Digest    crawl.Digest
+	Original  crawl.Original
+}
+
+// encodeContent writes what is known of a payload.
+//
+//	version, 16 bytes record, time fetched, rest URL
+func encodeContent(o *crawl.Original) []byte {
+	w := newWriter(27 + len(o.URL))
+	w.bytes(o.Record[:])
+	w.time(o.FetchedAt)
+	w.rest(o.URL)
+	return w.b
+}
+
+func decodeContent(b []byte) (o crawl.Original, err error) {
+	r := newReader(b)
+	copy(o.Record[:], r.take(uint64(len(o.Record))))
+	o.FetchedAt = r.time()
+	o.URL = string(r.rest())
+	return o, r.end("first capture of a payload")
+}
+
+// Content returns the first capture of a payload, and false when none is known. It
+// fails with ErrNotHolder when the partition is not held here.
+func (f *Frontier) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error) {
+	o, ok, err := f.content(p, d)
+	if err != nil {
+		return o, false, fmt.Errorf("frontier: payload %x in partition %d: %w", d, p, err)
+	}
+	return o, ok, nil
+}
+
+func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
+	if m, _ := f.Meta(p); m.State != Holder {
+		return o, false, ErrNotHolder
+	}
+	v, err := f.read(p)
+	if err != nil {
+		return o, false, err
+	}
+	defer v.close()
+	b, ok, err := v.get(appendContentKey(nil, d))
+	if err != nil || !ok {
+		return o, false, err
+	}
+	o, err = decodeContent(b)
+	return o, err == nil, err
+}
+
+// contentsPiece is the number of payloads in one request.
+const contentsPiece = 500
+
+// NoteContents remembers first captures. Payloads that are known already stay as they
+// are, and those of partitions that are not held here are left out.
+func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
+	for len(cs) > 0 {
+		piece := cs[:min(len(cs), contentsPiece)]
+		cs = cs[len(piece):]
+		err := f.change(ctx, func(g *group) error {
+			for i := range piece {
+				g.noteContent(&piece[i])
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("frontier: remembering %d payloads: %w", len(piece), err)
+		}
+	}
+	return nil
+}
+
+func (g *group) noteContent(c *Content) {
+	pg := g.part(c.Partition)
+	if !pg.state.serves() {
+		return
+	}
+	key := appendContentKey(nil, c.Digest)
+	if _, known := pg.get(key); known {
+		return
+	}
+	if pg.state.Counters.Contents >= g.f.o.ContentsPerPartition {
+		pg.forgetContent(key)
+	}
+	pg.set(key, encodeContent(&c.Original))
+	pg.state.Counters.Contents++
+}
+
+// forgetContent deletes the payload behind key, or the first of all. One that the
+// group itself has written or deleted is passed over: the bound may be exceeded by
+// as many as one group adds, until later ones find them.
+func (pg *partGroup) forgetContent(key []byte) {
+	snap, ok := pg.g.snapshot()
+	if !ok {
+		return
+	}
+	v := view{snap: snap, gen: pg.gen()}
+	it := v.iterate([]byte{tableContents})
+	defer it.Close()
+	for _, from := range [...][]byte{key, {tableContents}} {
+		for it.Seek(v.abs(from)); it.Valid(); it.Next() {
+			rel := it.Key()[prefixLen:]
+			if _, written := pg.over[string(rel)]; !written {
+				pg.del(append([]byte(nil), rel...))
+				pg.state.Counters.Contents--
+				return
+			}
+		}
+	}
+}
