@@ -86,6 +86,61 @@ func (Verdict) EnumDescriptor() ([]byte, []int) {
 	return file_peer_peer_proto_rawDescGZIP(), []int{0}
 }
 
+type ContentVerdict int32
+
+const (
+	ContentVerdict_CONTENT_VERDICT_UNSPECIFIED ContentVerdict = 0 // no payload was asked about
+	ContentVerdict_CONTENT_VERDICT_NEW         ContentVerdict = 1 // the asker is the first: it stores it, and sends a note
+	ContentVerdict_CONTENT_VERDICT_KNOWN       ContentVerdict = 2
+	ContentVerdict_CONTENT_VERDICT_PENDING     ContentVerdict = 3 // somebody is storing it at this moment
+	ContentVerdict_CONTENT_VERDICT_NOT_HOLDER  ContentVerdict = 4 // this node does not hold the partition
+)
+
+// Enum value maps for ContentVerdict.
+var (
+	ContentVerdict_name = map[int32]string{
+		0: "CONTENT_VERDICT_UNSPECIFIED",
+		1: "CONTENT_VERDICT_NEW",
+		2: "CONTENT_VERDICT_KNOWN",
+		3: "CONTENT_VERDICT_PENDING",
+		4: "CONTENT_VERDICT_NOT_HOLDER",
+	}
+	ContentVerdict_value = map[string]int32{
+		"CONTENT_VERDICT_UNSPECIFIED": 0,
+		"CONTENT_VERDICT_NEW":         1,
+		"CONTENT_VERDICT_KNOWN":       2,
+		"CONTENT_VERDICT_PENDING":     3,
+		"CONTENT_VERDICT_NOT_HOLDER":  4,
+	}
+)
+
+func (x ContentVerdict) Enum() *ContentVerdict {
+	p := new(ContentVerdict)
+	*p = x
+	return p
+}
+
+func (x ContentVerdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ContentVerdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_peer_peer_proto_enumTypes[1].Descriptor()
+}
+
+func (ContentVerdict) Type() protoreflect.EnumType {
+	return &file_peer_peer_proto_enumTypes[1]
+}
+
+func (x ContentVerdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ContentVerdict.Descriptor instead.
+func (ContentVerdict) EnumDescriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{1}
+}
+
 // Envelope holds bytes that the receiving room decodes and bounds itself.
 type Envelope struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1290,6 +1345,340 @@ func (x *PartitionsReply) GetPartitions() []*PartitionInfo {
 	return nil
 }
 
+// ContentQuestion asks about one page.
+type ContentQuestion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Url           string                 `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`              // canonical; at most 2,083 bytes
+	Digest        []byte                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`        // SHA-1 of the payload; empty: only the text is asked about
+	Partition     uint32                 `protobuf:"varint,3,opt,name=partition,proto3" json:"partition,omitempty"` // of the digest
+	Simhash       uint64                 `protobuf:"fixed64,4,opt,name=simhash,proto3" json:"simhash,omitempty"`    // of the text; 0: only the payload is asked about
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentQuestion) Reset() {
+	*x = ContentQuestion{}
+	mi := &file_peer_peer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentQuestion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentQuestion) ProtoMessage() {}
+
+func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentQuestion.ProtoReflect.Descriptor instead.
+func (*ContentQuestion) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ContentQuestion) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *ContentQuestion) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+func (x *ContentQuestion) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *ContentQuestion) GetSimhash() uint64 {
+	if x != nil {
+		return x.Simhash
+	}
+	return 0
+}
+
+// ContentNote tells what became of a payload that was new.
+type ContentNote struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Digest        []byte                 `protobuf:"bytes,1,opt,name=digest,proto3" json:"digest,omitempty"`
+	Partition     uint32                 `protobuf:"varint,2,opt,name=partition,proto3" json:"partition,omitempty"`
+	Record        []byte                 `protobuf:"bytes,3,opt,name=record,proto3" json:"record,omitempty"` // UUID of its record; empty: it was not stored after all
+	Url           string                 `protobuf:"bytes,4,opt,name=url,proto3" json:"url,omitempty"`
+	FetchedAtNs   int64                  `protobuf:"varint,5,opt,name=fetched_at_ns,json=fetchedAtNs,proto3" json:"fetched_at_ns,omitempty"` // since 1970
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentNote) Reset() {
+	*x = ContentNote{}
+	mi := &file_peer_peer_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentNote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentNote) ProtoMessage() {}
+
+func (x *ContentNote) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentNote.ProtoReflect.Descriptor instead.
+func (*ContentNote) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ContentNote) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+func (x *ContentNote) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *ContentNote) GetRecord() []byte {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *ContentNote) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *ContentNote) GetFetchedAtNs() int64 {
+	if x != nil {
+		return x.FetchedAtNs
+	}
+	return 0
+}
+
+type ContentBatch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Questions     []*ContentQuestion     `protobuf:"bytes,1,rep,name=questions,proto3" json:"questions,omitempty"` // at most 500
+	Notes         []*ContentNote         `protobuf:"bytes,2,rep,name=notes,proto3" json:"notes,omitempty"`         // at most 500
+	Wait          bool                   `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`          // a short while, for payloads that are being stored
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentBatch) Reset() {
+	*x = ContentBatch{}
+	mi := &file_peer_peer_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentBatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentBatch) ProtoMessage() {}
+
+func (x *ContentBatch) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentBatch.ProtoReflect.Descriptor instead.
+func (*ContentBatch) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ContentBatch) GetQuestions() []*ContentQuestion {
+	if x != nil {
+		return x.Questions
+	}
+	return nil
+}
+
+func (x *ContentBatch) GetNotes() []*ContentNote {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *ContentBatch) GetWait() bool {
+	if x != nil {
+		return x.Wait
+	}
+	return false
+}
+
+type ContentAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Verdict       ContentVerdict         `protobuf:"varint,1,opt,name=verdict,proto3,enum=crawlnode.peer.v1.ContentVerdict" json:"verdict,omitempty"`
+	Record        []byte                 `protobuf:"bytes,2,opt,name=record,proto3" json:"record,omitempty"` // this and the next two: of the first capture, when it is known
+	Url           string                 `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	FetchedAtNs   int64                  `protobuf:"varint,4,opt,name=fetched_at_ns,json=fetchedAtNs,proto3" json:"fetched_at_ns,omitempty"`
+	NearUrl       string                 `protobuf:"bytes,5,opt,name=near_url,json=nearUrl,proto3" json:"near_url,omitempty"`                 // a page with nearly the same text; empty: none is known here
+	NearDistance  uint32                 `protobuf:"varint,6,opt,name=near_distance,json=nearDistance,proto3" json:"near_distance,omitempty"` // in bits
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentAnswer) Reset() {
+	*x = ContentAnswer{}
+	mi := &file_peer_peer_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentAnswer) ProtoMessage() {}
+
+func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentAnswer.ProtoReflect.Descriptor instead.
+func (*ContentAnswer) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ContentAnswer) GetVerdict() ContentVerdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return ContentVerdict_CONTENT_VERDICT_UNSPECIFIED
+}
+
+func (x *ContentAnswer) GetRecord() []byte {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *ContentAnswer) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *ContentAnswer) GetFetchedAtNs() int64 {
+	if x != nil {
+		return x.FetchedAtNs
+	}
+	return 0
+}
+
+func (x *ContentAnswer) GetNearUrl() string {
+	if x != nil {
+		return x.NearUrl
+	}
+	return ""
+}
+
+func (x *ContentAnswer) GetNearDistance() uint32 {
+	if x != nil {
+		return x.NearDistance
+	}
+	return 0
+}
+
+type ContentReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Answers       []*ContentAnswer       `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"` // one a question, in order
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ContentReply) Reset() {
+	*x = ContentReply{}
+	mi := &file_peer_peer_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContentReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContentReply) ProtoMessage() {}
+
+func (x *ContentReply) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ContentReply.ProtoReflect.Descriptor instead.
+func (*ContentReply) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ContentReply) GetAnswers() []*ContentAnswer {
+	if x != nil {
+		return x.Answers
+	}
+	return nil
+}
+
 var File_peer_peer_proto protoreflect.FileDescriptor
 
 const file_peer_peer_proto_rawDesc = "" +
@@ -1389,13 +1778,43 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12@\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2 .crawlnode.peer.v1.PartitionInfoR\n" +
-	"partitions*u\n" +
+	"partitions\"s\n" +
+	"\x0fContentQuestion\x12\x10\n" +
+	"\x03url\x18\x01 \x01(\tR\x03url\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\fR\x06digest\x12\x1c\n" +
+	"\tpartition\x18\x03 \x01(\rR\tpartition\x12\x18\n" +
+	"\asimhash\x18\x04 \x01(\x06R\asimhash\"\x91\x01\n" +
+	"\vContentNote\x12\x16\n" +
+	"\x06digest\x18\x01 \x01(\fR\x06digest\x12\x1c\n" +
+	"\tpartition\x18\x02 \x01(\rR\tpartition\x12\x16\n" +
+	"\x06record\x18\x03 \x01(\fR\x06record\x12\x10\n" +
+	"\x03url\x18\x04 \x01(\tR\x03url\x12\"\n" +
+	"\rfetched_at_ns\x18\x05 \x01(\x03R\vfetchedAtNs\"\x9a\x01\n" +
+	"\fContentBatch\x12@\n" +
+	"\tquestions\x18\x01 \x03(\v2\".crawlnode.peer.v1.ContentQuestionR\tquestions\x124\n" +
+	"\x05notes\x18\x02 \x03(\v2\x1e.crawlnode.peer.v1.ContentNoteR\x05notes\x12\x12\n" +
+	"\x04wait\x18\x03 \x01(\bR\x04wait\"\xda\x01\n" +
+	"\rContentAnswer\x12;\n" +
+	"\averdict\x18\x01 \x01(\x0e2!.crawlnode.peer.v1.ContentVerdictR\averdict\x12\x16\n" +
+	"\x06record\x18\x02 \x01(\fR\x06record\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12\"\n" +
+	"\rfetched_at_ns\x18\x04 \x01(\x03R\vfetchedAtNs\x12\x19\n" +
+	"\bnear_url\x18\x05 \x01(\tR\anearUrl\x12#\n" +
+	"\rnear_distance\x18\x06 \x01(\rR\fnearDistance\"J\n" +
+	"\fContentReply\x12:\n" +
+	"\aanswers\x18\x01 \x03(\v2 .crawlnode.peer.v1.ContentAnswerR\aanswers*u\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rVERDICT_ADDED\x10\x01\x12\x11\n" +
 	"\rVERDICT_KNOWN\x10\x02\x12\x13\n" +
 	"\x0fVERDICT_REFUSED\x10\x03\x12\x16\n" +
-	"\x12VERDICT_NOT_HOLDER\x10\x042\xbf\a\n" +
+	"\x12VERDICT_NOT_HOLDER\x10\x04*\xa2\x01\n" +
+	"\x0eContentVerdict\x12\x1f\n" +
+	"\x1bCONTENT_VERDICT_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13CONTENT_VERDICT_NEW\x10\x01\x12\x19\n" +
+	"\x15CONTENT_VERDICT_KNOWN\x10\x02\x12\x1b\n" +
+	"\x17CONTENT_VERDICT_PENDING\x10\x03\x12\x1e\n" +
+	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\x8d\b\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
 	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
@@ -1411,7 +1830,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x06Robots\x12 .crawlnode.peer.v1.RobotsRequest\x1a\x1e.crawlnode.peer.v1.RobotsReply\x12C\n" +
 	"\aOperate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12C\n" +
 	"\aExplain\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12E\n" +
-	"\aArchive\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope0\x01B\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"\aArchive\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope0\x01\x12L\n" +
+	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReplyB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -1425,67 +1845,79 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 	return file_peer_peer_proto_rawDescData
 }
 
-var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
-	(*Envelope)(nil),          // 1: crawlnode.peer.v1.Envelope
-	(*Link)(nil),              // 2: crawlnode.peer.v1.Link
-	(*LinkBatch)(nil),         // 3: crawlnode.peer.v1.LinkBatch
-	(*RulesStamp)(nil),        // 4: crawlnode.peer.v1.RulesStamp
-	(*LinkAck)(nil),           // 5: crawlnode.peer.v1.LinkAck
-	(*RenewRequest)(nil),      // 6: crawlnode.peer.v1.RenewRequest
-	(*RenewReply)(nil),        // 7: crawlnode.peer.v1.RenewReply
-	(*CrawlRequest)(nil),      // 8: crawlnode.peer.v1.CrawlRequest
-	(*CrawlReply)(nil),        // 9: crawlnode.peer.v1.CrawlReply
-	(*PermitRequest)(nil),     // 10: crawlnode.peer.v1.PermitRequest
-	(*PermitReply)(nil),       // 11: crawlnode.peer.v1.PermitReply
-	(*IdleRequest)(nil),       // 12: crawlnode.peer.v1.IdleRequest
-	(*IdleReply)(nil),         // 13: crawlnode.peer.v1.IdleReply
-	(*RobotsRequest)(nil),     // 14: crawlnode.peer.v1.RobotsRequest
-	(*RobotsReply)(nil),       // 15: crawlnode.peer.v1.RobotsReply
-	(*PartitionsRequest)(nil), // 16: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 17: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 18: crawlnode.peer.v1.PartitionsReply
+	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
+	(*Envelope)(nil),          // 2: crawlnode.peer.v1.Envelope
+	(*Link)(nil),              // 3: crawlnode.peer.v1.Link
+	(*LinkBatch)(nil),         // 4: crawlnode.peer.v1.LinkBatch
+	(*RulesStamp)(nil),        // 5: crawlnode.peer.v1.RulesStamp
+	(*LinkAck)(nil),           // 6: crawlnode.peer.v1.LinkAck
+	(*RenewRequest)(nil),      // 7: crawlnode.peer.v1.RenewRequest
+	(*RenewReply)(nil),        // 8: crawlnode.peer.v1.RenewReply
+	(*CrawlRequest)(nil),      // 9: crawlnode.peer.v1.CrawlRequest
+	(*CrawlReply)(nil),        // 10: crawlnode.peer.v1.CrawlReply
+	(*PermitRequest)(nil),     // 11: crawlnode.peer.v1.PermitRequest
+	(*PermitReply)(nil),       // 12: crawlnode.peer.v1.PermitReply
+	(*IdleRequest)(nil),       // 13: crawlnode.peer.v1.IdleRequest
+	(*IdleReply)(nil),         // 14: crawlnode.peer.v1.IdleReply
+	(*RobotsRequest)(nil),     // 15: crawlnode.peer.v1.RobotsRequest
+	(*RobotsReply)(nil),       // 16: crawlnode.peer.v1.RobotsReply
+	(*PartitionsRequest)(nil), // 17: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 18: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 19: crawlnode.peer.v1.PartitionsReply
+	(*ContentQuestion)(nil),   // 20: crawlnode.peer.v1.ContentQuestion
+	(*ContentNote)(nil),       // 21: crawlnode.peer.v1.ContentNote
+	(*ContentBatch)(nil),      // 22: crawlnode.peer.v1.ContentBatch
+	(*ContentAnswer)(nil),     // 23: crawlnode.peer.v1.ContentAnswer
+	(*ContentReply)(nil),      // 24: crawlnode.peer.v1.ContentReply
 }
 var file_peer_peer_proto_depIdxs = []int32{
-	2,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
-	4,  // 1: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
+	5,  // 1: crawlnode.peer.v1.LinkBatch.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
-	4,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	4,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	17, // 5: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	3,  // 6: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	1,  // 7: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	1,  // 8: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	1,  // 9: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	6,  // 10: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	8,  // 11: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	10, // 12: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	12, // 13: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	16, // 14: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	14, // 15: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	1,  // 16: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	1,  // 17: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	1,  // 18: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	5,  // 19: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	1,  // 20: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	1,  // 21: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	1,  // 22: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	7,  // 23: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	9,  // 24: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	11, // 25: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	13, // 26: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	18, // 27: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	15, // 28: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	1,  // 29: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	1,  // 30: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	1,  // 31: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	19, // [19:32] is the sub-list for method output_type
-	6,  // [6:19] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	5,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	5,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	18, // 5: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	20, // 6: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
+	21, // 7: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
+	1,  // 8: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
+	23, // 9: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
+	4,  // 10: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	2,  // 11: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 12: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 13: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	7,  // 14: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	9,  // 15: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	11, // 16: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	13, // 17: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	17, // 18: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	15, // 19: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	2,  // 20: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 21: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 22: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	22, // 23: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	6,  // 24: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 25: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 26: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 27: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 28: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	10, // 29: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	12, // 30: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	14, // 31: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	19, // 32: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	16, // 33: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 34: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 35: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 36: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	24, // 37: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	24, // [24:38] is the sub-list for method output_type
+	10, // [10:24] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -1498,8 +1930,8 @@ func file_peer_peer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   18,
+			NumEnums:      2,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

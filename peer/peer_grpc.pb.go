@@ -42,6 +42,7 @@ const (
 	Peer_Operate_FullMethodName    = "/crawlnode.peer.v1.Peer/Operate"
 	Peer_Explain_FullMethodName    = "/crawlnode.peer.v1.Peer/Explain"
 	Peer_Archive_FullMethodName    = "/crawlnode.peer.v1.Peer/Archive"
+	Peer_Contents_FullMethodName   = "/crawlnode.peer.v1.Peer/Contents"
 )
 
 // PeerClient is the client API for Peer service.
@@ -78,6 +79,9 @@ type PeerClient interface {
 	// Archive reads the index of a member's archive, or one record of it, in pieces
 	// of at most 256 KiB.
 	Archive(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Envelope], error)
+	// Contents asks whether payloads and texts were seen before, and tells of payloads
+	// that were stored.
+	Contents(ctx context.Context, in *ContentBatch, opts ...grpc.CallOption) (*ContentReply, error)
 }
 
 type peerClient struct {
@@ -233,6 +237,16 @@ func (c *peerClient) Archive(ctx context.Context, in *Envelope, opts ...grpc.Cal
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Peer_ArchiveClient = grpc.ServerStreamingClient[Envelope]
 
+func (c *peerClient) Contents(ctx context.Context, in *ContentBatch, opts ...grpc.CallOption) (*ContentReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ContentReply)
+	err := c.cc.Invoke(ctx, Peer_Contents_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -267,6 +281,9 @@ type PeerServer interface {
 	// Archive reads the index of a member's archive, or one record of it, in pieces
 	// of at most 256 KiB.
 	Archive(*Envelope, grpc.ServerStreamingServer[Envelope]) error
+	// Contents asks whether payloads and texts were seen before, and tells of payloads
+	// that were stored.
+	Contents(context.Context, *ContentBatch) (*ContentReply, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -315,6 +332,9 @@ func (UnimplementedPeerServer) Explain(context.Context, *Envelope) (*Envelope, e
 }
 func (UnimplementedPeerServer) Archive(*Envelope, grpc.ServerStreamingServer[Envelope]) error {
 	return status.Error(codes.Unimplemented, "method Archive not implemented")
+}
+func (UnimplementedPeerServer) Contents(context.Context, *ContentBatch) (*ContentReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Contents not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -542,6 +562,24 @@ func _Peer_Archive_Handler(srv interface{}, stream grpc.ServerStream) error {
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Peer_ArchiveServer = grpc.ServerStreamingServer[Envelope]
 
+func _Peer_Contents_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ContentBatch)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Contents(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Contents_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Contents(ctx, req.(*ContentBatch))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -588,6 +626,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Explain",
 			Handler:    _Peer_Explain_Handler,
+		},
+		{
+			MethodName: "Contents",
+			Handler:    _Peer_Contents_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -46,6 +46,9 @@ type Handler interface {
 	Explain(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	// Archive writes what is asked for out of this node's archive.
 	Archive(ctx context.Context, from string, req *Envelope, out io.Writer) error
+	// Contents answers what is known here of payloads and texts, and takes note of those
+	// that were stored.
+	Contents(ctx context.Context, from string, req *ContentBatch) (*ContentReply, error)
 }
 
 // ServerOptions configure a Server. Cluster and Handler are required.
@@ -263,6 +266,10 @@ func (v service) Operate(ctx context.Context, r *Envelope) (*Envelope, error) {
 
 func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {
 	return v.handler().Explain(ctx, from(ctx), r)
+}
+
+func (v service) Contents(ctx context.Context, r *ContentBatch) (*ContentReply, error) {
+	return v.handler().Contents(ctx, from(ctx), r)
 }
 
 func (v service) Archive(r *Envelope, stream grpc.ServerStreamingServer[Envelope]) error {

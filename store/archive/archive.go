@@ -29,13 +29,6 @@ type Options struct {
 	// Software and Operator go into the warcinfo records: the program with its
 	// version, and whom to ask. Empty ones are left out.
 	Software, Operator string
-	// Remember is the number of payload digests kept in memory, to count
-	// duplicates and for Revisits. Default 65,536 (about 200 octets each).
-	Remember int
-	// Revisits writes a revisit record without payload when the same payload was
-	// stored by this Archive under a digest that it remembers. Off, every
-	// capture is stored whole.
-	Revisits bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
 	// Encoders bounds the captures that are being compressed or written; each
@@ -57,7 +50,7 @@ type Stats struct {
 	Files             int64 // files in the folder, the open one included
 	Bytes             int64 // their size, indexes not counted
 	Records           int64 // response and revisit records written since Open
-	ContentDuplicates int64 // captures since Open whose payload had been seen
+	ContentDuplicates int64 // captures since Open whose payload is stored elsewhere
 }
 
 // indexLimit bounds the index lines that wait for a Sync, in bytes.
@@ -72,7 +65,6 @@ type Archive struct {
 	// written: else every worker that waits for the file would keep an encoder.
 	slots    chan struct{}
 	encoders sync.Pool // of *encoder
-	seen     *seen
 
 	files, bytes, records, duplicates atomic.Int64
 
@@ -107,7 +99,6 @@ func Open(dir string, o Options) (*Archive, error) {
 	o.Name = cmp.Or(o.Name, string(o.Node))
 	o.Prefix = cmp.Or(o.Prefix, "crawlnode")
 	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 1<<30)
-	o.Remember = cmp.Or(o.Remember, 1<<16)
 	o.Encoders = cmp.Or(o.Encoders, runtime.GOMAXPROCS(0))
 	if o.Rand == nil {
 		o.Rand = rand.Reader
@@ -116,7 +107,7 @@ func Open(dir string, o Options) (*Archive, error) {
 		return nil, fmt.Errorf("open archive: %w", err)
 	}
 	a := &Archive{
-		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders), seen: newSeen(o.Remember),
+		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders),
 		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1), sortSlots: make(chan struct{}, maxSorts),
 	}
 	a.encoders.New = func() any { return newEncoder(o.Rand) }
@@ -156,12 +147,7 @@ func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, e
 func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
 	e := a.encoders.Get().(*encoder)
 	defer a.recycle(e)
-	first, duplicate := a.seen.find(c)
-	var revisitOf *original
-	if duplicate && a.opts.Revisits {
-		revisitOf = &first
-	}
-	if err := e.capture(c, revisitOf); err != nil {
+	if err := e.capture(c); err != nil {
 		return ref, false, fmt.Errorf("archive %s: %w", c.URL, err)
 	}
 	ref, flush, err = a.append(ctx, e, c)
@@ -169,10 +155,8 @@ func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.Archi
 		return ref, false, fmt.Errorf("archive %s: %w", c.URL, err)
 	}
 	a.records.Add(1)
-	if duplicate {
+	if c.Original != nil {
 		a.duplicates.Add(1)
-	} else {
-		a.seen.add(c, e.responseID)
 	}
 	return ref, flush, nil
 }
@@ -202,7 +186,7 @@ func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref
 		return ref, false, a.fail(err)
 	}
 	a.bytes.Add(int64(len(e.out)))
-	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: offset, Length: int64(e.responseLen)}
+	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: offset, Length: int64(e.responseLen), Record: e.responseID}
 	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
 	return ref, len(a.file.pending) > indexLimit, nil
 }

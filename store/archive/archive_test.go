@@ -161,11 +161,18 @@ func TestRecords(t *testing.T) {
 func TestAnotherReader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a := open(t, dir, Options{Revisits: true})
+	a := open(t, dir, Options{})
 	refs := make(map[int64]string)
+	var first crawl.Original
 	for i, body := range []string{"one", strings.Repeat("two ", 20000), "one", ""} {
 		c := capture(t, fmt.Sprintf("http://example.org/%d", i), body)
-		refs[put(t, a, c).Offset] = c.URL.String()
+		if i == 2 {
+			c.Original, c.Simhash, c.NearOf = &first, 1, "http://example.org/near"
+		}
+		ref := put(t, a, c)
+		if refs[ref.Offset] = c.URL.String(); i == 0 {
+			first = crawl.Original{Record: ref.Record, URL: c.URL.String(), FetchedAt: c.FetchedAt}
+		}
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -301,43 +308,34 @@ func TestPendingLinesAreBounded(t *testing.T) {
 
 func TestDuplicates(t *testing.T) {
 	t.Parallel()
-	for _, revisits := range []bool{false, true} {
-		dir := t.TempDir()
-		a := open(t, dir, Options{Revisits: revisits, Remember: 4})
-		cut := capture(t, "http://a.test/cut", "same")
-		cut.Truncated = "length"
-		for i, c := range []crawl.Capture{
-			capture(t, "http://a.test/0", "same"), capture(t, "http://a.test/1", "same"), cut,
-			capture(t, "http://a.test/3", ""), capture(t, "http://a.test/4", ""), // nothing is like nothing
-			capture(t, "http://a.test/5", "b"), capture(t, "http://a.test/6", "c"), capture(t, "http://a.test/7", "d"), capture(t, "http://a.test/8", "e"),
-			capture(t, "http://a.test/9", "same"), // forgotten by now
-		} {
-			put(t, a, c)
-			if want := int64(0); i >= 1 {
-				if want = 1; a.Stats().ContentDuplicates != want {
-					t.Fatalf("capture %d: %d duplicates, want %d", i, a.Stats().ContentDuplicates, want)
-				}
-			}
+	dir := t.TempDir()
+	a := open(t, dir, Options{})
+	first := put(t, a, capture(t, "http://a.test/0", "same"))
+	again := capture(t, "http://a.test/1", "same")
+	again.Original = &crawl.Original{Record: first.Record, URL: "http://a.test/0", FetchedAt: day}
+	put(t, a, again)
+	put(t, a, capture(t, "http://a.test/2", "same")) // nobody knew of the first
+	if s := a.Stats(); s.ContentDuplicates != 1 || s.Records != 3 {
+		t.Errorf("stats = %+v, want 3 records and 1 duplicate", s)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, r := range readAll(t, dir) {
+		if r.Type == "response" || r.Type == "revisit" {
+			kinds = append(kinds, r.Type)
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
-		var revisit []Record
-		for _, r := range readAll(t, dir) {
-			if r.Type == "revisit" {
-				revisit = append(revisit, r)
-			}
-		}
-		if !revisits {
-			if len(revisit) != 0 {
-				t.Errorf("revisit records though they are off: %+v", revisit)
-			}
+		if r.Type != "revisit" {
 			continue
 		}
-		if len(revisit) != 1 || revisit[0].TargetURI != "http://a.test/1" || revisit[0].RefersToURI != "http://a.test/0" ||
-			len(revisit[0].Payload) != 0 || revisit[0].Status != 200 || revisit[0].PayloadDigest != digest(sha1.Sum([]byte("same"))) {
-			t.Errorf("revisit records = %+v", revisit)
+		if r.TargetURI != "http://a.test/1" || r.RefersToURI != "http://a.test/0" || len(r.Payload) != 0 || r.Status != 200 ||
+			r.PayloadDigest != digest(sha1.Sum([]byte("same"))) {
+			t.Errorf("revisit record = %+v", r)
 		}
+	}
+	if want := []string{"response", "revisit", "response"}; !slices.Equal(kinds, want) {
+		t.Errorf("records = %v, want %v", kinds, want)
 	}
 }
 

@@ -9,7 +9,7 @@
 //	crawlnode-<time>-<serial>-<name>.cdxj           its index, in the order of LC_ALL=C sort
 //
 // A file begins with a warcinfo record. A capture adds a response record (or a
-// revisit record, when the same payload is already here) and the request that
+// revisit record, when its caller knows of one with the same payload) and the request that
 // led to it. Each record is one gzip member, so a reader can begin at any
 // record whose offset it knows. A file is turned when it would grow beyond
 // MaxFileBytes; an archive to which nothing was written has no file.
@@ -31,8 +31,7 @@
 //
 // What is bounded: compressions at once (Encoders; Put waits), index lines in
 // memory (1 MiB; Put then syncs itself), memory for sorting (8 MiB, then runs on the disk)
-// and indexes that wait for it (4; the turn of a file waits then), remembered payload digests (Remember;
-// the older half is forgotten).
+// and indexes that wait for it (4; the turn of a file waits then).
 //
 // An index that cannot be sorted, say because the disk is full, stays as it was
 // written until the next Open. Any other error of the disk is final: the first one is reported, and every later Put

@@ -26,19 +26,23 @@ const (
 	notModifiedProfile = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 )
 
-// recordID is a WARC-Record-ID, urn:uuid: and so on, without its brackets.
-type recordID string
+// recordID is the UUID of a WARC-Record-ID.
+type recordID [16]byte
 
 // newRecordID makes a random UUID (RFC 9562, version 4).
-func newRecordID(random io.Reader) (recordID, error) {
-	var u [16]byte
+func newRecordID(random io.Reader) (u recordID, err error) {
 	if _, err := io.ReadFull(random, u[:]); err != nil {
-		return "", fmt.Errorf("make a record id: %w", err)
+		return u, fmt.Errorf("make a record id: %w", err)
 	}
 	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
-	var b [45]byte
-	copy(b[:], "urn:uuid:")
-	at := 9
+	return u, nil
+}
+
+// String is the id as a field has it, with its brackets.
+func (u recordID) String() string {
+	var b [47]byte
+	copy(b[:], "<urn:uuid:")
+	at := 10
 	for i, part := range [...][]byte{u[:4], u[4:6], u[6:8], u[8:10], u[10:]} {
 		if i > 0 {
 			b[at] = '-'
@@ -46,7 +50,8 @@ func newRecordID(random io.Reader) (recordID, error) {
 		}
 		at += hex.Encode(b[at:], part)
 	}
-	return recordID(b[:]), nil
+	b[at] = '>'
+	return string(b[:])
 }
 
 // encoder turns captures into gzip members. It is used by one goroutine at a
@@ -76,10 +81,10 @@ func (e *encoder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// capture makes the records of c: a response, or a revisit of first when that
-// is given, and the request.
-func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
-	e.out, e.revisit = e.out[:0], first != nil || c.Status == http.StatusNotModified
+// capture makes the records of c: a response, or a revisit when its payload is
+// stored already or did not come, and the request.
+func (e *encoder) capture(c *crawl.Capture) (err error) {
+	e.out, e.revisit = e.out[:0], c.Original != nil || c.Status == http.StatusNotModified
 	if e.responseID, err = newRecordID(e.random); err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
 		// is not written to costs no memory.
 		e.out = slices.Grow(e.out, len(c.Body)+len(c.Body)/64+len(c.ResponseHead)+len(c.RequestHead)+keepBytes)
 	}
-	if err := e.response(c, first); err != nil {
+	if err := e.response(c); err != nil {
 		return err
 	}
 	e.responseLen = len(e.out)
@@ -102,13 +107,13 @@ func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
 	e.begin("request", id, c.FetchedAt)
 	e.field("WARC-Target-URI", c.URL.String())
 	e.address(c)
-	e.field("WARC-Concurrent-To", "<"+string(e.responseID)+">")
+	e.field("WARC-Concurrent-To", e.responseID.String())
 	e.field("Content-Type", "application/http;msgtype=request")
 	return e.end(c.RequestHead, nil)
 }
 
 // response makes the first record of c.
-func (e *encoder) response(c *crawl.Capture, first *original) error {
+func (e *encoder) response(c *crawl.Capture) error {
 	kind, body := "response", c.Body
 	if e.revisit {
 		kind, body = "revisit", nil
@@ -129,14 +134,20 @@ func (e *encoder) response(c *crawl.Capture, first *original) error {
 	if c.Certificate != "" {
 		e.field("Crawlnode-Certificate-Error", c.Certificate)
 	}
-	switch {
-	case first == nil && e.revisit:
-		e.field("WARC-Profile", notModifiedProfile)
+	if c.Simhash != 0 {
+		e.field("Crawlnode-Simhash", fmt.Sprintf("%016x", c.Simhash))
+	}
+	if c.NearOf != "" {
+		e.field("Crawlnode-Near-Duplicate-Of", c.NearOf)
+	}
+	switch first := c.Original; {
 	case first != nil:
 		e.field("WARC-Profile", revisitProfile)
-		e.field("WARC-Refers-To", "<"+string(first.id)+">")
-		e.field("WARC-Refers-To-Target-URI", first.uri)
-		e.field("WARC-Refers-To-Date", first.date.UTC().Format(warcDate))
+		e.field("WARC-Refers-To", recordID(first.Record).String())
+		e.field("WARC-Refers-To-Target-URI", first.URL)
+		e.field("WARC-Refers-To-Date", first.FetchedAt.UTC().Format(warcDate))
+	case e.revisit:
+		e.field("WARC-Profile", notModifiedProfile)
 	}
 	e.field("Content-Type", "application/http;msgtype=response")
 	return e.end(c.ResponseHead, body)
@@ -153,7 +164,7 @@ func (e *encoder) address(c *crawl.Capture) {
 func (e *encoder) begin(kind string, id recordID, date time.Time) {
 	e.head = append(e.head[:0], "WARC/1.1\r\n"...)
 	e.field("WARC-Type", kind)
-	e.field("WARC-Record-ID", "<"+string(id)+">")
+	e.field("WARC-Record-ID", id.String())
 	e.field("WARC-Date", date.UTC().Format(warcDate))
 }
 

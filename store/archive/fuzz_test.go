@@ -18,8 +18,9 @@ func members(t testing.TB) []byte {
 	}
 	out := bytes.Clone(e.out)
 	c := capture(t, "http://a.test/", "body")
-	for _, first := range []*original{nil, {id: "urn:uuid:1", uri: "http://b.test/", date: day}} {
-		if err := e.capture(&c, first); err != nil {
+	for _, first := range []*crawl.Original{nil, {Record: [16]byte{1}, URL: "http://b.test/", FetchedAt: day}} {
+		c.Original = first
+		if err := e.capture(&c); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, e.out...)
@@ -84,7 +85,7 @@ func FuzzCapture(f *testing.F) {
 		c := capture(t, "http://a.test/", string(body))
 		c.ResponseHead, c.ContentType, c.Truncated, c.Addr = []byte(head), mime, truncated, netip.Addr{}
 		e := newEncoder(bytes.NewReader(make([]byte, 64)))
-		if err := e.capture(&c, nil); err != nil {
+		if err := e.capture(&c); err != nil {
 			t.Fatal(err)
 		}
 		var got []Record
