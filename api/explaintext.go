@@ -91,6 +91,12 @@ func writeRecord(b *bytes.Buffer, r *crawl.RecordReport) {
 	if r.Reason != nil {
 		row(b, "reason", "%s", *r.Reason)
 	}
+	if r.DuplicateOf != nil {
+		row(b, "same as", "%s", *r.DuplicateOf)
+	}
+	if r.NearDuplicateOf != nil {
+		row(b, "nearly", "%s", *r.NearDuplicateOf)
+	}
 	if a := r.Archive; a != nil {
 		row(b, "archive", "%s on %s, offset %d, %d bytes", a.File, a.Node.Name, a.Offset, a.Length)
 	}

@@ -166,6 +166,9 @@ type status struct {
 		Queued   int64
 		InFlight int64 `json:"in_flight"`
 	}
+	Output struct {
+		ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
+	}
 	Nodes []struct{ ID, Name, State string }
 }
 

@@ -23,6 +23,8 @@ type capture struct {
 	status      int
 	contentType string
 	certificate string // why the server's did not verify
+	digest      string // of the payload
+	refersTo    string // a revisit's: the URL of the capture that has the payload
 	file        string
 }
 
@@ -117,7 +119,8 @@ func readBlock(header textproto.MIMEHeader, block io.Reader) (*capture, error) {
 	// The block ends where it ends; Content-Length was checked against it.
 	_ = resp.Body.Close()
 	return &capture{kind: kind, url: header.Get("WARC-Target-URI"), status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"),
-		certificate: header.Get("Crawlnode-Certificate-Error")}, nil
+		certificate: header.Get("Crawlnode-Certificate-Error"),
+		digest:      header.Get("WARC-Payload-Digest"), refersTo: header.Get("WARC-Refers-To-Target-URI")}, nil
 }
 
 // pages leaves out what is not counted as a page.

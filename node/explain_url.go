@@ -40,6 +40,12 @@ func (n *Node) recordReport(rec *crawl.Record) *crawl.RecordReport {
 	if rec.Reason != "" {
 		r.Reason = &rec.Reason
 	}
+	if rec.DuplicateOf != "" {
+		r.DuplicateOf = &rec.DuplicateOf
+	}
+	if rec.NearOf != "" {
+		r.NearDuplicateOf = &rec.NearOf
+	}
 	if a := rec.Archive; a != (crawl.ArchiveRef{}) {
 		r.Archive = &crawl.ArchiveReport{Node: n.refOf(a.Node), File: a.File, Offset: a.Offset, Length: a.Length}
 	}

@@ -176,7 +176,7 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 	}
 	s.Fetch.LatencySeconds = c.LatencyQuantiles()
 	s.Links.Found = c.LinksFound
-	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal = c.Captures, c.ContentDup
+	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal, s.Output.NearDuplicatesTotal = c.Captures, c.ContentDup, c.NearDup
 }
 
 func fillCrawl(s *crawl.Status, p *picture) {

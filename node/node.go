@@ -67,6 +67,7 @@ type Node struct {
 	outbox   *outboxSender
 	purse    *purse
 	granter  *granter
+	contents *contents
 	meter    meter
 	sent     *sentCache
 	links    linkCounters

@@ -72,6 +72,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.outbox = &outboxSender{node: n, look: make(chan struct{}, 1)}
 	n.purse = &purse{node: n, look: make(chan struct{}, 1)}
 	n.granter = &granter{node: n}
+	n.contents = newContents(n)
 	defer func() {
 		if err == nil {
 			return
@@ -299,6 +300,9 @@ func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) 
 // each other. It is safe after a half-done Open.
 func (n *Node) close() {
 	var errs []error
+	if n.contents != nil {
+		n.contents.lines.close()
+	}
 	if n.pool != nil {
 		n.pool.Close()
 	}

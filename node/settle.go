@@ -25,6 +25,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		n.errandSettled(v, &o)
 		return nil
 	}
+	defer n.contents.settled(v.Item.URL, &o)
 	if o.Kind == crawl.Aborted {
 		return nil
 	}
@@ -37,7 +38,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 			return fmt.Errorf("tell the others that %s joins the scope: %w", o.ScopeAlias, err)
 		}
 	}
-	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind)}
+	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind), Contents: n.contents.firstHere(&v, &o)}
 	if o.Kind == crawl.HostFailed {
 		eng.dispatcher.Unreachable(v, o.Reason)
 	}

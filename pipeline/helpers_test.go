@@ -40,6 +40,10 @@ type bench struct {
 	elsewhere map[string]crawl.RobotsAnswer
 	p         *Pipeline // made by the first run
 
+	// content is what is known of pages, by URL; questions are those that were asked.
+	content   map[string]ContentAnswer
+	questions []ContentQuestion
+
 	archiveErr, settleErr error
 }
 
@@ -73,6 +77,13 @@ func newBench(t testing.TB, o scope.Options) *bench {
 // allowAll is a robots entry that stands in nobody's way.
 func allowAll() *crawl.Robots {
 	return &crawl.Robots{Verdict: crawl.RobotsAllowAll, Fetched: time.Now(), Expires: time.Now().Add(time.Hour)}
+}
+
+func (b *bench) Seen(_ context.Context, q ContentQuestion) ContentAnswer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.questions = append(b.questions, q)
+	return b.content[q.URL.String()]
 }
 
 // visit queues a visit of u.
@@ -130,7 +141,7 @@ func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	if b.p == nil {
-		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Fetcher: f, Elsewhere: b, Rules: func() *Rules { return &b.rules }})
+		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Fetcher: f, Elsewhere: b, Rules: func() *Rules { return &b.rules }})
 	}
 	err := b.p.Run(ctx)
 	if b.p.Busy() != 0 {

@@ -11,6 +11,7 @@ import (
 	"crawlnode/web/fetcher"
 	"crawlnode/web/htmlparse"
 	"crawlnode/web/scope"
+	"crawlnode/web/simhash"
 	"crawlnode/web/urlnorm"
 )
 
@@ -113,7 +114,9 @@ type finds struct {
 // which every real page has, or searches for what is missing, and are not taken.
 // Whatever a page does to a parser, the node goes on: the page then counts as
 // one without links.
-func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) {
+//
+// It returns what was read of a page; nil when the answer was none.
+func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document) {
 	w.p.parsing <- struct{}{}
 	defer func() { <-w.p.parsing }()
 	defer func() {
@@ -136,10 +139,11 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	case v.Item.Via == crawl.ViaSitemapFile:
 		f.sitemapFile(resp)
 	case kindOf(resp) == pageMedia:
-		f.page(resp)
+		doc = f.page(resp)
 	case kindOf(resp) == xmlMedia:
 		f.linkedSitemap(resp)
 	}
+	return doc
 }
 
 // location follows a redirect, as a link.
@@ -231,7 +235,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 
 // page takes the links of an HTML page. A page that asks not to be followed
 // is not.
-func (f *finds) page(resp *fetcher.Response) {
+func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	doc := htmlparse.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
 	f.o.LinksFound += doc.LinksFound
 	f.o.Skipped[crawl.SkipInvalid] += int64(doc.Invalid)
@@ -252,6 +256,10 @@ func (f *finds) page(resp *fetcher.Response) {
 			f.o.Skipped[crawl.SkipNoFollow]++
 		}
 	}
+	if f.rules.Settings.Archive {
+		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
+	}
+	return &doc
 }
 
 // directives are what X-Robots-Tag headers ask of everybody or of this crawler.

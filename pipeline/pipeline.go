@@ -13,6 +13,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
 	"crawlnode/web/scope"
+	"crawlnode/web/urlnorm"
 )
 
 // Agent is the product token by which robots.txt and robots directives
@@ -52,6 +53,32 @@ type Archive interface {
 	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
 }
 
+// Contents knows what was fetched before, by whomever.
+type Contents interface {
+	// Seen says whether a page's payload or text was there before. It may block for
+	// half a second; without an answer everything is new.
+	Seen(ctx context.Context, q ContentQuestion) ContentAnswer
+}
+
+// ContentQuestion is a page that was fetched.
+type ContentQuestion struct {
+	URL       urlnorm.URL
+	Digest    crawl.Digest // SHA-1 of the payload
+	Countable bool         // the digest stands for the content: the payload is whole, and not empty
+	Simhash   uint64       // of the text; 0: it has none
+}
+
+// ContentAnswer is what is known of a page.
+type ContentAnswer struct {
+	// Original is the capture that has the payload; nil: the page is to be stored.
+	Original *crawl.Original
+	// First says that nobody has the payload, and that others wait for this page to be
+	// stored and settled.
+	First bool
+	// NearOf is the URL of a page with nearly the same text; "": none is known.
+	NearOf string
+}
+
 // Fetcher makes one request; *fetcher.Fetcher is one.
 type Fetcher interface {
 	Do(ctx context.Context, req fetcher.Request) (*fetcher.Response, error)
@@ -67,11 +94,12 @@ type Rules struct {
 
 // Options are the parts that a Pipeline is made of. All but Log are needed.
 type Options struct {
-	Workers int // visits under way at once
-	Source  Source
-	Sink    Sink
-	Archive Archive // used when Settings.Archive is set
-	Fetcher Fetcher
+	Workers  int // visits under way at once
+	Source   Source
+	Sink     Sink
+	Archive  Archive  // used when Settings.Archive is set
+	Contents Contents // used when Settings.Archive is set
+	Fetcher  Fetcher
 	// Elsewhere has the files fetched that a robots.txt redirects to on other hosts.
 	Elsewhere Elsewhere
 	// Rules gives the rules of this moment. It is called once per visit by

@@ -114,7 +114,7 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	if err := w.keep(keep, v, resp, rules, &o); err != nil {
 		// The item stays queued: it is not done without its record.
 		err = fmt.Errorf("archive %s: %w", v.Item.URL, err)
-		return errors.Join(err, w.settle(keep, v, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}))
+		return errors.Join(err, w.settle(keep, v, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt, Digest: o.Digest, First: o.First}))
 	}
 	return w.settle(keep, v, o)
 }
@@ -127,10 +127,27 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	o.Digest = sha1.Sum(resp.RawBody)
 	w.read(v, resp, rules, o)
 	remark(resp, o)
-	if rules.Settings.Archive {
-		o.Archive, err = w.p.o.Archive.Put(ctx, capture(v, resp, o))
+	if !rules.Settings.Archive {
+		return nil
 	}
+	original := w.known(ctx, v, resp, o)
+	o.Archive, err = w.p.o.Archive.Put(ctx, capture(v, resp, o, original))
 	return err
+}
+
+// known finds out whether the page was there before.
+func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) *crawl.Original {
+	q := ContentQuestion{URL: v.Item.URL, Digest: o.Digest, Simhash: o.Simhash,
+		Countable: len(resp.RawBody) > 0 && !o.Truncated && o.Status != http.StatusNotModified}
+	if !q.Countable && q.Simhash == 0 {
+		return nil
+	}
+	a := w.p.o.Contents.Seen(ctx, q)
+	o.First, o.NearOf = a.First, a.NearOf
+	if a.Original != nil {
+		o.DuplicateOf = a.Original.URL
+	}
+	return a.Original
 }
 
 // errNoRight is why a request is not sent.
@@ -237,11 +254,12 @@ func certificateError(resp *fetcher.Response) string {
 }
 
 // capture is the exchange as the archive takes it.
-func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) crawl.Capture {
+func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,
 		RequestHead: resp.RequestHead, ResponseHead: resp.ResponseHead, Body: resp.RawBody,
 		ContentType: resp.MediaType, Digest: o.Digest, NoIndex: o.NoIndex, Certificate: certificateError(resp),
+		Original: original, Simhash: o.Simhash, NearOf: o.NearOf,
 	}
 	if resp.Truncated {
 		c.Truncated = "length"

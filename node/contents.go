@@ -1,0 +1,335 @@
+package node
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/peer"
+	"crawlnode/pipeline"
+	"crawlnode/ring"
+	"crawlnode/web/simhash"
+	"crawlnode/web/urlnorm"
+)
+
+// This file knows what was fetched before, in the whole cluster. The holder of a
+// digest's partition keeps the first capture of each payload with the partition
+// (frontier/contents.go). Who asks for a payload that nobody knows is told to store
+// it, and everybody who asks meanwhile to wait for that: so two pages with the same
+// payload are stored once though they are fetched at the same moment. Only a capture
+// that was written is told of; and whoever gets no answer stores his page whole.
+//
+// Fingerprints of texts are kept in memory only, by the holders of the partitions of
+// their four blocks: two texts that are nearly the same have one block in common, so
+// they meet at one node at least.
+
+const (
+	// contentWait is how long a page waits to hear whether its payload is known.
+	contentWait = 500 * time.Millisecond
+	// pendingWait is how long a holder lets others wait for one that is being stored.
+	pendingWait = 300 * time.Millisecond
+	// claimFor is how long the first to ask has to store a payload; then the next does.
+	claimFor = 5 * time.Second
+	// maxClaims bounds the payloads that are being stored and known of here.
+	maxClaims = 1 << 16
+	// bytesPerPrint is what a fingerprint with its URL takes in memory, about; all of
+	// them take a thirty-second part of --memory.
+	bytesPerPrint = 256
+)
+
+// contents answers what this node knows as a holder, and asks the others.
+type contents struct {
+	node  *Node
+	lines contentLines
+
+	mu       sync.Mutex // guards the rest
+	claims   map[crawl.Digest]claim
+	released uint64                 // claims that are over
+	near     *simhash.Index[string] // made when it is needed first
+
+	missed atomic.Int64 // payloads stored whole because nobody answered in time
+}
+
+// claim is somebody's promise to store a payload. over is closed when it was kept or
+// given up.
+type claim struct {
+	until time.Time
+	over  chan struct{}
+}
+
+func newContents(n *Node) *contents {
+	return &contents{node: n, claims: map[crawl.Digest]claim{}, lines: contentLines{node: n, to: map[crawl.NodeID]*contentLine{}}}
+}
+
+// digestPartition is the partition that knows of a payload.
+func digestPartition(d crawl.Digest, partitions int) crawl.Partition {
+	return crawl.Partition(binary.BigEndian.Uint64(d[:]) % uint64(partitions))
+}
+
+// blockPartitions are those whose holders know of fingerprints with one of the four
+// blocks.
+func blockPartitions(print uint64, partitions int) (ps [4]crawl.Partition) {
+	for i := range ps {
+		block := [3]byte{byte(i), byte(print >> (16 * i)), byte(print >> (16*i + 8))}
+		ps[i] = crawl.Partition(xxhash.Sum64(block[:]) % uint64(partitions))
+	}
+	return ps
+}
+
+// holderOf is who holds a partition, as far as is known here; "" when nobody is.
+func (n *Node) holderOf(p crawl.Partition) crawl.NodeID {
+	if n.holds(p) {
+		return n.id
+	}
+	to := n.peers.holder(p)
+	if to == "" || to == n.id {
+		to = n.tableOwner(p)
+	}
+	if to == n.id {
+		return ""
+	}
+	return to
+}
+
+// questions parts what is to be found out of a page among those who know.
+func (c *contents) questions(q *pipeline.ContentQuestion) map[crawl.NodeID]*peer.ContentQuestion {
+	n := c.node
+	to := make(map[crawl.NodeID]*peer.ContentQuestion, 5)
+	if q.Simhash != 0 {
+		for _, p := range blockPartitions(q.Simhash, n.partitions()) {
+			to[n.holderOf(p)] = &peer.ContentQuestion{Url: q.URL.String(), Simhash: q.Simhash}
+		}
+	}
+	if q.Countable {
+		p := digestPartition(q.Digest, n.partitions())
+		holder := n.holderOf(p)
+		if to[holder] == nil {
+			to[holder] = &peer.ContentQuestion{Url: q.URL.String()}
+		}
+		to[holder].Digest, to[holder].Partition = q.Digest[:], uint32(p)
+	}
+	delete(to, "")
+	return to
+}
+
+// Seen is the pipeline's question whether a page's payload or text was there before.
+func (c *contents) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer) {
+	ctx, cancel := context.WithTimeout(ctx, contentWait)
+	defer cancel()
+	answered := !q.Countable
+	best := simhash.MaxDistance + 1
+	take := func(ask *peer.ContentQuestion, r *peer.ContentAnswer) {
+		if d := int(r.NearDistance); r.NearUrl != "" && d < best {
+			best, a.NearOf = d, r.NearUrl
+		}
+		if ask.Digest == nil {
+			return
+		}
+		switch r.Verdict {
+		case peer.ContentVerdict_CONTENT_VERDICT_NEW:
+			answered, a.First = true, true
+		case peer.ContentVerdict_CONTENT_VERDICT_KNOWN:
+			answered, a.Original = true, c.original(r, &q)
+		}
+	}
+	var asks []*contentAsk
+	questions := c.questions(&q)
+	for to, question := range questions {
+		if to != c.node.id {
+			asks = append(asks, c.lines.ask(to, question))
+		}
+	}
+	if own := questions[c.node.id]; own != nil {
+		take(own, c.settledAnswer(ctx, own))
+	}
+	for _, ask := range asks {
+		if r := ask.wait(ctx, c); r != nil {
+			take(ask.question, r)
+		}
+	}
+	if !answered {
+		c.missed.Add(1)
+	}
+	if a.Original != nil {
+		a.NearOf = ""
+	}
+	return a
+}
+
+// original is the capture to which a page may refer instead of being stored; nil: it
+// must be stored. A page that is said to be its own original was stored before and
+// is fetched again, or its record was lost with this machine's last second: its entry
+// in the frontier knows.
+func (c *contents) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *crawl.Original {
+	if r.Url == q.URL.String() {
+		p := ring.PartitionOf(crawl.Host(q.URL.Host()), c.node.partitions())
+		rec, ok, err := c.node.front.Record(p, q.URL)
+		if err != nil || !ok || rec.Archive == (crawl.ArchiveRef{}) {
+			return nil
+		}
+	}
+	return &crawl.Original{Record: [16]byte(r.Record), URL: r.Url, FetchedAt: time.Unix(0, r.FetchedAtNs).UTC()}
+}
+
+// answer says what this node knows, and files what it did not.
+func (c *contents) answer(q *peer.ContentQuestion) *peer.ContentAnswer {
+	a := &peer.ContentAnswer{}
+	if q.Simhash != 0 {
+		a.NearUrl, a.NearDistance = c.nearest(q.Url, q.Simhash)
+	}
+	if q.Digest != nil {
+		c.payload(crawl.Partition(q.Partition), crawl.Digest(q.Digest), a)
+	}
+	return a
+}
+
+// nearest finds a page with nearly the same text. One that is like no other is filed:
+// so near-duplicates all name the same page.
+func (c *contents) nearest(url string, print uint64) (string, uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.near == nil {
+		c.near = simhash.NewIndex[string](max(int(c.node.cfg.Memory)/32/bytesPerPrint, 1<<10))
+	}
+	like, distance, found := c.near.Near(print)
+	switch {
+	case !found:
+		c.near.Add(print, url)
+		return "", 0
+	case like == url: // it is fetched again
+		return "", 0
+	}
+	return like, uint32(distance)
+}
+
+// payload looks a digest up, and promises it to the caller when nobody has it.
+func (c *contents) payload(p crawl.Partition, d crawl.Digest, a *peer.ContentAnswer) {
+	for {
+		c.mu.Lock()
+		before := c.released
+		c.mu.Unlock()
+		o, known, err := c.node.front.Content(p, d)
+		switch {
+		case err != nil:
+			a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_NOT_HOLDER
+			return
+		case known:
+			a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_KNOWN
+			a.Record, a.Url, a.FetchedAtNs = o.Record[:], o.URL, o.FetchedAt.UnixNano()
+			return
+		}
+		if c.claim(d, before, a) {
+			return
+		}
+	}
+}
+
+// claim promises a payload that was not known when so many claims were over; false
+// when more are by now, and it may be known.
+func (c *contents) claim(d crawl.Digest, released uint64, a *peer.ContentAnswer) bool {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.released != released {
+		return false
+	}
+	old, claimed := c.claims[d]
+	if claimed && now.Before(old.until) {
+		a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_PENDING
+		return true
+	}
+	if claimed {
+		close(old.over)
+	} else if len(c.claims) >= maxClaims {
+		c.expire(now)
+	}
+	a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_NEW
+	if claimed || len(c.claims) < maxClaims {
+		c.claims[d] = claim{until: now.Add(claimFor), over: make(chan struct{})}
+	}
+	return true
+}
+
+// expire gives up claims that were not kept. The caller holds mu.
+func (c *contents) expire(now time.Time) {
+	for d, cl := range c.claims {
+		if !now.Before(cl.until) {
+			close(cl.over)
+			delete(c.claims, d)
+		}
+	}
+}
+
+// release ends claims: their payloads are known by now, or were not stored.
+func (c *contents) release(ds ...crawl.Digest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range ds {
+		if cl, ok := c.claims[d]; ok {
+			close(cl.over)
+			delete(c.claims, d)
+			c.released++
+		}
+	}
+}
+
+// settledAnswer is answer, but waits for a payload that is being stored until ctx ends.
+func (c *contents) settledAnswer(ctx context.Context, q *peer.ContentQuestion) *peer.ContentAnswer {
+	a := c.answer(q)
+	for a.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
+		c.mu.Lock()
+		cl, claimed := c.claims[crawl.Digest(q.Digest)]
+		c.mu.Unlock()
+		if claimed {
+			expired := time.NewTimer(time.Until(cl.until))
+			select {
+			case <-cl.over:
+			case <-expired.C:
+			case <-ctx.Done():
+			}
+			expired.Stop()
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_UNSPECIFIED
+		c.payload(crawl.Partition(q.Partition), crawl.Digest(q.Digest), a)
+	}
+	return a
+}
+
+// firstHere is what a page's own transaction adds: its payload, when it is the first
+// with it and this node holds the partition.
+func (c *contents) firstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
+	p := digestPartition(o.Digest, c.node.partitions())
+	if !o.First || o.Archive.Record == [16]byte{} || !c.node.holds(p) {
+		return nil
+	}
+	return []frontier.Content{{Partition: p, Digest: o.Digest,
+		Original: crawl.Original{Record: o.Archive.Record, URL: v.Item.URL.String(), FetchedAt: o.FetchedAt}}}
+}
+
+// settled tells who holds the digest what became of a payload that was new.
+func (c *contents) settled(url urlnorm.URL, o *crawl.Outcome) {
+	if !o.First {
+		return
+	}
+	p := digestPartition(o.Digest, c.node.partitions())
+	switch to := c.node.holderOf(p); to {
+	case "":
+	case c.node.id:
+		c.release(o.Digest)
+	default:
+		note := &peer.ContentNote{Digest: o.Digest[:], Partition: uint32(p), Url: url.String(), FetchedAtNs: o.FetchedAt.UnixNano()}
+		if o.Archive.Record != [16]byte{} {
+			note.Record = o.Archive.Record[:]
+		}
+		c.lines.tell(to, note)
+	}
+}
