@@ -59,8 +59,12 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace, hurried: make(chan struct{})}}
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace, hurried: make(chan struct{})}, run: machineRun()}
 	err := b.verify(opt)
+	if err == nil {
+		b.lostPower, err = readBoot(opt.Dir, b.run)
+		b.lostPower = b.lostPower && !opt.SyncWrites
+	}
 	if err == nil {
 		b.db, err = badger.Open(opt)
 	}
@@ -109,10 +113,12 @@ func or(v, otherwise int64) int64 {
 }
 
 type badgerKV struct {
-	db     *badger.DB
-	files  *fileSync
-	damage string
-	space  space
+	db        *badger.DB
+	files     *fileSync
+	damage    string
+	space     space
+	run       string // of the machine
+	lostPower bool   // since the store was opened the last time
 }
 
 func (b *badgerKV) Write(entries []Entry) error {
@@ -163,10 +169,10 @@ func (b *badgerKV) Sync() error {
 }
 
 func (b *badgerKV) Close() error {
-	if err := b.db.Close(); err != nil {
+	if err := errors.Join(b.db.Close(), b.files.sync()); err != nil {
 		return fmt.Errorf("frontier: closing the store: %w", err)
 	}
-	return nil
+	return writeBoot(b.files.dir, closedProperly)
 }
 
 type badgerSnapshot struct{ txn *badger.Txn }

@@ -136,8 +136,8 @@ func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch c
 			return fmt.Errorf("%w: it is %s, asked for a copy of epoch %d at mutation %d", ErrGap, s, fromEpoch, seq)
 		case toEpoch < s.Epoch:
 			return fmt.Errorf("%w: epoch %d is below %d", ErrGap, toEpoch, s.Epoch)
-		case s.Epoch != toEpoch:
-			s.Epoch = toEpoch
+		case s.Epoch != toEpoch || s.Unsure:
+			s.Epoch, s.Unsure = toEpoch, false
 			pg.restated = true
 		}
 		return nil

@@ -86,7 +86,9 @@
 // Suspect, also after later starts: it takes no URL and no mutation, and is not
 // promoted, until CommitCopy has replaced it, or Transition says that
 // there is no better copy. A loss of power before the next Sync has
-// the same effect, for the same reason.
+// the same effect, for the same reason. It takes the marks along, so that nothing
+// is seen to be missing: every partition is Unsure then (powerloss.go), until its copy
+// is replaced or followed anew, or it is promoted.
 //
 // # What it does not do
 //

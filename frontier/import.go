@@ -198,7 +198,7 @@ func (i *Import) commit(g *group, epoch crawl.Epoch) error {
 		g.bury(pg, pg.gen())
 	}
 	s.State, s.Epoch, s.Generation, s.To, s.View = Copy, epoch, i.gen.number, "", 0
-	s.Sealed, s.Suspect, s.frozen = false, false, false
+	s.Sealed, s.Suspect, s.Unsure, s.frozen = false, false, false, false
 	s.apply(i.meta)
 	pg.restated = true
 	g.put(deadKey(i.gen), nil)

@@ -48,6 +48,7 @@ func (f *Frontier) load() error {
 		return err
 	}
 	l.suspectAll()
+	l.unsureAll()
 	for _, s := range l.states {
 		f.parts[s.Partition] = &partition{partState: *s}
 		f.setMetaLocked(s.Meta) // nobody else knows f yet
@@ -249,6 +250,11 @@ func (l *loading) settle() error {
 	}
 	if kv, ok := f.kv.(damaged); ok && kv.Damage() != "" {
 		if err := kv.NoteDamage(); err != nil {
+			return err
+		}
+	}
+	if kv, ok := f.kv.(powerless); ok {
+		if err := kv.NotePowerLoss(); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ type Memory struct {
 	committed *memNode
 	synced    *memNode
 	closed    bool
+	lostPower bool
 }
 
 // NewMemory returns an empty store.
@@ -31,7 +32,7 @@ func (m *Memory) Crash() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	return &Memory{committed: m.committed, synced: m.synced}
+	return &Memory{committed: m.committed, synced: m.synced, lostPower: m.lostPower}
 }
 
 // PowerLoss ends m as a loss of power does: only what was written before the
@@ -40,7 +41,22 @@ func (m *Memory) PowerLoss() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	return &Memory{committed: m.synced, synced: m.synced}
+	return &Memory{committed: m.synced, synced: m.synced, lostPower: true}
+}
+
+// LostPower implements powerless.
+func (m *Memory) LostPower() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lostPower
+}
+
+// NotePowerLoss implements powerless.
+func (m *Memory) NotePowerLoss() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lostPower = false
+	return nil
 }
 
 // Write implements KV.

@@ -41,7 +41,10 @@ type Meta struct {
 	// Suspect: mutations that were acknowledged are missing here. Such a
 	// partition takes none, as a holder or as a copy, until it is replaced, or
 	// Transition says that there is nothing better.
-	Suspect  bool
+	Suspect bool
+	// Unsure: this machine has lost power since the partition, or the copy, was known
+	// to be whole; mutations that were acknowledged may be missing here.
+	Unsure   bool
 	Counters crawl.Counters // of its records
 }
 
@@ -79,7 +82,7 @@ func (s *partState) serves() bool { return s.State == Holder && !s.frozen && !s.
 func encodeState(s *partState) []byte {
 	w := newWriter(32 + len(s.To))
 	w.byte(byte(s.State))
-	w.byte(byte(flagIf(s.Sealed, stateSealed) | flagIf(s.Suspect, stateSuspect) | stateChanges))
+	w.byte(byte(flagIf(s.Sealed, stateSealed) | flagIf(s.Suspect, stateSuspect) | stateChanges | flagIf(s.Unsure, stateUnsure)))
 	w.u(uint64(s.Epoch))
 	w.u(uint64(s.MaxEpoch))
 	w.u(uint64(s.Generation))
@@ -96,6 +99,7 @@ const (
 	stateSealed = 1 << iota
 	stateSuspect
 	stateChanges // the number of changes follows
+	stateUnsure
 )
 
 func decodeState(p crawl.Partition, b []byte) (partState, error) {
@@ -103,7 +107,7 @@ func decodeState(p crawl.Partition, b []byte) (partState, error) {
 	s := partState{Meta: Meta{Partition: p}}
 	s.State = State(r.byte())
 	flags := r.byte()
-	s.Sealed, s.Suspect = flags&stateSealed != 0, flags&stateSuspect != 0
+	s.Sealed, s.Suspect, s.Unsure = flags&stateSealed != 0, flags&stateSuspect != 0, flags&stateUnsure != 0
 	s.Epoch = crawl.Epoch(r.u())
 	s.MaxEpoch = crawl.Epoch(r.u())
 	s.Generation = uint32(r.small(1 << 32))

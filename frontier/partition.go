@@ -98,7 +98,7 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	switch {
 	case m.State == s.State:
 	case m.State == Holder:
-		s.frozen = false
+		s.frozen, s.Unsure = false, false
 		g.after = append(g.after, func() {
 			if pg.part.filter == nil {
 				g.f.rebuilds.add(p)
@@ -178,7 +178,7 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 		g.bury(pg, pg.gen())
 		s := &pg.state
 		s.State, s.Epoch, s.Generation, s.To, s.View = Absent, 0, 0, "", 0
-		s.Sealed, s.Suspect, s.frozen = false, false, false
+		s.Sealed, s.Suspect, s.Unsure, s.frozen = false, false, false, false
 		s.Counters, s.outboxNext = crawl.Counters{}, 0
 		pg.restated = true
 		return nil

@@ -94,7 +94,9 @@
 // power may have less than its replicas. It holds their copies against what it found
 // on its disk at the start (bases.go), whatever it has written since; when one of them
 // is ahead it yields, and that copy is promoted. While no replica can be reached it
-// goes on without them: then what was lost is lost.
+// goes on without them: then what was lost is lost. A mere copy on such a machine is
+// unsure, until a holder has gone on from it or has replaced it: it is not promoted while
+// another node of the set is away that may have more.
 //
 // # Copies that nobody counts
 //

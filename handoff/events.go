@@ -168,6 +168,7 @@ type Answer struct {
 	// What is on its disk.
 	Copy     bool        `json:"c,omitempty"`
 	Suspect  bool        `json:"s,omitempty"` // part of it may be lost
+	Unsure   bool        `json:"u,omitempty"` // its machine lost power: the end of it may be lost
 	Epoch    crawl.Epoch `json:"e,omitempty"`
 	Seq      crawl.Seq   `json:"q,omitempty"`
 	MaxEpoch crawl.Epoch `json:"m,omitempty"`

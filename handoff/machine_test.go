@@ -206,8 +206,8 @@ func (s *script) answer(w []string) {
 		switch key {
 		case "holds":
 			a.Holds = true
-		case "copy", "suspect":
-			a.Copy, a.Suspect = true, key == "suspect"
+		case "copy", "suspect", "unsure":
+			a.Copy, a.Suspect, a.Unsure = true, key == "suspect", key == "unsure"
 			a.Epoch, a.Seq = crawl.Epoch(s.num(v[0])), crawl.Seq(s.num(v[1]))
 		case "max":
 			a.MaxEpoch = crawl.Epoch(s.num(v[0]))

@@ -295,5 +295,5 @@ func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set)
 	if set.Epoch < k.Epoch && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
 		set = Set{Epoch: k.Epoch, Members: []crawl.NodeID{self}}
 	}
-	return Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
+	return Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
 }

@@ -161,11 +161,11 @@ func (m *Machine) spread(i crawl.Partition, set Set, sure bool) {
 
 // choose promotes the best copy of the recorded set. False: not yet.
 func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
-	best, from, away := m.best(i, set)
+	best, from, away, unsure := m.best(i, set)
 	lost := false
 	if from == "" {
 		if len(away) > 0 || len(set.Members) == 0 {
-			p.offline, p.away = "every copy is away: "+names(away), true
+			p.offline, p.away = whyAway(unsure)+names(away), true
 			return false
 		}
 		lost = true // a person has forgotten the last ones, or they are damaged
@@ -175,7 +175,7 @@ func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 	if from != "" && from != m.self && !m.hasSame(i, best) {
 		own := m.ask.answers[m.self][i]
 		m.do(RequestCopy{P: i, From: from, Epoch: best.Epoch,
-			Here: Kept{Copy: own.Copy, Suspect: own.Suspect, Epoch: own.Epoch, MaxEpoch: own.MaxEpoch, Seq: own.Seq}})
+			Here: Kept{Copy: own.Copy, Suspect: own.Suspect, Unsure: own.Unsure, Epoch: own.Epoch, MaxEpoch: own.MaxEpoch, Seq: own.Seq}})
 		return false
 	}
 	a := Promote{P: i, Epoch: m.view, Set: set, Fenced: true, Lost: lost, Empty: from == ""}
@@ -194,20 +194,37 @@ func (m *Machine) hasSame(i crawl.Partition, best Answer) bool {
 	return a.Copy && !a.Suspect && a.Epoch == best.Epoch && a.Seq == best.Seq
 }
 
+// whyAway says why the copies that are here are not promoted.
+func whyAway(unsure bool) string {
+	if unsure {
+		return "the copies here are of machines that lost power, and who may have more is away: "
+	}
+	return "every copy is away: "
+}
+
 // best is the highest copy of the recorded set, this node's own before an equal
-// one of another, and who of the set is away and may return.
-func (m *Machine) best(i crawl.Partition, set Set) (best Answer, from crawl.NodeID, away []crawl.NodeID) {
+// one of another, and who of the set is away and may return. Copies of machines that
+// have lost power since may lack what was acknowledged last: unsure says that there are
+// only such, and that none of them is taken before all of the set have come.
+func (m *Machine) best(i crawl.Partition, set Set) (best Answer, from crawl.NodeID, away []crawl.NodeID, unsure bool) {
+	sure := false
 	for _, id := range set.Members {
 		a, ok := m.ask.answers[id][i]
 		switch {
 		case !ok && !slices.Contains(m.barred, id):
 			away = append(away, id)
 		case !ok || !a.Copy || a.Suspect:
-		case from == "" || better(a, best) || id == m.self && !better(best, a):
-			best, from = a, id
+		default:
+			sure = sure || !a.Unsure
+			if from == "" || better(a, best) || id == m.self && !better(best, a) {
+				best, from = a, id
+			}
 		}
 	}
-	return best, from, away
+	if from != "" && !sure && len(away) > 0 {
+		return Answer{}, "", away, true
+	}
+	return best, from, away, false
 }
 
 // better orders copies by tenure, then by mutation.

@@ -12,6 +12,7 @@ type Kept struct {
 	State    State // Absent, Holding or Released
 	Copy     bool  // Absent: a copy is here
 	Suspect  bool  // part of it may be lost
+	Unsure   bool  // its machine lost power: the end of it may be lost
 	Epoch    crawl.Epoch
 	MaxEpoch crawl.Epoch
 	Seq      crawl.Seq

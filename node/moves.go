@@ -23,7 +23,7 @@ type moveStore struct{ front *frontier.Frontier }
 
 func (s moveStore) Kept(p crawl.Partition) handoff.Kept {
 	m, _ := s.front.Meta(p)
-	k := handoff.Kept{Suspect: m.Suspect, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, Seq: m.Seq}
+	k := handoff.Kept{Suspect: m.Suspect, Unsure: m.Unsure, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, Seq: m.Seq}
 	switch m.State {
 	case frontier.Holder:
 		k.State = handoff.Holding

@@ -1,0 +1,94 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A loss of power takes what was written and not synced, and what is left looks
+// whole. That it has happened can be seen: the machine runs since another moment than
+// when the store was opened last, and the store was not closed since. Every partition
+// is then unsure: what was acknowledged last may be missing here, and not in the other
+// copies. A kill of the process loses nothing and is none.
+
+// powerless is a KV that may have lost the end of what was written.
+type powerless interface {
+	// LostPower reports whether the machine has lost power, or crashed, since writes
+	// that were not synced.
+	LostPower() bool
+	// NotePowerLoss says that the frontier knows, on disk. It is called at every start,
+	// before anything else is written.
+	NotePowerLoss() error
+}
+
+// unsureAll notes a loss of power with every partition.
+func (l *loading) unsureAll() {
+	kv, ok := l.f.kv.(powerless)
+	if !ok || !kv.LostPower() {
+		return
+	}
+	n := 0
+	for _, s := range l.states {
+		if s.State != Absent && !s.Unsure {
+			s.Unsure = true
+			l.restated = append(l.restated, s)
+			n++
+		}
+	}
+	l.f.log.Warn("this machine has lost power, or crashed: what it wrote in its last second may be missing; other copies of its partitions are asked first",
+		"node", l.f.o.Node, "partitions", n)
+}
+
+// bootFile names, in the store's folder, the run of the machine in which the store was
+// opened; closedProperly stands there when all was synced.
+const (
+	bootFile       = "MACHINE"
+	closedProperly = "closed"
+)
+
+// machineRun names the present run of this machine; "" where it has no name.
+func machineRun() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// readBoot finds out whether the machine ended while the store was open.
+func readBoot(dir, run string) (lost bool, err error) {
+	b, err := os.ReadFile(filepath.Join(dir, bootFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // a new store
+	}
+	if err != nil {
+		return false, err
+	}
+	was := strings.TrimSpace(string(b))
+	return was != closedProperly && was != "" && run != "" && was != run, nil
+}
+
+func writeBoot(dir, what string) error {
+	err := writeFileWhole(filepath.Join(dir, bootFile), func(w io.Writer) error {
+		_, err := io.WriteString(w, what+"\n")
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: note which run of the machine has the store open: %w", err)
+	}
+	return nil
+}
+
+// LostPower implements powerless.
+func (b *badgerKV) LostPower() bool { return b.lostPower }
+
+// NotePowerLoss implements powerless.
+func (b *badgerKV) NotePowerLoss() error {
+	b.lostPower = false
+	return writeBoot(b.files.dir, b.run)
+}

@@ -1,0 +1,94 @@
+package frontier
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// After a loss of power every partition is unsure, also after a later kill; a fresh
+// copy, a holder who goes on from exactly here, and a promotion end that.
+func TestUnsure(t *testing.T) {
+	t.Parallel()
+	m := NewMemory()
+	r := startHolding(t, m, 3, Options{})
+	r.become(1, Released)
+	r.become(1, Copy)
+	r.must(m.Sync())
+	m = m.Crash()
+	r = r.crash(func() KV { return m }, Options{})
+	unsure := func(want ...crawl.Partition) {
+		t.Helper()
+		is := map[crawl.Partition]bool{}
+		for _, p := range want {
+			is[p] = true
+		}
+		for _, meta := range r.Metas() {
+			if meta.Unsure != is[meta.Partition] {
+				t.Fatalf("partition %d: unsure is %t, want %t", meta.Partition, meta.Unsure, is[meta.Partition])
+			}
+		}
+	}
+	unsure()
+	m = m.PowerLoss()
+	r = r.crash(func() KV { return m }, Options{})
+	unsure(0, 1, 2)
+	m = m.Crash()
+	r = r.crash(func() KV { return m }, Options{})
+	unsure(0, 1, 2)
+	r.must(r.AdoptCopy(t.Context(), 1, 1, 0, 2))
+	unsure(0, 2)
+	for p := range crawl.Partition(3) {
+		if p != 1 {
+			r.become(p, Released)
+			r.become(p, Copy)
+		}
+	}
+	unsure(0, 2)
+	r.must(r.promote(0, 5))
+	unsure(2)
+}
+
+// The store knows by the machine's run that it was not closed before the machine ended.
+func TestBootFile(t *testing.T) {
+	t.Parallel()
+	if machineRun() == "" {
+		t.Skip("this system does not name its runs")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, bootFile)
+	for _, step := range []struct {
+		change string // what the file is made to say between two processes; "": nothing
+		closed bool   // the process before closed the store
+		lost   bool
+	}{{"", false, false}, {"", false, false}, {"another-run", false, true}, {"", true, false}, {closedProperly, true, false}} {
+		if step.change != "" {
+			if err := os.WriteFile(path, []byte(step.change+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lost, err := readBoot(dir, machineRun())
+		if err != nil || lost != step.lost {
+			t.Fatalf("%+v: lost power is %t, %v", step, lost, err)
+		}
+		if err := writeBoot(dir, machineRun()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kv, err := OpenBadger(filepath.Join(dir, "store"), BadgerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startHolding(t, kv, 1, Options{})
+	file := filepath.Join(dir, "store", bootFile)
+	if b, _ := os.ReadFile(file); string(b) != machineRun()+"\n" {
+		t.Fatalf("an open store says %q", b)
+	}
+	r.must(r.stop())
+	r.must(kv.Close())
+	if b, _ := os.ReadFile(file); string(b) != closedProperly+"\n" {
+		t.Fatalf("a closed store says %q", b)
+	}
+}
