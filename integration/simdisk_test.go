@@ -30,6 +30,9 @@ func (d *simDisk) Write(entries []frontier.Entry) error {
 	return d.Memory.Sync()
 }
 
+// LostPower is false when every write was synced.
+func (d *simDisk) LostPower() bool { return !d.sync && d.Memory.LostPower() }
+
 func (d *simDisk) Sync() error {
 	d.turn()
 	return d.Memory.Sync()

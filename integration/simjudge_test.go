@@ -205,21 +205,45 @@ const (
 	// leftover is how long after a cut or a stop has begun or ended a node may still
 	// fetch what others fetch again: its lease.
 	leftover = 10 * time.Second
+	// copyAgain is how long a partition that has lost a replica may take until another
+	// one has everything, in the simulated clusters.
+	copyAgain = 30 * time.Second
 )
 
 // freezeGrace is how long an open request may go on when its partition moves. One
 // that is answered at the moment when it is given up is asked again.
 const freezeGrace = 300 * time.Millisecond
 
-// excused reports whether r's completion may have been lost: its node was in
-// trouble when r ended or soon after, or r was so slow that a move may have ended it.
-func excused(r *simRequest, troubles []trouble) bool {
+// during reports whether r was answered in the trouble or in the time after it, or so
+// shortly before that its completion was not copied yet.
+func (t *trouble) during(r *simRequest, after time.Duration) bool {
+	return !r.end.Before(t.from.Add(-uncopied)) && !r.start.After(t.to.Add(after))
+}
+
+// excused reports whether r may have been asked again. Its completion may have been
+// lost: its node was in trouble when r ended or soon after; or another was, which may
+// have been the replica, and r's own node got into trouble before there was another
+// copy. Or r was given up: it was so slow that a move may have ended it, or its node
+// lost its lease for a while, because others were in trouble.
+func excused(r, again *simRequest, troubles []trouble) bool {
 	if r.end.Sub(r.start) >= freezeGrace-50*time.Millisecond {
 		return true
 	}
-	return slices.ContainsFunc(troubles, func(t trouble) bool {
-		return t.node == r.who && !r.end.Before(t.from.Add(-uncopied)) && !r.start.After(t.to)
-	})
+	for _, t := range troubles {
+		switch {
+		case t.node == r.who:
+			if t.during(r, 0) {
+				return true
+			}
+		case again.who == r.who && t.during(r, leftover):
+			return true
+		case t.during(r, copyAgain) && slices.ContainsFunc(troubles, func(own trouble) bool {
+			return own.node == r.who && !own.from.Before(r.end) && own.from.Before(t.to.Add(copyAgain))
+		}):
+			return true
+		}
+	}
+	return false
 }
 
 // coverage judges the end: what is missing, and what came twice without excuse.
@@ -234,7 +258,7 @@ func (j *simJudge) coverage(troubles []trouble) (repeats int) {
 		for _, r := range v.log {
 			if old := last[r.path]; old != nil && r.answered() {
 				repeats++
-				if !excused(old, troubles) {
+				if !excused(old, r, troubles) {
 					lines = append(lines, fmt.Sprintf("I4: %s: %v: fetched again: %v", h.name, old, r))
 				}
 			}
