@@ -40,6 +40,8 @@ type bench struct {
 	elsewhere map[string]crawl.RobotsAnswer
 	p         *Pipeline // made by the first run
 
+	deriver Deriver // nil: none
+
 	archiveErr, settleErr error
 }
 
@@ -130,7 +132,7 @@ func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	if b.p == nil {
-		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Fetcher: f, Elsewhere: b, Rules: func() *Rules { return &b.rules }})
+		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
 	}
 	err := b.p.Run(ctx)
 	if b.p.Busy() != 0 {
