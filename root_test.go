@@ -46,6 +46,10 @@ var table = []rule{
 		"it stores what it is given and knows neither fetching nor the frontier",
 	},
 	{
+		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm"},
+		"it writes down what was read of a page and knows neither fetching nor the archive",
+	},
+	{
 		[]string{"frontier"}, []string{"crawl", "web/urlnorm"},
 		"one node's engine knows no cluster",
 	},
@@ -70,7 +74,7 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
-		[]string{"node"}, []string{"web/*", "crawl", "ring", "scheduler", "store/archive", "frontier", "membership", "handoff",
+		[]string{"node"}, []string{"web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"pipeline", "config", "peer", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",
 	},

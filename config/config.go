@@ -104,6 +104,10 @@ type Output struct {
 	// Store is warc or none.
 	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: keep no pages."`
 	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Begin a new archive file at this size."`
+	// Derive names what is written beside the archive: pages, links, hosts, text, or all.
+	Derive []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)."`
+	// LogSkipped is the part of the URLs that are not crawled, and why, that is written down.
+	LogSkipped float64 `name:"log-skipped" group:"output" placeholder:"0..1" default:"0.01" help:"Part of the skipped URLs that is logged with the reason, under <data-dir>/derived; 0: none, 1: all."`
 	// Sync makes every acknowledgement wait for the disk.
 	Sync bool `group:"output" help:"fsync before each acknowledgement, against power loss; otherwise once a second."`
 }

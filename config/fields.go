@@ -119,6 +119,12 @@ func parse(v reflect.Value, text string) error {
 			return fmt.Errorf("%q is not a whole number", text)
 		}
 		v.SetInt(n)
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		v.SetFloat(x)
 	default:
 		panic("BUG: no parser for a setting of type " + v.Type().String())
 	}

@@ -36,6 +36,11 @@ func (c *Config) Settings(version string) crawl.Settings {
 	}
 }
 
+// Derives reports whether an output is asked for.
+func (c *Config) Derives(output string) bool {
+	return slices.Contains(c.Derive, output) || slices.Contains(c.Derive, "all")
+}
+
 // userAgent is the string that web servers see.
 func (c *Config) userAgent(version string) string {
 	switch {

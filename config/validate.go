@@ -156,12 +156,25 @@ func (c *Config) validateOutputAndLimits() error {
 	return errors.Join(
 		checkWord("store", c.Store, "warc", "none"),
 		checkSize("warc-size", c.WARCSize, minWARCSize),
+		c.validateDerive(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
 		checkRange("max-pages", c.MaxPages, 0, 1<<62),
 		checkRange("max-pages-per-host", c.MaxPagesPerHost, 0, 1<<62),
 		checkDuration("max-duration", c.MaxDuration, 1<<62),
 		checkRange("max-body", int64(c.MaxBody), 1, maxBodyBytes),
 	)
+}
+
+// validateDerive wants known outputs, and a part of a whole.
+func (c *Config) validateDerive() error {
+	var problems []error
+	for _, name := range c.Derive {
+		problems = append(problems, checkWord("derive", name, "pages", "links", "hosts", "text", "all"))
+	}
+	if !(c.LogSkipped >= 0 && c.LogSkipped <= 1) { // not a number, too
+		problems = append(problems, fmt.Errorf("--log-skipped: %v is no part of a whole: give 0 for none, 1 for all, or a number between", c.LogSkipped))
+	}
+	return errors.Join(problems...)
 }
 
 // IsLoopback says whether only this machine can reach a listener at addr. A

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"net/netip"
 	"strings"
 	"testing"
@@ -58,6 +59,11 @@ func TestValidate(t *testing.T) {
 		{"max-body", func(c *Config) { c.MaxBody = 0 }, []string{"--max-body"}},
 		{"max-pages", func(c *Config) { c.MaxPages = -1 }, []string{"--max-pages"}},
 		{"drain-timeout", func(c *Config) { c.DrainTimeout = below }, []string{"--drain-timeout"}},
+		{"derive", func(c *Config) { c.Derive = []string{"pages", "links", "hosts", "text", "all"} }, nil},
+		{"derive nonsense", func(c *Config) { c.Derive = []string{"pages", "link"} }, []string{`--derive: "link" is not`, `did you mean "links"?`}},
+		{"log-skipped", func(c *Config) { c.LogSkipped = 0 }, nil},
+		{"log-skipped in percent", func(c *Config) { c.LogSkipped = 50 }, []string{"--log-skipped: 50", "1 for all"}},
+		{"log-skipped no number", func(c *Config) { c.LogSkipped = math.NaN() }, []string{"--log-skipped: NaN"}},
 		{"two at once", func(c *Config) { c.Store, c.LogLevel = "s3", "loud" }, []string{"--store", "--log-level"}},
 	}
 	for _, tc := range cases {

@@ -325,7 +325,7 @@ type BottleneckStatus struct {
 	Message string `json:"message"`
 }
 
-// OutputStatus says what lies in the archives.
+// OutputStatus says what lies in the archives and beside them.
 type OutputStatus struct {
 	WARCFiles              int64 `json:"warc_files"`
 	WARCBytesTotal         int64 `json:"warc_bytes_total"`
@@ -333,6 +333,8 @@ type OutputStatus struct {
 	RecordsLost            int64 `json:"records_lost"` // lay on a node that was forgotten
 	ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
 	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages with nearly the text of another
+	DerivedFiles           int64 `json:"derived_files"`         // --derive and --log-skipped
+	DerivedBytesTotal      int64 `json:"derived_bytes_total"`
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with

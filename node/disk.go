@@ -73,10 +73,18 @@ type patientArchive struct {
 
 // Put waits for space, then stores the capture.
 func (a patientArchive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
-	for !hasSpace(a.path) {
-		if !waitFor(ctx, spaceAgain) {
-			return crawl.ArchiveRef{}, ctx.Err()
-		}
+	if err := awaitSpace(ctx, a.path); err != nil {
+		return crawl.ArchiveRef{}, err
 	}
 	return a.archiver.Put(ctx, c)
+}
+
+// awaitSpace waits until the archive may write, or ctx ends.
+func awaitSpace(ctx context.Context, path string) error {
+	for !hasSpace(path) {
+		if !waitFor(ctx, spaceAgain) {
+			return ctx.Err()
+		}
+	}
+	return nil
 }

@@ -12,7 +12,7 @@
 //	pipeline       │          membership  ring
 //	scheduler      │          handoff
 //	frontier       │          peer
-//	store/archive  │
+//	store/*        │
 //	web/* dnscache │
 //	               └ crawl (nouns), metrics, clusterkey, config
 //
@@ -26,7 +26,7 @@
 //
 //	seed or link ─ urlnorm ─ scope ─ ring.PartitionOf ─┬─ held here: frontier.Add
 //	                                                   └─ else: peer.Forward to the holder ─ its frontier.Add
-//	frontier ─ dispatcher ─ pipeline: DNS, robots, GET, parse, archive ─ Settle
+//	frontier ─ dispatcher ─ pipeline: DNS, robots, GET, parse, archive, derive ─ Settle
 //	Settle: foreign links to their holders (at most 500 ms), then frontier.Complete:
 //	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
 //
@@ -69,6 +69,8 @@
 //	pages to read             fetches                  parser and archive     32 a processor,     no fetch begins             not needed: still queued
 //	                                                                          + those in flight
 //	indexes to sort           a finished file          the archive's sorter   4                   the file's turn waits       always (.open file)
+//	derived lines             parsed pages             Outputs, when 1 MiB    1 MiB an output     who adds compresses it      once a second; a killed
+//	                                                   waits, or a checkpoint                     and the others wait         process loses none
 //	payloads over 256 KiB     fetches                  the page is settled    --memory / 4        fetches wait                not needed
 //	robots.txt files for      Errand, peers            a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
 //	other hosts                                                               answers of 16 MiB

@@ -156,6 +156,8 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Links.SuppressedBySentCache += b.Links.SuppressedBySentCache
 	s.Output.WARCFiles += b.Output.WARCFiles
 	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
+	s.Output.DerivedFiles += b.Output.DerivedFiles
+	s.Output.DerivedBytesTotal += b.Output.DerivedBytesTotal
 	addRing(&s.Ring, b)
 	s.Cluster.Health.Reasons = append(s.Cluster.Health.Reasons, b.Reasons...)
 	s.Throughput.BytesInPerSecond.Now += b.BytesInPerSecond

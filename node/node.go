@@ -17,6 +17,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/peer"
+	"crawlnode/store/derived"
 )
 
 // protocolVersion is what nodes of one cluster must share.
@@ -56,6 +57,7 @@ type Node struct {
 	kv      frontier.KV
 	front   *frontier.Frontier
 	archive archiver
+	derived *derived.Outputs // nil: nothing is derived
 	dns     *dnscache.Cache
 	doc     *docStore
 	metrics *metrics.Registry

@@ -98,6 +98,9 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openArchive(); err != nil {
 		return nil, err
 	}
+	if err = n.openDerived(); err != nil {
+		return nil, err
+	}
 	n.openPeers()
 	return n, nil
 }
@@ -317,6 +320,9 @@ func (n *Node) close() {
 	}
 	if n.archive != nil {
 		errs = append(errs, n.archive.Close())
+	}
+	if n.derived != nil {
+		errs = append(errs, n.derived.Close())
 	}
 	switch {
 	case n.front != nil:

@@ -376,13 +376,13 @@ func (n *Node) pipelineRun(ctx context.Context, e *engine) error {
 	}
 	err := pipeline.New(n.pipelineOptions(e)).Run(ctx)
 	if err != nil && ctx.Err() == nil {
-		return storageError("the archive or the frontier", err)
+		return storageError("the archive, the derived outputs or the frontier", err)
 	}
 	return nil
 }
 
-// syncLoop makes what was acknowledged durable against power loss: archive
-// first, so that no page is done without its record.
+// syncLoop makes what was acknowledged durable against power loss: archive and
+// derived outputs first, so that no page is done without its record and its lines.
 func (n *Node) syncLoop(ctx context.Context) error {
 	tick := time.NewTicker(syncEvery)
 	defer tick.Stop()
@@ -397,6 +397,9 @@ func (n *Node) syncLoop(ctx context.Context) error {
 		}
 		if err := n.archive.Sync(); err != nil {
 			return storageError("sync the archive", err)
+		}
+		if err := n.syncDerived(); err != nil {
+			return err
 		}
 		if err := n.front.Sync(); err != nil {
 			return storageError("sync the frontier", err)

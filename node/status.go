@@ -104,6 +104,10 @@ func (n *Node) block() *crawl.NodeBlock {
 	b.Links = crawl.LinkStatus{Local: n.links.local.Load(), Forwarded: n.links.forwarded.Load(), SuppressedBySentCache: n.links.suppressed.Load()}
 	w := n.archive.Stats()
 	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes}
+	if n.derived != nil {
+		d := n.derived.Stats()
+		b.Output.DerivedFiles, b.Output.DerivedBytesTotal = d.Files, d.Bytes
+	}
 	b.Reasons = n.healthReasons()
 	if why := n.pausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why

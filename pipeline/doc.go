@@ -10,10 +10,11 @@
 //	Source.Release   the last byte was read: the host's gap begins, others may have it
 //	parse            links, redirects, sitemap entries; each judged by the scope rules
 //	archive          the exchange as it was on the wire
+//	derive           what is derived of it: lists, texts, the log of skipped URLs
 //	Sink.Settle      what was found, durable in one step with the page being done
 //
-// The order is the guarantee. Archive stands before Settle, so no page is done
-// without its record; a crash anywhere repeats the page and loses nothing.
+// The order is the guarantee. Archive and derive stand before Settle, so no page is
+// done without its record and its lines; a crash anywhere repeats the page and loses nothing.
 // Release stands before parse, so that a slow disk never makes a host's turn
 // longer.
 //
@@ -24,7 +25,7 @@
 // holds that host (Elsewhere), as an errand, a visit of its own; the first host's
 // visits end as RobotsPending until the file has come.
 //
-// Queues: none. Workers pull from Source and push into Archive and Sink, which
+// Queues: none. Workers pull from Source and push into Archive, Deriver and Sink, which
 // block when they are full; so do then the workers, and the hosts wait. What is
 // kept between visits is a bounded cache of parsed robots rules, and how far the
 // redirects of robots.txt files have been followed, at most 4,096 of them.

@@ -43,6 +43,7 @@ type bench struct {
 	// content is what is known of pages, by URL; questions are those that were asked.
 	content   map[string]ContentAnswer
 	questions []ContentQuestion
+	deriver   Deriver // nil: none
 
 	archiveErr, settleErr error
 }
@@ -141,7 +142,7 @@ func (b *bench) run() error { return b.runWith(context.Background(), b) }
 
 func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	if b.p == nil {
-		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Fetcher: f, Elsewhere: b, Rules: func() *Rules { return &b.rules }})
+		b.p = New(Options{Workers: 1, Source: b, Sink: b, Archive: b, Contents: b, Fetcher: f, Elsewhere: b, Deriver: b.deriver, Rules: func() *Rules { return &b.rules }})
 	}
 	err := b.p.Run(ctx)
 	if b.p.Busy() != 0 {

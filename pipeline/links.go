@@ -106,6 +106,10 @@ type finds struct {
 	seen  map[urlnorm.URL]struct{}
 	o     *crawl.Outcome
 	log   *slog.Logger
+	// deriver may want to know of skipped, the URLs that were not taken; nil: nobody
+	// does.
+	deriver Deriver
+	skipped []crawl.Skip
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the
@@ -113,9 +117,7 @@ type finds struct {
 // 404, 403, 500 and the like are apologies: their links are the site's navigation,
 // which every real page has, or searches for what is missing, and are not taken.
 // Whatever a page does to a parser, the node goes on: the page then counts as
-// one without links.
-//
-// It returns what was read of a page; nil when the answer was none.
+// one without links. The Document is nil when the answer was no page.
 func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document) {
 	w.p.parsing <- struct{}{}
 	defer func() { <-w.p.parsing }()
@@ -129,7 +131,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		w.seen = make(map[urlnorm.URL]struct{}, 256)
 	}
 	clear(w.seen)
-	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log}
+	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0]}
+	defer func() { w.skipped = f.skipped }()
 	f.seen[v.Item.URL] = struct{}{} // a page's link to itself is none
 	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
@@ -181,7 +184,7 @@ func (f *finds) redirect(to urlnorm.URL) {
 		t.Via = crawl.ViaSitemapFile
 	}
 	if t.Hops > maxHops {
-		f.o.Skipped[crawl.SkipTrap]++
+		f.skip(to, t.Via, crawl.SkipTrap)
 		return
 	}
 	if !f.first(to) {
@@ -225,7 +228,7 @@ func (f *finds) add(t crawl.Target, priority float64) {
 
 func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	if !v.Admit {
-		f.o.Skipped[ReasonOf(v)]++
+		f.skip(t.URL, t.Via, ReasonOf(v))
 		return
 	}
 	t.Suspicious = v.Suspicious
@@ -236,7 +239,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 // page takes the links of an HTML page. A page that asks not to be followed
 // is not.
 func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
-	doc := htmlparse.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
+	doc := htmlparse.ParseWith(f.options(), resp.Body, resp.ContentType, f.v.Item.URL)
 	f.o.LinksFound += doc.LinksFound
 	f.o.Skipped[crawl.SkipInvalid] += int64(doc.Invalid)
 	f.o.Skipped[crawl.SkipTooLong] += int64(doc.TooLong)
@@ -253,13 +256,24 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 		case !noFollow && !doc.NoFollow:
 			f.link(l)
 		case !l.Asset() || f.rules.Settings.Assets:
-			f.o.Skipped[crawl.SkipNoFollow]++
+			f.skip(l.URL, viaOf(l), crawl.SkipNoFollow)
 		}
 	}
-	if f.rules.Settings.Archive {
+	if f.rules.Settings.Archive || f.deriver != nil && f.deriver.Simhashes() {
 		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
 	}
 	return &doc
+}
+
+// viaOf is how a link leads to its target.
+func viaOf(l *htmlparse.Link) crawl.Via {
+	switch {
+	case l.Tag == "meta":
+		return crawl.ViaRedirect
+	case l.Asset():
+		return crawl.ViaAsset
+	}
+	return crawl.ViaLink
 }
 
 // directives are what X-Robots-Tag headers ask of everybody or of this crawler.

@@ -92,7 +92,7 @@ type Rules struct {
 	Seeds    *scope.Seeds
 }
 
-// Options are the parts that a Pipeline is made of. All but Log are needed.
+// Options are the parts that a Pipeline is made of. All but Deriver and Log are needed.
 type Options struct {
 	Workers  int // visits under way at once
 	Source   Source
@@ -105,6 +105,8 @@ type Options struct {
 	// Rules gives the rules of this moment. It is called once per visit by
 	// every worker, so it should cost no more than an atomic load.
 	Rules func() *Rules
+	// Deriver writes what is derived of pages. Nil: nothing is, at no cost.
+	Deriver Deriver
 	// Log hears of pages that broke a parser. Nil: nobody does.
 	Log *slog.Logger
 }

@@ -61,7 +61,9 @@ func (f *finds) linkedSitemap(resp *fetcher.Response) {
 	case sm.Feed:
 	case noFollow:
 		f.o.LinksFound += len(sm.Entries)
-		f.o.Skipped[crawl.SkipNoFollow] += int64(len(sm.Entries))
+		for i := range sm.Entries {
+			f.skip(sm.Entries[i].Loc, crawl.ViaSitemap, crawl.SkipNoFollow)
+		}
 	default:
 		f.entries(&sm, 0)
 	}
@@ -79,7 +81,7 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 		case !sm.Index:
 			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, standing(e, f.v.Item.URL.Host(), f.o.FetchedAt))
 		case nested >= maxSitemapDepth:
-			f.o.Skipped[crawl.SkipDepth]++
+			f.skip(e.Loc, crawl.ViaSitemapFile, crawl.SkipDepth)
 		default:
 			f.add(crawl.Target{URL: e.Loc, Depth: nested + 1, Via: crawl.ViaSitemapFile}, 0)
 		}

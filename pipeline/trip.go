@@ -17,6 +17,8 @@ import (
 type worker struct {
 	p    *Pipeline
 	seen map[urlnorm.URL]struct{} // links of the page at hand
+	// skipped are those of them that were not taken and that the log shows.
+	skipped []crawl.Skip
 }
 
 // visit makes the whole trip of v. The error is one of storage.
@@ -41,7 +43,7 @@ func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
 		return w.finish(keep, v, r, o)
 	case obey:
 		if r, o, refused := w.forbidden(v); refused {
-			return w.finish(keep, v, r, o)
+			return w.refuse(keep, v, r, o)
 		}
 	}
 	return w.page(keep, fetching, v, rules)
@@ -112,27 +114,38 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 		return w.settle(keep, v, o)
 	}
 	if err := w.keep(keep, v, resp, rules, &o); err != nil {
-		// The item stays queued: it is not done without its record.
-		err = fmt.Errorf("archive %s: %w", v.Item.URL, err)
-		return errors.Join(err, w.settle(keep, v, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt, Digest: o.Digest, First: o.First}))
+		return w.broken(keep, v, fmt.Errorf("archive %s: %w", v.Item.URL, err), &o)
 	}
 	return w.settle(keep, v, o)
 }
 
-// keep reads what was fetched and archives it: the part of a trip that takes the
+// broken settles a visit whose record could not be stored, and returns why. The item
+// stays queued: it is not done without its record.
+func (w *worker) broken(ctx context.Context, v crawl.Visit, err error, o *crawl.Outcome) error {
+	// With what was promised of its payload, so that nobody waits for that.
+	gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt, Digest: o.Digest, First: o.First}
+	return errors.Join(err, w.settle(ctx, v, gone))
+}
+
+// keep reads what was fetched, archives it and writes what is derived of it: the part of a trip that takes the
 // processor.
 func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (err error) {
 	w.p.backlog.begin()
 	defer w.p.backlog.end()
 	o.Digest = sha1.Sum(resp.RawBody)
-	w.read(v, resp, rules, o)
+	doc := w.read(v, resp, rules, o)
 	remark(resp, o)
-	if !rules.Settings.Archive {
-		return nil
+	var original *crawl.Original
+	if rules.Settings.Archive {
+		original = w.known(ctx, v, resp, o)
 	}
-	original := w.known(ctx, v, resp, o)
-	o.Archive, err = w.p.o.Archive.Put(ctx, capture(v, resp, o, original))
-	return err
+	c := capture(v, resp, o, original)
+	if rules.Settings.Archive {
+		if o.Archive, err = w.p.o.Archive.Put(ctx, c); err != nil {
+			return err
+		}
+	}
+	return w.derive(ctx, &v, &c, o, doc)
 }
 
 // known finds out whether the page was there before.

@@ -6,9 +6,10 @@
 // read. It builds no tree, so there is no nesting depth to overflow. The tokens
 // are slices of the page, found in time linear in its length however they are
 // put together; no token is too large. What a page takes beside its own bytes is
-// bounded by [MaxLinks], [MaxUnusable], [MaxLinkBytes] and [MaxText], plus, for a
-// page that is not in UTF-8, its decoded copy. What a limit leaves out is counted
-// ([Document.LinksDropped], [Document.TextTruncated]), never lost silently.
+// bounded by [MaxLinks], [MaxUnusable], [MaxLinkBytes], [MaxText] and
+// [MaxAnchorBytes], plus, for a page that is not in UTF-8, its decoded copy. What a
+// limit leaves out is counted or marked ([Document.LinksDropped],
+// [Document.TextTruncated], [Document.AnchorsTruncated]), never lost silently.
 //
 // The scanner is this package's own (decision 0102 says why) and is fuzzed
 // against the tokenizer of golang.org/x/net/html, which also has the table of

@@ -19,6 +19,10 @@ const (
 	MaxLinkBytes = 8 << 20
 	// MaxText is the most bytes of text kept of a page.
 	MaxText = 256 << 10
+	// MaxAnchor is the most bytes kept of one link's text, MaxAnchorBytes of those
+	// of a page.
+	MaxAnchor      = 256
+	MaxAnchorBytes = 1 << 20
 
 	// maxRef is what is read of one reference, in bytes: more than the longest
 	// that can have a short canonical form.
@@ -63,6 +67,9 @@ func (l Link) Asset() bool {
 type Document struct {
 	// Links are the links that can be fetched.
 	Links []Link
+	// Anchors are the texts of Links, for Anchor: those at the end that have none are
+	// left out.
+	Anchors []string
 	// LinksFound counts all references seen, whether kept or not:
 	// len(Links) + LinksDropped + Invalid + TooLong + OtherScheme.
 	// References within the page ("#top") are none.
@@ -92,20 +99,43 @@ type Document struct {
 	Text []byte
 	// TextTruncated: the page had more text than MaxText.
 	TextTruncated bool
+	// AnchorsTruncated: the links had more text than MaxAnchorBytes; later ones have
+	// none.
+	AnchorsTruncated bool
+}
+
+// Options ask for what not everybody needs.
+type Options struct {
+	// Anchors asks for the texts of links.
+	Anchors bool
+}
+
+// Anchor is what the a element of Links[i] says, with Options.Anchors: valid UTF-8
+// with white space collapsed, at most MaxAnchor bytes. It is "" for other elements.
+func (d *Document) Anchor(i int) string {
+	if i < len(d.Anchors) {
+		return d.Anchors[i]
+	}
+	return ""
 }
 
 // Parse reads the page body, which was served from base with the given
 // Content-Type header ("" when there was none). body is not changed and not
 // kept: the Document shares no memory with it.
 func Parse(body []byte, contentType string, base urlnorm.URL) Document {
+	return ParseWith(Options{}, body, contentType, base)
+}
+
+// ParseWith is Parse with what o asks for.
+func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
 	xml := isXML(contentType)
-	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, scan: scanner{page: body, xml: xml}}
+	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: xml}}
 	p.run()
 	if p.lateBase {
 		// The base element stood behind the first reference but applies to all
 		// of them (HTML Standard, section 2.4.3). Rare enough to read twice.
-		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, baseSeen: true, scan: scanner{page: body, xml: xml}}
+		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: xml}}
 		q.run()
 		return q.doc
 	}

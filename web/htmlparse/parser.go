@@ -30,6 +30,11 @@ type parser struct {
 	linkBytes     int
 	full          bool // no more links are kept
 	attrs         attributes
+	anchors       bool   // texts of links are wanted
+	inAnchor      bool   // the text that comes is of a link
+	anchorAt      int    // its place in doc.Links
+	anchor        []byte // its text, as the page has it
+	anchorBytes   int    // of all links' texts
 }
 
 // run reads the page.
@@ -37,8 +42,12 @@ func (p *parser) run() {
 	for {
 		switch p.scan.next() {
 		case endOfPage:
+			p.endAnchor()
 			return
 		case textToken:
+			if p.inAnchor {
+				p.anchorText(p.scan.text)
+			}
 			if !p.noscript {
 				p.text(p.scan.text)
 			}

@@ -88,7 +88,7 @@ func (p *parser) startTag() {
 	raw := false
 	switch string(s.name) {
 	case "a":
-		p.hyperlink("a")
+		p.anchorLink()
 		return // inline: no word ends here
 	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr", "wbr":
 		s.skipTag()
@@ -166,7 +166,11 @@ func (p *parser) title() {
 
 func (p *parser) endTag() {
 	switch string(p.scan.name) {
-	case "a", "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr":
+	case "a":
+		p.endAnchor()
+		p.scan.skipTag()
+		return
+	case "b", "i", "em", "strong", "span", "code", "small", "sub", "sup", "u", "s", "font", "mark", "abbr":
 		p.scan.skipTag()
 		return
 	case "noscript", "noframes":

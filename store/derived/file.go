@@ -1,0 +1,249 @@
+package derived
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	openSuffix = ".open"
+	tailSuffix = ".tail"
+	maxNameLen = 64 // bytes of a node's name inside a file name
+)
+
+// file is the file being written, with its tail.
+type file struct {
+	name     string // final name
+	gz, tail *os.File
+	size     int64         // of gz
+	written  *atomic.Int64 // of all files
+	first    int64         // bytes of gz that it began with
+	after    int64         // bytes of gz that were on the disk when the tail was begun
+	tailSize int64
+	pending  []byte // lines of the tail that gz lacks
+	dirty    bool   // the tail has lines that are not on the disk
+	since    time.Time
+}
+
+// tailHead is the first line of a tail.
+type tailHead struct {
+	File  string `json:"file"`
+	After int64  `json:"after"`
+}
+
+// create makes the next file. The caller holds the token.
+func (s *stream) create() error {
+	now := time.Now()
+	for range 10000 {
+		name := fmt.Sprintf("%s-%s-%05d-%s%s", s.kind, now.UTC().Format("20060102150405"), s.serial, s.node, s.suffix)
+		s.serial++
+		if _, err := os.Lstat(filepath.Join(s.dir, name)); err == nil {
+			continue // an older file has that name
+		}
+		gz, err := os.OpenFile(filepath.Join(s.dir, name+openSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.files.Add(1)
+		f := &file{name: name, gz: gz, written: s.bytes}
+		if err := s.start(f, now); err != nil {
+			_ = gz.Close() // the next Open removes what is there
+			return err
+		}
+		s.file = f
+		return nil
+	}
+	return fmt.Errorf("find no free file name in %s", s.dir)
+}
+
+// start begins the file's tail, and writes what the file begins with.
+func (s *stream) start(f *file, now time.Time) (err error) {
+	f.tail, err = os.OpenFile(filepath.Join(s.dir, tailName(f.name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o640)
+	if err != nil {
+		return err
+	}
+	if err := f.beginTail(); err != nil {
+		return err
+	}
+	if s.head == nil {
+		return syncDir(s.dir)
+	}
+	head, err := s.head(f.name, now)
+	if err != nil {
+		return err
+	}
+	if err := f.write(head); err != nil {
+		return err
+	}
+	f.first = f.size
+	return syncDir(s.dir)
+}
+
+// write adds a member to the file.
+func (f *file) write(member []byte) error {
+	n, err := f.gz.Write(member)
+	f.size += int64(n)
+	f.written.Add(int64(n))
+	if err != nil {
+		return fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
+	}
+	return nil
+}
+
+// note adds lines to the tail, and to those that wait to be packed.
+func (f *file) note(lines []byte) error {
+	n, err := f.tail.Write(lines)
+	f.tailSize += int64(n)
+	if err != nil {
+		return fmt.Errorf("write to the tail of %s at %d: %w", f.name, f.tailSize, err)
+	}
+	f.pending = append(f.pending, lines...)
+	f.dirty = true
+	return nil
+}
+
+// checkpoint brings the file to the disk and then empties the tail.
+func (f *file) checkpoint() error {
+	if err := f.gz.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", f.name, err)
+	}
+	if err := f.tail.Truncate(0); err != nil {
+		return fmt.Errorf("empty the tail of %s: %w", f.name, err)
+	}
+	return f.beginTail()
+}
+
+// beginTail writes the first line of the tail, which is empty.
+func (f *file) beginTail() error {
+	line, err := json.Marshal(tailHead{File: f.name, After: f.size})
+	if err != nil {
+		return err
+	}
+	n, err := f.tail.Write(append(line, '\n'))
+	if err != nil {
+		return fmt.Errorf("begin the tail of %s: %w", f.name, err)
+	}
+	f.after, f.tailSize, f.dirty, f.since = f.size, int64(n), false, time.Now()
+	return nil
+}
+
+// settle renames the open file to its final name, durably, and removes its tail. It
+// never replaces another file.
+func settle(dir, name string) error {
+	final := filepath.Join(dir, name)
+	if _, err := os.Lstat(final); err == nil {
+		return fmt.Errorf("%s exists already; move it out of the way of %s", final, name+openSuffix)
+	}
+	if err := os.Rename(final+openSuffix, final); err != nil {
+		return err
+	}
+	if err := syncDir(dir); err != nil { // the tail goes last
+		return err
+	}
+	return removeIfThere(filepath.Join(dir, tailName(name)))
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// syncDir makes new and changed names in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if e := d.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("sync folder %s: %w", dir, err)
+	}
+	return nil
+}
+
+// tailName is the name of the tail beside a file of that final name, nameOfTail the
+// other way round.
+func tailName(name string) string   { return strings.TrimSuffix(name, ".gz") + tailSuffix }
+func nameOfTail(tail string) string { return strings.TrimSuffix(tail, tailSuffix) + ".gz" }
+
+// isOurs reports whether a file of that final name is one of this package's.
+func isOurs(name string) bool {
+	kind, _, _ := strings.Cut(name, "-")
+	switch kind {
+	case Pages, Links, Hosts, Skipped:
+		return strings.HasSuffix(name, linesSuffix)
+	case Text:
+		return strings.HasSuffix(name, textSuffix)
+	}
+	return false
+}
+
+// safeName keeps letters, digits, dot, dash and underscore, so that a name can lead
+// out of no folder.
+func safeName(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, s)
+	return strings.TrimLeft(clean[:min(len(clean), maxNameLen)], ".")
+}
+
+// takeStock counts what lies in the folder and finds the next serial number.
+func (s *Outputs) takeStock(dir string) (next int, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range entries {
+		if !isOurs(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			return 0, err
+		}
+		s.files.Add(1)
+		s.bytes.Add(info.Size())
+		if fields := strings.SplitN(e.Name(), "-", 4); len(fields) == 4 {
+			if n, err := strconv.Atoi(fields[2]); err == nil && n >= next {
+				next = n + 1
+			}
+		}
+	}
+	return next, nil
+}
+
+// source counts what is read and keeps a failure of the disk, which must not be
+// mistaken for a torn file.
+type source struct {
+	r   io.Reader
+	n   int64
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	s.n += int64(n)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}

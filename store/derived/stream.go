@@ -1,0 +1,168 @@
+package derived
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// memberBytes is how much text makes a member of lines.
+	memberBytes = 1 << 20
+	// checkpointBytes is how much text is worth a checkpoint at a Sync; with less, one
+	// is due when the last is checkpointAge ago.
+	checkpointBytes = 256 << 10
+	checkpointAge   = time.Minute
+	// maxTail bounds the tail where nobody calls Sync.
+	maxTail = 16 << 20
+)
+
+// stream is one output: the file being written, and how the next ones are called.
+type stream struct {
+	dir, kind, suffix string
+	node              string // as it stands in file names
+	limit             int64  // bytes of a file
+	// head makes what a file of texts begins with; nil: the file is of lines.
+	head func(name string, now time.Time) ([]byte, error)
+	sum  bool // lines that differ only in their count are added up
+	// durable: Sync brings the tail to the disk.
+	durable bool
+	// files and bytes are Stats'.
+	files, bytes *atomic.Int64
+
+	// token stands for a lock that may be held across I/O; it guards what follows.
+	token  chan struct{}
+	serial int   // of the next file
+	file   *file // nil: none is open
+	closed bool
+	packer packer
+}
+
+func newStream(dir, kind string, serial int, o *Outputs) *stream {
+	s := &stream{
+		dir: dir, kind: kind, suffix: linesSuffix, node: safeName(o.opts.Name), limit: o.opts.MaxFileBytes, files: &o.files, bytes: &o.bytes,
+		sum: kind == Hosts, durable: kind != Skipped, token: make(chan struct{}, 1), serial: serial,
+	}
+	if kind == Text {
+		s.suffix, s.head = textSuffix, o.fileHead
+	}
+	return s
+}
+
+// append writes b: whole lines, or a whole member of a text file. The caller holds
+// the token. After an error the stream is no longer usable.
+func (s *stream) append(b []byte) error {
+	switch f := s.file; {
+	case s.closed:
+		return ErrClosed
+	case f == nil:
+	case s.head == nil && f.size >= s.limit, s.head != nil && f.size > f.first && f.size+int64(len(b)) > s.limit:
+		if err := s.finish(); err != nil {
+			return err
+		}
+	}
+	if s.file == nil {
+		if err := s.create(); err != nil {
+			return err
+		}
+	}
+	f := s.file
+	if s.head != nil {
+		return f.write(b)
+	}
+	if err := f.note(b); err != nil {
+		return err
+	}
+	if len(f.pending) >= memberBytes {
+		if err := s.pack(); err != nil {
+			return err
+		}
+	}
+	if f.tailSize >= maxTail {
+		return s.checkpoint()
+	}
+	return nil
+}
+
+// pack makes a member of the lines that wait.
+func (s *stream) pack() error {
+	f := s.file
+	if len(f.pending) == 0 {
+		return nil
+	}
+	member, err := s.packer.lines(f.pending, s.sum)
+	if err != nil {
+		return err
+	}
+	f.pending = f.pending[:0]
+	return f.write(member)
+}
+
+// checkpoint brings the file to the disk and empties its tail.
+func (s *stream) checkpoint() error {
+	if err := s.pack(); err != nil {
+		return err
+	}
+	return s.file.checkpoint()
+}
+
+// sync makes everything durable that was written before.
+func (s *stream) sync() error {
+	s.token <- struct{}{}
+	f := s.file
+	if f == nil {
+		<-s.token
+		return nil
+	}
+	if waits := len(f.pending); f.size > f.after || waits >= checkpointBytes || waits > 0 && time.Since(f.since) >= checkpointAge {
+		defer func() { <-s.token }()
+		return s.checkpoint()
+	}
+	due := s.durable && f.dirty
+	f.dirty = false
+	<-s.token
+	if !due {
+		return nil
+	}
+	// Others write meanwhile. Whoever closes the file has brought it to the disk.
+	if err := f.tail.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("sync the tail of %s: %w", f.name, err)
+	}
+	return nil
+}
+
+// finish closes the file under its final name.
+func (s *stream) finish() error {
+	f := s.file
+	if err := s.pack(); err != nil {
+		return err
+	}
+	s.file = nil
+	err := f.gz.Sync()
+	if e := errors.Join(f.gz.Close(), f.tail.Close()); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("close %s: %w", f.name, err)
+	}
+	return settle(s.dir, f.name)
+}
+
+// close ends the stream: whole is false after a failure, and the file then stays as
+// it is.
+func (s *stream) close(whole bool) error {
+	s.token <- struct{}{}
+	defer func() { <-s.token }()
+	s.closed = true
+	switch {
+	case s.file == nil:
+		return nil
+	case whole:
+		return s.finish()
+	}
+	_, _ = s.file.gz.Close(), s.file.tail.Close() // the next Open repairs them
+	s.file = nil
+	return nil
+}
