@@ -26,9 +26,12 @@ type Options struct {
 	// MaxFileBytes is the size at which a file is turned. Default 1 GiB. A single
 	// capture may be larger; it then has a file of its own.
 	MaxFileBytes int64
-	// Software and Operator go into the warcinfo records: the program with its
-	// version, and whom to ask. Empty ones are left out.
-	Software, Operator string
+	// Software goes into the warcinfo records: the program with its version.
+	Software string
+	// Info, when set, says how the crawl is run. It is called whenever a file is
+	// begun, so that the file tells of the settings of that moment; it must not
+	// block or call the Archive.
+	Info func() Info
 	// Remember is the number of payload digests kept in memory, to count
 	// duplicates and for Revisits. Default 65,536 (about 200 octets each).
 	Remember int

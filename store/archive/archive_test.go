@@ -114,7 +114,7 @@ func checkIndex(t testing.TB, path string) {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a := open(t, dir, Options{Operator: "me@example.org"})
+	a := open(t, dir, Options{Info: func() Info { return Info{Operator: "me@example.org"} }})
 	c := capture(t, "http://example.org/a?b=c", "<p>hello")
 	c.Truncated = "length"
 	ref := put(t, a, c)
@@ -367,7 +367,7 @@ func TestNotModified(t *testing.T) {
 func TestHeaderInjection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a := open(t, dir, Options{Operator: "me\r\nevil: yes"})
+	a := open(t, dir, Options{Info: func() Info { return Info{Operator: "me\r\nevil: yes", Settings: "{}\nevil: 2"} }})
 	c := capture(t, "http://a.test/", "x")
 	c.ContentType = "text/html\r\nWARC-Type: evil\r\n\r\nWARC/1.1\x00"
 	c.Truncated = "length\nEvil: 1"

@@ -198,29 +198,6 @@ func (e *encoder) end(block, more []byte) error {
 	return nil
 }
 
-// info makes the warcinfo record of a file.
-func (e *encoder) info(fileName string, now time.Time, o *Options) error {
-	e.out = e.out[:0]
-	id, err := newRecordID(e.random)
-	if err != nil {
-		return err
-	}
-	e.begin("warcinfo", id, now)
-	e.field("WARC-Filename", fileName)
-	e.field("Content-Type", "application/warc-fields")
-	var block []byte
-	for _, f := range [...][2]string{
-		{"software", o.Software}, {"operator", o.Operator}, {"hostname", o.Name},
-		{"format", "WARC file version 1.1"}, {"conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
-	} {
-		if f[1] != "" {
-			block = append(append(block, f[0]...), ": "...)
-			block = append(appendClean(block, f[1]), "\r\n"...)
-		}
-	}
-	return e.end(block, nil)
-}
-
 // digest writes a SHA-1 as WARC files have it.
 func digest(sum [20]byte) string {
 	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
