@@ -180,34 +180,49 @@ func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.Archi
 	return ref, flush, nil
 }
 
-// append writes what e holds, behind a turn of the file if need be. flush says
-// that many index lines wait.
+// append writes what e holds. flush says that many index lines wait.
 func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
+	if err := a.room(ctx, len(e.out)); err != nil {
+		return ref, false, err
+	}
+	defer func() { <-a.writing }()
+	if err := a.write(e.out); err != nil {
+		return ref, false, err
+	}
+	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: a.file.size - int64(len(e.out)), Length: int64(e.responseLen)}
+	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
+	return ref, len(a.file.pending) > indexLimit, nil
+}
+
+// room takes writing once the open file has room for n bytes, behind a turn of the
+// file if need be.
+func (a *Archive) room(ctx context.Context, n int) error {
 	for {
 		if err := take(ctx, a.writing); err != nil {
-			return ref, false, err
+			return err
 		}
 		full := a.file
-		if full == nil || !full.isFullFor(len(e.out), a.opts.MaxFileBytes) {
-			break // and keep the token
+		if full == nil || !full.isFullFor(n, a.opts.MaxFileBytes) {
+			return nil
 		}
 		<-a.writing
 		if err := a.turn(ctx, full); err != nil {
-			return ref, false, err
+			return err
 		}
 	}
-	defer func() { <-a.writing }()
+}
+
+// write writes b at the end of the open file, or of a new one. The caller holds
+// writing.
+func (a *Archive) write(b []byte) error {
 	if err := a.ready(); err != nil {
-		return ref, false, err
+		return err
 	}
-	offset := a.file.size
-	if err := a.file.append(e.out); err != nil {
-		return ref, false, a.fail(err)
+	if err := a.file.append(b); err != nil {
+		return a.fail(err)
 	}
-	a.bytes.Add(int64(len(e.out)))
-	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: offset, Length: int64(e.responseLen)}
-	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
-	return ref, len(a.file.pending) > indexLimit, nil
+	a.bytes.Add(int64(len(b)))
+	return nil
 }
 
 // ready makes sure that there is a file to write to. The caller holds writing.
@@ -270,8 +285,10 @@ func (a *Archive) Sync() error {
 	a.writing <- struct{}{}
 	f, closed := a.file, a.closed
 	var lines []byte
+	unsynced := false
 	if f != nil {
-		lines, f.pending = f.pending, nil
+		lines, unsynced = f.pending, f.unsynced
+		f.pending, f.unsynced = nil, false
 	}
 	<-a.writing
 	if err := a.failure(); err != nil {
@@ -280,7 +297,7 @@ func (a *Archive) Sync() error {
 	if closed {
 		return ErrClosed
 	}
-	if f == nil || len(lines) == 0 {
+	if !unsynced {
 		return nil // nothing was put since the last time
 	}
 	if err := f.sync(lines); err != nil {
@@ -363,6 +380,9 @@ type None struct{}
 func (None) Put(context.Context, crawl.Capture) (crawl.ArchiveRef, error) {
 	return crawl.ArchiveRef{}, nil
 }
+
+// PutFailure keeps nothing.
+func (None) PutFailure(context.Context, crawl.Failure) error { return nil }
 
 // Sync does nothing.
 func (None) Sync() error { return nil }

@@ -167,6 +167,9 @@ func TestAnotherReader(t *testing.T) {
 		c := capture(t, fmt.Sprintf("http://example.org/%d", i), body)
 		refs[put(t, a, c).Offset] = c.URL.String()
 	}
+	if err := a.PutFailure(t.Context(), failed(t, "http://example.org/down")); err != nil {
+		t.Fatal(err)
+	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +196,7 @@ func TestAnotherReader(t *testing.T) {
 			t.Errorf("at %d stands %s, want %s", offset, record.WarcHeader().Get(gowarc.WarcTargetURI), want)
 		}
 	}
-	want := map[gowarc.RecordType]int{gowarc.Warcinfo: 1, gowarc.Response: 3, gowarc.Revisit: 1, gowarc.Request: 4}
+	want := map[gowarc.RecordType]int{gowarc.Warcinfo: 1, gowarc.Response: 3, gowarc.Revisit: 1, gowarc.Request: 4, gowarc.Metadata: 1}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("records = %v, want %v", kinds, want)
 	}

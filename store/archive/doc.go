@@ -10,7 +10,8 @@
 //
 // A file begins with a warcinfo record. A capture adds a response record (or a
 // revisit record, when the same payload is already here) and the request that
-// led to it. Each record is one gzip member, so a reader can begin at any
+// led to it. A URL that is given up adds a metadata record that says why; no index
+// names that. Each record is one gzip member, so a reader can begin at any
 // record whose offset it knows. A file is turned when it would grow beyond
 // MaxFileBytes; an archive to which nothing was written has no file.
 //

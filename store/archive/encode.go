@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -101,7 +102,7 @@ func (e *encoder) capture(c *crawl.Capture, first *original) (err error) {
 	}
 	e.begin("request", id, c.FetchedAt)
 	e.field("WARC-Target-URI", c.URL.String())
-	e.address(c)
+	e.address(c.Addr)
 	e.field("WARC-Concurrent-To", "<"+string(e.responseID)+">")
 	e.field("Content-Type", "application/http;msgtype=request")
 	return e.end(c.RequestHead, nil)
@@ -115,7 +116,7 @@ func (e *encoder) response(c *crawl.Capture, first *original) error {
 	}
 	e.begin(kind, e.responseID, c.FetchedAt)
 	e.field("WARC-Target-URI", c.URL.String())
-	e.address(c)
+	e.address(c.Addr)
 	e.field("WARC-Payload-Digest", digest(c.Digest))
 	if c.ContentType != "" {
 		e.field("WARC-Identified-Payload-Type", c.ContentType)
@@ -143,9 +144,9 @@ func (e *encoder) response(c *crawl.Capture, first *original) error {
 }
 
 // address names the server, when it is known.
-func (e *encoder) address(c *crawl.Capture) {
-	if c.Addr.IsValid() {
-		e.field("WARC-IP-Address", c.Addr.Unmap().WithZone("").String())
+func (e *encoder) address(a netip.Addr) {
+	if a.IsValid() {
+		e.field("WARC-IP-Address", a.Unmap().WithZone("").String())
 	}
 }
 

@@ -25,8 +25,10 @@ type file struct {
 	index *os.File
 	size  int64
 	first int64 // size of the warcinfo record
-	// pending are the index lines of records that were not synced yet.
-	pending []byte
+	// unsynced says that something was written since the last sync; pending are the
+	// index lines of the captures among it.
+	unsynced bool
+	pending  []byte
 }
 
 // create makes the next file with its warcinfo record. The caller holds writing.
@@ -89,6 +91,7 @@ func (f *file) append(b []byte) error {
 		return fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
 	}
 	f.size += int64(n)
+	f.unsynced = true
 	return nil
 }
 
