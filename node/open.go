@@ -27,6 +27,7 @@ import (
 // archiver is the part of package archive that a node uses.
 type archiver interface {
 	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
+	PutFailure(ctx context.Context, f crawl.Failure) error
 	Sync() error
 	Stats() archive.Stats
 	WriteIndex(out io.Writer) error
@@ -265,7 +266,7 @@ func (n *Node) openArchive() (err error) {
 	if err != nil {
 		return storageError("open the archive in "+filepath.Join(n.dir.path, "warc"), err)
 	}
-	n.archive = patientArchive{archiver: a, path: n.dir.path}
+	n.archive = &patientArchive{archiver: a, hasSpace: n.hasSpace, running: func() context.Context { return n.running }}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -94,7 +95,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	pages, bytesIn, moved := n.meter.own()
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: n.id, Name: n.name, State: n.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
-		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free()}
+		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.path)}
 	b.BytesInPerSecond = bytesIn
 	fetched := n.fetched.read()
 	b.Node.PagesTotal = &fetched.Pages
@@ -174,8 +175,9 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	if n.cfg.Insecure && n.keys.key == nil {
 		rs = append(rs, crawl.HealthReason{Code: "insecure", Since: n.started.UTC(), Message: n.name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
 	}
-	if since, low := n.disk.lowSince(); low {
-		rs = append(rs, crawl.HealthReason{Code: "low_disk", Since: since, Message: n.name + " has little free disk space and does not fetch: free some space"})
+	for _, v := range n.disk.short() {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
+			"%s does not fetch, because %d MiB are free for %s: free %d MiB or more there and it goes on", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
 	}
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
@@ -248,7 +250,7 @@ func (n *Node) measure(ctx context.Context) error {
 	defer look.Stop()
 	for {
 		n.sampleTotals()
-		if n.disk.look(n.dir.path) {
+		if n.disk.look(n.volumes()...) {
 			n.documentChanged()
 		}
 		if err := n.resumeFinished(ctx); err != nil {
