@@ -104,6 +104,8 @@ type Output struct {
 	// Store is warc or none.
 	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: keep no pages."`
 	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Begin a new archive file at this size."`
+	// WARCCompression is gzip or zstd.
+	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Of new archive files: .warc.gz, or .warc.zst."`
 	// Sync makes every acknowledgement wait for the disk.
 	Sync bool `group:"output" help:"fsync before each acknowledgement, against power loss; otherwise once a second."`
 }

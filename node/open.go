@@ -254,7 +254,7 @@ func (n *Node) openArchive() (err error) {
 		return nil
 	}
 	a, err := archive.Open(n.dir.join("warc"), archive.Options{
-		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Software: "crawlnode/" + n.version, Info: n.archiveInfo,
+		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Compression: archive.Compression(n.cfg.WARCCompression), Software: "crawlnode/" + n.version, Info: n.archiveInfo,
 		OnRepair: func(r archive.Repair) {
 			n.log.Info("an archive file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)

@@ -26,6 +26,8 @@ type Options struct {
 	// MaxFileBytes is the size at which a file is turned. Default 1 GiB. A single
 	// capture may be larger; it then has a file of its own.
 	MaxFileBytes int64
+	// Compression is that of new files. Default: Gzip.
+	Compression Compression
 	// Software goes into the warcinfo records: the program with its version.
 	Software string
 	// Info, when set, says how the crawl is run. It is called whenever a file is
@@ -42,7 +44,7 @@ type Options struct {
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
 	// Encoders bounds the captures that are being compressed or written; each
-	// needs almost 1 MB. Default: one per processor.
+	// needs almost 1 MB, with Zstd some 3. Default: one per processor.
 	Encoders int
 	// Rand gives the record ids. Default: crypto/rand.
 	Rand io.Reader
@@ -111,6 +113,9 @@ func Open(dir string, o Options) (*Archive, error) {
 	o.Prefix = cmp.Or(o.Prefix, "crawlnode")
 	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 1<<30)
 	o.Remember = cmp.Or(o.Remember, 1<<16)
+	if o.Compression = cmp.Or(o.Compression, Gzip); suffixes[o.Compression] == "" {
+		return nil, fmt.Errorf("open archive: compression %q is neither %s nor %s", o.Compression, Gzip, Zstd)
+	}
 	o.Encoders = cmp.Or(o.Encoders, runtime.GOMAXPROCS(0))
 	if o.Rand == nil {
 		o.Rand = rand.Reader
@@ -122,7 +127,7 @@ func Open(dir string, o Options) (*Archive, error) {
 		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders), seen: newSeen(o.Remember),
 		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1), sortSlots: make(chan struct{}, maxSorts),
 	}
-	a.encoders.New = func() any { return newEncoder(o.Rand) }
+	a.encoders.New = func() any { return newEncoder(o.Rand, o.Compression) }
 	if err := a.repairAll(); err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", dir, err)
 	}

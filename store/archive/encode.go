@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"crawlnode/crawl"
 )
 
@@ -50,11 +48,11 @@ func newRecordID(random io.Reader) (recordID, error) {
 	return recordID(b[:]), nil
 }
 
-// encoder turns captures into gzip members. It is used by one goroutine at a
+// encoder turns captures into compressed members. It is used by one goroutine at a
 // time and used again.
 type encoder struct {
 	random io.Reader
-	gz     *gzip.Writer
+	z      compressor
 	sum    hash.Hash
 	head   []byte // of the record being made
 
@@ -65,10 +63,8 @@ type encoder struct {
 	revisit     bool
 }
 
-func newEncoder(random io.Reader) *encoder {
-	e := &encoder{random: random, sum: sha1.New()}
-	e.gz, _ = gzip.NewWriterLevel(e, gzip.BestSpeed) // the level is a valid one
-	return e
+func newEncoder(random io.Reader, c Compression) *encoder {
+	return &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
 }
 
 // Write takes the compressor's output.
@@ -179,7 +175,7 @@ func appendClean(b []byte, s string) []byte {
 }
 
 // end completes the record with its block, given in two parts, and appends it
-// to out as one gzip member.
+// to out as one member.
 func (e *encoder) end(block, more []byte) error {
 	e.sum.Reset()
 	e.sum.Write(block)
@@ -187,13 +183,13 @@ func (e *encoder) end(block, more []byte) error {
 	e.field("WARC-Block-Digest", digest([20]byte(e.sum.Sum(nil))))
 	e.field("Content-Length", strconv.Itoa(len(block)+len(more)))
 	e.head = append(e.head, "\r\n"...)
-	e.gz.Reset(e)
+	e.z.Reset(e)
 	for _, part := range [...][]byte{e.head, block, more, []byte("\r\n\r\n")} {
-		if _, err := e.gz.Write(part); err != nil {
+		if _, err := e.z.Write(part); err != nil {
 			return fmt.Errorf("compress: %w", err)
 		}
 	}
-	if err := e.gz.Close(); err != nil {
+	if err := e.z.Close(); err != nil {
 		return fmt.Errorf("compress: %w", err)
 	}
 	return nil

@@ -78,8 +78,14 @@ func TestFailureAlone(t *testing.T) {
 // stays and a torn one goes.
 func TestRepairKeepsFailures(t *testing.T) {
 	t.Parallel()
+	for _, c := range both {
+		t.Run(string(c), func(t *testing.T) { repairKeepsFailures(t, c) })
+	}
+}
+
+func repairKeepsFailures(t *testing.T, c Compression) {
 	dir := t.TempDir()
-	a := open(t, dir, Options{})
+	a := open(t, dir, Options{Compression: c})
 	ref := put(t, a, capture(t, "http://a.test/1", "x"))
 	if err := a.Sync(); err != nil {
 		t.Fatal(err)
