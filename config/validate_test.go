@@ -57,6 +57,7 @@ func TestValidate(t *testing.T) {
 		{"memory", func(c *Config) { c.Memory = 1 }, []string{"--memory: 1B is too small: give at least 64MiB"}},
 		{"max-body", func(c *Config) { c.MaxBody = 0 }, []string{"--max-body"}},
 		{"max-pages", func(c *Config) { c.MaxPages = -1 }, []string{"--max-pages"}},
+		{"compression", func(c *Config) { c.WARCCompression = "zst" }, []string{"--warc-compression", "zstd"}},
 		{"drain-timeout", func(c *Config) { c.DrainTimeout = below }, []string{"--drain-timeout"}},
 		{"two at once", func(c *Config) { c.Store, c.LogLevel = "s3", "loud" }, []string{"--store", "--log-level"}},
 	}

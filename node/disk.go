@@ -5,12 +5,14 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/store/archive"
 )
 
 // lowDiskBytes is where fetching pauses: a store whose disk is full kills the
@@ -88,6 +90,29 @@ func (d *diskWatch) short() []volume {
 		}
 	}
 	return low
+}
+
+// where names the volumes that are low.
+func (d *diskWatch) where() string {
+	var paths []string
+	for _, v := range d.short() {
+		paths = append(paths, v.path)
+	}
+	if len(paths) == 0 {
+		return "" // there is space again by now
+	}
+	return " at " + strings.Join(paths, " and ")
+}
+
+// archiveFree is the space for archive files; nil: not known, or nothing is archived.
+func (n *Node) archiveFree() *int64 {
+	if _, none := n.archive.(archive.None); none {
+		return nil
+	}
+	if free := n.disk.free(n.dir.join("warc")); free != nil {
+		return free
+	}
+	return n.disk.free(n.dir.path)
 }
 
 // volumes are the paths to watch: the data directory, and the archive's folder where

@@ -156,6 +156,9 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Links.SuppressedBySentCache += b.Links.SuppressedBySentCache
 	s.Output.WARCFiles += b.Output.WARCFiles
 	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
+	s.Output.IndexBytesTotal += b.Output.IndexBytesTotal
+	s.Output.WARCBytesPerSecond += b.Output.WARCBytesPerSecond
+	s.Output.RecordsPerSecond += b.Output.RecordsPerSecond
 	addRing(&s.Ring, b)
 	s.Cluster.Health.Reasons = append(s.Cluster.Health.Reasons, b.Reasons...)
 	s.Throughput.BytesInPerSecond.Now += b.BytesInPerSecond

@@ -95,7 +95,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	pages, bytesIn, moved := n.meter.own()
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: n.id, Name: n.name, State: n.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
-		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.path)}
+		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.path), WARCDiskFreeBytes: n.archiveFree()}
 	b.BytesInPerSecond = bytesIn
 	fetched := n.fetched.read()
 	b.Node.PagesTotal = &fetched.Pages
@@ -104,7 +104,8 @@ func (n *Node) block() *crawl.NodeBlock {
 	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
 	b.Links = crawl.LinkStatus{Local: n.links.local.Load(), Forwarded: n.links.forwarded.Load(), SuppressedBySentCache: n.links.suppressed.Load()}
 	w := n.archive.Stats()
-	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes}
+	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes, IndexBytesTotal: w.IndexBytes}
+	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = n.meter.archive()
 	b.Reasons = n.healthReasons()
 	if why := n.pausedReason(b.NoLease); why != "" {
 		b.Node.PausedReason = &why
@@ -193,7 +194,7 @@ func (n *Node) pausedReason(noLease bool) string {
 	case noLease && n.members.Snapshot().Minority:
 		return "no lease: this side cannot reach a majority of the members"
 	case n.disk.low.Load():
-		return "the disk is nearly full"
+		return "the disk is nearly full" + n.disk.where()
 	case d.State == crawl.CrawlPaused:
 		return "the crawl was paused"
 	case noLease:
@@ -279,8 +280,9 @@ func (n *Node) sampleTotals() {
 			all.Plus(&info.block.Counters)
 		}
 	}
-	fetched := n.fetched.read()
-	n.meter.sample(time.Now(), fetched.Pages, fetched.Bytes, all.Pages, all.Bytes, n.engine.Load().moves.BytesMoved())
+	fetched, w := n.fetched.read(), n.archive.Stats()
+	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
+		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records})
 }
 
 // Metrics serves the Prometheus exposition.

@@ -61,6 +61,8 @@ type Options struct {
 type Stats struct {
 	Files             int64 // files in the folder, the open one included
 	Bytes             int64 // their size, indexes not counted
+	IndexBytes        int64 // size of their indexes
+	Written           int64 // of Bytes, what was written since Open
 	Records           int64 // response and revisit records written since Open
 	ContentDuplicates int64 // captures since Open whose payload had been seen
 }
@@ -79,7 +81,7 @@ type Archive struct {
 	encoders sync.Pool // of *encoder
 	seen     *seen
 
-	files, bytes, records, duplicates atomic.Int64
+	files, bytes, indexBytes, written, records, duplicates atomic.Int64
 
 	// Two tokens stand for locks that may be held across I/O: waiting for them
 	// is waiting on a channel, which ends with the caller's context. syncing is
@@ -227,6 +229,7 @@ func (a *Archive) write(b []byte) error {
 		return a.fail(err)
 	}
 	a.bytes.Add(int64(len(b)))
+	a.written.Add(int64(len(b)))
 	return nil
 }
 
@@ -248,6 +251,7 @@ func (a *Archive) ready() error {
 	a.file = f
 	a.files.Add(1)
 	a.bytes.Add(f.size)
+	a.written.Add(f.size)
 	return nil
 }
 
@@ -278,6 +282,7 @@ func (a *Archive) finish() error {
 	if err := f.finish(); err != nil {
 		return a.fail(err)
 	}
+	a.indexBytes.Add(int64(len(f.pending)))
 	a.sortLater(f.name)
 	return nil
 }
@@ -308,6 +313,7 @@ func (a *Archive) Sync() error {
 	if err := f.sync(lines); err != nil {
 		return a.fail(err)
 	}
+	a.indexBytes.Add(int64(len(lines)))
 	return nil
 }
 
@@ -338,7 +344,10 @@ func (a *Archive) close() error {
 
 // Stats returns the counters.
 func (a *Archive) Stats() Stats {
-	return Stats{Files: a.files.Load(), Bytes: a.bytes.Load(), Records: a.records.Load(), ContentDuplicates: a.duplicates.Load()}
+	return Stats{
+		Files: a.files.Load(), Bytes: a.bytes.Load(), IndexBytes: a.indexBytes.Load(), Written: a.written.Load(),
+		Records: a.records.Load(), ContentDuplicates: a.duplicates.Load(),
+	}
 }
 
 // fail notes the first error that stops the archive and returns it.

@@ -151,8 +151,12 @@ func TestRecords(t *testing.T) {
 			t.Errorf("ReadRef(%+v) gives a record", bad)
 		}
 	}
-	if s := a.Stats(); s.Files != 1 || s.Records != 1 || s.Bytes != q.Offset+q.Length {
-		t.Errorf("stats = %+v", s)
+	index, err := os.Stat(filepath.Join(dir, indexName(ref.File)))
+	if s := a.Stats(); err != nil || s.Files != 1 || s.Records != 1 || s.Bytes != q.Offset+q.Length || s.Written != s.Bytes || s.IndexBytes != index.Size() {
+		t.Errorf("stats = %+v, %v", s, err)
+	}
+	if s := open(t, dir, Options{}).Stats(); s.Files != 1 || s.Bytes != q.Offset+q.Length || s.Written != 0 || s.Records != 0 || s.IndexBytes != index.Size() {
+		t.Errorf("stats of another start = %+v", s)
 	}
 }
 
