@@ -1,0 +1,102 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/store/archive"
+)
+
+// A node whose archive lies on a volume of its own, and that fills up, pauses and
+// says which, writes nothing in part, and goes on when there is space again.
+func TestArchiveVolumeFillsUp(t *testing.T) {
+	needsProcesses(t)
+	needsRoot(t)
+	f := newTrial(t, &scenario{name: "archive-volume-fills-up"}, testSeed(t))
+	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestArchiveVolumeFillsUp$'", f.seed)
+	f.add().ready()
+	n := f.c.place("--dns", f.srv.Doors[2].String(), "--join", f.c.nodes[0].gossip)
+	volume := filepath.Join(n.dir, "warc")
+	smallDisk(t, volume, 512<<20)
+	n.start()
+	n.ready()
+	f.whole(time.Minute)
+	f.seedAll(f.c.nodes[0])
+	f.crawlTo(0.1, 0.3)
+
+	ballast := fillDisk(t, volume, 60<<20)
+	until(t, f.patience(30*time.Second), func() string { return saysFull(n, volume) })
+	fillDisk(t, volume, 0)
+	time.Sleep(time.Second) // for what was written before
+	pages := n.metric("crawlnode_pages_total")
+	time.Sleep(5 * time.Second)
+	select {
+	case <-n.done:
+		t.Fatalf("%s ended on a full volume:\n%s", n.name, lastWords(n.log))
+	default:
+	}
+	if missing := saysFull(n, volume); missing != "" {
+		t.Error(missing)
+	}
+	if now := n.metric("crawlnode_pages_total"); now != pages {
+		t.Errorf("%s fetched on with a full volume: %v pages, then %v", n.name, pages, now)
+	}
+	wholeRecords(t, n)
+	if s, err := f.c.nodes[0].status(); err != nil || s.Crawl.State == "finished" {
+		t.Errorf("the crawl is %q while a node waits for space (%v)", s.Crawl.State, err)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	f.c.finished(f.patience(3 * time.Minute))
+	f.judge()
+	f.c.stop()
+	records := 0
+	for _, n := range f.c.nodes {
+		records += wholeRecords(t, n)
+		if open, _ := filepath.Glob(filepath.Join(n.dir, "warc", "*.open")); len(open) > 0 {
+			t.Errorf("still open after the end: %v", open)
+		}
+	}
+	archived, _ := archivedPages(t, f.c, func(capture) bool { return true })
+	sameSet(t, "archived", archived, reachable(f.web))
+	t.Logf("%d records, %d pages", records, len(archived))
+}
+
+// saysFull says what is missing of the word that n waits for space on a volume.
+func saysFull(n *node, volume string) string {
+	s, err := n.status()
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range s.Cluster.Health.Reasons {
+		if r.Code == "low_disk" && strings.Contains(r.Message, volume) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s does not say low_disk of %s: %+v", n.name, volume, s.Cluster.Health)
+}
+
+// wholeRecords reads every archive file of a node to its end, and counts the records.
+func wholeRecords(t *testing.T, n *node) (records int) {
+	t.Helper()
+	paths, err := archive.Files(filepath.Join(n.dir, "warc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		whole, err := archive.Scan(path, func(r archive.Record) error {
+			records++
+			return r.Verify()
+		})
+		info, statErr := os.Stat(path)
+		if err != nil || statErr != nil || info.Size() != whole {
+			t.Errorf("%s: %d bytes are whole records: %v, %v", path, whole, err, statErr)
+		}
+	}
+	return records
+}
