@@ -30,8 +30,8 @@ func TestArchiveVolumeFillsUp(t *testing.T) {
 
 	ballast := fillDisk(t, volume, 60<<20)
 	until(t, f.patience(30*time.Second), func() string { return saysFull(n, volume) })
+	time.Sleep(2 * time.Second) // what was under way is written; nobody can write while another takes the last byte
 	fillDisk(t, volume, 0)
-	time.Sleep(time.Second) // for what was written before
 	pages := n.metric("crawlnode_pages_total")
 	time.Sleep(5 * time.Second)
 	select {

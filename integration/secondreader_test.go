@@ -231,21 +231,32 @@ func (r *reading) oddities(t *testing.T, odd string) {
 	}
 }
 
-// index holds what warcio's own command finds against the reading.
+// index holds what warcio's own command lists against the reading.
 func (r secondReader) index(t *testing.T, files []string, read reading) {
 	t.Helper()
 	count := map[string]int{}
+	var listed, want []string
+	for _, p := range read.Captures {
+		want = append(want, fmt.Sprint(p.Offset, " ", p.Type, " ", p.URL))
+	}
 	lines := bufio.NewScanner(bytes.NewReader(r.run(t, filepath.Join("node_modules", "warcio", "dist", "cli.js"), append([]string{"index"}, files...)...)))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l struct {
-			Type string `json:"warc-type"`
+			Type   string `json:"warc-type"`
+			URL    string `json:"warc-target-uri"`
+			Offset int64
 		}
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			t.Fatalf("line %.200q: %v", lines.Text(), err)
 		}
-		count[l.Type]++
+		if count[l.Type]++; l.Type == "response" || l.Type == "revisit" {
+			listed = append(listed, fmt.Sprint(l.Offset, " ", l.Type, " ", l.URL))
+		}
 	}
+	slices.Sort(listed)
+	slices.Sort(want)
+	sameSet(t, "listed by warcio index", listed, want)
 	if lines.Err() != nil || fmt.Sprint(count) != fmt.Sprint(read.Records) {
 		t.Errorf("warcio index lists %v, want %v (%v)", count, read.Records, lines.Err())
 	}
