@@ -202,6 +202,9 @@ func (r *reading) judge(t *testing.T, files, own []string, index []cdxLine) {
 	for _, list := range [][]string{theirs, own, places, indexed} {
 		slices.Sort(list)
 	}
+	if len(theirs) != len(own) || len(places) != len(indexed) {
+		t.Errorf("another reads %d captures, we read %d, the index has %d", len(theirs), len(own), len(indexed))
+	}
 	sameSet(t, "read by another", theirs, own)
 	sameSet(t, "indexed", indexed, places)
 }

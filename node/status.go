@@ -178,7 +178,7 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	}
 	for _, v := range n.disk.short() {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
-			"%s does not fetch, because %d MiB are free for %s: free %d MiB or more there and it goes on", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
+			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
 	}
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
