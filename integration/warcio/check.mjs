@@ -3,6 +3,7 @@
 //   bytes     of all files
 //   records   how many, by WARC-Type
 //   captures  {type, url, status, truncated, file, offset, length} of each response and revisit
+//   failures  {url, text} of each metadata record
 //   errors    one sentence each; none when all is well
 //
 // Each record is read three times: its payload and its block with warcio, and the bytes between the offsets that warcio
@@ -13,7 +14,7 @@ import { basename } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { WARCParser } from "warcio";
 
-const found = { bytes: 0, records: {}, captures: [], errors: [] };
+const found = { bytes: 0, records: {}, captures: [], failures: [], errors: [] };
 
 // base32 writes a digest as WARC files have it (RFC 4648, 20 bytes need no padding).
 function base32(bytes) {
@@ -85,6 +86,9 @@ async function checkFile(path) {
         type: record.warcType, url: record.warcTargetURI, status: record.httpHeaders?.statusCode ?? 0,
         truncated: record.warcHeader("WARC-Truncated") ?? "", file: basename(path), offset, length,
       });
+    }
+    if (record.warcType === "metadata") {
+      found.failures.push({ url: record.warcTargetURI, text: content.toString() });
     }
     n++;
   }
