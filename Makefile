@@ -13,7 +13,8 @@ BUILD   := go build -trimpath -ldflags "-X main.version=$(VERSION)"
 STATICCHECK       := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites.
+# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites. Node, for
+# another reader of WARC files, may come from elsewhere.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
@@ -69,7 +70,8 @@ generate: ## the code behind peer/*.proto
 	PATH=$(BIN):$$PATH protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative peer/*.proto
 
 deps: ## what the integration tests need from the system; nothing when it is there
-	.ci/deps $(DEB_PACKAGES)
+	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
+	.ci/npm integration/warcio
 
 soak: build deps ## long runs, for hours; appends the figures to docs/results/
 	.ci/soak $(SEEDS) $(T) $(SOAK_RUNS)

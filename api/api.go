@@ -38,7 +38,7 @@ type Backend interface {
 	// once and sorted. It takes as long as the writer does.
 	WriteIndex(ctx context.Context, out io.Writer) error
 	// OpenCapture opens the record at a place in any member's archive: a gzip
-	// member. crawl.ErrNoCapture: nobody has it.
+	// member or a zstd frame. crawl.ErrNoCapture: nobody has it.
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	// Nodes lists the nodes as Status does.
 	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)

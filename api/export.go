@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -30,7 +31,8 @@ func (s *server) cdxj(w http.ResponseWriter, r *http.Request) {
 	s.end(out, r, s.backend.WriteIndex(r.Context(), out))
 }
 
-// capture answers with one record as it stands in its file: a gzip member.
+// capture answers with one record as it stands in its file: a gzip member or a zstd
+// frame.
 func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	offset, err := strconv.ParseInt(r.PathValue("offset"), 10, 64)
 	if err != nil || offset < 0 {
@@ -44,11 +46,19 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = record.Close() }()
 	// What a page sent must not be taken for a page of this server's.
-	w.Header().Set("Content-Type", "application/warc+gzip")
+	w.Header().Set("Content-Type", memberType(r.PathValue("file")))
 	w.Header().Set("Content-Disposition", "attachment")
 	out := &steady{w: w, control: http.NewResponseController(w)}
 	_, err = io.Copy(out, record)
 	s.end(out, r, err)
+}
+
+// memberType is the media type of a record out of a file of that name.
+func memberType(file string) string {
+	if strings.HasSuffix(file, ".zst") {
+		return "application/warc+zstd"
+	}
+	return "application/warc+gzip"
 }
 
 // end tells of an error: as a problem while nothing was written, and then by

@@ -25,7 +25,7 @@ func (f *fakeNode) WriteIndex(_ context.Context, out io.Writer) error {
 }
 
 func (f *fakeNode) OpenCapture(_ context.Context, file string, offset int64) (io.ReadCloser, error) {
-	if file != "x.warc.gz" {
+	if file != "x.warc.gz" && file != "x.warc.zst" {
 		return nil, fmt.Errorf("%w: nobody has %s", crawl.ErrNoCapture, file)
 	}
 	return io.NopCloser(strings.NewReader(fmt.Sprintf("%s at %d", file, offset))), f.err
@@ -42,6 +42,7 @@ func TestExportPaths(t *testing.T) {
 		{"cdxj", nil, 200, "org,a)/ 2026"},
 		{"cdxj", errors.New("still joining"), 503, "still joining"},
 		{"captures/x.warc.gz/17", nil, 200, "x.warc.gz at 17"},
+		{"captures/x.warc.zst/18", nil, 200, "x.warc.zst at 18"},
 		{"captures/y.warc.gz/17", nil, 404, "nobody has y.warc.gz"},
 		{"captures/x.warc.gz/-17", nil, 400, "the offset is a number"},
 		{"captures/x.warc.gz/%1b", nil, 400, `\\x1b`},
@@ -49,6 +50,9 @@ func TestExportPaths(t *testing.T) {
 		w := ask(New(&fakeNode{err: tc.err}, Options{}), "GET", "/api/v1/"+tc.path, "")
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {
 			t.Errorf("%s: %d %.300s; want %d %s", tc.path, w.Code, w.Body, tc.code, tc.want)
+		}
+		if kind, zstd := w.Header().Get("Content-Type"), strings.Contains(tc.path, ".zst/"); tc.code == 200 && strings.HasPrefix(tc.path, "captures") && (kind == "application/warc+zstd") != zstd {
+			t.Errorf("%s is %s", tc.path, kind)
 		}
 	}
 }

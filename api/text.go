@@ -132,8 +132,10 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
 	row(b, "dns", "%s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
 	o := s.Output
-	row(b, "archive", "%s records, %s in %s files; %s captures had a known content, %s pages nearly one, %s records were lost", Count(o.RecordsTotal),
-		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), Count(o.ContentDuplicatesTotal), Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
+	row(b, "archive", "%s records, %s in %s files, %s of indexes; %.1f/s and %s/s now", Count(o.RecordsTotal),
+		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
+	row(b, "content", "%s captures had a known content, %s pages nearly one; %s records were lost", Count(o.ContentDuplicatesTotal),
+		Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
 }
 
 func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {

@@ -19,6 +19,7 @@ func TestWriteText(t *testing.T) {
 		Crawl:      crawl.CrawlStatus{State: crawl.CrawlFinished, FinishReason: new("max_pages"), RunningSeconds: 75, Limits: crawl.LimitStatus{MaxPages: new(int64(500))}},
 		Ring:       crawl.RingStatus{LastChange: crawl.ChangeStatus{Cause: new("join"), Node: new("n2"), At: &at, TakeoverSeconds: new(0.5)}},
 		Fetch:      crawl.FetchStatus{LatencySeconds: crawl.Quantiles{P50: new(0.02), P99: new(0.5)}},
+		Output:     crawl.OutputStatus{RecordsTotal: 1000, WARCFiles: 2, WARCBytesTotal: 5 << 20, IndexBytesTotal: 3 << 10, RecordsPerSecond: 12.34, WARCBytesPerSecond: 2048},
 		Nodes: []crawl.NodeStatus{
 			{Name: "n1", State: "alive", AgeSeconds: new(0.1), PagesTotal: new(int64(4000)), RSSBytes: new(int64(3 << 30))},
 			{Name: "n2", State: "failed"},
@@ -31,6 +32,7 @@ func TestWriteText(t *testing.T) {
 	for _, want := range []string{
 		"cluster     default: running", "insecure: no key (since 2030-01-02T03:04:05Z)", "finished (max_pages), 1m15s", "limits      500 pages",
 		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, taken over in 500ms", "4,000", "3.0 GiB", "failed", "never",
+		"archive     1,000 records, 5.0 MiB in 2 files, 3.0 KiB of indexes; 12.3/s and 2.0 KiB/s now",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())

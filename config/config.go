@@ -104,6 +104,8 @@ type Output struct {
 	// Store is warc or none.
 	Store    string `group:"output" placeholder:"warc|none" default:"warc" help:"warc: archive files under <data-dir>/warc; none: keep no pages."`
 	WARCSize Size   `name:"warc-size" group:"output" placeholder:"SIZE" default:"1GiB" help:"Begin a new archive file at this size."`
+	// WARCCompression is gzip or zstd.
+	WARCCompression string `name:"warc-compression" group:"output" placeholder:"gzip|zstd" default:"gzip" help:"Of new archive files: .warc.gz, or .warc.zst."`
 	// Derive names what is written beside the archive: pages, links, hosts, text, or all.
 	Derive []string `group:"output" placeholder:"LIST" help:"Also write, under <data-dir>/derived: pages, links, hosts and text, comma-separated, or all (default: none)."`
 	// LogSkipped is the part of the URLs that are not crawled, and why, that is written down.

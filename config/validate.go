@@ -155,6 +155,7 @@ func (c *Config) validatePoliteness() error {
 func (c *Config) validateOutputAndLimits() error {
 	return errors.Join(
 		checkWord("store", c.Store, "warc", "none"),
+		checkWord("warc-compression", c.WARCCompression, "gzip", "zstd"),
 		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),

@@ -58,6 +58,7 @@ func TestValidate(t *testing.T) {
 		{"memory", func(c *Config) { c.Memory = 1 }, []string{"--memory: 1B is too small: give at least 64MiB"}},
 		{"max-body", func(c *Config) { c.MaxBody = 0 }, []string{"--max-body"}},
 		{"max-pages", func(c *Config) { c.MaxPages = -1 }, []string{"--max-pages"}},
+		{"compression", func(c *Config) { c.WARCCompression = "zst" }, []string{"--warc-compression", "zstd"}},
 		{"drain-timeout", func(c *Config) { c.DrainTimeout = below }, []string{"--drain-timeout"}},
 		{"derive", func(c *Config) { c.Derive = []string{"pages", "links", "hosts", "text", "all"} }, nil},
 		{"derive nonsense", func(c *Config) { c.Derive = []string{"pages", "link"} }, []string{`--derive: "link" is not`, `did you mean "links"?`}},

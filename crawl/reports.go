@@ -31,7 +31,7 @@ type NodeBlock struct {
 	Hosts   HostCounts `json:"hosts"`
 	DNS     DNSStatus  `json:"dns"`
 	Links   LinkStatus `json:"links"`
-	// Output holds the files of this node; RecordsTotal and
+	// Output holds the files of this node and their growth; RecordsTotal and
 	// ContentDuplicatesTotal come from the partitions' counters.
 	Output           OutputStatus  `json:"output"`
 	BytesInPerSecond float64       `json:"bytes_in_per_second"`

@@ -335,6 +335,11 @@ type OutputStatus struct {
 	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages with nearly the text of another
 	DerivedFiles           int64 `json:"derived_files"`         // --derive and --log-skipped
 	DerivedBytesTotal      int64 `json:"derived_bytes_total"`
+	IndexBytesTotal        int64 `json:"index_bytes_total"` // of the CDXJ indexes beside the files
+	// What the archives grow by, in the last seconds. RecordsPerSecond counts
+	// responses and revisits.
+	WARCBytesPerSecond float64 `json:"warc_bytes_per_second"`
+	RecordsPerSecond   float64 `json:"records_per_second"`
 }
 
 // NodeStatus is one node's block. A node that cannot be reached is shown with
@@ -356,6 +361,7 @@ type NodeStatus struct {
 	Fetchers              FetcherCounts   `json:"fetchers"`
 	RSSBytes              *int64          `json:"rss_bytes"` // resident memory, page cache included
 	DiskFreeBytes         *int64          `json:"disk_free_bytes"`
+	WARCDiskFreeBytes     *int64          `json:"warc_disk_free_bytes"`    // for the archive, which may lie on a volume of its own
 	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
 	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
 }

@@ -10,6 +10,7 @@
 //	sites        nginx and dnsmasq with the sites in testdata/sites
 //	walk         a crawler of some 80 lines, to check and replace the lists of pages
 //	readWARC     reads archives with nothing but gzip and textproto
+//	secondReader reads archives with the npm package warcio, in integration/warcio
 //	trail        every request as the web server saw it; judges repeats, take-overs and pauses
 //	robotsSite   hosts whose robots.txt answer in every way; judges what was fetched of each, and when
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict

@@ -13,11 +13,11 @@ import (
 
 // full is a sample in which every field says something different.
 func full() Sample {
-	lease, free := 7.5, int64(1<<40)
+	lease, free, warcFree := 7.5, int64(1<<40), int64(1<<41)
 	s := Sample{
 		Version: "1.2.3", Responses: Counts{"2xx": 101, "3xx": 102}, Errors: Counts{"dns": 103}, Skipped: Counts{"robots": 104},
 		Queued: Counts{"0": 105, "7": 106}, Hosts: Counts{"ready": 107}, Links: Counts{"local": 108}, Partitions: Counts{"held": 109},
-		Members: Counts{"alive": 110}, Paused: true, LeaseRemaining: &lease, DiskFree: &free,
+		Members: Counts{"alive": 110}, Paused: true, LeaseRemaining: &lease, DiskFree: &free, WARCDiskFree: &warcFree, WARCByteRate: 201.5, RecordRate: 202.5,
 		Latency: Histogram{Bounds: []float64{0.1, 0.2, 1}, Counts: []int64{1, 2, 3, 4}},
 	}
 	n := int64(0)
@@ -87,6 +87,8 @@ func TestEveryFieldIsShown(t *testing.T) {
 		"crawlnode_dns_negative_hits_total 13", "crawlnode_dns_stale_served_total 14", "crawlnode_dns_failures_total 15", "crawlnode_dns_queries_total 16",
 		"crawlnode_partitions_moving 17", "crawlnode_ring_view 18", "crawlnode_fetchers_limit 19", "crawlnode_fetchers 20",
 		"crawlnode_warc_files 21", "crawlnode_warc_bytes 22", "crawlnode_warc_records_total 23", "crawlnode_content_duplicates_total 24",
+		"crawlnode_warc_written_bytes_total 25", "crawlnode_warc_index_bytes 26", "crawlnode_warc_bytes_per_second 201.5", "crawlnode_warc_records_per_second 202.5",
+		"crawlnode_warc_disk_free_bytes 2.199023255552e+12",
 		`crawlnode_responses_total{class="2xx"} 101`, `crawlnode_responses_total{class="3xx"} 102`, `crawlnode_fetch_errors_total{category="dns"} 103`,
 		`crawlnode_urls_skipped_total{reason="robots"} 104`, `crawlnode_queued_urls{band="0"} 105`, `crawlnode_queued_urls{band="7"} 106`,
 		`crawlnode_hosts{state="ready"} 107`, `crawlnode_links_total{route="local"} 108`, `crawlnode_partitions{role="held"} 109`, `crawlnode_members{state="alive"} 110`,
@@ -113,7 +115,7 @@ func TestEveryFieldIsShown(t *testing.T) {
 func TestUnknownIsNotShown(t *testing.T) {
 	t.Parallel()
 	out := scrape(t, New(func() Sample { return Sample{} }), "text/plain")
-	for _, name := range []string{"lease_remaining_seconds", "disk_free_bytes", "response_duration_seconds", "responses_total"} {
+	for _, name := range []string{"lease_remaining_seconds", "disk_free_bytes", "warc_disk_free_bytes", "response_duration_seconds", "responses_total"} {
 		if strings.Contains(out, "\ncrawlnode_"+name) {
 			t.Errorf("%s is shown though it is not known", name)
 		}

@@ -50,6 +50,12 @@ type Sample struct {
 	Records           int64
 	ContentDuplicates int64
 	DiskFree          *int64 // bytes; gauge
+	WARCWritten       int64  // bytes
+	WARCIndexBytes    int64  // gauge
+	// WARCByteRate and RecordRate are what the archive grows by a second, in the last
+	// seconds; gauges.
+	WARCByteRate, RecordRate float64
+	WARCDiskFree             *int64 // bytes; gauge
 }
 
 // DNS counts name look-ups.

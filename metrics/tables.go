@@ -27,6 +27,16 @@ func count(field func(*Sample) int64) func(*Sample) (float64, bool) {
 	return func(s *Sample) (float64, bool) { return float64(field(s)), true }
 }
 
+// known makes a reader of a number that may be missing.
+func known(field func(*Sample) *int64) func(*Sample) (float64, bool) {
+	return func(s *Sample) (float64, bool) {
+		if n := field(s); n != nil {
+			return float64(*n), true
+		}
+		return 0, false
+	}
+}
+
 // engineSingles are the figures of fetching and of the frontier.
 func engineSingles() []single {
 	return []single{
@@ -72,12 +82,12 @@ func nodeSingles() []single {
 		{"warc_bytes", "Size of the WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCBytes })},
 		{"warc_records_total", "Response and revisit records written.", counter, count(func(s *Sample) int64 { return s.Records })},
 		{"content_duplicates_total", "Captures whose payload had been stored before.", counter, count(func(s *Sample) int64 { return s.ContentDuplicates })},
-		{"disk_free_bytes", "Space left for the data directory.", gauge, func(s *Sample) (float64, bool) {
-			if s.DiskFree == nil {
-				return 0, false
-			}
-			return float64(*s.DiskFree), true
-		}},
+		{"warc_written_bytes_total", "Bytes written to WARC files.", counter, count(func(s *Sample) int64 { return s.WARCWritten })},
+		{"warc_index_bytes", "Size of the CDXJ indexes in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCIndexBytes })},
+		{"warc_bytes_per_second", "Bytes a second written to WARC files, in the last seconds.", gauge, func(s *Sample) (float64, bool) { return s.WARCByteRate, true }},
+		{"warc_records_per_second", "Response and revisit records a second, in the last seconds.", gauge, func(s *Sample) (float64, bool) { return s.RecordRate, true }},
+		{"disk_free_bytes", "Space left for the data directory.", gauge, known(func(s *Sample) *int64 { return s.DiskFree })},
+		{"warc_disk_free_bytes", "Space left for WARC files, which may have a volume of their own.", gauge, known(func(s *Sample) *int64 { return s.WARCDiskFree })},
 	}
 }
 

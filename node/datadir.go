@@ -85,7 +85,8 @@ func checkVersion(path string) error {
 }
 
 // checkEmpty refuses a directory with somebody else's files. What a start that
-// was cut off before VERSION was written can leave is no obstacle.
+// was cut off before VERSION was written can leave is no obstacle, nor is a volume
+// mounted for the archive, whatever lies on it: no file there is ever replaced.
 func checkEmpty(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -94,6 +95,11 @@ func checkEmpty(path string) error {
 	for _, e := range entries {
 		switch e.Name() {
 		case "lock", "pid", "lost+found", "VERSION.tmp":
+		case "warc":
+			if e.IsDir() {
+				continue
+			}
+			fallthrough
 		default:
 			return storageError("open "+path, fmt.Errorf("it holds %q and no VERSION file: this is not a data directory of crawlnode; give an empty or another --data-dir", e.Name()))
 		}

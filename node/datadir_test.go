@@ -45,21 +45,26 @@ func TestDataDirRefuses(t *testing.T) {
 		file, text string
 		says       string // "" is no error
 	}{
-		"nothing":              {"lock", "", ""},
-		"a disk's own folder":  {"lost+found", "", ""},
-		"a start cut off":      {"VERSION.tmp", "crawln", ""},
-		"an empty VERSION":     {"VERSION", "", "VERSION"},
-		"ours":                 {"VERSION", "crawlnode-data 1\n", ""},
-		"somebody else's":      {"photo.jpg", "x", "photo.jpg"},
-		"another program's":    {"VERSION", "16\n", "not a data directory"},
-		"newer":                {"VERSION", "crawlnode-data 2\n", "newer crawlnode"},
-		"not even a number":    {"VERSION", "crawlnode-data one\n", "not a data directory"},
-		"binary":               {"VERSION", "\x00\x01\xff", "not a data directory"},
-		"another's with a pid": {"pidfile", "1", "pidfile"},
+		"nothing":               {"lock", "", ""},
+		"a disk's own folder":   {"lost+found", "", ""},
+		"a start cut off":       {"VERSION.tmp", "crawln", ""},
+		"an empty VERSION":      {"VERSION", "", "VERSION"},
+		"ours":                  {"VERSION", "crawlnode-data 1\n", ""},
+		"somebody else's":       {"photo.jpg", "x", "photo.jpg"},
+		"another program's":     {"VERSION", "16\n", "not a data directory"},
+		"newer":                 {"VERSION", "crawlnode-data 2\n", "newer crawlnode"},
+		"not even a number":     {"VERSION", "crawlnode-data one\n", "not a data directory"},
+		"binary":                {"VERSION", "\x00\x01\xff", "not a data directory"},
+		"another's with a pid":  {"pidfile", "1", "pidfile"},
+		"a file for an archive": {"warc", "x", "warc"},
+		"a volume for one":      {"warc/lost+found", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := t.TempDir()
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(path, c.file)), 0o755); err != nil {
+				t.Fatal(err)
+			}
 			if err := os.WriteFile(filepath.Join(path, c.file), []byte(c.text), 0o644); err != nil {
 				t.Fatal(err)
 			}

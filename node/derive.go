@@ -44,7 +44,7 @@ func (n *Node) deriver() pipeline.Deriver {
 	if n.derived == nil {
 		return nil
 	}
-	return patientOutputs{Outputs: n.derived, path: n.dir.path}
+	return patientOutputs{Outputs: n.derived, node: n}
 }
 
 // syncDerived makes what was derived durable; it stands between the archive and the
@@ -73,12 +73,12 @@ func (n *Node) refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 // patientOutputs wait for space on the disk, as patientArchive does.
 type patientOutputs struct {
 	*derived.Outputs
-	path string
+	node *Node
 }
 
 // Page waits for space, then writes what is derived of an answer.
 func (p patientOutputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error {
-	if err := awaitSpace(ctx, p.path); err != nil {
+	if err := p.node.awaitSpace(ctx); err != nil {
 		return err
 	}
 	return p.Outputs.Page(ctx, c, o, depth, doc)
@@ -86,7 +86,7 @@ func (p patientOutputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Out
 
 // Skipped waits for space, then logs skipped URLs.
 func (p patientOutputs) Skipped(ctx context.Context, skips []crawl.Skip) error {
-	if err := awaitSpace(ctx, p.path); err != nil {
+	if err := p.node.awaitSpace(ctx); err != nil {
 		return err
 	}
 	return p.Outputs.Skipped(ctx, skips)

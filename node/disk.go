@@ -2,11 +2,17 @@ package node
 
 import (
 	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/store/archive"
 )
 
 // lowDiskBytes is where fetching pauses: a store whose disk is full kills the
@@ -14,41 +20,127 @@ import (
 // when twice as much is free.
 const lowDiskBytes = 128 << 20
 
-// diskWatch knows the free space of the data directory's volume.
-type diskWatch struct {
-	low atomic.Bool
-
-	mu    sync.Mutex // guards the rest
-	bytes *int64     // nil: not known
-	since time.Time
+// volume is a file system that the node writes to, as it was seen last.
+type volume struct {
+	path  string // of what the node keeps there
+	free  int64  // bytes
+	low   bool
+	since time.Time // of low
 }
 
-// look reads the free space; true: the state changed between enough and low.
-func (d *diskWatch) look(path string) bool {
-	free, err := freeBytes(path)
-	if err != nil {
-		return false
-	}
+// diskWatch knows the free space of the volumes that the node writes to.
+type diskWatch struct {
+	low atomic.Bool // one of them is
+
+	mu      sync.Mutex // guards the rest
+	volumes []volume   // those that could be asked, in the order of look's paths
+}
+
+// look reads the free space of the volumes that hold paths; true: the state
+// changed between enough and low. A volume that cannot be asked is not judged.
+func (d *diskWatch) look(paths ...string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.bytes = &free
-	low := free < lowDiskBytes || d.low.Load() && free < 2*lowDiskBytes
-	if low && !d.low.Load() {
-		d.since = time.Now().UTC()
+	var seen []volume
+	low := false
+	for _, path := range paths {
+		free, err := freeBytes(path)
+		if err != nil {
+			continue
+		}
+		v := volume{path: path}
+		if i := slices.IndexFunc(d.volumes, func(o volume) bool { return o.path == path }); i >= 0 {
+			v = d.volumes[i]
+		}
+		was := v.low
+		v.free, v.low = free, free < lowDiskBytes || was && free < 2*lowDiskBytes
+		if v.low && !was {
+			v.since = time.Now().UTC()
+		}
+		low = low || v.low
+		seen = append(seen, v)
 	}
+	if len(seen) == 0 {
+		return false
+	}
+	d.volumes = seen
 	return d.low.Swap(low) != low
 }
 
-func (d *diskWatch) free() *int64 {
+// free is the space for what lies at path; nil: not known.
+func (d *diskWatch) free(path string) *int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.bytes
+	for _, v := range d.volumes {
+		if v.path == path {
+			return &v.free
+		}
+	}
+	return nil
 }
 
-func (d *diskWatch) lowSince() (time.Time, bool) {
+// short lists the volumes that are low.
+func (d *diskWatch) short() []volume {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.since, d.low.Load()
+	var low []volume
+	for _, v := range d.volumes {
+		if v.low {
+			low = append(low, v)
+		}
+	}
+	return low
+}
+
+// where names the volumes that are low.
+func (d *diskWatch) where() string {
+	var paths []string
+	for _, v := range d.short() {
+		paths = append(paths, v.path)
+	}
+	if len(paths) == 0 {
+		return "" // there is space again by now
+	}
+	return " at " + strings.Join(paths, " and ")
+}
+
+// archiveFree is the space for archive files; nil: not known, or nothing is archived.
+func (n *Node) archiveFree() *int64 {
+	if _, none := n.archive.(archive.None); none {
+		return nil
+	}
+	if free := n.disk.free(n.dir.join("warc")); free != nil {
+		return free
+	}
+	return n.disk.free(n.dir.path)
+}
+
+// volumes are the paths to watch: the data directory, and the archive's folder where
+// another volume is mounted there.
+func (n *Node) volumes() []string {
+	paths := []string{n.dir.path}
+	if warc := n.dir.join("warc"); !sameVolume(n.dir.path, warc) {
+		paths = append(paths, warc)
+	}
+	return paths
+}
+
+// sameVolume reports whether both paths lie on one file system, as far as can be told.
+func sameVolume(a, b string) bool {
+	device := func(path string) (uint64, bool) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, false
+		}
+		s, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			return 0, false
+		}
+		return uint64(s.Dev), true //nolint:unconvert // it is signed on some systems
+	}
+	x, ok1 := device(a)
+	y, ok2 := device(b)
+	return !ok1 || !ok2 || x == y
 }
 
 // writeReserve is the free space below which nothing is written to the archive:
@@ -58,32 +150,84 @@ const writeReserve = 32 << 20
 // spaceAgain is how often what waits for space looks again.
 const spaceAgain = 200 * time.Millisecond
 
-// hasSpace reports whether the archive may write; what is not known is not judged.
-func hasSpace(path string) bool {
-	free, err := freeBytes(path)
-	return err != nil || free >= writeReserve
+// hasSpace reports whether so many bytes may be written to the archive; what is not
+// known is not judged.
+func (n *Node) hasSpace(bytes int64) bool {
+	for _, path := range n.volumes() {
+		if free, err := freeBytes(path); err == nil && free < writeReserve+bytes {
+			return false
+		}
+	}
+	return true
 }
+
+// errNoSpace ends the wait for space when the node stops.
+var errNoSpace = errors.New("the disk is nearly full and the node stops")
 
 // patientArchive is an archive that waits for space on the disk: its first failed
 // write would end it for good.
 type patientArchive struct {
 	archiver
-	path string
+	hasSpace func(bytes int64) bool
+	running  func() context.Context // nobody waits beyond its end
+
+	mu       sync.Mutex // guards promised
+	promised int64      // bytes of what may be written now, all told: none may fill the disk for another
 }
 
 // Put waits for space, then stores the capture.
-func (a patientArchive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
-	if err := awaitSpace(ctx, a.path); err != nil {
-		return crawl.ArchiveRef{}, err
-	}
-	return a.archiver.Put(ctx, c)
+func (a *patientArchive) Put(ctx context.Context, c crawl.Capture) (ref crawl.ArchiveRef, err error) {
+	err = a.withSpace(ctx, int64(len(c.RequestHead)+len(c.ResponseHead)+len(c.Body)), func() error {
+		ref, err = a.archiver.Put(ctx, c)
+		return err
+	})
+	return ref, err
 }
 
-// awaitSpace waits until the archive may write, or ctx ends.
-func awaitSpace(ctx context.Context, path string) error {
-	for !hasSpace(path) {
-		if !waitFor(ctx, spaceAgain) {
+// PutFailure waits for space, then stores why a URL was given up.
+func (a *patientArchive) PutFailure(ctx context.Context, f crawl.Failure) error {
+	return a.withSpace(ctx, int64(len(f.Reason)), func() error { return a.archiver.PutFailure(ctx, f) })
+}
+
+// withSpace calls write when there is space for it.
+func (a *patientArchive) withSpace(ctx context.Context, bytes int64, write func() error) error {
+	for !a.promise(bytes) {
+		select {
+		case <-time.After(spaceAgain):
+		case <-ctx.Done():
 			return ctx.Err()
+		case <-a.running().Done():
+			return errNoSpace
+		}
+	}
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.promised -= bytes
+	}()
+	return write()
+}
+
+// promise sets bytes aside, if there are as many.
+func (a *patientArchive) promise(bytes int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.hasSpace(a.promised + bytes) {
+		return false
+	}
+	a.promised += bytes
+	return true
+}
+
+// awaitSpace waits until what is derived may be written, ctx ends, or the node stops.
+func (n *Node) awaitSpace(ctx context.Context) error {
+	for !n.hasSpace(0) {
+		select {
+		case <-time.After(spaceAgain):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-n.running.Done():
+			return errNoSpace
 		}
 	}
 	return nil

@@ -62,7 +62,7 @@ func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
 }
 
 // OpenCapture opens the record at a place, which any member may have, as it stands
-// in the file: a gzip member. crawl.ErrNoCapture: no member that answers has it.
+// in the file: a gzip member or a zstd frame. crawl.ErrNoCapture: no member that answers has it.
 func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
 	if ok, _ := n.Ready(); !ok {
 		return nil, ErrNotReady

@@ -158,6 +158,9 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
 	s.Output.DerivedFiles += b.Output.DerivedFiles
 	s.Output.DerivedBytesTotal += b.Output.DerivedBytesTotal
+	s.Output.IndexBytesTotal += b.Output.IndexBytesTotal
+	s.Output.WARCBytesPerSecond += b.Output.WARCBytesPerSecond
+	s.Output.RecordsPerSecond += b.Output.RecordsPerSecond
 	addRing(&s.Ring, b)
 	s.Cluster.Health.Reasons = append(s.Cluster.Health.Reasons, b.Reasons...)
 	s.Throughput.BytesInPerSecond.Now += b.BytesInPerSecond

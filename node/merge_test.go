@@ -68,6 +68,7 @@ func TestTotalsAreTheSumOfTheMembers(t *testing.T) {
 		n.block.BytesInPerSecond = 100
 		n.block.Hosts = crawl.HostCounts{InFlight: 1, Ready: 2, Waiting: 3, Backoff: 4, Frozen: 5}
 		n.block.DNS.Lookups, n.block.Links.Forwarded, n.block.Output.WARCFiles = 7, 8, 9
+		n.block.Output.IndexBytesTotal, n.block.Output.WARCBytesPerSecond, n.block.Output.RecordsPerSecond = 10, 11, 12
 	}
 	gone.counts, gone.state = false, crawl.NodeLeft
 	p := clusterOf(a, b)
@@ -83,7 +84,8 @@ func TestTotalsAreTheSumOfTheMembers(t *testing.T) {
 	for _, e := range one.Errors {
 		errs += 2 * e
 	}
-	if s.Fetch.ErrorsTotal != errs || s.Frontier.InFlight != 3 || s.Frontier.Hosts.Frozen != 10 || s.DNS.Lookups != 14 || s.Links.Forwarded != 16 || s.Output.WARCFiles != 18 {
+	if s.Fetch.ErrorsTotal != errs || s.Frontier.InFlight != 3 || s.Frontier.Hosts.Frozen != 10 || s.DNS.Lookups != 14 || s.Links.Forwarded != 16 || s.Output.WARCFiles != 18 ||
+		s.Output.IndexBytesTotal != 20 || s.Output.WARCBytesPerSecond != 22 || s.Output.RecordsPerSecond != 24 {
 		t.Errorf("errors %d, in flight %d, hosts %+v", s.Fetch.ErrorsTotal, s.Frontier.InFlight, s.Frontier.Hosts)
 	}
 	if s.Throughput.PagesPerSecond.Now != 3 || s.Throughput.BytesInPerSecond.Now != 200 || s.Throughput.PagesPerSecond.Peak != 3 {

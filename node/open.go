@@ -27,6 +27,7 @@ import (
 // archiver is the part of package archive that a node uses.
 type archiver interface {
 	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
+	PutFailure(ctx context.Context, f crawl.Failure) error
 	Sync() error
 	Stats() archive.Stats
 	WriteIndex(out io.Writer) error
@@ -257,7 +258,7 @@ func (n *Node) openArchive() (err error) {
 		return nil
 	}
 	a, err := archive.Open(n.dir.join("warc"), archive.Options{
-		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Software: "crawlnode/" + n.version,
+		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Compression: archive.Compression(n.cfg.WARCCompression), Software: "crawlnode/" + n.version, Info: n.archiveInfo,
 		OnRepair: func(r archive.Repair) {
 			n.log.Info("an archive file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)
@@ -269,7 +270,7 @@ func (n *Node) openArchive() (err error) {
 	if err != nil {
 		return storageError("open the archive in "+filepath.Join(n.dir.path, "warc"), err)
 	}
-	n.archive = patientArchive{archiver: a, path: n.dir.path}
+	n.archive = &patientArchive{archiver: a, hasSpace: n.hasSpace, running: func() context.Context { return n.running }}
 	return nil
 }
 

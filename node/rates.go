@@ -64,16 +64,31 @@ type meter struct {
 	pages, bytes       rate       // of this node's own fetches
 	allPages, allBytes rate       // of all members, from the last blocks
 	moved              rate       // bytes of partitions sent and received
+	written, records   rate       // bytes and captures written to this node's archive
 }
 
-func (m *meter) sample(at time.Time, pages, bytes, allPages, allBytes, moved int64) {
+// totals are what a meter samples.
+type totals struct {
+	pages, bytes, allPages, allBytes, moved, written, records int64
+}
+
+func (m *meter) sample(at time.Time, t totals) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.pages.sample(pages, at)
-	m.bytes.sample(bytes, at)
-	m.allPages.sample(allPages, at)
-	m.allBytes.sample(allBytes, at)
-	m.moved.sample(moved, at)
+	m.pages.sample(t.pages, at)
+	m.bytes.sample(t.bytes, at)
+	m.allPages.sample(t.allPages, at)
+	m.allBytes.sample(t.allBytes, at)
+	m.moved.sample(t.moved, at)
+	m.written.sample(t.written, at)
+	m.records.sample(t.records, at)
+}
+
+// archive is how fast this node's archive grows.
+func (m *meter) archive() (bytes, records float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.written.over(rateNow), m.records.over(rateNow)
 }
 
 func (m *meter) own() (pages, bytes, moved float64) {

@@ -392,7 +392,7 @@ func (n *Node) syncLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if !hasSpace(n.dir.path) {
+		if !n.hasSpace(0) {
 			continue // what is there waits in memory: a failed write would end the archive
 		}
 		if err := n.archive.Sync(); err != nil {

@@ -64,7 +64,9 @@ func (n *Node) sample() metrics.Sample {
 		Links: metrics.Counts{"local": n.links.local.Load(), "forwarded": n.links.forwarded.Load(), "suppressed_by_sent_cache": n.links.suppressed.Load()},
 		DNS:   metrics.DNS{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures, Queries: d.Queries},
 		View:  int64(n.viewNumber()), FetchersMax: int64(n.cfg.Fetchers), Paused: !n.mayCrawl(), Members: metrics.Counts{},
-		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free()}
+		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free(n.dir.path), WARCDiskFree: n.archiveFree(),
+		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes}
+	s.WARCByteRate, s.RecordRate = n.meter.archive()
 	for i, v := range c.Errors {
 		s.Errors[crawl.ErrCategoryNames[i]] = v
 	}

@@ -44,6 +44,9 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 	}
 	n.fetched.observe(&o)
 	n.logVisit(ctx, v, &o)
+	if err := n.archiveFailure(ctx, v, &c); err != nil {
+		return err // the item stays queued: it has not failed without its record
+	}
 	c.Own, c.Outbox = n.shareOut(ctx, v, o.Targets)
 	// As late as can be: another visit of the host may have ended meanwhile.
 	c.Host = eng.dispatcher.HostState(v)

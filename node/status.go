@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -94,7 +95,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	pages, bytesIn, moved := n.meter.own()
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: n.id, Name: n.name, State: n.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
-		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free()}
+		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.path), WARCDiskFreeBytes: n.archiveFree()}
 	b.BytesInPerSecond = bytesIn
 	fetched := n.fetched.read()
 	b.Node.PagesTotal = &fetched.Pages
@@ -103,7 +104,8 @@ func (n *Node) block() *crawl.NodeBlock {
 	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
 	b.Links = crawl.LinkStatus{Local: n.links.local.Load(), Forwarded: n.links.forwarded.Load(), SuppressedBySentCache: n.links.suppressed.Load()}
 	w := n.archive.Stats()
-	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes}
+	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes, IndexBytesTotal: w.IndexBytes}
+	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = n.meter.archive()
 	if n.derived != nil {
 		d := n.derived.Stats()
 		b.Output.DerivedFiles, b.Output.DerivedBytesTotal = d.Files, d.Bytes
@@ -178,8 +180,9 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	if n.cfg.Insecure && n.keys.key == nil {
 		rs = append(rs, crawl.HealthReason{Code: "insecure", Since: n.started.UTC(), Message: n.name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
 	}
-	if since, low := n.disk.lowSince(); low {
-		rs = append(rs, crawl.HealthReason{Code: "low_disk", Since: since, Message: n.name + " has little free disk space and does not fetch: free some space"})
+	for _, v := range n.disk.short() {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
+			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
 	}
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
@@ -195,7 +198,7 @@ func (n *Node) pausedReason(noLease bool) string {
 	case noLease && n.members.Snapshot().Minority:
 		return "no lease: this side cannot reach a majority of the members"
 	case n.disk.low.Load():
-		return "the disk is nearly full"
+		return "the disk is nearly full" + n.disk.where()
 	case d.State == crawl.CrawlPaused:
 		return "the crawl was paused"
 	case noLease:
@@ -252,7 +255,7 @@ func (n *Node) measure(ctx context.Context) error {
 	defer look.Stop()
 	for {
 		n.sampleTotals()
-		if n.disk.look(n.dir.path) {
+		if n.disk.look(n.volumes()...) {
 			n.documentChanged()
 		}
 		if err := n.resumeFinished(ctx); err != nil {
@@ -281,8 +284,9 @@ func (n *Node) sampleTotals() {
 			all.Plus(&info.block.Counters)
 		}
 	}
-	fetched := n.fetched.read()
-	n.meter.sample(time.Now(), fetched.Pages, fetched.Bytes, all.Pages, all.Bytes, n.engine.Load().moves.BytesMoved())
+	fetched, w := n.fetched.read(), n.archive.Stats()
+	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
+		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records})
 }
 
 // Metrics serves the Prometheus exposition.

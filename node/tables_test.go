@@ -144,8 +144,11 @@ func TestRates(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	var m meter
-	m.sample(noon, 0, 0, 0, 0, 0)
-	m.sample(noon.Add(time.Second), 1, 2, 3, 4, 5)
+	m.sample(noon, totals{})
+	m.sample(noon.Add(time.Second), totals{1, 2, 3, 4, 5, 6, 7})
+	if written, records := m.archive(); written != 6 || records != 7 {
+		t.Errorf("the archive grows by %v bytes and %v records", written, records)
+	}
 	pages, bytes, moved := m.own()
 	if c := m.cluster(); pages != 1 || bytes != 2 || moved != 5 || c.pages.Now != 3 || c.bytes.Now != 4 {
 		t.Errorf("%v %v %v %+v", pages, bytes, moved, c)

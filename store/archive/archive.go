@@ -26,13 +26,18 @@ type Options struct {
 	// MaxFileBytes is the size at which a file is turned. Default 1 GiB. A single
 	// capture may be larger; it then has a file of its own.
 	MaxFileBytes int64
-	// Software and Operator go into the warcinfo records: the program with its
-	// version, and whom to ask. Empty ones are left out.
-	Software, Operator string
+	// Compression is that of new files. Default: Gzip.
+	Compression Compression
+	// Software goes into the warcinfo records: the program with its version.
+	Software string
+	// Info, when set, says how the crawl is run. It is called whenever a file is
+	// begun, so that the file tells of the settings of that moment; it must not
+	// block or call the Archive.
+	Info func() Info
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
 	// Encoders bounds the captures that are being compressed or written; each
-	// needs almost 1 MB. Default: one per processor.
+	// needs almost 1 MB, with Zstd some 3. Default: one per processor.
 	Encoders int
 	// Rand gives the record ids. Default: crypto/rand.
 	Rand io.Reader
@@ -49,6 +54,8 @@ type Options struct {
 type Stats struct {
 	Files             int64 // files in the folder, the open one included
 	Bytes             int64 // their size, indexes not counted
+	IndexBytes        int64 // size of their indexes
+	Written           int64 // of Bytes, what was written since Open
 	Records           int64 // response and revisit records written since Open
 	ContentDuplicates int64 // captures since Open whose payload is stored elsewhere
 }
@@ -66,7 +73,7 @@ type Archive struct {
 	slots    chan struct{}
 	encoders sync.Pool // of *encoder
 
-	files, bytes, records, duplicates atomic.Int64
+	files, bytes, indexBytes, written, records, duplicates atomic.Int64
 
 	// Two tokens stand for locks that may be held across I/O: waiting for them
 	// is waiting on a channel, which ends with the caller's context. syncing is
@@ -99,6 +106,9 @@ func Open(dir string, o Options) (*Archive, error) {
 	o.Name = cmp.Or(o.Name, string(o.Node))
 	o.Prefix = cmp.Or(o.Prefix, "crawlnode")
 	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 1<<30)
+	if o.Compression = cmp.Or(o.Compression, Gzip); suffixes[o.Compression] == "" {
+		return nil, fmt.Errorf("open archive: compression %q is neither %s nor %s", o.Compression, Gzip, Zstd)
+	}
 	o.Encoders = cmp.Or(o.Encoders, runtime.GOMAXPROCS(0))
 	if o.Rand == nil {
 		o.Rand = rand.Reader
@@ -110,7 +120,7 @@ func Open(dir string, o Options) (*Archive, error) {
 		dir: dir, opts: o, slots: make(chan struct{}, o.Encoders),
 		writing: make(chan struct{}, 1), syncing: make(chan struct{}, 1), sortSlots: make(chan struct{}, maxSorts),
 	}
-	a.encoders.New = func() any { return newEncoder(o.Rand) }
+	a.encoders.New = func() any { return newEncoder(o.Rand, o.Compression) }
 	if err := a.repairAll(); err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", dir, err)
 	}
@@ -161,34 +171,50 @@ func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.Archi
 	return ref, flush, nil
 }
 
-// append writes what e holds, behind a turn of the file if need be. flush says
-// that many index lines wait.
+// append writes what e holds. flush says that many index lines wait.
 func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
+	if err := a.room(ctx, len(e.out)); err != nil {
+		return ref, false, err
+	}
+	defer func() { <-a.writing }()
+	if err := a.write(e.out); err != nil {
+		return ref, false, err
+	}
+	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: a.file.size - int64(len(e.out)), Length: int64(e.responseLen), Record: e.responseID}
+	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
+	return ref, len(a.file.pending) > indexLimit, nil
+}
+
+// room takes writing once the open file has room for n bytes, behind a turn of the
+// file if need be.
+func (a *Archive) room(ctx context.Context, n int) error {
 	for {
 		if err := take(ctx, a.writing); err != nil {
-			return ref, false, err
+			return err
 		}
 		full := a.file
-		if full == nil || !full.isFullFor(len(e.out), a.opts.MaxFileBytes) {
-			break // and keep the token
+		if full == nil || !full.isFullFor(n, a.opts.MaxFileBytes) {
+			return nil
 		}
 		<-a.writing
 		if err := a.turn(ctx, full); err != nil {
-			return ref, false, err
+			return err
 		}
 	}
-	defer func() { <-a.writing }()
+}
+
+// write writes b at the end of the open file, or of a new one. The caller holds
+// writing.
+func (a *Archive) write(b []byte) error {
 	if err := a.ready(); err != nil {
-		return ref, false, err
+		return err
 	}
-	offset := a.file.size
-	if err := a.file.append(e.out); err != nil {
-		return ref, false, a.fail(err)
+	if err := a.file.append(b); err != nil {
+		return a.fail(err)
 	}
-	a.bytes.Add(int64(len(e.out)))
-	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: offset, Length: int64(e.responseLen), Record: e.responseID}
-	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
-	return ref, len(a.file.pending) > indexLimit, nil
+	a.bytes.Add(int64(len(b)))
+	a.written.Add(int64(len(b)))
+	return nil
 }
 
 // ready makes sure that there is a file to write to. The caller holds writing.
@@ -209,6 +235,7 @@ func (a *Archive) ready() error {
 	a.file = f
 	a.files.Add(1)
 	a.bytes.Add(f.size)
+	a.written.Add(f.size)
 	return nil
 }
 
@@ -239,6 +266,7 @@ func (a *Archive) finish() error {
 	if err := f.finish(); err != nil {
 		return a.fail(err)
 	}
+	a.indexBytes.Add(int64(len(f.pending)))
 	a.sortLater(f.name)
 	return nil
 }
@@ -251,8 +279,10 @@ func (a *Archive) Sync() error {
 	a.writing <- struct{}{}
 	f, closed := a.file, a.closed
 	var lines []byte
+	unsynced := false
 	if f != nil {
-		lines, f.pending = f.pending, nil
+		lines, unsynced = f.pending, f.unsynced
+		f.pending, f.unsynced = nil, false
 	}
 	<-a.writing
 	if err := a.failure(); err != nil {
@@ -261,12 +291,13 @@ func (a *Archive) Sync() error {
 	if closed {
 		return ErrClosed
 	}
-	if f == nil || len(lines) == 0 {
+	if !unsynced {
 		return nil // nothing was put since the last time
 	}
 	if err := f.sync(lines); err != nil {
 		return a.fail(err)
 	}
+	a.indexBytes.Add(int64(len(lines)))
 	return nil
 }
 
@@ -297,7 +328,10 @@ func (a *Archive) close() error {
 
 // Stats returns the counters.
 func (a *Archive) Stats() Stats {
-	return Stats{Files: a.files.Load(), Bytes: a.bytes.Load(), Records: a.records.Load(), ContentDuplicates: a.duplicates.Load()}
+	return Stats{
+		Files: a.files.Load(), Bytes: a.bytes.Load(), IndexBytes: a.indexBytes.Load(), Written: a.written.Load(),
+		Records: a.records.Load(), ContentDuplicates: a.duplicates.Load(),
+	}
 }
 
 // fail notes the first error that stops the archive and returns it.
@@ -344,6 +378,9 @@ type None struct{}
 func (None) Put(context.Context, crawl.Capture) (crawl.ArchiveRef, error) {
 	return crawl.ArchiveRef{}, nil
 }
+
+// PutFailure keeps nothing.
+func (None) PutFailure(context.Context, crawl.Failure) error { return nil }
 
 // Sync does nothing.
 func (None) Sync() error { return nil }

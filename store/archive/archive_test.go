@@ -114,7 +114,7 @@ func checkIndex(t testing.TB, path string) {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a := open(t, dir, Options{Operator: "me@example.org"})
+	a := open(t, dir, Options{Info: func() Info { return Info{Operator: "me@example.org"} }})
 	c := capture(t, "http://example.org/a?b=c", "<p>hello")
 	c.Truncated = "length"
 	ref := put(t, a, c)
@@ -151,8 +151,12 @@ func TestRecords(t *testing.T) {
 			t.Errorf("ReadRef(%+v) gives a record", bad)
 		}
 	}
-	if s := a.Stats(); s.Files != 1 || s.Records != 1 || s.Bytes != q.Offset+q.Length {
-		t.Errorf("stats = %+v", s)
+	index, err := os.Stat(filepath.Join(dir, indexName(ref.File)))
+	if s := a.Stats(); err != nil || s.Files != 1 || s.Records != 1 || s.Bytes != q.Offset+q.Length || s.Written != s.Bytes || s.IndexBytes != index.Size() {
+		t.Errorf("stats = %+v, %v", s, err)
+	}
+	if s := open(t, dir, Options{}).Stats(); s.Files != 1 || s.Bytes != q.Offset+q.Length || s.Written != 0 || s.Records != 0 || s.IndexBytes != index.Size() {
+		t.Errorf("stats of another start = %+v", s)
 	}
 }
 
@@ -173,6 +177,9 @@ func TestAnotherReader(t *testing.T) {
 		if refs[ref.Offset] = c.URL.String(); i == 0 {
 			first = crawl.Original{Record: ref.Record, URL: c.URL.String(), FetchedAt: c.FetchedAt}
 		}
+	}
+	if err := a.PutFailure(t.Context(), failed(t, "http://example.org/down")); err != nil {
+		t.Fatal(err)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -200,7 +207,7 @@ func TestAnotherReader(t *testing.T) {
 			t.Errorf("at %d stands %s, want %s", offset, record.WarcHeader().Get(gowarc.WarcTargetURI), want)
 		}
 	}
-	want := map[gowarc.RecordType]int{gowarc.Warcinfo: 1, gowarc.Response: 3, gowarc.Revisit: 1, gowarc.Request: 4}
+	want := map[gowarc.RecordType]int{gowarc.Warcinfo: 1, gowarc.Response: 3, gowarc.Revisit: 1, gowarc.Request: 4, gowarc.Metadata: 1}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("records = %v, want %v", kinds, want)
 	}
@@ -365,7 +372,7 @@ func TestNotModified(t *testing.T) {
 func TestHeaderInjection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	a := open(t, dir, Options{Operator: "me\r\nevil: yes"})
+	a := open(t, dir, Options{Info: func() Info { return Info{Operator: "me\r\nevil: yes", Settings: "{}\nevil: 2"} }})
 	c := capture(t, "http://a.test/", "x")
 	c.ContentType = "text/html\r\nWARC-Type: evil\r\n\r\nWARC/1.1\x00"
 	c.Truncated = "length\nEvil: 1"

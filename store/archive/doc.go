@@ -8,11 +8,16 @@
 //	crawlnode-<time>-<serial>-<name>.warc.gz        whole; never touched again
 //	crawlnode-<time>-<serial>-<name>.cdxj           its index, in the order of LC_ALL=C sort
 //
-// A file begins with a warcinfo record. A capture adds a response record (or a
+// With Zstd the files end in .warc.zst; a folder may hold both.
+//
+// A file begins with a warcinfo record, which says how the crawl is run by then
+// (Info). A capture adds a response record (or a
 // revisit record, when its caller knows of one with the same payload) and the request that
-// led to it. Each record is one gzip member, so a reader can begin at any
-// record whose offset it knows. A file is turned when it would grow beyond
-// MaxFileBytes; an archive to which nothing was written has no file.
+// led to it. A URL that is given up adds a metadata record that says why; it is no
+// capture, and no index names it. Each record is one gzip member, or one zstd frame
+// with a checksum and without a dictionary, so a reader can begin at any record
+// whose offset it knows. A file is turned when it would grow beyond MaxFileBytes; an
+// archive to which nothing was written has no file.
 //
 // Put compresses on the caller's goroutine, a few at a time, and then appends
 // all records of the capture in one write. What makes it durable is Sync: it
@@ -29,7 +34,8 @@
 // its final name. Indexes that were not sorted yet are sorted, and the index of a
 // finished file that lacks one is made anew.
 //
-// What is bounded: compressions at once (Encoders; Put waits), index lines in
+// What is bounded: the window of a zstd frame (1 MiB written, 8 MiB read),
+// compressions at once (Encoders; Put waits), index lines in
 // memory (1 MiB; Put then syncs itself), memory for sorting (8 MiB, then runs on the disk)
 // and indexes that wait for it (4; the turn of a file waits then).
 //

@@ -8,11 +8,10 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
 
 	"crawlnode/crawl"
 )
@@ -54,11 +53,11 @@ func (u recordID) String() string {
 	return string(b[:])
 }
 
-// encoder turns captures into gzip members. It is used by one goroutine at a
+// encoder turns captures into compressed members. It is used by one goroutine at a
 // time and used again.
 type encoder struct {
 	random io.Reader
-	gz     *gzip.Writer
+	z      compressor
 	sum    hash.Hash
 	head   []byte // of the record being made
 
@@ -69,10 +68,8 @@ type encoder struct {
 	revisit     bool
 }
 
-func newEncoder(random io.Reader) *encoder {
-	e := &encoder{random: random, sum: sha1.New()}
-	e.gz, _ = gzip.NewWriterLevel(e, gzip.BestSpeed) // the level is a valid one
-	return e
+func newEncoder(random io.Reader, c Compression) *encoder {
+	return &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
 }
 
 // Write takes the compressor's output.
@@ -106,7 +103,7 @@ func (e *encoder) capture(c *crawl.Capture) (err error) {
 	}
 	e.begin("request", id, c.FetchedAt)
 	e.field("WARC-Target-URI", c.URL.String())
-	e.address(c)
+	e.address(c.Addr)
 	e.field("WARC-Concurrent-To", e.responseID.String())
 	e.field("Content-Type", "application/http;msgtype=request")
 	return e.end(c.RequestHead, nil)
@@ -120,7 +117,7 @@ func (e *encoder) response(c *crawl.Capture) error {
 	}
 	e.begin(kind, e.responseID, c.FetchedAt)
 	e.field("WARC-Target-URI", c.URL.String())
-	e.address(c)
+	e.address(c.Addr)
 	e.field("WARC-Payload-Digest", digest(c.Digest))
 	if c.ContentType != "" {
 		e.field("WARC-Identified-Payload-Type", c.ContentType)
@@ -154,9 +151,9 @@ func (e *encoder) response(c *crawl.Capture) error {
 }
 
 // address names the server, when it is known.
-func (e *encoder) address(c *crawl.Capture) {
-	if c.Addr.IsValid() {
-		e.field("WARC-IP-Address", c.Addr.Unmap().WithZone("").String())
+func (e *encoder) address(a netip.Addr) {
+	if a.IsValid() {
+		e.field("WARC-IP-Address", a.Unmap().WithZone("").String())
 	}
 }
 
@@ -189,7 +186,7 @@ func appendClean(b []byte, s string) []byte {
 }
 
 // end completes the record with its block, given in two parts, and appends it
-// to out as one gzip member.
+// to out as one member.
 func (e *encoder) end(block, more []byte) error {
 	e.sum.Reset()
 	e.sum.Write(block)
@@ -197,39 +194,16 @@ func (e *encoder) end(block, more []byte) error {
 	e.field("WARC-Block-Digest", digest([20]byte(e.sum.Sum(nil))))
 	e.field("Content-Length", strconv.Itoa(len(block)+len(more)))
 	e.head = append(e.head, "\r\n"...)
-	e.gz.Reset(e)
+	e.z.Reset(e)
 	for _, part := range [...][]byte{e.head, block, more, []byte("\r\n\r\n")} {
-		if _, err := e.gz.Write(part); err != nil {
+		if _, err := e.z.Write(part); err != nil {
 			return fmt.Errorf("compress: %w", err)
 		}
 	}
-	if err := e.gz.Close(); err != nil {
+	if err := e.z.Close(); err != nil {
 		return fmt.Errorf("compress: %w", err)
 	}
 	return nil
-}
-
-// info makes the warcinfo record of a file.
-func (e *encoder) info(fileName string, now time.Time, o *Options) error {
-	e.out = e.out[:0]
-	id, err := newRecordID(e.random)
-	if err != nil {
-		return err
-	}
-	e.begin("warcinfo", id, now)
-	e.field("WARC-Filename", fileName)
-	e.field("Content-Type", "application/warc-fields")
-	var block []byte
-	for _, f := range [...][2]string{
-		{"software", o.Software}, {"operator", o.Operator}, {"hostname", o.Name},
-		{"format", "WARC file version 1.1"}, {"conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
-	} {
-		if f[1] != "" {
-			block = append(append(block, f[0]...), ": "...)
-			block = append(appendClean(block, f[1]), "\r\n"...)
-		}
-	}
-	return e.end(block, nil)
 }
 
 // digest writes a SHA-1 as WARC files have it.

@@ -125,7 +125,7 @@ func filesWith(dir, suffix string) ([]string, error) {
 // ErrNoCapture is returned for a place at which no record begins.
 var ErrNoCapture = errors.New("no record begins there")
 
-// Member is one record as it stands in its file: a gzip member.
+// Member is one record as it stands in its file: a gzip member or a zstd frame.
 type Member struct {
 	io.Reader
 	Size int64
@@ -139,7 +139,7 @@ func (m *Member) Close() error { return m.file.Close() }
 // proved to be a whole record. ErrNoCapture: there is no such file, or no record
 // begins there.
 func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
-	if file != filepath.Base(file) || !strings.HasSuffix(file, warcSuffix) || offset < 0 {
+	if file != filepath.Base(file) || compressionOf(file) == "" || offset < 0 {
 		return nil, fmt.Errorf("%w: %.200q at %d is no place in an archive", ErrNoCapture, file, offset)
 	}
 	path := filepath.Join(a.dir, file)

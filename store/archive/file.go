@@ -12,7 +12,6 @@ import (
 
 const (
 	openSuffix  = ".open" // of a file being written, and of its index until that is sorted
-	warcSuffix  = ".warc.gz"
 	indexSuffix = ".cdxj"
 	maxNameLen  = 64 // bytes of a node's name inside a file name
 )
@@ -25,19 +24,22 @@ type file struct {
 	index *os.File
 	size  int64
 	first int64 // size of the warcinfo record
-	// pending are the index lines of records that were not synced yet.
-	pending []byte
+	// unsynced says that something was written since the last sync; pending are the
+	// index lines of the captures among it.
+	unsynced bool
+	pending  []byte
 }
 
 // create makes the next file with its warcinfo record. The caller holds writing.
 func (a *Archive) create() (*file, error) {
 	now := time.Now()
 	for range 10000 {
-		name := fmt.Sprintf("%s-%s-%05d-%s%s", safeName(a.opts.Prefix), now.UTC().Format("20060102150405"), a.serial, safeName(a.opts.Name), warcSuffix)
+		stem := fmt.Sprintf("%s-%s-%05d-%s", safeName(a.opts.Prefix), now.UTC().Format("20060102150405"), a.serial, safeName(a.opts.Name))
 		a.serial++
-		if _, err := os.Lstat(filepath.Join(a.dir, name)); err == nil {
-			continue // an older file has that name
+		if a.taken(stem) {
+			continue
 		}
+		name := stem + suffixes[a.opts.Compression]
 		warc, err := os.OpenFile(filepath.Join(a.dir, name+openSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o640)
 		if errors.Is(err, os.ErrExist) {
 			continue
@@ -46,13 +48,26 @@ func (a *Archive) create() (*file, error) {
 			return nil, err
 		}
 		f := &file{dir: a.dir, name: name, warc: warc}
-		if err := f.start(newEncoder(a.opts.Rand), now, &a.opts); err != nil {
+		if err := f.start(newEncoder(a.opts.Rand, a.opts.Compression), now, &a.opts); err != nil {
 			f.abandon()
 			return nil, err
 		}
 		return f, nil
 	}
 	return nil, fmt.Errorf("find no free file name in %s", a.dir)
+}
+
+// taken reports whether an older file, of either compression, has the name: they
+// would share an index.
+func (a *Archive) taken(stem string) bool {
+	for _, suffix := range suffixes {
+		for _, state := range [...]string{"", openSuffix} {
+			if _, err := os.Lstat(filepath.Join(a.dir, stem+suffix+state)); err == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // start writes what every file begins with.
@@ -89,6 +104,7 @@ func (f *file) append(b []byte) error {
 		return fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
 	}
 	f.size += int64(n)
+	f.unsynced = true
 	return nil
 }
 
@@ -157,7 +173,9 @@ func syncDir(dir string) error {
 }
 
 // indexName returns the name of the index beside a WARC file.
-func indexName(name string) string { return strings.TrimSuffix(name, warcSuffix) + indexSuffix }
+func indexName(name string) string {
+	return strings.TrimSuffix(name, suffixes[compressionOf(name)]) + indexSuffix
+}
 
 // safeName keeps letters, digits, dot, dash and underscore, so that a name can
 // lead out of no folder and into no other file system's trouble.

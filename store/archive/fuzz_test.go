@@ -10,9 +10,9 @@ import (
 )
 
 // members makes the bytes of a small file.
-func members(t testing.TB) []byte {
+func members(t testing.TB, compression Compression) []byte {
 	t.Helper()
-	e := newEncoder(bytes.NewReader(bytes.Repeat([]byte{7}, 1000)))
+	e := newEncoder(bytes.NewReader(bytes.Repeat([]byte{7}, 1000)), compression)
 	if err := e.info("x.warc.gz", day, &Options{Software: "s"}); err != nil {
 		t.Fatal(err)
 	}
@@ -25,17 +25,25 @@ func members(t testing.TB) []byte {
 		}
 		out = append(out, e.out...)
 	}
-	return out
+	f := failed(t, "http://a.test/down")
+	if err := e.metadata(&f); err != nil {
+		t.Fatal(err)
+	}
+	return append(out, e.out...)
 }
 
 // FuzzScan: whatever a file holds, what is called whole is whole, and reading it
 // again gives the same.
 func FuzzScan(f *testing.F) {
-	good := members(f)
-	f.Add(good)
-	f.Add(good[:len(good)-9])
-	f.Add(append(bytes.Clone(good), "rubbish"...))
+	for _, c := range both {
+		good := members(f, c)
+		f.Add(good)
+		f.Add(good[:len(good)-9])
+		f.Add(append(bytes.Clone(good), "rubbish"...))
+	}
+	f.Add(append(members(f, Gzip), members(f, Zstd)...))
 	f.Add([]byte{0x1f, 0x8b, 8, 0})
+	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x24, 0, 1, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 16
 		var first, second []Record
@@ -62,18 +70,20 @@ func FuzzRecord(f *testing.F) {
 	f.Add("WARC/1.0\nContent-Length: 0\nA: b\n c\n\n\r\n\r\n")
 	f.Add("WARC/1.1\r\nContent-Length: 99999999999\r\n\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		e := newEncoder(nil)
-		e.gz.Reset(e)
-		if _, err := e.gz.Write([]byte(text)); err != nil || e.gz.Close() != nil {
-			t.Fatal(err)
-		}
-		_, _ = scan(bytes.NewReader(e.out), 0, 1<<16, func(r Record) error {
-			if len(r.Payload) > len(text) || r.Status < 0 || r.Status > 999 {
-				t.Fatalf("record = %+v", r)
+		for _, c := range both {
+			e := newEncoder(nil, c)
+			e.z.Reset(e)
+			if _, err := e.z.Write([]byte(text)); err != nil || e.z.Close() != nil {
+				t.Fatal(err)
 			}
-			_ = r.Verify()
-			return nil
-		})
+			_, _ = scan(bytes.NewReader(e.out), 0, 1<<16, func(r Record) error {
+				if len(r.Payload) > len(text) || r.Status < 0 || r.Status > 999 {
+					t.Fatalf("record = %+v", r)
+				}
+				_ = r.Verify()
+				return nil
+			})
+		}
 	})
 }
 
@@ -84,27 +94,34 @@ func FuzzCapture(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head string, body []byte, mime, truncated string) {
 		c := capture(t, "http://a.test/", string(body))
 		c.ResponseHead, c.ContentType, c.Truncated, c.Addr = []byte(head), mime, truncated, netip.Addr{}
-		e := newEncoder(bytes.NewReader(make([]byte, 64)))
-		if err := e.capture(&c); err != nil {
-			t.Fatal(err)
-		}
-		var got []Record
-		whole, err := scan(bytes.NewReader(e.out), 0, 1<<30, func(r Record) error { got = append(got, r); return nil })
-		if len(mime)+len(truncated) > 8<<10 {
-			return // beyond the reader's bound on a line
-		}
-		if err != nil || whole != int64(len(e.out)) || len(got) != 2 || got[0].Length != int64(e.responseLen) {
-			t.Fatalf("%d records, %d of %d bytes, %v", len(got), whole, len(e.out), err)
-		}
-		if block := string(got[0].Head) + string(got[0].Payload); block != head+string(body) {
-			t.Fatalf("block = %q", block)
-		}
-		line := appendIndexLine(nil, e.line(&c, crawl.ArchiveRef{File: "f", Length: 1}))
-		if strings.Count(string(line), "\n") != 1 {
-			t.Fatalf("index line = %q", line)
-		}
-		if ref, err := parseIndexLine(line); err != nil || ref.File != "f" || ref.Length != 1 {
-			t.Fatalf("index line %q: %+v, %v", line, ref, err)
+		for _, compression := range both {
+			checkCapture(t, newEncoder(bytes.NewReader(make([]byte, 64)), compression), &c)
 		}
 	})
+}
+
+// checkCapture encodes c and reads it again.
+func checkCapture(t *testing.T, e *encoder, c *crawl.Capture) {
+	t.Helper()
+	if err := e.capture(c); err != nil {
+		t.Fatal(err)
+	}
+	var got []Record
+	whole, err := scan(bytes.NewReader(e.out), 0, 1<<30, func(r Record) error { got = append(got, r); return nil })
+	if len(c.ContentType)+len(c.Truncated) > 8<<10 {
+		return // beyond the reader's bound on a line
+	}
+	if err != nil || whole != int64(len(e.out)) || len(got) != 2 || got[0].Length != int64(e.responseLen) {
+		t.Fatalf("%d records, %d of %d bytes, %v", len(got), whole, len(e.out), err)
+	}
+	if block := string(got[0].Head) + string(got[0].Payload); block != string(c.ResponseHead)+string(c.Body) {
+		t.Fatalf("block = %q", block)
+	}
+	line := appendIndexLine(nil, e.line(c, crawl.ArchiveRef{File: "f", Length: 1}))
+	if strings.Count(string(line), "\n") != 1 {
+		t.Fatalf("index line = %q", line)
+	}
+	if ref, err := parseIndexLine(line); err != nil || ref.File != "f" || ref.Length != 1 {
+		t.Fatalf("index line %q: %+v, %v", line, ref, err)
+	}
 }

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
 	"crawlnode/crawl"
 )
 
@@ -51,7 +49,7 @@ type Record struct {
 	RefersToURI   string // of a revisit
 	// Fields are all header fields.
 	Fields textproto.MIMEHeader
-	// Offset and Length are those of the record's gzip member.
+	// Offset and Length are those of the record's gzip member or zstd frame.
 	Offset, Length int64
 }
 
@@ -109,7 +107,7 @@ func Files(dir string) ([]string, error) {
 	}
 	var paths []string
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), openSuffix); strings.HasSuffix(name, warcSuffix) && e.Type().IsRegular() {
+		if name := strings.TrimSuffix(e.Name(), openSuffix); compressionOf(name) != "" && e.Type().IsRegular() {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -175,13 +173,14 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 	in := &source{r: r, n: base}
 	members := bufio.NewReaderSize(in, readBuffer)
 	text := bufio.NewReaderSize(nil, readBuffer)
-	var gz gzip.Reader
+	var d decompressor
+	defer d.close()
 	for {
 		start := in.n - int64(members.Buffered())
 		if _, err := members.Peek(1); err == io.EOF {
 			return start, nil
 		}
-		record, err := readMember(&gz, members, text, maxBlock)
+		record, err := readMember(&d, members, text, maxBlock)
 		if in.err != nil {
 			return start, fmt.Errorf("read at offset %d: %w", start, in.err)
 		}
@@ -195,13 +194,13 @@ func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64
 	}
 }
 
-// readMember reads one gzip member, which must hold exactly one record.
-func readMember(gz *gzip.Reader, members, text *bufio.Reader, maxBlock int64) (Record, error) {
-	if err := gz.Reset(members); err != nil {
+// readMember reads one member, which must hold exactly one record.
+func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64) (Record, error) {
+	member, err := d.open(members)
+	if err != nil {
 		return Record{}, noEOF(err)
 	}
-	gz.Multistream(false)
-	text.Reset(gz)
+	text.Reset(member)
 	fields, err := readHeader(text)
 	if err != nil {
 		return Record{}, noEOF(err)

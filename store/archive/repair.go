@@ -167,6 +167,9 @@ func (a *Archive) takeStock() error {
 		}
 		a.files.Add(1)
 		a.bytes.Add(info.Size())
+		if info, err := os.Stat(filepath.Join(a.dir, indexName(filepath.Base(path)))); err == nil {
+			a.indexBytes.Add(info.Size()) // one that is not sorted yet is not counted
+		}
 		a.serial = max(a.serial, serialOf(filepath.Base(path))+1)
 	}
 	return nil

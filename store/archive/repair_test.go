@@ -21,10 +21,10 @@ type wreck struct {
 }
 
 // newWreck writes the captures and copies what is on the disk.
-func newWreck(t *testing.T) wreck {
+func newWreck(t *testing.T, c Compression) wreck {
 	t.Helper()
 	dir := t.TempDir()
-	a := open(t, dir, Options{})
+	a := open(t, dir, Options{Compression: c})
 	var w wreck
 	for i := range 5 {
 		w.refs = append(w.refs, put(t, a, capture(t, fmt.Sprintf("http://a.test/%d", i), strings.Repeat("body ", i*10))))
@@ -85,7 +85,13 @@ func responses(t *testing.T, dir string) int {
 // at and around the ends of records: all whole records stay, nothing else does.
 func TestTornAnywhere(t *testing.T) {
 	t.Parallel()
-	w := newWreck(t)
+	for _, c := range both {
+		t.Run(string(c), func(t *testing.T) { tornAnywhere(t, newWreck(t, c)) })
+	}
+}
+
+func tornAnywhere(t *testing.T, w wreck) {
+	t.Parallel()
 	synced := w.refs[2].Offset + w.refs[2].Length
 	near := func(size int64) bool {
 		return slices.ContainsFunc(w.refs, func(r crawl.ArchiveRef) bool { return max(size-r.Offset-r.Length, r.Offset+r.Length-size) < 2 })
@@ -111,7 +117,13 @@ func TestTornAnywhere(t *testing.T) {
 // TestDamage tries what power loss and bad disks leave.
 func TestDamage(t *testing.T) {
 	t.Parallel()
-	w := newWreck(t)
+	for _, c := range both {
+		t.Run(string(c), func(t *testing.T) { damaged(t, newWreck(t, c)) })
+	}
+}
+
+func damaged(t *testing.T, w wreck) {
+	t.Parallel()
 	flip := func(b []byte, at int64) []byte {
 		b = bytes.Clone(b)
 		b[at] ^= 0x40
@@ -130,7 +142,7 @@ func TestDamage(t *testing.T) {
 		{"torn line", w.warc, w.index[:len(w.index)-20], 5},
 		{"line of zeros", w.warc, append(bytes.Clone(w.index), make([]byte, 100)...), 5},
 		{"whole line of rubbish", w.warc, append(bytes.Clone(w.index), "rubbish\n"...), 5},
-		{"index names another file", w.warc, bytes.ReplaceAll(w.index, []byte(w.name), []byte("other.warc.gz")), 5},
+		{"index names another file", w.warc, bytes.ReplaceAll(w.index, []byte(w.name), []byte("other"+suffixes[Gzip])), 5},
 		{"index names what is not there", w.warc, append(bytes.Clone(firstLine), bytes.Replace(firstLine, []byte(`"offset":"`), []byte(`"offset":"9`), 1)...), 5},
 		{"zeros behind", append(bytes.Clone(w.warc), make([]byte, 5000)...), w.index, 5},
 		{"flipped in the tail", flip(w.warc, w.refs[4].Offset+w.refs[4].Length/2), w.index, 4},
@@ -160,7 +172,7 @@ func TestDamage(t *testing.T) {
 // TestRepairIsRefused: nothing is cut or replaced on a guess.
 func TestRepairIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWreck(t)
+	w := newWreck(t, Gzip)
 	dir := w.lay(t, w.warc, w.index)
 	if err := os.WriteFile(filepath.Join(dir, w.name), []byte("somebody's"), 0o600); err != nil {
 		t.Fatal(err)
@@ -176,7 +188,7 @@ func TestRepairIsRefused(t *testing.T) {
 // TestDiskErrorIsNoDamage: a failing read must not lead to a cut.
 func TestDiskErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
-	w := newWreck(t)
+	w := newWreck(t, Gzip)
 	_, err := scan(&failing{data: w.warc[:len(w.warc)-7]}, 0, maxBlockBytes, func(Record) error { return nil })
 	if err == nil || bytes.Contains([]byte(err.Error()), []byte("no whole record")) {
 		t.Errorf("error = %v, want that of the disk", err)

@@ -72,7 +72,7 @@ func TestMergeRefuses(t *testing.T) {
 // index is made good, and an index that somebody deleted is made anew.
 func TestIndexesAreSettled(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name  string
 		spoil func(index string) error
 		want  int // repairs told
@@ -86,9 +86,10 @@ func TestIndexesAreSettled(t *testing.T) {
 			return errors.Join(err, os.WriteFile(index+openSuffix, b, 0o600))
 		}, 0},
 		{"deleted", os.Remove, 1},
+		{"deleted", os.Remove, 1}, // of the other compression
 	} {
 		dir := t.TempDir()
-		a := open(t, dir, Options{})
+		a := open(t, dir, Options{Compression: both[i%2]})
 		var name string
 		for _, url := range []string{"http://z.test/", "http://a.test/b", "http://a.test/a"} {
 			name = put(t, a, capture(t, url, url)).File

@@ -1,0 +1,224 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Compression is how the records of a file are compressed, each for itself. A
+// folder may hold files of either kind.
+type Compression string
+
+// The compressions.
+const (
+	Gzip Compression = "gzip" // one member a record, in .warc.gz
+	Zstd Compression = "zstd" // one frame a record, without dictionary, in .warc.zst
+)
+
+// suffixes end the names of WARC files.
+var suffixes = map[Compression]string{Gzip: ".warc.gz", Zstd: ".warc.zst"}
+
+// compressionOf tells a finished file's compression by its name; "": it is no WARC
+// file.
+func compressionOf(name string) Compression {
+	for c, suffix := range suffixes {
+		if strings.HasSuffix(name, suffix) {
+			return c
+		}
+	}
+	return ""
+}
+
+// Windows of zstd, which are what it costs in memory.
+const (
+	// encodeWindow is how far back the encoder looks; the memory of each is some 3 MB.
+	encodeWindow = 1 << 20
+	// decodeWindow is the largest that is read; RFC 8878 asks for as much at least.
+	decodeWindow = 8 << 20
+)
+
+// compressor makes one member of each stream between Reset and Close.
+type compressor interface {
+	io.WriteCloser
+	Reset(to io.Writer)
+}
+
+func newCompressor(c Compression) compressor {
+	var z compressor
+	var err error
+	if c == Zstd {
+		z, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithWindowSize(encodeWindow), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(true))
+	} else {
+		z, err = gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	}
+	if err != nil {
+		panic("BUG: " + string(c) + ": " + err.Error()) // the options are constants
+	}
+	return z
+}
+
+// decompressor reads members of either kind, one after the other. Its memory is
+// kept between them.
+type decompressor struct {
+	gz    gzip.Reader
+	zstd  *zstd.Decoder // nil before the first frame
+	frame frame
+}
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// open returns a reader of what the member is made of that begins at in. Only
+// reading to its end checks the member's checksum, and leaves in right behind it.
+func (d *decompressor) open(in *bufio.Reader) (io.Reader, error) {
+	magic, err := in.Peek(len(zstdMagic))
+	switch {
+	case bytes.HasPrefix(magic, gzipMagic):
+		if err := d.gz.Reset(in); err != nil {
+			return nil, err
+		}
+		d.gz.Multistream(false)
+		return &d.gz, nil
+	case bytes.Equal(magic, zstdMagic):
+		d.frame = frame{in: in}
+		if d.zstd == nil {
+			// Alone in its goroutine. Bounded is the window: what is read is a stream.
+			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(decodeWindow))
+			if err != nil {
+				panic("BUG: " + err.Error()) // the options are constants
+			}
+		}
+		if err := d.zstd.Reset(&d.frame); err != nil {
+			return nil, err
+		}
+		return d.zstd, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, errors.New("neither a gzip member nor a zstd frame begins here")
+}
+
+func (d *decompressor) close() {
+	if d.zstd != nil {
+		d.zstd.Close()
+	}
+}
+
+// frame reads the bytes of one zstd frame and no more: the decoder would go on with
+// the next one, and could not tell where one ends. RFC 8878, section 3.1.1.
+type frame struct {
+	in    *bufio.Reader
+	piece []byte // header bytes that were read and not given on yet
+	left  int64  // bytes of the block at hand
+	state frameState
+	sum   bool // a checksum ends the frame
+}
+
+type frameState uint8
+
+const (
+	atHeader frameState = iota
+	atBlock
+	atLastBlock // the block at hand is the last one
+	atChecksum
+	atEnd
+)
+
+// Read gives the frame's bytes as they stand.
+func (f *frame) Read(p []byte) (int, error) {
+	for {
+		switch {
+		case len(p) == 0:
+			return 0, nil
+		case len(f.piece) > 0:
+			n := copy(p, f.piece)
+			f.piece = f.piece[n:]
+			return n, nil
+		case f.left > 0:
+			n, err := f.in.Read(p[:min(int64(len(p)), f.left)])
+			f.left -= int64(n)
+			if n > 0 {
+				err = nil
+			}
+			return n, noEOF(err)
+		case f.state == atEnd:
+			return 0, io.EOF
+		}
+		if err := f.next(); err != nil {
+			return 0, noEOF(err)
+		}
+	}
+}
+
+// next reads the header of the frame or of a block, or what stands behind the last.
+func (f *frame) next() error {
+	switch f.state {
+	case atHeader:
+		return f.header()
+	case atBlock:
+		return f.block()
+	case atLastBlock:
+		f.state = atChecksum
+		if f.sum {
+			f.left = 4
+		}
+	case atChecksum:
+		f.state = atEnd
+	case atEnd:
+	}
+	return nil
+}
+
+// header reads the frame's header.
+func (f *frame) header() error {
+	head, err := f.in.Peek(len(zstdMagic) + 1)
+	if err != nil {
+		return err
+	}
+	descriptor := head[len(zstdMagic)]
+	single := descriptor>>5&1 == 1
+	size := len(head) + [4]int{0, 1, 2, 4}[descriptor&3] + [4]int{0, 2, 4, 8}[descriptor>>6]
+	if single && descriptor>>6 == 0 || !single {
+		size++ // the content's size has one byte, or there is one for the window
+	}
+	f.piece = make([]byte, size)
+	if _, err := io.ReadFull(f.in, f.piece); err != nil {
+		return err
+	}
+	if descriptor&3 != 0 {
+		return errors.New("the frame needs a dictionary, which cannot be had")
+	}
+	f.sum, f.state = descriptor>>2&1 == 1, atBlock
+	return nil
+}
+
+// block reads the header of a block.
+func (f *frame) block() error {
+	head := make([]byte, 4)
+	if _, err := io.ReadFull(f.in, head[:3]); err != nil {
+		return err
+	}
+	f.piece = head[:3]
+	h := binary.LittleEndian.Uint32(head)
+	if f.left = int64(h >> 3); h>>1&3 == 1 {
+		f.left = 1 // one byte that stands for all
+	}
+	if h>>1&3 == 3 {
+		return fmt.Errorf("block header %#x is of no known kind", h)
+	}
+	if h&1 == 1 {
+		f.state = atLastBlock
+	}
+	return nil
+}
