@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/store/archive"
 )
 
 // lowDiskBytes is where fetching pauses: a store whose disk is full kills the
@@ -104,11 +103,8 @@ func (d *diskWatch) where() string {
 	return " at " + strings.Join(paths, " and ")
 }
 
-// archiveFree is the space for archive files; nil: not known, or nothing is archived.
+// archiveFree is the space for archive files; nil: not known.
 func (n *Node) archiveFree() *int64 {
-	if _, none := n.archive.(archive.None); none {
-		return nil
-	}
 	if free := n.disk.free(n.dir.join("warc")); free != nil {
 		return free
 	}
