@@ -194,6 +194,9 @@ func (a *contentAsk) wait(ctx context.Context, c *contents) *peer.ContentAnswer 
 // Contents answers another member.
 func (h handler) Contents(ctx context.Context, _ string, b *peer.ContentBatch) (*peer.ContentReply, error) {
 	n := h.node
+	if n.partitions() == 0 {
+		return nil, errNotJoined
+	}
 	if err := n.checkContents(b); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

@@ -120,6 +120,18 @@ func TestContentNear(t *testing.T) {
 
 func TestContentsRefuses(t *testing.T) {
 	t.Parallel()
+	early, err := Open(Options{Config: testConfig(t, "early")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = early.http.Close()
+		early.close()
+	}()
+	some := &peer.ContentBatch{Questions: []*peer.ContentQuestion{{Digest: make([]byte, 20)}}}
+	if r, err := (handler{early}).Contents(t.Context(), "x", some); err == nil {
+		t.Errorf("before it has joined: answered %v", r)
+	}
 	n := startNode(t, testConfig(t, "n1"))
 	converged(t, 1, n)
 	d, p := asking{t, n}.digest("x")
