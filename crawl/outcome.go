@@ -71,6 +71,7 @@ type Digest [20]byte
 // Original names the capture that first had a payload, as revisit records do.
 type Original struct {
 	Record    [16]byte // UUID of its WARC-Record-ID
+	Node      NodeID   // in whose archive it is
 	URL       string   // canonical
 	FetchedAt time.Time
 }

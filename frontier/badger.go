@@ -172,6 +172,9 @@ func (b *badgerKV) Close() error {
 	if err := errors.Join(b.db.Close(), b.files.sync()); err != nil {
 		return fmt.Errorf("frontier: closing the store: %w", err)
 	}
+	if b.lostPower {
+		return nil // and nobody has noted that: the next start sees it too
+	}
 	return writeBoot(b.files.dir, closedProperly)
 }
 

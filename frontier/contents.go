@@ -24,14 +24,18 @@ type Content struct {
 	Partition crawl.Partition
 	Digest    crawl.Digest
 	Original  crawl.Original
+	// Replace takes the place of what is known; else only the same URL's capture does,
+	// which is lost if that is stored again.
+	Replace bool
 }
 
 // encodeContent writes what is known of a payload.
 //
-//	version, 16 bytes record, time fetched, rest URL
+//	version, 16 bytes record, str node, time fetched, rest URL
 func encodeContent(o *crawl.Original) []byte {
-	w := newWriter(27 + len(o.URL))
+	w := newWriter(28 + len(o.Node) + len(o.URL))
 	w.bytes(o.Record[:])
+	w.str(string(o.Node))
 	w.time(o.FetchedAt)
 	w.rest(o.URL)
 	return w.b
@@ -40,6 +44,7 @@ func encodeContent(o *crawl.Original) []byte {
 func decodeContent(b []byte) (o crawl.Original, err error) {
 	r := newReader(b)
 	copy(o.Record[:], r.take(uint64(len(o.Record))))
+	o.Node = crawl.NodeID(r.str())
 	o.FetchedAt = r.time()
 	o.URL = string(r.rest())
 	return o, r.end("first capture of a payload")
@@ -76,7 +81,7 @@ func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original,
 const contentsPiece = 500
 
 // NoteContents remembers first captures. Payloads that are known already stay as they
-// are, and those of partitions that are not held here are left out.
+// are (see Content.Replace), and those of partitions that are not held here are left out.
 func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
 	for len(cs) > 0 {
 		piece := cs[:min(len(cs), contentsPiece)]
@@ -100,7 +105,11 @@ func (g *group) noteContent(c *Content) {
 		return
 	}
 	key := appendContentKey(nil, c.Digest)
-	if _, known := pg.get(key); known {
+	if b, known := pg.get(key); known {
+		old, err := decodeContent(b)
+		if c.Replace || err != nil || old.URL == c.Original.URL {
+			pg.set(key, encodeContent(&c.Original))
+		}
 		return
 	}
 	if pg.state.Counters.Contents >= g.f.o.ContentsPerPartition {

@@ -11,7 +11,7 @@ import (
 
 // payload is the n-th of a partition, in the order in which hashes would come.
 func payload(p crawl.Partition, n int) Content {
-	c := Content{Partition: p, Original: crawl.Original{Record: [16]byte{byte(n)}, URL: fmt.Sprintf("http://h1.p0.test/%d", n), FetchedAt: day}}
+	c := Content{Partition: p, Original: crawl.Original{Record: [16]byte{byte(n)}, Node: "n1", URL: fmt.Sprintf("http://h1.p0.test/%d", n), FetchedAt: day}}
 	binary.BigEndian.PutUint64(c.Digest[:], uint64(n+1)*0x9e3779b97f4a7c15)
 	return c
 }
@@ -56,6 +56,17 @@ func TestContents(t *testing.T) {
 		for _, c := range []Content{first, second} {
 			if got, known, err := r.Content(1, c.Digest); err != nil || !known || got != c.Original {
 				t.Fatalf("payload %x is %+v, %t, %v; want %+v", c.Digest, got, known, err, c.Original)
+			}
+		}
+		moved := first // the same page is stored once more
+		moved.Original.Record[1]++
+		r.must(r.NoteContents(t.Context(), []Content{moved}))
+		taken := second
+		taken.Original.URL, taken.Replace = "http://h3.p0.test/", true
+		r.must(r.NoteContents(t.Context(), []Content{taken}))
+		for _, c := range []Content{moved, taken} {
+			if got, _, err := r.Content(1, c.Digest); err != nil || got != c.Original {
+				t.Fatalf("payload %x is %+v, %v; want %+v", c.Digest, got, err, c.Original)
 			}
 		}
 		if _, known, err := r.Content(0, first.Digest); known || err != nil {

@@ -41,6 +41,8 @@ const (
 	// bytesPerPrint is what a fingerprint with its URL takes in memory, about; all of
 	// them take a thirty-second part of --memory.
 	bytesPerPrint = 256
+	// maxPrintURL is the longest URL that is filed, in bytes: it is what most of that is.
+	maxPrintURL = 512
 )
 
 // contents answers what this node knows as a holder, and asks the others.
@@ -61,6 +63,7 @@ type contents struct {
 type claim struct {
 	until time.Time
 	over  chan struct{}
+	stale bool // the capture that is known is in the archive of a node that was forgotten
 }
 
 func newContents(n *Node) *contents {
@@ -136,6 +139,7 @@ func (c *contents) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipe
 			answered, a.First = true, true
 		case peer.ContentVerdict_CONTENT_VERDICT_KNOWN:
 			answered, a.Original = true, c.original(r, &q)
+			a.First = a.Original == nil // it is stored again, and takes its own place
 		}
 	}
 	var asks []*contentAsk
@@ -200,7 +204,9 @@ func (c *contents) nearest(url string, print uint64) (string, uint32) {
 	like, distance, found := c.near.Near(print)
 	switch {
 	case !found:
-		c.near.Add(print, url)
+		if len(url) <= maxPrintURL {
+			c.near.Add(print, url)
+		}
 		return "", 0
 	case like == url: // it is fetched again
 		return "", 0
@@ -219,20 +225,26 @@ func (c *contents) payload(p crawl.Partition, d crawl.Digest, a *peer.ContentAns
 		case err != nil:
 			a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_NOT_HOLDER
 			return
-		case known:
+		case known && !c.lost(o.Node):
 			a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_KNOWN
 			a.Record, a.Url, a.FetchedAtNs = o.Record[:], o.URL, o.FetchedAt.UnixNano()
 			return
 		}
-		if c.claim(d, before, a) {
+		if c.claim(d, before, known, a) {
 			return
 		}
 	}
 }
 
+// lost reports whether a node was forgotten, and its archive with it.
+func (c *contents) lost(id crawl.NodeID) bool {
+	v := c.node.members.Snapshot().View
+	return v != nil && v.Bars(id)
+}
+
 // claim promises a payload that was not known when so many claims were over; false
-// when more are by now, and it may be known.
-func (c *contents) claim(d crawl.Digest, released uint64, a *peer.ContentAnswer) bool {
+// when more are by now, and it may be known. stale: what is known of it is lost.
+func (c *contents) claim(d crawl.Digest, released uint64, stale bool, a *peer.ContentAnswer) bool {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,7 +263,7 @@ func (c *contents) claim(d crawl.Digest, released uint64, a *peer.ContentAnswer)
 	}
 	a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_NEW
 	if claimed || len(c.claims) < maxClaims {
-		c.claims[d] = claim{until: now.Add(claimFor), over: make(chan struct{})}
+		c.claims[d] = claim{until: now.Add(claimFor), over: make(chan struct{}), stale: stale}
 	}
 	return true
 }
@@ -277,6 +289,14 @@ func (c *contents) release(ds ...crawl.Digest) {
 			c.released++
 		}
 	}
+}
+
+// replaces reports whether a payload that was stored takes the place of one that is
+// lost.
+func (c *contents) replaces(d crawl.Digest) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.claims[d].stale
 }
 
 // settledAnswer is answer, but waits for a payload that is being stored until ctx ends.
@@ -311,8 +331,8 @@ func (c *contents) firstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Conten
 	if !o.First || o.Archive.Record == [16]byte{} || !c.node.holds(p) {
 		return nil
 	}
-	return []frontier.Content{{Partition: p, Digest: o.Digest,
-		Original: crawl.Original{Record: o.Archive.Record, URL: v.Item.URL.String(), FetchedAt: o.FetchedAt}}}
+	return []frontier.Content{{Partition: p, Digest: o.Digest, Replace: c.replaces(o.Digest),
+		Original: crawl.Original{Record: o.Archive.Record, Node: c.node.id, URL: v.Item.URL.String(), FetchedAt: o.FetchedAt}}}
 }
 
 // settled tells who holds the digest what became of a payload that was new.

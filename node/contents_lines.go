@@ -81,7 +81,7 @@ func (l *contentLines) tell(to crawl.NodeID, note *peer.ContentNote) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	line := l.line(to)
-	if l.closed || len(line.notes) >= maxContentWaiting {
+	if l.closed || len(line.notes) >= maxContentWaiting || time.Now().Before(line.rest) {
 		return
 	}
 	line.notes = append(line.notes, note)
@@ -126,7 +126,7 @@ func (l *contentLines) run(to crawl.NodeID, line *contentLine) {
 			l.mu.Lock()
 			line.rest = time.Now().Add(contentRest)
 			asks = append(asks[:len(asks):len(asks)], line.asks...)
-			line.asks = nil
+			line.asks, line.notes = nil, nil
 			l.mu.Unlock()
 		}
 		for i, a := range asks {
@@ -192,7 +192,7 @@ func (a *contentAsk) wait(ctx context.Context, c *contents) *peer.ContentAnswer 
 }
 
 // Contents answers another member.
-func (h handler) Contents(ctx context.Context, _ string, b *peer.ContentBatch) (*peer.ContentReply, error) {
+func (h handler) Contents(ctx context.Context, from string, b *peer.ContentBatch) (*peer.ContentReply, error) {
 	n := h.node
 	if n.partitions() == 0 {
 		return nil, errNotJoined
@@ -200,7 +200,7 @@ func (h handler) Contents(ctx context.Context, _ string, b *peer.ContentBatch) (
 	if err := n.checkContents(b); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	if err := n.contents.noted(ctx, b.Notes); err != nil {
+	if err := n.contents.noted(ctx, crawl.NodeID(from), b.Notes); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, pendingWait)
@@ -253,17 +253,17 @@ func (n *Node) checkContents(b *peer.ContentBatch) error {
 	return nil
 }
 
-// noted stores what others have told of payloads that were new, and lets those go on
-// who wait for them.
-func (c *contents) noted(ctx context.Context, notes []*peer.ContentNote) error {
+// noted stores what another node has told of payloads that were new, and lets those go
+// on who wait for them.
+func (c *contents) noted(ctx context.Context, from crawl.NodeID, notes []*peer.ContentNote) error {
 	var stored []frontier.Content
 	over := make([]crawl.Digest, 0, len(notes))
 	for _, note := range notes {
 		d := crawl.Digest(note.Digest)
 		over = append(over, d)
 		if len(note.Record) == 16 {
-			stored = append(stored, frontier.Content{Partition: crawl.Partition(note.Partition), Digest: d,
-				Original: crawl.Original{Record: [16]byte(note.Record), URL: note.Url, FetchedAt: time.Unix(0, note.FetchedAtNs).UTC()}})
+			stored = append(stored, frontier.Content{Partition: crawl.Partition(note.Partition), Digest: d, Replace: c.replaces(d),
+				Original: crawl.Original{Record: [16]byte(note.Record), Node: from, URL: note.Url, FetchedAt: time.Unix(0, note.FetchedAtNs).UTC()}})
 		}
 	}
 	defer c.release(over...)

@@ -64,7 +64,8 @@ func (n *Node) syncDerived() error {
 func (n *Node) refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
 	if d := n.deriver(); d != nil && d.Sampled(v.Item.URL) {
 		if err := d.Skipped(ctx, []crawl.Skip{{URL: v.Item.URL, Reason: o.Skip, Via: v.Item.Via, At: o.FetchedAt}}); err != nil {
-			return err
+			gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}
+			return errors.Join(err, n.Settle(ctx, v, gone))
 		}
 	}
 	return n.Settle(ctx, v, o)
@@ -78,7 +79,14 @@ type patientOutputs struct {
 
 // Page waits for space, then writes what is derived of an answer.
 func (p patientOutputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error {
-	if err := p.node.awaitSpace(ctx); err != nil {
+	if !p.OfPages() {
+		return nil
+	}
+	bytes := int64(1 << 10) // what is written at most, more or less
+	if doc != nil {
+		bytes += int64(len(doc.Text)) + int64(len(doc.Links))*int64(len(c.URL.String())+512)
+	}
+	if err := p.node.awaitSpace(ctx, bytes); err != nil {
 		return err
 	}
 	return p.Outputs.Page(ctx, c, o, depth, doc)
@@ -86,7 +94,7 @@ func (p patientOutputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Out
 
 // Skipped waits for space, then logs skipped URLs.
 func (p patientOutputs) Skipped(ctx context.Context, skips []crawl.Skip) error {
-	if err := p.node.awaitSpace(ctx); err != nil {
+	if err := p.node.awaitSpace(ctx, int64(len(skips))<<10); err != nil {
 		return err
 	}
 	return p.Outputs.Skipped(ctx, skips)

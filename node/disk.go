@@ -29,7 +29,8 @@ type volume struct {
 
 // diskWatch knows the free space of the volumes that the node writes to.
 type diskWatch struct {
-	low atomic.Bool // one of them is
+	low  atomic.Bool              // one of them is
+	seen atomic.Pointer[[]string] // the paths of volumes; nil: nobody has looked
 
 	mu      sync.Mutex // guards the rest
 	volumes []volume   // those that could be asked, in the order of look's paths
@@ -63,7 +64,22 @@ func (d *diskWatch) look(paths ...string) bool {
 		return false
 	}
 	d.volumes = seen
+	found := make([]string, len(seen))
+	for i := range seen {
+		found[i] = seen[i].path
+	}
+	d.seen.Store(&found)
 	return d.low.Swap(low) != low
+}
+
+// paths are those that the last look has seen, one for each volume. It is asked for
+// every page, so it costs next to nothing; what is mounted later is found by the next
+// look.
+func (d *diskWatch) paths() []string {
+	if p := d.seen.Load(); p != nil {
+		return *p
+	}
+	return nil
 }
 
 // free is the space for what lies at path; nil: not known.
@@ -111,12 +127,14 @@ func (n *Node) archiveFree() *int64 {
 	return n.disk.free(n.dir.path)
 }
 
-// volumes are the paths to watch: the data directory, and the archive's folder where
-// another volume is mounted there.
+// volumes are the paths to watch: the data directory, and the folders of the archive
+// and of what is derived, where another volume is mounted there.
 func (n *Node) volumes() []string {
 	paths := []string{n.dir.path}
-	if warc := n.dir.join("warc"); !sameVolume(n.dir.path, warc) {
-		paths = append(paths, warc)
+	for _, folder := range []string{"warc", "derived"} {
+		if path := n.dir.join(folder); !sameVolume(n.dir.path, path) {
+			paths = append(paths, path)
+		}
 	}
 	return paths
 }
@@ -149,7 +167,11 @@ const spaceAgain = 200 * time.Millisecond
 // hasSpace reports whether so many bytes may be written to the archive; what is not
 // known is not judged.
 func (n *Node) hasSpace(bytes int64) bool {
-	for _, path := range n.volumes() {
+	paths := n.disk.paths()
+	if paths == nil {
+		paths = n.volumes() // nobody has looked yet
+	}
+	for _, path := range paths {
 		if free, err := freeBytes(path); err == nil && free < writeReserve+bytes {
 			return false
 		}
@@ -215,9 +237,10 @@ func (a *patientArchive) promise(bytes int64) bool {
 	return true
 }
 
-// awaitSpace waits until what is derived may be written, ctx ends, or the node stops.
-func (n *Node) awaitSpace(ctx context.Context) error {
-	for !n.hasSpace(0) {
+// awaitSpace waits until so many bytes that are derived may be written, ctx ends, or
+// the node stops.
+func (n *Node) awaitSpace(ctx context.Context, bytes int64) error {
+	for !n.hasSpace(bytes) {
 		select {
 		case <-time.After(spaceAgain):
 		case <-ctx.Done():

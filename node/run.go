@@ -58,6 +58,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return n.untilTheEnd(ctx, cancel) })
 
 	<-ctx.Done()
+	cancel() // whoever waits for space on the disk sees that the node ends
 	// lead, which started the engine, has to end before the writer may.
 	err := n.waitForWriters(group, stopStore)
 	if errors.Is(err, errFinished) || errors.Is(err, context.Canceled) {

@@ -42,7 +42,7 @@ func (w *worker) derive(ctx context.Context, v *crawl.Visit, c *crawl.Capture, o
 		return nil
 	}
 	err := d.Skipped(ctx, w.skipped)
-	if cap(w.skipped) > 4096 { // what one page once needed is not kept by every worker
+	if clear(w.skipped); cap(w.skipped) > 4096 { // what one page once needed is not kept by every worker
 		w.skipped = nil
 	}
 	return err

@@ -157,7 +157,7 @@ func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Respons
 	}
 	a := w.p.o.Contents.Seen(ctx, q)
 	o.First, o.NearOf = a.First, a.NearOf
-	if a.Original != nil {
+	if a.Original != nil && a.Original.URL != v.Item.URL.String() { // else it has not changed since
 		o.DuplicateOf = a.Original.URL
 	}
 	return a.Original

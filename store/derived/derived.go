@@ -143,6 +143,11 @@ func (s *Outputs) streams() []*stream {
 // Anchors reports whether the texts of links are written.
 func (s *Outputs) Anchors() bool { return s.links != nil }
 
+// OfPages reports whether anything is derived of pages: if not, Page need not be called.
+func (s *Outputs) OfPages() bool {
+	return s.pages != nil || s.links != nil || s.hosts != nil || s.text != nil
+}
+
 // Simhashes reports whether lists of pages are written, which have them.
 func (s *Outputs) Simhashes() bool { return s.pages != nil }
 
@@ -180,8 +185,7 @@ func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, 
 		}
 	}
 	if s.hosts != nil {
-		*buf = appendHosts((*buf)[:0], c.URL, doc)
-		if err := s.add(ctx, s.hosts, *buf); err != nil {
+		if err := s.hostsOf(ctx, buf, c.URL, doc); err != nil {
 			return err
 		}
 	}
@@ -193,6 +197,21 @@ func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, 
 		return s.add(ctx, s.text, member)
 	}
 	return nil
+}
+
+// hostsOf writes the hosts that a page leads to, piece by piece.
+func (s *Outputs) hostsOf(ctx context.Context, buf *[]byte, source urlnorm.URL, doc *htmlparse.Document) error {
+	*buf = (*buf)[:0]
+	for host, links := range hostsOf(source, doc) {
+		if *buf = appendPair(*buf, source.Host(), host, links); len(*buf) < pieceBytes {
+			continue
+		}
+		if err := s.add(ctx, s.hosts, *buf); err != nil {
+			return err
+		}
+		*buf = (*buf)[:0]
+	}
+	return s.add(ctx, s.hosts, *buf)
 }
 
 // linksOf writes a page's links, piece by piece.

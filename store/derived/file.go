@@ -118,6 +118,10 @@ func (f *file) checkpoint() error {
 	if err := f.gz.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", f.name, err)
 	}
+	// Should the truncation be lost with the power, the old tail counts: whole.
+	if err := f.tail.Sync(); err != nil {
+		return fmt.Errorf("sync the tail of %s: %w", f.name, err)
+	}
 	if err := f.tail.Truncate(0); err != nil {
 		return fmt.Errorf("empty the tail of %s: %w", f.name, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/urlnorm"
 )
 
 // FuzzString: a string becomes JSON that reads as the standard encoder's does.
@@ -43,7 +44,7 @@ func FuzzPage(f *testing.F) {
 		for i := range doc.Links {
 			b = appendLink(b, at, &doc, i)
 		}
-		b = addUp(appendHosts(b, at, &doc))
+		b = addUp(hostLines(b, at, &doc))
 		for line := range bytes.Lines(b) {
 			if !isLine(line) {
 				t.Fatalf("line %q", line)
@@ -94,4 +95,12 @@ func FuzzRepair(f *testing.F) {
 			t.Fatalf("%+v leaves %d whole of %d bytes: %v, %v", r, whole, len(left), damage, err)
 		}
 	})
+}
+
+// hostLines are the lines of a page's hosts.
+func hostLines(b []byte, source urlnorm.URL, doc *htmlparse.Document) []byte {
+	for host, links := range hostsOf(source, doc) {
+		b = appendPair(b, source.Host(), host, links)
+	}
+	return b
 }

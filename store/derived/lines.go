@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base32"
 	"encoding/hex"
+	"iter"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -147,9 +148,9 @@ func appendLink(b []byte, source urlnorm.URL, doc *htmlparse.Document, i int) []
 	return l.end()
 }
 
-// appendHosts appends a line for each host that a page's hyperlinks lead to, its own
-// left out: in the order in which they come. Images, scripts and the like are none.
-func appendHosts(b []byte, source urlnorm.URL, doc *htmlparse.Document) []byte {
+// hostsOf gives each host that a page's hyperlinks lead to, its own left out, with their
+// number: in the order in which they come. Images, scripts and the like are none.
+func hostsOf(source urlnorm.URL, doc *htmlparse.Document) iter.Seq2[string, int64] {
 	own := source.Host()
 	counts := map[string]int64{}
 	var order []string
@@ -163,10 +164,13 @@ func appendHosts(b []byte, source urlnorm.URL, doc *htmlparse.Document) []byte {
 			order = append(order, host)
 		}
 	}
-	for _, host := range order {
-		b = appendPair(b, own, host, counts[host])
+	return func(yield func(string, int64) bool) {
+		for _, host := range order {
+			if !yield(host, counts[host]) {
+				return
+			}
+		}
 	}
-	return b
 }
 
 func appendPair(b []byte, source, target string, links int64) []byte {

@@ -7,7 +7,8 @@
 // the figure of Manku, Jain and Das Sarma (WWW 2007) for 64-bit fingerprints of
 // web pages.
 //
-// A word is a run of letters, digits and bytes beyond ASCII, in lower case; of
+// A word is a run of letters, digits and bytes beyond ASCII, in lower case (as far as
+// one bit makes it: ASCII, Latin-1, most of Cyrillic and Greek); of
 // scripts that are written without spaces, each character is one. The votes are
 // counted in bit slices: plane i holds bit i of all 64 counters, so that one
 // shingle costs a few words of logic and not 64 additions.

@@ -1,6 +1,7 @@
 package simhash
 
 import (
+	"encoding/binary"
 	"math/bits"
 )
 
@@ -18,35 +19,103 @@ func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 // and false when the text has fewer than MinWords words. It allocates nothing.
 func Fingerprint(text []byte) (uint64, bool) {
 	var s shingles
-	var w word
-	for i := 0; i < len(text); i++ {
-		class := classes[text[i]]
-		if class >= firstLetter {
-			w.add(class)
+	word, inWord := uint64(0), false // the hash of a word's first eights
+	for i := 0; i < len(text); {
+		x := load(text, i)
+		letters, alone := classify(x)
+		if letters&(1<<7) == 0 { // x does not begin with a part of a word
+			if inWord {
+				s.add(word)
+				word, inWord = 0, false
+			}
+			switch begin := letters | alone; {
+			case begin == 0:
+				i += 8
+			case begin&(1<<7) == 0:
+				i += bits.TrailingZeros64(begin) / 8
+			default:
+				n := runeLen(byte(x))
+				s.add(hash(0, x&first(n), n))
+				i += n
+			}
 			continue
 		}
-		if w.n > 0 {
-			s.add(w.end())
-			w = word{}
-		}
-		if class == space {
+		n := bits.TrailingZeros64(^letters&eachTop) / 8 // 8 when all are letters
+		word = hash(word, (x|eachCase)&first(n), n)
+		if n == 8 {
+			inWord = true
+			i += 8
 			continue
 		}
-		end := min(i+int(class), len(text)) // of a character that is a word
-		for ; i < end; i++ {
-			w.add(text[i])
+		s.add(word)
+		word, inWord = 0, false
+		if begin := (letters | alone) &^ first(n); begin != 0 {
+			i += bits.TrailingZeros64(begin) / 8 // most words begin within eight bytes of the last
+		} else {
+			i += 8
 		}
-		i--
-		s.add(w.end())
-		w = word{}
 	}
-	if w.n > 0 {
-		s.add(w.end())
+	if inWord {
+		s.add(word)
 	}
 	if s.words < MinWords {
 		return 0, false
 	}
 	return s.votes.majority(), true
+}
+
+// load reads eight bytes, with zeros behind the end.
+func load(text []byte, i int) uint64 {
+	if i+8 <= len(text) {
+		return binary.LittleEndian.Uint64(text[i:])
+	}
+	var b [8]byte
+	copy(b[:], text[i:])
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+const (
+	each    = 0x0101010101010101
+	eachTop = 0x80 * each
+	// eachCase sets the bit that lower case letters have: those of ASCII, of Latin-1
+	// and most Cyrillic and Greek ones. Digits have it too.
+	eachCase = 0x20 * each
+)
+
+// first is the mask of the first n bytes, 0 to 8.
+func first(n int) uint64 { return 1<<(8*n) - 1 }
+
+// atLeast sets the top bits of the bytes of v, all below 0x80, that are c or more.
+func atLeast(v uint64, c byte) uint64 { return v + (0x80-uint64(c))*each }
+
+// classify sets the top bit of each byte of x that is part of a word, and of each that
+// begins a character which is a word by itself.
+func classify(x uint64) (letters, alone uint64) {
+	y := x &^ eachTop
+	lower := y | eachCase
+	letters = atLeast(lower, 'a')&^atLeast(lower, 'z'+1) | atLeast(y, '0')&^atLeast(y, '9'+1)
+	beyond := x & eachTop
+	if beyond == 0 {
+		return letters & eachTop, 0
+	}
+	// U+3000 to U+DFFF, which holds kana, CJK and Hangul, and what is beyond U+FFFF.
+	alone = atLeast(y, 0xe3&0x7f)&^atLeast(y, 0xee&0x7f) | atLeast(y, 0xf0&0x7f)&^atLeast(y, 0xf5&0x7f)
+	alone &= beyond
+	return letters&^beyond&eachTop | beyond&^alone, alone
+}
+
+// runeLen is the length of a character that is a word by itself, by its first byte.
+func runeLen(c byte) int {
+	if c >= 0xf0 {
+		return 4
+	}
+	return 3
+}
+
+// hash adds n bytes of a word to the hash of those before.
+func hash(before, part uint64, n int) uint64 {
+	hi, lo := bits.Mul64(before^part^0x9e3779b97f4a7c15, 0xff51afd7ed558ccd+uint64(n)<<1)
+	return hi ^ lo
 }
 
 // shingles makes votes of the hashes of words.
@@ -58,63 +127,10 @@ type shingles struct {
 
 func (s *shingles) add(h uint64) {
 	if s.words++; s.words >= 3 {
-		s.votes.add(mix(s.a + bits.RotateLeft64(s.b, 21) + bits.RotateLeft64(h, 42)))
+		hi, lo := bits.Mul64(s.a+bits.RotateLeft64(s.b, 21)+bits.RotateLeft64(h, 42), 0xc4ceb9fe1a85ec53)
+		s.votes.add(hi ^ lo)
 	}
 	s.a, s.b = s.b, h
-}
-
-// Classes of bytes. A letter's class is itself, in lower case.
-const (
-	space       = 0
-	firstLetter = '0'
-)
-
-// classes maps a byte to its class; 3 and 4 are the lengths of characters that
-// are words of their own.
-var classes = func() (t [256]byte) {
-	for c := range t {
-		switch {
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', c >= 0x80:
-			t[c] = byte(c)
-		case 'A' <= c && c <= 'Z':
-			t[c] = byte(c) | 0x20
-		}
-		switch {
-		case 0xe3 <= c && c <= 0xed: // kana, CJK, Hangul: U+3000 to U+DFFF
-			t[c] = 3
-		case 0xf0 <= c && c <= 0xf4: // and what is beyond U+FFFF
-			t[c] = 4
-		}
-	}
-	return t
-}()
-
-// word is the hash of a word in the making.
-type word struct {
-	hash uint64
-	last uint64 // up to eight bytes that are not in hash yet
-	n    int
-}
-
-func (w *word) add(c byte) {
-	w.last = w.last<<8 | uint64(c)
-	if w.n++; w.n&7 == 0 {
-		w.hash, w.last = mix(w.hash+w.last), 0
-	}
-}
-
-// end returns the hash of the whole word.
-func (w *word) end() uint64 { return mix(w.hash + w.last + uint64(w.n)<<56) }
-
-// mix spreads each bit of x over all of the result (the finalizer of MurmurHash3,
-// with a constant added so that 0 does not stay 0).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-	return x ^ x>>33
 }
 
 // planes bound the number of votes: 2^24 words are more than any page has.
@@ -124,25 +140,38 @@ const planes = 24
 type votes struct {
 	plane [planes]uint64
 	n     int
-	// Two votes wait for a third: of three, a full adder makes one sum and one
-	// carry, which is less work than three additions one by one.
-	waiting [2]uint64
-	waits   int
+	// Eight votes are added at once: seven full adders leave one carry for the planes
+	// from the fourth on (Harley and Seal's way to count bits).
+	waiting [8]uint64
 }
 
 // add counts the bits of h.
 func (v *votes) add(h uint64) {
-	v.n++
-	if v.waits < 2 {
-		v.waiting[v.waits] = h
-		v.waits++
-		return
+	at := v.n & 7
+	v.waiting[at] = h
+	if v.n++; at == 7 {
+		v.addEight()
 	}
-	a, b := v.waiting[0], v.waiting[1]
-	v.waits = 0
+}
+
+func (v *votes) addEight() {
+	w := &v.waiting
+	ones, twos, fours := v.plane[0], v.plane[1], v.plane[2]
+	ones, twosA := fullAdder(ones, w[0], w[1])
+	ones, twosB := fullAdder(ones, w[2], w[3])
+	twos, foursA := fullAdder(twos, twosA, twosB)
+	ones, twosA = fullAdder(ones, w[4], w[5])
+	ones, twosB = fullAdder(ones, w[6], w[7])
+	twos, foursB := fullAdder(twos, twosA, twosB)
+	fours, eights := fullAdder(fours, foursA, foursB)
+	v.plane[0], v.plane[1], v.plane[2] = ones, twos, fours
+	v.ripple(eights, 3)
+}
+
+// fullAdder adds three numbers of one bit, 64 times.
+func fullAdder(a, b, c uint64) (sum, carry uint64) {
 	x := a ^ b
-	v.ripple(x^h, 0)
-	v.ripple(a&b|x&h, 1)
+	return x ^ c, a&b | x&c
 }
 
 // ripple adds bits of the weight 2^i.
@@ -154,8 +183,8 @@ func (v *votes) ripple(carry uint64, i int) {
 
 // majority returns the bits for which more than half have voted.
 func (v *votes) majority() uint64 {
-	for ; v.waits > 0; v.waits-- {
-		v.ripple(v.waiting[v.waits-1], 0)
+	for _, h := range v.waiting[:v.n&7] {
+		v.ripple(h, 0)
 	}
 	// more and same hold, for each counter, how it compares with n/2 as far as
 	// the planes from the top down have told.

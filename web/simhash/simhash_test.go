@@ -3,6 +3,7 @@ package simhash
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -109,37 +110,63 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// model counts each bit by itself.
+// isPart reports whether a byte is part of a word, and width how long the character is
+// that begins with it and is a word by itself; 0: it is none.
+func isPart(c byte) (part bool, width int) {
+	switch {
+	case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		return true, 0
+	case 0xe3 <= c && c <= 0xed:
+		return false, 3
+	case 0xf0 <= c && c <= 0xf4:
+		return false, 4
+	}
+	return c >= 0x80, 0
+}
+
+// model splits byte by byte and counts each bit by itself.
 func model(text []byte) (uint64, bool) {
 	var words []uint64
-	var w word
-	end := func() {
-		if w.n > 0 {
-			words = append(words, w.end())
-			w = word{}
-		}
-	}
-	for i := 0; i < len(text); i++ {
-		switch class := classes[text[i]]; {
-		case class == space:
-			end()
-		case class < firstLetter:
-			end()
-			for _, c := range text[i:min(i+int(class), len(text))] {
-				w.add(c)
+	eights := func(word []byte, lower byte) (h uint64) {
+		for {
+			var part uint64
+			n := min(len(word), 8)
+			for i, c := range word[:n] {
+				part |= uint64(c|lower) << (8 * i)
 			}
-			i += int(class) - 1
-			end()
-		default:
-			w.add(class)
+			h = hash(h, part, n)
+			if word = word[n:]; n < 8 || len(word) == 0 {
+				return h
+			}
 		}
 	}
-	end()
+	for i := 0; i < len(text); {
+		part, width := isPart(text[i])
+		switch {
+		case width > 0:
+			b := make([]byte, width) // with zeros behind the end
+			copy(b, text[i:])
+			words = append(words, eights(b, 0))
+			i += width
+		case part:
+			end := i
+			for end < len(text) {
+				if part, _ := isPart(text[end]); !part {
+					break
+				}
+				end++
+			}
+			words = append(words, eights(text[i:end], 0x20))
+			i = end
+		default:
+			i++
+		}
+	}
 	var count [64]int
 	for i := 2; i < len(words); i++ {
-		h := mix(words[i-2] + (words[i-1]<<21 | words[i-1]>>43) + (words[i]<<42 | words[i]>>22))
+		hi, lo := bits.Mul64(words[i-2]+bits.RotateLeft64(words[i-1], 21)+bits.RotateLeft64(words[i], 42), 0xc4ceb9fe1a85ec53)
 		for b := range count {
-			count[b] += int(h >> b & 1)
+			count[b] += int((hi ^ lo) >> b & 1)
 		}
 	}
 	var print uint64
