@@ -54,6 +54,13 @@
 // Filters are rebuilt from the records behind the crawl, so a start does not
 // wait for them. At a clean stop they are saved; the file is used once.
 //
+// # Contents
+//
+// A partition also remembers the first capture of payloads whose digests are its own
+// (contents.go): at most Options.ContentsPerPartition, then each new one takes the
+// place of another. And a host's streak of pages that are like others (streak.go) sends
+// its links behind those of other hosts.
+//
 // # Partitions
 //
 //	Absent                 -> Holder    Found

@@ -13,7 +13,7 @@ import (
 	"crawlnode/simweb"
 )
 
-var writingKills = flag.Int("writingkills", 0, "kill the node of TestKillWhileWriting so many times instead of four, and append the figures to docs/results/archive.md")
+var writingKills = flag.Int("writingkills", 0, "kill the node of TestKillWhileWriting so many times instead of four, and append the figures to docs/results/kills.md")
 
 const archiveResults = `# The archive
 
@@ -92,6 +92,6 @@ func TestKillWhileWriting(t *testing.T) {
 		100*float64(report.Duplicates)/float64(max(report.Pages, 1)))
 	t.Log(row)
 	if *writingKills > 0 {
-		appendResult(t, "archive.md", archiveResults, row)
+		appendResult(t, "kills.md", archiveResults, row)
 	}
 }
