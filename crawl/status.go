@@ -332,6 +332,9 @@ type OutputStatus struct {
 	RecordsTotal           int64 `json:"records_total"`
 	RecordsLost            int64 `json:"records_lost"` // lay on a node that was forgotten
 	ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
+	// ContentUnansweredTotal counts payloads that were stored whole because nobody said
+	// in time whether they are known, since the nodes' starts: so many may be stored twice.
+	ContentUnansweredTotal int64 `json:"content_unanswered_total"`
 	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages with nearly the text of another
 	DerivedFiles           int64 `json:"derived_files"`         // --derive and --log-skipped
 	DerivedBytesTotal      int64 `json:"derived_bytes_total"`

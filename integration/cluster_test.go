@@ -168,6 +168,7 @@ type status struct {
 	}
 	Output struct {
 		ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
+		ContentUnansweredTotal int64 `json:"content_unanswered_total"`
 	}
 	Nodes []struct{ ID, Name, State string }
 }

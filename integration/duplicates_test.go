@@ -135,7 +135,7 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 		t.Errorf("the status counts %d duplicates, there are %d revisits", got, len(revisits))
 	}
 	t.Logf("%d pages, %d payloads, %d stored twice or more, %d revisits", count, len(stored), twice, len(revisits))
-	if twice*500 > count {
-		t.Errorf("%d bodies were stored again, more than 2 in 1,000 pages", twice)
+	if int64(twice) > s.Output.ContentUnansweredTotal || !raceDetector && twice*500 > count {
+		t.Errorf("%d of %d bodies were stored again; %d questions had no answer in time", twice, count, s.Output.ContentUnansweredTotal)
 	}
 }

@@ -55,7 +55,7 @@ type contents struct {
 	released uint64                 // claims that are over
 	near     *simhash.Index[string] // made when it is needed first
 
-	missed atomic.Int64 // payloads stored whole because nobody answered in time
+	missed atomic.Int64 // payloads that may be stored twice: nobody answered in time, or a promise was not kept
 }
 
 // claim is somebody's promise to store a payload. over is closed when it was kept or
@@ -258,6 +258,7 @@ func (c *contents) claim(d crawl.Digest, released uint64, stale bool, a *peer.Co
 	}
 	if claimed {
 		close(old.over)
+		c.missed.Add(1) // should it be stored after all, it is stored twice
 	} else if len(c.claims) >= maxClaims {
 		c.expire(now)
 	}

@@ -158,6 +158,7 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
 	s.Output.DerivedFiles += b.Output.DerivedFiles
 	s.Output.DerivedBytesTotal += b.Output.DerivedBytesTotal
+	s.Output.ContentUnansweredTotal += b.Output.ContentUnansweredTotal
 	s.Output.IndexBytesTotal += b.Output.IndexBytesTotal
 	s.Output.WARCBytesPerSecond += b.Output.WARCBytesPerSecond
 	s.Output.RecordsPerSecond += b.Output.RecordsPerSecond
