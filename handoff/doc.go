@@ -90,8 +90,9 @@
 //
 // # Loss of power
 //
-// The store is synced once a second only. A holder that comes back from a loss of
-// power may have less than its replicas. It holds their copies against what it found
+// The store is synced once a second only. A node that knows that its machine lost power
+// holds nothing any more: what it held are copies, and unsure. Where that cannot be
+// known, a holder that comes back may have less than its replicas. It holds their copies against what it found
 // on its disk at the start (bases.go), whatever it has written since; when one of them
 // is ahead it yields, and that copy is promoted. While no replica can be reached it
 // goes on without them: then what was lost is lost. A mere copy on such a machine is

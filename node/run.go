@@ -170,7 +170,9 @@ const tokensAtOnce = 32
 
 // loadedPartitions is what the disk says this node holds. What was held before
 // the id last joined anew is yielded with the first view (ownership rules 6 and
-// 11); what has lost mutations is a mere copy from the start.
+// 11); what has lost mutations is a mere copy from the start, and so is what may have
+// lost some with the power: as a holder it would leave a replica that is ahead out of
+// the in-sync set, if that is silent for a moment, before it has asked it.
 func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
 	store := moveStore{n.front}
 	var loaded []handoff.Loaded
@@ -178,9 +180,11 @@ func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
 	for _, m := range n.front.Metas() {
 		l := handoff.Loaded{P: m.Partition, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View, Set: store.Set(m.Partition)}
 		switch {
-		case m.Suspect && (m.State == frontier.Holder || m.State == frontier.Released):
-			suspect++
-			if err := store.StoreCopy(ctx, m.Partition, true); err != nil {
+		case (m.Suspect || m.Unsure) && (m.State == frontier.Holder || m.State == frontier.Released):
+			if m.Suspect {
+				suspect++
+			}
+			if err := store.StoreCopy(ctx, m.Partition, m.Suspect); err != nil {
 				return nil, storageError("set a damaged partition aside", err)
 			}
 		case m.State == frontier.Holder:
