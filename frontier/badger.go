@@ -59,11 +59,10 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace, hurried: make(chan struct{})}, run: machineRun()}
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace, hurried: make(chan struct{})}, run: machineRun(), synced: opt.SyncWrites}
 	err := b.verify(opt)
 	if err == nil {
 		b.lostPower, err = readBoot(opt.Dir, b.run)
-		b.lostPower = b.lostPower && !opt.SyncWrites
 	}
 	if err == nil {
 		b.db, err = badger.Open(opt)
@@ -118,6 +117,7 @@ type badgerKV struct {
 	damage    string
 	space     space
 	run       string // of the machine
+	synced    bool   // each write is
 	lostPower bool   // since the store was opened the last time
 }
 
@@ -175,7 +175,7 @@ func (b *badgerKV) Close() error {
 	if b.lostPower {
 		return nil // and nobody has noted that: the next start sees it too
 	}
-	return writeBoot(b.files.dir, closedProperly)
+	return writeBoot(b.files, closedProperly)
 }
 
 type badgerSnapshot struct{ txn *badger.Txn }

@@ -45,9 +45,11 @@ func (l *loading) unsureAll() {
 }
 
 // bootFile names, in the store's folder, the run of the machine in which the store was
-// opened; closedProperly stands there when all was synced.
+// opened. syncedAlways stands behind it when each write was synced, so that nothing
+// can have been lost; closedProperly stands there instead when all was.
 const (
 	bootFile       = "MACHINE"
+	syncedAlways   = " synced"
 	closedProperly = "closed"
 )
 
@@ -70,14 +72,19 @@ func readBoot(dir, run string) (lost bool, err error) {
 		return false, err
 	}
 	was := strings.TrimSpace(string(b))
-	return was != closedProperly && was != "" && run != "" && was != run, nil
+	safe := was == closedProperly || was == "" || was == run || strings.HasSuffix(was, syncedAlways)
+	return run != "" && !safe, nil
 }
 
-func writeBoot(dir, what string) error {
-	err := writeFileWhole(filepath.Join(dir, bootFile), func(w io.Writer) error {
+// writeBoot notes a run, or closedProperly, durably: an older word must not come back.
+func writeBoot(files *fileSync, what string) error {
+	err := writeFileWhole(filepath.Join(files.dir, bootFile), func(w io.Writer) error {
 		_, err := io.WriteString(w, what+"\n")
 		return err
 	})
+	if err == nil {
+		err = files.file(".") // the folder, which has its name
+	}
 	if err != nil {
 		return fmt.Errorf("frontier: note which run of the machine has the store open: %w", err)
 	}
@@ -90,5 +97,9 @@ func (b *badgerKV) LostPower() bool { return b.lostPower }
 // NotePowerLoss implements powerless.
 func (b *badgerKV) NotePowerLoss() error {
 	b.lostPower = false
-	return writeBoot(b.files.dir, b.run)
+	what := b.run
+	if b.synced {
+		what += syncedAlways
+	}
+	return writeBoot(b.files, what)
 }

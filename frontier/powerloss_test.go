@@ -61,9 +61,8 @@ func TestBootFile(t *testing.T) {
 	path := filepath.Join(dir, bootFile)
 	for _, step := range []struct {
 		change string // what the file is made to say between two processes; "": nothing
-		closed bool   // the process before closed the store
 		lost   bool
-	}{{"", false, false}, {"", false, false}, {"another-run", false, true}, {"", true, false}, {closedProperly, true, false}} {
+	}{{"", false}, {"", false}, {"another-run", true}, {"", false}, {closedProperly, false}, {"another-run" + syncedAlways, false}} {
 		if step.change != "" {
 			if err := os.WriteFile(path, []byte(step.change+"\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -73,7 +72,7 @@ func TestBootFile(t *testing.T) {
 		if err != nil || lost != step.lost {
 			t.Fatalf("%+v: lost power is %t, %v", step, lost, err)
 		}
-		if err := writeBoot(dir, machineRun()); err != nil {
+		if err := writeBoot(newFileSync(dir), machineRun()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,4 +90,23 @@ func TestBootFile(t *testing.T) {
 	if b, _ := os.ReadFile(file); string(b) != closedProperly+"\n" {
 		t.Fatalf("a closed store says %q", b)
 	}
+	// Whoever starts with --sync after the power cut does not make it undone.
+	if err := os.WriteFile(file, []byte("another-run\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if kv, err = OpenBadger(filepath.Join(dir, "store"), BadgerOptions{Sync: true}); err != nil {
+		t.Fatal(err)
+	}
+	if !kv.(powerless).LostPower() {
+		t.Error("with --sync the loss of power is not seen")
+	}
+	r = start(t, kv, Options{})
+	if m, _ := r.Meta(0); !m.Unsure {
+		t.Errorf("partition 0 is %+v", m)
+	}
+	if b, _ := os.ReadFile(file); string(b) != machineRun()+syncedAlways+"\n" {
+		t.Fatalf("a store that syncs each write says %q", b)
+	}
+	r.must(r.stop())
+	r.must(kv.Close())
 }

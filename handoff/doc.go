@@ -91,13 +91,15 @@
 // # Loss of power
 //
 // The store is synced once a second only. A node that knows that its machine lost power
-// holds nothing any more: what it held are copies, and unsure. Where that cannot be
-// known, a holder that comes back may have less than its replicas. It holds their copies against what it found
-// on its disk at the start (bases.go), whatever it has written since; when one of them
-// is ahead it yields, and that copy is promoted. While no replica can be reached it
-// goes on without them: then what was lost is lost. A mere copy on such a machine is
-// unsure, until a holder has gone on from it or has replaced it: it is not promoted while
-// another node of the set is away that may have more.
+// holds nothing any more: what it held are copies, and unsure, as those that it had
+// are, until a holder has gone on from them or has replaced them. They are not promoted
+// while another node of the set is away that may have more.
+//
+// Where that cannot be known, a holder that comes back may have less than its replicas.
+// It holds their copies against what it found on its disk at the start (bases.go),
+// whatever it has written since; when one of them is ahead it yields, and that copy is
+// promoted. While no replica can be reached it goes on without them: then what was lost
+// is lost.
 //
 // # Copies that nobody counts
 //

@@ -127,8 +127,8 @@ func (w *worker) broken(ctx context.Context, v crawl.Visit, err error, o *crawl.
 	return errors.Join(err, w.settle(ctx, v, gone))
 }
 
-// keep reads what was fetched, archives it and writes what is derived of it: the part of a trip that takes the
-// processor.
+// keep reads what was fetched, archives it and writes what is derived of it: the part
+// of a trip that takes the processor.
 func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (err error) {
 	w.p.backlog.begin()
 	defer w.p.backlog.end()
