@@ -246,6 +246,9 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 		}
 	}
 	r.mu.Unlock()
+	// A call may have failed while the stream, or the one after it, went on; then
+	// nothing else would tell that the replica is there.
+	r.d.acks.hear(r.id, true)
 	for _, it := range noted {
 		r.d.acks.note(r.id, it.f.a.P, it.f.a.Attempt, it.m.Seq)
 	}
