@@ -27,3 +27,25 @@ func TestCountersKeepTheirPlaces(t *testing.T) {
 		seen[p] = true
 	}
 }
+
+// TestCountersAddUp: no counter is left out, and none is taken for another.
+func TestCountersAddUp(t *testing.T) {
+	t.Parallel()
+	var a, b Counters
+	n := int64(0)
+	a.Each(func(p *int64) { n++; *p = n })
+	b.Each(func(p *int64) { *p = 1000 })
+	b.Plus(&a)
+	n = 0
+	b.Each(func(p *int64) {
+		if n++; *p != 1000+n {
+			t.Errorf("place %d is %d after Plus", n, *p)
+		}
+	})
+	b.Minus(&a)
+	b.Each(func(p *int64) {
+		if *p != 1000 {
+			t.Errorf("%d after Minus", *p)
+		}
+	})
+}
