@@ -89,9 +89,9 @@ func (p *parser) words(b []byte) {
 			break
 		}
 		if text == nil {
-			// Half of a page is text, more or less; growing step by step would copy
-			// it several times.
-			text = make([]byte, 0, min(len(p.scan.page)/2+512, MaxText))
+			// There may be as much text as there is page; growing step by step would
+			// copy it several times.
+			text = make([]byte, 0, min(len(p.scan.page), MaxText))
 		}
 		n := collapsed(b)
 		if p.space && len(text) > 0 {
