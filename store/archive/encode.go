@@ -58,6 +58,7 @@ func (u recordID) String() string {
 type encoder struct {
 	random io.Reader
 	z      compressor
+	plain  compressor // for records that are not worth compressing; it makes members, too
 	sum    hash.Hash
 	head   []byte // of the record being made
 
@@ -69,7 +70,11 @@ type encoder struct {
 }
 
 func newEncoder(random io.Reader, c Compression) *encoder {
-	return &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
+	e := &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
+	if e.plain = e.z; c == Gzip { // zstd is quick with little, by itself
+		e.plain = newPlain()
+	}
+	return e
 }
 
 // Write takes the compressor's output.
@@ -194,13 +199,17 @@ func (e *encoder) end(block, more []byte) error {
 	e.field("WARC-Block-Digest", digest([20]byte(e.sum.Sum(nil))))
 	e.field("Content-Length", strconv.Itoa(len(block)+len(more)))
 	e.head = append(e.head, "\r\n"...)
-	e.z.Reset(e)
+	z := e.z
+	if len(e.head)+len(block)+len(more) < plainBytes {
+		z = e.plain
+	}
+	z.Reset(e)
 	for _, part := range [...][]byte{e.head, block, more, []byte("\r\n\r\n")} {
-		if _, err := e.z.Write(part); err != nil {
+		if _, err := z.Write(part); err != nil {
 			return fmt.Errorf("compress: %w", err)
 		}
 	}
-	if err := e.z.Close(); err != nil {
+	if err := z.Close(); err != nil {
 		return fmt.Errorf("compress: %w", err)
 	}
 	return nil
