@@ -43,7 +43,8 @@ type Completion struct {
 // the store. So a chain of Load calls does not return it a second time: who
 // leased it keeps it.
 //
-// Own links whose partition is no longer held here go to the outbox. When
+// Own links whose partition is no longer held here go to the outbox, as do those to
+// other partitions while the page's own is copied to another node. When
 // there are more links than one transaction takes, the excess is added first.
 // It fails with ErrNotHolder when the lease's partition is not held in the
 // lease's epoch, and with ErrStaleLease when the URL has left the queue.
@@ -93,6 +94,10 @@ func (g *group) leased(l *crawl.Lease) (*partGroup, error) {
 
 // links adds the links of a page of this partition.
 func (pg *partGroup) links(own, outbox []crawl.Routed) {
+	own, aside := pg.apart(own)
+	for i := range aside {
+		pg.post(&aside[i])
+	}
 	admissions := make([]Admission, len(own))
 	pg.g.admit(own, admissions)
 	for i, a := range admissions {
@@ -103,6 +108,23 @@ func (pg *partGroup) links(own, outbox []crawl.Routed) {
 	for i := range outbox {
 		pg.post(&outbox[i])
 	}
+}
+
+// apart takes out the links to other partitions when the page's is copied. The copies
+// of theirs may be elsewhere, and know of the links later than the page's knows that it
+// is done: the page's outbox goes with it.
+func (pg *partGroup) apart(own []crawl.Routed) (with, aside []crawl.Routed) {
+	if len(pg.part.sinks) == 0 {
+		return own, nil
+	}
+	for _, l := range own {
+		if l.Partition == pg.state.Partition {
+			with = append(with, l)
+		} else {
+			aside = append(aside, l)
+		}
+	}
+	return with, aside
 }
 
 // complete applies a completion.

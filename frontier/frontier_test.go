@@ -97,6 +97,33 @@ func TestAddLoadComplete(t *testing.T) {
 	})
 }
 
+// TestLinksOfCopiedPage: while a page's partition is copied, its links to other
+// partitions wait in its outbox, which is copied with it; theirs may be copied elsewhere
+// and later.
+func TestLinksOfCopiedPage(t *testing.T) {
+	t.Parallel()
+	for _, copied := range []bool{false, true} {
+		r := start(t, NewMemory(), Options{})
+		r.must(r.Found(t.Context(), []crawl.Partition{0, 1}, 3))
+		r.add(link("http://h1.p0.test/"))
+		if tail := (&caught{}); copied {
+			m := metaOf(t, r, 0)
+			r.must(r.Attach(t.Context(), 0, m.Seq, m.Epoch, tail.sink))
+		}
+		same, other := link("http://h2.p0.test/"), link("http://h2.p1.test/")
+		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{same, other}}))
+		entries, err := r.Outbox(0, OutboxKey{}, 10)
+		r.must(err)
+		if waits := len(entries) == 1 && entries[0].Routed == other; waits != copied || len(entries) > 1 {
+			t.Errorf("copied %t: the outbox has %+v", copied, entries)
+		}
+		if got := r.add(same, other); got[0] != Known || (got[1] == Known) == copied {
+			t.Errorf("copied %t: the links were %v", copied, got)
+		}
+		r.check()
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	robots := &crawl.Robots{Origin: "http://h1.p0.test", Verdict: crawl.RobotsRules, Status: 200, Fetched: day, Expires: day.Add(time.Hour), Body: []byte("User-agent: *\n"), CrawlDelay: time.Second}

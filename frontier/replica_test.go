@@ -56,7 +56,7 @@ func hold(t *testing.T) *tenure {
 		note(links...)
 		if n%3 == 2 {
 			host := fmt.Sprintf("h%d.p0.test", n%2)
-			own := link(fmt.Sprintf("http://h2.p1.test/own%d", n))
+			own := link(fmt.Sprintf("http://h2.p0.test/own%d", n))
 			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, host), Outcome: fetched, Own: []crawl.Routed{own}, Outbox: []crawl.Routed{link("http://h1.p9.test/")}}))
 			note(own)
 		}

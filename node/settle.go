@@ -101,7 +101,9 @@ func (n *Node) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Targ
 		fresh = append(fresh, l)
 	}
 	var aside []crawl.Routed
-	if n.engine.Load().replication > 1 {
+	// A node that is alone copies nothing; should that change before the page is
+	// written, the frontier sees it and uses the outbox.
+	if n.engine.Load().replication > 1 && len(n.members.Snapshot().View.Members) > 1 {
 		own, aside = n.storeAside(ctx, v, own)
 	}
 	return own, append(aside, n.forward(ctx, fresh).left...)
