@@ -76,6 +76,9 @@ const (
 	seedsTimeout = 10 * time.Second
 )
 
+// MaxHeaderBytes bounds the headers of a request, as net/http counts them: it adds 4 KiB.
+const MaxHeaderBytes = 64 << 10
+
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
 	if o.Logger == nil {
@@ -117,7 +120,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    MaxHeaderBytes,
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers' broken connections
 	}
 	served := make(chan error, 1)
