@@ -88,6 +88,9 @@ const (
 	seedsTimeout = 10 * time.Second
 )
 
+// MaxHeaderBytes bounds the headers of a request, as net/http counts them: it adds 4 KiB.
+const MaxHeaderBytes = 64 << 10
+
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
 	if o.Logger == nil {
@@ -119,7 +122,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		BaseContext: func(net.Listener) context.Context {
 			return context.WithValue(context.WithoutCancel(ctx), endingKey{}, ctx.Done())
 		},
-		MaxHeaderBytes: 64 << 10,
+		ConnContext:    func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		MaxHeaderBytes: MaxHeaderBytes,
 		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers' broken connections
 	}
 	served := make(chan error, 1)

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"crawlnode/door"
 )
 
 // withHeaders sets what every answer carries: no sniffing, no framing, no
@@ -26,6 +28,7 @@ func withHeaders(next http.Handler) http.Handler {
 
 // guard lets through who may ask; see the package comment.
 func guard(next http.Handler, o Options) http.Handler {
+	next = trusted(next)
 	crossSite := http.NewCrossOriginProtection()
 	crossSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, http.StatusForbidden, "a browser sent this change from another site: use the command, or a program that sends no Origin header")
@@ -34,7 +37,20 @@ func guard(next http.Handler, o Options) http.Handler {
 	if o.Token == "" {
 		return checkHost(next, o.Hosts)
 	}
-	return checkToken(next, o.Token)
+	return checkToken(next, o.Token, door.NewLog(o.Logger))
+}
+
+// connKey is the key of a request's connection in its context.
+type connKey struct{}
+
+// trusted tells the listener's door that who sent this request may be here.
+func trusted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+			door.Trust(conn)
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // checkHost refuses names that somebody else's name server could make point at
@@ -65,7 +81,7 @@ func ownHost(host string, hosts []string) bool {
 }
 
 // checkToken wants the token, as Bearer or as the password of Basic.
-func checkToken(next http.Handler, token string) http.Handler {
+func checkToken(next http.Handler, token string, log *door.Log) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -74,6 +90,7 @@ func checkToken(next http.Handler, token string) http.Handler {
 		}
 		have := sha256.Sum256([]byte(given)) // equal lengths, whatever was sent
 		if !ok || subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
+			log.Warn("refused a request to the API: it has not the token of this cluster's key", "from", r.RemoteAddr, "path", r.URL.Path)
 			w.Header().Add("WWW-Authenticate", `Bearer realm="crawlnode"`)
 			w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
 			writeProblem(w, http.StatusUnauthorized, "this cluster has a key: send its API token as a Bearer token, or as the password of Basic")

@@ -33,6 +33,7 @@ type session struct {
 	mustFinish bool
 
 	node     *node.Node
+	debug    net.Listener // of --debug-addr; nil: none
 	log      *slog.Logger
 	level    *slog.LevelVar
 	noSeeds  atomic.Bool // every seed was invalid, so nothing will ever finish
@@ -42,6 +43,13 @@ type session struct {
 // run lives that life and returns the exit code.
 func (s *session) run(ctx context.Context) int {
 	s.log, s.level = newLogger(s.env, &s.cfg)
+	if addr := s.cfg.DebugAddr; addr != "" {
+		var err error
+		if s.debug, err = net.Listen("tcp", addr); err != nil {
+			return s.env.fail(exitUsage, "--debug-addr: %v: give a free address of this machine", err)
+		}
+		defer func() { _ = s.debug.Close() }() // it was served until now, or never
+	}
 	n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version})
 	if err != nil {
 		return s.env.fail(exitCode(err), "%v", err)
@@ -78,6 +86,14 @@ func (s *session) runAll(ctx context.Context) error {
 			s.log.Error("the HTTP listener failed; /status does not answer any more", "error", err)
 		}
 	})
+	if s.debug != nil {
+		s.log.Info("profiles are served", "url", "http://"+s.debug.Addr().String()+"/debug/pprof/")
+		wg.Go(func() {
+			if err := api.Serve(around, s.debug, api.NewDebug(s.apiOptions())); err != nil {
+				s.log.Error("the listener of --debug-addr failed", "error", err)
+			}
+		})
+	}
 	wg.Go(func() { s.feed(around) })
 	if s.beside != nil {
 		wg.Go(func() { s.beside(around, s.node) })
@@ -93,7 +109,11 @@ func (s *session) runAll(ctx context.Context) error {
 
 // handler is the node's API.
 func (s *session) handler() http.Handler {
-	return api.New(s.node, api.Options{Token: s.node.APIToken(), Hosts: s.ownNames(), Logger: s.log})
+	return api.New(s.node, s.apiOptions())
+}
+
+func (s *session) apiOptions() api.Options {
+	return api.Options{Token: s.node.APIToken(), Hosts: s.ownNames(), Logger: s.log}
 }
 
 // ownNames are the host names, beside addresses, that this node was given to

@@ -40,8 +40,10 @@ type Node struct {
 	ExitWhenDone bool `name:"exit-when-done" group:"node" help:"Exit when the cluster's crawl has ended."`
 	// DrainTimeout bounds the polite stop after the first signal.
 	DrainTimeout time.Duration `name:"drain-timeout" group:"node" placeholder:"DURATION" default:"25s" help:"For the polite stop after the first SIGTERM or SIGINT."`
-	LogLevel     string        `name:"log-level" group:"node" placeholder:"LEVEL" default:"info" help:"debug, info, warn or error."`
-	LogFormat    string        `name:"log-format" group:"node" placeholder:"FORMAT" default:"auto" help:"text, json, or auto: text on a terminal, JSON otherwise."`
+	// DebugAddr is host:port on loopback where profiles can be read. Empty: nowhere.
+	DebugAddr string `name:"debug-addr" group:"node" placeholder:"ADDR" help:"Serve Go's profiles (pprof) at this loopback address (default: nowhere)."`
+	LogLevel  string `name:"log-level" group:"node" placeholder:"LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFormat string `name:"log-format" group:"node" placeholder:"FORMAT" default:"auto" help:"text, json, or auto: text on a terminal, JSON otherwise."`
 }
 
 // Cluster is how nodes find, trust and replace each other.

@@ -81,6 +81,13 @@ func (c *Config) validateAddresses() error {
 		problems = append(problems, fmt.Sprintf("%s: listens beyond loopback without a key, so any stranger could join and command the node: "+
 			"give all nodes one --cluster-key-file, or say --insecure on a closed network", strings.Join(beyond, ", ")))
 	}
+	if c.DebugAddr != "" {
+		if err := checkHostPort(c.DebugAddr, true); err != nil {
+			problems = append(problems, fmt.Sprintf("--debug-addr: %v", err))
+		} else if !IsLoopback(c.DebugAddr) {
+			problems = append(problems, fmt.Sprintf("--debug-addr: %s is not on loopback: profiles show what is in memory, so give an address such as 127.0.0.1:6060", c.DebugAddr))
+		}
+	}
 	if c.Advertise != "" {
 		if strings.ContainsAny(c.Advertise, " \t/") || isHostPort(c.Advertise) {
 			problems = append(problems, fmt.Sprintf("--advertise: %q is not a host name or an IP address: write it without scheme and port", c.Advertise))

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"crawlnode/crawl"
 )
@@ -59,6 +60,8 @@ type Frontier struct {
 	stopped chan struct{} // closed when Run is over
 	budget  budget
 	syncs   *syncQueue
+	// writing is of the writer's writes, syncing of the syncs that acknowledgements wait for.
+	writing, syncing stopwatch
 
 	mu     sync.Mutex // guards the fields below
 	metas  map[crawl.Partition]*Meta
@@ -92,8 +95,11 @@ func New(kv KV, o Options) (*Frontier, error) {
 		kv: kv, o: o, log: o.Logger,
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
 		metas: map[crawl.Partition]*Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
-		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](), syncs: newSyncQueue(kv.Sync),
+		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](),
 	}
+	f.writing.base = time.Now()
+	f.syncing.base = f.writing.base
+	f.syncs = newSyncQueue(func() error { return f.syncing.during(kv.Sync) })
 	if f.log == nil {
 		f.log = slog.New(slog.DiscardHandler)
 	}

@@ -237,7 +237,7 @@ func (g *group) commit() error {
 		return g.err
 	}
 	if len(g.entries) > 0 {
-		if err := g.f.kv.Write(g.entries); err != nil {
+		if err := g.f.writing.during(func() error { return g.f.kv.Write(g.entries) }); err != nil {
 			return err
 		}
 	}

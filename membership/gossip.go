@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
+	"crawlnode/door"
 )
 
 // Gossip timing. A probe must not time out sooner than half a second: on a
@@ -259,55 +260,26 @@ func (g *gossip) stop() {
 	g.list.Shutdown()
 }
 
-// bind opens the gossip sockets.
-func bind(addr string, logger *slog.Logger) (memberlist.Transport, error) {
-	at, err := splitPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("membership: gossip address %q: %w", addr, err)
-	}
-	switch at.host {
-	case "":
-		at.host = "0.0.0.0"
-	case "localhost":
-		at.host = "127.0.0.1"
-	}
-	if net.ParseIP(at.host) == nil {
-		return nil, fmt.Errorf("membership: gossip address %q: the host must be an IP address; use --advertise for names", addr)
-	}
-	conf := &memberlist.NetTransportConfig{BindAddrs: []string{at.host}, BindPort: at.port, Logger: bridge(logger)}
-	// The system picks a free TCP port; the same UDP port may be taken.
-	attempts := 1
-	if at.port == 0 {
-		attempts = 10
-	}
-	for range attempts {
-		var t *memberlist.NetTransport
-		if t, err = memberlist.NewNetTransport(conf); err == nil {
-			return t, nil
-		}
-	}
-	// memberlist drops the chain of errors, so its text has to do.
-	if strings.Contains(err.Error(), "address already in use") {
-		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, addr)
-	}
-	return nil, fmt.Errorf("membership: bind gossip to %s: %w", addr, err)
+// bridge makes a logger for memberlist out of ours.
+func bridge(to *slog.Logger) *log.Logger {
+	return log.New(logWriter{to, door.NewLog(to.With("from", "gossip"))}, "", 0)
 }
 
-// bridge makes a logger for memberlist out of ours.
-func bridge(to *slog.Logger) *log.Logger { return log.New(logWriter{to}, "", 0) }
-
-type logWriter struct{ to *slog.Logger }
+type logWriter struct {
+	to       *slog.Logger
+	warnings *door.Log // strangers can provoke them
+}
 
 // Write takes one line of memberlist's. Its levels are lowered by one: what it
 // calls an error is another node's trouble, and what matters is said by us, once:
 // so are strangers, and two addresses of one id.
 func (w logWriter) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
-	level := slog.LevelDebug
 	told := strings.Contains(text, ErrMismatch.Error()) || strings.Contains(text, "Conflicting address for ")
 	if rest, ok := strings.CutPrefix(text, "[ERR] memberlist: "); ok && !told {
-		text, level = rest, slog.LevelWarn
+		w.warnings.Warn(rest)
+		return len(line), nil
 	}
-	w.to.Log(context.Background(), level, text, "from", "gossip")
+	w.to.Debug(text, "from", "gossip")
 	return len(line), nil
 }

@@ -69,7 +69,7 @@ func Open(o Options) (*Membership, error) {
 	}
 	transport := o.Transport
 	if transport == nil {
-		if transport, err = bind(o.Bind, o.Logger); err != nil {
+		if transport, err = bind(&o); err != nil {
 			return nil, err
 		}
 	}

@@ -215,8 +215,8 @@ func (m *Membership) joinAll(ctx context.Context, plan *joinPlan) (map[string]er
 func (l *loop) consider(r joinRound) error {
 	l.firstListed = r.first
 	for addr, err := range r.failed {
-		if text := err.Error(); strings.Contains(text, "EOF") || strings.Contains(text, "reset by peer") {
-			l.tell(refusal{name: addr, reason: "it closed the connection unread: another --cluster, another cluster key, or no crawlnode"})
+		if why := whyNoAnswer(err); why != "" {
+			l.tell(refusal{name: addr, reason: why})
 		}
 		l.m.o.Logger.Debug("join failed", "addr", addr, "err", err)
 	}
@@ -224,6 +224,24 @@ func (l *loop) consider(r joinRound) error {
 		return r.fatal
 	}
 	return l.foundIfSure(r)
+}
+
+// whyNoAnswer says what an operator has to know of a join that failed, or "" when it is
+// nothing but an address where nobody answers. memberlist's errors are texts.
+func whyNoAnswer(err error) string {
+	text := err.Error()
+	has := func(part string) bool { return strings.Contains(text, part) }
+	switch {
+	case has("remote state is encrypted and encryption is not configured") && !has("remote error"):
+		return "it has a cluster key and this node has none: give this node the same --cluster-key-file"
+	case has("remote state is not encrypted"), has("remote error: remote state is encrypted"):
+		return "it has no cluster key and this node has one: give all nodes the same --cluster-key-file"
+	case has("no installed keys could decrypt"):
+		return "it has another cluster key: give all nodes the same --cluster-key-file"
+	case has("EOF"), has("reset by peer"), has("broken pipe"):
+		return "it closed the connection unread: another --cluster, another cluster key, or no crawlnode"
+	}
+	return ""
 }
 
 // considerFounding founds a cluster when the first node of the join list has

@@ -115,7 +115,8 @@ type Dispatcher struct {
 	busy     atomic.Int64
 	paused   atomic.Bool
 	stalled  atomic.Bool
-	halted   atomic.Bool // since EndAll; set with mu held
+	lookups  atomic.Int64 // asked for by the core and not answered yet
+	halted   atomic.Bool  // since EndAll; set with mu held
 
 	errands errands // has a lock of its own
 
@@ -398,6 +399,9 @@ func (d *Dispatcher) Activity() uint64 { return d.activity.Load() }
 
 // Busy counts the visits that are not settled.
 func (d *Dispatcher) Busy() int { return int(d.busy.Load()) }
+
+// Lookups counts the host names that were asked for and are not answered yet.
+func (d *Dispatcher) Lookups() int { return int(d.lookups.Load()) }
 
 // Stalled reports that nothing queued here can be fetched within an hour, as of
 // the last second: what is left belongs to frozen hosts, waiting for

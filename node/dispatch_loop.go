@@ -356,6 +356,7 @@ func (l *dispatchLoop) act() {
 	for _, a := range l.core.Actions() {
 		switch a.Kind {
 		case scheduler.Resolve:
+			l.d.lookups.Add(1)
 			l.lookups = append(l.lookups, l.lookupJob(a.Host))
 		case scheduler.Refill:
 			l.disk(l.refillJob(a))
@@ -385,6 +386,7 @@ func (l *dispatchLoop) diskJob(j job) job {
 func (l *dispatchLoop) lookupJob(host crawl.Host) job {
 	return func(ctx context.Context) func(time.Time) {
 		a, err := l.d.o.Resolver.Lookup(ctx, string(host))
+		l.d.lookups.Add(-1)
 		if err != nil {
 			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
 		}

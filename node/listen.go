@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"crawlnode/config"
+	"crawlnode/door"
 )
 
 // portStep and portTries are how a node looks for free ports: all three
@@ -15,6 +16,14 @@ import (
 const (
 	portStep  = 10
 	portTries = 200
+)
+
+// What the two listeners hold at the same time. A stranger's connection to the RPC port
+// costs some 80 KiB, to the HTTP port 30; each member has one connection to this node,
+// and a dashboard some.
+var (
+	httpConnections = door.Limits{Strangers: 128, Trusted: 1024}
+	rpcConnections  = door.Limits{Strangers: 64, Trusted: 4096}
 )
 
 // bound holds the sockets that a node opened. The gossip port is only known to

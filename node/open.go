@@ -17,6 +17,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
+	"crawlnode/door"
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/metrics"
@@ -204,7 +205,7 @@ func (n *Node) openAddresses() error {
 		if err != nil {
 			return err
 		}
-		n.http, n.rpc = b.http, b.rpc
+		n.http, n.rpc = door.Listen(b.http, httpConnections), door.Listen(b.rpc, rpcConnections)
 		err = n.openMembership(b.gossip)
 		if !errors.Is(err, membership.ErrAddressInUse) || try == 3 {
 			return err

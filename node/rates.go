@@ -65,11 +65,16 @@ type meter struct {
 	allPages, allBytes rate       // of all members, from the last blocks
 	moved              rate       // bytes of partitions sent and received
 	written, records   rate       // bytes and captures written to this node's archive
+	cpu                rate       // microseconds of processors that this process used
+	busyTicks          rate       // of all processors, by everybody
+	allTicks           rate
+	diskWait           rate // microseconds in which acknowledgements waited for the disk
 }
 
 // totals are what a meter samples.
 type totals struct {
 	pages, bytes, allPages, allBytes, moved, written, records int64
+	cpu, busyTicks, allTicks, diskWait                        int64
 }
 
 func (m *meter) sample(at time.Time, t totals) {
@@ -82,6 +87,22 @@ func (m *meter) sample(at time.Time, t totals) {
 	m.moved.sample(t.moved, at)
 	m.written.sample(t.written, at)
 	m.records.sample(t.records, at)
+	m.cpu.sample(t.cpu, at)
+	m.busyTicks.sample(t.busyTicks, at)
+	m.allTicks.sample(t.allTicks, at)
+	m.diskWait.sample(t.diskWait, at)
+}
+
+// strain is how many processors this process keeps busy, the share of all that
+// everybody does (0: not known), and the share of the time in which the disk is
+// waited for.
+func (m *meter) strain() (processors, machine, disk float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if all := m.allTicks.over(rateNow); all > 0 {
+		machine = m.busyTicks.over(rateNow) / all
+	}
+	return m.cpu.over(rateNow) / 1e6, machine, min(m.diskWait.over(rateNow)/1e6, 1)
 }
 
 // archive is how fast this node's archive grows.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
@@ -209,27 +208,6 @@ func (n *Node) pausedReason(noLease bool) string {
 	return ""
 }
 
-// bottleneck names what holds this node back, from the state of its hosts and
-// fetchers.
-func (n *Node) bottleneck(b *crawl.NodeBlock) crawl.BottleneckStatus {
-	h := &b.Hosts
-	switch {
-	case b.Counters.QueuedTotal() == 0 && b.InFlight == 0:
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}
-	case *b.Node.Fetchers.Busy >= *b.Node.Fetchers.Max && h.Ready > 0:
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckFetchers, Message: "all " + strconv.Itoa(*b.Node.Fetchers.Max) + " fetchers are busy and " + strconv.FormatInt(h.Ready, 10) + " hosts could be asked: raise --fetchers"}
-	case h.Ready == 0 && slices.ContainsFunc(b.Reasons, func(r crawl.HealthReason) bool { return r.Code == crawl.ReasonDNSDown }):
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckDNS, Message: "no name server answers, and no host with a known address could be asked"}
-	case b.Handoff.Active:
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckHandoff, Message: strconv.Itoa(b.Handoff.PartitionsTotal-b.Handoff.PartitionsDone) + " partitions are on their way between nodes"}
-	case h.Ready == 0 && h.Waiting+h.Backoff+h.Frozen > 0:
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckPoliteness, Message: "every host with queued URLs waits for its delay: more hosts or a smaller --delay would be faster"}
-	case h.Ready > 0:
-		return crawl.BottleneckStatus{Cause: crawl.BottleneckCPU, Message: strconv.FormatInt(h.Ready, 10) + " hosts could be asked at once and fetchers are free: the machine is the limit"}
-	}
-	return crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "the fetchers keep up with what is queued"}
-}
-
 // residentBytes is the resident memory, page cache of mapped files included;
 // nil where the system does not tell.
 func residentBytes() *int64 {
@@ -289,8 +267,10 @@ func (n *Node) sampleTotals() {
 		}
 	}
 	fetched, w := n.fetched.read(), n.archive.Stats()
+	cpu, busy, everybody := processorTime()
 	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
-		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records})
+		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records,
+		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds()})
 }
 
 // Metrics serves the Prometheus exposition.

@@ -145,7 +145,7 @@ func TestRates(t *testing.T) {
 	}
 	var m meter
 	m.sample(noon, totals{})
-	m.sample(noon.Add(time.Second), totals{1, 2, 3, 4, 5, 6, 7})
+	m.sample(noon.Add(time.Second), totals{pages: 1, bytes: 2, allPages: 3, allBytes: 4, moved: 5, written: 6, records: 7})
 	if written, records := m.archive(); written != 6 || records != 7 {
 		t.Errorf("the archive grows by %v bytes and %v records", written, records)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
+	"crawlnode/frontier"
 	"crawlnode/simweb"
 )
 
@@ -35,10 +36,16 @@ func testConfig(t testing.TB, name string) config.Config {
 // startNode opens and runs a node; it ends with the test at the latest.
 func startNode(t testing.TB, c config.Config) *running {
 	t.Helper()
+	return startNodeIn(t, c, nil)
+}
+
+// startNodeIn keeps the frontier in a store of the test's.
+func startNodeIn(t testing.TB, c config.Config, store frontier.KV) *running {
+	t.Helper()
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test"})
+	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,14 @@
 //	linkStream.in    Forward     linkStream.run    256 pieces     ErrBusy
 //	in flight        run         acks, time-out    8 batches      run takes no more pieces
 //
-// This package knows no view, no ring and no frontier: it imports nothing of
-// the project.
+// # Strangers
+//
+// With TLS only the cluster's key gets past the handshake; without it any call that
+// names the cluster does. A connection counts as a stranger's at the listener's door
+// until its first valid call. A call has at most 16 KiB of headers, a message 8 MiB,
+// a batch MaxBatchLinks links. What is refused is logged once a sender and kind of
+// fault, and at most once a second.
+//
+// This package knows no view, no ring and no frontier: of the project it imports
+// the door alone.
 package peer

@@ -14,10 +14,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"crawlnode/door"
 )
 
 // Handler is what a node does with calls. Each method may run concurrently
@@ -66,6 +67,7 @@ type ServerOptions struct {
 type Server struct {
 	opts ServerOptions
 	grpc *grpc.Server
+	log  *door.Log
 
 	mu     sync.Mutex // guards warned
 	warned map[string]bool
@@ -73,9 +75,12 @@ type Server struct {
 
 // NewServer returns a server that Serve starts.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{opts: o, warned: map[string]bool{}}
+	s := &Server{opts: o, log: door.NewLog(o.Logger), warned: map[string]bool{}}
 	opts := []grpc.ServerOption{
+		grpc.Creds(newCreds(o.TLS, s.log)),
+		grpc.ForceServerCodecV2(newBoundedCodec()),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.MaxConcurrentStreams(256),
 		grpc.WaitForHandlers(true),
 		grpc.ConnectionTimeout(5 * time.Second),
@@ -83,9 +88,6 @@ func NewServer(o ServerOptions) *Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.UnaryInterceptor(s.checkUnary),
 		grpc.StreamInterceptor(s.checkStream),
-	}
-	if o.TLS != nil {
-		opts = append(opts, grpc.Creds(credentials.NewTLS(o.TLS)))
 	}
 	s.grpc = grpc.NewServer(opts...)
 	RegisterPeerServer(s.grpc, service{server: s})
@@ -103,18 +105,21 @@ func (s *Server) Serve(l net.Listener) error {
 // Stop closes the listener and every connection and waits for the handlers.
 func (s *Server) Stop() { s.grpc.Stop() }
 
-// warnOnce logs one line a sender and kind of fault: a broken peer must not be
-// able to fill the log.
+// maxWarned bounds the senders and kinds of fault that are remembered.
+const maxWarned = 1000
+
+// warnOnce logs one line a sender and kind of fault, and at most one a second: a
+// broken peer must not be able to fill the log, under whatever names it calls.
 func (s *Server) warnOnce(from, what string, err error) {
 	key := from + "\x00" + what
 	s.mu.Lock()
 	seen := s.warned[key]
-	if len(s.warned) < 1000 {
+	if len(s.warned) < maxWarned {
 		s.warned[key] = true
 	}
 	s.mu.Unlock()
-	if !seen && s.opts.Logger != nil {
-		s.opts.Logger.Warn("refused a peer's message; further ones of this kind are not logged", "peer", from, "call", what, "error", err)
+	if !seen {
+		s.log.Warn("refused a peer's message; further ones of this kind are not logged", "peer", from, "call", what, "error", err)
 	}
 }
 
@@ -128,6 +133,7 @@ func (s *Server) sender(ctx context.Context, method string) (string, error) {
 		return "", err
 	}
 	if method == Peer_Membership_FullMethodName {
+		trust(ctx)
 		return from, nil
 	}
 	if own := s.opts.Cluster(); own == "" || cluster != own {
@@ -137,6 +143,7 @@ func (s *Server) sender(ctx context.Context, method string) (string, error) {
 		}
 		return "", err
 	}
+	trust(ctx)
 	return from, nil
 }
 

@@ -269,6 +269,9 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("the answer of %s broke off: %w", c.addr, err)
 	}
+	if resp.StatusCode == http.StatusBadRequest && strings.Contains(string(answer), "HTTP request to an HTTPS server") {
+		return nil, &Error{c.addr, http.StatusUnauthorized, "this node speaks TLS, because its cluster has a key: give --cluster-key-file"}
+	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, &Error{c.addr, resp.StatusCode, detailOf(answer)}
 	}
@@ -281,7 +284,10 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if strings.Contains(err.Error(), "server gave HTTP response to HTTPS client") {
-		return fmt.Errorf("%w over HTTPS at %s: it speaks plain HTTP", ErrUnreachable, c.addr)
+		return fmt.Errorf("%w over HTTPS at %s: it speaks plain HTTP, so its cluster has no key: leave --cluster-key-file out", ErrUnreachable, c.addr)
+	}
+	if strings.Contains(err.Error(), "another cluster key") {
+		return fmt.Errorf("%w with this key at %s: the node has another cluster key; give --cluster-key-file with the one of its cluster", ErrUnreachable, c.addr)
 	}
 	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 		return fmt.Errorf("%w in time at %s: %w", ErrUnreachable, c.addr, err)

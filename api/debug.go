@@ -1,0 +1,31 @@
+package api
+
+import (
+	"net/http"
+	"net/http/pprof"
+)
+
+// NewDebug returns the handler of --debug-addr: Go's profiles, under /debug/pprof/.
+// Who may ask is as for the API; reading a profile costs much and shows what is in
+// memory, so browsers on other sites are refused that as well.
+func NewDebug(o Options) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return withHeaders(guard(sameSite(mux), o))
+}
+
+// sameSite refuses every request that a browser sends because of another site's page.
+func sameSite(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Header.Get("Sec-Fetch-Site") {
+		case "", "none", "same-origin":
+			next.ServeHTTP(w, r)
+		default:
+			writeProblem(w, http.StatusForbidden, "a browser sent this for another site's page: open the address itself")
+		}
+	})
+}

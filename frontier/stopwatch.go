@@ -1,0 +1,38 @@
+package frontier
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// stopwatch adds up how long one goroutine is in something, as others can read it
+// while it is. The zero value has measured nothing.
+type stopwatch struct {
+	base  time.Time    // what begun counts from; set before it is used
+	total atomic.Int64 // nanoseconds that are over
+	begun atomic.Int64 // nanoseconds from base to the beginning of what goes on; 0: nothing
+}
+
+// during calls f and counts the time that it takes.
+func (s *stopwatch) during(f func() error) error {
+	start := time.Since(s.base)
+	s.begun.Store(int64(start))
+	err := f()
+	s.begun.Store(0)
+	s.total.Add(int64(time.Since(s.base) - start))
+	return err
+}
+
+// read is the time so far, with what goes on. It may be short of that by one turn.
+func (s *stopwatch) read() time.Duration {
+	sum := time.Duration(s.total.Load())
+	if begun := s.begun.Load(); begun > 0 {
+		sum += time.Since(s.base) - time.Duration(begun)
+	}
+	return sum
+}
+
+// Waited is how long acknowledgements have waited for the disk since New: the longer
+// of the time in writes and, where acknowledgements wait for that, in syncs. It never
+// falls by much, and a write that hangs counts already.
+func (f *Frontier) Waited() time.Duration { return max(f.writing.read(), f.syncing.read()) }

@@ -1,0 +1,237 @@
+package membership
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-sockaddr"
+	"github.com/hashicorp/memberlist"
+
+	"crawlnode/door"
+)
+
+// Bounds of what comes in by gossip, from anybody. memberlist's own transport takes a
+// new 64 KiB buffer for each packet, and any number of streams of 20 MiB each: a
+// stranger's tiny packets alone drove a node's memory to --memory.
+const (
+	// inboundStreams are answered at the same time. A push/pull takes milliseconds.
+	inboundStreams = 64
+	// maxStreamBytes bounds what one stream brings: the states of 6,000 nodes.
+	maxStreamBytes = 4 << 20
+	// maxStreamsBytes bounds what all open streams have brought together.
+	maxStreamsBytes = 8 << 20
+	// packetBytes is the largest packet that UDP carries.
+	packetBytes = 64 << 10
+	// receiveBytes is what the kernel is asked to keep of packets not yet read.
+	receiveBytes = 2 << 20
+)
+
+// netTransport is memberlist's way to the network: packets over UDP, streams over TCP,
+// on one port. Two goroutines read; Shutdown ends them.
+type netTransport struct {
+	ip      net.IP // listened on
+	tcp     net.Listener
+	udp     *net.UDPConn
+	sieve   *sieve // readPackets owns it
+	budget  budget
+	packets chan *memberlist.Packet
+	streams chan net.Conn
+	log     *door.Log
+	done    chan struct{}
+	once    sync.Once // closes done and the sockets
+	wg      sync.WaitGroup
+}
+
+// newNetTransport opens the sockets, on the same port; 0 lets the system choose.
+func newNetTransport(ip net.IP, port int, s *sieve, logger *slog.Logger) (*netTransport, error) {
+	tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip, Port: port})
+	if err != nil {
+		return nil, err
+	}
+	udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: ip, Port: tcp.Addr().(*net.TCPAddr).Port})
+	if err != nil {
+		_ = tcp.Close() // nothing was served on it
+		return nil, err
+	}
+	for size := receiveBytes; size > 4<<10 && udp.SetReadBuffer(size) != nil; size /= 2 {
+	}
+	t := &netTransport{
+		ip: ip, tcp: door.Listen(tcp, door.Limits{Strangers: inboundStreams, Trusted: 1}), udp: udp, sieve: s,
+		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), done: make(chan struct{}), log: door.NewLog(logger),
+	}
+	t.wg.Go(t.readPackets)
+	t.wg.Go(t.accept)
+	return t, nil
+}
+
+// readPackets hands on what the sieve lets through. The rest costs no memory.
+func (t *netTransport) readPackets() {
+	buf := make([]byte, packetBytes)
+	for {
+		n, from, err := t.udp.ReadFromUDPAddrPort(buf)
+		now := time.Now()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			t.log.Warn("a gossip packet could not be read", "error", err)
+			continue
+		}
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+		if why := t.sieve.judge(buf[:n], from, now); why != admitted {
+			if why.worthALine() {
+				t.log.Warn("refused a gossip packet", "from", from.String(), "reason", string(why))
+			}
+			continue
+		}
+		p := &memberlist.Packet{Buf: bytes.Clone(buf[:n]), From: net.UDPAddrFromAddrPort(from), Timestamp: now}
+		select {
+		case t.packets <- p: // memberlist takes one after the other; the kernel drops what it cannot keep
+		case <-t.done:
+			return
+		}
+	}
+}
+
+// accept hands on the streams that others open.
+func (t *netTransport) accept() {
+	for wait := time.Duration(0); ; {
+		conn, err := t.tcp.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // no descriptors: that passes
+			t.log.Warn("a gossip connection could not be accepted", "error", err)
+			wait = min(2*wait+5*time.Millisecond, time.Second)
+			select {
+			case <-time.After(wait):
+				continue
+			case <-t.done:
+				return
+			}
+		}
+		wait = 0
+		select {
+		case t.streams <- t.budget.open(conn):
+		case <-t.done:
+			_ = conn.Close()
+			return
+		}
+	}
+}
+
+// FinalAdvertiseAddr implements memberlist.Transport.
+func (t *netTransport) FinalAdvertiseAddr(ip string, port int) (net.IP, int, error) {
+	if ip == "" {
+		port = t.tcp.Addr().(*net.TCPAddr).Port
+		if !t.ip.IsUnspecified() {
+			return t.ip, port, nil
+		}
+		var err error
+		if ip, err = sockaddr.GetPrivateIP(); err != nil {
+			return nil, 0, fmt.Errorf("look for a private address: %w", err)
+		}
+		if ip == "" {
+			return nil, 0, errors.New("this machine has no private IP address")
+		}
+	}
+	parsed := net.ParseIP(ip)
+	if parsed == nil {
+		return nil, 0, fmt.Errorf("%q is no IP address", ip)
+	}
+	if v4 := parsed.To4(); v4 != nil {
+		parsed = v4
+	}
+	return parsed, port, nil
+}
+
+// WriteTo implements memberlist.Transport.
+func (t *netTransport) WriteTo(b []byte, addr string) (time.Time, error) {
+	return t.WriteToAddress(b, memberlist.Address{Addr: addr})
+}
+
+// WriteToAddress implements memberlist.NodeAwareTransport.
+func (t *netTransport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
+	addr, err := net.ResolveUDPAddr("udp", to.Addr)
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, err = t.udp.WriteTo(b, addr)
+	return time.Now(), err
+}
+
+// DialTimeout implements memberlist.Transport.
+func (t *netTransport) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return t.DialAddressTimeout(memberlist.Address{Addr: addr}, timeout)
+}
+
+// DialAddressTimeout implements memberlist.NodeAwareTransport. What answers there may be
+// anybody.
+func (t *netTransport) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout("tcp", to.Addr, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return t.budget.open(conn), nil
+}
+
+// PacketCh implements memberlist.Transport.
+func (t *netTransport) PacketCh() <-chan *memberlist.Packet { return t.packets }
+
+// StreamCh implements memberlist.Transport.
+func (t *netTransport) StreamCh() <-chan net.Conn { return t.streams }
+
+// Shutdown closes the sockets and waits for the readers. It may be called again.
+func (t *netTransport) Shutdown() error {
+	t.once.Do(func() {
+		close(t.done)
+		_ = t.tcp.Close()
+		_ = t.udp.Close()
+	})
+	t.wg.Wait()
+	return nil
+}
+
+// bind opens the gossip sockets.
+func bind(o *Options) (memberlist.Transport, error) {
+	at, err := splitPort(o.Bind)
+	if err != nil {
+		return nil, fmt.Errorf("membership: gossip address %q: %w", o.Bind, err)
+	}
+	switch at.host {
+	case "":
+		at.host = "0.0.0.0"
+	case "localhost":
+		at.host = "127.0.0.1"
+	}
+	ip := net.ParseIP(at.host)
+	if ip == nil {
+		return nil, fmt.Errorf("membership: gossip address %q: the host must be an IP address; use --advertise for names", o.Bind)
+	}
+	s, err := newSieve(o.Cluster, o.SecretKey)
+	if err != nil {
+		return nil, fmt.Errorf("membership: the gossip key: %w", err)
+	}
+	// The system picks a free TCP port; the same UDP port may be taken.
+	attempts := 1
+	if at.port == 0 {
+		attempts = 10
+	}
+	for range attempts {
+		var t *netTransport
+		if t, err = newNetTransport(ip, at.port, s, o.Logger); err == nil {
+			return t, nil
+		}
+	}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, o.Bind)
+	}
+	return nil, fmt.Errorf("membership: bind gossip to %s: %w", o.Bind, err)
+}

@@ -1,0 +1,106 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/clusterkey"
+	"crawlnode/door"
+	"crawlnode/peer"
+)
+
+// openHandler answers renewals, and nothing else is asked of it.
+type openHandler struct{ peer.Handler }
+
+func (openHandler) Renew(context.Context, string, *peer.RenewRequest) (*peer.RenewReply, error) {
+	return &peer.RenewReply{}, nil
+}
+
+// lockedBuffer is a log that several goroutines write.
+type lockedBuffer struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func newKey(t *testing.T) clusterkey.Key {
+	t.Helper()
+	k, err := clusterkey.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// Whoever has not the key gets no answer, the log says so at most once a second, and a
+// member's connection counts as trusted from its first call on.
+func TestStrangersAtTheDoor(t *testing.T) {
+	t.Parallel()
+	ours, theirs := newKey(t), newKey(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &lockedBuffer{}
+	s := peer.NewServer(peer.ServerOptions{Cluster: func() string { return "c1" }, Handler: openHandler{}, TLS: ours.ServerTLS(), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(door.Listen(l, door.Limits{Strangers: 2, Trusted: 10})) }()
+	t.Cleanup(func() {
+		s.Stop()
+		if err := <-done; err != nil {
+			t.Error("Serve:", err)
+		}
+	})
+	addr := l.Addr().String()
+
+	var ended atomic.Bool
+	member := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: ours.ClientTLS(), Ended: func(string, uint64) { ended.Store(true) }})
+	renew := func() {
+		if _, err := peer.Call(t.Context(), member, addr, &peer.RenewRequest{}, peer.PeerClient.Renew); err != nil {
+			t.Errorf("the member: %v", err)
+		}
+	}
+	renew()
+	for range 10 { // of connections that say nothing
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+	}
+	renew()
+	for _, config := range []*tls.Config{nil, theirs.ClientTLS(), {InsecureSkipVerify: true}} {
+		p := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: config})
+		for range 3 {
+			if _, err := peer.Call(t.Context(), p, addr, &peer.RenewRequest{}, peer.PeerClient.Renew); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
+				t.Errorf("a stranger: %v", err)
+			}
+		}
+		p.Close()
+	}
+	renew()
+	if ended.Load() {
+		t.Error("the member's connection was ended")
+	}
+	member.Close()
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if lines := strings.Count(log.b.String(), "has not shown this cluster's key"); lines < 1 || lines > 12 {
+		t.Errorf("the log: %q", log.b.String())
+	}
+}
