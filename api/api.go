@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"html/template"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
+	"crawlnode/api/dashboard"
 	"crawlnode/crawl"
 )
 
@@ -34,6 +34,9 @@ type Backend interface {
 	// DescribeHost tells what politeness knows of a host and what waits for it.
 	// crawl.ErrUnknownHost: no URL of it was ever admitted.
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
+	// Hosts lists the first limit hosts of those that the members have in memory, in
+	// an order of crawl.HostSorts. It waits a second for members that do not answer.
+	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
 	// WriteIndex writes the CDXJ lines of all captures that the members have, each
 	// once and sorted. It takes as long as the writer does.
 	WriteIndex(ctx context.Context, out io.Writer) error
@@ -68,7 +71,17 @@ type Options struct {
 	Hosts []string
 	// Logger gets one line for each failure of the node's own.
 	Logger *slog.Logger
+	// History holds the curves of the dashboard. Who makes one runs it, and waits for
+	// it. nil: there are no curves.
+	History *History
 }
+
+// History remembers the cluster's figures for the dashboard, less than a megabyte.
+type History = dashboard.History
+
+// NewHistory returns an empty history of what b says. Its Run fills it, every 5 s,
+// until the context ends.
+func NewHistory(b Backend) *History { return dashboard.NewHistory(b) }
 
 // How long a node may take for an answer.
 const (
@@ -81,15 +94,16 @@ func New(backend Backend, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{backend: backend, log: o.Logger, indexPage: parseIndex()}
+	s := &server{backend: backend, log: o.Logger}
 	guarded := http.NewServeMux()
-	guarded.HandleFunc("GET /{$}", s.index)
+	dashboard.New(backend, o.History, o.Logger).Register(guarded)
 	guarded.HandleFunc("GET /status", s.status)
 	guarded.HandleFunc("GET /healthz", s.healthz)
 	guarded.Handle("GET /metrics", backend.Metrics())
 	guarded.HandleFunc("POST /api/v1/seeds", s.addSeeds)
 	guarded.HandleFunc("GET /api/v1/ring", s.ring)
 	guarded.HandleFunc("GET /api/v1/urls", s.explainURL)
+	guarded.HandleFunc("GET /api/v1/hosts", s.hosts)
 	guarded.HandleFunc("GET /api/v1/hosts/{host}", s.describeHost)
 	guarded.HandleFunc("GET /api/v1/cdxj", s.cdxj)
 	guarded.HandleFunc("GET /api/v1/captures/{file}/{offset}", s.capture)
@@ -140,9 +154,8 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 
 // server answers the paths. It has no state of its own.
 type server struct {
-	backend   Backend
-	log       *slog.Logger
-	indexPage *template.Template
+	backend Backend
+	log     *slog.Logger
 }
 
 func (s *server) livez(w http.ResponseWriter, _ *http.Request) { writeLine(w, http.StatusOK, "ok") }

@@ -73,8 +73,10 @@ func (s *session) runAll(ctx context.Context) error {
 	around, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
+	history := api.NewHistory(s.node)
+	wg.Go(func() { history.Run(around) })
 	wg.Go(func() {
-		if err := api.Serve(around, s.node.HTTPListener(), s.handler()); err != nil {
+		if err := api.Serve(around, s.node.HTTPListener(), s.handler(history)); err != nil {
 			s.log.Error("the HTTP listener failed; /status does not answer any more", "error", err)
 		}
 	})
@@ -92,8 +94,8 @@ func (s *session) runAll(ctx context.Context) error {
 }
 
 // handler is the node's API.
-func (s *session) handler() http.Handler {
-	return api.New(s.node, api.Options{Token: s.node.APIToken(), Hosts: s.ownNames(), Logger: s.log})
+func (s *session) handler(history *api.History) http.Handler {
+	return api.New(s.node, api.Options{Token: s.node.APIToken(), Hosts: s.ownNames(), Logger: s.log, History: history})
 }
 
 // ownNames are the host names, beside addresses, that this node was given to
