@@ -55,6 +55,18 @@ type Backend interface {
 	// ControlCrawl takes crawl.ActionPause, ActionResume or ActionStop. It
 	// returns when this node keeps it and the members that answer were told.
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
+	// CrawlConfig shows the crawl's settings.
+	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
+	// ChangeCrawl changes the named settings. It returns when this node keeps them
+	// and the members that answer were told. *crawl.FieldErrors and
+	// crawl.ErrChanged: nothing was changed.
+	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
+	// Events returns the first events behind an id that this node remembers, limit
+	// at most, oldest first; with id 0 the newest ones. It calls nobody.
+	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
+	// EventNews returns a channel that is closed with the next event. Who waits
+	// takes it before asking for Events.
+	EventNews() <-chan struct{}
 	// Ready says whether this node takes part in the crawl, and if not why.
 	Ready() (ok bool, why string)
 	// Metrics serves the Prometheus exposition.
@@ -94,32 +106,19 @@ func New(backend Backend, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{backend: backend, log: o.Logger}
-	guarded := http.NewServeMux()
-	dashboard.New(backend, o.History, o.Logger).Register(guarded)
-	guarded.HandleFunc("GET /status", s.status)
-	guarded.HandleFunc("GET /healthz", s.healthz)
-	guarded.Handle("GET /metrics", backend.Metrics())
-	guarded.HandleFunc("POST /api/v1/seeds", s.addSeeds)
-	guarded.HandleFunc("GET /api/v1/ring", s.ring)
-	guarded.HandleFunc("GET /api/v1/urls", s.explainURL)
-	guarded.HandleFunc("GET /api/v1/hosts", s.hosts)
-	guarded.HandleFunc("GET /api/v1/hosts/{host}", s.describeHost)
-	guarded.HandleFunc("GET /api/v1/cdxj", s.cdxj)
-	guarded.HandleFunc("GET /api/v1/captures/{file}/{offset}", s.capture)
-	guarded.HandleFunc("GET /api/v1/nodes", s.nodes)
-	guarded.HandleFunc("POST /api/v1/nodes/{id}/drain", s.drainNode)
-	guarded.HandleFunc("POST /api/v1/nodes/{id}/forget", s.forgetNode)
-	for _, action := range []string{crawl.ActionPause, crawl.ActionResume, crawl.ActionStop} {
-		guarded.HandleFunc("POST /api/v1/crawl/"+action, s.crawlAction(action))
+	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams)}
+	table := routes()
+	s.document = describe(table)
+	mux := http.NewServeMux()
+	for _, rt := range table {
+		var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rt.serve(s, w, r) })
+		if !rt.open {
+			h = guard(h, o)
+		}
+		mux.Handle(rt.method+" "+rt.path, h)
 	}
-	guarded.HandleFunc("GET /api/v1/stats", s.stats)
-
-	open := http.NewServeMux()
-	open.HandleFunc("GET /livez", s.livez)
-	open.HandleFunc("GET /readyz", s.readyz)
-	open.Handle("/", guard(withProblems(guarded), o))
-	return withHeaders(open)
+	s.dash.Register(func(pattern string, h http.Handler) { mux.Handle(pattern, guard(h, o)) })
+	return withHeaders(withProblems(mux, o))
 }
 
 // Serve answers on l until ctx is over, then lets open requests end for up to
@@ -131,8 +130,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 		ReadTimeout:       time.Minute,
 		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers' broken connections
+		BaseContext: func(net.Listener) context.Context {
+			return context.WithValue(context.WithoutCancel(ctx), endingKey{}, ctx.Done())
+		},
+		MaxHeaderBytes: 64 << 10,
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // strangers' broken connections
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
@@ -152,16 +154,23 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// server answers the paths. It has no state of its own.
+// server answers the paths. It has no state of its own but the open streams.
 type server struct {
-	backend Backend
-	log     *slog.Logger
+	backend     Backend
+	log         *slog.Logger
+	dash        *dashboard.Dashboard
+	streams     chan struct{} // one for each reader of events
+	document    []byte        // OpenAPI
+	metricsPage http.Handler
 }
+
+func (s *server) metrics(w http.ResponseWriter, r *http.Request) { s.metricsPage.ServeHTTP(w, r) }
 
 func (s *server) livez(w http.ResponseWriter, _ *http.Request) { writeLine(w, http.StatusOK, "ok") }
 
 func (s *server) readyz(w http.ResponseWriter, _ *http.Request) {
 	if ok, why := s.backend.Ready(); !ok {
+		w.Header().Set("Retry-After", "2")
 		writeLine(w, http.StatusServiceUnavailable, "not ready: "+escape(why))
 		return
 	}
@@ -177,6 +186,7 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	code, text := http.StatusOK, st.Cluster.Health.Level
 	if text == crawl.HealthCritical {
 		code = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "10")
 	}
 	for _, reason := range st.Cluster.Health.Reasons {
 		text += "\n" + escape(reason.Code+": "+reason.Message)
@@ -213,13 +223,7 @@ func (s *server) stats(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	writeJSON(w, struct {
-		AsOf       time.Time              `json:"as_of"`
-		Crawl      crawl.CrawlStatus      `json:"crawl"`
-		Throughput crawl.ThroughputStatus `json:"throughput"`
-		Frontier   crawl.FrontierStatus   `json:"frontier"`
-		Fetch      crawl.FetchStatus      `json:"fetch"`
-	}{st.AsOf, st.Crawl, st.Throughput, st.Frontier, st.Fetch})
+	writeJSON(w, statsReport{st.AsOf, st.Crawl, st.Throughput, st.Frontier, st.Fetch})
 }
 
 func (s *server) ring(w http.ResponseWriter, r *http.Request) {
@@ -279,6 +283,10 @@ func orEmpty[T any](list []T) []T {
 // fail answers a failure of the node: it cannot now, and may soon; or with
 // crawl.ErrRefused, crawl.ErrUnknownNode and the like it will not.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {
+		writeProblem(w, codeOf(err), "nothing was changed: see errors", escapeFields(wrong.Fields)...)
+		return
+	}
 	if code := codeOf(err); code != http.StatusServiceUnavailable {
 		writeProblem(w, code, escape(err.Error()))
 		return
@@ -288,6 +296,15 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Retry-After", "2")
 	writeProblem(w, http.StatusServiceUnavailable, escape(err.Error()))
+}
+
+// escapeFields makes what a client has sent fit to be repeated.
+func escapeFields(fields []crawl.FieldError) []crawl.FieldError {
+	out := make([]crawl.FieldError, len(fields))
+	for i, f := range fields {
+		out[i] = crawl.FieldError{Field: escape(cut(f.Field)), Detail: escape(f.Detail)}
+	}
+	return out
 }
 
 func writeJSON(w http.ResponseWriter, v any) {

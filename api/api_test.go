@@ -27,6 +27,7 @@ type fakeNode struct {
 	invalid []crawl.SeedError
 	nodes   []crawl.NodeStatus
 	orders  []string // "drain ID", "pause"...
+	events  fakeEvents
 }
 
 func (f *fakeNode) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {

@@ -17,6 +17,7 @@
 //	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member
 //	POST /api/v1/nodes/{id}/drain|forget   NodeOrder; id is a node's id or its name
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
+//	GET  /api/v1/events    crawl.Event, as Server-Sent Events; ?format=json for a list, ?after=ID, ?limit=N
 //	GET  /api/v1/stats     the parts of the status that change from second to second
 //
 // Errors are application/problem+json (RFC 9457): 404 for a node or a
@@ -40,7 +41,8 @@
 // none costs more than O(nodes), or O(partitions) for the ring. A question about a
 // URL or a host is a few reads of the store and one call to the holder. The index of
 // the archive takes as long as its reader does; one that is broken off breaks the
-// connection.
+// connection. At most 64 readers follow the events; one that does not read is
+// dropped, and misses nothing when it comes again soon with Last-Event-ID.
 //
 // # Text
 //

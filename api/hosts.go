@@ -42,3 +42,15 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 	report.Hosts, report.Unanswered = orEmpty(report.Hosts), orEmpty(report.Unanswered)
 	writeJSON(w, report)
 }
+
+// history answers with the curves of the dashboard.
+func (s *server) history(w http.ResponseWriter, r *http.Request) {
+	span := r.URL.Query().Get("span")
+	if span != "" && span != "1h" && span != "24h" {
+		writeProblem(w, http.StatusBadRequest, "span is 1h or 24h, not "+escape(cut(span)))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	writeJSON(w, s.dash.Series(ctx, span == "24h"))
+}

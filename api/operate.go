@@ -85,8 +85,8 @@ func findNode(nodes []crawl.NodeStatus, idOrName string, dead bool) (crawl.NodeS
 }
 
 // crawlAction pauses, resumes or stops the crawl on every member.
-func (s *server) crawlAction(action string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func crawlAction(action string) func(*server, http.ResponseWriter, *http.Request) {
+	return func(s *server, w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 		defer cancel()
 		report, err := s.backend.ControlCrawl(ctx, action)
@@ -106,6 +106,14 @@ func codeOf(err error) int {
 		return http.StatusNotFound
 	case errors.Is(err, crawl.ErrRefused):
 		return http.StatusConflict
+	case errors.Is(err, crawl.ErrChanged):
+		return http.StatusPreconditionFailed
+	}
+	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {
+		if wrong.Fixed {
+			return http.StatusConflict
+		}
+		return http.StatusBadRequest
 	}
 	return http.StatusServiceUnavailable
 }

@@ -28,14 +28,8 @@ const (
 var errTooManySeeds = fmt.Errorf("more than %d URLs: send them in several requests", MaxSeeds)
 
 func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBodyBytes))
-	if err != nil {
-		code := http.StatusBadRequest
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			code = http.StatusRequestEntityTooLarge
-			err = fmt.Errorf("the body is larger than %d bytes: send the URLs in several requests", MaxBodyBytes)
-		}
-		writeProblem(w, code, escape(err.Error()))
+	body, ok := readBody(w, r, MaxBodyBytes, "send the URLs in several requests")
+	if !ok {
 		return
 	}
 	seeds, invalid, err := parseSeeds(r.Header.Get("Content-Type"), body)

@@ -69,7 +69,7 @@ func TestVersion(t *testing.T) {
 // that the hidden ones stay hidden.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "pause", "resume",
+	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "crawl-config show", "crawl-config set", "pause", "resume",
 		"keygen", "version", "simweb", "bench"} {
 		r := run(t, "", append(strings.Fields(verb), "--help")...)
 		r.want(t, exitOK, "Examples:", "")

@@ -45,6 +45,7 @@ type grammar struct {
 	Hosts   hostsVerbs  `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope   scopeVerbs  `cmd:"" help:"Try a URL against the scope."`
 	Export  exportVerbs `cmd:"" help:"Write what the crawl has left behind."`
+	Config  configVerbs `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause   pauseVerb   `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume  resumeVerb  `cmd:"" help:"Go on with a paused crawl."`
 	Keygen  keygenVerb  `cmd:"" help:"Make a cluster key."`

@@ -193,7 +193,7 @@ func answerCode(err error) int {
 	switch failed.Code {
 	case http.StatusNotFound, http.StatusBadRequest:
 		return exitUsage
-	case http.StatusConflict, http.StatusServiceUnavailable:
+	case http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
 		return exitCluster
 	}
 	return exitError

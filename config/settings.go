@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
-	"crawlnode/web/scope"
 )
 
 // Settings is the part of c that belongs to the cluster. The founding node's
@@ -50,11 +49,6 @@ func (c *Config) userAgent(version string) string {
 		return "crawlnode/" + version + " (+" + c.Contact + ")"
 	}
 	return "crawlnode/" + version
-}
-
-// scopeOptions are the scope rules in the words of package scope.
-func (c *Config) scopeOptions() scope.Options {
-	return scope.Options{Mode: c.Mode, Include: c.Include, Exclude: c.Exclude, MaxDepth: c.MaxDepth}
 }
 
 // DataDirFor is the data directory of a node of that name: DataDir when it was

@@ -108,13 +108,16 @@ func (c *Config) validateScope() error {
 	if err := checkWord("scope", c.Mode, "page", "prefix", "host", "domain", "any"); err != nil {
 		return err
 	}
-	_, err := scope.Compile(c.scopeOptions())
-	if err == nil {
-		return nil
-	}
 	var problems []string
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		problems = append(problems, "--include, --exclude: "+line)
+	for _, list := range []struct {
+		flag string
+		o    scope.Options
+	}{{"include", scope.Options{Include: c.Include}}, {"exclude", scope.Options{Exclude: c.Exclude}}} {
+		if _, err := scope.Compile(list.o); err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				problems = append(problems, "--"+list.flag+": "+line)
+			}
+		}
 	}
 	return joinLines(problems)
 }

@@ -20,6 +20,7 @@ type NodeBlock struct {
 	At       time.Time  `json:"at"` // wall time at the sender
 	Boot     Boot       `json:"boot"`
 	View     Epoch      `json:"view"`
+	Document uint64     `json:"document"` // version of the crawl document by which it goes
 	Node     NodeStatus `json:"node"`     // AgeSeconds is filled by the reader
 	Counters Counters   `json:"counters"` // sum over the partitions that it holds
 	// InFlight counts visits handed out and not yet settled.

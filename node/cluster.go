@@ -43,13 +43,16 @@ type change struct {
 	cause string // "" is no change
 	names []string
 	words lastWord
+	each  []crawl.Event // one for each name
 }
 
-func (c *change) add(cause, name string, w lastWord) {
+// add takes a member in; code is its event's.
+func (c *change) add(cause, code, name string, w lastWord) {
 	c.cause = cause
 	c.names = append(c.names, name)
 	c.words.inFlight += w.inFlight
 	c.words.held += w.held
+	c.each = append(c.each, memberEvent(code, name, w))
 }
 
 func (c *changeLog) status() crawl.ChangeStatus {
@@ -66,22 +69,23 @@ func (c *changeLog) departed() map[crawl.NodeID]departure {
 }
 
 // note compares the view with the one before. word gives a node's last word,
-// lost is how many partitions have been lost so far.
-func (c *changeLog) note(v *membership.View, now time.Time, word func(membership.Member) lastWord, lost int) change {
+// lost is how many partitions have been lost so far. It returns the change that
+// counts, and the events of all; the first view of a process is neither.
+func (c *changeLog) note(v *membership.View, now time.Time, word func(membership.Member) lastWord, lost int) (change, []crawl.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := c.members == nil
-	ch := c.compareLocked(v, now, word)
+	ch, events := c.compareLocked(v, now, word)
 	c.members = make(map[crawl.NodeID]membership.Member, len(v.Members))
 	for _, m := range v.Members {
 		c.members[m.ID] = m
 		delete(c.gone, m.ID)
 	}
 	if first || ch.cause == "" {
-		return change{}
+		return change{}, nil
 	}
 	c.keepLocked(ch, now, lost)
-	return ch
+	return ch, events
 }
 
 // keepLocked makes a change the last one. A failure stays the last until it is
@@ -103,18 +107,18 @@ func (c *changeLog) keepLocked(ch change, now time.Time, lost int) {
 }
 
 // compareLocked finds what the view changes. A failure is told before a leave,
-// and a leave before a join.
-func (c *changeLog) compareLocked(v *membership.View, now time.Time, word func(membership.Member) lastWord) change {
+// and a leave before a join; the events of all are returned.
+func (c *changeLog) compareLocked(v *membership.View, now time.Time, word func(membership.Member) lastWord) (change, []crawl.Event) {
 	var joined, left, failed change
 	for _, m := range v.Members {
 		old, ok := c.members[m.ID]
 		switch {
 		case !ok:
-			joined.add(crawl.CauseJoin, m.Name, lastWord{})
+			joined.add(crawl.CauseJoin, crawl.EventJoined, m.Name, lastWord{})
 		case old.Boot != m.Boot: // what its former process had open is fetched again
-			joined.add(crawl.CauseJoin, m.Name, lastWord{inFlight: word(old).inFlight})
+			joined.add(crawl.CauseJoin, crawl.EventJoined, m.Name, lastWord{inFlight: word(old).inFlight})
 		case m.Draining && !old.Draining:
-			left.add(crawl.CauseLeave, m.Name, lastWord{})
+			left.add(crawl.CauseLeave, crawl.EventDraining, m.Name, lastWord{})
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.members)) {
@@ -125,21 +129,22 @@ func (c *changeLog) compareLocked(v *membership.View, now time.Time, word func(m
 		d := departure{member: m, state: crawl.NodeFailed, at: now}
 		if slices.Contains(v.Left, membership.Departure{ID: id, Boot: m.Boot}) {
 			d.state = crawl.NodeLeft
-			left.add(crawl.CauseLeave, m.Name, word(m))
+			left.add(crawl.CauseLeave, crawl.EventLeft, m.Name, word(m))
 		} else {
-			failed.add(crawl.CauseFailed, m.Name, word(m))
+			failed.add(crawl.CauseFailed, crawl.EventFailed, m.Name, word(m))
 		}
 		if c.gone == nil {
 			c.gone = map[crawl.NodeID]departure{}
 		}
 		c.gone[id] = d
 	}
-	for _, ch := range []change{failed, left, joined} {
+	worst := joined
+	for _, ch := range []change{left, failed} {
 		if ch.cause != "" {
-			return ch
+			worst = ch
 		}
 	}
-	return change{}
+	return worst, slices.Concat(failed.each, left.each, joined.each)
 }
 
 // pending reports whether a change is not settled yet.
@@ -211,7 +216,9 @@ func (n *Node) viewChanged(snap *membership.Snapshot) {
 	}
 	n.pool.Keep(keepAddr)
 	n.peers.keep(keepID, n.partitions())
-	if ch := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost()); ch.cause != "" {
+	ch, events := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost())
+	n.tellMembers(snap.View, events)
+	if ch.cause != "" {
 		n.log.Info("the members changed", "view", snap.View.Number, "cause", ch.cause, "node", strings.Join(ch.names, ", "), "members", len(snap.View.Members))
 	}
 	n.renewals.soon()
@@ -243,6 +250,7 @@ func (n *Node) watchChange(now time.Time) {
 		n.log.Info("every partition is served again", "cause", *c.Cause, "node", *c.Node,
 			"took", time.Duration(*c.TakeoverSeconds*float64(time.Second)).Round(time.Millisecond),
 			"partitions_passed_on", passed, "fetches_queued_again", *c.InflightRequeued, "partitions_lost", *c.PartitionsLost)
+		n.events.add(servedEvent(now, c, passed))
 	}
 }
 

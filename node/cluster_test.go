@@ -46,7 +46,7 @@ func TestChangeLog(t *testing.T) {
 		{view(a), crawl.CauseFailed, "B, C", 20, "b=failed c=failed"},
 	} {
 		log.settle(noon, 3)
-		ch := log.note(s.view, noon, word, 3)
+		ch, _ := log.note(s.view, noon, word, 3)
 		if name := strings.Join(ch.names, ", "); ch.cause != s.cause || name != s.name || ch.words.inFlight != s.requeued {
 			t.Errorf("%d: %q %q %d, want %q %q %d", i, ch.cause, name, ch.words.inFlight, s.cause, s.name, s.requeued)
 		}

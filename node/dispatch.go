@@ -384,6 +384,14 @@ func (d *Dispatcher) Wake() {
 	d.signal()
 }
 
+// PermitsAgain makes the dispatcher ask for permits again.
+func (d *Dispatcher) PermitsAgain() {
+	d.mu.Lock()
+	d.woken = true
+	d.mu.Unlock()
+	d.signal()
+}
+
 // Activity rises with each visit that is handed out, and with each note of
 // new URLs.
 func (d *Dispatcher) Activity() uint64 { return d.activity.Load() }

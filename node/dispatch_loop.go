@@ -44,10 +44,11 @@ type dispatchLoop struct {
 	lookups  []job
 	pending  int // disk jobs that a worker has
 
-	noPermit bool      // Permit said no
-	refused  time.Time // nothing is handed out before
-	tick     time.Time // the next look at what waits on disk
-	wide     bool      // hosts with long waits are taken into memory as well
+	noPermit bool            // Permit said no
+	refused  time.Time       // nothing is handed out before
+	settings *crawl.Settings // whose gaps were taken in
+	tick     time.Time       // the next look at what waits on disk
+	wide     bool            // hosts with long waits are taken into memory as well
 	fatal    error
 	stopping bool
 }
@@ -170,6 +171,7 @@ func (l *dispatchLoop) drain(f func(time.Time)) {
 // turn does all that can be done now.
 func (l *dispatchLoop) turn(now time.Time) {
 	l.takeNotes(now)
+	l.followGaps(now)
 	l.core.Advance(now)
 	if !l.stopping {
 		if !now.Before(l.tick) {

@@ -92,6 +92,8 @@
 //	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
 //	top hosts                 who looks at them        age, 1 s               5 orders, 100 each  -                           not needed
+//	events for people         views, documents,        age                    1,000               the oldest are forgotten    not needed
+//	                          status, seeds
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
 //
 // Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
@@ -114,6 +116,16 @@
 // what it came to. Orders (operators.go) go to any member: a drain travels to the
 // node that it is for, forgetting is membership's, pause, resume and stop change
 // the crawl document.
+//
+// Settings are changed the same way (settings.go): a change is made on top of
+// whatever document is the newest, and again when another one has won meanwhile. A
+// gap that grew holds from the next request of each host on (dispatch_gaps.go), a
+// page limit that was set or lowered has the permits counted anew (permits.go), and
+// once the scope has changed what is queued is judged again before it is fetched.
+//
+// What happened is kept as a list of events (events.go): views and documents tell of
+// what they change, and once a second the status is held against the one before.
+// Nothing of a page's trip takes part in that.
 //
 // # Who may fetch, and what is promised
 //

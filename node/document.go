@@ -35,6 +35,8 @@ type document struct {
 	RanFor  time.Duration `json:"ran_for"`
 	// RunSince begins the current run; nil while none runs.
 	RunSince *time.Time `json:"run_since,omitempty"`
+	// Rejudge says that the scope was changed after the first URLs were admitted.
+	Rejudge bool `json:"rejudge,omitempty"`
 }
 
 // newerThan orders documents the same way on every node.
@@ -187,7 +189,7 @@ func (s *docStore) compile(d *document) (*rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rulebook{doc: d, rules: rules, pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.seeds}}, nil
+	return &rulebook{doc: d, rules: rules, pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.seeds, Rejudge: d.Rejudge}}, nil
 }
 
 // compileScope makes the scope rules of the settings.

@@ -75,6 +75,7 @@ type Node struct {
 	sent     *sentCache
 	links    linkCounters
 	changes  changeLog
+	events   *eventLog
 	fences   *fences
 	disk     diskWatch
 
@@ -88,6 +89,7 @@ type Node struct {
 	warned      sync.Map        // peers, by id, that sent nonsense; members only, so bounded
 	seeding     atomic.Int64    // calls of AddSeeds under way
 	seeded      atomic.Uint64   // calls of AddSeeds that have begun
+	pageLimit   atomic.Int64    // --max-pages as it was followed last
 	fetched     fetchCounters
 	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
 	synced      atomic.Bool   // the cluster's document was taken over
@@ -283,9 +285,17 @@ func (n *Node) whyNotIdle() string {
 // documentChanged acts on a new document: the crawl runs, rests, or has ended.
 func (n *Node) documentChanged() {
 	d := n.doc.Current().doc
+	joining := false
+	select {
+	case <-n.joined:
+	default:
+		joining = true
+	}
+	n.events.document(time.Now(), d, n.nameOf(d.By), joining)
 	if e := n.engine.Load(); e != nil {
 		e.dispatcher.Pause(!n.mayCrawl())
 	}
+	n.followLimit(d)
 	if d.State == crawl.CrawlFinished {
 		n.log.Info("the crawl has ended", "reason", d.Reason)
 		if n.cfg.ExitWhenDone {

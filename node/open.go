@@ -63,7 +63,7 @@ func (k *keyring) describe(insecure bool) string {
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
 	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network,
-		peers: newPeerTable(), sent: newSentCache(1 << 18), fences: newFences(),
+		peers: newPeerTable(), events: newEventLog(), sent: newSentCache(1 << 18), fences: newFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
@@ -168,6 +168,8 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if n.doc, err = openDocStore(n.dir, n.cfg.Settings(n.version)); err != nil {
 		return err
 	}
+	n.events.doc = n.doc.Current().doc
+	n.pageLimit.Store(n.events.doc.Settings.MaxPages)
 	if n.kv = kv; kv == nil {
 		n.kv, err = frontier.OpenBadger(n.dir.join("frontier"), frontier.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log})
 		if err != nil {
@@ -233,6 +235,7 @@ func (n *Node) openMembership(gossip string) error {
 		return clusterError("join", err)
 	}
 	n.members, n.id = m, m.Self().ID
+	n.events.begin(n.name, m.Self().Boot)
 	return nil
 }
 
@@ -262,6 +265,7 @@ func (n *Node) openArchive() (err error) {
 		OnRepair: func(r archive.Repair) {
 			n.log.Info("an archive file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)
+			n.events.add(repairEvent(time.Now(), n.name, r))
 		},
 		OnUnsorted: func(file string, err error) {
 			n.log.Warn("the index of an archive file is not sorted; the next start tries again", "file", file, "error", err)

@@ -37,13 +37,17 @@ type purse struct {
 	look      chan struct{} // capacity 1: more are needed
 }
 
-// Take gets a permit for one page. false: none now; more are asked for.
+// Take gets a permit for one page. false: none now; more are asked for. Without a
+// limit nobody needs one; what is taken then counts as in hand all the same, for a
+// limit that is set while the page is under way.
 func (p *purse) Take() bool {
-	if p.node.doc.Current().doc.Settings.MaxPages == 0 {
-		return true
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.node.doc.Current().doc.Settings.MaxPages == 0 {
+		p.taken++
+		p.lapsed++
+		return true
+	}
 	if p.unused > 0 {
 		p.unused--
 		p.taken++
@@ -58,9 +62,6 @@ func (p *purse) Take() bool {
 
 // Settle ends a visit's permit: used by a page, or returned.
 func (p *purse) Settle(used bool) {
-	if p.node.doc.Current().doc.Settings.MaxPages == 0 {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken > 0 {
@@ -177,7 +178,8 @@ type granter struct {
 	mu       sync.Mutex // guards the rest
 	since    time.Time  // of the acquisition, or the last permit that changed hands; zero: not acquired
 	counted  bool
-	promised int64 // pages done and permits in hand, over all members, or more
+	promised int64  // pages done and permits in hand, over all members, or more
+	document uint64 // that members must have for their counts to say anything; 0: any
 }
 
 // acquired starts the count anew, for a granter that no grant of an earlier one
@@ -191,14 +193,27 @@ func (g *granter) acquired(now time.Time, moved bool) {
 	}
 }
 
+// follow begins the count anew when a document of that version has set a limit or
+// lowered it: until a member knows of it, it fetches by the old one. What is under
+// way then counts as in hand.
+func (g *granter) follow(version uint64) {
+	g.mu.Lock()
+	g.document = version
+	since := g.since
+	g.mu.Unlock()
+	if !since.IsZero() {
+		g.acquired(time.Now(), true)
+	}
+}
+
 // callMargin is when a call that was open at some moment is answered or given up.
 const callMargin = 5 * time.Second
 
 // grant answers one request.
 func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
 	limit := g.node.doc.Current().doc.Settings.MaxPages
-	since := g.sinceTime()
-	pages, inHand, complete := g.node.countPages(since)
+	since, document := g.basis()
+	pages, inHand, complete := g.node.countPages(since, document)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	complete = complete && since.Equal(g.since) // else somebody got permits meanwhile
@@ -219,16 +234,19 @@ func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
 	return &peer.PermitReply{Granted: give, Exhausted: g.promised >= limit && give < req.Wanted}
 }
 
-func (g *granter) sinceTime() time.Time {
+// basis says which blocks count: those made after a moment, by who has that
+// document.
+func (g *granter) basis() (since time.Time, document uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.since
+	return g.since, g.document
 }
 
 // countPages adds up pages and permits in hand over all members of the view, by
 // their last blocks. complete: each block was made after since, in this view,
-// with nothing left to move, so that no page is counted with neither end of a move.
-func (n *Node) countPages(since time.Time) (pages, inHand int64, complete bool) {
+// with nothing left to move, so that no page is counted with neither end of a move,
+// and by a member that has the document of that version.
+func (n *Node) countPages(since time.Time, document uint64) (pages, inHand int64, complete bool) {
 	inHand, _ = n.purse.inHand() // first: a page that is done in between counts twice
 	own := n.front.Totals()
 	pages = own.Pages
@@ -239,7 +257,7 @@ func (n *Node) countPages(since time.Time) (pages, inHand int64, complete bool) 
 		info, ok := infos[m.ID]
 		// A renewal is under way for twice its period at most.
 		if !ok || !info.heard.After(since.Add(2*renewEvery)) || info.block.Boot != m.Boot ||
-			info.block.View != view || info.block.Handoff.Active {
+			info.block.View != view || info.block.Document < document || info.block.Handoff.Active {
 			complete = false
 			continue
 		}

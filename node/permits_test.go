@@ -130,7 +130,9 @@ func TestPurse(t *testing.T) {
 		}
 	}
 	free.purse.Settle(true)
-	if in, exhausted := free.purse.inHand(); in != 0 || exhausted || free.limitReached() {
+	free.purse.Settle(false)
+	// A limit that is set now counts what is under way.
+	if in, exhausted := free.purse.inHand(); in != 98 || exhausted || free.limitReached() {
 		t.Errorf("without a limit: %d in hand, exhausted %v", in, exhausted)
 	}
 }

@@ -196,6 +196,7 @@ func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
 	}
 	if suspect > 0 {
 		n.log.Warn("part of the store is lost: these partitions are rebuilt from their other copies", "partitions", suspect)
+		n.events.add(damageEvent(time.Now(), n.name, suspect))
 	}
 	return loaded, nil
 }

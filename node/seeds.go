@@ -74,6 +74,7 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 	}
 	report.Accepted, report.Duplicates = s.added, s.known
 	report.OutOfScope += s.refused
+	n.events.seeds(time.Now(), report)
 	return report, nil
 }
 

@@ -126,6 +126,7 @@ func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*pe
 	}
 	reply := &peer.CrawlReply{View: view}
 	if !req.Fetch {
+		n.answerPush(req, reply)
 		return reply, nil
 	}
 	doc, err := json.Marshal(n.doc.Current().doc)
@@ -138,6 +139,22 @@ func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*pe
 	end := min(start+scopePage, uint64(len(all)))
 	reply.Scope, reply.More = all[start:end], end < uint64(len(all))
 	return reply, nil
+}
+
+// answerPush tells who pushes a document that a newer one has won here.
+func (n *Node) answerPush(req *peer.CrawlRequest, reply *peer.CrawlReply) {
+	if len(req.Document) == 0 {
+		return
+	}
+	own, pushed := n.doc.Current().doc, &document{}
+	if err := json.Unmarshal(req.Document, pushed); err != nil || !own.newerThan(pushed) {
+		return
+	}
+	raw, err := json.Marshal(own)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	reply.Document = raw
 }
 
 // spreadScope stores scope entries here and on every active member, and returns
@@ -224,6 +241,9 @@ func (n *Node) pushOnce(ctx context.Context, to []membership.Member, req *peer.C
 			reply, err := peer.Call(ctx, n.pool, m.RPC, req, peer.PeerClient.Crawl)
 			if err == nil && reply.Error != "" {
 				err = errors.New(reply.Error)
+			}
+			if err == nil { // perhaps with a newer document than the one that was sent
+				err = n.takeOver(reply.Document, nil)
 			}
 			mu.Lock()
 			defer mu.Unlock()

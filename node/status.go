@@ -89,8 +89,9 @@ func (n *Node) ownState() string {
 func (n *Node) block() *crawl.NodeBlock {
 	now := time.Now()
 	self := n.members.Self()
-	inHand, _ := n.purse.inHand() // before the pages: see countPages
-	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: n.viewNumber(), Counters: n.front.Totals(), PermitsInHand: inHand}
+	document := n.doc.Current().doc.Version // before the permits, and these
+	inHand, _ := n.purse.inHand()           // before the pages: see countPages
+	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: n.viewNumber(), Document: document, Counters: n.front.Totals(), PermitsInHand: inHand}
 	pid, up := os.Getpid(), now.Sub(n.started).Seconds()
 	pages, bytesIn, moved := n.meter.own()
 	queued := b.Counters.QueuedTotal()
@@ -254,8 +255,10 @@ func (n *Node) measure(ctx context.Context) error {
 	tick, look := time.NewTicker(time.Second), time.NewTicker(watchEvery)
 	defer tick.Stop()
 	defer look.Stop()
+	var around lookout
 	for {
 		n.sampleTotals()
+		n.lookAround(&around, time.Now())
 		if n.disk.look(n.volumes()...) {
 			n.documentChanged()
 		}

@@ -90,6 +90,9 @@ type Rules struct {
 	Settings crawl.Settings
 	Scope    *scope.Rules
 	Seeds    *scope.Seeds
+	// Rejudge says that the scope has changed since the first URLs were admitted:
+	// what is queued is judged again before it is fetched.
+	Rejudge bool
 }
 
 // Options are the parts that a Pipeline is made of. All but Deriver and Log are needed.

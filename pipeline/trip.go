@@ -32,6 +32,9 @@ func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
 	}()
 	keep := context.WithoutCancel(ctx)
 
+	if o, out := outOfScope(&v, rules); out {
+		return w.refuse(keep, v, crawl.Response{Kind: crawl.Refused}, o)
+	}
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
 	switch {
 	case !v.Addr.IsValid():
@@ -47,6 +50,20 @@ func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
 		}
 	}
 	return w.page(keep, fetching, v, rules)
+}
+
+// outOfScope judges an item again that was admitted under other rules.
+func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
+	if !rules.Rejudge || v.Item.Via == crawl.ViaRobots {
+		return o, false
+	}
+	t := crawl.Target{Depth: v.Item.Depth, Via: v.Item.Via}
+	verdict := rules.Scope.Judge(v.Item.URL, JudgedDepth(&t), rules.Seeds)
+	if verdict.Admit {
+		return o, false
+	}
+	return crawl.Outcome{Kind: crawl.Refused, Skip: ReasonOf(verdict), FetchedAt: time.Now(),
+		Reason: "by the scope as it was changed: " + verdict.Rule}, true
 }
 
 // noAddress is the outcome of a visit of a host that cannot be dialled.

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"net/netip"
 	"time"
+
+	"crawlnode/crawl"
 )
 
 // address is one IP address whose requests are spaced, whatever the host. Its
@@ -17,6 +19,32 @@ type address struct {
 	timer  timer     // set while nobody holds the turn and next lies ahead
 }
 
+// spaceFrom lets an address rest from now on that was asked before its requests
+// were spaced.
+func (c *Core) spaceFrom(now time.Time, ip netip.Addr) {
+	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
+		return
+	}
+	a := c.address(ip)
+	a.next = crawl.Latest(a.next, now.Add(c.cfg.IPDelay(ip)))
+	c.passOn(now, a)
+}
+
+// address returns an address that is spaced. One that was not until the gaps grew
+// counts as asked just then.
+func (c *Core) address(ip netip.Addr) *address {
+	a := c.addrs[ip]
+	if a == nil {
+		a = &address{ip: ip}
+		a.timer.addr = a
+		if !c.widened.IsZero() {
+			a.next = c.widened.Add(c.cfg.IPDelay(ip))
+		}
+		c.addrs[ip] = a
+	}
+	return a
+}
+
 // claim gives h the turn of its address, or a place in the line. True: h may
 // be ready. An address without a delay needs no turn.
 func (c *Core) claim(now time.Time, h *host) bool {
@@ -27,16 +55,14 @@ func (c *Core) claim(now time.Time, h *host) bool {
 	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
 		return true
 	}
-	a := c.addrs[ip]
-	if a == nil {
-		a = &address{ip: ip}
-		a.timer.addr = a
-		c.addrs[ip] = a
-	}
+	a := c.address(ip)
 	h.turn = a
-	if a.holder == nil && a.line.n == 0 && !a.next.After(now) {
-		a.holder = h
-		return true
+	if a.holder == nil && a.line.n == 0 {
+		if !a.next.After(now) {
+			a.holder = h
+			return true
+		}
+		c.timers.set(&a.timer, a.next)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -74,6 +75,7 @@ type Core struct {
 	visits  map[uint64]*visit
 	lastID  uint64
 	addrs   map[netip.Addr]*address // only those with a delay
+	widened time.Time               // when the configured gaps grew last; zero: they never did
 	ready   *bandQueue
 	timers  timers
 	actions []Action
@@ -141,6 +143,35 @@ func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
 	for _, h := range c.sorted(p) {
 		h.acquired = crawl.Latest(h.acquired, at)
 		c.place(now, h)
+	}
+}
+
+// GapsChanged says that the configured gaps have changed. Where they grew, the new
+// ones hold between two requests, also when the first was before: when that was is
+// not kept for each host, so each waits its new gap from now, once, or what it had
+// to wait anyway, whichever is longer. Of hosts that come into memory later the
+// caller says so with Activate. What was promised after a request that has ended
+// stays when gaps get smaller.
+func (c *Core) GapsChanged(now time.Time, grew bool) {
+	var since time.Time
+	if grew {
+		c.widened, since = now, now
+	}
+	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
+		c.Acquired(now, p, since)
+	}
+	for _, ip := range slices.SortedFunc(maps.Keys(c.addrs), netip.Addr.Compare) {
+		a := c.addrs[ip]
+		if a == nil || !grew {
+			continue // forgotten meanwhile, or as it was promised
+		}
+		a.next = crawl.Latest(a.next, now.Add(c.cfg.IPDelay(ip)))
+		if h := a.holder; h == nil {
+			c.passOn(now, a)
+		} else if !h.open {
+			c.unclaim(now, h)
+			c.place(now, h)
+		}
 	}
 }
 
@@ -331,6 +362,8 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 			a.next = now.Add(c.cfg.IPDelay(a.ip))
 		}
 		c.unclaim(now, h)
+	} else if r.Requested {
+		c.spaceFrom(now, h.addr())
 	}
 	switch r.Kind {
 	case crawl.HostFailed:

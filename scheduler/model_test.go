@@ -27,6 +27,7 @@ type modelHost struct {
 	open    *modelVisit
 	earlier []*modelVisit // released, not settled
 	allowed time.Time     // earliest start of the next request, by the model
+	ended   time.Time     // of the last request
 	backoff time.Duration
 	fetched map[urlnorm.URL]int
 
@@ -49,6 +50,8 @@ type model struct {
 	hosts   []*modelHost
 	byName  map[crawl.Host]*modelHost
 	addrs   map[netip.Addr]time.Time // earliest start of the next request there
+	quiet   map[netip.Addr]time.Time // end of the last request there
+	widened time.Time                // when the configured gaps grew last
 	busy    map[netip.Addr]int
 	queued  int
 	visits  int
@@ -60,7 +63,7 @@ func newModel(t *testing.T, seed uint64) *model {
 		t: t, rng: rng, now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 		delay:   time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
 		ipDelay: time.Duration(rng.IntN(3)) * 100 * time.Millisecond,
-		byName:  map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{}, busy: map[netip.Addr]int{},
+		byName:  map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{}, quiet: map[netip.Addr]time.Time{}, busy: map[netip.Addr]int{},
 	}
 	m.core = New(Config{
 		Delay: func(netip.Addr) time.Duration { return m.delay }, IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
@@ -134,7 +137,7 @@ func (m *model) actions() {
 
 func (m *model) step() {
 	h := m.hosts[m.rng.IntN(len(m.hosts))]
-	switch m.rng.IntN(12) {
+	switch m.rng.IntN(13) {
 	case 0:
 		m.queue(h, 1+m.rng.IntN(4))
 	case 1, 2:
@@ -165,16 +168,35 @@ func (m *model) step() {
 		m.core.Advance(m.now)
 	case 11:
 		m.leave(h)
+	case 12:
+		if m.rng.IntN(10) == 0 {
+			m.change()
+		}
 	}
 	m.actions()
 	m.check()
+}
+
+// change sets other gaps. Spacing of addresses is neither begun nor ended: requests
+// that are open at the time may be too many then, see TestGapsThatGrow.
+func (m *model) change() {
+	delay, ipDelay := m.delay, m.ipDelay
+	m.delay = time.Duration(m.rng.IntN(5)) * 500 * time.Millisecond
+	if m.ipDelay > 0 {
+		m.ipDelay = time.Duration(1+m.rng.IntN(4)) * 100 * time.Millisecond
+	}
+	grew := m.delay > delay || m.ipDelay > ipDelay
+	if grew {
+		m.widened = m.now
+	}
+	m.core.GapsChanged(m.now, grew)
 }
 
 func (m *model) activate(h *modelHost) {
 	items, next, more := h.load(Cursor{}, 3)
 	// A host that leaves memory forgets what it asked for.
 	h.refill, h.resolving = nil, false
-	if !m.core.Activate(m.now, Queue{Partition: h.part, Host: h.name, State: h.state, Robots: h.robots, Items: items, Next: next, More: more}, time.Time{}) {
+	if !m.core.Activate(m.now, Queue{Partition: h.part, Host: h.name, State: h.state, Robots: h.robots, Items: items, Next: next, More: more}, m.widened) {
 		m.t.Fatalf("%s is in memory", h.name)
 	}
 }
@@ -230,6 +252,10 @@ func (m *model) next() {
 		m.t.Fatalf("%s has a second open visit", h.name)
 	case m.now.Before(h.allowed):
 		m.t.Fatalf("%s is visited %v too early", h.name, h.allowed.Sub(m.now))
+	case !h.ended.IsZero() && m.now.Before(h.ended.Add(m.delay)):
+		m.t.Fatalf("%s is visited %v after its last request, and the delay is %v now", h.name, m.now.Sub(h.ended), m.delay)
+	case m.ipDelay > 0 && m.now.Before(m.quiet[v.Addr].Add(m.ipDelay)):
+		m.t.Fatalf("%v is visited %v after its last request, and the delay is %v now", v.Addr, m.now.Sub(m.quiet[v.Addr]), m.ipDelay)
 	case v.Addr != h.addr:
 		m.t.Fatalf("%s is visited at %v, not %v", h.name, v.Addr, h.addr)
 	case v.Item.NotBefore.After(m.now):
@@ -256,7 +282,11 @@ func (m *model) next() {
 func (m *model) nothingDue() {
 	for _, h := range m.hosts {
 		c := m.core.hosts[h.name]
-		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) {
+		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) ||
+			m.now.Before(m.core.fenced(c)) {
+			continue
+		}
+		if a := m.core.addrs[h.addr]; a != nil && a.next.After(m.now) {
 			continue
 		}
 		if i, _ := c.due(m.now); i < 0 {
@@ -328,6 +358,7 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 	wait := max(m.delay, crawlDelay, 2*r.Took, h.backoff, r.RetryAfter)
 	h.allowed = crawl.Latest(h.allowed, m.now.Add(wait))
 	m.addrs[v.Addr] = m.now.Add(m.ipDelay)
+	h.ended, m.quiet[v.Addr] = m.now, m.now
 }
 
 func (m *model) settle(h *modelHost) {

@@ -123,6 +123,22 @@ func (c *Client) ControlCrawl(ctx context.Context, action string) (report crawl.
 	return report, err
 }
 
+// CrawlConfig asks for the crawl's settings.
+func (c *Client) CrawlConfig(ctx context.Context) (report crawl.CrawlReport, err error) {
+	err = c.get(ctx, "/api/v1/crawl", &report)
+	return report, err
+}
+
+// ChangeCrawl changes the named settings on all nodes.
+func (c *Client) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (report crawl.CrawlReport, err error) {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return report, fmt.Errorf("writing the settings as JSON: %w", err)
+	}
+	err = c.call(ctx, http.MethodPut, "/api/v1/crawl", body, &report)
+	return report, err
+}
+
 // Metrics asks for the Prometheus exposition as it stands.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/metrics", nil)
@@ -277,10 +293,15 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 // its plain text.
 func detailOf(answer []byte) string {
 	var problem struct {
-		Detail string `json:"detail"`
+		Detail string             `json:"detail"`
+		Errors []crawl.FieldError `json:"errors"`
 	}
 	if json.Unmarshal(answer, &problem) == nil && problem.Detail != "" {
-		return problem.Detail
+		detail := problem.Detail
+		for _, e := range problem.Errors {
+			detail += "\n" + e.Field + ": " + e.Detail
+		}
+		return detail
 	}
 	text := strings.TrimSpace(string(answer[:min(len(answer), 1000)]))
 	return strings.ReplaceAll(text, "\n", "; ")

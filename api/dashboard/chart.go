@@ -162,7 +162,7 @@ func yOf(v, scale float64) int {
 }
 
 // polyline draws one line; what is not known is left out.
-func polyline(times []int64, values points, scale float64) string {
+func polyline(times []int64, values Points, scale float64) string {
 	first, span := times[0], max(times[len(times)-1]-times[0], 1)
 	step := max((len(times)+maxPoints-1)/maxPoints, 1)
 	var b strings.Builder

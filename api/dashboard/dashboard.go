@@ -22,16 +22,11 @@ type Backend interface {
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
 	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	DrainMember(ctx context.Context, id crawl.NodeID) error
 	ForgetMember(ctx context.Context, id crawl.NodeID) error
-}
-
-// eventSource is a Backend that remembers what happened. With one that does not, the
-// page of events says so.
-type eventSource interface {
-	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
 }
 
 //go:embed templates static
@@ -75,25 +70,25 @@ func parsePages() map[string]*template.Template {
 	return pages
 }
 
-// Register adds the dashboard's paths.
-func (d *Dashboard) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /{$}", d.overview)
-	mux.HandleFunc("GET /nodes", d.nodes)
-	mux.HandleFunc("GET /ring", d.ring)
-	mux.HandleFunc("GET /hosts", d.hosts)
-	mux.HandleFunc("GET /hosts/{host}", d.host)
-	mux.HandleFunc("GET /urls", d.url)
-	mux.HandleFunc("GET /events", d.events)
-	mux.HandleFunc("GET /api/v1/history", d.historyJSON)
-	mux.HandleFunc("POST /control/crawl", d.controlCrawl)
-	mux.HandleFunc("POST /control/seeds", d.controlSeeds)
-	mux.HandleFunc("POST /control/nodes", d.controlNodes)
-	mux.HandleFunc("POST /control/theme", d.controlTheme)
+// Register hands out the dashboard's paths; who takes them puts a guard before each.
+func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
+	page := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
+	page("GET /{$}", d.overview)
+	page("GET /nodes", d.nodes)
+	page("GET /ring", d.ring)
+	page("GET /hosts", d.hosts)
+	page("GET /hosts/{host}", d.host)
+	page("GET /urls", d.url)
+	page("GET /events", d.events)
+	page("POST /control/crawl", d.controlCrawl)
+	page("POST /control/seeds", d.controlSeeds)
+	page("POST /control/nodes", d.controlNodes)
+	page("POST /control/theme", d.controlTheme)
 	static, err := fs.Sub(files, "static")
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	mux.Handle("GET /static/{file}", assets(static))
+	handle("GET /static/{file}", assets(static))
 }
 
 // page is what the layout is given.
@@ -104,7 +99,6 @@ type page struct {
 	Theme   string // light, dark or "": the system's
 	Refresh int    // milliseconds after which a script fetches the page anew
 	Message *message
-	Events  bool // the node remembers events, and has a stream of them
 	Status  *crawl.Status
 	Ranks   ranks
 	Data    any
@@ -114,7 +108,6 @@ type page struct {
 func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, code int, name string, p page) {
 	p.Back, p.Theme, p.Message = backOf(r), themeOf(r), d.messages.get(r.URL.Query().Get("m"))
 	p.Ranks = ranksOf(p.Status)
-	_, p.Events = d.backend.(eventSource)
 	var b bytes.Buffer
 	if err := d.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
 		d.log.Error("a page of the dashboard could not be made", "page", name, "error", err)

@@ -107,7 +107,7 @@ func (f *fakeNode) ForgetMember(context.Context, crawl.NodeID) error {
 
 func serve(f *fakeNode, history *History) http.Handler {
 	mux := http.NewServeMux()
-	New(f, history, slog.New(slog.DiscardHandler)).Register(mux)
+	New(f, history, slog.New(slog.DiscardHandler)).Register(mux.Handle)
 	return mux
 }
 

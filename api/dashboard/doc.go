@@ -8,7 +8,6 @@
 //	GET  /hosts?sort=     the first hosts of those in memory; /hosts/{host} one in full
 //	GET  /urls?url=       why a URL is, or is not, crawled
 //	GET  /events          what happened lately
-//	GET  /api/v1/history?span=1h|24h   the curves: the columns of a table, as JSON
 //	GET  /static/...      style, scripts, icon
 //	POST /control/crawl   action=pause|resume|stop
 //	POST /control/seeds   urls, one a line; again=on
@@ -37,6 +36,7 @@
 //
 // # The curves
 //
+// The API's /api/v1/history is [Dashboard.Series], for uPlot and for programs.
 // [History] keeps what the status said every 5 s for an hour and every minute for a
 // day, of at most 32 nodes: less than a megabyte. One goroutine fills it; a status
 // costs O(nodes) and calls nobody. A node that starts anew starts its curves anew.

@@ -48,7 +48,7 @@ type sample struct {
 	at                   time.Time
 	pages, bytes, errors float32
 	queued, inFlight     float32
-	nodes                points // pages per second by the order of History.nodes; NaN: not known
+	nodes                Points // pages per second by the order of History.nodes; NaN: not known
 }
 
 // NewHistory returns an empty history of what b says. Run fills it.
@@ -152,11 +152,11 @@ func mean(list []sample) sample {
 // Series is a table of samples by columns, all of one length.
 type Series struct {
 	Times    []int64 `json:"t"` // Unix seconds
-	Pages    points  `json:"pages_per_second"`
-	Bytes    points  `json:"bytes_in_per_second"`
-	Errors   points  `json:"errors_per_second"`
-	Queued   points  `json:"queued"`
-	InFlight points  `json:"in_flight"`
+	Pages    Points  `json:"pages_per_second"`
+	Bytes    Points  `json:"bytes_in_per_second"`
+	Errors   Points  `json:"errors_per_second"`
+	Queued   Points  `json:"queued"`
+	InFlight Points  `json:"in_flight"`
 	Nodes    []Curve `json:"nodes"`
 }
 
@@ -166,7 +166,7 @@ type Curve struct {
 	Name   string       `json:"name"`
 	Hue    int          `json:"hue"` // number of its colour; -1: the status does not name it
 	Letter string       `json:"letter"`
-	Pages  points       `json:"pages_per_second"` // null: it was not heard
+	Pages  Points       `json:"pages_per_second"` // null: it was not heard
 }
 
 // Series returns the last hour, or with day the last 24.
@@ -178,11 +178,11 @@ func (h *History) Series(day bool, ranks ranks) Series {
 		list = h.coarse
 	}
 	s := Series{Times: make([]int64, len(list)), Nodes: make([]Curve, len(h.nodes))}
-	for _, column := range []*points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight} {
-		*column = make(points, len(list))
+	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight} {
+		*column = make(Points, len(list))
 	}
 	for k, n := range h.nodes {
-		s.Nodes[k] = Curve{ID: n.id, Name: n.name, Hue: ranks.Hue(n.id), Letter: ranks.Letter(n.id), Pages: make(points, len(list))}
+		s.Nodes[k] = Curve{ID: n.id, Name: n.name, Hue: ranks.Hue(n.id), Letter: ranks.Letter(n.id), Pages: make(Points, len(list))}
 	}
 	for i := range list {
 		x := &list[i]
@@ -200,13 +200,13 @@ func compareCurves(a, b Curve) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.ID), string(b.ID)))
 }
 
-// points are figures of which some are not known (NaN); those are null in JSON.
-type points []float32
+// Points are figures of which some are not known (NaN); those are null in JSON.
+type Points []float32
 
 func isNaN(v float32) bool { return v != v }
 
 // at is the figure at a place, NaN beyond the end.
-func (p points) at(i int) float32 {
+func (p Points) at(i int) float32 {
 	if i < len(p) {
 		return p[i]
 	}
@@ -214,7 +214,7 @@ func (p points) at(i int) float32 {
 }
 
 // grown returns p with at least n places; new ones are not known.
-func (p points) grown(n int) points {
+func (p Points) grown(n int) Points {
 	for len(p) < n {
 		p = append(p, float32(math.NaN()))
 	}
@@ -222,7 +222,7 @@ func (p points) grown(n int) points {
 }
 
 // MarshalJSON writes at most two decimals.
-func (p points) MarshalJSON() ([]byte, error) {
+func (p Points) MarshalJSON() ([]byte, error) {
 	b := []byte{'['}
 	for i, v := range p {
 		if i > 0 {

@@ -2,12 +2,10 @@ package dashboard
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"crawlnode/crawl"
 )
@@ -187,12 +185,7 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	source, ok := d.backend.(eventSource)
-	if !ok {
-		d.fail(w, r, st, "/events", errors.New("this node keeps no events"))
-		return
-	}
-	list, err := source.Events(ctx, 0, eventsShown)
+	list, err := d.backend.Events(ctx, 0, eventsShown)
 	if err != nil {
 		d.fail(w, r, st, "/events", err)
 		return
@@ -201,17 +194,11 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	d.show(w, r, http.StatusOK, "events", page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
 }
 
-// historyJSON answers with the curves.
-func (d *Dashboard) historyJSON(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
+// Series is the cluster's last hour, or with day its last 24, for whoever draws it.
+func (d *Dashboard) Series(ctx context.Context, day bool) Series {
 	st, err := d.backend.Status(ctx, false)
 	if err != nil {
-		st = nil // the curves are still there, without colours
+		st = nil // the curves are there all the same, without colours
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(struct {
-		AsOf time.Time `json:"as_of"`
-		Series
-	}{time.Now().UTC(), d.history.Series(r.URL.Query().Get("span") == "24h", ranksOf(st))}) // the reader has gone
+	return d.history.Series(day, ranksOf(st))
 }

@@ -1,0 +1,138 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// openAPIVersion is the version of the specification that the document follows.
+const openAPIVersion = "3.1.1"
+
+// about is what the document says of the API as a whole.
+const about = "Any node answers for the whole cluster. Errors are application/problem+json (RFC 9457). With a cluster key every path " +
+	"but /livez and /readyz wants the API token, as a Bearer token or as the password of Basic, over TLS; without one the API is for the " +
+	"machine itself or a closed network. 503 comes with Retry-After: the same request may be sent again without harm. Units stand in the " +
+	"names, times are RFC 3339 in UTC, and what is not known is null."
+
+// document answers with the OpenAPI document of the table of routes.
+func (s *server) openapi(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(s.document) // the reader has gone
+}
+
+// OpenAPI returns the document that every node serves at /openapi.json.
+func OpenAPI() []byte { return describe(routes()) }
+
+// describe makes the document. It depends on nothing but the table, so all nodes
+// of a release serve the same.
+func describe(table []route) []byte {
+	types := &schemas{named: object{}}
+	paths := object{}
+	for _, rt := range table {
+		path := strings.ReplaceAll(rt.path, "{$}", "")
+		item, _ := paths[path].(object)
+		if item == nil {
+			item = object{}
+			paths[path] = item
+		}
+		item[strings.ToLower(rt.method)] = types.operation(&rt)
+	}
+	document := object{
+		"openapi":  openAPIVersion,
+		"info":     object{"title": "crawlnode", "version": "v1", "description": about, "license": object{"name": "Apache 2.0", "identifier": "Apache-2.0"}},
+		"servers":  []any{object{"url": "/", "description": "the node that was asked"}},
+		"security": []any{object{}, object{"bearer": []any{}}, object{"basic": []any{}}},
+		"paths":    paths,
+		"components": object{
+			"schemas": types.named,
+			"securitySchemes": object{
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "the API token of the cluster's key"},
+				"basic":  object{"type": "http", "scheme": "basic", "description": "any name; the API token is the password"},
+			},
+		},
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	if err := enc.Encode(document); err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return out.Bytes()
+}
+
+// operation describes one route.
+func (s *schemas) operation(rt *route) object {
+	op := object{"operationId": rt.id, "summary": rt.summary, "responses": s.responses(rt)}
+	if rt.open {
+		op["security"] = []any{}
+	}
+	if len(rt.params) > 0 {
+		var list []any
+		for _, p := range rt.params {
+			list = append(list, s.parameter(&p))
+		}
+		op["parameters"] = list
+	}
+	if rt.body != nil {
+		content := object{"application/json": object{"schema": s.of(reflect.TypeOf(rt.body))}}
+		if rt.lines {
+			content["text/plain"] = object{"schema": object{"type": "string", "description": "one URL a line; empty lines and lines that begin with # are skipped"}}
+		}
+		op["requestBody"] = object{"required": true, "content": content}
+	}
+	return op
+}
+
+func (s *schemas) parameter(p *param) object {
+	schema := s.of(reflect.TypeOf(p.sample))
+	if len(p.words) > 0 {
+		schema["enum"] = p.words
+	}
+	return object{"name": p.name, "in": p.in, "description": p.what, "required": p.required, "schema": schema}
+}
+
+// responses are all answers of a route. What is open to everybody has no problem
+// of its own but that it is not ready.
+func (s *schemas) responses(rt *route) object {
+	ok := object{}
+	if rt.reply != nil {
+		ok["application/json"] = object{"schema": s.of(reflect.TypeOf(rt.reply))}
+	}
+	for _, m := range rt.other {
+		schema := object{"type": "string", "description": m.what}
+		if m.binary {
+			schema = object{"description": m.what}
+		}
+		ok[m.name] = object{"schema": schema}
+	}
+	all := object{"200": object{"description": "OK", "content": ok}}
+	if rt.probe {
+		all["503"] = s.unavailable(object{"text/plain": object{"schema": object{"type": "string", "description": "why"}}})
+	}
+	if rt.open {
+		return all
+	}
+	problem := object{problemType: object{"schema": s.of(reflect.TypeFor[Problem]())}}
+	for _, code := range append([]int{http.StatusUnauthorized, http.StatusForbidden}, rt.errors...) {
+		switch {
+		case code != busy:
+			all[strconv.Itoa(code)] = object{"description": http.StatusText(code), "content": problem}
+		case all["503"] == nil:
+			all["503"] = s.unavailable(problem)
+		default:
+			all["503"].(object)["content"].(object)[problemType] = problem[problemType]
+		}
+	}
+	all["default"] = object{"description": "any other error", "content": problem}
+	return all
+}
+
+func (s *schemas) unavailable(content object) object {
+	return object{"description": http.StatusText(busy), "content": content,
+		"headers": object{"Retry-After": object{"description": "seconds to wait", "schema": object{"type": "integer", "minimum": 0}}}}
+}

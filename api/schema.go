@@ -1,0 +1,168 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	"crawlnode/api/dashboard"
+	"crawlnode/crawl"
+)
+
+// object is a JSON object of the OpenAPI document.
+type object = map[string]any
+
+// schemas turns Go types into JSON Schemas of the dialect that OpenAPI 3.1 has, by
+// the same struct tags that encoding/json reads. Structs get a name under
+// components; what a pointer may leave unknown is null, and no field disappears
+// unless its tag says omitempty.
+type schemas struct {
+	named object
+}
+
+var (
+	timeType    = reflect.TypeFor[time.Time]()
+	pointsType  = reflect.TypeFor[dashboard.Points]()
+	rawType     = reflect.TypeFor[json.RawMessage]()
+	eitherSeed  = reflect.TypeFor[seedOrURL]()
+	seedType    = reflect.TypeFor[crawl.Seed]()
+	changeType  = reflect.TypeFor[crawl.CrawlChange]()
+	settingType = reflect.TypeFor[crawl.SettingsReport]()
+)
+
+// needed are the fields that requests must have; of answers it is all that the
+// tags do not let out.
+var needed = map[reflect.Type][]string{
+	seedType:                     {"url"},
+	changeType:                   {"settings"},
+	reflect.TypeFor[seedsBody](): {"urls"},
+}
+
+// of returns the schema of t.
+func (s *schemas) of(t reflect.Type) object {
+	switch t {
+	case timeType:
+		return object{"type": "string", "format": "date-time"}
+	case pointsType:
+		return object{"type": "array", "items": object{"type": []any{"number", "null"}}}
+	case rawType:
+		return object{}
+	case eitherSeed:
+		return object{"oneOf": []any{object{"type": "string"}, s.of(seedType)}}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return orNull(s.of(t.Elem()))
+	case reflect.Struct:
+		return s.reference(t)
+	case reflect.Slice:
+		return object{"type": "array", "items": s.of(t.Elem())}
+	case reflect.Array:
+		return object{"type": "array", "items": s.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": s.of(t.Elem())}
+	case reflect.Interface:
+		return object{}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Float32, reflect.Float64:
+		return object{"type": "number"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return object{"type": "integer"}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return object{"type": "integer", "minimum": 0}
+	}
+	panic("BUG: no schema for " + t.String())
+}
+
+// orNull lets a schema be null as well.
+func orNull(schema object) object {
+	if name, ok := schema["type"].(string); ok {
+		schema["type"] = []any{name, "null"}
+		return schema
+	}
+	return object{"anyOf": []any{schema, object{"type": "null"}}}
+}
+
+// reference returns a reference to the schema of a struct, which it makes the
+// first time.
+func (s *schemas) reference(t reflect.Type) object {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if _, ok := s.named[name]; !ok {
+		s.named[name] = nil // a type that holds itself finds this
+		s.named[name] = s.structure(t, name)
+	}
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+// structure is the schema of a struct.
+func (s *schemas) structure(t reflect.Type, name string) object {
+	properties, required := object{}, []string{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || tag == "-" {
+			continue
+		}
+		schema := s.of(f.Type)
+		switch words := words[name+"."+tag]; {
+		case mayBeNull[name+"."+tag]:
+			schema = orNull(schema)
+		case t == changeType && tag == "settings":
+			schema = s.changes()
+		case words == nil:
+		case f.Type.Kind() == reflect.Pointer:
+			schema["enum"] = append(append([]any{}, words...), nil)
+		default:
+			schema["enum"] = words
+		}
+		properties[tag] = schema
+		if !strings.Contains(options, "omitempty") {
+			required = append(required, tag)
+		}
+	}
+	if list, ok := needed[t]; ok {
+		required = list
+	}
+	return object{"type": "object", "properties": properties, "required": required}
+}
+
+// changes is the schema of settings that are to be changed: the names of the report,
+// with whatever may stand for a value.
+func (s *schemas) changes() object {
+	properties := object{}
+	for i := range settingType.NumField() {
+		name := settingType.Field(i).Tag.Get("json")
+		properties[name] = object{"type": []any{"string", "number", "boolean", "array", "null"}, "items": object{"type": "string"}}
+	}
+	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
+}
+
+// mayBeNull are lists that are null when nothing is known.
+var mayBeNull = map[string]bool{"PartitionReport.in_sync": true}
+
+// words are the values that fields take, by the names of schema and field.
+var words = map[string][]any{
+	"ClusterStatus.state":       {crawl.ClusterJoining, crawl.ClusterRunning, crawl.ClusterRebalancing, crawl.ClusterPaused, crawl.ClusterPausedMinority, crawl.ClusterDraining, crawl.ClusterFinished},
+	"Health.level":              {crawl.HealthOK, crawl.HealthWarn, crawl.HealthCritical},
+	"NodeStatus.state":          {crawl.NodeAlive, crawl.NodeSuspect, crawl.NodeDraining, crawl.NodeLeft, crawl.NodeFailed},
+	"ChangeStatus.cause":        {crawl.CauseJoin, crawl.CauseLeave, crawl.CauseFailed},
+	"CrawlStatus.state":         crawlStates,
+	"CrawlReport.state":         crawlStates,
+	"ActionReport.state":        crawlStates,
+	"CrawlStatus.finish_reason": finishReasons,
+	"CrawlReport.finish_reason": finishReasons,
+	"BottleneckStatus.cause":    {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff, crawl.BottleneckNone},
+	"PartitionReport.state":     {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen, crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
+	"RobotsReport.verdict":      {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden, crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},
+	"HostReport.state":          {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting, crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld},
+	"Event.level":               {crawl.EventInfo, crawl.EventWarn, crawl.EventError},
+}
+
+var (
+	crawlStates   = []any{crawl.CrawlIdle, crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlFinished}
+	finishReasons = []any{crawl.FinishExhausted, crawl.FinishMaxPages, crawl.FinishMaxDuration, crawl.FinishStopped}
+)

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"crawlnode/api"
+	"crawlnode/api/client"
+	"crawlnode/crawl"
+)
+
+// configVerbs are the verbs about the crawl's settings.
+type configVerbs struct {
+	Show configShowVerb `cmd:"" help:"Show the crawl's settings."`
+	Set  configSetVerb  `cmd:"" help:"Change settings on all nodes while the crawl runs."`
+}
+
+// configShowVerb shows the settings.
+type configShowVerb struct {
+	remote `embed:""`
+	report `embed:""`
+}
+
+// Help gives the examples of the verb.
+func (*configShowVerb) Help() string {
+	return examples("crawlnode crawl-config show", "crawlnode crawl-config show --addr 127.0.0.1:27305 -o json")
+}
+
+func (v *configShowVerb) run(ctx context.Context, env *Env) int {
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		r, err := c.CrawlConfig(ctx)
+		if err != nil {
+			return err
+		}
+		return writeReport(&v.report, env, r, writeSettings)
+	})
+}
+
+// configSetVerb changes some of them.
+type configSetVerb struct {
+	remote  `embed:""`
+	report  `embed:""`
+	Version string   `placeholder:"VERSION" help:"Change nothing unless the settings are still this version."`
+	Changes []string `arg:"" name:"KEY=VALUE" sep:"none" help:"Settings as they are called on the command line. A KEY that stands twice makes a list; an empty VALUE empties one."`
+}
+
+// Help gives the examples of the verb and says what can be changed.
+func (*configSetVerb) Help() string {
+	return examples(
+		"crawlnode crawl-config set delay=2s max-pages=100000",
+		"crawlnode crawl-config set 'exclude=*.zip' 'exclude=regex:/calendar/' --addr 127.0.0.1:27305",
+	) + `
+
+Everything of the scope, the politeness and the limits can be changed, at once on
+all nodes: scope, include, exclude, assets, max-depth, max-pages,
+max-pages-per-host, max-duration, max-body, delay, ip-delay, user-agent, contact,
+robots, tls-verify, allow-net. The other settings stay as they are.
+
+A longer delay holds from the next request to each host on. What a narrower scope
+does not hold any more is refused when its turn comes; what a former one has
+refused is found again only with the pages that link to it. A crawl that ended
+because of --max-pages or --max-duration goes on when the limit is raised.`
+}
+
+func (v *configSetVerb) run(ctx context.Context, env *Env) int {
+	change, err := parseChanges(v.Changes)
+	if err != nil {
+		return env.fail(exitUsage, "%v", err)
+	}
+	change.Version = v.Version
+	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		r, err := c.ChangeCrawl(ctx, change)
+		if err != nil {
+			return err
+		}
+		if len(r.Untold) > 0 {
+			env.fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(r.Untold, ", "))
+		}
+		return writeReport(&v.report, env, r, writeSettings)
+	})
+}
+
+// parseChanges reads KEY=VALUE. What stands once is a text, which the node reads
+// as it does on the command line; what stands more often is a list.
+func parseChanges(pairs []string) (crawl.CrawlChange, error) {
+	texts := map[string][]string{}
+	for _, pair := range pairs {
+		key, value, ok := strings.Cut(pair, "=")
+		if key = strings.ReplaceAll(strings.TrimPrefix(key, "--"), "-", "_"); !ok || key == "" {
+			return crawl.CrawlChange{}, fmt.Errorf("%q is not KEY=VALUE: write it like delay=2s", pair)
+		}
+		texts[key] = append(texts[key], value)
+	}
+	change := crawl.CrawlChange{Settings: map[string]json.RawMessage{}}
+	for key, values := range texts {
+		var v any = values
+		if len(values) == 1 {
+			v = values[0]
+		}
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return crawl.CrawlChange{}, fmt.Errorf("%s: %w", key, err)
+		}
+		change.Settings[key] = raw
+	}
+	return change, nil
+}
+
+// writeSettings writes the settings as crawl-config set takes them, each on a line.
+func writeSettings(w io.Writer, r crawl.CrawlReport) error {
+	out := fmt.Sprintf("# version %s, the crawl is %s\n", api.Escape(r.Version), api.Escape(r.State))
+	s := reflect.ValueOf(r.Settings)
+	for i := range s.NumField() {
+		name := strings.ReplaceAll(s.Type().Field(i).Tag.Get("json"), "_", "-")
+		switch v := s.Field(i).Interface().(type) {
+		case []string:
+			if len(v) == 0 {
+				out += name + "=\n"
+			}
+			for _, x := range v {
+				out += name + "=" + api.Escape(x) + "\n"
+			}
+		case *string:
+			if v == nil {
+				out += "# " + name + " is 200ms, and 0 inside allow-net\n"
+				continue
+			}
+			out += name + "=" + api.Escape(*v) + "\n"
+		default:
+			out += name + "=" + api.Escape(fmt.Sprint(v)) + "\n"
+		}
+	}
+	_, err := io.WriteString(w, out)
+	return err
+}

@@ -1,0 +1,212 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"crawlnode/crawl"
+)
+
+// live are the flags of the crawl's settings that may be changed while it runs.
+var live = []string{
+	"scope", "include", "exclude", "assets", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
+	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net",
+}
+
+// whyFixed says of the other flags why they may not. What is not named here is a
+// setting of one node.
+var whyFixed = map[string]string{
+	"partitions":   "is fixed by the founding node for the cluster's life",
+	"replication":  "is fixed by the founding node for the cluster's life",
+	"cluster":      "is the cluster's name for its whole life",
+	"store":        "is fixed when a node starts, because its archive is opened then: stop the nodes and start them with the flag",
+	"seed":         "is no setting of a running crawl: add seeds with crawlnode seeds add",
+	"seeds":        "is no setting of a running crawl: add seeds with crawlnode seeds add",
+	"exclude-file": "is read when a node starts: give its patterns as exclude",
+}
+
+// Report puts settings into the words of the command line.
+func Report(s *crawl.Settings) crawl.SettingsReport {
+	c := ofSettings(s, "")
+	r := crawl.SettingsReport{
+		Scope: c.Mode, Include: orEmpty(c.Include), Exclude: orEmpty(c.Exclude), Assets: c.Assets,
+		MaxDepth: c.MaxDepth, MaxPages: c.MaxPages, MaxPagesPerHost: c.MaxPagesPerHost,
+		MaxDuration: c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
+		Delay: c.Delay.String(), UserAgent: s.UserAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
+		AllowNet: []string{}, Store: c.Store,
+	}
+	if c.IPDelay != nil {
+		text := c.IPDelay.String()
+		r.IPDelay = &text
+	}
+	for _, p := range c.AllowNet {
+		r.AllowNet = append(r.AllowNet, p.String())
+	}
+	return r
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// ofSettings is the inverse of Settings: a Config whose Settings(version) are s. A
+// user agent that this program made, of whatever version, is made anew, so that it
+// follows the contact.
+func ofSettings(s *crawl.Settings, version string) Config {
+	word := func(second bool, words ...string) string {
+		if second {
+			return words[1]
+		}
+		return words[0]
+	}
+	c := Default()
+	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.Assets
+	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
+	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
+	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")
+	own := c.userAgent(version)
+	name, rest, _ := strings.Cut(own, " ")
+	theirName, theirRest, _ := strings.Cut(s.UserAgent, " ")
+	if rest != theirRest || product(name) != product(theirName) {
+		c.UserAgent = s.UserAgent
+	}
+	return c
+}
+
+// product is the name in a product token.
+func product(token string) string {
+	name, _, _ := strings.Cut(token, "/")
+	return name
+}
+
+// Change returns settings in which the named ones have changed, by the same checks
+// as on the command line. Names are those of flags; _ counts as -. The error is a
+// *crawl.FieldErrors that names everything that is wrong.
+func Change(s *crawl.Settings, changes map[string]json.RawMessage, version string) (crawl.Settings, error) {
+	c := ofSettings(s, version)
+	before, fields := ofSettings(s, version), map[string]field{}
+	for _, f := range fieldsOf(&c) {
+		fields[f.name] = f
+	}
+	wrong, fixed := &crawl.FieldErrors{}, 0
+	add := func(name, format string, args ...any) {
+		wrong.Fields = append(wrong.Fields, crawl.FieldError{Field: name, Detail: fmt.Sprintf(format, args...)})
+	}
+	named := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		flag := strings.ReplaceAll(name, "_", "-")
+		f, known := fields[flag]
+		switch {
+		case !known:
+			add(name, "is no setting%s", didYouMean(flag))
+		case named[flag]:
+			add(name, "stands there twice")
+		case slices.Contains(live, flag):
+			if err := f.setJSON(changes[name]); err != nil {
+				add(name, "%v", err)
+			}
+		case flag == "store" && f.setJSON(changes[name]) == nil && c.Store == before.Store: // as it is shown
+		default:
+			fixed++
+			add(name, "%s", cmp.Or(whyFixed[flag], "is a setting of one node: change the flag where it is started"))
+		}
+		named[flag] = true
+	}
+	if len(wrong.Fields) > 0 {
+		wrong.Fixed = fixed == len(wrong.Fields)
+		return crawl.Settings{}, wrong
+	}
+	wrong.Fields = c.liveProblems(named)
+	if len(wrong.Fields) > 0 {
+		return crawl.Settings{}, wrong
+	}
+	changed := c.Settings(version)
+	if !named["contact"] && !named["user-agent"] { // or a node of another release would put its version in
+		changed.UserAgent = s.UserAgent
+	}
+	return changed, nil
+}
+
+// liveProblems is what is wrong with the crawl's settings, by field.
+func (c *Config) liveProblems(named map[string]bool) []crawl.FieldError {
+	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits())
+	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && (named["contact"] || named["allow-net"]) {
+		err = errors.New("--contact: is required before anything outside --allow-net is fetched: say whom a site may ask")
+	}
+	if err == nil {
+		return nil
+	}
+	var problems []crawl.FieldError
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		flag, detail, _ := strings.Cut(strings.TrimPrefix(line, "--"), ": ")
+		problems = append(problems, crawl.FieldError{Field: strings.ReplaceAll(flag, "-", "_"), Detail: detail})
+	}
+	return problems
+}
+
+func didYouMean(flag string) string {
+	if s := Suggest(flag, live); s != "" {
+		return fmt.Sprintf("; did you mean %q?", strings.ReplaceAll(s, "-", "_"))
+	}
+	return ": crawlnode crawl-config show lists them"
+}
+
+func fieldNamed(c *Config, name string) field {
+	for _, f := range fieldsOf(c) {
+		if f.name == name {
+			return f
+		}
+	}
+	panic("BUG: no setting is called " + name)
+}
+
+// setJSON reads a JSON value into the setting: text as on the command line, a
+// number, true or false, a list of texts, or null for the default.
+func (f field) setJSON(raw json.RawMessage) error {
+	var v any
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return fmt.Errorf("is no JSON value: %w", err)
+	}
+	switch v := v.(type) {
+	case nil:
+		def := fieldNamed(defaults(), f.name)
+		f.value.Set(def.value)
+		return nil
+	case string:
+		return f.set(f.split(v))
+	case bool:
+		return f.set([]string{fmt.Sprint(v)})
+	case json.Number:
+		return f.set([]string{v.String()})
+	case []any:
+		if !f.list() {
+			return errors.New("takes one value, not a list")
+		}
+		values := make([]string, len(v))
+		for i, x := range v {
+			text, ok := x.(string)
+			if !ok {
+				return errors.New("is a list of texts")
+			}
+			values[i] = text
+		}
+		return f.set(values)
+	}
+	return errors.New("is a text, a number, true, false or a list of texts, not an object")
+}
+
+func defaults() *Config {
+	c := Default()
+	return &c
+}

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// followGaps takes changed settings in: a gap that grew holds from the next
+// request of each host on, of those on disk as well.
+func (l *dispatchLoop) followGaps(now time.Time) {
+	s, before := l.d.o.Settings(), l.settings
+	if s == before {
+		return
+	}
+	l.settings = s
+	if before == nil || !gapsGrew(before, s) && !gapsGrew(s, before) {
+		return
+	}
+	grew := gapsGrew(before, s)
+	for _, h := range l.held {
+		if grew {
+			h.acquired = crawl.Latest(h.acquired, now)
+		}
+	}
+	l.core.GapsChanged(now, grew)
+}
+
+// gapsGrew reports whether after asks for more than before of some host or
+// address. Which addresses lie inside --allow-net decides over the gaps as well.
+func gapsGrew(before, after *crawl.Settings) bool {
+	ipDelay := func(s *crawl.Settings) time.Duration {
+		if s.IPDelay == nil {
+			return defaultIPDelay
+		}
+		return *s.IPDelay
+	}
+	return after.Delay > before.Delay || ipDelay(after) > ipDelay(before) ||
+		!slices.Equal(before.AllowNet, after.AllowNet) || before.IPDelay == nil != (after.IPDelay == nil)
+}

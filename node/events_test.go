@@ -1,0 +1,211 @@
+package node
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+)
+
+// told names events by their codes, and their nodes if they have one.
+func told(events []crawl.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprint(&b, " ", e.Code)
+		if e.Node != "" {
+			fmt.Fprint(&b, "=", e.Node)
+		}
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+func TestEventLogRemembersTheNewest(t *testing.T) {
+	t.Parallel()
+	l := newEventLog()
+	l.begin("n1", 3)
+	first := uint64(3)<<32 + 1
+	if got := l.after(0, 10); len(got) != 0 {
+		t.Errorf("a fresh log holds %v", got)
+	}
+	for i := range eventsKept + 5 {
+		l.add(crawl.Event{Code: fmt.Sprint(i)})
+	}
+	for _, c := range []struct {
+		after      uint64
+		limit      int
+		from, much uint64
+	}{
+		{0, 2, first + eventsKept + 3, 2}, // the newest
+		{0, 5000, first + 5, eventsKept},
+		{1, 3, first + 5, 3}, // of a boot before: whatever there is
+		{first, 3, first + 5, 3},
+		{first + 7, 3, first + 8, 3},
+		{first + eventsKept + 3, 3, first + eventsKept + 4, 1},
+		{first + eventsKept + 4, 3, 0, 0},
+		{uint64(4) << 32, 3, 0, 0},
+	} {
+		got := l.after(c.after, c.limit)
+		if uint64(len(got)) != c.much || c.much > 0 && (got[0].ID != c.from || got[len(got)-1].ID != c.from+c.much-1) {
+			t.Errorf("after %d, %d of them: %d from %v", c.after, c.limit, len(got), got)
+		}
+	}
+}
+
+// Who takes the channel before it asks misses nothing.
+func TestEventNews(t *testing.T) {
+	t.Parallel()
+	const writers, each = 4, 200
+	l := newEventLog()
+	l.begin("n1", 1)
+	var wg sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for range each {
+				l.add(crawl.Event{Code: "x"})
+			}
+		})
+	}
+	last, seen := uint64(0), 0
+	for deadline := time.After(patience); seen < writers*each; {
+		news := l.watch()
+		events := l.after(max(last, 1), 50)
+		for _, e := range events {
+			if last > 0 && e.ID != last+1 {
+				t.Fatalf("event %d after %d", e.ID, last)
+			}
+			last = e.ID
+			seen++
+		}
+		if len(events) > 0 {
+			continue
+		}
+		select {
+		case <-news:
+		case <-deadline:
+			t.Fatalf("%d events of %d", seen, writers*each)
+		}
+	}
+	wg.Wait()
+}
+
+func TestSeedsInARowAreOneEvent(t *testing.T) {
+	t.Parallel()
+	l := newEventLog()
+	l.begin("n1", 1)
+	for i, at := range []int{0, 1, 2, 20} {
+		l.seeds(noon.Add(time.Duration(at)*time.Second), crawl.SeedReport{Accepted: 10, Invalid: make([]crawl.SeedError, i)})
+	}
+	events := l.after(0, 10)
+	if len(events) != 2 || events[0].Fields["accepted"] != 30 || events[0].Fields["invalid"] != 3 || events[1].Fields["accepted"] != 10 {
+		t.Errorf("%+v", events)
+	}
+	if events[0].ID >= events[1].ID || !strings.Contains(events[0].Message, "30 accepted") {
+		t.Errorf("%+v", events)
+	}
+}
+
+func TestDocumentEvents(t *testing.T) {
+	t.Parallel()
+	l := newEventLog()
+	l.begin("n1", 1)
+	d := &document{Settings: testSettings(), State: crawl.CrawlIdle}
+	l.doc = d
+	step := func(joining bool, change func(*document) *document) string {
+		before := l.last
+		d = change(d)
+		l.document(noon, d, "n2", joining)
+		return told(l.after(before, 10))
+	}
+	to := func(state string) func(*document) *document {
+		return func(d *document) *document { return d.enter(state, "why", "b", noon) }
+	}
+	slower := func(d *document) *document {
+		c := *d
+		c.Version++
+		c.Settings.Delay++
+		return &c
+	}
+	same := func(d *document) *document { return d }
+	for i, s := range []struct {
+		change  func(*document) *document
+		joining bool
+		want    string
+	}{
+		{to(crawl.CrawlRunning), true, ""}, // taken over, no news
+		{to(crawl.CrawlPaused), false, crawl.EventPaused},
+		{same, false, ""},
+		{slower, false, crawl.EventSettings},
+		{to(crawl.CrawlRunning), false, crawl.EventResumed},
+		{to(crawl.CrawlFinished), false, crawl.EventFinished},
+		{func(d *document) *document { return slower(d).enter(crawl.CrawlRunning, "", "b", noon) }, false, crawl.EventSettings + " " + crawl.EventStarted},
+	} {
+		if got := step(s.joining, s.change); got != s.want {
+			t.Errorf("%d: %q, want %q", i, got, s.want)
+		}
+	}
+	l.document(noon, &document{Version: 1, State: crawl.CrawlPaused}, "n2", false)
+	if e := l.after(0, 1)[0]; e.Code != crawl.EventStarted || e.Fields["by"] != "n2" {
+		t.Errorf("an older document was told of, or who made the newer one was not: %+v", e)
+	}
+}
+
+func TestMemberEvents(t *testing.T) {
+	t.Parallel()
+	member := func(id crawl.NodeID, boot crawl.Boot) membership.Member {
+		return membership.Member{ID: id, Name: strings.ToUpper(string(id)), Boot: boot}
+	}
+	word := func(membership.Member) lastWord { return lastWord{inFlight: 4, held: 9} }
+	drains := member("d", 1)
+	drains.Draining = true
+	var log changeLog
+	if _, events := log.note(&membership.View{Members: []membership.Member{member("a", 1), member("b", 1), member("c", 1), member("d", 1)}}, noon, word, 0); events != nil {
+		t.Errorf("the first view: %s", told(events))
+	}
+	v := &membership.View{Members: []membership.Member{member("a", 1), drains, member("e", 1)}, Left: []membership.Departure{{ID: "c", Boot: 1}}}
+	_, events := log.note(v, noon, word, 0)
+	if got, want := told(events), "node_failed=B node_draining=D node_left=C node_joined=E"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if e := events[0]; e.Level != crawl.EventWarn || e.Fields["partitions_held"] != 9 || e.Fields["fetches_queued_again"] != int64(4) || !strings.Contains(e.Message, "4 open fetches") {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestLookout(t *testing.T) {
+	t.Parallel()
+	full := crawl.HealthReason{Code: crawl.ReasonLowDisk, Message: "n2 is full", Since: noon}
+	lost := crawl.HealthReason{Code: crawl.ReasonPartitionsLost, Message: "lost", Since: noon}
+	failed := crawl.HealthReason{Code: crawl.ReasonNodeFailed, Message: "has an event of its own", Since: noon}
+	var o lookout
+	for i, s := range []struct {
+		ofNode, ofCluster []crawl.HealthReason
+		moving            bool
+		want              string
+	}{
+		{nil, nil, false, ""},
+		{nil, nil, true, "handoff_began"},
+		{[]crawl.HealthReason{full}, []crawl.HealthReason{full, failed}, true, "trouble=n2"},
+		{[]crawl.HealthReason{full}, []crawl.HealthReason{full, lost}, false, "handoff_ended trouble"},
+		{nil, []crawl.HealthReason{lost}, false, "trouble_over=n2"},
+		{nil, nil, false, "trouble_over"},
+	} {
+		p := picture{now: noon.Add(time.Duration(i) * time.Second), nodes: []nodePicture{{counts: true, heard: true, state: crawl.NodeAlive}}}
+		p.nodes[0].block.Node.Name, p.nodes[0].block.Reasons = "n2", s.ofNode
+		st := &crawl.Status{}
+		st.Ring.Handoff = crawl.HandoffStatus{Active: s.moving, PartitionsTotal: 5, PartitionsDone: 2}
+		st.Cluster.Health.Reasons = s.ofCluster
+		events := o.look(&p, st)
+		if got := told(events); got != s.want {
+			t.Errorf("%d: %q, want %q", i, got, s.want)
+		}
+		for _, e := range events {
+			if e.Code == crawl.EventHandoffEnded && e.Fields["seconds"] != 2.0 || e.Code == crawl.EventTrouble && e.Node == "n2" && e.Level != crawl.EventError {
+				t.Errorf("%d: %+v", i, e)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// TestGapsThatGrow raises the gaps of hosts that wait, that are open and that lie on
+// disk, and of an address that was not spaced before.
+func TestGapsThatGrow(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	addr := netip.MustParseAddr("127.0.0.1")
+	delay, ipDelay := time.Second, time.Duration(0)
+	core := New(Config{Delay: func(netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay }})
+	activate := func(host crawl.Host, state crawl.HostState, acquired time.Time) {
+		t.Helper()
+		robots := &crawl.Robots{Origin: "http://" + string(host), Expires: now.Add(time.Hour)}
+		var items []crawl.Item
+		for i := range 3 {
+			u, err := urlnorm.Parse(fmt.Sprintf("http://%s/%d", host, i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			items = append(items, crawl.Item{URL: u, Seq: uint64(i)})
+		}
+		core.Activate(now, Queue{Host: host, State: state, Robots: []*crawl.Robots{robots}, Items: items}, acquired)
+		core.Resolved(now, host, []netip.Addr{addr}, now.Add(time.Hour), nil)
+	}
+	next := func(want crawl.Host) (v crawl.Visit) {
+		t.Helper()
+		v, ok := core.Next(now)
+		if v.Host != want || ok != (want != "") {
+			t.Fatalf("%v: %q may be visited, want %q", now.Sub(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)), v.Host, want)
+		}
+		return v
+	}
+	end := func(v crawl.Visit) {
+		core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true})
+		core.Settled(now, v.ID)
+	}
+	activate("waits.test", crawl.HostState{}, time.Time{})
+	end(next("waits.test")) // at 0 s: it may be asked at 1 s again
+	activate("open.test", crawl.HostState{}, time.Time{})
+	open := next("open.test")
+
+	now = now.Add(500 * time.Millisecond)
+	delay, ipDelay = 3*time.Second, 2*time.Second
+	core.GapsChanged(now, true)
+	activate("disk.test", crawl.HostState{NotBefore: now}, now) // its last request ended a moment ago
+	now = now.Add(2900 * time.Millisecond)                      // 3.4 s
+	next("")
+	end(open) // which holds its address up as well
+	now = now.Add(200 * time.Millisecond)
+	next("")
+	now = now.Add(1800 * time.Millisecond) // 5.4 s: 2 s later
+	first, ok := core.Next(now)
+	if !ok || first.Host == "open.test" {
+		t.Fatalf("%v %v", first.Host, ok)
+	}
+	next("") // the other one waits for the address
+	end(first)
+	now = now.Add(2 * time.Second)
+	second, ok := core.Next(now)
+	if !ok || second.Host == first.Host {
+		t.Fatalf("%v %v", second.Host, ok)
+	}
+	end(second)
+
+	// What was promised stays when the gaps get smaller: the two may come 3 s after
+	// their ends, and who stands in line has the address when its time is over.
+	delay, ipDelay = 0, 0
+	core.GapsChanged(now, false)
+	now = now.Add(900 * time.Millisecond)
+	next("")
+	now = now.Add(100 * time.Millisecond)
+	next(first.Host)
+	next("")
+	now = now.Add(time.Second)
+	third, ok := core.Next(now)
+	if !ok || third.Host == first.Host || third.Host == second.Host {
+		t.Fatalf("%v %v", third.Host, ok)
+	}
+	next("")
+	now = now.Add(time.Second)
+	next(second.Host)
+}
