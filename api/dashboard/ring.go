@@ -13,7 +13,7 @@ import (
 // those that are not as they should be.
 const (
 	maxCells     = 4096
-	maxAttention = 50
+	maxAttention = 20
 )
 
 // ringView is the ring as it is drawn.
@@ -199,6 +199,8 @@ func (b *ringBuilder) attention(p *crawl.PartitionReport) attention {
 		a.Reason = "a copy is being made"
 	case p.State == crawl.PartitionMoving:
 		a.Reason = "it goes to its owner when that has a copy"
+	case p.Holder == nil:
+		a.Reason = "nobody who answers holds it"
 	}
 	return a
 }

@@ -105,6 +105,8 @@ func seconds(v any) string {
 	}
 	d := time.Duration(n * float64(time.Second))
 	switch {
+	case n == 0:
+		return "0 s"
 	case n > 1e8:
 		return "years"
 	case d < 10*time.Millisecond:

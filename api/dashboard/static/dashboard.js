@@ -87,12 +87,12 @@
   function options(kind, series, box) {
     const axis = { stroke: color("--quiet"), grid: { stroke: color("--rule"), width: 1 }, ticks: { show: false }, font: "11px " + getComputedStyle(document.body).fontFamily };
     return {
-      width: box.clientWidth, height: kind === "pages" ? 210 : 110,
+      width: box.clientWidth, height: kind === "pages" ? 200 : 96,
       tzDate: (t) => uPlot.tzDate(new Date(t * 1000), "Etc/UTC"),
       cursor: { points: { size: 5 }, drag: { x: false, y: false } },
       legend: { live: true },
       scales: { y: { range: (u, min, max) => [0, Math.max(max * 1.08, 1)] } },
-      axes: [{ ...axis, space: 70, values: (u, marks) => marks.map((t) => new Date(t * 1000).toISOString().slice(11, 16)) },
+      axes: [{ ...axis, space: 80, size: 26, values: (u, marks, i, space, step) => marks.map((t) => new Date(t * 1000).toISOString().slice(11, step < 60 ? 19 : 16)) },
         { ...axis, size: 46, space: kind === "pages" ? 34 : 28, values: (u, marks) => marks.map(figure) }],
       series: [{ label: "UTC", value: (u, t) => t == null ? "–" : new Date(t * 1000).toISOString().slice(11, 19) },
         ...series.map((s) => ({ label: s.label, stroke: s.stroke, width: s.width, points: { show: false }, value: (u, v) => figure(v) }))],
