@@ -74,7 +74,15 @@ var table = []rule{
 		"flags become values; it starts nothing",
 	},
 	{
-		[]string{"api", "api/client"}, []string{"crawl", "metrics", "door"},
+		[]string{"api/dashboard"}, []string{"crawl"},
+		"it shows what an interface tells it; asking, guarding and serving are the API's",
+	},
+	{
+		[]string{"api"}, []string{"api/dashboard", "crawl", "metrics", "door"},
+		"HTTP in front of an interface that it declares, so that it can be tested without a node",
+	},
+	{
+		[]string{"api/client"}, []string{"crawl", "metrics"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"html/template"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
+	"crawlnode/api/dashboard"
 	"crawlnode/crawl"
 )
 
@@ -34,6 +34,9 @@ type Backend interface {
 	// DescribeHost tells what politeness knows of a host and what waits for it.
 	// crawl.ErrUnknownHost: no URL of it was ever admitted.
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
+	// Hosts lists the first limit hosts of those that the members have in memory, in
+	// an order of crawl.HostSorts. It waits a second for members that do not answer.
+	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
 	// WriteIndex writes the CDXJ lines of all captures that the members have, each
 	// once and sorted. It takes as long as the writer does.
 	WriteIndex(ctx context.Context, out io.Writer) error
@@ -80,7 +83,17 @@ type Options struct {
 	Hosts []string
 	// Logger gets one line for each failure of the node's own.
 	Logger *slog.Logger
+	// History holds the curves of the dashboard. Who makes one runs it, and waits for
+	// it. nil: there are no curves.
+	History *History
 }
+
+// History remembers the cluster's figures for the dashboard, less than a megabyte.
+type History = dashboard.History
+
+// NewHistory returns an empty history of what b says. Its Run fills it, every 5 s,
+// until the context ends.
+func NewHistory(b Backend) *History { return dashboard.NewHistory(b) }
 
 // How long a node may take for an answer.
 const (
@@ -96,7 +109,7 @@ func New(backend Backend, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{backend: backend, log: o.Logger, indexPage: parseIndex(), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams)}
+	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams)}
 	table := routes()
 	s.document = describe(table)
 	mux := http.NewServeMux()
@@ -107,6 +120,7 @@ func New(backend Backend, o Options) http.Handler {
 		}
 		mux.Handle(rt.method+" "+rt.path, h)
 	}
+	s.dash.Register(func(pattern string, h http.Handler) { mux.Handle(pattern, guard(h, o)) })
 	return withHeaders(withProblems(mux, o))
 }
 
@@ -148,7 +162,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 type server struct {
 	backend     Backend
 	log         *slog.Logger
-	indexPage   *template.Template
+	dash        *dashboard.Dashboard
 	streams     chan struct{} // one for each reader of events
 	document    []byte        // OpenAPI
 	metricsPage http.Handler

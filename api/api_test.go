@@ -114,7 +114,7 @@ func TestPaths(t *testing.T) {
 		code           int
 		want           string
 	}{
-		{"GET", "/", 200, "<h1>crawlnode n1</h1>"},
+		{"GET", "/", 200, "asked n1 at"},
 		{"GET", "/livez", 200, "ok"},
 		{"GET", "/readyz", 200, "ok"},
 		{"GET", "/healthz", 200, "ok"},

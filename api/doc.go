@@ -1,7 +1,7 @@
 // Package api is a node's HTTP face: the status document, the API of version 1,
 // health checks and metrics. Any node answers for the whole cluster.
 //
-//	GET  /                 a plain page with links to what follows
+//	GET  /                 the dashboard, and its other pages: package dashboard
 //	GET  /status           crawl.Status; ?format=text for people, ?scope=node for this node alone
 //	GET  /livez            the process answers
 //	GET  /readyz           this node takes part: 503 while it joins or leaves
@@ -11,6 +11,7 @@
 //	GET  /api/v1/ring      crawl.RingReport
 //	GET  /api/v1/nodes     [crawl.NodeStatus]
 //	GET  /api/v1/urls?url=URL&depth=N    crawl.URLReport: why it is, or is not, crawled; depth may be left out
+//	GET  /api/v1/hosts?sort=queued|fetched|errors|backoff|latency&limit=N   crawl.HostsReport: the first of those in memory
 //	GET  /api/v1/hosts/{host}            crawl.HostReport: what politeness knows, what waits
 //	GET  /api/v1/cdxj      the CDXJ lines of all captures that the members have, sorted
 //	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member

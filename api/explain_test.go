@@ -28,6 +28,10 @@ func (f *fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostRepo
 	return &crawl.HostReport{Host: crawl.Host(host), State: crawl.HostIdle}, f.err
 }
 
+func (f *fakeNode) Hosts(_ context.Context, sort string, limit int) (*crawl.HostsReport, error) {
+	return &crawl.HostsReport{Sort: sort, Hosts: []crawl.HostLine{{Host: "a.test", Partition: crawl.Partition(limit)}}}, f.err
+}
+
 func TestExplainPaths(t *testing.T) {
 	t.Parallel()
 	odd := "http://a.test/?x=1&y=%20#z ü"
@@ -48,7 +52,11 @@ func TestExplainPaths(t *testing.T) {
 		{"hosts/a.test", 200, `"robots":[]`},
 		{"hosts/%5B::1%5D", 200, `"host":"[::1]"`},
 		{"hosts/nobody.test", 404, "unknown host: no URL of nobody.test was ever admitted"},
-		{"hosts", 404, "there is nothing at this path"},
+		{"hosts", 200, `{"sort":"queued","hosts":[{"host":"a.test"`},
+		{"hosts?sort=errors&limit=7", 200, `"sort":"errors","hosts":[{"host":"a.test","partition":7`},
+		{"hosts?limit=101", 400, "limit is a number from 1 to 100"},
+		{"hosts?limit=0", 400, "limit is a number from 1 to 100"},
+		{"hosts?sort=%1b", 400, "sort is one of queued, fetched, errors, backoff, latency, not "},
 	} {
 		w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/"+tc.path, "")
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {

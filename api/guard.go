@@ -13,7 +13,7 @@ import (
 )
 
 // withHeaders sets what every answer carries: no sniffing, no framing, no
-// scripts, no caching.
+// scripts, no caching. The dashboard's pages say themselves what they may load.
 func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"crawlnode/api/dashboard"
 	"crawlnode/crawl"
 )
 
@@ -76,8 +77,6 @@ func routes() []route {
 func readRoutes() []route {
 	plain := []media{{name: "text/plain", what: "one line"}}
 	return []route{
-		{method: "GET", path: "/{$}", id: "index", summary: "A page with links to what follows.", serve: (*server).index,
-			other: []media{{name: "text/html", what: "the page"}}, errors: []int{busy}},
 		{method: "GET", path: "/livez", id: "livez", summary: "Whether the process answers.", serve: (*server).livez, open: true, other: plain},
 		{method: "GET", path: "/readyz", id: "readyz", summary: "Whether this node takes part; 503 while it joins or leaves.", serve: (*server).readyz, open: true, probe: true, other: plain},
 		{method: "GET", path: "/healthz", id: "healthz", summary: "The cluster's health; 503 when it is critical.", serve: (*server).healthz, probe: true, other: plain, errors: []int{busy}},
@@ -91,6 +90,9 @@ func readRoutes() []route {
 			reply: crawl.Status{}, other: []media{{name: "text/plain", what: "with format=text"}}, errors: []int{bad, busy}},
 		{method: "GET", path: "/api/v1/stats", id: "stats", summary: "The parts of the status that change from second to second.", serve: (*server).stats,
 			reply: statsReport{}, errors: []int{busy}},
+		{method: "GET", path: "/api/v1/history", id: "history", summary: "The curves of the dashboard, by columns.", serve: (*server).history,
+			params: []param{{name: "span", in: "query", what: "the last hour, every 5 s, or the last day, every minute", sample: "", words: []string{"1h", "24h"}}},
+			reply:  dashboard.Series{}, errors: []int{bad, busy}},
 		{method: "GET", path: "/api/v1/nodes", id: "nodes", summary: "Every node that was ever heard of.", serve: (*server).nodes,
 			reply: []crawl.NodeStatus{}, errors: []int{busy}},
 		{method: "GET", path: "/api/v1/ring", id: "ring", summary: "Who has which partition.", serve: (*server).ring,
@@ -115,6 +117,12 @@ func explainRoutes() []route {
 				{name: "depth", in: "query", what: "links from a seed at which it is judged", sample: uint16(0)},
 			},
 			reply: crawl.URLReport{}, errors: []int{bad, busy}},
+		{method: "GET", path: "/api/v1/hosts", id: "hosts", summary: "The first hosts in an order, of those that the members have in memory.", serve: (*server).hosts,
+			params: []param{
+				{name: "sort", in: "query", what: "by what; the largest first", sample: "", words: crawl.HostSorts[:]},
+				{name: "limit", in: "query", what: "how many, at most 100", sample: uint16(0)},
+			},
+			reply: crawl.HostsReport{}, errors: []int{bad, busy}},
 		{method: "GET", path: "/api/v1/hosts/{host}", id: "describeHost", summary: "What politeness knows of a host, and what waits.", serve: (*server).describeHost,
 			params: []param{{name: "host", in: "path", what: "host name or IP address", sample: "", required: true}},
 			reply:  crawl.HostReport{}, errors: []int{missing, busy}},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/api/dashboard"
 	"crawlnode/crawl"
 )
 
@@ -22,6 +23,7 @@ type schemas struct {
 
 var (
 	timeType    = reflect.TypeFor[time.Time]()
+	pointsType  = reflect.TypeFor[dashboard.Points]()
 	rawType     = reflect.TypeFor[json.RawMessage]()
 	eitherSeed  = reflect.TypeFor[seedOrURL]()
 	seedType    = reflect.TypeFor[crawl.Seed]()
@@ -42,6 +44,8 @@ func (s *schemas) of(t reflect.Type) object {
 	switch t {
 	case timeType:
 		return object{"type": "string", "format": "date-time"}
+	case pointsType:
+		return object{"type": "array", "items": object{"type": []any{"number", "null"}}}
 	case rawType:
 		return object{}
 	case eitherSeed:

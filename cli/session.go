@@ -81,8 +81,10 @@ func (s *session) runAll(ctx context.Context) error {
 	around, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
+	history := api.NewHistory(s.node)
+	wg.Go(func() { history.Run(around) })
 	wg.Go(func() {
-		if err := api.Serve(around, s.node.HTTPListener(), s.handler()); err != nil {
+		if err := api.Serve(around, s.node.HTTPListener(), s.handler(history)); err != nil {
 			s.log.Error("the HTTP listener failed; /status does not answer any more", "error", err)
 		}
 	})
@@ -108,8 +110,10 @@ func (s *session) runAll(ctx context.Context) error {
 }
 
 // handler is the node's API.
-func (s *session) handler() http.Handler {
-	return api.New(s.node, s.apiOptions())
+func (s *session) handler(history *api.History) http.Handler {
+	o := s.apiOptions()
+	o.History = history
+	return api.New(s.node, o)
 }
 
 func (s *session) apiOptions() api.Options {

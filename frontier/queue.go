@@ -22,6 +22,7 @@ type HostQueue struct {
 	Items     []crawl.Item // the best band first, in each band in the order of admission
 	Next      Cursor       // behind the last Item
 	More      bool         // something is queued behind Next
+	Queued    int64        // all that is queued
 }
 
 // Load reads up to n queued URLs of a host. A chain of calls that each begin
@@ -43,7 +44,7 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after Cursor, n int)
 	if e == nil {
 		return q, nil
 	}
-	q.State = e.HostState
+	q.State, q.Queued = e.HostState, e.total()
 	if q.Robots, err = v.robots(host, e); err != nil {
 		return q, err
 	}

@@ -252,7 +252,7 @@ func (l *dispatchLoop) load(h *holding, host crawl.Host) {
 				return // what was queued has been fetched meanwhile
 			}
 			l.core.Activate(now, scheduler.Queue{
-				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items, Next: scheduler.Cursor(q.Next), More: q.More,
+				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items, Next: scheduler.Cursor(q.Next), More: q.More, Queued: q.Queued,
 			}, h.acquired)
 			if band < crawl.Bands {
 				l.core.NoteQueued(now, host, band)
@@ -276,6 +276,7 @@ func (l *dispatchLoop) refillJob(a scheduler.Action) job {
 				l.core.OfferFailed(now, a.Host) // the partition is on its way out
 			default:
 				l.core.Offer(now, a.Host, q.Items, scheduler.Cursor(q.Next), q.More)
+				l.core.Counted(a.Host, q.Queued)
 			}
 		}
 	}

@@ -25,3 +25,20 @@ func (d *Dispatcher) Sight(ctx context.Context, host crawl.Host) (s scheduler.Si
 	got := <-answer
 	return got.s, got.ok, nil
 }
+
+// Top looks at the first n hosts in memory, in an order (crawl.SortQueued...), and
+// counts all that are there. It takes a turn of the loop of up to some milliseconds.
+func (d *Dispatcher) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {
+	type seen struct {
+		top []scheduler.Glance
+		all int
+	}
+	answer := make(chan seen, 1)
+	if err := d.call(ctx, func(now time.Time) {
+		answer <- seen{d.loop.core.Top(now, sort, n), d.loop.core.Counts().Active}
+	}); err != nil {
+		return nil, 0, err
+	}
+	got := <-answer
+	return got.top, got.all, nil
+}

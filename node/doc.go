@@ -91,6 +91,7 @@
 //	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again
 //	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
+//	top hosts                 who looks at them        age, 1 s               5 orders, 100 each  -                           not needed
 //	events for people         views, documents,        age                    1,000               the oldest are forgotten    not needed
 //	                          status, seeds
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed

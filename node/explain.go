@@ -27,6 +27,9 @@ import (
 type question struct {
 	URL  string     `json:"url,omitempty"` // canonical
 	Host crawl.Host `json:"host,omitempty"`
+	// Top, when it is not empty, asks about no single host, but for the first of all
+	// that the member has in memory, in that order (crawl.SortQueued...).
+	Top string `json:"top,omitempty"`
 }
 
 // explained is the holder's answer.
@@ -36,6 +39,8 @@ type explained struct {
 	Host   *crawl.HostReport   `json:"host,omitempty"`
 	// Spent says that the host has had its URLs that look like a trap.
 	Spent bool `json:"spent,omitempty"`
+	// Top is the answer to question.Top.
+	Top *topHosts `json:"top,omitempty"`
 }
 
 // errNotHeld says that the asked node does not hold the partition.
@@ -234,6 +239,10 @@ var errBadQuestion = errors.New("a question about neither a canonical URL nor a 
 
 // explain answers from this node's own store and dispatcher.
 func (n *Node) explain(ctx context.Context, q question) (explained, error) {
+	if q.Top != "" {
+		top, err := n.ownTop(ctx, q.Top)
+		return explained{Top: top}, err
+	}
 	host := q.Host
 	if q.URL != "" {
 		u, err := urlnorm.Parse(q.URL)

@@ -70,6 +70,7 @@ type Node struct {
 	purse    *purse
 	granter  *granter
 	contents *contents
+	tops     topCache
 	meter    meter
 	sent     *sentCache
 	links    linkCounters

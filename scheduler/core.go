@@ -48,6 +48,7 @@ type Queue struct {
 	Items     []crawl.Item
 	Next      Cursor // behind the last item
 	More      bool   // there are entries behind Next
+	Queued    int64  // all entries
 }
 
 // Parked is what must be written of a host that left memory.
@@ -118,7 +119,7 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	}
 	h := &host{
 		name: q.Host, part: q.Partition, state: q.State, robots: q.Robots, acquired: acquired,
-		cursor: q.Next, more: q.More, fresh: crawl.Bands, saved: true,
+		cursor: q.Next, more: q.More, queued: q.Queued, fresh: crawl.Bands, saved: true,
 	}
 	h.timer.host = h
 	h.insert(q.Items...)
@@ -185,6 +186,13 @@ func (c *Core) Offer(now time.Time, name crawl.Host, items []crawl.Item, next Cu
 	h.cursor, h.more = next, more || h.noted
 	c.weigh(h)
 	c.place(now, h)
+}
+
+// Counted says how many URLs of a host are queued, as Queue.Queued does.
+func (c *Core) Counted(name crawl.Host, queued int64) {
+	if h := c.hosts[name]; h != nil {
+		h.queued = queued
+	}
 }
 
 // OfferFailed says that a Refill could not be done. It is asked for again
@@ -357,8 +365,12 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	} else if r.Requested {
 		c.spaceFrom(now, h.addr())
 	}
-	if r.Kind == crawl.HostFailed {
+	switch r.Kind {
+	case crawl.HostFailed:
 		h.pick++
+		h.errors++
+	case crawl.URLFailed, crawl.RateLimited:
+		h.errors++
 	}
 	c.place(now, h)
 	return h.state, true

@@ -53,7 +53,9 @@ type host struct {
 	// have; after the first request that ended later, the zero time.
 	acquired time.Time
 	robots   []*crawl.Robots
-	turns    int // visits since Activate
+	turns    int   // visits since Activate
+	errors   int64 // those of them that failed, for people
+	queued   int64 // URLs on disk when some were last read, for people
 	limits   limits
 
 	items  []crawl.Item // sorted by band and sequence

@@ -1,0 +1,205 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+const (
+	maxFormBytes = 1 << 20
+	// maxFormSeeds bounds the URLs of one form; the command takes more.
+	maxFormSeeds = 10_000
+	// badLinesShown bounds what is repeated of URLs that cannot be crawled.
+	badLinesShown = 5
+)
+
+// order carries one form out: it gives the order and says what became of it, and
+// sends the reader back to where the form stood.
+func (d *Dashboard) order(w http.ResponseWriter, r *http.Request, give func(context.Context) (string, error)) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	if err := r.ParseForm(); err != nil {
+		d.goBack(w, r, &message{Bad: true, Text: "The form could not be read: " + err.Error()})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
+	defer cancel()
+	text, err := give(ctx)
+	if err != nil {
+		d.goBack(w, r, &message{Bad: true, Text: err.Error()})
+		return
+	}
+	d.goBack(w, r, &message{Text: text})
+}
+
+func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
+	d.order(w, r, func(ctx context.Context) (string, error) {
+		action := r.PostForm.Get("action")
+		if !slices.Contains([]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionStop}, action) {
+			return "", fmt.Errorf("there is no action %.40q", action)
+		}
+		report, err := d.backend.ControlCrawl(ctx, action)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", action, err)
+		}
+		text := "The crawl is " + report.State + "."
+		if len(report.Untold) > 0 {
+			text += " These nodes did not answer and follow when they can be reached: " + strings.Join(report.Untold, ", ") + "."
+		}
+		return text, nil
+	})
+}
+
+func (d *Dashboard) controlSeeds(w http.ResponseWriter, r *http.Request) {
+	d.order(w, r, func(ctx context.Context) (string, error) {
+		seeds := seedLines(r.PostForm.Get("urls"), r.PostForm.Get("again") != "")
+		switch {
+		case len(seeds) == 0:
+			return "", fmt.Errorf("no URL was given: write one a line")
+		case len(seeds) > maxFormSeeds:
+			return "", fmt.Errorf("more than %d URLs: send them with crawlnode seeds add -f FILE", maxFormSeeds)
+		}
+		report, err := d.backend.AddSeeds(ctx, seeds)
+		if err != nil {
+			return "", fmt.Errorf("the seeds were not all stored; sending them again does no harm: %w", err)
+		}
+		text := fmt.Sprintf("Seeds: %d accepted, %d duplicate, %d out of scope, %d invalid.", report.Accepted, report.Duplicates, report.OutOfScope, len(report.Invalid))
+		for _, bad := range report.Invalid[:min(len(report.Invalid), badLinesShown)] {
+			text += fmt.Sprintf("\nLine %d, %.200s: %s", bad.Line, bad.Input, bad.Error)
+		}
+		return text, nil
+	})
+}
+
+// seedLines reads one URL a line, as files of seeds are read: empty lines and those
+// that begin with # are skipped, but counted.
+func seedLines(text string, again bool) []crawl.Seed {
+	var seeds []crawl.Seed
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line != "" && line[0] != '#' {
+			seeds = append(seeds, crawl.Seed{URL: line, Line: n, Again: again})
+		}
+	}
+	return seeds
+}
+
+func (d *Dashboard) controlNodes(w http.ResponseWriter, r *http.Request) {
+	d.order(w, r, func(ctx context.Context) (string, error) {
+		id := r.PostForm.Get("node")
+		give, done := d.backend.DrainMember, "%s hands its partitions over and leaves."
+		switch order := r.PostForm.Get("order"); order {
+		case "drain":
+		case "forget":
+			give, done = d.backend.ForgetMember, "%s is forgotten: what only it had is lost."
+		default:
+			return "", fmt.Errorf("there is no order %.40q", order)
+		}
+		if err := give(ctx, crawl.NodeID(id)); err != nil {
+			return "", fmt.Errorf("%s %.80s: %w", r.PostForm.Get("order"), id, err)
+		}
+		return fmt.Sprintf(done, d.nameOf(ctx, id)), nil
+	})
+}
+
+// nameOf is a node's human name, or its id.
+func (d *Dashboard) nameOf(ctx context.Context, id string) string {
+	if st, err := d.backend.Status(ctx, false); err == nil {
+		for i := range st.Nodes {
+			if string(st.Nodes[i].ID) == id {
+				return st.Nodes[i].Name
+			}
+		}
+	}
+	return id
+}
+
+// controlTheme keeps the reader's theme in a cookie; it is no order to the crawl.
+func (d *Dashboard) controlTheme(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	c := http.Cookie{Name: themeCookie, Value: r.PostFormValue("theme"), Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if c.Value != "light" && c.Value != "dark" {
+		c.Value, c.MaxAge = "", -1
+	}
+	http.SetCookie(w, &c)
+	d.goBack(w, r, nil)
+}
+
+// goBack sends the reader to the page that the form names, with a message.
+func (d *Dashboard) goBack(w http.ResponseWriter, r *http.Request, m *message) {
+	u := ownPath(r.PostFormValue("back"))
+	if m != nil {
+		q := u.Query()
+		q.Set("m", d.messages.put(*m))
+		u.RawQuery = q.Encode()
+	}
+	http.Redirect(w, r, u.RequestURI(), http.StatusSeeOther)
+}
+
+// ownPath reads a path of this node's; what could lead elsewhere becomes /.
+func ownPath(raw string) *url.URL {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/") ||
+		strings.HasPrefix(raw, "//") || strings.Contains(raw, `\`) || strings.HasPrefix(u.Path, "//") {
+		return &url.URL{Path: "/"}
+	}
+	return &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+}
+
+// message says what became of an order.
+type message struct {
+	Bad  bool
+	Text string // plain; lines become lines
+}
+
+const (
+	messagesKept = 32
+	messageFor   = 2 * time.Minute
+)
+
+// messages are kept here and named by a random word, so that no link from elsewhere
+// can put words into a page.
+type messages struct {
+	mu   sync.Mutex // guards kept
+	kept []keptMessage
+}
+
+type keptMessage struct {
+	id  string
+	at  time.Time
+	msg message
+}
+
+func (m *messages) put(msg message) string {
+	k := keptMessage{id: rand.Text(), at: time.Now(), msg: msg}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.kept) == messagesKept {
+		m.kept = slices.Delete(m.kept, 0, 1)
+	}
+	m.kept = append(m.kept, k)
+	return k.id
+}
+
+// get returns a message, or nil when it is unknown or old.
+func (m *messages) get(id string) *message {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.kept {
+		if k := &m.kept[i]; k.id == id && time.Since(k.at) < messageFor {
+			msg := k.msg
+			return &msg
+		}
+	}
+	return nil
+}

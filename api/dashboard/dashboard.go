@@ -1,0 +1,206 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// Backend is what the pages ask a node for; api.Backend says what each method does.
+type Backend interface {
+	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
+	Ring(ctx context.Context) (*crawl.RingReport, error)
+	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
+	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
+	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
+	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
+	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
+	DrainMember(ctx context.Context, id crawl.NodeID) error
+	ForgetMember(ctx context.Context, id crawl.NodeID) error
+}
+
+//go:embed templates static
+var files embed.FS
+
+// How long a page waits for other members, and an order for its effect.
+const (
+	pageTimeout  = 3 * time.Second
+	orderTimeout = 10 * time.Second
+)
+
+// security is the policy of the pages: everything from this node, nothing inline.
+const security = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Dashboard answers the paths of the package comment.
+type Dashboard struct {
+	backend  Backend
+	history  *History
+	log      *slog.Logger
+	pages    map[string]*template.Template // by file name without .html
+	messages messages
+}
+
+// New returns a dashboard. history may be nil: then there are no curves.
+func New(b Backend, history *History, log *slog.Logger) *Dashboard {
+	if history == nil {
+		history = NewHistory(b)
+	}
+	return &Dashboard{backend: b, history: history, log: log, pages: parsePages()}
+}
+
+// parsePages makes one template of each page, within the layout. The files are part
+// of the program, so a mistake in them is one of ours.
+func parsePages() map[string]*template.Template {
+	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	pages := map[string]*template.Template{}
+	for _, name := range []string{"overview", "nodes", "ring", "hosts", "host", "url", "events", "error"} {
+		page := template.Must(base.Clone())
+		pages[name] = template.Must(page.ParseFS(files, "templates/"+name+".html"))
+	}
+	return pages
+}
+
+// Register hands out the dashboard's paths; who takes them puts a guard before each.
+func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
+	page := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
+	page("GET /{$}", d.overview)
+	page("GET /nodes", d.nodes)
+	page("GET /ring", d.ring)
+	page("GET /hosts", d.hosts)
+	page("GET /hosts/{host}", d.host)
+	page("GET /urls", d.url)
+	page("GET /events", d.events)
+	page("POST /control/crawl", d.controlCrawl)
+	page("POST /control/seeds", d.controlSeeds)
+	page("POST /control/nodes", d.controlNodes)
+	page("POST /control/theme", d.controlTheme)
+	static, err := fs.Sub(files, "static")
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	handle("GET /static/{file}", assets(static))
+}
+
+// page is what the layout is given.
+type page struct {
+	Title   string
+	Nav     string // the entry of the navigation that the page belongs to
+	Back    string // path and query, to come back to after an order
+	Theme   string // light, dark or "": the system's
+	Refresh int    // milliseconds after which a script fetches the page anew
+	Message *message
+	Status  *crawl.Status
+	Ranks   ranks
+	Data    any
+}
+
+// show renders a page. Status may be nil: the node does not answer.
+func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, code int, name string, p page) {
+	p.Back, p.Theme, p.Message = backOf(r), themeOf(r), d.messages.get(r.URL.Query().Get("m"))
+	p.Ranks = ranksOf(p.Status)
+	var b bytes.Buffer
+	if err := d.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
+		d.log.Error("a page of the dashboard could not be made", "page", name, "error", err)
+		http.Error(w, "the page could not be made; the log says why", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", security)
+	// Forms of a page without a referrer would be sent with "Origin: null", and could not
+	// be told from another site's.
+	h.Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(code)
+	_, _ = w.Write(b.Bytes()) // the reader has gone
+}
+
+// status asks the node; when it fails the reader has been told and ok is false.
+func (d *Dashboard) status(ctx context.Context, w http.ResponseWriter, r *http.Request) (st *crawl.Status, ok bool) {
+	st, err := d.backend.Status(ctx, false)
+	if err != nil {
+		d.fail(w, r, nil, "", err)
+		return nil, false
+	}
+	return st, true
+}
+
+// fail shows a failure in place of a page.
+func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, st *crawl.Status, nav string, err error) {
+	code := http.StatusServiceUnavailable
+	if errors.Is(err, crawl.ErrUnknownHost) {
+		code = http.StatusNotFound
+	} else {
+		w.Header().Set("Retry-After", "2")
+	}
+	d.show(w, r, code, "error", page{Title: http.StatusText(code), Nav: nav, Status: st, Data: err.Error()})
+}
+
+// backOf is where the reader is, without the message that was shown there.
+func backOf(r *http.Request) string {
+	u := *r.URL
+	q := u.Query()
+	q.Del("m")
+	u.RawQuery = q.Encode()
+	return u.RequestURI()
+}
+
+const themeCookie = "crawlnode_theme"
+
+// themeOf is the theme that the reader has chosen, "" when none.
+func themeOf(r *http.Request) string {
+	c, err := r.Cookie(themeCookie)
+	if err != nil || c.Value != "light" && c.Value != "dark" {
+		return ""
+	}
+	return c.Value
+}
+
+// ranks gives every node a place, by name, from which its letter and its colour
+// follow: the same on every page and every node of a cluster.
+type ranks map[crawl.NodeID]int
+
+func ranksOf(st *crawl.Status) ranks {
+	r := ranks{}
+	if st == nil {
+		return r
+	}
+	for i := range st.Nodes {
+		r[st.Nodes[i].ID] = i
+	}
+	return r
+}
+
+// Letter is the letter of a node, or a question mark.
+func (r ranks) Letter(id crawl.NodeID) string {
+	i, ok := r[id]
+	if !ok {
+		return "?"
+	}
+	letter := string(rune('A' + i%26))
+	if i >= 26 {
+		letter += strings.Repeat("'", i/26)
+	}
+	return letter
+}
+
+// hues is the number of colours that nodes are told apart by; see dashboard.css.
+const hues = 8
+
+// Hue is the number of a node's colour, or -1.
+func (r ranks) Hue(id crawl.NodeID) int {
+	i, ok := r[id]
+	if !ok {
+		return -1
+	}
+	return i % hues
+}

@@ -1,0 +1,304 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// evil is what a stranger would write wherever a page shows it.
+const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'` + "\u202e\x1b[2J"
+
+// fakeNode answers with figures in every field and with evil in every text.
+type fakeNode struct {
+	text   string
+	err    error
+	orders []string
+	seeds  []crawl.Seed
+}
+
+func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
+
+func ptr[T any](v T) *T { return &v }
+
+func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
+	st := &crawl.Status{ServedBy: f.text, AsOf: at(0)}
+	st.Cluster = crawl.ClusterStatus{Name: f.text, State: crawl.ClusterRunning, Message: f.text, Health: crawl.Health{Level: crawl.HealthWarn,
+		Reasons: []crawl.HealthReason{{Code: crawl.ReasonNodeFailed, Message: f.text, Since: at(1)}}}, Members: crawl.MemberCounts{Alive: 2, Failed: 1}}
+	st.Ring = crawl.RingStatus{View: 7, Partitions: 4, Served: 3, ReplicationFactor: 2, Handoff: crawl.HandoffStatus{Active: true, PartitionsDone: 1, PartitionsTotal: 3, ETASeconds: ptr(70.0),
+		Stuck: []crawl.StuckStatus{{Partition: 2, From: f.text, To: f.text, Reason: f.text, Since: at(2)}}},
+		LastChange: crawl.ChangeStatus{Cause: ptr(crawl.CauseFailed), Node: ptr(f.text), At: ptr(at(3)), TakeoverSeconds: ptr(1.25), InflightRequeued: ptr(int64(17)), PartitionsLost: ptr(0)}}
+	st.Crawl = crawl.CrawlStatus{State: crawl.CrawlRunning, Message: f.text, StartedAt: ptr(at(4)), AllowedActions: []string{"pause", "stop"}}
+	st.Throughput = crawl.ThroughputStatus{PagesPerSecond: crawl.Rate{Now: 12.34, Avg1m: 45.6, Avg: 78.9, Peak: 1234.5}, PagesTotal: 7654321}
+	st.Frontier = crawl.FrontierStatus{Queued: 98765, ByBand: [crawl.Bands]int64{5, 43210}, SeenTotal: 11}
+	st.Fetch.ErrorsByCategory = crawl.ErrorCounts{DNS: 31, BlockedAddress: 32}
+	st.Fetch.SkippedByReason.OutOfScope = 33
+	st.Bottleneck = crawl.BottleneckStatus{Cause: crawl.BottleneckPoliteness, Message: f.text}
+	st.Nodes = []crawl.NodeStatus{
+		{ID: "id-a", Name: "alpha", State: crawl.NodeAlive, HTTP: "127.0.0.1:1", PagesPerSecond: ptr(3.5), RSSBytes: ptr(int64(5 << 20)), PausedReason: ptr(f.text)},
+		{ID: "id-b", Name: f.text, State: crawl.NodeFailed, HTTP: f.text},
+	}
+	return st, f.err
+}
+
+func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
+	a, b := crawl.NodeID("id-a"), crawl.NodeID("id-b")
+	return &crawl.RingReport{View: 7, Digest: f.text, Partitions: []crawl.PartitionReport{
+		{Partition: 0, Owner: a, Holder: &a, Replicas: []crawl.NodeID{b}, State: crawl.PartitionHeld, InSync: []crawl.NodeID{a, b}, URLs: ptr(int64(10))},
+		{Partition: 1, Owner: b, Holder: &a, Replicas: []crawl.NodeID{a}, State: crawl.PartitionMoving, InSync: []crawl.NodeID{a, b}, URLs: ptr(int64(20))},
+		{Partition: 2, Owner: b, Holder: &b, Replicas: []crawl.NodeID{a}, State: crawl.PartitionHeld, InSync: []crawl.NodeID{b}},
+		{Partition: 3, Owner: b, Replicas: []crawl.NodeID{a}, State: crawl.PartitionOffline, Reason: &f.text},
+	}}, f.err
+}
+
+func (f *fakeNode) Hosts(_ context.Context, sort string, limit int) (*crawl.HostsReport, error) {
+	return &crawl.HostsReport{Sort: sort, InMemory: 5, Total: 500, Unanswered: []string{f.text}, Hosts: []crawl.HostLine{
+		{Host: crawl.Host(f.text), State: crawl.HostBackoff, Queued: int64(limit), Holder: crawl.NodeRef{ID: "id-a", Name: "alpha"}, BackoffSeconds: 90, NextAllowedAt: ptr(at(5))}}}, f.err
+}
+
+func (f *fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {
+	if host == "nobody.test" {
+		return nil, fmt.Errorf("%w: nothing of %s", crawl.ErrUnknownHost, host)
+	}
+	return &crawl.HostReport{Host: crawl.Host(host), State: crawl.HostFrozen, Summary: f.text, Queued: 77, Politeness: crawl.PolitenessReport{BackoffReason: &f.text, Address: &f.text, FrozenUntil: ptr(at(6))},
+		Robots: []crawl.RobotsSummary{{Origin: f.text, Verdict: "rules"}}}, f.err
+}
+
+func (f *fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.URLReport, error) {
+	host := crawl.Host(f.text)
+	return &crawl.URLReport{Input: u, Summary: f.text, URL: &u, Host: &host, Scope: crawl.ScopeReport{Rule: f.text, Depth: depth}, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysForbidden, Rule: f.text, Origin: f.text},
+		Owner: &crawl.NodeRef{ID: "id-a", Name: f.text}, Record: &crawl.RecordReport{State: "done", Reason: &f.text, DuplicateOf: &f.text, NearDuplicateOf: ptr("javascript:alert(3)"),
+			Archive: &crawl.ArchiveReport{File: f.text, Node: crawl.NodeRef{Name: f.text}, Offset: 4096}}}, f.err
+}
+
+func (f *fakeNode) Events(context.Context, uint64, int) ([]crawl.Event, error) {
+	return []crawl.Event{{ID: 1, Level: crawl.EventInfo, Code: crawl.EventJoined, Message: "the older one"}, {ID: 2, Level: crawl.EventError, Code: crawl.EventFailed, Message: f.text, Node: f.text,
+		Fields: map[string]any{"seconds": 1.5, "names": []string{f.text}}}}, f.err
+}
+
+func (f *fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
+	f.seeds = append(f.seeds, seeds...)
+	return crawl.SeedReport{Accepted: len(seeds), Invalid: []crawl.SeedError{{Line: 9, Input: f.text, Error: "no URL"}}}, f.err
+}
+
+func (f *fakeNode) ControlCrawl(_ context.Context, action string) (crawl.ActionReport, error) {
+	f.orders = append(f.orders, action)
+	return crawl.ActionReport{State: crawl.CrawlPaused, Untold: []string{"beta"}}, f.err
+}
+
+func (f *fakeNode) DrainMember(_ context.Context, id crawl.NodeID) error {
+	f.orders = append(f.orders, "drain "+string(id))
+	return nil
+}
+
+func (f *fakeNode) ForgetMember(context.Context, crawl.NodeID) error {
+	return fmt.Errorf("%w: it answers", crawl.ErrRefused)
+}
+
+func serve(f *fakeNode, history *History) http.Handler {
+	mux := http.NewServeMux()
+	New(f, history, slog.New(slog.DiscardHandler)).Register(mux.Handle)
+	return mux
+}
+
+func get(h http.Handler, target string, cookies ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", target, nil)
+	for _, c := range cookies {
+		r.Header.Add("Cookie", c)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func post(h http.Handler, target string, form url.Values) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", target, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// Each page has its facts without any script.
+func TestPagesHaveTheirFacts(t *testing.T) {
+	t.Parallel()
+	f := &fakeNode{text: "some words"}
+	history := NewHistory(f)
+	for i := range 30 {
+		st, _ := f.Status(t.Context(), false)
+		history.add(at(5*i), st)
+	}
+	h := serve(f, history)
+	for target, wants := range map[string][]string{
+		"/":                               {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>politeness</strong> some words", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "Last day"},
+		"/?span=24h":                      {"12:00:55"},
+		"/nodes":                          {"alpha", "5.0 MiB", "1 failed", "Forget some words", "Drain alpha", "1.2 s", "17"},
+		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 on their way", "1 with too few copies", "2: some words, held, 1 of 2 copies"},
+		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts that the nodes have in memory", "of 500 that were ever seen", "Without those of some words", "1 min 30 s"},
+		"/hosts?sort=nonsense":            {`aria-sort="descending"><a href="/hosts?sort=queued"`},
+		"/hosts/a.test":                   {"<h1>a.test</h1>", "frozen", ">77<", "rules"},
+		"/hosts/-?host=b.test":            {"<h1>b.test</h1>"},
+		"/urls":                           {`<input id="url"`},
+		"/urls?url=http://a.test/&depth=": {`<a href="http://a.test/" rel="noreferrer noopener">`, "forbidden", "/api/v1/captures/some%20words/4096", "refused"},
+		"/events":                         {"the older one", "node failed", "seconds 1.50"},
+	} {
+		w := get(h, target)
+		body := w.Body.String()
+		for _, want := range wants {
+			if w.Code != 200 || !strings.Contains(body, want) {
+				t.Errorf("%s: %d, without %q:\n%s", target, w.Code, want, mainOf(body))
+			}
+		}
+		if w.Header().Get("Content-Security-Policy") != security || w.Header().Get("Referrer-Policy") != "same-origin" {
+			t.Errorf("%s: headers %v", target, w.Header())
+		}
+	}
+}
+
+// mainOf is what stands between header and footer.
+func mainOf(body string) string {
+	_, body, _ = strings.Cut(body, "<main")
+	body, _, _ = strings.Cut(body, "</main>")
+	return body
+}
+
+var fieldValue = regexp.MustCompile(`<input id="url" name="url" value="[^"]*"`)
+
+// inline finds what the policy would block: it must not be there in the first place.
+var inline = regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\sstyle=|\son[a-z]+=|javascript:`)
+
+// What strangers write is text on every page, and links lead to http and https only.
+func TestNothingOfStrangersRuns(t *testing.T) {
+	t.Parallel()
+	h := serve(&fakeNode{text: evil}, nil)
+	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events"} {
+		w := get(h, target)
+		body := strings.ReplaceAll(w.Body.String(), "<bdi>javascript:alert(", "") // as text it may be shown
+		body = strings.ReplaceAll(body, `value="javascript:alert(`, "")
+		body = strings.ReplaceAll(body, " onerror=alert(2)&gt;", "")
+		if found := inline.FindString(body); w.Code != 200 || found != "" {
+			t.Errorf("%s: %d, %q in\n%s", target, w.Code, found, body)
+		}
+		body = fieldValue.ReplaceAllString(body, "") // a field keeps what was asked
+		if strings.ContainsAny(body, "\x1b\u202e") {
+			t.Errorf("%s: control characters", target)
+		}
+	}
+}
+
+func TestErrorsArePages(t *testing.T) {
+	t.Parallel()
+	for target, code := range map[string]int{"/hosts/nobody.test": 404, "/urls?url=x&depth=many": 400, "/urls?url=" + strings.Repeat("x", maxQuestion+1): 400, "/static/nothing.js": 404} {
+		if w := get(serve(&fakeNode{text: "x"}, nil), target); w.Code != code {
+			t.Errorf("%.40s: %d, want %d", target, w.Code, code)
+		}
+	}
+	for _, target := range []string{"/", "/ring", "/events", "/hosts/a.test"} {
+		w := get(serve(&fakeNode{err: errors.New("no <answer>")}, nil), target)
+		if w.Code != 503 || !strings.Contains(w.Body.String(), "no &lt;answer&gt;") {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+	}
+}
+
+// An order is carried out once, and the reader is sent back to a page that says so.
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path string
+		form url.Values
+		told string // the node
+		says string // the page
+	}{
+		{"crawl", url.Values{"action": {"pause"}}, "pause", "The crawl is paused. These nodes did not answer and follow when they can be reached: beta."},
+		{"crawl", url.Values{"action": {"explode"}}, "", "there is no action"},
+		{"nodes", url.Values{"order": {"drain"}, "node": {"id-a"}}, "drain id-a", "alpha hands its partitions over"},
+		{"nodes", url.Values{"order": {"forget"}, "node": {"id-a"}}, "", "forget id-a: refused: it answers"},
+		{"nodes", url.Values{"order": {"bury"}, "node": {"id-a"}}, "", "there is no order"},
+		{"seeds", url.Values{"urls": {"# two\r\nhttp://a.test/\r\n\r\n http://b.test/ "}, "again": {"on"}}, "", "Seeds: 2 accepted, 0 duplicate, 0 out of scope, 1 invalid.\nLine 9, x: no URL"},
+		{"seeds", url.Values{"urls": {"\n#\n"}}, "", "no URL was given"},
+		{"seeds", url.Values{"urls": {strings.Repeat("a\n", maxFormSeeds+1)}}, "", "more than 10000 URLs"},
+		{"seeds", url.Values{"urls": {strings.Repeat("a", maxFormBytes)}}, "", "The form could not be read"},
+	} {
+		f := &fakeNode{text: "x"}
+		h := serve(f, nil)
+		tc.form.Set("back", "/hosts?sort=errors")
+		w := post(h, "/control/"+tc.path, tc.form)
+		place := w.Header().Get("Location")
+		if w.Code != http.StatusSeeOther || !strings.HasPrefix(place, "/hosts?m=") && !strings.HasPrefix(place, "/?m=") {
+			t.Fatalf("%s %.60v: %d to %q", tc.path, tc.form, w.Code, place)
+		}
+		body := get(h, place).Body.String()
+		if strings.Join(f.orders, ",") != tc.told || !strings.Contains(body, tc.says) {
+			t.Errorf("%s %.60v: told %q, said\n%s", tc.path, tc.form, f.orders, body)
+		}
+		if strings.Contains(body, "m=") && strings.Contains(body, `name="back" value="/hosts?m=`) {
+			t.Errorf("%s: the message would be shown again after the next order", tc.path)
+		}
+		if tc.path == "seeds" && tc.form.Get("again") != "" && (len(f.seeds) != 2 || f.seeds[1].URL != "http://b.test/" || f.seeds[1].Line != 4 || !f.seeds[1].Again) {
+			t.Errorf("seeds %+v", f.seeds)
+		}
+	}
+	if body := get(serve(&fakeNode{text: "x"}, nil), "/?m=made-up").Body.String(); strings.Contains(body, `class="message`) {
+		t.Error("a link from elsewhere puts a message into the page")
+	}
+}
+
+// The way back never leads to another site.
+func TestWayBackIsOwn(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"/ring": "/ring", "/hosts?sort=errors": "/hosts?sort=errors", "/hosts/a%2Fb": "/hosts/a%2Fb", "": "/", "ring": "/", "//evil.test/": "/", "http://evil.test/": "/",
+		`/\evil.test`: "/", "/\t/evil.test": "/", "javascript:alert(1)": "/", "///evil.test": "/", "/%2fevil.test": "/", "http:evil.test": "/",
+	} {
+		if got := ownPath(raw).RequestURI(); got != want {
+			t.Errorf("%q leads to %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestTheme(t *testing.T) {
+	t.Parallel()
+	h := serve(&fakeNode{text: "x"}, nil)
+	w := post(h, "/control/theme", url.Values{"theme": {"dark"}, "back": {"/ring"}})
+	cookie := w.Header().Get("Set-Cookie")
+	if w.Code != 303 || w.Header().Get("Location") != "/ring" || !strings.HasPrefix(cookie, "crawlnode_theme=dark;") || !strings.Contains(cookie, "HttpOnly") {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	for given, want := range map[string]string{"": `<html lang="en">`, "crawlnode_theme=dark": `<html lang="en" data-theme="dark">`, "crawlnode_theme=evil": `<html lang="en">`} {
+		if body := get(h, "/nodes", given).Body.String(); !strings.Contains(body, want) {
+			t.Errorf("%s: no %s", given, want)
+		}
+	}
+	if w := post(h, "/control/theme", url.Values{"theme": {"system"}}); !strings.Contains(w.Header().Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("%v", w.Header())
+	}
+}
+
+// A browser keeps a file until there is another one under its name.
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	h := serve(&fakeNode{}, nil)
+	for _, name := range []string{"dashboard.css", "dashboard.js", "uplot.js", "uplot.css", "icon.svg", "uplot.LICENSE.txt"} {
+		w := get(h, "/static/"+name)
+		if w.Code != 200 || w.Body.Len() == 0 || w.Header().Get("Content-Type") == "" || w.Header().Get("ETag") == "" {
+			t.Errorf("%s: %d %v", name, w.Code, w.Header())
+		}
+		r := httptest.NewRequest("GET", "/static/"+name, nil)
+		r.Header.Set("If-None-Match", w.Header().Get("ETag"))
+		again := httptest.NewRecorder()
+		if h.ServeHTTP(again, r); again.Code != http.StatusNotModified {
+			t.Errorf("%s: %d when asked again", name, again.Code)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+const (
+	// sampleEvery is the distance of samples in the last hour, coarseOf of which make
+	// one of the day's.
+	sampleEvery = 5 * time.Second
+	fineKept    = 720
+	coarseOf    = 12
+	coarseKept  = 1440
+	// maxCurves bounds the nodes that have a curve of their own.
+	maxCurves = 32
+)
+
+// History remembers the cluster's figures. The zero value is not ready: NewHistory.
+type History struct {
+	backend Backend
+
+	mu     sync.Mutex // guards the rest; held for moments only
+	nodes  []curve    // only ever grows, to maxCurves
+	fine   []sample   // oldest first
+	coarse []sample
+	adding int     // fine samples since the last coarse one
+	errors float64 // of the status before, in all
+	last   time.Time
+}
+
+// curve is a node in the history.
+type curve struct {
+	id   crawl.NodeID
+	name string
+}
+
+// sample is the cluster at one moment. Speeds are per second.
+type sample struct {
+	at                   time.Time
+	pages, bytes, errors float32
+	queued, inFlight     float32
+	nodes                Points // pages per second by the order of History.nodes; NaN: not known
+}
+
+// NewHistory returns an empty history of what b says. Run fills it.
+func NewHistory(b Backend) *History { return &History{backend: b} }
+
+// Run samples the status until ctx ends.
+func (h *History) Run(ctx context.Context) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		if st, err := h.backend.Status(ctx, false); err == nil {
+			h.add(time.Now(), st)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// add takes one look at the cluster. Looks come in order, every sampleEvery.
+func (h *History) add(now time.Time, st *crawl.Status) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := sample{
+		at: now, pages: float32(st.Throughput.PagesPerSecond.Now), bytes: float32(st.Throughput.BytesInPerSecond.Now),
+		queued: float32(st.Frontier.Queued), inFlight: float32(st.Frontier.InFlight),
+	}
+	errors := float64(st.Fetch.ErrorsTotal)
+	if !h.last.IsZero() && now.After(h.last) { // totals fall while a partition is between two nodes
+		s.errors = float32(max(errors-h.errors, 0) / now.Sub(h.last).Seconds())
+	}
+	h.errors, h.last = errors, now
+	for i := range st.Nodes {
+		n := &st.Nodes[i]
+		at := h.curveLocked(n)
+		if at < 0 || n.PagesPerSecond == nil || n.State != crawl.NodeAlive && n.State != crawl.NodeDraining {
+			continue
+		}
+		s.nodes = s.nodes.grown(at + 1)
+		s.nodes[at] = float32(*n.PagesPerSecond)
+	}
+	h.fine = pushed(h.fine, s, fineKept)
+	if h.adding++; h.adding == coarseOf {
+		h.adding = 0
+		h.coarse = pushed(h.coarse, mean(h.fine[len(h.fine)-coarseOf:]), coarseKept)
+	}
+}
+
+// curveLocked finds the place of a node, or -1 when it gets none.
+func (h *History) curveLocked(n *crawl.NodeStatus) int {
+	i := slices.IndexFunc(h.nodes, func(c curve) bool { return c.id == n.ID })
+	switch {
+	case i >= 0:
+		h.nodes[i].name = n.Name
+		return i
+	case len(h.nodes) == maxCurves:
+		return -1
+	}
+	h.nodes = append(h.nodes, curve{n.ID, n.Name})
+	return len(h.nodes) - 1
+}
+
+// pushed appends s and forgets the oldest beyond kept.
+func pushed(list []sample, s sample, kept int) []sample {
+	if len(list) == kept {
+		copy(list, list[1:])
+		list = list[:kept-1]
+	}
+	return append(list, s)
+}
+
+// mean is one sample for several, at the time of the last.
+func mean(list []sample) sample {
+	m := sample{at: list[len(list)-1].at}
+	n := float32(len(list))
+	for i := range list {
+		s := &list[i]
+		m.pages += s.pages / n
+		m.bytes += s.bytes / n
+		m.errors += s.errors / n
+		m.queued += s.queued / n
+		m.inFlight += s.inFlight / n
+		m.nodes = m.nodes.grown(len(s.nodes))
+	}
+	for k := range m.nodes {
+		sum, known := float32(0), float32(0)
+		for i := range list {
+			if k < len(list[i].nodes) && !isNaN(list[i].nodes[k]) {
+				sum, known = sum+list[i].nodes[k], known+1
+			}
+		}
+		if known > 0 {
+			m.nodes[k] = sum / known
+		}
+	}
+	return m
+}
+
+// Series is a table of samples by columns, all of one length.
+type Series struct {
+	Times    []int64 `json:"t"` // Unix seconds
+	Pages    Points  `json:"pages_per_second"`
+	Bytes    Points  `json:"bytes_in_per_second"`
+	Errors   Points  `json:"errors_per_second"`
+	Queued   Points  `json:"queued"`
+	InFlight Points  `json:"in_flight"`
+	Nodes    []Curve `json:"nodes"`
+}
+
+// Curve is one node's pages per second.
+type Curve struct {
+	ID     crawl.NodeID `json:"id"`
+	Name   string       `json:"name"`
+	Hue    int          `json:"hue"` // number of its colour; -1: the status does not name it
+	Letter string       `json:"letter"`
+	Pages  Points       `json:"pages_per_second"` // null: it was not heard
+}
+
+// Series returns the last hour, or with day the last 24.
+func (h *History) Series(day bool, ranks ranks) Series {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := h.fine
+	if day {
+		list = h.coarse
+	}
+	s := Series{Times: make([]int64, len(list)), Nodes: make([]Curve, len(h.nodes))}
+	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight} {
+		*column = make(Points, len(list))
+	}
+	for k, n := range h.nodes {
+		s.Nodes[k] = Curve{ID: n.id, Name: n.name, Hue: ranks.Hue(n.id), Letter: ranks.Letter(n.id), Pages: make(Points, len(list))}
+	}
+	for i := range list {
+		x := &list[i]
+		s.Times[i] = x.at.Unix()
+		s.Pages[i], s.Bytes[i], s.Errors[i], s.Queued[i], s.InFlight[i] = x.pages, x.bytes, x.errors, x.queued, x.inFlight
+		for k := range s.Nodes {
+			s.Nodes[k].Pages[i] = x.nodes.at(k)
+		}
+	}
+	slices.SortFunc(s.Nodes, compareCurves)
+	return s
+}
+
+func compareCurves(a, b Curve) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.ID), string(b.ID)))
+}
+
+// Points are figures of which some are not known (NaN); those are null in JSON.
+type Points []float32
+
+func isNaN(v float32) bool { return v != v }
+
+// at is the figure at a place, NaN beyond the end.
+func (p Points) at(i int) float32 {
+	if i < len(p) {
+		return p[i]
+	}
+	return float32(math.NaN())
+}
+
+// grown returns p with at least n places; new ones are not known.
+func (p Points) grown(n int) Points {
+	for len(p) < n {
+		p = append(p, float32(math.NaN()))
+	}
+	return p
+}
+
+// MarshalJSON writes at most two decimals.
+func (p Points) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, v := range p {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if isNaN(v) {
+			b = append(b, "null"...)
+			continue
+		}
+		b = strconv.AppendFloat(b, math.Round(float64(v)*100)/100, 'f', -1, 64)
+	}
+	return append(b, ']'), nil
+}

@@ -1,0 +1,204 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"crawlnode/crawl"
+)
+
+// The pace at which scripts fetch a page anew, in milliseconds. Pages that ask every
+// member are fetched less often.
+const (
+	refreshOwn = 2000
+	refreshAll = 5000
+)
+
+// topShown is how many hosts the overview lists, hostsShown the page of hosts.
+const (
+	topShown   = 8
+	hostsShown = crawl.MaxHostLines
+)
+
+// eventsShown bounds the page of events, maxQuestion a URL that is asked about.
+const (
+	eventsShown = 200
+	maxQuestion = 32 << 10
+)
+
+// hostList is a list of hosts, or why there is none.
+type hostList struct {
+	*crawl.HostsReport
+	Failure string
+}
+
+func (d *Dashboard) hostList(ctx context.Context, sort string, limit int) hostList {
+	report, err := d.backend.Hosts(ctx, sort, limit)
+	if err != nil {
+		return hostList{HostsReport: &crawl.HostsReport{Sort: sort}, Failure: err.Error()}
+	}
+	return hostList{HostsReport: report}
+}
+
+// overviewData is what the overview shows beside the status.
+type overviewData struct {
+	Chart     chart
+	Day       bool
+	Bands     []bar
+	Errors    []bar
+	Responses []bar
+	Skipped   []bar
+	Hosts     hostList
+}
+
+func (d *Dashboard) overview(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	st, ok := d.status(ctx, w, r)
+	if !ok {
+		return
+	}
+	day := r.URL.Query().Get("span") == "24h"
+	f := &st.Fetch
+	d.show(w, r, http.StatusOK, "overview", page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
+		Chart: newChart(d.history.Series(day, ranksOf(st)), day), Day: day,
+		Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory), Responses: countBars(f.Responses), Skipped: countBars(f.SkippedByReason),
+		Hosts: d.hostList(ctx, crawl.SortQueued, topShown),
+	}})
+}
+
+func (d *Dashboard) nodes(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	if st, ok := d.status(ctx, w, r); ok {
+		d.show(w, r, http.StatusOK, "nodes", page{Title: "Nodes", Nav: "/nodes", Status: st, Refresh: refreshOwn})
+	}
+}
+
+func (d *Dashboard) ring(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	st, ok := d.status(ctx, w, r)
+	if !ok {
+		return
+	}
+	report, err := d.backend.Ring(ctx)
+	if err != nil {
+		d.fail(w, r, st, "/ring", err)
+		return
+	}
+	d.show(w, r, http.StatusOK, "ring", page{Title: "Ring", Nav: "/ring", Status: st, Refresh: refreshAll, Data: newRingView(report, st)})
+}
+
+func (d *Dashboard) hosts(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	st, ok := d.status(ctx, w, r)
+	if !ok {
+		return
+	}
+	sort := r.URL.Query().Get("sort")
+	if !slices.Contains(crawl.HostSorts[:], sort) {
+		sort = crawl.HostSorts[0]
+	}
+	d.show(w, r, http.StatusOK, "hosts", page{Title: "Hosts", Nav: "/hosts", Status: st, Refresh: refreshAll, Data: d.hostList(ctx, sort, hostsShown)})
+}
+
+// host shows one host in full. The form of the page of hosts asks with ?host=.
+func (d *Dashboard) host(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	st, ok := d.status(ctx, w, r)
+	if !ok {
+		return
+	}
+	name := r.PathValue("host")
+	if name == "-" {
+		name = r.URL.Query().Get("host")
+	}
+	report, err := d.backend.DescribeHost(ctx, name)
+	if err != nil {
+		d.fail(w, r, st, "/hosts", err)
+		return
+	}
+	d.show(w, r, http.StatusOK, "host", page{Title: string(report.Host), Nav: "/hosts", Status: st, Refresh: refreshAll, Data: hostData{report, bandBars(report.ByBand)}})
+}
+
+type hostData struct {
+	*crawl.HostReport
+	Bands []bar
+}
+
+// urlData is a question about a URL with its answer, if any.
+type urlData struct {
+	Input, Depth string
+	Report       *crawl.URLReport
+	Failure      string
+}
+
+func (d *Dashboard) url(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	st, ok := d.status(ctx, w, r)
+	if !ok {
+		return
+	}
+	query := r.URL.Query()
+	data := urlData{Input: query.Get("url"), Depth: query.Get("depth")}
+	code := http.StatusOK
+	if data.Input != "" {
+		var err error
+		if data.Report, err = d.explain(ctx, data.Input, data.Depth); err != nil {
+			code, data.Failure = http.StatusServiceUnavailable, err.Error()
+			if errors.Is(err, errQuestion) {
+				code = http.StatusBadRequest
+			}
+		}
+	}
+	d.show(w, r, code, "url", page{Title: "URL", Nav: "/urls", Status: st, Data: data})
+}
+
+var errQuestion = errors.New("this cannot be asked")
+
+func (d *Dashboard) explain(ctx context.Context, url, depthText string) (*crawl.URLReport, error) {
+	if len(url) > maxQuestion {
+		return nil, errors.Join(errQuestion, errors.New("the URL is longer than "+strconv.Itoa(maxQuestion)+" bytes"))
+	}
+	depth := -1
+	if depthText != "" {
+		n, err := strconv.ParseUint(depthText, 10, 16)
+		if err != nil {
+			return nil, errors.Join(errQuestion, errors.New("the depth is a number of links"))
+		}
+		depth = int(n)
+	}
+	return d.backend.ExplainURL(ctx, url, depth)
+}
+
+func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+	defer cancel()
+	st, ok := d.status(ctx, w, r)
+	if !ok {
+		return
+	}
+	list, err := d.backend.Events(ctx, 0, eventsShown)
+	if err != nil {
+		d.fail(w, r, st, "/events", err)
+		return
+	}
+	slices.Reverse(list) // the newest first
+	d.show(w, r, http.StatusOK, "events", page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
+}
+
+// Series is the cluster's last hour, or with day its last 24, for whoever draws it.
+func (d *Dashboard) Series(ctx context.Context, day bool) Series {
+	st, err := d.backend.Status(ctx, false)
+	if err != nil {
+		st = nil // the curves are there all the same, without colours
+	}
+	return d.history.Series(day, ranksOf(st))
+}

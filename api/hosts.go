@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"crawlnode/crawl"
+)
+
+// usualHosts is how many hosts are listed unless more or fewer are asked for.
+const usualHosts = 50
+
+// hosts answers which hosts come first in an order.
+func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	sort, limit := query.Get("sort"), usualHosts
+	if sort == "" {
+		sort = crawl.HostSorts[0]
+	}
+	if !slices.Contains(crawl.HostSorts[:], sort) {
+		writeProblem(w, http.StatusBadRequest, "sort is one of "+strings.Join(crawl.HostSorts[:], ", ")+", not "+escape(cut(sort)))
+		return
+	}
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > crawl.MaxHostLines {
+			writeProblem(w, http.StatusBadRequest, "limit is a number from 1 to "+strconv.Itoa(crawl.MaxHostLines)+", not "+escape(cut(text)))
+			return
+		}
+		limit = n
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	report, err := s.backend.Hosts(ctx, sort, limit)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	report.Hosts, report.Unanswered = orEmpty(report.Hosts), orEmpty(report.Unanswered)
+	writeJSON(w, report)
+}
+
+// history answers with the curves of the dashboard.
+func (s *server) history(w http.ResponseWriter, r *http.Request) {
+	span := r.URL.Query().Get("span")
+	if span != "" && span != "1h" && span != "24h" {
+		writeProblem(w, http.StatusBadRequest, "span is 1h or 24h, not "+escape(cut(span)))
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	writeJSON(w, s.dash.Series(ctx, span == "24h"))
+}

@@ -1,0 +1,224 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// needsChromium fails in CI, and leaves the test out elsewhere, when it is not there.
+func needsChromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-headless-shell", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("this test needs Chromium (make deps), and CI is set: a missing dependency is a failure")
+	}
+	t.Skip("needs Chromium: make deps installs it")
+	return ""
+}
+
+// tab is a page in a browser of its own, as a person has it, with everything that the
+// browser complains of.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex // guards complaints
+	complaints []string
+}
+
+// openTab starts a browser with an empty profile, which ends with the test.
+func openTab(t *testing.T) *tab {
+	t.Helper()
+	path := needsChromium(t)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1360, 900), // as root, in a container
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	b := &tab{t: t, ctx: ctx}
+	var listening sync.WaitGroup
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // it may have ended by itself; then a step has failed
+		cancel()
+		stop()
+		listening.Wait()
+	})
+	// The browser lives as long as the context of the first call.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("starting %s: %v", path, err)
+	}
+	listen(b, &listening, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) string {
+		return fmt.Sprintf("exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+	})
+	listen(b, &listening, page.JavascriptDialogOpening, func(e page.EventJavascriptDialogOpening) string { return "dialog: " + e.Message })
+	listen(b, &listening, log.EntryAdded, func(e log.EventEntryAdded) string {
+		if e.Entry.Level != log.EntryLevelError && e.Entry.Level != log.EntryLevelWarning {
+			return ""
+		}
+		return fmt.Sprintf("log: %s (%s)", e.Entry.Text, e.Entry.URL)
+	})
+	listen(b, &listening, runtime.ConsoleAPICalled, func(e runtime.EventConsoleAPICalled) string {
+		return fmt.Sprintf("console: %s", e.Type)
+	})
+	return b
+}
+
+// listen keeps what the browser complains of; "" is no complaint.
+func listen[E any](b *tab, wg *sync.WaitGroup, event cdp.Event[E], text func(E) string) {
+	events := chromedp.Events(b.ctx, event) // from now on
+	wg.Go(func() {
+		for e, err := range events {
+			if err != nil {
+				return
+			}
+			if complaint := text(e); complaint != "" {
+				b.mu.Lock()
+				b.complaints = append(b.complaints, complaint)
+				b.mu.Unlock()
+			}
+		}
+	})
+}
+
+// silent fails when the browser has complained of anything since the last call.
+func (b *tab) silent(where string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		b.t.Errorf("%s: the browser says: %s", where, c)
+	}
+	b.complaints = nil
+}
+
+// do carries steps out, each within ten seconds.
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	for i, step := range steps {
+		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		err := chromedp.Do(ctx, step)
+		cancel()
+		if err != nil {
+			b.t.Fatalf("step %d: %v; the page:\n%.3000s", i+1, err, b.text("body"))
+		}
+	}
+}
+
+// open loads a page.
+func (b *tab) open(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
+
+// click presses the mouse over an element, and returns when the page that this leads
+// to is there.
+func (b *tab) click(selector string) {
+	b.t.Helper()
+	b.js(`window.before = true`, nil)
+	b.do(chromedp.Click(chromedp.CSS(selector)))
+	b.await(`window.before === undefined && document.readyState === "complete"`)
+}
+
+// press is a click that leads to no other page.
+func (b *tab) press(selector string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(selector))) }
+
+// write fills a field in.
+func (b *tab) write(selector, text string) {
+	b.t.Helper()
+	b.do(chromedp.SetValue(chromedp.CSS(selector), text))
+}
+
+// key presses one key.
+func (b *tab) key(k string) { b.t.Helper(); b.do(chromedp.KeyEvent(k)) }
+
+// focus is the text of the element that has the focus.
+func (b *tab) focus() (text string) {
+	b.t.Helper()
+	b.js("document.activeElement.innerText", &text)
+	return text
+}
+
+// js evaluates an expression; it works also where the page may run no script.
+func (b *tab) js(expression string, into any) {
+	b.t.Helper()
+	if err := b.eval(expression, into); err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+}
+
+func (b *tab) eval(expression string, into any) error {
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String(JSON.stringify("+expression+"))"))
+	if err != nil || into == nil {
+		return err
+	}
+	return json.Unmarshal([]byte(text), into)
+}
+
+// text is what a reader sees of an element.
+func (b *tab) text(selector string) string {
+	var text string
+	if err := b.eval(fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector), &text); err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// await waits for an expression to be true.
+func (b *tab) await(expression string) {
+	b.t.Helper()
+	until(b.t, 20*time.Second, func() string {
+		var ok bool
+		if err := b.eval("!!("+expression+")", &ok); err != nil || !ok {
+			return fmt.Sprintf("%s: %v; the page:\n%.3000s", expression, err, b.text("body"))
+		}
+		return ""
+	})
+}
+
+// scripts lets pages run scripts, or none.
+func (b *tab) scripts(on bool) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// theme is what the system prefers: light or dark.
+func (b *tab) theme(name string) {
+	b.t.Helper()
+	feature := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: name}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// picture takes a picture of the whole page.
+func (b *tab) picture(dir, name string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}

@@ -1,0 +1,172 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/peer"
+	"crawlnode/scheduler"
+)
+
+// This file lists hosts. Each member ranks those that it has in memory, at most
+// scheduler.Config.MaxActive, and tells of the first hundred; nobody reads through
+// a frontier for it (invariant I10).
+
+const (
+	// hostsPatience is how long members are waited for: somebody looks at a page.
+	hostsPatience = time.Second
+	// topFor is how long a member's own answer stays good, whoever asks.
+	topFor = time.Second
+)
+
+// topHosts is what one member tells. It travels as JSON.
+type topHosts struct {
+	Hosts    []crawl.HostLine `json:"hosts"` // without Holder
+	InMemory int64            `json:"in_memory"`
+}
+
+// topCache keeps the last answer in each order, so that many watchers cost what one
+// does.
+type topCache struct {
+	mu   sync.Mutex // guards last
+	last map[string]keptTop
+}
+
+type keptTop struct {
+	at  time.Time
+	top *topHosts // never changed
+}
+
+// get returns an answer that is still good, or nil.
+func (c *topCache) get(sort string) *topHosts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k := c.last[sort]; time.Since(k.at) < topFor {
+		return k.top
+	}
+	return nil
+}
+
+func (c *topCache) put(sort string, top *topHosts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil {
+		c.last = map[string]keptTop{}
+	}
+	c.last[sort] = keptTop{time.Now(), top}
+}
+
+// Hosts lists the first limit hosts of those that the members have in memory, in an
+// order (crawl.SortQueued...).
+func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	ctx, cancel := context.WithTimeout(ctx, hostsPatience)
+	defer cancel()
+	own, err := n.ownTop(ctx, sort)
+	if err != nil {
+		return nil, err
+	}
+	totals := n.front.Totals()
+	r := &crawl.HostsReport{Sort: sort, Unanswered: []string{}, Total: totals.Hosts}
+	infos := n.peers.all()
+	var mu sync.Mutex // guards r
+	take := func(ref crawl.NodeRef, top *topHosts) {
+		mu.Lock()
+		defer mu.Unlock()
+		if top == nil {
+			r.Unanswered = append(r.Unanswered, ref.Name)
+			return
+		}
+		r.InMemory += top.InMemory
+		for _, l := range top.Hosts[:min(len(top.Hosts), crawl.MaxHostLines)] {
+			l.Holder = ref
+			r.Hosts = append(r.Hosts, l)
+		}
+	}
+	take(n.refOf(n.id), own)
+	var wg sync.WaitGroup
+	for _, m := range n.others() {
+		info := infos[m.ID]
+		r.Total += info.block.Counters.Hosts
+		wg.Go(func() { take(n.refOf(m.ID), n.askTop(ctx, m.RPC, sort)) })
+	}
+	wg.Wait()
+	slices.Sort(r.Unanswered)
+	r.Hosts = crawl.SortHosts(r.Hosts, sort, min(limit, crawl.MaxHostLines))
+	return r, nil
+}
+
+// askTop asks another member; nil: it did not answer, or has not joined.
+func (n *Node) askTop(ctx context.Context, addr, sort string) *topHosts {
+	payload, err := json.Marshal(question{Top: sort})
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	reply, err := peer.Call(ctx, n.pool, addr, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
+	if err != nil {
+		return nil
+	}
+	var e explained
+	if json.Unmarshal(reply.Payload, &e) != nil {
+		return nil
+	}
+	return e.Top
+}
+
+// ownTop ranks the hosts that this node has in memory.
+func (n *Node) ownTop(ctx context.Context, sort string) (*topHosts, error) {
+	if !slices.Contains(crawl.HostSorts[:], sort) {
+		return nil, fmt.Errorf("%w: there is no order %.40q", errBadQuestion, sort)
+	}
+	e := n.engine.Load()
+	if e == nil {
+		return nil, errNotJoined
+	}
+	if top := n.tops.get(sort); top != nil {
+		return top, nil
+	}
+	glances, inMemory, err := e.dispatcher.Top(ctx, sort, 2*crawl.MaxHostLines)
+	if err != nil {
+		return nil, fmt.Errorf("looking at the hosts in memory: %w", err)
+	}
+	top := &topHosts{Hosts: []crawl.HostLine{}, InMemory: int64(inMemory)}
+	now := time.Now()
+	for i := range glances {
+		top.Hosts = append(top.Hosts, n.hostLine(&glances[i], now))
+	}
+	// The exact lengths of the queues may differ a little from those it was ranked by.
+	top.Hosts = crawl.SortHosts(top.Hosts, sort, crawl.MaxHostLines)
+	n.tops.put(sort, top)
+	return top, nil
+}
+
+// hostLine describes a host in memory. The length of its queue is one read of the
+// store; a partition that has just left takes it along.
+func (n *Node) hostLine(g *scheduler.Glance, now time.Time) crawl.HostLine {
+	_, bands, _, err := n.front.Host(g.Partition, g.Host)
+	r := crawl.HostReport{}
+	if err == nil {
+		for _, q := range bands {
+			r.Queued += q
+		}
+	}
+	next := crawl.Latest(g.Start, crawl.Latest(g.State.HoldUntil, g.State.FrozenUntil))
+	if next.After(now) {
+		r.NextAllowedAt = timeOrNil(next)
+	}
+	if why := backoffReason(&g.State, now); why != "" {
+		r.Politeness.BackoffReason = &why
+	}
+	return crawl.HostLine{
+		Host: g.Host, Partition: g.Partition, State: hostState(&r, &g.State, &g.Sight, now), Queued: r.Queued, Pages: g.State.Pages,
+		Requests: g.State.Requests, Errors: g.Errors, Failures: g.State.Failures, NextAllowedAt: r.NextAllowedAt,
+		BackoffSeconds: g.Backoff.Seconds(), LatencySeconds: g.State.Latency.Seconds(),
+	}
+}
