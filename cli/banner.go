@@ -4,42 +4,118 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 
 	"crawlnode/api"
 	"crawlnode/node"
 )
 
-// banner tells a person what they have started and what they can do next.
+// banner tells a person what they have started and what they can do next. The
+// commands run as they stand there, from the same directory.
 func (s *session) banner(info node.Info) {
-	http := reachable(info.HTTP)
-	base, key := "http://"+http, ""
+	http, scheme := reachable(info.HTTP), "http://"
+	var key []string
 	if file := s.cfg.ClusterKeyFile; file != "" {
-		base, key = "https://"+http, " --cluster-key-file "+file
+		scheme, key = "https://", []string{"--cluster-key-file", file}
 	}
-	own := s.env.Executable
-	if i := strings.LastIndexByte(own, '/'); i >= 0 {
-		own = own[i+1:]
-	}
+	own := ownCommand(s.env.Executable)
 	rows := [][2]string{
 		{"node", info.Name + " (" + info.ID + ")"},
 		{"cluster", info.Cluster},
-		{"dashboard", base + "/"},
-		{"api", base + "/status"},
+		{"dashboard", scheme + http + "/"},
+		{"api", scheme + http + "/status"},
 		{"gossip", info.Gossip},
 		{"rpc", info.RPC},
 		{"data", fmt.Sprintf("%s (%s free)", info.DataDir, api.Bytes(info.FreeBytes))},
 		{"security", info.Secure},
-		{"add a node", own + " --name NAME --join " + info.Gossip + key},
-		{"add work", own + " seeds add URL --addr " + http + key},
-		{"stop", fmt.Sprintf("Ctrl-C, or kill %d", os.Getpid())},
 	}
+	if s.cfg.Contact == "" && len(s.cfg.AllowNet) == 0 && len(s.cfg.Join) == 0 {
+		rows = append(rows, [2]string{"contact", "none: unless the cluster has one, seeds are refused; start it with --contact MAIL|URL"})
+	}
+	rows = append(rows, [][2]string{
+		{"add a node", commandLine(append([]string{own}, s.another(info)...)...)},
+		{"add work", commandLine(append([]string{own, "seeds", "add", "https://example.org/", "--addr", http}, key...)...)},
+		{"stop", commandLine("kill", strconv.Itoa(os.Getpid()))},
+	}...)
 	var b strings.Builder
 	fmt.Fprintf(&b, "crawlnode %s\n", api.Escape(s.env.Version))
 	for _, r := range rows {
 		fmt.Fprintf(&b, "  %-11s %s\n", r[0], api.Escape(r[1]))
 	}
 	fmt.Fprint(s.env.Stderr, b.String())
+}
+
+// another is the command line of one more node, without the program.
+func (s *session) another(info node.Info) []string {
+	var args []string
+	next := nextName(info.Name)
+	if next != "" {
+		args = append(args, "--name", next)
+	}
+	if s.cfg.DataDir != "" { // the environment or the file may say it to the other one too
+		args = append(args, "--data-dir", nextDir(s.cfg.DataDir, next))
+	}
+	return append(append(args, "--join", info.Gossip), s.carried...)
+}
+
+// nextName counts a name up, n1 to n2; "" where it does not end in a number: the
+// node then finds a name by itself.
+func nextName(name string) string {
+	stem := strings.TrimRight(name, "0123456789")
+	n, err := strconv.Atoi(name[len(stem):])
+	if stem == "" || err != nil {
+		return ""
+	}
+	return stem + strconv.Itoa(n+1)
+}
+
+// nextDir is a directory beside dir for the node of that name.
+func nextDir(dir, name string) string {
+	if name == "" {
+		return filepath.Clean(dir) + "-2"
+	}
+	return filepath.Join(filepath.Dir(filepath.Clean(dir)), name)
+}
+
+// ownCommand is what a person types for this program here.
+func ownCommand(path string) string {
+	base := filepath.Base(path)
+	if found, err := exec.LookPath(base); err == nil && sameFile(found, path) {
+		return base
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(wd, path); err == nil && filepath.IsAbs(path) && !strings.HasPrefix(rel, "..") {
+		return "." + string(os.PathSeparator) + rel
+	}
+	return path
+}
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// commandLine writes arguments as a shell reads them.
+func commandLine(args ...string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = a
+		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !plainInShell(r) }) {
+			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func plainInShell(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@,+%", r)
 }
 
 // reachable turns a listener's address into one that can be dialled from here.

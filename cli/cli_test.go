@@ -65,33 +65,6 @@ func TestVersion(t *testing.T) {
 	run(t, "", "version").want(t, exitOK, "crawlnode 1.2.3 go", "")
 }
 
-// TestHelp checks that every verb of the contract opens with two examples, and
-// that the hidden ones stay hidden.
-func TestHelp(t *testing.T) {
-	t.Parallel()
-	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "crawl-config show", "crawl-config set", "pause", "resume",
-		"keygen", "version", "simweb", "bench"} {
-		r := run(t, "", append(strings.Fields(verb), "--help")...)
-		r.want(t, exitOK, "Examples:", "")
-		if strings.Count(r.out, "    crawlnode ")+strings.Count(r.out, "| crawlnode ") < 2 {
-			t.Errorf("%s has no two examples:\n%s", verb, r.out)
-		}
-	}
-	r := run(t, "", "--help")
-	r.want(t, exitOK, "seeds add", "")
-	for _, hidden := range []string{"bench", "simweb", "doctor"} {
-		if strings.Contains(r.out, hidden) {
-			t.Errorf("help lists %s", hidden)
-		}
-	}
-	r = run(t, "", "start", "--help")
-	for _, group := range []string{"Node:", "Cluster:", "Scope", "Politeness", "Output:", "Limits:", "127.0.0.1:27295)"} {
-		if !strings.Contains(r.out, group) {
-			t.Errorf("help of start lacks %q", group)
-		}
-	}
-}
-
 // TestStartHasEverySetting ties the flags of start to package config.
 func TestStartHasEverySetting(t *testing.T) {
 	t.Parallel()
@@ -115,14 +88,18 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"--dealy 3s", `did you mean "--delay"?`},
 		{"bogus", "unexpected argument bogus"},
-		{"start --delay soon", "--delay"},
+		{"start --delay soon", `--delay: "soon" is not a duration: write a number and a unit, such as 500ms, 30s or 2h`},
+		{"--config /nowhere/node.yaml", "--config: open /nowhere/node.yaml"},
+		{"--cluster-key-file /nowhere/key", "make one with: crawlnode keygen"},
+		{"status --interval 0s --watch", "--interval"},
+		{"completion tcsh", "bash"},
 		{"--http 0.0.0.0:1", "--insecure"},
 		{"--http 0.0.0.0:1", "--cluster-key-file"},
 		{"--delay 0", "--allow-net"},
 		{"--delay 0 --partitions 7", "--partitions: 7 is too small"},
 		{"--config " + file, `unknown key "fetcher"; did you mean "fetchers"?`},
 		{"--seed http://a.example/", "--contact: is required"},
-		{"--seeds /nowhere/seeds.txt --contact me@example.org", "--seeds: open /nowhere/seeds.txt"},
+		{"--seeds /nowhere/seeds.txt --contact me@example.org", "/nowhere/seeds.txt: no such file or directory: give a file with one URL a line, or -"},
 		{"crawl", "<url>"},
 		{"crawl http://a.example/", "--contact: is required"},
 		{"crawl http://a.example/ --join 127.0.0.1:1", "unknown flag --join"},
@@ -212,24 +189,6 @@ func TestCrawlName(t *testing.T) {
 		if got := crawlName(in); got != want {
 			t.Errorf("crawlName(%q) = %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	p := newProgress(&b) // no terminal
-	p.draw("1 page")
-	p.end()
-	if b.Len() > 0 {
-		t.Errorf("drew %q where no terminal is", b.String())
-	}
-	p = &progress{w: &b}
-	p.draw("100 pages")
-	p.draw("1 page")
-	p.end()
-	if got := b.String(); got != "\r100 pages\r1 page   \n" {
-		t.Errorf("drew %q", got)
 	}
 }
 

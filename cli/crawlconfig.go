@@ -13,24 +13,24 @@ import (
 	"crawlnode/crawl"
 )
 
-// configVerbs are the verbs about the crawl's settings.
-type configVerbs struct {
-	Show configShowVerb `cmd:"" help:"Show the crawl's settings."`
-	Set  configSetVerb  `cmd:"" help:"Change settings on all nodes while the crawl runs."`
+// crawlConfVerbs are the verbs about the crawl's settings.
+type crawlConfVerbs struct {
+	Show crawlConfShowVerb `cmd:"" help:"Show the crawl's settings."`
+	Set  crawlConfSetVerb  `cmd:"" help:"Change settings on all nodes while the crawl runs."`
 }
 
-// configShowVerb shows the settings.
-type configShowVerb struct {
+// crawlConfShowVerb shows the settings.
+type crawlConfShowVerb struct {
 	remote `embed:""`
 	report `embed:""`
 }
 
 // Help gives the examples of the verb.
-func (*configShowVerb) Help() string {
+func (*crawlConfShowVerb) Help() string {
 	return examples("crawlnode crawl-config show", "crawlnode crawl-config show --addr 127.0.0.1:27305 -o json")
 }
 
-func (v *configShowVerb) run(ctx context.Context, env *Env) int {
+func (v *crawlConfShowVerb) run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		r, err := c.CrawlConfig(ctx)
 		if err != nil {
@@ -40,8 +40,8 @@ func (v *configShowVerb) run(ctx context.Context, env *Env) int {
 	})
 }
 
-// configSetVerb changes some of them.
-type configSetVerb struct {
+// crawlConfSetVerb changes some of them.
+type crawlConfSetVerb struct {
 	remote  `embed:""`
 	report  `embed:""`
 	Version string   `placeholder:"VERSION" help:"Change nothing unless the settings are still this version."`
@@ -49,7 +49,7 @@ type configSetVerb struct {
 }
 
 // Help gives the examples of the verb and says what can be changed.
-func (*configSetVerb) Help() string {
+func (*crawlConfSetVerb) Help() string {
 	return examples(
 		"crawlnode crawl-config set delay=2s max-pages=100000",
 		"crawlnode crawl-config set 'exclude=*.zip' 'exclude=regex:/calendar/' --addr 127.0.0.1:27305",
@@ -66,7 +66,7 @@ refused is found again only with the pages that link to it. A crawl that ended
 because of --max-pages or --max-duration goes on when the limit is raised.`
 }
 
-func (v *configSetVerb) run(ctx context.Context, env *Env) int {
+func (v *crawlConfSetVerb) run(ctx context.Context, env *Env) int {
 	change, err := parseChanges(v.Changes)
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)

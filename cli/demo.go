@@ -18,9 +18,9 @@ import (
 
 // demoVerb shows a cluster at work, and judges it at the web server's side.
 type demoVerb struct {
-	WebSeed uint64        `name:"seed" placeholder:"N" default:"1" help:"Chooses the synthetic web."`
-	Delay   time.Duration `placeholder:"DURATION" default:"50ms" help:"Promised gap between two requests to one host."`
-	Timeout time.Duration `placeholder:"DURATION" default:"60s" help:"Give up after this time."`
+	WebSeed uint64        `name:"seed" group:"scope" placeholder:"N" default:"1" help:"Chooses the synthetic web."`
+	Delay   time.Duration `group:"politeness" placeholder:"DURATION" default:"50ms" help:"Promised gap between two requests to one host."`
+	Timeout time.Duration `group:"limits" placeholder:"DURATION" default:"60s" help:"Give up after this time."`
 	// Some 1,500 pages by default; the largest host has some 200.
 	Hosts        int `hidden:"" default:"60" help:"Hosts of the web."`
 	PagesPerHost int `hidden:"" default:"25" help:"Mean number of pages of a host."`

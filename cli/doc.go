@@ -7,10 +7,12 @@
 //	seeds    hand URLs to a running cluster    nodes   list, drain, forget
 //	urls     why one is, or is not, crawled    hosts   one host's queue and politeness
 //	scope    try a URL against the rules       pause   and resume the crawl
-//	export   the index of all captures         keygen, version
+//	export   the index of all captures         doctor  what keeps a node from working
+//	config   the settings, and their origin    keygen, completion, version
 //
-// Two more verbs are hidden: simweb serves a synthetic web from a process of its
-// own, and bench measures what a page costs.
+// Three more verbs are hidden: simweb serves a synthetic web from a process of its
+// own, bench measures what a page costs, and reference writes docs/cli.md and
+// docs/configuration.md from the grammar and the settings.
 //
 // start and crawl put a node together: flags become a config.Config, the node
 // is opened, its API is served, seeds are handed in as soon as it takes part,
@@ -21,7 +23,7 @@
 //
 // Standard output carries what was asked for and nothing else; the banner, the
 // log, progress and errors go to standard error. A progress line is drawn only
-// on a terminal. Strings of other programs are escaped before they get there.
+// on a terminal; what is logged meanwhile stands above it. Strings of other programs are escaped before they get there.
 //
 // # Exit codes
 //

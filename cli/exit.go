@@ -6,16 +6,32 @@ import (
 	"crawlnode/node"
 )
 
-// The exit codes.
+// The exit codes. exitMeanings says them to people.
 const (
-	exitOK          = 0   // done, or a limit that the user set
-	exitError       = 1   // anything that has no code of its own
-	exitUsage       = 2   // flags, settings or seeds
-	exitStorage     = 3   // the data directory or the disk
-	exitCluster     = 4   // joining or keeping a cluster
-	exitInterrupted = 5   // stopped before the end; the same command goes on
-	exitForced      = 130 // a second signal
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitStorage     = 3
+	exitCluster     = 4
+	exitInterrupted = 5
+	exitSafety      = 6
+	exitForced      = 130
 )
+
+// exitMeanings are the exit codes in order.
+var exitMeanings = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "done, or a limit that the user set was reached"},
+	{exitError, "an error that has no code of its own"},
+	{exitUsage, "flags, settings or seeds"},
+	{exitStorage, "the data directory or the disk"},
+	{exitCluster, "joining or keeping a cluster, or an order that it refuses"},
+	{exitInterrupted, "interrupted before the end; the same command goes on"},
+	{exitSafety, "a limit that keeps the machine safe: the disk stayed nearly full; with space there again the same command goes on"},
+	{exitForced, "forced by a second signal; everything is on disk"},
+}
 
 // exitCode is the code of an error of package node.
 func exitCode(err error) int {

@@ -16,7 +16,7 @@ import (
 
 // report is how a verb writes what it was told.
 type report struct {
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+	Output string `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
 }
 
 // writeReport writes v as JSON, or as text by the given function.
@@ -33,6 +33,9 @@ func writeReport[T any](o *report, env *Env, v T, text func(io.Writer, T) error)
 type urlsVerbs struct {
 	Why urlsWhyVerb `cmd:"" help:"Tell why a URL is, or is not, crawled."`
 }
+
+// Help gives the examples of the verbs.
+func (*urlsVerbs) Help() string { return (*urlsWhyVerb)(nil).Help() }
 
 // urlsWhyVerb explains one URL.
 type urlsWhyVerb struct {
@@ -65,6 +68,9 @@ type hostsVerbs struct {
 	Show hostsShowVerb `cmd:"" help:"Show what a host's queue and politeness look like."`
 }
 
+// Help gives the examples of the verbs.
+func (*hostsVerbs) Help() string { return (*hostsShowVerb)(nil).Help() }
+
 // hostsShowVerb describes one host.
 type hostsShowVerb struct {
 	remote `embed:""`
@@ -95,13 +101,16 @@ type scopeVerbs struct {
 	Test scopeTestVerb `cmd:"" help:"Tell whether a URL belongs to the crawl, and by which rule."`
 }
 
+// Help gives the examples of the verbs.
+func (*scopeVerbs) Help() string { return (*scopeTestVerb)(nil).Help() }
+
 // scopeTestVerb judges one URL by the running cluster's rules or by flags.
 type scopeTestVerb struct {
 	layered  `embed:""`
 	remote   `embed:""`
 	report   `embed:""`
 	URL      string       `arg:"" name:"url" help:"The URL, in any spelling."`
-	Depth    int          `placeholder:"N" default:"-1" help:"Links from a seed at which it is judged (default: as the cluster found it; 0 for a seed, else 1)."`
+	Depth    int          `group:"scope" placeholder:"N" default:"-1" help:"Links from a seed at which it is judged (default: as the cluster found it; 0 for a seed, else 1)."`
 	Scope    config.Scope `embed:""`
 	MaxDepth int          `name:"max-depth" group:"limits" placeholder:"N" default:"0" help:"Links followed from a seed; 0: no limit."`
 }
@@ -154,7 +163,7 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	}
 	inputs, err := readSeeds(env, append(v.Scope.Seeds, cfg.Seeds...), append(v.Scope.SeedFiles, cfg.SeedFiles...))
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.fail(exitUsage, "--seeds: %v", err)
 	}
 	if len(inputs) == 0 && cfg.Mode != "any" {
 		return env.fail(exitUsage, "--scope %s is relative to the seeds: name one with --seed URL, or say --scope any", cfg.Mode)

@@ -15,10 +15,13 @@ type exportVerbs struct {
 	CDXJ exportCDXJVerb `cmd:"" name:"cdxj" help:"Write the index of all captures of the cluster."`
 }
 
+// Help gives the examples of the verbs.
+func (*exportVerbs) Help() string { return (*exportCDXJVerb)(nil).Help() }
+
 // exportCDXJVerb writes the cluster's index.
 type exportCDXJVerb struct {
 	remote `embed:""`
-	Output string `short:"o" placeholder:"FILE" help:"The file to write, which stands there only when it is whole. Default: standard output."`
+	Output string `short:"o" group:"output" placeholder:"FILE" help:"The file to write, which stands there only when it is whole. Default: standard output."`
 }
 
 // Help gives the examples of the verb and says what it writes.

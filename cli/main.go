@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"crawlnode/api"
+	"crawlnode/config"
 )
 
 // Env is the world around one command. All fields but Signals must be set.
@@ -35,42 +38,37 @@ type verb interface {
 
 // grammar is the whole command line.
 type grammar struct {
-	Start   startVerb   `cmd:"" default:"withargs" help:"Run a node (the default verb)."`
-	Crawl   crawlVerb   `cmd:"" help:"Crawl some sites with one node and end."`
-	Demo    demoVerb    `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
-	Status  statusVerb  `cmd:"" help:"Show what the cluster does; any node answers for all."`
-	Seeds   seedsVerbs  `cmd:"" help:"Hand URLs to a running cluster."`
-	Nodes   nodesVerbs  `cmd:"" help:"List the nodes; drain or forget one."`
-	URLs    urlsVerbs   `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
-	Hosts   hostsVerbs  `cmd:"" help:"Show one host: its queue and its politeness."`
-	Scope   scopeVerbs  `cmd:"" help:"Try a URL against the scope."`
-	Export  exportVerbs `cmd:"" help:"Write what the crawl has left behind."`
-	Config  configVerbs `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
-	Pause   pauseVerb   `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
-	Resume  resumeVerb  `cmd:"" help:"Go on with a paused crawl."`
-	Keygen  keygenVerb  `cmd:"" help:"Make a cluster key."`
-	Version versionVerb `cmd:"" help:"Print the version."`
-	Simweb  simwebVerb  `cmd:"" hidden:"" help:"Serve a synthetic web until standard input ends."`
-	Bench   benchVerb   `cmd:"" hidden:"" help:"Measure what a page costs."`
+	Start      startVerb      `cmd:"" default:"withargs" help:"Run a node (the default verb)."`
+	Crawl      crawlVerb      `cmd:"" help:"Crawl some sites with one node and end."`
+	Demo       demoVerb       `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
+	Status     statusVerb     `cmd:"" help:"Show what the cluster does; any node answers for all."`
+	Seeds      seedsVerbs     `cmd:"" help:"Hand URLs to a running cluster."`
+	Nodes      nodesVerbs     `cmd:"" help:"List the nodes; drain or forget one."`
+	URLs       urlsVerbs      `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
+	Hosts      hostsVerbs     `cmd:"" help:"Show one host: its queue and its politeness."`
+	Scope      scopeVerbs     `cmd:"" help:"Try a URL against the scope."`
+	Export     exportVerbs    `cmd:"" help:"Write what the crawl has left behind."`
+	CrawlConf  crawlConfVerbs `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
+	Pause      pauseVerb      `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
+	Resume     resumeVerb     `cmd:"" help:"Go on with a paused crawl."`
+	Keygen     keygenVerb     `cmd:"" help:"Make a cluster key."`
+	Config     configVerbs    `cmd:"" help:"Show the settings, and where each of them comes from."`
+	Doctor     doctorVerb     `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Completion completionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
+	Version    versionVerb    `cmd:"" help:"Print the version."`
+	Reference  referenceVerb  `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`
+	Simweb     simwebVerb     `cmd:"" hidden:"" help:"Serve a synthetic web until standard input ends."`
+	Bench      benchVerb      `cmd:"" hidden:"" help:"Measure what a page costs."`
 }
 
 // Main runs the command line args, without the program's name, and returns the
 // exit code. It returns when everything that it started has ended, but after a
 // third signal at once.
 func Main(ctx context.Context, args []string, env Env) int {
-	var g grammar
 	exited := false // help was asked for and printed
-	parser, err := kong.New(&g,
-		kong.Name("crawlnode"),
-		kong.Description("A peer-to-peer web crawler: every node is equal, hosts are spread over the nodes, and no node's loss loses a URL."),
-		kong.Writers(env.Stdout, env.Stderr),
-		kong.Exit(func(int) { exited = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		kong.ValueFormatter(withDefault),
-		kong.ExplicitGroups(flagGroups()),
-	)
-	if err != nil {
-		panic("BUG: the grammar of the command line: " + err.Error())
+	parser := newParser(&env, func(int) { exited = true })
+	if len(args) > 0 && args[0] == completeWord {
+		return printCandidates(parser.Model, args[1:], &env)
 	}
 	parsed, err := parser.Parse(args)
 	if exited {
@@ -86,7 +84,42 @@ func Main(ctx context.Context, args []string, env Env) int {
 	if s, ok := v.(interface{ setGiven(map[string]bool) }); ok {
 		s.setGiven(givenFlags(parsed))
 	}
+	if s, ok := v.(interface{ setModel(*kong.Application) }); ok {
+		s.setModel(parser.Model)
+	}
 	return v.run(ctx, &env)
+}
+
+// newParser makes the parser of the command line.
+func newParser(env *Env, exit func(int)) *kong.Kong {
+	parser, err := kong.New(new(grammar),
+		kong.Name("crawlnode"),
+		kong.Description("A peer-to-peer web crawler: every node is equal, hosts are spread over the nodes, and no node's loss loses a URL."),
+		kong.Writers(env.Stdout, env.Stderr),
+		kong.Exit(exit),
+		kong.Help(printHelp),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.ValueFormatter(withDefault),
+		kong.ExplicitGroups(flagGroups()),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(parseDuration)),
+	)
+	if err != nil {
+		panic("BUG: the grammar of the command line: " + err.Error())
+	}
+	return parser
+}
+
+// parseDuration reads a duration as the settings do: the error says what to write.
+func parseDuration(from *kong.DecodeContext, target reflect.Value) error {
+	token, err := from.Scan.PopValue("duration")
+	if err != nil {
+		return err
+	}
+	d, err := config.ParseDuration(fmt.Sprint(token.Value))
+	if err == nil {
+		target.SetInt(int64(d))
+	}
+	return err
 }
 
 // givenFlags names the flags that stand on the command line.
@@ -98,26 +131,6 @@ func givenFlags(parsed *kong.Context) map[string]bool {
 		}
 	}
 	return given
-}
-
-// flagGroups are the headings of a verb's help, in their order.
-func flagGroups() []kong.Group {
-	return []kong.Group{
-		{Key: "node", Title: "Node:"},
-		{Key: "cluster", Title: "Cluster:"},
-		{Key: "scope", Title: "Scope (what is crawled):"},
-		{Key: "politeness", Title: "Politeness (how sites are treated):"},
-		{Key: "output", Title: "Output:"},
-		{Key: "limits", Title: "Limits:"},
-	}
-}
-
-// withDefault adds a flag's default to its help.
-func withDefault(v *kong.Value) string {
-	if !v.HasDefault || v.Default == "" || v.Default == "0" || v.Default == "0s" {
-		return v.Help
-	}
-	return strings.TrimSuffix(v.Help, ".") + " (default: " + v.Default + ")."
 }
 
 // fail prints why a command cannot go on, one line for each line of the
@@ -145,17 +158,9 @@ func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// isTerminal says whether w is a terminal that a line can be redrawn on.
-func isTerminal(w io.Writer) bool { return terminal(w) }
-
-// terminal says whether a stream, to read or to write, is a terminal.
-func terminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+// Help gives the examples of the whole.
+func (*grammar) Help() string {
+	return examples("crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500", "crawlnode --name n1 --contact me@example.org")
 }
 
 type versionVerb struct{}
@@ -168,9 +173,4 @@ func (versionVerb) Help() string {
 func (versionVerb) run(_ context.Context, env *Env) int {
 	fmt.Fprintf(env.Stdout, "crawlnode %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return exitOK
-}
-
-// examples renders command lines for a verb's help.
-func examples(lines ...string) string {
-	return "Examples:\n\n    " + strings.Join(lines, "\n    ")
 }

@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"crawlnode/config"
 	"crawlnode/simweb"
 )
 
@@ -135,6 +137,9 @@ func TestSignals(t *testing.T) {
 			if code := <-ended; code != tc.code {
 				t.Errorf("exit code %d, want %d:\n%s", code, tc.code, errout.text())
 			}
+			if i := slices.Index(tc.signals, os.Signal(syscall.SIGHUP)); i >= 0 && !strings.Contains(errout.text(), "settings reloaded") {
+				t.Errorf("SIGHUP was not obeyed:\n%s", errout.text())
+			}
 			for _, want := range []string{"node", "cluster", "dashboard", "gossip", "rpc", "data", "security", "add a node", "add work"} {
 				if !strings.Contains(errout.text(), "  "+want+" ") {
 					t.Errorf("the banner lacks %q:\n%s", want, errout.text())
@@ -184,4 +189,40 @@ func TestDemo(t *testing.T) {
 func TestBench(t *testing.T) {
 	t.Parallel()
 	run(t, "", "bench", "--hosts", "8", "--pages-per-host", "10", "-o", "json").want(t, exitOK, `"missing":0`, "")
+}
+
+// TestReload takes the log level over from the file and names what has to wait.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b bytes.Buffer
+	env := &Env{Stderr: &b, Lookup: func(string) (string, bool) { return "", false }}
+	v := &startVerb{}
+	v.ConfigFile = file
+	write("fetchers: 9\n")
+	cfg, err := v.load(env, v.flags())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{env: env, cfg: cfg, reload: func() (config.Config, error) { return v.load(env, v.flags()) }}
+	s.log, s.level = newLogger(env, &s.cfg)
+	for _, step := range []struct{ file, want, level string }{
+		{"fetchers: 9\nlog-level: warn\n", "", "WARN"}, // which the message is not shown at
+		{"fetchers: 10\nlog-level: debug\n", "settings=[fetchers]", "DEBUG"},
+		{"fetchers: 9\nlog-level: debug\n", "settings reloaded", "DEBUG"},
+		{"fetchers: many\nlog-level: info\n", "the settings were not reloaded", "DEBUG"},
+	} {
+		b.Reset()
+		write(step.file)
+		s.obeyReload()
+		if got := strings.ReplaceAll(b.String(), `"settings":["fetchers"]`, "settings=[fetchers]"); !strings.Contains(got, step.want) || s.level.Level().String() != step.level {
+			t.Errorf("%q: level %v, want %s, and %q in %s", step.file, s.level.Level(), step.level, step.want, got)
+		}
+	}
 }

@@ -22,10 +22,15 @@ type nodesVerbs struct {
 	Forget nodesForgetVerb `cmd:"" help:"Swear that a dead node will never come back."`
 }
 
+// Help gives the examples of the verbs.
+func (*nodesVerbs) Help() string {
+	return examples("crawlnode nodes list", "crawlnode nodes drain n3 --addr 127.0.0.1:27305")
+}
+
 // nodesListVerb lists the nodes.
 type nodesListVerb struct {
 	remote `embed:""`
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+	Output string `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
 }
 
 // Help gives the examples of the verb.
@@ -76,7 +81,7 @@ func (v *nodesDrainVerb) run(ctx context.Context, env *Env) int {
 type nodesForgetVerb struct {
 	remote `embed:""`
 	Node   string `arg:"" name:"node" help:"The node's name or id."`
-	Yes    bool   `help:"Do not ask; the oath is sworn."`
+	Yes    bool   `group:"cluster" help:"Do not ask; the oath is sworn."`
 }
 
 // Help gives the examples of the verb and says what the oath means.

@@ -1,39 +1,101 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // progress is one line on a terminal that is drawn again and again. Elsewhere
-// it draws nothing.
+// it draws nothing. It is a writer too: what else goes to the terminal stands
+// above the line. It may be used from several goroutines.
 type progress struct {
-	w     io.Writer
-	drawn int // bytes of the line that stands there
+	out   io.Writer // what Write writes to
+	width func() int
+
+	mu   sync.Mutex // guards the rest
+	live bool       // it is a terminal
+	line string     // that stands there
 }
 
 func newProgress(w io.Writer) *progress {
-	if !isTerminal(w) {
-		w = nil
-	}
-	return &progress{w: w}
+	return &progress{out: w, live: isTerminal(w), width: func() int { return terminalWidth(w) }}
 }
 
-// draw replaces the line.
+// draw replaces the line, cut to the terminal's width: a line that wraps could
+// not be drawn over.
 func (p *progress) draw(format string, args ...any) {
-	if p.w == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.live {
 		return
 	}
 	text := fmt.Sprintf(format, args...)
-	fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(p.drawn-len(text), 0)))
-	p.drawn = len(text)
+	if runes, width := []rune(text), p.width(); width > 1 && len(runes) >= width {
+		text = string(runes[:width-1])
+	}
+	fmt.Fprintf(p.out, "\r%s%s", text, strings.Repeat(" ", max(len(p.line)-len(text), 0)))
+	p.line = text
+}
+
+// Write writes whole lines above the line.
+func (p *progress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line == "" {
+		return p.out.Write(b)
+	}
+	above := fmt.Sprintf("\r%s\r%s", strings.Repeat(" ", len(p.line)), b)
+	if bytes.HasSuffix(b, []byte("\n")) {
+		above += p.line
+	} else {
+		p.line = ""
+	}
+	if _, err := io.WriteString(p.out, above); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // end leaves the line standing and begins the next.
 func (p *progress) end() {
-	if p.w != nil && p.drawn > 0 {
-		fmt.Fprintln(p.w)
-		p.drawn = 0
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line != "" {
+		fmt.Fprintln(p.out)
+		p.line = ""
 	}
+}
+
+// isTerminal says whether w is a terminal that a line can be redrawn on.
+func isTerminal(w io.Writer) bool { return terminal(w) }
+
+// terminal says whether a stream, to read or to write, is a terminal.
+func terminal(stream any) bool {
+	switch s := stream.(type) {
+	case *progress:
+		return s.live
+	case *os.File:
+		info, err := s.Stat()
+		return err == nil && info.Mode()&os.ModeCharDevice != 0 && s.Name() != os.DevNull
+	}
+	return false
+}
+
+// terminalWidth is the number of columns, 0 where nobody knows.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
 }

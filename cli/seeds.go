@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -30,7 +31,7 @@ func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
 	for _, file := range files {
 		lines, err := readSeedFile(env, file)
 		if err != nil {
-			return nil, fmt.Errorf("--seeds: %w", err)
+			return nil, fmt.Errorf("%w: give a file with one URL a line, or - for standard input", err)
 		}
 		if file == "-" {
 			file = "standard input"
@@ -116,21 +117,27 @@ func addReport(total *crawl.SeedReport, r crawl.SeedReport) {
 
 // remote is how a verb reaches a node.
 type remote struct {
-	Addr           string `placeholder:"ADDR" default:"127.0.0.1:27295" help:"A node's --http address; any node answers for the cluster."`
-	ClusterKeyFile string `name:"cluster-key-file" placeholder:"FILE" help:"The cluster's key, when it has one (or CRAWLNODE_CLUSTER_KEY_FILE)."`
+	Addr           string `group:"cluster" placeholder:"ADDR" help:"A node's --http address, of any node (or CRAWLNODE_ADDR; default: 127.0.0.1:27295)."`
+	ClusterKeyFile string `name:"cluster-key-file" group:"cluster" placeholder:"FILE" help:"The cluster's key, when it has one (or CRAWLNODE_CLUSTER_KEY_FILE)."`
 }
 
 // dial returns the client; the error is one of the key file.
 func (r *remote) dial(env *Env) (*client.Client, error) {
-	file := r.ClusterKeyFile
+	file, addr := r.ClusterKeyFile, r.Addr
 	if file == "" {
 		file, _ = env.Lookup("CRAWLNODE_CLUSTER_KEY_FILE")
+	}
+	if addr == "" {
+		addr, _ = env.Lookup("CRAWLNODE_ADDR")
+	}
+	if addr == "" {
+		addr = config.Default().HTTP
 	}
 	access, err := node.LoadAccess(file)
 	if err != nil {
 		return nil, fmt.Errorf("--cluster-key-file: %w", err)
 	}
-	return client.New(client.Options{Addr: r.Addr, Token: access.Token, TLS: access.TLS}), nil
+	return client.New(client.Options{Addr: addr, Token: access.Token, TLS: access.TLS}), nil
 }
 
 // seedsVerbs are the verbs about seeds.
@@ -138,13 +145,16 @@ type seedsVerbs struct {
 	Add seedsAddVerb `cmd:"" help:"Add URLs; answers when they are stored safely."`
 }
 
+// Help gives the examples of the verbs.
+func (*seedsVerbs) Help() string { return (*seedsAddVerb)(nil).Help() }
+
 // seedsAddVerb hands seeds to a running cluster.
 type seedsAddVerb struct {
 	remote   `embed:""`
 	URLs     []string `arg:"" optional:"" name:"url" help:"URLs; - reads them from standard input, one a line."`
-	File     []string `short:"f" sep:"none" placeholder:"FILE" help:"File with one URL a line; repeatable."`
-	Priority *float64 `placeholder:"0..1" help:"Which come first: 1 does, 0 is last."`
-	Again    bool     `help:"Fetch URLs that are known already once more."`
+	File     []string `short:"f" group:"scope" sep:"none" placeholder:"FILE" help:"File with one URL a line; repeatable."`
+	Priority *float64 `group:"scope" placeholder:"0..1" help:"Which come first: 1 does, 0 is last."`
+	Again    bool     `group:"scope" help:"Fetch URLs that are known already once more."`
 }
 
 // Help gives the examples of the verb.
@@ -169,7 +179,7 @@ func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
 	}
 	seeds, err := readSeeds(env, urls, files)
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.fail(exitUsage, "--file: %v", err)
 	}
 	if len(seeds) == 0 && len(files) == 0 {
 		return env.fail(exitUsage, "no URL was given: name some, or a file with -f FILE")

@@ -27,13 +27,16 @@ type session struct {
 	onOpen func(node.Info)
 	// beside, when set, runs while the node does, and ends with its context.
 	beside func(context.Context, *node.Node)
-	// reload, when set, answers SIGHUP with the log level to take.
-	reload func(*Env) (string, error)
+	// reload, when set, answers SIGHUP with the settings as they are now.
+	reload func() (config.Config, error)
+	// carried are the arguments that another node of this cluster is started with too.
+	carried []string
 	// mustFinish makes a stop before the crawl's end an interruption.
 	mustFinish bool
 
 	node     *node.Node
-	debug    net.Listener // of --debug-addr; nil: none
+	debug    net.Listener  // of --debug-addr; nil: none
+	leaving  chan struct{} // closed with the first signal that ends the node
 	log      *slog.Logger
 	level    *slog.LevelVar
 	noSeeds  atomic.Bool // every seed was invalid, so nothing will ever finish
@@ -54,7 +57,7 @@ func (s *session) run(ctx context.Context) int {
 	if err != nil {
 		return s.env.fail(exitCode(err), "%v", err)
 	}
-	s.node = n
+	s.node, s.leaving = n, make(chan struct{})
 	s.onOpen(n.Info())
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -99,6 +102,9 @@ func (s *session) runAll(ctx context.Context) error {
 	wg.Go(func() { s.feed(around) })
 	if s.beside != nil {
 		wg.Go(func() { s.beside(around, s.node) })
+	}
+	if n := newNotifier(s.env); n != nil {
+		wg.Go(func() { n.run(around, s.node.Ready, s.leaving) })
 	}
 	err := s.node.Run(ctx)
 	if reason, ok := s.node.Finished(); ok {
@@ -170,6 +176,7 @@ func (s *session) obeyStop(sig os.Signal, n int) bool {
 	switch n {
 	case 1:
 		s.log.Info("stopping politely; a second signal stops at once", "signal", sig.String(), "at_most", s.cfg.DrainTimeout.String())
+		close(s.leaving)
 		s.node.Drain()
 	case 2:
 		s.log.Warn("stopping at once", "signal", sig.String())
@@ -180,18 +187,25 @@ func (s *session) obeyStop(sig os.Signal, n int) bool {
 	return true
 }
 
-// obeyReload reads the settings again for SIGHUP.
+// obeyReload reads the settings again for SIGHUP. Of them only the log level can
+// change while a node runs without the cluster's consent; what else has changed is
+// named. The goroutine of obeySignals alone writes to s.cfg.
 func (s *session) obeyReload() {
 	if s.reload == nil {
 		return
 	}
-	name, err := s.reload(s.env)
+	cfg, err := s.reload()
 	if err != nil {
 		s.log.Error("the settings were not reloaded", "error", err)
 		return
 	}
-	s.level.Set(levelOf(name))
-	s.log.Info("settings reloaded: the log level was taken over, the others need a restart", "log_level", name)
+	s.cfg.LogLevel = cfg.LogLevel
+	s.level.Set(levelOf(cfg.LogLevel))
+	if rest := config.Differences(&s.cfg, &cfg); len(rest) > 0 {
+		s.log.Warn("settings reloaded; these have changed too and count only after a restart", "log_level", cfg.LogLevel, "settings", rest)
+		return
+	}
+	s.log.Info("settings reloaded", "log_level", cfg.LogLevel)
 }
 
 // feed hands the seeds in as soon as the node takes part, and reports.

@@ -6,7 +6,7 @@ import (
 
 // layered is the flag that the verbs with a node share beside the settings.
 type layered struct {
-	ConfigFile string `name:"config" placeholder:"FILE" help:"YAML file with settings; flags and CRAWLNODE_<FLAG> win over it."`
+	ConfigFile string `name:"config" group:"node" placeholder:"FILE" help:"YAML file with settings; flags and CRAWLNODE_<FLAG> win over it."`
 	given      map[string]bool
 }
 
@@ -15,6 +15,11 @@ func (l *layered) setGiven(given map[string]bool) { l.given = given }
 // load puts flags, environment and file together. Flags that the verb forces
 // count as given.
 func (l *layered) load(env *Env, flags config.Config, forced ...string) (config.Config, error) {
+	return config.Load(l.input(env, flags, forced...))
+}
+
+// input is what the settings are made from.
+func (l *layered) input(env *Env, flags config.Config, forced ...string) config.Input {
 	given := make(map[string]bool, len(l.given)+len(forced))
 	for name := range l.given {
 		given[name] = true
@@ -26,5 +31,5 @@ func (l *layered) load(env *Env, flags config.Config, forced ...string) (config.
 	if file == "" {
 		file, _ = env.Lookup("CRAWLNODE_CONFIG")
 	}
-	return config.Load(config.Input{Flags: flags, Given: given, Env: env.Lookup, File: file})
+	return config.Input{Flags: flags, Given: given, Env: env.Lookup, File: file}
 }

@@ -2,21 +2,17 @@ package cli
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"crawlnode/config"
+	"crawlnode/node"
 )
 
-// startVerb runs a node. The groups stand one by one, because a parser of
-// command lines must not call the Validate of a whole config.Config.
+// startVerb runs a node.
 type startVerb struct {
-	layered    `embed:""`
-	profiling  `embed:""`
-	Node       config.Node       `embed:""`
-	Cluster    config.Cluster    `embed:""`
-	Scope      config.Scope      `embed:""`
-	Politeness config.Politeness `embed:""`
-	Output     config.Output     `embed:""`
-	Limits     config.Limits     `embed:""`
+	allSettings `embed:""`
+	profiling   `embed:""`
 }
 
 // Help gives the examples of the verb.
@@ -28,18 +24,22 @@ func (*startVerb) Help() string {
 }
 
 func (v *startVerb) run(ctx context.Context, env *Env) int {
-	cfg, err := v.load(env, config.Config{
-		Node: v.Node, Cluster: v.Cluster, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits,
-	})
+	cfg, err := v.load(env, v.flags())
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)
 	}
 	seeds, err := readSeeds(env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.fail(exitUsage, "--seeds: %v", err)
 	}
-	s := &session{env: env, cfg: cfg, seeds: seeds, reload: v.reloadLevel}
+	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }}
 	s.onOpen = s.banner
+	var watch *crawlWatch
+	if cfg.ExitWhenDone {
+		watch = &crawlWatch{env: env, started: time.Now()}
+		s.onOpen = func(info node.Info) { s.banner(info); watch.info = info }
+		s.beside = watch.run
+	}
 	stopProfile, err := v.profiling.start()
 	if err != nil {
 		return env.fail(exitError, "%v", err)
@@ -48,14 +48,35 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	if err := stopProfile(); err != nil {
 		env.fail(exitError, "--profile: %v", err) // the node's own end is what counts
 	}
+	if watch != nil && s.finished != "" {
+		watch.summary(code, s.finished)
+	}
 	return code
 }
 
-// reloadLevel reads the settings again and returns the log level, the one
-// setting that a node can change while it runs without the cluster's consent.
-func (v *startVerb) reloadLevel(env *Env) (string, error) {
-	cfg, err := v.load(env, config.Config{
-		Node: v.Node, Cluster: v.Cluster, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits,
-	})
-	return cfg.LogLevel, err
+// ownSettings are those that two nodes on one machine cannot share, or that say
+// what to do once.
+var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "advertise", "join", "seed", "seeds", "exit-when-done"}
+
+// carried are the arguments of this command line that another node of the cluster
+// is started with too. What the environment says is there for it as well.
+func (v *startVerb) carried(env *Env) []string {
+	var args []string
+	if v.ConfigFile != "" {
+		args = append(args, "--config", v.ConfigFile)
+	}
+	settings, _ := config.Explain(v.input(env, v.flags())) // what is wrong was told
+	for _, s := range settings {
+		beyond := (s.Name == "http" || s.Name == "gossip" || s.Name == "rpc") && len(s.Values) == 1 && !config.IsLoopback(s.Values[0])
+		switch {
+		case s.Origin != config.OriginFlag, slices.Contains(ownSettings, s.Name) && !beyond:
+		case s.Kind == config.KindSwitch:
+			args = append(args, "--"+s.Name+"="+s.Values[0])
+		default:
+			for _, value := range s.Values {
+				args = append(args, "--"+s.Name, value)
+			}
+		}
+	}
+	return args
 }

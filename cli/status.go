@@ -13,10 +13,11 @@ import (
 
 // statusVerb shows the cluster's status.
 type statusVerb struct {
-	remote `embed:""`
-	Watch  bool   `help:"Show it again each second, until interrupted."`
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
-	Check  string `enum:"ready,healthy," default:"" placeholder:"ready|healthy" help:"Say only whether the node takes part, or the cluster is well: exit code 0 or 1."`
+	remote   `embed:""`
+	Watch    bool          `group:"output" help:"Show it again and again, until interrupted: on a terminal in place, else one block after the other."`
+	Interval time.Duration `group:"output" placeholder:"DURATION" default:"1s" help:"Time between two of them, with --watch."`
+	Output   string        `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+	Check    string        `group:"output" enum:"ready,healthy," default:"" placeholder:"ready|healthy" help:"Say only whether the node takes part, or the cluster is well: exit code 0 or 1."`
 }
 
 // Help gives the examples of the verb.
@@ -25,6 +26,9 @@ func (*statusVerb) Help() string {
 }
 
 func (v *statusVerb) run(ctx context.Context, env *Env) int {
+	if v.Interval <= 0 {
+		return env.fail(exitUsage, "--interval: %v is no time to wait: give one such as 1s", v.Interval)
+	}
 	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
 	c, err := v.dial(env)
@@ -70,19 +74,22 @@ func (v *statusVerb) run(ctx context.Context, env *Env) int {
 		if _, err := env.Stdout.Write(screen.Bytes()); err != nil {
 			return exitError // the reader has gone
 		}
-		if !v.Watch || !pause(ctx, time.Second) {
+		if !v.Watch || !pause(ctx, v.Interval) {
 			return exitOK
 		}
 	}
 }
 
-// redraw puts what clears the screen, or an empty line, before the text.
+// redraw makes the text take the place of the last one on a terminal; elsewhere an
+// empty line ends each block.
 func (v *statusVerb) redraw(env *Env, screen *bytes.Buffer) {
-	before := "\n"
-	if isTerminal(env.Stdout) {
-		before = "\x1b[H\x1b[2J"
-	}
 	text := screen.String()
 	screen.Reset()
-	screen.WriteString(before + text)
+	if !isTerminal(env.Stdout) {
+		screen.WriteString(text + "\n")
+		return
+	}
+	// Each line is cleared behind its end, and the rest of the screen at the end: to
+	// clear all of it first would flicker.
+	screen.WriteString("\x1b[H" + strings.ReplaceAll(text, "\n", "\x1b[K\n") + "\x1b[J")
 }

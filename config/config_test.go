@@ -155,7 +155,7 @@ func TestOddFiles(t *testing.T) {
 		"join: [[a]]":          "plain values only",
 	} {
 		c := Default()
-		problems := c.applyYAML([]byte(text))
+		_, problems := c.applyYAML([]byte(text))
 		switch {
 		case want == "" && len(problems) > 0:
 			t.Errorf("%q: %v", text, problems)
@@ -214,7 +214,7 @@ func FuzzYAML(f *testing.F) {
 	f.Add([]byte("? [x]\n: y\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c := Default()
-		_ = c.applyYAML(text)
+		_, _ = c.applyYAML(text)
 		_ = c.Validate()
 	})
 }

@@ -131,13 +131,19 @@ func parse(v reflect.Value, text string) error {
 	return nil
 }
 
-func parseDuration(d *time.Duration, text string) error {
-	parsed, err := time.ParseDuration(text)
+func parseDuration(d *time.Duration, text string) (err error) {
+	*d, err = ParseDuration(text)
+	return err
+}
+
+// ParseDuration reads a duration as the settings have it: 500ms, 30s, 2h. The
+// error says what to write.
+func ParseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h", text)
+		return 0, fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h", text)
 	}
-	*d = parsed
-	return nil
+	return d, nil
 }
 
 func parseBool(text string) (bool, error) {

@@ -29,20 +29,7 @@ type Input struct {
 // Load puts the layers together, reads the exclude files and validates. The
 // error, when there is one, holds every problem that was found, one a line.
 func Load(in Input) (Config, error) {
-	c := Default()
-	var problems []error
-	if in.File != "" {
-		problems = append(problems, c.applyFile(in.File)...)
-	}
-	if in.Env != nil {
-		problems = append(problems, c.applyEnv(in.Env)...)
-	}
-	given := fieldsOf(&in.Flags)
-	for i, f := range fieldsOf(&c) {
-		if in.Given[f.name] {
-			f.value.Set(given[i].value)
-		}
-	}
+	c, _, problems := layer(in)
 	problems = append(problems, c.readExcludeFiles()...)
 	if err := c.Validate(); err != nil {
 		problems = append(problems, err)
@@ -50,8 +37,29 @@ func Load(in Input) (Config, error) {
 	return c, errors.Join(problems...)
 }
 
+// layer puts the layers on each other, without reading the files that settings
+// name, and notes where each setting that is no default came from.
+func layer(in Input) (Config, origins, []error) {
+	c, from := Default(), origins{}
+	var problems []error
+	if in.File != "" {
+		problems = append(problems, c.applyFile(in.File, from)...)
+	}
+	if in.Env != nil {
+		problems = append(problems, c.applyEnv(in.Env, from)...)
+	}
+	given := fieldsOf(&in.Flags)
+	for i, f := range fieldsOf(&c) {
+		if in.Given[f.name] {
+			f.value.Set(given[i].value)
+			from[f.name] = origin{OriginFlag, "--" + f.name}
+		}
+	}
+	return c, from, problems
+}
+
 // applyEnv takes over what the environment names.
-func (c *Config) applyEnv(lookup func(string) (string, bool)) []error {
+func (c *Config) applyEnv(lookup func(string) (string, bool), from origins) []error {
 	var problems []error
 	for _, f := range fieldsOf(c) {
 		text, ok := lookup(EnvName(f.name))
@@ -60,57 +68,61 @@ func (c *Config) applyEnv(lookup func(string) (string, bool)) []error {
 		}
 		if err := f.set(f.split(text)); err != nil {
 			problems = append(problems, fmt.Errorf("%s (for --%s): %w", EnvName(f.name), f.name, err))
+			continue
 		}
+		from[f.name] = origin{OriginEnvironment, EnvName(f.name)}
 	}
 	return problems
 }
 
 // applyFile takes over what a YAML file names.
-func (c *Config) applyFile(path string) []error {
+func (c *Config) applyFile(path string, from origins) []error {
 	text, err := readFile(path)
 	if err != nil {
 		return []error{fmt.Errorf("--config: %w", err)}
 	}
-	var problems []error
-	for _, err := range c.applyYAML(text) {
-		problems = append(problems, fmt.Errorf("%s: %w", path, err))
+	lines, problems := c.applyYAML(text)
+	for name, line := range lines {
+		from[name] = origin{OriginFile, fmt.Sprintf("%s:%d", path, line)}
+	}
+	for i, err := range problems {
+		problems[i] = fmt.Errorf("%s: %w", path, err)
 	}
 	return problems
 }
 
 // applyYAML takes over one YAML document: a mapping from flag names, without
-// dashes, to a value or a list of values.
-func (c *Config) applyYAML(text []byte) []error {
+// dashes, to a value or a list of values. It returns the lines that they stand on.
+func (c *Config) applyYAML(text []byte) (lines map[string]int, problems []error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil // an empty file sets nothing
+		return nil, nil // an empty file sets nothing
 	} else if err != nil {
-		return []error{fmt.Errorf("is not YAML: %w", err)}
+		return nil, []error{fmt.Errorf("is not YAML: %w", err)}
 	}
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return []error{errors.New("has more than one YAML document: keep the first")}
+		return nil, []error{errors.New("has more than one YAML document: keep the first")}
 	}
 	root := doc.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		return nil // only comments
+		return nil, nil // only comments
 	}
 	if root.Kind != yaml.MappingNode {
-		return []error{fmt.Errorf("line %d: the file must be a list of `name: value` lines", root.Line)}
+		return nil, []error{fmt.Errorf("line %d: the file must be a list of `name: value` lines", root.Line)}
 	}
 	byName := make(map[string]field)
 	for _, f := range fieldsOf(c) {
 		byName[f.name] = f
 	}
-	var problems []error
-	seen := make(map[string]int)
+	lines = make(map[string]int)
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		key, value := root.Content[i], root.Content[i+1]
-		if err := applyKey(byName, seen, key, value); err != nil {
+		if err := applyKey(byName, lines, key, value); err != nil {
 			problems = append(problems, fmt.Errorf("line %d: %w", key.Line, err))
 		}
 	}
-	return problems
+	return lines, problems
 }
 
 // applyKey takes over one line of the file.

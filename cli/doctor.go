@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"crawlnode/api"
+	"crawlnode/config"
+	"crawlnode/node"
+)
+
+// doctorVerb looks for what keeps a node from working.
+type doctorVerb struct {
+	allSettings `embed:""`
+	Addr        string `group:"cluster" placeholder:"ADDR" help:"A running node of the cluster to ask as well (default: what answers at --http)."`
+	Format      string `name:"output" short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+}
+
+// Help gives the examples of the verb and says what it looks at.
+func (*doctorVerb) Help() string {
+	return examples("crawlnode doctor --join 127.0.0.1:27296", "crawlnode doctor --name n1 --contact me@example.org -o json") + `
+
+Give it the flags that the node is started with. It looks at the settings, the
+ports, the open-file limit, the data directory and its disk, the name servers,
+the contact and the key; of each address of --join whether it answers over both
+ways of gossip, whether its calls do, whether the clocks agree, and whether it
+hears this node. It changes nothing, before the first start and beside a running
+node. The exit code is 0 when nothing fails; 4 when only the cluster does; else 1.`
+}
+
+// The levels of a finding.
+const (
+	levelOK   = "ok"
+	levelWarn = "warn" // it works, but not as well as it could
+	levelFail = "fail"
+)
+
+// finding is one thing that was looked at.
+type finding struct {
+	Area  string `json:"area"` // settings, node, disk, dns, politeness, security or cluster
+	What  string `json:"what"`
+	Level string `json:"level"` // levelOK...
+	Found string `json:"found"`
+	Do    string `json:"do"` // "" when there is nothing to do
+}
+
+// diagnosis is all that was found.
+type diagnosis struct {
+	OK       bool      `json:"ok"` // nothing fails
+	Findings []finding `json:"findings"`
+}
+
+func (d *diagnosis) add(area, what, level, found, do string) {
+	d.Findings = append(d.Findings, finding{area, what, level, found, do})
+}
+
+// code is the exit code.
+func (d *diagnosis) code() int {
+	code := exitOK
+	for _, f := range d.Findings {
+		switch {
+		case f.Level != levelFail:
+		case f.Area != "cluster":
+			return exitError
+		default:
+			code = exitCluster
+		}
+	}
+	return code
+}
+
+func (v *doctorVerb) run(ctx context.Context, env *Env) int {
+	ctx, cancel := env.untilSignal(ctx)
+	defer cancel()
+	cfg, wrong := v.load(env, v.flags())
+	d := &diagnosis{Findings: []finding{}}
+	d.checkSettings(wrong)
+	dir, name := dataDirOf(&cfg)
+	data := node.InspectData(dir)
+	d.checkPorts(&cfg, data)
+	d.checkFiles(cfg.Fetchers)
+	d.checkData(dir, name, data)
+	d.checkDisk(dir)
+	d.checkNames(ctx, cfg.DNS)
+	d.checkContact(&cfg)
+	d.checkKey(&cfg)
+	if !d.failed("cluster key") {
+		d.checkPeers(ctx, &cfg, data.HTTP, v.Addr)
+	}
+	d.OK = d.code() == exitOK
+	if err := v.write(env, d); err != nil {
+		return env.fail(exitError, "%v", err)
+	}
+	return d.code()
+}
+
+// failed says whether the check of that name failed.
+func (d *diagnosis) failed(what string) bool {
+	for _, f := range d.Findings {
+		if f.What == what && f.Level == levelFail {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSettings tells what is wrong with the settings, one finding for each.
+func (d *diagnosis) checkSettings(wrong error) {
+	if wrong == nil {
+		d.add("settings", "settings", levelOK, "valid", "")
+		return
+	}
+	for line := range strings.SplitSeq(wrong.Error(), "\n") {
+		d.add("settings", "settings", levelFail, line, "correct it; crawlnode config print --origin tells where each setting comes from")
+	}
+}
+
+// dataDirOf is the data directory of a node with these settings, and its name.
+func dataDirOf(cfg *config.Config) (dir, name string) {
+	if name = cfg.Name; name == "" {
+		host, _ := os.Hostname() // without one it is "node"
+		name = config.NameFrom(host)
+	}
+	return cfg.DataDirFor(name), name
+}
+
+// write writes the findings as text, the bad ones with what to do below them, or as JSON.
+func (v *doctorVerb) write(env *Env, d *diagnosis) error {
+	if v.Format == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(d)
+	}
+	t := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	bad := 0
+	for _, f := range d.Findings {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, api.Escape(f.What), api.Escape(f.Found))
+		if f.Level != levelOK && f.Do != "" {
+			fmt.Fprintf(t, "\t\t-> %s\n", api.Escape(f.Do))
+		}
+		if f.Level == levelFail {
+			bad++
+		}
+	}
+	if bad == 0 {
+		fmt.Fprintln(t, "\nnothing keeps this node from working")
+	} else {
+		fmt.Fprintf(t, "\n%d of %d checks fail\n", bad, len(d.Findings))
+	}
+	return t.Flush()
+}

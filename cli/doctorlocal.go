@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"crawlnode/api"
+	"crawlnode/config"
+	"crawlnode/node"
+)
+
+// checkPorts looks whether the three addresses are free, or whose they are.
+func (d *diagnosis) checkPorts(cfg *config.Config, data node.DataState) {
+	for _, a := range [...]struct{ flag, addr string }{{"http", cfg.HTTP}, {"gossip", cfg.Gossip}, {"rpc", cfg.RPC}} {
+		what := "port of --" + a.flag
+		err := bindable(a.addr, a.flag == "gossip")
+		pid, name := 0, ""
+		if errors.Is(err, syscall.EADDRINUSE) {
+			pid, name = portOwner(a.addr)
+		}
+		switch {
+		case err == nil:
+			d.add("node", what, levelOK, a.addr+" is free", "")
+		case !errors.Is(err, syscall.EADDRINUSE):
+			d.add("node", what, levelFail, err.Error(), "give --"+a.flag+" an address of this machine that you may listen on")
+		case data.PID > 0 && pid == data.PID:
+			d.add("node", what, levelOK, fmt.Sprintf("%s is in use by this node, process %d", a.addr, pid), "")
+		case pid > 0:
+			d.add("node", what, levelWarn, fmt.Sprintf("%s is in use by process %d (%s)", a.addr, pid, name),
+				"nothing, if the node may move all three ports up by ten; else end that process or give another --"+a.flag)
+		default:
+			d.add("node", what, levelWarn, a.addr+" is in use by a process that this user may not see",
+				"nothing, if the node may move all three ports up by ten; else give another --"+a.flag)
+		}
+	}
+}
+
+// bindable tries to listen at an address, over UDP too if that is wanted.
+func bindable(addr string, udp bool) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if !udp {
+		return nil
+	}
+	u, err := net.ListenPacket("udp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	return u.Close()
+}
+
+// baseFiles is what a node has open beside its fetches: the store's tables, the
+// archive, listeners and peers.
+const baseFiles = 512
+
+// checkFiles compares the limit of open files with what the fetchers need: a
+// connection each, and as many idle ones.
+func (d *diagnosis) checkFiles(fetchers int) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		d.add("node", "open files", levelWarn, err.Error(), "look at ulimit -n")
+		return
+	}
+	need := uint64(2*fetchers + baseFiles)
+	found := fmt.Sprintf("at most %d; --fetchers %d needs some %d", limit.Max, fetchers, need)
+	if limit.Max < need { // the runtime raises the soft limit to the hard one
+		d.add("node", "open files", levelFail, found, fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --fetchers", need))
+		return
+	}
+	d.add("node", "open files", levelOK, found, "")
+}
+
+// checkData looks whether a node can use the data directory.
+func (d *diagnosis) checkData(dir, name string, data node.DataState) {
+	found := fmt.Sprintf("%s, of %s", dir, name)
+	switch {
+	case data.Err != nil:
+		d.add("disk", "data directory", levelFail, data.Err.Error(), "give another --data-dir")
+	case data.PID > 0:
+		d.add("disk", "data directory", levelOK, fmt.Sprintf("%s, in use by process %d", found, data.PID), "")
+	case data.Exists:
+		d.add("disk", "data directory", levelOK, found+", free to be used", "")
+	default:
+		d.add("disk", "data directory", levelOK, found+", is made at the first start", "")
+	}
+}
+
+// Bounds of a disk that is good enough.
+const (
+	littleSpace = 2 << 30               // one archive file and the store's own needs
+	slowSync    = 50 * time.Millisecond // the store syncs once a second, a hand-over more often
+)
+
+// checkDisk measures the free space and the time of a sync, in the data directory
+// or the nearest one above it that is there.
+func (d *diagnosis) checkDisk(dir string) {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			break
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	switch free, err := node.FreeBytes(dir); {
+	case err != nil:
+		d.add("disk", "free space", levelFail, err.Error(), "give a --data-dir that this user can reach")
+	case free < node.LowDiskBytes:
+		d.add("disk", "free space", levelFail, fmt.Sprintf("%s at %s: the node would not fetch", api.Bytes(free), dir), "free at least "+api.Bytes(2*node.LowDiskBytes))
+	case free < littleSpace:
+		d.add("disk", "free space", levelWarn, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "the node pauses below "+api.Bytes(node.LowDiskBytes)+": a larger volume lets it crawl longer")
+	default:
+		d.add("disk", "free space", levelOK, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "")
+	}
+	switch took, err := timeSync(dir); {
+	case err != nil:
+		d.add("disk", "sync", levelFail, err.Error(), "give a --data-dir in which this user can write")
+	case took > slowSync:
+		d.add("disk", "sync", levelWarn, fmt.Sprintf("64 KiB in %v", took.Round(time.Millisecond)), "a disk of the machine itself is faster; leave --sync off")
+	default:
+		d.add("disk", "sync", levelOK, fmt.Sprintf("64 KiB in %v", took.Round(10*time.Microsecond)), "")
+	}
+}
+
+// timeSync is the median time in which a small write reaches the disk.
+func timeSync(dir string) (time.Duration, error) {
+	f, err := os.CreateTemp(dir, ".crawlnode-doctor-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	block := make([]byte, 64<<10)
+	var times []time.Duration
+	for range 5 {
+		began := time.Now()
+		if _, err := f.Write(block); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		times = append(times, time.Since(began))
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
+
+// checkNames asks each name server for the root's name servers.
+func (d *diagnosis) checkNames(ctx context.Context, servers []string) {
+	from := "--dns"
+	if len(servers) == 0 {
+		from = "/etc/resolv.conf"
+		conf, err := dns.ClientConfigFromFile(from)
+		if err != nil || len(conf.Servers) == 0 {
+			d.add("dns", "name servers", levelFail, from+" names none", "name some with --dns IP:PORT")
+			return
+		}
+		for _, s := range conf.Servers {
+			servers = append(servers, net.JoinHostPort(s, conf.Port))
+		}
+	}
+	client := dns.Client{Timeout: 3 * time.Second}
+	good := 0
+	var silent []finding
+	for _, server := range servers {
+		question := new(dns.Msg).SetQuestion(".", dns.TypeNS)
+		answer, took, err := client.ExchangeContext(ctx, question, server)
+		what := "name server " + server
+		switch {
+		case err != nil:
+			silent = append(silent, finding{"dns", what, levelFail, err.Error(), "correct " + from + ", or open UDP and TCP port 53 to it"})
+		case answer.Rcode == dns.RcodeRefused:
+			silent = append(silent, finding{"dns", what, levelWarn, "it refuses to answer this machine", "use one that serves this network"})
+		default:
+			good++
+			d.add("dns", what, levelOK, fmt.Sprintf("answers in %v", took.Round(10*time.Microsecond)), "")
+		}
+	}
+	for _, f := range silent {
+		if good > 0 {
+			f.Level = levelWarn // the others do its work
+		}
+		d.Findings = append(d.Findings, f)
+	}
+}
+
+// checkContact looks whether sites could ask somebody.
+func (d *diagnosis) checkContact(cfg *config.Config) {
+	switch {
+	case cfg.Contact != "":
+		d.add("politeness", "contact", levelOK, cfg.Contact, "")
+	case len(cfg.Join) > 0:
+		d.add("politeness", "contact", levelOK, "none of its own: a joiner takes over the cluster's", "")
+	case len(cfg.AllowNet) > 0:
+		d.add("politeness", "contact", levelOK, "none: only --allow-net can be crawled", "")
+	default:
+		d.add("politeness", "contact", levelFail, "none: nothing can be fetched", "say whom a site may ask: --contact me@example.org")
+	}
+}
+
+// checkKey looks at the key of the cluster and who can read it.
+func (d *diagnosis) checkKey(cfg *config.Config) {
+	const what = "cluster key"
+	if cfg.ClusterKeyFile == "" {
+		switch {
+		case cfg.Insecure:
+			d.add("security", what, levelWarn, "none, with --insecure: whoever reaches the ports can command the node", "make one with crawlnode keygen and give it to every node")
+		default: // beyond loopback the settings are not valid without one
+			d.add("security", what, levelOK, "none; loopback only", "")
+		}
+		return
+	}
+	if _, err := node.LoadAccess(cfg.ClusterKeyFile); err != nil {
+		d.add("security", what, levelFail, err.Error(), "make one with crawlnode keygen, or copy the cluster's, with mode 0600")
+		return
+	}
+	if info, err := os.Stat(cfg.ClusterKeyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
+		d.add("security", what, levelWarn, fmt.Sprintf("%s can be read by its group (mode %04o)", cfg.ClusterKeyFile, info.Mode().Perm()), "chmod 600 "+cfg.ClusterKeyFile)
+		return
+	}
+	d.add("security", what, levelOK, cfg.ClusterKeyFile+", for its owner alone", "")
+}

@@ -1,0 +1,107 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/membership"
+)
+
+// LowDiskBytes is the free space below which a node does not fetch.
+const LowDiskBytes = lowDiskBytes
+
+// DataState is what a data directory looks like from outside.
+type DataState struct {
+	Exists bool
+	// PID is the process that uses it; 0: none does.
+	PID int
+	// HTTP is where that process answers, "" when there is none.
+	HTTP string
+	// Err says why a node could not use it: it is somebody else's, or of a newer
+	// version.
+	Err error
+}
+
+// InspectData looks at a data directory without touching it. A node may run on it.
+func InspectData(path string) DataState {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return DataState{}
+	}
+	s := DataState{Exists: true, Err: checkVersion(path)}
+	if pid, err := strconv.Atoi(readLine(filepath.Join(path, "pid"))); err == nil && pid > 0 {
+		// EPERM: it lives, and is another user's.
+		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
+			s.PID = pid
+			if a, ok := (&dataDir{path: path}).loadAddresses(); ok {
+				s.HTTP = a.HTTP
+			}
+		}
+	}
+	return s
+}
+
+// FreeBytes is the free space of the volume that holds path.
+func FreeBytes(path string) (int64, error) { return freeBytes(path) }
+
+// GossipProbe is what came of ProbeGossip; its errors are each about one way.
+type GossipProbe = membership.ProbeResult
+
+// ProbeGossip asks a node for an answer over gossip's two ways, as a node with
+// these settings would.
+func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProbe, error) {
+	keys, err := loadKeys(c)
+	if err != nil {
+		return GossipProbe{}, err
+	}
+	o := membership.ProbeOptions{Cluster: c.ClusterName}
+	if host, _, err := net.SplitHostPort(c.Gossip); err == nil && net.ParseIP(host) != nil {
+		o.Bind = host
+	}
+	if keys.key != nil {
+		o.SecretKey = keys.key.GossipKey()
+	}
+	return membership.Probe(ctx, o, addr), nil
+}
+
+// probeTimeout bounds one step of ProbeCalls.
+const probeTimeout = 3 * time.Second
+
+// ProbeCalls finds out whether a node answers calls at its --rpc address: whoever
+// serves HTTP/2 there greets first, and with a key only who has the same.
+func ProbeCalls(ctx context.Context, c *config.Config, addr string) error {
+	keys, err := loadKeys(c)
+	if err != nil {
+		return err
+	}
+	conn, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(probeTimeout)) // a socket takes one
+	if keys.key != nil {
+		o := keys.key.ClientTLS()
+		o.NextProtos = []string{"h2"}
+		conn = tls.Client(conn, o)
+	}
+	const settings = 4 // the type of the first frame, in its fourth octet
+	var head [9]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
+		return fmt.Errorf("it does not greet as a crawlnode with this key would: %w", err)
+	}
+	if head[3] != settings {
+		return errors.New("what listens there is no crawlnode")
+	}
+	return nil
+}
