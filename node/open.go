@@ -281,8 +281,8 @@ func (n *Node) openPeers() {
 		}
 		return ""
 	}
-	po := peer.PoolOptions{Self: string(n.id), Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Cluster: cluster, Handler: handler{n}, Logger: n.log}
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
+	so := peer.ServerOptions{Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.key != nil {
 		po.TLS, so.TLS = n.keys.key.ClientTLS(), n.keys.key.ServerTLS()
 	}
