@@ -65,6 +65,7 @@ type Node struct {
 	dns     *dnscache.Cache
 	doc     *docStore
 	metrics *metrics.Registry
+	timings timings
 
 	engine   atomic.Pointer[engine] // nil until the first view lists this boot
 	peers    *peerTable

@@ -62,7 +62,7 @@ func (k *keyring) describe(insecure bool) string {
 // disk. Nothing runs and nobody is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network,
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, timings: newTimings(),
 		peers: newPeerTable(), sent: newSentCache(1 << 18), fences: newFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
@@ -182,11 +182,11 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if kv == nil {
 		marks = n.dir.join("highwater")
 	}
-	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, OnQueued: n.noteQueued, Logger: n.log})
+	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Events: dnscache.Events{Outage: n.namesOut}}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Events: dnscache.Events{Outage: n.namesOut, Resolved: n.timings.lookup.Observe}}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(n.sample)
