@@ -6,11 +6,13 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"crawlnode/api"
+	"crawlnode/node"
 )
 
 // Env is the world around one command. All fields but Signals must be set.
@@ -161,12 +163,30 @@ type versionVerb struct{}
 
 // Help gives the examples of the verb.
 func (versionVerb) Help() string {
-	return examples("crawlnode version", "crawlnode version | cut -d' ' -f2")
+	return examples("crawlnode version", "crawlnode version | head -1 | cut -d' ' -f2")
 }
 
 func (versionVerb) run(_ context.Context, env *Env) int {
+	protocol, format := node.Versions()
 	fmt.Fprintf(env.Stdout, "crawlnode %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(env.Stdout, "commit %s, protocol %d, data format %d\n", commit(), protocol, format)
 	return exitOK
+}
+
+// commit is what the program was built from, as far as the build has noted it.
+func commit() string {
+	name, dirty := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				name = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = " with changes"
+			}
+		}
+	}
+	return name + dirty
 }
 
 // examples renders command lines for a verb's help.
