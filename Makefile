@@ -14,8 +14,8 @@ STATICCHECK       := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 # What the integration tests need from the system: a web server, a name server, network namespaces, four real sites. Node, for
-# another reader of WARC files, may come from elsewhere.
-DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc
+# another reader of WARC files, may come from elsewhere. Of prometheus only promtool is used, of systemd only systemd-analyze.
+DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, SOAK_RUNS the runs of each fault scenario.
@@ -25,7 +25,7 @@ RANDOM_SEEDS ?= 0
 COUNT     ?= 7
 SOAK_RUNS ?= 20
 
-.PHONY: build demo test race sim fuzz integ bench lint generate deps soak help
+.PHONY: build demo test race sim fuzz integ bench lint generate deps soak release help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -57,22 +57,28 @@ bench: build ## Go benchmarks, then the cost of a page
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	$(BIN)/crawlnode bench
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## gofmt, go vet (for darwin as well), staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }
 	go vet ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./cmd/crawlnode
 	GOBIN=$(BIN) go install $(STATICCHECK)
 	$(BIN)/staticcheck ./...
 
-generate: build ## the code behind peer/*.proto, and the references of command line and settings
+generate: build ## the code behind peer/*.proto, the references in docs/, THIRD_PARTY_LICENSES
 	$(BIN)/crawlnode reference docs
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GO)
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GRPC)
 	@command -v protoc >/dev/null || { echo 'protoc is missing: apt-get install protobuf-compiler'; exit 1; }
 	PATH=$(BIN):$$PATH protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative peer/*.proto
+	go test -count=1 -run '^TestReferenceIsCurrent$$' ./metrics -write
+	.ci/licenses >THIRD_PARTY_LICENSES
 
 deps: ## what the integration tests need from the system; nothing when it is there
 	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
 	.ci/npm integration/warcio
+
+release: ## archives for linux and darwin, amd64 and arm64, and their checksums, in bin/release; the same bytes each time
+	.ci/release $(VERSION) $(BIN)/release
 
 soak: build deps ## long runs, for hours; appends the figures to docs/results/
 	.ci/soak $(SEEDS) $(T) $(SOAK_RUNS)

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -62,7 +63,10 @@ func (r result) want(t *testing.T, code int, out, errout string) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	run(t, "", "version").want(t, exitOK, "crawlnode 1.2.3 go", "")
+	r := run(t, "", "version")
+	r.want(t, exitOK, "crawlnode 1.2.3 go", "")
+	protocol, format := node.Versions()
+	r.want(t, exitOK, fmt.Sprintf(", protocol %d, data format %d\n", protocol, format), "")
 }
 
 // TestStartHasEverySetting ties the flags of start to package config.
@@ -214,7 +218,23 @@ func TestKeygen(t *testing.T) {
 			t.Errorf("run %d: exit code %d, want %d: %s", i+1, got, want, errs.String())
 		}
 	}
-	if _, err := node.LoadAccess(file); err != nil {
-		t.Error(err)
+	access, err := node.LoadAccess(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		flag, file string
+		code       int
+		out, err   string
+	}{
+		{"--token", file, exitOK, access.Token + "\n", ""},
+		{"--token", file + ".none", exitUsage, "", "make one with"},
+		{"--keep", file, exitOK, "it stays", ""},
+		{"--keep", file + ".new", exitOK, "a new cluster key", ""},
+	} {
+		run(t, "", "keygen", c.flag, c.file).want(t, c.code, c.out, c.err)
+	}
+	if again, err := node.LoadAccess(file); err != nil || again.Token != access.Token {
+		t.Errorf("the key was changed: %v", err)
 	}
 }

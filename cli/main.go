@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/config"
+	"crawlnode/node"
 )
 
 // Env is the world around one command. All fields but Signals must be set.
@@ -167,10 +169,28 @@ type versionVerb struct{}
 
 // Help gives the examples of the verb.
 func (versionVerb) Help() string {
-	return examples("crawlnode version", "crawlnode version | cut -d' ' -f2")
+	return examples("crawlnode version", "crawlnode version | head -1 | cut -d' ' -f2")
 }
 
 func (versionVerb) run(_ context.Context, env *Env) int {
+	protocol, format := node.Versions()
 	fmt.Fprintf(env.Stdout, "crawlnode %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(env.Stdout, "commit %s, protocol %d, data format %d\n", commit(), protocol, format)
 	return exitOK
+}
+
+// commit is what the program was built from, as far as the build has noted it.
+func commit() string {
+	name, dirty := "unknown", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch {
+			case s.Key == "vcs.revision":
+				name = s.Value
+			case s.Key == "vcs.modified" && s.Value == "true":
+				dirty = " with changes"
+			}
+		}
+	}
+	return name + dirty
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"time"
 
 	"crawlnode/simweb"
 )
@@ -29,6 +30,9 @@ type webAddresses struct {
 // its addresses as one JSON line, and at the end the judge's report as another.
 type simwebVerb struct {
 	webSize `embed:""`
+	Listen  string        `default:"127.0.0.1:0" placeholder:"ADDR" help:"HTTP address, on loopback or in 198.18.0.0/15."`
+	DNSPort uint16        `name:"dns-port" placeholder:"PORT" help:"Of the name server at the same address (default: any)."`
+	Delay   time.Duration `placeholder:"DURATION" help:"The gap that the crawler promised; the report counts smaller ones."`
 }
 
 // Help gives the examples of the verb.
@@ -39,11 +43,12 @@ func (*simwebVerb) Help() string {
 func (v *simwebVerb) run(ctx context.Context, env *Env) int {
 	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	web, err := simweb.New(simweb.Config{Seed: v.WebSeed, Hosts: v.Hosts, PagesPerHost: v.PagesPerHost, LinksPerPage: v.Links, PageBytes: v.PageBytes})
+	web, err := simweb.New(simweb.Config{Seed: v.WebSeed, Hosts: v.Hosts, PagesPerHost: v.PagesPerHost, LinksPerPage: v.Links, PageBytes: v.PageBytes,
+		DNSPort: int(v.DNSPort), Delay: v.Delay})
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)
 	}
-	server, err := web.Listen("127.0.0.1:0")
+	server, err := web.Listen(v.Listen)
 	if err != nil {
 		return env.fail(exitError, "%v", err)
 	}

@@ -81,6 +81,10 @@ const (
 	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and nobody had a copy
 )
 
+// HealthReasons are all codes.
+var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
+	ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost}
+
 // HealthReason is one thing that a person should look at.
 type HealthReason struct {
 	Code    string    `json:"code"`    // stable, for programs: ReasonLowDisk...

@@ -213,6 +213,9 @@ func (c *Cache) fly(f *flight, name string) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.opts.LookupTimeout)
 	got := c.resolver.resolve(ctx, name)
 	cancel()
+	if c.opts.Events.Resolved != nil {
+		c.opts.Events.Resolved(time.Since(begun))
+	}
 	if got.err != nil && got.err.Class == ErrFailed {
 		got.err = c.blame(begun, got.err)
 	}

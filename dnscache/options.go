@@ -65,6 +65,7 @@ type Events struct {
 	NegativeHit func(host string)            // answered from memory: not found
 	StaleServed func(host string)            // answered with an expired entry
 	Failure     func(host string, err error) // not answered: the servers failed
+	Resolved    func(took time.Duration)     // a name that was not in memory was asked for, with or without success
 	// Outage: no server answers anything since that time, and why; the zero time:
 	// one answers again.
 	Outage func(since time.Time, err error)

@@ -21,7 +21,11 @@ import (
 //	rest   all bytes that are left
 //
 // Each value begins with the byte formatVersion. A version that is not known
-// is an error; there is no older one yet.
+// is an error. What is new in a value stands behind a flag, so that older values
+// are read as they are; the byte is raised only when the same bytes would mean
+// something else. A program that does not know a flag calls the value damaged:
+// that an older one never sees it is for the version of the data directory and
+// for that of the protocol to see to (docs/decisions/0140-versions.md).
 const formatVersion = 1
 
 // writer appends pieces to a value.

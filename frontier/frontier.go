@@ -37,6 +37,9 @@ type Options struct {
 	// OnQueued is told which hosts got new URLs, after each commit. It is
 	// called by the writer and must not block. nil: nobody is told.
 	OnQueued func([]QueuedHost)
+	// OnCommit is told how long each group of changes took to be written, by the
+	// writer; it must not block. nil: nobody is told.
+	OnCommit func(took time.Duration)
 	// Logger gets what an operator should know; nil drops it.
 	Logger *slog.Logger
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // budget bounds what goes into one transaction. A group is closed when it has
@@ -161,7 +162,12 @@ func (f *Frontier) work(rs []*request) error {
 			rs[n].err = rs[n].apply(g)
 			n++
 		}
-		if err := g.commit(); err != nil {
+		begun := time.Now()
+		err := g.commit()
+		if f.o.OnCommit != nil {
+			f.o.OnCommit(time.Since(begun))
+		}
+		if err != nil {
 			err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
 			f.log.Error("the store of the frontier failed", "node", f.o.Node, "err", err)
 			answer(rs, err)

@@ -28,7 +28,11 @@ type Options struct {
 	Transport      Transport
 	// Changed is called after each change of who holds what; it must not block.
 	Changed func()
-	Logger  *slog.Logger
+	// HandedOver, when set, is told how long nobody crawled the hosts of a partition
+	// that went to another node: from its freeze to the receiver's word. It must
+	// not block.
+	HandedOver func(pause time.Duration)
+	Logger     *slog.Logger
 }
 
 // Driver carries the machine's decisions out. Run must be running for any
@@ -43,7 +47,8 @@ type Driver struct {
 	ctx     context.Context // ends with Run
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
-	moves   map[crawl.Partition]*move // owned by Run
+	moves   map[crawl.Partition]*move         // owned by Run
+	froze   map[crawl.Partition]time.Duration // when; owned by Run
 	gate    gate
 	marks   marks
 	wanted  wantedCopies
@@ -70,7 +75,7 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 	d := &Driver{opts: o, machine: NewMachine(o.Self, o.Partitions, o.Factor, o.Limits),
 		inbox: make(chan Event, 256), done: make(chan struct{}), started: time.Now(),
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
-		moves:   map[crawl.Partition]*move{}, acks: newAckBook(o.Partitions),
+		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, acks: newAckBook(o.Partitions),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.marks.parts = map[crawl.Partition]mark{}
 	d.wanted.parts = map[crawl.Partition]RequestCopy{}

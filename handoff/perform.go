@@ -224,12 +224,21 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 	case Record:
 		d.sets.add(a)
 	case Freeze:
+		d.froze[a.P] = d.now()
 		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event { return d.freeze(ctx, a) })
 	case PassToken:
-		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event { return d.passToken(ctx, a) })
+		since, frozen := d.froze[a.P]
+		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event {
+			e := d.passToken(ctx, a)
+			if _, took := e.(Took); took && frozen && d.opts.HandedOver != nil {
+				d.opts.HandedOver(d.now() - since)
+			}
+			return e
+		})
 	case AbortMove:
 		d.endMove(a.P)
 	case Resume:
+		delete(d.froze, a.P)
 		if err := d.opts.Store.Unfreeze(ctx, a.P); err != nil {
 			// The writer has ended, and with it everything.
 			d.opts.Logger.Debug("a partition was not unfrozen", "partition", a.P, "error", err)

@@ -164,6 +164,16 @@ func TestMeta(t *testing.T) {
 			}
 		}
 	}
+	older := sampleMeta()
+	older.Cluster.Protocol = ProtocolVersion - 1
+	raw, err := older.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What another release has behind the protocol may look otherwise.
+	if _, err := decodeMeta(raw[:len(raw)-4]); !errors.Is(err, errMeta) || !strings.Contains(err.Error(), "protocol version 1, we speak 2") {
+		t.Errorf("metadata of another release: %v, want both versions", err)
+	}
 	full := sampleMeta()
 	full.Name, full.Cluster.Name = strings.Repeat("n", maxNameBytes), strings.Repeat("c", maxNameBytes)
 	full.RPC, full.HTTP = strings.Repeat("r", maxAddressBytes), strings.Repeat("h", maxAddressBytes)

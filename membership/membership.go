@@ -141,6 +141,7 @@ func loadDocument(o *Options) (*document, error) {
 	if doc.Cluster.Name != o.Cluster {
 		return nil, fmt.Errorf("%w: it holds a node of cluster %q, this node was started for cluster %q (--cluster); use another data directory", ErrForeign, doc.Cluster.Name, o.Cluster)
 	}
+	doc.upgrade()
 	if difference := ours.difference(doc.Cluster); difference != "" {
 		return nil, fmt.Errorf("%w: the data directory's cluster: %s", ErrMismatch, difference)
 	}

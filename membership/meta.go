@@ -30,7 +30,8 @@ type meta struct {
 //	boot, partitions, replication, virtual nodes, protocol, pid, started   uvarint each
 //	name, cluster name, RPC, HTTP, machine                   1 byte length, UTF-8
 //
-// What follows is a later release's and is ignored.
+// What follows is a later release's and is ignored. The order up to the protocol
+// never changes: by it a node of another release is told what keeps it out.
 const metaVersion = 1
 
 const clusterIDBytes = 16
@@ -83,9 +84,14 @@ func (m *meta) numbers() []uint64 {
 	}
 }
 
-func decodeMeta(b []byte) (meta, error) {
+func decodeMeta(b []byte) (m meta, err error) {
 	r := metaReader{rest: b}
-	var m meta
+	protocol := 0
+	defer func() {
+		if err != nil && protocol != 0 && protocol != ProtocolVersion {
+			err = fmt.Errorf("%w: it speaks protocol version %d, we speak %d (run the same release)", errMeta, protocol, ProtocolVersion)
+		}
+	}()
 	version := r.byte()
 	m.Status = Status(r.byte())
 	if id := r.text(); id != "" {
@@ -94,6 +100,9 @@ func decodeMeta(b []byte) (meta, error) {
 	m.Boot = crawl.Boot(r.number())
 	m.Cluster.Partitions, m.Cluster.Replication = int(r.number()), int(r.number())
 	m.Cluster.VirtualNodes, m.Cluster.Protocol = int(r.number()), int(r.number())
+	if !r.failed {
+		protocol = m.Cluster.Protocol
+	}
 	m.PID, m.Started = int(r.number()), r.number()
 	for _, t := range m.texts() {
 		*t.text = r.text()

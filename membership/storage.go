@@ -229,4 +229,19 @@ func (d *document) validate() error {
 	return nil
 }
 
+// upgrade lets a cluster of an older release go on with this one: what its views
+// say of the protocol is what the program speaks that runs them. Members that run
+// the older release still are refused by gossip, so it takes effect as they follow.
+func (d *document) upgrade() {
+	clusters := []*Cluster{&d.Cluster}
+	for _, v := range []*View{d.State.View, d.State.AcceptedView} {
+		if v != nil {
+			clusters = append(clusters, &v.Cluster)
+		}
+	}
+	for _, c := range clusters {
+		c.Protocol = max(c.Protocol, ProtocolVersion)
+	}
+}
+
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }

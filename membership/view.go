@@ -15,9 +15,13 @@ import (
 	"crawlnode/ring"
 )
 
-// ProtocolVersion numbers what nodes say to each other. Nodes of different
-// versions do not share a cluster.
-const ProtocolVersion = 1
+// ProtocolVersion numbers what nodes say to each other and what they copy to
+// each other. Nodes of different versions do not share a cluster: gossip and the
+// calls between nodes refuse, and name both. Raise it when a node of the release
+// before could not do all that one of this release asks of it, or would not
+// understand a copy that it is given. docs/decisions/0140-versions.md lists what
+// each number brought.
+const ProtocolVersion = 2
 
 // Bounds on what is accepted from outside.
 const (

@@ -14,6 +14,15 @@ const (
 	maxScrapes = 4
 )
 
+// build_info stands apart: it has several labels.
+const (
+	buildInfo = "build_info"
+	buildHelp = "Always 1; the labels say which program this is, and what it speaks and writes."
+)
+
+// buildLabels are in the order of the fields of Build.
+var buildLabels = []string{"version", "go_version", "protocol", "data_format"}
+
 // Registry answers scrapes. It may be used from any number of goroutines.
 type Registry struct {
 	handler http.Handler
@@ -43,11 +52,12 @@ type collector struct {
 	read    func() Sample
 	singles []single
 	groups  []group
+	spreads []distribution
 	descs   map[string]*prometheus.Desc // by short name
 }
 
 func newCollector(read func() Sample) *collector {
-	c := &collector{read: read, singles: append(engineSingles(), nodeSingles()...), groups: groups(), descs: make(map[string]*prometheus.Desc)}
+	c := &collector{read: read, singles: append(engineSingles(), nodeSingles()...), groups: groups(), spreads: distributions(), descs: make(map[string]*prometheus.Desc)}
 	describe := func(name, help string, labels ...string) {
 		c.descs[name] = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}
@@ -57,8 +67,10 @@ func newCollector(read func() Sample) *collector {
 	for _, g := range c.groups {
 		describe(g.name, g.help, g.label)
 	}
-	describe("build_info", "Always 1; the label says which program this is.", "version")
-	describe("response_duration_seconds", "Time from a request to the end of its answer.")
+	for _, d := range c.spreads {
+		describe(d.name, d.help)
+	}
+	describe(buildInfo, buildHelp, buildLabels...)
 	return c
 }
 
@@ -82,10 +94,13 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(c.descs[g.name], g.kind, float64(n), label)
 		}
 	}
-	out <- prometheus.MustNewConstMetric(c.descs["build_info"], prometheus.GaugeValue, 1, sample.Version)
-	if h := sample.Latency; len(h.Bounds) > 0 && len(h.Counts) == len(h.Bounds)+1 {
-		total, buckets, sum := h.cumulative()
-		out <- prometheus.MustNewConstHistogram(c.descs["response_duration_seconds"], total, sum, buckets)
+	b := sample.Build
+	out <- prometheus.MustNewConstMetric(c.descs[buildInfo], gauge, 1, b.Version, b.GoVersion, b.Protocol, b.Format)
+	for _, d := range c.spreads {
+		if h := d.read(&sample); len(h.Bounds) > 0 && len(h.Counts) == len(h.Bounds)+1 {
+			total, buckets, sum := h.cumulative()
+			out <- prometheus.MustNewConstHistogram(c.descs[d.name], total, sum, buckets)
+		}
 	}
 }
 

@@ -4,9 +4,11 @@ package metrics
 type Counts map[string]int64
 
 // Sample is what a node knows of itself at one moment. All that is not a gauge
-// counts from the start of the process. A nil pointer or map is not shown.
+// counts from the start of the process. A nil pointer or map is not shown. A map
+// should always have all its labels: a series that comes and goes is hard to
+// alert on.
 type Sample struct {
-	Version string // of the program
+	Build Build
 
 	// Pages and what became of requests.
 	Pages         int64 // queued URLs that got an HTTP response, of any status
@@ -15,47 +17,66 @@ type Sample struct {
 	Responses     Counts // by class: 2xx, 3xx, 4xx, 5xx
 	Errors        Counts // by category, as in /status
 	Skipped       Counts // by reason, as in /status
-	Failed        int64  // URLs given up
 	Latency       Histogram
 
-	// Frontier: gauges over the partitions that the node holds, but Duplicates.
+	// Frontier: gauges over the partitions that the node holds. Commit is of the
+	// process.
 	Queued     Counts // by band, "0" to "7"
 	Seen       int64
+	Failed     int64 // URLs given up
 	Duplicates int64 // adds of URLs that were already known
 	Outbox     int64
 	InFlight   int64
 	HostsKnown int64
 	Hosts      Counts // hosts in memory, by state
+	Commit     Histogram
 
 	// Links, by where they went: local, forwarded, suppressed_by_sent_cache.
 	LinksFound int64
 	Links      Counts
 
-	DNS DNS
+	DNS        DNS
+	DNSLatency Histogram
 
-	// Cluster: gauges.
-	Partitions  Counts // by role: held, replica
-	Moving      int64  // partitions on their way in or out
-	View        int64
-	Members     Counts // by state
-	FetchersMax int64
-	Fetchers    int64 // busy ones
-	Paused      bool
+	// Cluster: gauges, but for the last two.
+	Ready             bool
+	Partitions        Counts // by role: held, replica
+	Moving            int64  // partitions on their way in or out
+	View              int64
+	Members           Counts // by state
+	ClusterPartitions Counts // by state: served, under_replicated, offline, promoting, total
+	CrawlState        Counts // by state: one is 1, the others 0
+	Health            Counts // by code: 1 or 0
+	FetchersMax       int64
+	Fetchers          int64 // busy ones
+	Paused            bool
 	// LeaseRemaining is in seconds; nil when the node has no lease.
 	LeaseRemaining *float64
+	HandoffBytes   int64
+	HandoffPause   Histogram
 
-	// Archive and disk.
+	// Archive, derived outputs and disk.
 	WARCFiles         int64 // gauge
 	WARCBytes         int64 // gauge
 	Records           int64
 	ContentDuplicates int64
+	ContentUnanswered int64
 	DiskFree          *int64 // bytes; gauge
 	WARCWritten       int64  // bytes
 	WARCIndexBytes    int64  // gauge
 	// WARCByteRate and RecordRate are what the archive grows by a second, in the last
 	// seconds; gauges.
-	WARCByteRate, RecordRate float64
-	WARCDiskFree             *int64 // bytes; gauge
+	WARCByteRate, RecordRate   float64
+	WARCDiskFree               *int64 // bytes; gauge
+	DerivedFiles, DerivedBytes int64  // gauges
+}
+
+// Build says which program this is.
+type Build struct {
+	Version   string // of the program
+	GoVersion string
+	Protocol  string // between nodes
+	Format    string // of the data directory
 }
 
 // DNS counts name look-ups.

@@ -17,6 +17,12 @@ type group struct {
 	read              func(*Sample) Counts
 }
 
+// distribution is a histogram.
+type distribution struct {
+	name, help string
+	read       func(*Sample) *Histogram
+}
+
 const (
 	counter = prometheus.CounterValue
 	gauge   = prometheus.GaugeValue
@@ -27,8 +33,23 @@ func count(field func(*Sample) int64) func(*Sample) (float64, bool) {
 	return func(s *Sample) (float64, bool) { return float64(field(s)), true }
 }
 
+// ratio makes a reader of a fraction that is always known.
+func ratio(field func(*Sample) float64) func(*Sample) (float64, bool) {
+	return func(s *Sample) (float64, bool) { return field(s), true }
+}
+
+// yes makes a reader of a yes or no.
+func yes(field func(*Sample) bool) func(*Sample) (float64, bool) {
+	return func(s *Sample) (float64, bool) {
+		if field(s) {
+			return 1, true
+		}
+		return 0, true
+	}
+}
+
 // known makes a reader of a number that may be missing.
-func known(field func(*Sample) *int64) func(*Sample) (float64, bool) {
+func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bool) {
 	return func(s *Sample) (float64, bool) {
 		if n := field(s); n != nil {
 			return float64(*n), true
@@ -43,9 +64,9 @@ func engineSingles() []single {
 		{"pages_total", "Queued URLs that got an HTTP response, of any status.", counter, count(func(s *Sample) int64 { return s.Pages })},
 		{"body_bytes_total", "Bytes of response bodies read.", counter, count(func(s *Sample) int64 { return s.Bytes })},
 		{"robots_fetches_total", "Requests for robots.txt.", counter, count(func(s *Sample) int64 { return s.RobotsFetches })},
-		{"urls_failed_total", "URLs given up after their last attempt.", counter, count(func(s *Sample) int64 { return s.Failed })},
 		{"urls_seen", "URLs known to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Seen })},
-		{"urls_duplicate_total", "URLs offered that were known already.", counter, count(func(s *Sample) int64 { return s.Duplicates })},
+		{"urls_failed", "URLs given up after their last attempt, in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Failed })},
+		{"urls_duplicate", "Offers of URLs that were known already, to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Duplicates })},
 		{"outbox_links", "Links that wait for the acknowledgement of their owner.", gauge, count(func(s *Sample) int64 { return s.Outbox })},
 		{"visits_in_flight", "Visits handed out and not yet settled.", gauge, count(func(s *Sample) int64 { return s.InFlight })},
 		{"hosts_known", "Hosts of which the partitions held have a URL.", gauge, count(func(s *Sample) int64 { return s.HostsKnown })},
@@ -64,28 +85,23 @@ func engineSingles() []single {
 // nodeSingles are the figures of the node in its cluster and of its disk.
 func nodeSingles() []single {
 	return []single{
+		{"ready", "1 while the node takes part in the crawl, as /readyz says.", gauge, yes(func(s *Sample) bool { return s.Ready })},
+		{"paused", "1 while the node may not fetch or was told not to.", gauge, yes(func(s *Sample) bool { return s.Paused })},
+		{"lease_remaining_seconds", "How long the node may go on fetching without hearing from its peers.", gauge, known(func(s *Sample) *float64 { return s.LeaseRemaining })},
 		{"ring_view", "Number of the view that the node follows.", gauge, count(func(s *Sample) int64 { return s.View })},
 		{"partitions_moving", "Partitions on their way in or out.", gauge, count(func(s *Sample) int64 { return s.Moving })},
-		{"paused", "1 while the node may not fetch or was told not to.", gauge, func(s *Sample) (float64, bool) {
-			if s.Paused {
-				return 1, true
-			}
-			return 0, true
-		}},
-		{"lease_remaining_seconds", "How long the node may go on fetching without hearing from its peers.", gauge, func(s *Sample) (float64, bool) {
-			if s.LeaseRemaining == nil {
-				return 0, false
-			}
-			return *s.LeaseRemaining, true
-		}},
+		{"handoff_bytes_total", "Bytes of partitions' copies sent and received.", counter, count(func(s *Sample) int64 { return s.HandoffBytes })},
 		{"warc_files", "WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCFiles })},
 		{"warc_bytes", "Size of the WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCBytes })},
 		{"warc_records_total", "Response and revisit records written.", counter, count(func(s *Sample) int64 { return s.Records })},
 		{"content_duplicates_total", "Captures whose payload had been stored before.", counter, count(func(s *Sample) int64 { return s.ContentDuplicates })},
+		{"content_unanswered_total", "Payloads stored whole because the node that remembers them could not be asked.", counter, count(func(s *Sample) int64 { return s.ContentUnanswered })},
 		{"warc_written_bytes_total", "Bytes written to WARC files.", counter, count(func(s *Sample) int64 { return s.WARCWritten })},
 		{"warc_index_bytes", "Size of the CDXJ indexes in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCIndexBytes })},
-		{"warc_bytes_per_second", "Bytes a second written to WARC files, in the last seconds.", gauge, func(s *Sample) (float64, bool) { return s.WARCByteRate, true }},
-		{"warc_records_per_second", "Response and revisit records a second, in the last seconds.", gauge, func(s *Sample) (float64, bool) { return s.RecordRate, true }},
+		{"warc_bytes_per_second", "Bytes a second written to WARC files, in the last seconds.", gauge, ratio(func(s *Sample) float64 { return s.WARCByteRate })},
+		{"warc_records_per_second", "Response and revisit records a second, in the last seconds.", gauge, ratio(func(s *Sample) float64 { return s.RecordRate })},
+		{"derived_files", "Files of derived outputs.", gauge, count(func(s *Sample) int64 { return s.DerivedFiles })},
+		{"derived_bytes", "Size of the files of derived outputs.", gauge, count(func(s *Sample) int64 { return s.DerivedBytes })},
 		{"disk_free_bytes", "Space left for the data directory.", gauge, known(func(s *Sample) *int64 { return s.DiskFree })},
 		{"warc_disk_free_bytes", "Space left for WARC files, which may have a volume of their own.", gauge, known(func(s *Sample) *int64 { return s.WARCDiskFree })},
 	}
@@ -102,5 +118,18 @@ func groups() []group {
 		{"hosts", "Hosts in memory by state.", "state", gauge, func(s *Sample) Counts { return s.Hosts }},
 		{"partitions", "Partitions by the node's role.", "role", gauge, func(s *Sample) Counts { return s.Partitions }},
 		{"members", "Nodes of the cluster by state, as this node sees them.", "state", gauge, func(s *Sample) Counts { return s.Members }},
+		{"cluster_partitions", "Partitions of the whole cluster by state, as this node sees them; one may be in several.", "state", gauge, func(s *Sample) Counts { return s.ClusterPartitions }},
+		{"crawl_state", "1 for the state of the crawl, 0 for the others.", "state", gauge, func(s *Sample) Counts { return s.CrawlState }},
+		{"health_reason", "1 for each reason of health in /status, by its code, 0 for the others.", "code", gauge, func(s *Sample) Counts { return s.Health }},
+	}
+}
+
+// distributions are the histograms.
+func distributions() []distribution {
+	return []distribution{
+		{"response_duration_seconds", "Time from a request to the end of its answer; the sum is estimated from the buckets.", func(s *Sample) *Histogram { return &s.Latency }},
+		{"dns_lookup_duration_seconds", "Time that a host name took that was not in memory.", func(s *Sample) *Histogram { return &s.DNSLatency }},
+		{"frontier_commit_duration_seconds", "Time that one group of changes took to be written to the store.", func(s *Sample) *Histogram { return &s.Commit }},
+		{"handoff_pause_duration_seconds", "Time for which nobody crawled the hosts of a partition that this node handed over.", func(s *Sample) *Histogram { return &s.HandoffPause }},
 	}
 }

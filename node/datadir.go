@@ -13,15 +13,19 @@ import (
 )
 
 // dataFormat is the first line of the VERSION file: what the directory is and
-// the version of its layout. A newer layout is refused, never guessed at.
+// the version of all that lies in it. A newer one is refused, never guessed at; an
+// older one is read, and marked as this version before anything is written, so
+// that the older program refuses it from then on. Raise the number when the
+// program before could not read what this one writes; docs/decisions/0140-versions.md
+// lists what each brought.
 const (
 	dataFormatName    = "crawlnode-data"
-	dataFormatVersion = 1
+	dataFormatVersion = 2
 )
 
 // The data directory:
 //
-//	VERSION          "crawlnode-data 1"
+//	VERSION          "crawlnode-data 2"
 //	lock             held with flock while a process uses the directory
 //	pid              of that process, for people and scripts
 //	addresses.json   the addresses that were bound last, tried first next time
@@ -108,9 +112,8 @@ func checkEmpty(path string) error {
 }
 
 func (d *dataDir) initialise() error {
-	if readLine(d.join("VERSION")) == "" {
-		text := fmt.Sprintf("%s %d\n", dataFormatName, dataFormatVersion)
-		if err := writeFileSynced(d.join("VERSION"), []byte(text)); err != nil {
+	if text := fmt.Sprintf("%s %d", dataFormatName, dataFormatVersion); readLine(d.join("VERSION")) != text {
+		if err := writeFileSynced(d.join("VERSION"), []byte(text+"\n")); err != nil {
 			return storageError("write VERSION", err)
 		}
 	}

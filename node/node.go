@@ -23,6 +23,10 @@ import (
 // protocolVersion is what nodes of one cluster must share.
 const protocolVersion = membership.ProtocolVersion
 
+// Versions are the numbers that say which nodes and which data directories this
+// program can go with (docs/decisions/0140-versions.md).
+func Versions() (protocol, dataFormat int) { return protocolVersion, dataFormatVersion }
+
 // Options are what a node is made of. Config must be validated.
 type Options struct {
 	Config  config.Config
@@ -61,6 +65,7 @@ type Node struct {
 	dns     *dnscache.Cache
 	doc     *docStore
 	metrics *metrics.Registry
+	timings timings
 
 	engine   atomic.Pointer[engine] // nil until the first view lists this boot
 	peers    *peerTable

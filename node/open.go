@@ -63,7 +63,7 @@ func (k *keyring) describe(insecure bool) string {
 // disk. Nothing runs and nobody is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network,
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, timings: newTimings(),
 		peers: newPeerTable(), events: newEventLog(), sent: newSentCache(1 << 18), fences: newFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
@@ -185,11 +185,11 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if kv == nil {
 		marks = n.dir.join("highwater")
 	}
-	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, OnQueued: n.noteQueued, Logger: n.log})
+	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Events: dnscache.Events{Outage: n.namesOut}}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Events: dnscache.Events{Outage: n.namesOut, Resolved: n.timings.lookup.Observe}}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(n.sample)
@@ -286,8 +286,8 @@ func (n *Node) openPeers() {
 		}
 		return ""
 	}
-	po := peer.PoolOptions{Self: string(n.id), Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Cluster: cluster, Handler: handler{n}, Logger: n.log}
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
+	so := peer.ServerOptions{Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.key != nil {
 		po.TLS, so.TLS = n.keys.key.ClientTLS(), n.keys.key.ServerTLS()
 	}

@@ -156,7 +156,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	e.moves = handoff.NewDriver(handoff.Options{
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
 		Store: moveStore{n.front}, Fetching: fetching, Transport: moveTransport{n},
-		Changed: n.holdingsChanged, Logger: n.log,
+		Changed: n.holdingsChanged, HandedOver: n.timings.pause.Observe, Logger: n.log,
 	}, loaded)
 	n.engine.Store(e)
 	return nil

@@ -179,7 +179,7 @@ func (n *Node) nameOf(id crawl.NodeID) string {
 func (n *Node) healthReasons() []crawl.HealthReason {
 	var rs []crawl.HealthReason
 	if n.cfg.Insecure && n.keys.key == nil {
-		rs = append(rs, crawl.HealthReason{Code: "insecure", Since: n.started.UTC(), Message: n.name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonInsecure, Since: n.started.UTC(), Message: n.name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
 	}
 	for _, v := range n.disk.short() {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -216,6 +217,35 @@ func TestOtherClustersAreRefused(t *testing.T) {
 	}
 	if len(node.stored) != 0 {
 		t.Error("something was stored")
+	}
+}
+
+// Nodes of two releases do not copy to each other, whoever calls.
+func TestOtherProtocolsAreRefused(t *testing.T) {
+	t.Parallel()
+	node := &fakeNode{}
+	addr, log := startServer(t, node, "c1") // of version 0, which nobody else speaks
+	p := NewPool(PoolOptions{Self: "me", Protocol: 7, Cluster: func() string { return "c1" }})
+	t.Cleanup(p.Close)
+	_, err := Call(t.Context(), p, addr, &Envelope{}, PeerClient.Membership)
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), `protocol version "7", this node 0`) {
+		t.Errorf("a newer caller: %v, want a refusal that names both versions", err)
+	}
+	if _, err := p.Forward(t.Context(), addr, links("http://h/")); err == nil || len(node.stored) != 0 {
+		t.Error("links of another release were taken")
+	}
+	c, err := p.conn(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unnamed := metadata.AppendToOutgoingContext(t.Context(), clusterKey, "c1", nodeKey, "old")
+	if _, err := c.client.Renew(unnamed, &RenewRequest{}); status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), `version "1"`) {
+		t.Errorf("a caller that names no version: %v, want a refusal as version 1", err)
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	if len(log.lines) != 2 {
+		t.Errorf("%d lines in the log, want one for each caller: %q", len(log.lines), log.lines)
 	}
 }
 

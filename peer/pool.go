@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,8 +21,11 @@ import (
 
 // Metadata keys of every call.
 const (
-	clusterKey = "crawlnode-cluster"
-	nodeKey    = "crawlnode-node"
+	clusterKey  = "crawlnode-cluster"
+	nodeKey     = "crawlnode-node"
+	protocolKey = "crawlnode-protocol"
+	// firstProtocol is the version of callers that do not name theirs.
+	firstProtocol = "1"
 )
 
 const (
@@ -37,10 +41,12 @@ var (
 	ErrDown = errors.New("peer: the link stream is down and rests before the next try")
 )
 
-// PoolOptions configure a Pool. Self and Cluster are required.
+// PoolOptions configure a Pool. Self, Protocol and Cluster are required.
 type PoolOptions struct {
 	// Self is the calling node's id.
 	Self string
+	// Protocol is the version that this node speaks.
+	Protocol int
 	// Cluster gives the cluster id, "" while it is unknown.
 	Cluster func() string
 	// Rules stamps the batches of links; nil sends none.
@@ -161,7 +167,7 @@ func (p *Pool) dialOptions() []grpc.DialOption {
 
 // outgoing adds what every call carries.
 func (p *Pool) outgoing(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, clusterKey, p.opts.Cluster(), nodeKey, p.opts.Self)
+	return metadata.AppendToOutgoingContext(ctx, clusterKey, p.opts.Cluster(), nodeKey, p.opts.Self, protocolKey, strconv.Itoa(p.opts.Protocol))
 }
 
 // Call makes one unary call to addr, with a deadline of 5 s when ctx has no

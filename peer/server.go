@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -52,8 +54,10 @@ type Handler interface {
 	Contents(ctx context.Context, from string, req *ContentBatch) (*ContentReply, error)
 }
 
-// ServerOptions configure a Server. Cluster and Handler are required.
+// ServerOptions configure a Server. Protocol, Cluster and Handler are required.
 type ServerOptions struct {
+	// Protocol is the version that this node speaks.
+	Protocol int
 	// Cluster gives the cluster id, "" while it is unknown (then only
 	// Membership is answered).
 	Cluster func() string
@@ -130,6 +134,11 @@ func (s *Server) sender(ctx context.Context, method string) (string, error) {
 	if from == "" || len(from) > 64 {
 		err := status.Error(codes.Unauthenticated, "the call names no node")
 		s.warnOnce("unknown", method, err)
+		return "", err
+	}
+	if theirs := cmp.Or(first(md, protocolKey), firstProtocol); theirs != strconv.Itoa(s.opts.Protocol) {
+		err := status.Errorf(codes.FailedPrecondition, "the caller speaks protocol version %.20q, this node %d: run the same release on all nodes", theirs, s.opts.Protocol)
+		s.warnOnce(from, protocolKey, err)
 		return "", err
 	}
 	if method == Peer_Membership_FullMethodName {

@@ -40,6 +40,8 @@ type Config struct {
 	// addresses and a name server of its own, so that clients which ask different
 	// name servers can be told apart for sure (Request.Door).
 	Doors int
+	// DNSPort is the port of every door's name server (default any that is free).
+	DNSPort int
 	// Thin leaves out every link that is a second way to a page: each host but
 	// the seeds' hangs on one link from one page of an earlier host, and on every
 	// other host the pages form one chain. A URL that gets lost takes all that

@@ -110,7 +110,7 @@ func (s *Server) tryHTTP(port int) error {
 // listenDNS binds for each door one port for UDP and TCP.
 func (s *Server) listenDNS() error {
 	for door := range s.web.cfg.Doors {
-		l, err := tryDNS(s.web.addr(door, 0))
+		l, err := tryDNS(netip.AddrPortFrom(s.web.addr(door, 0), uint16(s.web.cfg.DNSPort)))
 		if err != nil {
 			return err
 		}
@@ -121,10 +121,10 @@ func (s *Server) listenDNS() error {
 	return nil
 }
 
-// tryDNS looks for a port that is free for both.
-func tryDNS(addr netip.Addr) (l dnsListener, err error) {
+// tryDNS looks for a port that is free for both, when addr names none.
+func tryDNS(addr netip.AddrPort) (l dnsListener, err error) {
 	for range listenTries {
-		if l.tcp, err = net.Listen("tcp4", netip.AddrPortFrom(addr, 0).String()); err != nil {
+		if l.tcp, err = net.Listen("tcp4", addr.String()); err != nil {
 			return l, err
 		}
 		if l.udp, err = net.ListenPacket("udp4", l.tcp.Addr().String()); err == nil {

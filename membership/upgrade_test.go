@@ -1,0 +1,49 @@
+package membership
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestOlderProtocolGoesOn: the data of a cluster that ran an older release are
+// taken over by this one, all of it that names the version.
+func TestOlderProtocolGoesOn(t *testing.T) {
+	t.Parallel()
+	at := func(protocol int) *document {
+		c := testCluster
+		c.Protocol = protocol
+		v := &View{Number: 4, Cluster: c, Members: []Member{{ID: "a", Name: "a", Boot: 1, Since: 1, RPC: "rpc-a:1", HTTP: "http-a:1", Gossip: "127.0.0.1:1"}}}
+		next := *v
+		next.Number++
+		return &document{ID: "a", Boot: 1, Cluster: c, State: State{View: v, AcceptedView: &next}}
+	}
+	open := func(d *document) (*Membership, error) {
+		o := new(exchange).options("a")
+		o.RequirePartitions = 0
+		o.Storage = &Memory{doc: encodeDocument(d)}
+		return Open(o)
+	}
+	m, err := open(at(ProtocolVersion - 1))
+	if err != nil {
+		t.Fatalf("an older release's data: %v", err)
+	}
+	defer m.Close()
+	for name, c := range map[string]Cluster{"document": m.doc.Cluster, "view": m.doc.State.View.Cluster, "accepted view": m.doc.State.AcceptedView.Cluster} {
+		if c.Protocol != ProtocolVersion {
+			t.Errorf("the %s still says protocol version %d", name, c.Protocol)
+		}
+	}
+	raw, err := m.o.Storage.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeDocument(raw); err != nil {
+		t.Errorf("what was saved is not read again: %v", err)
+	}
+
+	_, err = open(at(ProtocolVersion + 1))
+	if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "protocol version 3, we speak 2") {
+		t.Errorf("a newer release's data: %v, want a refusal that names both versions", err)
+	}
+}
