@@ -29,6 +29,8 @@ type session struct {
 	beside func(context.Context, *node.Node)
 	// reload, when set, answers SIGHUP with the log level to take.
 	reload func(*Env) (string, error)
+	// bare is node.Options.Bare.
+	bare bool
 	// mustFinish makes a stop before the crawl's end an interruption.
 	mustFinish bool
 
@@ -42,7 +44,7 @@ type session struct {
 // run lives that life and returns the exit code.
 func (s *session) run(ctx context.Context) int {
 	s.log, s.level = newLogger(s.env, &s.cfg)
-	n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version})
+	n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Bare: s.bare})
 	if err != nil {
 		return s.env.fail(exitCode(err), "%v", err)
 	}

@@ -11,6 +11,7 @@ import (
 type startVerb struct {
 	layered    `embed:""`
 	profiling  `embed:""`
+	measuring  `embed:""`
 	Node       config.Node       `embed:""`
 	Cluster    config.Cluster    `embed:""`
 	Scope      config.Scope      `embed:""`
@@ -38,7 +39,7 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)
 	}
-	s := &session{env: env, cfg: cfg, seeds: seeds, reload: v.reloadLevel}
+	s := &session{env: env, cfg: cfg, seeds: seeds, reload: v.reloadLevel, bare: v.Bare}
 	s.onOpen = s.banner
 	stopProfile, err := v.profiling.start()
 	if err != nil {
