@@ -179,9 +179,3 @@ func TestDemo(t *testing.T) {
 	r.want(t, exitOK, "everything holds", "")
 	t.Logf("%s%s", r.errout, r.out)
 }
-
-// TestBench runs the measurement on a small web.
-func TestBench(t *testing.T) {
-	t.Parallel()
-	run(t, "", "bench", "--hosts", "8", "--pages-per-host", "10", "-o", "json").want(t, exitOK, `"missing":0`, "")
-}
