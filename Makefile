@@ -18,14 +18,16 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
-# repeats of benchmarks, SOAK_RUNS the runs of each fault scenario.
+# repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario.
 T         ?= 30s
 SEEDS     ?= 20
 RANDOM_SEEDS ?= 0
 COUNT     ?= 7
+PAIRS     ?= 7
+GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
 
-.PHONY: build demo test race sim fuzz integ bench lint generate deps soak release help
+.PHONY: build demo test race sim fuzz integ bench benchonce flame lint generate deps soak release help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -53,9 +55,17 @@ fuzz: ## each fuzz target for T
 integ: deps ## real processes against real sites
 	go test -count=1 -timeout 20m -v ./integration
 
-bench: build ## Go benchmarks, then the cost of a page
+bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md
+	.ci/deps wget2
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
-	$(BIN)/crawlnode bench
+	.ci/bench $(PAIRS) $(GOALS)
+
+benchonce: ## each Go benchmark once and small, so that none rots
+	go test -run '^$$' -bench . -benchtime 1x -short $$(git grep -l '^func Benchmark' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
+
+flame: build ## docs/pictures/flame.png: where the time of a page goes
+	.ci/deps chromium
+	.ci/flame
 
 lint: ## gofmt, go vet (for darwin as well), staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }

@@ -30,6 +30,8 @@ type Env struct {
 	Executable string
 	// Version is what this build calls itself.
 	Version string
+
+	children []string // variables, NAME=VALUE, for the programs that a verb starts
 }
 
 // verb is one thing that a person can ask for.

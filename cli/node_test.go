@@ -185,12 +185,6 @@ func TestDemo(t *testing.T) {
 	t.Logf("%s%s", r.errout, r.out)
 }
 
-// TestBench runs the measurement on a small web.
-func TestBench(t *testing.T) {
-	t.Parallel()
-	run(t, "", "bench", "--hosts", "8", "--pages-per-host", "10", "-o", "json").want(t, exitOK, `"missing":0`, "")
-}
-
 // TestReload takes the log level over from the file and names what has to wait.
 func TestReload(t *testing.T) {
 	t.Parallel()

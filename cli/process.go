@@ -45,6 +45,7 @@ func startProcess(env *Env, dir, name string, stdin, stdout *os.File, args ...st
 			p.cmd.Env = append(p.cmd.Env, variable)
 		}
 	}
+	p.cmd.Env = append(p.cmd.Env, env.children...)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}

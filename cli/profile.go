@@ -24,6 +24,11 @@ type profiling struct {
 	Profile string `hidden:"" placeholder:"DIR" help:"Write the node's cpu.pprof, heap.pprof, allocs.pprof and block.pprof into DIR."`
 }
 
+// measuring is the hidden flag of a node whose cost is taken apart.
+type measuring struct {
+	Bare bool `hidden:"" help:"No fingerprints of texts and no index of captures, to see what they cost."`
+}
+
 // start begins to profile this process, if that is wanted. stop must be called,
 // once; it writes the files and says what went wrong with any of them.
 func (p *profiling) start() (stop func() error, err error) {

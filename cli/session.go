@@ -31,6 +31,8 @@ type session struct {
 	reload func() (config.Config, error)
 	// carried are the arguments that another node of this cluster is started with too.
 	carried []string
+	// bare is node.Options.Bare.
+	bare bool
 	// mustFinish makes a stop before the crawl's end an interruption.
 	mustFinish bool
 
@@ -53,7 +55,7 @@ func (s *session) run(ctx context.Context) int {
 		}
 		defer func() { _ = s.debug.Close() }() // it was served until now, or never
 	}
-	n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version})
+	n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Bare: s.bare})
 	if err != nil {
 		return s.env.fail(exitCode(err), "%v", err)
 	}

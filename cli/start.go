@@ -13,6 +13,7 @@ import (
 type startVerb struct {
 	allSettings `embed:""`
 	profiling   `embed:""`
+	measuring   `embed:""`
 }
 
 // Help gives the examples of the verb.
@@ -32,7 +33,7 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.fail(exitUsage, "--seeds: %v", err)
 	}
-	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }}
+	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }, bare: v.Bare}
 	s.onOpen = s.banner
 	var watch *crawlWatch
 	if cfg.ExitWhenDone {

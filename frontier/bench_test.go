@@ -110,11 +110,15 @@ func BenchmarkSeen(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad reads the next 16 URLs of a host with 100,000.
+// BenchmarkLoad reads the next 16 URLs of a host with 100,000, with 5,000 with -short.
 func BenchmarkLoad(b *testing.B) {
 	r := benchFrontier(b, 1, Options{})
+	queued := 100_000
+	if testing.Short() {
+		queued = 5_000
+	}
 	var links []crawl.Routed
-	for i := range 100_000 {
+	for i := range queued {
 		links = append(links, link(fmt.Sprintf("http://h1.p0.test/section/%d", i)))
 	}
 	r.add(links...)

@@ -1,44 +1,36 @@
 package integration
 
 import (
-	"bytes"
-	"context"
 	"flag"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/miekg/dns"
-
-	"crawlnode/crawl"
-	"crawlnode/frontier"
-	placement "crawlnode/ring" // ring is what the API says of it
-	"crawlnode/web/urlnorm"
 )
 
 // A measurement, not a test of every day: `make soak` runs it, or
 //
 //	go test ./integration -count=1 -timeout 60m -v -run '^TestBigFrontier$' -bigfrontier 5000000
+//
+// With -bigfrontier.done as well it also compares the speed with that of a new
+// frontier and looks at the seen test; `.ci/bench` does that.
 var (
 	bigFrontierURLs = flag.Int("bigfrontier", 0, "run TestBigFrontier with this many queued URLs, on a fiftieth as many hosts")
+	bigFrontierDone = flag.Int("bigfrontier.done", 0, "and with this many that were fetched before")
 	bigFrontierDir  = flag.String("bigfrontier.dir", "", "keep the filled data directory here, and use it again when it is there")
+	bigFrontierTime = flag.Duration("bigfrontier.time", 90*time.Second, "how long each speed is measured")
 )
 
-// What is promised of a frontier of 5 million URLs on 100,000 hosts, with default
-// settings, while it is crawled.
+// What is promised of a frontier of 5 million queued URLs on 100,000 hosts, with
+// default settings, while it is crawled.
 const (
 	bigFrontierMemory  = 1 << 30
 	bigFrontierRestart = 15 * time.Second
-	bigFrontierCrawl   = 90 * time.Second
+	bigFrontierDisk    = 150  // bytes for each URL beyond its text
+	bigFrontierSpeed   = 0.8  // of that with a new frontier
+	bigFrontierSeen    = 1e-3 // seconds, all but 1 %
 )
 
 // TestBigFrontier fills a node's frontier, kills the node while it crawls, and
@@ -48,33 +40,66 @@ func TestBigFrontier(t *testing.T) {
 	if *bigFrontierURLs == 0 {
 		t.Skip("a measurement of many minutes; see make soak")
 	}
-	r := &bigRun{t: t, urls: *bigFrontierURLs, hosts: max(*bigFrontierURLs/50, 1)}
+	r := &bigRun{t: t, urls: *bigFrontierURLs, done: *bigFrontierDone, hosts: max(*bigFrontierURLs/50, 1)}
 	dir := *bigFrontierDir
 	if dir == "" {
 		dir = t.TempDir()
 	}
 	r.web = startBigWeb(t, r.hosts, keptPort(t, dir))
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", r.web.dns, "--scope", "any", "--log-level", "warn")
-	c.dir = dir
+	c := r.cluster(dir)
 	r.filled = filepath.Join(dir, "filled")
 	if _, err := os.Stat(r.filled); err != nil {
 		r.found(c)
 		r.fill(filepath.Join(c.dir, "n1"))
 	}
+	if r.done > 0 {
+		r.crawlNew()
+	}
 	r.crawlKillCrawl(c)
 	r.report()
+	if r.done > 0 {
+		r.compare(filepath.Join(c.dir, "n1"))
+	}
+	r.judge()
+}
+
+// judge holds the figures against what is promised.
+func (r *bigRun) judge() {
 	if r.maxRSS > bigFrontierMemory {
-		t.Errorf("%d MiB of anonymous memory, %d promised", r.maxRSS>>20, bigFrontierMemory>>20)
+		r.t.Errorf("%d MiB of anonymous memory, %d promised", r.maxRSS>>20, bigFrontierMemory>>20)
 	}
 	if r.restart > bigFrontierRestart {
-		t.Errorf("%v from the start to the first request, %v promised", r.restart, bigFrontierRestart)
+		r.t.Errorf("%v from the start to the first request, %v promised", r.restart, bigFrontierRestart)
+	}
+	if beyond := r.diskBeyondText(); beyond > bigFrontierDisk {
+		r.t.Errorf("%d bytes on disk for each URL beyond its text, %d promised", beyond, bigFrontierDisk)
 	}
 }
+
+// compare tells what a big frontier costs beside a new one, and judges it.
+func (r *bigRun) compare(dir string) {
+	share := r.pagesPerSecond / r.newPagesPerSecond
+	p50, p99 := r.seenTest(dir)
+	benchRow(r.t, "d: 10 million URLs seen, 5 million queued: 80 % of the speed of a new frontier, seen test below 1 ms, RssAnon below 1 GiB, 150 bytes a URL beyond its text, restart within 15 s",
+		"%d seen, %d queued: %.0f pages/s, new %.0f, share %.2f; seen test median %.0f us, p99 %.0f us; RssAnon at most %d MiB; %d bytes on disk for each URL beyond its text of %d; first request %.1f s after SIGKILL and start",
+		r.total(), r.urls, r.pagesPerSecond, r.newPagesPerSecond, share, p50.Seconds()*1e6, p99.Seconds()*1e6, r.maxRSS>>20, r.diskBeyondText(), r.textBytes()/int64(r.total()), r.restart.Seconds())
+	if share < bigFrontierSpeed {
+		r.t.Errorf("%.2f of the speed with a new frontier, %.2f promised", share, bigFrontierSpeed)
+	}
+	if p99.Seconds() > bigFrontierSeen {
+		r.t.Errorf("the seen test took %v at the 99th percentile, %v s promised", p99, bigFrontierSeen)
+	}
+}
+
+// diskBeyondText is in bytes for each URL.
+func (r *bigRun) diskBeyondText() int64 { return (r.diskBytes - r.textBytes()) / int64(r.total()) }
 
 // bigRun is one run and what it found.
 type bigRun struct {
 	t           *testing.T
 	urls, hosts int
+	done        int // URLs that were fetched before, beside urls
+	crowd       int // URLs that wait on the first host alone, beside urls
 	web         *bigWeb
 	filled      string // a file that says so
 
@@ -82,7 +107,36 @@ type bigRun struct {
 	diskBytes                int64
 	startRSS, maxRSS         int64 // at the first request; the most
 	pagesPerSecond           float64
+	newPagesPerSecond        float64 // with a frontier that was empty
 	cpuPerPage               time.Duration
+}
+
+// cluster is that of one node, in a folder.
+func (r *bigRun) cluster(dir string, flags ...string) *cluster {
+	c := newCluster(r.t, append([]string{"--allow-net", "127.0.0.0/8", "--dns", r.web.dns, "--scope", "any", "--log-level", "warn"}, flags...)...)
+	c.dir = dir
+	return c
+}
+
+// bigSeeds is how many hosts a new frontier begins with: enough for full speed.
+const bigSeeds = 5000
+
+// crawlNew measures the speed with a frontier that was empty a moment ago.
+func (r *bigRun) crawlNew() {
+	c := r.cluster(r.t.TempDir())
+	n := c.add()
+	n.ready()
+	var seeds []string
+	for host := range min(r.hosts, bigSeeds) {
+		seeds = append(seeds, r.web.url(host, 0))
+	}
+	n.seed(seeds...)
+	time.Sleep(10 * time.Second) // to full speed; no event marks that
+	pages, began := r.web.pages.Load(), time.Now()
+	time.Sleep(*bigFrontierTime) // what is measured
+	r.newPagesPerSecond = float64(r.web.pages.Load()-pages) / time.Since(began).Seconds()
+	n.signal(syscall.SIGTERM)
+	n.exit(r.t, time.Minute)
 }
 
 // found lets a node found its cluster and begin its crawl.
@@ -100,66 +154,12 @@ func (r *bigRun) found(c *cluster) {
 	c.nodes = nil
 }
 
-// fill adds the URLs, each batch to as many hosts as it has URLs, so that a
-// host's URLs lie as far apart as a crawl would find them.
-func (r *bigRun) fill(dir string) {
-	t := r.t
-	began := time.Now()
-	kv, err := frontier.OpenBadger(filepath.Join(dir, "frontier"), frontier.BadgerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := frontier.New(kv, frontier.Options{BloomDir: filepath.Join(dir, "bloom")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	over := make(chan error, 1)
-	go func() { over <- f.Run(ctx) }()
-	partitions := len(f.Metas())
-	const batch = 1000
-	for from := 0; from < r.urls; from += batch {
-		links := make([]crawl.Routed, 0, batch)
-		for i := from; i < min(from+batch, r.urls); i++ {
-			u, err := urlnorm.Parse(r.web.url(i%r.hosts, i/r.hosts))
-			if err != nil {
-				t.Fatal(err)
-			}
-			depth := 1 + i/r.hosts%3
-			links = append(links, crawl.Routed{Partition: placement.PartitionOf(crawl.Host(u.Host()), partitions),
-				Target: crawl.Target{URL: u, Depth: depth, Band: crawl.Band(depth), Via: crawl.ViaLink}})
-		}
-		if _, err := f.Add(ctx, links); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if totals := f.Totals(); totals.QueuedTotal() < int64(r.urls)*99/100 {
-		t.Fatalf("%d URLs are queued of %d", totals.QueuedTotal(), r.urls)
-	}
-	stop()
-	if err := <-over; err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r.fillTime = time.Since(began)
-	if err := os.WriteFile(r.filled, []byte(r.fillTime.String()+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // crawlKillCrawl starts the node, kills it at work and starts it again; the
 // second life is measured.
 func (r *bigRun) crawlKillCrawl(c *cluster) {
 	t := r.t
-	n := &node{c: c, name: "n1", dir: filepath.Join(c.dir, "n1")}
+	n := c.place()
 	r.diskBytes = allocated(t, filepath.Join(n.dir, "frontier"))
-	for _, addr := range []*string{&n.http, &n.gossip, &n.rpc} {
-		*addr = fmt.Sprint("127.0.0.1:", freePort(t))
-	}
-	c.nodes = []*node{n}
 	began := time.Now()
 	n.start()
 	r.first = r.web.waitRequest(t, n).Sub(began)
@@ -173,7 +173,7 @@ func (r *bigRun) crawlKillCrawl(c *cluster) {
 	r.restart, r.startRSS = at.Sub(began), rssAnon(n.cmd.Process.Pid)
 	pages := r.web.pages.Load()
 	cpu := cpuTime(n.cmd.Process.Pid)
-	for time.Since(at) < bigFrontierCrawl {
+	for time.Since(at) < *bigFrontierTime {
 		r.maxRSS = max(r.maxRSS, rssAnon(n.cmd.Process.Pid))
 		time.Sleep(100 * time.Millisecond) // a sampling interval
 	}
@@ -194,7 +194,7 @@ func (r *bigRun) report() {
 		fill = r.fillTime.Round(time.Second).String()
 	}
 	appendResult(r.t, "frontier.md", bigFrontierHead, fmt.Sprintf("%d | %d | %s | %d | %.1f | %.1f | %d | %d | %.0f | %d |",
-		r.urls, r.hosts, fill, r.diskBytes/int64(r.urls),
+		r.total(), r.hosts, fill, r.diskBytes/int64(r.total()),
 		r.first.Seconds(), r.restart.Seconds(), r.startRSS>>20, r.maxRSS>>20, r.pagesPerSecond, r.cpuPerPage.Microseconds()))
 }
 
@@ -209,187 +209,3 @@ request. Appended by
 | date | commit | URLs | hosts | fill | disk bytes/URL | first start, s | after SIGKILL, s | RssAnon then, MiB | RssAnon at most, MiB | pages/s | CPU us/page |
 |---|---|---|---|---|---|---|---|---|---|---|---|
 `
-
-func errorsOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bigWeb is a web server and a name server for the hosts h<n>.big.test.
-type bigWeb struct {
-	hosts, port int
-	dns         string
-	pages       atomic.Int64  // requests but those for robots.txt
-	requests    chan struct{} // capacity 1: there was one
-	filler      []byte
-}
-
-// bigAddrs is how many loopback addresses share the hosts.
-const bigAddrs = 16
-
-func startBigWeb(t *testing.T, hosts, port int) *bigWeb {
-	t.Helper()
-	w := &bigWeb{hosts: hosts, port: port, requests: make(chan struct{}, 1), filler: bigFiller()}
-	server := &http.Server{Handler: w}
-	var wg sync.WaitGroup
-	for i := range bigAddrs {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.1.0.%d:%d", i+1, port))
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() { _ = server.Serve(l) }) // ends with Close
-	}
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.dns = udp.LocalAddr().String()
-	names := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, 0) })}
-	ready := make(chan struct{})
-	names.NotifyStartedFunc = func() { close(ready) }
-	wg.Go(func() { _ = names.ActivateAndServe() }) // ends with Shutdown
-	<-ready
-	t.Cleanup(func() {
-		_ = server.Close()
-		_ = names.Shutdown()
-		wg.Wait()
-	})
-	return w
-}
-
-// url is the n-th page of a host.
-func (w *bigWeb) url(host, n int) string {
-	return fmt.Sprintf("http://h%d.big.test:%d/section-%d/a-page-with-a-name-%d.html", host, w.port, n%7, n)
-}
-
-// bigFiller makes a page as long as pages are.
-func bigFiller() []byte {
-	return bytes.Repeat([]byte("<p>Some words of a page that is as long as pages are, more or less.</p>\n"), 100)
-}
-
-// resolveBig answers for all hosts, with the addresses 127.1.network.x.
-func resolveBig(rw dns.ResponseWriter, q *dns.Msg, network int) {
-	m := new(dns.Msg)
-	m.SetReply(q)
-	name := q.Question[0].Name
-	label, _, _ := strings.Cut(name, ".")
-	host, err := strconv.Atoi(strings.TrimPrefix(label, "h"))
-	switch {
-	case err != nil:
-		m.Rcode = dns.RcodeNameError
-	case q.Question[0].Qtype == dns.TypeA:
-		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 300},
-			A: net.IPv4(127, 1, byte(network), byte(host%bigAddrs+1))}}
-	}
-	_ = rw.WriteMsg(m) // whoever asked asks again
-}
-
-// ServeHTTP serves 8 KB with 20 links: 13 to pages of the host and 5 to pages
-// of others, nearly all of them queued, and 2 that nobody has seen.
-func (w *bigWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	select {
-	case w.requests <- struct{}{}:
-	default:
-	}
-	if r.URL.Path == "/robots.txt" {
-		http.NotFound(rw, r)
-		return
-	}
-	n := int(w.pages.Add(1))
-	label, _, _ := strings.Cut(r.Host, ".")
-	host, _ := strconv.Atoi(strings.TrimPrefix(label, "h")) // 0 for a stranger
-	b := make([]byte, 0, 16<<10)
-	b = append(b, "<!doctype html><title>A page</title>\n"...)
-	for i := range 20 {
-		to, page := host, (n*31+i*7)%50
-		switch {
-		case i >= 18:
-			page = 1000 + n*2 + i
-		case i >= 13:
-			to = (host*7919 + n*104729 + i*1299709) % w.hosts
-		}
-		b = fmt.Appendf(b, "<a href=\"%s\">link</a>\n", w.url(to, page))
-	}
-	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = rw.Write(append(b, w.filler...)) // the judge is the crawler's side
-}
-
-// waitRequest waits for the first request from now on.
-func (w *bigWeb) waitRequest(t *testing.T, n *node) time.Time {
-	t.Helper()
-	select {
-	case <-w.requests: // one of an earlier life, whose connections are gone by now
-	default:
-	}
-	select {
-	case <-w.requests:
-	case <-n.done:
-		t.Fatalf("the node ended: %v\n%s", n.err, tail(n.log, 20))
-	case <-time.After(10 * time.Minute):
-		t.Fatal("no request within 10 minutes")
-	}
-	return time.Now()
-}
-
-// keptPort is the port that stands in the URLs of a kept frontier, or a new one.
-func keptPort(t *testing.T, dir string) int {
-	t.Helper()
-	path := filepath.Join(dir, "port")
-	if text, err := os.ReadFile(path); err == nil {
-		if port, err := strconv.Atoi(string(text)); err == nil {
-			return port
-		}
-	}
-	port := freePort(t)
-	if err := errorsOf(os.MkdirAll(dir, 0o755), os.WriteFile(path, []byte(strconv.Itoa(port)), 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
-// allocated is what the files below a folder take on disk: Badger makes some of
-// them larger than what is in them.
-func allocated(t *testing.T, dir string) (bytes int64) {
-	t.Helper()
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		var st syscall.Stat_t
-		if err := syscall.Stat(filepath.Join(dir, f.Name()), &st); err != nil {
-			t.Fatal(err)
-		}
-		bytes += st.Blocks * 512
-	}
-	return bytes
-}
-
-// rssAnon is a process's anonymous memory in bytes; page cache is not ours.
-func rssAnon(pid int) int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // empty when it has ended
-	_, rest, _ := strings.Cut(string(text), "RssAnon:")
-	fields := strings.Fields(rest)
-	if len(fields) == 0 {
-		return 0
-	}
-	kib, _ := strconv.ParseInt(fields[0], 10, 64) // the kernel writes a number
-	return kib << 10
-}
-
-// cpuTime is the processor time that a process has used.
-func cpuTime(pid int) time.Duration {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // empty when it has ended
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseInt(fields[11], 10, 64)   // field 14 of proc(5): ticks of 10 ms
-	system, _ := strconv.ParseInt(fields[12], 10, 64) // field 15
-	return time.Duration(user+system) * 10 * time.Millisecond
-}

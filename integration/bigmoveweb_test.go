@@ -48,7 +48,7 @@ type doorKey struct{}
 
 func startMoveWeb(t *testing.T, hosts, port int) *moveWeb {
 	t.Helper()
-	w := &moveWeb{bigWeb: &bigWeb{hosts: hosts, port: port, requests: make(chan struct{}, 1), filler: bigFiller()}}
+	w := &moveWeb{bigWeb: &bigWeb{hosts: hosts, port: port, byHost: newHostCounts(hosts), requests: make(chan struct{}, 1), filler: bigFiller()}}
 	server := &http.Server{Handler: w, ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, doorKey{}, int(c.LocalAddr().(*net.TCPAddr).IP.To4()[2]))
 	}}

@@ -16,6 +16,8 @@
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict
 //	politeWeb    hosts with tempers that share addresses, and a judge of every gap; also behind a real name server
 //	lab          a bridge and a network namespace for each node, cut by iptables; needs root
+//	bigWeb       a web of any size without a judge, and the frontiers that are filled with its URLs (bigRun, bigStore)
+//	memoryGroup  a control group that bounds the memory of a node; needs root
 //	hostileWeb   a web server with a trick for each host name, its name server, and canaries
 //	simulation   nodes, a web and a network in memory, with a clock of their own
 //

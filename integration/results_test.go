@@ -38,6 +38,13 @@ func appendResult(t *testing.T, name, head, row string) {
 	}
 }
 
+// benchRow writes a figure beside its goal into docs/results/bench.md, where
+// `.ci/bench` writes its own.
+func benchRow(t *testing.T, goal, format string, args ...any) {
+	t.Helper()
+	appendResult(t, "bench.md", "", fmt.Sprintf("%s | %s |", goal, fmt.Sprintf(format, args...)))
+}
+
 // judgedCommit names the commit that figures are of, with "-dirty" when files
 // have been changed since. Rows that other runs have appended are no change.
 func judgedCommit() string {

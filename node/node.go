@@ -38,6 +38,9 @@ type Options struct {
 	// nil is Badger. The node closes it when it ends, and when Open fails after
 	// having begun to use it.
 	Store frontier.KV
+	// Bare leaves out the fingerprints of texts and the index of the archive, so
+	// that what they cost can be measured.
+	Bare bool
 }
 
 // Node is one crawlnode process. Open makes it, Run does everything, Drain and
@@ -48,6 +51,7 @@ type Node struct {
 	version string
 	started time.Time
 	network *Network // nil is the real one
+	bare    bool     // Options.Bare
 
 	dir     *dataDir
 	http    net.Listener

@@ -63,7 +63,7 @@ func (k *keyring) describe(insecure bool) string {
 // disk. Nothing runs and nobody is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, timings: newTimings(),
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, timings: newTimings(),
 		peers: newPeerTable(), events: newEventLog(), sent: newSentCache(1 << 18), fences: newFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
@@ -263,6 +263,7 @@ func (n *Node) openArchive() (err error) {
 	}
 	a, err := archive.Open(n.dir.join("warc"), archive.Options{
 		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Compression: archive.Compression(n.cfg.WARCCompression), Software: "crawlnode/" + n.version, Info: n.archiveInfo,
+		NoIndex: n.bare,
 		OnRepair: func(r archive.Repair) {
 			n.log.Info("an archive file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)

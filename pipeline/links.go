@@ -110,6 +110,8 @@ type finds struct {
 	// does.
 	deriver Deriver
 	skipped []crawl.Skip
+	// fingerprints says that the archive wants those of texts; the deriver may, too.
+	fingerprints bool
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the
@@ -131,7 +133,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		w.seen = make(map[urlnorm.URL]struct{}, 256)
 	}
 	clear(w.seen)
-	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0]}
+	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
+		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints}
 	defer func() { w.skipped = f.skipped }()
 	f.seen[v.Item.URL] = struct{}{} // a page's link to itself is none
 	o.NoIndex, _ = directives(resp)
@@ -259,7 +262,7 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 			f.skip(l.URL, viaOf(l), crawl.SkipNoFollow)
 		}
 	}
-	if f.rules.Settings.Archive || f.deriver != nil && f.deriver.Simhashes() {
+	if f.fingerprints || f.deriver != nil && f.deriver.Simhashes() {
 		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
 	}
 	return &doc

@@ -110,6 +110,9 @@ type Options struct {
 	Rules func() *Rules
 	// Deriver writes what is derived of pages. Nil: nothing is, at no cost.
 	Deriver Deriver
+	// NoFingerprints leaves out the SimHash of a text that nobody but the archive
+	// wants.
+	NoFingerprints bool
 	// Log hears of pages that broke a parser. Nil: nobody does.
 	Log *slog.Logger
 }

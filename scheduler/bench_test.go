@@ -11,8 +11,12 @@ import (
 )
 
 // BenchmarkVisit is the whole trip of a page through the Core, with 20,000
-// hosts in memory.
+// hosts in memory, 500 with -short.
 func BenchmarkVisit(b *testing.B) {
+	hosts := 20_000
+	if testing.Short() {
+		hosts = 500
+	}
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := New(Config{})
 	item := func(host string, n int) crawl.Item {
@@ -23,7 +27,7 @@ func BenchmarkVisit(b *testing.B) {
 		return crawl.Item{URL: u, Band: crawl.Band(n % crawl.Bands), Seq: uint64(n)}
 	}
 	batch := make(map[crawl.Host][]crawl.Item)
-	for i := range 20_000 {
+	for i := range hosts {
 		name := fmt.Sprintf("host-%d.test", i)
 		var items []crawl.Item
 		for n := range 16 {

@@ -110,7 +110,7 @@ func (w *Web) appendHref(b []byte, from int, page, to uint32, i int) []byte {
 	h := &w.hosts[target]
 	if target != from || style < 2 {
 		if style != 0 {
-			b = append(b, "http:"...)
+			b = append(append(b, w.scheme...), ':')
 		}
 		b = append(append(append(b, "//"...), h.name...), w.port...)
 	}

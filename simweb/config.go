@@ -69,8 +69,19 @@ type Config struct {
 	// CrawlDelay is named in the robots.txt of one host in four.
 	CrawlDelay time.Duration
 
-	// Agent is the crawler's product token in robots.txt (default "crawlnode").
+	// Agent is the crawler's product token in robots.txt (default "crawlnode"); with
+	// "*" no host keeps others out.
 	Agent string
+	// Latency is what every answer takes at least.
+	Latency time.Duration
+	// TLS serves the web over TLS only, with a certificate of an authority that
+	// Listen makes (Server.Authority), and over HTTP/2 to who wants it unless HTTP1
+	// is set. It does not change what stands on the pages but their scheme.
+	TLS, HTTP1 bool
+	// ConnRequests is the number of requests after which the server closes a
+	// connection; 0: it keeps them.
+	ConnRequests int
+
 	// Delay is the gap that the crawler promised; smaller ones are counted as
 	// Report.TooSoon. It does not change the web.
 	Delay time.Duration
@@ -146,6 +157,7 @@ func (c Config) validate() error {
 	atLeast("Addrs", c.Addrs, 1)
 	atLeast("TrapPages", c.TrapPages, 0)
 	atLeast("DeadHosts", c.DeadHosts, 0)
+	atLeast("ConnRequests", c.ConnRequests, 0)
 	if c.Addrs > maxAddrs {
 		errs = append(errs, fmt.Errorf("config: Addrs is %d, must be at most %d", c.Addrs, maxAddrs))
 	}

@@ -13,6 +13,11 @@
 //	report := web.Report()
 //	err = report.Err()                     // nil: everything holds
 //
+// With Config.TLS it is a web of https, over HTTP/2 where the client offers that;
+// Server.Authority is what the client must trust. A request in the form that
+// proxies get (RFC 9112, 3.2.2) is answered like any other, so a client that
+// cannot ask another name server may be told that the web is its proxy.
+//
 // Without sockets a Web is an http.Handler (it goes by the Host header) and
 // Resolve and ServeDNS answer for its names.
 //
@@ -47,6 +52,6 @@
 //
 // # What it does not do
 //
-// It knows no crawler and no cluster. It does not speak TLS or HTTP/2, and it
-// never leaves the loopback interface and 198.18.0.0/15, the network for tests.
+// It knows no crawler and no cluster. It speaks TLS with a certificate of its own
+// authority only, knows no mixed web of http and https, and never leaves the loopback interface and 198.18.0.0/15, the network for tests.
 package simweb

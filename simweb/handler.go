@@ -27,6 +27,7 @@ func (a *answer) set(key, value string) { a.header = append(a.header, [2]string{
 // ServeHTTP answers a request by its Host header and records it. A host that is
 // not of this web gets a 404 and is recorded as strange.
 func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.note(rw, r)
 	i, ok := w.hostIndex(r.Host)
 	if !ok || w.hosts[i].dead {
 		w.judge.strange(r.Host + r.URL.RequestURI())
@@ -45,7 +46,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	buf := w.scratch.Get().(*buffers)
 	defer w.scratch.Put(buf)
 	a := w.answer(v, path, asked, r, buf)
-	if a.delay > 0 {
+	if a.delay += w.cfg.Latency; a.delay > 0 {
 		select {
 		case <-time.After(a.delay):
 		case <-r.Context().Done():

@@ -74,7 +74,7 @@ func (w *Web) url(page uint32) string {
 
 // page finds the page of a canonical URL.
 func (w *Web) page(rawURL string) (uint32, bool) {
-	rest, ok := strings.CutPrefix(rawURL, "http://")
+	rest, ok := strings.CutPrefix(rawURL, w.scheme+"://")
 	if !ok {
 		return 0, false
 	}

@@ -28,6 +28,11 @@ type Report struct {
 	RobotsViolations int // requests that robots.txt forbids
 	LateRobots       int // pages requested before the host's robots.txt was answered
 
+	Connections int // that carried a request
+	Handshakes  int // of these, how many began with a full TLS handshake
+	Resumed     int // and how many with that of an earlier session
+	HTTP2       int // requests over HTTP/2
+
 	MissingExamples, ExtraExamples, DuplicateExamples []string
 }
 
@@ -40,6 +45,7 @@ func (w *Web) Report() Report {
 		w.reportHost(&r, i, reachable)
 	}
 	r.Missing = r.Reachable - r.Pages
+	w.traffic.report(&r)
 	w.judge.mu.Lock()
 	defer w.judge.mu.Unlock()
 	r.Extra += w.judge.unknown

@@ -30,7 +30,10 @@ func (w *Web) robotsTxt(hostIndex int) (body string, ok bool) {
 	case robotsAll:
 		b.WriteString("# " + h.name + "\nUser-agent: *\n")
 	case robotsOwn:
-		b.WriteString("User-agent: *\nDisallow: /\n\nUser-agent: " + w.cfg.Agent + "\n")
+		if w.cfg.Agent != "*" {
+			b.WriteString("User-agent: *\nDisallow: /\n\n")
+		}
+		b.WriteString("User-agent: " + w.cfg.Agent + "\n")
 	}
 	b.WriteString("Allow: /private/open/\nDisallow: /private/\n")
 	if h.slowed {

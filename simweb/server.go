@@ -2,8 +2,11 @@ package simweb
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/netip"
@@ -22,8 +25,11 @@ type Server struct {
 	DNS netip.AddrPort
 	// Doors are the name servers' addresses, one for each door; DNS is the first.
 	Doors []netip.AddrPort
+	// Authority is the certificate in PEM that a client must trust, with Config.TLS.
+	Authority []byte
 
 	web    *Web
+	tls    *tls.Config // nil: plain HTTP
 	httpOn []net.Listener
 	dnsOn  []dnsListener
 }
@@ -62,6 +68,11 @@ func (w *Web) Listen(addr string) (*Server, error) {
 	}
 	w.base = want.Addr()
 	s := &Server{web: w}
+	if w.cfg.TLS {
+		if err := s.certify(); err != nil {
+			return nil, fmt.Errorf("simweb: making a certificate: %w", err)
+		}
+	}
 	if err := s.listenHTTP(int(want.Port())); err != nil {
 		return nil, fmt.Errorf("simweb: %w", err)
 	}
@@ -69,7 +80,7 @@ func (w *Web) Listen(addr string) (*Server, error) {
 		s.closeListeners()
 		return nil, fmt.Errorf("simweb: %w", err)
 	}
-	if s.HTTP.Port() != 80 {
+	if s.HTTP.Port() != map[string]uint16{"http": 80, "https": 443}[w.scheme] {
 		w.port = ":" + strconv.Itoa(int(s.HTTP.Port()))
 	}
 	return s, nil
@@ -162,7 +173,11 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	for _, l := range s.httpOn {
 		srv := s.newHTTPServer(ctx)
-		start(func() error { return srv.Serve(l) }, func() error { return stopHTTP(srv) })
+		serve := func() error { return srv.Serve(l) }
+		if s.tls != nil {
+			serve = func() error { return srv.ServeTLS(l, "", "") }
+		}
+		start(serve, func() error { return stopHTTP(srv) })
 	}
 	for _, srv := range s.dnsServers() {
 		ready := make(chan struct{})
@@ -216,11 +231,18 @@ func stopHTTP(srv *http.Server) error {
 
 // newHTTPServer makes a server whose requests end with ctx.
 func (s *Server) newHTTPServer(ctx context.Context) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(s.tls != nil && !s.web.cfg.HTTP1)
 	return &http.Server{
 		Handler:           s.web,
+		TLSConfig:         s.tls.Clone(), // session tickets are of one server
+		Protocols:         protocols,
+		ErrorLog:          log.New(io.Discard, "", 0), // of handshakes that clients gave up
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 30 * time.Second,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			ctx = context.WithValue(ctx, connKey{}, new(connection))
 			remote, ok := c.RemoteAddr().(*net.TCPAddr)
 			if s.web.cfg.Who == nil || !ok {
 				return ctx

@@ -330,8 +330,13 @@ func (d discard) Header() http.Header         { return d.h }
 func (d discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d discard) WriteHeader(int)             {}
 
+// BenchmarkReachMillion walks a million pages, 20,000 with -short.
 func BenchmarkReachMillion(b *testing.B) {
-	w := newWeb(b, Config{Hosts: 1000, PagesPerHost: 1000, LinksPerPage: 40})
+	each := 1000
+	if testing.Short() {
+		each = 20
+	}
+	w := newWeb(b, Config{Hosts: 1000, PagesPerHost: each, LinksPerPage: 40})
 	for b.Loop() {
 		w.reach()
 	}

@@ -25,7 +25,9 @@ type Web struct {
 	pages   uint32 // all pages of all hosts
 	filler  *filler
 	judge   *judge
-	port    string              // ":8080", or "" for port 80; set by Listen before anything is served
+	traffic traffic
+	scheme  string              // http or https
+	port    string              // ":8080", or "" for the scheme's own; set by Listen before anything is served
 	fanout  uint32              // children of a page in its host's tree
 	aliases map[string]int      // host name -> index in hosts
 	base    netip.Addr          // the first address; set by Listen
@@ -65,7 +67,10 @@ func New(c Config) (*Web, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	w := &Web{cfg: c, aliases: make(map[string]int, c.Hosts+c.DeadHosts), base: netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	w := &Web{cfg: c, scheme: "http", aliases: make(map[string]int, c.Hosts+c.DeadHosts), base: netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	if c.TLS {
+		w.scheme = "https"
+	}
 	w.fanout = max(2, uint32(c.LinksPerPage)*7/40)
 	w.layOut()
 	w.hang()
@@ -130,7 +135,9 @@ func (w *Web) HostNames() []string {
 	return names
 }
 
-func (w *Web) origin(hostIndex int) string { return "http://" + w.hosts[hostIndex].name + w.port }
+func (w *Web) origin(hostIndex int) string {
+	return w.scheme + "://" + w.hosts[hostIndex].name + w.port
+}
 
 // hostIndex finds a host by the Host header's value, whose port does not matter.
 func (w *Web) hostIndex(authority string) (int, bool) {

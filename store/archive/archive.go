@@ -34,6 +34,8 @@ type Options struct {
 	// begun, so that the file tells of the settings of that moment; it must not
 	// block or call the Archive.
 	Info func() Info
+	// NoIndex leaves the indexes empty. Delete them, and the next Open makes them anew.
+	NoIndex bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
 	// Encoders bounds the captures that are being compressed or written; each
@@ -181,7 +183,9 @@ func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref
 		return ref, false, err
 	}
 	ref = crawl.ArchiveRef{Node: a.opts.Node, File: a.file.name, Offset: a.file.size - int64(len(e.out)), Length: int64(e.responseLen), Record: e.responseID}
-	a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
+	if !a.opts.NoIndex {
+		a.file.pending = appendIndexLine(a.file.pending, e.line(c, ref))
+	}
 	return ref, len(a.file.pending) > indexLimit, nil
 }
 

@@ -149,16 +149,19 @@ func verify(cs tls.ConnectionState, cfg *tls.Config) error {
 
 // tlsConfigs makes the two ways of speaking TLS. Each has its own bounded
 // session cache, so that a session made without insisting on a certificate is
-// never resumed by one that insists.
+// never resumed by one that insists. A session is of use to a host whose
+// connection is not kept any more, so there are more of them than of those; one
+// takes some 5 KB.
 func (f *Fetcher) tlsConfigs() (strict, lax *tls.Config) {
+	sessions := 2 * f.o.MaxIdleConns
 	strict = &tls.Config{
 		RootCAs:            f.o.RootCAs,
 		NextProtos:         []string{"h2", "http/1.1"},
 		MinVersion:         tls.VersionTLS12,
-		ClientSessionCache: tls.NewLRUClientSessionCache(512),
+		ClientSessionCache: tls.NewLRUClientSessionCache(sessions),
 	}
 	lax = strict.Clone()
-	lax.ClientSessionCache = tls.NewLRUClientSessionCache(512)
+	lax.ClientSessionCache = tls.NewLRUClientSessionCache(sessions)
 	lax.MinVersion = tls.VersionTLS10
 	lax.InsecureSkipVerify = true // verify records what is wrong
 	return strict, lax

@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -71,6 +73,65 @@ func TestTLS(t *testing.T) {
 		if wantCategory(t, err, TLS); !strings.Contains(err.Error(), "wrong.test") {
 			t.Errorf("error does not name the host: %v", err)
 		}
+	}
+}
+
+// A host whose connection was given up for others is met again with the session of
+// the last time, over HTTP/1 and HTTP/2, with a certificate that is insisted on or
+// not; and only as many sessions are kept as there is room for.
+func TestTLSSessions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name          string
+		h2, record    bool
+		hosts, kept   int
+		full, resumed int64
+		version       uint16 // that the server speaks at most; 0: the newest
+	}{
+		{name: "HTTP/1", hosts: 6, kept: 4, full: 6, resumed: 12},
+		{name: "HTTP/2", h2: true, hosts: 6, kept: 4, full: 6, resumed: 12},
+		{name: "TLS 1.2", hosts: 6, kept: 4, full: 6, resumed: 12, version: tls.VersionTLS12},
+		{name: "recorded", record: true, hosts: 6, kept: 4, full: 6, resumed: 12},
+		{name: "more hosts than room", hosts: 20, kept: 4, full: 60},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var full, resumed atomic.Int64
+			srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.TLS.DidResume {
+					resumed.Add(1)
+				} else {
+					full.Add(1)
+				}
+			}))
+			srv.EnableHTTP2 = c.h2
+			srv.TLS = &tls.Config{MaxVersion: c.version}
+			srv.Config.ErrorLog = discardLog()
+			srv.StartTLS()
+			defer srv.Close()
+			roots := x509.NewCertPool()
+			roots.AddCert(srv.Certificate())
+			addr := srv.Listener.Addr().String()
+			f := newFetcher(t, Options{RootCAs: roots, MaxIdleConns: c.kept, TLSRecord: c.record})
+			r := ask(t, "https", addr, "/")
+			for range 3 {
+				for i := range c.hosts {
+					// The certificate of httptest is good for example.com and below.
+					var err error
+					if r.URL, err = r.URL.Resolve(fmt.Sprintf("https://h%d.example.com:%s/", i, addr[strings.LastIndex(addr, ":")+1:])); err != nil {
+						t.Fatal(err)
+					}
+					resp := mustDo(t, f, r)
+					if resp.Reused || resp.TLS.Err != nil {
+						t.Errorf("host %d: reused %v, certificate %v", i, resp.Reused, resp.TLS.Err)
+					}
+					resp.Release()
+				}
+			}
+			if full.Load() != c.full || resumed.Load() != c.resumed {
+				t.Errorf("%d full handshakes and %d resumed, want %d and %d", full.Load(), resumed.Load(), c.full, c.resumed)
+			}
+		})
 	}
 }
 

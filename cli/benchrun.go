@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// bench is one run.
+type bench struct {
+	env   Env // of the nodes
+	dir   string
+	what  *variant
+	web   webAddresses
+	nodes []*nodeProcess
+}
+
+// measure runs a web and a crawler on it, ends both, and fails when not all was
+// fetched: then there is nothing to compare.
+func (v *benchVerb) measure(ctx context.Context, env *Env, what variant) (result benchResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, v.Timeout)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "crawlnode-bench-")
+	if err != nil {
+		return result, err
+	}
+	defer os.RemoveAll(dir)
+	web, err := startWeb(env, dir, what.webArgs())
+	if err != nil {
+		return result, err
+	}
+	defer web.close()
+	b := &bench{env: *env, dir: dir, what: &what}
+	b.env.Executable = what.executable
+	if err := web.read(&b.web); err != nil {
+		return result, err
+	}
+	if err := b.trust(); err != nil {
+		return result, err
+	}
+	defer b.close()
+	if what.wget {
+		result, err = b.runWget(ctx)
+	} else {
+		result, err = v.runNodes(ctx, b)
+	}
+	if err != nil {
+		return result, err
+	}
+	_ = web.stdin.Close() // makes it say how it judges, and end
+	var report simweb.Report
+	if err := web.read(&report); err != nil {
+		return result, err
+	}
+	result.judged(&report)
+	if report.Missing > 0 {
+		return result, fmt.Errorf("%d of %d reachable pages were not fetched, such as %s", report.Missing, report.Reachable, strings.Join(report.MissingExamples, " "))
+	}
+	return result, nil
+}
+
+// judged adds what the web saw. Pages are the web's: another crawler counts in
+// another way, or not at all.
+func (r *benchResult) judged(report *simweb.Report) {
+	if r.Pages == 0 {
+		pages := float64(max(report.Pages+report.Duplicates, 1))
+		r.Pages = int64(pages)
+		r.PagesPerSecond, r.CPUMicrosPerPage = pages/r.Seconds, r.CPUMicrosPerPage/pages
+	}
+	r.Missing, r.Duplicates = report.Missing, report.Duplicates
+	r.Connections, r.Handshakes, r.Resumed, r.HTTP2 = report.Connections, report.Handshakes, report.Resumed, report.HTTP2
+}
+
+// trust lets the nodes trust the authority of a web of https.
+func (b *bench) trust() error {
+	if b.web.Authority == "" {
+		return nil
+	}
+	path := filepath.Join(b.dir, "authority.pem")
+	b.env.children = append(b.env.children, "SSL_CERT_FILE="+path)
+	return os.WriteFile(path, []byte(b.web.Authority), 0o644)
+}
+
+// runNodes starts the nodes, lets them crawl, and ends the first, which may be
+// writing profiles.
+func (v *benchVerb) runNodes(ctx context.Context, b *bench) (result benchResult, err error) {
+	if err := v.startNodes(ctx, b); err != nil {
+		return result, err
+	}
+	var p *probe
+	if v.Probe {
+		p = startProbe(ctx, b)
+		defer p.stop()
+	}
+	if result, err = b.crawl(ctx); err != nil {
+		return result, err
+	}
+	if p != nil {
+		if result.Probe, err = p.stop(); err != nil {
+			return result, err
+		}
+		result.Probe.possible(b.what)
+	}
+	b.nodes[0].signal(syscall.SIGTERM) // it writes its profiles; the others may be killed
+	return result, b.nodes[0].wait(ctx)
+}
+
+// startNodes starts one node after another, and returns when each partition
+// has all its copies: moving them is not what is measured.
+func (v *benchVerb) startNodes(ctx context.Context, b *bench) error {
+	args := b.what.nodeArgs(&b.web)
+	for i := range b.what.Nodes {
+		own := args
+		if i > 0 {
+			own = append(own[:len(own):len(own)], "--join", b.nodes[0].gossip)
+		} else if v.Profile != "" {
+			own = append(own[:len(own):len(own)], "--profile", v.Profile)
+		}
+		n, err := startNode(&b.env, b.dir, "n"+strconv.Itoa(i+1), own...)
+		if err != nil {
+			return err
+		}
+		b.nodes = append(b.nodes, n)
+		if err := n.waitReady(ctx); err != nil {
+			return err
+		}
+	}
+	for {
+		st, err := b.nodes[0].api.Status(ctx, false)
+		if err != nil {
+			return err
+		}
+		if st.Cluster.Members.Alive == b.what.Nodes && st.Ring.Converged && !st.Ring.Handoff.Active && st.Ring.UnderReplicated == 0 {
+			return nil
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("the nodes do not settle: %w", ctx.Err())
+		}
+	}
+}
+
+func (b *bench) close() {
+	for _, n := range b.nodes {
+		n.close()
+	}
+}
+
+// crawl hands the seeds in, waits for the end, and takes the figures before
+// the node is told to go.
+func (b *bench) crawl(ctx context.Context) (benchResult, error) {
+	result := benchResult{Nodes: len(b.nodes)}
+	before, err := b.figures(ctx)
+	if err != nil {
+		return result, err
+	}
+	began := time.Now()
+	var seeds []crawl.Seed
+	for _, url := range b.web.Seeds {
+		seeds = append(seeds, crawl.Seed{URL: url})
+	}
+	if _, err := b.nodes[0].api.AddSeeds(ctx, seeds); err != nil {
+		return result, err
+	}
+	st, err := b.waitFinished(ctx, began, &result)
+	if err != nil {
+		return result, err
+	}
+	took := time.Since(began)
+	after, err := b.figures(ctx)
+	if err != nil {
+		return result, err
+	}
+	pages := float64(max(st.Throughput.PagesTotal, 1))
+	result.Pages, result.Seconds, result.PagesPerSecond = int64(pages), took.Seconds(), pages/took.Seconds()
+	result.CPUMicrosPerPage = (after.cpu - before.cpu) * 1e6 / pages
+	result.AllocationsPerPage = (after.mallocs - before.mallocs) / pages
+	result.LinksPerPage = float64(st.Links.Found) / pages
+	result.ForwardedPerPage, result.SuppressedPerPage = float64(st.Links.Forwarded)/pages, float64(st.Links.SuppressedBySentCache)/pages
+	return result, nil
+}
+
+// waitFinished polls until the crawl has ended, and notes the most memory seen
+// and how fast it was.
+func (b *bench) waitFinished(ctx context.Context, began time.Time, result *benchResult) (*crawl.Status, error) {
+	line := newProgress(b.env.Stderr)
+	defer line.end()
+	var seen []progressPoint
+	for {
+		st, err := b.nodes[0].api.Status(ctx, len(b.nodes) == 1)
+		if err != nil {
+			return nil, fmt.Errorf("%w; the node's last words:\n%s", err, b.nodes[0].lastWords())
+		}
+		for _, n := range b.nodes {
+			result.PeakRssAnonBytes = max(result.PeakRssAnonBytes, rssAnon(n.cmd.Process.Pid))
+		}
+		line.draw("%d pages", st.Throughput.PagesTotal)
+		seen = append(seen, progressPoint{time.Since(began), st.Throughput.PagesTotal})
+		if st.Crawl.State == crawl.CrawlFinished {
+			result.SteadyPerSecond = steadyRate(seen)
+			return st, nil
+		}
+		if !pause(ctx, 200*time.Millisecond) {
+			return nil, fmt.Errorf("the crawl has not ended: %w", ctx.Err())
+		}
+	}
+}
+
+// progressPoint is how far a crawl was at a moment.
+type progressPoint struct {
+	at    time.Duration
+	pages int64
+}
+
+// steadyRate is the pages a second between a tenth and nine tenths of all pages;
+// 0 when the crawl was over before that could be seen.
+func steadyRate(seen []progressPoint) float64 {
+	if len(seen) == 0 {
+		return 0
+	}
+	total := seen[len(seen)-1].pages
+	var first, last *progressPoint
+	for i := range seen {
+		if p := &seen[i]; first == nil && p.pages >= total/10 {
+			first = p
+		} else if p.pages <= total-total/10 {
+			last = p
+		}
+	}
+	if first == nil || last == nil || last.at <= first.at {
+		return 0
+	}
+	return float64(last.pages-first.pages) / (last.at - first.at).Seconds()
+}
+
+// figures are what the nodes' processes say of themselves in their metrics,
+// summed.
+type figures struct{ cpu, mallocs float64 }
+
+func (b *bench) figures(ctx context.Context) (figures, error) {
+	var sum figures
+	for _, n := range b.nodes {
+		text, err := n.api.Metrics(ctx)
+		if err != nil {
+			return sum, err
+		}
+		for name, into := range map[string]*float64{"process_cpu_seconds_total": &sum.cpu, "go_memstats_mallocs_total": &sum.mallocs} {
+			value, err := metric(text, name)
+			if err != nil {
+				return sum, err
+			}
+			*into += value
+		}
+	}
+	return sum, nil
+}
+
+// metric finds one sample without labels in a Prometheus exposition.
+func metric(exposition []byte, name string) (float64, error) {
+	for line := range bytes.Lines(exposition) {
+		if value, ok := bytes.CutPrefix(line, []byte(name+" ")); ok {
+			return strconv.ParseFloat(string(bytes.TrimSpace(value)), 64)
+		}
+	}
+	return 0, fmt.Errorf("the node's metrics lack %s", name)
+}

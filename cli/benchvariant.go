@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// variant is one of the things that bench compares.
+type variant struct {
+	webSize
+	webWire
+	benchNodes
+	executable string // of the nodes, or of wget2
+	wget       bool
+}
+
+// own is what the flags describe.
+func (v *benchVerb) own(env *Env) (variant, error) {
+	if v.Pairs < 1 {
+		return variant{}, fmt.Errorf("--pairs is %d, and at least 1 is needed", v.Pairs)
+	}
+	own := variant{webSize: v.webSize, webWire: v.webWire, benchNodes: v.benchNodes, executable: env.Executable}
+	return own, own.check()
+}
+
+// check refuses what would make a run fail late.
+func (v *variant) check() error {
+	if v.Nodes < 1 {
+		return fmt.Errorf("--nodes is %d, and at least 1 is needed", v.Nodes)
+	}
+	for _, s := range v.Set {
+		if name, _, ok := strings.Cut(s, "="); !ok || name == "" || strings.HasPrefix(name, "-") {
+			return fmt.Errorf("--set %q is not FLAG=VALUE, such as delay=1s", s)
+		}
+	}
+	return nil
+}
+
+// against is v with the difference that --against names.
+func (v variant) against(other string) (variant, error) {
+	switch {
+	case other == "wget2":
+		return v.wget2()
+	case strings.ContainsRune(other, filepath.Separator):
+		path, err := exec.LookPath(other)
+		v.executable = path
+		return v, err
+	}
+	v.Set = slices.Clone(v.Set)
+	for change := range strings.SplitSeq(other, ",") {
+		if err := v.change(change); err != nil {
+			return v, fmt.Errorf("--against %q: %w", other, err)
+		}
+	}
+	return v, v.check()
+}
+
+// wget2 is the crawler of that name on v's web, which must be one of plain http:
+// it is asked as a proxy.
+func (v variant) wget2() (variant, error) {
+	if v.TLS {
+		return v, errors.New("--against wget2 does not go with --tls: wget2 reaches the web as a proxy of http")
+	}
+	path, err := exec.LookPath("wget2")
+	if err != nil {
+		return v, fmt.Errorf("%w: install the package wget2, or name a build of it in PATH", err)
+	}
+	// Of a robots.txt with several groups wget2 takes the first that is its own or
+	// everybody's.
+	v.wget, v.executable, v.Agent = true, path, "*"
+	return v, nil
+}
+
+// change makes one change, FLAG=VALUE. What is no flag of bench is one of start.
+func (v *variant) change(change string) (err error) {
+	name, value, ok := strings.Cut(change, "=")
+	if !ok {
+		return fmt.Errorf("%q is not wget2, not a path and not FLAG=VALUE", change)
+	}
+	number, boolean := func(to *int) { *to, err = strconv.Atoi(value) }, func(to *bool) { *to, err = strconv.ParseBool(value) }
+	switch name {
+	case "nodes":
+		number(&v.Nodes)
+	case "conn-requests":
+		number(&v.ConnRequests)
+	case "tls":
+		boolean(&v.TLS)
+	case "http1":
+		boolean(&v.HTTP1)
+	case "bare":
+		boolean(&v.Bare)
+	default:
+		v.Set = append(v.Set, change)
+	}
+	return err
+}
+
+// webArgs are the flags of the variant's web.
+func (v *variant) webArgs() []string { return append(v.webSize.args(), v.webWire.args()...) }
+
+// nodeArgs are the flags of every node. Of a flag that stands twice the last counts.
+func (v *variant) nodeArgs(web *webAddresses) []string {
+	args := []string{"--allow-net", "127.0.0.0/8", "--dns", web.DNS, "--delay", "0", "--store", v.Store, "--log-level", "warn",
+		"--replication", strconv.Itoa(v.Copies)}
+	if v.Bare { // a crawlnode of another day may not know it
+		args = append(args, "--bare")
+	}
+	for _, s := range v.Set {
+		args = append(args, "--"+s)
+	}
+	return args
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// wgetThreads is how many connections wget2 has at most. Its default is 5; ten keep
+// two processors busy and cost no more per page.
+const wgetThreads = 10
+
+// runWget lets wget2 fetch the web, recursively, with robots.txt and its other
+// defaults. The web is its proxy, since it cannot ask another name server; the
+// connections are those it would have to the hosts. Its processor time is that of
+// its whole life. The number of pages is left to the web.
+func (b *bench) runWget(ctx context.Context) (result benchResult, err error) {
+	seeds := filepath.Join(b.dir, "seeds")
+	if err := os.WriteFile(seeds, []byte(strings.Join(b.web.Seeds, "\n")+"\n"), 0o644); err != nil {
+		return result, err
+	}
+	began := time.Now()
+	p, err := startProcess(&b.env, b.dir, "wget2", nil, nil,
+		"--no-config", "--quiet", "--recursive", "--level=0", "--span-hosts", "--domains="+b.web.Domain, "--tries=1",
+		"--http-proxy=http://"+b.web.HTTP, "--max-threads="+strconv.Itoa(wgetThreads),
+		"--directory-prefix="+filepath.Join(b.dir, "files"), "--input-file="+seeds)
+	if err != nil {
+		return result, err
+	}
+	defer p.kill()
+	select {
+	case <-ctx.Done():
+		return result, fmt.Errorf("wget2 has not ended: %w", ctx.Err())
+	case <-p.done: // with an error code after any 404; the web judges what it has fetched
+	}
+	state := p.cmd.ProcessState
+	result.Seconds = time.Since(began).Seconds()
+	result.CPUMicrosPerPage = float64((state.UserTime() + state.SystemTime()).Microseconds()) // judged divides it
+	return result, nil
+}
