@@ -25,7 +25,7 @@ RANDOM_SEEDS ?= 0
 COUNT     ?= 7
 SOAK_RUNS ?= 20
 
-.PHONY: build demo test race sim fuzz integ bench lint generate deps soak help
+.PHONY: build demo test race sim fuzz integ bench scale lint generate deps soak help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -56,6 +56,10 @@ integ: deps ## real processes against real sites
 bench: build ## Go benchmarks, then the cost of a page
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	$(BIN)/crawlnode bench
+
+scale: ## placement and traffic of clusters of up to 1,000 nodes: the tables behind docs/scaling.md
+	go run ./integration/scale
+	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 10,30,100 -traffic.nodes 10,30
 
 lint: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }
