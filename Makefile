@@ -59,7 +59,7 @@ bench: build ## Go benchmarks, then the cost of a page
 
 scale: ## placement and traffic of clusters of up to 1,000 nodes: the tables behind docs/scaling.md
 	go run ./integration/scale
-	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 10,30,100 -traffic.nodes 10,30
+	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
 
 lint: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }
