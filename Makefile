@@ -27,7 +27,7 @@ PAIRS     ?= 7
 GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
 
-.PHONY: build demo test race sim fuzz integ bench benchonce flame lint generate deps soak release help
+.PHONY: build demo test race sim fuzz integ bench benchonce flame scale lint generate deps soak release help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -66,6 +66,10 @@ benchonce: ## each Go benchmark once and small, so that none rots
 flame: build ## docs/pictures/flame.png: where the time of a page goes
 	.ci/deps chromium
 	.ci/flame
+
+scale: ## placement and traffic of clusters of up to 1,000 nodes: the tables behind docs/scaling.md
+	go run ./integration/scale
+	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
 
 lint: ## gofmt, go vet (for darwin as well), staticcheck
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }

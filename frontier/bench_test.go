@@ -135,3 +135,51 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkContent asks for payloads: one that is known, and one that is not.
+func BenchmarkContent(b *testing.B) {
+	r := benchFrontier(b, 1, Options{})
+	var cs []Content
+	for n := range 20_000 {
+		cs = append(cs, payload(0, n))
+	}
+	r.must(r.NoteContents(b.Context(), cs))
+	for name, first := range map[string]int{"known": 0, "new": len(cs)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				c := payload(0, first+n%len(cs))
+				if _, known, err := r.Content(0, c.Digest); err != nil || known != (first == 0) {
+					b.Fatalf("payload %d: %t, %v", n, known, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkOutbox puts 20 links of a page aside, lists them and takes them out
+// again.
+func BenchmarkOutbox(b *testing.B) {
+	r := benchFrontier(b, 2, Options{})
+	links := make([]crawl.Routed, 20)
+	for i := range links {
+		links[i] = link(fmt.Sprintf("http://h%d.p1.test/section/page-%d.html", i, i))
+	}
+	var cs []Completion
+	for n := range b.N {
+		seed := link(fmt.Sprintf("http://h%d.p0.test/%d", n%benchHosts, n))
+		r.add(seed)
+		it := r.record(seed.Target.URL.String()).Item
+		cs = append(cs, Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: hostOf(it.URL), Item: it}, Outcome: fetched, Outbox: links})
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for n := range b.N {
+		r.must(r.Complete(context.Background(), cs[n]))
+		waiting, err := r.Outbox(0, OutboxKey{}, len(links))
+		if err != nil || len(waiting) != len(links) {
+			b.Fatalf("%d links wait, %v", len(waiting), err)
+		}
+		r.must(r.AckOutbox(context.Background(), waiting))
+	}
+}

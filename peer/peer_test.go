@@ -86,7 +86,7 @@ func (b *logBook) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func startServer(t *testing.T, n *fakeNode, cluster string) (addr string, log *logBook) {
+func startServer(t testing.TB, n Handler, cluster string) (addr string, log *logBook) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,7 +105,7 @@ func startServer(t *testing.T, n *fakeNode, cluster string) (addr string, log *l
 	return l.Addr().String(), log
 }
 
-func newPool(t *testing.T, cluster string) *Pool {
+func newPool(t testing.TB, cluster string) *Pool {
 	p := NewPool(PoolOptions{Self: "me", Cluster: func() string { return cluster }})
 	t.Cleanup(p.Close)
 	return p

@@ -1,0 +1,216 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/ring"
+	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
+)
+
+func mustParse(b *testing.B, raw string) urlnorm.URL {
+	b.Helper()
+	u, err := urlnorm.Parse(raw)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+// sizes are clusters in which each node holds the same number of partitions.
+var sizes = []struct{ nodes, partitions int }{{3, 1024}, {100, 1024}, {100, 16384}, {1000, 16384}}
+
+// heldBy is the bitmap of the partitions that the i-th of the nodes holds.
+func heldBy(i, nodes, partitions int) []byte {
+	held := make([]byte, partitions/8)
+	for p := i; p < partitions; p += nodes {
+		setBit(held, p)
+	}
+	return held
+}
+
+// BenchmarkHeard takes in one member's renewal. Each node gets one of each other
+// node a second.
+func BenchmarkHeard(b *testing.B) {
+	for _, s := range sizes {
+		b.Run(fmt.Sprintf("nodes=%d/partitions=%d", s.nodes, s.partitions), func(b *testing.B) {
+			t := newPeerTable()
+			info := func(i int) (crawl.NodeID, peerInfo) {
+				return crawl.NodeID(fmt.Sprintf("%016x", i)), peerInfo{held: heldBy(i, s.nodes, s.partitions), heard: time.Now()}
+			}
+			for i := range s.nodes - 1 {
+				id, x := info(i)
+				t.infos[id] = x
+			}
+			id, x := info(0)
+			b.ReportAllocs()
+			for b.Loop() {
+				x.heard = time.Now()
+				t.put(id, x, s.partitions)
+			}
+		})
+	}
+}
+
+// BenchmarkMerge makes the status of a cluster out of its members' blocks.
+func BenchmarkMerge(b *testing.B) {
+	for _, s := range sizes {
+		b.Run(fmt.Sprintf("nodes=%d/partitions=%d", s.nodes, s.partitions), func(b *testing.B) {
+			var nodes []nodePicture
+			for i := range s.nodes {
+				nodes = append(nodes, memberOf(fmt.Sprintf("n%d", i), 0))
+			}
+			p := clusterOf(nodes...)
+			p.total = s.partitions
+			for i := range p.nodes {
+				p.nodes[i].held = heldBy(i, s.nodes, s.partitions)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				merge(p)
+			}
+		})
+	}
+}
+
+// BenchmarkBlock reads and writes what a renewal carries.
+func BenchmarkBlock(b *testing.B) {
+	n := memberOf("n1", 500)
+	text, err := json.Marshal(n.block)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("write", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := json.Marshal(n.block); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("read", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var block crawl.NodeBlock
+			if err := json.Unmarshal(text, &block); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkLease is the way of a queued URL from the store to a worker, with 2,000
+// hosts that have 200 URLs each.
+func BenchmarkLease(b *testing.B) {
+	kv, err := frontier.OpenBadger(b.TempDir(), frontier.BadgerOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	front, err := frontier.New(kv, frontier.Options{Node: "n1"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- front.Run(ctx) }()
+	if err := front.Found(ctx, []crawl.Partition{0}, 1); err != nil {
+		b.Fatal(err)
+	}
+	now := noon
+	core := scheduler.New(scheduler.Config{})
+	for i := range 2000 {
+		host := crawl.Host(fmt.Sprintf("host-%d.test", i))
+		var links []crawl.Routed
+		for n := range 200 {
+			links = append(links, crawl.Routed{Target: crawl.Target{URL: mustParse(b, fmt.Sprintf("http://%s/some/path/page-%d.html", host, n)), Band: 2}})
+		}
+		if _, err := front.Add(ctx, links); err != nil {
+			b.Fatal(err)
+		}
+		core.Activate(now, scheduler.Queue{Host: host, More: true}, time.Time{})
+		core.Resolved(now, host, []netip.Addr{netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})}, now.Add(10_000*time.Hour), nil)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		v, ok := core.Next(now)
+		for !ok {
+			refill(b, core, front, now)
+			now = now.Add(100 * time.Millisecond)
+			core.Advance(now)
+			v, ok = core.Next(now)
+		}
+		core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond})
+		core.Settled(now, v.ID)
+	}
+	b.StopTimer()
+	stop()
+	if err := <-over; err != nil {
+		b.Error(err)
+	}
+	if err := front.Close(); err != nil {
+		b.Error(err)
+	}
+}
+
+// refill loads what the core asks for; a host's URLs come round again.
+func refill(b *testing.B, core *scheduler.Core, front *frontier.Frontier, now time.Time) {
+	for _, a := range core.Actions() {
+		if a.Kind != scheduler.Refill {
+			continue
+		}
+		q, err := front.Load(0, a.Host, frontier.Cursor{}, a.N)
+		if err != nil {
+			b.Fatal(err)
+		}
+		core.Offer(now, a.Host, q.Items, scheduler.Cursor{}, true)
+	}
+}
+
+// BenchmarkForward hands links to a node that holds their partitions: over the
+// network, judged and stored there. The figure is for one batch of new links, both
+// ends. Nobody has given a seed, so nothing is fetched meanwhile.
+func BenchmarkForward(b *testing.B) {
+	change := func(c *config.Config) { c.Mode = "any" }
+	one := testConfig(b, "n1")
+	change(&one)
+	n1 := startNode(b, one)
+	converged(b, 1, n1)
+	two := testConfig(b, "n2")
+	change(&two)
+	two.Join = []string{n1.Info().Gossip}
+	n2 := startNode(b, two)
+	converged(b, 2, n1, n2)
+	var hosts []string
+	for i := 0; len(hosts) < 40; i++ {
+		if host := fmt.Sprintf("host-%d.test", i); n2.holds(ring.PartitionOf(crawl.Host(host), n1.partitions())) {
+			hosts = append(hosts, host)
+		}
+	}
+	for _, links := range []int{20, 200} {
+		b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {
+			batches := make([][]crawl.Routed, b.N)
+			for i := range batches {
+				for k := range links {
+					u := mustParse(b, fmt.Sprintf("http://%s/%d/%d/%d.html", hosts[k%len(hosts)], b.N, i, k))
+					batches[i] = append(batches[i], n1.routed([]crawl.Target{{URL: u, Depth: 1, Band: 1, Via: crawl.ViaLink}})...)
+				}
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for _, batch := range batches {
+				if s := n1.forward(b.Context(), batch); s.added+s.known != links {
+					b.Fatalf("%d links came to %+v", links, s)
+				}
+			}
+		})
+	}
+}
