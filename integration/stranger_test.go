@@ -31,6 +31,7 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 150, Hosts: 160, PagesPerHost: 100, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(2)
+	c.settled(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	atPage(t, web, 400) // the heaps have grown to what they need
 
