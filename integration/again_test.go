@@ -97,7 +97,7 @@ func (n *node) again(url string) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	var report struct{ Accepted int }
-	if err := decodeReply(req, &report); err != nil || report.Accepted != 1 {
+	if err := decodeReply(client, req, &report); err != nil || report.Accepted != 1 {
 		n.c.t.Fatalf("again: %+v, %v", report, err)
 	}
 }

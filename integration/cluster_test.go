@@ -19,6 +19,7 @@ type cluster struct {
 	dir   string
 	flags []string // of every node
 	nodes []*node
+	key   *secret // nil: none
 }
 
 // node is one crawlnode process, or the place of one between two.
@@ -99,7 +100,11 @@ var client = &http.Client{Timeout: 10 * time.Second}
 
 // get asks the node for a path.
 func (n *node) get(path string) (int, []byte, error) {
-	resp, err := client.Get("http://" + n.http + path)
+	req, err := n.request(http.MethodGet, path, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	resp, err := n.c.client().Do(req)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -108,17 +113,37 @@ func (n *node) get(path string) (int, []byte, error) {
 	return resp.StatusCode, body, err
 }
 
+// request makes a request to the node, with what a cluster with a key demands.
+func (n *node) request(method, path string, body io.Reader) (*http.Request, error) {
+	if n.c.key == nil {
+		return http.NewRequest(method, "http://"+n.http+path, body)
+	}
+	req, err := http.NewRequest(method, "https://"+n.http+path, body)
+	if err == nil {
+		req.Header.Set("Authorization", "Bearer "+n.c.key.APIToken())
+	}
+	return req, err
+}
+
+// client asks the nodes of the cluster.
+func (c *cluster) client() *http.Client {
+	if c.key == nil {
+		return client
+	}
+	return c.key.client
+}
+
 // decode asks the node for a path and reads the JSON.
 func (n *node) decode(path string, into any) error {
-	req, err := http.NewRequest(http.MethodGet, "http://"+n.http+path, nil)
+	req, err := n.request(http.MethodGet, path, nil)
 	if err != nil {
 		return err
 	}
-	return decodeReply(req, into)
+	return decodeReply(n.c.client(), req, into)
 }
 
 // decodeReply sends a request and reads the JSON of its answer.
-func decodeReply(req *http.Request, into any) error {
+func decodeReply(client *http.Client, req *http.Request, into any) error {
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
@@ -170,7 +195,8 @@ type status struct {
 		ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
 		ContentUnansweredTotal int64 `json:"content_unanswered_total"`
 	}
-	Nodes []struct{ ID, Name, State string }
+	Bottleneck struct{ Cause, Message string }
+	Nodes      []struct{ ID, Name, State string }
 }
 
 func (n *node) status() (s status, err error) { return s, n.decode("/status", &s) }
@@ -192,7 +218,11 @@ type ring struct {
 // page of another seed, fetched while the rest was on its way, has linked to it.
 func (n *node) seed(urls ...string) {
 	n.c.t.Helper()
-	code, stdout, stderr := run(n.c.t, strings.Join(urls, "\n")+"\n", "seeds", "add", "--addr", n.http, "-")
+	args := []string{"seeds", "add", "--addr", n.http, "-"}
+	if n.c.key != nil {
+		args = append(args, "--cluster-key-file", n.c.key.file)
+	}
+	code, stdout, stderr := run(n.c.t, strings.Join(urls, "\n")+"\n", args...)
 	var accepted, duplicate int
 	_, err := fmt.Sscanf(stdout, "seeds: %d accepted, %d duplicate, 0 invalid", &accepted, &duplicate)
 	if code != 0 || err != nil || accepted == 0 || accepted+duplicate != len(urls) {

@@ -398,7 +398,7 @@ func (n *node) post(ctx context.Context, urls []string) (accepted int, err error
 	}
 	req.Header.Set("Content-Type", "text/plain")
 	var answer struct{ Accepted int }
-	if err := decodeReply(req, &answer); err != nil {
+	if err := decodeReply(client, req, &answer); err != nil {
 		return 0, err
 	}
 	return answer.Accepted, nil

@@ -216,7 +216,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.Code == http.StatusUnauthorized {
-		return fmt.Sprintf("%s belongs to a cluster with a key, and its API token was not given or is another's", e.Addr)
+		return fmt.Sprintf("%s belongs to a cluster with a key: give the same one with --cluster-key-file (its API token was not given or is another's)", e.Addr)
 	}
 	return fmt.Sprintf("%s answered %d: %s", e.Addr, e.Code, e.Detail)
 }
@@ -270,7 +270,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 		return nil, fmt.Errorf("the answer of %s broke off: %w", c.addr, err)
 	}
 	if resp.StatusCode == http.StatusBadRequest && strings.Contains(string(answer), "HTTP request to an HTTPS server") {
-		return nil, &Error{c.addr, http.StatusUnauthorized, "this node speaks TLS, because its cluster has a key: give --cluster-key-file"}
+		return nil, &Error{Addr: c.addr, Code: http.StatusUnauthorized} // it speaks TLS, because it has a key
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, &Error{c.addr, resp.StatusCode, detailOf(answer)}
