@@ -197,7 +197,7 @@ func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
 		env.fail(0, "%s", complaint(seeds, bad))
 	}
 	if err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.fail(answerCode(err), "%v", err)
 	}
 	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, len(report.Invalid))
 	if report.OutOfScope > 0 {

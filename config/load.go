@@ -79,7 +79,7 @@ func (c *Config) applyEnv(lookup func(string) (string, bool), from origins) []er
 func (c *Config) applyFile(path string, from origins) []error {
 	text, err := readFile(path)
 	if err != nil {
-		return []error{fmt.Errorf("--config: %w", err)}
+		return []error{fmt.Errorf("--config: %w: give a YAML file that this user can read", err)}
 	}
 	lines, problems := c.applyYAML(text)
 	for name, line := range lines {
