@@ -19,6 +19,11 @@ type crawlConfVerbs struct {
 	Set  crawlConfSetVerb  `cmd:"" help:"Change settings on all nodes while the crawl runs."`
 }
 
+// Help gives the examples of the verbs.
+func (*crawlConfVerbs) Help() string {
+	return examples("crawlnode crawl-config show", "crawlnode crawl-config set delay=2s")
+}
+
 // crawlConfShowVerb shows the settings.
 type crawlConfShowVerb struct {
 	remote `embed:""`
@@ -44,7 +49,7 @@ func (v *crawlConfShowVerb) run(ctx context.Context, env *Env) int {
 type crawlConfSetVerb struct {
 	remote  `embed:""`
 	report  `embed:""`
-	Version string   `placeholder:"VERSION" help:"Change nothing unless the settings are still this version."`
+	Version string   `group:"limits" placeholder:"VERSION" help:"Change nothing unless the settings are still this version."`
 	Changes []string `arg:"" name:"KEY=VALUE" sep:"none" help:"Settings as they are called on the command line. A KEY that stands twice makes a list; an empty VALUE empties one."`
 }
 

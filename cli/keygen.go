@@ -13,8 +13,8 @@ import (
 // keygenVerb makes the key of a cluster, or shows what follows from one.
 type keygenVerb struct {
 	File  string `arg:"" placeholder:"FILE" help:"Where to store it; the file must not exist yet."`
-	Keep  bool   `xor:"what" help:"Leave a key that is there as it is."`
-	Token bool   `xor:"what" help:"Make none: print the API token of the key in FILE, for Prometheus and other programs."`
+	Keep  bool   `xor:"what" group:"cluster" help:"Leave a key that is there as it is."`
+	Token bool   `xor:"what" group:"cluster" help:"Make none: print the API token of the key in FILE, for Prometheus and other programs."`
 }
 
 // Help opens the verb's help.
