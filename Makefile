@@ -57,7 +57,7 @@ bench: build ## Go benchmarks, then the cost of a page
 	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
 	$(BIN)/crawlnode bench
 
-scale: ## placement and traffic of clusters of up to 1,000 nodes: the tables behind docs/scaling.md
+scale: ## placement and traffic of clusters of up to 100 nodes: the tables behind docs/scaling.md
 	go run ./integration/scale
 	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
 
