@@ -67,7 +67,7 @@ flame: build ## docs/pictures/flame.png: where the time of a page goes
 	.ci/deps chromium
 	.ci/flame
 
-scale: ## placement and traffic of clusters of up to 1,000 nodes: the tables behind docs/scaling.md
+scale: ## placement and traffic of clusters of up to 100 nodes: the tables behind docs/scaling.md
 	go run ./integration/scale
 	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
 

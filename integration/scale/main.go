@@ -47,7 +47,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	s := settings{}
 	f := flag.NewFlagSet("scale", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Func("nodes", "numbers of nodes, with commas between (default 10,100,1000)", numbers(&s.nodes))
+	f.Func("nodes", "numbers of nodes, with commas between (default 10,100; 1,000 takes many minutes)", numbers(&s.nodes))
 	f.Func("partitions", "numbers of partitions, with commas between (default 1024,4096,16384)", numbers(&s.partitions))
 	f.IntVar(&s.hosts, "hosts", 10_000_000, "hosts")
 	f.Func("exponents", "Zipf exponents of the hosts' sizes, with commas between (default 1,0.8)", floats(&s.exponents))
@@ -62,7 +62,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("%q is no flag", f.Arg(0))
 	}
 	if s.nodes == nil {
-		s.nodes = []int{10, 100, 1000}
+		s.nodes = []int{10, 100}
 	}
 	if s.partitions == nil {
 		s.partitions = []int{1024, 4096, 16384}
