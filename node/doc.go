@@ -91,6 +91,11 @@
 //	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again
 //	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
+//	strangers' connections    the listeners            trust, the end         128 HTTP, 64 RPC, 64     the oldest of the           not needed
+//	                                                                          gossip                busiest address is closed
+//	bytes of gossip streams   other nodes, strangers   the end of the stream  4 MiB each, 8 in all  the largest is closed       not needed
+//	gossip packets            anybody, judged first    memberlist             500 a second and      dropped                     not needed
+//	                                                                          sender, 5,000 in all
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
 //
 // Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
