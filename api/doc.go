@@ -33,10 +33,13 @@
 // Host header that a stranger's name server could make point here is refused,
 // and so is every change that a browser sends from another site.
 //
+// Who asks in vain is told why, and logged at most once a second. A connection counts as a
+// stranger's at the listener's door until a request of its was let through.
+//
 // # Bounds
 //
-// A body is at most MaxBodyBytes and names at most MaxSeeds URLs. Adding seeds
-// and every other order answers within ten seconds; a client that is told 503 may send the same again
+// A request's head has at most 64 KiB and ten seconds. A body is at most MaxBodyBytes
+// and names at most MaxSeeds URLs. Adding seeds and every other order answers within ten seconds; a client that is told 503 may send the same again
 // without harm. Every answer is built from figures that are already there, so
 // none costs more than O(nodes), or O(partitions) for the ring. A question about a
 // URL or a host is a few reads of the store and one call to the holder. The index of

@@ -121,6 +121,10 @@
 //
 //	gossip inbox   filled by memberlist's callbacks, emptied by the loop; the
 //	               newest event for each node, so bounded by the nodes
+//	packets        unbuffered, behind the sieve (sieve.go): what does not carry the
+//	               cluster's label, or is not encrypted with its key, is dropped
+//	               before anything is kept of it, and so is what is too much
+//	streams        64 that come in, 4 MiB each, 8 MiB all together (transport.go)
 //	calls, forgets unbuffered: Handle and Forget wait until the loop has answered
 //	results        unbuffered: a call to another node waits for the loop; at
 //	               most four calls to each node, more are dropped as if lost

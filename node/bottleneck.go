@@ -17,7 +17,7 @@ const (
 	ownSaturated = 0.75
 	// machineSaturated is the share that everybody uses together; then it is this
 	// process's limit if it has at least ownPart, as one of several nodes.
-	machineSaturated, ownPart = 0.95, 0.20
+	machineSaturated, ownPart = 0.95, 0.10
 	// diskSaturated is the share of the time in which acknowledgements wait for the disk.
 	diskSaturated = 0.60
 )

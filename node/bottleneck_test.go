@@ -31,7 +31,7 @@ func TestBottleneck(t *testing.T) {
 		{"paused", func(s *strain) { s.paused = "the crawl was paused" }, crawl.BottleneckNone, []string{"1000 URLs", "the crawl was paused"}},
 		{"no lease", func(s *strain) { s.paused = "no lease: why" }, crawl.BottleneckNone, []string{"no lease: why"}},
 		{"few fetchers", func(s *strain) { s.busy, s.fetchers, s.hosts.Ready = 2, 2, 14 }, crawl.BottleneckFetchers, []string{"all 2", "14", "--fetchers"}},
-		{"few fetchers on a busy machine", func(s *strain) { s.busy, s.fetchers, s.hosts.Ready, s.machine = 2, 2, 14, 1 }, crawl.BottleneckFetchers, nil},
+		{"few fetchers on a busy machine", func(s *strain) { s.busy, s.fetchers, s.hosts.Ready, s.cpu, s.machine = 2, 2, 14, 0.05, 1 }, crawl.BottleneckFetchers, nil},
 		{"more visits than fetchers", func(s *strain) { s.busy, s.fetchers, s.hosts.Ready = 9, 2, 1 }, crawl.BottleneckFetchers, nil},
 		{"computing", func(s *strain) { s.busy, s.hosts.Ready, s.cpu, s.machine = 256, 500, 0.8, 1 }, crawl.BottleneckCPU, []string{"80 %", "2 processors", "100 %"}},
 		{"computing beside others", func(s *strain) { s.hosts.Ready, s.cpu, s.machine = 500, 0.3, 0.97 }, crawl.BottleneckCPU, []string{"30 %"}},

@@ -94,6 +94,11 @@
 //	top hosts                 who looks at them        age, 1 s               5 orders, 100 each  -                           not needed
 //	events for people         views, documents,        age                    1,000               the oldest are forgotten    not needed
 //	                          status, seeds
+//	strangers' connections    the listeners            trust, the end         128 HTTP, 64 RPC, 64     the oldest of the           not needed
+//	                                                                          gossip                busiest address is closed
+//	bytes of gossip streams   other nodes, strangers   the end of the stream  4 MiB each, 8 in all  the largest is closed       not needed
+//	gossip packets            anybody, judged first    memberlist             500 a second and      dropped                     not needed
+//	                                                                          sender, 5,000 in all
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
 //
 // Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
