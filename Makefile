@@ -63,7 +63,8 @@ lint: ## gofmt, go vet, staticcheck
 	GOBIN=$(BIN) go install $(STATICCHECK)
 	$(BIN)/staticcheck ./...
 
-generate: ## the code behind peer/*.proto
+generate: ## docs/openapi.json, and the code behind peer/*.proto
+	go test ./api -run '^TestDocumentIsCommitted$$' -rewrite
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GO)
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GRPC)
 	@command -v protoc >/dev/null || { echo 'protoc is missing: apt-get install protobuf-compiler'; exit 1; }
