@@ -80,6 +80,7 @@ lint: ## gofmt, go vet (for darwin as well), staticcheck
 
 generate: build ## the code behind peer/*.proto, the references in docs/, THIRD_PARTY_LICENSES
 	$(BIN)/crawlnode reference docs
+	go test ./api -run '^TestDocumentIsCommitted$$' -rewrite
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GO)
 	GOBIN=$(BIN) go install $(PROTOC_GEN_GRPC)
 	@command -v protoc >/dev/null || { echo 'protoc is missing: apt-get install protobuf-compiler'; exit 1; }

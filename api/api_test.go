@@ -48,7 +48,7 @@ func (f *fakeNode) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.Seed
 }
 
 func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
-	return &crawl.RingReport{View: 3, Partitions: []crawl.PartitionReport{{Partition: 7, Owner: "a"}}}, f.err
+	return &crawl.RingReport{View: 3, Partitions: []crawl.PartitionReport{{Partition: 7, Owner: "a", State: crawl.PartitionHeld}}}, f.err
 }
 
 func (f *fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) { return f.nodes, f.err }

@@ -7,6 +7,7 @@
 //	GET  /readyz           this node takes part: 503 while it joins or leaves
 //	GET  /healthz          the cluster's health: 503 when it is critical
 //	GET  /metrics          Prometheus
+//	GET  /openapi.json     all of this as OpenAPI 3.1; also in docs/openapi.json
 //	POST /api/v1/seeds     crawl.SeedReport; JSON {"urls":[...]} or one URL a line
 //	GET  /api/v1/ring      crawl.RingReport
 //	GET  /api/v1/nodes     [crawl.NodeStatus]
@@ -17,12 +18,18 @@
 //	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member
 //	POST /api/v1/nodes/{id}/drain|forget   NodeOrder; id is a node's id or its name
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
+//	GET  /api/v1/crawl     crawl.CrawlReport: the settings; its version is the ETag
+//	PUT  /api/v1/crawl     crawl.CrawlChange: changes the named settings on all nodes; If-Match guards it
 //	GET  /api/v1/events    crawl.Event, as Server-Sent Events; ?format=json for a list, ?after=ID, ?limit=N
 //	GET  /api/v1/stats     the parts of the status that change from second to second
 //
+// The table of routes (routes.go) fills the mux and makes the document
+// (openapi.go, schema.go).
+//
 // Errors are application/problem+json (RFC 9457): 404 for a node or a
-// host that nobody knows, 409 for what is refused until something changes, 503 for
-// what may work in a moment. All answers come from a Backend, which the node
+// host that nobody knows, 409 for what is refused until something changes, 412 for
+// settings that were changed meanwhile, 503, with Retry-After, for what may work in
+// a moment; only /readyz and /healthz say in text why they are 503. All answers come from a Backend, which the node
 // implements; this package decides nothing about the crawl.
 //
 // # Who may ask

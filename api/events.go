@@ -86,7 +86,6 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, after uint
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // for a proxy in between
 	st := &stream{w: w, control: http.NewResponseController(w)}
-	_ = st.control.SetReadDeadline(time.Time{}) // the server's would end the request's context
 	if r.Method == http.MethodHead {
 		return
 	}

@@ -18,7 +18,7 @@ func (f *fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.UR
 	if f.err != nil {
 		return nil, f.err
 	}
-	return &crawl.URLReport{Input: u, Scope: crawl.ScopeReport{Rule: "asked at", Depth: depth}}, nil
+	return &crawl.URLReport{Input: u, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown}, Scope: crawl.ScopeReport{Rule: "asked at", Depth: depth}}, nil
 }
 
 func (f *fakeNode) DescribeHost(_ context.Context, host string) (*crawl.HostReport, error) {

@@ -16,7 +16,7 @@ type Event struct {
 	// Node is the human name of the node that it is about; "" is the cluster.
 	Node string `json:"node"`
 	// Fields are the figures of the message: strings, numbers, booleans and lists
-	// of strings. Which there are depends on the code; see docs/api.md.
+	// of strings. Which there are depends on the code.
 	Fields map[string]any `json:"fields"`
 }
 

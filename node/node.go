@@ -99,6 +99,7 @@ type Node struct {
 	seeding     atomic.Int64    // calls of AddSeeds under way
 	seeded      atomic.Uint64   // calls of AddSeeds that have begun
 	pageLimit   atomic.Int64    // --max-pages as it was followed last
+	ended       atomic.Bool     // the crawl has, as was logged last
 	fetched     fetchCounters
 	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
 	synced      atomic.Bool   // the cluster's document was taken over
@@ -305,8 +306,10 @@ func (n *Node) documentChanged() {
 		e.dispatcher.Pause(!n.mayCrawl())
 	}
 	n.followLimit(d)
-	if d.State == crawl.CrawlFinished {
+	if ended := d.State == crawl.CrawlFinished; n.ended.Swap(ended) != ended && ended {
 		n.log.Info("the crawl has ended", "reason", d.Reason)
+	}
+	if d.State == crawl.CrawlFinished {
 		if n.cfg.ExitWhenDone {
 			select {
 			case n.finished <- d.Reason:

@@ -1,0 +1,314 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"crawlnode/crawl"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write docs/openapi.json anew")
+
+const committed = "../docs/openapi.json"
+
+// TestDocumentIsCommitted keeps docs/openapi.json the same as what a node serves.
+func TestDocumentIsCommitted(t *testing.T) {
+	t.Parallel()
+	if *rewrite {
+		if err := os.WriteFile(committed, OpenAPI(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(committed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ask(New(&fakeNode{}, Options{}), "GET", "/openapi.json", "")
+	if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), want) {
+		t.Errorf("what a node serves is not %s: make generate", committed)
+	}
+}
+
+// description is the document as a judge of JSON. Fields that it does not have are
+// refused, though clients have to take them.
+type description struct {
+	tree     map[string]any
+	compiler *jsonschema.Compiler
+}
+
+func describedStrictly(t *testing.T) *description {
+	t.Helper()
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(OpenAPI()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeObjects(tree)
+	d := &description{tree: tree.(map[string]any), compiler: jsonschema.NewCompiler()}
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource("openapi.json", tree); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// at finds the value below some keys, nil when there is none.
+func (d *description) at(keys ...string) any {
+	var v any = d.tree
+	for _, k := range keys {
+		m, _ := v.(map[string]any)
+		v = m[k]
+	}
+	return v
+}
+
+// judge holds a body against the schema below some keys.
+func (d *description) judge(t *testing.T, body []byte, keys ...string) {
+	t.Helper()
+	pointer := "openapi.json#"
+	for _, k := range keys {
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(k)
+	}
+	schema, err := d.compiler.Compile(pointer)
+	if err != nil {
+		t.Fatalf("%s: %v", pointer, err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+	if err == nil {
+		err = schema.Validate(value)
+	}
+	if err != nil {
+		t.Errorf("%.1000s\nis not as %s says: %v", body, pointer, err)
+	}
+}
+
+// closeObjects forbids fields that are not described.
+func closeObjects(tree any) {
+	switch x := tree.(type) {
+	case map[string]any:
+		if _, ok := x["properties"].(map[string]any); ok && x["type"] == "object" && x["additionalProperties"] == nil {
+			x["additionalProperties"] = false
+		}
+		for _, v := range x {
+			closeObjects(v)
+		}
+	case []any:
+		for _, v := range x {
+			closeObjects(v)
+		}
+	}
+}
+
+// TestDocumentIsWhole looks at what the specification wants beside schemas: ids that
+// are unique, parameters for what stands in braces, answers with descriptions.
+func TestDocumentIsWhole(t *testing.T) {
+	t.Parallel()
+	d := describedStrictly(t)
+	if v := d.at("openapi"); v != openAPIVersion {
+		t.Errorf("openapi: %v", v)
+	}
+	ids := map[string]bool{}
+	for _, rt := range routes() {
+		path, method := strings.ReplaceAll(rt.path, "{$}", ""), strings.ToLower(rt.method)
+		op, _ := d.at("paths", path, method).(map[string]any)
+		id, _ := op["operationId"].(string)
+		if id == "" || ids[id] || op["summary"] == "" {
+			t.Errorf("%s %s: operationId %q, summary %q", method, path, id, op["summary"])
+		}
+		ids[id] = true
+		named := map[string]bool{}
+		params, _ := op["parameters"].([]any)
+		for _, p := range params {
+			if p := p.(map[string]any); p["in"] == "path" && p["required"] == true {
+				named[p["name"].(string)] = true
+			}
+		}
+		for rest := path; strings.Contains(rest, "{"); {
+			_, rest, _ = strings.Cut(rest, "{")
+			if name, _, _ := strings.Cut(rest, "}"); !named[name] {
+				t.Errorf("%s %s: no parameter %s", method, path, name)
+			}
+		}
+		responses, _ := op["responses"].(map[string]any)
+		for code, r := range responses {
+			if text, _ := r.(map[string]any)["description"].(string); text == "" {
+				t.Errorf("%s %s: %s has no description", method, path, code)
+			}
+		}
+		if open := op["security"] != nil; open != rt.open || !open && responses["401"] == nil || responses["200"] == nil {
+			t.Errorf("%s %s: security %v, responses %v", method, path, op["security"], responses)
+		}
+	}
+	schemas, _ := d.at("components", "schemas").(map[string]any)
+	for name := range schemas {
+		if _, err := d.compiler.Compile("openapi.json#/components/schemas/" + name); err != nil {
+			t.Errorf("%s is no schema: %v", name, err)
+		}
+	}
+	for key := range words {
+		if name, field, _ := strings.Cut(key, "."); d.at("components", "schemas", name, "properties", field) == nil {
+			t.Errorf("%s has words and is no field", key)
+		}
+	}
+}
+
+// answers lists requests for every route, and what is answered.
+var answers = []struct {
+	id, target, body string
+	code             int
+}{
+	{"index", "/", "", 200},
+	{"livez", "/livez", "", 200},
+	{"readyz", "/readyz", "", 503},
+	{"healthz", "/healthz", "", 503},
+	{"metrics", "/metrics", "", 200},
+	{"openapi", "/openapi.json", "", 200},
+	{"status", "/status", "", 200},
+	{"status", "/status?scope=node", "", 200},
+	{"status", "/status?format=text", "", 200},
+	{"status", "/status?format=xml", "", 400},
+	{"stats", "/api/v1/stats", "", 200},
+	{"nodes", "/api/v1/nodes", "", 200},
+	{"ring", "/api/v1/ring", "", 200},
+	{"events", "/api/v1/events?format=json", "", 200},
+	{"events", "/api/v1/events?after=x", "", 400},
+	{"explainURL", "/api/v1/urls?url=http%3A%2F%2Fa%2F&depth=2", "", 200},
+	{"explainURL", "/api/v1/urls", "", 400},
+	{"describeHost", "/api/v1/hosts/a.test", "", 200},
+	{"describeHost", "/api/v1/hosts/nobody.test", "", 404},
+	{"captureIndex", "/api/v1/cdxj", "", 200},
+	{"capture", "/api/v1/captures/x.warc.gz/0", "", 200},
+	{"capture", "/api/v1/captures/x.warc.gz/x", "", 400},
+	{"addSeeds", "/api/v1/seeds", `{"urls":["http://a/",{"url":"http://b/","priority":0.5,"again":true}]}`, 200},
+	{"addSeeds", "/api/v1/seeds", `{"urls":[7]}`, 200},
+	{"addSeeds", "/api/v1/seeds", `{}`, 400},
+	{"crawlSettings", "/api/v1/crawl", "", 200},
+	{"changeCrawl", "/api/v1/crawl", `{"version":"3-a","settings":{"delay":"2s","max_pages":7,"exclude":["*.zip"],"ip_delay":null}}`, 200},
+	{"changeCrawl", "/api/v1/crawl", `{"settings":{"max_pages":7}}`, 400},
+	{"changeCrawl", "/api/v1/crawl", `{"version":"2-a","settings":{"delay":"2s"}}`, 412},
+	{"pause", "/api/v1/crawl/pause", "", 200},
+	{"resume", "/api/v1/crawl/resume", "", 200},
+	{"stop", "/api/v1/crawl/stop", "", 200},
+	{"drainNode", "/api/v1/nodes/id-dead/drain", "", 200},
+	{"drainNode", "/api/v1/nodes/id-self/drain", "", 409},
+	{"forgetNode", "/api/v1/nodes/id-dead/forget", "", 200},
+	{"forgetNode", "/api/v1/nodes/nobody/forget", "", 404},
+}
+
+// TestAnswersAreAsDescribed asks every route and holds each answer against the
+// document, and what is sent as well.
+func TestAnswersAreAsDescribed(t *testing.T) {
+	t.Parallel()
+	node := &fakeNode{nodes: []crawl.NodeStatus{{ID: "id-dead", Name: "n2", State: crawl.NodeFailed}}}
+	fill(reflect.ValueOf(&node.status).Elem(), "Status")
+	node.status.Cluster.Health.Level = crawl.HealthCritical
+	node.events.add(1)
+	h, d := New(node, Options{}), describedStrictly(t)
+	table, asked := map[string]route{}, map[string]bool{}
+	for _, rt := range routes() {
+		table[rt.id] = rt
+	}
+	for _, a := range answers {
+		asked[a.id] = true
+		rt := table[a.id]
+		w := ask(h, rt.method, a.target, a.body, "Content-Type: application/json")
+		if w.Code != a.code {
+			t.Errorf("%s %s: %d, want %d: %s", rt.method, a.target, w.Code, a.code, w.Body)
+		}
+		check(t, d, &rt, w)
+		if a.body != "" && a.code != 400 && !strings.Contains(a.body, "[7]") {
+			d.judge(t, []byte(a.body), "paths", rt.path, strings.ToLower(rt.method), "requestBody", "content", "application/json", "schema")
+		}
+	}
+	for id := range table {
+		if !asked[id] {
+			t.Errorf("no answer of %s is held against the document", id)
+		}
+	}
+	rt := table["status"]
+	check(t, d, &rt, ask(New(node, Options{Token: "secret"}), "GET", "/status", ""))
+}
+
+// TestTypesAreAsDescribed holds what encoding/json makes of a full value of each
+// answer's type against the document.
+func TestTypesAreAsDescribed(t *testing.T) {
+	t.Parallel()
+	d := describedStrictly(t)
+	for _, rt := range routes() {
+		if rt.reply == nil || rt.id == "openapi" {
+			continue
+		}
+		value := reflect.New(reflect.TypeOf(rt.reply)).Elem()
+		fill(value, "")
+		raw, err := json.Marshal(value.Interface())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.judge(t, raw, "paths", rt.path, strings.ToLower(rt.method), "responses", "200", "content", "application/json", "schema")
+	}
+}
+
+// check wants an answer to be one that the document has for its route.
+func check(t *testing.T, d *description, rt *route, w *httptest.ResponseRecorder) {
+	t.Helper()
+	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+	keys := []string{"paths", strings.ReplaceAll(rt.path, "{$}", ""), strings.ToLower(rt.method), "responses", fmt.Sprint(w.Code), "content", kind, "schema"}
+	if d.at(keys...) == nil {
+		t.Errorf("%s %s: %d %s is not in the document", rt.method, rt.path, w.Code, kind)
+		return
+	}
+	if strings.HasSuffix(kind, "json") {
+		d.judge(t, w.Body.Bytes(), keys...)
+	}
+}
+
+// fill sets all that is in v to something; name is that of the schema.
+func fill(v reflect.Value, name string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), name)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Date(2030, 1, 1, 0, 0, 0, 123, time.UTC)))
+			return
+		}
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			fill(v.Field(i), v.Type().Name()+"."+tag)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), name)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), name)
+		}
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]any{"a": 1, "b": []string{"x"}}))
+	case reflect.String:
+		text := "x"
+		if list := words[name]; list != nil {
+			text = list[0].(string)
+		}
+		v.SetString(text)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(0.5)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	}
+}
