@@ -15,6 +15,7 @@
 //	robotsSite   hosts whose robots.txt answer in every way; judges what was fetched of each, and when
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict
 //	politeWeb    hosts with tempers that share addresses, and a judge of every gap; also behind a real name server
+//	tab          a page in Chromium, with all that the browser complains of
 //	lab          a bridge and a network namespace for each node, cut by iptables; needs root
 //	hostileWeb   a web server with a trick for each host name, its name server, and canaries
 //	simulation   nodes, a web and a network in memory, with a clock of their own
