@@ -15,6 +15,7 @@
 //	robotsSite   hosts whose robots.txt answer in every way; judges what was fetched of each, and when
 //	trial        one run of a scenario: a cluster on a thin web, a fault at a random moment, a verdict
 //	politeWeb    hosts with tempers that share addresses, and a judge of every gap; also behind a real name server
+//	tab          a page in Chromium, with all that the browser complains of
 //	lab          a bridge and a network namespace for each node, cut by iptables; needs root
 //	bigWeb       a web of any size without a judge, and the frontiers that are filled with its URLs (bigRun, bigStore)
 //	memoryGroup  a control group that bounds the memory of a node; needs root
