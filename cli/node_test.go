@@ -72,6 +72,21 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
+// TestCrawlGoesOn gives a crawl that has ended one more site. Both take longer than a
+// node waits before it exits.
+func TestCrawlGoesOn(t *testing.T) {
+	t.Parallel()
+	const delay = 100 * time.Millisecond
+	web, server := serveWeb(t, simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 30, Skew: -1, PageBytes: 1000, Delay: delay})
+	flags := replaced(nodeFlags(t, server), "--delay", delay.String())
+	for _, seeds := range [][]string{web.Seeds()[:1], web.Seeds()} {
+		run(t, "", append(append([]string{"crawl"}, seeds...), flags...)...).want(t, exitOK, "ended: frontier_exhausted", "")
+	}
+	if report := web.Report(); report.Err() != nil {
+		t.Errorf("%v\n%+v", report.Err(), report)
+	}
+}
+
 // TestCrawlInterrupted stops a crawl politely and goes on with the same command.
 func TestCrawlInterrupted(t *testing.T) {
 	t.Parallel()

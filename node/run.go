@@ -415,18 +415,33 @@ func (n *Node) syncLoop(ctx context.Context) error {
 
 // untilTheEnd ends the node when it was asked to.
 func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-n.stop:
-		n.log.Info("stopping now")
-	case reason := <-n.finished:
-		n.log.Info("exiting, as asked, because the crawl has ended", "reason", reason)
-		// Whoever tells the others needs a moment; nothing is fetched any more.
-		waitFor(ctx, 2*renewEvery)
-	case <-n.drain:
-		n.leave(ctx)
+	for ended := false; !ended; {
+		ended = true
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.stop:
+			n.log.Info("stopping now")
+		case <-n.finished:
+			ended = n.staysFinished(ctx)
+		case <-n.drain:
+			n.leave(ctx)
+		}
 	}
 	cancel()
 	return fmt.Errorf("node: %w", errFinished)
+}
+
+// staysFinished waits for a moment, which whoever tells the others of the end needs
+// anyway; nothing is fetched any more. False: it was the end of an earlier run, and
+// the seeds of this one have set the crawl running again.
+func (n *Node) staysFinished(ctx context.Context) bool {
+	waitFor(ctx, 2*renewEvery)
+	for n.seeding.Load() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {
+	}
+	reason, finished := n.Finished()
+	if finished {
+		n.log.Info("exiting, as asked, because the crawl has ended", "reason", reason)
+	}
+	return finished || n.stopped.Load()
 }
