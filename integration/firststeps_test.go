@@ -149,6 +149,11 @@ func TestFirstSteps(t *testing.T) {
 	s.printed("n2", "add a node") // its ports are taken
 	s.start("n3", third)
 	s.alive(3, "")
+	for _, at := range []string{addr(0), addr(10), addr(20)} { // members, and ready to take seeds
+		until(t, 20*time.Second, func() string {
+			return strings.TrimSpace(s.quiet("crawlnode status --check ready --addr " + at + " >why || cat why"))
+		})
+	}
 	toThree := time.Since(began)
 	out := s.shell(strings.Replace(take("crawlnode seeds add"), "https://docs.example.org/", seeds, 1))
 	var accepted, known int // known: the page of another seed has linked to it meanwhile
