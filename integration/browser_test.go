@@ -130,12 +130,24 @@ func (b *tab) open(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.js(`window.before = true`, nil)
-	b.do(chromedp.Click(chromedp.CSS(selector)))
+	b.press(selector)
 	b.await(`window.before === undefined && document.readyState === "complete"`)
 }
 
 // press is a click that leads to no other page.
-func (b *tab) press(selector string) { b.t.Helper(); b.do(chromedp.Click(chromedp.CSS(selector))) }
+// The page may put a new element in place of the one that was found; then it is
+// looked for again.
+func (b *tab) press(selector string) {
+	b.t.Helper()
+	until(b.t, time.Minute, func() string {
+		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		defer cancel()
+		if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+			return fmt.Sprintf("click %s: %v", selector, err)
+		}
+		return ""
+	})
+}
 
 // write fills a field in.
 func (b *tab) write(selector, text string) {
@@ -183,7 +195,7 @@ func (b *tab) text(selector string) string {
 // await waits for an expression to be true.
 func (b *tab) await(expression string) {
 	b.t.Helper()
-	until(b.t, 20*time.Second, func() string {
+	until(b.t, time.Minute, func() string {
 		var ok bool
 		if err := b.eval("!!("+expression+")", &ok); err != nil || !ok {
 			return fmt.Sprintf("%s: %v; the page:\n%.3000s", expression, err, b.text("body"))

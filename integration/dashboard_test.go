@@ -173,9 +173,11 @@ func (b *tab) watchDeath(u, dir string, c *cluster) {
 	b.await(`[...document.querySelectorAll(".cells i")].filter((i) => i.innerText === "C").length > 50`)
 	c.nodes[2].signal(syscall.SIGKILL)
 	<-c.nodes[2].done
-	b.await(`document.querySelectorAll(".cells .moving, .cells .away, .cells .short").length > 0`)
+	gone := `[...document.querySelectorAll(".cells i")].every((i) => i.innerText === "A" || i.innerText === "B")`
+	// What is in between may be over before the page is looked at again.
+	b.await(`document.querySelectorAll(".cells .moving, .cells .away, .cells .short").length > 0 || ` + gone)
 	b.picture(dir, "ring-moving-light")
-	b.await(`[...document.querySelectorAll(".cells i")].every((i) => i.innerText === "A" || i.innerText === "B")`)
+	b.await(gone)
 	b.open(u + "/nodes")
 	b.await(`[...document.querySelectorAll("tr.gone")].some((r) => r.innerText.includes("failed") && r.innerText.includes("n3"))`)
 	b.picture(dir, "nodes-failed-light")

@@ -18,6 +18,11 @@
     if (focus) find(region, focus)?.focus({ preventScroll: true });
   }
 
+  // A button that is replaced while it is pressed would not be clicked.
+  let held = false;
+  addEventListener("pointerdown", () => { held = true; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => { held = false; }), true);
+
   // place says which of the region's links and buttons has the focus.
   const reachable = "a[href],button,input,summary,textarea";
   function place(region, element) {
@@ -36,7 +41,7 @@
     try {
       const answer = await fetch(location.href, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(8000) });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      for (const region of document.querySelectorAll("[data-live]")) put(region, page.getElementById(region.id));
+      if (!held) for (const region of document.querySelectorAll("[data-live]")) put(region, page.getElementById(region.id));
       heard = new Date();
       lost.hidden = true;
       await draw();
