@@ -166,7 +166,6 @@ var answers = []struct {
 	id, target, body string
 	code             int
 }{
-	{"index", "/", "", 200},
 	{"livez", "/livez", "", 200},
 	{"readyz", "/readyz", "", 503},
 	{"healthz", "/healthz", "", 503},
@@ -179,6 +178,10 @@ var answers = []struct {
 	{"stats", "/api/v1/stats", "", 200},
 	{"nodes", "/api/v1/nodes", "", 200},
 	{"ring", "/api/v1/ring", "", 200},
+	{"history", "/api/v1/history?span=24h", "", 200},
+	{"history", "/api/v1/history?span=9h", "", 400},
+	{"hosts", "/api/v1/hosts?sort=errors&limit=2", "", 200},
+	{"hosts", "/api/v1/hosts?sort=x", "", 400},
 	{"events", "/api/v1/events?format=json", "", 200},
 	{"events", "/api/v1/events?after=x", "", 400},
 	{"explainURL", "/api/v1/urls?url=http%3A%2F%2Fa%2F&depth=2", "", 200},

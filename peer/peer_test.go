@@ -244,8 +244,8 @@ func TestOtherProtocolsAreRefused(t *testing.T) {
 	}
 	log.mu.Lock()
 	defer log.mu.Unlock()
-	if len(log.lines) != 2 {
-		t.Errorf("%d lines in the log, want one for each caller: %q", len(log.lines), log.lines)
+	if n := len(log.lines); n < 1 || n > 2 { // one for each caller, and one a second
+		t.Errorf("%d lines in the log: %q", n, log.lines)
 	}
 }
 

@@ -40,7 +40,7 @@ func rawBatch(t *testing.T, addr string, head []string, message []byte) error {
 		t.Fatal(err)
 	}
 	defer cc.Close()
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{nodeKey, "me", clusterKey, "c1"}, head...)...), 10*time.Second)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{nodeKey, "me", clusterKey, "c1", protocolKey, "0"}, head...)...), 10*time.Second)
 	defer cancel()
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, Peer_Links_FullMethodName)
 	if err != nil {
