@@ -71,22 +71,6 @@ func texts(v any) (out []string) {
 	return out
 }
 
-// everyText calls f with each string anywhere in v, and the key it stands under.
-func everyText(v any, key string, f func(key, text string)) {
-	switch v := v.(type) {
-	case document:
-		for k, x := range v {
-			everyText(x, k, f)
-		}
-	case []any:
-		for _, x := range v {
-			everyText(x, key, f)
-		}
-	case string:
-		f(key, v)
-	}
-}
-
 // seriesName finds what an expression of Prometheus reads.
 var seriesName = regexp.MustCompile(`\b(?:crawlnode|process|go)_[a-z0-9_]+`)
 
