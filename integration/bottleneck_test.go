@@ -17,8 +17,7 @@ import (
 // Each situation that holds a crawl back is provoked on a real node, which has to name
 // it, steadily. A slow disk is provoked in package node, a full one by TestDiskFillsUp.
 func TestBottleneckIsNamed(t *testing.T) {
-	needsProcesses(t)
-	t.Parallel()
+	needsProcesses(t) // and not beside other tests, which would be the bottleneck
 	for _, s := range []struct {
 		cause, says string
 		web         simweb.Config
@@ -47,7 +46,7 @@ func TestBottleneckIsNamed(t *testing.T) {
 		})
 	}
 	t.Run("handoff", func(t *testing.T) {
-		web, srv := serveSimweb(t, simweb.Config{Seed: 9, Hosts: 40, PagesPerHost: 500, Skew: -1})
+		web, srv := serveSimweb(t, simweb.Config{Seed: 9, Hosts: 16, PagesPerHost: 1200, Skew: -1})
 		c := simCluster(t, srv, 200*time.Millisecond)
 		c.addReady(1)
 		first := c.nodes[0]

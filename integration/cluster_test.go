@@ -188,8 +188,10 @@ type status struct {
 		PagesTotal int64 `json:"pages_total"`
 	}
 	Frontier struct {
-		Queued   int64
-		InFlight int64 `json:"in_flight"`
+		Queued, Outbox int64
+		InFlight       int64   `json:"in_flight"`
+		ByBand         []int64 `json:"by_band"`
+		SeenTotal      int64   `json:"seen_total"`
 	}
 	Output struct {
 		ContentDuplicatesTotal int64 `json:"content_duplicates_total"`

@@ -191,6 +191,28 @@ func (b *tab) watchDeath(u, dir string, c *cluster) {
 	b.silent("a node's death")
 }
 
+// atRest waits until nothing is under way in a paused crawl: no fetch, no link between
+// nodes, no partition, and no figure of another node, which may be 2 s old.
+func (b *tab) atRest(n *node) {
+	b.t.Helper()
+	var last string
+	var since time.Time
+	until(b.t, time.Minute, func() string {
+		s, err := n.status()
+		if err != nil || s.Frontier.InFlight > 0 || s.Frontier.Outbox > 0 || s.Ring.UnderReplicated > 0 || s.Crawl.State != "paused" {
+			since = time.Time{}
+			return fmt.Sprintf("%+v %v", s, err)
+		}
+		if now := fmt.Sprint(s.Frontier, s.Throughput); since.IsZero() || now != last {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < 3*time.Second {
+			return "the figures still change"
+		}
+		return ""
+	})
+}
+
 // withoutScripts compares what stands still while the crawl is paused, and uses the
 // forms.
 func (b *tab) withoutScripts(u string, n *node) {
@@ -202,12 +224,7 @@ func (b *tab) withoutScripts(u string, n *node) {
 	if says := b.text(".message"); !strings.Contains(says, "paused") {
 		b.t.Errorf("paused without scripts: %q", says)
 	}
-	until(b.t, 20*time.Second, func() string {
-		if s, err := n.status(); err != nil || s.Frontier.InFlight > 0 || s.Crawl.State != "paused" {
-			return fmt.Sprintf("%+v %v", s, err)
-		}
-		return ""
-	})
+	b.atRest(n)
 	var told [2]map[string]string
 	for i, on := range []bool{false, true} {
 		b.scripts(on)

@@ -141,6 +141,9 @@ func TestPoisonReachesNoTerminal(t *testing.T) {
 // forged is a line that begins where poison broke one.
 var forged = regexp.MustCompile(`(?m)^\s*FORGED`)
 
+// ownScript loads one of the dashboard's files; no page of ours has a script in itself.
+var ownScript = regexp.MustCompile(`<script src="/static/[a-z]+\.js" defer></script>`)
+
 // judgeText wants text that a terminal shows as it is.
 func judgeText(t *testing.T, what, text string) {
 	t.Helper()
@@ -153,7 +156,7 @@ func judgeText(t *testing.T, what, text string) {
 	if at := forged.FindStringIndex(text); at != nil {
 		t.Errorf("%s: a forged line: %q", what, text[max(0, at[0]-60):min(len(text), at[1]+60)])
 	}
-	if strings.Contains(text, "<script") && strings.Contains(text, "<html") {
+	if strings.Contains(text, "<html") && strings.Contains(ownScript.ReplaceAllString(text, ""), "<script") {
 		t.Errorf("%s: a script in a page of ours", what)
 	}
 }

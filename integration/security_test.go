@@ -17,6 +17,7 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 
 	"crawlnode/clusterkey"
+	crawlnode "crawlnode/node"
 	"crawlnode/peer"
 )
 
@@ -146,6 +147,7 @@ func strangersCall(t *testing.T, c *cluster) {
 	t.Helper()
 	const someCluster = "0123456789abcdef0123456789abcdef"
 	other := newSecret(t)
+	protocol, _ := crawlnode.Versions()
 	for _, who := range []struct {
 		name, cluster string
 		tls           *tls.Config
@@ -157,7 +159,7 @@ func strangersCall(t *testing.T, c *cluster) {
 		{"of another cluster", someCluster, c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 		{"of no cluster", "", c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 	} {
-		pool := peer.NewPool(peer.PoolOptions{Self: "stranger", Cluster: func() string { return who.cluster }, TLS: who.tls})
+		pool := peer.NewPool(peer.PoolOptions{Self: "stranger", Protocol: protocol, Cluster: func() string { return who.cluster }, TLS: who.tls})
 		for call, err := range everyCall(t.Context(), pool, c.nodes[0].rpc) {
 			if grpcstatus.Code(err) != who.code || !strings.Contains(fmt.Sprint(err), who.says) {
 				t.Errorf("a node %s: %s: %v, want %v, %q", who.name, call, err, who.code, who.says)
