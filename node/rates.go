@@ -13,14 +13,16 @@ const rateSpan = 60
 // rateNow is how many seconds "now" covers.
 const rateNow = 5
 
-// rate turns a rising total, sampled once a second, into speeds. Totals that
-// fall (a partition moved away) count as a pause.
+// rate turns a rising total, sampled once a second, into speeds. A total that falls
+// and comes back within rateSpan samples (partitions are taken over, and nobody tells
+// of them meanwhile) counts as a pause, and its return as nothing.
 type rate struct {
 	ring  [rateSpan]int64 // increments
 	times [rateSpan]time.Duration
 	n     int
 	last  int64
 	at    time.Time
+	low   int // samples below last
 	peak  float64
 }
 
@@ -31,7 +33,11 @@ func (r *rate) sample(total int64, at time.Time) {
 		r.n++
 		r.peak = max(r.peak, r.over(rateNow))
 	}
-	r.last, r.at = total, at
+	if r.at = at; total < r.last && r.low < rateSpan {
+		r.low++
+		return
+	}
+	r.last, r.low = total, 0
 }
 
 // over is the speed over the last k samples.

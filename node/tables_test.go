@@ -128,11 +128,16 @@ func TestRates(t *testing.T) {
 	if got := r.read(); got.Now != 0 || got.Avg1m < 33 || got.Avg1m > 34 || got.Peak != 50 {
 		t.Errorf("after a pause: %+v", got)
 	}
-	step(100) // a partition moved away
+	step(100) // nobody speaks for some partitions while they are taken over
 	step(130)
-	if got := r.read(); got.Now != 6 {
+	if got := r.read(); got.Now != 0 {
 		t.Errorf("after a fall: %+v", got)
 	}
+	step(1510)
+	if got := r.read(); got.Now != 2 || got.Peak != 50 {
+		t.Errorf("after a fall and its end: %+v", got)
+	}
+	// What does not come back in a minute is lost, and what is left counts.
 	for i := range 200 {
 		step(130 + int64(i+1)*10)
 	}
