@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/api/dashboard"
 	"crawlnode/crawl"
+	"crawlnode/door"
 )
 
 // Backend is what the API asks a node for. Its methods may be called from many
@@ -86,6 +87,8 @@ type Options struct {
 	// History holds the curves of the dashboard. Who makes one runs it, and waits for
 	// it. nil: there are no curves.
 	History *History
+
+	refusals *door.Log // of all paths together: strangers choose the path
 }
 
 // History remembers the cluster's figures for the dashboard, less than a megabyte.
@@ -109,6 +112,7 @@ func New(backend Backend, o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.refusals = door.NewLog(o.Logger)
 	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams)}
 	table := routes()
 	s.document = describe(table)

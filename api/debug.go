@@ -3,12 +3,15 @@ package api
 import (
 	"net/http"
 	"net/http/pprof"
+
+	"crawlnode/door"
 )
 
 // NewDebug returns the handler of --debug-addr: Go's profiles, under /debug/pprof/.
 // Who may ask is as for the API; reading a profile costs much and shows what is in
 // memory, so browsers on other sites are refused that as well.
 func NewDebug(o Options) http.Handler {
+	o.refusals = door.NewLog(o.Logger)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

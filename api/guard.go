@@ -37,7 +37,7 @@ func guard(next http.Handler, o Options) http.Handler {
 	if o.Token == "" {
 		return checkHost(next, o.Hosts)
 	}
-	return checkToken(next, o.Token, door.NewLog(o.Logger))
+	return checkToken(next, o.Token, o.refusals)
 }
 
 // connKey is the key of a request's connection in its context.

@@ -2,6 +2,8 @@ package api
 
 import (
 	"fmt"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -69,5 +71,20 @@ func TestCrawlActions(t *testing.T) {
 		if w = ask(New(node, Options{}), "GET", "/api/v1/crawl/"+action, ""); w.Code != 405 {
 			t.Errorf("a GET does %s: %d", action, w.Code)
 		}
+	}
+}
+
+// Strangers who try one path after the other get one line in the log, not one each.
+func TestRefusalsShareALog(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	h := New(&fakeNode{}, Options{Token: "secret", Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	for _, path := range []string{"/", "/status", "/metrics", "/api/v1/nodes", "/no/such/path"} {
+		if w := ask(h, "GET", path, ""); w.Code != http.StatusUnauthorized {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if n := strings.Count(lines.String(), "\n"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, lines.String())
 	}
 }

@@ -256,7 +256,7 @@ func TestDataDirectoryDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
 	c.addReady(3)
-	c.settled(30 * time.Second)
+	c.settled(2 * time.Minute) // beside other tests
 	n := c.nodes[1]
 	n.signal(syscall.SIGKILL)
 	n.exit(t, 10*time.Second)
