@@ -112,7 +112,7 @@ func (b *tab) lookAround(u, seed string) {
 	b.click(`th a[href="/hosts?sort=fetched"]`)
 	var pages []int
 	b.js(`[...document.querySelectorAll("#hosts tbody tr")].map((r) => Number(r.cells[3].innerText.replace(/,/g, "")))`, &pages)
-	if len(pages) < 20 || !slices.IsSortedFunc(pages, func(x, y int) int { return y - x }) {
+	if len(pages) < 10 || !slices.IsSortedFunc(pages, func(x, y int) int { return y - x }) {
 		b.t.Errorf("hosts by pages: %v", pages)
 	}
 	host := b.text("#hosts tbody th a")
@@ -171,6 +171,7 @@ func (b *tab) watchDeath(u, dir string, c *cluster) {
 	b.t.Helper()
 	b.open(u + "/ring")
 	b.await(`[...document.querySelectorAll(".cells i")].filter((i) => i.innerText === "C").length > 50`)
+	c.settled(2 * time.Minute) // a loaded machine drops copies; without one nobody can take over
 	c.nodes[2].signal(syscall.SIGKILL)
 	<-c.nodes[2].done
 	gone := `[...document.querySelectorAll(".cells i")].every((i) => i.innerText === "A" || i.innerText === "B")`
