@@ -133,9 +133,9 @@ func metaCharset(head []byte) (encoding.Encoding, string) {
 		case endTag:
 			s.skipTag()
 		case startTag:
-			if string(s.name) != "meta" {
-				if s.skipTag() && isRaw(s.name) {
-					s.content(string(s.name))
+			if string(s.name()) != "meta" {
+				if s.skipTag() && isRaw(s.name()) {
+					s.content(string(s.name()))
 				}
 				continue
 			}
@@ -186,10 +186,10 @@ func metaLabel(s *scanner) string {
 	switch {
 	case !a.read(s):
 		return ""
-	case len(a.charset) > 0:
-		return string(a.charset)
-	case equalFold(a.httpEquiv, "content-type"):
-		return contentCharset(string(a.content))
+	case len(a.get(attrCharset)) > 0:
+		return string(a.get(attrCharset))
+	case equalFold(a.get(attrHTTPEquiv), "content-type"):
+		return contentCharset(string(a.get(attrContent)))
 	}
 	return ""
 }

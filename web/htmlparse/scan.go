@@ -26,13 +26,26 @@ type scanner struct {
 	at   int  // offset of the first byte that was not read
 	xml  bool // CDATA sections are what they are in XML
 
-	text []byte // of a textToken, with its character references
-	name []byte // of a tag, in lower case; nil when it is longer than nameBuf
+	// Where the last text and name are is kept in numbers: slices would cost a write
+	// barrier for each token while the garbage collector marks.
+	from, to int // of a textToken
+	nameLen  int // of a tag, and longer than nameBuf when the name is
 	// cut and selfClosing are known once attribute has reported false.
 	cut         bool // the page ended within the tag, which then is none
 	selfClosing bool // the tag ended in "/>"
 
-	nameBuf [16]byte // longer names than any that matters
+	nameBuf [16]byte // in lower case; longer names than any that matters
+}
+
+// text is the text of a textToken, with its character references.
+func (s *scanner) text() []byte { return s.page[s.from:s.to] }
+
+// name is the name of a tag in lower case; nil when it is longer than any that matters.
+func (s *scanner) name() []byte {
+	if s.nameLen > len(s.nameBuf) {
+		return nil
+	}
+	return s.nameBuf[:s.nameLen]
 }
 
 // next reads the next token.
@@ -40,7 +53,7 @@ func (s *scanner) next() kind {
 	for s.at < len(s.page) {
 		rest := s.page[s.at:]
 		if n := textLen(rest); n > 0 {
-			s.text = rest[:n]
+			s.from, s.to = s.at, s.at+n
 			s.at += n
 			return textToken
 		}
@@ -128,11 +141,7 @@ func (s *scanner) tagName(start int) {
 		}
 		i++
 	}
-	s.at = i
-	s.name = nil
-	if n := i - start; n <= len(s.nameBuf) {
-		s.name = s.nameBuf[:n]
-	}
+	s.at, s.nameLen = i, i-start
 }
 
 // attribute reads the next attribute of the current tag: its name as written,

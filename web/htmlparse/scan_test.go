@@ -51,7 +51,7 @@ func scanned(page []byte) []string {
 		case endOfPage:
 			return l.lines
 		case textToken:
-			l.text(unescape(s.text, false))
+			l.text(unescape(s.text(), false))
 		default:
 			attrs := map[string]string{}
 			for {
@@ -72,13 +72,13 @@ func scanned(page []byte) []string {
 				return l.lines
 			}
 			if k == endTag {
-				l.tag("</", s.name, nil)
+				l.tag("</", s.name(), nil)
 				continue
 			}
-			l.tag("<", s.name, attrs)
-			if isRaw(s.name) {
-				content := s.content(string(s.name))
-				if name := string(s.name); name == "title" || name == "textarea" {
+			l.tag("<", s.name(), attrs)
+			if isRaw(s.name()) {
+				content := s.content(string(s.name()))
+				if name := string(s.name()); name == "title" || name == "textarea" {
 					content = unescape(content, false)
 				}
 				l.text(content)

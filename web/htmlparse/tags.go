@@ -5,88 +5,11 @@ import (
 	"strings"
 )
 
-// attributes are the attributes of one tag that anything is done with. A nil
-// value is an attribute that is not there; the others point into the page, or
-// to a copy of what has character references in it.
-type attributes struct {
-	href, src, srcset, dataSrc, dataSrcset, data, poster []byte
-	rel, lang, typ, xlink                                []byte
-	name, content, httpEquiv, charset                    []byte
-}
-
-// read fills a from the current tag, to its end, and reports whether the tag is
-// whole. Of a repeated attribute the first counts (HTML Standard, section
-// 13.2.5.33).
-func (a *attributes) read(s *scanner) bool {
-	*a = attributes{}
-	for {
-		key, val, ok := s.attribute()
-		if !ok {
-			return !s.cut
-		}
-		if slot := a.slot(key); slot != nil && *slot == nil {
-			*slot = value(val)
-		}
-	}
-}
-
-// value is an attribute's value without character references and NULs.
-func value(raw []byte) []byte {
-	if bytes.IndexByte(raw, 0) >= 0 {
-		raw = bytes.ReplaceAll(raw, []byte{0}, []byte("\uFFFD"))
-	}
-	return unescape(raw, true)
-}
-
-// slot returns where the value of the attribute key belongs, or nil.
-func (a *attributes) slot(key []byte) *[]byte {
-	var buf [len("data-srcset")]byte // the longest name
-	if len(key) > len(buf) {
-		return nil
-	}
-	for i, c := range key {
-		buf[i] = lower(c)
-	}
-	switch string(buf[:len(key)]) {
-	case "href":
-		return &a.href
-	case "xlink:href":
-		return &a.xlink
-	case "src":
-		return &a.src
-	case "srcset":
-		return &a.srcset
-	case "data-src":
-		return &a.dataSrc
-	case "data-srcset":
-		return &a.dataSrcset
-	case "data":
-		return &a.data
-	case "poster":
-		return &a.poster
-	case "rel":
-		return &a.rel
-	case "lang", "xml:lang":
-		return &a.lang
-	case "type":
-		return &a.typ
-	case "name":
-		return &a.name
-	case "content":
-		return &a.content
-	case "http-equiv":
-		return &a.httpEquiv
-	case "charset":
-		return &a.charset
-	}
-	return nil
-}
-
 // startTag takes a start tag. It is one switch over the elements that matter.
 func (p *parser) startTag() {
 	s := &p.scan
 	raw := false
-	switch string(s.name) {
+	switch string(s.name()) {
 	case "a":
 		p.anchorLink()
 		return // inline: no word ends here
@@ -152,7 +75,7 @@ func (p *parser) rawContent() []byte {
 	if s := &p.scan; s.selfClosing && (s.xml || p.foreign > 0) {
 		return nil
 	}
-	return p.scan.content(string(p.scan.name))
+	return p.scan.content(string(p.scan.name()))
 }
 
 // title takes the page's title; a drawing may have its own.
@@ -165,7 +88,7 @@ func (p *parser) title() {
 }
 
 func (p *parser) endTag() {
-	switch string(p.scan.name) {
+	switch string(p.scan.name()) {
 	case "a":
 		p.endAnchor()
 		p.scan.skipTag()
@@ -186,10 +109,10 @@ func (p *parser) hyperlink(tag string) {
 	a := &p.attrs
 	switch whole := a.read(&p.scan); {
 	case !whole:
-	case a.href != nil:
-		p.ref(tag, relString(a.rel), a.href)
-	case a.xlink != nil && p.foreign > 0: // as drawings were linked before SVG 2
-		p.ref(tag, relString(a.rel), a.xlink)
+	case a.get(attrHref) != nil:
+		p.ref(tag, relString(a.get(attrRel)), a.get(attrHref))
+	case a.get(attrXlink) != nil && p.foreign > 0: // as drawings were linked before SVG 2
+		p.ref(tag, relString(a.get(attrRel)), a.get(attrXlink))
 	}
 }
 
@@ -198,7 +121,7 @@ func (p *parser) frame(tag string) bool {
 	if !p.attrs.read(&p.scan) {
 		return false
 	}
-	p.embedded(tag, p.attrs.src)
+	p.embedded(tag, p.attrs.get(attrSrc))
 	return true
 }
 
@@ -210,18 +133,18 @@ func (p *parser) media(tag string) bool {
 		return false
 	}
 	if tag == "object" {
-		p.embedded(tag, a.data)
+		p.embedded(tag, a.get(attrData))
 		return true
 	}
-	p.embedded(tag, a.src)
+	p.embedded(tag, a.get(attrSrc))
 	switch tag {
 	case "img", "source":
-		p.srcset(tag, a.srcset)
+		p.srcset(tag, a.get(attrSrcset))
 		// Where scripts that load images late keep them.
-		p.embedded(tag, a.dataSrc)
-		p.srcset(tag, a.dataSrcset)
+		p.embedded(tag, a.get(attrDataSrc))
+		p.srcset(tag, a.get(attrDataSrcset))
 	case "video":
-		p.embedded(tag, a.poster)
+		p.embedded(tag, a.get(attrPoster))
 	}
 	return true
 }
@@ -234,8 +157,8 @@ func (p *parser) embedded(tag string, ref []byte) {
 }
 
 func (p *parser) input() {
-	if p.attrs.read(&p.scan) && strings.EqualFold(string(p.attrs.typ), "image") {
-		p.embedded("input", p.attrs.src)
+	if p.attrs.read(&p.scan) && strings.EqualFold(string(p.attrs.get(attrType)), "image") {
+		p.embedded("input", p.attrs.get(attrSrc))
 	}
 }
 
@@ -243,8 +166,8 @@ func (p *parser) input() {
 // Standard, section 4.2.4); some relations name no resource to fetch.
 func (p *parser) link() {
 	whole := p.attrs.read(&p.scan)
-	rel := relString(p.attrs.rel)
-	if !whole || len(p.attrs.href) == 0 || strings.TrimSpace(rel) == "" {
+	rel := relString(p.attrs.get(attrRel))
+	if !whole || len(p.attrs.get(attrHref)) == 0 || strings.TrimSpace(rel) == "" {
 		return
 	}
 	for _, none := range [...]string{"pingback", "dns-prefetch", "preconnect"} {
@@ -253,7 +176,7 @@ func (p *parser) link() {
 		}
 	}
 	before := len(p.doc.Links)
-	p.ref("link", rel, p.attrs.href)
+	p.ref("link", rel, p.attrs.get(attrHref))
 	if p.doc.Canonical == "" && hasToken(rel, "canonical") && len(p.doc.Links) > before {
 		p.doc.Canonical = p.doc.Links[before].URL.String()
 	}
@@ -262,11 +185,11 @@ func (p *parser) link() {
 // base takes the first base element that has an address. An address that is
 // not valid, or of another scheme, leaves the page's own as the base.
 func (p *parser) base() {
-	if !p.attrs.read(&p.scan) || p.attrs.href == nil || p.baseSeen || p.noscript {
+	if !p.attrs.read(&p.scan) || p.attrs.get(attrHref) == nil || p.baseSeen || p.noscript {
 		return
 	}
 	p.baseSeen = true
-	if u, err := p.doc.Base.Resolve(string(p.attrs.href)); err == nil {
+	if u, err := p.doc.Base.Resolve(string(p.attrs.get(attrHref))); err == nil {
 		p.lateBase = p.doc.LinksFound > 0 && u != p.doc.Base
 		p.doc.Base = u
 	}
@@ -274,32 +197,32 @@ func (p *parser) base() {
 
 func (p *parser) html() {
 	if p.attrs.read(&p.scan) && p.doc.Lang == "" {
-		p.doc.Lang = clean(p.attrs.lang, maxLang)
+		p.doc.Lang = clean(p.attrs.get(attrLang), maxLang)
 	}
 }
 
 func (p *parser) meta() {
 	a := &p.attrs
-	if !a.read(&p.scan) || a.content == nil {
+	if !a.read(&p.scan) || a.get(attrContent) == nil {
 		return
 	}
 	switch {
-	case equalFold(a.httpEquiv, "refresh"):
-		if ref := refreshURL(a.content); len(ref) > 0 && !p.noscript {
+	case equalFold(a.get(attrHTTPEquiv), "refresh"):
+		if ref := refreshURL(a.get(attrContent)); len(ref) > 0 && !p.noscript {
 			p.ref("meta", "refresh", ref)
 		}
-	case equalFold(a.httpEquiv, "content-language"):
+	case equalFold(a.get(attrHTTPEquiv), "content-language"):
 		if p.doc.Lang == "" {
-			p.doc.Lang = clean(a.content, maxLang)
+			p.doc.Lang = clean(a.get(attrContent), maxLang)
 		}
-	case equalFold(a.name, "robots"), equalFold(a.name, agent):
+	case equalFold(a.get(attrName), "robots"), equalFold(a.get(attrName), agent):
 		// What is asked of this crawler by name adds to what is asked of all.
-		noIndex, noFollow := directives(string(a.content))
+		noIndex, noFollow := directives(string(a.get(attrContent)))
 		p.doc.NoIndex = p.doc.NoIndex || noIndex
 		p.doc.NoFollow = p.doc.NoFollow || noFollow
-	case equalFold(a.name, "description"):
+	case equalFold(a.get(attrName), "description"):
 		if p.doc.Description == "" {
-			p.doc.Description = clean(a.content, maxDescription)
+			p.doc.Description = clean(a.get(attrContent), maxDescription)
 		}
 	}
 }

@@ -9,9 +9,9 @@
 //
 // A word is a run of letters, digits and bytes beyond ASCII, in lower case (as far as
 // one bit makes it: ASCII, Latin-1, most of Cyrillic and Greek); of
-// scripts that are written without spaces, each character is one. The votes are
-// counted in bit slices: plane i holds bit i of all 64 counters, so that one
-// shingle costs a few words of logic and not 64 additions.
+// scripts that are written without spaces, each character is one. Words are found 64 bytes
+// at a time (words.go). The votes are counted in bit slices (votes.go): plane i holds bit i
+// of all 64 counters, so that one shingle costs a few words of logic and not 64 additions.
 //
 // Index finds the fingerprints within MaxDistance. They are filed under each of
 // their four 16-bit blocks: of two that differ in three bits, one block at least

@@ -134,7 +134,7 @@ func model(text []byte) (uint64, bool) {
 			for i, c := range word[:n] {
 				part |= uint64(c|lower) << (8 * i)
 			}
-			h = hash(h, part, n)
+			h = hash(h, part, uint(n))
 			if word = word[n:]; n < 8 || len(word) == 0 {
 				return h
 			}
@@ -176,6 +176,25 @@ func model(text []byte) (uint64, bool) {
 		}
 	}
 	return print, len(words) >= MinWords
+}
+
+// TestWindows has words and characters of all lengths at all places of the windows
+// in which a text is read, and at the text's end.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	begin := strings.Repeat("some words more ", 12)
+	for _, c := range []string{"x", "\u0e01", "東", "\U0001f600", "\xe3", "\xff"} {
+		for shift := 0; shift < 72; shift += 5 {
+			for n := range 150 {
+				word := strings.Repeat(c, n)
+				text := []byte(begin + strings.Repeat(".", shift) + word + " a " + word)
+				got, ok := Fingerprint(text)
+				if want, wantOK := model(text); ok != wantOK || got != want {
+					t.Fatalf("%q at %d, %d times: %x (%t), want %x (%t)", c, shift, n, got, ok, want, wantOK)
+				}
+			}
+		}
+	}
 }
 
 // FuzzFingerprint holds the bit slices against counters.
