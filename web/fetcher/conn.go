@@ -52,6 +52,7 @@ type conn struct {
 	tls       *TLSInfo
 	h2        *http.ClientConn // nil: HTTP/1
 	idleSince time.Time        // written by the pool
+	lookout   *lookout         // over raw; made when it was kept for the first time
 }
 
 // usable reports whether a kept connection still stands.
@@ -59,7 +60,10 @@ func (c *conn) usable() bool {
 	if c.h2 != nil {
 		return c.h2.Err() == nil && c.h2.Available() > 0
 	}
-	return quiet(c.raw)
+	if c.lookout == nil {
+		c.lookout = newLookout(c.raw)
+	}
+	return c.lookout.quiet()
 }
 
 // close ends the connection at once, without TLS farewell: it never blocks.

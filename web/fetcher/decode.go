@@ -44,6 +44,9 @@ func (x *exchange) decode(r *Response) *Error {
 		r.DecodeErr, r.Body = err, nil
 		return nil
 	}
+	if len(codings) == 0 {
+		return nil
+	}
 	limit := min(x.maxBody, max(ratioFreeBytes, x.f.o.MaxRatio*int64(len(r.RawBody))))
 	s := stack{d: &x.f.decoders, limit: x.maxBody}
 	defer s.free()

@@ -40,7 +40,7 @@ func decoded(t testing.TB, f *Fetcher, raw []byte, codings ...string) *Response 
 	if err := x.decode(r); err != nil {
 		t.Fatal(err)
 	}
-	r.release = x.free
+	r.held = x
 	return r
 }
 

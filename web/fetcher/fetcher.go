@@ -1,7 +1,6 @@
 package fetcher
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -150,16 +149,16 @@ type Response struct {
 	Took                   time.Duration
 	Reused                 bool // on a kept connection
 
-	release func()
+	held *exchange // that made it; nil once released
 }
 
 // Release gives the memory of the byte slices back. The Response must not be
 // used afterwards; calling Release again does nothing.
 func (r *Response) Release() {
-	if f := r.release; f != nil {
-		r.release = nil
+	if x := r.held; x != nil {
+		r.held = nil
 		r.RawBody, r.Body = nil, nil
-		f()
+		x.free()
 	}
 }
 
@@ -191,7 +190,7 @@ func New(o Options) *Fetcher {
 	f.spooled = semaphore.NewWeighted(f.o.SpoolBytes)
 	f.h2 = newHTTP2(f.o)
 	f.strict, f.lax = f.tlsConfigs()
-	f.wires.New = func() any { return &wire{br: bufio.NewReaderSize(nil, wireBufferBytes)} }
+	f.wires.New = func() any { return newWire() }
 	f.bodies.New = func() any { b := make([]byte, 0, smallBodyBytes); return &b }
 	return f
 }
@@ -207,7 +206,7 @@ func (f *Fetcher) IdleConns() int { return f.pool.len() }
 type exchange struct {
 	f        *Fetcher
 	ctx      context.Context
-	req      *Request
+	req      Request
 	key      connKey
 	head     []byte // of the request
 	maxBody  int64
@@ -244,7 +243,7 @@ func (f *Fetcher) Do(ctx context.Context, req Request) (*Response, error) {
 		x.free()
 		return nil, err
 	}
-	resp.release = x.free
+	resp.held = x
 	return resp, nil
 }
 
@@ -257,11 +256,11 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 		return nil, &Error{Category: BlockedAddress, Err: err}
 	}
 	key.record = key.tls && (f.o.TLSRecord || req.TLSRecord)
-	x := &exchange{f: f, ctx: ctx, req: req, key: key, maxBody: f.o.MaxBody, started: time.Now()}
+	x := &exchange{f: f, ctx: ctx, req: *req, key: key, maxBody: f.o.MaxBody, started: time.Now()}
 	if req.MaxBody > 0 {
 		x.maxBody = req.MaxBody
 	}
-	if !plainValue(req.UserAgent + f.o.UserAgent) {
+	if !plainValue(req.UserAgent) || !plainValue(f.o.UserAgent) {
 		return nil, &Error{Category: Other, Err: errors.New("the user agent has control characters in it")}
 	}
 	if x.head, err = x.requestHead(); err != nil {

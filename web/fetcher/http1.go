@@ -1,36 +1,18 @@
 package fetcher
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"time"
 )
-
-const wireBufferBytes = 16 << 10 // read at once
 
 // aGet tells http.ReadResponse what it reads the answer of. It is read only.
 var aGet = &http.Request{Method: http.MethodGet}
 
 // longAgo is a deadline that has passed; it wakes whoever reads or writes.
 var longAgo = time.Unix(1, 0)
-
-// wire reads one answer from a connection: it keeps the bytes of the head,
-// and turns a deadline that passed into the limit that it stands for.
-type wire struct {
-	br *bufio.Reader // reads from the wire itself
-	x  *exchange
-	nc net.Conn
-
-	head     []byte // bytes read so far while inHead
-	inHead   bool
-	limit    error // the limit that the head ran into
-	bodyFrom time.Time
-	received int64 // since the connection was taken
-}
 
 // http1 makes the exchange on c. keep says that c may serve another one.
 func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
@@ -71,89 +53,7 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 		Status: hr.StatusCode, Proto: hr.Proto, Header: hr.Header, ResponseHead: head,
 		RawBody: raw, Truncated: cut, Took: time.Since(x.started),
 	}
-	return resp, !cut && !hr.Close && w.br.Buffered() == 0, nil
-}
-
-func (w *wire) start(x *exchange, nc net.Conn) {
-	w.x, w.nc, w.inHead, w.limit, w.head, w.received = x, nc, true, nil, w.head[:0], 0
-	w.br.Reset(w)
-}
-
-// end gives w back to its pool.
-func (w *wire) end() {
-	f := w.x.f
-	w.x, w.nc = nil, nil
-	if cap(w.head) <= 2*wireBufferBytes {
-		f.wires.Put(w)
-	}
-}
-
-// readHead reads the head of the final answer and skips interim ones (RFC 9110
-// section 15.2). All of them together are bounded by Options.MaxHead.
-func (w *wire) readHead() (*http.Response, []byte, error) {
-	from := 0
-	for {
-		hr, err := http.ReadResponse(w.br, aGet)
-		if w.limit != nil { // the parser may have taken what came before it for a whole line
-			return nil, nil, w.limit
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		to := len(w.head) - w.br.Buffered()
-		switch {
-		case hr.StatusCode == http.StatusSwitchingProtocols:
-			return nil, nil, errSwitching
-		case hr.StatusCode < 100 || hr.StatusCode > 999:
-			return nil, nil, fmt.Errorf("status %d is none", hr.StatusCode)
-		case hr.StatusCode >= 200:
-			return hr, archiveHead(w.head[from:to], len(hr.TransferEncoding) > 0), nil
-		}
-		from = to
-	}
-}
-
-// startBody begins the payload's limits of time.
-func (w *wire) startBody() {
-	w.inHead, w.bodyFrom, w.received = false, time.Now(), int64(w.br.Buffered())
-	w.extend()
-}
-
-// extend sets the deadline that the bytes received so far have earned and
-// reports whether it lies ahead. It is set anew only when it passed, so a page
-// that arrives quickly costs one timer.
-func (w *wire) extend() bool {
-	earned := w.x.earned(w.bodyFrom, w.received)
-	if !earned.After(time.Now()) {
-		return false
-	}
-	w.nc.SetReadDeadline(earned)
-	return w.x.ctx.Err() == nil // else the line above may have undone the wake-up
-}
-
-// Read reads from the connection.
-func (w *wire) Read(p []byte) (int, error) {
-	for {
-		n, err := w.nc.Read(p)
-		w.received += int64(n)
-		if w.inHead && n > 0 {
-			if len(w.head)+n > w.x.f.o.MaxHead {
-				w.limit = errHeadTooLarge
-				return 0, w.limit
-			}
-			w.head = append(w.head, p[:n]...)
-		}
-		if err == nil || n > 0 || !isTimeout(err) {
-			return n, err
-		}
-		if w.inHead {
-			w.limit = errNoHeadInTime
-			return 0, w.limit
-		}
-		if !w.extend() {
-			return 0, tooSlow(w.received, w.bodyFrom)
-		}
-	}
+	return resp, !cut && !hr.Close && w.ahead() == 0 && w.err == nil, nil
 }
 
 // readBody reads the payload up to the limit; cut says that there was more.

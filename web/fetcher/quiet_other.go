@@ -4,6 +4,10 @@ package fetcher
 
 import "net"
 
-// quiet cannot look into a socket here: idle connections are believed to
+// lookout cannot look into a socket here: idle connections are believed to
 // stand. One that does not costs a failed attempt.
-func quiet(net.Conn) bool { return true }
+type lookout struct{}
+
+func newLookout(net.Conn) *lookout { return nil }
+
+func (*lookout) quiet() bool { return true }

@@ -222,3 +222,97 @@ func BenchmarkGzip(b *testing.B) {
 		decoded(b, f, raw, "gzip").Release()
 	}
 }
+
+// counted counts the calls that receive.
+type counted struct {
+	scripted
+	reads int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.reads++
+	return c.scripted.Read(p)
+}
+
+// TestHeadLimit: the head counts to the byte, and nothing of what came with it;
+// it may be larger than what is received at once; and bytes behind the payload
+// make the connection useless, wherever they lie.
+func TestHeadLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 100 << 10
+	headOf := func(size int, more string) string {
+		start := "HTTP/1.1 200 OK\r\n" + more
+		start += repeat("F: 0123456789\r\n", (size-len(start))/15-2)
+		return start + "G: " + repeat("g", size-len(start)-len("G: \r\n\r\n")) + "\r\n\r\n"
+	}
+	for name, c := range map[string]struct {
+		answer string
+		fails  bool
+		body   int
+		keep   bool
+	}{
+		"small, large payload": {headOf(300, "Content-Length: 300000\r\n") + repeat("x", 300000), false, 300000, true},
+		"as large as it may":   {headOf(limit, "Content-Length: 20000\r\n") + repeat("x", 20000), false, 20000, true},
+		"one byte more":        {headOf(limit+1, "Content-Length: 20000\r\n") + repeat("x", 20000), true, 0, false},
+		"endless":              {headOf(3*limit, ""), true, 0, false},
+		"interim heads":        {"HTTP/1.1 103 H\r\n" + headOf(limit/2, "")[17:] + headOf(limit/2+2, "Content-Length: 2\r\n") + "xx", true, 0, false},
+		"byte behind":          {headOf(300, "Content-Length: 20000\r\n") + repeat("x", 20001), false, 20000, false},
+		"byte far behind":      {headOf(300, "Content-Length: 50000\r\n") + repeat("x", 50001), false, 50000, true},
+		"chunks":               {headOf(300, "Transfer-Encoding: chunked\r\n") + repeat("1000\r\n"+repeat("x", 4096)+"\r\n", 50) + "0\r\n\r\n", false, 50 * 4096, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := &counted{}
+			conn.answer.Reset([]byte(c.answer))
+			f := newFetcher(t, Options{MaxHead: limit, DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
+			resp, err := f.Do(context.Background(), ask(t, "http", "127.0.0.1:80", "/"))
+			if c.fails {
+				if e := wantCategory(t, err, Protocol); !errors.Is(e, errHeadTooLarge) {
+					t.Errorf("error %v, want %v", err, errHeadTooLarge)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(resp.Body) != c.body || len(bytes.Trim(resp.Body, "x")) > 0 {
+				t.Errorf("%d bytes, want %d of x", len(resp.Body), c.body)
+			}
+			if kept := f.IdleConns() == 1; kept != c.keep {
+				t.Errorf("connection kept: %v, want %v", kept, c.keep)
+			}
+			if most := 2 + len(c.answer)/(wireBytes/2); conn.reads > most {
+				t.Errorf("%d calls to receive %d bytes, want %d at most", conn.reads, len(c.answer), most)
+			}
+			resp.Release()
+		})
+	}
+}
+
+// TestOneCall: a page of usual size is received with one call of the system.
+func TestOneCall(t *testing.T) {
+	t.Parallel()
+	conn := &counted{}
+	conn.answer.Reset([]byte(page(repeat("x", 20000))))
+	f := newFetcher(t, Options{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }})
+	mustDo(t, f, ask(t, "http", "127.0.0.1:80", "/")).Release()
+	if conn.reads != 1 {
+		t.Errorf("%d calls, want 1", conn.reads)
+	}
+}
+
+// TestKeptPastDeadline: the deadline of a fetch, which may pass while its
+// connection is idle, does not make the connection useless.
+func TestKeptPastDeadline(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
+	defer srv.Close()
+	f := newFetcher(t, Options{MinRateAfter: 100 * time.Millisecond, MinRate: 1 << 20})
+	r := ask(t, "http", srv.Listener.Addr().String(), "/")
+	mustDo(t, f, r).Release()
+	time.Sleep(200 * time.Millisecond)
+	resp := mustDo(t, f, r)
+	defer resp.Release()
+	if !resp.Reused {
+		t.Error("the connection was not used again")
+	}
+}

@@ -1,0 +1,159 @@
+package fetcher
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+)
+
+const (
+	// wireBytes are received at once: most pages, head and payload, with one call
+	// of the operating system.
+	wireBytes = 32 << 10
+	// parserBytes lie between a wire and the parser of net/http. There are few of
+	// them because those that belong to the payload are copied once more.
+	parserBytes = 4 << 10
+)
+
+// wire reads one answer from a connection: it keeps the bytes of the head, and
+// turns a deadline that passed into the limit that it stands for.
+//
+//	connection -> buf -> br -> head
+//	connection -> buf -> payload     what came with the head, and small pieces
+//	connection -> payload            large pieces
+type wire struct {
+	br *bufio.Reader // reads from the wire itself
+	x  *exchange
+	nc net.Conn
+
+	buf      []byte // received; all that was, while inHead
+	taken    int    // bytes of buf that were read from the wire
+	err      error  // what the connection said together with the last bytes
+	inHead   bool
+	limit    error // the limit that the head ran into
+	bodyFrom time.Time
+	received int64 // since the connection was taken, or since bodyFrom
+}
+
+func newWire() *wire {
+	return &wire{br: bufio.NewReaderSize(nil, parserBytes), buf: make([]byte, 0, wireBytes)}
+}
+
+func (w *wire) start(x *exchange, nc net.Conn) {
+	w.x, w.nc, w.inHead, w.limit, w.received = x, nc, true, nil, 0
+	w.buf, w.taken, w.err = w.buf[:0], 0, nil
+	w.br.Reset(w)
+}
+
+// end gives w back to its pool, unless a large head has blown it up.
+func (w *wire) end() {
+	f := w.x.f
+	w.x, w.nc, w.err = nil, nil, nil
+	if cap(w.buf) <= 2*wireBytes {
+		f.wires.Put(w)
+	}
+}
+
+// ahead counts the bytes that were received and that nobody has made use of.
+func (w *wire) ahead() int { return w.br.Buffered() + len(w.buf) - w.taken }
+
+// readHead reads the head of the final answer and skips interim ones (RFC 9110
+// section 15.2). All of them together are bounded by Options.MaxHead.
+func (w *wire) readHead() (*http.Response, []byte, error) {
+	from := 0
+	for {
+		hr, err := http.ReadResponse(w.br, aGet)
+		if w.limit != nil { // the parser may have taken what came before it for a whole line
+			return nil, nil, w.limit
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		to := w.taken - w.br.Buffered()
+		switch {
+		case to > w.x.f.o.MaxHead:
+			return nil, nil, errHeadTooLarge
+		case hr.StatusCode == http.StatusSwitchingProtocols:
+			return nil, nil, errSwitching
+		case hr.StatusCode < 100 || hr.StatusCode > 999:
+			return nil, nil, fmt.Errorf("status %d is none", hr.StatusCode)
+		case hr.StatusCode >= 200:
+			return hr, archiveHead(w.buf[from:to], len(hr.TransferEncoding) > 0), nil
+		}
+		from = to
+	}
+}
+
+// startBody begins the payload's limits of time.
+func (w *wire) startBody() {
+	w.inHead, w.bodyFrom, w.received = false, time.Now(), int64(w.ahead())
+	w.extend()
+}
+
+// extend sets the deadline that the bytes received so far have earned and
+// reports whether it lies ahead. It is set anew only when it passed, so a page
+// that arrives quickly costs one timer.
+func (w *wire) extend() bool {
+	earned := w.x.earned(w.bodyFrom, w.received)
+	if !earned.After(time.Now()) {
+		return false
+	}
+	w.nc.SetReadDeadline(earned)
+	return w.x.ctx.Err() == nil // else the line above may have undone the wake-up
+}
+
+// Read hands out what was received, and receives more when nothing is left.
+func (w *wire) Read(p []byte) (int, error) {
+	if w.taken == len(w.buf) {
+		switch {
+		case w.err != nil:
+			return 0, w.err
+		case !w.inHead && len(p) >= wireBytes/2:
+			return w.receive(p)
+		}
+		if err := w.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, w.buf[w.taken:])
+	w.taken += n
+	return n, nil
+}
+
+// fill receives into buf, all of which was taken. The bytes of the head stay.
+func (w *wire) fill() error {
+	if !w.inHead {
+		w.buf, w.taken = w.buf[:0], 0
+	} else if len(w.buf) >= w.x.f.o.MaxHead {
+		w.limit = errHeadTooLarge
+		return w.limit
+	}
+	w.buf = slices.Grow(w.buf, 1)
+	n, err := w.receive(w.buf[len(w.buf):cap(w.buf)])
+	w.buf = w.buf[:len(w.buf)+n]
+	if n > 0 {
+		w.err, err = err, nil
+	}
+	return err
+}
+
+// receive reads from the connection.
+func (w *wire) receive(p []byte) (int, error) {
+	for {
+		n, err := w.nc.Read(p)
+		w.received += int64(n)
+		if err == nil || n > 0 || !isTimeout(err) {
+			return n, err
+		}
+		if w.inHead {
+			w.limit = errNoHeadInTime
+			return 0, w.limit
+		}
+		if !w.extend() {
+			return 0, tooSlow(w.received, w.bodyFrom)
+		}
+	}
+}
