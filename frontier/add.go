@@ -46,7 +46,7 @@ func (f *Frontier) Add(ctx context.Context, urls []crawl.Routed) ([]Admission, e
 		to := from + f.budget.cut(urls[from:])
 		piece, out := urls[from:to], admissions[from:to]
 		err := f.change(ctx, func(g *group) error {
-			g.admit(piece, out)
+			g.admit(nil, piece, out)
 			return nil
 		})
 		if err != nil {
@@ -95,29 +95,70 @@ type candidate struct {
 	found lookup
 }
 
-// admit decides on each URL and writes what follows. It sets out[i].
-func (g *group) admit(urls []crawl.Routed, out []Admission) {
-	var fresh []candidate
+// admit decides on each URL and writes what follows. It sets out[i]. URLs that are known
+// are counted in home: a partition that only knows a link is not written for it. Without
+// a home the first of the URLs' own partitions that serves counts them.
+func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
+	keys := g.cacheKeys(urls, out)
+	// The cache is far larger than the processor's, and these reads wait for memory; one
+	// behind the other, with nothing between them, they wait together.
+	fresh, known := 0, 0
+	for i := range keys {
+		t := &urls[i].Target
+		// What a person names is rare, and has to be looked at: see nearer.
+		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.cache.has(keys[i])) {
+			out[i] = Added // or what is found out below
+			fresh++
+		}
+	}
+	cs := make([]candidate, 0, fresh)
+	for i := range out {
+		t := &urls[i].Target
+		switch out[i] {
+		case NotHolder:
+			continue
+		case Added:
+			cs = append(cs, candidate{i: i, pg: g.part(urls[i].Partition), key: keys[i], fp: fingerprintOf(t.URL.String())})
+		default:
+			out[i] = Known
+			known++
+		}
+		if home == nil {
+			home = g.part(urls[i].Partition)
+		}
+	}
+	g.confirm(urls, cs)
+	for i := range cs {
+		c := &cs[i]
+		if out[c.i] = c.pg.admitOne(&urls[c.i].Target, c); out[c.i] == Known {
+			known++
+		}
+	}
+	if known > 0 {
+		home.state.Counters.Duplicates += int64(known)
+		home.mutated = true
+	}
+}
+
+// cacheKeys returns the URLs' keys in the cache, good until the next call. It sets
+// out[i] to NotHolder, or to 0.
+func (g *group) cacheKeys(urls []crawl.Routed, out []Admission) []xxh3.Uint128 {
+	keys := slices.Grow(g.f.keys[:0], len(urls))[:len(urls)]
+	g.f.keys = keys
+	var s *partState
 	for i := range urls {
-		pg := g.part(urls[i].Partition)
-		if !pg.state.serves() {
+		// Most links are to the page's own host: one look into the map is enough.
+		if p := urls[i].Partition; s == nil || s.Partition != p {
+			s = g.stateOf(p)
+		}
+		if s == nil || !s.serves() {
 			out[i] = NotHolder
 			continue
 		}
-		t := &urls[i].Target
-		key := g.f.cache.key(pg.gen(), t.URL.String())
-		// What a person names is rare, and has to be looked at: see nearer.
-		if !t.Again && t.Via != crawl.ViaSeed && g.f.cache.has(key) {
-			out[i] = pg.known()
-			continue
-		}
-		fresh = append(fresh, candidate{i: i, pg: pg, key: key, fp: fingerprintOf(t.URL.String())})
+		out[i] = 0
+		keys[i] = g.f.cache.key(generation{s.Partition, s.Generation}, urls[i].Target.URL.String())
 	}
-	g.confirm(urls, fresh)
-	for i := range fresh {
-		c := &fresh[i]
-		out[c.i] = c.pg.admitOne(&urls[c.i].Target, c)
-	}
+	return keys
 }
 
 // confirm looks up, in the order of the keys, those URLs of which the filters
@@ -210,7 +251,7 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 			pg.nearer(t, c.fp, &found)
 		}
 		if !t.Again || found.rec.State == crawl.Queued {
-			return pg.known()
+			return Known
 		}
 		pg.requeue(t, c.fp, &found)
 		return Added
@@ -236,13 +277,6 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 	pg.learn(c.fp)
 	pg.seen = append(pg.seen, c.key)
 	return Added
-}
-
-// known counts a URL that has a record.
-func (pg *partGroup) known() Admission {
-	pg.state.Counters.Duplicates++
-	pg.mutated = true
-	return Known
 }
 
 // learn tells the partition's filter, and the one that may be in the making.

@@ -99,7 +99,7 @@ func (pg *partGroup) links(own, outbox []crawl.Routed) {
 		pg.post(&aside[i])
 	}
 	admissions := make([]Admission, len(own))
-	pg.g.admit(own, admissions)
+	pg.g.admit(pg, own, admissions)
 	for i, a := range admissions {
 		if a == NotHolder {
 			pg.post(&own[i])

@@ -61,20 +61,37 @@ func (f *Frontier) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, b
 }
 
 func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
-	if m, _ := f.Meta(p); m.State != Holder {
+	gen, fl, held := f.whereContents(p)
+	switch {
+	case !held:
 		return o, false, ErrNotHolder
+	case fl != nil && !fl.maybe(d):
+		return o, false, nil
 	}
-	v, err := f.read(p)
+	snap, err := f.kv.Snapshot()
 	if err != nil {
 		return o, false, err
 	}
-	defer v.close()
+	defer snap.Close()
+	v := view{snap: snap, gen: gen}
 	b, ok, err := v.get(appendContentKey(nil, d))
 	if err != nil || !ok {
 		return o, false, err
 	}
 	o, err = decodeContent(b)
 	return o, err == nil, err
+}
+
+// whereContents returns what to ask for a payload of a partition; held is false when it
+// is not held here.
+func (f *Frontier) whereContents(p crawl.Partition) (gen generation, fl *payloadFilter, held bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := f.metas[p]
+	if m == nil || m.State != Holder {
+		return gen, nil, false
+	}
+	return generation{p, m.Generation}, f.payloads[p], true
 }
 
 // contentsPiece is the number of payloads in one request.
@@ -105,6 +122,10 @@ func (g *group) noteContent(c *Content) {
 		return
 	}
 	key := appendContentKey(nil, c.Digest)
+	if pg.part.payloads.isNew(c.Digest) {
+		pg.firstContent(key, c)
+		return
+	}
 	if b, known := pg.get(key); known {
 		old, err := decodeContent(b)
 		if c.Replace || err != nil || old.URL == c.Original.URL {
@@ -112,11 +133,18 @@ func (g *group) noteContent(c *Content) {
 		}
 		return
 	}
+	pg.firstContent(key, c)
+}
+
+// firstContent adds a payload that is not known.
+func (pg *partGroup) firstContent(key []byte, c *Content) {
+	g := pg.g
 	if pg.state.Counters.Contents >= g.f.o.ContentsPerPartition {
 		pg.forgetContent(key)
 	}
 	pg.set(key, encodeContent(&c.Original))
 	pg.state.Counters.Contents++
+	pg.part.payloads.learn(c.Digest)
 }
 
 // forgetContent deletes the payload behind key, or the first of all. One that the

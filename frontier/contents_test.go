@@ -23,6 +23,10 @@ func (m *model) note() {
 		cs = append(cs, payload(crawl.Partition(m.rng.IntN(4)), m.rng.IntN(100)))
 	}
 	m.r.must(m.r.NoteContents(m.t.Context(), cs))
+	m.noted = append(m.noted, cs...)
+	for range min(len(m.noted), 8) {
+		cs = append(cs, m.noted[m.rng.IntN(len(m.noted))])
+	}
 	for _, c := range cs {
 		o, known, err := m.r.Content(c.Partition, c.Digest)
 		if m.current[c.Partition] == 0 {

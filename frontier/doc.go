@@ -58,7 +58,8 @@
 //
 // A partition also remembers the first capture of payloads whose digests are its own
 // (contents.go): at most Options.ContentsPerPartition, then each new one takes the
-// place of another. And a host's streak of pages that are like others (streak.go) sends
+// place of another. A Bloom filter of them for each held partition (payloads.go) answers
+// most questions for what is new, without the store; who asks reads it without a lock. And a host's streak of pages that are like others (streak.go) sends
 // its links behind those of other hosts.
 //
 // # Partitions

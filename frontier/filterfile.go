@@ -115,10 +115,14 @@ func (f *Frontier) loadFilters() {
 			p.filter = s.filter
 		}
 	}
-	for _, m := range f.Metas() {
+	metas := f.Metas()
+	for _, m := range metas {
 		if m.State == Holder && f.parts[m.Partition].filter == nil {
-			f.rebuilds.add(m.Partition)
+			f.rebuilds.add(rebuild{m.Partition, tableRecords})
 		}
+	}
+	for _, m := range metas { // behind those, which save more
+		f.refreshPayloads(f.parts[m.Partition])
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"crawlnode/crawl"
 )
 
@@ -25,6 +27,9 @@ type Options struct {
 	// ContentsPerPartition is the number of payloads that a partition remembers.
 	// Default 32,768.
 	ContentsPerPartition int64
+	// PayloadFilterBytes bounds the filters in front of the payloads, see payloads.go. 0
+	// means 32 MiB, less than 0 none.
+	PayloadFilterBytes int64
 	// CacheEntries is the number of URLs known to be seen that are kept in
 	// memory, at 16 bytes each. 0 means 1,048,576.
 	CacheEntries int
@@ -70,15 +75,20 @@ type Frontier struct {
 	metas  map[crawl.Partition]*Meta
 	sets   map[crawl.Partition]SetRecord
 	totals crawl.Counters // of the metas that are held
+	// payloads are the filters that Content asks; only the writer changes the map.
+	payloads map[crawl.Partition]*payloadFilter
 
 	// The rest belongs to the writer (and to New before it).
 	parts     map[crawl.Partition]*partition
 	importing map[crawl.Partition]*Import
 	cache     *seenCache
-	marks     *highWater // nil: none
+	keys      []xxh3.Uint128 // scratch of cacheKeys
+	marks     *highWater     // nil: none
+	// payloadRoom is what the filters of payloads may still take, in bytes.
+	payloadRoom int64
 
-	rebuilds *todo[crawl.Partition] // filters to be rebuilt
-	sweeps   *todo[generation]      // generations to be deleted
+	rebuilds *todo[rebuild]    // filters to be rebuilt
+	sweeps   *todo[generation] // generations to be deleted
 }
 
 // partition is all that the writer has of one partition.
@@ -89,6 +99,7 @@ type partition struct {
 	rebuilding bool
 	delta      []fingerprint
 	sinks      []Sink
+	payloads   payloadFilters
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no
@@ -98,7 +109,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 		kv: kv, o: o, log: o.Logger,
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
 		metas: map[crawl.Partition]*Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
-		rebuilds: newTodo[crawl.Partition](), sweeps: newTodo[generation](),
+		payloads: map[crawl.Partition]*payloadFilter{}, rebuilds: newTodo[rebuild](), sweeps: newTodo[generation](),
 	}
 	f.writing.base = time.Now()
 	f.syncing.base = f.writing.base
@@ -107,6 +118,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 		f.log = slog.New(slog.DiscardHandler)
 	}
 	f.o.ContentsPerPartition = cmp.Or(f.o.ContentsPerPartition, defaultContents)
+	f.payloadRoom = cmp.Or(f.o.PayloadFilterBytes, defaultPayloadFilters)
 	if f.o.SuspiciousPerHost == 0 {
 		f.o.SuspiciousPerHost = 10_000
 	}

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -64,10 +65,22 @@ func (g *group) part(p crawl.Partition) *partGroup {
 	if part == nil {
 		part = &partition{partState: partState{Meta: Meta{Partition: p}}}
 	}
-	pg := &partGroup{g: g, part: part, state: part.partState, over: map[string][]byte{}, hosts: map[crawl.Host]*hostEntry{}}
+	pg := &partGroup{g: g, part: part, state: part.partState}
 	g.parts[p] = pg
 	g.order = append(g.order, pg)
 	return pg
+}
+
+// stateOf is a partition as the group sees it, to look at; nil when the node does not
+// know it.
+func (g *group) stateOf(p crawl.Partition) *partState {
+	if pg, ok := g.parts[p]; ok {
+		return &pg.state
+	}
+	if part := g.f.parts[p]; part != nil {
+		return &part.partState
+	}
+	return nil
 }
 
 // put adds an entry with an absolute key.
@@ -121,15 +134,23 @@ func (pg *partGroup) get(rel []byte) ([]byte, bool) {
 	return v, ok
 }
 
+// write puts an entry aside for the commit.
+func (pg *partGroup) write(rel string, value []byte) {
+	if pg.over == nil {
+		pg.over = map[string][]byte{}
+	}
+	pg.over[rel] = value
+}
+
 func (pg *partGroup) set(rel, value []byte) {
 	pg.mutated = true
-	pg.over[string(rel)] = value
+	pg.write(string(rel), value)
 	pg.g.grow(len(rel), len(value))
 }
 
 func (pg *partGroup) del(rel []byte) {
 	pg.mutated = true
-	pg.over[string(rel)] = nil
+	pg.write(string(rel), nil)
 	pg.g.grow(len(rel), 0)
 }
 
@@ -147,6 +168,9 @@ func (pg *partGroup) host(h crawl.Host) *hostEntry {
 			e = &hostEntry{}
 		}
 		e.fresh = !e.admitted()
+	}
+	if pg.hosts == nil {
+		pg.hosts = map[crawl.Host]*hostEntry{}
 	}
 	pg.hosts[h] = e
 	return e
@@ -203,12 +227,19 @@ func (pg *partGroup) finish() (m Mutation) {
 	pg.writeHosts()
 	if pg.mutated {
 		pg.state.Seq++
-		pg.over[metaKey] = encodeMeta(&pg.state)
+		pg.write(metaKey, encodeMeta(&pg.state))
 	}
 	m.Epoch, m.Seq = pg.state.Epoch, pg.state.Seq
-	prefix := appendPrefix(nil, pg.state.Partition, pg.state.Generation)
+	size := 0
+	for rel := range pg.over {
+		size += prefixLen + len(rel)
+	}
+	keys := make([]byte, 0, size)
+	pg.g.entries = slices.Grow(pg.g.entries, len(pg.over))
 	for rel, v := range pg.over {
-		key := append(append(make([]byte, 0, prefixLen+len(rel)), prefix...), rel...)
+		from := len(keys)
+		keys = append(appendPrefix(keys, pg.state.Partition, pg.state.Generation), rel...)
+		key := keys[from:len(keys):len(keys)]
 		pg.g.entries = append(pg.g.entries, Entry{Key: key, Value: v})
 		if pg.mutated && len(pg.part.sinks) > 0 {
 			m.Entries = append(m.Entries, Entry{Key: key[prefixLen:], Value: v})
@@ -269,9 +300,10 @@ func (pg *partGroup) publish(m Mutation) {
 	}
 	if pg.mutated {
 		pg.part.deliver(m)
+		f.refreshPayloads(pg.part)
 	}
 	if fl := pg.part.filter; fl != nil && fl.full() && !pg.part.rebuilding {
-		f.rebuilds.add(pg.state.Partition)
+		f.rebuilds.add(rebuild{pg.state.Partition, tableRecords})
 	}
 }
 

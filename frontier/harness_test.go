@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -385,9 +386,11 @@ func (f *faulty) Write(entries []Entry) error {
 	return errInjected
 }
 
-// gated is a KV on which a walk over a partition's records waits for the gate.
+// gated is a KV on which a walk over a partition's records, or another table, waits for
+// the gate.
 type gated struct {
 	KV
+	table   byte          // 0: tableRecords
 	arrived chan struct{} // gets a value when a walk is at the gate
 	gate    chan struct{} // closed: walks pass
 }
@@ -403,7 +406,7 @@ type gatedSnapshot struct {
 }
 
 func (s gatedSnapshot) Iterate(prefix []byte) Iterator {
-	if len(prefix) == prefixLen+1 && prefix[prefixLen] == tableRecords {
+	if len(prefix) == prefixLen+1 && prefix[prefixLen] == cmp.Or(s.kv.table, tableRecords) {
 		select {
 		case s.kv.arrived <- struct{}{}:
 			<-s.kv.gate

@@ -136,12 +136,17 @@ func encodeMeta(s *partState) []byte {
 	w.u(uint64(s.Seq))
 	w.u(uint64(s.Epoch))
 	w.u(s.outboxNext)
-	n := 0
-	s.Counters.Each(func(*int64) { n++ })
-	w.u(uint64(n))
+	w.u(numCounters)
 	s.Counters.Each(func(v *int64) { w.i(*v) })
 	return w.b
 }
+
+// numCounters is how many Counters.Each visits.
+var numCounters = func() (n uint64) {
+	var c crawl.Counters
+	c.Each(func(*int64) { n++ })
+	return n
+}()
 
 // metaEntry is what decodeMeta reads.
 type metaEntry struct {

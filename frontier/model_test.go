@@ -20,6 +20,7 @@ type model struct {
 	failed  int64
 	clock   int64 // admissions, for the order of queues
 	current map[crawl.Partition]crawl.Epoch
+	noted   []Content
 }
 
 type modelURL struct {

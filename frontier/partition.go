@@ -59,8 +59,11 @@ func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
 	s.lastGeneration++
 	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = Holder, epoch, epoch, epoch, s.lastGeneration
 	pg.restated = true
-	pg.over[metaKey] = encodeMeta(s)
-	g.after = append(g.after, func() { pg.part.filter = newFilter(0) })
+	pg.write(metaKey, encodeMeta(s))
+	g.after = append(g.after, func() {
+		pg.part.filter = newFilter(0)
+		g.f.usePayloads(pg.part, g.f.takeRoom(0))
+	})
 }
 
 // Transition changes what a partition is to this node: fn may set State, Epoch,
@@ -101,13 +104,14 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 		s.frozen, s.Unsure = false, false
 		g.after = append(g.after, func() {
 			if pg.part.filter == nil {
-				g.f.rebuilds.add(p)
+				g.f.rebuilds.add(rebuild{p, tableRecords})
 			}
+			g.f.refreshPayloads(pg.part)
 		})
 	case m.State == Copy:
 		// From here on it changes behind the back of the filter.
 		s.frozen = false
-		g.after = append(g.after, pg.part.reset)
+		g.after = append(g.after, func() { g.f.reset(pg.part) })
 	}
 	cleared := s.Suspect && !m.Suspect && s.State != Absent
 	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
@@ -117,7 +121,7 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	}
 	pg.restated = true
 	if cleared {
-		pg.over[metaKey] = encodeMeta(s) // as load has made it
+		pg.write(metaKey, encodeMeta(s)) // as load has made it
 	}
 	return nil
 }
@@ -194,12 +198,13 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 func (g *group) bury(pg *partGroup, gen generation) {
 	g.put(deadKey(gen), []byte{formatVersion})
 	g.after = append(g.after, func() {
-		pg.part.reset()
+		g.f.reset(pg.part)
 		g.f.sweeps.add(gen)
 	})
 }
 
 // reset drops what belongs to one generation of a partition that was served.
-func (p *partition) reset() {
+func (f *Frontier) reset(p *partition) {
 	p.filter, p.rebuilding, p.delta, p.sinks = nil, false, nil, nil
+	f.dropPayloads(p)
 }

@@ -10,18 +10,26 @@ import (
 // rebuilt; a partition that grows faster begins again.
 const maxDelta = 1 << 20
 
+// rebuild is a filter to be made: of which table of which partition.
+type rebuild struct {
+	partition crawl.Partition
+	table     byte // tableRecords or tableContents
+}
+
 // rebuildFilters makes the filters that are missing or full, one at a time,
-// from the records.
+// from the keys of their table.
 func (f *Frontier) rebuildFilters(ctx context.Context) {
 	for {
-		p, ok := f.rebuilds.next(ctx)
+		r, ok := f.rebuilds.next(ctx)
 		if !ok {
 			return
 		}
-		if err := f.rebuildFilter(ctx, p); err != nil {
-			if !isStop(err) {
-				f.log.Error("a Bloom filter was not rebuilt; its partition looks every URL up", "partition", p, "err", err)
-			}
+		make, what := f.rebuildFilter, "URL"
+		if r.table == tableContents {
+			make, what = f.rebuildPayloads, "payload"
+		}
+		if err := make(ctx, r.partition); err != nil && !isStop(err) {
+			f.log.Error("a Bloom filter was not rebuilt; its partition looks every "+what+" up", "partition", r.partition, "err", err)
 		}
 	}
 }
@@ -61,7 +69,7 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 			return err
 		}
 		if len(delta) >= maxDelta {
-			f.rebuilds.add(p)
+			f.rebuilds.add(rebuild{p, tableRecords})
 			return nil
 		}
 		for _, fp := range delta {

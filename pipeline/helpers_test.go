@@ -174,11 +174,12 @@ func (b *bench) Next(context.Context) (crawl.Visit, error) {
 	return v, nil
 }
 
-func (b *bench) Context(v crawl.Visit) context.Context {
-	if ctx := b.contexts[v.ID]; ctx != nil {
-		return ctx
+func (b *bench) Context(v crawl.Visit) (context.Context, context.CancelCauseFunc) {
+	ctx := b.contexts[v.ID]
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	return context.Background()
+	return context.WithCancelCause(ctx)
 }
 
 func (b *bench) MayRequest(crawl.Visit) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"crawlnode/crawl"
@@ -20,6 +21,8 @@ const (
 	maxHops = 10
 	// lowestBand is where suspicious URLs wait.
 	lowestBand = crawl.Bands - 1
+	// usualTargets is for how many targets a page's list has room from the start.
+	usualTargets = 64
 	// defaultPriority is a sitemap entry's that names none (sitemaps.org).
 	defaultPriority = 0.5
 )
@@ -103,7 +106,7 @@ func kindOf(resp *fetcher.Response) mediaKind {
 type finds struct {
 	v     crawl.Visit
 	rules *Rules
-	seen  map[urlnorm.URL]struct{}
+	seen  map[string]struct{} // canonical: strings hash faster than URLs, which have offsets beside them
 	o     *crawl.Outcome
 	log   *slog.Logger
 	// deriver may want to know of skipped, the URLs that were not taken; nil: nobody
@@ -130,13 +133,13 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		}
 	}()
 	if w.seen == nil || len(w.seen) > 4096 { // clearing costs what was once needed
-		w.seen = make(map[urlnorm.URL]struct{}, 256)
+		w.seen = make(map[string]struct{}, 256)
 	}
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints}
 	defer func() { w.skipped = f.skipped }()
-	f.seen[v.Item.URL] = struct{}{} // a page's link to itself is none
+	f.seen[v.Item.URL.String()] = struct{}{} // a page's link to itself is none
 	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
 	case redirects(resp.Status):
@@ -215,11 +218,9 @@ func JudgedDepth(t *crawl.Target) int {
 
 // first reports whether u was not found on this page before.
 func (f *finds) first(u urlnorm.URL) bool {
-	if _, dup := f.seen[u]; dup {
-		return false
-	}
-	f.seen[u] = struct{}{}
-	return true
+	before := len(f.seen)
+	f.seen[u.String()] = struct{}{} // looked up once: whether it was there shows in the number
+	return len(f.seen) > before
 }
 
 // add judges a target and takes it when it passes.
@@ -254,6 +255,7 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	}
 	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
 	_, noFollow := directives(resp)
+	f.o.Targets = slices.Grow(f.o.Targets, min(len(doc.Links), usualTargets))
 	for i := range doc.Links {
 		switch l := &doc.Links[i]; {
 		case !noFollow && !doc.NoFollow:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -25,9 +26,10 @@ type Source interface {
 	// Next blocks until a host may be requested and gives it to the caller.
 	// io.EOF says that there will be none any more; a worker ends then.
 	Next(ctx context.Context) (crawl.Visit, error)
-	// Context is cancelled when the fetch of v is taken back. It is used for
-	// the request only: what was fetched is parsed, archived and settled.
-	Context(v crawl.Visit) context.Context
+	// Context is cancelled when the fetch of v is taken back, or by the function
+	// that comes with it. It is used for the request only: what was fetched is
+	// parsed, archived and settled.
+	Context(v crawl.Visit) (context.Context, context.CancelCauseFunc)
 	// MayRequest is asked right before a request of v is written, once its
 	// connection stands. False: it is not written, and v ends as Aborted. It
 	// must not block.
@@ -162,6 +164,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 // work is one worker.
 func (p *Pipeline) work(ctx context.Context) error {
 	w := &worker{p: p}
+	defer context.AfterFunc(ctx, w.halt.end)()
+	keep := context.WithoutCancel(ctx)
 	for {
 		p.backlog.wait(ctx)
 		v, err := p.o.Source.Next(ctx)
@@ -172,10 +176,41 @@ func (p *Pipeline) work(ctx context.Context) error {
 			return err
 		}
 		p.busy.Add(1)
-		err = w.visit(ctx, v)
+		err = w.visit(keep, v)
 		p.busy.Add(-1)
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// halt takes a worker's request back when the pipeline ends. It is made once for all
+// visits: a context that ends with both the visit and the pipeline took eight
+// allocations for each.
+type halt struct {
+	mu     sync.Mutex // guards the rest; cancel is called without it
+	ended  bool
+	cancel context.CancelCauseFunc // of the visit at hand; nil: there is none
+}
+
+// begin says how the visit at hand is taken back, nil that there is none any more.
+func (h *halt) begin(cancel context.CancelCauseFunc) {
+	h.mu.Lock()
+	h.cancel = cancel
+	ended := h.ended
+	h.mu.Unlock()
+	if ended && cancel != nil {
+		cancel(nil)
+	}
+}
+
+// end takes back the visit at hand and all that follow.
+func (h *halt) end() {
+	h.mu.Lock()
+	h.ended = true
+	cancel := h.cancel
+	h.mu.Unlock()
+	if cancel != nil {
+		cancel(nil)
 	}
 }

@@ -91,7 +91,7 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 // addSitemaps gives the outcome of a robots.txt the sitemap files that it names
 // and the scope admits, or the one at the usual place when there are none.
 func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules) {
-	f := &finds{rules: rules, seen: make(map[urlnorm.URL]struct{}), o: o}
+	f := &finds{rules: rules, seen: make(map[string]struct{}), o: o}
 	add := func(raw string) {
 		u, err := urlnorm.Parse(raw)
 		if err != nil {

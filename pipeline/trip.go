@@ -16,21 +16,19 @@ import (
 // worker makes one trip at a time and keeps memory between them.
 type worker struct {
 	p    *Pipeline
-	seen map[urlnorm.URL]struct{} // links of the page at hand
+	halt halt
+	seen map[string]struct{} // links of the page at hand
 	// skipped are those of them that were not taken and that the log shows.
 	skipped []crawl.Skip
 }
 
-// visit makes the whole trip of v. The error is one of storage.
-func (w *worker) visit(ctx context.Context, v crawl.Visit) error {
+// visit makes the whole trip of v. keep outlives the pipeline's context. The error is
+// one of storage.
+func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	rules := w.p.o.Rules()
-	fetching, cancel := context.WithCancel(w.p.o.Source.Context(v))
-	stop := context.AfterFunc(ctx, cancel)
-	defer func() {
-		stop()
-		cancel()
-	}()
-	keep := context.WithoutCancel(ctx)
+	fetching, takeBack := w.p.o.Source.Context(v)
+	w.halt.begin(takeBack)
+	defer w.halt.begin(nil)
 
 	if o, out := outOfScope(&v, rules); out {
 		return w.refuse(keep, v, crawl.Response{Kind: crawl.Refused}, o)

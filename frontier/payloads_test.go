@@ -1,0 +1,313 @@
+package frontier
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// reads counts the snapshots of a KV, and can end the walks over payloads early.
+type reads struct {
+	KV
+	snapshots atomic.Int64
+	short     bool
+}
+
+func (k *reads) Snapshot() (Snapshot, error) {
+	k.snapshots.Add(1)
+	s, err := k.KV.Snapshot()
+	if k.short {
+		s = shortSnapshot{s}
+	}
+	return s, err
+}
+
+type shortSnapshot struct{ Snapshot }
+
+func (s shortSnapshot) Iterate(prefix []byte) Iterator {
+	it := s.Snapshot.Iterate(prefix)
+	if len(prefix) == prefixLen+1 && prefix[prefixLen] == tableContents {
+		return &shortIterator{Iterator: it}
+	}
+	return it
+}
+
+type shortIterator struct {
+	Iterator
+	steps int
+}
+
+func (i *shortIterator) Valid() bool { return i.steps < 3 && i.Iterator.Valid() }
+func (i *shortIterator) Next()       { i.steps++; i.Iterator.Next() }
+
+// payloadsOf reads a partition's filters and the room for more between two groups. used
+// is -1 where there is none, else how many digests it has.
+func (r *running) payloadsOf(p crawl.Partition) (used, room int64, due bool) {
+	r.t.Helper()
+	used = -1
+	r.must(r.change(r.t.Context(), func(g *group) error {
+		s := &g.part(p).part.payloads
+		if s.used != nil {
+			used = s.used.count
+		}
+		room, due = r.payloadRoom, s.due
+		return nil
+	}))
+	return used, room, due
+}
+
+// waitPayloads waits until a partition has a filter.
+func (r *running) waitPayloads(p crawl.Partition) (count int64) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		if n, _, _ := r.payloadsOf(p); n >= 0 {
+			return n
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("partition %d gets no filter of its payloads", p)
+		}
+	}
+}
+
+func payloads(p crawl.Partition, from, n int) (cs []Content) {
+	for i := range n {
+		cs = append(cs, payload(p, from+i))
+	}
+	return cs
+}
+
+// knows checks that payloads are known, or that none is.
+func (r *running) knows(want bool, cs []Content) {
+	r.t.Helper()
+	for i := range cs {
+		if o, known, err := r.Content(cs[i].Partition, cs[i].Digest); err != nil || known != want || known && o != cs[i].Original {
+			r.t.Fatalf("payload %d, %x: %+v, known %t, %v; want %t", i, cs[i].Digest, o, known, err, want)
+		}
+	}
+}
+
+// TestPayloadFilterSpares checks that a look-up that finds nothing does not reach the
+// store, as the writer's does not.
+func TestPayloadFilterSpares(t *testing.T) {
+	t.Parallel()
+	const n, most = 10_000, 10_000 / 50
+	kv := &reads{KV: NewMemory()}
+	r := startHolding(t, kv, 1, Options{})
+	before := kv.snapshots.Load()
+	r.knows(false, payloads(0, 0, n))
+	if got := kv.snapshots.Load() - before; got != 0 {
+		t.Errorf("%d of %d look-ups reached the store in front of an empty partition", got, n)
+	}
+	cs := payloads(0, 0, n)
+	r.must(r.NoteContents(t.Context(), cs))
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) { // it has grown
+		if used, room, _ := r.payloadsOf(0); used >= n && defaultPayloadFilters-room >= n*payloadBits/8 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the filter does not grow")
+		}
+	}
+	before = kv.snapshots.Load()
+	r.knows(false, payloads(0, n, n))
+	if got := kv.snapshots.Load() - before; got > most {
+		t.Errorf("%d of %d look-ups reached the store, want at most %d", got, n, most)
+	}
+	r.knows(true, cs)
+	r.check()
+}
+
+// TestPayloadFilterFills checks that a start waits for no filter, and that one in the
+// making learns what is added meanwhile.
+func TestPayloadFilterFills(t *testing.T) {
+	t.Parallel()
+	kv, reopen := openTestMemory(t)
+	r := startHolding(t, kv, 1, Options{})
+	r.must(r.NoteContents(t.Context(), payloads(0, 0, 500)))
+	_ = r.stop()
+	counted := &reads{KV: reopen()}
+	g := &gated{KV: counted, table: tableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
+	r = start(t, g, Options{})
+	open := sync.OnceFunc(func() { close(g.gate) })
+	t.Cleanup(open)
+	<-g.arrived
+	r.must(r.NoteContents(t.Context(), payloads(0, 500, 100)))
+	before := counted.snapshots.Load()
+	r.knows(true, payloads(0, 0, 600))
+	r.knows(false, payloads(0, 600, 100))
+	if got := counted.snapshots.Load() - before; got != 700 {
+		t.Errorf("%d of 700 look-ups asked the store before there was a filter", got)
+	}
+	open()
+	if n := r.waitPayloads(0); n != 600 {
+		t.Errorf("the filter has %d payloads, want 600", n)
+	}
+	before = counted.snapshots.Load()
+	r.knows(true, payloads(0, 0, 600))
+	r.knows(false, payloads(0, 600, 100))
+	if got := counted.snapshots.Load() - before; got > 620 {
+		t.Errorf("%d of 700 look-ups asked the store, 600 of them for what is known", got)
+	}
+	r.check()
+}
+
+// TestPayloadFilterMoves takes a partition to another node and back: what came while it
+// was a copy is known to its holder.
+func TestPayloadFilterMoves(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+		ctx := t.Context()
+		a, b := startHolding(t, kv, 1, Options{}), start(t, NewMemory(), Options{})
+		a.must(a.NoteContents(ctx, payloads(0, 0, 300)))
+		send := func(from, to *running, epoch crawl.Epoch) *caught {
+			tail := &caught{}
+			e, err := from.Export(ctx, 0, tail.sink)
+			from.must(err)
+			defer e.Close()
+			i, err := to.BeginImport(ctx, 0)
+			to.must(err)
+			to.must(e.Snapshot(ctx, 500, func(es []Entry) error { return i.Put(ctx, es) }))
+			to.must(i.CommitCopy(ctx, epoch))
+			return tail
+		}
+		hand := func(from, to *running, tail *caught, epoch crawl.Epoch) {
+			from.must(from.Freeze(ctx, 0))
+			from.become(0, Released)
+			to.must(errors.Join(to.ApplyCopies(ctx, tail.take())...))
+			to.must(to.promote(0, epoch))
+		}
+		tail := send(a, b, 1)
+		a.must(a.NoteContents(ctx, payloads(0, 300, 50)))
+		hand(a, b, tail, 2)
+		b.knows(true, payloads(0, 0, 350)) // with a filter or before
+		if n := b.waitPayloads(0); n != 350 {
+			t.Errorf("the filter has %d payloads, want 350", n)
+		}
+		b.knows(true, payloads(0, 0, 350))
+		a.become(0, Copy)
+		if _, room, _ := a.payloadsOf(0); room != defaultPayloadFilters {
+			t.Errorf("a copy keeps a filter: there is room for %d bytes", room)
+		}
+		b.must(b.NoteContents(ctx, payloads(0, 350, 50)))
+		tail = send(b, a, 2)
+		b.must(b.NoteContents(ctx, payloads(0, 400, 50)))
+		hand(b, a, tail, 3)
+		a.knows(true, payloads(0, 0, 450))
+		a.waitPayloads(0)
+		a.knows(true, payloads(0, 0, 450))
+		b.must(b.Delete(ctx, 0))
+		if _, room, _ := b.payloadsOf(0); room != defaultPayloadFilters {
+			t.Errorf("a partition that is gone keeps a filter: there is room for %d bytes", room)
+		}
+		a.check()
+	})
+}
+
+// TestPayloadFilterIsBounded fills partitions far beyond what their filters may take.
+func TestPayloadFilterIsBounded(t *testing.T) {
+	t.Parallel()
+	const bound = 4 << 10
+	r := startHolding(t, NewMemory(), 24, Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
+	held := 0
+	for p := range crawl.Partition(24) {
+		r.must(r.NoteContents(t.Context(), payloads(p, 0, 1500)))
+		used, room, _ := r.payloadsOf(p)
+		if room < 0 || room > bound {
+			t.Fatalf("room for %d bytes of %d", room, bound)
+		}
+		if used >= 0 {
+			held++
+		}
+	}
+	if want := bound / (payloadMinBlocks * blockBytes); held != want {
+		t.Errorf("%d partitions have a filter, want %d", held, want)
+	}
+	for p := range crawl.Partition(24) {
+		r.knows(true, payloads(p, 0, 1500))
+		r.knows(false, payloads(p, 1500, 100))
+	}
+	none := startHolding(t, NewMemory(), 1, Options{PayloadFilterBytes: -1})
+	none.must(none.NoteContents(t.Context(), payloads(0, 0, 10)))
+	none.knows(true, payloads(0, 0, 10))
+	if used, room, _ := none.payloadsOf(0); used >= 0 || room != -1 {
+		t.Errorf("a filter of %d payloads where there is no room", used)
+	}
+}
+
+// TestPayloadFilterForgets displaces payloads until the filter is made anew without them.
+func TestPayloadFilterForgets(t *testing.T) {
+	t.Parallel()
+	const most = 100
+	r := startHolding(t, NewMemory(), 1, Options{ContentsPerPartition: most})
+	for n := 0; ; n += 10 {
+		r.must(r.NoteContents(t.Context(), payloads(0, n, 10)))
+		r.knows(true, payloads(0, n+9, 1))
+		if used, _, _ := r.payloadsOf(0); n > 2*most && used < int64(n) && used <= 2*most {
+			break
+		}
+		if n > 200*most {
+			t.Fatal("what was displaced stays in the filter")
+		}
+	}
+	r.check()
+}
+
+// TestPayloadFilterNeedsAllKeys leaves a filter out when not all payloads could be read.
+func TestPayloadFilterNeedsAllKeys(t *testing.T) {
+	t.Parallel()
+	kv, reopen := openTestMemory(t)
+	r := startHolding(t, kv, 1, Options{})
+	r.must(r.NoteContents(t.Context(), payloads(0, 0, 50)))
+	_ = r.stop()
+	log := make(said, 8)
+	r = start(t, &reads{KV: reopen(), short: true}, Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	select {
+	case line := <-log:
+		if !strings.Contains(line, "3 payloads were read of 50") {
+			t.Error(line)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nobody says that a filter was not made")
+	}
+	if used, room, due := r.payloadsOf(0); used >= 0 || room != defaultPayloadFilters || !due {
+		t.Errorf("a filter was made of %d payloads of 50; there is room for %d bytes, another try %t", used, room, due)
+	}
+	r.knows(true, payloads(0, 0, 50))
+}
+
+// said collects the lines of a log.
+type said chan string
+
+func (s said) Write(line []byte) (int, error) {
+	s <- string(line)
+	return len(line), nil
+}
+
+func TestPayloadFilterRate(t *testing.T) {
+	t.Parallel()
+	fl := newPayloadFilter(payloadFilterBytes(20_000), 42)
+	n := int(fl.bytes() * 8 / payloadBits)
+	if n < 30_000 || n > 30_100 {
+		t.Fatalf("it is full with %d digests", n)
+	}
+	for i := range n {
+		fl.add(payload(0, i).Digest)
+	}
+	maybes := 0
+	for i := range 100_000 {
+		switch maybe := fl.maybe(payload(0, i).Digest); {
+		case i < n && !maybe:
+			t.Fatalf("it forgot %d", i)
+		case i >= n && maybe:
+			maybes++
+		}
+	}
+	if rate := float64(maybes) / float64(100_000-n); rate > 0.016 {
+		t.Errorf("%.3f of new digests are maybe", rate)
+	}
+}
