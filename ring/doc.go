@@ -20,6 +20,13 @@
 // fall to exactly the nodes that already have the copies. The library's own
 // notion of "closest members" has no such property and is not used.
 //
+// The library sorts its circle anew for each member that it is given, and a
+// table needs a placement without each member in turn. So the circle is laid out
+// here (walk), by the library's rules, and each placement is one pass over the
+// partitions. Up to 128 members every Build compares its owners with the
+// library's, which decides; for larger clusters tests do. The digests in
+// testdata are of tables of up to a thousand members that the library made alone.
+//
 // What it does not do: it does not know who is alive, who holds a partition at
 // this moment, or how partitions move.
 package ring

@@ -296,23 +296,32 @@ func TestPartitionOf(t *testing.T) {
 // xxhashEmpty is XXH64 of nothing with seed 0, from the algorithm's test vectors.
 const xxhashEmpty = 0xef46db3751d8e999
 
+// BenchmarkBuild is what a node does for each view.
 func BenchmarkBuild(b *testing.B) {
-	for _, n := range []int{3, 20} {
-		for _, replicas := range []int{1, 2} {
-			b.Run(fmt.Sprintf("members=%d/replicas=%d", n, replicas), func(b *testing.B) {
+	for _, s := range []struct{ members, partitions int }{{3, 1024}, {20, 1024}, {100, 4096}, {1000, 4096}, {1000, 16384}} {
+		for _, replicas := range []int{0, 1, 2} {
+			b.Run(fmt.Sprintf("members=%d/partitions=%d/replicas=%d", s.members, s.partitions, replicas), func(b *testing.B) {
+				members := ids(s.members)
+				b.ReportAllocs()
 				for b.Loop() {
-					mustBuild(b, ids(n), 1024, replicas)
+					mustBuild(b, members, s.partitions, replicas)
 				}
 			})
 		}
 	}
 }
 
+// BenchmarkLookup is from a host's name to its owner.
 func BenchmarkLookup(b *testing.B) {
-	table := mustBuild(b, ids(10), 1024, 1)
-	var owner crawl.NodeID
-	for b.Loop() {
-		owner = table.Owner(PartitionOf("www.docs.example.org", table.Partitions()))
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("members=%d", n), func(b *testing.B) {
+			table := mustBuild(b, ids(n), 16384, 1)
+			var owner crawl.NodeID
+			b.ReportAllocs()
+			for b.Loop() {
+				owner = table.Owner(PartitionOf("www.docs.example.org", table.Partitions()))
+			}
+			_ = owner
+		})
 	}
-	_ = owner
 }

@@ -64,17 +64,42 @@ func (t *Table) OwnedBy(id crawl.NodeID) []crawl.Partition { return t.owned[id] 
 // tables with the same digest send every partition to the same nodes.
 func (t *Table) Digest() string { return t.digest }
 
-// newTable freezes an assignment.
-func newTable(members, owners []crawl.NodeID, replicas [][]crawl.NodeID) *Table {
-	t := &Table{members: members, owners: owners, replicas: replicas, owned: make(map[crawl.NodeID][]crawl.Partition, len(members))}
-	for p, id := range owners {
-		t.owned[id] = append(t.owned[id], crawl.Partition(p))
+// newTable freezes an assignment of indices into members.
+func newTable(members []crawl.NodeID, owners []uint16, replicas [][]uint16) *Table {
+	t := &Table{members: members, owners: make([]crawl.NodeID, len(owners)), replicas: named(members, replicas),
+		owned: make(map[crawl.NodeID][]crawl.Partition, len(members))}
+	parts := make([][]crawl.Partition, len(members))
+	for p, m := range owners {
+		parts[m] = append(parts[m], crawl.Partition(p))
+		t.owners[p] = members[m]
 	}
-	for id, ps := range t.owned {
-		t.owned[id] = slices.Clip(ps)
+	for m, ps := range parts {
+		if ps != nil {
+			t.owned[members[m]] = slices.Clip(ps)
+		}
 	}
-	t.digest = digestOf(owners, replicas)
+	t.digest = digestOf(t.owners, t.replicas)
 	return t
+}
+
+// named turns each partition's indices into ids.
+func named(members []crawl.NodeID, replicas [][]uint16) [][]crawl.NodeID {
+	out, total := make([][]crawl.NodeID, len(replicas)), 0
+	for _, rs := range replicas {
+		total += len(rs)
+	}
+	all := make([]crawl.NodeID, 0, total)
+	for p, rs := range replicas {
+		if len(rs) == 0 {
+			continue
+		}
+		from := len(all)
+		for _, m := range rs {
+			all = append(all, members[m])
+		}
+		out[p] = all[from:len(all):len(all)]
+	}
+	return out
 }
 
 // digestOf hashes, partition by partition, the owner, the number of replicas

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"time"
 )
 
 // printMoves says what a change of members moves.
@@ -104,17 +103,3 @@ func (c *oneCase) loads() (before, after float64) {
 	}
 	return before, max(after, before*float64(c.nodes-1)/float64(c.nodes))
 }
-
-// printTimes says how long tables and look-ups take.
-func printTimes(out io.Writer, cases []*oneCase) {
-	fmt.Fprintln(out, "\nTimes. A member builds the table with its replicas for each view.")
-	fmt.Fprintln(out, "\n| nodes | partitions | owners, ms | with one replica, ms | look-up, ns | look-ups a second |")
-	fmt.Fprintln(out, "|---|---|---|---|---|---|")
-	for _, c := range cases {
-		ns := float64(c.lookup) / 1000
-		fmt.Fprintf(out, "| %d | %d | %.1f | %.1f | %.1f | %.2g |\n", c.nodes, c.partitions,
-			milliseconds(c.buildOwners), milliseconds(c.buildReplicas), ns, 1e9/ns)
-	}
-}
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	s := settings{}
 	f := flag.NewFlagSet("scale", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Func("nodes", "numbers of nodes, with commas between (default 10,100; 1,000 takes many minutes)", numbers(&s.nodes))
+	f.Func("nodes", "numbers of nodes, with commas between (default 10,100,1000)", numbers(&s.nodes))
 	f.Func("partitions", "numbers of partitions, with commas between (default 1024,4096,16384)", numbers(&s.partitions))
 	f.IntVar(&s.hosts, "hosts", 10_000_000, "hosts")
 	f.Func("exponents", "Zipf exponents of the hosts' sizes, with commas between (default 1,0.8)", floats(&s.exponents))
@@ -62,7 +61,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("%q is no flag", f.Arg(0))
 	}
 	if s.nodes == nil {
-		s.nodes = []int{10, 100}
+		s.nodes = []int{10, 100, 1000}
 	}
 	if s.partitions == nil {
 		s.partitions = []int{1024, 4096, 16384}
@@ -126,9 +125,6 @@ func (s *settings) print(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "Seed %d, %d hosts, %.3g URLs, at most %.0f pages a host.\n", s.seed, s.hosts, s.urls, s.most)
-	if s.measure {
-		fmt.Fprintf(out, "Times on %d processors, two cases at once.\n", runtime.NumCPU())
-	}
 	for _, exponent := range s.exponents {
 		if err := s.printBalance(ctx, out, cases, exponent); err != nil {
 			return err
@@ -139,6 +135,8 @@ func (s *settings) print(ctx context.Context, out io.Writer) error {
 	if !s.measure {
 		return nil
 	}
-	printTimes(out, cases)
+	if err := printTimes(ctx, out, cases); err != nil {
+		return err
+	}
 	return printLinks(ctx, out)
 }

@@ -100,7 +100,7 @@ func TestUneven(t *testing.T) {
 func TestChangesAdd(t *testing.T) {
 	t.Parallel()
 	c := &oneCase{nodes: 8, partitions: 1024}
-	if err := c.solve(t.Context(), 1, false); err != nil {
+	if err := c.solve(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	if want := 2 * trials(8); len(c.changes) != want {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,9 +17,6 @@ type oneCase struct {
 	nodes, partitions int
 	table             *ring.Table // of the nodes, one replica each
 	changes           []change
-
-	buildOwners, buildReplicas time.Duration // a table without replicas, and one with
-	lookup                     time.Duration // of one host
 }
 
 // change is what one node's coming or going does to the table.
@@ -38,17 +34,8 @@ type change struct {
 }
 
 // trials is how many nodes come and how many go, one at a time, so that a case
-// is more than one accident. Big tables are worth fewer: each node's share is a
-// smaller accident, and a table takes seconds.
-func trials(nodes int) int {
-	switch {
-	case nodes <= 20:
-		return 5
-	case nodes <= 200:
-		return 3
-	}
-	return 1
-}
+// is more than one accident.
+func trials(nodes int) int { return min(nodes, 20) }
 
 // solve makes the tables of all cases, two cases at once, smallest first.
 func (s *settings) solve(ctx context.Context) ([]*oneCase, error) {
@@ -62,7 +49,7 @@ func (s *settings) solve(ctx context.Context) ([]*oneCase, error) {
 	g.SetLimit(2)
 	for _, c := range cases {
 		g.Go(func() error {
-			if err := c.solve(ctx, s.seed, s.measure); err != nil {
+			if err := c.solve(ctx, s.seed); err != nil {
 				return fmt.Errorf("%d nodes, %d partitions: %w", c.nodes, c.partitions, err)
 			}
 			return nil
@@ -71,22 +58,12 @@ func (s *settings) solve(ctx context.Context) ([]*oneCase, error) {
 	return cases, g.Wait()
 }
 
-func (c *oneCase) solve(ctx context.Context, seed uint64, measure bool) (err error) {
+func (c *oneCase) solve(ctx context.Context, seed uint64) (err error) {
 	n := trials(c.nodes)
 	ids := nodeIDs(seed, c.nodes+n)
 	members, newcomers := ids[:c.nodes], ids[c.nodes:]
-	began := time.Now()
 	if c.table, err = ring.Build(members, c.partitions, 1); err != nil {
 		return err
-	}
-	c.buildReplicas = time.Since(began)
-	if measure {
-		began = time.Now()
-		if _, err = ring.Build(members, c.partitions, 0); err != nil {
-			return err
-		}
-		c.buildOwners = time.Since(began)
-		c.lookup = timeLookups(c.table)
 	}
 	for i := range n {
 		for _, ch := range []change{{join: true, node: newcomers[i]}, {node: members[i*c.nodes/n]}} {
@@ -144,23 +121,4 @@ func (c *oneCase) try(ch change) error {
 	}
 	c.changes = append(c.changes, ch)
 	return nil
-}
-
-// timeLookups measures the way from a host's name to its owner.
-func timeLookups(t *ring.Table) time.Duration {
-	hosts := make([]crawl.Host, 1<<12)
-	for i := range hosts {
-		hosts[i] = crawl.Host(hostName(nil, i))
-	}
-	const rounds = 1 << 10
-	var last crawl.NodeID
-	began := time.Now()
-	for i := range rounds * len(hosts) {
-		last = t.Owner(ring.PartitionOf(hosts[i%len(hosts)], t.Partitions()))
-	}
-	took := time.Since(began)
-	if last == "" {
-		panic("BUG: a partition without an owner")
-	}
-	return took * 1000 / time.Duration(rounds*len(hosts)) // of a thousand: one takes some nanoseconds
 }
