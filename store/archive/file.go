@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"crawlnode/store/files"
 )
 
 const (
-	openSuffix  = ".open" // of a file being written, and of its index until that is sorted
+	openSuffix  = files.OpenSuffix // of a file being written, and of its index until that is sorted
 	indexSuffix = ".cdxj"
-	maxNameLen  = 64 // bytes of a node's name inside a file name
 )
 
 // file is the WARC file being written, with its index.
@@ -34,7 +35,7 @@ type file struct {
 func (a *Archive) create() (*file, error) {
 	now := time.Now()
 	for range 10000 {
-		stem := fmt.Sprintf("%s-%s-%05d-%s", safeName(a.opts.Prefix), now.UTC().Format("20060102150405"), a.serial, safeName(a.opts.Name))
+		stem := fmt.Sprintf("%s-%s-%05d-%s", files.SafeName(a.opts.Prefix), now.UTC().Format("20060102150405"), a.serial, files.SafeName(a.opts.Name))
 		a.serial++
 		if a.taken(stem) {
 			continue
@@ -83,7 +84,7 @@ func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
 		return err
 	}
 	f.first = f.size
-	return syncDir(f.dir)
+	return files.SyncDir(f.dir)
 }
 
 // isFullFor reports whether n more bytes need another file. A file with nothing
@@ -132,7 +133,7 @@ func (f *file) finish() error {
 	if err != nil {
 		return fmt.Errorf("close %s: %w", f.name, err)
 	}
-	return settle(f.dir, f.name)
+	return files.Settle(f.dir, f.name)
 }
 
 // abandon closes the file as it is.
@@ -143,48 +144,7 @@ func (f *file) abandon() {
 	}
 }
 
-// settle renames the open file to its final name, durably. It never replaces
-// another file.
-func settle(dir, name string) error {
-	final := filepath.Join(dir, name)
-	if _, err := os.Lstat(final); err == nil {
-		return fmt.Errorf("%s exists already; move it out of the way of %s", final, name+openSuffix)
-	}
-	if err := os.Rename(final+openSuffix, final); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-// syncDir makes new and changed names in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if e := d.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return fmt.Errorf("sync folder %s: %w", dir, err)
-	}
-	return nil
-}
-
 // indexName returns the name of the index beside a WARC file.
 func indexName(name string) string {
 	return strings.TrimSuffix(name, suffixes[compressionOf(name)]) + indexSuffix
-}
-
-// safeName keeps letters, digits, dot, dash and underscore, so that a name can
-// lead out of no folder and into no other file system's trouble.
-func safeName(s string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, s)
-	return strings.TrimLeft(clean[:min(len(clean), maxNameLen)], ".")
 }

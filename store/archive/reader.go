@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/store/files"
 )
 
 // Bounds for reading. A header line longer than the buffer, or a block beyond
@@ -151,43 +152,26 @@ func readAt(f io.ReaderAt, ref crawl.ArchiveRef) (Record, error) {
 	return record, nil
 }
 
-// source counts what is read and keeps a failure of the disk, which must not be
-// mistaken for a torn file.
-type source struct {
-	r   io.Reader
-	n   int64 // offset in the file
-	err error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.n += int64(n)
-	if err != nil && err != io.EOF {
-		s.err = err
-	}
-	return n, err
-}
-
 // scan reads records from r, which begins at offset base of its file.
 func scan(r io.Reader, base, maxBlock int64, fn func(Record) error) (whole int64, err error) {
-	in := &source{r: r, n: base}
+	in := &files.Source{R: r, N: base}
 	members := bufio.NewReaderSize(in, readBuffer)
 	text := bufio.NewReaderSize(nil, readBuffer)
 	var d decompressor
 	defer d.close()
 	for {
-		start := in.n - int64(members.Buffered())
+		start := in.N - int64(members.Buffered())
 		if _, err := members.Peek(1); err == io.EOF {
 			return start, nil
 		}
 		record, err := readMember(&d, members, text, maxBlock)
-		if in.err != nil {
-			return start, fmt.Errorf("read at offset %d: %w", start, in.err)
+		if in.Err != nil {
+			return start, fmt.Errorf("read at offset %d: %w", start, in.Err)
 		}
 		if err != nil {
 			return start, &DamageError{Offset: start, Err: err}
 		}
-		record.Offset, record.Length = start, in.n-int64(members.Buffered())-start
+		record.Offset, record.Length = start, in.N-int64(members.Buffered())-start
 		if err := fn(record); err != nil {
 			return start, err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
+	"crawlnode/store/files"
 )
 
 // Repair says what became of a file that a crash had left open.
@@ -92,7 +93,7 @@ func repair(dir, name string) (Repair, error) {
 	if err := cut(index, indexed, lines); err != nil {
 		return done, err
 	}
-	return done, settle(dir, name)
+	return done, files.Settle(dir, name)
 }
 
 // tailBytes is how much of an index is looked at to find its last line.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"crawlnode/store/files"
 )
 
 // tempSuffix ends the name of a sorted index that is not whole yet.
@@ -52,7 +54,7 @@ func settleIndex(dir, name string) error {
 	if err := os.Rename(final+tempSuffix, final); err != nil {
 		return err
 	}
-	if err := syncDir(dir); err != nil {
+	if err := files.SyncDir(dir); err != nil {
 		return err
 	}
 	return os.Remove(final + openSuffix)

@@ -4,19 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"crawlnode/store/files"
 )
 
 const (
-	openSuffix = ".open"
+	openSuffix = files.OpenSuffix
 	tailSuffix = ".tail"
-	maxNameLen = 64 // bytes of a node's name inside a file name
 )
 
 // file is the file being written, with its tail.
@@ -77,7 +77,7 @@ func (s *stream) start(f *file, now time.Time) (err error) {
 		return err
 	}
 	if s.head == nil {
-		return syncDir(s.dir)
+		return files.SyncDir(s.dir)
 	}
 	head, err := s.head(f.name, now)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *stream) start(f *file, now time.Time) (err error) {
 		return err
 	}
 	f.first = f.size
-	return syncDir(s.dir)
+	return files.SyncDir(s.dir)
 }
 
 // write adds a member to the file.
@@ -142,17 +142,10 @@ func (f *file) beginTail() error {
 	return nil
 }
 
-// settle renames the open file to its final name, durably, and removes its tail. It
-// never replaces another file.
+// settle gives the open file its final name, durably, and then removes its tail: the
+// tail goes last.
 func settle(dir, name string) error {
-	final := filepath.Join(dir, name)
-	if _, err := os.Lstat(final); err == nil {
-		return fmt.Errorf("%s exists already; move it out of the way of %s", final, name+openSuffix)
-	}
-	if err := os.Rename(final+openSuffix, final); err != nil {
-		return err
-	}
-	if err := syncDir(dir); err != nil { // the tail goes last
+	if err := files.Settle(dir, name); err != nil {
 		return err
 	}
 	return removeIfThere(filepath.Join(dir, tailName(name)))
@@ -161,22 +154,6 @@ func settle(dir, name string) error {
 func removeIfThere(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
-	}
-	return nil
-}
-
-// syncDir makes new and changed names in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if e := d.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return fmt.Errorf("sync folder %s: %w", dir, err)
 	}
 	return nil
 }
@@ -196,18 +173,6 @@ func isOurs(name string) bool {
 		return strings.HasSuffix(name, textSuffix)
 	}
 	return false
-}
-
-// safeName keeps letters, digits, dot, dash and underscore, so that a name can lead
-// out of no folder.
-func safeName(s string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
-			return r
-		}
-		return '_'
-	}, s)
-	return strings.TrimLeft(clean[:min(len(clean), maxNameLen)], ".")
 }
 
 // takeStock counts what lies in the folder and finds the next serial number.
@@ -233,21 +198,4 @@ func (s *Outputs) takeStock(dir string) (next int, err error) {
 		}
 	}
 	return next, nil
-}
-
-// source counts what is read and keeps a failure of the disk, which must not be
-// mistaken for a torn file.
-type source struct {
-	r   io.Reader
-	n   int64
-	err error
-}
-
-func (s *source) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p)
-	s.n += int64(n)
-	if err != nil && err != io.EOF {
-		s.err = err
-	}
-	return n, err
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+
+	"crawlnode/store/files"
 )
 
 // Repair says what became of a file that a crash had left open.
@@ -201,11 +203,11 @@ func isLine(line []byte) bool {
 // wholeMembers reads gzip members and returns the end of the last whole one. damage
 // says why it is not the last byte; err is that of the disk.
 func wholeMembers(r io.Reader) (whole int64, damage, err error) {
-	src := &source{r: r}
+	src := &files.Source{R: r}
 	in := bufio.NewReaderSize(src, 64<<10)
 	var z gzip.Reader
 	for {
-		whole = src.n - int64(in.Buffered())
+		whole = src.N - int64(in.Buffered())
 		if _, err := in.Peek(1); err == io.EOF {
 			return whole, nil, nil
 		}
@@ -214,8 +216,8 @@ func wholeMembers(r io.Reader) (whole int64, damage, err error) {
 			z.Multistream(false)
 			_, e = io.Copy(io.Discard, &z)
 		}
-		if src.err != nil {
-			return whole, nil, fmt.Errorf("read at offset %d: %w", whole, src.err)
+		if src.Err != nil {
+			return whole, nil, fmt.Errorf("read at offset %d: %w", whole, src.Err)
 		}
 		if e != nil {
 			return whole, fmt.Errorf("no whole member at offset %d: %w", whole, e), nil

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"crawlnode/store/files"
 )
 
 const (
@@ -42,7 +44,7 @@ type stream struct {
 
 func newStream(dir, kind string, serial int, o *Outputs) *stream {
 	s := &stream{
-		dir: dir, kind: kind, suffix: linesSuffix, node: safeName(o.opts.Name), limit: o.opts.MaxFileBytes, files: &o.files, bytes: &o.bytes,
+		dir: dir, kind: kind, suffix: linesSuffix, node: files.SafeName(o.opts.Name), limit: o.opts.MaxFileBytes, files: &o.files, bytes: &o.bytes,
 		sum: kind == Hosts, durable: kind != Skipped, token: make(chan struct{}, 1), serial: serial,
 	}
 	if kind == Text {
