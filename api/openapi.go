@@ -83,7 +83,7 @@ func (s *schemas) operation(rt *route) object {
 		if rt.lines {
 			content["text/plain"] = object{"schema": object{"type": "string", "description": "one URL a line; empty lines and lines that begin with # are skipped"}}
 		}
-		op["requestBody"] = object{"required": true, "content": content}
+		op["requestBody"] = object{"required": true, "description": rt.takes, "content": content}
 	}
 	return op
 }
@@ -94,6 +94,18 @@ func (s *schemas) parameter(p *param) object {
 		schema["enum"] = p.words
 	}
 	return object{"name": p.name, "in": p.in, "description": p.what, "required": p.required, "schema": schema}
+}
+
+// refusals say what the statuses of errors mean.
+var refusals = map[int]string{
+	http.StatusUnauthorized: "the cluster has a key, and the request does not carry its token",
+	http.StatusForbidden:    "a browser asks from another site, or the Host header names what could be anybody's",
+	bad:                     "the request is wrong; the problem says where",
+	missing:                 "there is no such thing",
+	refused:                 "the cluster's state does not allow it; the problem says why",
+	changed:                 "the settings are not those any more that the change was made for: read them again",
+	tooLarge:                "the body is too large",
+	busy:                    "the node cannot answer now, or does not take part; the same request may be sent again",
 }
 
 // responses are all answers of a route. What is open to everybody has no problem
@@ -110,9 +122,13 @@ func (s *schemas) responses(rt *route) object {
 		}
 		ok[m.name] = object{"schema": schema}
 	}
-	all := object{"200": object{"description": "OK", "content": ok}}
+	answer := object{"description": rt.gives, "content": ok}
+	if rt.etag {
+		answer["headers"] = object{"ETag": object{"description": "the version, to be sent as If-Match with a change", "schema": object{"type": "string"}}}
+	}
+	all := object{"200": answer}
 	if rt.probe {
-		all["503"] = s.unavailable(object{"text/plain": object{"schema": object{"type": "string", "description": "why"}}})
+		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; the text says what", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
 	}
 	if rt.open {
 		return all
@@ -121,18 +137,18 @@ func (s *schemas) responses(rt *route) object {
 	for _, code := range append([]int{http.StatusUnauthorized, http.StatusForbidden}, rt.errors...) {
 		switch {
 		case code != busy:
-			all[strconv.Itoa(code)] = object{"description": http.StatusText(code), "content": problem}
+			all[strconv.Itoa(code)] = object{"description": refusals[code], "content": problem}
 		case all["503"] == nil:
-			all["503"] = s.unavailable(problem)
+			all["503"] = s.unavailable(refusals[busy], problem)
 		default:
 			all["503"].(object)["content"].(object)[problemType] = problem[problemType]
 		}
 	}
-	all["default"] = object{"description": "any other error", "content": problem}
+	all["default"] = object{"description": "any other error: a path or method that is not here, or a mistake of the node", "content": problem}
 	return all
 }
 
-func (s *schemas) unavailable(content object) object {
-	return object{"description": http.StatusText(busy), "content": content,
-		"headers": object{"Retry-After": object{"description": "seconds to wait", "schema": object{"type": "integer", "minimum": 0}}}}
+func (s *schemas) unavailable(why string, content object) object {
+	return object{"description": why, "content": content,
+		"headers": object{"Retry-After": object{"description": "time to wait before the same request is sent again, in seconds", "schema": object{"type": "integer", "minimum": 0}}}}
 }

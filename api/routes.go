@@ -19,9 +19,12 @@ type route struct {
 	open   bool // needs no key and no particular Host
 	probe  bool // its 503 is an answer, as text
 	params []param
-	body   any  // a zero value of what is sent as JSON; nil: nothing is
-	lines  bool // the body may be text, one URL a line
-	reply  any  // a zero value of what is answered as JSON; nil: only other
+	body   any    // a zero value of what is sent as JSON; nil: nothing is
+	takes  string // what the body says
+	lines  bool   // the body may be text, one URL a line
+	gives  string // what the answer says
+	reply  any    // a zero value of what is answered as JSON; nil: only other
+	etag   bool   // the answer carries an ETag
 	other  []media
 	errors []int // beside those that any path may answer
 }
@@ -77,31 +80,31 @@ func routes() []route {
 func readRoutes() []route {
 	plain := []media{{name: "text/plain", what: "one line"}}
 	return []route{
-		{method: "GET", path: "/livez", id: "livez", summary: "Whether the process answers.", serve: (*server).livez, open: true, other: plain},
-		{method: "GET", path: "/readyz", id: "readyz", summary: "Whether this node takes part; 503 while it joins or leaves.", serve: (*server).readyz, open: true, probe: true, other: plain},
-		{method: "GET", path: "/healthz", id: "healthz", summary: "The cluster's health; 503 when it is critical.", serve: (*server).healthz, probe: true, other: plain, errors: []int{busy}},
-		{method: "GET", path: "/metrics", id: "metrics", summary: "Prometheus.", serve: (*server).metrics, other: []media{{name: "text/plain", what: "the exposition"}}},
-		{method: "GET", path: "/openapi.json", id: "openapi", summary: "This document.", serve: (*server).openapi, reply: map[string]any{}},
-		{method: "GET", path: "/status", id: "status", summary: "The whole cluster in one document.", serve: (*server).status,
+		{method: "GET", path: "/livez", id: "livez", gives: "the process answers", summary: "Whether the process answers.", serve: (*server).livez, open: true, other: plain},
+		{method: "GET", path: "/readyz", id: "readyz", gives: "this node takes part", summary: "Whether this node takes part; 503 while it joins or leaves.", serve: (*server).readyz, open: true, probe: true, other: plain},
+		{method: "GET", path: "/healthz", id: "healthz", gives: "nothing critical", summary: "The cluster's health; 503 when it is critical.", serve: (*server).healthz, probe: true, other: plain, errors: []int{busy}},
+		{method: "GET", path: "/metrics", id: "metrics", gives: "this node's metrics, in the exposition format of Prometheus", summary: "Prometheus.", serve: (*server).metrics, other: []media{{name: "text/plain", what: "the exposition"}}},
+		{method: "GET", path: "/openapi.json", id: "openapi", gives: "this document", summary: "This document.", serve: (*server).openapi, reply: map[string]any{}},
+		{method: "GET", path: "/status", id: "status", gives: "the status", summary: "The whole cluster in one document.", serve: (*server).status,
 			params: []param{
 				{name: "format", in: "query", what: "text is the view of crawlnode status", sample: "", words: []string{"json", "text"}},
 				{name: "scope", in: "query", what: "node is the answering node alone", sample: "", words: []string{"cluster", "node"}},
 			},
 			reply: crawl.Status{}, other: []media{{name: "text/plain", what: "with format=text"}}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/stats", id: "stats", summary: "The parts of the status that change from second to second.", serve: (*server).stats,
+		{method: "GET", path: "/api/v1/stats", id: "stats", gives: "those parts", summary: "The parts of the status that change from second to second.", serve: (*server).stats,
 			reply: statsReport{}, errors: []int{busy}},
-		{method: "GET", path: "/api/v1/history", id: "history", summary: "The curves of the dashboard, by columns.", serve: (*server).history,
+		{method: "GET", path: "/api/v1/history", id: "history", gives: "the curves", summary: "The curves of the dashboard, by columns.", serve: (*server).history,
 			params: []param{{name: "span", in: "query", what: "the last hour, every 5 s, or the last day, every minute", sample: "", words: []string{"1h", "24h"}}},
 			reply:  dashboard.Series{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/nodes", id: "nodes", summary: "Every node that was ever heard of.", serve: (*server).nodes,
+		{method: "GET", path: "/api/v1/nodes", id: "nodes", gives: "the nodes", summary: "Every node that was ever heard of.", serve: (*server).nodes,
 			reply: []crawl.NodeStatus{}, errors: []int{busy}},
-		{method: "GET", path: "/api/v1/ring", id: "ring", summary: "Who has which partition.", serve: (*server).ring,
+		{method: "GET", path: "/api/v1/ring", id: "ring", gives: "the partitions", summary: "Who has which partition.", serve: (*server).ring,
 			reply: crawl.RingReport{}, errors: []int{busy}},
-		{method: "GET", path: "/api/v1/events", id: "events", summary: "What happened, as Server-Sent Events or as a list; ids are those of the answering node.", serve: (*server).listEvents,
+		{method: "GET", path: "/api/v1/events", id: "events", gives: "the events, the oldest first", summary: "What happened, as Server-Sent Events or as a list; ids are those of the answering node.", serve: (*server).listEvents,
 			params: []param{
 				{name: "format", in: "query", what: "json is a list that ends", sample: "", words: []string{"sse", "json"}},
 				{name: "after", in: "query", what: "the id of the last event that is known; 0: begin with the newest ones", sample: uint64(0)},
-				{name: "limit", in: "query", what: "so many of those that are there already, at most 1000", sample: uint16(0)},
+				{name: "limit", in: "query", what: "how many of the events that are there already, at most 1000", sample: uint16(0)},
 				{name: "Last-Event-ID", in: "header", what: "the same as after, and wins over it", sample: uint64(0)},
 			},
 			reply: []crawl.Event{}, other: []media{{name: "text/event-stream", what: "id and data of each event; comments as heartbeats"}}, errors: []int{bad, busy}},
@@ -111,27 +114,27 @@ func readRoutes() []route {
 // explainRoutes are the questions about a URL, a host or what was stored.
 func explainRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/urls", id: "explainURL", summary: "Why a URL is, or is not, crawled.", serve: (*server).explainURL,
+		{method: "GET", path: "/api/v1/urls", id: "explainURL", gives: "what is known of the URL", summary: "Why a URL is, or is not, crawled.", serve: (*server).explainURL,
 			params: []param{
 				{name: "url", in: "query", what: "the URL, in any spelling", sample: "", required: true},
-				{name: "depth", in: "query", what: "links from a seed at which it is judged", sample: uint16(0)},
+				{name: "depth", in: "query", what: "depth at which it is judged, in links from a seed; left out: as the cluster found it", sample: uint16(0)},
 			},
 			reply: crawl.URLReport{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/hosts", id: "hosts", summary: "The first hosts in an order, of those that the members have in memory.", serve: (*server).hosts,
+		{method: "GET", path: "/api/v1/hosts", id: "hosts", gives: "the hosts", summary: "The first hosts in an order, of those that the members have in memory.", serve: (*server).hosts,
 			params: []param{
 				{name: "sort", in: "query", what: "by what; the largest first", sample: "", words: crawl.HostSorts[:]},
-				{name: "limit", in: "query", what: "how many, at most 100", sample: uint16(0)},
+				{name: "limit", in: "query", what: "how many hosts, at most 100", sample: uint16(0)},
 			},
 			reply: crawl.HostsReport{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/hosts/{host}", id: "describeHost", summary: "What politeness knows of a host, and what waits.", serve: (*server).describeHost,
+		{method: "GET", path: "/api/v1/hosts/{host}", id: "describeHost", gives: "what is known of the host", summary: "What politeness knows of a host, and what waits.", serve: (*server).describeHost,
 			params: []param{{name: "host", in: "path", what: "host name or IP address", sample: "", required: true}},
 			reply:  crawl.HostReport{}, errors: []int{missing, busy}},
-		{method: "GET", path: "/api/v1/cdxj", id: "captureIndex", summary: "The CDXJ lines of all captures that the members have, sorted.", serve: (*server).cdxj,
+		{method: "GET", path: "/api/v1/cdxj", id: "captureIndex", gives: "the index", summary: "The CDXJ lines of all captures that the members have, sorted.", serve: (*server).cdxj,
 			other: []media{{name: "text/plain", what: "CDXJ"}}, errors: []int{busy}},
-		{method: "GET", path: "/api/v1/captures/{file}/{offset}", id: "capture", summary: "One record of any member's archive.", serve: (*server).capture,
+		{method: "GET", path: "/api/v1/captures/{file}/{offset}", id: "capture", gives: "the record as it is stored", summary: "One record of any member's archive.", serve: (*server).capture,
 			params: []param{
 				{name: "file", in: "path", what: "name of the WARC file", sample: "", required: true},
-				{name: "offset", in: "path", what: "of the record in it, in bytes", sample: uint64(0), required: true},
+				{name: "offset", in: "path", what: "begin of the record in the file, in bytes", sample: uint64(0), required: true},
 			},
 			other:  []media{{name: "application/warc+gzip", what: "a gzip member", binary: true}, {name: "application/warc+zstd", what: "a zstd frame", binary: true}},
 			errors: []int{bad, missing, busy}},
@@ -142,23 +145,24 @@ func explainRoutes() []route {
 func orderRoutes() []route {
 	node := []param{{name: "id", in: "path", what: "id or name of the node", sample: "", required: true}}
 	action := func(word, summary string) route {
-		return route{method: "POST", path: "/api/v1/crawl/" + word, id: word, summary: summary, serve: crawlAction(word),
+		return route{method: "POST", path: "/api/v1/crawl/" + word, id: word, gives: "the crawl's state from now on", summary: summary, serve: crawlAction(word),
 			reply: crawl.ActionReport{}, errors: []int{refused, busy}}
 	}
 	return []route{
-		{method: "POST", path: "/api/v1/seeds", id: "addSeeds", summary: "Add seeds; answered when they are stored safely. After 503 send them again.", serve: (*server).addSeeds,
-			body: seedsBody{}, lines: true, reply: crawl.SeedReport{}, errors: []int{bad, refused, tooLarge, busy}},
-		{method: "GET", path: "/api/v1/crawl", id: "crawlSettings", summary: "The crawl's state and settings.", serve: (*server).crawlConfig,
-			reply: crawl.CrawlReport{}, errors: []int{busy}},
-		{method: "PUT", path: "/api/v1/crawl", id: "changeCrawl", summary: "Change the named settings on all nodes while the crawl runs.", serve: (*server).changeCrawl,
-			params: []param{{name: "If-Match", in: "header", what: "the ETag that the change is made for", sample: ""}},
-			body:   crawl.CrawlChange{}, reply: crawl.CrawlReport{}, errors: []int{bad, refused, changed, tooLarge, busy}},
+		{method: "POST", path: "/api/v1/seeds", id: "addSeeds", gives: "how many seeds were taken; they are stored safely", summary: "Add seeds; answered when they are stored safely. After 503 send them again.", serve: (*server).addSeeds,
+			takes: "the seeds, as JSON or one URL a line", body: seedsBody{}, lines: true, reply: crawl.SeedReport{}, errors: []int{bad, refused, tooLarge, busy}},
+		{method: "GET", path: "/api/v1/crawl", id: "crawlSettings", gives: "state and settings", summary: "The crawl's state and settings.", serve: (*server).crawlConfig,
+			etag: true, reply: crawl.CrawlReport{}, errors: []int{busy}},
+		{method: "PUT", path: "/api/v1/crawl", id: "changeCrawl", gives: "the settings from now on", summary: "Change the named settings on all nodes while the crawl runs.", serve: (*server).changeCrawl,
+			params: []param{{name: "If-Match", in: "header", what: "the ETag that the change is made for; with another one nothing is changed (412). * or no header: change them as they are", sample: ""}},
+			takes:  "what is to be changed",
+			body:   crawl.CrawlChange{}, etag: true, reply: crawl.CrawlReport{}, errors: []int{bad, refused, changed, tooLarge, busy}},
 		action(crawl.ActionPause, "Let the crawl rest."),
 		action(crawl.ActionResume, "Go on with a paused crawl."),
 		action(crawl.ActionStop, "End the crawl."),
-		{method: "POST", path: "/api/v1/nodes/{id}/drain", id: "drainNode", summary: "Let a node hand its partitions over and leave.", serve: (*server).drainNode,
+		{method: "POST", path: "/api/v1/nodes/{id}/drain", id: "drainNode", gives: "the node was told", summary: "Let a node hand its partitions over and leave.", serve: (*server).drainNode,
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
-		{method: "POST", path: "/api/v1/nodes/{id}/forget", id: "forgetNode", summary: "Swear that a node is gone for good.", serve: (*server).forgetNode,
+		{method: "POST", path: "/api/v1/nodes/{id}/forget", id: "forgetNode", gives: "the others go on without it", summary: "Swear that a node is gone for good.", serve: (*server).forgetNode,
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
 	}
 }

@@ -93,7 +93,9 @@ func (s *schemas) reference(t reflect.Type) object {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if _, ok := s.named[name]; !ok {
 		s.named[name] = nil // a type that holds itself finds this
-		s.named[name] = s.structure(t, name)
+		schema := s.structure(t, name)
+		schema["description"] = meanings[name]
+		s.named[name] = schema
 	}
 	return object{"$ref": "#/components/schemas/" + name}
 }
@@ -119,6 +121,7 @@ func (s *schemas) structure(t reflect.Type, name string) object {
 		default:
 			schema["enum"] = words
 		}
+		schema["description"] = meanings[name+"."+tag]
 		properties[tag] = schema
 		if !strings.Contains(options, "omitempty") {
 			required = append(required, tag)
@@ -136,7 +139,8 @@ func (s *schemas) changes() object {
 	properties := object{}
 	for i := range settingType.NumField() {
 		name := settingType.Field(i).Tag.Get("json")
-		properties[name] = object{"type": []any{"string", "number", "boolean", "array", "null"}, "items": object{"type": "string"}}
+		properties[name] = object{"type": []any{"string", "number", "boolean", "array", "null"}, "items": object{"type": "string"},
+			"description": meanings["SettingsReport."+name]}
 	}
 	return object{"type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1}
 }

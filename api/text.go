@@ -55,7 +55,10 @@ func writeCluster(b *bytes.Buffer, s *crawl.Status) {
 
 // writeMoves writes what is on its way between the nodes, if anything is.
 func writeMoves(b *bytes.Buffer, r *crawl.RingStatus) {
-	if r.Promoting > 0 {
+	switch {
+	case r.Promoting > 0 && !r.LastChange.TakingOver():
+		row(b, "hand-over", "%d partitions have no holder yet: they are between two, or come from their copies", r.Promoting)
+	case r.Promoting > 0:
 		row(b, "take-over", "%d partitions of a failed node are being taken over from their copies", r.Promoting)
 	}
 	if h := r.Handoff; h.Active {
@@ -79,10 +82,14 @@ const maxStuckLines = 5
 // changeText is the last change of members in one line.
 func changeText(c *crawl.ChangeStatus) string {
 	text := fmt.Sprintf("%s of %s at %s, ", *c.Cause, *c.Node, c.At.UTC().Format(time.RFC3339))
-	if c.TakeoverSeconds == nil {
-		return text + "not taken over yet"
+	done := "settled"
+	if *c.Cause == crawl.CauseFailed {
+		done = "taken over"
 	}
-	text += "taken over in " + seconds(c.TakeoverSeconds)
+	if c.TakeoverSeconds == nil {
+		return text + "not " + done + " yet"
+	}
+	text += done + " in " + seconds(c.TakeoverSeconds)
 	if c.InflightRequeued != nil && (*c.InflightRequeued > 0 || *c.Cause == crawl.CauseFailed) {
 		text += ", " + known(c.InflightRequeued) + " fetches queued again"
 	}
@@ -128,14 +135,29 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	k := s.Fetch.SkippedByReason
 	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d",
 		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow)
-	row(b, "links", "%s found, %s stayed here, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
+	row(b, "links", "%s found; since the nodes' starts %s stayed where they were found, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
 		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
-	row(b, "dns", "%s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
+	row(b, "dns", "since the nodes' starts %s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
 	o := s.Output
-	row(b, "archive", "%s records, %s in %s files, %s of indexes; %.1f/s and %s/s now", Count(o.RecordsTotal),
-		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
+	row(b, "archive", "%s records, %s in %s files%s, %s of indexes; %.1f/s and %s/s now", Count(o.RecordsTotal),
+		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), elsewhere(&o), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
 	row(b, "content", "%s captures had a known content, %s pages nearly one; %s records were lost", Count(o.ContentDuplicatesTotal),
 		Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
+}
+
+// elsewhere says how much of the archives nobody can read now.
+func elsewhere(o *crawl.OutputStatus) string {
+	var parts []string
+	if o.WARCFilesAway > 0 {
+		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that are not there", Bytes(o.WARCBytesAway), Count(o.WARCFilesAway)))
+	}
+	if o.WARCFilesLost > 0 {
+		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that were forgotten", Bytes(o.WARCBytesLost), Count(o.WARCFilesLost)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (of these " + strings.Join(parts, ", ") + ")"
 }
 
 func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {

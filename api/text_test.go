@@ -31,12 +31,25 @@ func TestWriteText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cluster     default: running", "insecure: no key (since 2030-01-02T03:04:05Z)", "finished (max_pages), 1m15s", "limits      500 pages",
-		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, taken over in 500ms", "4,000", "3.0 GiB", "failed", "never",
+		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, settled in 500ms", "4,000", "3.0 GiB", "failed", "never",
 		"archive     1,000 records, 5.0 MiB in 2 files, 3.0 KiB of indexes; 12.3/s and 2.0 KiB/s now",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}
+	}
+}
+
+// TestWriteTextOfArchivesAway says what lies where nobody can read it now.
+func TestWriteTextOfArchivesAway(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	out := crawl.OutputStatus{WARCFiles: 5, WARCBytesTotal: 5 << 20, WARCFilesAway: 2, WARCBytesAway: 2 << 20, WARCFilesLost: 1, WARCBytesLost: 1 << 20}
+	if err := WriteText(&b, &crawl.Status{Output: out}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "5.0 MiB in 5 files (of these 2.0 MiB in 2 files on nodes that are not there, 1.0 MiB in 1 files on nodes that were forgotten)"; !strings.Contains(b.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, b.String())
 	}
 }
 
@@ -51,6 +64,8 @@ func TestWriteTextOfAFailure(t *testing.T) {
 	}{
 		{"taking over", crawl.RingStatus{Partitions: 64, Served: 40, Promoting: 24, LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at}},
 			[]string{"40 of 64 partitions served", "take-over   24 partitions of a failed node", "failed of n3 at 2030-01-02T03:04:05Z, not taken over yet"}},
+		{"between two holders", crawl.RingStatus{Partitions: 64, Served: 62, Promoting: 2, LastChange: crawl.ChangeStatus{Cause: new("join"), Node: new("n3"), At: &at}},
+			[]string{"62 of 64 partitions served", "hand-over   2 partitions have no holder yet", "join of n3"}},
 		{"taken over", crawl.RingStatus{LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at, TakeoverSeconds: new(1.5),
 			InflightRequeued: new(int64(17)), PartitionsLost: new(0)}}, []string{"taken over in 1.5s, 17 fetches queued again, 0 partitions lost"}},
 		{"repairing", crawl.RingStatus{UnderReplicated: 30, Repair: crawl.RepairStatus{Active: true, PartitionsDone: 10, PartitionsTotal: 40}},

@@ -72,7 +72,8 @@ func parsePages() map[string]*template.Template {
 
 // Register hands out the dashboard's paths; who takes them puts a guard before each.
 func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
-	page := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
+	page := func(pattern string, v view) { handle(pattern, d.withStatus(v)) }
+	control := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
 	page("GET /{$}", d.overview)
 	page("GET /nodes", d.nodes)
 	page("GET /ring", d.ring)
@@ -80,10 +81,10 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	page("GET /hosts/{host}", d.host)
 	page("GET /urls", d.url)
 	page("GET /events", d.events)
-	page("POST /control/crawl", d.controlCrawl)
-	page("POST /control/seeds", d.controlSeeds)
-	page("POST /control/nodes", d.controlNodes)
-	page("POST /control/theme", d.controlTheme)
+	control("POST /control/crawl", d.controlCrawl)
+	control("POST /control/seeds", d.controlSeeds)
+	control("POST /control/nodes", d.controlNodes)
+	control("POST /control/theme", d.controlTheme)
 	static, err := fs.Sub(files, "static")
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -124,14 +125,23 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, code int, name 
 	_, _ = w.Write(b.Bytes()) // the reader has gone
 }
 
-// status asks the node; when it fails the reader has been told and ok is false.
-func (d *Dashboard) status(ctx context.Context, w http.ResponseWriter, r *http.Request) (st *crawl.Status, ok bool) {
-	st, err := d.backend.Status(ctx, false)
-	if err != nil {
-		d.fail(w, r, nil, "", err)
-		return nil, false
-	}
-	return st, true
+// view renders a page that shows the cluster's status; ctx is over after
+// pageTimeout.
+type view func(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status)
+
+// withStatus asks the node for the status before a page is made; when it has none
+// the reader is told.
+func (d *Dashboard) withStatus(v view) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
+		defer cancel()
+		st, err := d.backend.Status(ctx, false)
+		if err != nil {
+			d.fail(w, r, nil, "", err)
+			return
+		}
+		v(ctx, w, r, st)
+	})
 }
 
 // fail shows a failure in place of a page.

@@ -54,13 +54,7 @@ type overviewData struct {
 	Hosts     hostList
 }
 
-func (d *Dashboard) overview(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	st, ok := d.status(ctx, w, r)
-	if !ok {
-		return
-	}
+func (d *Dashboard) overview(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	day := r.URL.Query().Get("span") == "24h"
 	f := &st.Fetch
 	d.show(w, r, http.StatusOK, "overview", page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
@@ -70,21 +64,11 @@ func (d *Dashboard) overview(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-func (d *Dashboard) nodes(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	if st, ok := d.status(ctx, w, r); ok {
-		d.show(w, r, http.StatusOK, "nodes", page{Title: "Nodes", Nav: "/nodes", Status: st, Refresh: refreshOwn})
-	}
+func (d *Dashboard) nodes(_ context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
+	d.show(w, r, http.StatusOK, "nodes", page{Title: "Nodes", Nav: "/nodes", Status: st, Refresh: refreshOwn})
 }
 
-func (d *Dashboard) ring(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	st, ok := d.status(ctx, w, r)
-	if !ok {
-		return
-	}
+func (d *Dashboard) ring(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	report, err := d.backend.Ring(ctx)
 	if err != nil {
 		d.fail(w, r, st, "/ring", err)
@@ -93,13 +77,7 @@ func (d *Dashboard) ring(w http.ResponseWriter, r *http.Request) {
 	d.show(w, r, http.StatusOK, "ring", page{Title: "Ring", Nav: "/ring", Status: st, Refresh: refreshAll, Data: newRingView(report, st)})
 }
 
-func (d *Dashboard) hosts(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	st, ok := d.status(ctx, w, r)
-	if !ok {
-		return
-	}
+func (d *Dashboard) hosts(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	sort := r.URL.Query().Get("sort")
 	if !slices.Contains(crawl.HostSorts[:], sort) {
 		sort = crawl.HostSorts[0]
@@ -108,13 +86,7 @@ func (d *Dashboard) hosts(w http.ResponseWriter, r *http.Request) {
 }
 
 // host shows one host in full. The form of the page of hosts asks with ?host=.
-func (d *Dashboard) host(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	st, ok := d.status(ctx, w, r)
-	if !ok {
-		return
-	}
+func (d *Dashboard) host(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	name := r.PathValue("host")
 	if name == "-" {
 		name = r.URL.Query().Get("host")
@@ -139,13 +111,7 @@ type urlData struct {
 	Failure      string
 }
 
-func (d *Dashboard) url(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	st, ok := d.status(ctx, w, r)
-	if !ok {
-		return
-	}
+func (d *Dashboard) url(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	query := r.URL.Query()
 	data := urlData{Input: query.Get("url"), Depth: query.Get("depth")}
 	code := http.StatusOK
@@ -178,13 +144,7 @@ func (d *Dashboard) explain(ctx context.Context, url, depthText string) (*crawl.
 	return d.backend.ExplainURL(ctx, url, depth)
 }
 
-func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
-	defer cancel()
-	st, ok := d.status(ctx, w, r)
-	if !ok {
-		return
-	}
+func (d *Dashboard) events(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	list, err := d.backend.Events(ctx, 0, eventsShown)
 	if err != nil {
 		d.fail(w, r, st, "/events", err)

@@ -9,12 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// maxCells bounds the partitions that are drawn one by one, maxAttention the rows of
-// those that are not as they should be.
-const (
-	maxCells     = 4096
-	maxAttention = 20
-)
+// maxCells bounds the partitions that are drawn one by one.
+const maxCells = 4096
 
 // ringView is the ring as it is drawn.
 type ringView struct {
@@ -24,7 +20,7 @@ type ringView struct {
 	Omitted   int // partitions beyond maxCells
 	Holders   []holder
 	Attention []attention
-	More      int // rows beyond maxAttention
+	More      int // partitions in rows beyond maxAttention
 	Summary   string
 }
 
@@ -44,19 +40,10 @@ type holder struct {
 	URLs          int64
 }
 
-// attention is a partition that is not as it should be.
-type attention struct {
-	Partition     crawl.Partition
-	Holder, Owner string
-	State         string
-	InSync, Want  int
-	Reason        string
-}
-
 // newRingView arranges what the members say of the partitions.
 func newRingView(r *crawl.RingReport, st *crawl.Status) ringView {
 	v := ringView{View: r.View, Digest: r.Digest, Omitted: max(len(r.Partitions)-maxCells, 0)}
-	b := ringBuilder{ranks: ranksOf(st), names: map[crawl.NodeID]string{}, holders: map[crawl.NodeID]*holder{}}
+	b := ringBuilder{ranks: ranksOf(st), names: map[crawl.NodeID]string{}, holders: map[crawl.NodeID]*holder{}, rows: map[attentionKey]*attention{}}
 	for i := range st.Nodes {
 		b.names[st.Nodes[i].ID] = st.Nodes[i].Name
 	}
@@ -77,13 +64,10 @@ func newRingView(r *crawl.RingReport, st *crawl.Status) ringView {
 			moving++
 		}
 		if lacks || p.State != crawl.PartitionHeld {
-			if len(v.Attention) == maxAttention {
-				v.More++
-				continue
-			}
-			v.Attention = append(v.Attention, b.attention(p))
+			b.attend(p)
 		}
 	}
+	v.Attention, v.More = b.attentions()
 	for _, h := range b.holders {
 		v.Holders = append(v.Holders, *h)
 	}
@@ -106,6 +90,7 @@ type ringBuilder struct {
 	ranks   ranks
 	names   map[crawl.NodeID]string
 	holders map[crawl.NodeID]*holder
+	rows    map[attentionKey]*attention
 }
 
 func (b *ringBuilder) holder(id crawl.NodeID) *holder {
@@ -185,22 +170,4 @@ func (b *ringBuilder) cell(p *crawl.PartitionReport, lacks bool) cell {
 		c.Title += fmt.Sprintf(", %d of %d copies", len(p.InSync), 1+len(p.Replicas))
 	}
 	return c
-}
-
-func (b *ringBuilder) attention(p *crawl.PartitionReport) attention {
-	a := attention{Partition: p.Partition, Holder: "nobody", Owner: b.name(p.Owner), State: words(p.State), InSync: len(p.InSync), Want: 1 + len(p.Replicas)}
-	if p.Holder != nil {
-		a.Holder = b.name(*p.Holder)
-	}
-	switch {
-	case p.Reason != nil:
-		a.Reason = *p.Reason
-	case lacksCopies(p):
-		a.Reason = "a copy is being made"
-	case p.State == crawl.PartitionMoving:
-		a.Reason = "it goes to its owner when that has a copy"
-	case p.Holder == nil:
-		a.Reason = "nobody who answers holds it"
-	}
-	return a
 }
