@@ -109,7 +109,7 @@ func TestAskedOnce(t *testing.T) {
 	d.peers.end() // nobody serves the jobs
 	d.peers.send("b", []crawl.Partition{1, 2, 1})
 	r := d.peers.of("b")
-	if j, ok := r.nextJob(); !ok || j.p != 1 {
+	if j, ok := r.nextJob(smallCopy); !ok || j.p != 1 {
 		t.Fatalf("the first job is %+v, %v", j, ok)
 	}
 	r.jobs = append(r.jobs, copyJob{p: 3, f: &flow{}})

@@ -112,10 +112,11 @@ func (r *replica) renew(f *flow) *flow {
 // toCopy queues a snapshot.
 func (r *replica) toCopy(ctx context.Context, f *flow) {
 	r.d.post(ctx, LinkCopying{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+	j := r.newJob(f.a.P, f)
 	r.mu.Lock()
-	r.jobs = append(r.jobs, copyJob{p: f.a.P, f: f})
+	r.jobs = append(r.jobs, j)
 	r.mu.Unlock()
-	signal(r.copies)
+	r.d.peers.spur(r)
 }
 
 // where asks what the other node has, and goes on from there.
@@ -158,83 +159,6 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
 	default:
 		r.toCopy(ctx, f)
 	}
-}
-
-// copyLoop makes copies, one after the other over one stream of its own. While
-// one waits for the other node, those of other loops go on.
-func (r *replica) copyLoop(ctx context.Context) {
-	var stream *watchedStream
-	defer func() {
-		if stream != nil {
-			stream.close()
-		}
-	}()
-	for {
-		j, ok := r.nextJob()
-		if !ok {
-			select {
-			case <-ctx.Done():
-				return
-			case <-r.copies:
-				continue
-			}
-		}
-		select {
-		case r.d.peers.slots <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
-		var err error
-		if stream == nil {
-			stream, err = r.openCopies(ctx)
-		}
-		if err == nil {
-			err = r.copy(ctx, stream, j)
-		}
-		<-r.d.peers.slots
-		r.jobOver(j)
-		if err == nil {
-			continue
-		}
-		if ctx.Err() == nil {
-			r.d.opts.Logger.Debug("a copy was not made", "partition", j.p, "peer", r.id, "error", err)
-		}
-		if j.f != nil {
-			r.give([]*flow{j.f})
-		}
-		if stream != nil {
-			stream.close()
-			stream = nil
-		}
-	}
-}
-
-// nextJob takes the first job that may be begun: a partition has one copy on its
-// way to a node at a time, for a second one would end the first over there.
-func (r *replica) nextJob() (copyJob, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.jobs = slices.DeleteFunc(r.jobs, func(j copyJob) bool { return j.f != nil && j.f.over })
-	for i, j := range r.jobs {
-		if _, busy := r.making[j.p]; busy {
-			continue
-		}
-		r.jobs = slices.Delete(r.jobs, i, i+1)
-		r.making[j.p] = j.f == nil
-		if len(r.jobs) > 0 {
-			signal(r.copies) // for the next loop
-		}
-		return j, true
-	}
-	return copyJob{}, false
-}
-
-// jobOver lets another copy of the partition begin.
-func (r *replica) jobOver(j copyJob) {
-	r.mu.Lock()
-	delete(r.making, j.p)
-	r.mu.Unlock()
-	signal(r.copies)
 }
 
 // watchedStream is a stream whose every step has a deadline.

@@ -116,7 +116,7 @@
 //	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, copies begin again
 //	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits
 //	copies to ask for  RequestCopy           workLoop         partitions            each is in it once
-//	copies to make     OpenLink               copiers         partitions, 4 at once wait
+//	copies to make     OpenLink               copiers         partitions            each waits: 4 large, 16 small at once
 //	sets to record     machine                recorder        partitions            the newest replaces the older
 //	sets told late     recorder               recorder        partitions            the newest replaces the older
 //	waiters            Wait                   acknowledgement callers               they leave when their context ends

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"sync"
@@ -13,8 +14,6 @@ const (
 	// maxQueued bounds the mutations that wait for one replica, in bytes; beyond
 	// it the links break, and the copies are made again.
 	maxQueued = 64 << 20
-	// maxPending bounds the mutations of one partition whose copy is being made.
-	maxPending = 16 << 20
 	// groupBytes closes a group; a single mutation may be larger.
 	groupBytes = 1 << 20
 	// eagerBytes is sent at once although another group is in flight.
@@ -23,16 +22,12 @@ const (
 	// stallTimeout is how long a replica may leave mutations unacknowledged
 	// before its links are given up: so long nobody who adds is answered.
 	stallTimeout = 3 * time.Second
-	// copySlots bounds the copies that are being made at once, copyLoops those to
-	// one node. A copy is small and mostly waits, for commits here and there.
-	copySlots = 4
-	copyLoops = 4
 )
 
 // replicas are the links to all other nodes.
 type replicas struct {
 	d     *Driver
-	slots chan struct{} // one for each copy that is being made
+	slots [copyClasses]chan struct{} // one for each copy that is being made
 
 	mu    sync.Mutex // guards nodes and ended
 	nodes map[crawl.NodeID]*replica
@@ -40,7 +35,11 @@ type replicas struct {
 }
 
 func newReplicas(d *Driver) *replicas {
-	return &replicas{d: d, slots: make(chan struct{}, copySlots), nodes: map[crawl.NodeID]*replica{}}
+	rs := &replicas{d: d, nodes: map[crawl.NodeID]*replica{}}
+	for class, n := range copySlots {
+		rs.slots[class] = make(chan struct{}, n)
+	}
+	return rs
 }
 
 // replica is all that goes from here to one other node. Goroutines serve it: one
@@ -48,24 +47,25 @@ func newReplicas(d *Driver) *replicas {
 type replica struct {
 	d      *Driver
 	id     crawl.NodeID
+	ctx    context.Context // ends when the node is no member any more
 	cancel context.CancelFunc
 	send   chan struct{} // capacity 1: mutations wait
 	work   chan struct{} // capacity 1: flows to open, copies to drop, flows that failed
-	copies chan struct{} // capacity 1: copies to make
 
-	mu     sync.Mutex // guards the rest; held for moments, also by the frontier's writer
-	flows  map[crawl.Partition]*flow
-	queue  []item
-	bytes  int       // of queue and flying
-	oldest time.Time // when the oldest unacknowledged mutation came; zero: none waits
-	flying []group
-	based  []*flow
-	wanted []*flow
-	failed []*flow
-	drops  []dropPart
-	asks   map[crawl.Partition]bool // copies to be asked for
-	jobs   []copyJob
-	making map[crawl.Partition]bool // copies that are on their way; true: asked for
+	mu      sync.Mutex // guards the rest; held for moments, also by the frontier's writer
+	flows   map[crawl.Partition]*flow
+	queue   []item
+	bytes   int       // of queue and flying
+	oldest  time.Time // when the oldest unacknowledged mutation came; zero: none waits
+	flying  []group
+	based   []*flow
+	wanted  []*flow
+	failed  []*flow
+	drops   []dropPart
+	asks    map[crawl.Partition]bool // copies to be asked for
+	jobs    []copyJob
+	making  map[crawl.Partition]bool // copies that are on their way; true: asked for
+	copiers [copyClasses]int         // that run
 }
 
 // flow is one link.
@@ -74,6 +74,7 @@ type flow struct {
 	a       OpenLink
 	pending []crawl.Mutation // until the copy is there
 	bytes   int
+	room    int       // bound of bytes; 0: maxPending
 	live    bool      // mutations go into the queue
 	over    bool      // closed or failed
 	upAt    crawl.Seq // the link is up once this is acknowledged
@@ -92,12 +93,6 @@ type group struct {
 	bytes int
 }
 
-// copyJob is a snapshot to be sent; f is nil when the receiver only asked for it.
-type copyJob struct {
-	p crawl.Partition
-	f *flow
-}
-
 // of returns the replica and starts it when it is new.
 func (rs *replicas) of(id crawl.NodeID) *replica {
 	rs.mu.Lock()
@@ -106,18 +101,15 @@ func (rs *replicas) of(id crawl.NodeID) *replica {
 		return r
 	}
 	ctx, cancel := context.WithCancel(rs.d.ctx)
-	r := &replica{d: rs.d, id: id, cancel: cancel, send: make(chan struct{}, 1), work: make(chan struct{}, 1),
-		copies: make(chan struct{}, 1), flows: map[crawl.Partition]*flow{},
-		asks: map[crawl.Partition]bool{}, making: map[crawl.Partition]bool{}}
+	r := &replica{d: rs.d, id: id, ctx: ctx, cancel: cancel, send: make(chan struct{}, 1), work: make(chan struct{}, 1),
+		flows: map[crawl.Partition]*flow{},
+		asks:  map[crawl.Partition]bool{}, making: map[crawl.Partition]bool{}}
 	rs.nodes[id] = r
 	if rs.ended {
 		return r // nobody will serve it
 	}
 	rs.d.wg.Go(func() { r.sendLoop(ctx) })
 	rs.d.wg.Go(func() { r.workLoop(ctx) })
-	for range copyLoops {
-		rs.d.wg.Go(func() { r.copyLoop(ctx) })
-	}
 	return r
 }
 
@@ -206,6 +198,10 @@ func (rs *replicas) request(a RequestCopy) {
 // them: what is on its way, or waits, is not sent twice.
 func (rs *replicas) send(to crawl.NodeID, ps []crawl.Partition) {
 	r := rs.of(to)
+	jobs := make([]copyJob, len(ps))
+	for i, p := range ps {
+		jobs[i] = r.newJob(p, nil)
+	}
 	r.mu.Lock()
 	known := maps.Clone(r.making)
 	maps.DeleteFunc(known, func(_ crawl.Partition, asked bool) bool { return !asked })
@@ -214,27 +210,14 @@ func (rs *replicas) send(to crawl.NodeID, ps []crawl.Partition) {
 			known[j.p] = true
 		}
 	}
-	for _, p := range ps {
-		if !known[p] {
-			known[p] = true
-			r.jobs = append(r.jobs, copyJob{p: p})
+	for _, j := range jobs {
+		if !known[j.p] {
+			known[j.p] = true
+			r.jobs = append(r.jobs, j)
 		}
 	}
 	r.mu.Unlock()
-	signal(r.copies)
-}
-
-// copying counts the copies that are being made or wait for it.
-func (rs *replicas) copying() int {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	n := 0
-	for _, r := range rs.nodes {
-		r.mu.Lock()
-		n += len(r.jobs)
-		r.mu.Unlock()
-	}
-	return n
+	rs.spur(r)
 }
 
 // sink takes a mutation from the frontier's writer.
@@ -250,7 +233,7 @@ func (f *flow) sink(_ crawl.Partition, m crawl.Mutation) bool {
 		return !f.over
 	}
 	f.pending = append(f.pending, m)
-	if f.bytes += m.Bytes(); f.bytes > maxPending {
+	if f.bytes += m.Bytes(); f.bytes > cmp.Or(f.room, maxPending) {
 		r.fail(f)
 		return false
 	}

@@ -24,7 +24,6 @@ type Status struct {
 	Outstanding     int // that must still leave or arrive, those on their way included
 	Held            int
 	UnderReplicated int // held, with fewer in-sync copies than factor and members allow
-	Copying         int // copies being made for others
 	Promoting       int // owned by this node, and held by nobody that it knows of
 	Offline         int // of these, those that nobody can have now
 	Lost            int // whose last copies a person has forgotten
@@ -43,7 +42,7 @@ func (d *Driver) Status() *Status { return d.status.Load() }
 
 func (d *Driver) publish() {
 	m := d.machine
-	s := &Status{View: m.view, Lost: m.lost, States: make([]State, len(m.parts)), Copying: d.peers.copying(), made: d.now()}
+	s := &Status{View: m.view, Lost: m.lost, States: make([]State, len(m.parts)), made: d.now()}
 	for i := range m.parts {
 		p := &m.parts[i]
 		id := crawl.Partition(i)

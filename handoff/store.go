@@ -30,6 +30,8 @@ type Sink func(p crawl.Partition, m crawl.Mutation) bool
 // cannot keep a release cannot keep a promise.
 type Store interface {
 	Kept(p crawl.Partition) Kept
+	// Size is about what a snapshot has, in bytes.
+	Size(p crawl.Partition) int64
 	// Export opens a snapshot of what is here and attaches sink, when it is not
 	// nil, to everything that follows it.
 	Export(ctx context.Context, p crawl.Partition, sink Sink) (Export, error)

@@ -90,6 +90,9 @@ func (s *strain) processorsText() string {
 // waitingText says what the hosts with queued URLs wait for.
 func waitingText(h *crawl.HostCounts) string {
 	text := fmt.Sprintf("%d hosts with queued URLs wait for their delay, %d are being asked", h.Waiting, h.InFlight)
+	if h.Waiting == 1 {
+		text = fmt.Sprintf("one host with queued URLs waits for its delay, %d are being asked", h.InFlight)
+	}
 	if away := h.Backoff + h.Frozen; away > 0 {
 		text += fmt.Sprintf(", %d rest after errors", away)
 	}

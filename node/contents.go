@@ -59,11 +59,18 @@ type contents struct {
 }
 
 // claim is somebody's promise to store a payload. over is closed when it was kept or
-// given up.
+// given up; it is made by who waits first, which hardly anybody does.
 type claim struct {
 	until time.Time
 	over  chan struct{}
 	stale bool // the capture that is known is in the archive of a node that was forgotten
+}
+
+// end lets those go on who wait.
+func (cl *claim) end() {
+	if cl.over != nil {
+		close(cl.over)
+	}
 }
 
 func newContents(n *Node) *contents {
@@ -100,31 +107,54 @@ func (n *Node) holderOf(p crawl.Partition) crawl.NodeID {
 	return to
 }
 
-// questions parts what is to be found out of a page among those who know.
-func (c *contents) questions(q *pipeline.ContentQuestion) map[crawl.NodeID]*peer.ContentQuestion {
+// directedQuestion is what one node is asked of a page.
+type directedQuestion struct {
+	to       crawl.NodeID
+	question *peer.ContentQuestion
+}
+
+// questions parts what is to be found out of a page among those who know; own is nil when
+// this node does not.
+func (c *contents) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestion, others []directedQuestion) {
 	n := c.node
-	to := make(map[crawl.NodeID]*peer.ContentQuestion, 5)
-	if q.Simhash != 0 {
+	to := func(holder crawl.NodeID) *peer.ContentQuestion {
+		if holder == n.id {
+			if own == nil {
+				own = &peer.ContentQuestion{Url: q.URL.String()}
+			}
+			return own
+		}
+		for _, o := range others {
+			if o.to == holder {
+				return o.question
+			}
+		}
+		others = append(others, directedQuestion{holder, &peer.ContentQuestion{Url: q.URL.String()}})
+		return others[len(others)-1].question
+	}
+	switch {
+	case q.Simhash == 0:
+	case n.alone(): // nobody else can know
+		to(n.id).Simhash = q.Simhash
+	default:
 		for _, p := range blockPartitions(q.Simhash, n.partitions()) {
-			to[n.holderOf(p)] = &peer.ContentQuestion{Url: q.URL.String(), Simhash: q.Simhash}
+			if holder := n.holderOf(p); holder != "" {
+				to(holder).Simhash = q.Simhash
+			}
 		}
 	}
 	if q.Countable {
 		p := digestPartition(q.Digest, n.partitions())
-		holder := n.holderOf(p)
-		if to[holder] == nil {
-			to[holder] = &peer.ContentQuestion{Url: q.URL.String()}
+		if holder := n.holderOf(p); holder != "" {
+			ask := to(holder)
+			ask.Digest, ask.Partition = q.Digest[:], uint32(p)
 		}
-		to[holder].Digest, to[holder].Partition = q.Digest[:], uint32(p)
 	}
-	delete(to, "")
-	return to
+	return own, others
 }
 
 // Seen is the pipeline's question whether a page's payload or text was there before.
 func (c *contents) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer) {
-	ctx, cancel := context.WithTimeout(ctx, contentWait)
-	defer cancel()
 	answered := !q.Countable
 	best := simhash.MaxDistance + 1
 	take := func(ask *peer.ContentQuestion, r *peer.ContentAnswer) {
@@ -142,15 +172,23 @@ func (c *contents) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipe
 			a.First = a.Original == nil // it is stored again, and takes its own place
 		}
 	}
-	var asks []*contentAsk
-	questions := c.questions(&q)
-	for to, question := range questions {
-		if to != c.node.id {
-			asks = append(asks, c.lines.ask(to, question))
-		}
+	own, others := c.questions(&q)
+	asks := make([]*contentAsk, 0, len(others))
+	for _, o := range others {
+		asks = append(asks, c.lines.ask(o.to, o.question))
 	}
-	if own := questions[c.node.id]; own != nil {
-		take(own, c.settledAnswer(ctx, own))
+	var here *peer.ContentAnswer
+	if own != nil {
+		here = c.answer(own)
+	}
+	if len(asks) > 0 || here != nil && here.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
+		// Most pages of a node that is alone wait for nobody, and need no timer.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, contentWait)
+		defer cancel()
+	}
+	if own != nil {
+		take(own, c.settle(ctx, own, here))
 	}
 	for _, ask := range asks {
 		if r := ask.wait(ctx, c); r != nil {
@@ -257,14 +295,14 @@ func (c *contents) claim(d crawl.Digest, released uint64, stale bool, a *peer.Co
 		return true
 	}
 	if claimed {
-		close(old.over)
+		old.end()
 		c.missed.Add(1) // should it be stored after all, it is stored twice
 	} else if len(c.claims) >= maxClaims {
 		c.expire(now)
 	}
 	a.Verdict = peer.ContentVerdict_CONTENT_VERDICT_NEW
 	if claimed || len(c.claims) < maxClaims {
-		c.claims[d] = claim{until: now.Add(claimFor), over: make(chan struct{}), stale: stale}
+		c.claims[d] = claim{until: now.Add(claimFor), stale: stale}
 	}
 	return true
 }
@@ -273,7 +311,7 @@ func (c *contents) claim(d crawl.Digest, released uint64, stale bool, a *peer.Co
 func (c *contents) expire(now time.Time) {
 	for d, cl := range c.claims {
 		if !now.Before(cl.until) {
-			close(cl.over)
+			cl.end()
 			delete(c.claims, d)
 		}
 	}
@@ -285,7 +323,7 @@ func (c *contents) release(ds ...crawl.Digest) {
 	defer c.mu.Unlock()
 	for _, d := range ds {
 		if cl, ok := c.claims[d]; ok {
-			close(cl.over)
+			cl.end()
 			delete(c.claims, d)
 			c.released++
 		}
@@ -302,15 +340,19 @@ func (c *contents) replaces(d crawl.Digest) bool {
 
 // settledAnswer is answer, but waits for a payload that is being stored until ctx ends.
 func (c *contents) settledAnswer(ctx context.Context, q *peer.ContentQuestion) *peer.ContentAnswer {
-	a := c.answer(q)
+	return c.settle(ctx, q, c.answer(q))
+}
+
+// settle asks again while the answer is that the payload is being stored.
+func (c *contents) settle(ctx context.Context, q *peer.ContentQuestion, a *peer.ContentAnswer) *peer.ContentAnswer {
 	for a.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
 		c.mu.Lock()
-		cl, claimed := c.claims[crawl.Digest(q.Digest)]
+		until, over := c.watchClaim(crawl.Digest(q.Digest))
 		c.mu.Unlock()
-		if claimed {
-			expired := time.NewTimer(time.Until(cl.until))
+		if over != nil {
+			expired := time.NewTimer(time.Until(until))
 			select {
-			case <-cl.over:
+			case <-over:
 			case <-expired.C:
 			case <-ctx.Done():
 			}
@@ -323,6 +365,20 @@ func (c *contents) settledAnswer(ctx context.Context, q *peer.ContentQuestion) *
 		c.payload(crawl.Partition(q.Partition), crawl.Digest(q.Digest), a)
 	}
 	return a
+}
+
+// watchClaim returns what is closed when a claim is over; nil when there is none. The
+// caller holds mu.
+func (c *contents) watchClaim(d crawl.Digest) (until time.Time, over <-chan struct{}) {
+	cl, claimed := c.claims[d]
+	if !claimed {
+		return until, nil
+	}
+	if cl.over == nil {
+		cl.over = make(chan struct{})
+		c.claims[d] = cl
+	}
+	return cl.until, cl.over
 }
 
 // firstHere is what a page's own transaction adds: its payload, when it is the first

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -29,8 +30,9 @@ type volume struct {
 
 // diskWatch knows the free space of the volumes that the node writes to.
 type diskWatch struct {
-	low  atomic.Bool              // one of them is
-	seen atomic.Pointer[[]string] // the paths of volumes; nil: nobody has looked
+	low   atomic.Bool               // one of them is
+	seen  atomic.Pointer[[]string]  // the paths of volumes; nil: nobody has looked
+	spare atomic.Pointer[spaceLook] // what hasSpace has found last
 
 	mu      sync.Mutex // guards the rest
 	volumes []volume   // those that could be asked, in the order of look's paths
@@ -164,19 +166,44 @@ const writeReserve = 32 << 20
 // spaceAgain is how often what waits for space looks again.
 const spaceAgain = 200 * time.Millisecond
 
+const (
+	// plenty is the space beyond what is asked for with which a look at the volumes
+	// counts for plentyFor. Nothing writes a gibibyte in so short a time.
+	plenty    = 1 << 30
+	plentyFor = 100 * time.Millisecond
+)
+
+// spaceLook is what a look at the volumes has found: the bytes that may be written.
+type spaceLook struct {
+	at    time.Time
+	spare int64
+}
+
+// vouches reports whether so many bytes may be written at now without another look.
+func (l *spaceLook) vouches(now time.Time, bytes int64) bool {
+	return l != nil && now.Sub(l.at) < plentyFor && bytes <= l.spare-plenty
+}
+
 // hasSpace reports whether so many bytes may be written to the archive; what is not
-// known is not judged.
+// known is not judged. It is asked for each page, so the system is not while there
+// is plenty: that took a call and three allocations.
 func (n *Node) hasSpace(bytes int64) bool {
+	now := time.Now()
+	if n.disk.spare.Load().vouches(now, bytes) {
+		return true
+	}
 	paths := n.disk.paths()
 	if paths == nil {
 		paths = n.volumes() // nobody has looked yet
 	}
+	look := &spaceLook{at: now, spare: math.MaxInt64}
 	for _, path := range paths {
-		if free, err := freeBytes(path); err == nil && free < writeReserve+bytes {
-			return false
+		if free, err := freeBytes(path); err == nil {
+			look.spare = min(look.spare, free-writeReserve)
 		}
 	}
-	return true
+	n.disk.spare.Store(look)
+	return bytes <= look.spare
 }
 
 // errNoSpace ends the wait for space when the node stops.

@@ -103,3 +103,23 @@ func TestDiskWatch(t *testing.T) {
 		t.Error("one folder on two volumes")
 	}
 }
+
+// TestSpaceLook: a look at the volumes counts for a moment, and only with plenty left.
+func TestSpaceLook(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	l := &spaceLook{at: at, spare: plenty + 100}
+	if !l.vouches(at.Add(plentyFor-1), 100) {
+		t.Error("there is plenty, and it is asked for again")
+	}
+	for name, bad := range map[string]bool{
+		"too old":        l.vouches(at.Add(plentyFor), 100),
+		"too little":     l.vouches(at, 101),
+		"never looked":   (*spaceLook)(nil).vouches(at, 0),
+		"less than none": (&spaceLook{at: at, spare: -1}).vouches(at, 0),
+	} {
+		if bad {
+			t.Errorf("%s: the look counts", name)
+		}
+	}
+}

@@ -119,6 +119,9 @@ type Dispatcher struct {
 	halted   atomic.Bool  // since EndAll; set with mu held
 
 	errands errands // has a lock of its own
+	// spare are waiters that got their grants: one has room for a visit, half a
+	// kilobyte, and there is one for each page.
+	spare sync.Pool
 
 	mu      sync.Mutex // guards the rest of this block; held for moments only
 	notes   map[crawl.Host]note
@@ -143,6 +146,8 @@ type flight struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	partition crawl.Partition
+	host      crawl.Host
+	attempts  int  // the item's, before this visit
 	page      bool // it holds a page permit
 	used      bool // the permit became a page
 	stray     bool // its partition was dropped before it was released
@@ -272,7 +277,10 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 	if err := ctx.Err(); err != nil {
 		return grant{}, context.Cause(ctx)
 	}
-	w := make(waiter, 1)
+	w, again := d.spare.Get().(waiter)
+	if !again {
+		w = make(waiter, 1)
+	}
 	select {
 	case d.inbox <- func(time.Time) { d.loop.waiters = append(d.loop.waiters, w) }:
 	case <-ctx.Done():
@@ -285,6 +293,7 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 		if !ok {
 			return grant{}, ErrDispatchStopped
 		}
+		d.spare.Put(w) // it is empty, and the loop has let go of it
 		return g, nil
 	case <-d.over:
 		return grant{}, ErrDispatchStopped
@@ -301,24 +310,26 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 	return grant{}, context.Cause(ctx)
 }
 
-// Context is cancelled when the fetch of v is taken back, with a cause. For a
-// visit that is not open any more it is cancelled already.
-func (d *Dispatcher) Context(v crawl.Visit) context.Context {
+// Context is cancelled when the fetch of v is taken back, with a cause, and by the
+// function that comes with it. For a visit that is not open any more it is
+// cancelled already.
+func (d *Dispatcher) Context(v crawl.Visit) (context.Context, context.CancelCauseFunc) {
 	d.mu.Lock()
 	f := d.flights[v.ID]
 	d.mu.Unlock()
 	if f == nil {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(errTakenBack)
-		return ctx
+		return ctx, cancel
 	}
-	return f.ctx
+	return f.ctx, f.cancel
 }
 
 // Release ends the host's turn; its gap counts from now. Once per visit.
 func (d *Dispatcher) Release(v crawl.Visit, r crawl.Response) {
+	id := v.ID // a message that held the visit would be a copy of 400 bytes
 	select {
-	case d.inbox <- func(now time.Time) { d.loop.release(now, v, r) }:
+	case d.inbox <- func(now time.Time) { d.loop.release(now, id, r) }:
 	case <-d.over:
 	}
 }
@@ -326,8 +337,9 @@ func (d *Dispatcher) Release(v crawl.Visit, r crawl.Response) {
 // Settled says that v's outcome is on disk, or was given up. Once per visit,
 // after Release.
 func (d *Dispatcher) Settled(v crawl.Visit) {
+	id := v.ID
 	select {
-	case d.inbox <- func(now time.Time) { d.loop.settled(now, v) }:
+	case d.inbox <- func(now time.Time) { d.loop.settled(now, id) }:
 	case <-d.over:
 	}
 }

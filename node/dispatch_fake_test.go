@@ -432,7 +432,8 @@ func (r *dispatchRig) work(ctx context.Context) {
 		}
 		answer := crawl.Response{Kind: crawl.Aborted}
 		if !v.Addr.IsValid() || r.d.MayRequest(v) {
-			answer = r.web.get(r.d.Context(v), v)
+			visit, _ := r.d.Context(v)
+			answer = r.web.get(visit, v)
 		}
 		r.d.Release(v, answer)
 		time.Sleep(r.settle)

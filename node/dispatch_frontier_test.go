@@ -106,7 +106,8 @@ func (w *frontierWorld) work(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		answer := w.fetch(r.d.Context(v), v)
+		visit, _ := r.d.Context(v)
+		answer := w.fetch(visit, v)
 		r.d.Release(v, answer)
 		if answer.Kind != crawl.Aborted {
 			c := frontier.Completion{Lease: v.Lease, Host: r.d.HostState(v), Outcome: crawl.Outcome{Kind: answer.Kind, Robots: answer.Robots, FetchedAt: time.Now()}}

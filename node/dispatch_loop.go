@@ -248,7 +248,7 @@ func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 // send gives v to the first who waits. False: the right to it has ended in this
 // very moment.
 func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) bool {
-	f := &flight{partition: v.Partition, page: page}
+	f := &flight{partition: v.Partition, host: v.Host, attempts: v.Item.Attempts, page: page}
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
 		f.cancel(errTakenBack)
@@ -287,19 +287,19 @@ func (l *dispatchLoop) dismiss() {
 	l.waiters = nil
 }
 
-func (l *dispatchLoop) flight(v crawl.Visit) *flight {
+func (l *dispatchLoop) flight(id uint64) *flight {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
-	return l.d.flights[v.ID]
+	return l.d.flights[id]
 }
 
-func (l *dispatchLoop) release(now time.Time, v crawl.Visit, r crawl.Response) {
-	f := l.flight(v)
+func (l *dispatchLoop) release(now time.Time, id uint64, r crawl.Response) {
+	f := l.flight(id)
 	if f == nil {
 		return
 	}
-	if state, ok := l.core.Release(now, v.ID, r); ok {
-		others := l.flying[v.Host]
+	if state, ok := l.core.Release(now, id, r); ok {
+		others := l.flying[f.host]
 		l.d.mu.Lock()
 		for _, o := range others {
 			o.newest = false
@@ -308,46 +308,46 @@ func (l *dispatchLoop) release(now time.Time, v crawl.Visit, r crawl.Response) {
 		l.d.mu.Unlock()
 	}
 	l.strayEnded(now, f, r.Requested)
-	_, again := scheduler.RetryDelay(v.Item.Attempts + 1)
-	again = again || l.core.Excused(v.ID)
+	_, again := scheduler.RetryDelay(f.attempts + 1)
+	again = again || l.core.Excused(id)
 	// A URL that is given up after an answer is a page as well.
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
 }
 
-func (l *dispatchLoop) settled(now time.Time, v crawl.Visit) {
-	f := l.flight(v)
+func (l *dispatchLoop) settled(now time.Time, id uint64) {
+	f := l.flight(id)
 	if f == nil {
 		return
 	}
 	f.cancel(nil)
 	l.strayEnded(now, f, true) // unless it was released, as it should have been
 	l.d.mu.Lock()
-	delete(l.d.flights, v.ID)
+	delete(l.d.flights, id)
 	written, why := f.taken && f.newest, f.why
 	l.d.mu.Unlock()
-	if delete(l.causes, v.Host); why != "" {
-		l.causes[v.Host] = why
+	if delete(l.causes, f.host); why != "" {
+		l.causes[f.host] = why
 	}
 	if written {
-		l.core.HostState(v.ID) // what HostState would have told the core
+		l.core.HostState(id) // what HostState would have told the core
 	}
-	l.landed(v.Host, f)
-	l.core.Settled(now, v.ID)
+	l.landed(f)
+	l.core.Settled(now, id)
 	if f.page && l.d.o.PermitDone != nil {
 		l.d.o.PermitDone(f.used)
 		l.noPermit = l.noPermit && f.used
 	}
 	l.d.busy.Add(-1)
-	h := l.held[v.Partition]
+	h := l.held[f.partition]
 	h.unsettled--
 	h.announceQuiet()
 }
 
 // landed takes f from the visits of its host that are not settled.
-func (l *dispatchLoop) landed(host crawl.Host, f *flight) {
-	rest := slices.DeleteFunc(l.flying[host], func(o *flight) bool { return o == f })
-	if l.flying[host] = rest; len(rest) == 0 {
-		delete(l.flying, host)
+func (l *dispatchLoop) landed(f *flight) {
+	rest := slices.DeleteFunc(l.flying[f.host], func(o *flight) bool { return o == f })
+	if l.flying[f.host] = rest; len(rest) == 0 {
+		delete(l.flying, f.host)
 	}
 }
 

@@ -325,7 +325,7 @@ func (l *dispatchLoop) forget(now time.Time, h *holding) []scheduler.Parked {
 func (l *dispatchLoop) takeBack(p crawl.Partition) {
 	open, _ := l.core.Open(p)
 	for _, id := range open {
-		if f := l.flight(crawl.Visit{ID: id}); f != nil {
+		if f := l.flight(id); f != nil {
 			f.cancel(errTakenBack)
 		}
 	}

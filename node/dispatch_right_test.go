@@ -169,7 +169,8 @@ func TestDispatchDrop(t *testing.T) {
 		r.d.Drop(1)
 		for _, v := range visits {
 			ended := v.Partition == 1
-			if cause := context.Cause(r.d.Context(v)); errors.Is(cause, errTakenBack) != ended || r.d.MayRequest(v) == ended {
+			visit, _ := r.d.Context(v)
+			if cause := context.Cause(visit); errors.Is(cause, errTakenBack) != ended || r.d.MayRequest(v) == ended {
 				t.Errorf("%s after Drop(1): cause %v, may request %v", v.Host, cause, r.d.MayRequest(v))
 			}
 		}

@@ -16,29 +16,34 @@ import (
 // Between Release and Settled, just before it is written. It asks the loop only
 // where visits of the host overlap, or Release was a moment ago.
 func (d *Dispatcher) HostState(v crawl.Visit) crawl.HostState {
-	if s, ok := d.newest(v); ok {
+	if s, ok := d.newest(v.ID); ok {
 		return s
 	}
+	return d.askState(v.ID)
+}
+
+// askState asks the loop for the state of a visit's host.
+func (d *Dispatcher) askState(id uint64) crawl.HostState {
 	var s crawl.HostState
 	known := false
-	err := d.call(context.Background(), func(time.Time) { s, known = d.loop.core.HostState(v.ID) })
+	err := d.call(context.Background(), func(time.Time) { s, known = d.loop.core.HostState(id) })
 	if err == nil && known {
 		return s
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f := d.flights[v.ID]; f != nil {
+	if f := d.flights[id]; f != nil {
 		return f.state
 	}
 	return crawl.HostState{}
 }
 
-// newest returns the state of v's host as Release left it, if it is the newest
-// still and the only one on its way to disk.
-func (d *Dispatcher) newest(v crawl.Visit) (crawl.HostState, bool) {
+// newest returns the state of a visit's host as Release left it, if it is the
+// newest still and the only one on its way to disk.
+func (d *Dispatcher) newest(id uint64) (crawl.HostState, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f := d.flights[v.ID]
+	f := d.flights[id]
 	if f == nil || !f.newest {
 		return crawl.HostState{}, false
 	}
@@ -57,15 +62,17 @@ func (d *Dispatcher) RetryAt(v crawl.Visit, kind crawl.Kind) time.Time {
 	if again {
 		return now.Add(wait)
 	}
-	excused := false
-	if kind == crawl.RateLimited {
-		err := d.call(context.Background(), func(time.Time) { excused = d.loop.core.Excused(v.ID) })
-		excused = excused || err != nil // the loop has ended: the next start tells
-	}
-	if excused {
+	if kind == crawl.RateLimited && d.excused(v.ID) {
 		return now
 	}
 	return time.Time{}
+}
+
+// excused asks the loop whether a visit's URL is not to blame for its failure.
+func (d *Dispatcher) excused(id uint64) bool {
+	excused := false
+	err := d.call(context.Background(), func(time.Time) { excused = d.loop.core.Excused(id) })
+	return excused || err != nil // the loop has ended: the next start tells
 }
 
 // Unreachable says why v's host could not be reached. Before Settled. When the

@@ -424,7 +424,8 @@ func TestDispatchStops(t *testing.T) {
 				t.Errorf("%s: the aborted request is not in its politeness", name)
 			}
 		}
-		if err := context.Cause(r.d.Context(crawl.Visit{ID: 1})); !errors.Is(err, errTakenBack) {
+		over, _ := r.d.Context(crawl.Visit{ID: 1})
+		if err := context.Cause(over); !errors.Is(err, errTakenBack) {
 			t.Errorf("the context of a visit that is over: %v", err)
 		}
 	})

@@ -83,9 +83,9 @@
 //	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
 //	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   the copy begins again       acknowledged by the replica
 //	                                                                          8 groups in flight
-//	mutations of a partition  frontier.Run             when the copy is made  16 MiB              the copy begins again       at the replica's commit
+//	mutations of a partition  frontier.Run             when the copy is made  16 MiB, small: 4    the copy begins again       at the replica's commit
 //	that is being copied
-//	copies to make            views                    handoff's copiers      partitions          4 at once                   not needed
+//	copies to make            views                    handoff's copiers      partitions          4 large, 16 small at once   not needed
 //	callers that wait for     Add                      replicas' answers      the callers         they wait, 0.5 to 10 s      not needed
 //	replicas
 //	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again

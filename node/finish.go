@@ -229,11 +229,12 @@ func (f *finisher) end(ctx context.Context, reason string, words map[crawl.NodeI
 	return nil
 }
 
-// takeBlocks stores the members' last blocks.
+// takeBlocks stores the members' last blocks, where nothing newer was heard of them.
 func (n *Node) takeBlocks(blocks map[crawl.NodeID]crawl.NodeBlock) {
 	infos := n.peers.all()
 	for id, b := range blocks {
-		if id != n.id {
+		have := infos[id].block
+		if newer := have.Boot == b.Boot && !b.At.After(have.At); id != n.id && !newer {
 			n.peers.put(id, peerInfo{block: b, held: infos[id].held, heard: time.Now()}, n.partitions())
 		}
 	}
@@ -279,8 +280,11 @@ func (n *Node) takeFinish(raw []byte) error {
 	if err != nil {
 		return status.Error(codes.Internal, err.Error())
 	}
-	if changed {
+	// A renewal may have brought the document before; the blocks come only here.
+	if d := n.doc.Current().doc; changed || d.Version == note.Document.Version && d.By == note.Document.By {
 		n.takeBlocks(note.Blocks)
+	}
+	if changed {
 		n.documentChanged()
 	}
 	return nil

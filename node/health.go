@@ -160,8 +160,7 @@ func whatToStart(p *picture) string {
 
 // failing reports whether a failed node is being replaced.
 func (p *picture) failing() bool {
-	c := &p.change
-	return c.Cause != nil && *c.Cause == crawl.CauseFailed && c.TakeoverSeconds == nil
+	return p.change.TakingOver()
 }
 
 // excluded reports whether the members went on without a failed node that nobody

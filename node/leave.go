@@ -43,7 +43,7 @@ func (n *Node) leave(ctx context.Context) {
 		case <-ctx.Done():
 			n.settle(context.WithoutCancel(ctx))
 			n.log.Warn("not everything could be handed over, or copied elsewhere, in time; it stays here and this node stays a member: start it again, or wait longer with --drain-timeout",
-				"partitions_left", e.moves.Status().Held)
+				"partitions_left", e.moves.Status().Held, "copies_left", n.copiesThatCount())
 			return
 		case <-time.After(50 * time.Millisecond):
 		}
@@ -55,19 +55,20 @@ func (n *Node) leave(ctx context.Context) {
 	n.log.Info("left the cluster; everything was handed over")
 }
 
-// hasCopyThatCounts reports whether an in-sync set names a copy on this disk: as
-// long as one does, a partition has fewer copies without this node, and the loss
-// of one more node could take what was acknowledged.
-func (n *Node) hasCopyThatCounts() bool {
+// copiesThatCount counts the copies on this disk that an in-sync set names: as long as
+// one does, a partition has fewer copies without this node, and the loss of one more
+// node could take what was acknowledged.
+func (n *Node) copiesThatCount() int {
+	count := 0
 	for _, m := range n.front.Metas() {
 		if m.State != frontier.Copy {
 			continue
 		}
 		if set, ok := n.front.Set(m.Partition); ok && slices.Contains(set.Members, n.id) {
-			return true
+			count++
 		}
 	}
-	return false
+	return count
 }
 
 // hasHeir reports whether some other active member could take over: one that
@@ -88,7 +89,7 @@ func (n *Node) hasHeir() bool {
 // emptied reports whether nothing is left here that counts.
 func (n *Node) emptied() bool {
 	s := n.engine.Load().moves.Status()
-	return s.Held == 0 && s.Moving == 0 && !n.listedActive() && !n.hasCopyThatCounts()
+	return s.Held == 0 && s.Moving == 0 && !n.listedActive() && n.copiesThatCount() == 0
 }
 
 func (n *Node) listedActive() bool {

@@ -81,18 +81,21 @@ func merge(p picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.now.UTC(), ServedBy: p.name,
 		Version: crawl.VersionStatus{Crawlnode: p.version, Protocol: protocolVersion}}
 	var sum crawl.Counters
-	served := make([]byte, (p.total+7)/8)
+	served, bereft := make([]byte, (p.total+7)/8), p.bereft()
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		s.Nodes = append(s.Nodes, nodeStatus(n))
 		countMember(&s.Cluster.Members, n.state)
+		if n.heard {
+			addHistory(s, n)
+		}
 		if !n.counts || !n.heard {
 			continue
 		}
 		sum.Plus(&n.block.Counters)
 		if n.live() {
 			addBlock(s, &n.block)
-			addHeld(&s.Ring, &p, n, served)
+			addHeld(&s.Ring, n, served, bereft && n.block.View < p.view)
 		}
 	}
 	s.Ring.Served = countBits(served)
@@ -100,11 +103,12 @@ func merge(p picture) *crawl.Status {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	fillTotals(s, &sum)
-	fillRing(s, &p)
+	fillRing(s, &p, bereft)
 	fillCrawl(s, &p)
 	fillRates(s, &p)
 	fillCluster(s, &p)
 	s.Bottleneck = worstBottleneck(&p)
+	fillEnd(s, &p)
 	return s
 }
 
@@ -137,15 +141,10 @@ func countMember(c *crawl.MemberCounts, state string) {
 	}
 }
 
-// addBlock adds what is not in the counters.
-func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
-	s.Frontier.InFlight += b.InFlight
-	h, t := &b.Hosts, &s.Frontier.Hosts
-	t.InFlight += h.InFlight
-	t.Ready += h.Ready
-	t.Waiting += h.Waiting
-	t.Backoff += h.Backoff
-	t.Frozen += h.Frozen
+// addHistory adds what a node has done. It stays done when the node is gone, so its
+// last word counts for good; what lies on its disk is told apart.
+func addHistory(s *crawl.Status, n *nodePicture) {
+	b := &n.block
 	s.DNS.Lookups += b.DNS.Lookups
 	s.DNS.Hits += b.DNS.Hits
 	s.DNS.NegativeHits += b.DNS.NegativeHits
@@ -154,12 +153,32 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Links.Local += b.Links.Local
 	s.Links.Forwarded += b.Links.Forwarded
 	s.Links.SuppressedBySentCache += b.Links.SuppressedBySentCache
-	s.Output.WARCFiles += b.Output.WARCFiles
-	s.Output.WARCBytesTotal += b.Output.WARCBytesTotal
-	s.Output.DerivedFiles += b.Output.DerivedFiles
-	s.Output.DerivedBytesTotal += b.Output.DerivedBytesTotal
-	s.Output.ContentUnansweredTotal += b.Output.ContentUnansweredTotal
-	s.Output.IndexBytesTotal += b.Output.IndexBytesTotal
+	o := &s.Output
+	o.WARCFiles += b.Output.WARCFiles
+	o.WARCBytesTotal += b.Output.WARCBytesTotal
+	o.IndexBytesTotal += b.Output.IndexBytesTotal
+	o.DerivedFiles += b.Output.DerivedFiles
+	o.DerivedBytesTotal += b.Output.DerivedBytesTotal
+	o.ContentUnansweredTotal += b.Output.ContentUnansweredTotal
+	switch {
+	case n.forgotten:
+		o.WARCFilesLost += b.Output.WARCFiles
+		o.WARCBytesLost += b.Output.WARCBytesTotal
+	case !n.live():
+		o.WARCFilesAway += b.Output.WARCFiles
+		o.WARCBytesAway += b.Output.WARCBytesTotal
+	}
+}
+
+// addBlock adds what a living node does now.
+func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
+	s.Frontier.InFlight += b.InFlight
+	h, t := &b.Hosts, &s.Frontier.Hosts
+	t.InFlight += h.InFlight
+	t.Ready += h.Ready
+	t.Waiting += h.Waiting
+	t.Backoff += h.Backoff
+	t.Frozen += h.Frozen
 	s.Output.WARCBytesPerSecond += b.Output.WARCBytesPerSecond
 	s.Output.RecordsPerSecond += b.Output.RecordsPerSecond
 	addRing(&s.Ring, b)

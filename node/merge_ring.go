@@ -1,10 +1,6 @@
 package node
 
-import (
-	"slices"
-
-	"crawlnode/crawl"
-)
+import "crawlnode/crawl"
 
 // This file makes the ring's part of the status: what is served, on its way, or
 // short of copies.
@@ -21,11 +17,11 @@ func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 
 // addHeld marks what a live member holds. They are marked and not counted: of a
 // partition that moves, the blocks of both nodes may speak for a second, and
-// must not hide another that nobody has. A block made before the view that
-// dropped a failed node still counts the copies there: what it holds may have
-// too few.
-func addHeld(r *crawl.RingStatus, p *picture, n *nodePicture, served []byte) {
-	if p.bereft() && n.block.View < p.view {
+// must not hide another that nobody has. An early block, made before the view
+// that dropped a failed node, still counts the copies there: what it holds may
+// have too few.
+func addHeld(r *crawl.RingStatus, n *nodePicture, served []byte, early bool) {
+	if early {
 		r.UnderReplicated += countBits(n.held)
 	} else {
 		r.UnderReplicated += n.block.UnderReplicated
@@ -38,7 +34,7 @@ func addHeld(r *crawl.RingStatus, p *picture, n *nodePicture, served []byte) {
 	}
 }
 
-func fillRing(s *crawl.Status, p *picture) {
+func fillRing(s *crawl.Status, p *picture, bereft bool) {
 	r := &s.Ring
 	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.view, p.digest, p.total, p.factor
 	h := &r.Handoff
@@ -56,7 +52,7 @@ func fillRing(s *crawl.Status, p *picture) {
 	if !p.alone { // an owner awaits what a living holder passes on as well
 		unserved := r.Partitions - r.Served
 		r.Promoting = min(r.Promoting, max(unserved-r.Offline, 0))
-		if p.bereft() { // not on their way, but without the copy that was the holder's
+		if bereft { // not on their way, but without the copy that was the holder's
 			r.UnderReplicated += unserved
 		}
 	}
@@ -75,7 +71,12 @@ func (p *picture) bereft() bool {
 	if p.change.Cause != nil && *p.change.Cause == crawl.CauseFailed {
 		return true
 	}
-	return slices.ContainsFunc(p.nodes, func(n nodePicture) bool { return n.counts && !n.live() })
+	for i := range p.nodes { // by index: a picture of a node is kilobytes
+		if n := &p.nodes[i]; n.counts && !n.live() {
+			return true
+		}
+	}
+	return false
 }
 
 // eta is how long the rest of the moves takes at the speed so far; nil while

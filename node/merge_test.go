@@ -84,8 +84,8 @@ func TestTotalsAreTheSumOfTheMembers(t *testing.T) {
 	for _, e := range one.Errors {
 		errs += 2 * e
 	}
-	if s.Fetch.ErrorsTotal != errs || s.Frontier.InFlight != 3 || s.Frontier.Hosts.Frozen != 10 || s.DNS.Lookups != 14 || s.Links.Forwarded != 16 || s.Output.WARCFiles != 18 ||
-		s.Output.IndexBytesTotal != 20 || s.Output.WARCBytesPerSecond != 22 || s.Output.RecordsPerSecond != 24 {
+	if s.Fetch.ErrorsTotal != errs || s.Frontier.InFlight != 3 || s.Frontier.Hosts.Frozen != 10 || s.DNS.Lookups != 21 || s.Links.Forwarded != 24 || s.Output.WARCFiles != 27 || s.Output.WARCFilesAway != 9 ||
+		s.Output.IndexBytesTotal != 30 || s.Output.WARCBytesPerSecond != 22 || s.Output.RecordsPerSecond != 24 {
 		t.Errorf("errors %d, in flight %d, hosts %+v", s.Fetch.ErrorsTotal, s.Frontier.InFlight, s.Frontier.Hosts)
 	}
 	if s.Throughput.PagesPerSecond.Now != 3 || s.Throughput.BytesInPerSecond.Now != 200 || s.Throughput.PagesPerSecond.Peak != 3 {
@@ -100,6 +100,46 @@ func TestTotalsAreTheSumOfTheMembers(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"a", "b", "gone"}) || s.Cluster.Members != (crawl.MemberCounts{Alive: 2, Left: 1}) {
 		t.Errorf("nodes %q, members %+v", names, s.Cluster.Members)
+	}
+}
+
+// TestTotalsOfTheDeadStay: what a node has done is still done when it is gone.
+func TestTotalsOfTheDeadStay(t *testing.T) {
+	t.Parallel()
+	whole := func() picture {
+		p := clusterOf(memberOf("a", 4), memberOf("b", 4))
+		for i := range p.nodes {
+			b := &p.nodes[i].block
+			b.DNS = crawl.DNSStatus{Lookups: 1, Hits: 2, NegativeHits: 3, StaleServed: 4, Failures: 5}
+			b.Links = crawl.LinkStatus{Local: 6, Forwarded: 7, SuppressedBySentCache: 8}
+			b.Output = crawl.OutputStatus{WARCFiles: 9, WARCBytesTotal: 10, IndexBytesTotal: 11, DerivedFiles: 12, DerivedBytesTotal: 13, ContentUnansweredTotal: 14}
+		}
+		return p
+	}
+	before := merge(whole())
+	for name, c := range map[string]struct {
+		change     func(n *nodePicture)
+		away, lost int64
+	}{
+		"silent":    {func(n *nodePicture) { n.age = time.Minute }, 9, 0},
+		"failed":    {func(n *nodePicture) { n.state, n.counts = crawl.NodeFailed, false }, 9, 0},
+		"left":      {func(n *nodePicture) { n.state, n.counts = crawl.NodeLeft, false }, 9, 0},
+		"forgotten": {func(n *nodePicture) { n.state, n.counts, n.forgotten = crawl.NodeLeft, false, true }, 0, 9},
+	} {
+		p := whole()
+		c.change(&p.nodes[1])
+		after := merge(p)
+		if after.DNS != before.DNS || after.Links != before.Links {
+			t.Errorf("%s: dns %+v, links %+v, want %+v, %+v", name, after.DNS, after.Links, before.DNS, before.Links)
+		}
+		o := after.Output
+		if o.WARCFilesAway != c.away || o.WARCFilesLost != c.lost || (o.WARCBytesAway > 0) != (c.away > 0) || (o.WARCBytesLost > 0) != (c.lost > 0) {
+			t.Errorf("%s: %+v, want %d files away, %d lost", name, o, c.away, c.lost)
+		}
+		o.WARCFilesAway, o.WARCBytesAway, o.WARCFilesLost, o.WARCBytesLost = 0, 0, 0, 0
+		if o != before.Output {
+			t.Errorf("%s: output %+v, want %+v", name, o, before.Output)
+		}
 	}
 }
 

@@ -197,6 +197,12 @@ func (n *Node) holds(p crawl.Partition) bool {
 	return s.View > 0 && int(p) < len(s.States) && s.States[p] == handoff.Holding
 }
 
+// alone reports whether this node is the only member of its view.
+func (n *Node) alone() bool {
+	v := n.members.Snapshot().View
+	return v != nil && len(v.Members) == 1
+}
+
 // MayFetch reports whether this node may start a request to a host of p now, but
 // for the hosts' own delays: it holds p, its lease is good, and the crawl runs.
 func (n *Node) MayFetch(p crawl.Partition) bool { return n.holds(p) && n.mayFetch(p) }

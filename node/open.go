@@ -163,6 +163,22 @@ func (n *Node) openData() error {
 	}
 }
 
+// seenEntryShare is how many bytes of --memory stand for one known URL in the cache,
+// which takes 16: a million at a gibibyte, and not more beyond.
+const seenEntryShare = 1 << 10
+
+// storeOptions are the frontier's store's. With little memory its tables and caches
+// are smaller: as they were, three tables of 42 MiB and the caches alone took more than
+// a --memory of 128 MiB, and the collector never rested.
+func (n *Node) storeOptions() frontier.BadgerOptions {
+	o := frontier.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log}
+	if memory := int64(n.cfg.Memory); memory < 512<<20 {
+		o.MemTableBytes = 16 << 20
+		o.BlockCacheBytes, o.IndexCacheBytes = memory/16, memory/32
+	}
+	return o
+}
+
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv frontier.KV) (err error) {
@@ -172,7 +188,7 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	n.events.doc = n.doc.Current().doc
 	n.pageLimit.Store(n.events.doc.Settings.MaxPages)
 	if n.kv = kv; kv == nil {
-		n.kv, err = frontier.OpenBadger(n.dir.join("frontier"), frontier.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log})
+		n.kv, err = frontier.OpenBadger(n.dir.join("frontier"), n.storeOptions())
 		if err != nil {
 			return storageError("open the frontier in "+n.dir.join("frontier"), err)
 		}
@@ -185,7 +201,9 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if kv == nil {
 		marks = n.dir.join("highwater")
 	}
-	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
+	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
+		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
+		OnQueued:     n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}

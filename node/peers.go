@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,15 +52,28 @@ func (t *peerTable) holder(p crawl.Partition) crawl.NodeID {
 	return ""
 }
 
-// put stores what a peer said and makes the routes anew.
+// put stores what a peer said. The routes are made anew only when it holds
+// other partitions than before: each peer says so each second, and most say
+// what they said last.
 func (t *peerTable) put(id crawl.NodeID, info peerInfo, partitions int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if old, ok := t.infos[id]; ok && old.block.Boot > info.block.Boot {
+	old := t.infos[id]
+	if old.block.Boot > info.block.Boot {
 		return // a late message of an earlier life
 	}
 	t.infos[id] = info
-	t.rebuildLocked(partitions)
+	routes := t.routes.Load()
+	switch {
+	case routes == nil || len(*routes) != partitions || frees(*routes, old.held, info.held, id):
+		t.rebuildLocked(partitions) // somebody else may hold what id has no longer
+	case !leadsTo(*routes, info.held, id):
+		next := slices.Clone(*routes)
+		for p := range eachBit(info.held, partitions) {
+			next[p] = id
+		}
+		t.routes.Store(&next)
+	}
 }
 
 // keep forgets the holdings of all but the given members. The blocks stay, so
@@ -79,8 +94,8 @@ func (t *peerTable) rebuildLocked(partitions int) {
 	routes := make([]crawl.NodeID, partitions)
 	newest := make([]time.Time, partitions)
 	for id, info := range t.infos {
-		for p := range routes {
-			if hasBit(info.held, p) && (routes[p] == "" || info.heard.After(newest[p])) {
+		for p := range eachBit(info.held, partitions) {
+			if routes[p] == "" || info.heard.After(newest[p]) {
 				routes[p], newest[p] = id, info.heard
 			}
 		}
@@ -100,6 +115,40 @@ func (t *peerTable) all() map[crawl.NodeID]peerInfo {
 }
 
 func hasBit(b []byte, i int) bool { return i/8 < len(b) && b[i/8]&(1<<(i%8)) != 0 }
+
+// eachBit yields the bits that are set, as far as they are below limit.
+func eachBit(b []byte, limit int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, left := range b {
+			for ; left != 0; left &= left - 1 {
+				if p := i*8 + bits.TrailingZeros8(left); p >= limit || !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// frees reports whether id, which held was and holds now, gives up a partition
+// whose route ended there.
+func frees(routes []crawl.NodeID, was, now []byte, id crawl.NodeID) bool {
+	for p := range eachBit(was, len(routes)) {
+		if routes[p] == id && !hasBit(now, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether the routes of all that is held end at id.
+func leadsTo(routes []crawl.NodeID, held []byte, id crawl.NodeID) bool {
+	for p := range eachBit(held, len(routes)) {
+		if routes[p] != id {
+			return false
+		}
+	}
+	return true
+}
 
 func setBit(b []byte, i int) { b[i/8] |= 1 << (i % 8) }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/peer"
 )
 
@@ -19,6 +20,10 @@ import (
 // certain counts as in hand, so a count may be too high, never too low; when
 // nothing is left to give it is made again. That also finds the permits that a
 // crashed node took with it.
+//
+// A lowered limit makes all unused permits void. A node that has heard of it might
+// then get new ones by the old limit, from a granter that has not: so a request says
+// which document it is made by, and who has an older one grants nothing.
 
 // permitBlock bounds one grant, so that the last pages are spread over the nodes.
 const permitBlock = 64
@@ -139,7 +144,7 @@ func (p *purse) ask(ctx context.Context) bool {
 	if want == 0 && give == 0 {
 		return true
 	}
-	reply, err := p.node.askPermits(ctx, &peer.PermitRequest{Returned: give, Wanted: want})
+	reply, err := p.node.askPermits(ctx, &peer.PermitRequest{Returned: give, Wanted: want, Rules: p.node.doc.stamp()})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calling = 0
@@ -211,9 +216,13 @@ const callMargin = 5 * time.Second
 
 // grant answers one request.
 func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
-	limit := g.node.doc.Current().doc.Settings.MaxPages
-	since, document := g.basis()
-	pages, inHand, complete := g.node.countPages(since, document)
+	own := g.node.doc.Current().doc
+	if r := req.GetRules(); r != nil && (&document{Version: r.CrawlVersion, By: crawl.NodeID(r.CrawlBy)}).newerThan(own) {
+		return &peer.PermitReply{Error: "this node has not heard of the newest settings yet"} // the limit may be lower by now
+	}
+	limit := own.Settings.MaxPages
+	since, basis := g.basis()
+	pages, inHand, complete := g.node.countPages(since, basis)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	complete = complete && since.Equal(g.since) // else somebody got permits meanwhile

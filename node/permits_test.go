@@ -179,3 +179,24 @@ func TestRoundsAndVerdict(t *testing.T) {
 		}
 	}
 }
+
+// Who goes by newer settings than the granter gets nothing by the old limit.
+func TestGranterThatHasNotHeardGrantsNothing(t *testing.T) {
+	t.Parallel()
+	n := granterOf(t, 500)
+	until(t, patience, func() string { return ask(t, n, 0, 1).Error })
+	own := n.doc.stamp()
+	for _, c := range []struct {
+		rules   *peer.RulesStamp
+		granted int64
+	}{
+		{own, 7},
+		{&peer.RulesStamp{CrawlVersion: own.CrawlVersion, CrawlBy: own.CrawlBy + "z"}, 0},
+		{&peer.RulesStamp{CrawlVersion: own.CrawlVersion + 1}, 0},
+	} {
+		r, err := handler{n.Node}.Permits(t.Context(), "n2", &peer.PermitRequest{Wanted: 7, Rules: c.rules})
+		if err != nil || r.Granted != c.granted || (r.Error == "") != (c.granted > 0) {
+			t.Errorf("by %+v, the granter by %+v: %+v, %v", c.rules, own, r, err)
+		}
+	}
+}

@@ -28,8 +28,9 @@ func (d *document) report() crawl.CrawlReport {
 func (d *document) name() string { return fmt.Sprintf("%d-%s", d.Version, d.By) }
 
 // ChangeCrawl changes the named settings: here, durably, and on every member that
-// answers within controlPatience. Two changes at once both hold, unless they name
-// the same setting or the version that they were made for. The errors:
+// answers within controlPatience. Two changes at once both hold, the later one where
+// they name the same setting; of two that were made for the same version one is
+// refused, unless Untold names the other one's node. The errors:
 // *crawl.FieldErrors, crawl.ErrChanged, ErrNotReady, or one of the disk.
 func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
 	if !n.synced.Load() {
@@ -48,8 +49,10 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 		}
 		left := n.tellDocument(ctx)
 		now := n.doc.Current().doc
-		if made != nil && now != made && ctx.Err() == nil {
-			continue // somebody else's change won; this one is made on top of it
+		if made != nil && now != made {
+			// Somebody else's change won. This one is made on top of it, or refused, also
+			// when no time is left to tell it: renewals spread it.
+			continue
 		}
 		report := now.report()
 		for _, m := range left {
@@ -60,12 +63,18 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 }
 
 // applyChange makes a document with the change, and stores it; nil when it is so
-// already. Only the first time the version is asked for.
+// already. A change for a version is refused when that is not the newest, and, after
+// the first time, when another has won that does not hold it: of two changes for one
+// version one is made.
 func (n *Node) applyChange(change crawl.CrawlChange, first bool) (*document, error) {
 	var refused error
 	doc, err := n.doc.Change(func(d *document) *document {
-		if first && change.Version != "" && change.Version != d.name() {
-			refused = fmt.Errorf("%w: the version is %s, not %s: read them again", crawl.ErrChanged, d.name(), change.Version)
+		var stale error
+		if change.Version != "" && change.Version != d.name() {
+			stale = fmt.Errorf("%w: the version is %s, not %s: read them again", crawl.ErrChanged, d.name(), change.Version)
+		}
+		if first && stale != nil {
+			refused = stale
 			return nil
 		}
 		s, err := config.Change(&d.Settings, change.Settings, n.version)
@@ -74,6 +83,10 @@ func (n *Node) applyChange(change crawl.CrawlChange, first bool) (*document, err
 			return nil
 		}
 		if len(differing(&d.Settings, &s)) == 0 {
+			return nil // also when what has won was made on top of this change
+		}
+		if stale != nil { // another change was made for the same version, and has won
+			refused = stale
 			return nil
 		}
 		return d.with(s, n.id, time.Now())

@@ -90,8 +90,6 @@ func (n *Node) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
 func (n *Node) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
 	own, foreign := n.split(n.routed(targets))
 	n.links.local.Add(int64(len(own)))
-	ctx, cancel := context.WithTimeout(ctx, ackWait)
-	defer cancel()
 	fresh := foreign[:0]
 	for _, l := range foreign {
 		if !l.Target.Again && n.sent.Has(l.Target.URL.String()) {
@@ -100,10 +98,16 @@ func (n *Node) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Targ
 		}
 		fresh = append(fresh, l)
 	}
-	var aside []crawl.Routed
 	// A node that is alone copies nothing; should that change before the page is
 	// written, the frontier sees it and uses the outbox.
-	if n.engine.Load().replication > 1 && len(n.members.Snapshot().View.Members) > 1 {
+	copied := n.engine.Load().replication > 1 && !n.alone()
+	if !copied && len(fresh) == 0 {
+		return own, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	var aside []crawl.Routed
+	if copied {
 		own, aside = n.storeAside(ctx, v, own)
 	}
 	return own, append(aside, n.forward(ctx, fresh).left...)

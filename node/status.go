@@ -116,7 +116,8 @@ func (n *Node) block() *crawl.NodeBlock {
 		b.Node.PausedReason = &why
 	}
 	b.Bottleneck = n.bottleneck(b)
-	b.Idle, b.Activity = n.whyNotIdle() == "", n.activity()
+	b.WhyNotIdle, b.Activity = n.whyNotIdle(), n.activity()
+	b.Idle = b.WhyNotIdle == ""
 	return b
 }
 

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -62,6 +63,52 @@ func TestPeerTableRoutes(t *testing.T) {
 	if hasBit(nil, 3) || !hasBit(bitsOf(3), 3) || hasBit(bitsOf(3), 300) {
 		t.Error("hasBit")
 	}
+}
+
+// TestPeerTableFollows: however the routes are kept, they are those that all
+// words together make; and a word that says nothing new makes none.
+func TestPeerTableFollows(t *testing.T) {
+	t.Parallel()
+	const partitions = 13 // of 16 bits
+	rnd := rand.New(rand.NewPCG(1, 2))
+	members := []crawl.NodeID{"a", "b", "c", "d"}
+	pt := newPeerTable()
+	for second := range 5000 {
+		id := members[rnd.IntN(len(members))]
+		info := heardAt(crawl.Boot(second/1000), second)
+		if old := pt.infos[id]; old.held != nil {
+			copy(info.held, old.held)
+		}
+		for range rnd.IntN(3) {
+			info.held[rnd.IntN(len(info.held))] ^= 1 << rnd.IntN(8)
+		}
+		before := pt.routes.Load()
+		said := slices.Equal(info.held, pt.infos[id].held)
+		alone := !slices.ContainsFunc(members, func(m crawl.NodeID) bool { return m != id && overlap(pt.infos[m].held, info.held) })
+		pt.put(id, info, partitions)
+		if said && alone && pt.routes.Load() != before {
+			t.Fatalf("second %d: %s says %b again, and the routes are made anew", second, id, info.held)
+		}
+		if rnd.IntN(50) == 0 {
+			pt.keep(map[crawl.NodeID]bool{"a": true, "b": true}, partitions)
+		}
+		got := slices.Clone(*pt.routes.Load())
+		want := newPeerTable()
+		want.infos = pt.infos
+		want.rebuildLocked(partitions)
+		if !slices.Equal(got, *want.routes.Load()) {
+			t.Fatalf("second %d: after %s said %b the routes are %q, want %q", second, id, info.held, got, *want.routes.Load())
+		}
+	}
+}
+
+func overlap(a, b []byte) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i]&b[i] != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func TestSentCache(t *testing.T) {

@@ -778,6 +778,7 @@ type PermitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Returned      int64                  `protobuf:"varint,1,opt,name=returned,proto3" json:"returned,omitempty"` // permits given back
 	Wanted        int64                  `protobuf:"varint,2,opt,name=wanted,proto3" json:"wanted,omitempty"`
+	Rules         *RulesStamp            `protobuf:"bytes,3,opt,name=rules,proto3" json:"rules,omitempty"` // that the caller goes by; who has older ones grants nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -824,6 +825,13 @@ func (x *PermitRequest) GetWanted() int64 {
 		return x.Wanted
 	}
 	return 0
+}
+
+func (x *PermitRequest) GetRules() *RulesStamp {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
 }
 
 type PermitReply struct {
@@ -1738,10 +1746,11 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x14\n" +
 	"\x05scope\x18\x03 \x03(\tR\x05scope\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"C\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"x\n" +
 	"\rPermitRequest\x12\x1a\n" +
 	"\breturned\x18\x01 \x01(\x03R\breturned\x12\x16\n" +
-	"\x06wanted\x18\x02 \x01(\x03R\x06wanted\"[\n" +
+	"\x06wanted\x18\x02 \x01(\x03R\x06wanted\x123\n" +
+	"\x05rules\x18\x03 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\"[\n" +
 	"\vPermitReply\x12\x18\n" +
 	"\agranted\x18\x01 \x01(\x03R\agranted\x12\x1c\n" +
 	"\texhausted\x18\x02 \x01(\bR\texhausted\x12\x14\n" +
@@ -1882,44 +1891,45 @@ var file_peer_peer_proto_depIdxs = []int32{
 	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
 	5,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	5,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	18, // 5: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	20, // 6: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
-	21, // 7: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
-	1,  // 8: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
-	23, // 9: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
-	4,  // 10: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	2,  // 11: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 12: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 13: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	7,  // 14: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	9,  // 15: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	11, // 16: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	13, // 17: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	17, // 18: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	15, // 19: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	2,  // 20: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 21: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 22: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	22, // 23: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	6,  // 24: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 25: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 26: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 27: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 28: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	10, // 29: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	12, // 30: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	14, // 31: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	19, // 32: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	16, // 33: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 34: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 35: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 36: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	24, // 37: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	24, // [24:38] is the sub-list for method output_type
-	10, // [10:24] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	5,  // 5: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	18, // 6: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	20, // 7: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
+	21, // 8: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
+	1,  // 9: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
+	23, // 10: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
+	4,  // 11: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	2,  // 12: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 13: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 14: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	7,  // 15: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	9,  // 16: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	11, // 17: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	13, // 18: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	17, // 19: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	15, // 20: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	2,  // 21: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 22: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 23: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	22, // 24: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	6,  // 25: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 26: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 27: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 28: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 29: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	10, // 30: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	12, // 31: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	14, // 32: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	19, // 33: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	16, // 34: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 35: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 36: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 37: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	24, // 38: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	25, // [25:39] is the sub-list for method output_type
+	11, // [11:25] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
