@@ -13,10 +13,10 @@ BUILD   := go build -trimpath -ldflags "-X main.version=$(VERSION)"
 STATICCHECK       := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser. Node,
+# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells. Node,
 # for another reader of WARC files, may come from elsewhere. Of prometheus only promtool is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
-                     chromium fonts-liberation
+                     chromium fonts-liberation zsh fish
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario.
@@ -68,7 +68,7 @@ flame: build ## docs/pictures/flame.png: where the time of a page goes
 	.ci/deps chromium
 	.ci/flame
 
-scale: ## placement and traffic of clusters of up to 100 nodes: the tables behind docs/scaling.md
+scale: ## placement in clusters of up to 1,000 nodes, traffic of up to 30: the tables behind docs/scaling.md
 	go run ./integration/scale
 	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
 

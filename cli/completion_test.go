@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestComplete(t *testing.T) {
@@ -64,18 +66,36 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestCompletionInBash sources the script in a real bash and lets it complete.
-func TestCompletionInBash(t *testing.T) {
-	t.Parallel()
-	bash, err := exec.LookPath("bash")
+// shellRun lets a real shell, in which the program is called crawlnode, run a script.
+func shellRun(t *testing.T, shell, script string, flags ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(shell)
+	if err != nil && testing.Short() && os.Getenv("CI") == "" {
+		t.Skipf("%s is not there: make deps", shell)
+	}
 	if err != nil {
-		t.Fatal("this test needs bash: ", err)
+		t.Fatalf("this test needs %s, which make deps installs: %v", shell, err)
 	}
 	dir := t.TempDir()
 	if err := os.Symlink(os.Args[0], filepath.Join(dir, "crawlnode")); err != nil {
 		t.Fatal(err)
 	}
-	script := `source <(crawlnode completion bash)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, append(flags, "-c", script)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "TERM=dumb")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", shell, err, out)
+	}
+	return string(out)
+}
+
+// TestCompletionInBash sources the script in a real bash and lets it complete.
+func TestCompletionInBash(t *testing.T) {
+	t.Parallel()
+	out := shellRun(t, "bash", `source <(crawlnode completion bash)
 try() {
 	COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=()
 	_crawlnode 2>/dev/null
@@ -87,16 +107,81 @@ try crawlnode status --output ''
 try crawlnode status --output = j
 try crawlnode --config /et
 complete -p crawlnode
-`
-	cmd := exec.CommandContext(t.Context(), bash, "--norc", "--noprofile", "-c", script)
-	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+`, "--norc", "--noprofile")
 	want := "[start status]\n[list drain forget]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
-	if string(out) != want {
+	if out != want {
 		t.Errorf("bash completes\n%s\nwant\n%s", out, want)
+	}
+}
+
+// zshTyping types into an interactive zsh behind a pseudo-terminal, presses tab, and
+// prints what then stands on the line. Ctrl-X is a key that says so; Ctrl-U empties
+// the line.
+const zshTyping = `zmodload zsh/zpty
+zpty shell zsh -f -i
+until_seen() {
+	local text chunk
+	while [[ $text != *${~1}* ]]; do
+		zpty -r shell chunk || { print -r -- "zsh has ended: $text"; exit 1 }
+		text+=$chunk
+	done
+	REPLY=$text
+}
+zpty -w shell 'PS1= PS2= RPS1=; autoload -U compinit && compinit -u -D; zstyle ":completion:*" list-colors ""
+say() { zle -I; print -r -- "line:[$BUFFER]" }; zle -N say; bindkey "^X" say; bindkey "^U" kill-whole-line; bindkey "^I" complete-word
+LISTMAX=1000; setopt no_list_beep; source <(crawlnode completion zsh); print rea""dy'
+until_seen ready
+for typed in "crawlnode stat" "crawlnode nodes dr" "crawlnode status --wat" "crawlnode status --output j" "crawlnode status --output=j" "crawlnode --config ./crawln"; do
+	zpty -w -n shell $'\C-u'"$typed"$'\t\C-x'
+	until_seen $'line:\\[*\\]'
+	print -r -- ${${REPLY##*line:\[}%%\]*}
+done
+zpty -w -n shell $'\C-ucrawlnode nodes \t\C-x'
+until_seen $'line:\\[*\\]'
+for verb in list drain forget; do
+	[[ $REPLY == *$verb*--* ]] && print "nodes: $verb"
+done
+zpty -d shell
+`
+
+// TestCompletionInZsh presses tab in a real zsh.
+func TestCompletionInZsh(t *testing.T) {
+	t.Parallel()
+	out := shellRun(t, "zsh", zshTyping, "-f")
+	want := "crawlnode status \ncrawlnode nodes drain \ncrawlnode status --watch \ncrawlnode status --output json \ncrawlnode status --output=json \n" +
+		"crawlnode --config ./crawlnode \nnodes: list\nnodes: drain\nnodes: forget\n"
+	if out != want {
+		t.Errorf("zsh completes\n%s\nwant\n%s", out, want)
+	}
+}
+
+// TestCompletionInFish asks a real fish for what it would offer.
+func TestCompletionInFish(t *testing.T) {
+	t.Parallel()
+	out := shellRun(t, "fish", `crawlnode completion fish | source
+for typed in "crawlnode stat" "crawlnode nodes " "crawlnode status --wat" "crawlnode status --output " "crawlnode status --output=j" "crawlnode --config ./crawln"
+	echo "[$typed]"
+	complete -C $typed
+end
+`, "--no-config")
+	want := `[crawlnode stat]
+status	Show what the cluster does; any node answers for all.
+[crawlnode nodes ]
+drain	Let a node hand its partitions over and leave.
+forget	Swear that a dead node will never come back.
+list	List the nodes with their ids and states.
+[crawlnode status --wat]
+--watch	Show it again and again, until interrupted: on a terminal in place, else one block after the other.
+[crawlnode status --output ]
+json
+text
+[crawlnode status --output=j]
+--output=json
+[crawlnode --config ./crawln]
+./crawlnode
+`
+	if out != want {
+		t.Errorf("fish completes\n%s\nwant\n%s", out, want)
 	}
 }
 

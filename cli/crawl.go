@@ -37,11 +37,12 @@ func (v *crawlVerb) run(ctx context.Context, env *Env) int {
 		flags.Name = crawlName(v.URLs[0])
 		forced = append(forced, "name")
 	}
-	if !v.given["log-level"] {
-		flags.LogLevel = "warn" // the progress line says the rest
-		forced = append(forced, "log-level")
+	load := func() (config.Config, error) {
+		in := v.input(env, flags, forced...)
+		in.Default = func(c *config.Config) { c.LogLevel = "warn" } // the progress line says the rest
+		return config.Load(in)
 	}
-	cfg, err := v.load(env, flags, forced...)
+	cfg, err := load()
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)
 	}
@@ -53,7 +54,8 @@ func (v *crawlVerb) run(ctx context.Context, env *Env) int {
 	around := *env
 	around.Stderr = line // what is logged stands above the line
 	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
-	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open}
+	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
+		reload: load}
 	code := s.run(ctx)
 	if watch.full.Load() && s.finished == "" && code == exitInterrupted {
 		code = exitSafety

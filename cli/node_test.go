@@ -90,22 +90,32 @@ func TestCrawlGoesOn(t *testing.T) {
 // TestCrawlInterrupted stops a crawl politely and goes on with the same command.
 func TestCrawlInterrupted(t *testing.T) {
 	t.Parallel()
-	signals := make(chan os.Signal, 1)
-	var once sync.Once // the first page turns into a signal
+	signals := make(chan os.Signal, 2)
+	settings := filepath.Join(t.TempDir(), "crawlnode.yaml")
+	if err := os.WriteFile(settings, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once // the first page turns into signals
 	web, server := serveWeb(t, simweb.Config{Seed: 5, Hosts: 3, PagesPerHost: 15, PageBytes: 1000, Delay: 5 * time.Millisecond,
 		OnRequest: func(r simweb.Request) {
 			if r.Status == 200 && !strings.HasSuffix(r.URL, "/robots.txt") {
-				once.Do(func() { signals <- syscall.SIGTERM })
+				once.Do(func() {
+					if err := os.WriteFile(settings, []byte("log-level: info\n"), 0o600); err != nil {
+						t.Error(err)
+					}
+					signals <- syscall.SIGHUP // which is shown at the level "info" only
+					signals <- syscall.SIGTERM
+				})
 			}
 		}})
 	args := append([]string{"crawl"}, web.Seeds()...)
-	args = append(args, nodeFlags(t, server)...)
+	args = append(append(args, nodeFlags(t, server)...), "--config", settings)
 	var out, errout bytes.Buffer
 	code := Main(t.Context(), args, Env{
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errout, Signals: signals,
 		Lookup: func(string) (string, bool) { return "", false }, Executable: os.Args[0], Version: "test",
 	})
-	result{code, out.String(), errout.String()}.want(t, exitInterrupted, "interrupted: the same command goes on", "")
+	result{code, out.String(), errout.String()}.want(t, exitInterrupted, "interrupted: the same command goes on", "settings reloaded")
 	run(t, "", args...).want(t, exitOK, "ended: frontier_exhausted", "")
 	report := web.Report()
 	if err := report.ErrButDuplicates(); err != nil {

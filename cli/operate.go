@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +29,7 @@ func (*nodesVerbs) Help() string {
 // nodesListVerb lists the nodes.
 type nodesListVerb struct {
 	remote `embed:""`
-	Output string `short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+	report `embed:""`
 }
 
 // Help gives the examples of the verb.
@@ -44,12 +43,7 @@ func (v *nodesListVerb) run(ctx context.Context, env *Env) int {
 		if err != nil {
 			return err
 		}
-		if v.Output == "json" {
-			enc := json.NewEncoder(env.Stdout)
-			enc.SetIndent("", "  ")
-			return enc.Encode(nodes)
-		}
-		return api.WriteNodes(env.Stdout, nodes)
+		return writeReport(&v.report, env, nodes, api.WriteNodes)
 	})
 }
 

@@ -24,6 +24,8 @@ type Input struct {
 	Env func(string) (string, bool)
 	// File is the path of a YAML file, or "".
 	File string
+	// Default changes the defaults, which everything else wins over; nil: it does not.
+	Default func(*Config)
 }
 
 // Load puts the layers together, reads the exclude files and validates. The
@@ -41,6 +43,9 @@ func Load(in Input) (Config, error) {
 // name, and notes where each setting that is no default came from.
 func layer(in Input) (Config, origins, []error) {
 	c, from := Default(), origins{}
+	if in.Default != nil {
+		in.Default(&c)
+	}
 	var problems []error
 	if in.File != "" {
 		problems = append(problems, c.applyFile(in.File, from)...)

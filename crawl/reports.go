@@ -57,6 +57,8 @@ type NodeBlock struct {
 	// nothing happened in between.
 	Idle     bool   `json:"idle"`
 	Activity uint64 `json:"activity"`
+	// WhyNotIdle says in words why it is not; "" when it is.
+	WhyNotIdle string `json:"why_not_idle"`
 }
 
 // Seed is a URL that a person asks for.

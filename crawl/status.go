@@ -172,6 +172,11 @@ type ChangeStatus struct {
 	PartitionsLost   *int       `json:"partitions_lost"`
 }
 
+// TakingOver reports whether a failed node's partitions are not taken over yet.
+func (c *ChangeStatus) TakingOver() bool {
+	return c.Cause != nil && *c.Cause == CauseFailed && c.TakeoverSeconds == nil
+}
+
 // The states of a crawl (CrawlStatus.State).
 const (
 	CrawlIdle     = "idle"    // no seed yet
@@ -295,7 +300,8 @@ type Quantiles struct {
 	P99 *float64 `json:"p99"`
 }
 
-// DNSStatus counts name look-ups since the nodes started.
+// DNSStatus counts name look-ups since the nodes' starts, those of nodes that are gone
+// included, as they said last. A node that starts again begins anew.
 type DNSStatus struct {
 	Lookups      int64 `json:"lookups"`
 	Hits         int64 `json:"hits"`
@@ -304,7 +310,8 @@ type DNSStatus struct {
 	Failures     int64 `json:"failures"`
 }
 
-// LinkStatus says where the links went.
+// LinkStatus says where the links went. Found lives in the partitions; the others count
+// since the nodes' starts, as DNSStatus does.
 type LinkStatus struct {
 	Found                 int64 `json:"found"`
 	Local                 int64 `json:"local"`
@@ -329,10 +336,18 @@ type BottleneckStatus struct {
 	Message string `json:"message"`
 }
 
-// OutputStatus says what lies in the archives and beside them.
+// OutputStatus says what lies in the archives and beside them. RecordsTotal and the
+// duplicates live in the partitions; files and bytes are what each node said last, also
+// one that is gone, as far as the answering node has heard of it.
 type OutputStatus struct {
-	WARCFiles              int64 `json:"warc_files"`
-	WARCBytesTotal         int64 `json:"warc_bytes_total"`
+	WARCFiles      int64 `json:"warc_files"`
+	WARCBytesTotal int64 `json:"warc_bytes_total"`
+	// Of these, what lies on the disks of nodes that do not answer, failed or left, and
+	// what lay on nodes that were forgotten.
+	WARCFilesAway          int64 `json:"warc_files_away"`
+	WARCBytesAway          int64 `json:"warc_bytes_away"`
+	WARCFilesLost          int64 `json:"warc_files_lost"`
+	WARCBytesLost          int64 `json:"warc_bytes_lost"`
 	RecordsTotal           int64 `json:"records_total"`
 	RecordsLost            int64 `json:"records_lost"` // lay on a node that was forgotten
 	ContentDuplicatesTotal int64 `json:"content_duplicates_total"`

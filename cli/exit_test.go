@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"crawlnode/simweb"
+)
+
+// Each exit code that needs no signal and no full disk, provoked by a whole command.
+// Interrupted and forced are those of TestCrawlInterrupted and TestSignals; the safety
+// limit is that of TestCrawlOnAFullDisk in package integration.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	web, server := serveWeb(t, simweb.Config{Seed: 8, Hosts: 2, PagesPerHost: 30, PageBytes: 500})
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusConflict)
+		_, _ = w.Write([]byte(`{"title":"Conflict","status":409,"detail":"the crawl is not paused"}`)) // the test sees it
+	}))
+	t.Cleanup(refusing.Close)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node := func(verb string, more ...string) []string {
+		return append(append([]string{verb}, nodeFlags(t, server)...), more...)
+	}
+	provoked := []int{exitInterrupted, exitSafety, exitForced}
+	for _, tc := range []struct {
+		code int
+		args []string
+		err  string
+	}{
+		{exitOK, node("crawl", web.Seeds()[0]), ""},
+		{exitOK, node("crawl", web.Seeds()[0], "--max-pages", "3"), ""}, // a limit that the user set
+		{exitError, []string{"status", "--addr", "127.0.0.1:1"}, "nobody answers"},
+		{exitUsage, []string{"start", "--fetchers", "0"}, "--fetchers"},
+		{exitUsage, node("crawl", "ftp://a.test/"), "no seed can be crawled"},
+		{exitStorage, append(node("start"), "--data-dir", filepath.Join(file, "data")), file},
+		{exitCluster, []string{"resume", "--addr", refusing.Listener.Addr().String()}, "the crawl is not paused"},
+	} {
+		run(t, "", tc.args...).want(t, tc.code, "", tc.err)
+		provoked = append(provoked, tc.code)
+	}
+	for _, m := range exitMeanings {
+		if !slices.Contains(provoked, m.code) {
+			t.Errorf("exit code %d (%s) is provoked by no test", m.code, m.meaning)
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// A limit that is set while three nodes crawl ends the crawl with exactly so many pages;
+// one that is lowered below what was fetched already ends it at once, but for what is
+// open; and every node says so.
+func TestMaxPagesLoweredLive(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	const hosts, delay = 24, 40 * time.Millisecond
+	web, srv := serveSimweb(t, simweb.Config{Seed: 29, Hosts: hosts, PagesPerHost: 60, Skew: -1, Delay: delay})
+	c := simCluster(t, srv, delay)
+	c.addReady(3)
+	c.settled(time.Minute)
+	c.nodes[0].seed(web.Seeds()...)
+
+	atPage(t, web, 100)
+	limit := web.Progress() + 200
+	if got := c.nodes[1].set(fmt.Sprint("max-pages=", limit)); got.State != crawl.CrawlRunning || len(got.Untold) > 0 {
+		t.Errorf("a limit of %d pages was set at page %d: %+v", limit, web.Progress(), got)
+	}
+	c.finished(2 * time.Minute)
+	c.endedByLimit(limit, limit, limit)
+	if got := web.Progress(); got > limit {
+		t.Errorf("the web answered %d pages, the limit is %d", got, limit)
+	}
+
+	if got := c.nodes[2].set(fmt.Sprint("max-pages=", 10*limit)); got.State != crawl.CrawlRunning {
+		t.Errorf("after the limit was raised: %+v", got)
+	}
+	atPage(t, web, limit+100)
+	if got := c.nodes[0].set(fmt.Sprint("max-pages=", limit+10)); len(got.Untold) > 0 {
+		t.Errorf("after a limit below what was fetched: %+v", got)
+	}
+	at := web.Progress() // every node has heard of it: beyond are the open requests alone, one a host
+	c.finished(time.Minute)
+	c.endedByLimit(limit+10, limit+100, at+hosts)
+	t.Logf("the limit was lowered to %d when %d pages were answered; it ended at %d", limit+10, at, web.Progress())
+	if got := web.Progress(); got > at+hosts {
+		t.Errorf("%d pages were answered when all nodes had heard of the limit, %d at the end", at, got)
+	}
+	if r := web.Report(); r.Duplicates+r.TooSoon+r.Overlaps > 0 {
+		t.Errorf("%d pages twice, %d requests too soon, %d overlaps", r.Duplicates, r.TooSoon, r.Overlaps)
+	}
+	c.stop()
+}
+
+// endedByLimit checks what each node says of a crawl that the limit has ended, and that
+// all say the same number of pages.
+func (c *cluster) endedByLimit(limit, least, most int) {
+	c.t.Helper()
+	pages := pagesTotal(c.t, c.nodes[0])
+	if pages < int64(least) || pages > int64(most) {
+		c.t.Errorf("%d pages, want %d to %d", pages, least, most)
+	}
+	for _, n := range c.nodes {
+		var st crawl.Status
+		if err := n.decode("/status", &st); err != nil {
+			c.t.Fatal(err)
+		}
+		reason := st.Crawl.FinishReason
+		if st.Crawl.State != crawl.CrawlFinished || reason == nil || *reason != crawl.FinishMaxPages || st.Crawl.Limits.MaxPages == nil ||
+			*st.Crawl.Limits.MaxPages != int64(limit) || st.Throughput.PagesTotal != pages || st.Frontier.InFlight != 0 {
+			c.t.Errorf("%s: %+v, limits %+v, %d pages, %d in flight", n.name, st.Crawl, st.Crawl.Limits, st.Throughput.PagesTotal, st.Frontier.InFlight)
+		}
+		if code, text, _ := run(c.t, "", "status", "--addr", n.http); code != 0 || !strings.Contains(text, crawl.FinishMaxPages) {
+			c.t.Errorf("%s: exit code %d\n%s", n.name, code, text)
+		}
+	}
+}
+
+// put changes settings over HTTP, for a version or without one, and returns the status
+// with what the node says.
+func (n *node) put(body, etag string) (int, string, error) {
+	req, err := n.request(http.MethodPut, "/api/v1/crawl", strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if etag != "" {
+		req.Header.Set("If-Match", etag)
+	}
+	resp, err := n.c.client().Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
+// sameSettings waits until all nodes have one version of the settings.
+func (c *cluster) sameSettings() (now crawl.CrawlReport) {
+	c.t.Helper()
+	until(c.t, 20*time.Second, func() string {
+		var first string
+		for i, n := range c.nodes {
+			code, raw, err := n.get("/api/v1/crawl")
+			if err != nil || code != http.StatusOK {
+				return fmt.Sprintf("%s: %d, %v", n.name, code, err)
+			}
+			if i == 0 {
+				first = string(raw)
+			}
+			if string(raw) != first {
+				return fmt.Sprintf("%s has\n%s, %s has\n%s", c.nodes[0].name, first, n.name, raw)
+			}
+		}
+		if err := json.Unmarshal([]byte(first), &now); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	return now
+}
+
+// Two operators change the settings at two nodes at the same time. Without a version
+// both changes hold on both nodes; with the ETag that both have read, one gets 200 and
+// the other 412, and both nodes have the first one's.
+func TestTwoOperatorsAtOnce(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--partitions", "512")
+	c.addReady(2)
+	c.settled(time.Minute)
+	both := func(bodies [2]string, etag string) (codes [2]int, texts [2]string) {
+		var wg sync.WaitGroup
+		start := make(chan struct{})
+		for i, n := range c.nodes {
+			wg.Go(func() {
+				<-start
+				var err error
+				if codes[i], texts[i], err = n.put(bodies[i], etag); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		return codes, texts
+	}
+	for i := range 6 {
+		bodies := [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 10+i), fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 100+i)}
+		codes, texts := both(bodies, "")
+		now := c.sameSettings()
+		if codes != [2]int{200, 200} || now.Settings.MaxDepth != 10+i || now.Settings.MaxPages != int64(100+i) {
+			t.Fatalf("two changes: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
+		}
+		bodies = [2]string{fmt.Sprintf(`{"settings":{"max_depth":%d}}`, 20+i), fmt.Sprintf(`{"settings":{"max_pages":%d}}`, 200+i)}
+		codes, texts = both(bodies, `"`+now.Version+`"`)
+		now = c.sameSettings()
+		first, second := now.Settings.MaxDepth == 20+i, now.Settings.MaxPages == int64(200+i)
+		want := map[bool]int{true: 200, false: 412}
+		if first == second || codes != [2]int{want[first], want[second]} {
+			t.Fatalf("two changes for one version: %v\n%s\n%s\n%+v", codes, texts[0], texts[1], now)
+		}
+	}
+	c.stop()
+}
