@@ -32,9 +32,24 @@ type node struct {
 	wrap              []string // the command that starts the node's command, if any
 }
 
+// leaveTime is how long a node that was told politely may take to end. To hand over
+// a hundred partitions under the race detector, beside other tests, takes longer than
+// --drain-timeout is by default; newCluster gives it more then.
+const leaveTime, drainUnderRace = 40 * time.Second, 90 * time.Second
+
+func leaves() time.Duration {
+	if raceDetector {
+		return leaveTime + drainUnderRace
+	}
+	return leaveTime
+}
+
 // newCluster makes an empty cluster. flags are those that all nodes share.
 func newCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
+	if raceDetector {
+		flags = append([]string{"--drain-timeout", drainUnderRace.String()}, flags...)
+	}
 	return &cluster{t: t, dir: t.TempDir(), flags: flags}
 }
 
@@ -290,7 +305,7 @@ func (c *cluster) stop() {
 		n.signal(syscall.SIGTERM)
 	}
 	for _, n := range living {
-		if code := n.exit(c.t, 40*time.Second); code != 0 {
+		if code := n.exit(c.t, leaves()); code != 0 {
 			c.t.Errorf("%s: exit code %d after SIGTERM\n%s", n.name, code, tail(n.log, 10))
 		}
 	}

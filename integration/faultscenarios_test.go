@@ -165,7 +165,7 @@ func rollingRestart(f *trial) {
 		} else {
 			now := time.Now()
 			n.signal(syscall.SIGTERM)
-			if code := n.exit(f.T, f.patience(40*time.Second)); code != 0 {
+			if code := n.exit(f.T, f.patience(leaves())); code != 0 {
 				f.Errorf("%s: exit code %d after SIGTERM", n.name, code)
 			}
 			f.excuses = append(f.excuses, disturbance{"SIGTERM of " + n.name, now, time.Now()})

@@ -92,10 +92,12 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	sameRing(t, c)
 	atJoin := web.Progress()
 	leaver := c.nodes[1]
+	asked := time.Now()
 	leaver.signal(syscall.SIGTERM)
-	if code := leaver.exit(t, 40*time.Second); code != 0 {
+	if code := leaver.exit(t, leaves()); code != 0 {
 		t.Errorf("the node that leaves ends with exit code %d", code)
 	}
+	left := time.Since(asked)
 	c.settled(time.Minute)
 	atLeave := web.Progress()
 	c.finished(4 * time.Minute)
@@ -113,7 +115,7 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	c.stop()
 	archived, _ := archivedPages(t, c, func(capture) bool { return true })
 	sameSet(t, "archived", archived, reachable(web))
-	t.Logf("%d pages; %d when two had joined, %d when one had left; smallest gap %v", report.Pages, atJoin, atLeave, report.SmallestGap)
+	t.Logf("%d pages; %d when two had joined, %d when one had left, which took %v; smallest gap %v", report.Pages, atJoin, atLeave, left.Round(time.Millisecond), report.SmallestGap)
 }
 
 // reachable returns the URLs that a correct crawl requests.
