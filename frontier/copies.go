@@ -20,7 +20,7 @@ func (f *Frontier) ApplyCopies(ctx context.Context, ms []CopyMutation) []error {
 	for from := 0; from < len(ms); {
 		n, entries, size := f.budget.cutMutations(ms[from:])
 		piece, out := ms[from:from+n], errs[from:from+n]
-		err := f.do(ctx, &request{entries: entries, bytes: size, apply: func(g *group) error {
+		err := f.do(ctx, &request{entries: entries, bytes: size, patient: true, apply: func(g *group) error {
 			for i := range piece {
 				out[i] = g.follow(&piece[i])
 			}

@@ -26,7 +26,9 @@
 //	fingerprints     Run, after commit    -           CacheEntries    old ones are overwritten
 //
 // Run takes all requests that wait, up to about 1 MiB, into one transaction of
-// the store (group commit), and answers them when that is committed. Each
+// the store (group commit), and answers them when that is committed. Links,
+// completions and mutations are patient: they gather for Options.CommitPace after
+// the commit before, unless something waits that a partition needs to change hands. Each
 // request is atomic; a long Add, or a page with very many links, is cut into
 // several requests before it reaches Run. Whatever is read with Load, Record,
 // Host, Waiting or Outbox is read by the caller's own goroutine from a snapshot.

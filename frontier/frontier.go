@@ -45,6 +45,10 @@ type Options struct {
 	// OnCommit is told how long each group of changes took to be written, by the
 	// writer; it must not block. nil: nobody is told.
 	OnCommit func(took time.Duration)
+	// CommitPace is the least time from the beginning of one commit to that of the next
+	// while all that waits is patient: links, completions, mutations for copies. What
+	// partitions need to change hands is never held up. 0: nothing is.
+	CommitPace time.Duration
 	// Logger gets what an operator should know; nil drops it.
 	Logger *slog.Logger
 }

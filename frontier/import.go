@@ -84,7 +84,7 @@ func (i *Import) Put(ctx context.Context, entries []Entry) error {
 		}
 		piece := entries[:n]
 		entries = entries[n:]
-		err = i.f.change(ctx, func(g *group) error { return i.write(g, piece) })
+		err = i.f.do(ctx, &request{apply: func(g *group) error { return i.write(g, piece) }})
 		if err != nil {
 			return i.failed(err)
 		}

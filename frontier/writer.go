@@ -33,7 +33,9 @@ func budgetOf(l Limits) budget {
 type request struct {
 	apply func(*group) error
 	solo  bool // it goes into a group of its own
-	sync  bool // it is answered when the group is synced to disk
+	// patient requests wait for company, as long as Options.CommitPace says.
+	patient bool
+	sync    bool // it is answered when the group is synced to disk
 	// entries and bytes are what it puts into the group; 0 for one that adds no
 	// more than a request may have.
 	entries, bytes int
@@ -55,9 +57,9 @@ func (f *Frontier) do(ctx context.Context, r *request) error {
 	}
 }
 
-// change is do for an ordinary request.
+// change is do for an ordinary request, which waits for company.
 func (f *Frontier) change(ctx context.Context, apply func(*group) error) error {
-	return f.do(ctx, &request{apply: apply})
+	return f.do(ctx, &request{apply: apply, patient: true})
 }
 
 // Run is the writer: the one goroutine that changes the frontier. It returns
@@ -110,10 +112,13 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 		}
 	}
 	syncFailed := f.syncs.failed
+	var last time.Time // when the last group was begun
 	for {
 		select {
 		case r := <-f.in:
-			step(f.waiting(r))
+			rs := f.gather(r, time.Until(last.Add(f.o.CommitPace)))
+			last = time.Now()
+			step(rs)
 		case <-syncFailed:
 			syncFailed = nil
 			if failed == nil {
@@ -135,12 +140,33 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 // maxGroup bounds the requests that are taken at once.
 const maxGroup = 512
 
-// waiting takes the requests whose callers wait at this moment, after first.
-func (f *Frontier) waiting(first *request) []*request {
-	var rs []*request
-	if first != nil {
-		rs = append(rs, first)
+// gather takes first and, while all are patient, what comes within wait; then whatever
+// else waits. A commit costs as much as several small requests, and each of its
+// mutations a message to every replica and an answer: with eight nodes on two
+// processors, each with few pages a second, 10 ms of patience took 30 to 45 % off the
+// cost of a page, with one node 5 to 20 % (docs/performance.md).
+func (f *Frontier) gather(first *request, wait time.Duration) []*request {
+	rs := []*request{first}
+	if !first.patient || wait <= 0 {
+		return f.waiting(rs)
 	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for len(rs) < maxGroup {
+		select {
+		case r := <-f.in:
+			if rs = append(rs, r); !r.patient {
+				return f.waiting(rs)
+			}
+		case <-timer.C:
+			return f.waiting(rs)
+		}
+	}
+	return rs
+}
+
+// waiting takes the requests whose callers wait at this moment, after rs.
+func (f *Frontier) waiting(rs []*request) []*request {
 	for len(rs) < maxGroup {
 		select {
 		case r := <-f.in:

@@ -26,9 +26,10 @@ const (
 	// maxContentWaiting bounds what waits for a call to one member; more is not asked,
 	// and not told of.
 	maxContentWaiting = 4096
-	// contentCalls is how many calls to one member are under way at once: while they
-	// are, what comes up gathers for the next.
-	contentCalls = 2
+	// contentGather is how long questions and notes gather for a call, beside what comes
+	// up while the one before is under way. A page asks up to five members; its worker
+	// waits, and others read on.
+	contentGather = 10 * time.Millisecond
 	// contentCallTimeout ends a call; contentRest is how long nothing is asked of a
 	// member that has failed one.
 	contentCallTimeout = 2 * time.Second
@@ -49,7 +50,7 @@ type contentLines struct {
 type contentLine struct {
 	asks  []*contentAsk
 	notes []*peer.ContentNote
-	calls int // under way
+	busy  bool // something gathers, or is under way; what comes up joins the next call
 	rest  time.Time
 }
 
@@ -96,45 +97,52 @@ func (l *contentLines) line(to crawl.NodeID) *contentLine {
 	return l.to[to]
 }
 
-// serve starts another call when there may be one more. The caller holds mu.
+// serve lets what waits be sent. The caller holds mu.
 func (l *contentLines) serve(to crawl.NodeID, line *contentLine) {
-	if line.calls < contentCalls {
-		line.calls++
-		l.wg.Go(func() { l.run(to, line) })
+	if !line.busy {
+		line.busy = true
+		l.wg.Go(func() {
+			for more := true; more; more = l.waits(line) {
+				l.round(to, line)
+			}
+		})
 	}
 }
 
-// run makes calls until nothing waits.
-func (l *contentLines) run(to crawl.NodeID, line *contentLine) {
-	for {
+// waits reports whether there is something for another call, and ends the line's work
+// when there is not.
+func (l *contentLines) waits(line *contentLine) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	line.busy = len(line.asks)+len(line.notes) > 0
+	return line.busy
+}
+
+// round gathers and makes one call.
+func (l *contentLines) round(to crawl.NodeID, line *contentLine) {
+	time.Sleep(contentGather)
+	l.mu.Lock()
+	asks := line.asks[:min(len(line.asks), maxContentItems)]
+	notes := line.notes[:min(len(line.notes), maxContentItems)]
+	line.asks, line.notes = line.asks[len(asks):], line.notes[len(notes):]
+	l.mu.Unlock()
+	batch := &peer.ContentBatch{Notes: notes}
+	for _, a := range asks {
+		batch.Questions = append(batch.Questions, a.question)
+	}
+	answers, err := l.call(context.Background(), to, batch)
+	if err != nil {
 		l.mu.Lock()
-		asks := line.asks[:min(len(line.asks), maxContentItems)]
-		notes := line.notes[:min(len(line.notes), maxContentItems)]
-		line.asks, line.notes = line.asks[len(asks):], line.notes[len(notes):]
-		if len(asks)+len(notes) == 0 {
-			line.calls--
-			l.mu.Unlock()
-			return
-		}
+		line.rest = time.Now().Add(contentRest)
+		asks = append(asks[:len(asks):len(asks)], line.asks...)
+		line.asks, line.notes = nil, nil
 		l.mu.Unlock()
-		batch := &peer.ContentBatch{Notes: notes}
-		for _, a := range asks {
-			batch.Questions = append(batch.Questions, a.question)
-		}
-		answers, err := l.call(context.Background(), to, batch)
+	}
+	for i, a := range asks {
 		if err != nil {
-			l.mu.Lock()
-			line.rest = time.Now().Add(contentRest)
-			asks = append(asks[:len(asks):len(asks)], line.asks...)
-			line.asks, line.notes = nil, nil
-			l.mu.Unlock()
-		}
-		for i, a := range asks {
-			if err != nil {
-				a.answer <- nil
-			} else {
-				a.answer <- answers[i]
-			}
+			a.answer <- nil
+		} else {
+			a.answer <- answers[i]
 		}
 	}
 }

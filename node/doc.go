@@ -77,7 +77,7 @@
 //	links to one peer         Settle, seeds, outbox    peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
 //	                                                                          1,000 links
 //	questions and notes about Seen, Settle             contentLines.run       4,096 of each a peer, not asked: stored whole  not needed
-//	contents for one peer                                                     2 calls of 500
+//	contents for one peer                                                     a call of 500
 //	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
 //	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)
 //	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged

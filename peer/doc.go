@@ -15,7 +15,8 @@
 // Links are most of the traffic, so they have a stream. Forward hands a page's
 // foreign links to the stream's one goroutine, which packs what is waiting into
 // batches, keeps at most eight of them in flight, and answers each caller when
-// the batch that held its links was acknowledged. An acknowledgement means:
+// the batch that held its links was acknowledged. While one is in flight, fewer than
+// 250 links wait for company. An acknowledgement means:
 // stored. A peer that is slow, stopped or dead costs its callers nothing but
 // their own deadline: the queue in front of the stream is bounded, a full queue
 // answers ErrBusy at once, and after a failure the stream rests (100 ms doubling
@@ -24,7 +25,8 @@
 //
 //	queue            filled by   emptied by        bound          when full
 //	linkStream.in    Forward     linkStream.run    256 pieces     ErrBusy
-//	in flight        run         acks, time-out    8 batches      run takes no more pieces
+//	held             run         its batches       1,000 links    run takes no more pieces
+//	in flight        run         acks, time-out    8 batches      what is held waits
 //
 // # Strangers
 //

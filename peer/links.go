@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,6 +18,7 @@ const MaxBatchLinks = 1000
 
 const (
 	maxPieces   = 256             // queue in front of a stream
+	eagerLinks  = 250             // as many are sent although a batch is in flight
 	maxInFlight = 8               // batches sent and not answered
 	ackTimeout  = 5 * time.Second // the oldest batch in flight, then the stream is given up
 	restMin     = 100 * time.Millisecond
@@ -59,6 +61,8 @@ type linkStream struct {
 	in     chan piece
 	rng    *rand.Rand
 
+	held     []piece // gather for the next batch
+	heldSize int     // links in held
 	inFlight []batch
 	nextID   uint64
 	rest     time.Duration
@@ -129,23 +133,22 @@ func (s *linkStream) serve(first piece) error {
 	}
 	acks := make(chan ackOrErr, maxInFlight)
 	s.pool.wg.Go(func() { receive(ctx, stream, acks) })
-	if err := s.send(stream, first); err != nil {
-		return err
-	}
+	s.hold(first)
 	timer := time.NewTimer(ackTimeout)
 	defer timer.Stop()
 	for {
+		if err := s.sendDue(stream); err != nil {
+			return err
+		}
 		in := s.in
-		if len(s.inFlight) >= maxInFlight {
+		if s.heldSize >= MaxBatchLinks {
 			in = nil
 		}
 		select {
 		case <-s.ctx.Done():
 			return s.ctx.Err()
 		case p := <-in:
-			if err := s.send(stream, p); err != nil {
-				return err
-			}
+			s.hold(p)
 		case a := <-acks:
 			if a.err != nil {
 				return a.err
@@ -159,6 +162,22 @@ func (s *linkStream) serve(first piece) error {
 			if len(s.inFlight) > 0 && time.Since(s.inFlight[0].sent) > ackTimeout {
 				return fmt.Errorf("peer: %s has not acknowledged links for %v", s.addr, ackTimeout)
 			}
+		}
+	}
+}
+
+// hold puts a caller's links, and whatever else waits, aside for the next batch.
+func (s *linkStream) hold(p piece) {
+	for {
+		s.held = append(s.held, p)
+		s.heldSize += len(p.links)
+		if s.heldSize >= MaxBatchLinks {
+			return
+		}
+		select {
+		case p = <-s.in:
+		default:
+			return
 		}
 	}
 }
@@ -191,32 +210,28 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[LinkBatch, Lin
 	}
 }
 
-// send packs p and whatever else waits into one batch.
-func (s *linkStream) send(stream grpc.BidiStreamingClient[LinkBatch, LinkAck], p piece) error {
-	s.nextID++
-	b := batch{id: s.nextID, pieces: []piece{p}, sent: time.Now()}
-	links := p.links
-	for len(links) < MaxBatchLinks {
-		select {
-		case more := <-s.in:
-			if len(links)+len(more.links) > MaxBatchLinks {
-				// It does not fit: it goes alone, right behind this one.
-				s.inFlight = append(s.inFlight, b)
-				if err := stream.Send(s.message(b.id, links)); err != nil {
-					more.answer <- pieceAnswer{err: err}
-					return err
-				}
-				return s.send(stream, more)
+// sendDue sends what is held as far as it is due: a small batch waits for the answer to
+// the one before, so that batches grow with the load.
+func (s *linkStream) sendDue(stream grpc.BidiStreamingClient[LinkBatch, LinkAck]) error {
+	for len(s.held) > 0 && len(s.inFlight) < maxInFlight && (len(s.inFlight) == 0 || s.heldSize >= eagerLinks) {
+		s.nextID++
+		b := batch{id: s.nextID, sent: time.Now()}
+		var links []*Link
+		for _, p := range s.held {
+			if len(links)+len(p.links) > MaxBatchLinks {
+				break
 			}
-			b.pieces = append(b.pieces, more)
-			links = append(links[:len(links):len(links)], more.links...)
-			continue
-		default:
+			b.pieces = append(b.pieces, p)
+			links = append(links, p.links...)
 		}
-		break
+		s.held = slices.Delete(s.held, 0, len(b.pieces))
+		s.heldSize -= len(links)
+		s.inFlight = append(s.inFlight, b)
+		if err := stream.Send(s.message(b.id, links)); err != nil {
+			return err
+		}
 	}
-	s.inFlight = append(s.inFlight, b)
-	return stream.Send(s.message(b.id, links))
+	return nil
 }
 
 func (s *linkStream) message(id uint64, links []*Link) *LinkBatch {
@@ -263,7 +278,10 @@ func (s *linkStream) fail(err error) {
 			p.answer <- pieceAnswer{err: err}
 		}
 	}
-	s.inFlight = nil
+	for _, p := range s.held {
+		p.answer <- pieceAnswer{err: err}
+	}
+	s.inFlight, s.held, s.heldSize = nil, nil, 0
 	for {
 		select {
 		case p := <-s.in:
