@@ -208,7 +208,7 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	}
 	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
-		OnQueued:     n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
+		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}
