@@ -115,8 +115,9 @@ complete -p crawlnode
 }
 
 // zshTyping types into an interactive zsh behind a pseudo-terminal, presses tab, and
-// prints what then stands on the line. Ctrl-X is a key that says so; Ctrl-U empties
-// the line.
+// prints what then stands on the line. Ctrl-X is a key that says so, and empties it:
+// a Ctrl-U that came while the key's widget has the terminal in its usual mode would
+// be the terminal's, and be lost.
 const zshTyping = `zmodload zsh/zpty
 zpty shell zsh -f -i
 until_seen() {
@@ -128,15 +129,15 @@ until_seen() {
 	REPLY=$text
 }
 zpty -w shell 'PS1= PS2= RPS1=; autoload -U compinit && compinit -u -D; zstyle ":completion:*" list-colors ""
-say() { zle -I; print -r -- "line:[$BUFFER]" }; zle -N say; bindkey "^X" say; bindkey "^U" kill-whole-line; bindkey "^I" complete-word
+say() { zle -I; print -r -- "line:[$BUFFER]"; BUFFER= }; zle -N say; bindkey "^X" say; bindkey "^I" complete-word
 LISTMAX=1000; setopt no_list_beep; source <(crawlnode completion zsh); print rea""dy'
 until_seen ready
 for typed in "crawlnode stat" "crawlnode nodes dr" "crawlnode status --wat" "crawlnode status --output j" "crawlnode status --output=j" "crawlnode --config ./crawln"; do
-	zpty -w -n shell $'\C-u'"$typed"$'\t\C-x'
+	zpty -w -n shell "$typed"$'\t\C-x'
 	until_seen $'line:\\[*\\]'
 	print -r -- ${${REPLY##*line:\[}%%\]*}
 done
-zpty -w -n shell $'\C-ucrawlnode nodes \t\C-x'
+zpty -w -n shell $'crawlnode nodes \t\C-x'
 until_seen $'line:\\[*\\]'
 for verb in list drain forget; do
 	[[ $REPLY == *$verb*--* ]] && print "nodes: $verb"
