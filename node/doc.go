@@ -75,7 +75,8 @@
 //	robots.txt files for      Errand, peers            a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
 //	other hosts                                                               answers of 16 MiB
 //	links to one peer         Settle, seeds, outbox    peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
-//	                                                                          1,000 links
+//	                                                                          1,000 links, and
+//	                                                                          1,000 that gather
 //	questions and notes about Seen, Settle             contentLines.run       4,096 of each a peer, not asked: stored whole  not needed
 //	contents for one peer                                                     a call of 500
 //	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
@@ -102,7 +103,8 @@
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
 //
 // Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
-// at the end 250 ms, sync to disk 1 s.
+// at the end 250 ms, sync to disk 1 s. Commits, and questions about contents, gather
+// for 10 ms (decision 0163).
 //
 // # The end
 //
