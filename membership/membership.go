@@ -181,11 +181,24 @@ func (m *Membership) wantedAddress() (hostPort, error) {
 	if net.ParseIP(want.host) != nil {
 		return want, nil
 	}
-	ip, err := net.ResolveIPAddr("ip", want.host)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*resolveWithin)
+	defer cancel()
+	ips, err := m.o.Lookup(ctx, want.host)
+	if err == nil && len(ips) == 0 {
+		err = errors.New("it has no address")
+	}
 	if err != nil {
 		return hostPort{}, fmt.Errorf("membership: advertised name %q: %w", want.host, err)
 	}
-	return hostPort{ip.String(), want.port}, nil
+	return hostPort{preferIPv4(ips), want.port}, nil
+}
+
+// preferIPv4 is the first IPv4 address of several, or the first of any kind.
+func preferIPv4(ips []string) string {
+	if i := slices.IndexFunc(ips, func(ip string) bool { return net.ParseIP(ip).To4() != nil }); i >= 0 {
+		return ips[i]
+	}
+	return ips[0]
 }
 
 // Close gives the gossip address back. It is for an opened Membership whose

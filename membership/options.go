@@ -89,6 +89,9 @@ type Options struct {
 	// Processes reports whether the process of a member is gone, if that can be
 	// known here; nil: looks into /proc for members on this machine.
 	Processes func(Member) (gone, known bool)
+	// Lookup returns the IP addresses of a name, at each attempt anew; nil: the
+	// system's resolver.
+	Lookup func(ctx context.Context, name string) ([]string, error)
 	// Clock measures leases; nil: the system's.
 	Clock Clock
 	// Random returns the numbers that spread retries; nil: a random source.
@@ -117,6 +120,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Clock == nil {
 		o.Clock = systemClock{}
+	}
+	if o.Lookup == nil {
+		o.Lookup = net.DefaultResolver.LookupHost
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

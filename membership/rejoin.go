@@ -126,7 +126,7 @@ func (m *Membership) ownPlace(ctx context.Context) joinRound {
 	var r joinRound
 	own := m.ownAddresses()
 	for i, addr := range m.o.Join {
-		if slices.ContainsFunc(resolve(ctx, addr), func(a string) bool { return slices.Contains(own, a) }) {
+		if slices.ContainsFunc(m.resolve(ctx, addr), func(a string) bool { return slices.Contains(own, a) }) {
 			r.first = r.first || i == 0
 		} else {
 			r.others = append(r.others, i)
@@ -161,7 +161,7 @@ func (m *Membership) ownAddresses() []string {
 }
 
 // resolve returns addr and the addresses its name stands for.
-func resolve(ctx context.Context, addr string) []string {
+func (m *Membership) resolve(ctx context.Context, addr string) []string {
 	out := []string{addr}
 	at, err := splitPort(addr)
 	if err != nil || net.ParseIP(at.host) != nil {
@@ -169,7 +169,7 @@ func resolve(ctx context.Context, addr string) []string {
 	}
 	limited, cancel := context.WithTimeout(ctx, resolveWithin)
 	defer cancel()
-	ips, err := net.DefaultResolver.LookupHost(limited, at.host)
+	ips, err := m.o.Lookup(limited, at.host)
 	if err != nil {
 		return out // the join will say so
 	}
@@ -177,6 +177,18 @@ func resolve(ctx context.Context, addr string) []string {
 		out = append(out, hostPort{ip, at.port}.String())
 	}
 	return out
+}
+
+// join greets whoever is at addr now: a name is looked up by Lookup, as everywhere.
+func (m *Membership) join(ctx context.Context, addr string) error {
+	at := []string{addr}
+	if found := m.resolve(ctx, addr); len(found) > 1 {
+		at = found[1:]
+	} else if host, err := splitPort(addr); err == nil && net.ParseIP(host.host) == nil {
+		return fmt.Errorf("the name of %s has no address now", addr)
+	}
+	_, err := m.gossip.list.Join(at)
+	return err
 }
 
 // joinAll tries each address of the plan once. The second result is set when a
@@ -194,7 +206,7 @@ func (m *Membership) joinAll(ctx context.Context, plan *joinPlan) (map[string]er
 		}
 		group.Go(func() {
 			defer func() { <-slots }()
-			_, err := m.gossip.list.Join([]string{addr})
+			err := m.join(ctx, addr)
 			if err == nil {
 				return
 			}

@@ -30,9 +30,10 @@ type volume struct {
 
 // diskWatch knows the free space of the volumes that the node writes to.
 type diskWatch struct {
-	low   atomic.Bool               // one of them is
-	seen  atomic.Pointer[[]string]  // the paths of volumes; nil: nobody has looked
-	spare atomic.Pointer[spaceLook] // what hasSpace has found last
+	low   atomic.Bool                      // one of them is
+	seen  atomic.Pointer[[]string]         // the paths of volumes; nil: nobody has looked
+	spare atomic.Pointer[spaceLook]        // what hasSpace has found last
+	ask   func(path string) (int64, error) // for free bytes; nil: the system
 
 	mu      sync.Mutex // guards the rest
 	volumes []volume   // those that could be asked, in the order of look's paths
@@ -46,7 +47,7 @@ func (d *diskWatch) look(paths ...string) bool {
 	var seen []volume
 	low := false
 	for _, path := range paths {
-		free, err := freeBytes(path)
+		free, err := d.freeAt(path)
 		if err != nil {
 			continue
 		}
@@ -72,6 +73,14 @@ func (d *diskWatch) look(paths ...string) bool {
 	}
 	d.seen.Store(&found)
 	return d.low.Swap(low) != low
+}
+
+// freeAt is the free space of the volume that holds path now.
+func (d *diskWatch) freeAt(path string) (int64, error) {
+	if d.ask != nil {
+		return d.ask(path)
+	}
+	return freeBytes(path)
 }
 
 // paths are those that the last look has seen, one for each volume. It is asked for
@@ -198,7 +207,7 @@ func (n *Node) hasSpace(bytes int64) bool {
 	}
 	look := &spaceLook{at: now, spare: math.MaxInt64}
 	for _, path := range paths {
-		if free, err := freeBytes(path); err == nil {
+		if free, err := n.disk.freeAt(path); err == nil {
 			look.spare = min(look.spare, free-writeReserve)
 		}
 	}

@@ -24,6 +24,8 @@ type Network struct {
 	Fetch func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Exchange asks one of --dns, which must be given with it.
 	Exchange dnscache.ExchangeFunc
+	// Lookup finds the IP addresses of another node's name; nil: the system's resolver.
+	Lookup func(ctx context.Context, name string) ([]string, error)
 	// Clock measures leases; nil is the system's.
 	Clock membership.Clock
 	// Probe connects to a node and hangs up, to see whether it is dead; nil uses
@@ -39,7 +41,7 @@ func (w *Network) hook(o *membership.Options) {
 	if w == nil {
 		return
 	}
-	o.Clock, o.Dial, o.Processes = w.Clock, w.Probe, w.Processes
+	o.Clock, o.Dial, o.Processes, o.Lookup = w.Clock, w.Probe, w.Processes, w.Lookup
 	if o.Dial == nil {
 		o.Dial = func(ctx context.Context, addr string) error {
 			c, err := w.Dial(ctx, addr)

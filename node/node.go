@@ -38,6 +38,12 @@ type Options struct {
 	// nil is Badger. The node closes it when it ends, and when Open fails after
 	// having begun to use it.
 	Store frontier.KV
+	// State puts a simulation's disk between the membership and its file; nil: nothing
+	// is between them.
+	State func(membership.Storage) membership.Storage
+	// FreeBytes tells the free space of the volume that holds a path, in simulations;
+	// nil: the system does.
+	FreeBytes func(path string) (int64, error)
 	// Bare leaves out the fingerprints of texts and the index of the archive, so
 	// that what they cost can be measured.
 	Bare bool

@@ -69,6 +69,7 @@ func Open(o Options) (_ *Node, err error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	n.disk.ask = o.FreeBytes
 	n.renewals = &renewals{node: n, now: make(chan struct{}, 1), busy: map[crawl.NodeID]bool{}}
 	n.spread = &spreader{node: n, look: make(chan struct{}, 1), from: map[crawl.NodeID]bool{}}
 	n.outbox = &outboxSender{node: n, look: make(chan struct{}, 1)}
@@ -94,7 +95,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openStores(o.Store); err != nil {
 		return nil, err
 	}
-	if err = n.openAddresses(); err != nil {
+	if err = n.openAddresses(o.State); err != nil {
 		return nil, err
 	}
 	if err = n.openArchive(); err != nil {
@@ -222,14 +223,14 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 // openAddresses binds the three addresses and opens the membership on the gossip
 // one. When somebody takes that between the look and memberlist's bind, the next
 // triple is tried.
-func (n *Node) openAddresses() error {
+func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) error {
 	for try := 0; ; try++ {
 		b, err := listenTriple(&n.cfg, n.dir, n.network)
 		if err != nil {
 			return err
 		}
 		n.http, n.rpc = door.Listen(b.http, httpConnections), door.Listen(b.rpc, rpcConnections)
-		err = n.openMembership(b.gossip)
+		err = n.openMembership(b.gossip, wrap)
 		if !errors.Is(err, membership.ErrAddressInUse) || try == 3 {
 			return err
 		}
@@ -238,7 +239,7 @@ func (n *Node) openAddresses() error {
 	}
 }
 
-func (n *Node) openMembership(gossip string) error {
+func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membership.Storage) error {
 	o := membership.Options{
 		Storage: membership.NewFile(n.dir.path), Name: n.name, Cluster: n.cfg.ClusterName,
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
@@ -248,6 +249,9 @@ func (n *Node) openMembership(gossip string) error {
 		QuorumOff: n.cfg.Quorum == "off", ProofOfDeath: n.cfg.ProofOfDeath != "off",
 	}
 	n.network.hook(&o)
+	if wrap != nil {
+		o.Storage = wrap(o.Storage)
+	}
 	if n.keys.key != nil {
 		o.SecretKey = n.keys.key.GossipKey()
 	}
