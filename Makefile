@@ -28,7 +28,7 @@ PAIRS     ?= 7
 GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
 
-.PHONY: build demo test race sim fuzz integ bench benchonce flame scale lint generate deps soak release help
+.PHONY: build demo test race sim mutants fuzz integ bench benchonce flame scale lint generate deps soak release help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ race: ## all but integration, under the race detector
 
 sim: ## simulations with the seeds 1 to SEEDS, and RANDOM_SEEDS random ones, which are printed
 	SEEDS=$(SEEDS) RANDOM_SEEDS=$(RANDOM_SEEDS) go test -count=1 -run '^TestSim$$' -timeout 60m -v ./integration
+
+mutants: ## deliberate mistakes, one at a time: which test notices each; hours; appends to docs/results/mutants.md. MUTANTS names some
+	go run ./integration/mutants -only '$(MUTANTS)' -report docs/results/mutants.md
 
 fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)

@@ -99,7 +99,7 @@ var table = []rule{
 		"the command holds no logic",
 	},
 	{
-		[]string{"integration", "integration/simnet", "integration/scale"}, []string{"*", "*/*"},
+		[]string{"integration", "integration/simnet", "integration/scale", "integration/mutants"}, []string{"*", "*/*"},
 		"the tests of the whole may use everything",
 	},
 }
