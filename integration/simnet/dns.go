@@ -20,7 +20,10 @@ func (h *Host) ServeDNS(handler dns.Handler) {
 // wants. A lost question or answer is waited for until ctx ends. Messages are
 // packed and read again on both ways, so the two sides share nothing.
 func (h *Host) Exchange(ctx context.Context, query *dns.Msg, server, network string) (*dns.Msg, error) {
-	peer, _, err := h.net.lookup(server)
+	peer, _, err := h.lookup(server)
+	if err == nil {
+		err = peer.reachable()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@
 //	Dup       come twice                 nothing: TCP hides it
 //	Reset     nothing                    both ends get "connection reset" at a write
 //	cut       are lost                   stand still until healed; new dials hang until their time-out
+//	Stall     pass                       stand still in one direction; dials succeed
 //	Tear      nothing                    both ends get "connection reset"; what was read stays read
 //	Pause     to it wait (1,024)         see below
 //	Crash     go nowhere                 reset (heard across a cut once it heals), in half of the cases behind
@@ -35,6 +36,11 @@
 // stopped between a check and the write behind it far more often. A write
 // deadline that passed meanwhile ends the write, as it does after SIGCONT.
 // SIGSTOP itself belongs into tests with real processes.
+//
+// A host's name is known to the others by what SetName says, each of which
+// remembers an answer for a while: a host that Restart gave another address is
+// looked for at its old one until then, and whoever has that address now answers.
+// An address that nobody has is unreachable after three seconds.
 //
 // A Host is one life of a process: after a Crash it can do nothing any more, and
 // Restart gives a new one.

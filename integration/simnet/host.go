@@ -3,13 +3,11 @@ package simnet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +18,9 @@ import (
 // connectTimeout is how long a dial into a cut goes on when its context does
 // not end it, as Linux does (tcp_syn_retries = 6).
 const connectTimeout = 127 * time.Second
+
+// noNeighbour is how long a system looks for an address that nobody has.
+const noNeighbour = 3 * time.Second
 
 // errCrashed is what a process hears that is gone from the network.
 var errCrashed = errors.New("this host has crashed")
@@ -80,13 +81,19 @@ func (h *Host) freePortLocked() int {
 // net.Dialer.DialContext; network is "tcp" or one of its kind. Nobody listening:
 // syscall.ECONNREFUSED. No way there: it waits until ctx or connectTimeout ends.
 func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	peer, port, err := h.net.lookup(address)
+	peer, port, err := h.lookup(address)
 	if err != nil {
 		return nil, opError("dial", nil, err)
 	}
 	remote := &net.TCPAddr{IP: peer.IP(), Port: port}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	if err := peer.reachable(); err != nil {
+		if late := wait(ctx, noNeighbour); late != nil {
+			err = late
+		}
+		return nil, opError("dial", remote, err)
+	}
 	retry := 200 * time.Millisecond
 	for {
 		if h.isCrashed() {
@@ -115,7 +122,10 @@ func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, err
 
 // connect puts one end of a new stream into the backlog of who listens there now.
 func (h *Host) connect(address string) (*Conn, error) {
-	peer, port, err := h.net.lookup(address)
+	peer, port, err := h.lookup(address)
+	if err == nil {
+		err = peer.reachable() // it may have moved meanwhile
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -205,39 +215,6 @@ func (h *Host) flushHeld() {
 
 func (h *Host) tcpAddr(port int) *net.TCPAddr {
 	return &net.TCPAddr{IP: h.Addr().AsSlice(), Port: port}
-}
-
-// target is a host by the address under which it was called.
-type target struct {
-	host *Host
-	addr netip.Addr
-}
-
-// IP returns the address for the net package.
-func (t target) IP() net.IP { return t.addr.AsSlice() }
-
-// lookup finds who has an address or a name.
-func (n *Network) lookup(address string) (target, int, error) {
-	name, portText, err := net.SplitHostPort(address)
-	if err != nil {
-		return target{}, 0, err
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil {
-		return target{}, 0, fmt.Errorf("port of %q: %w", address, err)
-	}
-	if addr, err := netip.ParseAddr(name); err == nil {
-		if h := n.hostAt(addr); h != nil {
-			return target{h, addr.Unmap()}, int(port), nil
-		}
-		return target{}, 0, os.NewSyscallError("connect", syscall.EHOSTUNREACH)
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if h := n.hosts[name]; h != nil {
-		return target{h, h.Addr()}, int(port), nil
-	}
-	return target{}, 0, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
 }
 
 // wait sleeps for d unless ctx ends before.

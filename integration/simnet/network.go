@@ -33,6 +33,10 @@ type Network struct {
 	paused   map[string]bool
 	dark     map[string]bool    // without power
 	conns    map[*Conn]struct{} // open ends, to be woken when a link changes
+	stalled  map[[2]string]bool // directed: streams stand still
+	names    map[string]netip.Addr
+	heard    map[[2]string]answer // by host and name
+	ttl      time.Duration        // of what is heard
 	watch    func(from, to string)
 }
 
@@ -49,6 +53,9 @@ func New(seed uint64) *Network {
 		paused:   map[string]bool{},
 		dark:     map[string]bool{},
 		conns:    map[*Conn]struct{}{},
+		stalled:  map[[2]string]bool{},
+		names:    map[string]netip.Addr{},
+		heard:    map[[2]string]answer{},
 	}
 }
 
@@ -101,6 +108,18 @@ func (n *Network) Mend(from, to string) {
 	n.change(func() { delete(n.cut, [2]string{from, to}) })
 }
 
+// Stall lets streams from one host to another stand still, in this direction only:
+// the reader takes nothing, its kernel accepts connections and keeps what fits into
+// its buffers. Packets pass.
+func (n *Network) Stall(from, to string) {
+	n.change(func() { n.stalled[[2]string{from, to}] = true })
+}
+
+// Unstall ends one Stall.
+func (n *Network) Unstall(from, to string) {
+	n.change(func() { delete(n.stalled, [2]string{from, to}) })
+}
+
 // Tear resets every open stream between two hosts. What has been read stays read:
 // a call may have been done whose answer is lost with the stream.
 func (n *Network) Tear(a, b string) {
@@ -130,11 +149,12 @@ func (n *Network) Partition(groups ...[]string) {
 	})
 }
 
-// Heal ends every Cut and Partition.
+// Heal ends every Cut, Stall and Partition.
 func (n *Network) Heal() {
 	n.change(func() {
 		clear(n.group)
 		clear(n.cut)
+		clear(n.stalled)
 	})
 }
 
@@ -164,15 +184,21 @@ func (n *Network) PowerOff(name string) {
 	n.Crash(name)
 }
 
-// Restart begins a new process, with no port open, on a host that has crashed.
-func (n *Network) Restart(name string) *Host {
+// Restart begins a new process, with no port open, on a host that has crashed: at
+// its old addresses, or at others.
+func (n *Network) Restart(name string, addrs ...netip.Addr) *Host {
 	old := n.host(name)
 	old.crash()
+	if len(addrs) == 0 {
+		addrs = old.addrs
+	}
+	n.mayTake(name, addrs)
 	var h *Host
 	n.change(func() {
 		delete(n.paused, name)
 		delete(n.dark, name)
-		h = n.bootLocked(name, old.addrs)
+		n.leaveLocked(old, addrs)
+		h = n.bootLocked(name, addrs)
 	})
 	return h
 }
@@ -222,7 +248,7 @@ func (n *Network) passes(from, to string) (ok, cut bool) {
 func (n *Network) flows(from, to string) (ok, late bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return !n.isCutLocked(from, to) && !n.paused[to], !n.paused[from]
+	return !n.isCutLocked(from, to) && !n.paused[to] && !n.stalled[[2]string{from, to}], !n.paused[from]
 }
 
 func (n *Network) isCutLocked(from, to string) bool {

@@ -83,11 +83,14 @@ func (t *Transport) WriteTo(b []byte, addr string) (time.Time, error) {
 		return time.Time{}, net.ErrClosed
 	default:
 	}
-	peer, port, err := t.host.net.lookup(addr)
+	peer, port, err := t.host.lookup(addr)
 	if err != nil {
 		return time.Time{}, err
 	}
 	now := time.Now()
+	if peer.host == nil {
+		return now, nil
+	}
 	f := t.host.net.draw(t.host.name, peer.host.name)
 	if _, cut := t.host.net.passes(t.host.name, peer.host.name); f.drop || cut || t.host.net.isPaused(t.host.name) {
 		return now, nil
@@ -110,6 +113,9 @@ func (t *Transport) WriteTo(b []byte, addr string) (time.Time, error) {
 // deliver puts a packet into a port's queue if there is one with room.
 func (n *Network) deliver(from *Host, addr netip.Addr, port int, p *memberlist.Packet) {
 	to := n.hostAt(addr)
+	if to == nil { // it has moved meanwhile
+		return
+	}
 	to.mu.Lock()
 	t := to.packets[port]
 	to.mu.Unlock()
