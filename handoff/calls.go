@@ -253,7 +253,7 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 	if err := decode(body, &q); err != nil {
 		return nil, err
 	}
-	if own := d.gate.view; q.View < own {
+	if own := d.gate.installed(); q.View < own {
 		return nil, fmt.Errorf("handoff: the sets are of view %d, this node is at %d", q.View, own)
 	}
 	sets := make(map[crawl.Partition]Set, len(q.Sets))

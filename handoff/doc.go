@@ -66,6 +66,12 @@
 // that its view does not list, nor from one that has joined anew since the epoch:
 // gate.go.
 //
+// The answer comes from memory (answers.go), also while the disk is full or does not
+// answer: the driver publishes what may be said before it carries anything out. Only
+// what is on its way to the disk, and releases that must be sealed there, have no
+// answer until they are stored. Installing a view waits for one second for the changes
+// that were let in before it; what takes longer is revoked, and its caller hears so.
+//
 // A node that owns a partition and has no good copy of it asks for the best one of
 // the set. That one may take the place of a copy of a later epoch: whoever held
 // that epoch died before it had recorded a set, so it had acknowledged nothing, and no

@@ -57,6 +57,7 @@ type Driver struct {
 	peers   *replicas
 	sets    *recorder
 	status  atomic.Pointer[Status]
+	words   atomic.Pointer[words]
 	bytes   atomic.Int64
 
 	came      chan struct{} // capacity 1: arrivals are not empty
@@ -86,6 +87,7 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 	for _, l := range loaded {
 		d.machine.Step(l)
 	}
+	d.sayWords(nil)
 	d.publish()
 	return d
 }
@@ -229,10 +231,16 @@ func (d *Driver) step(ctx context.Context, events []Event) error {
 			actions = append(actions, d.machine.Step(e)...)
 		}
 		acted = acted || len(actions) > 0
+		if len(actions) > 0 || d.words.Load().view != d.machine.view {
+			d.sayWords(actions)
+		}
 		var err error
 		if events, err = d.performAll(ctx, actions); err != nil {
 			return err
 		}
+	}
+	if acted {
+		d.sayWords(nil)
 	}
 	if acted || d.status.Load().stale(d.now()) {
 		d.publish()

@@ -34,7 +34,31 @@ type memPart struct {
 type memStore struct {
 	mu    sync.Mutex // guards all; the sinks are called under it
 	parts map[crawl.Partition]*memPart
-	fail  error // of every durable step
+	fail  error         // of every durable step
+	stuck chan struct{} // the disk does not answer until it is closed; nil: it does
+}
+
+// stall lets nothing that is stored come to an end until the returned function is called.
+func (s *memStore) stall() (goOn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stuck = make(chan struct{})
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.stuck)
+		s.stuck = nil
+	}
+}
+
+// disk waits while the disk does not answer.
+func (s *memStore) disk() {
+	s.mu.Lock()
+	stuck := s.stuck
+	s.mu.Unlock()
+	if stuck != nil {
+		<-stuck
+	}
 }
 
 func newMemStore() *memStore {
@@ -107,6 +131,7 @@ func (s *memStore) part(p crawl.Partition, f func(*memPart) error) error {
 
 // durable is part for a step that must be on disk.
 func (s *memStore) durable(p crawl.Partition, f func(*memPart)) error {
+	s.disk()
 	return s.part(p, func(x *memPart) error {
 		if s.fail == nil {
 			f(x)
@@ -163,6 +188,7 @@ func (s *memStore) BeginImport(_ context.Context, p crawl.Partition) (Import, er
 }
 
 func (s *memStore) ApplyCopies(_ context.Context, ms []crawl.CopyMutation) []error {
+	s.disk()
 	errs := make([]error, len(ms))
 	for i := range ms {
 		m := &ms[i]

@@ -116,19 +116,3 @@ func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a Ask) (Told, erro
 	}
 	return Told(reply), nil
 }
-
-// answer gives this node's own word; nil when it is at another view.
-func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
-	reply := make(chan Told, 1)
-	if !d.post(ctx, Asked{View: q.View, Parts: q.Parts, Reply: reply}) {
-		return Told{}, errEnded
-	}
-	select {
-	case told := <-reply:
-		return told, nil
-	case <-d.done:
-		return Told{}, errEnded
-	case <-ctx.Done():
-		return Told{}, ctx.Err()
-	}
-}
