@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
 )
 
 func TestTimesSurvive(t *testing.T) {
@@ -82,6 +83,26 @@ func TestValuesSurvive(t *testing.T) {
 	st.Counters.Each(func(v *int64) { i++; *v = i * i })
 	if m, err := decodeMeta(encodeMeta(&st)); err != nil || m.seq != 6 || m.epoch != 4 || m.outboxNext != 17 || m.counters != st.Counters {
 		t.Errorf("meta came back as %+v, %v", m, err)
+	}
+}
+
+// TestEarlierURLs reads what was canonical when it was stored: a store with such a URL
+// opens, and its records stay under their keys.
+func TestEarlierURLs(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"http://h.test/a^b?c", "https://xn--a-.h.test:81/"} {
+		u, err := urlnorm.ParseStored(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := crawl.Item{URL: u}
+		if it, err := decodeItem(hostOf(u), 0, 0, encodeQueued(&q, false, 0)); err != nil || it.URL != u {
+			t.Errorf("item of %s: %q, %v", form, it.URL, err)
+		}
+		link := crawl.Target{URL: u}
+		if l, err := decodeLink(encodeLink(&link)); err != nil || l != link {
+			t.Errorf("link to %s: %q, %v", form, l.URL, err)
+		}
 	}
 }
 

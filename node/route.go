@@ -222,12 +222,9 @@ const maxDepth = 1 << 20
 
 // fromWire checks a peer's link. What it refuses, no correct node sends.
 func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
-	u, err := urlnorm.Parse(l.Url)
+	u, err := urlnorm.ParseStored(l.Url)
 	if err != nil {
 		return crawl.Routed{}, fmt.Errorf("link %.200q: %w", l.Url, err)
-	}
-	if u.String() != l.Url {
-		return crawl.Routed{}, fmt.Errorf("link %.200q is not canonical", l.Url)
 	}
 	p := ring.PartitionOf(crawl.Host(u.Host()), partitions)
 	if uint32(p) != l.Partition {
