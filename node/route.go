@@ -178,15 +178,11 @@ func (n *Node) forward(ctx context.Context, foreign []crawl.Routed) submission {
 
 func (n *Node) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.Routed) submission {
 	all := submission{left: links}
-	addr := n.rpcAddress(to)
-	if addr == "" {
-		return all
-	}
 	wire := make([]*peer.Link, len(links))
 	for i, l := range links {
 		wire[i] = toWire(l)
 	}
-	verdicts, err := n.pool.Forward(ctx, addr, wire)
+	verdicts, err := n.pool.Forward(ctx, n.target(to), wire)
 	if err != nil {
 		return all
 	}

@@ -68,13 +68,10 @@ func (s *spreader) run(ctx context.Context) error {
 // pullDocument takes over the document, when it is newer, and all scope entries
 // of another member that has this node's view installed.
 func (n *Node) pullDocument(ctx context.Context, id crawl.NodeID) error {
-	addr := n.rpcAddress(id)
-	if addr == "" {
-		return fmt.Errorf("member %s has no known address", id)
-	}
+	to := n.target(id)
 	for after := uint64(0); ; {
 		req := &peer.CrawlRequest{View: uint64(n.viewNumber()), Fetch: true, After: after}
-		reply, err := peer.Call(ctx, n.pool, addr, req, peer.PeerClient.Crawl)
+		reply, err := peer.Call(ctx, n.pool, to, req, peer.PeerClient.Crawl)
 		if err != nil {
 			return err
 		}
@@ -238,7 +235,7 @@ func (n *Node) pushOnce(ctx context.Context, to []membership.Member, req *peer.C
 	var wg sync.WaitGroup
 	for _, m := range to {
 		wg.Go(func() {
-			reply, err := peer.Call(ctx, n.pool, m.RPC, req, peer.PeerClient.Crawl)
+			reply, err := peer.Call(ctx, n.pool, targetOf(m), req, peer.PeerClient.Crawl)
 			if err == nil && reply.Error != "" {
 				err = errors.New(reply.Error)
 			}
