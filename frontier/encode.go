@@ -16,7 +16,8 @@ import (
 //	u      unsigned varint (encoding/binary)
 //	i      zigzag varint
 //	str    u length, then the bytes
-//	time   i nanoseconds since 1970; 0 is the zero time
+//	time   i nanoseconds since 1970; 0 is the zero time. Those that say when something
+//	       may be done are on the partition's timeline (timeline.go)
 //	dur    i nanoseconds
 //	rest   all bytes that are left
 //

@@ -207,7 +207,8 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if kv == nil {
 		marks = n.dir.join("highwater")
 	}
-	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
+	clock, machine := n.network.clock()
+	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
 		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
