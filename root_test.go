@@ -50,6 +50,10 @@ var table = []rule{
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
 	{
+		[]string{"store/scopeset"}, []string{"web/scope", "store/files"},
+		"it keeps entries and what they open; judging is the scope's, and carrying them to others the node's",
+	},
+	{
 		[]string{"frontier"}, []string{"crawl", "web/urlnorm"},
 		"one node's engine knows no cluster",
 	},

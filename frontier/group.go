@@ -14,7 +14,6 @@ import (
 // filters learn URLs early, which is harmless.
 type group struct {
 	f       *Frontier
-	now     moment
 	parts   map[crawl.Partition]*partGroup
 	order   []*partGroup
 	entries []Entry // with absolute keys, beside those of the partitions
@@ -41,9 +40,7 @@ type partGroup struct {
 	restated bool                      // the state on this node changes
 }
 
-func newGroup(f *Frontier) *group {
-	return &group{f: f, now: f.moment(), parts: map[crawl.Partition]*partGroup{}}
-}
+func newGroup(f *Frontier) *group { return &group{f: f, parts: map[crawl.Partition]*partGroup{}} }
 
 // hasRoom reports whether a request may join the group.
 func (g *group) hasRoom(r *request) bool {
@@ -230,7 +227,7 @@ func (pg *partGroup) finish() (m Mutation) {
 	pg.writeHosts()
 	if pg.mutated {
 		pg.state.Seq++
-		pg.writeMeta()
+		pg.write(metaKey, encodeMeta(&pg.state))
 	}
 	m.Epoch, m.Seq = pg.state.Epoch, pg.state.Seq
 	size := 0
@@ -291,11 +288,6 @@ func (g *group) commit() error {
 	return nil
 }
 
-// writeMeta writes the partition's books as they stand now.
-func (pg *partGroup) writeMeta() {
-	pg.write(metaKey, encodeMeta(&pg.state, pg.state.line.stamp(pg.g.f.run, pg.g.now)))
-}
-
 // publish makes the group's copy of a partition the real one.
 func (pg *partGroup) publish(m Mutation) {
 	f := pg.g.f
@@ -320,7 +312,7 @@ func (g *group) publishMetas() {
 	defer g.f.mu.Unlock()
 	for _, pg := range g.order {
 		if pg.mutated || pg.restated || pg.followed {
-			g.f.showLocked(&pg.part.partState)
+			g.f.setMetaLocked(pg.part.Meta)
 		}
 	}
 	for p, r := range g.sets {

@@ -13,7 +13,6 @@ import (
 type loading struct {
 	f      *Frontier
 	snap   Snapshot
-	now    moment
 	states map[crawl.Partition]*partState
 	// What the store does not say as it is now, and is written before anything
 	// else: states, and generations to be deleted.
@@ -35,7 +34,7 @@ func (f *Frontier) load() error {
 	if f.sets, err = loadSets(snap); err != nil {
 		return err
 	}
-	l := loading{f: f, snap: snap, now: f.moment()}
+	l := loading{f: f, snap: snap}
 	var dead []generation
 	if l.states, dead, err = loadStates(snap); err != nil {
 		return err
@@ -52,7 +51,7 @@ func (f *Frontier) load() error {
 	l.unsureAll()
 	for _, s := range l.states {
 		f.parts[s.Partition] = &partition{partState: *s}
-		f.showLocked(s) // nobody else knows f yet
+		f.setMetaLocked(s.Meta) // nobody else knows f yet
 	}
 	for _, g := range append(dead, l.lost...) {
 		f.sweeps.add(g)
@@ -88,7 +87,6 @@ func (l *loading) books(s *partState) error {
 	if ok {
 		if m, err := decodeMeta(b); err == nil {
 			s.apply(&m)
-			s.line = m.stamp.resume(l.f.run, l.now)
 			return nil
 		}
 	}
@@ -97,7 +95,6 @@ func (l *loading) books(s *partState) error {
 	m, err := v.recount()
 	m.seq = s.Seq
 	s.apply(&m)
-	s.line = m.stamp.begin(l.now)
 	return err
 }
 

@@ -53,8 +53,8 @@ const (
 	closedProperly = "closed"
 )
 
-// MachineRun names the present run of this machine; "" where it has no name.
-func MachineRun() string {
+// machineRun names the present run of this machine; "" where it has no name.
+func machineRun() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""

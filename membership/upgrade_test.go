@@ -2,7 +2,6 @@ package membership
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -44,7 +43,7 @@ func TestOlderProtocolGoesOn(t *testing.T) {
 	}
 
 	_, err = open(at(ProtocolVersion + 1))
-	if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), fmt.Sprintf("protocol version %d, we speak %d", ProtocolVersion+1, ProtocolVersion)) {
+	if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "protocol version 3, we speak 2") {
 		t.Errorf("a newer release's data: %v, want a refusal that names both versions", err)
 	}
 }

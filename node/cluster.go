@@ -9,7 +9,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/peer"
 )
 
 // changeLog remembers the last change of members, for /status and the log.
@@ -207,15 +206,15 @@ func (c *changeLog) pausedSince(minority bool, now time.Time) time.Time {
 
 // viewChanged is called for each view that was installed.
 func (n *Node) viewChanged(snap *membership.Snapshot) {
-	keep, keepID := map[peer.Target]bool{}, map[crawl.NodeID]bool{}
+	keepAddr, keepID := map[string]bool{}, map[crawl.NodeID]bool{}
 	for _, m := range snap.View.Members {
 		keepID[m.ID] = true
-		keep[targetOf(m)] = true
+		keepAddr[m.RPC] = true
 	}
 	for _, p := range snap.Peers { // joiners hear of their first view over these
-		keep[peer.Target{ID: string(p.ID), Boot: uint64(p.Boot), Addr: p.RPC}] = true
+		keepAddr[p.RPC] = true
 	}
-	n.pool.Keep(keep)
+	n.pool.Keep(keepAddr)
 	n.peers.keep(keepID, n.partitions())
 	ch, events := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost())
 	n.tellMembers(snap.View, events)

@@ -20,18 +20,18 @@ import (
 // lists what each brought.
 const (
 	dataFormatName    = "crawlnode-data"
-	dataFormatVersion = 3
+	dataFormatVersion = 2
 )
 
 // The data directory:
 //
-//	VERSION          "crawlnode-data 3"
+//	VERSION          "crawlnode-data 2"
 //	lock             held with flock while a process uses the directory
 //	pid              of that process, for people and scripts
 //	addresses.json   the addresses that were bound last, tried first next time
 //	membership.json  identity, boot, views and ballots (package membership)
 //	crawl.json       the crawl document: settings, state, limits
-//	scope.log        scope entries, one a line, only ever added to
+//	scope/           scope entries, in one log for each node that added some (store/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox
 //	bloom/           filter snapshots of a clean stop
 //	warc/            the archive

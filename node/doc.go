@@ -49,9 +49,16 @@
 //
 // Settings, the crawl's state and the end of it are one small document
 // (document.go) that the newest version of wins everywhere; scope entries are a
-// set that only grows. Both are pushed to all members by who changes them and
-// pulled after a renewal that told of more (spread.go). A node fetches nothing
-// before it has taken both over in its own boot.
+// set that only grows, kept on disk as logs (store/scopeset). Who changes either sends
+// it to all members, and what they missed is exchanged after a renewal that told of a
+// difference (spread.go). Seeds wait until a majority has their entries, nobody waits
+// for a member that is silent. A node fetches nothing before it has heard, in its own
+// boot, what at least half of the others have; and it refuses no link for want of an
+// entry before it has the entries that it has heard of.
+//
+// A seed, and what a seed redirects to, opens its own scope: whoever stores such a URL
+// for another node, or has fetched it, adds its entry if that is not known. So an entry is
+// as safe as its URL, and the redirect of a seed waits for nobody.
 //
 // # Goroutines and queues
 //
@@ -101,6 +108,10 @@
 //	gossip packets            anybody, judged first    memberlist             500 a second and      dropped                     not needed
 //	                                                                          sender, 5,000 in all
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
+//	scope entries for a       who adds or stores them  its exchange           256 KiB a call,     they wait on disk           the member's answer
+//	member                                                                    one call a member
+//	links to be judged        fetched pages            entries that were      those pages, 2 s    the page's worker waits     not needed: still queued
+//	                                                   heard of arrive
 //
 // Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
 // at the end 250 ms, sync to disk 1 s. Commits, and questions about contents, gather

@@ -1,23 +1,20 @@
 package node
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/zeebo/xxh3"
-
 	"crawlnode/crawl"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
+	"crawlnode/store/scopeset"
 	"crawlnode/web/scope"
 )
 
@@ -80,18 +77,17 @@ type rulebook struct {
 	pipeline *pipeline.Rules
 }
 
-// docStore keeps the document and the scope entries in memory and on disk.
-// Scope entries are only ever added; a set needs no order between nodes.
+// docStore keeps the document in memory and on disk, and the scope entries on disk.
+// Entries are only ever added; a set needs no order between nodes.
 type docStore struct {
 	dir   *dataDir
-	seeds *scope.Seeds
+	self  string // the origin of what this node adds; set by begin
+	scope *scopeset.Set
+	seeds *scope.Seeds // on scope
 	book  atomic.Pointer[rulebook]
-	// hash is the exclusive or of the entries' hashes: equal sets have equal
-	// hashes, in whatever order they grew.
-	hash atomic.Uint64
+	fresh bool // there was nothing on disk: this node is new, here and in its cluster
 
-	mu  sync.Mutex // orders writers; guards log
-	log *os.File
+	mu sync.Mutex // orders writers of the document
 }
 
 // openDocStore loads what is on disk. Without any, first is the document: a
@@ -110,68 +106,50 @@ func openDocStore(dir *dataDir, first crawl.Settings) (*docStore, error) {
 			return nil, storageError("read "+dir.join("crawl.json"), err)
 		}
 	}
-	if err := s.openLog(); err != nil {
-		return nil, err
+	if s.scope, err = scopeset.Open(dir.join("scope"), dir.path); err != nil {
+		return nil, storageError("open the scope entries", err)
 	}
+	s.seeds = scope.SeedsOn(s.scope)
+	s.fresh = doc.Version == 0 && s.scope.Len() == 0
 	book, err := s.compile(doc)
 	if err != nil {
-		return nil, errors.Join(storageError("read "+dir.join("crawl.json"), err), s.log.Close())
+		return nil, errors.Join(storageError("read "+dir.join("crawl.json"), err), s.scope.Close())
 	}
 	s.book.Store(book)
 	return s, nil
 }
 
-// openLog reads the scope entries. A line that a crash cut off was never
-// acknowledged; it is cut away.
-func (s *docStore) openLog() error {
-	path := s.dir.join("scope.log")
-	b, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return storageError("read scope.log", err)
-	}
-	whole := strings.LastIndexByte(string(b), '\n') + 1
-	var entries []string
-	lines := bufio.NewScanner(strings.NewReader(string(b[:whole])))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if e := lines.Text(); e != "" {
-			entries = append(entries, e)
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return storageError("read "+path, err)
-	}
-	s.seeds = scope.NewSeeds(nil)
-	s.take(entries)
-	s.log, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err == nil {
-		err = s.log.Truncate(int64(whole))
-	}
-	if err == nil {
-		_, err = s.log.Seek(int64(whole), 0)
-	}
-	if err == nil {
-		err = syncDir(s.dir.path)
+// begin tells whose entries those are that are added from now on. What an earlier
+// version kept in one file for all becomes this node's own.
+func (s *docStore) begin(self crawl.NodeID) error {
+	s.self = string(self)
+	old := s.dir.join("scope.log")
+	b, err := os.ReadFile(old)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
 	if err != nil {
-		return storageError("open scope.log", err)
+		return storageError("read scope.log", err)
+	}
+	text := string(b[:bytes.LastIndexByte(b, '\n')+1]) // what a crash cut off was never acknowledged
+	s.fresh = s.fresh && text == ""
+	for entries := strings.Fields(text); len(entries) > 0; {
+		part := entries[:min(len(entries), 10_000)]
+		entries = entries[len(part):]
+		if err := s.AddScope(part); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(old); err != nil {
+		return storageError("remove scope.log", err)
 	}
 	return nil
-}
-
-// take adds durable entries to the set and its hash.
-func (s *docStore) take(entries []string) {
-	h := s.hash.Load()
-	for _, e := range s.seeds.Add(entries...) {
-		h ^= xxh3.HashString(e)
-	}
-	s.hash.Store(h)
 }
 
 // stamp names the rules of this moment.
 func (s *docStore) stamp() *peer.RulesStamp {
 	d := s.Current().doc
-	return &peer.RulesStamp{CrawlVersion: d.Version, CrawlBy: string(d.By), ScopeHash: s.hash.Load()}
+	return &peer.RulesStamp{CrawlVersion: d.Version, CrawlBy: string(d.By), ScopeHash: s.scope.Digest()}
 }
 
 // agrees reports whether another node judges by the same rules.
@@ -180,8 +158,8 @@ func (s *docStore) agrees(r *peer.RulesStamp) bool {
 	return r.GetCrawlVersion() == own.CrawlVersion && r.GetCrawlBy() == own.CrawlBy && r.GetScopeHash() == own.ScopeHash
 }
 
-// Close closes the log.
-func (s *docStore) Close() error { return s.log.Close() }
+// Close closes the files.
+func (s *docStore) Close() error { return s.scope.Close() }
 
 func (s *docStore) compile(d *document) (*rulebook, error) {
 	c := d.Settings
@@ -253,33 +231,20 @@ func (s *docStore) writeLocked(doc *document) error {
 	return nil
 }
 
-// AddScope stores entries that are new, synced to disk.
+// AddScope stores entries that are new, as this node's, synced to disk.
 func (s *docStore) AddScope(entries []string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var fresh []string
-	for _, e := range entries {
-		if strings.ContainsAny(e, "\r\n") || e == "" || len(e) > 4096 {
-			return fmt.Errorf("a scope entry of %d bytes with %.80q", len(e), e)
-		}
-		if !s.seeds.Has(e) && !slices.Contains(fresh, e) {
-			fresh = append(fresh, e)
-		}
+	return scopeError("write the scope entries", s.scope.Add(s.self, entries))
+}
+
+// takeScope stores pieces of other nodes' logs, synced to disk.
+func (s *docStore) takeScope(pieces []scopeset.Piece) error {
+	return scopeError("write the scope entries of other nodes", s.scope.Take(pieces))
+}
+
+// scopeError tells the disk's errors from those of who sent what cannot be stored.
+func scopeError(doing string, err error) error {
+	if err == nil || errors.Is(err, scopeset.ErrEntry) || errors.Is(err, scopeset.ErrOrigin) {
+		return err
 	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	end, err := s.log.Seek(0, io.SeekCurrent)
-	if err == nil {
-		_, err = s.log.WriteString(strings.Join(fresh, "\n") + "\n")
-	}
-	if err == nil {
-		err = s.log.Sync()
-	}
-	if err != nil { // a torn line must not be joined to the next one
-		_, seek := s.log.Seek(end, io.SeekStart)
-		return storageError("write scope.log", errors.Join(err, s.log.Truncate(end), seek))
-	}
-	s.take(fresh) // only what is durable counts
-	return nil
+	return storageError(doing, err)
 }

@@ -139,7 +139,7 @@ func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl
 	if r.URL == nil {
 		return r, nil
 	}
-	opened := scope.NewSeeds(nil)
+	var opened []string
 	given := depth
 	if depth < 0 {
 		depth = 1
@@ -149,12 +149,12 @@ func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl
 		if err != nil {
 			return nil, usageError(fmt.Errorf("seed %q: %w", seed, err))
 		}
-		opened.Add(rules.EntryOf(su))
+		opened = append(opened, rules.EntryOf(su))
 		if su == u && given < 0 {
 			depth = 0
 		}
 	}
-	r.Scope = scopeReport(rules.Judge(u, depth, opened), depth)
+	r.Scope = scopeReport(rules.Judge(u, depth, scope.NewSeeds(opened)), depth)
 	r.Summary = summaryOf(r)
 	return r, nil
 }
@@ -191,15 +191,15 @@ func (n *Node) askHolder(ctx context.Context, p crawl.Partition, q question) (ex
 		return e, n.id, err
 	}
 	holder := n.peers.holder(p)
-	to := n.target(holder)
-	if to.ID == "" {
+	addr := n.rpcAddress(holder)
+	if addr == "" {
 		return explained{}, "", fmt.Errorf("no member says that it holds partition %d: it may be on its way to a new holder", p)
 	}
 	payload, err := json.Marshal(q)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	reply, err := peer.Call(ctx, n.pool, to, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
+	reply, err := peer.Call(ctx, n.pool, addr, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
 	if err != nil {
 		return explained{}, holder, fmt.Errorf("%s, the holder of partition %d, did not answer: %w", n.nameOf(holder), p, err)
 	}

@@ -251,19 +251,13 @@ func (n *Node) others() []membership.Member {
 	return ms
 }
 
-// target is a member as calls name it: the boot that the view lists. Of another node
-// than a member it is zero, and a call to that fails.
-func (n *Node) target(id crawl.NodeID) peer.Target {
+// rpcAddress is a member's address for calls, "" when it is not known.
+func (n *Node) rpcAddress(id crawl.NodeID) string {
 	if v := n.members.Snapshot().View; v != nil && id != n.id {
-		if m, ok := v.Member(id); ok {
-			return targetOf(m)
-		}
+		m, _ := v.Member(id)
+		return m.RPC
 	}
-	return peer.Target{}
-}
-
-func targetOf(m membership.Member) peer.Target {
-	return peer.Target{ID: string(m.ID), Boot: uint64(m.Boot), Addr: m.RPC}
+	return ""
 }
 
 func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
@@ -336,6 +330,7 @@ func (n *Node) documentChanged() {
 		}
 	}
 	n.renewals.soon()
+	n.spread.soon()
 }
 
 // mayCrawl reports whether this node may start fetches at all.

@@ -46,7 +46,7 @@ func (n *Node) DrainMember(ctx context.Context, id crawl.NodeID) error {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	_, err = peer.Call(ctx, n.pool, targetOf(m), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	_, err = peer.Call(ctx, n.pool, m.RPC, &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
 	switch status.Code(err) {
 	case codes.OK:
 		n.log.Info("a node was asked to drain", "peer", id, "name", m.Name)
@@ -143,30 +143,10 @@ func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionRep
 	n.documentChanged()
 	ctx, cancel := context.WithTimeout(ctx, controlPatience)
 	defer cancel()
-	for _, m := range n.tellDocument(ctx) {
+	for _, m := range n.spread.tell(ctx) {
 		report.Untold = append(report.Untold, m.Name)
 	}
 	return report, nil
-}
-
-// tellDocument sends the document to every other member until each has it or
-// ctx ends, and returns those that have not.
-func (n *Node) tellDocument(ctx context.Context) []membership.Member {
-	told := map[crawl.NodeID]bool{}
-	for {
-		left := n.othersWithout(told)
-		if len(left) == 0 || ctx.Err() != nil {
-			return left
-		}
-		doc, err := json.Marshal(n.doc.Current().doc)
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		_ = n.pushOnce(ctx, left, &peer.CrawlRequest{View: uint64(n.viewNumber()), Document: doc}, told) // the loop sees who is left
-		if len(n.othersWithout(told)) > 0 {
-			waitFor(ctx, 100*time.Millisecond)
-		}
-	}
 }
 
 // act returns the document after an operator's action; nil without an error when

@@ -314,13 +314,13 @@ const leaseLook = 200 * time.Millisecond
 
 var errNoLease = errors.New("this node has no lease: it cannot reach enough members")
 
-// joinCrawl takes the crawl document and the scope entries over from another
-// member, before this node may judge a link or fetch a page, and again each time
+// joinCrawl takes the crawl document and the scope entries over from the other
+// members, before this node may judge a link or fetch a page, and again each time
 // that it was excluded from the view.
 func (n *Node) joinCrawl(ctx context.Context) error {
 	for first := true; ; first = false {
-		if done, err := n.takeFromOthers(ctx); err != nil || !done {
-			return err
+		if !n.spread.hearAll(ctx) {
+			return nil
 		}
 		n.synced.Store(true)
 		if first {
@@ -336,31 +336,6 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 		case <-n.excluded:
 			n.synced.Store(false)
 			n.documentChanged()
-		}
-	}
-}
-
-// takeFromOthers tries until one member has told all that it knows. A node that is
-// alone has all there is. False: ctx has ended.
-func (n *Node) takeFromOthers(ctx context.Context) (bool, error) {
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		others := n.others()
-		done := len(others) == 0
-		for _, m := range others {
-			err := n.pullDocument(ctx, m.ID)
-			if errors.Is(err, ErrStorage) {
-				return false, err
-			}
-			if err == nil {
-				done = true
-				break
-			}
-		}
-		if done {
-			return true, nil
-		}
-		if !waitFor(ctx, wait) {
-			return false, nil
 		}
 	}
 }

@@ -45,8 +45,8 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 	for i, t := range targets {
 		entries[i] = rules.EntryOf(t.URL)
 	}
-	if err := n.spreadScope(ctx, entries); err != nil {
-		return report, fmt.Errorf("%w (%w)", ErrBusy, err)
+	if err := n.openScope(ctx, entries); err != nil {
+		return report, err
 	}
 	kept := targets[:0]
 	for _, t := range targets {
@@ -76,6 +76,18 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 	report.OutOfScope += s.refused
 	n.events.seeds(time.Now(), report)
 	return report, nil
+}
+
+// openScope stores the scope entries of seeds here and with a majority of the members:
+// whatever one loss takes, the others know them before a page is judged by them.
+func (n *Node) openScope(ctx context.Context, entries []string) error {
+	if err := n.doc.AddScope(entries); err != nil {
+		return err
+	}
+	if err := n.spread.reach(ctx); err != nil {
+		return fmt.Errorf("%w (%w)", ErrBusy, err)
+	}
+	return nil
 }
 
 // parseSeeds makes targets of what can be read and reports the rest.
@@ -118,34 +130,38 @@ func (n *Node) checkContact() error {
 
 // resumeFinished sets a crawl running again that was called finished while URLs
 // came in: the last word on that has who holds them.
-func (n *Node) resumeFinished(ctx context.Context) error {
+func (n *Node) resumeFinished() error {
 	d, t := n.doc.Current().doc, n.front.Totals()
 	if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || t.QueuedTotal() == 0 {
 		return nil
 	}
 	n.log.Info("URLs came in while the crawl was being called finished; it goes on")
-	err := n.startCrawl(ctx)
-	if errors.Is(err, ErrStorage) {
-		return err
-	}
-	return nil // who was not told hears of it with the next renewal
+	_, err := n.runCrawl()
+	return err
 }
 
-// startCrawl sets an idle or finished crawl running, on every member.
+// startCrawl sets an idle or finished crawl running, and waits until more than half
+// of the members know: the others hear of it when they answer.
 func (n *Node) startCrawl(ctx context.Context) error {
+	changed, err := n.runCrawl()
+	if err != nil || !changed {
+		return err
+	}
+	return n.spread.reach(ctx)
+}
+
+// runCrawl sets an idle or finished crawl running here; the members are being told.
+func (n *Node) runCrawl() (changed bool, err error) {
 	doc, err := n.doc.Change(func(d *document) *document {
 		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
 			return nil
 		}
 		return d.enter(crawl.CrawlRunning, "", n.id, time.Now())
 	})
-	if err != nil {
-		return err
-	}
-	if doc == nil {
-		return nil
+	if err != nil || doc == nil {
+		return false, err
 	}
 	n.log.Info("the crawl runs")
 	n.documentChanged()
-	return n.pushDocument(ctx, true)
+	return true, nil
 }

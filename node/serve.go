@@ -12,10 +12,11 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
+	"crawlnode/web/scope"
 )
 
 // handler answers the other nodes' calls. Its methods stand beside what they
-// serve: Renew in peers.go, Crawl in spread.go, Move in moves.go, Permits in
+// serve: Renew in peers.go, Crawl in spreadwire.go, Move in moves.go, Permits in
 // permits.go, Idle in finish.go, Partitions in reports.go.
 type handler struct{ node *Node }
 
@@ -26,7 +27,8 @@ const ackPatience = 3500 * time.Millisecond
 // StoreLinks stores a batch of links in the partitions held here. The scope is
 // judged again, so that a sender with other rules cannot widen the crawl. But a
 // refusal is final only when both judge by the same rules: a seed's scope entry
-// may be known to the sender a moment earlier, and its links must not be lost.
+// may be known to the sender a moment earlier, and its links must not be lost. A URL
+// that opens its own scope is stored with its entry, if that is not known yet.
 func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link, stamp *peer.RulesStamp) ([]peer.Verdict, error) {
 	n := h.node
 	verdicts := make([]peer.Verdict, len(links))
@@ -45,6 +47,7 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 	}
 	var accepted []crawl.Routed
 	var places []int
+	var opened []string
 	skipped := map[crawl.Partition]crawl.SkipCounts{}
 	for i, l := range links {
 		r, err := fromWire(l, p)
@@ -55,7 +58,10 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 		case !n.holds(r.Partition):
 			verdicts[i] = peer.Verdict_VERDICT_NOT_HOLDER
 		default:
-			v := rules.Judge(r.Target.URL, pipeline.JudgedDepth(&r.Target), n.doc.seeds)
+			v, entry := n.judge(rules, &r.Target)
+			if entry != "" {
+				opened = append(opened, entry)
+			}
 			if v.Admit {
 				accepted, places = append(accepted, r), append(places, i)
 				continue
@@ -73,6 +79,9 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 	if len(accepted) == 0 {
 		return verdicts, nil
 	}
+	if err := n.joinScope(opened...); err != nil {
+		return nil, err
+	}
 	g := n.pledge(accepted)
 	admissions, err := n.front.Add(ctx, accepted)
 	if err != nil {
@@ -88,6 +97,20 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 		}
 	}
 	return verdicts, nil
+}
+
+// judge holds a peer's link against the scope. entry, unless it is "", is one that
+// the link brings with it.
+func (n *Node) judge(rules *scope.Rules, t *crawl.Target) (v scope.Verdict, entry string) {
+	v = rules.Judge(t.URL, pipeline.JudgedDepth(t), n.doc.seeds)
+	if v.Admit || !pipeline.OpensScope(t.Via, t.Depth) || rules.Covers(t.URL, n.doc.seeds) {
+		return v, ""
+	}
+	entry = rules.EntryOf(t.URL)
+	if v = rules.Judge(t.URL, pipeline.JudgedDepth(t), scope.NewSeeds([]string{entry})); !v.Admit {
+		return v, ""
+	}
+	return v, entry
 }
 
 // warnOnce logs one line for each peer that sends what no correct node sends.

@@ -47,7 +47,7 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 			n.log.Info("an operator changed the crawl's settings", "version", made.Version, "state", made.State)
 			n.documentChanged()
 		}
-		left := n.tellDocument(ctx)
+		left := n.spread.tell(ctx)
 		now := n.doc.Current().doc
 		if made != nil && now != made {
 			// Somebody else's change won. This one is made on top of it, or refused, also

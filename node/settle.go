@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -30,12 +29,8 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		return nil
 	}
 	if o.ScopeAlias != "" {
-		err := n.spreadScope(n.running, []string{o.ScopeAlias})
-		if n.running.Err() != nil {
-			return nil // the node ends; the page stays queued and is fetched again
-		}
-		if err != nil {
-			return fmt.Errorf("tell the others that %s joins the scope: %w", o.ScopeAlias, err)
+		if err := n.joinScope(o.ScopeAlias); err != nil {
+			return err
 		}
 	}
 	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind), Contents: n.contents.firstHere(&v, &o)}

@@ -5,90 +5,444 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
 	"crawlnode/peer"
+	"crawlnode/store/scopeset"
 )
 
-// scopePage is how many scope entries travel in one message.
-const scopePage = 2000
+const (
+	// spreadPiece bounds the scope entries of one message, in bytes.
+	spreadPiece = 256 << 10
+	// spreadTimeout bounds one call: a member that is silent keeps nobody but its own turn.
+	spreadTimeout = 3 * time.Second
+	// spreadRest is how long a member rests after a call that failed.
+	spreadRest = 250 * time.Millisecond
+	// stragglers is how long seeds wait, once a majority has their scope entries, for
+	// members that answer and do not have them yet.
+	stragglers = 500 * time.Millisecond
+	// silence makes a member one that nobody waits for, as in the status.
+	silence = 2 * renewEvery
+	// judgePatience bounds how long links wait to be judged for entries that this
+	// node has heard of. A member that has them and does not send them has fallen silent.
+	judgePatience = 2 * time.Second
+)
 
-// spreader keeps the crawl document and the scope entries the same on all
-// members. Changes are pushed by who makes them; what a push missed is pulled
-// after a renewal told of a newer version.
+// spreader keeps the crawl document and the scope entries the same on all members.
+// What one adds it sends to each other one at once; what that missed is exchanged
+// when a renewal tells of a difference. Each member has at most one call under way,
+// so a silent one delays nobody.
 type spreader struct {
-	node *Node
-	look chan struct{} // capacity 1
+	node    *Node
+	look    chan struct{} // capacity 1
+	waiting atomic.Int32  // members that have more than this node, as far as they can be asked
 
-	mu   sync.Mutex // guards from
-	from map[crawl.NodeID]bool
+	mu    sync.Mutex // guards the rest
+	peers map[crawl.NodeID]*counterpart
+	moved chan struct{} // closed, and made anew, when a call has ended
 }
 
-// compareRules has another member's document and scope entries pulled when they
-// are not the same as here. Both sides do; the union is what both end with.
+// counterpart is another member as the spreader knows it.
+type counterpart struct {
+	busy   bool
+	ask    bool      // its rules differ from those here: hear what it has
+	asks   uint64    // raised each time ask is set
+	failed time.Time // when the last call did; zero: it did not
+	told   *answer   // the last one; nil: it has never answered
+	heard  bool      // it has told all that it has since hearAll asked
+}
+
+// answer is what a member said that it has.
+type answer struct {
+	view     crawl.Epoch // that it had installed then
+	document document    // version and author only
+	lengths  map[string]int64
+}
+
+// has reports whether the member had all this, in a view that this node knows of:
+// who is ahead may have told a member that joined since what it knew before.
+func (t *answer) has(w *wanted, view crawl.Epoch) bool {
+	return t != nil && t.view <= view && !w.document.newerThan(&t.document) && scopeset.Covers(t.lengths, w.lengths)
+}
+
+// wanted is what others are to have.
+type wanted struct {
+	document *document
+	lengths  map[string]int64
+}
+
+func newSpreader(n *Node) *spreader {
+	return &spreader{node: n, look: make(chan struct{}, 1), peers: map[crawl.NodeID]*counterpart{}, moved: make(chan struct{})}
+}
+
+// all is what this node has now.
+func (s *spreader) all() *wanted {
+	return &wanted{document: s.node.doc.Current().doc, lengths: s.node.doc.scope.Lengths()}
+}
+
+// soon has the members told what is new here.
+func (s *spreader) soon() { signal(s.look) }
+
+// compareRules has another member asked when it judges by other rules.
 func (n *Node) compareRules(id crawl.NodeID, theirs *peer.RulesStamp) {
 	if theirs == nil || n.doc.agrees(theirs) {
 		return
 	}
 	n.spread.mu.Lock()
-	n.spread.from[id] = true
+	n.spread.askLocked(id)
 	n.spread.mu.Unlock()
-	select {
-	case n.spread.look <- struct{}{}:
-	default:
-	}
+	n.spread.soon()
 }
 
-// run pulls from the members that were found to have more.
+func (s *spreader) askLocked(id crawl.NodeID) {
+	c := s.peers[id]
+	if c == nil {
+		c = &counterpart{}
+		s.peers[id] = c
+	}
+	c.ask, c.failed = true, time.Time{}
+	c.asks++
+	s.countLocked()
+}
+
+// countLocked brings waiting up to date.
+func (s *spreader) countLocked() {
+	var k int32
+	for _, c := range s.peers {
+		if c.ask && c.failed.IsZero() {
+			k++
+		}
+	}
+	s.waiting.Store(k)
+}
+
+// run exchanges with every member that lacks something or has more. It ends with ctx
+// or an error of the disk, when all calls have.
 func (s *spreader) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for {
+		due, rests := s.claim(time.Now())
+		for _, m := range due {
+			wg.Go(func() {
+				if err := s.exchange(ctx, m); errors.Is(err, ErrStorage) {
+					cancel(err)
+				}
+			})
+		}
+		var again <-chan time.Time
+		if rests {
+			again = time.After(spreadRest)
+		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-s.look:
-		}
-		s.mu.Lock()
-		from := s.from
-		s.from = map[crawl.NodeID]bool{}
-		s.mu.Unlock()
-		for id := range from {
-			if err := s.node.pullDocument(ctx, id); errors.Is(err, ErrStorage) {
+			if err := context.Cause(ctx); errors.Is(err, ErrStorage) {
 				return err
 			}
+			return nil
+		case <-s.look:
+		case <-again:
 		}
 	}
 }
 
-// pullDocument takes over the document, when it is newer, and all scope entries
-// of another member that has this node's view installed.
-func (n *Node) pullDocument(ctx context.Context, id crawl.NodeID) error {
-	to := n.target(id)
-	for after := uint64(0); ; {
-		req := &peer.CrawlRequest{View: uint64(n.viewNumber()), Fetch: true, After: after}
-		reply, err := peer.Call(ctx, n.pool, to, req, peer.PeerClient.Crawl)
+// claim picks the members to exchange with now. rests: another one is to be tried
+// again when it has rested.
+func (s *spreader) claim(now time.Time) (due []membership.Member, rests bool) {
+	members, all, view := s.node.others(), s.all(), s.node.viewNumber()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := make(map[crawl.NodeID]*counterpart, len(members))
+	for _, m := range members {
+		c := s.peers[m.ID]
+		if c == nil {
+			c = &counterpart{ask: true}
+		}
+		left[m.ID] = c
+		switch {
+		case c.busy || !c.ask && c.told.has(all, max(view, c.viewLocked())):
+		case now.Sub(c.failed) < spreadRest:
+			rests = true
+		default:
+			c.busy = true
+			due = append(due, m)
+		}
+	}
+	s.peers = left
+	s.countLocked()
+	return due, rests
+}
+
+func (c *counterpart) viewLocked() crawl.Epoch {
+	if c.told == nil {
+		return 0
+	}
+	return c.told.view
+}
+
+// exchange calls a member until both have the same, or one call fails.
+func (s *spreader) exchange(ctx context.Context, m membership.Member) error {
+	for {
+		req, asks, err := s.request(m.ID)
 		if err != nil {
+			s.note(m.ID, nil, req, asks, err)
+			return storageError("read the scope entries", err)
+		}
+		reply, err := s.call(ctx, m, req)
+		if err == nil {
+			err = s.node.takeOver(reply.Document, reply.Pieces)
+		}
+		if done := s.note(m.ID, reply, req, asks, err); done || err != nil {
+			s.soon() // what came meanwhile is looked for again
 			return err
 		}
-		if err := n.takeOver(reply.Document, reply.Scope); err != nil {
-			return err
+	}
+}
+
+func (s *spreader) call(ctx context.Context, m membership.Member, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
+	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
+	defer cancel()
+	reply, err := peer.Call(ctx, s.node.pool, m.RPC, req, peer.PeerClient.Crawl)
+	if err == nil && reply.Error != "" {
+		err = errors.New(reply.Error)
+	}
+	return reply, err
+}
+
+// request says what is here, with what the member lacks by its last answer.
+func (s *spreader) request(id crawl.NodeID) (*peer.CrawlRequest, uint64, error) {
+	s.mu.Lock()
+	var c counterpart
+	if known := s.peers[id]; known != nil {
+		c = *known
+	}
+	s.mu.Unlock()
+	n := s.node
+	req := &peer.CrawlRequest{View: uint64(n.viewNumber()), Fetch: c.ask, Rules: n.doc.stamp(), Have: wireLengths(n.doc.scope.Lengths())}
+	if c.told == nil {
+		return req, c.asks, nil // first hear what it has
+	}
+	if doc := n.doc.Current().doc; doc.newerThan(&c.told.document) {
+		req.Document = encodeDocument(doc)
+	}
+	pieces, _, err := n.doc.scope.Missing(c.told.lengths, spreadPiece)
+	req.Pieces = wirePieces(pieces)
+	return req, c.asks, err
+}
+
+// note keeps what a call brought, and reports whether nothing is left to exchange. A
+// call after which the member has no more than before is the last one, too: whatever
+// keeps it from storing has to end first.
+func (s *spreader) note(id crawl.NodeID, reply *peer.CrawlReply, req *peer.CrawlRequest, asks uint64, err error) (done bool) {
+	all := s.all()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		s.countLocked()
+		close(s.moved)
+		s.moved = make(chan struct{})
+	}()
+	c := s.peers[id]
+	if c == nil {
+		return true // it has left the view
+	}
+	if err != nil {
+		c.busy, c.failed = false, time.Now()
+		return true
+	}
+	before := c.told
+	c.failed, c.told = time.Time{}, answerOf(reply)
+	if req.Fetch && !reply.More {
+		c.ask = c.asks != asks // asked anew meanwhile
+		c.heard = c.heard || !c.ask
+	}
+	complete := c.told.has(all, c.told.view)
+	grew := before == nil || !scopeset.Covers(before.lengths, c.told.lengths) || c.told.document.newerThan(&before.document)
+	more := !scopeset.Covers(lengthsOf(req.Have), all.lengths) || all.document.Version != req.Rules.CrawlVersion
+	if c.ask || !complete && (grew || more) {
+		return false
+	}
+	if !complete {
+		c.failed = time.Now()
+	}
+	c.busy = false
+	return true
+}
+
+func answerOf(reply *peer.CrawlReply) *answer {
+	t := &answer{view: crawl.Epoch(reply.View), lengths: make(map[string]int64, len(reply.Have))}
+	t.document.Version, t.document.By = reply.Rules.GetCrawlVersion(), crawl.NodeID(reply.Rules.GetCrawlBy())
+	for _, l := range reply.Have {
+		t.lengths[l.Origin] = int64(l.Length)
+	}
+	return t
+}
+
+// changes returns a channel that is closed when the next call has ended.
+func (s *spreader) changes() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.moved
+}
+
+// without names the other members that do not have what is wanted, and of these those
+// that still answer.
+func (s *spreader) without(w *wanted) (all, answering []membership.Member) {
+	members, view := s.node.others(), s.node.viewNumber()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range members {
+		c := s.peers[m.ID]
+		if c != nil && c.told.has(w, view) {
+			continue
 		}
-		if !reply.More {
+		all = append(all, m)
+		if (c == nil || c.failed.IsZero()) && s.node.peers.silentFor(m.ID, time.Now()) < silence {
+			answering = append(answering, m)
+		}
+	}
+	return all, answering
+}
+
+// reach returns when more than half of the members, this node among them, have what
+// is here now, and no longer than stragglers later. A member that is silent is not
+// waited for; it hears before it gets a lease again, since who grants it that is one
+// of a majority as well.
+func (s *spreader) reach(ctx context.Context) error {
+	w := s.all()
+	var late <-chan time.Time
+	for {
+		changed := s.changes()
+		missing, answering := s.without(w)
+		members := len(s.node.others()) + 1
+		switch {
+		case len(missing) == 0, 2*len(missing) < members && len(answering) == 0:
+			return nil
+		case 2*len(missing) < members && late == nil:
+			late = time.After(stragglers)
+		}
+		s.soon()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("scope and settings are on %d of %d members, more than half are needed; silent or late: %s",
+				members-len(missing), members, namesOf(missing))
+		case <-changed:
+		case <-time.After(spreadRest): // the view may have changed, or a member have fallen silent
+		case <-late:
 			return nil
 		}
-		after += uint64(len(reply.Scope))
 	}
 }
 
-// takeOver stores a document and scope entries from another member.
-func (n *Node) takeOver(raw []byte, entries []string) error {
-	if err := n.doc.AddScope(entries); err != nil {
-		return err
+func namesOf(members []membership.Member) string {
+	var names []string
+	for _, m := range members {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// tell sends the document to every other member until each has it or ctx ends, and
+// returns those that have not.
+func (s *spreader) tell(ctx context.Context) []membership.Member {
+	w := &wanted{document: s.node.doc.Current().doc}
+	for {
+		changed := s.changes()
+		missing, _ := s.without(w)
+		if len(missing) == 0 {
+			return nil
+		}
+		s.soon()
+		select {
+		case <-ctx.Done():
+			return missing
+		case <-changed:
+		case <-time.After(spreadRest): // the view may have changed
+		}
+	}
+}
+
+// hearAll asks the other members what they have, until so many have told it whole
+// that each entry which a majority has is among that. A node that is alone has all
+// there is. False: ctx has ended.
+func (s *spreader) hearAll(ctx context.Context) bool {
+	s.mu.Lock()
+	for id, c := range s.peers {
+		c.heard = false
+		s.askLocked(id)
+	}
+	s.mu.Unlock()
+	for {
+		changed := s.changes()
+		if s.heardEnough() {
+			return true
+		}
+		s.soon()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+		case <-time.After(spreadRest): // the view may have changed
+		}
+	}
+}
+
+// heardEnough reports whether at least half have told of the members that may know
+// more than this node: of those that were there before it when it is new, else of all.
+func (s *spreader) heardEnough() bool {
+	v := s.node.members.Snapshot().View
+	self, _ := v.Member(s.node.id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heard, count := 0, 0
+	for _, m := range v.Members {
+		if m.ID == s.node.id || s.node.doc.fresh && m.Since >= self.Since {
+			continue
+		}
+		count++
+		if c := s.peers[m.ID]; c != nil && c.heard {
+			heard++
+		}
+	}
+	return 2*heard >= count && (heard > 0 || len(v.Members) == 1)
+}
+
+// caughtUp returns when this node has the scope entries that it has heard of: until then
+// it refuses no link for want of an entry. It waits for nobody who does not answer.
+func (s *spreader) caughtUp(ctx context.Context) {
+	if s.waiting.Load() == 0 {
+		return
+	}
+	patience := time.NewTimer(judgePatience)
+	defer patience.Stop()
+	for {
+		changed := s.changes()
+		if s.waiting.Load() == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		case <-patience.C:
+			return
+		}
+	}
+}
+
+// takeOver stores a document and pieces of logs from another member.
+func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
+	if len(pieces) > 0 {
+		if err := n.doc.takeScope(fromWirePieces(pieces)); err != nil {
+			return err
+		}
 	}
 	if len(raw) == 0 {
 		return nil
@@ -104,163 +458,27 @@ func (n *Node) takeOver(raw []byte, entries []string) error {
 	return err
 }
 
-// Crawl answers pushes and pulls of the document and the scope entries. A push
-// by somebody with an older view is refused: its sender must learn of the
-// members that joined since, or they would miss it.
-func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
-	n := h.node
-	view := uint64(n.viewNumber())
-	switch {
-	case !req.Fetch && req.View < view:
-		return &peer.CrawlReply{View: view, Error: fmt.Sprintf("the sender is at view %d, this node at %d", req.View, view)}, nil
-	case req.Fetch && view < req.View:
-		return nil, status.Errorf(codes.Unavailable, "this node is at view %d, not yet at %d", view, req.View)
-	case len(req.Scope) > scopePage:
-		return nil, status.Errorf(codes.InvalidArgument, "%d scope entries in one message, %d are allowed", len(req.Scope), scopePage)
+// joinScope stores an entry here and returns; the members are being told. It needs no
+// majority, since it stands on nothing but a URL that says the same: a seed, or
+// what a seed redirects to, opens its own scope wherever it is stored or fetched
+// (pipeline.OpensScope). So the entry is as safe as that URL.
+func (n *Node) joinScope(entries ...string) error {
+	if len(entries) == 0 {
+		return nil
 	}
-	if err := n.takeOver(req.Document, req.Scope); err != nil {
-		return &peer.CrawlReply{View: view, Error: err.Error()}, nil
-	}
-	reply := &peer.CrawlReply{View: view}
-	if !req.Fetch {
-		n.answerPush(req, reply)
-		return reply, nil
-	}
-	doc, err := json.Marshal(n.doc.Current().doc)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	reply.Document = doc
-	all := n.doc.seeds.All()
-	start := min(req.After, uint64(len(all)))
-	end := min(start+scopePage, uint64(len(all)))
-	reply.Scope, reply.More = all[start:end], end < uint64(len(all))
-	return reply, nil
-}
-
-// answerPush tells who pushes a document that a newer one has won here.
-func (n *Node) answerPush(req *peer.CrawlRequest, reply *peer.CrawlReply) {
-	if len(req.Document) == 0 {
-		return
-	}
-	own, pushed := n.doc.Current().doc, &document{}
-	if err := json.Unmarshal(req.Document, pushed); err != nil || !own.newerThan(pushed) {
-		return
-	}
-	raw, err := json.Marshal(own)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	reply.Document = raw
-}
-
-// spreadScope stores scope entries here and on every active member, and returns
-// when all have them on disk. It goes on until ctx ends.
-func (n *Node) spreadScope(ctx context.Context, entries []string) error {
-	var fresh []string
-	for _, e := range entries {
-		if !n.doc.seeds.Has(e) {
-			fresh = append(fresh, e)
-		}
-	}
-	if len(fresh) == 0 {
-		// Whoever stored it here first may still be telling the others; a link
-		// judged out of scope there would be lost, so tell them ourselves.
-		fresh = entries
-	}
-	if err := n.doc.AddScope(fresh); err != nil {
+	if err := n.doc.AddScope(entries); err != nil {
 		return err
 	}
-	for len(fresh) > 0 {
-		page := fresh[:min(len(fresh), scopePage)]
-		fresh = fresh[len(page):]
-		if err := n.pushAll(ctx, func() *peer.CrawlRequest { return &peer.CrawlRequest{Scope: page} }, true); err != nil {
-			return err
-		}
-	}
+	n.spread.soon()
 	return nil
 }
 
-// pushDocument sends the document to every active member. With all it goes on
-// until each has it or ctx ends; without, one try is made and the renewals do
-// the rest.
-func (n *Node) pushDocument(ctx context.Context, all bool) error {
-	return n.pushAll(ctx, func() *peer.CrawlRequest {
-		doc, err := json.Marshal(n.doc.Current().doc)
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		return &peer.CrawlRequest{Document: doc}
-	}, all)
-}
-
-// pushAll sends a request to every other member of the installed view, and again
-// to those that did not take it. The view is read anew each time, so a member
-// that joined meanwhile gets it too.
-func (n *Node) pushAll(ctx context.Context, make func() *peer.CrawlRequest, until bool) error {
-	took := map[crawl.NodeID]bool{}
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		view := n.viewNumber()
-		var missing []membership.Member
-		for _, m := range n.others() {
-			if !took[m.ID] {
-				missing = append(missing, m)
-			}
-		}
-		if len(missing) == 0 {
-			return nil
-		}
-		req := make()
-		req.View = uint64(view)
-		last := n.pushOnce(ctx, missing, req, took)
-		if len(n.othersWithout(took)) == 0 {
-			return nil
-		}
-		if !until {
-			return last
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not every member could be told: %w", last)
-		case <-time.After(wait):
-		}
+// Prepare is the pipeline's: it returns when links may be judged. entry, unless it is "",
+// is what the page's own URL opens.
+func (n *Node) Prepare(ctx context.Context, entry string) error {
+	n.spread.caughtUp(ctx)
+	if entry == "" {
+		return nil
 	}
-}
-
-// pushOnce sends req to members at once and notes who took it; it returns one
-// of the errors.
-func (n *Node) pushOnce(ctx context.Context, to []membership.Member, req *peer.CrawlRequest, took map[crawl.NodeID]bool) error {
-	var mu sync.Mutex // guards took and last
-	var last error
-	var wg sync.WaitGroup
-	for _, m := range to {
-		wg.Go(func() {
-			reply, err := peer.Call(ctx, n.pool, targetOf(m), req, peer.PeerClient.Crawl)
-			if err == nil && reply.Error != "" {
-				err = errors.New(reply.Error)
-			}
-			if err == nil { // perhaps with a newer document than the one that was sent
-				err = n.takeOver(reply.Document, nil)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				last = fmt.Errorf("member %s: %w", m.Name, err)
-				return
-			}
-			took[m.ID] = true
-		})
-	}
-	wg.Wait()
-	return last
-}
-
-func (n *Node) othersWithout(took map[crawl.NodeID]bool) []membership.Member {
-	var left []membership.Member
-	for _, m := range n.others() {
-		if !took[m.ID] {
-			left = append(left, m)
-		}
-	}
-	return left
+	return n.joinScope(entry)
 }

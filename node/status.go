@@ -241,7 +241,7 @@ func (n *Node) measure(ctx context.Context) error {
 		if n.disk.look(n.volumes()...) {
 			n.documentChanged()
 		}
-		if err := n.resumeFinished(ctx); err != nil {
+		if err := n.resumeFinished(); err != nil {
 			return err
 		}
 		for waiting := true; waiting; {

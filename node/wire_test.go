@@ -36,11 +36,6 @@ func TestFromWire(t *testing.T) {
 	if again := toWire(r); again.String() != good().String() {
 		t.Errorf("%v became %v", good(), again)
 	}
-	earlier := good() // of a node that runs an earlier version
-	earlier.Url = "http://a.test/x^y"
-	if r, err := fromWire(earlier, 512); err != nil || r.Target.URL.String() != earlier.Url {
-		t.Errorf("%v became %v, %v", earlier, r, err)
-	}
 	for name, change := range map[string]func(l *peer.Link){
 		"no URL":              func(l *peer.Link) { l.Url = "" },
 		"not canonical":       func(l *peer.Link) { l.Url = "HTTP://A.test/x?y" },
@@ -135,14 +130,23 @@ func TestHandlersRefuse(t *testing.T) {
 	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Fetch: true}); err == nil {
 		t.Error("a pull from a newer view was answered")
 	}
-	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 0, Scope: []string{"host:x.test"}}); err != nil || r.Error == "" || s.node.doc.seeds.Has("host:x.test") {
-		t.Errorf("a push from an older view: %v, %v", r, err)
-	}
-	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Scope: make([]string, scopePage+1)}); err == nil {
+	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Pieces: []*peer.ScopePiece{{Origin: "p", Lines: make([]byte, maxSpreadBytes+1)}}}); err == nil {
 		t.Error("too many entries were taken")
 	}
-	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Scope: []string{"a\nb"}}); err != nil || r.Error == "" {
-		t.Errorf("an entry of two lines: %v, %v", r, err)
+	for name, piece := range map[string]*peer.ScopePiece{
+		"half a line":         {Origin: "p", Lines: []byte("host:x.test")},
+		"a line that is none": {Origin: "p", Lines: []byte("host:x.test\n\n")},
+		"another folder":      {Origin: "../p", Lines: []byte("host:x.test\n")},
+		"an offset below 0":   {Origin: "p", From: 1 << 63, Lines: []byte("host:x.test\n")},
+	} {
+		if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{piece}}); err != nil || r.Error == "" || s.node.doc.scope.Len() != 0 {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+	}
+	// What leaves a gap is passed over, and the answer says what is here.
+	r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{{Origin: "p", From: 12, Lines: []byte("host:x.test\n")}}})
+	if err != nil || r.Error != "" || len(r.Have) != 0 || r.View != uint64(s.node.viewNumber()) {
+		t.Errorf("a piece after a gap: %v, %v", r, err)
 	}
 	if _, err := s.Idle(s.ctx, "p", &peer.IdleRequest{Finish: []byte(`{"blocks":{}}`)}); err == nil {
 		t.Error("an end without a document was taken")
@@ -198,33 +202,61 @@ func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
 	}
 }
 
-// A long list of scope entries is pulled page by page, whole.
-func TestPullInPages(t *testing.T) {
+// A long list of scope entries is pulled piece by piece, whole.
+func TestPullInPieces(t *testing.T) {
 	t.Parallel()
 	s := newStranger(t)
 	var entries []string
-	for i := range 2*scopePage + 7 {
+	for i := range 50_000 {
 		entries = append(entries, fmt.Sprintf("host:h%d.test", i))
 	}
 	if err := s.node.doc.AddScope(entries); err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for range 10 {
-		r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, After: uint64(len(got))})
-		if err != nil || len(r.Document) == 0 {
-			t.Fatal(err)
+	var got strings.Builder
+	calls := 0
+	for more := true; more && calls < 10; calls++ {
+		r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, Have: []*peer.ScopeLog{{Origin: string(s.node.id), Length: uint64(got.Len())}}})
+		if err != nil || len(r.Pieces) != 1 || r.Pieces[0].From != uint64(got.Len()) || len(r.Pieces[0].Lines) > spreadPiece {
+			t.Fatalf("%d pieces, %v", len(r.GetPieces()), err)
 		}
-		got = append(got, r.Scope...)
-		if !r.More {
-			break
+		got.Write(r.Pieces[0].Lines)
+		more = r.More
+	}
+	if got.String() != strings.Join(entries, "\n")+"\n" || calls < 3 {
+		t.Errorf("%d bytes arrived in %d calls", got.Len(), calls)
+	}
+	for _, length := range []uint64{1 << 63, uint64(got.Len())} {
+		if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, Have: []*peer.ScopeLog{{Origin: string(s.node.id), Length: length}}}); err != nil || len(r.Pieces) != 0 || r.More {
+			t.Errorf("behind %d bytes: %d pieces, %v", length, len(r.GetPieces()), err)
 		}
 	}
-	if strings.Join(got, " ") != strings.Join(entries, " ") {
-		t.Errorf("%d entries of %d arrived", len(got), len(entries))
+}
+
+// A seed, and what a seed redirects to, opens its own scope wherever it arrives; other
+// links do not.
+func TestStoredSeedsBringTheirScope(t *testing.T) {
+	t.Parallel()
+	s := newStranger(t, func(c *config.Config) { c.Exclude, c.DNS = []string{"*/private*"}, []string{"127.0.0.1:1"} })
+	var links []*peer.Link
+	for i, l := range []struct {
+		via   crawl.Via
+		depth uint32
+		path  string
+	}{{crawl.ViaSeed, 0, ""}, {crawl.ViaRedirect, 0, ""}, {crawl.ViaRedirect, 1, ""}, {crawl.ViaLink, 1, ""}, {crawl.ViaSeed, 0, "private"}} {
+		link := wireLink(t, fmt.Sprintf("http://h%d.test/%s", i, l.path), 512)
+		link.Via, link.Depth = uint32(l.via), l.depth
+		links = append(links, link)
 	}
-	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, After: 1 << 63}); err != nil || len(r.Scope) != 0 || r.More {
-		t.Errorf("beyond the end: %d, %v", len(r.GetScope()), err)
+	v, err := s.StoreLinks(s.ctx, "p", links, s.node.doc.stamp())
+	added, refused := peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED
+	if want := []peer.Verdict{added, added, refused, refused, refused}; err != nil || !slices.Equal(v, want) {
+		t.Errorf("%v, %v; want %v", v, err, want)
+	}
+	for i, want := range []bool{true, true, false, false, false} {
+		if s.node.doc.seeds.Has(fmt.Sprintf("host:h%d.test", i)) != want {
+			t.Errorf("h%d.test is in the scope: %v", i, !want)
+		}
 	}
 }
 
@@ -240,7 +272,8 @@ func FuzzHandlers(f *testing.F) {
 	s := newStranger(f)
 	f.Fuzz(func(t *testing.T, raw, held []byte, entry string, view uint64) {
 		_, _ = s.Renew(s.ctx, "p", &peer.RenewRequest{View: view, Boot: view, Rules: &peer.RulesStamp{CrawlVersion: view, CrawlBy: entry}, Block: raw, Held: held})
-		_, _ = s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: view, Document: raw, Scope: []string{entry}, Fetch: view%2 == 0, After: view})
+		_, _ = s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: view, Document: raw, Fetch: view%2 == 0,
+			Pieces: []*peer.ScopePiece{{Origin: entry, Lines: raw}, {Origin: "p", From: view, Lines: []byte(entry)}}, Have: []*peer.ScopeLog{{Origin: entry, Length: view}}})
 		_, _ = s.Idle(s.ctx, "p", &peer.IdleRequest{View: view, Finish: raw})
 		_, _ = s.Membership(s.ctx, "p", &peer.Envelope{Payload: raw})
 		_, _ = s.Permits(s.ctx, "p", &peer.PermitRequest{Wanted: int64(view), Returned: int64(len(raw))})

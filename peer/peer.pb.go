@@ -354,7 +354,7 @@ type RulesStamp struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CrawlVersion  uint64                 `protobuf:"varint,1,opt,name=crawl_version,json=crawlVersion,proto3" json:"crawl_version,omitempty"` // of the crawl document
 	CrawlBy       string                 `protobuf:"bytes,2,opt,name=crawl_by,json=crawlBy,proto3" json:"crawl_by,omitempty"`
-	ScopeHash     uint64                 `protobuf:"varint,3,opt,name=scope_hash,json=scopeHash,proto3" json:"scope_hash,omitempty"` // of the set of scope entries, in whatever order they came
+	ScopeHash     uint64                 `protobuf:"varint,3,opt,name=scope_hash,json=scopeHash,proto3" json:"scope_hash,omitempty"` // of the logs of scope entries and how much of each there is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -622,20 +622,137 @@ func (x *RenewReply) GetNode() string {
 	return ""
 }
 
+// ScopeLog says how much of a log of scope entries a node has.
+type ScopeLog struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Origin        string                 `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`  // the node that writes it
+	Length        uint64                 `protobuf:"varint,2,opt,name=length,proto3" json:"length,omitempty"` // in bytes, from the beginning
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScopeLog) Reset() {
+	*x = ScopeLog{}
+	mi := &file_peer_peer_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScopeLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScopeLog) ProtoMessage() {}
+
+func (x *ScopeLog) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScopeLog.ProtoReflect.Descriptor instead.
+func (*ScopeLog) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ScopeLog) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *ScopeLog) GetLength() uint64 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+// ScopePiece is a part of such a log: whole lines.
+type ScopePiece struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Origin        string                 `protobuf:"bytes,1,opt,name=origin,proto3" json:"origin,omitempty"`
+	From          uint64                 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"` // in bytes
+	Lines         []byte                 `protobuf:"bytes,3,opt,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScopePiece) Reset() {
+	*x = ScopePiece{}
+	mi := &file_peer_peer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScopePiece) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScopePiece) ProtoMessage() {}
+
+func (x *ScopePiece) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScopePiece.ProtoReflect.Descriptor instead.
+func (*ScopePiece) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ScopePiece) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *ScopePiece) GetFrom() uint64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *ScopePiece) GetLines() []byte {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+// CrawlRequest brings what the receiver lacks, as far as the sender knows, and asks
+// for what the sender lacks.
 type CrawlRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`        // the sender's installed view
 	Document      []byte                 `protobuf:"bytes,2,opt,name=document,proto3" json:"document,omitempty"` // JSON; empty: none sent
-	Scope         []string               `protobuf:"bytes,3,rep,name=scope,proto3" json:"scope,omitempty"`       // entries to be stored
-	Fetch         bool                   `protobuf:"varint,4,opt,name=fetch,proto3" json:"fetch,omitempty"`      // answer with document and all scope entries
-	After         uint64                 `protobuf:"varint,5,opt,name=after,proto3" json:"after,omitempty"`      // with fetch: skip so many entries
+	Fetch         bool                   `protobuf:"varint,4,opt,name=fetch,proto3" json:"fetch,omitempty"`      // answer with what the sender lacks
+	Have          []*ScopeLog            `protobuf:"bytes,6,rep,name=have,proto3" json:"have,omitempty"`         // all that the sender has
+	Pieces        []*ScopePiece          `protobuf:"bytes,7,rep,name=pieces,proto3" json:"pieces,omitempty"`     // to be stored; at most 1 MiB
+	Rules         *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`       // the sender's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CrawlRequest) Reset() {
 	*x = CrawlRequest{}
-	mi := &file_peer_peer_proto_msgTypes[7]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -647,7 +764,7 @@ func (x *CrawlRequest) String() string {
 func (*CrawlRequest) ProtoMessage() {}
 
 func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[7]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -660,7 +777,7 @@ func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlRequest.ProtoReflect.Descriptor instead.
 func (*CrawlRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7}
+	return file_peer_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CrawlRequest) GetView() uint64 {
@@ -677,13 +794,6 @@ func (x *CrawlRequest) GetDocument() []byte {
 	return nil
 }
 
-func (x *CrawlRequest) GetScope() []string {
-	if x != nil {
-		return x.Scope
-	}
-	return nil
-}
-
 func (x *CrawlRequest) GetFetch() bool {
 	if x != nil {
 		return x.Fetch
@@ -691,27 +801,43 @@ func (x *CrawlRequest) GetFetch() bool {
 	return false
 }
 
-func (x *CrawlRequest) GetAfter() uint64 {
+func (x *CrawlRequest) GetHave() []*ScopeLog {
 	if x != nil {
-		return x.After
+		return x.Have
 	}
-	return 0
+	return nil
+}
+
+func (x *CrawlRequest) GetPieces() []*ScopePiece {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *CrawlRequest) GetRules() *RulesStamp {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
 }
 
 type CrawlReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
-	Document      []byte                 `protobuf:"bytes,2,opt,name=document,proto3" json:"document,omitempty"`
-	Scope         []string               `protobuf:"bytes,3,rep,name=scope,proto3" json:"scope,omitempty"`
-	More          bool                   `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"` // more entries behind these
-	Error         string                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`        // the receiver's, once it had stored what was sent
+	Document      []byte                 `protobuf:"bytes,2,opt,name=document,proto3" json:"document,omitempty"` // when it is newer than the sender's
+	More          bool                   `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`        // more pieces behind these
+	Error         string                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`       // what was sent could not be stored
+	Have          []*ScopeLog            `protobuf:"bytes,6,rep,name=have,proto3" json:"have,omitempty"`         // all that the receiver has now
+	Pieces        []*ScopePiece          `protobuf:"bytes,7,rep,name=pieces,proto3" json:"pieces,omitempty"`     // with fetch: what the sender lacks, at most 1 MiB
+	Rules         *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`       // the receiver's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CrawlReply) Reset() {
 	*x = CrawlReply{}
-	mi := &file_peer_peer_proto_msgTypes[8]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +849,7 @@ func (x *CrawlReply) String() string {
 func (*CrawlReply) ProtoMessage() {}
 
 func (x *CrawlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[8]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +862,7 @@ func (x *CrawlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlReply.ProtoReflect.Descriptor instead.
 func (*CrawlReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{8}
+	return file_peer_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CrawlReply) GetView() uint64 {
@@ -749,13 +875,6 @@ func (x *CrawlReply) GetView() uint64 {
 func (x *CrawlReply) GetDocument() []byte {
 	if x != nil {
 		return x.Document
-	}
-	return nil
-}
-
-func (x *CrawlReply) GetScope() []string {
-	if x != nil {
-		return x.Scope
 	}
 	return nil
 }
@@ -774,6 +893,27 @@ func (x *CrawlReply) GetError() string {
 	return ""
 }
 
+func (x *CrawlReply) GetHave() []*ScopeLog {
+	if x != nil {
+		return x.Have
+	}
+	return nil
+}
+
+func (x *CrawlReply) GetPieces() []*ScopePiece {
+	if x != nil {
+		return x.Pieces
+	}
+	return nil
+}
+
+func (x *CrawlReply) GetRules() *RulesStamp {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
 type PermitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Returned      int64                  `protobuf:"varint,1,opt,name=returned,proto3" json:"returned,omitempty"` // permits given back
@@ -785,7 +925,7 @@ type PermitRequest struct {
 
 func (x *PermitRequest) Reset() {
 	*x = PermitRequest{}
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -797,7 +937,7 @@ func (x *PermitRequest) String() string {
 func (*PermitRequest) ProtoMessage() {}
 
 func (x *PermitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -810,7 +950,7 @@ func (x *PermitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitRequest.ProtoReflect.Descriptor instead.
 func (*PermitRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *PermitRequest) GetReturned() int64 {
@@ -845,7 +985,7 @@ type PermitReply struct {
 
 func (x *PermitReply) Reset() {
 	*x = PermitReply{}
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +997,7 @@ func (x *PermitReply) String() string {
 func (*PermitReply) ProtoMessage() {}
 
 func (x *PermitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +1010,7 @@ func (x *PermitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitReply.ProtoReflect.Descriptor instead.
 func (*PermitReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PermitReply) GetGranted() int64 {
@@ -905,7 +1045,7 @@ type IdleRequest struct {
 
 func (x *IdleRequest) Reset() {
 	*x = IdleRequest{}
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1057,7 @@ func (x *IdleRequest) String() string {
 func (*IdleRequest) ProtoMessage() {}
 
 func (x *IdleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1070,7 @@ func (x *IdleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
 func (*IdleRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *IdleRequest) GetView() uint64 {
@@ -962,7 +1102,7 @@ type IdleReply struct {
 
 func (x *IdleReply) Reset() {
 	*x = IdleReply{}
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1114,7 @@ func (x *IdleReply) String() string {
 func (*IdleReply) ProtoMessage() {}
 
 func (x *IdleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1127,7 @@ func (x *IdleReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleReply.ProtoReflect.Descriptor instead.
 func (*IdleReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *IdleReply) GetView() uint64 {
@@ -1049,7 +1189,7 @@ type RobotsRequest struct {
 
 func (x *RobotsRequest) Reset() {
 	*x = RobotsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1201,7 @@ func (x *RobotsRequest) String() string {
 func (*RobotsRequest) ProtoMessage() {}
 
 func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1214,7 @@ func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsRequest.ProtoReflect.Descriptor instead.
 func (*RobotsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RobotsRequest) GetUrl() string {
@@ -1105,7 +1245,7 @@ type RobotsReply struct {
 
 func (x *RobotsReply) Reset() {
 	*x = RobotsReply{}
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1257,7 @@ func (x *RobotsReply) String() string {
 func (*RobotsReply) ProtoMessage() {}
 
 func (x *RobotsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1270,7 @@ func (x *RobotsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsReply.ProtoReflect.Descriptor instead.
 func (*RobotsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RobotsReply) GetArrived() bool {
@@ -1183,7 +1323,7 @@ type PartitionsRequest struct {
 
 func (x *PartitionsRequest) Reset() {
 	*x = PartitionsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1335,7 @@ func (x *PartitionsRequest) String() string {
 func (*PartitionsRequest) ProtoMessage() {}
 
 func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1348,7 @@ func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsRequest.ProtoReflect.Descriptor instead.
 func (*PartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_peer_proto_rawDescGZIP(), []int{17}
 }
 
 type PartitionInfo struct {
@@ -1226,7 +1366,7 @@ type PartitionInfo struct {
 
 func (x *PartitionInfo) Reset() {
 	*x = PartitionInfo{}
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1378,7 @@ func (x *PartitionInfo) String() string {
 func (*PartitionInfo) ProtoMessage() {}
 
 func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1391,7 @@ func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionInfo.ProtoReflect.Descriptor instead.
 func (*PartitionInfo) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PartitionInfo) GetPartition() uint32 {
@@ -1313,7 +1453,7 @@ type PartitionsReply struct {
 
 func (x *PartitionsReply) Reset() {
 	*x = PartitionsReply{}
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1325,7 +1465,7 @@ func (x *PartitionsReply) String() string {
 func (*PartitionsReply) ProtoMessage() {}
 
 func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1338,7 +1478,7 @@ func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsReply.ProtoReflect.Descriptor instead.
 func (*PartitionsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PartitionsReply) GetView() uint64 {
@@ -1368,7 +1508,7 @@ type ContentQuestion struct {
 
 func (x *ContentQuestion) Reset() {
 	*x = ContentQuestion{}
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1380,7 +1520,7 @@ func (x *ContentQuestion) String() string {
 func (*ContentQuestion) ProtoMessage() {}
 
 func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1393,7 +1533,7 @@ func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentQuestion.ProtoReflect.Descriptor instead.
 func (*ContentQuestion) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ContentQuestion) GetUrl() string {
@@ -1438,7 +1578,7 @@ type ContentNote struct {
 
 func (x *ContentNote) Reset() {
 	*x = ContentNote{}
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1590,7 @@ func (x *ContentNote) String() string {
 func (*ContentNote) ProtoMessage() {}
 
 func (x *ContentNote) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1603,7 @@ func (x *ContentNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentNote.ProtoReflect.Descriptor instead.
 func (*ContentNote) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ContentNote) GetDigest() []byte {
@@ -1512,7 +1652,7 @@ type ContentBatch struct {
 
 func (x *ContentBatch) Reset() {
 	*x = ContentBatch{}
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1664,7 @@ func (x *ContentBatch) String() string {
 func (*ContentBatch) ProtoMessage() {}
 
 func (x *ContentBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1677,7 @@ func (x *ContentBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentBatch.ProtoReflect.Descriptor instead.
 func (*ContentBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{20}
+	return file_peer_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ContentBatch) GetQuestions() []*ContentQuestion {
@@ -1575,7 +1715,7 @@ type ContentAnswer struct {
 
 func (x *ContentAnswer) Reset() {
 	*x = ContentAnswer{}
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1587,7 +1727,7 @@ func (x *ContentAnswer) String() string {
 func (*ContentAnswer) ProtoMessage() {}
 
 func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1600,7 +1740,7 @@ func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentAnswer.ProtoReflect.Descriptor instead.
 func (*ContentAnswer) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{21}
+	return file_peer_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ContentAnswer) GetVerdict() ContentVerdict {
@@ -1654,7 +1794,7 @@ type ContentReply struct {
 
 func (x *ContentReply) Reset() {
 	*x = ContentReply{}
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1806,7 @@ func (x *ContentReply) String() string {
 func (*ContentReply) ProtoMessage() {}
 
 func (x *ContentReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1819,7 @@ func (x *ContentReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentReply.ProtoReflect.Descriptor instead.
 func (*ContentReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ContentReply) GetAnswers() []*ContentAnswer {
@@ -1733,20 +1873,31 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\x06 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x18\n" +
 	"\agranted\x18\a \x01(\bR\agranted\x12\x12\n" +
-	"\x04node\x18\b \x01(\tR\x04nodeJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"\x80\x01\n" +
+	"\x04node\x18\b \x01(\tR\x04nodeJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\":\n" +
+	"\bScopeLog\x12\x16\n" +
+	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x16\n" +
+	"\x06length\x18\x02 \x01(\x04R\x06length\"N\n" +
+	"\n" +
+	"ScopePiece\x12\x16\n" +
+	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x14\n" +
+	"\x05lines\x18\x03 \x01(\fR\x05lines\"\xfd\x01\n" +
 	"\fCrawlRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x1a\n" +
 	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x14\n" +
-	"\x05scope\x18\x03 \x03(\tR\x05scope\x12\x14\n" +
-	"\x05fetch\x18\x04 \x01(\bR\x05fetch\x12\x14\n" +
-	"\x05after\x18\x05 \x01(\x04R\x05after\"|\n" +
+	"\x05fetch\x18\x04 \x01(\bR\x05fetch\x12/\n" +
+	"\x04have\x18\x06 \x03(\v2\x1b.crawlnode.peer.v1.ScopeLogR\x04have\x125\n" +
+	"\x06pieces\x18\a \x03(\v2\x1d.crawlnode.peer.v1.ScopePieceR\x06pieces\x123\n" +
+	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rulesJ\x04\b\x03\x10\x04J\x04\b\x05\x10\x06\"\x89\x02\n" +
 	"\n" +
 	"CrawlReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x1a\n" +
-	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x14\n" +
-	"\x05scope\x18\x03 \x03(\tR\x05scope\x12\x12\n" +
+	"\bdocument\x18\x02 \x01(\fR\bdocument\x12\x12\n" +
 	"\x04more\x18\x04 \x01(\bR\x04more\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"x\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\x12/\n" +
+	"\x04have\x18\x06 \x03(\v2\x1b.crawlnode.peer.v1.ScopeLogR\x04have\x125\n" +
+	"\x06pieces\x18\a \x03(\v2\x1d.crawlnode.peer.v1.ScopePieceR\x06pieces\x123\n" +
+	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rulesJ\x04\b\x03\x10\x04\"x\n" +
 	"\rPermitRequest\x12\x1a\n" +
 	"\breturned\x18\x01 \x01(\x03R\breturned\x12\x16\n" +
 	"\x06wanted\x18\x02 \x01(\x03R\x06wanted\x123\n" +
@@ -1857,7 +2008,7 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
@@ -1868,22 +2019,24 @@ var file_peer_peer_proto_goTypes = []any{
 	(*LinkAck)(nil),           // 6: crawlnode.peer.v1.LinkAck
 	(*RenewRequest)(nil),      // 7: crawlnode.peer.v1.RenewRequest
 	(*RenewReply)(nil),        // 8: crawlnode.peer.v1.RenewReply
-	(*CrawlRequest)(nil),      // 9: crawlnode.peer.v1.CrawlRequest
-	(*CrawlReply)(nil),        // 10: crawlnode.peer.v1.CrawlReply
-	(*PermitRequest)(nil),     // 11: crawlnode.peer.v1.PermitRequest
-	(*PermitReply)(nil),       // 12: crawlnode.peer.v1.PermitReply
-	(*IdleRequest)(nil),       // 13: crawlnode.peer.v1.IdleRequest
-	(*IdleReply)(nil),         // 14: crawlnode.peer.v1.IdleReply
-	(*RobotsRequest)(nil),     // 15: crawlnode.peer.v1.RobotsRequest
-	(*RobotsReply)(nil),       // 16: crawlnode.peer.v1.RobotsReply
-	(*PartitionsRequest)(nil), // 17: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 18: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 19: crawlnode.peer.v1.PartitionsReply
-	(*ContentQuestion)(nil),   // 20: crawlnode.peer.v1.ContentQuestion
-	(*ContentNote)(nil),       // 21: crawlnode.peer.v1.ContentNote
-	(*ContentBatch)(nil),      // 22: crawlnode.peer.v1.ContentBatch
-	(*ContentAnswer)(nil),     // 23: crawlnode.peer.v1.ContentAnswer
-	(*ContentReply)(nil),      // 24: crawlnode.peer.v1.ContentReply
+	(*ScopeLog)(nil),          // 9: crawlnode.peer.v1.ScopeLog
+	(*ScopePiece)(nil),        // 10: crawlnode.peer.v1.ScopePiece
+	(*CrawlRequest)(nil),      // 11: crawlnode.peer.v1.CrawlRequest
+	(*CrawlReply)(nil),        // 12: crawlnode.peer.v1.CrawlReply
+	(*PermitRequest)(nil),     // 13: crawlnode.peer.v1.PermitRequest
+	(*PermitReply)(nil),       // 14: crawlnode.peer.v1.PermitReply
+	(*IdleRequest)(nil),       // 15: crawlnode.peer.v1.IdleRequest
+	(*IdleReply)(nil),         // 16: crawlnode.peer.v1.IdleReply
+	(*RobotsRequest)(nil),     // 17: crawlnode.peer.v1.RobotsRequest
+	(*RobotsReply)(nil),       // 18: crawlnode.peer.v1.RobotsReply
+	(*PartitionsRequest)(nil), // 19: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 20: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 21: crawlnode.peer.v1.PartitionsReply
+	(*ContentQuestion)(nil),   // 22: crawlnode.peer.v1.ContentQuestion
+	(*ContentNote)(nil),       // 23: crawlnode.peer.v1.ContentNote
+	(*ContentBatch)(nil),      // 24: crawlnode.peer.v1.ContentBatch
+	(*ContentAnswer)(nil),     // 25: crawlnode.peer.v1.ContentAnswer
+	(*ContentReply)(nil),      // 26: crawlnode.peer.v1.ContentReply
 }
 var file_peer_peer_proto_depIdxs = []int32{
 	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
@@ -1891,45 +2044,51 @@ var file_peer_peer_proto_depIdxs = []int32{
 	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
 	5,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	5,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	5,  // 5: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	18, // 6: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	20, // 7: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
-	21, // 8: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
-	1,  // 9: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
-	23, // 10: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
-	4,  // 11: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	2,  // 12: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 13: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 14: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	7,  // 15: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	9,  // 16: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	11, // 17: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	13, // 18: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	17, // 19: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	15, // 20: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	2,  // 21: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 22: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 23: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	22, // 24: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	6,  // 25: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 26: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 27: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 28: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 29: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	10, // 30: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	12, // 31: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	14, // 32: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	19, // 33: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	16, // 34: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 35: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 36: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 37: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	24, // 38: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	25, // [25:39] is the sub-list for method output_type
-	11, // [11:25] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 5: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
+	10, // 6: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	5,  // 7: crawlnode.peer.v1.CrawlRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	9,  // 8: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
+	10, // 9: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	5,  // 10: crawlnode.peer.v1.CrawlReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	5,  // 11: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
+	20, // 12: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	22, // 13: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
+	23, // 14: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
+	1,  // 15: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
+	25, // 16: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
+	4,  // 17: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	2,  // 18: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 19: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 20: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	7,  // 21: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	11, // 22: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	13, // 23: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	15, // 24: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	19, // 25: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	17, // 26: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	2,  // 27: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 28: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 29: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	24, // 30: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	6,  // 31: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 32: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 33: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 34: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 35: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	12, // 36: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	14, // 37: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	16, // 38: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	21, // 39: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	18, // 40: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 41: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 42: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 43: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	26, // 44: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	31, // [31:45] is the sub-list for method output_type
+	17, // [17:31] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -1943,7 +2102,7 @@ func file_peer_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

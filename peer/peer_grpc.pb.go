@@ -63,7 +63,7 @@ type PeerClient interface {
 	Membership(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 	// Renew is sent every second by each member to each other one.
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewReply, error)
-	// Crawl spreads the crawl document and the scope entries.
+	// Crawl brings the crawl document and the scope entries of two members together.
 	Crawl(ctx context.Context, in *CrawlRequest, opts ...grpc.CallOption) (*CrawlReply, error)
 	// Permits asks the holder of partition 0 for a block of page permits.
 	Permits(ctx context.Context, in *PermitRequest, opts ...grpc.CallOption) (*PermitReply, error)
@@ -265,7 +265,7 @@ type PeerServer interface {
 	Membership(context.Context, *Envelope) (*Envelope, error)
 	// Renew is sent every second by each member to each other one.
 	Renew(context.Context, *RenewRequest) (*RenewReply, error)
-	// Crawl spreads the crawl document and the scope entries.
+	// Crawl brings the crawl document and the scope entries of two members together.
 	Crawl(context.Context, *CrawlRequest) (*CrawlReply, error)
 	// Permits asks the holder of partition 0 for a block of page permits.
 	Permits(context.Context, *PermitRequest) (*PermitReply, error)

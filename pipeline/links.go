@@ -197,14 +197,19 @@ func (f *finds) redirect(to urlnorm.URL) {
 		return
 	}
 	v := f.rules.Scope.Judge(to, JudgedDepth(&t), f.rules.Seeds)
-	ofSeed := item.Via == crawl.ViaSeed || item.Via == crawl.ViaRedirect && item.Depth == 0
-	if !v.Admit && ReasonOf(v) == crawl.SkipOutOfScope && ofSeed {
+	if !v.Admit && ReasonOf(v) == crawl.SkipOutOfScope && OpensScope(item.Via, item.Depth) {
 		alias := f.rules.Scope.EntryOf(to)
 		if v = f.rules.Scope.Judge(to, t.Depth, scope.NewSeeds([]string{alias})); v.Admit {
 			f.o.ScopeAlias = alias
 		}
 	}
 	f.admit(t, v, 0)
+}
+
+// OpensScope reports whether a URL opens its own scope: a seed, and what a seed
+// redirects to. Its entry follows from it, so it needs no entry to be admitted.
+func OpensScope(via crawl.Via, depth int) bool {
+	return via == crawl.ViaSeed || via == crawl.ViaRedirect && depth == 0
 }
 
 // JudgedDepth is the depth that the scope rules bound. A sitemap file has none:

@@ -86,8 +86,17 @@ type Fetcher interface {
 	Do(ctx context.Context, req fetcher.Request) (*fetcher.Response, error)
 }
 
+// ScopeKeeper keeps the scope entries that Rules.Seeds stands on.
+type ScopeKeeper interface {
+	// Prepare is called before links are judged, and before an item is judged
+	// again. It returns when the entries are there that this node has heard of, and
+	// entry with them, unless that is "": what the page's own URL opens. It may block
+	// for two seconds. The error is one of storage.
+	Prepare(ctx context.Context, entry string) error
+}
+
 // Rules is a snapshot of what may be crawled and how. It is immutable, but for
-// Seeds, which has its own lock.
+// Seeds, which grows and guards itself.
 type Rules struct {
 	Settings crawl.Settings
 	Scope    *scope.Rules
@@ -97,7 +106,7 @@ type Rules struct {
 	Rejudge bool
 }
 
-// Options are the parts that a Pipeline is made of. All but Deriver and Log are needed.
+// Options are the parts that a Pipeline is made of. All but Keeper, Deriver and Log are needed.
 type Options struct {
 	Workers  int // visits under way at once
 	Source   Source
@@ -107,6 +116,8 @@ type Options struct {
 	Fetcher  Fetcher
 	// Elsewhere has the files fetched that a robots.txt redirects to on other hosts.
 	Elsewhere Elsewhere
+	// Keeper keeps the scope entries. Nil: they do not change.
+	Keeper ScopeKeeper
 	// Rules gives the rules of this moment. It is called once per visit by
 	// every worker, so it should cost no more than an atomic load.
 	Rules func() *Rules

@@ -30,6 +30,11 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	w.halt.begin(takeBack)
 	defer w.halt.begin(nil)
 
+	if rules.Rejudge {
+		if err := w.prepare(keep, &v, rules); err != nil {
+			return w.unprepared(keep, v, err)
+		}
+	}
 	if o, out := outOfScope(&v, rules); out {
 		return w.refuse(keep, v, crawl.Response{Kind: crawl.Refused}, o)
 	}
@@ -40,6 +45,9 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	case v.Item.Via == crawl.ViaRobots:
 		return w.errand(keep, fetching, v, rules)
 	case obey && (v.Robots == nil || !time.Now().Before(v.Robots.Expires)):
+		if err := w.prepare(keep, &v, rules); err != nil { // the file may name sitemaps elsewhere
+			return w.unprepared(keep, v, err)
+		}
 		r, o := w.robots(fetching, v, rules)
 		return w.finish(keep, v, r, o)
 	case obey:
@@ -48,6 +56,26 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 		}
 	}
 	return w.page(keep, fetching, v, rules)
+}
+
+// prepare waits until links, or the item itself, can be judged.
+func (w *worker) prepare(ctx context.Context, v *crawl.Visit, rules *Rules) error {
+	if w.p.o.Keeper == nil {
+		return nil
+	}
+	entry := ""
+	if OpensScope(v.Item.Via, v.Item.Depth) && !rules.Scope.Covers(v.Item.URL, rules.Seeds) {
+		entry = rules.Scope.EntryOf(v.Item.URL)
+	}
+	if err := w.p.o.Keeper.Prepare(ctx, entry); err != nil {
+		return fmt.Errorf("prepare the scope of %s: %w", v.Item.URL, err)
+	}
+	return nil
+}
+
+// unprepared ends a visit before any request; its item stays queued.
+func (w *worker) unprepared(ctx context.Context, v crawl.Visit, err error) error {
+	return errors.Join(err, w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: time.Now()}))
 }
 
 // outOfScope judges an item again that was admitted under other rules.
@@ -148,6 +176,9 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	w.p.backlog.begin()
 	defer w.p.backlog.end()
 	o.Digest = sha1.Sum(resp.RawBody)
+	if err := w.prepare(ctx, &v, rules); err != nil {
+		return err
+	}
 	doc := w.read(v, resp, rules, o)
 	remark(resp, o)
 	var original *crawl.Original

@@ -31,7 +31,6 @@ const (
 	attrContent
 	attrHTTPEquiv
 	attrCharset
-	attrShadow
 	attrs // the number of them
 )
 
@@ -70,7 +69,7 @@ func value(raw []byte) []byte {
 
 // attrOf returns which attribute the key names, in any case.
 func attrOf(key []byte) attr {
-	var buf [len("shadowrootmode")]byte // the longest name
+	var buf [len("data-srcset")]byte // the longest name
 	if len(key) > len(buf) {
 		return noAttr
 	}
@@ -108,8 +107,6 @@ func attrOf(key []byte) attr {
 		return attrHTTPEquiv
 	case "charset":
 		return attrCharset
-	case "shadowrootmode":
-		return attrShadow
 	}
 	return noAttr
 }

@@ -6,7 +6,10 @@
 // [Seeds] are what the modes are relative to: scope entries, one line of text
 // each, that stand for the seeds people gave and for where these redirected to.
 // [Rules.EntryOf] makes an entry; the cluster keeps the entries and tells them
-// to every member; [Rules.Judge] holds a URL against both.
+// to every member; [Rules.Judge] holds a URL against both. Where the entries
+// are kept is an [Index]: a set of keys, so that millions of them need not be in
+// memory. Entries are only ever added: a URL that is admitted stays so, one that
+// is refused may be admitted by an entry that comes later.
 //
 // A URL is admitted when all of these hold, asked in this order:
 //
@@ -31,5 +34,5 @@
 //	prefix:START     the beginning of a URL, with or without its scheme, or, if
 //	                 it begins with '/', of path and query
 //
-// There is no state but the Seeds, which guard themselves, and no I/O.
+// There is no state and no I/O; an Index has its own, and guards it.
 package scope

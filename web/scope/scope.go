@@ -119,7 +119,14 @@ func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	return Verdict{Admit: true, Rule: rule}
 }
 
-// inside reports whether u lies where the mode says, relative to the seeds.
+// Covers reports whether u lies where the mode says, relative to the seeds,
+// whatever the patterns and limits make of it.
+func (r *Rules) Covers(u urlnorm.URL, seeds *Seeds) bool {
+	inside, _ := r.inside(u, seeds)
+	return inside
+}
+
+// inside is Covers, with the rule.
 func (r *Rules) inside(u urlnorm.URL, seeds *Seeds) (bool, string) {
 	if r.mode == Any {
 		return true, "scope any"

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"crawlnode/web/urlnorm"
@@ -30,11 +29,11 @@ func mustCompile(t testing.TB, o Options) *Rules {
 
 func seedsOf(t testing.TB, r *Rules, raw ...string) *Seeds {
 	t.Helper()
-	s := NewSeeds(nil)
+	var entries []string
 	for _, seed := range raw {
-		s.Add(r.EntryOf(mustURL(t, seed)))
+		entries = append(entries, r.EntryOf(mustURL(t, seed)))
 	}
-	return s
+	return NewSeeds(entries)
 }
 
 func TestModes(t *testing.T) {
@@ -95,7 +94,7 @@ func TestAlias(t *testing.T) {
 		if r.Judge(target, 0, seeds).Admit {
 			t.Errorf("%s: admitted before", mode)
 		}
-		seeds.Add(r.EntryOf(target))
+		seeds = seedsOf(t, r, "http://example.org/", target.String())
 		if v := r.Judge(target, 0, seeds); !v.Admit {
 			t.Errorf("%s: %+v", mode, v)
 		}
@@ -124,13 +123,11 @@ func TestModeChange(t *testing.T) {
 
 func TestSeeds(t *testing.T) {
 	t.Parallel()
-	s := NewSeeds([]string{"host:a", "host:b", "host:a"})
-	if added := s.Add("host:b", "host:c", "from the future:x", "", "host:c"); !slices.Equal(added, []string{"host:c", "from the future:x", ""}) {
-		t.Errorf("added %q", added)
-	}
-	want := []string{"host:a", "host:b", "host:c", "from the future:x", ""}
-	if got := s.All(); !slices.Equal(got, want) || s.Len() != len(want) || !s.Has("host:c") || s.Has("host:d") {
-		t.Errorf("%q, %d", got, s.Len())
+	s := NewSeeds([]string{"host:a", "host:b", "host:a", "from the future:x"})
+	for entry, want := range map[string]bool{"host:a": true, "host:b": true, "from the future:x": true, "host:c": false, "page:a": false, "": false} {
+		if got := s.Has(entry); got != want {
+			t.Errorf("has %q: %v", entry, got)
+		}
 	}
 	for _, mode := range []string{Page, Prefix, Host, Domain} {
 		broken := NewSeeds([]string{"page:x", "prefix:x", "prefix:/", "host:", "page:", "nonsense"})
@@ -140,25 +137,21 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestSeedsConcurrently is for the race detector.
-func TestSeedsConcurrently(t *testing.T) {
+// The first key is the entry's own, and names it alone.
+func TestKeys(t *testing.T) {
 	t.Parallel()
-	s := NewSeeds(nil)
-	r := mustCompile(t, Options{Mode: Domain})
-	u := mustURL(t, "http://h7.example.org/")
-	var wg sync.WaitGroup
-	for g := range 4 {
-		wg.Go(func() {
-			for i := range 200 {
-				s.Add(fmt.Sprintf("host:h%d.example.org", g*100+i))
-				r.Judge(u, 1, s)
-				s.All()
-			}
-		})
-	}
-	wg.Wait()
-	if s.Len() != 500 || !r.Judge(u, 1, s).Admit {
-		t.Errorf("%d entries", s.Len())
+	for entry, want := range map[string][]Key{
+		"host:www.a.test":          {{HostEntry, "www.a.test"}, {SeedDomain, "a.test"}},
+		"prefix:www.a.test/x/":     {{PrefixEntry, "www.a.test/x/"}, {NarrowHost, "www.a.test"}, {SeedDomain, "a.test"}},
+		"page:http://www.a.test/x": {{PageEntry, "http://www.a.test/x"}, {PageFolder, "www.a.test/"}, {NarrowHost, "www.a.test"}, {SeedDomain, "a.test"}},
+		"from the future:x":        {{OtherEntry, "from the future:x"}},
+		"page:x":                   {{PageEntry, "x"}},
+		"prefix:/":                 {{PrefixEntry, "/"}},
+		"host:":                    {{HostEntry, ""}},
+	} {
+		if got := AppendKeys(nil, entry); !slices.Equal(got, want) || KeyOf(entry) != got[0] {
+			t.Errorf("%s: %v, want %v", entry, got, want)
+		}
 	}
 }
 

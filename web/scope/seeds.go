@@ -2,9 +2,7 @@ package scope
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/net/publicsuffix"
 
@@ -26,139 +24,135 @@ const (
 	hostEntry   = "host:"
 )
 
-// width says from how narrow an entry something was derived. A mode looks up
-// what its own width and all wider entries opened.
-type width uint8
+// Kind says what the text of a key is.
+type Kind uint8
 
+// The kinds. The first four are entries themselves, the others what a mode looks
+// for and finds through an entry.
 const (
-	fromPage width = 1 << iota
-	fromPrefix
-	fromHost
+	HostEntry   Kind = iota // a host, open as a whole
+	PrefixEntry             // "host/path/", open with all below it
+	PageEntry               // a canonical URL
+	OtherEntry              // an entry of an unknown form, as a newer node may send: it opens nothing
+	PageFolder              // "host/path/" in which a PageEntry lies
+	NarrowHost              // a host of which only prefixes or pages are open
+	SeedDomain              // a registrable domain with an entry in it
+	Kinds                   // how many there are
 )
 
-// Seeds is the growing set of scope entries. Any number of goroutines may use
-// one. Entries are never removed.
-type Seeds struct {
-	mu      sync.RWMutex // guards all below; held for map accesses only
-	entries []string     // in the order of their addition
-	known   map[string]struct{}
-	pages   map[string]struct{} // canonical URLs
-	folders map[string]width    // "host/path/"
-	hosts   map[string]width
-	domains map[string]struct{} // registrable domains
+// Key is one thing that a set of entries is asked for.
+type Key struct {
+	Kind Kind
+	Text string
 }
 
-// NewSeeds returns a set of entries.
-func NewSeeds(entries []string) *Seeds {
-	s := &Seeds{
-		known:   make(map[string]struct{}),
-		pages:   make(map[string]struct{}),
-		folders: make(map[string]width),
-		hosts:   make(map[string]width),
-		domains: make(map[string]struct{}),
+// Index is a set of keys. Seeds are judged by one; who keeps it sees to it that
+// all keys of an entry are there (AppendKeys).
+type Index interface {
+	// Has reports whether the key is in the set. It is called for every link.
+	Has(Key) bool
+}
+
+// KeyOf is the key that stands for the entry itself.
+func KeyOf(entry string) Key {
+	if name, ok := strings.CutPrefix(entry, hostEntry); ok {
+		return Key{HostEntry, name}
 	}
-	s.Add(entries...)
-	return s
-}
-
-// Add adds entries and returns those that are new, in their order. An entry of
-// an unknown form, as a newer node may send, is kept and opens nothing.
-func (s *Seeds) Add(entries ...string) (added []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range entries {
-		if _, ok := s.known[e]; ok {
-			continue
-		}
-		s.known[e] = struct{}{}
-		s.entries = append(s.entries, e)
-		added = append(added, e)
-		s.openLocked(e)
+	if path, ok := strings.CutPrefix(entry, prefixEntry); ok {
+		return Key{PrefixEntry, path}
 	}
-	return added
-}
-
-// openLocked derives from an entry what each mode looks for.
-func (s *Seeds) openLocked(entry string) {
-	var host string
-	var from width
 	if page, ok := strings.CutPrefix(entry, pageEntry); ok {
-		u, err := urlnorm.Parse(page)
-		if err != nil {
-			return
-		}
-		host, from = u.Host(), fromPage
-		s.pages[u.String()] = struct{}{}
-		s.folders[folder(u)] |= from
-	} else if path, ok := strings.CutPrefix(entry, prefixEntry); ok {
-		slash := strings.IndexByte(path, '/')
-		if slash < 1 || !strings.HasSuffix(path, "/") {
-			return
-		}
-		host, from = path[:slash], fromPrefix
-		s.folders[path] |= from
-	} else if name, ok := strings.CutPrefix(entry, hostEntry); ok && name != "" {
-		host, from = name, fromHost
-	} else {
-		return
+		return Key{PageEntry, page}
 	}
-	s.hosts[host] |= from
-	s.domains[domainOf(host)] = struct{}{}
+	return Key{OtherEntry, entry}
 }
 
-// Has reports whether entry is in the set.
-func (s *Seeds) Has(entry string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, ok := s.known[entry]
+// AppendKeys appends all keys of an entry to keys, its own first. One that cannot
+// be read has only its own, and no mode asks for that.
+func AppendKeys(keys []Key, entry string) []Key {
+	k := KeyOf(entry)
+	keys = append(keys, k)
+	host := k.Text
+	switch k.Kind {
+	case OtherEntry:
+		return keys
+	case PrefixEntry:
+		slash := strings.IndexByte(k.Text, '/')
+		if slash < 1 || !strings.HasSuffix(k.Text, "/") {
+			return keys
+		}
+		host = k.Text[:slash]
+		keys = append(keys, Key{NarrowHost, host})
+	case PageEntry:
+		u, err := urlnorm.Parse(k.Text)
+		if err != nil {
+			return keys
+		}
+		host = u.Host()
+		keys = append(keys, Key{PageFolder, folder(u)}, Key{NarrowHost, host})
+	}
+	if host == "" {
+		return keys
+	}
+	return append(keys, Key{SeedDomain, domainOf(host)})
+}
+
+// Seeds is a set of scope entries to judge by.
+type Seeds struct{ index Index }
+
+// SeedsOn judges by the entries whose keys are in index.
+func SeedsOn(index Index) *Seeds { return &Seeds{index} }
+
+// NewSeeds returns a set of these few entries, in memory. Nothing can be added.
+func NewSeeds(entries []string) *Seeds {
+	m := mapIndex{}
+	var keys []Key
+	for _, e := range entries {
+		keys = AppendKeys(keys[:0], e)
+		for _, k := range keys {
+			m[k] = struct{}{}
+		}
+	}
+	return SeedsOn(m)
+}
+
+type mapIndex map[Key]struct{}
+
+func (m mapIndex) Has(k Key) bool {
+	_, ok := m[k]
 	return ok
 }
 
-// All returns all entries in the order of their addition.
-func (s *Seeds) All() []string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.Clone(s.entries)
-}
-
-// Len counts the entries.
-func (s *Seeds) Len() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.entries)
-}
+// Has reports whether entry is in the set.
+func (s *Seeds) Has(entry string) bool { return s.index.Has(KeyOf(entry)) }
 
 // covers reports whether an entry opens u in the given mode (not Any).
 func (s *Seeds) covers(mode string, u urlnorm.URL) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if len(s.entries) == 0 {
-		return false
-	}
+	host := u.Host()
 	switch mode {
 	case Domain:
-		_, ok := s.domains[domainOf(u.Host())]
-		return ok
+		return s.index.Has(Key{SeedDomain, domainOf(host)})
 	case Host:
-		return s.hosts[u.Host()] != 0
+		return s.index.Has(Key{HostEntry, host}) || s.index.Has(Key{NarrowHost, host})
 	case Prefix:
-		return s.hosts[u.Host()]&fromHost != 0 || s.folderLocked(u, fromPage|fromPrefix)
+		return s.index.Has(Key{HostEntry, host}) || s.folders(u, true)
 	}
-	if _, ok := s.pages[u.String()]; ok {
-		return true
-	}
-	return s.hosts[u.Host()]&fromHost != 0 || s.folderLocked(u, fromPrefix)
+	return s.index.Has(Key{PageEntry, u.String()}) || s.index.Has(Key{HostEntry, host}) || s.folders(u, false)
 }
 
-// folderLocked reports whether a folder that u lies in was opened by an entry
-// of one of the widths.
-func (s *Seeds) folderLocked(u urlnorm.URL, from width) bool {
-	if s.hosts[u.Host()]&from == 0 {
+// folders reports whether a folder that u lies in is open, by a prefix or, with
+// pages, by a page in it.
+func (s *Seeds) folders(u urlnorm.URL, pages bool) bool {
+	host := u.Host()
+	if !s.index.Has(Key{NarrowHost, host}) {
 		return false
 	}
-	inside := u.Host() + u.Path()
-	for at := len(u.Host()); at < len(inside); at++ {
-		if inside[at] == '/' && s.folders[inside[:at+1]]&from != 0 {
+	inside := host + u.Path()
+	for at := len(host); at < len(inside); at++ {
+		if inside[at] != '/' {
+			continue
+		}
+		if s.index.Has(Key{PrefixEntry, inside[:at+1]}) || pages && s.index.Has(Key{PageFolder, inside[:at+1]}) {
 			return true
 		}
 	}
