@@ -9,7 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -59,7 +62,7 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace, hurried: make(chan struct{})}, run: machineRun(), synced: opt.SyncWrites}
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: machineRun(), synced: opt.SyncWrites}
 	err := b.verify(opt)
 	if err == nil {
 		b.lostPower, err = readBoot(opt.Dir, b.run)
@@ -67,10 +70,31 @@ func openBadger(opt badger.Options) (KV, error) {
 	if err == nil {
 		b.db, err = badger.Open(opt)
 	}
+	if err == nil {
+		if err = b.openReserve(); err != nil {
+			err = errors.Join(err, b.db.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("frontier: cannot open the store in %s: %w", opt.Dir, err)
 	}
 	return b, nil
+}
+
+// openReserve opens the reserve and moves into the store what it has.
+func (b *badgerKV) openReserve() (err error) {
+	if b.reserve, err = openReserve(filepath.Join(b.files.dir, reserveFile), reserveSize); err != nil {
+		return err
+	}
+	if len(b.reserve.kept) > 0 {
+		if err = b.space.room(); err == nil {
+			err = b.settle()
+		}
+	}
+	if err != nil {
+		return errors.Join(err, b.reserve.close())
+	}
+	return nil
 }
 
 // damageFile holds, in the store's folder, what is known of damaged logs from
@@ -116,15 +140,54 @@ type badgerKV struct {
 	files     *fileSync
 	damage    string
 	space     space
-	run       string // of the machine
-	synced    bool   // each write is
-	lostPower bool   // since the store was opened the last time
+	reserve   *reserve
+	failed    atomic.Bool // a write or sync was; nothing is written any more
+	run       string      // of the machine
+	synced    bool        // each write is
+	lostPower bool        // since the store was opened the last time
 }
 
 func (b *badgerKV) Write(entries []Entry) error {
-	if err := b.space.await(); err != nil {
+	err := b.reserve.touch()
+	if err == nil && len(b.reserve.kept) > 0 {
+		err = b.settle()
+	}
+	if err == nil {
+		err = b.commit(entries)
+	}
+	if err != nil && !errors.Is(err, ErrTooBig) {
+		b.failed.Store(true)
+	}
+	return err
+}
+
+// settle moves into the store what was written while the disk was full.
+func (b *badgerKV) settle() error {
+	for kept := range slices.Chunk(b.reserve.kept, 500) { // of some hundred bytes each, a few kilobytes at the most
+		if err := b.commit(kept); err != nil {
+			return err
+		}
+	}
+	if err := b.Sync(); err != nil {
 		return err
 	}
+	return b.reserve.clear()
+}
+
+// Room implements roomy.
+func (b *badgerKV) Room() error { return b.space.room() }
+
+// WriteReserved implements roomy.
+func (b *badgerKV) WriteReserved(entries []Entry) error {
+	err := b.reserve.add(entries)
+	if err != nil && !errors.Is(err, ErrNoSpace) {
+		b.failed.Store(true)
+	}
+	return err
+}
+
+// commit is one transaction.
+func (b *badgerKV) commit(entries []Entry) error {
 	txn := b.db.NewTransaction(true)
 	defer txn.Discard()
 	for _, e := range entries {
@@ -163,19 +226,33 @@ func (b *badgerKV) Limits() Limits {
 // Sync holds up no Write and no reader.
 func (b *badgerKV) Sync() error {
 	if err := b.files.sync(); err != nil {
+		b.failed.Store(true)
 		return fmt.Errorf("frontier: sync of the store: %w", err)
 	}
 	return nil
 }
 
+// Close leaves a store alone that cannot be written to: Badger would write tables
+// without end, or die in the attempt. What was acknowledged is in its logs and in the
+// reserve, where the next start finds it as after a kill.
 func (b *badgerKV) Close() error {
-	if err := errors.Join(b.db.Close(), b.files.sync()); err != nil {
+	if b.failed.Load() {
+		return nil
+	}
+	var err error
+	if b.space.room() == nil {
+		err = b.db.Close()
+	}
+	if err := errors.Join(err, b.files.sync(), b.reserve.close()); err != nil {
 		return fmt.Errorf("frontier: closing the store: %w", err)
 	}
 	if b.lostPower {
 		return nil // and nobody has noted that: the next start sees it too
 	}
-	return writeBoot(b.files, closedProperly)
+	if err := writeBoot(b.files, closedProperly); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return nil // without space for that word the next run of the machine is less sure
 }
 
 type badgerSnapshot struct{ txn *badger.Txn }

@@ -23,6 +23,7 @@
 //	queue            filled by            emptied by  bound           when full
 //	requests         every changing call  Run         waiting callers callers block
 //	waiting for disk Run, after commit    syncQueue   waiting callers callers block
+//	held for space   Run, on a full disk  Run         waiting callers callers block, as long as they wait
 //	fingerprints     Run, after commit    -           CacheEntries    old ones are overwritten
 //
 // Run takes all requests that wait, up to about 1 MiB, into one transaction of
@@ -44,6 +45,14 @@
 // one goroutine syncs the store for all of them that wait, beside the writer.
 // The rest survives it from the next Sync on, which its caller does every
 // second. No Sync holds up a commit.
+//
+// # A full disk
+//
+// While the store has no room (space.go), Run keeps what needs space waiting, at most
+// until its caller has gone, so nothing of it is acknowledged. What partitions need to
+// change hands goes on: states and sets go into the reserve (reserve.go), a file whose
+// blocks were set aside when there was space. A read-only or failing disk ends Run
+// with an error before anything is written into a mapped file.
 //
 // # Seen or new
 //

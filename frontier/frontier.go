@@ -62,8 +62,8 @@ type QueuedHost struct {
 
 // Frontier is one node's store of URLs. All methods may be called from many
 // goroutines. Those that take a context change something and need Run: the
-// context bounds the wait for a place in the queue; what was accepted is
-// waited for. They return ErrStopped when Run has ended.
+// context bounds the wait for a place in the queue, and for space on the disk; what
+// was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
 	kv      KV
 	o       Options
@@ -85,6 +85,7 @@ type Frontier struct {
 	// The rest belongs to the writer (and to New before it).
 	parts     map[crawl.Partition]*partition
 	importing map[crawl.Partition]*Import
+	held      []*request // that wait for space on the disk; as many as callers
 	cache     *seenCache
 	keys      []xxh3.Uint128 // scratch of cacheKeys
 	marks     *highWater     // nil: none

@@ -252,9 +252,10 @@ func (pg *partGroup) finish() (m Mutation) {
 	return m
 }
 
-// commit writes the group and makes it the frontier's state. Its error is a
-// failure of the store.
-func (g *group) commit() error {
+// commit writes the group and makes it the frontier's state. full is why it must do
+// without space on the disk; nil: it need not. Its error is a failure of the store, or
+// ErrNoSpace, and then nothing has changed.
+func (g *group) commit(full error) error {
 	mutations := make([]Mutation, len(g.order))
 	if g.err == nil {
 		for i, pg := range g.order {
@@ -268,7 +269,7 @@ func (g *group) commit() error {
 		return g.err
 	}
 	if len(g.entries) > 0 {
-		if err := g.f.writing.during(func() error { return g.f.kv.Write(g.entries) }); err != nil {
+		if err := g.f.writing.during(func() error { return g.f.write(g.entries, full) }); err != nil {
 			return err
 		}
 	}

@@ -110,6 +110,9 @@ func openHighWater(path string) (w *highWater, marks map[crawl.Partition]mark, b
 		return nil, nil, nil, err
 	}
 	const most = (int64(MaxPartition) + 1) * markBytes
+	if err := setAside(file, most); err != nil {
+		return nil, nil, nil, errors.Join(err, file.Close())
+	}
 	image, err := io.ReadAll(io.LimitReader(file, most))
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, file.Close())

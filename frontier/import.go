@@ -38,7 +38,7 @@ func (i *Import) Seq() crawl.Seq {
 // in the background.
 func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import, error) {
 	var i *Import
-	err := f.alone(ctx, false, func(g *group) error {
+	err := f.do(ctx, &request{solo: true, apply: func(g *group) error {
 		pg := g.part(p)
 		if pg.state.State == Holder {
 			return errors.New("this node holds it")
@@ -56,7 +56,7 @@ func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import,
 		g.put(deadKey(i.gen), []byte{formatVersion})
 		g.after = append(g.after, func() { f.importing[p] = i })
 		return nil
-	})
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("frontier: importing partition %d: %w", p, err)
 	}
@@ -175,7 +175,7 @@ func (i *Import) follow(g *group, m *Mutation) error {
 // for a partition that this node holds. It survives kill -9; a loss of power
 // may take it back, all of it.
 func (i *Import) CommitCopy(ctx context.Context, epoch crawl.Epoch) error {
-	err := i.f.alone(ctx, false, func(g *group) error { return i.commit(g, epoch) })
+	err := i.f.do(ctx, &request{solo: true, apply: func(g *group) error { return i.commit(g, epoch) }})
 	if err != nil {
 		return i.failed(err)
 	}

@@ -14,13 +14,77 @@ import (
 var memoryLimits = Limits{Entries: 40_000, Bytes: 4 << 20}
 
 // Memory is a KV without a disk, for simulations. It can die as a process does
-// (Crash) and as a machine does (PowerLoss).
+// (Crash) and as a machine does (PowerLoss), and its disk can fill up, freeze and
+// err (SetTrouble).
 type Memory struct {
 	mu        sync.Mutex // guards the fields below; never held across a wait
 	committed *memNode
 	synced    *memNode
 	closed    bool
 	lostPower bool
+	trouble   Trouble
+	changed   chan struct{} // closed when trouble has changed or the store is over; nil: nobody waits
+}
+
+// Trouble is what ails the disk under a Memory. The zero value is a good one.
+type Trouble struct {
+	Full   bool  // only what there is a reserve for has room
+	Frozen bool  // no write and no sync comes to an end until it has thawed
+	Err    error // of every write and sync
+}
+
+// SetTrouble changes what ails the disk.
+func (m *Memory) SetTrouble(t Trouble) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.trouble = t
+	m.wakeLocked()
+}
+
+func (m *Memory) wakeLocked() {
+	if m.changed != nil {
+		close(m.changed)
+		m.changed = nil
+	}
+}
+
+// lockThawed takes mu when the disk answers. Its error is the disk's.
+func (m *Memory) lockThawed() error {
+	m.mu.Lock()
+	for m.trouble.Frozen && !m.closed {
+		if m.changed == nil {
+			m.changed = make(chan struct{})
+		}
+		changed := m.changed
+		m.mu.Unlock()
+		<-changed
+		m.mu.Lock()
+	}
+	if m.closed {
+		return ErrClosed
+	}
+	return m.trouble.Err
+}
+
+// Room implements roomy.
+func (m *Memory) Room() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.trouble.Full {
+		return ErrNoSpace
+	}
+	return nil
+}
+
+// WriteReserved implements roomy.
+func (m *Memory) WriteReserved(entries []Entry) error {
+	if !ownRange(entries) {
+		panic("BUG: the reserve is for the node's own range")
+	}
+	if err := m.put(entries); err != nil {
+		return err
+	}
+	return m.Sync()
 }
 
 // NewMemory returns an empty store.
@@ -32,6 +96,7 @@ func (m *Memory) Crash() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
+	m.wakeLocked()
 	return &Memory{committed: m.committed, synced: m.synced, lostPower: m.lostPower}
 }
 
@@ -41,6 +106,7 @@ func (m *Memory) PowerLoss() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
+	m.wakeLocked()
 	return &Memory{committed: m.synced, synced: m.synced, lostPower: true}
 }
 
@@ -68,10 +134,14 @@ func (m *Memory) Write(entries []Entry) error {
 	if len(entries) > memoryLimits.Entries || size > memoryLimits.Bytes {
 		return fmt.Errorf("%w: %d entries, %d bytes", ErrTooBig, len(entries), size)
 	}
-	m.mu.Lock()
+	return m.put(entries)
+}
+
+func (m *Memory) put(entries []Entry) error {
+	err := m.lockThawed()
 	defer m.mu.Unlock()
-	if m.closed {
-		return ErrClosed
+	if err != nil {
+		return err
 	}
 	root := m.committed
 	for _, e := range entries {
@@ -102,10 +172,10 @@ func (m *Memory) Limits() Limits { return memoryLimits }
 
 // Sync implements KV.
 func (m *Memory) Sync() error {
-	m.mu.Lock()
+	err := m.lockThawed()
 	defer m.mu.Unlock()
-	if m.closed {
-		return ErrClosed
+	if err != nil {
+		return err
 	}
 	m.synced = m.committed
 	return nil
@@ -116,6 +186,7 @@ func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
+	m.wakeLocked()
 	m.synced = m.committed
 	return nil
 }

@@ -9,9 +9,10 @@ import (
 )
 
 // alone is do for a request that changes what partitions are: it has a group
-// of its own, so nothing else in the group sees two generations.
+// of its own, so nothing else in the group sees two generations. It is small: a full
+// disk does not keep partitions from changing hands.
 func (f *Frontier) alone(ctx context.Context, toDisk bool, apply func(*group) error) error {
-	return f.do(ctx, &request{apply: apply, solo: true, sync: toDisk})
+	return f.do(ctx, &request{apply: apply, solo: true, small: true, sync: toDisk})
 }
 
 // Found makes partitions that nobody ever held: empty, with this node as the

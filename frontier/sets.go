@@ -61,7 +61,7 @@ func (f *Frontier) PutSets(ctx context.Context, records []SetRecord) error {
 		piece := records[:min(len(records), setPiece)]
 		records = records[len(piece):]
 		// The sync of the last piece covers those before.
-		err := f.do(ctx, &request{sync: len(records) == 0, apply: func(g *group) error {
+		err := f.do(ctx, &request{sync: len(records) == 0, small: true, apply: func(g *group) error {
 			g.putSets(piece)
 			return nil
 		}})

@@ -3,64 +3,85 @@ package frontier
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"syscall"
 	"time"
 )
 
 // The store's files are mapped into memory and sparse: a write for which the disk
 // has no block left kills the process with SIGBUS, and nothing can catch that. So
-// each write looks at the free space first, and waits while there is less than
-// what a write and the store's own housekeeping behind it may need.
+// each write looks at the free space first. While there is less than what a write and
+// the store's own housekeeping behind it may need, the writer keeps what needs space
+// waiting and carries out the rest.
 
 const (
 	// reserveBytes is below the space at which a node stops fetching, so that a
 	// store waits only when something else fills the disk.
 	reserveBytes = 64 << 20
-	// spaceAgain is how often a waiting write looks again.
+	// spaceAgain is how often the writer looks again while something waits for space.
 	spaceAgain = 200 * time.Millisecond
 )
 
-// ErrNoSpace says that the disk is full and the store was told not to wait.
+// ErrNoSpace says that the disk is full, and that nothing was changed.
 var ErrNoSpace = errors.New("frontier: the disk is full")
 
 // space is the free space of a store's volume.
 type space struct {
-	dir     string
-	free    func(dir string) (int64, error)
-	once    sync.Once
-	hurried chan struct{} // closed by hurry
+	dir  string
+	free func(dir string) (int64, error)
 }
 
-// await returns when there is room for a write; after hurry it fails instead of
-// waiting.
-func (s *space) await() error {
-	for {
-		free, err := s.free(s.dir)
-		if err != nil || free >= reserveBytes {
-			return nil // what is not known is not judged
-		}
-		select {
-		case <-s.hurried:
-			return fmt.Errorf("%w: %s has %d MiB left, a write needs %d", ErrNoSpace, s.dir, free>>20, reserveBytes>>20)
-		case <-time.After(spaceAgain):
-		}
+// room is nil when there is room for a write, ErrNoSpace when there is not, and any
+// other error when there will be none.
+func (s *space) room() error {
+	free, err := s.free(s.dir)
+	switch {
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO):
+		return fmt.Errorf("frontier: %s: %w", s.dir, err)
+	case err != nil || free >= reserveBytes:
+		return nil // what is not known is not judged
 	}
+	return fmt.Errorf("%w: %s has %d MiB left, a write needs %d", ErrNoSpace, s.dir, free>>20, reserveBytes>>20)
 }
 
-// hurry ends the waiting of this write and of all later ones.
-func (s *space) hurry() { s.once.Do(func() { close(s.hurried) }) }
+// readOnly is the bit of a volume's flags that says so.
+const readOnly = 1
 
 func freeSpace(dir string) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, err
 	}
+	if st.Flags&readOnly != 0 {
+		return 0, syscall.EROFS
+	}
 	return int64(st.Bavail) * int64(st.Bsize), nil
 }
 
-// Hurry makes writes fail that would wait for space on the disk: the node ends.
-func (b *badgerKV) Hurry() { b.space.hurry() }
+// roomy is a KV that knows whether it has room, and that has set some aside.
+type roomy interface {
+	// Room is nil when a Write has room, and ErrNoSpace when it would have to wait;
+	// any other error is a failure of the store.
+	Room() error
+	// WriteReserved is a Write, and a Sync of it, for which there is room while
+	// there is none for others. The entries are few, and of the node's own range.
+	WriteReserved(entries []Entry) error
+}
 
-// hurried is a KV whose writes may wait.
-type hurried interface{ Hurry() }
+// room asks the store whether it has room; one that cannot tell has.
+func (f *Frontier) room() error {
+	if kv, ok := f.kv.(roomy); ok {
+		return kv.Room()
+	}
+	return nil
+}
+
+// write hands a group's entries to the store, or to what the store has set aside.
+func (f *Frontier) write(entries []Entry, full error) error {
+	if full == nil {
+		return f.kv.Write(entries)
+	}
+	if !ownRange(entries) {
+		return full
+	}
+	return f.kv.(roomy).WriteReserved(entries)
+}

@@ -1,41 +1,212 @@
 package frontier
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
+
+	"crawlnode/crawl"
 )
 
-func TestWritesWaitForSpace(t *testing.T) {
+func TestRoom(t *testing.T) {
 	t.Parallel()
-	var free atomic.Int64
-	looked := make(chan struct{}, 100)
-	s := space{free: func(string) (int64, error) {
-		looked <- struct{}{}
-		return free.Load(), nil
-	}, hurried: make(chan struct{})}
-	done := make(chan error, 1)
-	go func() { done <- s.await() }()
-	<-looked
-	<-looked // it has waited once
-	select {
-	case err := <-done:
-		t.Fatalf("a write went on without space: %v", err)
-	default:
+	var free int64
+	var err error
+	s := space{free: func(string) (int64, error) { return free, err }}
+	for _, c := range []struct {
+		free int64
+		err  error
+		want error // nil: there is room
+	}{
+		{reserveBytes, nil, nil},
+		{reserveBytes - 1, nil, ErrNoSpace},
+		{0, errors.New("no such volume"), nil}, // what cannot be known must not stop the store
+		{0, syscall.EROFS, syscall.EROFS},
+		{0, syscall.EIO, syscall.EIO},
+	} {
+		free, err = c.free, c.err
+		if got := s.room(); !errors.Is(got, c.want) || c.want == nil && got != nil {
+			t.Errorf("%d bytes, %v: %v, want %v", c.free, c.err, got, c.want)
+		}
 	}
-	free.Store(reserveBytes)
-	if err := <-done; err != nil {
-		t.Fatal(err)
+}
+
+// TestFullDisk: while the disk is full nothing that needs space is acknowledged, and
+// partitions change hands all the same. It survives kill -9, and what waits goes on
+// when there is space.
+func TestFullDisk(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+		var full atomic.Bool
+		watch := func(kv KV) KV {
+			if b, ok := kv.(*badgerKV); ok {
+				b.space.free = func(string) (int64, error) {
+					if full.Load() {
+						return 0, nil
+					}
+					return reserveBytes, nil
+				}
+			}
+			return kv
+		}
+		set := func(kv KV, on bool) {
+			full.Store(on)
+			if m, ok := kv.(*Memory); ok {
+				m.SetTrouble(Trouble{Full: on})
+			}
+		}
+		f := start(t, watch(kv), Options{})
+		ctx := t.Context()
+		if err := f.Found(ctx, []crawl.Partition{1, 2}, 3); err != nil {
+			t.Fatal(err)
+		}
+		set(kv, true)
+		hurried, cancel := context.WithTimeout(ctx, 3*spaceAgain)
+		defer cancel()
+		add := func(ctx context.Context) error {
+			_, err := f.Add(ctx, []crawl.Routed{link("http://h1.p1.test/")})
+			return err
+		}
+		if err := add(hurried); !errors.Is(err, ErrNoSpace) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("without space an addition ended with %v", err)
+		}
+		waits := make(chan error, 1)
+		go func() { waits <- add(ctx) }()
+		if err := f.Freeze(ctx, 2); err != nil {
+			t.Fatal(err)
+		}
+		release := func(m *Meta) error { m.State, m.To, m.View = Released, "x", 4; return nil }
+		if err := f.Transition(ctx, 2, release); err != nil {
+			t.Fatalf("a full disk keeps a partition from being released: %v", err)
+		}
+		set9 := SetRecord{Partition: 2, Epoch: 3, Version: 9, Members: []crawl.NodeID{"x"}}
+		if err := f.PutSets(ctx, []SetRecord{set9}); err != nil {
+			t.Fatalf("a full disk keeps a set from being recorded: %v", err)
+		}
+		if err := f.Found(hurried, []crawl.Partition{7}, 4); err == nil {
+			t.Error("a partition was begun anew without space for it")
+		}
+		select {
+		case err := <-waits:
+			t.Fatalf("an addition went on without space: %v", err)
+		default:
+		}
+		set(kv, false)
+		if err := <-waits; err != nil {
+			t.Fatalf("with space again: %v", err)
+		}
+		set(kv, true)
+		if err := f.Transition(ctx, 2, func(m *Meta) error { m.State, m.To, m.View = Copy, "", 0; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		f = f.crash(reopen, Options{})
+		if m, _ := f.Meta(2); m.State != Copy || m.Suspect {
+			t.Errorf("after a kill partition 2 is %+v", m)
+		}
+		if r, _ := f.Set(2); r.Version != 9 {
+			t.Errorf("after a kill the set is %+v", r)
+		}
+		if m, _ := f.Meta(1); m.State != Holder || m.Counters.Seen != 1 {
+			t.Errorf("after a kill partition 1 is %+v", m)
+		}
+	})
+}
+
+// TestReserve: what was added is there after any crash, in its order, and nothing of
+// an earlier round.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), reserveFile)
+	open := func() *reserve {
+		t.Helper()
+		r, err := openReserve(path, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = r.close() })
+		return r
 	}
-	free.Store(reserveBytes - 1)
-	go func() { done <- s.await() }()
-	<-looked
-	s.hurry()
-	if err := <-done; !errors.Is(err, ErrNoSpace) {
-		t.Fatalf("told not to wait, it said %v", err)
+	entry := func(i int) Entry { return Entry{Key: stateKey(crawl.Partition(i)), Value: []byte(fmt.Sprint(i))} }
+	keys := func(r *reserve) (out []string) {
+		for _, e := range r.kept {
+			out = append(out, string(e.Value))
+		}
+		return out
 	}
-	s.free = func(string) (int64, error) { return 0, errors.New("no such volume") }
-	if err := s.await(); err != nil {
-		t.Fatalf("what cannot be known must not stop the store: %v", err)
+	r := open()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(r.add([]Entry{entry(1), entry(2)}))
+	must(r.touch())
+	must(r.add([]Entry{entry(3)}))
+	if got := keys(open()); !slices.Equal(got, []string{"1", "2", "3"}) {
+		t.Errorf("it has %v", got)
+	}
+	must(r.clear())
+	if got := keys(open()); len(got) > 0 {
+		t.Errorf("after clear it has %v", got)
+	}
+	// The first record of the new round is as long as the first of the old one, whose
+	// second stands right behind it.
+	r = open()
+	must(r.add([]Entry{entry(4), entry(5)}))
+	if got := keys(open()); !slices.Equal(got, []string{"4", "5"}) {
+		t.Errorf("in the second round it has %v", got)
+	}
+	n := 0
+	for r.add([]Entry{entry(9)}) == nil {
+		n++
+	}
+	if err := r.add([]Entry{entry(9)}); !errors.Is(err, ErrNoSpace) || n < 50 {
+		t.Errorf("after %d more it says %v", n, err)
+	}
+	if got := keys(open()); len(got) != n+2 {
+		t.Errorf("full, it has %d entries, want %d", len(got), n+2)
+	}
+	// A torn record ends the file.
+	raw, err := os.ReadFile(path)
+	must(err)
+	raw[r.end-1] ^= 1
+	must(os.WriteFile(path, raw, 0o600))
+	if got := keys(open()); len(got) != n+1 {
+		t.Errorf("with a torn end it has %d entries, want %d", len(got), n+1)
+	}
+}
+
+// TestFrozenMemory: nothing comes to an end while the disk is frozen, and its crash
+// frees who waits.
+func TestFrozenMemory(t *testing.T) {
+	t.Parallel()
+	for _, end := range []func(*Memory) error{
+		func(m *Memory) error { m.SetTrouble(Trouble{}); return nil },
+		func(m *Memory) error { m.Crash(); return ErrClosed },
+		func(m *Memory) error { m.SetTrouble(Trouble{Err: syscall.EIO}); return syscall.EIO },
+	} {
+		m := NewMemory()
+		m.SetTrouble(Trouble{Frozen: true})
+		got := make(chan error, 2)
+		go func() { got <- m.Write([]Entry{{Key: []byte("k"), Value: []byte("v")}}) }()
+		go func() { got <- m.Sync() }()
+		select {
+		case err := <-got:
+			t.Fatalf("on a frozen disk something ended with %v", err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		want := end(m)
+		for range 2 {
+			if err := <-got; !errors.Is(err, want) || want == nil && err != nil {
+				t.Errorf("it ended with %v, want %v", err, want)
+			}
+		}
 	}
 }

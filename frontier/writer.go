@@ -35,10 +35,14 @@ type request struct {
 	solo  bool // it goes into a group of its own
 	// patient requests wait for company, as long as Options.CommitPace says.
 	patient bool
-	sync    bool // it is answered when the group is synced to disk
+	// small requests go on while the disk is full: they write nothing, or what has a
+	// place in the store's reserve. apply may then be called again.
+	small bool
+	sync  bool // it is answered when the group is synced to disk
 	// entries and bytes are what it puts into the group; 0 for one that adds no
 	// more than a request may have.
 	entries, bytes int
+	ctx            context.Context // of the caller; bounds the wait for space
 	err            error
 	done           chan error
 }
@@ -46,7 +50,7 @@ type request struct {
 // do hands a request to the writer and waits for the answer. Since the channel
 // has no buffer, a request that was accepted is always answered.
 func (f *Frontier) do(ctx context.Context, r *request) error {
-	r.done = make(chan error, 1)
+	r.done, r.ctx = make(chan error, 1), ctx
 	select {
 	case f.in <- r:
 		return <-r.done
@@ -69,10 +73,6 @@ func (f *Frontier) change(ctx context.Context, apply func(*group) error) error {
 func (f *Frontier) Run(ctx context.Context) error {
 	bg, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if kv, ok := f.kv.(hurried); ok { // a full disk must not keep the node from ending
-		unhook := context.AfterFunc(ctx, kv.Hurry)
-		defer unhook()
-	}
 	var background sync.WaitGroup
 	background.Go(func() { f.rebuildFilters(bg) })
 	background.Go(func() { f.sweep(bg) })
@@ -110,8 +110,14 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 		} else {
 			answer(rs, failed)
 		}
+		if failed != nil {
+			answer(f.held, failed)
+			f.held = nil
+		}
 	}
 	syncFailed := f.syncs.failed
+	look := time.NewTicker(spaceAgain)
+	defer look.Stop()
 	var last time.Time // when the last group was begun
 	for {
 		select {
@@ -119,17 +125,23 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 			rs := f.gather(r, time.Until(last.Add(f.o.CommitPace)))
 			last = time.Now()
 			step(rs)
+		case <-look.C:
+			if len(f.held) > 0 {
+				step(f.takeHeld())
+			}
 		case <-syncFailed:
 			syncFailed = nil
 			if failed == nil {
 				failed = f.syncs.failure()
 			}
 		case <-over:
-			rest := f.waiting(nil)
+			rest := f.waiting(f.takeHeld())
 			if len(rest) == 0 {
 				return failed
 			}
 			step(rest)
+			answer(f.held, ErrNoSpace) // a full disk must not keep the node from ending
+			f.held = nil
 		}
 		if failed != nil {
 			cancel()
@@ -181,6 +193,16 @@ func (f *Frontier) waiting(rs []*request) []*request {
 // that have to wait for the disk. Its error is a failure of the store.
 func (f *Frontier) work(rs []*request) error {
 	for len(rs) > 0 {
+		full := f.room()
+		if errors.Is(full, ErrNoSpace) {
+			if rs = f.hold(rs); len(rs) == 0 {
+				return nil
+			}
+		} else if full != nil {
+			err := f.broken(full)
+			answer(rs, err)
+			return err
+		}
 		g := newGroup(f)
 		n := 0
 		for n < len(rs) && (n == 0 || !rs[n].solo && !rs[n-1].solo && g.hasRoom(rs[n])) {
@@ -188,13 +210,16 @@ func (f *Frontier) work(rs []*request) error {
 			n++
 		}
 		begun := time.Now()
-		err := g.commit()
+		err := g.commit(full)
 		if f.o.OnCommit != nil {
 			f.o.OnCommit(time.Since(begun))
 		}
+		if errors.Is(err, ErrNoSpace) { // it is not that small
+			f.held, rs = append(f.held, rs[:n]...), rs[n:]
+			continue
+		}
 		if err != nil {
-			err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
-			f.log.Error("the store of the frontier failed", "node", f.o.Node, "err", err)
+			err = f.broken(err)
 			answer(rs, err)
 			return err
 		}
@@ -208,6 +233,40 @@ func (f *Frontier) work(rs []*request) error {
 		rs = rs[n:]
 	}
 	return nil
+}
+
+// broken is the error with which everything is answered once the store has failed.
+func (f *Frontier) broken(err error) error {
+	err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
+	f.log.Error("the store of the frontier failed", "node", f.o.Node, "err", err)
+	return err
+}
+
+// hold sets the requests aside that need space on the disk, and returns the others.
+// They wait until there is some, or until their callers have gone.
+func (f *Frontier) hold(rs []*request) (small []*request) {
+	for _, r := range rs {
+		if r.small {
+			small = append(small, r)
+		} else {
+			f.held = append(f.held, r)
+		}
+	}
+	return small
+}
+
+// takeHeld returns what has waited for space and is still wanted.
+func (f *Frontier) takeHeld() (rs []*request) {
+	held := f.held
+	f.held = nil
+	for _, r := range held {
+		if err := r.ctx.Err(); err != nil {
+			r.done <- fmt.Errorf("%w: %w", ErrNoSpace, err)
+		} else {
+			rs = append(rs, r)
+		}
+	}
+	return rs
 }
 
 func answer(rs []*request, err error) {
