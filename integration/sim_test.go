@@ -50,23 +50,75 @@ import (
 //	I1  the gap is forgotten at a hand-over or a take-over           4 of 7
 //	I1  no fence after a node that may still be alive                5 of 11
 func TestSim(t *testing.T) {
+	had := &shares{had: map[string]int{}}
+	t.Cleanup(func() { had.report(t) }) // when all have ended
 	for _, seed := range simSeeds(t) {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			t.Parallel()
-			numbers := make([]int, len(plan(seed).faults))
-			for i := range numbers {
-				numbers[i] = i
-			}
-			out, ok := runSeed(t, seed, numbers)
-			if ok {
-				return
-			}
-			t.Errorf("seed %d fails:\n%s", seed, simDigest(out))
-			least, out := shrink(t, seed, numbers, out)
-			t.Logf("the least schedule found has %d of %d faults:\n%s\n%s", len(least), len(numbers), describe(seed, least), simDigest(out))
-			t.Logf("repeat with: SIM_SEED=%d SIM_FAULTS=%s go test -run '^TestSimSeed$' -count=20 -v ./integration", seed, numbersOf(least))
+			simTrial{seed: seed}.run(t, had)
 		})
 	}
+	for _, c := range simCases {
+		if os.Getenv("SEED") == "" && !testing.Short() && !raceDetector {
+			t.Run("case="+c.name, func(t *testing.T) {
+				if c.why != "" && os.Getenv("SIM_ALL") == "" {
+					t.Skip(c.why)
+				}
+				t.Parallel()
+				simTrial{seed: caseSeed, name: c.name}.run(t, nil)
+			})
+		}
+	}
+}
+
+// simTrial is a seed, with its own schedule or that of a case.
+type simTrial struct {
+	seed uint64
+	name string // of a case; "": the seed's own
+}
+
+// caseSeed gives the cases their web and the fates of their messages.
+const caseSeed = 1
+
+func (c simTrial) String() string {
+	if c.name != "" {
+		return "SIM_CASE=" + c.name
+	}
+	return fmt.Sprint("SIM_SEED=", c.seed)
+}
+
+// run runs a whole schedule, and looks for the least one if that fails.
+func (c simTrial) run(t *testing.T, had *shares) {
+	numbers := make([]int, len(scheduleOf(t, c.seed, c.name).faults))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	out, ok := c.try(t, numbers)
+	if had != nil {
+		had.note(out)
+	}
+	if ok {
+		return
+	}
+	t.Errorf("%v fails:\n%s", c, simDigest(out))
+	least, out := c.shrink(t, numbers, out)
+	t.Logf("the least schedule found has %d of %d faults:\n%s\n%s", len(least), len(numbers), c.describe(t, least), simDigest(out))
+	t.Logf("repeat with: %v SIM_FAULTS=%s go test -run '^TestSimSeed$' -count=20 -v ./integration", c, numbersOf(least))
+}
+
+// scheduleOf is the schedule of a case, or a seed's own.
+func scheduleOf(t *testing.T, seed uint64, name string) schedule {
+	t.Helper()
+	if name == "" {
+		return plan(seed)
+	}
+	for _, c := range simCases {
+		if c.name == name {
+			return c.draw()
+		}
+	}
+	t.Fatalf("SIM_CASE: there is no %q", name)
+	return schedule{}
 }
 
 // simSeeds are the seeds to run.
@@ -120,14 +172,14 @@ func seedTimeout() time.Duration {
 	return 5 * time.Minute
 }
 
-// runSeed runs some of a seed's faults in a process of its own. One thread is
+// try runs some of a schedule's faults in a process of its own. One thread is
 // enough for it, since the others run as many more.
-func runSeed(t *testing.T, seed uint64, numbers []int) (out string, ok bool) {
+func (c simTrial) try(t *testing.T, numbers []int) (out string, ok bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), seedTimeout()+10*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimSeed$", "-test.v", "-test.timeout="+seedTimeout().String())
-	cmd.Env = append(os.Environ(), fmt.Sprint("SIM_SEED=", seed), "SIM_FAULTS="+numbersOf(numbers), "GOMAXPROCS=1")
+	cmd.Env = append(os.Environ(), fmt.Sprint("SIM_SEED=", c.seed), "SIM_CASE="+c.name, "SIM_FAULTS="+numbersOf(numbers), "GOMAXPROCS=1")
 	b, err := cmd.CombinedOutput()
 	return string(b), err == nil
 }
@@ -146,8 +198,9 @@ func simDigest(out string) string {
 }
 
 // describe names the faults of a schedule.
-func describe(seed uint64, numbers []int) string {
-	all := plan(seed).faults
+func (c simTrial) describe(t *testing.T, numbers []int) string {
+	t.Helper()
+	all := scheduleOf(t, c.seed, c.name).faults
 	var lines []string
 	for _, i := range numbers {
 		lines = append(lines, fmt.Sprintf("%3d %v", i, all[i]))
@@ -166,7 +219,7 @@ const (
 
 // shrink drops faults, first by halves and at last one by one, while what remains
 // still fails. It returns the rest, and the output of its last failure.
-func shrink(t *testing.T, seed uint64, numbers []int, out string) ([]int, string) {
+func (c simTrial) shrink(t *testing.T, numbers []int, out string) ([]int, string) {
 	t.Helper()
 	end, runs := time.Now().Add(shrinkTime), 0
 	fails := func(some []int) bool {
@@ -174,7 +227,7 @@ func shrink(t *testing.T, seed uint64, numbers []int, out string) ([]int, string
 			if runs++; runs > shrinkRuns || time.Now().After(end) {
 				return false
 			}
-			if o, ok := runSeed(t, seed, some); !ok {
+			if o, ok := c.try(t, some); !ok {
 				out = o
 				return true
 			}

@@ -13,9 +13,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +22,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/integration/simnet"
+	"crawlnode/membership"
 	crawlnode "crawlnode/node"
 )
 
@@ -58,21 +57,34 @@ type simulation struct {
 	troubles []trouble
 	seeds    *seedBook
 	rights   rightsJudge
+	plan     schedule
+	force    map[int]func() // ends what is in force for a time, by the number of its beginning
+	begun    int            // beginnings so far
+	stalls   int            // in force
+	happened map[string]int // what has happened, for the table of shares
+	promised []*promise     // to be kept by their time
 
 	misjudged bool // somebody has called the crawl ended too soon
 }
 
 // simMember is a node's machine: its disk outlives its processes.
 type simMember struct {
-	name    string
-	path    string           // data directory of the present or last life
-	store   *frontier.Memory // of the present or last life
-	pace    atomic.Int64     // of its disk
-	life    *life            // the present or last one
-	lives   []*life          // all; the goroutines of crashed ones may still run
-	gone    bool             // told to leave
-	lost    bool             // the machine is no more
-	stopped bool
+	name      string
+	path      string           // data directory of the present or last life
+	store     *frontier.Memory // of the present or last life
+	disk      *machineDisk
+	clock     *simClock
+	addr      netip.Addr        // of the present or last life
+	moved     int               // how often it got an address that nobody had before
+	place     func() netip.Addr // where its next life begins, once; nil: where it was
+	flags     int               // which of otherFlags its next life gets; 0: none
+	early     time.Time         // what it asks for until then may be too early: its clocks stood still, and nobody has told it
+	life      *life             // the present or last one
+	lives     []*life           // all; the goroutines of crashed ones may still run
+	gone      bool              // told to leave
+	lost      bool              // the machine is no more
+	forgotten bool              // an operator has said so
+	stopped   bool
 }
 
 // runs reports whether a member's process lives, stopped or not.
@@ -85,7 +97,10 @@ type life struct {
 	err     error         // of Run; valid after done
 	endedAt time.Time     // valid after done
 	log     *simLog
+	disk    *simDisk
+	dead    chan struct{} // closed by a crash
 	crashed bool
+	spoiled bool // its disk has failed, so it may end by itself
 }
 
 // simLog keeps what one life has logged.
@@ -110,7 +125,9 @@ func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simula
 	t.Helper()
 	web := newTreeWeb(seed)
 	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
-		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web)}
+		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}}
+	s.net.SetNameTTL(plan.ttl)
+	web.owner = s.net.NameAt
 	s.net.Watch(func(from, _ string) { s.ambush.saw(sends, from) })
 	var addrs []netip.Addr
 	for i := range simAddrs {
@@ -135,41 +152,32 @@ func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simula
 // webLink is every node's way to the web.
 var webLink = simnet.Link{Delay: 2 * time.Millisecond, Jitter: 10 * time.Millisecond}
 
-// simPort is the address of a member's gossip (0) or RPC (1) or HTTP (2).
-func simPort(name string, port int) string {
-	return fmt.Sprintf("10.0.0.%s:%d", name[1:], 7000+port)
-}
-
 // start begins a process on a member's machine, the first or the next.
 func (s *simulation) start(name string) {
 	s.t.Helper()
-	m := s.members[name]
-	var host *simnet.Host
+	m, host := s.members[name], (*simnet.Host)(nil)
 	if m == nil {
-		n, err := strconv.Atoi(name[1:])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		m = &simMember{name: name, path: filepath.Join(s.dir, name), store: frontier.NewMemory()}
-		m.pace.Store(int64(s.pace))
-		s.members[name], s.names = m, append(s.names, name)
-		host = s.net.AddHost(name, netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}))
+		m = s.machine(name)
+		host = s.net.AddHost(name, m.addr)
 	} else {
 		if !m.life.crashed { // has ended by itself
 			s.troubles = append(s.troubles, trouble{name, m.life.endedAt, m.life.endedAt})
 			m.store = m.store.Crash()
 			s.net.Crash(name)
 		}
-		host = s.net.Restart(name)
+		m.addr = s.settle(m)
+		host = s.net.Restart(name, m.addr)
 	}
+	s.enterName(m)
 	// The web is near and sound, so that what it sees is what the nodes did.
 	s.net.SetLink(name, "web", webLink)
 	s.net.SetLink("web", name, webLink)
-	transport, err := host.Transport(7000)
+	transport, err := host.Transport(simGossip)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	l := &life{done: make(chan struct{}), log: &simLog{}}
+	l := &life{done: make(chan struct{}), dead: make(chan struct{}), log: &simLog{}}
+	l.disk = s.disk(m, l)
 	l.Node, err = crawlnode.Open(s.options(m, l, host, transport))
 	if err != nil {
 		_ = transport.Shutdown() // in memory
@@ -195,34 +203,37 @@ func simListen(host *simnet.Host, addr string) (net.Listener, error) {
 // options are those of one life of a member.
 func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport *simnet.Transport) crawlnode.Options {
 	o := crawlnode.Options{
-		Config: s.config(m), Version: "sim", Store: s.disk(m),
+		Config: s.config(m), Version: "sim", Store: l.disk, FreeBytes: m.disk.free,
+		State:  func(file membership.Storage) membership.Storage { return simState{file, l.disk} },
 		Logger: slog.New(slog.NewTextHandler(l.log, nil)),
 		Network: &crawlnode.Network{
 			Listen: func(addr string) (net.Listener, error) { return simListen(host, addr) },
 			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 				return host.Dial(ctx, "tcp", addr)
 			},
-			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange,
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: m.clock,
 		},
 	}
-	simHooks(&o)
 	return o
 }
 
 func (s *simulation) config(m *simMember) config.Config {
 	c := config.Default()
 	c.Name, c.DataDir, c.Insecure = m.name, m.path, true
-	c.Gossip, c.RPC, c.HTTP = simPort(m.name, 0), simPort(m.name, 1), simPort(m.name, 2)
+	c.Gossip, c.RPC, c.HTTP = simPort(m.addr.String(), 0), simPort(m.addr.String(), 1), simPort(m.addr.String(), 2)
+	if s.plan.named && !s.unnamed(m.name) {
+		c.Advertise = simName(m.name)
+	}
 	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, time.Minute
 	c.Sync = s.sync
 	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	if m.name != "n1" {
-		c.Join = []string{simPort("n1", 0), simPort("n2", 0), simPort("n3", 0)}
-		for _, name := range s.those(func(o *simMember) bool { return o != m && o.runs() && !o.gone }) {
-			c.Join = append(c.Join, simPort(name, 0)) // the first three may be no more
-		}
+	c.Join = s.joinList(m)
+	if s.plan.few {
+		c.Fetchers = 1
 	}
+	otherFlags[m.flags].set(&c)
+	m.flags = 0
 	if err := c.Validate(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -239,6 +250,7 @@ func (s *simulation) crash(name string, power bool) {
 	if power {
 		s.net.PowerOff(name)
 		m.store = m.store.PowerLoss()
+		m.clock.reboot()
 	} else {
 		s.net.Crash(name)
 		m.store = m.store.Crash()
@@ -248,16 +260,17 @@ func (s *simulation) crash(name string, power bool) {
 		s.t.Fatal(err)
 	}
 	m.path, m.life.crashed, m.stopped = path, true, false
+	m.clock.resume() // a machine whose process was killed is none that is paused
+	close(m.life.dead)
 	m.life.Stop() // else its timers would go on for the whole simulation
 	now := time.Now()
 	s.troubles = append(s.troubles, trouble{name, now, now.Add(time.Second)})
 }
 
 // disk is a member's store in one life.
-func (s *simulation) disk(m *simMember) *simDisk {
-	n, _ := strconv.Atoi(m.name[1:]) // checked when it was first started
-	return &simDisk{Memory: m.store, sync: s.sync, pace: &m.pace, onWrite: func() { s.ambush.saw(stores, m.name) },
-		random: rand.New(rand.NewPCG(s.seed, uint64(n<<16+len(m.lives))))}
+func (s *simulation) disk(m *simMember, l *life) *simDisk {
+	return &simDisk{Memory: m.store, machine: m.disk, sync: s.sync, dead: l.dead, hurried: make(chan struct{}), onWrite: func() { s.ambush.saw(stores, m.name) },
+		random: rand.New(rand.NewPCG(s.seed, uint64(numberOf(m.name)<<16+len(m.lives))))}
 }
 
 // copyFiles copies a directory whose owner still writes to it.
@@ -336,6 +349,7 @@ func (s *simulation) doze(d time.Duration) {
 	}
 	s.watchRights()
 	s.watchEnd()
+	s.watchPromises()
 	s.ambush.pages(s.web.judge.unfetched())
 }
 
@@ -382,7 +396,7 @@ func (s *simulation) status(name string) *crawl.Status {
 
 // shutdown ends everything; the bubble has no goroutine left afterwards.
 func (s *simulation) shutdown() {
-	s.net.Heal()
+	s.mendAll()
 	for _, name := range s.names {
 		s.net.Resume(name)
 		for _, l := range s.members[name].lives {
@@ -391,7 +405,7 @@ func (s *simulation) shutdown() {
 	}
 	for _, name := range s.names {
 		for _, l := range s.members[name].lives {
-			if <-l.done; l.err != nil && !l.crashed {
+			if <-l.done; l.err != nil && !l.crashed && !l.endedOfDisk() {
 				s.t.Errorf("%s ended with %v", name, l.err)
 			}
 		}

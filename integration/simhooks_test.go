@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	crawlnode "crawlnode/node"
 	table "crawlnode/ring"
 )
 
@@ -18,20 +18,6 @@ import (
 // simReplication is the number of copies of each partition. With one, machines
 // are not lost, and without --sync they do not lose power.
 const simReplication = 2
-
-// simHooks gives a node what stands for its machine in a bubble.
-// Nobody can look at another's processes: a death is proved by a reset and two
-// refused dials, or not at all.
-func simHooks(o *crawlnode.Options) { o.Network.Clock = bubbleClock{} }
-
-// bubbleClock is the bubble's clock as a machine's.
-type bubbleClock struct{}
-
-func (bubbleClock) BootTime() time.Duration {
-	return time.Since(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC))
-}
-
-func (bubbleClock) Wall() time.Time { return time.Now() }
 
 // mayFetcher tells whether a node has the right to fetch from a partition now: it
 // holds it, no fence is up, and its lease is valid.
@@ -66,7 +52,7 @@ func (s *simulation) watchRights() {
 		for _, name := range s.names {
 			m := s.members[name]
 			asked, ok := any(m.life.Node).(mayFetcher)
-			if !ok || !m.runs() || !asked.MayFetch(p) {
+			if !ok || !m.runs() || time.Now().Before(m.early) || !asked.MayFetch(p) {
 				continue
 			}
 			if with != "" && !s.rights.blamed[p] {
@@ -82,30 +68,58 @@ func (s *simulation) watchRights() {
 // operator does: at one node after the other, until one takes the oath. A machine
 // that none of them ever knew needs none.
 func (s *simulation) forget() {
-	for _, name := range s.those(func(m *simMember) bool { return m.lost }) {
+	for _, name := range s.those(func(m *simMember) bool { return m.lost && !m.forgotten }) {
 		s.until(2*time.Minute, func() string {
-			refusal, strangers := "", 0
-			for _, asked := range s.up() {
-				f, ok := any(s.members[asked].life.Node).(forgetter)
-				if !ok {
-					return ""
-				}
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-				err := f.ForgetMember(ctx, crawl.NodeID(s.members[name].life.Info().ID))
-				cancel()
-				s.note("forget %s at %s: %v", name, asked, err)
-				if err == nil {
-					return ""
-				}
-				if errors.Is(err, membership.ErrUnknown) || errors.Is(err, crawl.ErrUnknownNode) {
-					strangers++
-				}
-				refusal = fmt.Sprintf("%s is not forgotten: %v", name, err)
+			if err := s.oath(name); err != nil {
+				return fmt.Sprintf("%s is not forgotten: %v", name, err)
 			}
-			if strangers == len(s.up()) {
-				return ""
-			}
-			return refusal
+			return ""
 		})
 	}
+}
+
+// oath tries once to have a lost machine forgotten.
+func (s *simulation) oath(name string) error {
+	m := s.members[name]
+	var refusal error
+	strangers := 0
+	for _, asked := range s.up() {
+		f, ok := any(s.members[asked].life.Node).(forgetter)
+		if !ok || s.members[asked].stopped {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := f.ForgetMember(ctx, crawl.NodeID(m.life.Info().ID))
+		cancel()
+		s.note("forget %s at %s: %v", name, asked, err)
+		if err == nil {
+			m.forgotten = true
+			return nil
+		}
+		if errors.Is(err, membership.ErrUnknown) || errors.Is(err, crawl.ErrUnknownNode) {
+			strangers++
+		}
+		refusal = err
+	}
+	m.forgotten = strangers == len(s.up())
+	if m.forgotten {
+		return nil
+	}
+	return cmp.Or(refusal, errors.New("nobody can be asked"))
+}
+
+// loseSmall is for a cluster of two that has lost a machine and may wait for it: its
+// operator says soon that it will not come back.
+func (s *simulation) loseSmall(name string, after func(time.Duration, func())) {
+	if len(s.those(func(m *simMember) bool { return !m.lost && !m.gone })) > 1 {
+		return
+	}
+	var try func()
+	try = func() {
+		if m := s.members[name]; len(s.up()) == 0 || !m.forgotten && s.oath(name) != nil {
+			after(5*time.Second, try)
+		}
+		s.shaken = time.Now()
+	}
+	after(8*time.Second, try)
 }

@@ -29,6 +29,7 @@ type simJudge struct {
 	broken  int        // all of them
 	pages   int        // distinct answered pages
 	spare   int        // of these, on spare hosts
+	blind   []trouble  // times in which a node cannot know that time has passed
 }
 
 const maxVerdicts = 12
@@ -45,7 +46,8 @@ type simRequest struct {
 	path, who  string
 	start, end time.Time // end is zero while it is open
 	status     int
-	asked      int // requests for this path so far, this one included
+	asked      int  // requests for this path so far, this one included
+	blind      bool // its node could not know that time had passed: nobody is to blame
 }
 
 func (r *simRequest) String() string {
@@ -80,10 +82,11 @@ func (j *simJudge) blame(format string, args ...any) {
 // begin judges and notes the start of a request.
 func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
 	now := time.Now()
+	blind := j.isBlind(who, now)
 	v := j.hosts[h]
 	v.mu.Lock()
 	v.page[path]++
-	r := &simRequest{path: path, who: who, start: now, asked: v.page[path]}
+	r := &simRequest{path: path, who: who, start: now, asked: v.page[path], blind: blind}
 	why := v.wrongLocked(h, r)
 	before := ""
 	if why != "" {
@@ -97,6 +100,21 @@ func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
 	return r
 }
 
+// early tells that a machine was paused: from is when, and until when its node could not
+// know of it.
+func (j *simJudge) early(who string, from, to time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.blind = slices.DeleteFunc(j.blind, func(t trouble) bool { return t.node == who && t.from.Equal(from) })
+	j.blind = append(j.blind, trouble{who, from, to})
+}
+
+func (j *simJudge) isBlind(who string, now time.Time) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.ContainsFunc(j.blind, func(t trouble) bool { return t.node == who && !now.Before(t.from) && now.Before(t.to) })
+}
+
 // wrongLocked says what is wrong with a request that begins now.
 func (v *hostVerdict) wrongLocked(h *treeHost, r *simRequest) string {
 	var last time.Time
@@ -104,6 +122,9 @@ func (v *hostVerdict) wrongLocked(h *treeHost, r *simRequest) string {
 	for _, old := range v.log {
 		if sinceRobots++; old.path == "/robots.txt" {
 			sinceRobots = 0
+		}
+		if old.blind {
+			continue
 		}
 		if old.end.IsZero() {
 			return "I1: another request is open"
@@ -117,6 +138,7 @@ func (v *hostVerdict) wrongLocked(h *treeHost, r *simRequest) string {
 	}
 	_, known := h.page(r.path)
 	switch {
+	case r.blind:
 	case !last.IsZero() && r.start.Sub(last) < gap:
 		return fmt.Sprintf("I1: %v after the last one", r.start.Sub(last))
 	case r.path != "/robots.txt" && v.page["/robots.txt"] == 0:

@@ -22,6 +22,13 @@ type fault struct {
 	cuts    []cut           // of kind cutLinks
 	link    simnet.Link     // of kind slowLinks
 	*strike                 // of kind strikeNode; nodes are its victim and then the others
+
+	to      []string      // of kind moveNode: whose address each gets; "": a new one
+	step    time.Duration // of kind skewClock: of the time of day
+	rate    float64       // of kind skewClock: how fast both clocks run
+	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many
+	wrong   string        // of kind wrongJoin: what stands in --join
+	promise promiseKind   // of kind expectThat
 }
 
 // cut is one direction between two nodes that nothing passes for a time.
@@ -44,6 +51,20 @@ const (
 	tearLinks  faultKind = "tear"   // all streams between two nodes are reset, some with an answer on its way
 	giveSeed   faultKind = "seed"   // of a spare host, at a node
 	strikeNode faultKind = "strike" // at the worst moment
+
+	// What follows may also be so from the start: then its time is negative.
+	moveNode     faultKind = "move"         // killed and started again at another address
+	skewClock    faultKind = "clock"        // the time of day is stepped, both clocks drift
+	otherRun     faultKind = "other flags"  // killed and started again with them; from the start: a joiner's
+	lateName     faultKind = "late name"    // from the start: the name resolves a while after the first start
+	wrongJoin    faultKind = "wrong --join" // from the start: one address in the list is wrong
+	fullDisk     faultKind = "disk full"
+	frozenDisk   faultKind = "disk frozen"
+	slowDisk     faultKind = "disk slow"
+	badDisk      faultKind = "disk fails"     // each write and sync; the node ends and is started again
+	pauseMachine faultKind = "machine paused" // as stop, and its clocks stand still
+	stallLinks   faultKind = "stall"          // nodes[0] takes nothing from the others
+	expectThat   faultKind = "expect"         // a promise: no fault
 )
 
 func (f fault) String() string {
@@ -61,6 +82,18 @@ func (f fault) String() string {
 	if f.strike != nil {
 		b.WriteString(f.strike.String())
 	}
+	switch f.kind {
+	case moveNode:
+		fmt.Fprintf(&b, " to the places of %q", f.to)
+	case skewClock:
+		fmt.Fprintf(&b, " by %v, %+.1f %%", f.step, 100*(f.rate-1))
+	case otherRun:
+		fmt.Fprintf(&b, ": %s", otherFlags[f.flags].what)
+	case wrongJoin:
+		fmt.Fprintf(&b, ": %s", f.wrong)
+	case expectThat:
+		fmt.Fprintf(&b, ": %s (%d)", f.promise, f.flags)
+	}
 	if f.kind == slowLinks {
 		fmt.Fprintf(&b, " for %.1fs: delay %v, jitter %v, drop %.3f, dup %.3f, reset %.4f", f.lasts[0].Seconds(), f.link.Delay, f.link.Jitter, f.link.Drop, f.link.Dup, f.link.Reset)
 	}
@@ -73,6 +106,10 @@ type schedule struct {
 	sync   bool          // --sync: a loss of power loses nothing
 	sound  simnet.Link   // the way between two nodes when nothing is wrong
 	pace   time.Duration // the longest that a write to disk takes when nothing is wrong
+	named  bool          // the nodes advertise names
+	listed bool          // all have the same --join, the first one as well, of names
+	ttl    time.Duration // of the names' answers
+	few    bool          // one fetcher a node
 	faults []fault
 }
 
@@ -91,26 +128,30 @@ type planner struct {
 const maxPresent = 5
 
 // plan draws three to seven scenes: something that changes the views or will soon,
-// and with it, or while it is being worked on, often something else. Often
-// something happens once more when the crawl is nearly over.
+// or something at the edges, and with it, or while it is being worked on, often
+// something else. Often something happens once more when the crawl is nearly over.
 func plan(seed uint64) schedule {
 	p := &planner{Rand: rand.New(rand.NewPCG(seed, 2)), now: 2 * time.Second}
-	p.first = 3 + p.IntN(2)
+	p.first = []int{1, 2, 2, 3, 3, 3, 3, 4, 4, 4}[p.IntN(10)]
 	p.sync = p.IntN(3) == 0
 	// The longer the way, the longer a partition is between two holders.
 	p.sound = simnet.Link{Delay: p.between(0, 0.06), Jitter: p.between(0.01, 0.06), Drop: 0.005, Dup: 0.01}
 	p.pace = []time.Duration{0, 5 * time.Millisecond, 25 * time.Millisecond}[p.IntN(3)]
 	for p.next < p.first {
-		p.next++
-		p.present = append(p.present, fmt.Sprint("n", p.next))
+		p.enter()
 	}
-	if p.IntN(4) > 0 { // while all is well: it needs no rest
+	p.start()
+	if p.IntN(4) > 0 && p.first > 1 { // while all is well: it needs no rest
 		p.now += p.between(1, 10)
 		p.loss(acknowledged)
 	}
-	for range 3 + p.IntN(4) {
+	for range 2 + p.IntN(4) {
 		p.now += p.between(1, 18)
-		p.scene()
+		if p.IntN(2) == 0 {
+			p.edge()
+		} else {
+			p.scene()
+		}
 		for p.IntN(2) == 0 {
 			p.overlap(p.now + p.between(0, 4))
 		}
@@ -119,9 +160,26 @@ func plan(seed uint64) schedule {
 		p.now += p.between(2, 6)
 		p.late()
 	}
+	return p.sorted()
+}
+
+// sorted is the schedule drawn so far.
+func (p *planner) sorted() schedule {
 	slices.SortStableFunc(p.faults, func(a, b fault) int { return cmp.Compare(a.at, b.at) })
 	return p.schedule
 }
+
+// most bounds the members at one time, and with them what a seed costs; small clusters
+// stay small.
+func (p *planner) most() int {
+	if p.first < 3 {
+		return p.first + 1
+	}
+	return maxPresent
+}
+
+// least is how many stay when others leave for good.
+func (p *planner) least() int { return min(2, p.first) }
 
 func (p *planner) between(least, most float64) time.Duration {
 	return time.Duration((least + p.Float64()*(most-least)) * float64(time.Second)).Truncate(10 * time.Millisecond)
@@ -134,26 +192,30 @@ func (p *planner) pick(n int) []string {
 	return names[:min(n, len(names))]
 }
 
-func (p *planner) add(f fault) { p.faults = append(p.faults, f) }
+func (p *planner) add(f fault) {
+	if !sleeps(f.kind) {
+		p.faults = append(p.faults, f)
+	}
+}
 
 // scene draws what changes who is there.
 func (p *planner) scene() {
 	switch draw := p.IntN(24); {
-	case draw < 4 && len(p.present) < maxPresent:
+	case draw < 4 && len(p.present) < p.most():
 		p.join()
 		p.tears(p.now, p.present[len(p.present)-1])
-	case draw < 6 && len(p.present) > 2:
+	case draw < 6 && len(p.present) > p.least():
 		name := p.pick(1)[0]
 		p.remove(name)
 		p.add(fault{at: p.now, kind: leaveNode, nodes: []string{name}})
 		p.tears(p.now, name)
 	case draw < 7:
 		p.add(p.down(p.now, killNode, 1))
-	case draw < 9: // several at once, or all
+	case draw < 9 && len(p.present) > 1: // several at once, or all
 		p.add(p.down(p.now, killNode, 2+p.IntN(len(p.present)-1)))
-	case draw < 13 && len(p.present) > 2:
+	case draw < 13 && len(p.present) > 1:
 		p.turns()
-	case draw < 19 && len(p.present) > 2:
+	case draw < 19 && len(p.present) > 1:
 		p.loss([]moment{acknowledged, acknowledged, sends, sends, stores}[p.IntN(5)])
 	case draw < 20:
 		p.add(p.down(p.now, powerNode, 1+p.IntN(2)*p.IntN(len(p.present))))
@@ -171,7 +233,11 @@ func (p *planner) remove(name string) {
 }
 
 func (p *planner) join() {
-	p.add(fault{at: p.now, kind: joinNode, nodes: []string{p.enter()}})
+	name := p.enter()
+	if p.IntN(3) == 0 {
+		p.add(fault{at: fromTheStart, kind: otherRun, nodes: []string{name}, flags: p.otherFlags()})
+	}
+	p.add(fault{at: p.now, kind: joinNode, nodes: []string{name}})
 }
 
 // enter names a new node.
@@ -193,7 +259,7 @@ func (p *planner) overlap(at time.Duration) {
 		p.add(p.cut(at))
 	case draw < 11:
 		pair := p.pick(2)
-		for range 1 + p.IntN(5) {
+		for i := 1 + p.IntN(5); i > 0 && len(pair) == 2; i-- {
 			p.add(fault{at: at, kind: tearLinks, nodes: pair})
 			at += p.between(0, 1)
 		}

@@ -35,8 +35,9 @@ func (s *simulation) run(faults []fault) {
 	for _, f := range faults {
 		later(f.at, func() { s.begin(f, func(d time.Duration, do func()) { later(time.Since(s.began)+d, do) }) })
 	}
-	for s.react() || len(todo) > 0 {
+	for s.react() || len(todo) > 0 || len(s.promised) > 0 {
 		if len(todo) == 0 {
+			s.doze(100 * time.Millisecond)
 			continue
 		}
 		next := todo[0]
@@ -59,10 +60,14 @@ func (s *simulation) note(format string, args ...any) {
 
 // begin lets one fault happen; after says what happens how much later.
 func (s *simulation) begin(f fault, after func(time.Duration, func())) {
+	if f.at < 0 {
+		return // it has been so from the start
+	}
 	s.note("%v", f)
 	switch f.kind {
 	case joinNode:
 		s.start(f.nodes[0])
+		s.did(joinNode)
 	case leaveNode:
 		s.leave(f.nodes[0])
 	case strikeNode:
@@ -83,6 +88,7 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 	case cutLinks:
 		s.cutAll(f.cuts, after)
 	case slowLinks:
+		s.did(slowLinks)
 		s.slow = append(s.slow, f.link)
 		s.net.SetDefault(f.link)
 		era := s.era
@@ -92,10 +98,18 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 			}
 		})
 	case tearLinks:
+		s.did(tearLinks)
 		s.net.Tear(f.nodes[0], f.nodes[1])
 	case giveSeed:
 		s.giveSeed(f.nodes[0], anySeed)
 		return // shakes nothing
+	case expectThat:
+		s.expect(f)
+		return // as above
+	default:
+		if s.edge(f, after) {
+			s.did(f.kind)
+		}
 	}
 	s.shaken = time.Now()
 }
@@ -112,6 +126,7 @@ func (s *simulation) running(name string) *simMember {
 // leave asks a node to go, unless nobody would be left to take over.
 func (s *simulation) leave(name string) {
 	if m := s.running(name); m != nil && !m.gone && len(s.up()) > 1 {
+		s.did(leaveNode)
 		s.drain(name)
 	}
 }
@@ -123,11 +138,11 @@ func (s *simulation) survivable(kind faultKind, names []string) bool {
 	if kind == powerNode && s.sync {
 		return true
 	}
-	if simReplication < 2 || len(names) > 1 || time.Since(s.shaken) < 4*time.Second || len(s.cut) > 0 {
+	if simReplication < 2 || len(names) > 1 || time.Since(s.shaken) < 4*time.Second || len(s.cut) > 0 || len(s.force) > 0 {
 		return false
 	}
 	up := s.up()
-	if len(up) < 3 || len(up) != len(s.those(func(m *simMember) bool { return !m.lost && (!m.gone || m.runs()) })) {
+	if len(up) < 2 || len(up) != len(s.those(func(m *simMember) bool { return !m.lost && (!m.gone || m.runs()) })) {
 		return false
 	}
 	for _, name := range up {
@@ -146,10 +161,12 @@ func (s *simulation) down(name string, kind faultKind, lasts time.Duration, afte
 		return
 	}
 	life := m.life
+	s.did(kind)
 	s.crash(name, kind == powerNode)
 	if kind == loseNode {
 		m.lost = true
 		s.note("%s is lost", name)
+		s.loseSmall(name, after)
 		return
 	}
 	after(lasts, func() {
@@ -169,6 +186,7 @@ func (s *simulation) stop(name string, lasts time.Duration, after func(time.Dura
 		return
 	}
 	life := m.life
+	s.did(stopNode)
 	m.stopped = true
 	s.net.Pause(name)
 	now := time.Now()
@@ -187,6 +205,9 @@ func (s *simulation) stop(name string, lasts time.Duration, after func(time.Dura
 // part of has.
 func (s *simulation) cutAll(cuts []cut, after func(time.Duration, func())) {
 	now, era := time.Now(), s.era
+	if len(cuts) > 0 {
+		s.did(cutLinks)
+	}
 	for _, c := range cuts {
 		key := [2]string{c.from, c.to}
 		s.cut[key]++
@@ -260,6 +281,7 @@ func (s *simulation) giveSeed(name string, liked func(url string) bool) {
 		return
 	}
 	if url, ok := s.seeds.take(liked); ok {
+		s.did(giveSeed)
 		l := m.life
 		s.seeds.giving.Go(func() {
 			report, err := addSeed(l, url)
@@ -289,7 +311,9 @@ func (s *simulation) calm() {
 		switch {
 		case m.lost:
 		case m.ended() && !m.gone && !m.life.crashed:
-			s.t.Errorf("%s ended by itself: %v", name, m.life.err)
+			if !m.life.endedOfDisk() {
+				s.t.Errorf("%s ended by itself: %v", name, m.life.err)
+			}
 			s.start(name)
 		case m.life.crashed:
 			s.start(name)
@@ -301,7 +325,7 @@ func (s *simulation) calm() {
 	for _, name := range s.those(func(m *simMember) bool { return m.gone && !m.lost }) {
 		m := s.members[name]
 		<-m.life.done
-		if m.life.err != nil {
+		if m.life.err != nil && !m.life.endedOfDisk() {
 			s.t.Errorf("%s left with %v", name, m.life.err)
 		}
 		if !strings.Contains(m.life.log.String(), "left the cluster; everything was handed over") {

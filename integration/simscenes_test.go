@@ -62,9 +62,9 @@ func (p *planner) loss(on moment) {
 	if p.IntN(6) > 0 {
 		k.slow = p.between(0.1, 0.4)
 	}
-	if draw := p.IntN(4); draw == 0 && len(p.present) < maxPresent {
+	if draw := p.IntN(4); draw == 0 && len(p.present) < p.most() {
 		k.beside, k.who = joinNode, p.enter()
-	} else if draw == 1 && len(p.present) > 2 {
+	} else if draw == 1 && len(p.present) > p.least() && len(f.nodes) > 1 {
 		k.beside, k.who = leaveNode, f.nodes[len(f.nodes)-1]
 		p.remove(k.who)
 	}
@@ -73,7 +73,7 @@ func (p *planner) loss(on moment) {
 	}
 	p.add(f)
 	p.now += p.between(12, 22)
-	if len(p.present) < 3 {
+	if len(p.present) < min(3, p.first) {
 		p.join()
 	}
 }
@@ -84,7 +84,7 @@ func (p *planner) late() {
 	f := fault{at: p.now, kind: strikeNode, nodes: p.pick(len(p.present)), strike: &strike{harm: harms[p.IntN(len(harms))],
 		lasts: p.between(3, 40), on: fewLeft, count: 1 + p.IntN(12), patience: 60 * time.Second}}
 	f.lasts = []time.Duration{f.strike.lasts}
-	if p.IntN(3) == 0 {
+	if p.IntN(3) == 0 && len(f.nodes) > 1 {
 		f.killed = 1 + p.IntN(len(f.nodes)-1)
 	}
 	p.add(f)

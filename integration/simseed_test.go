@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,21 +13,29 @@ import (
 )
 
 // TestSimSeed runs one simulation in this process: SIM_SEED says which, and
-// SIM_FAULTS, when it is set, which of its faults happen ("0,3,4", or "none").
+// SIM_FAULTS, when it is set, which of its faults happen ("0,3,4", or "none"). SIM_CASE
+// names one of simCases instead of the seed's own schedule.
 // TestSim runs it for many seeds; by hand it shows everything that it knows.
 func TestSimSeed(t *testing.T) {
 	text := os.Getenv("SIM_SEED")
-	if text == "" {
+	switch {
+	case text == "" && os.Getenv("SIM_CASE") == "":
 		t.Skip("SIM_SEED names the seed to run; TestSim runs many")
+	case text == "":
+		text = strconv.Itoa(caseSeed)
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		t.Fatalf("SIM_SEED: %v", err)
 	}
-	plan := plan(seed)
+	plan := scheduleOf(t, seed, os.Getenv("SIM_CASE"))
 	if plan.faults, err = chosen(plan.faults, os.Getenv("SIM_FAULTS")); err != nil {
 		t.Fatalf("SIM_FAULTS: %v", err)
 	}
+	// What a node sets for its whole process, because of its flags, holds for all here.
+	t.Setenv("GOMEMLIMIT", "off")
+	t.Setenv("GOGC", "400")
+	debug.SetGCPercent(400)
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) { simulate(t, dir, seed, plan) })
 }
@@ -59,21 +68,21 @@ func chosen(faults []fault, numbers string) ([]fault, error) {
 func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	s := newSimulation(t, dir, seed, plan)
 	defer s.shutdown()
+	defer s.tellShare()
 	s.net.SetDefault(s.sound)
 	s.began = time.Now()
 	for i := range plan.first {
 		s.start(fmt.Sprint("n", i+1))
 	}
-	if !s.converged(time.Minute, plan.first) {
+	if !s.converged(s.foundedWithin(), plan.first) {
 		s.logs()
 		return
 	}
 	s.began = time.Now()
-	if report, err := addSeed(s.members["n2"].life, s.web.root()); err != nil || report.Accepted != 1 {
+	if report, err := addSeed(s.members[s.names[len(s.names)-1]].life, s.web.root()); err != nil || report.Accepted != 1 {
 		t.Errorf("seeding: %+v, %v", report, err)
 	}
-	s.note("%d nodes, %d hosts, %d pages, sync %v, links of %v to %v", plan.first, len(s.web.hosts), s.web.size(), plan.sync,
-		plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter)
+	s.note("%q, %d hosts, %d pages, links of %v to %v", plan.traits(), len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter)
 	s.run(plan.faults)
 	s.calm()
 	if s.finished(20 * time.Minute) {
@@ -87,6 +96,18 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	if t.Failed() {
 		s.logs()
 	}
+}
+
+// foundedWithin is how long the first nodes may take to be members: a cluster is
+// founded 15 s after a late name resolves, and then the others join.
+func (s *simulation) foundedWithin() time.Duration {
+	within := time.Minute
+	for _, f := range s.plan.faults {
+		if f.kind == lateName && f.nodes[0] == "n1" {
+			within = f.lasts[0] + 25*time.Second
+		}
+	}
+	return within
 }
 
 // converged waits until all running nodes are members and the ring rests.

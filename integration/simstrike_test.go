@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -159,7 +160,7 @@ func (s *simulation) lay(f fault, after func(time.Duration, func())) {
 	loss := s.survivable(k.harm, f.nodes[:1])
 	for _, name := range f.nodes[1:] {
 		if m := s.members[name]; m != nil && k.slow > 0 {
-			m.pace.Store(int64(k.slow))
+			m.disk.pace.Store(int64(k.slow))
 		}
 	}
 	if k.beside != "" {
@@ -216,7 +217,7 @@ func (s *simulation) strike(f fault, loss bool, after func(time.Duration, func()
 		}
 	}
 	for _, m := range s.members {
-		m.pace.Store(int64(s.pace))
+		m.disk.pace.Store(int64(s.pace))
 	}
 }
 
@@ -238,7 +239,7 @@ func (s *simulation) rest() {
 	for _, name := range s.names {
 		switch m := s.members[name]; {
 		case m.lost:
-		case m.life.crashed:
+		case m.life.crashed, m.ended() && m.life.endedOfDisk() && !m.gone:
 			s.start(name)
 		case m.stopped:
 			m.stopped = false
@@ -248,8 +249,13 @@ func (s *simulation) rest() {
 	s.shaken = time.Now()
 }
 
-// mendAll gives all links back what they were.
+// mendAll gives all links back what they were, and ends all that lasts.
 func (s *simulation) mendAll() {
+	for _, number := range slices.Sorted(maps.Keys(s.force)) {
+		end := s.force[number]
+		delete(s.force, number)
+		end()
+	}
 	s.net.Heal()
 	clear(s.cut)
 	s.era++

@@ -22,11 +22,13 @@ import (
 // whole schedule; half of the others hang on their pages, so that new hosts, and
 // with them links between nodes, come at every moment. The rest form chains of
 // hosts. Pages form chains or narrow trees within a host. The spare hosts have no link at all: each
-// is reached by a seed of its own, given in the middle of the faults.
+// is reached by a seed of its own, given in the middle of the faults. The seed of every
+// other one leads to a host of another domain, which joins the scope by that alone.
 type treeWeb struct {
 	hosts  []*treeHost // the first is the root; the spare ones come last
 	byName map[string]*treeHost
 	judge  *simJudge
+	owner  func(netip.Addr) string // the node that has an address
 }
 
 // treeHost is one host.
@@ -36,7 +38,8 @@ type treeHost struct {
 	pages   []treePage    // the first is "/"
 	private bool          // robots.txt forbids /private/, and pages link there
 	delay   time.Duration // what robots.txt asks for; 0: nothing
-	spare   bool
+	spare   bool          // no link leads there from the root
+	seed    bool          // a seed leads there
 }
 
 // treePage is one page.
@@ -78,6 +81,12 @@ func newTreeWeb(seed uint64) *treeWeb {
 		}
 		w.grow(random, i, size, i >= hosts)
 	}
+	for i := range treeSpares {
+		w.hosts[hosts+i].seed = true
+		if i%2 == 1 {
+			w.redirect(random, hosts+i)
+		}
+	}
 	for i := 1; i < hosts; i++ { // the one link to host i
 		from := w.hosts[max(0, i-1-random.IntN(12))]
 		if i > treeBig && random.IntN(2) == 0 {
@@ -118,6 +127,9 @@ func (w *treeWeb) dress(random *rand.Rand) {
 	for _, h := range w.hosts {
 		for i := range h.pages {
 			page := &h.pages[i]
+			if page.kind == treeRedirect {
+				continue
+			}
 			switch draw := random.IntN(100); {
 			case i > 0 && draw < 6 && len(page.links) == 1:
 				page.kind = treeRedirect
@@ -138,6 +150,21 @@ func (w *treeWeb) dress(random *rand.Rand) {
 			}
 		}
 	}
+}
+
+// redirect gives a spare host a domain of its own, and its only page a redirect to
+// a new host of another one.
+func (w *treeWeb) redirect(random *rand.Rand, i int) {
+	h := w.hosts[i]
+	delete(w.byName, h.name)
+	h.name, h.private, h.delay = fmt.Sprintf("h%d.from%d.test", i, i), false, 0
+	w.byName[h.name] = h
+	w.grow(random, len(w.hosts), 1+random.IntN(4), true)
+	to := w.hosts[len(w.hosts)-1]
+	delete(w.byName, to.name)
+	to.name = fmt.Sprintf("h%d.to%d.test", i, i)
+	w.byName[to.name] = to
+	h.pages = []treePage{{kind: treeRedirect, links: []string{w.url(to, 0)}}}
 }
 
 func treePath(page int) string {
@@ -166,7 +193,7 @@ func (w *treeWeb) root() string { return w.url(w.hosts[0], 0) }
 func (w *treeWeb) spares() []string {
 	var urls []string
 	for _, h := range w.hosts {
-		if h.spare {
+		if h.seed {
 			urls = append(urls, w.url(h, 0))
 		}
 	}
@@ -208,8 +235,10 @@ func (w *treeWeb) count(which func(*treeHost) bool) int {
 
 // ServeHTTP answers a request by its Host header, and has it judged.
 func (w *treeWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	who, _, _ := strings.Cut(r.RemoteAddr, ":")
-	who = "n" + who[strings.LastIndexByte(who, '.')+1:]
+	who := ""
+	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		who = w.owner(from.Addr())
+	}
 	h := w.byName[strings.ToLower(r.Host)]
 	if h == nil {
 		w.judge.blame("%s asked for host %q, which does not exist", who, r.Host)

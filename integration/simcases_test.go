@@ -1,0 +1,148 @@
+package integration
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"crawlnode/integration/simnet"
+)
+
+// simCases are schedules that are drawn by hand: what the release before them failed
+// in, step by step, with what must be true when. Seeds meet the same by chance.
+var simCases = []struct {
+	name string
+	draw func() schedule
+	why  string // it cannot pass yet; "": it does
+}{
+	{"address-taken", addressTaken, ""},
+	{"disk-elsewhere", diskElsewhere, "who holds what is asked of a member whose disk is full"},
+	{"disk-frozen-elsewhere", diskFrozenElsewhere, "who holds what is asked of a member whose disk is frozen"},
+	{"clock-ahead", clockAhead, ""},
+	{"two-one-stopped", func() schedule { return twoNodes(stopNode) }, "a scope entry waits for every member"},
+	{"two-one-without-power", func() schedule { return twoNodes(powerNode) }, "a scope entry waits for every member"},
+	{"name-moves", nameMoves, ""},
+	{"late-name", nameIsLate, "the first of --join compares names to recognise itself"},
+	{"replica-stalls", replicaStalls, ""},
+	{"machine-paused", machinePaused, ""},
+}
+
+// drawn begins a schedule by hand.
+func drawn(nodes int) *planner {
+	p := &planner{Rand: rand.New(rand.NewPCG(caseSeed, 2))}
+	p.first = nodes
+	p.sound = simnet.Link{Delay: 5 * time.Millisecond, Jitter: 20 * time.Millisecond, Drop: 0.005, Dup: 0.01}
+	p.pace = 5 * time.Millisecond
+	for p.next < p.first {
+		p.enter()
+	}
+	return p
+}
+
+func secs(list ...float64) []time.Duration {
+	var d []time.Duration
+	for _, s := range list {
+		d = append(d, time.Duration(s*float64(time.Second)))
+	}
+	return d
+}
+
+// at adds a fault at a second.
+func (p *planner) at(second float64, f fault) {
+	f.at = time.Duration(second * float64(time.Second))
+	p.faults = append(p.faults, f)
+}
+
+// seedsAt gives some spare seeds, one after the other.
+func (p *planner) seedsAt(second float64, n int, name string) {
+	for i := range n {
+		p.at(second+float64(i)/10, fault{kind: giveSeed, nodes: []string{name}})
+	}
+}
+
+// addressTaken: three are killed; the third comes back at the place of the first,
+// whose name still leads there, and the first at a new one. Then the second is lost.
+func addressTaken() schedule {
+	p := drawn(3)
+	p.named, p.listed, p.ttl = true, true, 3*time.Second
+	p.seedsAt(3, 4, "n2")
+	p.at(8, fault{kind: moveNode, nodes: []string{"n3", "n2", "n1"}, to: []string{"n1", "n2", ""}, lasts: secs(1, 2, 3)})
+	p.at(15, fault{kind: expectThat, promise: allCopies, nodes: []string{"n3"}, lasts: secs(15)})
+	p.seedsAt(31, 2, "n3")
+	p.at(32, fault{kind: strikeNode, nodes: []string{"n2", "n1", "n3"}, lasts: secs(1, 2, 3),
+		strike: &strike{harm: loseNode, on: acknowledged, count: 1, patience: 3 * time.Second, at: "n1", killed: 2}})
+	return p.sorted()
+}
+
+// diskElsewhere: the disk of n3 is full when n1 dies for a minute; n3 is asked to
+// leave, and its time is up.
+func diskElsewhere() schedule { return otherDisk(3, fullDisk) }
+
+// diskFrozenElsewhere is the same with a frozen disk, which stores no view: three
+// others are needed to decide one.
+func diskFrozenElsewhere() schedule { return otherDisk(4, frozenDisk) }
+
+func otherDisk(nodes int, kind faultKind) schedule {
+	p := drawn(nodes)
+	p.at(5, fault{kind: kind, nodes: []string{"n3"}, lasts: secs(50)})
+	p.at(7, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(60)})
+	p.at(7.1, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(20)})
+	p.at(30, fault{kind: expectThat, promise: morePages, lasts: secs(10), flags: 10})
+	return p.sorted()
+}
+
+// clockAhead: n2 is two hours ahead, hands over and leaves.
+func clockAhead() schedule {
+	p := drawn(3)
+	p.at(fromTheStart.Seconds(), fault{kind: skewClock, nodes: []string{"n2"}, step: 2 * time.Hour, rate: 1})
+	p.at(15, fault{kind: leaveNode, nodes: []string{"n2"}})
+	p.at(25, fault{kind: otherRun, nodes: []string{"n3"}, lasts: secs(1)})
+	return p.sorted()
+}
+
+// twoNodes: one of two is silent while seeds lead to other hosts. The other one goes
+// on with its share.
+func twoNodes(kind faultKind) schedule {
+	p := drawn(2)
+	p.few = true
+	p.seedsAt(4, 8, "n1")
+	p.at(5, fault{kind: kind, nodes: []string{"n2"}, lasts: secs(60)})
+	p.at(15, fault{kind: expectThat, promise: morePages, lasts: secs(40), flags: 30})
+	return p.sorted()
+}
+
+// nameMoves: a node comes back with its name and its data at another address.
+func nameMoves() schedule {
+	p := drawn(3)
+	p.named, p.ttl = true, 3*time.Second
+	p.at(5, fault{kind: moveNode, nodes: []string{"n2"}, to: []string{""}, lasts: secs(2)})
+	p.at(7.1, fault{kind: expectThat, promise: isMember, nodes: []string{"n2"}, lasts: secs(20)})
+	return p.sorted()
+}
+
+// nameIsLate: the first of the list is the node's own name, which resolves 2.5 s
+// after its start.
+func nameIsLate() schedule {
+	p := drawn(3)
+	p.listed = true
+	p.at(fromTheStart.Seconds(), fault{kind: lateName, nodes: []string{"n1"}, lasts: secs(2.5)})
+	p.at(fromTheStart.Seconds(), fault{kind: wrongJoin, nodes: []string{"n3"}, wrong: wrongAddresses[0]})
+	return p.sorted()
+}
+
+// replicaStalls: a replica stands still for 3, 10 and 60 s.
+func replicaStalls() schedule {
+	p := drawn(3)
+	for second, lasts := range map[float64]float64{3: 3, 10: 10, 30: 60} {
+		p.at(second, fault{kind: stallLinks, nodes: []string{"n2", "n1", "n3"}, lasts: secs(lasts)})
+	}
+	p.at(91, fault{kind: expectThat, promise: allCopies, nodes: []string{"n1"}, lasts: secs(40)})
+	return p.sorted()
+}
+
+// machinePaused: both clocks of n2 stand still for 25 s.
+func machinePaused() schedule {
+	p := drawn(3)
+	p.at(8, fault{kind: pauseMachine, nodes: []string{"n2"}, lasts: secs(25)})
+	p.at(45, fault{kind: pauseMachine, nodes: []string{"n3"}, lasts: secs(12)})
+	return p.sorted()
+}
