@@ -177,7 +177,7 @@ func (s *simulation) stall(f fault, after func(time.Duration, func())) bool {
 	s.lasting(lasts, after, func() {
 		s.stalls--
 		for _, from := range f.nodes[1:] {
-			s.net.Unstall(from, f.nodes[0]) // also what another stall holds
+			s.net.Unstall(from, f.nodes[0])
 		}
 	})
 	return true

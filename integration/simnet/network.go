@@ -33,7 +33,7 @@ type Network struct {
 	paused   map[string]bool
 	dark     map[string]bool    // without power
 	conns    map[*Conn]struct{} // open ends, to be woken when a link changes
-	stalled  map[[2]string]bool // directed: streams stand still
+	stalled  map[[2]string]int  // directed: how many Stalls hold the streams
 	names    map[string]netip.Addr
 	heard    map[[2]string]answer // by host and name
 	ttl      time.Duration        // of what is heard
@@ -53,7 +53,7 @@ func New(seed uint64) *Network {
 		paused:   map[string]bool{},
 		dark:     map[string]bool{},
 		conns:    map[*Conn]struct{}{},
-		stalled:  map[[2]string]bool{},
+		stalled:  map[[2]string]int{},
 		names:    map[string]netip.Addr{},
 		heard:    map[[2]string]answer{},
 	}
@@ -112,12 +112,12 @@ func (n *Network) Mend(from, to string) {
 // the reader takes nothing, its kernel accepts connections and keeps what fits into
 // its buffers. Packets pass.
 func (n *Network) Stall(from, to string) {
-	n.change(func() { n.stalled[[2]string{from, to}] = true })
+	n.change(func() { n.stalled[[2]string{from, to}]++ })
 }
 
 // Unstall ends one Stall.
 func (n *Network) Unstall(from, to string) {
-	n.change(func() { delete(n.stalled, [2]string{from, to}) })
+	n.change(func() { n.stalled[[2]string{from, to}] = max(0, n.stalled[[2]string{from, to}]-1) })
 }
 
 // Tear resets every open stream between two hosts. What has been read stays read:
@@ -248,7 +248,7 @@ func (n *Network) passes(from, to string) (ok, cut bool) {
 func (n *Network) flows(from, to string) (ok, late bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return !n.isCutLocked(from, to) && !n.paused[to] && !n.stalled[[2]string{from, to}], !n.paused[from]
+	return !n.isCutLocked(from, to) && !n.paused[to] && n.stalled[[2]string{from, to}] == 0, !n.paused[from]
 }
 
 func (n *Network) isCutLocked(from, to string) bool {
