@@ -62,7 +62,7 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: machineRun(), synced: opt.SyncWrites}
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: MachineRun(), synced: opt.SyncWrites}
 	err := b.verify(opt)
 	if err == nil {
 		b.lostPower, err = readBoot(opt.Dir, b.run)

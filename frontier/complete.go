@@ -147,7 +147,7 @@ func (g *group) complete(c *Completion) error {
 	case keep:
 	case retry:
 		q.item.Attempts++
-		q.item.NotBefore = c.RetryAt
+		q.item.NotBefore = pg.state.line.write(c.RetryAt)
 		pg.set(place, encodeQueued(&q.item, q.refetch, q.probe))
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
@@ -222,7 +222,7 @@ func (pg *partGroup) queueEntry(place []byte, host crawl.Host) (queued, bool) {
 // completeHost takes over the host's state and robots entry.
 func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
 	e := pg.host(host)
-	e.setState(c.Host)
+	e.setState(pg.state.line.writeHost(c.Host))
 	e.countNear(&c.Outcome)
 	pg.touch(e)
 	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
@@ -230,7 +230,7 @@ func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
 	}
 }
 
-// setState takes over a state, save the counts that the frontier keeps.
+// setState takes over a state on the partition's timeline, save the counts that the frontier keeps.
 func (h *hostEntry) setState(s crawl.HostState) {
 	s.Suspicious, s.NearStreak = h.HostState.Suspicious, h.HostState.NearStreak
 	h.HostState = s
@@ -247,7 +247,7 @@ func (pg *partGroup) setRobots(host crawl.Host, e *hostEntry, r *crawl.Robots) {
 		e.origin = slices.Delete(e.origin, 0, 1)
 	}
 	e.origin = append(e.origin, tag)
-	pg.set(appendRobotsKey(nil, host, tag), encodeRobots(r))
+	pg.set(appendRobotsKey(nil, host, tag), encodeRobots(pg.state.line.writeRobots(r)))
 }
 
 // settle takes a URL out of the queue and writes its record.

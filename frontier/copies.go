@@ -81,6 +81,7 @@ func (g *group) follow(m *CopyMutation) error {
 	}
 	g.putUnder(pg.gen(), m.Entries)
 	s.apply(&meta)
+	s.line = meta.stamp.begin(g.now)
 	pg.followed = true
 	return nil
 }

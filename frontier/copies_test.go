@@ -304,7 +304,7 @@ func FuzzSet(f *testing.F) {
 
 // FuzzApplyCopies feeds a copy what another node could send.
 func FuzzApplyCopies(f *testing.F) {
-	good := encodeMeta(&partState{Meta: Meta{Seq: 1, Epoch: 1}})
+	good := encodeMeta(&partState{Meta: Meta{Seq: 1, Epoch: 1}}, stamp{})
 	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(1))
 	f.Add([]byte("m"), good[:5], []byte{}, []byte{}, uint64(1<<63))
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {

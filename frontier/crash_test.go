@@ -243,7 +243,7 @@ func TestPowerLoss(t *testing.T) {
 	r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.State, m.To = Released, "n2"; return nil }))
 	i, err := r.BeginImport(t.Context(), 5)
 	r.must(err)
-	r.must(i.Put(t.Context(), []Entry{{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: 4}})}}))
+	r.must(i.Put(t.Context(), []Entry{{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: 4}}, stamp{})}}))
 	r.must(i.CommitCopy(t.Context(), 6))
 	r.must(r.promote(5, 7))
 	r.add(link("http://h1.p1.test/lost"))

@@ -109,10 +109,16 @@
 // is seen to be missing: every partition is Unsure then (powerloss.go), until its copy
 // is replaced or followed anew, or it is promoted.
 //
+// # Times
+//
+// Callers say and hear times of this process. In the store they are on the
+// partition's own timeline (timeline.go), which no wall clock moves: so what is left of
+// a wait is the same for whoever has the partition next, and after a restart.
+//
 // # What it does not do
 //
 // It does not know the ring, the views or the peers: partition numbers come
-// with the URLs. It does not judge URLs, schedule hosts or read a clock: times
+// with the URLs. It does not judge URLs, schedule hosts or decide by a clock: times
 // arrive in host states and outcomes. It talks to no other node: it makes, takes
 // and promotes copies, and others carry them and decide.
 package frontier

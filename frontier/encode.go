@@ -16,7 +16,8 @@ import (
 //	u      unsigned varint (encoding/binary)
 //	i      zigzag varint
 //	str    u length, then the bytes
-//	time   i nanoseconds since 1970; 0 is the zero time
+//	time   i nanoseconds since 1970; 0 is the zero time. Those that say when something
+//	       may be done are on the partition's timeline (timeline.go)
 //	dur    i nanoseconds
 //	rest   all bytes that are left
 //
@@ -172,9 +173,9 @@ func sameURL(u urlnorm.URL, https bool, rest []byte) bool {
 	return https == isHTTPS(u) && string(rest) == behindHost(u)
 }
 
-// joinURL puts a URL together again. What was written is canonical, so it must
-// come out as it went in: a change of the canonical form is a change of the
-// format.
+// joinURL puts a URL together again. What was written is canonical, or was when it
+// was written, so it must come out as it went in: what the canonical form loses,
+// ParseStored keeps reading.
 func joinURL(h crawl.Host, https bool, rest []byte) (urlnorm.URL, error) {
 	var b strings.Builder
 	b.Grow(len("https://") + len(h) + len(rest))
@@ -182,12 +183,12 @@ func joinURL(h crawl.Host, https bool, rest []byte) (urlnorm.URL, error) {
 	b.WriteString("://")
 	b.WriteString(string(h))
 	b.Write(rest)
-	u, err := urlnorm.Parse(b.String())
+	u, err := urlnorm.ParseStored(b.String())
 	if err != nil {
 		return urlnorm.URL{}, fmt.Errorf("%w: URL %q: %w", ErrCorrupt, b.String(), err)
 	}
-	if u.String() != b.String() || hostOf(u) != h {
-		return urlnorm.URL{}, fmt.Errorf("%w: URL %q of host %s is not canonical", ErrCorrupt, b.String(), h)
+	if hostOf(u) != h {
+		return urlnorm.URL{}, fmt.Errorf("%w: URL %q is not of host %s", ErrCorrupt, b.String(), h)
 	}
 	return u, nil
 }

@@ -29,6 +29,7 @@ type Export struct {
 	view  view
 	seq   crawl.Seq
 	epoch crawl.Epoch
+	stamp stamp
 }
 
 // Export opens a snapshot of a partition between two groups, and attaches the
@@ -50,7 +51,8 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink Sink) (*E
 		if pg.state.State != Copy {
 			pg.part.attach(sink)
 		}
-		e = &Export{view: view{snap: snap, gen: pg.gen()}, seq: pg.state.Seq, epoch: pg.state.Epoch}
+		e = &Export{view: view{snap: snap, gen: pg.gen()}, seq: pg.state.Seq, epoch: pg.state.Epoch,
+			stamp: pg.state.line.stamp(f.run, g.now)}
 		return nil
 	})
 	if err != nil {
@@ -99,6 +101,12 @@ func (e *Export) Snapshot(ctx context.Context, chunkBytes int, fn func([]Entry) 
 			return err
 		}
 		entry := Entry{Key: bytes.Clone(it.Key()[prefixLen:]), Value: bytes.Clone(value)}
+		if isMeta(entry.Key) {
+			// The last mutation may be long ago: the copy's timeline begins here.
+			if entry.Value, err = restamped(value, e.stamp); err != nil {
+				return err
+			}
+		}
 		n := len(entry.Key) + len(entry.Value)
 		if len(chunk) > 0 && size+n > chunkBytes {
 			if err := send(ctx, fn, chunk); err != nil {

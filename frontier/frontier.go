@@ -49,6 +49,11 @@ type Options struct {
 	// while all that waits is patient: links, completions, mutations for copies. What
 	// partitions need to change hands is never held up. 0: nothing is.
 	CommitPace time.Duration
+	// Clock tells the time of day and how long the machine runs; nil: the process's.
+	Clock Clock
+	// Machine names the run of the machine whose time Clock tells (MachineRun). "":
+	// unknown; then no time passes between two processes, as far as waits go.
+	Machine string
 	// Logger gets what an operator should know; nil drops it.
 	Logger *slog.Logger
 }
@@ -67,6 +72,8 @@ type QueuedHost struct {
 type Frontier struct {
 	kv      KV
 	o       Options
+	clock   Clock
+	run     uint64 // names the machine's run in stamps
 	log     *slog.Logger
 	in      chan *request
 	stopped chan struct{} // closed when Run is over
@@ -76,7 +83,7 @@ type Frontier struct {
 	writing, syncing stopwatch
 
 	mu     sync.Mutex // guards the fields below
-	metas  map[crawl.Partition]*Meta
+	metas  map[crawl.Partition]*shown
 	sets   map[crawl.Partition]SetRecord
 	totals crawl.Counters // of the metas that are held
 	// payloads are the filters that Content asks; only the writer changes the map.
@@ -111,10 +118,13 @@ type partition struct {
 // URL. Call Run next.
 func New(kv KV, o Options) (*Frontier, error) {
 	f := &Frontier{
-		kv: kv, o: o, log: o.Logger,
+		kv: kv, o: o, log: o.Logger, clock: o.Clock, run: runOf(o.Machine),
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
-		metas: map[crawl.Partition]*Meta{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
+		metas: map[crawl.Partition]*shown{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
 		payloads: map[crawl.Partition]*payloadFilter{}, rebuilds: newTodo[rebuild](), sweeps: newTodo[generation](),
+	}
+	if f.clock == nil {
+		f.clock, f.run = processClock{time.Now()}, 0
 	}
 	f.writing.base = time.Now()
 	f.syncing.base = f.writing.base
@@ -148,7 +158,7 @@ func (f *Frontier) Metas() []Meta {
 	f.mu.Lock()
 	out := make([]Meta, 0, len(f.metas))
 	for _, m := range f.metas {
-		out = append(out, *m)
+		out = append(out, m.Meta)
 	}
 	f.mu.Unlock()
 	slices.SortFunc(out, func(a, b Meta) int { return int(a.Partition) - int(b.Partition) })
@@ -162,7 +172,7 @@ func (f *Frontier) Walk(fn func(m *Meta) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.metas {
-		if !fn(m) {
+		if !fn(&m.Meta) {
 			return
 		}
 	}
@@ -173,7 +183,7 @@ func (f *Frontier) Meta(p crawl.Partition) (m Meta, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if known := f.metas[p]; known != nil {
-		return *known, true
+		return known.Meta, true
 	}
 	return Meta{}, false
 }
@@ -185,11 +195,17 @@ func (f *Frontier) Totals() crawl.Counters {
 	return f.totals
 }
 
-// setMetaLocked shows what a partition has become.
-func (f *Frontier) setMetaLocked(m Meta) {
+// shown is what readers see of a partition.
+type shown struct {
+	Meta
+	line timeline
+}
+
+// showLocked shows what a partition has become.
+func (f *Frontier) showLocked(m *partState) {
 	place := f.metas[m.Partition]
 	if place == nil {
-		place = new(Meta)
+		place = new(shown)
 		f.metas[m.Partition] = place
 	}
 	if place.State == Holder {
@@ -198,7 +214,7 @@ func (f *Frontier) setMetaLocked(m Meta) {
 	if m.State == Holder {
 		f.totals.Plus(&m.Counters)
 	}
-	*place = m
+	*place = shown{m.Meta, m.line}
 }
 
 // Sync returns when all that was acknowledged survives a loss of power.
@@ -207,7 +223,12 @@ func (f *Frontier) Sync() error { return f.kv.Sync() }
 // read opens a snapshot for a caller's own goroutine, and finds the prefix of
 // the partition's keys. It fails with ErrNotHolder when it has none here.
 func (f *Frontier) read(p crawl.Partition) (*view, error) {
-	m, _ := f.Meta(p)
+	var m shown
+	f.mu.Lock()
+	if known := f.metas[p]; known != nil {
+		m = *known
+	}
+	f.mu.Unlock()
 	if m.State == Absent {
 		return nil, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
 	}
@@ -215,15 +236,16 @@ func (f *Frontier) read(p crawl.Partition) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &view{snap: snap, gen: generation{p, m.Generation}}, nil
+	return &view{snap: snap, gen: generation{p, m.Generation}, line: m.line}, nil
 }
 
 // view reads one generation of a partition by relative keys.
 type view struct {
 	snap Snapshot
 	gen  generation
-	key  []byte // scratch
-	buf  []byte // scratch; what get returned last
+	line timeline // for who reads times
+	key  []byte   // scratch
+	buf  []byte   // scratch; what get returned last
 }
 
 func (v *view) close() { v.snap.Close() }

@@ -14,6 +14,7 @@ import (
 // filters learn URLs early, which is harmless.
 type group struct {
 	f       *Frontier
+	now     moment
 	parts   map[crawl.Partition]*partGroup
 	order   []*partGroup
 	entries []Entry // with absolute keys, beside those of the partitions
@@ -40,7 +41,9 @@ type partGroup struct {
 	restated bool                      // the state on this node changes
 }
 
-func newGroup(f *Frontier) *group { return &group{f: f, parts: map[crawl.Partition]*partGroup{}} }
+func newGroup(f *Frontier) *group {
+	return &group{f: f, now: f.moment(), parts: map[crawl.Partition]*partGroup{}}
+}
 
 // hasRoom reports whether a request may join the group.
 func (g *group) hasRoom(r *request) bool {
@@ -227,7 +230,7 @@ func (pg *partGroup) finish() (m Mutation) {
 	pg.writeHosts()
 	if pg.mutated {
 		pg.state.Seq++
-		pg.write(metaKey, encodeMeta(&pg.state))
+		pg.writeMeta()
 	}
 	m.Epoch, m.Seq = pg.state.Epoch, pg.state.Seq
 	size := 0
@@ -289,6 +292,11 @@ func (g *group) commit(full error) error {
 	return nil
 }
 
+// writeMeta writes the partition's books as they stand now.
+func (pg *partGroup) writeMeta() {
+	pg.write(metaKey, encodeMeta(&pg.state, pg.state.line.stamp(pg.g.f.run, pg.g.now)))
+}
+
 // publish makes the group's copy of a partition the real one.
 func (pg *partGroup) publish(m Mutation) {
 	f := pg.g.f
@@ -313,7 +321,7 @@ func (g *group) publishMetas() {
 	defer g.f.mu.Unlock()
 	for _, pg := range g.order {
 		if pg.mutated || pg.restated || pg.followed {
-			g.f.setMetaLocked(pg.part.Meta)
+			g.f.showLocked(&pg.part.partState)
 		}
 	}
 	for p, r := range g.sets {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/web/urlnorm"
@@ -101,6 +102,15 @@ func (c *caught) take() []CopyMutation {
 	ms := c.ms
 	c.ms = nil
 	return ms
+}
+
+// sameHost compares states of which one was read by another process than wrote it: the
+// time between the two counts for nothing, and is far less than a minute.
+func sameHost(a, b crawl.HostState) bool {
+	for _, t := range [...]*time.Time{&a.NotBefore, &a.FrozenUntil, &a.HoldUntil, &b.NotBefore, &b.FrozenUntil, &b.HoldUntil} {
+		*t = t.Round(time.Minute)
+	}
+	return a == b
 }
 
 func mustURL(raw string) urlnorm.URL {

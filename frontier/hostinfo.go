@@ -24,7 +24,7 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 	defer v.close()
 	e, err := v.host(host)
 	if err == nil && e != nil {
-		info.State = e.HostState
+		info.State = v.line.readHost(e.HostState)
 		for b := range e.bands {
 			info.Queued[b] = e.bands[b].queued
 		}

@@ -16,6 +16,7 @@ type Import struct {
 	f        *Frontier
 	gen      generation
 	meta     *metaEntry // the writer's; nil until the meta entry has come
+	line     timeline   // the writer's: as of meta
 	finished bool       // the writer's: committed, aborted or superseded
 }
 
@@ -131,7 +132,7 @@ func (i *Import) write(g *group, entries []Entry) error {
 	}
 	g.putUnder(i.gen, entries)
 	if meta != nil {
-		i.meta = meta
+		i.meta, i.line = meta, meta.stamp.begin(g.now)
 	}
 	return nil
 }
@@ -166,7 +167,7 @@ func (i *Import) follow(g *group, m *Mutation) error {
 		return err
 	}
 	g.putUnder(i.gen, m.Entries)
-	i.meta = &meta
+	i.meta, i.line = &meta, meta.stamp.begin(g.now)
 	return nil
 }
 
@@ -200,6 +201,7 @@ func (i *Import) commit(g *group, epoch crawl.Epoch) error {
 	s.State, s.Epoch, s.Generation, s.To, s.View = Copy, epoch, i.gen.number, "", 0
 	s.Sealed, s.Suspect, s.Unsure, s.frozen = false, false, false, false
 	s.apply(i.meta)
+	s.line = i.line
 	pg.restated = true
 	g.put(deadKey(i.gen), nil)
 	g.after = append(g.after, func() { delete(g.f.importing, i.gen.partition) })

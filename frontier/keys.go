@@ -136,7 +136,7 @@ func fingerprintOfKey(key []byte) (fp fingerprint, ok bool) {
 // wake is a host's place in the wake index.
 type wake struct {
 	band crawl.Band
-	ms   uint64 // wall time in milliseconds, rounded up; 0: at once
+	ms   uint64 // on the partition's timeline in milliseconds, rounded up; 0: at once
 }
 
 // wakeOf is the place of a host whose best queued band is band.

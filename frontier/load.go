@@ -13,6 +13,7 @@ import (
 type loading struct {
 	f      *Frontier
 	snap   Snapshot
+	now    moment
 	states map[crawl.Partition]*partState
 	// What the store does not say as it is now, and is written before anything
 	// else: states, and generations to be deleted.
@@ -34,7 +35,7 @@ func (f *Frontier) load() error {
 	if f.sets, err = loadSets(snap); err != nil {
 		return err
 	}
-	l := loading{f: f, snap: snap}
+	l := loading{f: f, snap: snap, now: f.moment()}
 	var dead []generation
 	if l.states, dead, err = loadStates(snap); err != nil {
 		return err
@@ -51,7 +52,7 @@ func (f *Frontier) load() error {
 	l.unsureAll()
 	for _, s := range l.states {
 		f.parts[s.Partition] = &partition{partState: *s}
-		f.setMetaLocked(s.Meta) // nobody else knows f yet
+		f.showLocked(s) // nobody else knows f yet
 	}
 	for _, g := range append(dead, l.lost...) {
 		f.sweeps.add(g)
@@ -87,6 +88,7 @@ func (l *loading) books(s *partState) error {
 	if ok {
 		if m, err := decodeMeta(b); err == nil {
 			s.apply(&m)
+			s.line = m.stamp.resume(l.f.run, l.now)
 			return nil
 		}
 	}
@@ -95,6 +97,7 @@ func (l *loading) books(s *partState) error {
 	m, err := v.recount()
 	m.seq = s.Seq
 	s.apply(&m)
+	s.line = m.stamp.begin(l.now)
 	return err
 }
 

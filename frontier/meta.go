@@ -55,6 +55,7 @@ type partState struct {
 	lastGeneration uint32 // the highest ever used on this node
 	changes        uint64 // how often the state entry was written
 	outboxNext     uint64 // the number of the last outbox entry
+	line           timeline
 	// frozen: neither Add nor Complete change it. It is not written to disk:
 	// who restarts holds nothing until a view says so.
 	frozen bool
@@ -128,16 +129,23 @@ func decodeState(p crawl.Partition, b []byte) (partState, error) {
 // partition and changes with every mutation.
 //
 //	version, u seq, u epoch of that mutation, u next outbox number,
-//	u number of counters, i each counter in the order of crawl.Counters.Each
+//	u number of counters, i each counter in the order of crawl.Counters.Each,
+//	[stamp: time on the partition's timeline, time of day, u run, dur of the run]
 //
 // Counters that a newer version has more are appended; missing ones are 0.
-func encodeMeta(s *partState) []byte {
-	w := newWriter(160)
+func encodeMeta(s *partState, at stamp) []byte {
+	w := newWriter(190)
 	w.u(uint64(s.Seq))
 	w.u(uint64(s.Epoch))
 	w.u(s.outboxNext)
 	w.u(numCounters)
 	s.Counters.Each(func(v *int64) { w.i(*v) })
+	if !at.at.IsZero() {
+		w.time(at.at)
+		w.time(at.wall)
+		w.u(at.run)
+		w.dur(at.boot)
+	}
 	return w.b
 }
 
@@ -154,6 +162,7 @@ type metaEntry struct {
 	epoch      crawl.Epoch
 	outboxNext uint64
 	counters   crawl.Counters
+	stamp      stamp
 }
 
 func decodeMeta(b []byte) (m metaEntry, err error) {
@@ -171,10 +180,24 @@ func decodeMeta(b []byte) (m metaEntry, err error) {
 	for ; left > 0 && !r.bad; left-- {
 		r.i() // a counter of a newer version
 	}
+	if len(r.b) > 0 {
+		m.stamp = stamp{at: r.time(), wall: r.time(), run: r.u(), boot: r.dur()}
+	}
 	return m, r.end("sequence and counters of a partition")
 }
 
-// apply takes over what travels with the partition.
+// restamped is a meta entry with another stamp.
+func restamped(b []byte, at stamp) ([]byte, error) {
+	m, err := decodeMeta(b)
+	if err != nil {
+		return nil, err
+	}
+	s := partState{Meta: Meta{Epoch: m.epoch}}
+	s.apply(&m)
+	return encodeMeta(&s, at), nil
+}
+
+// apply takes over what travels with the partition, but for its timeline.
 func (s *partState) apply(m *metaEntry) {
 	s.Seq, s.outboxNext, s.Counters = m.seq, m.outboxNext, m.counters
 }

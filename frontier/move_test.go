@@ -91,13 +91,21 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// content is all of a partition by relative keys.
+// content is all of a partition by relative keys, but for the stamp: a copy's may be
+// the later one, of when the copy was made.
 func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 	t.Helper()
 	m, _ := r.Meta(p)
 	out := map[string]string{}
 	for k, v := range dump(t, r.kv, string(appendPrefix(nil, p, m.Generation))) {
 		out[k[prefixLen:]] = v
+	}
+	if b, ok := out[metaKey]; ok {
+		plain, err := restamped([]byte(b), stamp{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[metaKey] = string(plain)
 	}
 	return out
 }
@@ -161,7 +169,7 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatalf("commit of nothing: %v", err)
 	}
 	meta := func(seq crawl.Seq) Entry {
-		return Entry{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: seq}})}
+		return Entry{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: seq}}, stamp{})}
 	}
 	if err := i.Apply(t.Context(), []Mutation{{Seq: 1, Entries: []Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
 		t.Fatalf("mutation before the snapshot: %v", err)
@@ -186,7 +194,7 @@ func TestImportRefuses(t *testing.T) {
 
 // FuzzImport feeds an import what another node could send.
 func FuzzImport(f *testing.F) {
-	good := encodeMeta(&partState{Meta: Meta{Seq: 3}})
+	good := encodeMeta(&partState{Meta: Meta{Seq: 3}}, stamp{})
 	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(4))
 	f.Add([]byte("m"), good[:3], []byte("w\x00"), []byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {

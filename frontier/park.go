@@ -100,7 +100,7 @@ func (g *group) park(p *Parked, heads Cursor) bool {
 	if e.fresh && p.State.Requests == 0 {
 		return true // nothing waits, and nothing was asked that it could remember
 	}
-	e.setState(p.State)
+	e.setState(pg.state.line.writeHost(p.State))
 	for b := range e.bands {
 		e.bands[b].head = max(e.bands[b].head, min(heads[b], e.bands[b].next))
 	}

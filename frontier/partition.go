@@ -59,8 +59,9 @@ func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
 	}
 	s.lastGeneration++
 	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = Holder, epoch, epoch, epoch, s.lastGeneration
+	s.line = stamp{}.begin(g.now)
 	pg.restated = true
-	pg.write(metaKey, encodeMeta(s))
+	pg.writeMeta()
 	g.after = append(g.after, func() {
 		pg.part.filter = newFilter(0)
 		g.f.usePayloads(pg.part, g.f.takeRoom(0))
@@ -122,7 +123,7 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	}
 	pg.restated = true
 	if cleared {
-		pg.write(metaKey, encodeMeta(s)) // as load has made it
+		pg.writeMeta() // as load has made it
 	}
 	return nil
 }

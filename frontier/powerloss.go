@@ -53,8 +53,8 @@ const (
 	closedProperly = "closed"
 )
 
-// machineRun names the present run of this machine; "" where it has no name.
-func machineRun() string {
+// MachineRun names the present run of this machine; "" where it has no name.
+func MachineRun() string {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return ""

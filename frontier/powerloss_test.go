@@ -54,7 +54,7 @@ func TestUnsure(t *testing.T) {
 // The store knows by the machine's run that it was not closed before the machine ended.
 func TestBootFile(t *testing.T) {
 	t.Parallel()
-	if machineRun() == "" {
+	if MachineRun() == "" {
 		t.Skip("this system does not name its runs")
 	}
 	dir := t.TempDir()
@@ -68,11 +68,11 @@ func TestBootFile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		lost, err := readBoot(dir, machineRun())
+		lost, err := readBoot(dir, MachineRun())
 		if err != nil || lost != step.lost {
 			t.Fatalf("%+v: lost power is %t, %v", step, lost, err)
 		}
-		if err := writeBoot(newFileSync(dir), machineRun()); err != nil {
+		if err := writeBoot(newFileSync(dir), MachineRun()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestBootFile(t *testing.T) {
 	}
 	r := startHolding(t, kv, 1, Options{})
 	file := filepath.Join(dir, "store", bootFile)
-	if b, _ := os.ReadFile(file); string(b) != machineRun()+"\n" {
+	if b, _ := os.ReadFile(file); string(b) != MachineRun()+"\n" {
 		t.Fatalf("an open store says %q", b)
 	}
 	r.must(r.stop())
@@ -104,7 +104,7 @@ func TestBootFile(t *testing.T) {
 	if m, _ := r.Meta(0); !m.Unsure {
 		t.Errorf("partition 0 is %+v", m)
 	}
-	if b, _ := os.ReadFile(file); string(b) != machineRun()+syncedAlways+"\n" {
+	if b, _ := os.ReadFile(file); string(b) != MachineRun()+syncedAlways+"\n" {
 		t.Fatalf("a store that syncs each write says %q", b)
 	}
 	r.must(r.stop())

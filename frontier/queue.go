@@ -44,7 +44,7 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after Cursor, n int)
 	if e == nil {
 		return q, nil
 	}
-	q.State, q.Queued = e.HostState, e.total()
+	q.State, q.Queued = v.line.readHost(e.HostState), e.total()
 	if q.Robots, err = v.robots(host, e); err != nil {
 		return q, err
 	}
@@ -81,6 +81,7 @@ func (v *view) items(q *HostQueue, e *hostEntry, n int) error {
 			if err != nil {
 				return err
 			}
+			item.NotBefore = v.line.read(item.NotBefore)
 			q.Items = append(q.Items, item)
 			q.Next[b] = seq + 1
 		}
@@ -104,7 +105,7 @@ func (v *view) robots(host crawl.Host, e *hostEntry) ([]*crawl.Robots, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, r)
+		out = append(out, v.line.readRobots(r))
 	}
 	return out, nil
 }
@@ -142,7 +143,7 @@ func (f *Frontier) Waiting(p crawl.Partition, from WakeCursor, n int) ([]Wake, W
 		if !ok {
 			return nil, from, fmt.Errorf("%w: wake index of partition %d", ErrCorrupt, p)
 		}
-		out = append(out, Wake{Host: host, Band: w.band, NotBefore: w.time()})
+		out = append(out, Wake{Host: host, Band: w.band, NotBefore: v.line.read(w.time())})
 		// The zero byte makes the next key in order: no host holds one.
 		from = WakeCursor(rel[1:]) + "\x00"
 	}
@@ -188,7 +189,7 @@ func (v *view) queueState(rec *crawl.Record) error {
 		return err
 	}
 	q, err := decodeQueued(b)
-	rec.Attempts, rec.NotBefore = q.item.Attempts, q.item.NotBefore
+	rec.Attempts, rec.NotBefore = q.item.Attempts, v.line.read(q.item.NotBefore)
 	return err
 }
 
@@ -207,5 +208,5 @@ func (f *Frontier) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, 
 	for i := range e.bands {
 		queued[i] = e.bands[i].queued
 	}
-	return e.HostState, queued, true, nil
+	return v.line.readHost(e.HostState), queued, true, nil
 }

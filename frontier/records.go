@@ -228,7 +228,7 @@ func decodeLink(b []byte) (t crawl.Target, err error) {
 	if err = r.end("outbox entry"); err != nil {
 		return t, err
 	}
-	if t.URL, err = urlnorm.Parse(raw); err != nil {
+	if t.URL, err = urlnorm.ParseStored(raw); err != nil {
 		return t, fmt.Errorf("%w: URL %q in the outbox: %w", ErrCorrupt, raw, err)
 	}
 	return t, nil

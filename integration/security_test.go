@@ -160,7 +160,7 @@ func strangersCall(t *testing.T, c *cluster) {
 		{"of no cluster", "", c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 	} {
 		pool := peer.NewPool(peer.PoolOptions{Self: "stranger", Protocol: protocol, Cluster: func() string { return who.cluster }, TLS: who.tls})
-		for call, err := range everyCall(t.Context(), pool, c.nodes[0].rpc) {
+		for call, err := range everyCall(t.Context(), pool, c.nodes[0].target()) {
 			if grpcstatus.Code(err) != who.code || !strings.Contains(fmt.Sprint(err), who.says) {
 				t.Errorf("a node %s: %s: %v, want %v, %q", who.name, call, err, who.code, who.says)
 			}
@@ -169,19 +169,35 @@ func strangersCall(t *testing.T, c *cluster) {
 	}
 }
 
+// target is a node that has been started once, as calls name it.
+func (n *node) target() peer.Target {
+	n.c.t.Helper()
+	s, err := n.status()
+	if err != nil {
+		n.c.t.Fatal(err)
+	}
+	for _, other := range s.Nodes {
+		if other.Name == n.name {
+			return peer.Target{ID: other.ID, Boot: 1, Addr: n.rpc}
+		}
+	}
+	n.c.t.Fatalf("%s is not in its own status", n.name)
+	return peer.Target{}
+}
+
 // everyCall makes one call of each kind that reads or commands.
-func everyCall(ctx context.Context, pool *peer.Pool, addr string) map[string]error {
+func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]error {
 	got := map[string]error{}
 	envelope := &peer.Envelope{Payload: []byte("{}")}
-	_, got["Renew"] = peer.Call(ctx, pool, addr, &peer.RenewRequest{View: 1, Boot: 1, Block: []byte("{}")}, peer.PeerClient.Renew)
-	_, got["Crawl"] = peer.Call(ctx, pool, addr, &peer.CrawlRequest{}, peer.PeerClient.Crawl)
-	_, got["Handoff"] = peer.Call(ctx, pool, addr, envelope, peer.PeerClient.Handoff)
-	_, got["Operate"] = peer.Call(ctx, pool, addr, envelope, peer.PeerClient.Operate)
-	_, got["Explain"] = peer.Call(ctx, pool, addr, envelope, peer.PeerClient.Explain)
-	_, got["Permits"] = peer.Call(ctx, pool, addr, &peer.PermitRequest{}, peer.PeerClient.Permits)
-	_, got["Idle"] = peer.Call(ctx, pool, addr, &peer.IdleRequest{}, peer.PeerClient.Idle)
-	_, got["Partitions"] = peer.Call(ctx, pool, addr, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
-	_, got["Contents"] = peer.Call(ctx, pool, addr, &peer.ContentBatch{}, peer.PeerClient.Contents)
+	_, got["Renew"] = peer.Call(ctx, pool, to, &peer.RenewRequest{View: 1, Boot: 1, Block: []byte("{}")}, peer.PeerClient.Renew)
+	_, got["Crawl"] = peer.Call(ctx, pool, to, &peer.CrawlRequest{}, peer.PeerClient.Crawl)
+	_, got["Handoff"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Handoff)
+	_, got["Operate"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Operate)
+	_, got["Explain"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Explain)
+	_, got["Permits"] = peer.Call(ctx, pool, to, &peer.PermitRequest{}, peer.PeerClient.Permits)
+	_, got["Idle"] = peer.Call(ctx, pool, to, &peer.IdleRequest{}, peer.PeerClient.Idle)
+	_, got["Partitions"] = peer.Call(ctx, pool, to, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+	_, got["Contents"] = peer.Call(ctx, pool, to, &peer.ContentBatch{}, peer.PeerClient.Contents)
 	return got
 }
 

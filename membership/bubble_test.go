@@ -355,7 +355,7 @@ func TestExcludesTheDead(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		n3.members("n2 silent", Active, "n2", "n3")
 		v.refusing.Store(true)
-		n3.StreamEnded(n2.self.ID, n2.self.Boot)
+		n3.StreamEnded(n2.self.ID, n2.self.Boot, n2.self.RPC)
 		time.Sleep(time.Second)
 		n3.members("n2 proved dead", Active, "n3")
 		if !n3.LeaseValid() {

@@ -171,7 +171,7 @@ func TestMeta(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What another release has behind the protocol may look otherwise.
-	if _, err := decodeMeta(raw[:len(raw)-4]); !errors.Is(err, errMeta) || !strings.Contains(err.Error(), "protocol version 1, we speak 2") {
+	if _, err := decodeMeta(raw[:len(raw)-4]); !errors.Is(err, errMeta) || !strings.Contains(err.Error(), fmt.Sprintf("protocol version %d, we speak %d", ProtocolVersion-1, ProtocolVersion)) {
 		t.Errorf("metadata of another release: %v, want both versions", err)
 	}
 	full := sampleMeta()

@@ -27,8 +27,9 @@ const (
 //
 //   - the member ran on this machine and its process is gone;
 //   - a stream to exactly that boot was ended by the other side, and two
-//     connects to its address are then refused. The address belonged to that
-//     boot, and its listener is the last thing that a node closes.
+//     connects to where that stream led are then refused. The address belonged to
+//     that boot, and its listener is the last thing that a node closes. The member's
+//     name may lead elsewhere meanwhile, where a refusal says nothing.
 //
 // A time-out or an unreachable network is never proof.
 type prober struct {
@@ -39,7 +40,13 @@ type prober struct {
 	proofs  chan Dead                // unbuffered: emptied by the loop
 
 	mu    sync.Mutex // guards ended
-	ended map[crawl.NodeID]crawl.Boot
+	ended map[crawl.NodeID]lastStream
+}
+
+// lastStream is a stream that was ended by its other side.
+type lastStream struct {
+	boot crawl.Boot
+	at   string // IP:port
 }
 
 // target is a member that is watched.
@@ -51,7 +58,7 @@ type target struct {
 func newProber(o *Options, self Process) *prober {
 	p := &prober{
 		dial: o.Dial, gone: o.Processes,
-		wake: make(chan struct{}, 1), proofs: make(chan Dead), ended: map[crawl.NodeID]crawl.Boot{},
+		wake: make(chan struct{}, 1), proofs: make(chan Dead), ended: map[crawl.NodeID]lastStream{},
 	}
 	p.targets.Store(new([]target))
 	if p.dial == nil {
@@ -86,13 +93,13 @@ func (p *prober) watch(targets []target) {
 }
 
 // StreamEnded reports that an authenticated connection to exactly that boot of
-// another node was closed by its side, by FIN or RST. A connection that this
-// side closed, or that timed out, must not be reported.
-func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot) {
+// another node, at that IP:port, was closed by its side, by FIN or RST. A connection
+// that this side closed, or that timed out, must not be reported.
+func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot, at string) {
 	p := m.prober
 	p.mu.Lock()
-	if old, known := p.ended[id]; known || len(p.ended) < maxHeard {
-		p.ended[id] = max(old, boot)
+	if old, known := p.ended[id]; boot >= old.boot && (known || len(p.ended) < maxHeard) {
+		p.ended[id] = lastStream{boot, at}
 	}
 	p.mu.Unlock()
 	signal(p.wake)
@@ -102,7 +109,7 @@ func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot) {
 type search struct {
 	boot    crawl.Boot
 	proved  bool
-	ended   bool      // a stream to this boot was ended by its side
+	ended   string    // where a stream to this boot led that was ended by its side; "": none was
 	urgent  bool      // that is news
 	dialing bool      // connects are under way
 	dialed  time.Time // when they last began
@@ -136,8 +143,9 @@ func (p *prober) run(ctx context.Context) {
 				p.report(ctx, t.Member)
 			}
 			if !s.proved && s.due(t.suspect, time.Now()) {
+				at := s.ended
 				dials.Go(func() {
-					p.connect(ctx, t.Member)
+					p.connect(ctx, t.Member, at)
 					select {
 					case done <- t.ID:
 					case <-ctx.Done():
@@ -152,7 +160,7 @@ func (p *prober) run(ctx context.Context) {
 func (p *prober) renew(searches map[crawl.NodeID]*search) []target {
 	p.mu.Lock()
 	ended := p.ended
-	p.ended = map[crawl.NodeID]crawl.Boot{}
+	p.ended = map[crawl.NodeID]lastStream{}
 	p.mu.Unlock()
 	targets := *p.targets.Load()
 	for id := range searches {
@@ -166,8 +174,8 @@ func (p *prober) renew(searches map[crawl.NodeID]*search) []target {
 			s = &search{boot: t.Boot}
 			searches[t.ID] = s
 		}
-		if ended[t.ID] == t.Boot {
-			s.ended, s.urgent = true, true
+		if last := ended[t.ID]; last.boot == t.Boot {
+			s.ended, s.urgent = last.at, true
 		}
 	}
 	return targets
@@ -175,21 +183,21 @@ func (p *prober) renew(searches map[crawl.NodeID]*search) []target {
 
 // due reports whether connects should begin now, and notes that they do.
 func (s *search) due(suspect bool, now time.Time) bool {
-	if s.dialing || !s.urgent && !(s.ended && suspect && now.Sub(s.dialed) >= dialEvery) {
+	if s.dialing || !s.urgent && !(s.ended != "" && suspect && now.Sub(s.dialed) >= dialEvery) {
 		return false
 	}
 	s.urgent, s.dialing, s.dialed = false, true, now
 	return true
 }
 
-// connect reports the member dead when two connects in a row are refused. A
+// connect reports the member dead when two connects in a row to at are refused. A
 // killed process may accept for a moment yet, so there are some more attempts;
 // the first that does not end at once ends them.
-func (p *prober) connect(ctx context.Context, m Member) {
+func (p *prober) connect(ctx context.Context, m Member, at string) {
 	refused := 0
 	for range dialAttempts {
 		limited, cancel := context.WithTimeout(ctx, dialTimeout)
-		err := p.dial(limited, m.RPC)
+		err := p.dial(limited, at)
 		cancel()
 		switch {
 		case errors.Is(err, syscall.ECONNREFUSED):

@@ -112,6 +112,9 @@ func TestProcessGone(t *testing.T) {
 	}
 }
 
+// streamTo is where the streams of probe's target led.
+const streamTo = "10.0.0.1:7"
+
 // probe runs a prober for one target, in virtual time, until a proof comes or
 // ten seconds are over. It must be called in a bubble.
 func probe(t *testing.T, p *prober, to target, streamOf crawl.Boot) bool {
@@ -122,7 +125,7 @@ func probe(t *testing.T, p *prober, to target, streamOf crawl.Boot) bool {
 	defer func() { cancel(); <-done }()
 	p.watch([]target{to})
 	if streamOf != 0 {
-		(&Membership{prober: p}).StreamEnded(to.ID, streamOf)
+		(&Membership{prober: p}).StreamEnded(to.ID, streamOf, streamTo)
 	}
 	select {
 	case proof := <-p.proofs:
@@ -168,6 +171,29 @@ func TestProber(t *testing.T) {
 					t.Errorf("proved: %v, want %v", got, c.want)
 				}
 			})
+		})
+	}
+}
+
+// TestProberDialsWhereTheStreamLed: the member's name may lead to another machine by
+// now, where nobody listens yet. What is refused there says nothing of the member.
+func TestProberDialsWhereTheStreamLed(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for refusing, want := range map[string]bool{"name:7": false, streamTo: true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProber(&Options{
+				Dial: func(_ context.Context, addr string) error {
+					if addr == refusing {
+						return refused
+					}
+					return nil
+				},
+				Processes: func(Member) (bool, bool) { return false, false },
+			}, Process{})
+			if got := probe(t, p, target{Member{ID: "b", Boot: 3, RPC: "name:7"}, true}, 3); got != want {
+				t.Errorf("%s refuses: proved %v, want %v", refusing, got, want)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -43,7 +44,7 @@ func TestOlderProtocolGoesOn(t *testing.T) {
 	}
 
 	_, err = open(at(ProtocolVersion + 1))
-	if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), "protocol version 3, we speak 2") {
+	if !errors.Is(err, ErrMismatch) || !strings.Contains(err.Error(), fmt.Sprintf("protocol version %d, we speak %d", ProtocolVersion+1, ProtocolVersion)) {
 		t.Errorf("a newer release's data: %v, want a refusal that names both versions", err)
 	}
 }

@@ -21,7 +21,7 @@ import (
 // before could not do all that one of this release asks of it, or would not
 // understand a copy that it is given. docs/decisions/0140-versions.md lists what
 // each number brought.
-const ProtocolVersion = 2
+const ProtocolVersion = 3
 
 // Bounds on what is accepted from outside.
 const (

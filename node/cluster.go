@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/peer"
 )
 
 // changeLog remembers the last change of members, for /status and the log.
@@ -206,15 +207,15 @@ func (c *changeLog) pausedSince(minority bool, now time.Time) time.Time {
 
 // viewChanged is called for each view that was installed.
 func (n *Node) viewChanged(snap *membership.Snapshot) {
-	keepAddr, keepID := map[string]bool{}, map[crawl.NodeID]bool{}
+	keep, keepID := map[peer.Target]bool{}, map[crawl.NodeID]bool{}
 	for _, m := range snap.View.Members {
 		keepID[m.ID] = true
-		keepAddr[m.RPC] = true
+		keep[targetOf(m)] = true
 	}
 	for _, p := range snap.Peers { // joiners hear of their first view over these
-		keepAddr[p.RPC] = true
+		keep[peer.Target{ID: string(p.ID), Boot: uint64(p.Boot), Addr: p.RPC}] = true
 	}
-	n.pool.Keep(keepAddr)
+	n.pool.Keep(keep)
 	n.peers.keep(keepID, n.partitions())
 	ch, events := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost())
 	n.tellMembers(snap.View, events)

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -149,13 +148,9 @@ func (l *contentLines) round(to crawl.NodeID, line *contentLine) {
 
 // call makes one call; there are as many answers as questions.
 func (l *contentLines) call(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) ([]*peer.ContentAnswer, error) {
-	addr := l.node.rpcAddress(to)
-	if addr == "" {
-		return nil, errors.New("its address is not known")
-	}
 	ctx, cancel := context.WithTimeout(ctx, contentCallTimeout)
 	defer cancel()
-	reply, err := peer.Call(ctx, l.node.pool, addr, b, peer.PeerClient.Contents)
+	reply, err := peer.Call(ctx, l.node.pool, l.node.target(to), b, peer.PeerClient.Contents)
 	if err != nil {
 		return nil, err
 	}

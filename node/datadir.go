@@ -20,12 +20,12 @@ import (
 // lists what each brought.
 const (
 	dataFormatName    = "crawlnode-data"
-	dataFormatVersion = 2
+	dataFormatVersion = 3
 )
 
 // The data directory:
 //
-//	VERSION          "crawlnode-data 2"
+//	VERSION          "crawlnode-data 3"
 //	lock             held with flock while a process uses the directory
 //	pid              of that process, for people and scripts
 //	addresses.json   the addresses that were bound last, tried first next time

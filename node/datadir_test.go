@@ -20,7 +20,7 @@ func TestDataDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, pid := readLine(d.join("VERSION")), readLine(d.join("pid")); v != "crawlnode-data 2" || pid != strconv.Itoa(os.Getpid()) {
+	if v, pid := readLine(d.join("VERSION")), readLine(d.join("pid")); v != "crawlnode-data 3" || pid != strconv.Itoa(os.Getpid()) {
 		t.Errorf("VERSION %q, pid %q", v, pid)
 	}
 	_, err = openDataDir(path)
@@ -49,11 +49,11 @@ func TestDataDirRefuses(t *testing.T) {
 		"a disk's own folder":   {"lost+found", "", ""},
 		"a start cut off":       {"VERSION.tmp", "crawln", ""},
 		"an empty VERSION":      {"VERSION", "", "VERSION"},
-		"ours":                  {"VERSION", "crawlnode-data 2\n", ""},
-		"older":                 {"VERSION", "crawlnode-data 1\n", ""},
+		"ours":                  {"VERSION", "crawlnode-data 3\n", ""},
+		"older":                 {"VERSION", "crawlnode-data 2\n", ""},
 		"somebody else's":       {"photo.jpg", "x", "photo.jpg"},
 		"another program's":     {"VERSION", "16\n", "not a data directory"},
-		"newer":                 {"VERSION", "crawlnode-data 3\n", "its data format is 3, this program reads up to 2"},
+		"newer":                 {"VERSION", "crawlnode-data 4\n", "its data format is 4, this program reads up to 3"},
 		"not even a number":     {"VERSION", "crawlnode-data one\n", "not a data directory"},
 		"binary":                {"VERSION", "\x00\x01\xff", "not a data directory"},
 		"another's with a pid":  {"pidfile", "1", "pidfile"},

@@ -57,7 +57,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &lockedBuffer{}
-	s := peer.NewServer(peer.ServerOptions{Cluster: func() string { return "c1" }, Handler: openHandler{}, TLS: ours.ServerTLS(), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s := peer.NewServer(peer.ServerOptions{Self: "node", Boot: 1, Cluster: func() string { return "c1" }, Handler: openHandler{}, TLS: ours.ServerTLS(), Logger: slog.New(slog.NewTextHandler(log, nil))})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(door.Listen(l, door.Limits{Strangers: 2, Trusted: 10})) }()
 	t.Cleanup(func() {
@@ -67,11 +67,12 @@ func TestStrangersAtTheDoor(t *testing.T) {
 		}
 	})
 	addr := l.Addr().String()
+	to := peer.Target{ID: "node", Boot: 1, Addr: addr}
 
 	var ended atomic.Bool
-	member := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: ours.ClientTLS(), Ended: func(string, uint64) { ended.Store(true) }})
+	member := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: ours.ClientTLS(), Ended: func(peer.Target) { ended.Store(true) }})
 	renew := func() {
-		if _, err := peer.Call(t.Context(), member, addr, &peer.RenewRequest{}, peer.PeerClient.Renew); err != nil {
+		if _, err := peer.Call(t.Context(), member, to, &peer.RenewRequest{}, peer.PeerClient.Renew); err != nil {
 			t.Errorf("the member: %v", err)
 		}
 	}
@@ -87,7 +88,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	for _, config := range []*tls.Config{nil, theirs.ClientTLS(), {InsecureSkipVerify: true}} {
 		p := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: config})
 		for range 3 {
-			if _, err := peer.Call(t.Context(), p, addr, &peer.RenewRequest{}, peer.PeerClient.Renew); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
+			if _, err := peer.Call(t.Context(), p, to, &peer.RenewRequest{}, peer.PeerClient.Renew); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
 				t.Errorf("a stranger: %v", err)
 			}
 		}

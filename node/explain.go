@@ -191,15 +191,15 @@ func (n *Node) askHolder(ctx context.Context, p crawl.Partition, q question) (ex
 		return e, n.id, err
 	}
 	holder := n.peers.holder(p)
-	addr := n.rpcAddress(holder)
-	if addr == "" {
+	to := n.target(holder)
+	if to.ID == "" {
 		return explained{}, "", fmt.Errorf("no member says that it holds partition %d: it may be on its way to a new holder", p)
 	}
 	payload, err := json.Marshal(q)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	reply, err := peer.Call(ctx, n.pool, addr, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
+	reply, err := peer.Call(ctx, n.pool, to, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
 	if err != nil {
 		return explained{}, holder, fmt.Errorf("%s, the holder of partition %d, did not answer: %w", n.nameOf(holder), p, err)
 	}

@@ -90,7 +90,7 @@ func (n *Node) askArchive(ctx context.Context, id crawl.NodeID, q archiveQuestio
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	r, err := n.pool.Archive(ctx, n.rpcAddress(id), &peer.Envelope{Payload: payload})
+	r, err := n.pool.Archive(ctx, n.target(id), &peer.Envelope{Payload: payload})
 	if err != nil {
 		return nil, fmt.Errorf("the archive of %s: %w", n.nameOf(id), err)
 	}

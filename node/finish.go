@@ -140,7 +140,7 @@ func (f *finisher) round(ctx context.Context, view crawl.Epoch) map[crawl.NodeID
 }
 
 func (f *finisher) ask(ctx context.Context, m membership.Member, view crawl.Epoch) (idleWord, error) {
-	reply, err := peer.Call(ctx, f.node.pool, m.RPC, &peer.IdleRequest{View: uint64(view)}, peer.PeerClient.Idle)
+	reply, err := peer.Call(ctx, f.node.pool, targetOf(m), &peer.IdleRequest{View: uint64(view)}, peer.PeerClient.Idle)
 	if err != nil {
 		return idleWord{}, err
 	}
@@ -218,7 +218,7 @@ func (f *finisher) end(ctx context.Context, reason string, words map[crawl.NodeI
 	for _, m := range n.others() {
 		wg.Go(func() {
 			req := &peer.IdleRequest{View: uint64(n.viewNumber()), Finish: raw}
-			if _, err := peer.Call(ctx, n.pool, m.RPC, req, peer.PeerClient.Idle); err != nil {
+			if _, err := peer.Call(ctx, n.pool, targetOf(m), req, peer.PeerClient.Idle); err != nil {
 				n.log.Warn("a member was not told at once that the crawl has ended; it will hear with the next renewal", "peer", m.Name, "error", err)
 			}
 		})

@@ -95,7 +95,7 @@ func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsR
 	for _, m := range n.others() {
 		info := infos[m.ID]
 		r.Total += info.block.Counters.Hosts
-		wg.Go(func() { take(n.refOf(m.ID), n.askTop(ctx, m.RPC, sort)) })
+		wg.Go(func() { take(n.refOf(m.ID), n.askTop(ctx, targetOf(m), sort)) })
 	}
 	wg.Wait()
 	slices.Sort(r.Unanswered)
@@ -104,12 +104,12 @@ func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsR
 }
 
 // askTop asks another member; nil: it did not answer, or has not joined.
-func (n *Node) askTop(ctx context.Context, addr, sort string) *topHosts {
+func (n *Node) askTop(ctx context.Context, to peer.Target, sort string) *topHosts {
 	payload, err := json.Marshal(question{Top: sort})
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	reply, err := peer.Call(ctx, n.pool, addr, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
+	reply, err := peer.Call(ctx, n.pool, to, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
 	if err != nil {
 		return nil
 	}

@@ -169,20 +169,8 @@ func (x moveImport) Abort(ctx context.Context) { _ = x.i.Abort(ctx) }
 // moveTransport carries handoff's bytes to other nodes.
 type moveTransport struct{ node *Node }
 
-func (t moveTransport) address(to crawl.NodeID) (string, error) {
-	addr := t.node.rpcAddress(to)
-	if addr == "" {
-		return "", fmt.Errorf("node %s has no known address", to)
-	}
-	return addr, nil
-}
-
 func (t moveTransport) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
-	addr, err := t.address(to)
-	if err != nil {
-		return nil, err
-	}
-	reply, err := peer.Call(ctx, t.node.pool, addr, &peer.Envelope{Payload: payload}, peer.PeerClient.Handoff)
+	reply, err := peer.Call(ctx, t.node.pool, t.node.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Handoff)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +178,8 @@ func (t moveTransport) Call(ctx context.Context, to crawl.NodeID, payload []byte
 }
 
 func (t moveTransport) Open(ctx context.Context, to crawl.NodeID) (handoff.Stream, error) {
-	addr, err := t.address(to)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	s, err := t.node.pool.Replicate(ctx, addr)
+	s, err := t.node.pool.Replicate(ctx, t.node.target(to))
 	if err != nil {
 		cancel()
 		return nil, err

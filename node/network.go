@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/dnscache"
+	"crawlnode/frontier"
 	"crawlnode/membership"
 )
 
@@ -26,14 +27,26 @@ type Network struct {
 	Exchange dnscache.ExchangeFunc
 	// Lookup finds the IP addresses of another node's name; nil: the system's resolver.
 	Lookup func(ctx context.Context, name string) ([]string, error)
-	// Clock measures leases; nil is the system's.
+	// Clock tells the node all times that it stores or sends, and measures leases; nil is
+	// the system's.
 	Clock membership.Clock
+	// Machine names the run of the machine whose BootTime Clock tells; "" is none: then
+	// a node that starts again does not know how much time has passed.
+	Machine string
 	// Probe connects to a node and hangs up, to see whether it is dead; nil uses
 	// Dial.
 	Probe func(ctx context.Context, addr string) error
 	// Processes tells whether a member's process is gone; nil: that is never
 	// known.
 	Processes func(membership.Member) (gone, known bool)
+}
+
+// clock is what tells the node the time, and the run of its machine.
+func (w *Network) clock() (c membership.Clock, machine string) {
+	if w == nil || w.Clock == nil {
+		return membership.SystemClock(), frontier.MachineRun()
+	}
+	return w.Clock, w.Machine
 }
 
 // hook puts what a simulation replaces into membership's options.

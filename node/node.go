@@ -251,13 +251,19 @@ func (n *Node) others() []membership.Member {
 	return ms
 }
 
-// rpcAddress is a member's address for calls, "" when it is not known.
-func (n *Node) rpcAddress(id crawl.NodeID) string {
+// target is a member as calls name it: the boot that the view lists. Of another node
+// than a member it is zero, and a call to that fails.
+func (n *Node) target(id crawl.NodeID) peer.Target {
 	if v := n.members.Snapshot().View; v != nil && id != n.id {
-		m, _ := v.Member(id)
-		return m.RPC
+		if m, ok := v.Member(id); ok {
+			return targetOf(m)
+		}
 	}
-	return ""
+	return peer.Target{}
+}
+
+func targetOf(m membership.Member) peer.Target {
+	return peer.Target{ID: string(m.ID), Boot: uint64(m.Boot), Addr: m.RPC}
 }
 
 func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {

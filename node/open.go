@@ -207,7 +207,8 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if kv == nil {
 		marks = n.dir.join("highwater")
 	}
-	n.front, err = frontier.New(n.kv, frontier.Options{BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
+	clock, machine := n.network.clock()
+	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
 		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
@@ -315,7 +316,7 @@ func (n *Node) openPeers() {
 		return ""
 	}
 	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
-	so := peer.ServerOptions{Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
+	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.key != nil {
 		po.TLS, so.TLS = n.keys.key.ClientTLS(), n.keys.key.ServerTLS()
 	}
@@ -326,7 +327,7 @@ func (n *Node) openPeers() {
 type caller struct{ node *Node }
 
 func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) ([]byte, error) {
-	reply, err := peer.Call(ctx, c.node.pool, to.RPC, &peer.Envelope{Payload: payload}, peer.PeerClient.Membership)
+	reply, err := peer.Call(ctx, c.node.pool, targetOf(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Membership)
 	if err != nil {
 		return nil, err
 	}

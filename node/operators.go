@@ -46,7 +46,7 @@ func (n *Node) DrainMember(ctx context.Context, id crawl.NodeID) error {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	_, err = peer.Call(ctx, n.pool, m.RPC, &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	_, err = peer.Call(ctx, n.pool, targetOf(m), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
 	switch status.Code(err) {
 	case codes.OK:
 		n.log.Info("a node was asked to drain", "peer", id, "name", m.Name)

@@ -230,15 +230,11 @@ func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.Ren
 	ctx, cancel := context.WithTimeout(ctx, 2*renewEvery)
 	defer cancel()
 	asked := r.node.members.LeaseAsked()
-	reply, err := peer.Call(ctx, r.node.pool, m.RPC, req, peer.PeerClient.Renew)
+	reply, err := peer.Call(ctx, r.node.pool, targetOf(m), req, peer.PeerClient.Renew)
 	if err != nil {
 		return // the next one comes in a second; membership tells who is gone
 	}
-	if reply.Node != string(m.ID) {
-		return // another node has got the address; nothing that it says counts for this one
-	}
-	r.node.pool.Answered(m.RPC, reply.Boot)
-	if reply.Granted && crawl.Boot(reply.Boot) == m.Boot {
+	if reply.Granted { // by that very boot: no other's answer comes so far
 		r.node.members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
 	}
 	r.node.compareRules(m.ID, reply.Rules)
@@ -255,16 +251,8 @@ func (n *Node) renewRequest() *peer.RenewRequest {
 
 // streamEnded takes the first half of a proof of death to membership: the other
 // side closed a connection on which this boot had answered.
-func (n *Node) streamEnded(addr string, boot uint64) {
-	v := n.members.Snapshot().View
-	if v == nil || boot == 0 {
-		return
-	}
-	for _, m := range v.Members {
-		if m.RPC == addr && uint64(m.Boot) == boot {
-			n.members.StreamEnded(m.ID, m.Boot)
-		}
-	}
+func (n *Node) streamEnded(was peer.Target) {
+	n.members.StreamEnded(crawl.NodeID(was.ID), crawl.Boot(was.Boot), was.Addr)
 }
 
 // Renew answers another member's renewal, and grants it its lease.

@@ -169,11 +169,11 @@ func (n *Node) askPermits(ctx context.Context, req *peer.PermitRequest) (*peer.P
 		return n.granter.grant(req), nil
 	}
 	holder := n.peers.holder(0)
-	addr := n.rpcAddress(holder)
-	if addr == "" {
+	to := n.target(holder)
+	if to.ID == "" {
 		return &peer.PermitReply{Error: "nobody is known to hold partition 0"}, nil
 	}
-	return peer.Call(ctx, n.pool, addr, req, peer.PeerClient.Permits)
+	return peer.Call(ctx, n.pool, to, req, peer.PeerClient.Permits)
 }
 
 // granter gives permits out while this node holds partition 0.

@@ -106,7 +106,7 @@ func (n *Node) Ring(ctx context.Context) (*crawl.RingReport, error) {
 	for _, m := range n.others() {
 		wg.Go(func() {
 			w := ringWord{from: m.ID, silent: true}
-			reply, err := peer.Call(ctx, n.pool, m.RPC, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+			reply, err := peer.Call(ctx, n.pool, targetOf(m), &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
 			if err == nil {
 				w.silent, w.view = false, crawl.Epoch(reply.View)
 				for _, p := range reply.Partitions {

@@ -34,13 +34,12 @@ func (n *Node) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.RobotsAnswe
 	if to == "" || to == n.id {
 		to = n.tableOwner(p)
 	}
-	addr := n.rpcAddress(to)
-	if to == "" || to == n.id || addr == "" {
+	if to == "" || to == n.id {
 		return crawl.RobotsAnswer{}, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, robotsCallPatience)
 	defer cancel()
-	r, err := peer.Call(ctx, n.pool, addr, &peer.RobotsRequest{Url: u.String(), Partition: uint32(p)}, peer.PeerClient.Robots)
+	r, err := peer.Call(ctx, n.pool, n.target(to), &peer.RobotsRequest{Url: u.String(), Partition: uint32(p)}, peer.PeerClient.Robots)
 	if err != nil || !r.Arrived {
 		return crawl.RobotsAnswer{}, false
 	}

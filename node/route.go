@@ -178,15 +178,11 @@ func (n *Node) forward(ctx context.Context, foreign []crawl.Routed) submission {
 
 func (n *Node) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.Routed) submission {
 	all := submission{left: links}
-	addr := n.rpcAddress(to)
-	if addr == "" {
-		return all
-	}
 	wire := make([]*peer.Link, len(links))
 	for i, l := range links {
 		wire[i] = toWire(l)
 	}
-	verdicts, err := n.pool.Forward(ctx, addr, wire)
+	verdicts, err := n.pool.Forward(ctx, n.target(to), wire)
 	if err != nil {
 		return all
 	}
@@ -222,12 +218,9 @@ const maxDepth = 1 << 20
 
 // fromWire checks a peer's link. What it refuses, no correct node sends.
 func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
-	u, err := urlnorm.Parse(l.Url)
+	u, err := urlnorm.ParseStored(l.Url)
 	if err != nil {
 		return crawl.Routed{}, fmt.Errorf("link %.200q: %w", l.Url, err)
-	}
-	if u.String() != l.Url {
-		return crawl.Routed{}, fmt.Errorf("link %.200q is not canonical", l.Url)
 	}
 	p := ring.PartitionOf(crawl.Host(u.Host()), partitions)
 	if uint32(p) != l.Partition {

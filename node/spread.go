@@ -209,7 +209,7 @@ func (s *spreader) exchange(ctx context.Context, m membership.Member) error {
 func (s *spreader) call(ctx context.Context, m membership.Member, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
 	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
 	defer cancel()
-	reply, err := peer.Call(ctx, s.node.pool, m.RPC, req, peer.PeerClient.Crawl)
+	reply, err := peer.Call(ctx, s.node.pool, targetOf(m), req, peer.PeerClient.Crawl)
 	if err == nil && reply.Error != "" {
 		err = errors.New(reply.Error)
 	}

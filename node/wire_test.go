@@ -36,6 +36,11 @@ func TestFromWire(t *testing.T) {
 	if again := toWire(r); again.String() != good().String() {
 		t.Errorf("%v became %v", good(), again)
 	}
+	earlier := good() // of a node that runs an earlier version
+	earlier.Url = "http://a.test/x^y"
+	if r, err := fromWire(earlier, 512); err != nil || r.Target.URL.String() != earlier.Url {
+		t.Errorf("%v became %v, %v", earlier, r, err)
+	}
 	for name, change := range map[string]func(l *peer.Link){
 		"no URL":              func(l *peer.Link) { l.Url = "" },
 		"not canonical":       func(l *peer.Link) { l.Url = "HTTP://A.test/x?y" },

@@ -66,10 +66,11 @@ func TestBadPeersCostTheDeadlineOnly(t *testing.T) {
 	p := NewPool(PoolOptions{Self: "a", Cluster: func() string { return "c1" }})
 	var calls sync.WaitGroup
 	for name, addr := range peers {
+		to := Target{ID: "b", Boot: 1, Addr: addr}
 		for range 5 {
 			calls.Go(func() {
 				begin := time.Now()
-				if _, err := Call(t.Context(), p, addr, &RenewRequest{}, PeerClient.Renew); err == nil {
+				if _, err := Call(t.Context(), p, to, &RenewRequest{}, PeerClient.Renew); err == nil {
 					t.Errorf("%s: the call was answered", name)
 				}
 				if took := time.Since(begin); took > 10*time.Second {
@@ -77,7 +78,7 @@ func TestBadPeersCostTheDeadlineOnly(t *testing.T) {
 				}
 			})
 			calls.Go(func() {
-				if _, err := p.Forward(t.Context(), addr, links("http://h/1")); err == nil {
+				if _, err := p.Forward(t.Context(), to, links("http://h/1")); err == nil {
 					t.Errorf("%s: links were acknowledged", name)
 				}
 			})

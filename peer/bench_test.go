@@ -22,7 +22,7 @@ func (*drain) StoreLinks(_ context.Context, _ string, links []*Link, _ *RulesSta
 func BenchmarkForward(b *testing.B) {
 	for _, n := range []int{1, 20, 200} {
 		b.Run(fmt.Sprintf("links=%d", n), func(b *testing.B) {
-			addr, _ := startServer(b, &drain{}, "c1")
+			to, _ := startServer(b, &drain{}, "c1")
 			p := newPool(b, "c1")
 			batch := make([]*Link, n)
 			for i := range batch {
@@ -32,7 +32,7 @@ func BenchmarkForward(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					if _, err := p.Forward(b.Context(), addr, batch); err != nil {
+					if _, err := p.Forward(b.Context(), to, batch); err != nil {
 						b.Error(err)
 						return
 					}

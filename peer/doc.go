@@ -5,6 +5,25 @@
 // Server answers them from a Handler that package node implements. Both check
 // that the other side belongs to the same cluster.
 //
+// # Who answers
+//
+// target.go: each call and each stream names the id and the boot that it is for
+// (metadata "crawlnode-to"), and each answer names who gives it ("crawlnode-self"). A
+// server refuses what is not for it before its handler sees it; a caller takes an
+// answer of anybody else, or of nobody, for none, as if the target had not answered.
+// It then hangs up, if another node or an earlier boot answered, and the next call
+// resolves the name again, a quarter of a second later at the earliest. So a node
+// that got another one's address, or to which a stale name leads, can neither
+// acknowledge, deny, grant nor die in the other one's place.
+//
+// Membership alone may be answered by another boot than the one that it names: its
+// messages carry id and boot of both sides and are judged by them, and they are how
+// nodes learn that one was started again. So does the search for a second process of
+// one id, and for a node that an operator wants forgotten, whose boots nobody knows.
+//
+// How a connection ended is told with the boot that had answered on that very
+// connection, and with the address behind the name (ended.go).
+//
 // # Bytes
 //
 // Archive is a stream of bytes in pieces: of the member's index, or of one record.

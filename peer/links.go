@@ -53,9 +53,7 @@ type ackOrErr struct {
 
 // linkStream owns the link stream to one peer. All its fields belong to run.
 type linkStream struct {
-	pool   *Pool
-	addr   string
-	client PeerClient
+	conn   *conn
 	ctx    context.Context
 	cancel context.CancelFunc
 	in     chan piece
@@ -69,9 +67,9 @@ type linkStream struct {
 	restTill time.Time
 }
 
-func newLinkStream(p *Pool, addr string, client PeerClient, seed uint64) *linkStream {
-	ctx, cancel := context.WithCancel(p.ctx)
-	return &linkStream{pool: p, addr: addr, client: client, ctx: ctx, cancel: cancel,
+func newLinkStream(c *conn, seed uint64) *linkStream {
+	ctx, cancel := context.WithCancel(c.pool.ctx)
+	return &linkStream{conn: c, ctx: ctx, cancel: cancel,
 		in: make(chan piece, maxPieces), rng: rand.New(rand.NewPCG(seed, 1))}
 }
 
@@ -124,7 +122,7 @@ func (s *linkStream) run() {
 
 // serve opens a stream and works until it breaks; it returns why.
 func (s *linkStream) serve(first piece) error {
-	ctx, cancel := context.WithCancel(s.pool.outgoing(s.ctx))
+	ctx, cancel := context.WithCancel(s.conn.outgoing(s.ctx))
 	defer cancel()
 	stream, err := s.open(ctx, cancel)
 	if err != nil {
@@ -132,7 +130,7 @@ func (s *linkStream) serve(first piece) error {
 		return err
 	}
 	acks := make(chan ackOrErr, maxInFlight)
-	s.pool.wg.Go(func() { receive(ctx, stream, acks) })
+	s.conn.pool.wg.Go(func() { receive(ctx, stream, acks) })
 	s.hold(first)
 	timer := time.NewTimer(ackTimeout)
 	defer timer.Stop()
@@ -160,7 +158,7 @@ func (s *linkStream) serve(first piece) error {
 		case <-timer.C:
 			timer.Reset(ackTimeout / 5)
 			if len(s.inFlight) > 0 && time.Since(s.inFlight[0].sent) > ackTimeout {
-				return fmt.Errorf("peer: %s has not acknowledged links for %v", s.addr, ackTimeout)
+				return fmt.Errorf("peer: %s has not acknowledged links for %v", s.conn.to.Addr, ackTimeout)
 			}
 		}
 	}
@@ -186,12 +184,12 @@ func (s *linkStream) hold(p piece) {
 // deadline of its own.
 func (s *linkStream) open(ctx context.Context, cancel context.CancelFunc) (grpc.BidiStreamingClient[LinkBatch, LinkAck], error) {
 	timer := time.AfterFunc(callTimeout, cancel)
-	stream, err := s.client.Links(ctx)
+	stream, err := s.conn.client.Links(ctx)
 	if !timer.Stop() && err == nil {
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		return nil, fmt.Errorf("peer: link stream to %s: %w", s.addr, err)
+		return nil, fmt.Errorf("peer: link stream to %s: %w", s.conn.to.Addr, err)
 	}
 	return stream, nil
 }
@@ -236,8 +234,8 @@ func (s *linkStream) sendDue(stream grpc.BidiStreamingClient[LinkBatch, LinkAck]
 
 func (s *linkStream) message(id uint64, links []*Link) *LinkBatch {
 	b := &LinkBatch{Id: id, Links: links}
-	if s.pool.opts.Rules != nil {
-		b.Rules = s.pool.opts.Rules()
+	if s.conn.pool.opts.Rules != nil {
+		b.Rules = s.conn.pool.opts.Rules()
 	}
 	return b
 }
@@ -245,7 +243,7 @@ func (s *linkStream) message(id uint64, links []*Link) *LinkBatch {
 // settle answers the callers of the batch that ack names. Acks come in order.
 func (s *linkStream) settle(ack *LinkAck) error {
 	if len(s.inFlight) == 0 || s.inFlight[0].id != ack.Id {
-		return fmt.Errorf("peer: %s acknowledged batch %d, which it was not sent", s.addr, ack.Id)
+		return fmt.Errorf("peer: %s acknowledged batch %d, which it was not sent", s.conn.to.Addr, ack.Id)
 	}
 	b := s.inFlight[0]
 	s.inFlight = s.inFlight[1:]
@@ -255,9 +253,9 @@ func (s *linkStream) settle(ack *LinkAck) error {
 	}
 	err := error(nil)
 	if ack.Error != "" {
-		err = errors.New("peer: " + s.addr + " refused links: " + ack.Error)
+		err = errors.New("peer: " + s.conn.to.Addr + " refused links: " + ack.Error)
 	} else if len(ack.Verdicts) != total {
-		err = fmt.Errorf("peer: %s sent %d verdicts for %d links", s.addr, len(ack.Verdicts), total)
+		err = fmt.Errorf("peer: %s sent %d verdicts for %d links", s.conn.to.Addr, len(ack.Verdicts), total)
 	}
 	rest := ack.Verdicts
 	for _, p := range b.pieces {

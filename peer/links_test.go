@@ -38,7 +38,7 @@ func TestBatchesGather(t *testing.T) {
 		{"the largest", []int{MaxBatchLinks, 1}, 0, []int{MaxBatchLinks}, 1},
 		{"enough are in flight", []int{MaxBatchLinks}, maxInFlight, nil, 1},
 	} {
-		s := &linkStream{pool: &Pool{}, inFlight: make([]batch, c.inFlight)}
+		s := &linkStream{conn: &conn{pool: &Pool{}}, inFlight: make([]batch, c.inFlight)}
 		for _, n := range c.pieces {
 			s.held = append(s.held, piece{links: make([]*Link, n)})
 			s.heldSize += n

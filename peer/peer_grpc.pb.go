@@ -6,6 +6,11 @@
 // cluster's id is refused, but for Membership, whose payload checks that
 // itself, because a joining node does not know the id yet.
 //
+// "crawlnode-to" is the boot and the id of the node that a call is for, as
+// "<boot> <id>"; a node that is not that one refuses. "crawlnode-self" in the header
+// of the answer is the boot and the id of who answers; the caller takes no answer of
+// anybody but the one that it has called. Membership may be answered by another boot.
+//
 // Versions: "crawlnode-protocol" is the version that the caller speaks (absent: 1);
 // a call of another version is refused. Within a version fields are only ever
 // added. Numbers are never used again.

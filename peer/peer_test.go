@@ -86,14 +86,20 @@ func (b *logBook) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func startServer(t testing.TB, n Handler, cluster string) (addr string, log *logBook) {
+func startServer(t testing.TB, n Handler, cluster string) (to Target, log *logBook) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, l, n, cluster, "node", 1)
+}
+
+// serve makes a node answer on l until the test ends.
+func serve(t testing.TB, l net.Listener, n Handler, cluster, id string, boot uint64) (to Target, log *logBook) {
+	t.Helper()
 	log = &logBook{}
-	s := NewServer(ServerOptions{Cluster: func() string { return cluster }, Handler: n, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	s := NewServer(ServerOptions{Self: id, Boot: boot, Cluster: func() string { return cluster }, Handler: n, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -102,7 +108,7 @@ func startServer(t testing.TB, n Handler, cluster string) (addr string, log *log
 			t.Error("Serve:", err)
 		}
 	})
-	return l.Addr().String(), log
+	return Target{ID: id, Boot: boot, Addr: l.Addr().String()}, log
 }
 
 func newPool(t testing.TB, cluster string) *Pool {
@@ -122,13 +128,13 @@ func links(urls ...string) []*Link {
 func TestForwardIsAcknowledgedWhenStored(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{}
-	addr, _ := startServer(t, node, "c1")
+	to, _ := startServer(t, node, "c1")
 	p := newPool(t, "c1")
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
 			u := "http://h/" + string(rune('a'+i%26))
-			v, err := p.Forward(t.Context(), addr, links(u, u+"2"))
+			v, err := p.Forward(t.Context(), to, links(u, u+"2"))
 			if err != nil || len(v) != 2 || v[0] != Verdict_VERDICT_ADDED {
 				t.Errorf("verdicts %v, error %v", v, err)
 			}
@@ -145,9 +151,9 @@ func TestForwardIsAcknowledgedWhenStored(t *testing.T) {
 func TestStoppedPeerBlocksNobody(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{hold: make(chan struct{})}
-	addr, _ := startServer(t, node, "c1")
+	to, _ := startServer(t, node, "c1")
 	other := &fakeNode{}
-	otherAddr, _ := startServer(t, other, "c1")
+	otherTo, _ := startServer(t, other, "c1")
 	p := newPool(t, "c1")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -155,11 +161,11 @@ func TestStoppedPeerBlocksNobody(t *testing.T) {
 	busy := make(chan error, 2000)
 	for range 2000 {
 		wg.Go(func() {
-			_, err := p.Forward(ctx, addr, links("http://slow/"))
+			_, err := p.Forward(ctx, to, links("http://slow/"))
 			busy <- err
 		})
 	}
-	if v, err := p.Forward(t.Context(), otherAddr, links("http://fast/")); err != nil || len(v) != 1 {
+	if v, err := p.Forward(t.Context(), otherTo, links("http://fast/")); err != nil || len(v) != 1 {
 		t.Errorf("the other peer: %v, %v", v, err)
 	}
 	wg.Wait()
@@ -184,10 +190,10 @@ func TestStoppedPeerBlocksNobody(t *testing.T) {
 func TestMalformedLinksAreRefusedAndLoggedOnce(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{err: status.Error(codes.InvalidArgument, "link \"x\" is not canonical")}
-	addr, log := startServer(t, node, "c1")
+	to, log := startServer(t, node, "c1")
 	p := newPool(t, "c1")
 	for range 5 {
-		if _, err := p.Forward(t.Context(), addr, links("x")); err == nil || !strings.Contains(err.Error(), "not canonical") {
+		if _, err := p.Forward(t.Context(), to, links("x")); err == nil || !strings.Contains(err.Error(), "not canonical") {
 			t.Fatalf("error %v, want the reason", err)
 		}
 	}
@@ -201,17 +207,17 @@ func TestMalformedLinksAreRefusedAndLoggedOnce(t *testing.T) {
 func TestOtherClustersAreRefused(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{}
-	addr, _ := startServer(t, node, "c1")
+	to, _ := startServer(t, node, "c1")
 	p := newPool(t, "c2")
-	if _, err := p.Forward(t.Context(), addr, links("http://h/")); err == nil {
+	if _, err := p.Forward(t.Context(), to, links("http://h/")); err == nil {
 		t.Error("links of another cluster were taken")
 	}
-	_, err := Call(t.Context(), p, addr, &RenewRequest{}, PeerClient.Renew)
+	_, err := Call(t.Context(), p, to, &RenewRequest{}, PeerClient.Renew)
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Errorf("renewal of another cluster: %v, want a failed precondition", err)
 	}
 	// Membership checks the cluster itself.
-	r, err := Call(t.Context(), p, addr, &Envelope{Payload: []byte("x")}, PeerClient.Membership)
+	r, err := Call(t.Context(), p, to, &Envelope{Payload: []byte("x")}, PeerClient.Membership)
 	if err != nil || string(r.Payload) != "me:x" {
 		t.Errorf("membership: %v, %v", r, err)
 	}
@@ -224,17 +230,17 @@ func TestOtherClustersAreRefused(t *testing.T) {
 func TestOtherProtocolsAreRefused(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{}
-	addr, log := startServer(t, node, "c1") // of version 0, which nobody else speaks
+	to, log := startServer(t, node, "c1") // of version 0, which nobody else speaks
 	p := NewPool(PoolOptions{Self: "me", Protocol: 7, Cluster: func() string { return "c1" }})
 	t.Cleanup(p.Close)
-	_, err := Call(t.Context(), p, addr, &Envelope{}, PeerClient.Membership)
+	_, err := Call(t.Context(), p, to, &Envelope{}, PeerClient.Membership)
 	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), `protocol version "7", this node 0`) {
 		t.Errorf("a newer caller: %v, want a refusal that names both versions", err)
 	}
-	if _, err := p.Forward(t.Context(), addr, links("http://h/")); err == nil || len(node.stored) != 0 {
+	if _, err := p.Forward(t.Context(), to, links("http://h/")); err == nil || len(node.stored) != 0 {
 		t.Error("links of another release were taken")
 	}
-	c, err := p.conn(addr)
+	c, err := p.conn(to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,23 +262,20 @@ func TestForwardRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := l.Addr().String()
+	to := Target{ID: "node", Boot: 1, Addr: l.Addr().String()}
 	l.Close()
 	p := newPool(t, "c1")
-	if _, err := p.Forward(t.Context(), addr, links("http://h/1")); err == nil {
+	if _, err := p.Forward(t.Context(), to, links("http://h/1")); err == nil {
 		t.Fatal("nobody listens and the links were acknowledged")
 	}
-	if l, err = net.Listen("tcp", addr); err != nil {
+	if l, err = net.Listen("tcp", to.Addr); err != nil {
 		t.Fatal("the port that was just closed:", err)
 	}
 	node := &fakeNode{}
-	s := NewServer(ServerOptions{Cluster: func() string { return "c1" }, Handler: node})
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	defer func() { s.Stop(); <-done }()
+	serve(t, l, node, "c1", "node", 1)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		if _, err = p.Forward(t.Context(), addr, links("http://h/2")); err == nil {
+		if _, err = p.Forward(t.Context(), to, links("http://h/2")); err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -291,7 +294,7 @@ func TestCallHasADeadline(t *testing.T) {
 	defer l.Close()
 	p := newPool(t, "c1")
 	begin := time.Now()
-	if _, err := Call(t.Context(), p, l.Addr().String(), &RenewRequest{}, PeerClient.Renew); err == nil {
+	if _, err := Call(t.Context(), p, Target{ID: "node", Boot: 1, Addr: l.Addr().String()}, &RenewRequest{}, PeerClient.Renew); err == nil {
 		t.Error("a silent peer answered")
 	}
 	if took := time.Since(begin); took > 2*callTimeout {

@@ -53,36 +53,41 @@ type PoolOptions struct {
 	Rules func() *RulesStamp
 	// Dial opens a connection; nil means TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
-	// Ended is told that the other side closed or reset a connection to addr,
-	// with the boot that answered on it last (Pool.Answered); 0: none did. It
-	// must not block.
-	Ended func(addr string, boot uint64)
+	// Ended is told that the other side closed or reset a connection on which that
+	// boot of that node had answered; Addr is the address that was connected to, not
+	// a name. It must not block.
+	Ended func(was Target)
 	// TLS is the client's side of the cluster's identity; nil means plain text.
 	TLS *tls.Config
 	// Rand seeds the jitter of the back-off; nil means a random seed.
 	Rand *rand.Rand
 }
 
-// Pool holds one connection for each peer address that was asked for. It is
-// safe for concurrent use.
+// Pool holds one connection for each target that was asked for. It is safe for
+// concurrent use.
 type Pool struct {
 	opts PoolOptions
 	ctx  context.Context
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu    sync.Mutex // guards conns, boots, seed and done
-	conns map[string]*conn
-	boots map[string]uint64 // by address: who answered on the connection there
+	mu    sync.Mutex // guards conns, seed and done
+	conns map[Target]*conn
 	seed  *rand.Rand
 	done  bool
 }
 
-// conn is one peer's connection with its link stream.
+// conn is the connection to one target with its link stream.
 type conn struct {
+	pool   *Pool
+	to     Target
 	cc     *grpc.ClientConn
 	client PeerClient
 	links  *linkStream
+
+	mu     sync.Mutex          // guards the rest
+	open   map[string]*watched // by this side's address: one, and those that are ending
+	hungUp time.Time           // when one was ended because somebody else answered
 }
 
 // NewPool returns an empty pool. Close must be called in the end.
@@ -92,7 +97,7 @@ func NewPool(o PoolOptions) *Pool {
 	if seed == nil {
 		seed = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	return &Pool{opts: o, ctx: ctx, stop: stop, conns: map[string]*conn{}, boots: map[string]uint64{}, seed: seed}
+	return &Pool{opts: o, ctx: ctx, stop: stop, conns: map[Target]*conn{}, seed: seed}
 }
 
 // Close ends every stream and connection and waits for their goroutines.
@@ -100,7 +105,7 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	p.done = true
 	conns := p.conns
-	p.conns = map[string]*conn{}
+	p.conns = map[Target]*conn{}
 	p.mu.Unlock()
 	p.stop()
 	for _, c := range conns {
@@ -109,15 +114,14 @@ func (p *Pool) Close() {
 	p.wg.Wait()
 }
 
-// Keep closes the connections to all addresses but those in keep.
-func (p *Pool) Keep(keep map[string]bool) {
+// Keep closes the connections to all targets but those in keep.
+func (p *Pool) Keep(keep map[Target]bool) {
 	p.mu.Lock()
 	var gone []*conn
-	for addr, c := range p.conns {
-		if !keep[addr] {
+	for to, c := range p.conns {
+		if !keep[to] {
 			gone = append(gone, c)
-			delete(p.conns, addr)
-			delete(p.boots, addr)
+			delete(p.conns, to)
 		}
 	}
 	p.mu.Unlock()
@@ -127,83 +131,92 @@ func (p *Pool) Keep(keep map[string]bool) {
 	}
 }
 
-// conn returns the connection to addr and makes it when it is missing. Making
+// conn returns the connection to a target and makes it when it is missing. Making
 // one does not dial: gRPC does that with the first call.
-func (p *Pool) conn(addr string) (*conn, error) {
+func (p *Pool) conn(to Target) (*conn, error) {
+	if to.ID == "" || to.Addr == "" {
+		return nil, fmt.Errorf("peer: no address of node %q is known", to.ID)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c := p.conns[addr]; c != nil {
+	if c := p.conns[to]; c != nil {
 		return c, nil
 	}
 	if p.done {
 		return nil, errors.New("peer: the pool is closed")
 	}
-	cc, err := grpc.NewClient("passthrough:///"+addr, p.dialOptions()...)
-	if err != nil {
-		return nil, fmt.Errorf("peer: connection to %s: %w", addr, err)
+	c := &conn{pool: p, to: to, open: map[string]*watched{}}
+	var err error
+	if c.cc, err = grpc.NewClient("passthrough:///"+to.Addr, c.dialOptions()...); err != nil {
+		return nil, fmt.Errorf("peer: connection to %s: %w", to.Addr, err)
 	}
-	client := NewPeerClient(cc)
-	c := &conn{cc: cc, client: client, links: newLinkStream(p, addr, client, p.seed.Uint64())}
-	p.conns[addr] = c
+	c.client = NewPeerClient(c.cc)
+	c.links = newLinkStream(c, p.seed.Uint64())
+	p.conns[to] = c
 	p.wg.Go(c.links.run)
 	return c, nil
 }
 
-func (p *Pool) dialOptions() []grpc.DialOption {
+func (c *conn) dialOptions() []grpc.DialOption {
 	creds := insecure.NewCredentials()
-	if p.opts.TLS != nil {
-		creds = credentials.NewTLS(p.opts.TLS)
+	if c.pool.opts.TLS != nil {
+		creds = credentials.NewTLS(c.pool.opts.TLS)
 	}
-	opts := []grpc.DialOption{
+	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
 		// A stopped or cut-off peer is noticed within 15 s even when nothing is sent.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 2 * time.Second}),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return c.dial(ctx) }),
+		grpc.WithUnaryInterceptor(c.unary),
+		grpc.WithStreamInterceptor(c.stream),
 	}
-	return append(opts, grpc.WithContextDialer(p.dial))
 }
 
 // outgoing adds what every call carries.
-func (p *Pool) outgoing(ctx context.Context) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, clusterKey, p.opts.Cluster(), nodeKey, p.opts.Self, protocolKey, strconv.Itoa(p.opts.Protocol))
+func (c *conn) outgoing(ctx context.Context) context.Context {
+	o := &c.pool.opts
+	return metadata.AppendToOutgoingContext(ctx, clusterKey, o.Cluster(), nodeKey, o.Self, protocolKey, strconv.Itoa(o.Protocol),
+		targetKey, identity{c.to.ID, c.to.Boot}.String())
 }
 
-// Call makes one unary call to addr, with a deadline of 5 s when ctx has no
-// nearer one. The function gets the client and the prepared context:
+// Call makes one unary call, with a deadline of 5 s when ctx has no nearer one. The
+// answer is the target's: when somebody else answers, that is an error. The function
+// gets the client and the prepared context:
 //
-//	reply, err := peer.Call(ctx, pool, addr, req, peer.PeerClient.Renew)
-func Call[Req, Reply any](ctx context.Context, p *Pool, addr string, req *Req,
+//	reply, err := peer.Call(ctx, pool, to, req, peer.PeerClient.Renew)
+func Call[Req, Reply any](ctx context.Context, p *Pool, to Target, req *Req,
 	method func(PeerClient, context.Context, *Req, ...grpc.CallOption) (*Reply, error)) (*Reply, error) {
-	c, err := p.conn(addr)
+	c, err := p.conn(to)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(p.outgoing(ctx), callTimeout)
+	ctx, cancel := context.WithTimeout(c.outgoing(ctx), callTimeout)
 	defer cancel()
 	return method(c.client, ctx, req)
 }
 
-// Replicate opens a stream of a replica's copies to addr. It lives as long as
-// ctx.
-func (p *Pool) Replicate(ctx context.Context, addr string) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
-	c, err := p.conn(addr)
+// Replicate opens a stream of a replica's copies. It lives as long as ctx. Who is at
+// the other end shows with the first message that comes from there.
+func (p *Pool) Replicate(ctx context.Context, to Target) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
+	c, err := p.conn(to)
 	if err != nil {
 		return nil, err
 	}
-	return c.client.Replicate(p.outgoing(ctx))
+	return c.client.Replicate(c.outgoing(ctx))
 }
 
-// Archive asks the node at addr for something out of its archive. The bytes come
+// Archive asks a node for something out of its archive. The bytes come
 // while they are read; the reader ends with ctx, and Close ends it before. An error
 // of the other side is that of the first Read, or of a later one.
-func (p *Pool) Archive(ctx context.Context, addr string, req *Envelope) (io.ReadCloser, error) {
-	c, err := p.conn(addr)
+func (p *Pool) Archive(ctx context.Context, to Target, req *Envelope) (io.ReadCloser, error) {
+	c, err := p.conn(to)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(p.outgoing(ctx))
+	ctx, cancel := context.WithCancel(c.outgoing(ctx))
 	stream, err := c.client.Archive(ctx, req)
 	if err != nil {
 		cancel()
@@ -237,11 +250,11 @@ func (b *byteStream) Close() error {
 	return nil
 }
 
-// Forward sends links to the node at addr and blocks until that node has
-// answered for each, or ctx is over. Any error means that nothing is known:
-// the links must be kept and sent again. At most MaxBatchLinks at a time.
-func (p *Pool) Forward(ctx context.Context, addr string, links []*Link) ([]Verdict, error) {
-	c, err := p.conn(addr)
+// Forward sends links to a node and blocks until that node has answered for each, or
+// ctx is over. Any error means that nothing is known: the links must be kept and sent
+// again. At most MaxBatchLinks at a time.
+func (p *Pool) Forward(ctx context.Context, to Target, links []*Link) ([]Verdict, error) {
+	c, err := p.conn(to)
 	if err != nil {
 		return nil, err
 	}

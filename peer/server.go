@@ -54,8 +54,12 @@ type Handler interface {
 	Contents(ctx context.Context, from string, req *ContentBatch) (*ContentReply, error)
 }
 
-// ServerOptions configure a Server. Protocol, Cluster and Handler are required.
+// ServerOptions configure a Server. Self, Boot, Protocol, Cluster and Handler are
+// required.
 type ServerOptions struct {
+	// Self and Boot are this node: it answers the calls that are for it.
+	Self string
+	Boot uint64
 	// Protocol is the version that this node speaks.
 	Protocol int
 	// Cluster gives the cluster id, "" while it is unknown (then only
@@ -70,6 +74,7 @@ type ServerOptions struct {
 // Server answers the calls of other nodes.
 type Server struct {
 	opts ServerOptions
+	self identity
 	grpc *grpc.Server
 	log  *door.Log
 
@@ -79,7 +84,7 @@ type Server struct {
 
 // NewServer returns a server that Serve starts.
 func NewServer(o ServerOptions) *Server {
-	s := &Server{opts: o, log: door.NewLog(o.Logger), warned: map[string]bool{}}
+	s := &Server{opts: o, self: identity{o.Self, o.Boot}, log: door.NewLog(o.Logger), warned: map[string]bool{}}
 	opts := []grpc.ServerOption{
 		grpc.Creds(newCreds(o.TLS, s.log)),
 		grpc.ForceServerCodecV2(newBoundedCodec()),
@@ -127,8 +132,12 @@ func (s *Server) warnOnce(from, what string, err error) {
 	}
 }
 
-// sender checks that a call comes from this cluster and names who calls.
+// sender checks that a call comes from this cluster and is for this node, and names
+// who calls. Whatever it says, the answer names this node.
 func (s *Server) sender(ctx context.Context, method string) (string, error) {
+	if err := grpc.SetHeader(ctx, metadata.Pairs(answererKey, s.self.String())); err != nil {
+		return "", err
+	}
 	md, _ := metadata.FromIncomingContext(ctx)
 	from, cluster := first(md, nodeKey), first(md, clusterKey)
 	if from == "" || len(from) > 64 {
@@ -141,15 +150,14 @@ func (s *Server) sender(ctx context.Context, method string) (string, error) {
 		s.warnOnce(from, protocolKey, err)
 		return "", err
 	}
-	if method == Peer_Membership_FullMethodName {
-		trust(ctx)
-		return from, nil
-	}
-	if own := s.opts.Cluster(); own == "" || cluster != own {
+	if own := s.opts.Cluster(); (own == "" || cluster != own) && method != Peer_Membership_FullMethodName {
 		err := status.Errorf(codes.FailedPrecondition, "the caller is of cluster %.40q, this node of %q", cluster, own)
 		if own != "" { // a node that is joining hears its members a moment before its first view
 			s.warnOnce(from, method, err)
 		}
+		return "", err
+	}
+	if err := s.identify(md, method, from); err != nil {
 		return "", err
 	}
 	trust(ctx)

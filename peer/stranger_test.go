@@ -33,14 +33,14 @@ var _ encoding.CodecV2 = rawCodec{}
 
 // rawBatch sends a message of these bytes as a batch of links and returns the error
 // with which the stream ends.
-func rawBatch(t *testing.T, addr string, head []string, message []byte) error {
+func rawBatch(t *testing.T, to Target, head []string, message []byte) error {
 	t.Helper()
-	cc, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})))
+	cc, err := grpc.NewClient("passthrough:///"+to.Addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{})))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cc.Close()
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{nodeKey, "me", clusterKey, "c1", protocolKey, "0"}, head...)...), 10*time.Second)
+	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append([]string{nodeKey, "me", clusterKey, "c1", protocolKey, "0", targetKey, identity{to.ID, to.Boot}.String()}, head...)...), 10*time.Second)
 	defer cancel()
 	stream, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, Peer_Links_FullMethodName)
 	if err != nil {
@@ -61,7 +61,7 @@ func emptyLinks(n int) []byte {
 // handoff and frontier.
 func TestDoorOfCalls(t *testing.T) {
 	node := &fakeNode{}
-	addr, _ := startServer(t, node, "c1")
+	to, _ := startServer(t, node, "c1")
 	for _, c := range []struct {
 		name    string
 		head    []string
@@ -83,7 +83,7 @@ func TestDoorOfCalls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			err := rawBatch(t, addr, c.head, c.message)
+			err := rawBatch(t, to, c.head, c.message)
 			runtime.ReadMemStats(&after)
 			if status.Code(err) != c.code || !strings.Contains(fmt.Sprint(err), c.says) {
 				t.Errorf("%v, want %v and %q", err, c.code, c.says)

@@ -55,7 +55,8 @@ func printLinks(ctx context.Context, out io.Writer) error {
 	}
 	const cluster = "00112233445566778899aabbccddeeff"
 	name := func() string { return cluster }
-	server := peer.NewServer(peer.ServerOptions{Cluster: name, Handler: taker{}})
+	target := peer.Target{ID: "0011223344556677", Boot: 3, Addr: l.Addr().String()}
+	server := peer.NewServer(peer.ServerOptions{Self: target.ID, Boot: target.Boot, Cluster: name, Handler: taker{}})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	var sent, got atomic.Int64
@@ -74,7 +75,7 @@ func printLinks(ctx context.Context, out io.Writer) error {
 	for _, links := range []int{1, 5, 20, 100, peer.MaxBatchLinks} {
 		sent.Store(0)
 		got.Store(0)
-		if err = sendLinks(ctx, pool, l.Addr().String(), links); err != nil {
+		if err = sendLinks(ctx, pool, target, links); err != nil {
 			break
 		}
 		per := float64(links * linkTries)
@@ -89,7 +90,7 @@ func printLinks(ctx context.Context, out io.Writer) error {
 }
 
 // sendLinks forwards batches, each when the one before is answered.
-func sendLinks(ctx context.Context, pool *peer.Pool, addr string, links int) error {
+func sendLinks(ctx context.Context, pool *peer.Pool, to peer.Target, links int) error {
 	batch := make([]*peer.Link, links)
 	for try := range linkTries {
 		for i := range batch {
@@ -97,7 +98,7 @@ func sendLinks(ctx context.Context, pool *peer.Pool, addr string, links int) err
 			url += fmt.Sprintf("%0*d", linkURLBytes-len(url), try)
 			batch[i] = &peer.Link{Url: url, Partition: uint32(300 + i%700), Depth: 5, Band: 3, Via: 1}
 		}
-		verdicts, err := pool.Forward(ctx, addr, batch)
+		verdicts, err := pool.Forward(ctx, to, batch)
 		if err != nil {
 			return fmt.Errorf("forward %d links: %w", links, err)
 		}

@@ -64,11 +64,13 @@ func (x *exchange) decode(r *Response) *Error {
 		return x.failed(true, err)
 	}
 	r.Body, r.DecodeErr = body, err
-	// A coded payload that was cut on the wire ends early by our own doing.
+	// A coded payload that was cut, on the wire or between two codings, ends early by
+	// our own doing.
+	r.Truncated = r.Truncated || s.cut
 	if r.Truncated && errors.Is(err, io.ErrUnexpectedEOF) {
 		r.DecodeErr = nil
 	}
-	r.Truncated = r.Truncated || cut || s.cut
+	r.Truncated = r.Truncated || cut
 	return nil
 }
 
@@ -255,10 +257,20 @@ type stage struct {
 
 func (s *stage) Read(p []byte) (int, error) {
 	if s.left <= 0 {
-		*s.cut = true
-		return 0, io.EOF
+		return 0, s.atLimit()
 	}
 	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
 	s.left -= int64(n)
 	return n, err
+}
+
+// atLimit tells an end that is just there from one that the limit makes.
+func (s *stage) atLimit() error {
+	var more [1]byte
+	n, err := io.ReadFull(s.r, more[:])
+	if n == 0 {
+		return err
+	}
+	*s.cut = true
+	return io.EOF
 }

@@ -31,6 +31,7 @@ const (
 	attrContent
 	attrHTTPEquiv
 	attrCharset
+	attrShadow
 	attrs // the number of them
 )
 
@@ -69,7 +70,7 @@ func value(raw []byte) []byte {
 
 // attrOf returns which attribute the key names, in any case.
 func attrOf(key []byte) attr {
-	var buf [len("data-srcset")]byte // the longest name
+	var buf [len("shadowrootmode")]byte // the longest name
 	if len(key) > len(buf) {
 		return noAttr
 	}
@@ -107,6 +108,8 @@ func attrOf(key []byte) attr {
 		return attrHTTPEquiv
 	case "charset":
 		return attrCharset
+	case "shadowrootmode":
+		return attrShadow
 	}
 	return noAttr
 }

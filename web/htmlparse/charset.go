@@ -33,7 +33,7 @@ func decode(body []byte, contentType string) (enc encoding.Encoding, name string
 		enc, name = metaCharset(body[:min(len(body), prescanBytes)])
 	}
 	if name == "" {
-		enc, name = charset.Lookup(xmlCharset(body))
+		enc, name = xmlEncoding(body)
 	}
 	if name == "" {
 		enc, name = guess(body)
@@ -150,6 +150,23 @@ func metaCharset(head []byte) (encoding.Encoding, string) {
 			}
 		}
 	}
+}
+
+// xmlEncoding returns the encoding of the XML declaration that body begins with, or
+// "". One in two-byte units says by its own bytes what it is; one that was read as ASCII
+// and claims UTF-16 cannot be right (HTML Standard, section 13.2.3.2).
+func xmlEncoding(body []byte) (encoding.Encoding, string) {
+	switch {
+	case bytes.HasPrefix(body, []byte("<\x00?\x00x\x00")):
+		return charset.Lookup("utf-16le")
+	case bytes.HasPrefix(body, []byte("\x00<\x00?\x00x")):
+		return charset.Lookup("utf-16be")
+	}
+	enc, name := charset.Lookup(xmlCharset(body))
+	if strings.HasPrefix(name, "utf-16") {
+		return nil, "utf-8"
+	}
+	return enc, name
 }
 
 // xmlCharset returns the label in the XML declaration that body begins with,

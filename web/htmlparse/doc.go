@@ -19,8 +19,8 @@
 // itself has no content; no tag is refused for its size.
 //
 // Links are what a browser without JavaScript would find: nothing in comments,
-// scripts, style sheets, text fields or fallback text of frames that a browser
-// shows; but what stands in noscript and noframes counts, except for a base or
+// scripts, style sheets, text fields, templates or fallback text of frames that a
+// browser shows; but what stands in noscript and noframes counts, except for a base or
 // a refresh there, which are there to send away those without JavaScript.
 // Form targets and addresses in social-media metadata are no links.
 // A tag that the page's end cuts off is none.

@@ -25,6 +25,7 @@ type parser struct {
 	lateBase      bool              // it came behind references that it should have applied to
 	noscript      bool              // inside noscript or noframes
 	foreign       int               // svg and math elements that are open
+	inert         int               // template elements that are open and not shown
 	space         bool              // a space is due before the next word of doc.Text
 	unescaped     []byte            // the last character reference in the text
 	linkBytes     int
@@ -46,6 +47,9 @@ func (p *parser) run() {
 			p.endAnchor()
 			return
 		case textToken:
+			if p.inert > 0 {
+				continue
+			}
 			if p.inAnchor {
 				p.anchorText(p.scan.text())
 			}
@@ -53,6 +57,10 @@ func (p *parser) run() {
 				p.text(p.scan.text())
 			}
 		case startTag:
+			if p.inert > 0 {
+				p.inertTag()
+				continue
+			}
 			p.startTag()
 		case endTag:
 			p.endTag()

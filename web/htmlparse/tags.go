@@ -56,6 +56,8 @@ func (p *parser) startTag() {
 		raw = s.skipTag()
 	case "noscript", "noframes":
 		p.noscript = s.skipTag() && !(s.selfClosing && s.xml)
+	case "template":
+		p.template()
 	case "svg", "math":
 		if s.skipTag() && !s.selfClosing {
 			p.foreign++
@@ -78,6 +80,32 @@ func (p *parser) rawContent() []byte {
 	return p.scan.content(string(p.scan.name()))
 }
 
+// template takes a template element. What is in it is no part of the page before a
+// script has made it one (HTML Standard, section 4.12.3), unless it is a declarative
+// shadow root, which is shown as the page is read.
+func (p *parser) template() {
+	s := &p.scan
+	if !p.attrs.read(s) || p.foreign > 0 || s.xml && s.selfClosing {
+		return
+	}
+	if mode := p.attrs.get(attrShadow); equalFold(mode, "open") || equalFold(mode, "closed") {
+		return
+	}
+	p.inert = 1
+}
+
+// inertTag steps over a start tag within a template.
+func (p *parser) inertTag() {
+	s := &p.scan
+	switch whole, name := s.skipTag(), s.name(); {
+	case !whole || s.selfClosing && s.xml:
+	case string(name) == "template":
+		p.inert++
+	case isRaw(name):
+		p.rawContent()
+	}
+}
+
 // title takes the page's title; a drawing may have its own.
 func (p *parser) title() {
 	content := p.rawContent()
@@ -88,6 +116,13 @@ func (p *parser) title() {
 }
 
 func (p *parser) endTag() {
+	if p.inert > 0 {
+		if string(p.scan.name()) == "template" {
+			p.inert--
+		}
+		p.scan.skipTag()
+		return
+	}
 	switch string(p.scan.name()) {
 	case "a":
 		p.endAnchor()

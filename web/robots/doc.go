@@ -8,10 +8,10 @@
 // cost of an answer is linear in the size of the rules and of the URL, whatever
 // wildcards a file is made of.
 //
-// Files and paths are compared with their percent escapes in one form. Of the 145
-// cases of Google's own suite, all of which hold, section 2.2.2 reads two in
-// another way (ID_Encoding: "%62%61%7A" is "baz", and a path that is not escaped is
-// one that is); [Rules.Allowed] says what is made of that.
+// Files and paths are compared with their percent escapes in one form, as section
+// 2.2.2 of the RFC says. Two of the 145 cases of Google's own suite, whose parser
+// keeps escapes as they are written, read it otherwise (ID_Encoding: "%62%61%7A" is
+// not "baz" there, and a path that is not escaped is not one that is); all others hold.
 //
 // Lines are split by Google's parser in its Go port, with its tolerance for
 // usual typing errors; grouping, matching and Crawl-delay are ours.

@@ -75,6 +75,7 @@ func (h *handler) HandleUserAgent(_ int, value string) {
 // HandleAllow takes an Allow line. One for a directory's index page stands for
 // the directory as well, as Google reads it.
 func (h *handler) HandleAllow(_ int, value string) {
+	value = normalForm(value)
 	h.add(value, true)
 	if slash := strings.LastIndexByte(value, '/'); slash >= 0 && strings.HasPrefix(value[slash:], "/index.htm") {
 		h.add(value[:slash+1]+"$", true)
@@ -82,7 +83,7 @@ func (h *handler) HandleAllow(_ int, value string) {
 }
 
 // HandleDisallow takes a Disallow line.
-func (h *handler) HandleDisallow(_ int, value string) { h.add(value, false) }
+func (h *handler) HandleDisallow(_ int, value string) { h.add(normalForm(value), false) }
 
 // HandleSitemap takes a Sitemap line, which belongs to no group.
 func (h *handler) HandleSitemap(_ int, value string) {
@@ -108,6 +109,7 @@ func (h *handler) HandleUnknownAction(_ int, action, value string) {
 	g.delay, g.hasDelay = max(g.delay, delay), true
 }
 
+// add takes a rule whose pattern is in normal form.
 func (h *handler) add(pattern string, allow bool) {
 	g := h.current()
 	if g == nil {
@@ -117,11 +119,7 @@ func (h *handler) add(pattern string, allow bool) {
 	if pattern == "" { // it matches nothing
 		return
 	}
-	r := rule{pattern: strings.Clone(pattern), allow: allow}
-	if !allow {
-		r.normal = normalForm(r.pattern)
-	}
-	g.rules = append(g.rules, r)
+	g.rules = append(g.rules, rule{pattern: strings.Clone(pattern), allow: allow})
 }
 
 // current returns where the lines of the current group go, nil when they are
@@ -222,12 +220,13 @@ func upperEscapes(s string) string {
 	return string(b)
 }
 
-// normalForm returns s, whose escapes are in upper case, in the form in which
-// section 2.2.2 compares: unreserved characters (RFC 3986 section 2.3) as
-// themselves, bytes outside ASCII escaped, all else as it stands.
+// normalForm returns s in the form in which section 2.2.2 compares: percent escapes
+// in upper case, those of unreserved characters (RFC 3986 section 2.3) replaced by
+// the character, and what cannot stand in a URL escaped, as the URL Standard does in
+// a path. Reserved characters and their escapes stay two different things.
 func normalForm(s string) string {
 	i := 0
-	for i < len(s) && s[i] < 0x80 && !(s[i] == '%' && unreservedEscape(s[i:])) {
+	for i < len(s) && plain[s[i]] {
 		i++
 	}
 	if i == len(s) {
@@ -236,25 +235,35 @@ func normalForm(s string) string {
 	b := append(make([]byte, 0, len(s)+16), s[:i]...)
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
-		case c >= 0x80:
-			b = append(b, '%', hexDigits[c>>4], hexDigits[c&15])
-		case c == '%' && unreservedEscape(s[i:]):
-			b = append(b, unhex(s[i+1])<<4|unhex(s[i+2]))
-			i += 2
-		default:
+		case plain[c]:
 			b = append(b, c)
+		case c != '%':
+			b = append(b, '%', hexDigits[c>>4], hexDigits[c&15])
+		case i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]):
+			b = append(b, c)
+		default:
+			if c = unhex(s[i+1])<<4 | unhex(s[i+2]); unreserved(c) {
+				b = append(b, c)
+			} else {
+				b = append(b, '%', upperHex(s[i+1]), upperHex(s[i+2]))
+			}
+			i += 2
 		}
 	}
 	return string(b)
 }
 
-// unreservedEscape reports whether s begins with the escape of an unreserved
-// character.
-func unreservedEscape(s string) bool {
-	if len(s) < 3 || !isHex(s[1]) || !isHex(s[2]) {
-		return false
+// plain are the bytes that stand for themselves: unreserved and reserved
+// characters. The table is never written after it was made.
+var plain = func() (t [256]bool) {
+	const reserved = ":/?#[]@!$&'()*+,;="
+	for c := range t {
+		t[c] = unreserved(byte(c)) || strings.IndexByte(reserved, byte(c)) >= 0
 	}
-	c := unhex(s[1])<<4 | unhex(s[2])
+	return t
+}()
+
+func unreserved(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 

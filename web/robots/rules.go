@@ -21,8 +21,7 @@ type Rules struct {
 
 // rule is one Allow or Disallow line.
 type rule struct {
-	pattern string // not empty; percent escapes in upper case
-	normal  string // of a Disallow: the pattern in normal form
+	pattern string // not empty; in normal form
 	allow   bool
 }
 
@@ -62,10 +61,9 @@ func Parse(body []byte, agent string) *Rules {
 // with query; canonical URLs are meant. /robots.txt itself is always allowed
 // (section 2.2.2).
 //
-// The case of percent escapes never matters. Whether "%7E" is "~" is disputed:
-// section 2.2.2 says yes, Google's parser and its tests say no. A Disallow
-// matches by either reading, an Allow by Google's only, so that nothing is
-// fetched that one of them forbids.
+// A percent escape of an unreserved character is that character, on both sides
+// (section 2.2.2): "/%7Euser" and "/~user" are one path. Escapes of reserved
+// characters are not: "%2F" is no "/", "%2A" no wildcard.
 func (r *Rules) Allowed(url string) bool {
 	allowed, _ := r.Explain(url)
 	return allowed
@@ -77,40 +75,24 @@ func (r *Rules) Explain(url string) (allowed bool, line string) {
 	if r == nil {
 		return true, ""
 	}
-	path := upperEscapes(pathQuery(url))
+	path := normalForm(pathQuery(url))
 	if path == "/robots.txt" {
 		return true, ""
 	}
-	normal := normalForm(path)
 	for i := range r.rules {
-		if rule := &r.rules[i]; rule.matches(path, normal) {
+		if rule := &r.rules[i]; matches(path, rule.pattern, strings.Index) {
 			return rule.allow, rule.String()
 		}
 	}
 	return true, ""
 }
 
-// matches reports whether the rule matches a path, of which normal is the
-// normal form.
-func (r *rule) matches(path, normal string) bool {
-	switch {
-	case matches(path, r.pattern, strings.Index):
-		return true
-	case r.allow || normal == path && r.normal == r.pattern:
-		return false
-	}
-	return matches(normal, r.normal, strings.Index)
-}
-
 // Size is roughly what r takes in memory, in bytes, without its sitemaps.
 func (r *Rules) Size() int {
-	const fixed, perRule, perString = 200, 40, 8 // a string is rounded up, by 8 bytes on average
+	const fixed, perRule, perString = 200, 24, 8 // a string is rounded up, by 8 bytes on average
 	n := fixed + perRule*cap(r.rules)
 	for i := range r.rules {
 		n += len(r.rules[i].pattern) + perString
-		if !r.rules[i].allow {
-			n += len(r.rules[i].normal) + perString
-		}
 	}
 	return n
 }

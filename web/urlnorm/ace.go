@@ -10,29 +10,36 @@ import (
 )
 
 // This file reads host names with labels in punycode ("xn--") that the WHATWG
-// parser makes or lets pass in one place and refuses in another: it writes "≠"
-// as xn--1ch and does not read that again, and it refuses labels that cannot be
-// decoded, which the standard lets pass.
+// parser makes in one place and refuses in another: it writes "≠" as xn--1ch and
+// does not read that again. And it refuses labels that are no punycode, which the
+// parser lets pass when the rest of the name is ASCII.
 
 // maxLabel bounds a label that is looked at here: decoding takes time with its
 // square, and no name in the DNS is longer (RFC 1035, section 2.3.4).
 const maxLabel = 253
 
-var aceLabel = regexp.MustCompile(`^xn--[a-z0-9-]*$`)
+var aceLabel = regexp.MustCompile(`^xn--[a-z0-9_-]*$`)
 
-// readable reports whether a label in punycode, in lower case, may stand as it
-// is: what it decodes to is a name, though perhaps not one in its normal form, or
-// it cannot be decoded at all. A label that decodes to something that the standard
-// forbids is not.
-func readable(label string) bool {
+// decode returns the name that a label in punycode, in lower case, stands for. A
+// label that cannot be decoded, or that decodes to nothing or to ASCII, stands for
+// none (UTS #46, section 4, processing step 4).
+func decode(label string) (name string, ok bool) {
 	if len(label) > maxLabel || !aceLabel.MatchString(label) {
-		return false
+		return "", false
 	}
 	name, err := idna.Punycode.ToUnicode(label)
-	if err != nil || label == "xn--" {
-		return true
+	return name, err == nil && !isASCII(name)
+}
+
+// readable reports whether a label in punycode, in lower case, may stand as it
+// is: what it decodes to is a name, though perhaps not one in its normal form. A
+// label that decodes to something that the standard forbids is not.
+func readable(label string) bool {
+	name, ok := decode(label)
+	if !ok {
+		return false
 	}
-	_, err = whatwg.Parse("http://" + name)
+	_, err := whatwg.Parse("http://" + name)
 	return err == nil
 }
 
@@ -89,6 +96,27 @@ func hideLabels(ref string, labels *[]string) string {
 	return ref[:at[2]] + strings.Join(parts, ".") + ref[at[3]:]
 }
 
+// decodable reports whether each label in the host of ref that says it is punycode
+// is. The parser leaves some out of the name, as if they were not there.
+func decodable(ref string) bool {
+	if !hasPunycode(ref) {
+		return true
+	}
+	host := ""
+	if at := authority.FindStringSubmatch(ref); at != nil {
+		host = strings.ToLower(at[1])
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if !strings.HasPrefix(label, "xn--") || !isASCII(label) || strings.Contains(label, "%") {
+			continue // the parser refuses it, or reads it first
+		}
+		if _, ok := decode(label); !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // hasPunycode reports whether "xn--", in either case, is anywhere in s.
 func hasPunycode(s string) bool {
 	for i := 2; i < len(s); i++ {
@@ -103,4 +131,13 @@ func hasPunycode(s string) bool {
 func stable(host string) bool {
 	_, again, err := parseRef("", "http://"+host)
 	return err == nil && again == host
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
 }

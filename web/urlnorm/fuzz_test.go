@@ -58,6 +58,9 @@ func checkCanonical(t *testing.T, u URL) {
 	if err != nil || again != u {
 		t.Fatalf("%q parsed again is %q, %v", u, again, err)
 	}
+	if stored, err := ParseStored(u.String()); err != nil || stored != u {
+		t.Fatalf("%q stored is %q, %v", u, stored, err)
+	}
 	slow, err := whatwgParse("", u.String())
 	if err != nil || slow != u {
 		t.Fatalf("%q parsed again by the WHATWG parser is %q, %v", u, slow, err)

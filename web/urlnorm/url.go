@@ -22,7 +22,7 @@ var (
 )
 
 // URL is a canonical absolute http or https URL. The zero value is no URL.
-// Values are made by Parse, Resolve and UnmarshalText only; they are immutable
+// Values are made by Parse, Resolve, UnmarshalText and ParseStored only; they are immutable
 // and can be compared with == and used as map keys.
 type URL struct {
 	s string // the canonical form, at most MaxLen bytes
@@ -127,7 +127,8 @@ func assemble(prefix, host, port, pathQuery string) (URL, bool) {
 // withPath returns the URL of u's origin with the canonical path and query
 // dir+rest; dir begins with '/'. It reports false when the whole is too long.
 func (u URL) withPath(dir, rest string) (URL, bool) {
-	if int(u.pathStart)+len(dir)+len(rest) > MaxLen {
+	// A '^' is in no canonical path, but in some that were stored (ParseStored).
+	if int(u.pathStart)+len(dir)+len(rest) > MaxLen || strings.IndexByte(dir, '^') >= 0 {
 		return URL{}, false
 	}
 	v := u

@@ -56,6 +56,7 @@ func TestParse(t *testing.T) {
 		{"http://a_b.example.com/", "http://a_b.example.com/"},
 		{"http://r3---sn-x.example.com/", "http://r3---sn-x.example.com/"},
 		{"http://example.org/?a[]=1&b='", "http://example.org/?a[]=1&b=%27"},
+		{"http://example.org/a^b/%5e?c^d", "http://example.org/a%5Eb/%5E?c^d"},
 		{"http://example.org/é?é", "http://example.org/%C3%A9?%C3%A9"},
 		{"http://example.org:/", "http://example.org/"},
 		{"http://example.org:00080/", "http://example.org/"},
@@ -87,6 +88,13 @@ func TestParseRefuses(t *testing.T) {
 		{"http://example.org:6667/", ErrInvalid},
 		{"http://example.org:0/", ErrInvalid},
 		{"http://256.256.256.256/", ErrInvalid},
+		{"http://xn--/", ErrInvalid},
+		{"http://xn--.example/", ErrInvalid},
+		{"http://www.XN--a-.example/", ErrInvalid},   // it decodes to ASCII
+		{"http://xn--ls8h=.example/", ErrInvalid},    // no digit
+		{"http://xn--99999999.example/", ErrInvalid}, // it overflows
+		{"http://xn--zzzz-zzzzzzzz.example/", ErrInvalid},
+		{"http://bücher.xn--0.example/", ErrInvalid},
 		{"ftp://example.org/", ErrScheme},
 		{"mailto:a@example.org", ErrScheme},
 		{"javascript:void(0)", ErrScheme},

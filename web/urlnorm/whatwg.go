@@ -26,6 +26,12 @@ func whatwgParse(base, ref string) (URL, error) {
 	if len(ref) > maxRaw {
 		return URL{}, fmt.Errorf("%w: %q", ErrTooLong, short(ref))
 	}
+	if !decodable(base) {
+		base = "" // of an earlier form (ParseStored): no other host can be made of it
+	}
+	if !decodable(ref) {
+		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is no punycode", ErrInvalid, short(ref))
+	}
 	p, host, err := parseRef(base, ref)
 	if err != nil {
 		return URL{}, fmt.Errorf("%w: %q: %v", ErrInvalid, short(ref), err)
@@ -54,8 +60,9 @@ func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 		}
 		port = ":" + port
 	}
+	// The parser keeps a '^', which the standard escapes in a path since 2025.
+	pathQuery := strings.ReplaceAll(p.Pathname(), "^", "%5E")
 	// Href tells an empty query ("/?") from none, Search does not.
-	pathQuery := p.Pathname()
 	if _, query, ok := strings.Cut(p.Href(true), "?"); ok {
 		pathQuery += "?" + query
 	}

@@ -1,0 +1,158 @@
+package frontier
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// wrongClock is a machine's clock whose time of day is wrong.
+type wrongClock struct {
+	off    time.Duration
+	booted time.Time
+}
+
+func (c wrongClock) Wall() time.Time         { return time.Now().Add(c.off).Round(0) }
+func (c wrongClock) BootTime() time.Duration { return time.Since(c.booted) }
+
+// However wrong and different the times of day of writer and reader are, a wait that
+// was written is never cut short by more than what has passed, nor is more left of it
+// than was left when it was written.
+func TestTimelineKeepsWaits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d) + 1)) }
+	now := time.Now()
+	at := func(t time.Time) moment {
+		return moment{now: t, wall: t.Add(upTo(24*time.Hour) - 12*time.Hour), boot: t.Sub(now)}
+	}
+	for n := range 20_000 {
+		written := at(now)
+		line := stamp{}.begin(written)
+		wait := upTo(time.Hour)
+		stored := line.write(written.now.Add(wait))
+		s := line.stamp(1, written)
+		passed := time.Duration(0)
+		// From hand to hand, sometimes with nobody counting in between.
+		for range rng.IntN(4) {
+			idle, counted := upTo(10*time.Minute), upTo(10*time.Minute)
+			m := at(now.Add(passed + idle))
+			line = s.resume(uint64(2+rng.IntN(2)), m)
+			passed += idle + counted
+			s = line.stamp(uint64(2+rng.IntN(2)), at(now.Add(passed)))
+		}
+		left := line.read(stored).Sub(now.Add(passed))
+		if left < wait-passed || left > wait {
+			t.Fatalf("round %d: %v are left of a wait of %v after %v", n, left, wait, passed)
+		}
+	}
+}
+
+// On one run of a machine the time between two processes is known, whatever the time of
+// day says; on another it counts for nothing.
+func TestTimelineResumes(t *testing.T) {
+	now := time.Now()
+	m := moment{now: now, wall: now, boot: time.Hour}
+	line := stamp{}.begin(m)
+	stored, s := line.write(now.Add(10*time.Minute)), line.stamp(7, m)
+	later := moment{now: now.Add(4 * time.Minute), wall: now.Add(3 * time.Hour), boot: time.Hour + 4*time.Minute}
+	for run, want := range map[uint64]time.Duration{7: 6 * time.Minute, 8: 10 * time.Minute, 0: 10 * time.Minute} {
+		line := s.resume(run, later)
+		if left := line.read(stored).Sub(later.now); left != want {
+			t.Errorf("run %d: %v are left, want %v", run, left, want)
+		}
+	}
+	s.run = 0 // it had no name there either
+	line = s.resume(0, later)
+	if left := line.read(stored).Sub(later.now); left != 10*time.Minute {
+		t.Errorf("runs without a name: %v are left", left)
+	}
+	s.run = 7
+	line = s.resume(7, moment{now: later.now, wall: later.wall, boot: time.Minute})
+	if left := line.read(stored).Sub(later.now); left != 10*time.Minute {
+		t.Errorf("a boot time that went back: %v are left", left)
+	}
+	if line.read(time.Time{}) != (time.Time{}) || line.write(time.Time{}) != (time.Time{}) {
+		t.Error("the zero time moved")
+	}
+}
+
+// A partition goes from a node whose time of day is hours off to one that is right and
+// back; its waits, its wake index and its robots.txt stay what they are.
+func TestWrongClocksMeet(t *testing.T) {
+	for name, off := range map[string]time.Duration{"12 h ahead": 12 * time.Hour, "2 h ahead": 2 * time.Hour, "2 h behind": -2 * time.Hour, "12 h behind": -12 * time.Hour} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { wrongClocksMeet(t, off) }) })
+	}
+}
+
+func wrongClocksMeet(t *testing.T, off time.Duration) {
+	booted := time.Now().Add(-time.Hour)
+	a := startHolding(t, NewMemory(), 1, Options{Clock: wrongClock{off, booted}, Machine: "a"})
+	b := start(t, NewMemory(), Options{Clock: wrongClock{0, booted}, Machine: "b"})
+	first, second := crawl.Host("h1.p0.test"), crawl.Host("h2.p0.test")
+	a.add(link("http://h1.p0.test/"), link("http://h2.p0.test/"), link("http://h1.p0.test/again"))
+	begun := time.Now()
+	robots := &crawl.Robots{Origin: "http://h1.p0.test", Fetched: begun, Expires: begun.Add(24 * time.Hour)}
+	a.must(a.Complete(t.Context(), Completion{Lease: a.lease(0, string(first)), Outcome: crawl.Outcome{Kind: crawl.RobotsFetched, Robots: robots}}))
+	a.must(a.Complete(t.Context(), Completion{Lease: a.lease(0, string(first)), Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: "reset"}, RetryAt: begun.Add(5 * time.Minute)}))
+	waits := func(d time.Duration) crawl.HostState {
+		return crawl.HostState{Requests: 1, NotBefore: begun.Add(2 * time.Second), HoldUntil: begun.Add(d), FrozenUntil: begun.Add(d / 2)}
+	}
+	a.must(a.Park(t.Context(), []Parked{{0, first, waits(time.Hour)}, {0, second, waits(10 * time.Minute)}}))
+
+	holder, copier := a, b
+	epoch := crawl.Epoch(1)
+	for hop := range 4 {
+		time.Sleep(2 * time.Minute) // the bubble's
+		follow(t, holder, copier, epoch)
+		time.Sleep(time.Minute)
+		epoch++
+		holder.must(holder.Freeze(t.Context(), 0))
+		holder.become(0, Released)
+		copier.must(copier.promote(0, epoch))
+		holder.must(holder.Delete(t.Context(), 0))
+		holder, copier = copier, holder
+
+		left, passed := begun.Add(time.Hour).Sub(time.Now()), time.Since(begun)
+		q := holder.load(0, string(first), 4)
+		const slack = time.Second // nothing is lost while somebody counts
+		check := func(what string, got time.Time, least time.Duration) {
+			t.Helper()
+			if wait := time.Until(got); wait < least || wait > least+slack {
+				t.Errorf("hop %d, after %v: %s is %v ahead, %v to %v are right", hop, passed, what, wait, least, least+slack)
+			}
+		}
+		check("Retry-After", q.State.HoldUntil, left)
+		check("the freeze", q.State.FrozenUntil, left-30*time.Minute)
+		check("the gap", q.State.NotBefore, 2*time.Second-passed)
+		for _, it := range q.Items {
+			if !it.NotBefore.IsZero() {
+				check("the next try", it.NotBefore, 5*time.Minute-passed)
+			}
+		}
+		if r := q.Robots[0]; time.Until(r.Expires) > 24*time.Hour-passed+slack {
+			t.Errorf("hop %d: robots.txt of %v ago is good for %v", hop, passed, time.Until(r.Expires))
+		}
+		wakes, _, err := holder.Waiting(0, "", 4)
+		if err != nil || len(wakes) != 2 || wakes[0].Host != second || wakes[1].Host != first {
+			t.Fatalf("hop %d: the wake index is %+v, %v", hop, wakes, err)
+		}
+		check("the wake-up", wakes[1].NotBefore, left)
+	}
+}
+
+// follow makes copier a replica of holder's partition 0.
+func follow(t *testing.T, holder, copier *running, epoch crawl.Epoch) {
+	t.Helper()
+	var tail caught
+	e, err := holder.Export(t.Context(), 0, tail.sink)
+	holder.must(err)
+	defer e.Close()
+	i, err := copier.BeginImport(t.Context(), 0)
+	copier.must(err)
+	holder.must(e.Snapshot(t.Context(), 1<<20, func(entries []Entry) error { return i.Put(context.Background(), entries) }))
+	copier.must(i.CommitCopy(t.Context(), epoch))
+}
