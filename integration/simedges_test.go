@@ -197,11 +197,10 @@ type promise struct {
 type promiseKind string
 
 const (
-	allServed  promiseKind = "every partition is served"
-	isMember   promiseKind = "is a member"
-	morePages  promiseKind = "pages are fetched"
-	allCopies  promiseKind = "every partition has its copies"
-	diskIsFree promiseKind = "dead generations are gone"
+	allServed promiseKind = "every partition is served"
+	isMember  promiseKind = "is a member"
+	morePages promiseKind = "pages are fetched"
+	allCopies promiseKind = "every partition has its copies"
 )
 
 // expect begins to watch a promise.

@@ -152,6 +152,7 @@ var otherFlags = []struct {
 	{"--max-duration 20s", func(c *config.Config) { c.MaxDuration = 20 * time.Second }},
 	{"--memory 64MiB --fetchers 1", func(c *config.Config) { c.Memory, c.Fetchers = 64<<20, 1 }},
 	{"--replication 1 --max-pages-per-host 1", func(c *config.Config) { c.Replication, c.MaxPagesPerHost = 1, 1 }},
+	// Only for who knows the others already: it stands last.
 	{"--join of one that is gone", func(c *config.Config) { c.Join = []string{"10.9.9.9:7000"} }},
 }
 

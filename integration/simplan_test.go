@@ -235,7 +235,7 @@ func (p *planner) remove(name string) {
 func (p *planner) join() {
 	name := p.enter()
 	if p.IntN(3) == 0 {
-		p.add(fault{at: fromTheStart, kind: otherRun, nodes: []string{name}, flags: p.otherFlags()})
+		p.add(fault{at: fromTheStart, kind: otherRun, nodes: []string{name}, flags: 1 + p.IntN(len(otherFlags)-2)})
 	}
 	p.add(fault{at: p.now, kind: joinNode, nodes: []string{name}})
 }

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier"
 	"crawlnode/integration/simnet"
 )
 
@@ -375,4 +377,40 @@ func (s *simulation) finished(within time.Duration) bool {
 		s.t.Errorf("I4: the frontier counts %d pages and %d known URLs, the web has %d and %d", pages, known, s.web.size(), s.web.known())
 	}
 	return ended
+}
+
+// swept waits until no node keeps a partition twice: copies that were abandoned, and
+// what was handed over and came back, leave generations that are to be deleted.
+func (s *simulation) swept(within time.Duration) {
+	s.t.Helper()
+	s.until(within, func() string {
+		for _, name := range s.up() {
+			dead, err := deadGenerations(s.members[name].store)
+			if err != nil || dead > 0 {
+				return fmt.Sprintf("%s has %d partitions in more than one generation (%v)", name, dead, err)
+			}
+		}
+		return ""
+	})
+}
+
+// deadGenerations counts the partitions of which a store has more than one generation:
+// each key begins with two bytes of the partition and four of the generation.
+func deadGenerations(store *frontier.Memory) (int, error) {
+	snap, err := store.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer snap.Close()
+	it := snap.Iterate(nil)
+	defer it.Close()
+	dead, last := 0, []byte(nil)
+	for it.Seek(nil); it.Valid(); it.Next() {
+		key := it.Key()
+		if len(last) > 0 && bytes.Equal(last[:2], key[:2]) && !bytes.Equal(last, key[:6]) {
+			dead++
+		}
+		last = append(last[:0], key[:6]...)
+	}
+	return dead, nil
 }

@@ -1,0 +1,38 @@
+package integration
+
+import "testing"
+
+// Each fault is drawn for many seeds, and what a schedule says of itself can be read.
+func TestEveryFaultIsDrawn(t *testing.T) {
+	t.Parallel()
+	const seeds = 400
+	drawn, sizes := map[faultKind]int{}, map[int]int{}
+	for seed := range uint64(seeds) {
+		p := plan(seed + 1)
+		sizes[p.first]++
+		had := map[faultKind]bool{}
+		for _, f := range p.faults {
+			had[f.kind] = true
+			if f.strike != nil {
+				had[f.harm] = true
+			}
+			if f.String() == "" {
+				t.Errorf("seed %d: a fault without a name", seed+1)
+			}
+		}
+		for kind := range had {
+			drawn[kind]++
+		}
+	}
+	for _, kind := range append([]faultKind{lateName, wrongJoin}, allKinds...) {
+		if n := drawn[kind]; n < seeds/50 && !sleeps(kind) {
+			t.Errorf("%s is drawn for %d of %d seeds", kind, n, seeds)
+		}
+	}
+	for first := 1; first <= 4; first++ {
+		if sizes[first] < seeds/20 {
+			t.Errorf("%d of %d seeds begin with %d nodes", sizes[first], seeds, first)
+		}
+	}
+	t.Logf("drawn for %d seeds: %v; nodes at first: %v", seeds, drawn, sizes)
+}
