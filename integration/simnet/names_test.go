@@ -95,6 +95,8 @@ func TestAStalledStreamLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, here, there, _ := pair(t, 1)
 		n.Stall("a", "b")
+		n.Stall("a", "b")
+		n.Unstall("a", "b") // the other one holds
 		if _, err := here.Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
