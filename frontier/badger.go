@@ -145,6 +145,7 @@ type badgerKV struct {
 	run       string      // of the machine
 	synced    bool        // each write is
 	lostPower bool        // since the store was opened the last time
+	compaction
 }
 
 func (b *badgerKV) Write(entries []Entry) error {
@@ -234,13 +235,14 @@ func (b *badgerKV) Sync() error {
 
 // Close leaves a store alone that cannot be written to: Badger would write tables
 // without end, or die in the attempt. What was acknowledged is in its logs and in the
-// reserve, where the next start finds it as after a kill.
+// reserve, where the next start finds it as after a kill. It also leaves one alone that
+// is being compacted: that cannot be ended, and takes as long as the store is large.
 func (b *badgerKV) Close() error {
 	if b.failed.Load() {
 		return nil
 	}
 	var err error
-	if b.space.room() == nil {
+	if b.space.room() == nil && b.compaction.await(compactPatience) {
 		err = b.db.Close()
 	}
 	if err := errors.Join(err, b.files.sync(), b.reserve.close()); err != nil {

@@ -111,9 +111,9 @@ func (b *budget) check(m *Mutation) (meta metaEntry, err error) {
 	return meta, nil
 }
 
-// putUnder adds entries with relative keys.
-func (g *group) putUnder(gen generation, entries []Entry) {
-	size := 0
+// putUnder adds entries with relative keys, and returns how many bytes they have.
+func (g *group) putUnder(gen generation, entries []Entry) int {
+	size, values := 0, 0
 	for i := range entries {
 		size += prefixLen + len(entries[i].Key)
 	}
@@ -122,7 +122,9 @@ func (g *group) putUnder(gen generation, entries []Entry) {
 		from := len(keys)
 		keys = append(appendPrefix(keys, gen.partition, gen.number), entries[i].Key...)
 		g.put(keys[from:len(keys):len(keys)], entries[i].Value)
+		values += len(entries[i].Value)
 	}
+	return size + values
 }
 
 // AdoptCopy lets a copy that is exactly at (fromEpoch, seq) follow the holder

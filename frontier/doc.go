@@ -25,6 +25,7 @@
 //	waiting for disk Run, after commit    syncQueue   waiting callers callers block
 //	held for space   Run, on a full disk  Run         waiting callers callers block, as long as they wait
 //	fingerprints     Run, after commit    -           CacheEntries    old ones are overwritten
+//	dead generations Run, after commit    sweep       256 MiB         no copy begins to arrive
 //
 // Run takes all requests that wait, up to about 1 MiB, into one transaction of
 // the store (group commit), and answers them when that is committed. Links,
@@ -87,7 +88,10 @@
 // node as a physical copy: Export opens a snapshot and attaches a Sink, which is
 // handed the mutations that follow. Import writes them under a fresh generation,
 // which comes alive with CommitCopy in one write. Generations that are not alive
-// are deleted in the background; the list of them is on disk.
+// are deleted in the background (sweep.go); the list of them is on disk. It goes faster
+// the more of them wait, an error is tried again, and while too much waits no copy
+// begins to arrive, on a disk that is nearly full none while anything waits (Dead
+// tells). Badger keeps the room of what was deleted until it compacts: compact.go.
 //
 // From then on ApplyCopies adds each mutation of the holder to the copy. So a
 // copy is always what the holder was at some mutation, and (epoch, sequence)

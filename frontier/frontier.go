@@ -99,8 +99,8 @@ type Frontier struct {
 	// payloadRoom is what the filters of payloads may still take, in bytes.
 	payloadRoom int64
 
-	rebuilds *todo[rebuild]    // filters to be rebuilt
-	sweeps   *todo[generation] // generations to be deleted
+	rebuilds *todo[rebuild] // filters to be rebuilt
+	dead     *deadList      // generations to be deleted
 }
 
 // partition is all that the writer has of one partition.
@@ -121,7 +121,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 		kv: kv, o: o, log: o.Logger, clock: o.Clock, run: runOf(o.Machine),
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
 		metas: map[crawl.Partition]*shown{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
-		payloads: map[crawl.Partition]*payloadFilter{}, rebuilds: newTodo[rebuild](), sweeps: newTodo[generation](),
+		payloads: map[crawl.Partition]*payloadFilter{}, rebuilds: newTodo[rebuild](), dead: newDeadList(),
 	}
 	if f.clock == nil {
 		f.clock, f.run = processClock{time.Now()}, 0

@@ -15,6 +15,7 @@ import (
 type Import struct {
 	f        *Frontier
 	gen      generation
+	bytes    int64      // the writer's: what was written
 	meta     *metaEntry // the writer's; nil until the meta entry has come
 	line     timeline   // the writer's: as of meta
 	finished bool       // the writer's: committed, aborted or superseded
@@ -36,8 +37,11 @@ func (i *Import) Seq() crawl.Seq {
 // BeginImport makes room for a partition that this node does not hold, under a
 // fresh generation. An earlier import of the partition is over. What this node
 // has of the partition is kept until CommitCopy takes its place, and then deleted
-// in the background.
+// in the background. While too much waits to be deleted it waits, too.
 func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import, error) {
+	if err := f.dead.await(ctx, f.mostDead()); err != nil {
+		return nil, fmt.Errorf("frontier: importing partition %d: old copies are not deleted yet: %w", p, err)
+	}
 	var i *Import
 	err := f.do(ctx, &request{solo: true, apply: func(g *group) error {
 		pg := g.part(p)
@@ -64,6 +68,14 @@ func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import,
 	return i, nil
 }
 
+// mostDead is how much may wait to be deleted when another copy begins.
+func (f *Frontier) mostDead() int64 {
+	if c, ok := f.kv.(compacter); ok {
+		return c.MostDead()
+	}
+	return maxDeadBytes
+}
+
 // abandon ends an import; its keys are swept.
 func (g *group) abandon(i *Import) {
 	i.finished = true
@@ -71,7 +83,7 @@ func (g *group) abandon(i *Import) {
 		if g.f.importing[i.gen.partition] == i {
 			delete(g.f.importing, i.gen.partition)
 		}
-		g.f.sweeps.add(i.gen)
+		g.f.dead.add(i.gen, i.bytes)
 	})
 }
 
@@ -130,7 +142,7 @@ func (i *Import) write(g *group, entries []Entry) error {
 			meta = &m
 		}
 	}
-	g.putUnder(i.gen, entries)
+	i.bytes += int64(g.putUnder(i.gen, entries))
 	if meta != nil {
 		i.meta, i.line = meta, meta.stamp.begin(g.now)
 	}

@@ -55,7 +55,7 @@ func (f *Frontier) load() error {
 		f.showLocked(s) // nobody else knows f yet
 	}
 	for _, g := range append(dead, l.lost...) {
-		f.sweeps.add(g)
+		f.dead.add(g, 0)
 	}
 	return l.settle()
 }

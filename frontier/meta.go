@@ -48,6 +48,21 @@ type Meta struct {
 	Counters crawl.Counters // of its records
 }
 
+// Bytes of an entry on its way, about: of a record with its place in a queue, a host
+// with its robots rules, a link in the outbox, a content seen.
+const (
+	recordBytes  = 250
+	hostBytes    = 1000
+	outboxBytes  = 150
+	contentBytes = 100
+)
+
+// Bytes is about how much the partition's entries have.
+func (m *Meta) Bytes() int64 {
+	c := &m.Counters
+	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes
+}
+
 // partState is a partition as the writer sees it. Groups change a copy, which
 // takes the place of the original when the group is committed.
 type partState struct {

@@ -199,9 +199,10 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 // the writer has of it in memory.
 func (g *group) bury(pg *partGroup, gen generation) {
 	g.put(deadKey(gen), []byte{formatVersion})
+	bytes := pg.state.Bytes()
 	g.after = append(g.after, func() {
 		g.f.reset(pg.part)
-		g.f.sweeps.add(gen)
+		g.f.dead.add(gen, bytes)
 	})
 }
 

@@ -6,58 +6,100 @@ import (
 	"time"
 )
 
-// Sweeping is in no hurry: pieces of this many keys, with this much time
-// between two.
+// A piece is this many keys. While little waits, the crawl has the writer to itself
+// for sweepPause between two pieces; with more than sweepHurry there is no pause, so
+// that copies are deleted faster than others arrive.
 const (
-	sweepPiece = 2_000
+	sweepPiece = 4_000
 	sweepPause = 10 * time.Millisecond
+	sweepHurry = 16 << 20
 )
 
-// sweep deletes the keys of dead generations, one generation after the other.
+// After an error the next try comes after sweepRetry, then after twice as long, up to
+// sweepRetryMax.
+const (
+	sweepRetry    = time.Second
+	sweepRetryMax = time.Minute
+)
+
+// sweepRest is how long nothing must have died before the store is told to give the
+// room of what was deleted back.
+const sweepRest = 5 * time.Second
+
+// keyBytes is about what a key and its value have, to judge what was deleted.
+const keyBytes = 128
+
+// sweep deletes the keys of dead generations, one generation after the other. An
+// error is not its end: the generation waits behind the others for another try.
 func (f *Frontier) sweep(ctx context.Context) {
+	var swept int64 // since the store has given room back
+	retry := sweepRetry
 	for {
-		gen, ok := f.sweeps.next(ctx)
-		if !ok {
+		gen, ok := f.dead.waits.nextWithin(ctx, sweepRest)
+		if ctx.Err() != nil {
 			return
 		}
-		if err := f.sweepGeneration(ctx, gen); err != nil {
-			if !isStop(err) {
-				f.log.Error("a partition that went away was not deleted", "partition", gen.partition, "generation", gen.number, "err", err)
+		if !ok {
+			if c, able := f.kv.(compacter); able && c.Compact(swept) {
+				swept = 0
 			}
-			return // the list is on disk: the next start goes on
+			continue
 		}
+		keys, err := f.sweepGeneration(ctx, gen)
+		swept += int64(keys) * keyBytes
+		switch {
+		case isStop(err):
+			return // the list is on disk: the next start goes on
+		case err == nil:
+			f.dead.gone(gen)
+			retry = sweepRetry
+			continue
+		case f.dead.failed(gen, err, time.Now()):
+			f.log.Error("a copy that is not used any more was not deleted; it is tried again", "partition", gen.partition, "generation", gen.number, "err", err)
+		}
+		select {
+		case <-time.After(retry):
+		case <-ctx.Done():
+			return
+		}
+		retry = min(2*retry, sweepRetryMax)
 	}
 }
 
 // sweepGeneration deletes all keys of one generation, then its place on the
-// list.
-func (f *Frontier) sweepGeneration(ctx context.Context, gen generation) error {
+// list. It counts the keys, also when it fails.
+func (f *Frontier) sweepGeneration(ctx context.Context, gen generation) (deleted int, err error) {
 	var from []byte
 	for {
 		keys, err := f.deadKeys(gen, from)
 		if err != nil {
-			return err
+			return deleted, err
 		}
 		if len(keys) == 0 {
 			break
 		}
 		from = keys[len(keys)-1]
-		err = f.change(ctx, func(g *group) error {
+		hurry := f.dead.read().Bytes > sweepHurry
+		err = f.do(ctx, &request{patient: !hurry, entries: len(keys), bytes: len(keys) * len(from), apply: func(g *group) error {
 			for _, k := range keys {
 				g.put(k, nil)
 			}
 			return nil
-		})
+		}})
 		if err != nil {
-			return err
+			return deleted, err
+		}
+		deleted += len(keys)
+		if hurry {
+			continue
 		}
 		select {
 		case <-time.After(sweepPause):
 		case <-ctx.Done():
-			return ctx.Err()
+			return deleted, ctx.Err()
 		}
 	}
-	return f.change(ctx, func(g *group) error {
+	return deleted, f.change(ctx, func(g *group) error {
 		g.put(deadKey(gen), nil)
 		return nil
 	})
@@ -78,8 +120,10 @@ func (f *Frontier) deadKeys(gen generation, from []byte) ([][]byte, error) {
 	if from == nil {
 		from = prefix
 	}
-	for it.Seek(from); it.Valid() && len(keys) < sweepPiece; it.Next() {
+	size, most := 0, f.budget.linkBytes
+	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, f.budget.groupEntries) && size < most; it.Next() {
 		keys = append(keys, bytes.Clone(it.Key()))
+		size += len(it.Key()) + prefixLen
 	}
 	return keys, nil
 }

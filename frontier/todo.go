@@ -3,6 +3,7 @@ package frontier
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // todo is a set of things that one goroutine works off in order. It is bounded
@@ -34,20 +35,40 @@ func (t *todo[T]) add(v T) {
 
 // next takes the first, waiting for one; ok is false when ctx ends.
 func (t *todo[T]) next(ctx context.Context) (v T, ok bool) {
+	return t.await(ctx, nil)
+}
+
+// nextWithin is next, but waits no longer than rest.
+func (t *todo[T]) nextWithin(ctx context.Context, rest time.Duration) (v T, ok bool) {
+	timer := time.NewTimer(rest)
+	defer timer.Stop()
+	return t.await(ctx, timer.C)
+}
+
+func (t *todo[T]) await(ctx context.Context, over <-chan time.Time) (v T, ok bool) {
 	for ctx.Err() == nil {
-		t.mu.Lock()
-		if len(t.order) > 0 {
-			v = t.order[0]
-			t.order = t.order[1:]
-			delete(t.member, v)
-			t.mu.Unlock()
+		if v, ok = t.take(); ok {
 			return v, true
 		}
-		t.mu.Unlock()
 		select {
 		case <-t.signal:
+		case <-over:
+			return v, false
 		case <-ctx.Done():
 		}
 	}
 	return v, false
+}
+
+// take takes the first, if there is one.
+func (t *todo[T]) take() (v T, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.order) == 0 {
+		return v, false
+	}
+	v = t.order[0]
+	t.order = t.order[1:]
+	delete(t.member, v)
+	return v, true
 }

@@ -93,6 +93,7 @@
 //	                                                                          8 groups in flight
 //	mutations of a partition  frontier.Run             when the copy is made  16 MiB, small: 4    the copy begins again       at the replica's commit
 //	that is being copied
+//	copies to delete          imports, Delete          frontier's sweep       256 MiB             no copy begins to arrive     always (frontier)
 //	copies to make            views                    handoff's copiers      partitions          4 large, 16 small at once   not needed
 //	callers that wait for     Add                      replicas' answers      the callers         they wait, 0.5 to 10 s      not needed
 //	replicas

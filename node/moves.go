@@ -35,19 +35,9 @@ func (s moveStore) Kept(p crawl.Partition) handoff.Kept {
 	return k
 }
 
-// Bytes of an entry in a snapshot, about: of a record with its place in a queue, a
-// host with its robots rules, a link in the outbox, a content seen.
-const (
-	recordBytes  = 250
-	hostBytes    = 1000
-	outboxBytes  = 150
-	contentBytes = 100
-)
-
 func (s moveStore) Size(p crawl.Partition) int64 {
 	m, _ := s.front.Meta(p)
-	c := &m.Counters
-	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes
+	return m.Bytes()
 }
 
 func (s moveStore) Export(ctx context.Context, p crawl.Partition, sink handoff.Sink) (handoff.Export, error) {

@@ -1,0 +1,99 @@
+package frontier
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// maxDeadBytes is how much may wait to be deleted before another copy begins to
+// arrive: copies that are given up again and again must not fill the disk.
+const maxDeadBytes = 256 << 20
+
+// Dead is what this node has on disk of copies that it does not use any more, and how
+// deleting it goes.
+type Dead struct {
+	Generations int
+	Bytes       int64 // about; what was dead at the start is not counted
+	// Err is the error of the last try, since Since; nil: it went well.
+	Err   error
+	Since time.Time
+}
+
+// Dead tells what waits to be deleted.
+func (f *Frontier) Dead() Dead { return f.dead.read() }
+
+// deadList lists the generations that are to be deleted. The list on disk is the
+// truth: this one is made from it at the start.
+type deadList struct {
+	waits *todo[generation]
+
+	mu    sync.Mutex           // guards the rest
+	bytes map[generation]int64 // of all, the one that is being deleted too
+	total int64
+	freed chan struct{} // closed when total falls, and then made anew
+	err   error
+	since time.Time
+}
+
+func newDeadList() *deadList {
+	return &deadList{waits: newTodo[generation](), bytes: map[generation]int64{}, freed: make(chan struct{})}
+}
+
+// add puts a generation on the list. It never blocks.
+func (d *deadList) add(gen generation, bytes int64) {
+	d.mu.Lock()
+	if _, known := d.bytes[gen]; !known {
+		d.bytes[gen] = bytes
+		d.total += bytes
+	}
+	d.mu.Unlock()
+	d.waits.add(gen)
+}
+
+// gone takes a generation off the list: its keys are deleted.
+func (d *deadList) gone(gen generation) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.total -= d.bytes[gen]
+	delete(d.bytes, gen)
+	d.err = nil
+	close(d.freed)
+	d.freed = make(chan struct{})
+}
+
+// failed puts a generation back, behind the others. It reports whether this is the
+// first failure since something was deleted.
+func (d *deadList) failed(gen generation, err error, now time.Time) bool {
+	d.mu.Lock()
+	first := d.err == nil
+	if d.err = err; first {
+		d.since = now
+	}
+	d.mu.Unlock()
+	d.waits.add(gen)
+	return first
+}
+
+func (d *deadList) read() Dead {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return Dead{Generations: len(d.bytes), Bytes: d.total, Err: d.err, Since: d.since}
+}
+
+// await returns once no more than most waits to be deleted.
+func (d *deadList) await(ctx context.Context, most int64) error {
+	for {
+		d.mu.Lock()
+		total, freed := d.total, d.freed
+		d.mu.Unlock()
+		if total <= most {
+			return nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

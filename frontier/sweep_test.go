@@ -1,0 +1,182 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// deaf is a KV whose snapshots cannot be read while it is broken.
+type deaf struct {
+	KV
+	broken atomic.Bool
+	asked  atomic.Int64
+}
+
+var errDeaf = errors.New("injected read error")
+
+func (d *deaf) Snapshot() (Snapshot, error) {
+	if d.broken.Load() {
+		d.asked.Add(1)
+		return nil, errDeaf
+	}
+	return d.KV.Snapshot()
+}
+
+// giveUp makes a copy of a partition with some keys, and abandons it.
+func (r *running) giveUp(p crawl.Partition, keys int) {
+	i, err := r.BeginImport(r.t.Context(), p)
+	r.must(err)
+	es := make([]Entry, keys)
+	for k := range es {
+		value := make([]byte, 64)
+		for n := range value {
+			value[n] = byte(rand.Uint32())
+		}
+		es[k] = Entry{Key: fmt.Appendf(nil, "u%032x", rand.Uint64()), Value: value}
+	}
+	r.must(i.Put(r.t.Context(), es))
+	r.must(i.Abort(r.t.Context()))
+}
+
+// TestSweepAfterError deletes what was dead when the store could not be read for a
+// while: once this ended the deletion for good.
+func TestSweepAfterError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := &deaf{KV: NewMemory()}
+		r := startHolding(t, kv, 1, Options{})
+		kv.broken.Store(true)
+		r.giveUp(3, 10)
+		r.giveUp(4, 10)
+		time.Sleep(10 * time.Second)
+		if d := r.Dead(); d.Generations != 2 || d.Bytes == 0 || !errors.Is(d.Err, errDeaf) || time.Since(d.Since) < 9*time.Second {
+			t.Errorf("while the store cannot be read: %+v", d)
+		}
+		if n := kv.asked.Load(); n < 3 || n > 8 {
+			t.Errorf("it was tried %d times in ten seconds", n)
+		}
+		kv.broken.Store(false)
+		time.Sleep(2 * sweepRetryMax)
+		if d := r.Dead(); d.Generations != 0 || d.Bytes != 0 || d.Err != nil {
+			t.Errorf("afterwards: %+v", d)
+		}
+		if n := len(dump(t, kv, string(appendPrefix(nil, 3, 1)))) + len(dump(t, kv, string(appendPrefix(nil, 4, 1)))); n > 0 {
+			t.Errorf("%d keys are left", n)
+		}
+		_ = r.stop()
+	})
+}
+
+// TestImportWaitsForSweep lets no copy begin while too much waits to be deleted.
+func TestImportWaitsForSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kv := &deaf{KV: NewMemory()}
+		r := startHolding(t, kv, 1, Options{})
+		kv.broken.Store(true)
+		r.giveUp(3, 10)
+		r.dead.mu.Lock()
+		r.dead.bytes[generation{3, 1}] += maxDeadBytes
+		r.dead.total += maxDeadBytes
+		r.dead.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := r.BeginImport(ctx, 4); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with %d bytes that wait to be deleted: %v", r.Dead().Bytes, err)
+		}
+		time.AfterFunc(time.Second, func() { kv.broken.Store(false) })
+		if _, err := r.BeginImport(t.Context(), 4); err != nil {
+			t.Error(err)
+		}
+		_ = r.stop()
+	})
+}
+
+func TestWorthCompacting(t *testing.T) {
+	const mb = 1 << 20
+	for _, c := range []struct {
+		name    string
+		s       storeSize
+		deleted int64
+		want    bool
+	}{
+		{"nothing was deleted", storeSize{young: 9 * mb, all: 100 * mb, free: 200 * mb}, 0, false},
+		{"little", storeSize{all: 20 * mb, free: -1}, 15 * mb, false},
+		{"a small part", storeSize{all: 200 * mb, free: -1}, 40 * mb, false},
+		{"much of a small store", storeSize{all: 200 * mb, free: -1}, 60 * mb, true},
+		{"much of a large store", storeSize{all: 900 * mb, free: 9000 * mb}, 600 * mb, false},
+		{"a large store on a full disk", storeSize{young: 70 * mb, all: 900 * mb, free: 200 * mb}, mb, true},
+		{"no room for it", storeSize{young: 70 * mb, all: 900 * mb, free: 100 * mb}, 600 * mb, false},
+	} {
+		if got := c.s.worth(c.deleted); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestDiskReturns gives many copies up, one after the other, and looks at the disk: it
+// comes back to what the store holds.
+func TestDiskReturns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it writes 100 MB")
+	}
+	dir := t.TempDir()
+	kv, err := OpenBadger(dir, BadgerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := startHolding(t, kv, 1, Options{})
+	most, end := int64(0), time.Now().Add(2*time.Minute)
+	for round := range 40 {
+		r.giveUp(crawl.Partition(3+round%10), 20_000)
+		most = max(most, diskUsage(t, dir))
+	}
+	if most < 60<<20 {
+		t.Fatalf("the disk grew to %d MB only: nothing to give back", most>>20)
+	}
+	left := most
+	for left > 24<<20 && time.Now().Before(end) {
+		time.Sleep(100 * time.Millisecond)
+		left = diskUsage(t, dir)
+	}
+	t.Logf("%d MB at most, %d MB in the end", most>>20, left>>20)
+	if left > 24<<20 {
+		t.Errorf("%d MB of %d are left on disk: %+v", left>>20, most>>20, r.Dead())
+	}
+	_ = r.stop()
+	if err := kv.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// diskUsage is what the files in a folder take on disk.
+func diskUsage(t *testing.T, dir string) (bytes int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // a table that was compacted away
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && err == nil {
+			bytes += st.Blocks * 512
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return bytes
+}
