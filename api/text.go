@@ -64,6 +64,9 @@ func writeMoves(b *bytes.Buffer, r *crawl.RingStatus) {
 	if h := r.Handoff; h.Active {
 		row(b, "hand-over", "%d of %d partitions, %s/s, %s to go", h.PartitionsDone, h.PartitionsTotal, Bytes(int64(h.BytesPerSecond)), seconds(h.ETASeconds))
 	}
+	if c := r.SingleCopy; c.Partitions > 0 {
+		row(b, "one copy", "%d partitions, the longest for %.0f s", c.Partitions, c.Seconds)
+	}
 	if c := r.Repair; c.Active {
 		row(b, "repair", "%d of %d partitions have all their copies again", c.PartitionsDone, c.PartitionsTotal)
 	}

@@ -70,6 +70,8 @@ func TestWriteTextOfAFailure(t *testing.T) {
 			InflightRequeued: new(int64(17)), PartitionsLost: new(0)}}, []string{"taken over in 1.5s, 17 fetches queued again, 0 partitions lost"}},
 		{"repairing", crawl.RingStatus{UnderReplicated: 30, Repair: crawl.RepairStatus{Active: true, PartitionsDone: 10, PartitionsTotal: 40}},
 			[]string{"30 under-replicated", "repair      10 of 40 partitions have all their copies again"}},
+		{"one copy", crawl.RingStatus{UnderReplicated: 30, SingleCopy: crawl.SingleCopy{Partitions: 20, Seconds: 4.2}},
+			[]string{"30 under-replicated", "one copy    20 partitions, the longest for 4 s"}},
 		{"stuck", crawl.RingStatus{Handoff: crawl.HandoffStatus{Stuck: make([]crawl.StuckStatus, 8)}}, []string{"stuck: partition 0 from - to - since", "stuck: 3 more"}},
 	} {
 		var b strings.Builder

@@ -38,6 +38,7 @@ type NodeBlock struct {
 	BytesInPerSecond float64       `json:"bytes_in_per_second"`
 	Handoff          HandoffStatus `json:"handoff"`
 	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds
+	SingleCopy       SingleCopy    `json:"single_copy"`      // likewise
 	Repair           RepairStatus  `json:"repair"`
 	// Promoting and Offline count partitions that are this node's by the table
 	// and not held here: those that it waits for, or takes over, and those whose

@@ -79,11 +79,12 @@ const (
 	ReasonUnderReplicated = "under_replicated"    // warn: too few copies
 	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies that do not get on
 	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and nobody had a copy
+	ReasonNotDeleted      = "copies_not_deleted"  // warn: copies that are not used any more stay on a node's disk
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost}
+	ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted}
 
 // HealthReason is one thing that a person should look at.
 type HealthReason struct {
@@ -119,11 +120,20 @@ type RingStatus struct {
 	Served            int           `json:"served"` // held by a member that was heard a moment ago and may fetch
 	ReplicationFactor int           `json:"replication_factor"`
 	UnderReplicated   int           `json:"under_replicated"` // held, with fewer copies than the factor and the members allow
+	SingleCopy        SingleCopy    `json:"single_copy"`      // of those, what is on one disk only
 	Offline           int           `json:"offline"`          // partitions whose every copy that may be used is away
 	Promoting         int           `json:"promoting"`        // held by nobody yet: being taken over from copies, or between two holders
 	Handoff           HandoffStatus `json:"handoff"`
 	Repair            RepairStatus  `json:"repair"`
 	LastChange        ChangeStatus  `json:"last_change"`
+}
+
+// SingleCopy says for how long partitions have lived on one disk only: no replica that
+// answers has all that was acknowledged.
+type SingleCopy struct {
+	Partitions int `json:"partitions"`
+	// Seconds is how long the one has that has for the longest time; 0: none has.
+	Seconds float64 `json:"seconds"`
 }
 
 // HandoffStatus is the progress of moving partitions, summed over the nodes.
@@ -384,6 +394,7 @@ type NodeStatus struct {
 	RSSBytes              *int64          `json:"rss_bytes"` // resident memory, page cache included
 	DiskFreeBytes         *int64          `json:"disk_free_bytes"`
 	WARCDiskFreeBytes     *int64          `json:"warc_disk_free_bytes"`    // for the archive, which may lie on a volume of its own
+	DeletingBytes         *int64          `json:"deleting_bytes"`          // of copies that are not used any more, on their way off the disk
 	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
 	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
 }

@@ -49,6 +49,7 @@ type Driver struct {
 	wg      sync.WaitGroup
 	moves   map[crawl.Partition]*move         // owned by Run
 	froze   map[crawl.Partition]time.Duration // when; owned by Run
+	single  map[crawl.Partition]time.Duration // since when there is one copy only; owned by Run
 	gate    gate
 	marks   marks
 	wanted  wantedCopies
@@ -76,7 +77,7 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 	d := &Driver{opts: o, machine: NewMachine(o.Self, o.Partitions, o.Factor, o.Limits),
 		inbox: make(chan Event, 256), done: make(chan struct{}), started: time.Now(),
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
-		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, acks: newAckBook(o.Partitions),
+		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, acks: newAckBook(o.Partitions),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.marks.parts = map[crawl.Partition]mark{}
 	d.wanted.parts = map[crawl.Partition]RequestCopy{}

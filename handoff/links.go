@@ -211,9 +211,17 @@ func (m *Machine) sayAcks(i crawl.Partition, p *part) {
 // isFull reports whether the recorded set has as many living members as factor
 // and cluster allow.
 func (m *Machine) isFull(p *part) bool {
-	if !p.sure {
-		return false
-	}
+	return p.sure && m.copies(p) >= min(m.factor, m.active)
+}
+
+// isSingle reports whether this node's copy is the only one that is known to have all
+// that was acknowledged, although factor and cluster allow another.
+func (m *Machine) isSingle(p *part) bool {
+	return m.copies(p) <= 1 && min(m.factor, m.active) > 1
+}
+
+// copies counts the living members of the recorded set.
+func (m *Machine) copies(p *part) int {
 	n := 0
 	for _, id := range p.set.Members {
 		// A smaller set that is being recorded may be the one that counts after a death.
@@ -221,7 +229,7 @@ func (m *Machine) isFull(p *part) bool {
 			n++
 		}
 	}
-	return n >= min(m.factor, m.active)
+	return n
 }
 
 func (m *Machine) openLink(i crawl.Partition, p *part, a OpenLink) {

@@ -24,12 +24,17 @@ type Status struct {
 	Outstanding     int // that must still leave or arrive, those on their way included
 	Held            int
 	UnderReplicated int // held, with fewer in-sync copies than factor and members allow
-	Promoting       int // owned by this node, and held by nobody that it knows of
-	Offline         int // of these, those that nobody can have now
-	Lost            int // whose last copies a person has forgotten
-	Stuck           []Stuck
-	States          []State // by partition
-	made            time.Duration
+	// SingleCopy counts those of the under-replicated of which nobody but this node is
+	// known to have all that was acknowledged; SingleFor is how long one has been so,
+	// at the most.
+	SingleCopy int
+	SingleFor  time.Duration
+	Promoting  int // owned by this node, and held by nobody that it knows of
+	Offline    int // of these, those that nobody can have now
+	Lost       int // whose last copies a person has forgotten
+	Stuck      []Stuck
+	States     []State // by partition
+	made       time.Duration
 }
 
 // staleAfter is how old a status may be when nothing happens.
@@ -47,6 +52,9 @@ func (d *Driver) publish() {
 		p := &m.parts[i]
 		id := crawl.Partition(i)
 		s.States[i] = p.state
+		if p.state != Holding && p.state != Freezing {
+			delete(d.single, id)
+		}
 		mine := m.ownerOf(id) == m.self
 		switch p.state {
 		case Holding, Freezing:
@@ -60,6 +68,7 @@ func (d *Driver) publish() {
 			if !m.isFull(p) {
 				s.UnderReplicated++
 			}
+			d.noteSingle(s, id, m.isSingle(p))
 		case Released:
 			s.Moving++
 			s.Outstanding++
@@ -78,6 +87,21 @@ func (d *Driver) publish() {
 		}
 	}
 	d.status.Store(s)
+}
+
+// noteSingle keeps the time from which on a partition had one copy.
+func (d *Driver) noteSingle(s *Status, p crawl.Partition, single bool) {
+	if !single {
+		delete(d.single, p)
+		return
+	}
+	since, was := d.single[p]
+	if !was {
+		since = s.made
+		d.single[p] = since
+	}
+	s.SingleCopy++
+	s.SingleFor = max(s.SingleFor, s.made-since)
 }
 
 // addStuck keeps the time at which the list first named the partition.

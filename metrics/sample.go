@@ -44,7 +44,7 @@ type Sample struct {
 	Moving            int64  // partitions on their way in or out
 	View              int64
 	Members           Counts // by state
-	ClusterPartitions Counts // by state: served, under_replicated, offline, promoting, total
+	ClusterPartitions Counts // by state: served, under_replicated, single_copy, offline, promoting, total
 	CrawlState        Counts // by state: one is 1, the others 0
 	Health            Counts // by code: 1 or 0
 	FetchersMax       int64

@@ -93,8 +93,12 @@ func clusterReasons(s *crawl.Status, p *picture) []crawl.HealthReason {
 		rs = append(rs, r)
 	}
 	if r := &s.Ring; r.UnderReplicated > 0 {
-		add(crawl.ReasonUnderReplicated, p.since, "%d partitions have too few copies (repair: %d of %d done): the loss of one more node could lose their URLs",
-			r.UnderReplicated, r.Repair.PartitionsDone, r.Repair.PartitionsTotal)
+		single := ""
+		if c := r.SingleCopy; c.Partitions > 0 {
+			single = fmt.Sprintf("; %d have one copy only, the longest for %.0f s", c.Partitions, c.Seconds)
+		}
+		add(crawl.ReasonUnderReplicated, p.since, "%d partitions have too few copies%s (repair: %d of %d done): the loss of one more node could lose their URLs",
+			r.UnderReplicated, single, r.Repair.PartitionsDone, r.Repair.PartitionsTotal)
 	}
 	if stuck := s.Ring.Handoff.Stuck; len(stuck) > 0 {
 		f := slices.MinFunc(stuck, func(a, b crawl.StuckStatus) int { return a.Since.Compare(b.Since) })

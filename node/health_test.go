@@ -55,6 +55,14 @@ func TestStepsOfAFailure(t *testing.T) {
 			p.nodes[0].block.UnderReplicated, p.nodes[0].block.Repair = 12, crawl.RepairStatus{Active: true, PartitionsDone: 20, PartitionsTotal: 32}
 		}, 48, true, crawl.ClusterRunning, "every partition is served; 12 lack a copy",
 			map[string]string{crawl.ReasonUnderReplicated: "(repair: 20 of 32 done)", crawl.ReasonNodeFailed: "b has failed"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
+		{"one copy", func(p *picture) {
+			excluded(p)
+			p.take(1, 0, 10)
+			p.take(1, 2, 6)
+			p.nodes[0].block.UnderReplicated, p.nodes[0].block.SingleCopy = 12, crawl.SingleCopy{Partitions: 5, Seconds: 3.2}
+			p.nodes[2].block.UnderReplicated, p.nodes[2].block.SingleCopy = 2, crawl.SingleCopy{Partitions: 2, Seconds: 7.4}
+		}, 48, true, crawl.ClusterRunning, "every partition is served; 14 lack a copy",
+			map[string]string{crawl.ReasonUnderReplicated: "7 have one copy only, the longest for 7 s"}, []string{crawl.ReasonUnserved}},
 		{"all copies again", func(p *picture) {
 			excluded(p)
 			p.take(1, 0, 10)

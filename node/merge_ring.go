@@ -8,6 +8,8 @@ import "crawlnode/crawl"
 // addRing adds what one member says of its partitions' moves.
 func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 	r.Offline += b.Offline
+	r.SingleCopy.Partitions += b.SingleCopy.Partitions
+	r.SingleCopy.Seconds = max(r.SingleCopy.Seconds, b.SingleCopy.Seconds)
 	r.Promoting += b.Promoting
 	r.Repair.PartitionsDone += b.Repair.PartitionsDone
 	r.Repair.PartitionsTotal += b.Repair.PartitionsTotal

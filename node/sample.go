@@ -130,7 +130,7 @@ func (n *Node) sampleCluster(s *metrics.Sample) {
 	m, r := st.Cluster.Members, st.Ring
 	s.Members = metrics.Counts{crawl.NodeAlive: int64(m.Alive), crawl.NodeSuspect: int64(m.Suspect), crawl.NodeDraining: int64(m.Draining),
 		crawl.NodeLeft: int64(m.Left), crawl.NodeFailed: int64(m.Failed)}
-	s.ClusterPartitions = metrics.Counts{"total": int64(r.Partitions), "served": int64(r.Served), "under_replicated": int64(r.UnderReplicated),
+	s.ClusterPartitions = metrics.Counts{"total": int64(r.Partitions), "served": int64(r.Served), "under_replicated": int64(r.UnderReplicated), "single_copy": int64(r.SingleCopy.Partitions),
 		"offline": int64(r.Offline), "promoting": int64(r.Promoting)}
 	s.CrawlState = metrics.Counts{crawl.CrawlIdle: 0, crawl.CrawlRunning: 0, crawl.CrawlPaused: 0, crawl.CrawlFinished: 0}
 	s.CrawlState[st.Crawl.State] = 1

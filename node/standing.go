@@ -31,6 +31,7 @@ type moveFigures struct {
 	replicas  int // copies that this node keeps for others
 	lost      int
 	underRepl int // held, with fewer copies than the factor and the members allow
+	single    crawl.SingleCopy
 	stuck     []handoff.Stuck
 }
 
@@ -38,7 +39,8 @@ type moveFigures struct {
 func (n *Node) figures(e *engine) moveFigures {
 	s := e.moves.Status()
 	f := moveFigures{leaving: s.Outstanding - s.Promoting, awaited: s.Promoting - s.Offline, offline: s.Offline,
-		held: s.Held, lost: s.Lost, underRepl: s.UnderReplicated, stuck: s.Stuck}
+		held: s.Held, lost: s.Lost, underRepl: s.UnderReplicated, stuck: s.Stuck,
+		single: crawl.SingleCopy{Partitions: s.SingleCopy, Seconds: s.SingleFor.Seconds()}}
 	n.front.Walk(func(m *frontier.Meta) bool {
 		if m.State == frontier.Copy {
 			f.replicas++

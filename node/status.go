@@ -96,6 +96,8 @@ func (n *Node) block() *crawl.NodeBlock {
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: n.id, Name: n.name, State: n.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
 		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.path), WARCDiskFreeBytes: n.archiveFree()}
+	dead := n.front.Dead().Bytes
+	b.Node.DeletingBytes = &dead
 	b.BytesInPerSecond = bytesIn
 	fetched := n.fetched.read()
 	b.Node.PagesTotal = &fetched.Pages
@@ -149,6 +151,7 @@ func (n *Node) describeMoves(b *crawl.NodeBlock, m moveFigures) {
 	b.Handoff = crawl.HandoffStatus{Active: m.leaving > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
 	b.Repair = crawl.RepairStatus{Active: m.underRepl > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
 	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.underRepl, m.offline, m.awaited, m.lost
+	b.SingleCopy = m.single
 	for _, s := range m.stuck[:min(len(m.stuck), maxStuckTold)] {
 		b.Handoff.Stuck = append(b.Handoff.Stuck, crawl.StuckStatus{
 			Partition: s.P, From: n.nameOf(s.From), To: n.nameOf(s.To), Reason: s.Reason, Since: s.Since.UTC()})
@@ -189,8 +192,15 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
 	}
+	if d := n.front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
+			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", n.name, d.Generations, d.Bytes>>20, d.Err)})
+	}
 	return rs
 }
+
+// deletePatience is how long deleting may fail before a person is told.
+const deletePatience = 10 * time.Second
 
 // pausedReason says why this node fetches nothing although there may be work.
 func (n *Node) pausedReason(noLease bool) string {

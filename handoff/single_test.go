@@ -1,0 +1,39 @@
+package handoff
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSingleCopy: while a replica is silent, the status says of how many partitions
+// there is one copy only, and for how long.
+func TestSingleCopy(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		w.settle(v)
+		a := w.nodes["a"]
+		for _, id := range three {
+			if s := w.nodes[id].driver.Status(); s.SingleCopy != 0 || s.SingleFor != 0 {
+				t.Errorf("%s at rest: %d partitions, for %v", id, s.SingleCopy, s.SingleFor)
+			}
+		}
+		stop := w.load()
+		time.Sleep(time.Second)
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
+		w.mu.Unlock()
+		time.Sleep(stallTimeout + 10*time.Second)
+		s := a.driver.Status()
+		if s.SingleCopy == 0 || s.SingleCopy != s.UnderReplicated || s.SingleFor < 9*time.Second || s.SingleFor > 11*time.Second {
+			t.Errorf("ten seconds after the links were given up: %d of %d partitions have one copy, for %v", s.SingleCopy, s.Held, s.SingleFor)
+		}
+		w.mu.Lock()
+		w.nodes["b"].stopped, w.nodes["c"].stopped = false, false
+		w.mu.Unlock()
+		stop()
+		w.settle(v)
+		if s := a.driver.Status(); s.SingleCopy != 0 || s.SingleFor != 0 {
+			t.Errorf("afterwards: %d partitions, for %v", s.SingleCopy, s.SingleFor)
+		}
+	})
+}
