@@ -83,10 +83,14 @@ func diskFrozenElsewhere() schedule { return otherDisk(4, frozenDisk) }
 
 func otherDisk(nodes int, kind faultKind) schedule {
 	p := drawn(nodes)
-	p.at(5, fault{kind: kind, nodes: []string{"n3"}, lasts: secs(50)})
-	p.at(7, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(60)})
+	p.at(5, fault{kind: kind, nodes: []string{"n3"}, lasts: secs(100)})
+	p.at(7, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(90)})
 	p.at(7.1, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(20)})
-	p.at(30, fault{kind: expectThat, promise: morePages, lasts: secs(10), flags: 10})
+	p.at(28, fault{kind: expectThat, promise: morePages, lasts: secs(10), flags: 10})
+	if kind == fullDisk { // a frozen one holds up the goroutines of a bubble, which cannot exit
+		p.at(30, fault{kind: leaveNode, nodes: []string{"n3"}})
+		p.at(30.1, fault{kind: expectThat, promise: hasEnded, nodes: []string{"n3"}, lasts: []time.Duration{simDrain + 2*time.Second}})
+	}
 	return p.sorted()
 }
 

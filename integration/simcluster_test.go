@@ -30,6 +30,7 @@ const (
 	simFetchers   = 8
 	simDelay      = time.Second
 	simAddrs      = 4
+	simDrain      = time.Minute
 	simPartitions = 512 // the fewest that a cluster can have
 )
 
@@ -225,7 +226,7 @@ func (s *simulation) config(m *simMember) config.Config {
 		c.Advertise = simName(m.name)
 	}
 	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
-	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, time.Minute
+	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, simDrain
 	c.Sync = s.sync
 	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	c.Join = s.joinList(m)

@@ -11,6 +11,7 @@ const fromTheStart = -time.Second
 // asleep are the faults that seeds do not have yet, and why. With SIM_ALL they have
 // them all.
 var asleep = map[faultKind]string{
+	moveNode: "a node at another address takes itself for its twin",
 	lateName: "the first of --join compares names to recognise itself",
 }
 

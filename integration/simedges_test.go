@@ -200,6 +200,7 @@ const (
 	allServed promiseKind = "every partition is served"
 	isMember  promiseKind = "is a member"
 	morePages promiseKind = "pages are fetched"
+	hasEnded  promiseKind = "its process has ended"
 	allCopies promiseKind = "every partition has its copies"
 )
 
@@ -234,7 +235,12 @@ func (s *simulation) missing(p *promise) string {
 		return ""
 	}
 	m := s.members[p.nodes[0]]
-	if m == nil || !m.runs() {
+	switch running := m != nil && m.runs(); {
+	case p.promise == hasEnded && running:
+		return p.nodes[0] + " still runs"
+	case p.promise == hasEnded:
+		return ""
+	case !running:
 		return p.nodes[0] + " does not run"
 	}
 	ready, why := m.life.Ready()

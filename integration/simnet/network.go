@@ -110,7 +110,7 @@ func (n *Network) Mend(from, to string) {
 
 // Stall lets streams from one host to another stand still, in this direction only:
 // the reader takes nothing, its kernel accepts connections and keeps what fits into
-// its buffers. Packets pass.
+// its buffers. A reset is heard. Packets pass.
 func (n *Network) Stall(from, to string) {
 	n.change(func() { n.stalled[[2]string{from, to}]++ })
 }
@@ -243,12 +243,14 @@ func (n *Network) passes(from, to string) (ok, cut bool) {
 	return !cut && !n.paused[from] && !n.paused[to], cut
 }
 
-// flows reports whether the reader of a stream gets anything now, and whether it
-// also gets what its writer did while it was paused.
-func (n *Network) flows(from, to string) (ok, late bool) {
+// flows reports whether the reader of a stream hears anything now, whether that is
+// more than its breaking, and whether it also gets what its writer did while it was
+// paused.
+func (n *Network) flows(from, to string) (ok, data, late bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return !n.isCutLocked(from, to) && !n.paused[to] && n.stalled[[2]string{from, to}] == 0, !n.paused[from]
+	ok = !n.isCutLocked(from, to) && !n.paused[to]
+	return ok, ok && n.stalled[[2]string{from, to}] == 0, !n.paused[from]
 }
 
 func (n *Network) isCutLocked(from, to string) bool {

@@ -201,12 +201,12 @@ func (h *half) changed() <-chan struct{} {
 func (h *half) take(b []byte) (n int, next time.Time, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ok, late := h.net.flows(h.from, h.to)
-	if !ok {
-		return 0, time.Time{}, nil
-	}
-	if h.broken {
+	ok, data, late := h.net.flows(h.from, h.to)
+	if ok && h.broken {
 		return 0, time.Time{}, syscall.ECONNRESET
+	}
+	if !data {
+		return 0, time.Time{}, nil
 	}
 	now := time.Now()
 	for len(h.segments) > 0 && n < len(b) {
