@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -16,6 +17,7 @@ type simClock struct {
 	boot   time.Duration
 	wall   time.Time
 	rate   float64 // 1: as fast as the bubble's
+	runs   int     // of the machine that have ended
 	paused bool
 }
 
@@ -69,4 +71,16 @@ func (c *simClock) pause()  { c.change(func() { c.paused = true }) }
 func (c *simClock) resume() { c.change(func() { c.paused = false }) }
 
 // reboot begins a new run of the machine: its time since the start is short.
-func (c *simClock) reboot() { c.change(func() { c.boot, c.paused = time.Second, false }) }
+func (c *simClock) reboot() {
+	c.change(func() {
+		c.boot, c.paused = time.Second, false
+		c.runs++
+	})
+}
+
+// machine names the present run of a member's machine.
+func (c *simClock) machine(name string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%s, run %d", name, c.runs+1)
+}

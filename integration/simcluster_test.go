@@ -212,7 +212,7 @@ func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport
 			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 				return host.Dial(ctx, "tcp", addr)
 			},
-			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: m.clock,
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: m.clock, Machine: m.clock.machine(m.name),
 		},
 	}
 	return o
