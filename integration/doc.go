@@ -28,12 +28,18 @@
 //	simjudge     sees each request and says what was wrong with it, or missing
 //	simplan      what a seed means: who joins, leaves, dies, is stopped or cut off, and when
 //	simscenes    its longer scenes
+//	simedgeplan  the same for addresses, clocks, disks, pauses and flags
+//	simcases     schedules drawn by hand, with what must be true when
 //	simstrike    faults that wait for the moment in which they hurt most
 //	simrun       lets it happen, and brings everybody back at the end
+//	simedges     how edges begin and end, and what is promised meanwhile
 //	simcluster   whole nodes on simnet, with disks that outlive them
-//	simdisk      the time that a disk takes
+//	simplaces    where they are, their names, and what they are started with
+//	simdisk      the time that a disk takes, and what else is wrong with it
+//	simclock     a machine's clocks
 //	simhooks     what it needs of the product beyond a node's everyday methods
 //	simseed      one seed, in one bubble
+//	simshare     in how many seeds each fault has happened
 //	sim          many seeds, each in a process of its own; makes a failing one smaller
 //
 // The scenarios of TestFaults and TestNetns are two tables. CI runs the quick ones

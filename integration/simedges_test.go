@@ -156,7 +156,7 @@ func (s *simulation) pause(name string, lasts time.Duration, after func(time.Dur
 // has run out.
 func (s *simulation) unnoticed() time.Duration {
 	if len(s.cut) == 0 && len(s.slow) == 0 && s.stalls == 0 {
-		return 2500 * time.Millisecond
+		return time.Second
 	}
 	return leftover
 }
