@@ -20,7 +20,7 @@ var simCases = []struct {
 	{"clock-ahead", clockAhead, ""},
 	{"two-one-stopped", func() schedule { return twoNodes(stopNode) }, "a scope entry waits for every member"},
 	{"two-one-without-power", func() schedule { return twoNodes(powerNode) }, "a scope entry waits for every member"},
-	{"name-moves", nameMoves, ""},
+	{"name-moves", nameMoves, "a node at another address takes itself for its twin"},
 	{"late-name", nameIsLate, "the first of --join compares names to recognise itself"},
 	{"replica-stalls", replicaStalls, ""},
 	{"machine-paused", machinePaused, ""},
@@ -118,8 +118,8 @@ func twoNodes(kind faultKind) schedule {
 func nameMoves() schedule {
 	p := drawn(3)
 	p.named, p.ttl = true, 3*time.Second
-	p.at(5, fault{kind: moveNode, nodes: []string{"n2"}, to: []string{""}, lasts: secs(2)})
-	p.at(7.1, fault{kind: expectThat, promise: isMember, nodes: []string{"n2"}, lasts: secs(20)})
+	p.at(5, fault{kind: moveNode, nodes: []string{"n2"}, to: []string{""}, lasts: secs(1)}) // gossip still knows it as alive
+	p.at(6.1, fault{kind: expectThat, promise: isMember, nodes: []string{"n2"}, lasts: secs(20)})
 	return p.sorted()
 }
 
