@@ -58,7 +58,7 @@ import (
 //	    who holds what is asked of a member that cannot store        disk-elsewhere, disk-frozen-elsewhere
 //	I4  stored times of day are believed as they stand (I7)          clock-ahead
 //	    a scope entry waits for every member                         two-one-stopped, two-one-without-power
-//	    a node at another address takes itself for its twin          seed 5
+//	    a node at another address takes itself for its twin          name-moves, seed 5
 //	    the first of --join compares names to recognise itself       late-name
 func TestSim(t *testing.T) {
 	had := &shares{had: map[string]int{}}

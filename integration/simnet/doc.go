@@ -11,6 +11,8 @@
 //	net.Partition([]string{"a"}, []string{"b"})
 //	net.Heal()
 //	net.Watch(func(from, to string) { ... })   // a piece of a stream is on its way
+//	net.SetName("a.test", addr)                // who knows an older answer goes on with it for a while
+//	net.Crash("a"); net.Restart("a", other)    // its next life, at another address
 //
 // # What a fault does
 //
