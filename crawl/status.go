@@ -152,6 +152,10 @@ type RepairStatus struct {
 	Active          bool `json:"active"`
 	PartitionsDone  int  `json:"partitions_done"`
 	PartitionsTotal int  `json:"partitions_total"`
+	// CopiedTotal counts the copies of whole partitions that the members have sent since
+	// they started, CaughtUpTotal those that went on where they were after a silence.
+	CopiedTotal   int64 `json:"copied_total"`
+	CaughtUpTotal int64 `json:"caught_up_total"`
 }
 
 // StuckStatus is a partition that does not get on, and why.

@@ -65,21 +65,35 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink Sink) (*E
 // partition's mutations up to after. It fails with ErrGap when the partition
 // is not held in the epoch, or is not exactly there.
 func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Seq, epoch crawl.Epoch, sink Sink) error {
+	_, err := f.listen(ctx, p, epoch, &after, sink)
+	return err
+}
+
+// Listen attaches a sink wherever the partition is, and returns the number of the last
+// mutation before what the sink gets. It fails with ErrGap when the partition is not
+// held in the epoch.
+func (f *Frontier) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink Sink) (crawl.Seq, error) {
+	return f.listen(ctx, p, epoch, nil, sink)
+}
+
+func (f *Frontier) listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after *crawl.Seq, sink Sink) (seq crawl.Seq, err error) {
 	if sink == nil {
-		panic("BUG: Attach without a sink")
+		panic("BUG: listening without a sink")
 	}
-	err := f.alone(ctx, false, func(g *group) error {
+	err = f.alone(ctx, false, func(g *group) error {
 		pg := g.part(p)
-		if s := &pg.state; s.State != Holder || s.Suspect || s.Epoch != epoch || s.Seq != after {
-			return fmt.Errorf("%w: it is %s, asked for a holder of epoch %d at mutation %d", ErrGap, s, epoch, after)
+		s := &pg.state
+		if s.State != Holder || s.Suspect || s.Epoch != epoch || after != nil && s.Seq != *after {
+			return fmt.Errorf("%w: it is %s, asked for a holder of epoch %d", ErrGap, s, epoch)
 		}
 		pg.part.attach(sink)
+		seq = s.Seq
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("frontier: attaching to partition %d: %w", p, err)
+		return 0, fmt.Errorf("frontier: attaching to partition %d: %w", p, err)
 	}
-	return nil
+	return seq, nil
 }
 
 // Seq is the number of the last mutation in the snapshot, Epoch the epoch of

@@ -156,6 +156,8 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
 	switch {
 	case same && a.Seq == k.Seq && r.d.opts.Store.Attach(ctx, f.a.P, f.a.Epoch, a.Seq, f.sink) == nil:
 		r.goLive(ctx, f, a.Seq)
+	case same && k.State == Holding && r.d.tail.covers(f.a.P, f.a.Epoch, a.Seq):
+		r.toTail(f, a.Seq)
 	default:
 		r.toCopy(ctx, f)
 	}
@@ -245,6 +247,7 @@ func (r *replica) copy(ctx context.Context, stream *watchedStream, j copyJob) er
 	if ok != 1 {
 		return errors.New("the other node did not take it")
 	}
+	r.d.copied.Add(1)
 	if j.f != nil {
 		r.goLive(ctx, j.f, ex.Seq())
 	}

@@ -56,6 +56,16 @@
 // a move the sender stays in the set; the new holder drops copies that the table
 // does not name once those that it names are in sync.
 //
+// # A replica that falls silent
+//
+// After three seconds without an acknowledgement the links to a replica are given up,
+// and the sets go on without it. What it has not acknowledged, and what follows, is
+// kept on disk (tail.go), until it has caught up, for five minutes or 256 MiB at the
+// most. The next link asks what it has. When that is a beginning of what is here, of
+// the same tenure, the missing part is sent from the tail (catchup.go); otherwise the
+// partition is copied anew. The tail does not survive its process. While every replica
+// answers nothing is written to it.
+//
 // # Promotion
 //
 // The owner of a partition that nobody passes to it asks every member of the
@@ -119,7 +129,10 @@
 //
 //	queue              filled by              emptied by      bound                 when full
 //	inbox              links, calls, views    Driver.Run      256 events            callers block
-//	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, copies begin again
+//	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, the tail begins
+//	tail in memory     links that broke       tail.run        64 MiB, 400,000       the partition's ends: copied anew
+//	tail on disk       tail.run               caught up, age  256 MiB, 5 min        the oldest file goes
+//	copies behind      links that open        catchLoop       partitions            each waits: one at once a peer
 //	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits
 //	copies to ask for  RequestCopy           workLoop         partitions            each is in it once
 //	copies to make     OpenLink               copiers         partitions            each waits: 4 large, 16 small at once

@@ -32,7 +32,12 @@ type Options struct {
 	// that went to another node: from its freeze to the receiver's word. It must
 	// not block.
 	HandedOver func(pause time.Duration)
-	Logger     *slog.Logger
+	// TailDir is the folder for what replicas miss while they do not answer; "": it is
+	// not kept, and they are copied as a whole. TailRoom, when set, says whether the
+	// disk has space for some of it.
+	TailDir  string
+	TailRoom func() bool
+	Logger   *slog.Logger
 }
 
 // Driver carries the machine's decisions out. Run must be running for any
@@ -57,9 +62,13 @@ type Driver struct {
 	acks    *ackBook
 	peers   *replicas
 	sets    *recorder
+	tail    *tail
 	status  atomic.Pointer[Status]
 	words   atomic.Pointer[words]
 	bytes   atomic.Int64
+	// copied and caughtUp count the replicas that were brought up by a copy and from
+	// the tail.
+	copied, caughtUp atomic.Int64
 
 	came      chan struct{} // capacity 1: arrivals are not empty
 	arrivedMu sync.Mutex    // guards arrivals
@@ -85,6 +94,7 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 	d.bases = findBases(o.Store, loaded)
 	d.peers = newReplicas(d)
 	d.sets = newRecorder(d)
+	d.tail = newTail(o.TailDir, o.TailRoom, o.Logger)
 	for _, l := range loaded {
 		d.machine.Step(l)
 	}
@@ -95,6 +105,13 @@ func NewDriver(o Options, loaded []Loaded) *Driver {
 
 // now is the driver's clock.
 func (d *Driver) now() time.Duration { return time.Since(d.started) }
+
+// CaughtUp counts the replicas that went on where they were after a silence, Copied
+// those that were copied as a whole.
+func (d *Driver) CaughtUp() int64 { return d.caughtUp.Load() }
+
+// Copied is explained at CaughtUp.
+func (d *Driver) Copied() int64 { return d.copied.Load() }
 
 // BytesMoved counts the bytes of snapshots sent and received so far.
 func (d *Driver) BytesMoved() int64 { return d.bytes.Load() }
@@ -147,6 +164,7 @@ func (d *Driver) Run(ctx context.Context) error {
 			close(failed)
 		}
 	})
+	d.wg.Go(func() { d.tail.run(ctx) })
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
 	for {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -81,7 +82,7 @@ func newMemNet(t *testing.T, ids ...crawl.NodeID) *memNet {
 func (n *memNode) start() {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.ended = make(chan error, 1)
-	n.driver = NewDriver(Options{Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: 2}, Store: n.store,
+	n.driver = NewDriver(Options{TailDir: filepath.Join(n.net.t.TempDir(), "tail"), Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: 2}, Store: n.store,
 		Fetching: idle{}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
 	d, ctx, ended := n.driver, n.ctx, n.ended
 	go func() { ended <- d.Run(ctx) }()

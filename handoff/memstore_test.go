@@ -180,6 +180,18 @@ func (s *memStore) Attach(_ context.Context, p crawl.Partition, epoch crawl.Epoc
 	})
 }
 
+func (s *memStore) Listen(_ context.Context, p crawl.Partition, epoch crawl.Epoch, sink Sink) (seq crawl.Seq, err error) {
+	err = s.part(p, func(x *memPart) error {
+		if x.state != Holding || x.epoch != epoch {
+			return ErrGap
+		}
+		x.sinks = append(x.sinks, sink)
+		seq = x.seq
+		return nil
+	})
+	return seq, err
+}
+
 func (s *memStore) BeginImport(_ context.Context, p crawl.Partition) (Import, error) {
 	if s.Kept(p).State == Holding {
 		return nil, fmt.Errorf("partition %d is held", p)

@@ -221,6 +221,7 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 	case EndAcks:
 		d.acks.end(a.P)
 		d.sets.forget(a.P)
+		d.tail.drop(a.P)
 	case Record:
 		d.sets.add(a)
 	case Freeze:

@@ -50,22 +50,25 @@ type replica struct {
 	ctx    context.Context // ends when the node is no member any more
 	cancel context.CancelFunc
 	send   chan struct{} // capacity 1: mutations wait
+	room   chan struct{} // capacity 1: the queue has become shorter
 	work   chan struct{} // capacity 1: flows to open, copies to drop, flows that failed
 
-	mu      sync.Mutex // guards the rest; held for moments, also by the frontier's writer
-	flows   map[crawl.Partition]*flow
-	queue   []item
-	bytes   int       // of queue and flying
-	oldest  time.Time // when the oldest unacknowledged mutation came; zero: none waits
-	flying  []group
-	based   []*flow
-	wanted  []*flow
-	failed  []*flow
-	drops   []dropPart
-	asks    map[crawl.Partition]bool // copies to be asked for
-	jobs    []copyJob
-	making  map[crawl.Partition]bool // copies that are on their way; true: asked for
-	copiers [copyClasses]int         // that run
+	mu       sync.Mutex // guards the rest; held for moments, also by the frontier's writer
+	flows    map[crawl.Partition]*flow
+	queue    []item
+	bytes    int       // of queue and flying
+	oldest   time.Time // when the oldest unacknowledged mutation came; zero: none waits
+	flying   []group
+	based    []*flow
+	wanted   []*flow
+	failed   []*flow
+	drops    []dropPart
+	asks     map[crawl.Partition]bool // copies to be asked for
+	jobs     []copyJob
+	making   map[crawl.Partition]bool // copies that are on their way; true: asked for
+	copiers  [copyClasses]int         // that run
+	behind   []tailJob                // copies to be caught up
+	catching bool                     // somebody works them off
 }
 
 // flow is one link.
@@ -78,7 +81,10 @@ type flow struct {
 	live    bool      // mutations go into the queue
 	over    bool      // closed or failed
 	upAt    crawl.Seq // the link is up once this is acknowledged
+	acked   crawl.Seq // the last one that was
+	last    crawl.Seq // the last one that was queued, or that the copy had
 	isUp    bool
+	feeds   bool // over, but its sink feeds the tail
 }
 
 // item is a mutation on its way.
@@ -101,7 +107,7 @@ func (rs *replicas) of(id crawl.NodeID) *replica {
 		return r
 	}
 	ctx, cancel := context.WithCancel(rs.d.ctx)
-	r := &replica{d: rs.d, id: id, ctx: ctx, cancel: cancel, send: make(chan struct{}, 1), work: make(chan struct{}, 1),
+	r := &replica{d: rs.d, id: id, ctx: ctx, cancel: cancel, send: make(chan struct{}, 1), room: make(chan struct{}, 1), work: make(chan struct{}, 1),
 		flows: map[crawl.Partition]*flow{},
 		asks:  map[crawl.Partition]bool{}, making: map[crawl.Partition]bool{}}
 	rs.nodes[id] = r
@@ -129,6 +135,7 @@ func (rs *replicas) keep(members map[crawl.NodeID]crawl.Boot) {
 		if members[id] == 0 {
 			r.cancel()
 			r.mu.Lock()
+			r.keepTail() // it may be back soon
 			for _, f := range r.flows {
 				f.over = true
 			}
@@ -225,12 +232,15 @@ func (f *flow) sink(_ crawl.Partition, m crawl.Mutation) bool {
 	r := f.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if f.over {
+	switch {
+	case f.feeds:
+		f.feeds = r.d.tail.add(f.a.P, m)
+		return f.feeds
+	case f.over:
 		return false
-	}
-	if f.live {
+	case f.live:
 		r.enqueue(item{f, m})
-		return !f.over
+		return !f.over || f.feeds
 	}
 	f.pending = append(f.pending, m)
 	if f.bytes += m.Bytes(); f.bytes > cmp.Or(f.room, maxPending) {
@@ -246,6 +256,7 @@ func (r *replica) enqueue(it item) {
 		r.oldest = time.Now()
 	}
 	r.queue = append(r.queue, it)
+	it.f.last = it.m.Seq
 	if r.bytes += it.m.Bytes(); r.bytes > maxQueued {
 		r.failAll()
 	}
@@ -265,8 +276,9 @@ func (r *replica) fail(f *flow) {
 	signal(r.work)
 }
 
-// failAll gives everything up. r.mu is held.
+// failAll gives everything up, and keeps what the replica misses. r.mu is held.
 func (r *replica) failAll() {
+	r.keepTail()
 	for _, f := range r.flows {
 		r.fail(f)
 	}
@@ -281,7 +293,7 @@ func (r *replica) goLive(ctx context.Context, f *flow, seq crawl.Seq) {
 		r.mu.Unlock()
 		return
 	}
-	f.live, f.upAt = true, seq
+	f.live, f.upAt, f.acked, f.last = true, seq, seq, seq
 	for _, m := range f.pending {
 		if m.Seq > seq {
 			f.upAt = m.Seq
@@ -294,6 +306,6 @@ func (r *replica) goLive(ctx context.Context, f *flow, seq crawl.Seq) {
 	r.mu.Unlock()
 	r.d.acks.note(r.id, f.a.P, f.a.Attempt, seq)
 	if ready {
-		r.d.post(ctx, LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+		r.follows(ctx, f)
 	}
 }

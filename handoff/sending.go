@@ -231,6 +231,7 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 	g := r.flying[0]
 	r.flying = r.flying[1:]
 	r.bytes -= g.bytes
+	signal(r.room)
 	r.settleOldest()
 	for _, it := range g.items {
 		switch {
@@ -239,6 +240,7 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 			r.fail(it.f)
 		default:
 			noted = append(noted, it)
+			it.f.acked = it.m.Seq
 			if !it.f.isUp && it.m.Seq >= it.f.upAt {
 				it.f.isUp = true
 				nowUp = append(nowUp, it.f)
@@ -253,7 +255,7 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 		r.d.acks.note(r.id, it.f.a.P, it.f.a.Attempt, it.m.Seq)
 	}
 	for _, f := range nowUp {
-		r.d.post(ctx, LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+		r.follows(ctx, f)
 	}
 	return nil
 }

@@ -88,6 +88,13 @@ func (n *simNode) judgeCopy(f *simFlow, k Kept) {
 	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch:
 		f.pending = nil // attached here
 		n.goLive(f, int(k.Seq))
+	case same && d.state == Holding && d.epoch == f.a.Epoch && n.w.chance(60): // the tail reaches so far back
+		f.pending = nil
+		for seq := int(k.Seq) + 1; seq <= len(d.content); seq++ {
+			f.pending = append(f.pending, simMutation{seq: seq, id: d.content[seq-1]})
+		}
+		n.w.caughtUp++
+		n.goLive(f, int(k.Seq))
 	default:
 		n.copyTo(f)
 	}

@@ -59,6 +59,7 @@ type simWorld struct {
 	blinds   int
 	acquired int
 	promoted int
+	caughtUp int // replicas that went on from the tail
 }
 
 func (w *simWorld) logf(format string, args ...any) {
@@ -452,7 +453,7 @@ var (
 
 func TestSimulation(t *testing.T) {
 	seeds := *simSeeds
-	acquired, promoted, acked, blinds := 0, 0, 0, 0
+	acquired, promoted, acked, blinds, caughtUp := 0, 0, 0, 0, 0
 	for seed := *simFirst; seed < *simFirst+seeds; seed++ {
 		w := newSimWorld(t, seed, 3+int(seed%3))
 		w.logf("seed %d", seed)
@@ -460,16 +461,16 @@ func TestSimulation(t *testing.T) {
 			w.step()
 		}
 		w.rest()
-		acquired, promoted, blinds = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds
+		acquired, promoted, blinds, caughtUp = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds, caughtUp+w.caughtUp
 		for p := range w.acked {
 			acked += len(w.acked[p])
 		}
 	}
-	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged", acquired, promoted, blinds, acked)
+	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged; %d replicas caught up", acquired, promoted, blinds, acked, caughtUp)
 	if 200*blinds > promoted {
 		t.Errorf("%d of %d promotions were blind", blinds, promoted)
 	}
-	if seeds >= 100 && (acquired < int(seeds) || promoted < int(seeds) || acked < 50*int(seeds)) {
-		t.Errorf("too little happened: %d moves, %d promotions, %d acknowledged", acquired, promoted, acked)
+	if seeds >= 100 && (acquired < int(seeds) || promoted < int(seeds) || caughtUp < int(seeds) || acked < 50*int(seeds)) {
+		t.Errorf("too little happened: %d moves, %d promotions, %d acknowledged, %d caught up", acquired, promoted, acked, caughtUp)
 	}
 }

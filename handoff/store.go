@@ -38,6 +38,9 @@ type Store interface {
 	// Attach attaches sink to a held partition whose last mutation is after, in
 	// the epoch; ErrGap when it is another.
 	Attach(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after crawl.Seq, sink Sink) error
+	// Listen attaches sink to a held partition of the epoch, and returns the number of
+	// the last mutation before.
+	Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink Sink) (crawl.Seq, error)
 	// BeginImport makes room for a fresh copy of a partition that is not held.
 	BeginImport(ctx context.Context, p crawl.Partition) (Import, error)
 	// ApplyCopies applies mutations to copies; one error each, nil when the copy

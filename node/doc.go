@@ -89,11 +89,13 @@
 //	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
 //	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)
 //	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
-//	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   the copy begins again       acknowledged by the replica
+//	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   the tail begins             acknowledged by the replica
 //	                                                                          8 groups in flight
 //	mutations of a partition  frontier.Run             when the copy is made  16 MiB, small: 4    the copy begins again       at the replica's commit
 //	that is being copied
 //	copies to delete          imports, Delete          frontier's sweep       256 MiB             no copy begins to arrive     always (frontier)
+//	what a silent replica     links that were          its next link, age     256 MiB on disk,    the oldest goes: a whole    not needed: a whole copy
+//	has missed                given up                                        64 MiB in memory    copy is made
 //	copies to make            views                    handoff's copiers      partitions          4 large, 16 small at once   not needed
 //	callers that wait for     Add                      replicas' answers      the callers         they wait, 0.5 to 10 s      not needed
 //	replicas

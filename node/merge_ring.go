@@ -13,6 +13,8 @@ func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 	r.Promoting += b.Promoting
 	r.Repair.PartitionsDone += b.Repair.PartitionsDone
 	r.Repair.PartitionsTotal += b.Repair.PartitionsTotal
+	r.Repair.CopiedTotal += b.Repair.CopiedTotal
+	r.Repair.CaughtUpTotal += b.Repair.CaughtUpTotal
 	r.Handoff.BytesPerSecond += b.Handoff.BytesPerSecond
 	r.Handoff.Stuck = append(r.Handoff.Stuck, b.Handoff.Stuck...)
 }

@@ -52,6 +52,11 @@ func (s moveStore) Attach(ctx context.Context, p crawl.Partition, epoch crawl.Ep
 	return gap(s.front.Attach(ctx, p, after, epoch, frontier.Sink(sink)))
 }
 
+func (s moveStore) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink handoff.Sink) (crawl.Seq, error) {
+	seq, err := s.front.Listen(ctx, p, epoch, frontier.Sink(sink))
+	return seq, gap(err)
+}
+
 func gap(err error) error {
 	if errors.Is(err, frontier.ErrGap) {
 		return fmt.Errorf("%w: %w", handoff.ErrGap, err)

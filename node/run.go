@@ -157,9 +157,17 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
 		Store: moveStore{n.front}, Fetching: fetching, Transport: moveTransport{n},
 		Changed: n.holdingsChanged, HandedOver: n.timings.pause.Observe, Logger: n.log,
+		TailDir: n.dir.join("tail"), TailRoom: n.roomForTail,
 	}, loaded)
 	n.engine.Store(e)
 	return nil
+}
+
+// roomForTail reports whether the disk has room for more of what replicas miss, far
+// above where fetching pauses.
+func (n *Node) roomForTail() bool {
+	free, err := freeBytes(n.dir.path)
+	return err == nil && free > 4*lowDiskBytes
 }
 
 // tokensAtOnce bounds the partitions that a node passes on at a time; the

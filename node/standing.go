@@ -32,6 +32,8 @@ type moveFigures struct {
 	lost      int
 	underRepl int // held, with fewer copies than the factor and the members allow
 	single    crawl.SingleCopy
+	copied    int64 // snapshots sent since this process began
+	caughtUp  int64 // replicas that went on from the tail instead
 	stuck     []handoff.Stuck
 }
 
@@ -40,7 +42,7 @@ func (n *Node) figures(e *engine) moveFigures {
 	s := e.moves.Status()
 	f := moveFigures{leaving: s.Outstanding - s.Promoting, awaited: s.Promoting - s.Offline, offline: s.Offline,
 		held: s.Held, lost: s.Lost, underRepl: s.UnderReplicated, stuck: s.Stuck,
-		single: crawl.SingleCopy{Partitions: s.SingleCopy, Seconds: s.SingleFor.Seconds()}}
+		single: crawl.SingleCopy{Partitions: s.SingleCopy, Seconds: s.SingleFor.Seconds()}, copied: e.moves.Copied(), caughtUp: e.moves.CaughtUp()}
 	n.front.Walk(func(m *frontier.Meta) bool {
 		if m.State == frontier.Copy {
 			f.replicas++

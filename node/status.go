@@ -152,6 +152,7 @@ func (n *Node) describeMoves(b *crawl.NodeBlock, m moveFigures) {
 	b.Repair = crawl.RepairStatus{Active: m.underRepl > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
 	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.underRepl, m.offline, m.awaited, m.lost
 	b.SingleCopy = m.single
+	b.Repair.CopiedTotal, b.Repair.CaughtUpTotal = m.copied, m.caughtUp
 	for _, s := range m.stuck[:min(len(m.stuck), maxStuckTold)] {
 		b.Handoff.Stuck = append(b.Handoff.Stuck, crawl.StuckStatus{
 			Partition: s.P, From: n.nameOf(s.From), To: n.nameOf(s.To), Reason: s.Reason, Since: s.Since.UTC()})
