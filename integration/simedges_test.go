@@ -114,7 +114,7 @@ func (s *simulation) ail(f fault, after func(time.Duration, func())) bool {
 // revive starts a node again that its disk has ended.
 func (s *simulation) revive(m *simMember) {
 	switch {
-	case m.lost || m.life.crashed || !m.life.spoiled:
+	case m.lost || m.life.crashed || !m.life.spoiled || !m.disk.sound():
 	case !m.ended():
 		s.crash(m.name, false) // it did not notice yet, or it still ends
 		s.start(m.name)

@@ -171,13 +171,21 @@ func (s *simulation) down(name string, kind faultKind, lasts time.Duration, afte
 		s.loseSmall(name, after)
 		return
 	}
-	after(lasts, func() {
-		if m.life == life { // nobody has started it before
-			s.note("start %s", name)
-			s.start(name)
-			s.shaken = time.Now()
-		}
-	})
+	after(lasts, func() { s.startAgain(m, life, after) })
+}
+
+// startAgain begins a crashed member's next life, unless somebody has started it
+// before. On a disk on which nothing can be written no process gets far.
+func (s *simulation) startAgain(m *simMember, last *life, after func(time.Duration, func())) {
+	switch {
+	case m.life != last:
+	case !m.disk.sound():
+		after(500*time.Millisecond, func() { s.startAgain(m, last, after) })
+	default:
+		s.note("start %s", m.name)
+		s.start(m.name)
+		s.shaken = time.Now()
+	}
 }
 
 // stop pauses a process. It may fetch what others fetch again until it has
