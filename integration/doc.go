@@ -36,7 +36,6 @@
 //	simcluster   whole nodes on simnet, with disks that outlive them
 //	simplaces    where they are, their names, and what they are started with
 //	simdisk      the time that a disk takes, and what else is wrong with it
-//	simclock     a machine's clocks
 //	simhooks     what it needs of the product beyond a node's everyday methods
 //	simseed      one seed, in one bubble
 //	simshare     in how many seeds each fault has happened

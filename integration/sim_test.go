@@ -162,7 +162,7 @@ func simTrials(t *testing.T) []simTrial {
 
 // simSeeds are the seeds to run when none is named.
 func simSeeds(t *testing.T) []uint64 {
-	fixed, random := 20, 10
+	fixed, random := 20, 6
 	switch {
 	case os.Getenv("SEEDS") != "":
 		fixed, random = numberFrom(t, "SEEDS"), 0

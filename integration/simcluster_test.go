@@ -74,7 +74,7 @@ type simMember struct {
 	path      string           // data directory of the present or last life
 	store     *frontier.Memory // of the present or last life
 	disk      *machineDisk
-	clock     *simClock
+	clock     *simnet.Clock
 	addr      netip.Addr        // of the present or last life
 	moved     int               // how often it got an address that nobody had before
 	place     func() netip.Addr // where its next life begins, once; nil: where it was
@@ -212,7 +212,7 @@ func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport
 			Dial: func(ctx context.Context, addr string) (net.Conn, error) {
 				return host.Dial(ctx, "tcp", addr)
 			},
-			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: m.clock, Machine: m.clock.machine(m.name),
+			Gossip: transport, Fetch: host.Dial, Exchange: host.Exchange, Lookup: host.LookupHost, Clock: m.clock, Machine: m.clock.Machine(m.name),
 		},
 	}
 	return o
@@ -251,7 +251,7 @@ func (s *simulation) crash(name string, power bool) {
 	if power {
 		s.net.PowerOff(name)
 		m.store = m.store.PowerLoss()
-		m.clock.reboot()
+		m.clock.Reboot()
 	} else {
 		s.net.Crash(name)
 		m.store = m.store.Crash()
@@ -261,7 +261,7 @@ func (s *simulation) crash(name string, power bool) {
 		s.t.Fatal(err)
 	}
 	m.path, m.life.crashed, m.stopped = path, true, false
-	m.clock.resume() // a machine whose process was killed is none that is paused
+	m.clock.Resume() // a machine whose process was killed is none that is paused
 	close(m.life.dead)
 	m.life.Stop() // else its timers would go on for the whole simulation
 	now := time.Now()

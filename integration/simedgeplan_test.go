@@ -32,7 +32,7 @@ func (p *planner) start() {
 	if name := p.pick(1)[0]; p.IntN(5) == 0 && (name != "n1" || p.listed) {
 		p.add(fault{at: fromTheStart, kind: wrongJoin, nodes: []string{name}, wrong: wrongAddresses[p.IntN(len(wrongAddresses))]})
 	}
-	if p.IntN(3) > 0 {
+	if p.IntN(2) == 0 {
 		return
 	}
 	for _, name := range p.present {
@@ -44,12 +44,12 @@ func (p *planner) start() {
 // 2.5 % too fast or too slow, so that two machines are 5 % apart at most.
 func (p *planner) skew(at time.Duration, name string) fault {
 	f := fault{at: at, kind: skewClock, nodes: []string{name}, rate: 1}
-	switch p.IntN(4) {
+	switch p.IntN(6) {
 	case 0:
 		f.step = p.between(-10, 10)
-	case 1:
+	case 1, 2:
 		f.step = p.between(-2*3600, 2*3600)
-	case 2:
+	case 3, 4:
 		f.step = p.between(-12*3600, 12*3600)
 	}
 	if p.IntN(2) == 0 {
@@ -122,7 +122,7 @@ func (p *planner) beside() {
 
 // move draws nodes that come back somewhere else: often at each other's old places.
 func (p *planner) move() fault {
-	f := fault{at: p.now, kind: moveNode, nodes: p.pick(1 + p.IntN(len(p.present)))}
+	f := fault{at: p.now, kind: moveNode, nodes: p.pick(1 + p.IntN(len(p.present))), silent: p.IntN(3) == 0}
 	for i := range f.nodes {
 		to := ""
 		if p.IntN(3) > 0 {

@@ -67,11 +67,14 @@ func (s *simulation) moveAll(f fault, after func(time.Duration, func())) bool {
 			was[name] = m.addr
 		}
 	}
-	moved := false
+	moved, kind := false, killNode
+	if f.silent && s.survivable(powerNode, f.nodes) {
+		kind = powerNode
+	}
 	for i, name := range f.nodes {
 		if m := s.running(name); m != nil {
 			m.place = func() netip.Addr { return was[f.to[i]] } // none: a new one
-			s.down(name, killNode, f.lasts[i], after)
+			s.down(name, kind, f.lasts[i], after)
 			moved = true
 		}
 	}
@@ -81,8 +84,8 @@ func (s *simulation) moveAll(f fault, after func(time.Duration, func())) bool {
 // skew steps a machine's time of day, or changes how fast its clocks run. The lease
 // of a node that sees a step ends.
 func (s *simulation) skew(m *simMember, f fault) {
-	m.clock.step(f.step)
-	m.clock.run(f.rate)
+	m.clock.Step(f.step)
+	m.clock.Run(f.rate)
 	if m.life != nil && f.step != 0 {
 		now := time.Now()
 		s.troubles = append(s.troubles, trouble{m.name, now, now.Add(leftover)})
@@ -131,7 +134,7 @@ func (s *simulation) pause(name string, lasts time.Duration, after func(time.Dur
 		return false
 	}
 	life := m.life
-	m.clock.pause()
+	m.clock.Pause()
 	m.stopped = true
 	s.net.Pause(name)
 	now := time.Now()
@@ -141,7 +144,7 @@ func (s *simulation) pause(name string, lasts time.Duration, after func(time.Dur
 	s.lasting(lasts, after, func() {
 		if m.life == life && m.stopped {
 			m.stopped = false
-			m.clock.resume()
+			m.clock.Resume()
 			m.early = time.Now().Add(s.unnoticed())
 			s.web.judge.early(name, now, m.early)
 			s.note("the machine of %s goes on", name)

@@ -24,6 +24,7 @@ type fault struct {
 	*strike                 // of kind strikeNode; nodes are its victim and then the others
 
 	to      []string      // of kind moveNode: whose address each gets; "": a new one
+	silent  bool          // of kind moveNode: the machines go without a word, if nothing is lost by it
 	step    time.Duration // of kind skewClock: of the time of day
 	rate    float64       // of kind skewClock: how fast both clocks run
 	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many
@@ -85,6 +86,9 @@ func (f fault) String() string {
 	switch f.kind {
 	case moveNode:
 		fmt.Fprintf(&b, " to the places of %q", f.to)
+		if f.silent {
+			b.WriteString(", without a word")
+		}
 	case skewClock:
 		fmt.Fprintf(&b, " by %v, %+.1f %%", f.step, 100*(f.rate-1))
 	case otherRun:

@@ -1,7 +1,8 @@
 // Package simnet is a network in memory for simulations: hosts with addresses,
 // TCP-like streams, packets (a memberlist.Transport), DNS, and links that fail as
 // the test's seed says. It uses no socket, so everything on it can live in one
-// testing/synctest bubble, with its clock.
+// testing/synctest bubble, with its clock. Beside it stands Clock, what a machine's own
+// clocks make of that one.
 //
 //	net := simnet.New(seed)
 //	a, b := net.AddHost("a", netip.MustParseAddr("10.0.0.1")), net.AddHost("b", ...)
