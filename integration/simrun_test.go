@@ -387,6 +387,29 @@ func (s *simulation) finished(within time.Duration) bool {
 	return ended
 }
 
+// settleWithin is how long a cluster may take after the last fault until every
+// partition is served and has all its copies: suspicions, fences, and copies that are
+// made anew.
+const settleWithin = time.Minute
+
+// settles waits until everything has recovered.
+func (s *simulation) settles() {
+	s.t.Helper()
+	began := time.Now()
+	ok := s.until(settleWithin, func() string {
+		for _, name := range s.up() {
+			ring := s.status(name).Ring
+			if lacking := ring.UnderReplicated; ring.Served < simPartitions || lacking > 0 && len(s.up()) >= simReplication {
+				return fmt.Sprintf("%s: %d partitions are served, %d have too few copies: %+v", name, ring.Served, lacking, ring)
+			}
+		}
+		return ""
+	})
+	if ok {
+		s.note("settled after %v", time.Since(began))
+	}
+}
+
 // swept waits until no node keeps a partition twice: copies that were abandoned, and
 // what was handed over and came back, leave generations that are to be deleted.
 func (s *simulation) swept(within time.Duration) {

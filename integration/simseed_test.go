@@ -85,7 +85,8 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	s.note("%q, %d hosts, %d pages, links of %v to %v", plan.traits(), len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter)
 	s.run(plan.faults)
 	s.calm()
-	if s.finished(20 * time.Minute) {
+	s.settles()
+	if s.finished(10 * time.Minute) {
 		s.note("finished")
 		s.swept(2 * time.Minute)
 	}

@@ -144,3 +144,28 @@ func TestLookupHost(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// A machine that has lost power is silent at its old address until it comes back
+// elsewhere; then nobody is there.
+func TestAMachineMovesWithoutAWord(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := simnet.New(1)
+		a, me := n.AddHost("a", addr(1)), n.AddHost("me", addr(9))
+		greeter(t, a, "a")
+		n.PowerOff("a")
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if _, err := me.Dial(ctx, "tcp", "10.0.0.1:80"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("a dial into the dark: %v", err)
+		}
+		greeter(t, n.Restart("a", addr(2)), "a")
+		if _, err := greeting(t, me, "10.0.0.1:80"); !errors.Is(err, syscall.EHOSTUNREACH) {
+			t.Fatalf("the old address: %v", err)
+		}
+		if word, err := greeting(t, me, "10.0.0.2:80"); word != "a" {
+			t.Fatalf("the new address: %q, %v", word, err)
+		}
+		n.Crash("a")
+	})
+}
