@@ -27,6 +27,8 @@ var scenarios = []scenario{
 	{name: "same-name", quick: true, duplicates: 0.01, shape: long, act: sameName},
 	{name: "flipped-bit", duplicates: 0.01, act: flippedBit},
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
+	{name: "replica-pauses", quick: true, duplicates: 0.01, shape: forSeconds, act: replicaSleeps(4 * time.Second)},
+	{name: "replica-stalls", duplicates: 0.01, shape: forMinutes, act: replicaSleeps(3*time.Second, 4*time.Second, 10*time.Second, time.Minute)},
 	{name: "hostile-bytes", shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
 }
 
