@@ -35,7 +35,7 @@ func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 	st := &crawl.Status{ServedBy: f.text, AsOf: at(0)}
 	st.Cluster = crawl.ClusterStatus{Name: f.text, State: crawl.ClusterRunning, Message: f.text, Health: crawl.Health{Level: crawl.HealthWarn,
 		Reasons: []crawl.HealthReason{{Code: crawl.ReasonNodeFailed, Message: f.text, Since: at(1)}}}, Members: crawl.MemberCounts{Alive: 2, Failed: 1}}
-	st.Ring = crawl.RingStatus{View: 7, Partitions: 4, Served: 3, ReplicationFactor: 2, Handoff: crawl.HandoffStatus{Active: true, PartitionsDone: 1, PartitionsTotal: 3, ETASeconds: ptr(70.0),
+	st.Ring = crawl.RingStatus{View: 7, Partitions: 4, Served: 3, ReplicationFactor: 2, SingleCopy: crawl.SingleCopy{Partitions: 1, Seconds: 4.1}, Handoff: crawl.HandoffStatus{Active: true, PartitionsDone: 1, PartitionsTotal: 3, ETASeconds: ptr(70.0),
 		Stuck: []crawl.StuckStatus{{Partition: 2, From: f.text, To: f.text, Reason: f.text, Since: at(2)}}},
 		LastChange: crawl.ChangeStatus{Cause: ptr(crawl.CauseFailed), Node: ptr(f.text), At: ptr(at(3)), TakeoverSeconds: ptr(1.25), InflightRequeued: ptr(int64(17)), PartitionsLost: ptr(0)}}
 	st.Crawl = crawl.CrawlStatus{State: crawl.CrawlRunning, Message: f.text, StartedAt: ptr(at(4)), AllowedActions: []string{"pause", "stop"}}
@@ -143,7 +143,7 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 		"/":                               {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>politeness</strong> some words", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "Last day"},
 		"/?span=24h":                      {"12:00:55"},
 		"/nodes":                          {"alpha", "5.0 MiB", "1 failed", "Forget some words", "Drain alpha", "1.2 s", "17"},
-		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 on their way", "1 with too few copies", "2: some words, held, 1 of 2 copies"},
+		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 on their way", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
 		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts that the nodes have in memory", "of 500 that were ever seen", "Without those of some words", "1 min 30 s"},
 		"/hosts?sort=nonsense":            {`aria-sort="descending"><a href="/hosts?sort=queued"`},
 		"/hosts/a.test":                   {"<h1>a.test</h1>", "frozen", ">77<", "rules"},
