@@ -102,6 +102,43 @@ func TestImportWaitsForSweep(t *testing.T) {
 	})
 }
 
+// TestNearlyFullDisk lets no copy begin before what is dead is gone, and gets the room of
+// little back.
+func TestNearlyFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	kv, err := OpenBadger(dir, BadgerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kv.(*badgerKV).space.free = func(string) (int64, error) { return tightBytes - 1, nil }
+	r := startHolding(t, kv, 1, Options{})
+	for range 3 {
+		r.giveUp(3, 5_000)
+		i, err := r.BeginImport(t.Context(), 4)
+		r.must(err)
+		if d := r.Dead(); d.Bytes != 0 {
+			t.Errorf("a copy begins while %d bytes wait to be deleted", d.Bytes)
+		}
+		r.must(i.Abort(t.Context()))
+	}
+	b := kv.(*badgerKV)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		b.compaction.mu.Lock()
+		begun := b.compaction.over != nil
+		b.compaction.mu.Unlock()
+		if begun {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("nothing was compacted")
+		}
+	}
+	_ = r.stop()
+	if err := kv.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWorthCompacting(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {

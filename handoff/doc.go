@@ -130,7 +130,7 @@
 //	queue              filled by              emptied by      bound                 when full
 //	inbox              links, calls, views    Driver.Run      256 events            callers block
 //	peer queue         frontier's writer      peer sender     64 MiB a peer         the links break, the tail begins
-//	tail in memory     links that broke       tail.run        64 MiB, 400,000       the partition's ends: copied anew
+//	tail in memory     links that broke       tail.run        64 MiB, 200,000       the partition's ends: copied anew
 //	tail on disk       tail.run               caught up, age  256 MiB, 5 min        the oldest file goes
 //	copies behind      links that open        catchLoop       partitions            each waits: one at once a peer
 //	groups in flight   peer sender            acknowledgement 8 a peer              the queue waits

@@ -179,6 +179,7 @@ func (rs *replicas) close(a CloseLink) {
 		f.over = true
 		f.pending = nil
 		delete(r.flows, a.P)
+		signal(r.room)
 	}
 	r.mu.Unlock()
 	rs.d.acks.forget(a.Node, a.P, a.Attempt)
@@ -274,6 +275,7 @@ func (r *replica) fail(f *flow) {
 	}
 	r.failed = append(r.failed, f)
 	signal(r.work)
+	signal(r.room) // who fills the queue for it stops
 }
 
 // failAll gives everything up, and keeps what the replica misses. r.mu is held.

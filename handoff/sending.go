@@ -175,6 +175,7 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 		n++
 		if it.f.over {
 			r.bytes -= it.m.Bytes()
+			signal(r.room)
 			continue
 		}
 		g.items = append(g.items, it)

@@ -33,9 +33,9 @@ const (
 	// tailFileBytes closes a file.
 	tailFileBytes = 16 << 20
 	// tailBuffer bounds what waits to be written, tailItems the mutations that are
-	// known by their place: 64 bytes each.
+	// known by their place: 80 bytes each.
 	tailBuffer = 64 << 20
-	tailItems  = 400_000
+	tailItems  = 200_000
 	// tailWrite is how much is written at once.
 	tailWrite = 1 << 20
 	// tailKeep is for how long a tail is kept after the last replica fell behind.

@@ -252,6 +252,48 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// TestCatchUpStops: who fills the queue for a link waits for room, and not for one that
+// is over.
+func TestCatchUpStops(t *testing.T) {
+	for name, end := range map[string]func(r *replica, f *flow){
+		"failed": func(r *replica, f *flow) { r.give([]*flow{f}) },
+		"given up": func(r *replica, _ *flow) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.failAll()
+		},
+		"closed": func(r *replica, f *flow) {
+			r.d.peers.close(CloseLink{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := fuzzDriver(t)
+			d.peers.end() // nobody sends
+			r := d.peers.of("b")
+			f := &flow{r: r, a: OpenLink{P: 1, Node: "b", Attempt: 3}}
+			r.mu.Lock()
+			r.flows[1], r.bytes = f, tailAhead
+			r.mu.Unlock()
+			got := make(chan error, 1)
+			go func() { got <- r.sendTail(t.Context(), f, []crawl.Mutation{mutationOf(1, 9)}) }()
+			synctest.Wait()
+			if len(got) > 0 {
+				t.Fatal("it did not wait for room")
+			}
+			end(r, f)
+			synctest.Wait()
+			select {
+			case err := <-got:
+				if !errors.Is(err, errFlowOver) {
+					t.Errorf("%s: %v", name, err)
+				}
+			default:
+				t.Fatalf("%s: it waits on", name)
+			}
+		})
+	}
+}
+
 func (w *memNet) count(of func(*Driver) int64) (n int64) {
 	for _, x := range w.nodes {
 		n += of(x.driver)
