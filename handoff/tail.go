@@ -86,7 +86,9 @@ func newTail(dir string, room func() bool, log *slog.Logger) *tail {
 	if room == nil {
 		room = func() bool { return true }
 	}
-	return &tail{log: log, room: room, wake: make(chan struct{}, 1), parts: map[crawl.Partition]*tailPart{}, files: tailFiles{dir: dir, most: tailBytes, each: tailFileBytes}}
+	wake := make(chan struct{}, 1)
+	return &tail{log: log, room: room, wake: wake, parts: map[crawl.Partition]*tailPart{},
+		files: tailFiles{dir: dir, most: tailBytes, each: tailFileBytes, wake: wake}}
 }
 
 // begin keeps a tail for a node that falls behind at base; items follow it without
@@ -260,8 +262,19 @@ func (t *tail) run(ctx context.Context) {
 		case <-t.wake:
 			for t.save() {
 			}
+			t.clean()
 		}
 	}
+}
+
+// clean deletes the files that nobody needs. Nothing waits for it: the driver and the
+// frontier's writer end tails, and must not wait for a disk.
+func (t *tail) clean() {
+	t.mu.Lock()
+	trash := t.files.trash
+	t.files.trash = nil
+	t.mu.Unlock()
+	burn(trash)
 }
 
 // save writes some of what waits; false when nothing is left.
@@ -394,9 +407,10 @@ func (t *tail) dropAll() {
 
 func (t *tail) end() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.dropAll()
 	t.files.closed = true
+	t.mu.Unlock()
+	t.clean()
 	if t.files.dir != "" {
 		_ = os.Remove(t.files.dir) // it is empty, or stays for the next start
 	}

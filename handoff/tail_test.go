@@ -28,6 +28,7 @@ func tailUnderTest(t *testing.T) *tail {
 func (t *tail) saveAll() {
 	for t.save() {
 	}
+	t.clean()
 }
 
 func (t *tail) onDisk() (n int, bytes int64) {
@@ -96,6 +97,7 @@ func TestTail(t *testing.T) {
 		t.Error("it ended with c, and b has not come back")
 	}
 	x.caught("b", p)
+	x.saveAll()
 	if n, _ := x.onDisk(); n != 0 || x.covers(p, 7, 40) || x.add(p, mutationOf(41, 40)) || x.items != 0 || x.buffered != 0 {
 		t.Errorf("after all have caught up: %d files, %d items, %d bytes in memory", n, x.items, x.buffered)
 	}
@@ -146,6 +148,7 @@ func TestTailEnds(t *testing.T) {
 		if _, err := x.read(p, 7, 10, 11, 100); err == nil {
 			t.Errorf("%s: it goes on", name)
 		}
+		x.saveAll()
 		if n, _ := x.onDisk(); n != 0 && name != "damaged" {
 			t.Errorf("%s: %d files are left", name, n)
 		}

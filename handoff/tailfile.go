@@ -75,8 +75,10 @@ type tailFiles struct {
 	list   []*tailFile
 	bytes  int64
 	number int
-	most   int64 // bytes of all
-	each   int64 // bytes of one; it is closed when it has as many
+	trash  []*tailFile   // to be deleted, by the writer: a disk may keep it waiting
+	wake   chan struct{} // tells the writer
+	most   int64         // bytes of all
+	each   int64         // bytes of one; it is closed when it has as many
 	closed bool
 }
 
@@ -116,13 +118,14 @@ func (t *tailFiles) release(f *tailFile) {
 		return
 	}
 	if f.dead {
-		_ = f.f.Close()
+		t.trash = append(t.trash, f)
+		signal(t.wake)
 	} else if f != t.current() {
 		t.remove(f)
 	}
 }
 
-// remove deletes a file. Who still reads it can do so to the end.
+// remove takes a file off the list; it is deleted when nobody reads it any more.
 func (t *tailFiles) remove(f *tailFile) {
 	if f.dead {
 		return
@@ -130,9 +133,17 @@ func (t *tailFiles) remove(f *tailFile) {
 	f.dead = true
 	t.list = slices.DeleteFunc(t.list, func(o *tailFile) bool { return o == f })
 	t.bytes -= f.size
-	_ = os.Remove(f.path) // what stays is deleted at the next start
 	if f.users == 0 {
+		t.trash = append(t.trash, f)
+		signal(t.wake)
+	}
+}
+
+// burn deletes files, without the mutex.
+func burn(trash []*tailFile) {
+	for _, f := range trash {
 		_ = f.f.Close()
+		_ = os.Remove(f.path) // what stays is deleted at the next start
 	}
 }
 
