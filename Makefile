@@ -48,7 +48,7 @@ race: ## all but integration, under the race detector
 	go test -race -short ./...
 
 sim: ## simulations with the seeds 1 to SEEDS, and RANDOM_SEEDS random ones, which are printed
-	SEEDS=$(SEEDS) RANDOM_SEEDS=$(RANDOM_SEEDS) go test -count=1 -run '^TestSim$$' -timeout 60m -v ./integration
+	SEEDS=$(SEEDS) RANDOM_SEEDS=$(RANDOM_SEEDS) go test -count=1 -run '^TestSim$$' -timeout 180m -v ./integration
 
 mutants: ## deliberate mistakes, one at a time: which test notices each; hours; appends to docs/results/mutants.md. MUTANTS names some
 	go run ./integration/mutants -only '$(MUTANTS)' -report docs/results/mutants.md

@@ -21,7 +21,7 @@ import (
 //
 // SEEDS is the number of seeds, from 1 on, and SEED lists single ones, or names of simCases. Without them there are
 // fixed ones and as many random ones as a commit's check has time for. The cases run with all but -short
-// and SEED. A seed takes some eight seconds
+// and SEED. A seed takes some four seconds
 // of processor, and several times that under the race detector, which therefore
 // gets fewer of them.
 //

@@ -59,11 +59,12 @@ type simulation struct {
 	seeds    *seedBook
 	rights   rightsJudge
 	plan     schedule
-	force    map[int]func() // ends what is in force for a time, by the number of its beginning
-	begun    int            // beginnings so far
-	stalls   int            // in force
-	happened map[string]int // what has happened, for the table of shares
-	promised []*promise     // to be kept by their time
+	force    map[int]func()    // ends what is in force for a time, by the number of its beginning
+	begun    int               // beginnings so far
+	stalls   int               // in force
+	happened map[string]int    // what has happened, for the table of shares
+	taken    map[string]string // names of lost nodes, and the machines that have them now
+	promised []*promise        // to be kept by their time
 
 	misjudged bool // somebody has called the crawl ended too soon
 }
@@ -76,6 +77,7 @@ type simMember struct {
 	disk      *machineDisk
 	clock     *simnet.Clock
 	addr      netip.Addr        // of the present or last life
+	as        string            // the node\'s name, when it is not the machine\'s
 	moved     int               // how often it got an address that nobody had before
 	place     func() netip.Addr // where its next life begins, once; nil: where it was
 	flags     int               // which of otherFlags its next life gets; 0: none
@@ -126,7 +128,7 @@ func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simula
 	t.Helper()
 	web := newTreeWeb(seed)
 	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
-		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}}
+		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}, taken: map[string]string{}}
 	s.net.SetNameTTL(plan.ttl)
 	web.owner = s.net.NameAt
 	s.net.Watch(func(from, _ string) { s.ambush.saw(sends, from) })
@@ -220,10 +222,10 @@ func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport
 
 func (s *simulation) config(m *simMember) config.Config {
 	c := config.Default()
-	c.Name, c.DataDir, c.Insecure = m.name, m.path, true
+	c.Name, c.DataDir, c.Insecure = m.label(), m.path, true
 	c.Gossip, c.RPC, c.HTTP = simPort(m.addr.String(), 0), simPort(m.addr.String(), 1), simPort(m.addr.String(), 2)
 	if s.plan.named && !s.unnamed(m.name) {
-		c.Advertise = simName(m.name)
+		c.Advertise = simName(m.label())
 	}
 	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, simDrain

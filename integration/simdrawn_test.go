@@ -13,6 +13,9 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 		had := map[faultKind]bool{}
 		for _, f := range p.faults {
 			had[f.kind] = true
+			if f.as != "" {
+				had[replaceNode] = true
+			}
 			if f.strike != nil {
 				had[f.harm] = true
 			}

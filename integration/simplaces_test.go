@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -52,9 +53,17 @@ func (s *simulation) machine(name string) *simMember {
 			m.flags = f.flags
 		}
 	}
+	for label, by := range s.taken {
+		if by == name {
+			m.as = label
+		}
+	}
 	s.members[name], s.names = m, append(s.names, name)
 	return m
 }
+
+// label is a member's name as a node: its machine's, or that of a lost one.
+func (m *simMember) label() string { return cmp.Or(m.as, m.name) }
 
 // settle says where a member's next life begins: at the place that a fault has chosen,
 // or where it was, unless somebody else is there by now.
@@ -84,7 +93,7 @@ func (s *simulation) settle(m *simMember) netip.Addr {
 func (s *simulation) enterName(m *simMember) {
 	late := s.lateName(m.name)
 	if late == 0 || m.life != nil {
-		s.net.SetName(simName(m.name), m.addr)
+		s.net.SetName(simName(m.label()), m.addr)
 		return
 	}
 	addr := m.addr
@@ -120,6 +129,8 @@ func (s *simulation) joinList(m *simMember) []string {
 	var list []string
 	for _, name := range names {
 		switch o := s.members[name]; {
+		case (s.plan.named || s.plan.listed) && o != nil:
+			list = append(list, simPort(simName(o.label()), 0))
 		case s.plan.named || s.plan.listed:
 			list = append(list, simPort(simName(name), 0))
 		case o != nil:

@@ -28,6 +28,7 @@ type fault struct {
 	step    time.Duration // of kind skewClock: of the time of day
 	rate    float64       // of kind skewClock: how fast both clocks run
 	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many
+	as      string        // of kind joinNode: the name of a lost node, which the new one takes over
 	wrong   string        // of kind wrongJoin: what stands in --join
 	promise promiseKind   // of kind expectThat
 }
@@ -65,6 +66,7 @@ const (
 	badDisk      faultKind = "disk fails"     // each write and sync; the node ends and is started again
 	pauseMachine faultKind = "machine paused" // as stop, and its clocks stand still
 	stallLinks   faultKind = "stall"          // nodes[0] takes nothing from the others
+	replaceNode  faultKind = "replaced"       // no fault of its own: a join in place of a lost machine
 	expectThat   faultKind = "expect"         // a promise: no fault
 )
 
@@ -82,6 +84,9 @@ func (f fault) String() string {
 	}
 	if f.strike != nil {
 		b.WriteString(f.strike.String())
+	}
+	if f.as != "" {
+		fmt.Fprintf(&b, " in place of %s", f.as)
 	}
 	switch f.kind {
 	case moveNode:
@@ -124,8 +129,9 @@ type planner struct {
 	schedule
 	now     time.Duration
 	present []string
-	next    int // of the names
-	spare   int // seeds given
+	next    int      // of the names
+	spare   int      // seeds given
+	lost    []string // machines whose names nobody has taken over
 }
 
 // maxPresent bounds the members at one time, and with them what a seed costs.
@@ -241,7 +247,11 @@ func (p *planner) join() {
 	if p.IntN(3) == 0 {
 		p.add(fault{at: fromTheStart, kind: otherRun, nodes: []string{name}, flags: 1 + p.IntN(len(otherFlags)-2)})
 	}
-	p.add(fault{at: p.now, kind: joinNode, nodes: []string{name}})
+	f := fault{at: p.now, kind: joinNode, nodes: []string{name}}
+	if len(p.lost) > 0 && p.IntN(2) == 0 {
+		f.as, p.lost = p.lost[0], p.lost[1:]
+	}
+	p.add(f)
 }
 
 // enter names a new node.

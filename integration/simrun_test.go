@@ -68,8 +68,7 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 	s.note("%v", f)
 	switch f.kind {
 	case joinNode:
-		s.start(f.nodes[0])
-		s.did(joinNode)
+		s.join(f, after)
 	case leaveNode:
 		s.leave(f.nodes[0])
 	case strikeNode:
@@ -113,6 +112,23 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 			s.did(f.kind)
 		}
 	}
+	s.shaken = time.Now()
+}
+
+// join starts a new machine. One that is to have the name of a lost node is not
+// started before an operator has said that that one will not come back; without that it
+// would be refused.
+func (s *simulation) join(f fault, after func(time.Duration, func())) {
+	name := f.nodes[0]
+	if old := s.members[f.as]; old != nil && old.lost {
+		if s.taken[old.label()] = name; !old.forgotten && s.oath(f.as) != nil {
+			after(5*time.Second, func() { s.join(f, after) })
+			return
+		}
+		s.did(replaceNode)
+	}
+	s.start(name)
+	s.did(joinNode)
 	s.shaken = time.Now()
 }
 

@@ -43,6 +43,9 @@ func (p *planner) loss(on moment) {
 		k.harm, k.lasts = powerNode, p.between(1, 20)
 		p.present = append(p.present, f.nodes[0])
 	}
+	if k.harm == loseNode {
+		p.lost = append(p.lost, f.nodes[0])
+	}
 	switch {
 	case on == acknowledged && p.spare < treeSpares:
 		p.spare++

@@ -87,4 +87,4 @@ func (s *shares) report(t *testing.T) {
 
 // allKinds are the faults that a seed may draw.
 var allKinds = []faultKind{joinNode, leaveNode, killNode, powerNode, loseNode, stopNode, cutLinks, slowLinks, tearLinks, giveSeed,
-	moveNode, skewClock, otherRun, fullDisk, frozenDisk, slowDisk, badDisk, pauseMachine, stallLinks}
+	moveNode, skewClock, replaceNode, otherRun, fullDisk, frozenDisk, slowDisk, badDisk, pauseMachine, stallLinks}
