@@ -54,7 +54,7 @@ import (
 //
 // The release that knew nothing of the edges fails in these cases and seeds:
 //
-//	    an answer of who has the address now counts                  address-taken
+//	    an answer of who has the address now counts (I4)             address-kept, address-taken
 //	    who holds what is asked of a member that cannot store        disk-elsewhere, disk-frozen-elsewhere
 //	I4  stored times of day are believed as they stand (I7)          clock-ahead
 //	    a scope entry waits for every member                         two-one-stopped, two-one-without-power

@@ -15,6 +15,7 @@ var simCases = []struct {
 	why  string // it cannot pass yet; "": it does
 }{
 	{"address-taken", addressTaken, ""},
+	{"address-kept", addressKept, ""},
 	{"disk-elsewhere", diskElsewhere, "who holds what is asked of a member whose disk is full"},
 	{"disk-frozen-elsewhere", diskFrozenElsewhere, "who holds what is asked of a member whose disk is frozen"},
 	{"clock-ahead", clockAhead, ""},
@@ -69,6 +70,21 @@ func addressTaken() schedule {
 	p.at(15, fault{kind: expectThat, promise: allCopies, nodes: []string{"n3"}, lasts: secs(15)})
 	p.seedsAt(31, 2, "n3")
 	p.at(32, fault{kind: strikeNode, nodes: []string{"n2", "n1", "n3"}, lasts: secs(1, 2, 3),
+		strike: &strike{harm: loseNode, on: acknowledged, count: 1, patience: 3 * time.Second, at: "n1", killed: 2}})
+	return p.sorted()
+}
+
+// addressKept: the first of them stays away for 40 s, and all the time its name leads to
+// the third, which must not be taken for it.
+func addressKept() schedule {
+	p := drawn(3)
+	p.named, p.listed, p.ttl = true, true, 3*time.Second
+	p.at(8, fault{kind: moveNode, nodes: []string{"n3", "n2", "n1"}, to: []string{"n1", "n2", ""}, lasts: secs(1, 2, 40)})
+	p.seedsAt(12, 5, "n2")
+	p.at(10, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(30)})
+	p.at(30, fault{kind: expectThat, promise: allCopies, nodes: []string{"n3"}, lasts: secs(15)})
+	p.at(48.1, fault{kind: expectThat, promise: allCopies, nodes: []string{"n1"}, lasts: secs(18)}) // 15 s after the name is right
+	p.at(67, fault{kind: strikeNode, nodes: []string{"n2", "n1", "n3"}, lasts: secs(1, 2, 3),
 		strike: &strike{harm: loseNode, on: acknowledged, count: 1, patience: 3 * time.Second, at: "n1", killed: 2}})
 	return p.sorted()
 }

@@ -129,7 +129,11 @@ func (p *planner) move() fault {
 			to = f.nodes[(i+1)%len(f.nodes)] // of one alone: its own
 		}
 		f.to = append(f.to, to)
-		f.lasts = append(f.lasts, p.between(0.3, 15))
+		least, most := 0.3, 15.0
+		if i > 0 && p.IntN(2) == 0 { // its name leads to who took its place, for long
+			least, most = 15, 45
+		}
+		f.lasts = append(f.lasts, p.between(least, most))
 	}
 	return f
 }
