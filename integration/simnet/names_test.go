@@ -143,6 +143,10 @@ func TestLookupHost(t *testing.T) {
 	if got, err := a.LookupHost(context.Background(), "b.test"); err != nil || len(got) != 1 || got[0] != "10.0.0.2" {
 		t.Errorf("%q, %v", got, err)
 	}
+	n.SetName("b.test", addr(3)) // without SetNameTTL nobody remembers an answer
+	if got, err := a.LookupHost(context.Background(), "b.test"); err != nil || len(got) != 1 || got[0] != "10.0.0.3" {
+		t.Errorf("after a change: %q, %v", got, err)
+	}
 }
 
 // A machine that has lost power is silent at its old address until it comes back
