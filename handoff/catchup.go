@@ -14,7 +14,9 @@ import (
 //
 // Its copy must be a beginning of what is here. It is when it is of the running tenure
 // and not ahead: everything in it came from this holder, in order, and this holder has
-// lost nothing of it (bases.go). The link stays in the state "opening" meanwhile: a
+// lost nothing of it (bases.go). It also is when it is exactly the copy that the tenure
+// began with: the last holder comes back like that, if it stalled between two mutations.
+// Then it adopts the tenure first. The link stays in the state "opening" meanwhile: a
 // member of the set stays one, nobody waits for one that has left it, and it enters the
 // set as any other does, when it has everything.
 
@@ -157,6 +159,22 @@ func (r *replica) caughtUp(ctx context.Context, f *flow, last crawl.Seq) error {
 func (r *replica) follows(ctx context.Context, f *flow) {
 	r.d.tail.caught(r.id, f.a.P)
 	r.d.post(ctx, LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+}
+
+// keepPromoted begins the tail of a partition that was promoted in the place of nodes
+// that are away.
+func (d *Driver) keepPromoted(ctx context.Context, a *Promote) {
+	if a.Reply != nil || a.Lost {
+		return
+	}
+	away := slices.DeleteFunc(slices.Clone(a.Set.Members), d.gate.lists)
+	if len(away) == 0 || !d.tail.beginTenure(away, a) {
+		return
+	}
+	sink := func(p crawl.Partition, m crawl.Mutation) bool { return d.tail.add(p, m) }
+	if d.opts.Store.Attach(ctx, a.P, a.Epoch, a.Seq, sink) != nil { // something was stored meanwhile
+		d.tail.drop(a.P)
+	}
 }
 
 // keepTail begins the tails of the links that are about to be given up: of those

@@ -40,7 +40,7 @@ func (r *replica) workLoop(ctx context.Context) {
 			r.d.post(ctx, LinkDown{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		}
 		if len(based) > 0 {
-			r.adopt(ctx, based)
+			r.adopt(ctx, based, func(f *flow) { r.goLive(ctx, f, f.a.BaseSeq) })
 		}
 		if len(wanted) > 0 {
 			r.where(ctx, wanted)
@@ -69,8 +69,8 @@ func (r *replica) give(fs []*flow) {
 }
 
 // adopt lets copies go on that have exactly what this node had when it acquired
-// their partitions.
-func (r *replica) adopt(ctx context.Context, fs []*flow) {
+// their partitions, and calls then for each.
+func (r *replica) adopt(ctx context.Context, fs []*flow, then func(*flow)) {
 	call := adoptCall{}
 	for _, f := range fs {
 		call.Parts = append(call.Parts, adoptPart{P: f.a.P, From: f.a.BaseEpoch, Seq: f.a.BaseSeq, Epoch: f.a.Epoch, Attempt: f.a.Attempt})
@@ -88,7 +88,7 @@ func (r *replica) adopt(ctx context.Context, fs []*flow) {
 	}
 	for _, f := range fs {
 		if adopted[f.a.P] {
-			r.goLive(ctx, f, f.a.BaseSeq)
+			then(f)
 		} else if f = r.renew(f); f != nil {
 			r.toCopy(ctx, f)
 		}
@@ -132,12 +132,20 @@ func (r *replica) where(ctx context.Context, fs []*flow) {
 		r.give(fs)
 		return
 	}
+	var late []*flow
 	for i, f := range fs {
-		r.judge(ctx, f, reply.Copies[i])
+		if r.judge(ctx, f, reply.Copies[i]) {
+			late = append(late, f)
+		}
+	}
+	if len(late) > 0 {
+		r.adopt(ctx, late, func(f *flow) { r.toTail(f, f.a.BaseSeq) })
 	}
 }
 
-func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
+// judge goes on from what the other node has. True: its copy is what the tenure began
+// with, and has to adopt it.
+func (r *replica) judge(ctx context.Context, f *flow, a Answer) (late bool) {
 	k := r.d.opts.Store.Kept(f.a.P) // after the answer: what the copy has beyond it is lost here
 	same := a.Copy && !a.Suspect && a.Epoch == f.a.Epoch
 	switch {
@@ -150,7 +158,7 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
 		if !gone {
 			r.d.post(ctx, LinkAhead{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		}
-		return
+		return false
 	}
 	r.d.bases.meet(f.a.P, r.id)
 	switch {
@@ -158,9 +166,13 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) {
 		r.goLive(ctx, f, a.Seq)
 	case same && k.State == Holding && r.d.tail.covers(f.a.P, f.a.Epoch, a.Seq):
 		r.toTail(f, a.Seq)
+	case a.Copy && !a.Suspect && !a.Unsure && k.State == Holding && r.d.tail.beganAt(f.a.P, f.a.Epoch, a.Epoch, a.Seq):
+		f.a.BaseEpoch, f.a.BaseSeq = a.Epoch, a.Seq
+		return true
 	default:
 		r.toCopy(ctx, f)
 	}
+	return false
 }
 
 // watchedStream is a stream whose every step has a deadline.

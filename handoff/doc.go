@@ -62,8 +62,10 @@
 // and the sets go on without it. What it has not acknowledged, and what follows, is
 // kept on disk (tail.go), until it has caught up, for five minutes or 256 MiB at the
 // most. The next link asks what it has. When that is a beginning of what is here, of
-// the same tenure, the missing part is sent from the tail (catchup.go); otherwise the
-// partition is copied anew. The tail does not survive its process. While every replica
+// the same tenure, the missing part is sent from the tail (catchup.go). A partition that
+// is promoted in the place of somebody who is away has a tail from its beginning: when
+// that one comes back with just what was promoted, it adopts the tenure and goes on.
+// Otherwise the partition is copied anew. The tail does not survive its process. While every replica
 // answers nothing is written to it.
 //
 // # Promotion

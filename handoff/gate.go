@@ -70,6 +70,13 @@ func (g *gate) install(m *Members) {
 	g.view, g.boots, g.since = m.View, maps.Clone(m.Boots), maps.Clone(m.Sinces)
 }
 
+// lists reports whether a node is a member.
+func (g *gate) lists(id crawl.NodeID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.boots[id] != 0
+}
+
 // pass runs f unless the caller is a stranger. It fails when f outlasted the view.
 func (g *gate) pass(from crawl.NodeID, boot crawl.Boot, f func() error) error {
 	t, err := g.enter(from, boot)

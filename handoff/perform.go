@@ -202,6 +202,7 @@ func (d *Driver) promote(ctx context.Context, a Promote) (Event, error) {
 	if err := s.Promote(ctx, a.P, a.Epoch); err != nil {
 		return nil, fmt.Errorf("handoff: promote the copy of partition %d: %w", a.P, err)
 	}
+	d.keepPromoted(ctx, &a)
 	return Promoted{Promote: a, OK: true}, nil
 }
 

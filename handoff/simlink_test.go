@@ -95,9 +95,41 @@ func (n *simNode) judgeCopy(f *simFlow, k Kept) {
 		}
 		n.w.caughtUp++
 		n.goLive(f, int(k.Seq))
+	case k.Copy && d.state == Holding && d.epoch == f.a.Epoch && n.begun[f.a.P] == begun{f.a.Epoch, k.Epoch, k.Seq} && n.w.chance(80):
+		n.adoptLate(f, k)
 	default:
 		n.copyTo(f)
 	}
+}
+
+// begun is the copy that a tenure of this process began with.
+type begun struct {
+	epoch, from crawl.Epoch
+	seq         crawl.Seq
+}
+
+// adoptLate lets a node that has just what the tenure began with go on from there.
+func (n *simNode) adoptLate(f *simFlow, k Kept) {
+	a := f.a
+	a.BaseEpoch, a.BaseSeq = k.Epoch, k.Seq
+	from := linkFrom{n.id, n.boot}
+	n.w.call(n, f.to, func() (any, bool) { return f.to.adopt(from, a) }, func(reply any, ok bool) {
+		d := &n.disk[a.P]
+		switch {
+		case !ok:
+			n.failFlow(f)
+		case f.over:
+		case !reply.(bool) || d.state != Holding || d.epoch != a.Epoch:
+			n.copyTo(f)
+		default:
+			f.pending = nil
+			for seq := int(k.Seq) + 1; seq <= len(d.content); seq++ {
+				f.pending = append(f.pending, simMutation{seq: seq, id: d.content[seq-1]})
+			}
+			n.w.caughtLate++
+			n.goLive(f, int(k.Seq))
+		}
+	})
 }
 
 func (n *simNode) copyTo(f *simFlow) {

@@ -59,6 +59,7 @@ type simNode struct {
 	marks    *marks
 	wanted   *wantedCopies
 	flows    map[crawl.NodeID]map[crawl.Partition]*simFlow
+	begun    map[crawl.Partition]begun
 	records  map[crawl.Partition]Set
 	counts   map[crawl.Partition]bool // those of records that more than half have
 	live     map[crawl.Partition]crawl.Epoch
@@ -102,6 +103,7 @@ func (n *simNode) begin() {
 	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
 	n.wanted = &wantedCopies{parts: map[crawl.Partition]RequestCopy{}}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
+	n.begun = map[crawl.Partition]begun{}
 	n.counts = map[crawl.Partition]bool{}
 	n.records, n.live = map[crawl.Partition]Set{}, map[crawl.Partition]crawl.Epoch{}
 	n.freezes, n.confirms, n.writes, n.inbox = nil, nil, nil, nil
@@ -365,6 +367,7 @@ func (n *simNode) promote(a Promote) Event {
 	w.acquired++
 	if a.Reply == nil {
 		w.promoted++
+		n.begun[a.P] = begun{a.Epoch, a.FromEpoch, a.Seq}
 	}
 	w.epoch[a.P] = a.Epoch
 	d.state, d.copy, d.epoch, d.maxEpoch, d.frozen = Holding, false, a.Epoch, a.Epoch, false

@@ -53,13 +53,14 @@ type simWorld struct {
 	ids      uint64
 	log      []string
 
-	acked    [simPartitions]map[uint64]bool
-	epoch    [simPartitions]crawl.Epoch // the highest so far
-	truth    [simPartitions]Set         // the newest that more than half have ever recorded
-	blinds   int
-	acquired int
-	promoted int
-	caughtUp int // replicas that went on from the tail
+	acked      [simPartitions]map[uint64]bool
+	epoch      [simPartitions]crawl.Epoch // the highest so far
+	truth      [simPartitions]Set         // the newest that more than half have ever recorded
+	blinds     int
+	acquired   int
+	promoted   int
+	caughtUp   int // replicas that went on from the tail
+	caughtLate int // beside them, by what the tenure began with
 }
 
 func (w *simWorld) logf(format string, args ...any) {
@@ -453,7 +454,7 @@ var (
 
 func TestSimulation(t *testing.T) {
 	seeds := *simSeeds
-	acquired, promoted, acked, blinds, caughtUp := 0, 0, 0, 0, 0
+	acquired, promoted, acked, blinds, caughtUp, late := 0, 0, 0, 0, 0, 0
 	for seed := *simFirst; seed < *simFirst+seeds; seed++ {
 		w := newSimWorld(t, seed, 3+int(seed%3))
 		w.logf("seed %d", seed)
@@ -461,12 +462,12 @@ func TestSimulation(t *testing.T) {
 			w.step()
 		}
 		w.rest()
-		acquired, promoted, blinds, caughtUp = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds, caughtUp+w.caughtUp
+		acquired, promoted, blinds, caughtUp, late = acquired+w.acquired, promoted+w.promoted, blinds+w.blinds, caughtUp+w.caughtUp, late+w.caughtLate
 		for p := range w.acked {
 			acked += len(w.acked[p])
 		}
 	}
-	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged; %d replicas caught up", acquired, promoted, blinds, acked, caughtUp)
+	t.Logf("%d acquisitions, %d of them promotions, %d blind; %d acknowledged; %d replicas caught up, %d more after they had adopted the tenure", acquired, promoted, blinds, acked, caughtUp, late)
 	if 200*blinds > promoted {
 		t.Errorf("%d of %d promotions were blind", blinds, promoted)
 	}

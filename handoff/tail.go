@@ -62,6 +62,7 @@ type tail struct {
 // tailPart is the tail of one partition.
 type tailPart struct {
 	epoch  crawl.Epoch
+	from   crawl.Epoch // of the copy that was promoted at base; 0: it begins later
 	base   crawl.Seq   // the mutations after this one are here
 	items  []*tailItem // in order, without a gap
 	behind map[crawl.NodeID]time.Time
@@ -113,6 +114,31 @@ func (t *tail) begin(id crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, base
 		}
 	}
 	return true
+}
+
+// beginTenure keeps a tail from the beginning of a tenure on, for members of the set
+// that are away: they may have just what was promoted. The caller feeds it.
+func (t *tail) beginTenure(ids []crawl.NodeID, a *Promote) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.files.dir == "" || t.files.closed {
+		return false
+	}
+	t.dropLocked(a.P)
+	x := &tailPart{epoch: a.Epoch, from: a.FromEpoch, base: a.Seq, behind: map[crawl.NodeID]time.Time{}}
+	for _, id := range ids {
+		x.behind[id] = time.Now()
+	}
+	t.parts[a.P] = x
+	return true
+}
+
+// beganAt reports whether a tail of the tenure begins with this very copy.
+func (t *tail) beganAt(p crawl.Partition, epoch, from crawl.Epoch, seq crawl.Seq) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	x := t.parts[p]
+	return x != nil && x.epoch == epoch && x.from != 0 && x.from == from && x.base == seq
 }
 
 // add takes the next mutation; false when nobody wants it.
@@ -372,7 +398,9 @@ func (t *tail) dropOldest() {
 			}
 		}
 		t.forget(x.items[:n])
-		x.items, x.base = x.items[n:], x.base+crawl.Seq(n)
+		if n > 0 {
+			x.items, x.base, x.from = x.items[n:], x.base+crawl.Seq(n), 0
+		}
 		if n > 0 && len(x.items) == 0 {
 			t.dropLocked(p)
 		}

@@ -304,6 +304,53 @@ func (w *memNet) count(of func(*Driver) int64) (n int64) {
 	return n
 }
 
+// TestReturn: a member that was excluded comes back. What it held had been promoted
+// elsewhere; it adopts those tenures and goes on from where they began.
+func TestReturn(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		stop := w.load()
+		w.settleUnder(v, time.Second)
+		stop()
+		time.Sleep(time.Second) // b has all
+		b := w.nodes["b"]
+		held := 0
+		for p := range crawl.Partition(memPartitions) {
+			_ = b.store.part(p, func(x *memPart) error {
+				if x.state == Holding {
+					held++
+					x.frozen = true // a process that is stopped writes nothing
+				}
+				return nil
+			})
+		}
+		w.mu.Lock()
+		b.stopped = true
+		w.mu.Unlock()
+		v = w.install(2, "a", "c")
+		stop = w.load()
+		w.settleUnder(v, 20*time.Second)
+		copied, caughtUp := w.count((*Driver).Copied), w.count((*Driver).CaughtUp)
+		w.mu.Lock()
+		b.stopped = false
+		w.mu.Unlock()
+		v = memView(t, 3, three...)
+		v.Sinces = map[crawl.NodeID]crawl.Epoch{"a": 1, "b": 3, "c": 1}
+		for _, id := range three {
+			own := v
+			own.Since = v.Sinces[id]
+			w.nodes[id].driver.Installed(own)
+		}
+		time.Sleep(10 * time.Second)
+		stop()
+		w.settle(v)
+		copied, caughtUp = w.count((*Driver).Copied)-copied, w.count((*Driver).CaughtUp)-caughtUp
+		if copied > 0 || held == 0 || caughtUp < int64(held) {
+			t.Errorf("b had held %d partitions: %d whole copies were made, %d were caught up", held, copied, caughtUp)
+		}
+	})
+}
+
 // TestStallAgain: the link breaks at each message while a replica is being caught up.
 func TestStallAgain(t *testing.T) {
 	for at := range 24 {

@@ -131,7 +131,7 @@ func forSeconds(c *simweb.Config) {
 // forMinutes makes a web that takes some minutes.
 func forMinutes(c *simweb.Config) {
 	long(c)
-	c.PagesPerHost = 240
+	c.PagesPerHost = 180
 }
 
 // TestCopiesComeAndGo stops one of three nodes again and again, for so long that the
