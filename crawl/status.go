@@ -71,6 +71,8 @@ const (
 	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
 	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
 	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
+	ReasonJoinSilent      = "join_address_silent" // warn: nobody answers at an address of --join
+	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
 	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
 	ReasonOffline         = "offline"             // critical: every copy that may be used is away
 	ReasonUnserved        = "partitions_unserved" // critical: nobody fetches their hosts, and nobody will by itself
@@ -84,7 +86,7 @@ const (
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted}
+	ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted}
 
 // HealthReason is one thing that a person should look at.
 type HealthReason struct {

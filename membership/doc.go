@@ -23,6 +23,9 @@
 //	leaving   SetLeft, when it holds nothing any more: a view drops it.
 //	left      it is about to end, in the view or out of it.
 //
+// founding.go says who founds a cluster, listed.go what is told of addresses that are
+// of no use.
+//
 // A quick restart is a new boot: the old one is gone, and the new one is
 // joining until a view lists it. It keeps the number of the view in which its
 // id joined (Member.Since), unless it was excluded meanwhile.

@@ -1,7 +1,9 @@
 package membership
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log"
@@ -51,6 +53,12 @@ type gossip struct {
 	cluster atomic.Pointer[Cluster] // what others are compared with
 	inbox   inbox
 	list    *memberlist.Memberlist
+
+	// What a push/pull carries for founding.go and brings back of it.
+	mark    [markBytes]byte // this process
+	attempt atomic.Uint64   // the newest join of the rejoiner, or batch of joins
+	met     atomic.Uint64   // the newest attempt that reached this process itself
+	first   atomic.Bool     // this node finds itself at the first address of Join
 }
 
 // gossipEvent is the newest that gossip said of one node.
@@ -76,10 +84,14 @@ type inbox struct {
 	mu       sync.Mutex // guards the rest; held for memory only
 	events   map[crawl.NodeID]gossipEvent
 	refusals map[refusal]bool
-	twin     Member // another process with this node's id, as gossip knows it; zero: none
+	claims   map[crawl.NodeID]bool // what nodes said of founding, at most maxClaims
+	twin     Member                // another process with this node's id, as gossip knows it; zero: none
 }
 
-const maxRefusals = 64
+const (
+	maxRefusals = 64
+	maxClaims   = 1024
+)
 
 func (i *inbox) put(e gossipEvent) {
 	i.mu.Lock()
@@ -101,6 +113,27 @@ func (i *inbox) refuse(r refusal) {
 	}
 	i.mu.Unlock()
 	signal(i.wake)
+}
+
+func (i *inbox) claim(id crawl.NodeID, first bool) {
+	i.mu.Lock()
+	if i.claims == nil {
+		i.claims = make(map[crawl.NodeID]bool)
+	}
+	if _, known := i.claims[id]; known || len(i.claims) < maxClaims {
+		i.claims[id] = first
+	}
+	i.mu.Unlock()
+	signal(i.wake)
+}
+
+// takeClaims is called before take, so that whoever claims has been sighted.
+func (i *inbox) takeClaims() map[crawl.NodeID]bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	made := i.claims
+	i.claims = nil
+	return made
 }
 
 func (i *inbox) noteTwin(m Member) {
@@ -129,11 +162,52 @@ func (g *gossip) NotifyMsg([]byte) {}
 // GetBroadcasts implements memberlist.Delegate; nothing is sent that way.
 func (g *gossip) GetBroadcasts(int, int) [][]byte { return nil }
 
-// LocalState implements memberlist.Delegate; nothing is sent that way.
-func (g *gossip) LocalState(bool) []byte { return nil }
+// A push/pull carries, behind the states of the nodes and in both directions, who
+// speaks:
+//
+//	byte version (1), 16 bytes mark, u64 attempt, byte claims, the rest the node's id
+//
+// The mark is drawn by each process. Claims has bit 0 set while the node finds itself at
+// the first address of Join. Nodes that know nothing of it send nothing.
+const (
+	markBytes     = 16
+	speechVersion = 1
+	speechBytes   = 1 + markBytes + 8 + 1 // without the id
+	claimsFirst   = 1
+)
 
-// MergeRemoteState implements memberlist.Delegate; nothing is sent that way.
-func (g *gossip) MergeRemoteState([]byte, bool) {}
+// LocalState implements memberlist.Delegate.
+func (g *gossip) LocalState(bool) []byte {
+	b := append(make([]byte, 0, speechBytes+len(g.self)), speechVersion)
+	b = append(b, g.mark[:]...)
+	b = binary.BigEndian.AppendUint64(b, g.attempt.Load())
+	claims := byte(0)
+	if g.first.Load() {
+		claims = claimsFirst
+	}
+	return append(append(b, claims), g.self...)
+}
+
+// MergeRemoteState implements memberlist.Delegate. It is called before the Join that
+// brought the state returns.
+func (g *gossip) MergeRemoteState(b []byte, _ bool) {
+	if len(b) < speechBytes || b[0] != speechVersion {
+		return
+	}
+	mark, rest := b[1:1+markBytes], b[1+markBytes:]
+	if id := crawl.NodeID(rest[9:]); !bytes.Equal(mark, g.mark[:]) {
+		if validateID(id) == nil {
+			g.inbox.claim(id, rest[8]&claimsFirst != 0)
+		}
+		return
+	}
+	for attempt := binary.BigEndian.Uint64(rest); ; {
+		met := g.met.Load()
+		if met >= attempt || g.met.CompareAndSwap(met, attempt) {
+			return
+		}
+	}
+}
 
 // NotifyJoin implements memberlist.EventDelegate.
 func (g *gossip) NotifyJoin(n *memberlist.Node) { g.notice(n, true) }

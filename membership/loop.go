@@ -41,16 +41,17 @@ type loop struct {
 	// them installed; of others nothing is kept.
 	numbers map[crawl.NodeID]crawl.Epoch
 
-	ticked      time.Duration // boot time of the last tick
-	firstListed bool          // this node's address stands first in Join
-	alone       time.Time     // since when no node of a cluster was in sight
+	ticked time.Duration       // boot time of the last tick
+	listed map[string]*listing // by address of Join
+	first  time.Time           // since when this node finds itself at the first address of Join
+	alone  time.Time           // since when no node of a cluster, nor one that founds it, was in sight
 }
 
 func newLoop(m *Membership) *loop {
 	return &loop{
 		m: m, nodes: make(map[crawl.NodeID]*node), calling: make(map[crawl.NodeID]int),
 		results: make(chan result), rounds: make(chan joinRound), twinSought: make(chan Member), told: make(map[refusal]bool),
-		numbers: make(map[crawl.NodeID]crawl.Epoch),
+		numbers: make(map[crawl.NodeID]crawl.Epoch), listed: make(map[string]*listing),
 	}
 }
 
@@ -240,6 +241,7 @@ func (l *loop) publish() error {
 	l.m.prober.watch(l.targets(v))
 	all := l.withSelf()
 	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all, l.m.core.isDead), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
+	now.Join = l.joinTroubles(now.Peers)
 	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
 		return nil
 	}
@@ -303,6 +305,7 @@ func (l *loop) say(s Status) {
 
 // observe takes in what gossip saw.
 func (l *loop) observe(ctx context.Context) {
+	made := l.m.gossip.inbox.takeClaims() // before the events: they are older
 	events, refusals, twin := l.m.gossip.inbox.take()
 	if twin.Boot > 0 {
 		l.seek(ctx, twin)
@@ -323,6 +326,7 @@ func (l *loop) observe(ctx context.Context) {
 			RPC: e.meta.RPC, HTTP: e.meta.HTTP, Gossip: e.gossip, Process: e.meta.Process,
 		}
 	}
+	l.claims(made)
 	for _, r := range refusals {
 		l.tell(r)
 	}

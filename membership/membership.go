@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 
@@ -92,6 +93,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	}
 	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: ownProcess()}
 	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
+	rand.Read(m.gossip.mark[:]) // it never fails
 	// The largest metadata this node can ever send must fit.
 	full := meta{Boot: maxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: Cluster{
 		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}}
@@ -181,16 +183,41 @@ func (m *Membership) wantedAddress() (hostPort, error) {
 	if net.ParseIP(want.host) != nil {
 		return want, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*resolveWithin)
-	defer cancel()
-	ips, err := m.o.Lookup(ctx, want.host)
-	if err == nil && len(ips) == 0 {
-		err = errors.New("it has no address")
-	}
+	ips, err := m.awaitName(want.host)
 	if err != nil {
 		return hostPort{}, fmt.Errorf("membership: advertised name %q: %w", want.host, err)
 	}
 	return hostPort{preferIPv4(ips), want.port}, nil
+}
+
+// How long a node waits at its start until the name that it advertises has an address:
+// where names are made for machines as they start, they come seconds later.
+const (
+	nameWithin = 30 * time.Second
+	nameEvery  = 500 * time.Millisecond
+)
+
+// awaitName looks a name up until it has an address.
+func (m *Membership) awaitName(name string) ([]string, error) {
+	begin := time.Now()
+	for told := false; ; told = true {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*resolveWithin)
+		ips, err := m.o.Lookup(ctx, name)
+		cancel()
+		if err == nil && len(ips) > 0 {
+			return ips, nil
+		}
+		if err == nil {
+			err = errors.New("it has no address")
+		}
+		if time.Since(begin) >= nameWithin {
+			return nil, err
+		}
+		if !told {
+			m.o.Logger.Warn("the name of --advertise has no address yet; this node waits for one", "name", name, "err", err, "for", nameWithin)
+		}
+		time.Sleep(nameEvery)
+	}
 }
 
 // preferIPv4 is the first IPv4 address of several, or the first of any kind.

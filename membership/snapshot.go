@@ -38,10 +38,12 @@ type Snapshot struct {
 	// few members to get one: it may not fetch until others come back or are
 	// forgotten.
 	Minority bool
+	// Join are the addresses of Options.Join that are of no use, in its order.
+	Join []JoinTrouble
 }
 
 func (s *Snapshot) equal(other *Snapshot) bool {
-	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers)
+	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers) && slices.Equal(s.Join, other.Join)
 }
 
 // node is what the loop remembers of another node.
@@ -49,6 +51,7 @@ type node struct {
 	Sighting
 	cluster ClusterID // "" while it has none
 	alive   bool      // as gossip says
+	first   bool      // it says that it finds itself at the first address of Join
 	// unreachable is set while calls to it fail.
 	unreachable bool
 }

@@ -190,6 +190,7 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
 			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
 	}
+	rs = append(rs, n.joinReasons()...)
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
 	}
@@ -202,6 +203,27 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 
 // deletePatience is how long deleting may fail before a person is told.
 const deletePatience = 10 * time.Second
+
+// joinReasons are the addresses of --join that are of no use, one reason for each kind.
+func (n *Node) joinReasons() []crawl.HealthReason {
+	var rs []crawl.HealthReason
+	for _, code := range [...]string{crawl.ReasonJoinSilent, crawl.ReasonJoinWrong} {
+		more := 0
+		for _, j := range n.members.Snapshot().Join {
+			switch last := len(rs) - 1; {
+			case j.Code != code:
+			case last >= 0 && rs[last].Code == code:
+				more++
+			default:
+				rs = append(rs, crawl.HealthReason{Code: code, Since: j.Since.UTC(), Message: fmt.Sprintf("%s cannot use %s of its --join: %s", n.name, j.Addr, j.Reason)})
+			}
+		}
+		if more > 0 {
+			rs[len(rs)-1].Message += fmt.Sprintf(" (and %d more of its addresses)", more)
+		}
+	}
+	return rs
+}
 
 // pausedReason says why this node fetches nothing although there may be work.
 func (n *Node) pausedReason(noLease bool) string {
