@@ -19,10 +19,10 @@ var simCases = []struct {
 	{"disk-elsewhere", diskElsewhere, "who holds what is asked of a member whose disk is full"},
 	{"disk-frozen-elsewhere", diskFrozenElsewhere, "who holds what is asked of a member whose disk is frozen"},
 	{"clock-ahead", clockAhead, ""},
-	{"two-one-stopped", func() schedule { return twoNodes(stopNode) }, "a scope entry waits for every member"},
-	{"two-one-without-power", func() schedule { return twoNodes(powerNode) }, "a scope entry waits for every member"},
+	{"two-one-stopped", func() schedule { return twoNodes(stopNode) }, ""},
+	{"two-one-without-power", func() schedule { return twoNodes(powerNode) }, ""},
 	{"name-moves", nameMoves, "a node at another address takes itself for its twin"},
-	{"late-name", nameIsLate, "the first of --join compares names to recognise itself"},
+	{"late-name", nameIsLate, ""},
 	{"replica-stalls", replicaStalls, ""},
 	{"machine-paused", machinePaused, ""},
 }

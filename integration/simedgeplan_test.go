@@ -12,7 +12,6 @@ const fromTheStart = -time.Second
 // them all.
 var asleep = map[faultKind]string{
 	moveNode: "a node at another address takes itself for its twin",
-	lateName: "the first of --join compares names to recognise itself",
 }
 
 func sleeps(kind faultKind) bool { return asleep[kind] != "" && os.Getenv("SIM_ALL") == "" }

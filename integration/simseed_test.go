@@ -74,7 +74,7 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	for i := range plan.first {
 		s.start(fmt.Sprint("n", i+1))
 	}
-	if !s.converged(s.foundedWithin(), plan.first) {
+	if !s.founded() || !s.converged(time.Minute, plan.first) {
 		s.logs()
 		return
 	}
@@ -100,16 +100,22 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	}
 }
 
-// foundedWithin is how long the first nodes may take to be members: a cluster is
-// founded 15 s after a late name resolves, and then the others join.
-func (s *simulation) foundedWithin() time.Duration {
+// founded waits until there is a cluster: 15 s after a late name of its first node
+// resolves.
+func (s *simulation) founded() bool {
+	s.t.Helper()
 	within := time.Minute
 	for _, f := range s.plan.faults {
-		if f.kind == lateName && f.nodes[0] == "n1" {
-			within = f.lasts[0] + 25*time.Second
+		if f.kind == lateName && f.nodes[0] == s.names[0] {
+			within = f.lasts[0] + 15*time.Second
 		}
 	}
-	return within
+	return s.until(within, func() string {
+		if ready, why := s.members[s.names[0]].life.Ready(); !ready {
+			return why
+		}
+		return ""
+	})
 }
 
 // converged waits until all running nodes are members and the ring rests.
