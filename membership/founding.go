@@ -23,7 +23,8 @@ import (
 // itself at the first address for half of FoundAfter without a break, and has seen
 // nobody of a cluster for all of it; and nodes tell each other that they found
 // themselves there (a claim): of two, the one with the lower id founds, the other
-// waits for it. Two found only when the name leads wrong for that long while the two
+// waits for it. A node whose own advertised name has no address yet waits for one in
+// Open. Two found only when the name leads wrong for that long while the two
 // do not reach each other either.
 
 // place is what was found at an address.
