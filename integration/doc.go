@@ -33,6 +33,7 @@
 //	simstrike    faults that wait for the moment in which they hurt most
 //	simrun       lets it happen, and brings everybody back at the end
 //	simedges     how edges begin and end, and what is promised meanwhile
+//	simend       what must come true after the last fault
 //	simcluster   whole nodes on simnet, with disks that outlive them
 //	simplaces    where they are, their names, and what they are started with
 //	simdisk      the time that a disk takes, and what else is wrong with it

@@ -54,9 +54,9 @@ import (
 //
 // The release that knew nothing of the edges fails in these cases and seeds:
 //
-//	    an answer of who has the address now counts (I4)             address-kept, address-taken
+//	    an answer of who has the address now counts (I4)             address-kept, address-taken, 1 of 20 seeds
 //	    who holds what is asked of a member that cannot store        disk-elsewhere, disk-frozen-elsewhere
-//	I4  stored times of day are believed as they stand (I7)          clock-ahead
+//	I4  stored times of day are believed as they stand (I7)          clock-ahead, 1 of 12 seeds
 //	    a scope entry waits for every member                         two-one-stopped, two-one-without-power
 //	    a node at another address takes itself for its twin          name-moves, seed 5
 //	    the first of --join compares names to recognise itself       late-name
