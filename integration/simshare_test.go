@@ -15,7 +15,7 @@ func (s *simulation) did(kind faultKind) { s.happened[string(kind)]++ }
 
 // traits are what a schedule is beside its faults, for the table of shares.
 func (p schedule) traits() []string {
-	traits := []string{fmt.Sprintf("%d nodes at first", p.first)}
+	traits := []string{fmt.Sprintf("nodes at first: %d", p.first)}
 	for trait, so := range map[string]bool{"--sync": p.sync, "nodes have names": p.named, "all have one --join": p.listed} {
 		if so {
 			traits = append(traits, trait)
