@@ -190,6 +190,7 @@ func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]
 	got := map[string]error{}
 	envelope := &peer.Envelope{Payload: []byte("{}")}
 	_, got["Renew"] = peer.Call(ctx, pool, to, &peer.RenewRequest{View: 1, Boot: 1, Block: []byte("{}")}, peer.PeerClient.Renew)
+	_, got["Clock"] = peer.Call(ctx, pool, to, &peer.ClockRequest{Boot: 1}, peer.PeerClient.Clock)
 	_, got["Crawl"] = peer.Call(ctx, pool, to, &peer.CrawlRequest{}, peer.PeerClient.Crawl)
 	_, got["Handoff"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Handoff)
 	_, got["Operate"] = peer.Call(ctx, pool, to, envelope, peer.PeerClient.Operate)

@@ -102,6 +102,12 @@
 // so when a view that drops somebody is decided, its lease is running out. The
 // loop takes the right to grant away before anybody can hear of an acceptance.
 //
+// standstill.go: renewals, their answers and a small call each 250 ms carry readings of
+// the clocks. A node whose clock lost more than half a second against one that it was
+// compared with stood still, as a virtual machine does that is paused: its lease ends
+// at once, and comes back with what is asked for from then on. Between the end of the
+// pause and the first message after it, nothing tells.
+//
 // Snapshot.Minority says that a node has no lease and hears too few to get one.
 //
 // # Forgetting
@@ -135,6 +141,7 @@
 //	heard          one entry for each node that asked for or granted a lease,
 //	               taken by the loop each tick
 //	watchers       one signal each; the state is in Snapshot
+//	lease ended    one signal, for who aborts the fetches
 //
 // # What it does not do
 //

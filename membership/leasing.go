@@ -22,6 +22,8 @@ type leasing struct {
 	apart time.Duration               // wall clock minus boot time, as last looked at
 	view  *View                       // installed
 	heard map[crawl.NodeID]crawl.Boot // spoke since the loop's last look
+	// clocks says whether this machine stood still; of members of view.
+	clocks standstill
 }
 
 // leaseTerms is what asking needs, in one immutable piece.
@@ -31,7 +33,7 @@ type leaseTerms struct {
 }
 
 func newLeasing(clock Clock, id crawl.NodeID, boot crawl.Boot, free bool) *leasing {
-	l := &leasing{clock: clock, lease: NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}}
+	l := &leasing{clock: clock, lease: NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}, clocks: standstill{}}
 	l.apart = l.difference(clock.BootTime())
 	l.publishLocked()
 	return l
@@ -70,6 +72,7 @@ func (l *leasing) follow(installed, granting *View) {
 	now := l.clock.BootTime()
 	if installed != l.view {
 		l.view = installed
+		l.clocks.follow(installed)
 		l.lease.Install(installed, granting == nil, now)
 	} else if granting == nil {
 		l.lease.Accept(now)

@@ -51,6 +51,8 @@ type Membership struct {
 	plan     atomic.Pointer[joinPlan]
 	replan   chan struct{} // cap 1: plan has changed
 	announce chan struct{} // cap 1: gossip.meta has changed
+	// leaseEnded, cap 1: this machine stood still.
+	leaseEnded chan struct{}
 }
 
 // Open loads the node's state, raises its boot number, binds the gossip
@@ -85,7 +87,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	m := &Membership{
 		o: o, transport: transport, doc: doc,
 		calls: make(chan incoming), forgets: make(chan forgetting), stopped: make(chan struct{}),
-		replan: make(chan struct{}, 1), announce: make(chan struct{}, 1),
+		replan: make(chan struct{}, 1), announce: make(chan struct{}, 1), leaseEnded: make(chan struct{}, 1),
 	}
 	address, err := m.findAddress()
 	if err != nil {

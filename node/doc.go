@@ -115,6 +115,7 @@
 //	member                                                                    one call a member
 //	links to be judged        fetched pages            entries that were      those pages, 2 s    the page's worker waits     not needed: still queued
 //	                                                   heard of arrive
+//	readings of clocks        one each 250 ms          the call               one a peer          skipped                     not needed
 //
 // Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
 // at the end 250 ms, sync to disk 1 s. Commits, and questions about contents, gather

@@ -234,6 +234,7 @@ func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.Ren
 	if err != nil {
 		return // the next one comes in a second; membership tells who is gone
 	}
+	r.node.members.ClockAnswered(m.ID, m.Boot, time.Duration(reply.ClockNs), asked)
 	if reply.Granted { // by that very boot: no other's answer comes so far
 		r.node.members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
 	}
@@ -246,7 +247,7 @@ func (n *Node) renewRequest() *peer.RenewRequest {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return &peer.RenewRequest{View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp(), Block: block, Held: n.heldBits()}
+	return &peer.RenewRequest{ClockNs: int64(n.members.ClockReading()), View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp(), Block: block, Held: n.heldBits()}
 }
 
 // streamEnded takes the first half of a proof of death to membership: the other
@@ -272,6 +273,7 @@ func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (
 	id := crawl.NodeID(from)
 	n.peers.put(id, peerInfo{block: block, held: req.Held, heard: time.Now()}, n.partitions())
 	n.compareRules(id, req.Rules)
+	n.members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
 	granted := n.members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
-	return &peer.RenewReply{Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
+	return &peer.RenewReply{ClockNs: int64(n.members.ClockReading()), Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
 }

@@ -119,6 +119,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return e.dispatcher.Run(ctx) })
 	group.Go(func() error { return n.pipelineRun(ctx, e) })
 	group.Go(func() error { return n.renewals.run(ctx) })
+	group.Go(func() error { return (&clockWatch{node: n, busy: map[crawl.NodeID]bool{}}).run(ctx) })
 	group.Go(func() error { return n.outbox.run(ctx) })
 	group.Go(func() error { return n.purse.run(ctx) })
 	group.Go(func() error { return (&finisher{n}).run(ctx) })
@@ -311,14 +312,25 @@ func (n *Node) followLease(ctx context.Context, e *engine) error {
 			e.dispatcher.Wake()
 		}
 		had = left > 0
-		if !waitFor(ctx, min(max(left, leaseLook/4), leaseLook)) {
+		again := time.NewTimer(min(max(left, leaseLook/4), leaseLook))
+		select {
+		case <-ctx.Done():
+			again.Stop()
 			return nil
+		case <-n.members.LeaseEnded():
+			// The new lease may be here already, and what was begun under the old one is void.
+			e.dispatcher.EndAll(errStoodStill)
+			had = false
+		case <-again.C:
 		}
+		again.Stop()
 	}
 }
 
 // leaseLook is how often the lease is looked at while it is long.
 const leaseLook = 200 * time.Millisecond
+
+var errStoodStill = errors.New("this machine stood still, and others may have taken over")
 
 var errNoLease = errors.New("this node has no lease: it cannot reach enough members")
 

@@ -479,9 +479,10 @@ type RenewRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
 	Boot          uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Rules         *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"` // the sender's
-	Block         []byte                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"` // what the sender says of itself; JSON, at most 256 KiB
-	Held          []byte                 `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`   // bitmap of the partitions that the sender holds
+	Rules         *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`                     // the sender's
+	Block         []byte                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`                     // what the sender says of itself; JSON, at most 256 KiB
+	Held          []byte                 `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`                       // bitmap of the partitions that the sender holds
+	ClockNs       int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -551,13 +552,21 @@ func (x *RenewRequest) GetHeld() []byte {
 	return nil
 }
 
+func (x *RenewRequest) GetClockNs() int64 {
+	if x != nil {
+		return x.ClockNs
+	}
+	return 0
+}
+
 type RenewReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
 	Boot          uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Rules         *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"`      // the receiver's
-	Granted       bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"` // the receiver renews the sender's lease, for view
-	Node          string                 `protobuf:"bytes,8,opt,name=node,proto3" json:"node,omitempty"`        // the receiver's id
+	Rules         *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"`                     // the receiver's
+	Granted       bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"`                // the receiver renews the sender's lease, for view
+	Node          string                 `protobuf:"bytes,8,opt,name=node,proto3" json:"node,omitempty"`                       // the receiver's id
+	ClockNs       int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the receiver's clock that counts through sleep; 0: not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -627,6 +636,109 @@ func (x *RenewReply) GetNode() string {
 	return ""
 }
 
+func (x *RenewReply) GetClockNs() int64 {
+	if x != nil {
+		return x.ClockNs
+	}
+	return 0
+}
+
+type ClockRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Boot          uint64                 `protobuf:"varint,1,opt,name=boot,proto3" json:"boot,omitempty"`                      // the sender's
+	ClockNs       int64                  `protobuf:"varint,2,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // as in Renew
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockRequest) Reset() {
+	*x = ClockRequest{}
+	mi := &file_peer_peer_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockRequest) ProtoMessage() {}
+
+func (x *ClockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockRequest.ProtoReflect.Descriptor instead.
+func (*ClockRequest) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ClockRequest) GetBoot() uint64 {
+	if x != nil {
+		return x.Boot
+	}
+	return 0
+}
+
+func (x *ClockRequest) GetClockNs() int64 {
+	if x != nil {
+		return x.ClockNs
+	}
+	return 0
+}
+
+type ClockReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ClockNs       int64                  `protobuf:"varint,1,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the receiver's
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockReply) Reset() {
+	*x = ClockReply{}
+	mi := &file_peer_peer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockReply) ProtoMessage() {}
+
+func (x *ClockReply) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
+func (*ClockReply) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ClockReply) GetClockNs() int64 {
+	if x != nil {
+		return x.ClockNs
+	}
+	return 0
+}
+
 // ScopeLog says how much of a log of scope entries a node has.
 type ScopeLog struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -638,7 +750,7 @@ type ScopeLog struct {
 
 func (x *ScopeLog) Reset() {
 	*x = ScopeLog{}
-	mi := &file_peer_peer_proto_msgTypes[7]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +762,7 @@ func (x *ScopeLog) String() string {
 func (*ScopeLog) ProtoMessage() {}
 
 func (x *ScopeLog) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[7]
+	mi := &file_peer_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +775,7 @@ func (x *ScopeLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopeLog.ProtoReflect.Descriptor instead.
 func (*ScopeLog) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{7}
+	return file_peer_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ScopeLog) GetOrigin() string {
@@ -692,7 +804,7 @@ type ScopePiece struct {
 
 func (x *ScopePiece) Reset() {
 	*x = ScopePiece{}
-	mi := &file_peer_peer_proto_msgTypes[8]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -704,7 +816,7 @@ func (x *ScopePiece) String() string {
 func (*ScopePiece) ProtoMessage() {}
 
 func (x *ScopePiece) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[8]
+	mi := &file_peer_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -717,7 +829,7 @@ func (x *ScopePiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScopePiece.ProtoReflect.Descriptor instead.
 func (*ScopePiece) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{8}
+	return file_peer_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ScopePiece) GetOrigin() string {
@@ -757,7 +869,7 @@ type CrawlRequest struct {
 
 func (x *CrawlRequest) Reset() {
 	*x = CrawlRequest{}
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +881,7 @@ func (x *CrawlRequest) String() string {
 func (*CrawlRequest) ProtoMessage() {}
 
 func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[9]
+	mi := &file_peer_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +894,7 @@ func (x *CrawlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlRequest.ProtoReflect.Descriptor instead.
 func (*CrawlRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CrawlRequest) GetView() uint64 {
@@ -842,7 +954,7 @@ type CrawlReply struct {
 
 func (x *CrawlReply) Reset() {
 	*x = CrawlReply{}
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +966,7 @@ func (x *CrawlReply) String() string {
 func (*CrawlReply) ProtoMessage() {}
 
 func (x *CrawlReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[10]
+	mi := &file_peer_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +979,7 @@ func (x *CrawlReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CrawlReply.ProtoReflect.Descriptor instead.
 func (*CrawlReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CrawlReply) GetView() uint64 {
@@ -930,7 +1042,7 @@ type PermitRequest struct {
 
 func (x *PermitRequest) Reset() {
 	*x = PermitRequest{}
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +1054,7 @@ func (x *PermitRequest) String() string {
 func (*PermitRequest) ProtoMessage() {}
 
 func (x *PermitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[11]
+	mi := &file_peer_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +1067,7 @@ func (x *PermitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitRequest.ProtoReflect.Descriptor instead.
 func (*PermitRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *PermitRequest) GetReturned() int64 {
@@ -990,7 +1102,7 @@ type PermitReply struct {
 
 func (x *PermitReply) Reset() {
 	*x = PermitReply{}
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1114,7 @@ func (x *PermitReply) String() string {
 func (*PermitReply) ProtoMessage() {}
 
 func (x *PermitReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[12]
+	mi := &file_peer_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1127,7 @@ func (x *PermitReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PermitReply.ProtoReflect.Descriptor instead.
 func (*PermitReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *PermitReply) GetGranted() int64 {
@@ -1050,7 +1162,7 @@ type IdleRequest struct {
 
 func (x *IdleRequest) Reset() {
 	*x = IdleRequest{}
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1062,7 +1174,7 @@ func (x *IdleRequest) String() string {
 func (*IdleRequest) ProtoMessage() {}
 
 func (x *IdleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[13]
+	mi := &file_peer_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1075,7 +1187,7 @@ func (x *IdleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleRequest.ProtoReflect.Descriptor instead.
 func (*IdleRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *IdleRequest) GetView() uint64 {
@@ -1107,7 +1219,7 @@ type IdleReply struct {
 
 func (x *IdleReply) Reset() {
 	*x = IdleReply{}
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1119,7 +1231,7 @@ func (x *IdleReply) String() string {
 func (*IdleReply) ProtoMessage() {}
 
 func (x *IdleReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[14]
+	mi := &file_peer_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1132,7 +1244,7 @@ func (x *IdleReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdleReply.ProtoReflect.Descriptor instead.
 func (*IdleReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *IdleReply) GetView() uint64 {
@@ -1194,7 +1306,7 @@ type RobotsRequest struct {
 
 func (x *RobotsRequest) Reset() {
 	*x = RobotsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1318,7 @@ func (x *RobotsRequest) String() string {
 func (*RobotsRequest) ProtoMessage() {}
 
 func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[15]
+	mi := &file_peer_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1331,7 @@ func (x *RobotsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsRequest.ProtoReflect.Descriptor instead.
 func (*RobotsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{15}
+	return file_peer_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RobotsRequest) GetUrl() string {
@@ -1250,7 +1362,7 @@ type RobotsReply struct {
 
 func (x *RobotsReply) Reset() {
 	*x = RobotsReply{}
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1374,7 @@ func (x *RobotsReply) String() string {
 func (*RobotsReply) ProtoMessage() {}
 
 func (x *RobotsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[16]
+	mi := &file_peer_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1387,7 @@ func (x *RobotsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RobotsReply.ProtoReflect.Descriptor instead.
 func (*RobotsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{16}
+	return file_peer_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RobotsReply) GetArrived() bool {
@@ -1328,7 +1440,7 @@ type PartitionsRequest struct {
 
 func (x *PartitionsRequest) Reset() {
 	*x = PartitionsRequest{}
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1452,7 @@ func (x *PartitionsRequest) String() string {
 func (*PartitionsRequest) ProtoMessage() {}
 
 func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[17]
+	mi := &file_peer_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1465,7 @@ func (x *PartitionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsRequest.ProtoReflect.Descriptor instead.
 func (*PartitionsRequest) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{17}
+	return file_peer_peer_proto_rawDescGZIP(), []int{19}
 }
 
 type PartitionInfo struct {
@@ -1371,7 +1483,7 @@ type PartitionInfo struct {
 
 func (x *PartitionInfo) Reset() {
 	*x = PartitionInfo{}
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1495,7 @@ func (x *PartitionInfo) String() string {
 func (*PartitionInfo) ProtoMessage() {}
 
 func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[18]
+	mi := &file_peer_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1508,7 @@ func (x *PartitionInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionInfo.ProtoReflect.Descriptor instead.
 func (*PartitionInfo) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{18}
+	return file_peer_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PartitionInfo) GetPartition() uint32 {
@@ -1458,7 +1570,7 @@ type PartitionsReply struct {
 
 func (x *PartitionsReply) Reset() {
 	*x = PartitionsReply{}
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1582,7 @@ func (x *PartitionsReply) String() string {
 func (*PartitionsReply) ProtoMessage() {}
 
 func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[19]
+	mi := &file_peer_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1595,7 @@ func (x *PartitionsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionsReply.ProtoReflect.Descriptor instead.
 func (*PartitionsReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{19}
+	return file_peer_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *PartitionsReply) GetView() uint64 {
@@ -1513,7 +1625,7 @@ type ContentQuestion struct {
 
 func (x *ContentQuestion) Reset() {
 	*x = ContentQuestion{}
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1637,7 @@ func (x *ContentQuestion) String() string {
 func (*ContentQuestion) ProtoMessage() {}
 
 func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[20]
+	mi := &file_peer_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1650,7 @@ func (x *ContentQuestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentQuestion.ProtoReflect.Descriptor instead.
 func (*ContentQuestion) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{20}
+	return file_peer_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ContentQuestion) GetUrl() string {
@@ -1583,7 +1695,7 @@ type ContentNote struct {
 
 func (x *ContentNote) Reset() {
 	*x = ContentNote{}
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1595,7 +1707,7 @@ func (x *ContentNote) String() string {
 func (*ContentNote) ProtoMessage() {}
 
 func (x *ContentNote) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[21]
+	mi := &file_peer_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1608,7 +1720,7 @@ func (x *ContentNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentNote.ProtoReflect.Descriptor instead.
 func (*ContentNote) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{21}
+	return file_peer_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ContentNote) GetDigest() []byte {
@@ -1657,7 +1769,7 @@ type ContentBatch struct {
 
 func (x *ContentBatch) Reset() {
 	*x = ContentBatch{}
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1781,7 @@ func (x *ContentBatch) String() string {
 func (*ContentBatch) ProtoMessage() {}
 
 func (x *ContentBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[22]
+	mi := &file_peer_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1794,7 @@ func (x *ContentBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentBatch.ProtoReflect.Descriptor instead.
 func (*ContentBatch) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{22}
+	return file_peer_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ContentBatch) GetQuestions() []*ContentQuestion {
@@ -1720,7 +1832,7 @@ type ContentAnswer struct {
 
 func (x *ContentAnswer) Reset() {
 	*x = ContentAnswer{}
-	mi := &file_peer_peer_proto_msgTypes[23]
+	mi := &file_peer_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1732,7 +1844,7 @@ func (x *ContentAnswer) String() string {
 func (*ContentAnswer) ProtoMessage() {}
 
 func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[23]
+	mi := &file_peer_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1745,7 +1857,7 @@ func (x *ContentAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentAnswer.ProtoReflect.Descriptor instead.
 func (*ContentAnswer) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{23}
+	return file_peer_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ContentAnswer) GetVerdict() ContentVerdict {
@@ -1799,7 +1911,7 @@ type ContentReply struct {
 
 func (x *ContentReply) Reset() {
 	*x = ContentReply{}
-	mi := &file_peer_peer_proto_msgTypes[24]
+	mi := &file_peer_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1923,7 @@ func (x *ContentReply) String() string {
 func (*ContentReply) ProtoMessage() {}
 
 func (x *ContentReply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_peer_proto_msgTypes[24]
+	mi := &file_peer_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1936,7 @@ func (x *ContentReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContentReply.ProtoReflect.Descriptor instead.
 func (*ContentReply) Descriptor() ([]byte, []int) {
-	return file_peer_peer_proto_rawDescGZIP(), []int{24}
+	return file_peer_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ContentReply) GetAnswers() []*ContentAnswer {
@@ -1865,20 +1977,28 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xa7\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xc2\x01\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x14\n" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
-	"\x04held\x18\x06 \x01(\fR\x04heldJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xa9\x01\n" +
+	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
+	"\bclock_ns\x18\t \x01(\x03R\aclockNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xc4\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\x06 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x18\n" +
 	"\agranted\x18\a \x01(\bR\agranted\x12\x12\n" +
-	"\x04node\x18\b \x01(\tR\x04nodeJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\":\n" +
+	"\x04node\x18\b \x01(\tR\x04node\x12\x19\n" +
+	"\bclock_ns\x18\t \x01(\x03R\aclockNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
+	"\fClockRequest\x12\x12\n" +
+	"\x04boot\x18\x01 \x01(\x04R\x04boot\x12\x19\n" +
+	"\bclock_ns\x18\x02 \x01(\x03R\aclockNs\"'\n" +
+	"\n" +
+	"ClockReply\x12\x19\n" +
+	"\bclock_ns\x18\x01 \x01(\x03R\aclockNs\":\n" +
 	"\bScopeLog\x12\x16\n" +
 	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x16\n" +
 	"\x06length\x18\x02 \x01(\x04R\x06length\"N\n" +
@@ -1981,7 +2101,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x13CONTENT_VERDICT_NEW\x10\x01\x12\x19\n" +
 	"\x15CONTENT_VERDICT_KNOWN\x10\x02\x12\x1b\n" +
 	"\x17CONTENT_VERDICT_PENDING\x10\x03\x12\x1e\n" +
-	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\x8d\b\n" +
+	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xd6\b\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
 	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
@@ -1989,6 +2109,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\n" +
 	"Membership\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12G\n" +
 	"\x05Renew\x12\x1f.crawlnode.peer.v1.RenewRequest\x1a\x1d.crawlnode.peer.v1.RenewReply\x12G\n" +
+	"\x05Clock\x12\x1f.crawlnode.peer.v1.ClockRequest\x1a\x1d.crawlnode.peer.v1.ClockReply\x12G\n" +
 	"\x05Crawl\x12\x1f.crawlnode.peer.v1.CrawlRequest\x1a\x1d.crawlnode.peer.v1.CrawlReply\x12K\n" +
 	"\aPermits\x12 .crawlnode.peer.v1.PermitRequest\x1a\x1e.crawlnode.peer.v1.PermitReply\x12D\n" +
 	"\x04Idle\x12\x1e.crawlnode.peer.v1.IdleRequest\x1a\x1c.crawlnode.peer.v1.IdleReply\x12V\n" +
@@ -2013,7 +2134,7 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
@@ -2024,24 +2145,26 @@ var file_peer_peer_proto_goTypes = []any{
 	(*LinkAck)(nil),           // 6: crawlnode.peer.v1.LinkAck
 	(*RenewRequest)(nil),      // 7: crawlnode.peer.v1.RenewRequest
 	(*RenewReply)(nil),        // 8: crawlnode.peer.v1.RenewReply
-	(*ScopeLog)(nil),          // 9: crawlnode.peer.v1.ScopeLog
-	(*ScopePiece)(nil),        // 10: crawlnode.peer.v1.ScopePiece
-	(*CrawlRequest)(nil),      // 11: crawlnode.peer.v1.CrawlRequest
-	(*CrawlReply)(nil),        // 12: crawlnode.peer.v1.CrawlReply
-	(*PermitRequest)(nil),     // 13: crawlnode.peer.v1.PermitRequest
-	(*PermitReply)(nil),       // 14: crawlnode.peer.v1.PermitReply
-	(*IdleRequest)(nil),       // 15: crawlnode.peer.v1.IdleRequest
-	(*IdleReply)(nil),         // 16: crawlnode.peer.v1.IdleReply
-	(*RobotsRequest)(nil),     // 17: crawlnode.peer.v1.RobotsRequest
-	(*RobotsReply)(nil),       // 18: crawlnode.peer.v1.RobotsReply
-	(*PartitionsRequest)(nil), // 19: crawlnode.peer.v1.PartitionsRequest
-	(*PartitionInfo)(nil),     // 20: crawlnode.peer.v1.PartitionInfo
-	(*PartitionsReply)(nil),   // 21: crawlnode.peer.v1.PartitionsReply
-	(*ContentQuestion)(nil),   // 22: crawlnode.peer.v1.ContentQuestion
-	(*ContentNote)(nil),       // 23: crawlnode.peer.v1.ContentNote
-	(*ContentBatch)(nil),      // 24: crawlnode.peer.v1.ContentBatch
-	(*ContentAnswer)(nil),     // 25: crawlnode.peer.v1.ContentAnswer
-	(*ContentReply)(nil),      // 26: crawlnode.peer.v1.ContentReply
+	(*ClockRequest)(nil),      // 9: crawlnode.peer.v1.ClockRequest
+	(*ClockReply)(nil),        // 10: crawlnode.peer.v1.ClockReply
+	(*ScopeLog)(nil),          // 11: crawlnode.peer.v1.ScopeLog
+	(*ScopePiece)(nil),        // 12: crawlnode.peer.v1.ScopePiece
+	(*CrawlRequest)(nil),      // 13: crawlnode.peer.v1.CrawlRequest
+	(*CrawlReply)(nil),        // 14: crawlnode.peer.v1.CrawlReply
+	(*PermitRequest)(nil),     // 15: crawlnode.peer.v1.PermitRequest
+	(*PermitReply)(nil),       // 16: crawlnode.peer.v1.PermitReply
+	(*IdleRequest)(nil),       // 17: crawlnode.peer.v1.IdleRequest
+	(*IdleReply)(nil),         // 18: crawlnode.peer.v1.IdleReply
+	(*RobotsRequest)(nil),     // 19: crawlnode.peer.v1.RobotsRequest
+	(*RobotsReply)(nil),       // 20: crawlnode.peer.v1.RobotsReply
+	(*PartitionsRequest)(nil), // 21: crawlnode.peer.v1.PartitionsRequest
+	(*PartitionInfo)(nil),     // 22: crawlnode.peer.v1.PartitionInfo
+	(*PartitionsReply)(nil),   // 23: crawlnode.peer.v1.PartitionsReply
+	(*ContentQuestion)(nil),   // 24: crawlnode.peer.v1.ContentQuestion
+	(*ContentNote)(nil),       // 25: crawlnode.peer.v1.ContentNote
+	(*ContentBatch)(nil),      // 26: crawlnode.peer.v1.ContentBatch
+	(*ContentAnswer)(nil),     // 27: crawlnode.peer.v1.ContentAnswer
+	(*ContentReply)(nil),      // 28: crawlnode.peer.v1.ContentReply
 }
 var file_peer_peer_proto_depIdxs = []int32{
 	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
@@ -2049,48 +2172,50 @@ var file_peer_peer_proto_depIdxs = []int32{
 	0,  // 2: crawlnode.peer.v1.LinkAck.verdicts:type_name -> crawlnode.peer.v1.Verdict
 	5,  // 3: crawlnode.peer.v1.RenewRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	5,  // 4: crawlnode.peer.v1.RenewReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	9,  // 5: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
-	10, // 6: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	11, // 5: crawlnode.peer.v1.CrawlRequest.have:type_name -> crawlnode.peer.v1.ScopeLog
+	12, // 6: crawlnode.peer.v1.CrawlRequest.pieces:type_name -> crawlnode.peer.v1.ScopePiece
 	5,  // 7: crawlnode.peer.v1.CrawlRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	9,  // 8: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
-	10, // 9: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
+	11, // 8: crawlnode.peer.v1.CrawlReply.have:type_name -> crawlnode.peer.v1.ScopeLog
+	12, // 9: crawlnode.peer.v1.CrawlReply.pieces:type_name -> crawlnode.peer.v1.ScopePiece
 	5,  // 10: crawlnode.peer.v1.CrawlReply.rules:type_name -> crawlnode.peer.v1.RulesStamp
 	5,  // 11: crawlnode.peer.v1.PermitRequest.rules:type_name -> crawlnode.peer.v1.RulesStamp
-	20, // 12: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
-	22, // 13: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
-	23, // 14: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
+	22, // 12: crawlnode.peer.v1.PartitionsReply.partitions:type_name -> crawlnode.peer.v1.PartitionInfo
+	24, // 13: crawlnode.peer.v1.ContentBatch.questions:type_name -> crawlnode.peer.v1.ContentQuestion
+	25, // 14: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
 	1,  // 15: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
-	25, // 16: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
+	27, // 16: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
 	4,  // 17: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
 	2,  // 18: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
 	2,  // 19: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
 	2,  // 20: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
 	7,  // 21: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	11, // 22: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	13, // 23: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	15, // 24: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	19, // 25: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	17, // 26: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	2,  // 27: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 28: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 29: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	24, // 30: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	6,  // 31: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 32: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 33: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 34: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 35: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	12, // 36: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	14, // 37: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	16, // 38: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	21, // 39: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	18, // 40: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 41: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 42: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 43: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	26, // 44: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	31, // [31:45] is the sub-list for method output_type
-	17, // [17:31] is the sub-list for method input_type
+	9,  // 22: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
+	13, // 23: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	15, // 24: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	17, // 25: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	21, // 26: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	19, // 27: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	2,  // 28: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 29: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 30: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	26, // 31: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	6,  // 32: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 33: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 34: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 35: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 36: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	10, // 37: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
+	14, // 38: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	16, // 39: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	18, // 40: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	23, // 41: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	20, // 42: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 43: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 44: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 45: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	28, // 46: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	32, // [32:47] is the sub-list for method output_type
+	17, // [17:32] is the sub-list for method input_type
 	17, // [17:17] is the sub-list for extension type_name
 	17, // [17:17] is the sub-list for extension extendee
 	0,  // [0:17] is the sub-list for field type_name
@@ -2107,7 +2232,7 @@ func file_peer_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -41,6 +41,7 @@ const (
 	Peer_Replicate_FullMethodName  = "/crawlnode.peer.v1.Peer/Replicate"
 	Peer_Membership_FullMethodName = "/crawlnode.peer.v1.Peer/Membership"
 	Peer_Renew_FullMethodName      = "/crawlnode.peer.v1.Peer/Renew"
+	Peer_Clock_FullMethodName      = "/crawlnode.peer.v1.Peer/Clock"
 	Peer_Crawl_FullMethodName      = "/crawlnode.peer.v1.Peer/Crawl"
 	Peer_Permits_FullMethodName    = "/crawlnode.peer.v1.Peer/Permits"
 	Peer_Idle_FullMethodName       = "/crawlnode.peer.v1.Peer/Idle"
@@ -68,6 +69,8 @@ type PeerClient interface {
 	Membership(ctx context.Context, in *Envelope, opts ...grpc.CallOption) (*Envelope, error)
 	// Renew is sent every second by each member to each other one.
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewReply, error)
+	// Clock compares the clocks of two members, between renewals.
+	Clock(ctx context.Context, in *ClockRequest, opts ...grpc.CallOption) (*ClockReply, error)
 	// Crawl brings the crawl document and the scope entries of two members together.
 	Crawl(ctx context.Context, in *CrawlRequest, opts ...grpc.CallOption) (*CrawlReply, error)
 	// Permits asks the holder of partition 0 for a block of page permits.
@@ -149,6 +152,16 @@ func (c *peerClient) Renew(ctx context.Context, in *RenewRequest, opts ...grpc.C
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RenewReply)
 	err := c.cc.Invoke(ctx, Peer_Renew_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peerClient) Clock(ctx context.Context, in *ClockRequest, opts ...grpc.CallOption) (*ClockReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ClockReply)
+	err := c.cc.Invoke(ctx, Peer_Clock_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -270,6 +283,8 @@ type PeerServer interface {
 	Membership(context.Context, *Envelope) (*Envelope, error)
 	// Renew is sent every second by each member to each other one.
 	Renew(context.Context, *RenewRequest) (*RenewReply, error)
+	// Clock compares the clocks of two members, between renewals.
+	Clock(context.Context, *ClockRequest) (*ClockReply, error)
 	// Crawl brings the crawl document and the scope entries of two members together.
 	Crawl(context.Context, *CrawlRequest) (*CrawlReply, error)
 	// Permits asks the holder of partition 0 for a block of page permits.
@@ -315,6 +330,9 @@ func (UnimplementedPeerServer) Membership(context.Context, *Envelope) (*Envelope
 }
 func (UnimplementedPeerServer) Renew(context.Context, *RenewRequest) (*RenewReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Renew not implemented")
+}
+func (UnimplementedPeerServer) Clock(context.Context, *ClockRequest) (*ClockReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Clock not implemented")
 }
 func (UnimplementedPeerServer) Crawl(context.Context, *CrawlRequest) (*CrawlReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Crawl not implemented")
@@ -428,6 +446,24 @@ func _Peer_Renew_Handler(srv interface{}, ctx context.Context, dec func(interfac
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PeerServer).Renew(ctx, req.(*RenewRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Peer_Clock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Clock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Clock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Clock(ctx, req.(*ClockRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -605,6 +641,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Renew",
 			Handler:    _Peer_Renew_Handler,
+		},
+		{
+			MethodName: "Clock",
+			Handler:    _Peer_Clock_Handler,
 		},
 		{
 			MethodName: "Crawl",

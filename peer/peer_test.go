@@ -70,6 +70,10 @@ func (f *fakeNode) Operate(context.Context, string, *Envelope) (*Envelope, error
 	return &Envelope{}, nil
 }
 
+func (f *fakeNode) Clock(context.Context, string, *ClockRequest) (*ClockReply, error) {
+	return &ClockReply{}, nil
+}
+
 func (f *fakeNode) Explain(context.Context, string, *Envelope) (*Envelope, error) {
 	return &Envelope{}, nil
 }

@@ -36,6 +36,8 @@ type Handler interface {
 	Replicate(from string, stream grpc.BidiStreamingServer[Envelope, Envelope]) error
 	Membership(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	Renew(ctx context.Context, from string, req *RenewRequest) (*RenewReply, error)
+	// Clock takes in the caller's reading, and answers with its own.
+	Clock(ctx context.Context, from string, req *ClockRequest) (*ClockReply, error)
 	Crawl(ctx context.Context, from string, req *CrawlRequest) (*CrawlReply, error)
 	Permits(ctx context.Context, from string, req *PermitRequest) (*PermitReply, error)
 	Idle(ctx context.Context, from string, req *IdleRequest) (*IdleReply, error)
@@ -262,6 +264,10 @@ func (v service) Membership(ctx context.Context, r *Envelope) (*Envelope, error)
 
 func (v service) Renew(ctx context.Context, r *RenewRequest) (*RenewReply, error) {
 	return v.handler().Renew(ctx, from(ctx), r)
+}
+
+func (v service) Clock(ctx context.Context, r *ClockRequest) (*ClockReply, error) {
+	return v.handler().Clock(ctx, from(ctx), r)
 }
 
 func (v service) Crawl(ctx context.Context, r *CrawlRequest) (*CrawlReply, error) {
