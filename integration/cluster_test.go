@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type node struct {
 	http, gossip, rpc string
 	flags             []string
 	wrap              []string // the command that starts the node's command, if any
+	program           string   // "": the binary
 }
 
 // leaveTime is how long a node that was told politely may take to end. To hand over
@@ -84,7 +86,7 @@ func (c *cluster) addReady(count int) {
 // start runs the node's command: the same on every start.
 func (n *node) start() {
 	n.c.t.Helper()
-	args := append(slices.Clone(n.wrap), binary(n.c.t), "start", "--name", n.name, "--data-dir", n.dir,
+	args := append(slices.Clone(n.wrap), cmp.Or(n.program, binary(n.c.t)), "start", "--name", n.name, "--data-dir", n.dir,
 		"--http", n.http, "--gossip", n.gossip, "--rpc", n.rpc)
 	if first := n.c.nodes[0]; first != n {
 		args = append(args, "--join", first.gossip)

@@ -33,6 +33,7 @@ type scenario struct {
 	act   func(*trial)         // the fault; returns when all of it is done
 
 	lab        bool          // each node has a network namespace of its own
+	clocks     bool          // each node has clocks that act can move
 	deaf       bool          // proxies stand before the RPC ports
 	unfenced   bool          // the crawl begins when no node is held up by the fence of its own start
 	unseeded   bool          // act hands the seeds over itself
@@ -208,6 +209,9 @@ func (f *trial) add(flags ...string) *node {
 	}
 	if f.deaf {
 		f.hide(n)
+	}
+	if f.clocks {
+		f.moveClock(n, 0, 0)
 	}
 	n.start()
 	return n

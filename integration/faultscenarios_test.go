@@ -26,6 +26,8 @@ var scenarios = []scenario{
 	{name: "old-data-returns", unfenced: true, duplicates: 0.005, shape: long, act: oldDataReturns},
 	{name: "same-name", quick: true, duplicates: 0.01, shape: long, act: sameName},
 	{name: "flipped-bit", duplicates: 0.01, act: flippedBit},
+	{name: "wrong-clock", clocks: true, duplicates: 0.005, shape: long, act: wrongClock},
+	{name: "paused-machine", clocks: true, duplicates: 0.01, shape: long, act: pausedMachine},
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
 	{name: "replica-pauses", quick: true, duplicates: 0.01, shape: forSeconds, act: replicaSleeps(4 * time.Second)},
 	{name: "replica-stalls", duplicates: 0.01, shape: forMinutes, act: replicaSleeps(3*time.Second, 4*time.Second, 10*time.Second, time.Minute)},
@@ -63,6 +65,13 @@ func stopAndContinue(f *trial) {
 		f.Fatal(err)
 	}
 	without := s.Ring.View
+	f.takenBack(n, other, without, stopped, 0)
+}
+
+// takenBack lets a stopped node go on, waits until it is a member again, and judges
+// it. For so long as it cannot know that it was stopped, it may go on as if it was not.
+func (f *trial) takenBack(n, other *node, without int, stopped time.Time, unaware time.Duration) {
+	f.Helper()
 	continued := time.Now()
 	n.signal(syscall.SIGCONT)
 	until(f.T, f.patience(30*time.Second), func() string {
@@ -73,7 +82,7 @@ func stopAndContinue(f *trial) {
 	})
 	back := time.Now()
 	f.c.settled(f.patience(time.Minute))
-	f.judgeZombie(f.door(n), stopped, continued, back)
+	f.judgeZombie(f.door(n), stopped, continued.Add(unaware), back)
 }
 
 // judgeZombie checks that a node which slept asked no host that others had

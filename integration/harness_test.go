@@ -37,8 +37,12 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtIn = dir
-	path := filepath.Join(dir, "crawlnode")
-	args := []string{"build", "-o", path}
+	return build(filepath.Join(dir, "crawlnode"))
+})
+
+// build builds the command with some build tags.
+func build(path string, flags ...string) (string, error) {
+	args := append([]string{"build", "-o", path}, flags...)
 	if raceDetector {
 		args = append(args, "-race")
 	}
@@ -47,7 +51,7 @@ var buildBinary = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("building crawlnode: %w\n%s", err, out)
 	}
 	return path, nil
-})
+}
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -12,9 +12,6 @@ type Clock interface {
 	Wall() time.Time
 }
 
-// SystemClock is the machine's clocks.
-func SystemClock() Clock { return systemClock{} }
-
 // systemClock is the machine's.
 type systemClock struct{}
 

@@ -119,7 +119,7 @@ func (o *Options) setDefaults() {
 		o.FoundAfter = DefaultFoundAfter
 	}
 	if o.Clock == nil {
-		o.Clock = systemClock{}
+		o.Clock = SystemClock()
 	}
 	if o.Lookup == nil {
 		o.Lookup = net.DefaultResolver.LookupHost
