@@ -444,3 +444,32 @@ func TestNameIsFreeAgain(t *testing.T) {
 		v.end(n1, late)
 	})
 }
+
+// TestDeletedDataKeepTheName: a node that was killed and comes back without its data
+// has another id; it waits until the others have dropped the former one, and ends
+// only while that one lives.
+func TestDeletedDataKeepTheName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2", "n3", "again")
+		n1, n2, n3, again := v.houses[0], v.houses[1], v.houses[2], v.houses[3]
+		for _, h := range []*house{n1, n2, n3} {
+			h.start()
+		}
+		time.Sleep(10 * time.Second)
+		n3.crash(false) // nobody knows that it is dead
+		again.o.Name = "n3"
+		again.start()
+		time.Sleep(3 * time.Second)
+		n1.members("n3 silent", Active, "n1", "n2", "n3")
+		again.members("it waits", Joining, "n1", "n2", "n3")
+		time.Sleep(10 * time.Second)
+		for _, h := range []*house{n1, n2, again} {
+			h.members("admitted", Active, "n1", "n2", "n3")
+		}
+		if listed(n1.View(), n3.self.ID) || !n1.View().Lists(again.self.ID, 1) {
+			t.Errorf("%s", showView(n1.View()))
+		}
+		v.end(n1, n2, again)
+	})
+}

@@ -107,6 +107,7 @@ const (
 type Core struct {
 	self      crawl.NodeID
 	boot      crawl.Boot
+	mark      string
 	quorumOff bool
 	cluster   Cluster // without id until the first view is installed
 	digest    string  // of the installed view, with the quorum off
@@ -134,6 +135,9 @@ type Core struct {
 type Identity struct {
 	ID   crawl.NodeID
 	Boot crawl.Boot
+	// Mark is drawn by this process, in hex: two that were started from one and the
+	// same data have the same id and boot.
+	Mark string
 	// Cluster is what the node knows of its cluster; with a view in the state,
 	// the view's is taken.
 	Cluster Cluster
@@ -144,7 +148,7 @@ type Identity struct {
 // NewCore continues from a durable state.
 func NewCore(me Identity, state State) *Core {
 	c := &Core{
-		self: me.ID, boot: me.Boot, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
+		self: me.ID, boot: me.Boot, mark: me.Mark, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
 		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
 		dead: map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, twins: map[crawl.NodeID]twin{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
 		denials: map[crawl.NodeID]denial{},

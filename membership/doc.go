@@ -87,7 +87,8 @@
 // speaks. Never a time-out.
 //
 // A boot number is used once and by one process, unless a data directory was
-// copied. twin.go: then the second process ends when it finds the first, the first
+// copied. A node that comes back with its data at another address is listed there,
+// under its new boot. twin.go: after a copy the second process ends when it finds the first, the first
 // ends when a view has passed it over, and whoever hears both takes no proof from
 // the higher number.
 //

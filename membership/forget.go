@@ -137,6 +137,7 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 }
 
 // answers reports whether that very node answers a greeting, and which boot of it.
+// This process itself does not count.
 func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, ok bool) {
 	hello := Message{Kind: KindHello, From: m.self.ID, Boot: m.self.Boot, To: to.ID}
 	if v := m.View(); v != nil {
@@ -151,7 +152,7 @@ func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, o
 		return 0, false
 	}
 	for _, reply := range messages {
-		if reply.From == to.ID {
+		if reply.From == to.ID && reply.Mark != m.mark() {
 			return reply.Boot, true
 		}
 	}

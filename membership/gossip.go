@@ -55,7 +55,7 @@ type gossip struct {
 	list    *memberlist.Memberlist
 
 	// What a push/pull carries for founding.go and brings back of it.
-	mark    [markBytes]byte // this process
+	mark    [markBytes]byte // this process; twin.go uses it too
 	attempt atomic.Uint64   // the newest join of the rejoiner, or batch of joins
 	met     atomic.Uint64   // the newest attempt that reached this process itself
 	first   atomic.Bool     // this node finds itself at the first address of Join

@@ -35,22 +35,25 @@ type loop struct {
 	// none answered; emptied by the loop. seeking: that call is under way.
 	twinSought chan Member
 	seeking    bool
+	nameAsked  chan nameAnswer  // filled by the call to who has this node's name, emptied by the loop
 	told       map[refusal]bool // refusals already logged, at most maxTold
 	calls      sync.WaitGroup
 	// numbers are the newest views of which members have said that they have
 	// them installed; of others nothing is kept.
 	numbers map[crawl.NodeID]crawl.Epoch
 
-	ticked time.Duration       // boot time of the last tick
-	listed map[string]*listing // by address of Join
-	first  time.Time           // since when this node finds itself at the first address of Join
-	alone  time.Time           // since when no node of a cluster, nor one that founds it, was in sight
+	ticked    time.Duration       // boot time of the last tick
+	listed    map[string]*listing // by address of Join
+	first     time.Time           // since when this node finds itself at the first address of Join
+	askedName time.Time           // when the member with this node's name was asked last, or its answer is due
+	waitsFor  crawl.NodeID        // the member of whose name people were told
+	alone     time.Time           // since when no node of a cluster, nor one that founds it, was in sight
 }
 
 func newLoop(m *Membership) *loop {
 	return &loop{
 		m: m, nodes: make(map[crawl.NodeID]*node), calling: make(map[crawl.NodeID]int),
-		results: make(chan result), rounds: make(chan joinRound), twinSought: make(chan Member), told: make(map[refusal]bool),
+		results: make(chan result), rounds: make(chan joinRound), twinSought: make(chan Member), nameAsked: make(chan nameAnswer), told: make(map[refusal]bool),
 		numbers: make(map[crawl.NodeID]crawl.Epoch), listed: make(map[string]*listing),
 	}
 }
@@ -87,7 +90,7 @@ func (l *loop) run(ctx context.Context) error {
 	tick := time.NewTicker(TickInterval)
 	defer tick.Stop()
 	l.alone = time.Now()
-	if err := l.settle(); err != nil {
+	if err := l.settle(ctx); err != nil {
 		return err
 	}
 	for {
@@ -110,11 +113,13 @@ func (l *loop) run(ctx context.Context) error {
 			err = l.step(ctx, proof, nil)
 		case other := <-l.twinSought:
 			err = l.giveWay(other)
+		case a := <-l.nameAsked:
+			err = l.nameTaken(a)
 		case f := <-l.m.forgets:
 			err = l.forget(ctx, f)
 		}
 		if err == nil {
-			err = l.settle()
+			err = l.settle(ctx)
 		}
 		if err != nil {
 			return err
@@ -210,17 +215,15 @@ func (l *loop) install(a Install) error {
 }
 
 // settle does what any event may have made necessary.
-func (l *loop) settle() error {
+func (l *loop) settle(ctx context.Context) error {
 	if err := l.publish(); err != nil {
 		return err
 	}
 	if v := l.m.core.View(); v != nil && v.Bars(l.m.self.ID) {
 		return fmt.Errorf("%w (view %d): its data cannot be used again; start with an empty data directory to join as a new node", ErrForgotten, v.Number)
 	}
-	if err := l.leftBehind(); err != nil {
-		return err
-	}
-	return l.nameTaken()
+	l.askForName(ctx)
+	return l.leftBehind()
 }
 
 // publish announces this node's status, shows the core what is in sight, and
@@ -240,7 +243,7 @@ func (l *loop) publish() error {
 	l.prune(v)
 	l.m.prober.watch(l.targets(v))
 	all := l.withSelf()
-	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all, l.m.core.isDead), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
+	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all, l.m.core), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
 	now.Join = l.joinTroubles(now.Peers)
 	if old := l.m.snapshot.Load(); old != nil && old.equal(now) {
 		return nil
@@ -343,46 +346,4 @@ func (l *loop) tell(r refusal) {
 	if l.m.o.Events.Refused != nil {
 		l.m.o.Events.Refused(r.id, r.name, r.reason)
 	}
-}
-
-// nameTaken ends a node that cannot be admitted because of its name.
-func (l *loop) nameTaken() error {
-	v := l.m.core.View()
-	if v == nil || l.status != Joining {
-		return nil
-	}
-	for _, m := range v.Members {
-		if m.Name == l.m.self.Name && m.ID != l.m.self.ID && !listed(v, l.m.self.ID) {
-			return fmt.Errorf("%w: %q is node %s of cluster %q; choose another --name, or remove that node first if it is gone for good (nodes forget)",
-				ErrNameTaken, m.Name, m.ID, v.Cluster.Name)
-		}
-	}
-	return nil
-}
-
-// namesTaken reports the nodes in sight that cannot be admitted because of
-// their names.
-func (l *loop) namesTaken() {
-	v := l.m.core.View()
-	if v == nil {
-		return
-	}
-	for id, n := range l.nodes {
-		if !n.alive || listed(v, id) {
-			continue
-		}
-		if v.Bars(id) {
-			l.tell(refusal{id, n.Name, "it was forgotten; it must join with an empty data directory"})
-		}
-		for _, m := range v.Members {
-			if m.Name == n.Name {
-				l.tell(refusal{id, n.Name, fmt.Sprintf("its name is taken by node %s", m.ID)})
-			}
-		}
-	}
-}
-
-func listed(v *View, id crawl.NodeID) bool {
-	_, ok := v.Member(id)
-	return ok
 }

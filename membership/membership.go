@@ -18,10 +18,8 @@ import (
 	"crawlnode/ring"
 )
 
-// Errors of Run, SetLeft and Handle; those about forgetting stand in forget.go.
+// Errors of SetLeft and Handle; those of Run stand in name.go, twin.go and forget.go.
 var (
-	// ErrNameTaken: another member of the cluster has this node's name.
-	ErrNameTaken = errors.New("membership: the node name is taken")
 	// ErrLastActive: no other active member could take over, so this node
 	// stays in the view. It may stop all the same.
 	ErrLastActive = errors.New("membership: no other active member is left")
@@ -105,7 +103,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	if o.Random == nil {
 		m.o.Random = mathrand.Uint64
 	}
-	m.core = NewCore(Identity{ID: doc.ID, Boot: doc.Boot, Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
+	m.core = NewCore(Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
 	m.leases = newLeasing(o.Clock, doc.ID, doc.Boot, o.QuorumOff)
 	m.leases.follow(m.core.View(), m.core.Grants())
 	m.prober = newProber(&o, m.self.Process)

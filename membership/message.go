@@ -56,6 +56,8 @@ type Message struct {
 	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
 	// Silent are the nodes that the giver of a promise finds silent, sorted.
 	Silent []crawl.NodeID `json:"silent,omitempty"`
+	// Mark is the mark of the process that answers a hello of its own id.
+	Mark string `json:"mark,omitempty"`
 	// Digest names the sender's view; only sent with the quorum off, where two
 	// views may have one number.
 	Digest string `json:"digest,omitempty"`

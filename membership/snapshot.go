@@ -70,16 +70,19 @@ func (n *node) state() string {
 	return crawl.NodeAlive
 }
 
-// peers merges the view with the nodes that were sighted. A member that was
-// never sighted shows as failed, with the addresses of the view; so does one whose
-// listed boot is proved dead, unless a later one is in sight: gossip takes seconds
-// longer to notice.
-func peers(v *View, nodes map[crawl.NodeID]*node, dead func(Member) bool) []Peer {
+// peers merges the view with the nodes that were sighted. A member whose listed boot
+// was never sighted shows with the addresses of the view: gossip takes seconds to
+// learn that a node has moved. It has failed unless it was heard of late; so has one
+// whose listed boot is proved dead, unless a later one is in sight.
+func peers(v *View, nodes map[crawl.NodeID]*node, c *Core) []Peer {
 	var out []Peer
 	for id, n := range nodes {
+		if unsighted(v, nodes, id) {
+			continue
+		}
 		state := n.state()
 		if v != nil && state != crawl.NodeLeft {
-			if m, ok := v.Member(id); ok && m.Boot == n.Boot && dead(m) {
+			if m, ok := v.Member(id); ok && m.Boot == n.Boot && c.isDead(m) {
 				state = crawl.NodeFailed
 			}
 		}
@@ -90,9 +93,13 @@ func peers(v *View, nodes map[crawl.NodeID]*node, dead func(Member) bool) []Peer
 	}
 	if v != nil {
 		for _, m := range v.Members {
-			if nodes[m.ID] == nil {
+			if unsighted(v, nodes, m.ID) {
+				state := crawl.NodeFailed
+				if c.reached(m.ID) && !c.isDead(m) {
+					state = crawl.NodeAlive
+				}
 				out = append(out, Peer{
-					ID: m.ID, Name: m.Name, Boot: m.Boot, State: crawl.NodeFailed, Listed: true,
+					ID: m.ID, Name: m.Name, Boot: m.Boot, State: state, Listed: true,
 					RPC: m.RPC, HTTP: m.HTTP, Gossip: m.Gossip,
 				})
 			}
@@ -100,6 +107,16 @@ func peers(v *View, nodes map[crawl.NodeID]*node, dead func(Member) bool) []Peer
 	}
 	slices.SortFunc(out, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
 	return out
+}
+
+// unsighted reports whether gossip has not shown the boot of a member that the view
+// lists, nor a later one.
+func unsighted(v *View, nodes map[crawl.NodeID]*node, id crawl.NodeID) bool {
+	if v == nil {
+		return false
+	}
+	m, ok := v.Member(id)
+	return ok && (nodes[id] == nil || nodes[id].Boot < m.Boot)
 }
 
 // watchers wakes those who wait for a change. Signals carry no data: a channel

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +14,7 @@ import (
 // still lives, makes two processes with one id. That they never crawl side by
 // side rests on three things:
 //
-//   - the one that no view lists asks the other, at the address under which
+//   - the one that no view lists asks the other, at the addresses under which
 //     gossip knows it, and ends when it answers;
 //   - the one that a view has left behind, because it lists a higher boot of its
 //     id, ends;
@@ -22,6 +23,11 @@ import (
 //
 // Copies that were started from one and the same state have one boot number: then
 // the one at whose address the view lists it stays.
+//
+// A node that was killed and comes back with its data and its name at another
+// address is no twin of its former self: its name leads to itself, so it gets its
+// own answer, which it knows by Message.Mark. Gossip shows its former boot for some
+// seconds yet; then its new boot takes the place of the old one in the view.
 
 // ErrTwin: another process has this node's id.
 var ErrTwin = errors.New("membership: another process runs with this node's identity")
@@ -58,12 +64,16 @@ func (c *Core) outlasted(id crawl.NodeID, boot crawl.Boot) bool {
 	return c.newer[id] > boot && c.twins[id].boot != boot
 }
 
-// meet tells another process with this node's id that this one lives.
+// mark is what this process drew to tell itself from others, in hex.
+func (m *Membership) mark() string { return hex.EncodeToString(m.gossip.mark[:]) }
+
+// meet tells another process with this node's id that this one lives, or this one
+// that it has called itself.
 func (c *Core) meet(m Message) []Action {
 	if m.Kind != KindHello {
 		return nil
 	}
-	return []Action{c.send(c.self, Message{Kind: KindHere})}
+	return []Action{c.send(c.self, Message{Kind: KindHere, Mark: c.mark})}
 }
 
 // seek asks whether a process with this node's id lives where gossip knows one.
@@ -74,14 +84,33 @@ func (l *loop) seek(ctx context.Context, at Member) {
 	}
 	l.seeking = true
 	l.calls.Go(func() {
-		limited, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		at.Boot, _ = l.m.answers(limited, at) // 0: nobody
+		at.Boot = 0 // nobody
+		for _, addr := range at.callable() {
+			limited, cancel := context.WithTimeout(ctx, callTimeout)
+			other := at
+			other.RPC = addr
+			if boot, ok := l.m.answers(limited, other); ok {
+				at.RPC, at.Boot = addr, boot
+			}
+			cancel()
+		}
 		select {
 		case l.twinSought <- at:
 		case <-ctx.Done():
 		}
 	})
+}
+
+// callable lists where calls may reach a node: at the address that it gives, and,
+// since the name in that may lead elsewhere by now, at the one that its gossip has.
+func (m Member) callable() []string {
+	out := []string{m.RPC}
+	rpc, err := splitPort(m.RPC)
+	gossip, err2 := splitPort(m.Gossip)
+	if err != nil || err2 != nil || rpc.host == gossip.host {
+		return out
+	}
+	return append(out, hostPort{gossip.host, rpc.port}.String())
 }
 
 // giveWay ends this process when a living one has its id, unless the other one is

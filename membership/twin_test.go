@@ -2,8 +2,12 @@ package membership
 
 import (
 	"errors"
+	"net"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
 )
@@ -135,5 +139,53 @@ func TestMovedDataIsNoTwin(t *testing.T) {
 	n1.await("the new address", func(s *Snapshot) bool {
 		m, ok := s.View.Member(moved.self.ID)
 		return ok && m.RPC == o.RPC && len(s.View.Members) == 2
+	})
+}
+
+// A node that was killed comes back with its data and its name at another address:
+// its name leads to itself there, so it must not take itself for its twin, although
+// gossip still shows its former boot at the old address.
+func TestMovesWithItsName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2", "n3")
+		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
+		for _, h := range v.houses {
+			h.start()
+		}
+		time.Sleep(10 * time.Second)
+		n1.members("joined", Active, "n1", "n2", "n3")
+		before, _ := n1.View().Member(n3.self.ID)
+		n3.crash(false)
+		v.isolated.Delete(n3.o.RPC) // the name, its RPC address here, leads to the new place
+
+		moved := &house{v: v, o: n3.o, wire: &wire{own: "127.0.0.9:1002", v: v, packets: make(chan *memberlist.Packet, 100), streams: make(chan net.Conn, 10)}}
+		moved.o.Transport, moved.o.Caller = moved.wire, moved
+		v.houses = append(v.houses[:2:2], moved) // nobody is at the old address
+		time.Sleep(time.Second)
+		moved.start()
+		time.Sleep(5 * time.Second)
+		select {
+		case err := <-moved.done:
+			t.Errorf("it has ended: %v", err)
+			moved.done <- nil
+		default:
+		}
+		for _, h := range []*house{n1, n2, moved} {
+			h.members("moved", Active, "n1", "n2", "n3")
+		}
+		after, _ := n1.View().Member(before.ID)
+		if after.Boot != before.Boot+1 || after.Since != before.Since || after.Gossip != moved.wire.own {
+			t.Errorf("it was %+v and is %+v", before, after)
+		}
+		for range 30 { // for some of them gossip has the old address, and finds nobody there
+			time.Sleep(500 * time.Millisecond)
+			for _, p := range n1.Snapshot().Peers {
+				if p.State != crawl.NodeAlive || p.ID == before.ID && p.Boot != after.Boot {
+					t.Errorf("n1 shows %+v", p)
+				}
+			}
+		}
+		v.end(n1, n2, moved)
 	})
 }
