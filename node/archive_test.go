@@ -29,7 +29,7 @@ func (f *failureArchive) PutFailure(_ context.Context, x crawl.Failure) error {
 // archiving is as much of a node as writes to an archive.
 func archiving(t *testing.T, s crawl.Settings) (*Node, *failureArchive) {
 	t.Helper()
-	docs, err := openDocStore(&dataDir{path: t.TempDir()}, s)
+	docs, err := openDocStore(&dataDir{path: t.TempDir()}, s, docClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +29,10 @@ type document struct {
 	// Started is when the first seed came; RanFor adds up the finished runs.
 	Started *time.Time    `json:"started_at,omitempty"`
 	RanFor  time.Duration `json:"ran_for"`
-	// RunSince begins the current run; nil while none runs.
+	// RunSince begins the current run, as a time of this process (doctime.go); nil while
+	// none runs. guessed: this process began later, and the time of day told of it.
 	RunSince *time.Time `json:"run_since,omitempty"`
+	guessed  bool
 	// Rejudge says that the scope was changed after the first URLs were admitted.
 	Rejudge bool `json:"rejudge,omitempty"`
 }
@@ -62,7 +63,7 @@ func (d *document) enter(state, reason string, by crawl.NodeID, now time.Time) *
 			c.Started = &now
 		}
 		if c.RunSince == nil {
-			c.RunSince = &now
+			c.RunSince, c.guessed = &now, false
 		}
 		return &c
 	}
@@ -81,6 +82,7 @@ type rulebook struct {
 // Entries are only ever added; a set needs no order between nodes.
 type docStore struct {
 	dir   *dataDir
+	clock docClock
 	self  string // the origin of what this node adds; set by begin
 	scope *scopeset.Set
 	seeds *scope.Seeds // on scope
@@ -92,8 +94,8 @@ type docStore struct {
 
 // openDocStore loads what is on disk. Without any, first is the document: a
 // founder's own settings, or a joiner's until it has the cluster's (version 0).
-func openDocStore(dir *dataDir, first crawl.Settings) (*docStore, error) {
-	s := &docStore{dir: dir}
+func openDocStore(dir *dataDir, first crawl.Settings, clock docClock) (*docStore, error) {
+	s := &docStore{dir: dir, clock: clock}
 	doc := &document{Settings: first, State: crawl.CrawlIdle}
 	b, err := os.ReadFile(dir.join("crawl.json"))
 	switch {
@@ -101,8 +103,7 @@ func openDocStore(dir *dataDir, first crawl.Settings) (*docStore, error) {
 	case err != nil:
 		return nil, storageError("read crawl.json", err)
 	default:
-		doc = &document{}
-		if err := json.Unmarshal(b, doc); err != nil {
+		if doc, err = clock.read(b); err != nil {
 			return nil, storageError("read "+dir.join("crawl.json"), err)
 		}
 	}
@@ -221,7 +222,7 @@ func (s *docStore) Change(f func(*document) *document) (*document, error) {
 }
 
 func (s *docStore) writeLocked(doc *document) error {
-	b, err := json.MarshalIndent(doc, "", " ")
+	b, err := s.clock.write(doc)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

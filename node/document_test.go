@@ -70,7 +70,7 @@ func openStore(t *testing.T, path string) (*docStore, *dataDir) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openDocStore(dir, testSettings())
+	s, err := openDocStore(dir, testSettings(), docClock{})
 	if err == nil {
 		err = s.begin("0123456789abcdef")
 	}
@@ -186,7 +186,7 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 		if err := os.WriteFile(dir.join("crawl.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := openDocStore(dir, testSettings()); !errors.Is(err, ErrStorage) {
+		if s, err := openDocStore(dir, testSettings(), docClock{}); !errors.Is(err, ErrStorage) {
 			t.Errorf("%q: %v, %v", text, s, err)
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: the error does not name the directory: %v", text, err)

@@ -188,7 +188,7 @@ func (n *Node) storeOptions() frontier.BadgerOptions {
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv frontier.KV) (err error) {
-	if n.doc, err = openDocStore(n.dir, n.cfg.Settings(n.version)); err != nil {
+	if n.doc, err = openDocStore(n.dir, n.cfg.Settings(n.version), newDocClock(n.network.clock())); err != nil {
 		return err
 	}
 	n.events.doc = n.doc.Current().doc

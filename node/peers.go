@@ -238,6 +238,7 @@ func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.Ren
 	if reply.Granted { // by that very boot: no other's answer comes so far
 		r.node.members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
 	}
+	r.node.doc.correct(reply.Rules.GetCrawlVersion(), crawl.NodeID(reply.Rules.GetCrawlBy()), time.Duration(reply.RunNs), time.Now())
 	r.node.compareRules(m.ID, reply.Rules)
 }
 
@@ -275,5 +276,5 @@ func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (
 	n.compareRules(id, req.Rules)
 	n.members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
 	granted := n.members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
-	return &peer.RenewReply{ClockNs: int64(n.members.ClockReading()), Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
+	return &peer.RenewReply{RunNs: int64(n.doc.runs(time.Now())), ClockNs: int64(n.members.ClockReading()), Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
 }

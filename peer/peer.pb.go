@@ -567,6 +567,7 @@ type RenewReply struct {
 	Granted       bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"`                // the receiver renews the sender's lease, for view
 	Node          string                 `protobuf:"bytes,8,opt,name=node,proto3" json:"node,omitempty"`                       // the receiver's id
 	ClockNs       int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the receiver's clock that counts through sleep; 0: not told
+	RunNs         int64                  `protobuf:"varint,10,opt,name=run_ns,json=runNs,proto3" json:"run_ns,omitempty"`      // for how long the current run of rules' document has lasted; 0: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,6 +640,13 @@ func (x *RenewReply) GetNode() string {
 func (x *RenewReply) GetClockNs() int64 {
 	if x != nil {
 		return x.ClockNs
+	}
+	return 0
+}
+
+func (x *RenewReply) GetRunNs() int64 {
+	if x != nil {
+		return x.RunNs
 	}
 	return 0
 }
@@ -1984,7 +1992,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x14\n" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
 	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
-	"\bclock_ns\x18\t \x01(\x03R\aclockNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xc4\x01\n" +
+	"\bclock_ns\x18\t \x01(\x03R\aclockNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xdb\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
@@ -1992,7 +2000,9 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05rules\x18\x06 \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x18\n" +
 	"\agranted\x18\a \x01(\bR\agranted\x12\x12\n" +
 	"\x04node\x18\b \x01(\tR\x04node\x12\x19\n" +
-	"\bclock_ns\x18\t \x01(\x03R\aclockNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
+	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x15\n" +
+	"\x06run_ns\x18\n" +
+	" \x01(\x03R\x05runNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
 	"\fClockRequest\x12\x12\n" +
 	"\x04boot\x18\x01 \x01(\x04R\x04boot\x12\x19\n" +
 	"\bclock_ns\x18\x02 \x01(\x03R\aclockNs\"'\n" +

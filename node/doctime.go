@@ -1,0 +1,135 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+)
+
+// The time for which the crawl runs counts against --max-duration, on every node. It goes
+// to other nodes, and to the disk, as a duration: no node's time of day has a say in it.
+// RunSince is a time of this process. After a restart the time in between is known when
+// the machine has run on; else the time of day guesses it, until a member that knows better
+// says so with a renewal.
+
+// documentJSON is a document outside of this process.
+type documentJSON struct {
+	plainDocument
+	// RunFor is for how long the current run has lasted; nil while none runs.
+	RunFor *time.Duration `json:"run_for,omitempty"`
+	// Run, Boot and Wall are on disk only: what the clocks said when it was written.
+	Run  uint64        `json:"machine_run,omitempty"`
+	Boot time.Duration `json:"machine_up,omitempty"`
+	Wall time.Time     `json:"written_at,omitzero"`
+}
+
+// plainDocument is a document without its methods. Those of before have RunSince as a time
+// of day.
+type plainDocument document
+
+// MarshalJSON writes a document for another node.
+func (d *document) MarshalJSON() ([]byte, error) { return json.Marshal(d.outside(time.Now())) }
+
+func (d *document) outside(now time.Time) *documentJSON {
+	j := &documentJSON{plainDocument: plainDocument(*d)}
+	if d.RunSince != nil {
+		ran := max(now.Sub(*d.RunSince), 0)
+		j.RunFor, j.RunSince = &ran, nil
+	}
+	return j
+}
+
+// UnmarshalJSON reads a document as it was a moment ago.
+func (d *document) UnmarshalJSON(b []byte) error {
+	var j documentJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	*d = j.inside(time.Now(), 0)
+	return nil
+}
+
+// inside is the document at now, when it was written some time before.
+func (j *documentJSON) inside(now time.Time, before time.Duration) document {
+	d := document(j.plainDocument)
+	if j.RunFor != nil {
+		since := now.Add(-max(*j.RunFor, 0) - before)
+		d.RunSince = &since
+	}
+	return d
+}
+
+// docClock tells the store of documents how much time passes between two processes.
+type docClock struct {
+	clock membership.Clock
+	run   uint64 // names the run of the machine; 0: it has no name
+}
+
+func newDocClock(clock membership.Clock, machine string) docClock {
+	c := docClock{clock: clock}
+	if machine != "" {
+		c.run = max(xxh3.HashString(machine), 1)
+	}
+	return c
+}
+
+// write is the document for the disk.
+func (c docClock) write(d *document) ([]byte, error) {
+	j := d.outside(time.Now())
+	if c.clock != nil {
+		j.Run, j.Boot, j.Wall = c.run, c.clock.BootTime(), c.clock.Wall().UTC()
+	}
+	return json.MarshalIndent(j, "", " ")
+}
+
+// read is a document from the disk.
+func (c docClock) read(b []byte) (*document, error) {
+	var j documentJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return nil, fmt.Errorf("the crawl document: %w", err)
+	}
+	before, known := time.Duration(0), false
+	if c.clock != nil {
+		if before = c.clock.BootTime() - j.Boot; c.run != 0 && c.run == j.Run && before >= 0 {
+			known = true
+		} else if before = 0; !j.Wall.IsZero() {
+			before = max(c.clock.Wall().Sub(j.Wall), 0)
+		}
+	}
+	d := j.inside(time.Now(), before)
+	d.guessed = d.RunSince != nil && !known
+	return &d, nil
+}
+
+// runs is for how long the current run has lasted, for a member that has to guess; 0 when
+// this node has no better word.
+func (s *docStore) runs(now time.Time) time.Duration {
+	d := s.Current().doc
+	if d.RunSince == nil || d.guessed {
+		return 0
+	}
+	return max(now.Sub(*d.RunSince), 1)
+}
+
+// correct takes another member's word for how long the run of a document has lasted, where
+// this node had to guess.
+func (s *docStore) correct(version uint64, by crawl.NodeID, ran time.Duration, now time.Time) {
+	if ran <= 0 || !s.Current().doc.guessed {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	book := *s.Current()
+	if d := book.doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by {
+		return
+	}
+	d, since := *book.doc, now.Add(-ran)
+	d.RunSince, d.guessed = &since, false
+	book.doc = &d
+	s.book.Store(&book)
+}
