@@ -116,7 +116,7 @@ func wrongClocksMeet(t *testing.T, off time.Duration) {
 		holder.must(holder.Delete(t.Context(), 0))
 		holder, copier = copier, holder
 
-		left, passed := begun.Add(time.Hour).Sub(time.Now()), time.Since(begun)
+		left, passed := time.Until(begun.Add(time.Hour)), time.Since(begun)
 		q := holder.load(0, string(first), 4)
 		const slack = time.Second // nothing is lost while somebody counts
 		check := func(what string, got time.Time, least time.Duration) {
