@@ -57,7 +57,9 @@ func (w *wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) 
 		here, there := net.Pipe()
 		select {
 		case peer.streams <- there:
-			return here, nil
+			// A socket takes the first bytes although nobody reads; a pipe does not, and
+			// memberlist writes its label before it sets a deadline of its own.
+			return here, here.SetDeadline(time.Now().Add(timeout))
 		default:
 		}
 	}
