@@ -95,7 +95,7 @@ func (w *worker) errand(keep, fetching context.Context, v crawl.Visit, rules *Ru
 	}
 	defer resp.Release()
 	a := answerOf(resp, at)
-	r := crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Took: resp.Took, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now())}
+	r := crawl.Response{Kind: crawl.RobotsFetched, Requested: true, Took: resp.Took, RetryAfter: askedWait(resp.Header, time.Now())}
 	if limited(resp.Status) {
 		r.Kind = crawl.RateLimited
 	}

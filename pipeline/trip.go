@@ -151,7 +151,7 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	defer resp.Release()
 	o := answered(v, resp)
 	w.p.o.Source.Release(v, crawl.Response{
-		Kind: o.Kind, Requested: true, Took: o.Took, RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+		Kind: o.Kind, Requested: true, Took: o.Took, RetryAfter: askedWait(resp.Header, time.Now()),
 	})
 	if o.Kind != crawl.Fetched {
 		return w.settle(keep, v, o)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -292,6 +293,26 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("Retry-After %q = %v, want %v", value, got, want)
+		}
+	}
+}
+
+// A date in Retry-After means the same to a node whose clock is two hours ahead or behind.
+func TestAskedWaitGoesByTheServersClock(t *testing.T) {
+	t.Parallel()
+	server := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for _, off := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {
+		h := http.Header{"Date": {server.Format(http.TimeFormat)}, "Retry-After": {server.Add(time.Minute).Format(http.TimeFormat)}}
+		if got := askedWait(h, server.Add(off)); got != time.Minute {
+			t.Errorf("a clock that is %v off: %v", off, got)
+		}
+		h.Set("Date", "today")
+		if got, want := askedWait(h, server.Add(off)), max(time.Minute-off, 0); got != want {
+			t.Errorf("a clock that is %v off, and a server that tells no time: %v, want %v", off, got, want)
+		}
+		h.Set("Retry-After", "90")
+		if got := askedWait(h, server.Add(off)); got != 90*time.Second {
+			t.Errorf("a clock that is %v off: %v for 90 s", off, got)
 		}
 	}
 }

@@ -65,6 +65,8 @@ const (
 	// shortOutage is how long a host may answer one URL after the other with 429
 	// or 503 before that counts against them for good.
 	shortOutage = 10 * time.Minute
+	// robotsLife is how long an answer for robots.txt is used (RFC 9309, 2.4).
+	robotsLife = 24 * time.Hour
 	// maxLimited bounds what is remembered of such URLs.
 	maxLimited = 32
 	// maxOrigins bounds the robots.txt entries of one host.
@@ -101,9 +103,10 @@ func (c Config) withDefaults() Config {
 // 10 s and 60 s, then no more (false). attempts counts the failed fetches of
 // the URL, the present one included, so it starts at 1.
 func RetryDelay(attempts int) (time.Duration, bool) {
-	delays := [...]time.Duration{time.Second, 10 * time.Second, 60 * time.Second}
-	if attempts < 1 || attempts > len(delays) {
+	if attempts < 1 || attempts > len(retryDelays) {
 		return 0, false
 	}
-	return delays[attempts-1], true
+	return retryDelays[attempts-1], true
 }
+
+var retryDelays = [...]time.Duration{time.Second, 10 * time.Second, 60 * time.Second}

@@ -122,7 +122,8 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		cursor: q.Next, more: q.More, queued: q.Queued, fresh: crawl.Bands, saved: true,
 	}
 	h.timer.host = h
-	h.insert(q.Items...)
+	c.believe(now, h)
+	h.insert(believeItems(now, q.Items)...)
 	if len(h.robots) > 0 {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 	}
@@ -182,7 +183,7 @@ func (c *Core) Offer(now time.Time, name crawl.Host, items []crawl.Item, next Cu
 		return
 	}
 	h.loading = false
-	h.insert(items...)
+	h.insert(believeItems(now, items)...)
 	h.cursor, h.more = next, more || h.noted
 	c.weigh(h)
 	c.place(now, h)
