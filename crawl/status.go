@@ -70,6 +70,7 @@ type Health struct {
 const (
 	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
 	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
+	ReasonDiskStalled     = "disk_stalled"        // critical: the disk of a node does not answer
 	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
 	ReasonJoinSilent      = "join_address_silent" // warn: nobody answers at an address of --join
 	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
@@ -85,7 +86,7 @@ const (
 )
 
 // HealthReasons are all codes.
-var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
+var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
 	ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted}
 
 // HealthReason is one thing that a person should look at.

@@ -178,6 +178,15 @@ func (b *badgerKV) settle() error {
 // Room implements roomy.
 func (b *badgerKV) Room() error { return b.space.room() }
 
+// Touch implements touchable.
+func (b *badgerKV) Touch() error {
+	err := b.reserve.touch()
+	if err != nil {
+		b.failed.Store(true)
+	}
+	return err
+}
+
 // WriteReserved implements roomy.
 func (b *badgerKV) WriteReserved(entries []Entry) error {
 	err := b.reserve.add(entries)

@@ -277,7 +277,7 @@ func (g *group) commit(full error) error {
 		}
 	}
 	if g.f.marks != nil {
-		if err := g.f.marks.note(g.order); err != nil {
+		if err := g.f.writing.during(func() error { return g.f.marks.note(g.order) }); err != nil {
 			return err
 		}
 	}

@@ -66,6 +66,13 @@ func (m *Memory) lockThawed() error {
 	return m.trouble.Err
 }
 
+// Touch implements touchable.
+func (m *Memory) Touch() error {
+	err := m.lockThawed()
+	defer m.mu.Unlock()
+	return err
+}
+
 // Room implements roomy.
 func (m *Memory) Room() error {
 	m.mu.Lock()

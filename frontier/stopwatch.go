@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 )
@@ -36,3 +37,36 @@ func (s *stopwatch) read() time.Duration {
 // of the time in writes and, where acknowledgements wait for that, in syncs. It never
 // falls by much, and a write that hangs counts already.
 func (f *Frontier) Waited() time.Duration { return max(f.writing.read(), f.syncing.read()) }
+
+// present is how long what goes on has taken; 0: nothing does.
+func (s *stopwatch) present() time.Duration {
+	begun := s.begun.Load()
+	if begun == 0 {
+		return 0
+	}
+	return time.Since(s.base) - time.Duration(begun)
+}
+
+// Stalled is how long the disk has taken for what it is asked to do now: a write of
+// the writer, or a sync that acknowledgements wait for. 0: it is asked for nothing.
+func (f *Frontier) Stalled() time.Duration {
+	return max(f.writing.present(), f.syncing.present())
+}
+
+// touchable is a KV whose disk can be tried without changing anything.
+type touchable interface{ Touch() error }
+
+// Beat has the writer try the disk, and returns when that is over: so a disk that does
+// not answer is noticed by a node that has nothing to store, too.
+func (f *Frontier) Beat(ctx context.Context) error {
+	kv, ok := f.kv.(touchable)
+	if !ok {
+		return nil
+	}
+	return f.do(ctx, &request{small: true, solo: true, apply: func(g *group) error {
+		if err := f.writing.during(kv.Touch); err != nil {
+			g.fail(err)
+		}
+		return nil
+	}})
+}

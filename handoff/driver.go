@@ -65,6 +65,7 @@ type Driver struct {
 	tail    *tail
 	status  atomic.Pointer[Status]
 	words   atomic.Pointer[words]
+	turn    atomic.Int64 // when the event at hand last got on, in nanoseconds from started, at least 1; 0: none is
 	bytes   atomic.Int64
 	// copied and caughtUp count the replicas that were brought up by a copy and from
 	// the tail.
@@ -169,6 +170,7 @@ func (d *Driver) Run(ctx context.Context) error {
 	defer retry.Stop()
 	for {
 		var err error
+		d.turn.Store(0)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -188,6 +190,19 @@ func (d *Driver) Run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// getsOn notes that the event at hand has made a step.
+func (d *Driver) getsOn() { d.turn.Store(max(1, int64(d.now()))) }
+
+// Stalled is for how long the driver has not got on with the event at hand: it waits
+// for the disk. 0: it is idle.
+func (d *Driver) Stalled() time.Duration {
+	turn := d.turn.Load()
+	if turn == 0 {
+		return 0
+	}
+	return d.now() - time.Duration(turn)
 }
 
 // takeArrivals empties what the receivers have left.
@@ -245,6 +260,7 @@ func (d *Driver) take(ctx context.Context, e Event) error {
 func (d *Driver) step(ctx context.Context, events []Event) error {
 	acted := false
 	for len(events) > 0 {
+		d.getsOn()
 		var actions []Action
 		for _, e := range events {
 			actions = append(actions, d.machine.Step(e)...)

@@ -72,6 +72,7 @@ func (d *Driver) storeAll(ctx context.Context, actions []Action) ([]Event, error
 				if events[i], errs[i] = d.durable(actions[i])(ctx); errs[i] != nil {
 					return
 				}
+				d.getsOn()
 			}
 		})
 	}

@@ -178,11 +178,14 @@ func (h *house) renew(ctx context.Context, m *Membership) {
 		if v := m.View(); v != nil {
 			for _, other := range h.v.houses {
 				to := h.v.x.at(other.o.RPC)
-				if to == nil || other == h || h.v.cutBetween(h.o.RPC, other.o.RPC) {
+				if to == nil || other == h || m.stalled.Load() || h.v.cutBetween(h.o.RPC, other.o.RPC) {
 					continue
 				}
 				sent := m.LeaseAsked()
-				if to.Grant(v.Number, m.self.ID, m.self.Boot) {
+				switch granted := to.Grant(v.Number, m.self.ID, m.self.Boot); {
+				case granted && to.stalled.Load():
+					m.LeaseGrantedStalled(v.Number, to.self.ID, sent)
+				case granted:
 					m.LeaseGranted(v.Number, to.self.ID, sent)
 				}
 			}

@@ -28,6 +28,9 @@ type result struct {
 // to the caller.
 func (l *loop) answer(ctx context.Context, in incoming) error {
 	var reply []Message
+	if l.m.stalled.Load() {
+		in.messages = nil // as if they were lost
+	}
 	for _, m := range in.messages {
 		if err := l.step(ctx, Received{m}, &reply); err != nil {
 			return err
@@ -80,6 +83,9 @@ func (l *loop) finish(ctx context.Context, r result) error {
 	}
 	if n := l.nodes[r.to]; n != nil {
 		n.unreachable = r.err != nil
+	}
+	if l.m.stalled.Load() {
+		return nil
 	}
 	if r.err != nil {
 		l.m.o.Logger.Debug("membership call failed", "peer", r.to, "err", r.err)

@@ -109,6 +109,9 @@
 // at once, and comes back with what is asked for from then on. Between the end of the
 // pause and the first message after it, nothing tells.
 //
+// stalled.go: a node whose disk does not answer asks for no lease and takes no part in
+// decisions. It goes on granting, which counts as no sign of life.
+//
 // Snapshot.Minority says that a node has no lease and hears too few to get one.
 //
 // # Forgetting

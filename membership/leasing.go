@@ -125,10 +125,20 @@ func (m *Membership) LeaseAsked() time.Duration { return m.leases.clock.BootTime
 // LeaseGranted reports that the listed boot of a member has granted the lease
 // in a view, as asked for at sentAt (of LeaseAsked).
 func (m *Membership) LeaseGranted(view crawl.Epoch, from crawl.NodeID, sentAt time.Duration) {
-	l := m.leases
+	m.leases.granted(view, from, sentAt, true)
+}
+
+// LeaseGrantedStalled is LeaseGranted by a member that says that its disk does not
+// answer. It grants from memory, which is as good: it has accepted no successor of the
+// view, nor can it. But it can decide nothing either, so this is no sign of life.
+func (m *Membership) LeaseGrantedStalled(view crawl.Epoch, from crawl.NodeID, sentAt time.Duration) {
+	m.leases.granted(view, from, sentAt, false)
+}
+
+func (l *leasing) granted(view crawl.Epoch, from crawl.NodeID, sentAt time.Duration, heard bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.view != nil {
+	if l.view != nil && heard {
 		if member, ok := l.view.Member(from); ok {
 			l.noteLocked(from, member.Boot)
 		}

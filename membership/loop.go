@@ -138,6 +138,9 @@ func (l *loop) tick(ctx context.Context) error {
 			return err
 		}
 	}
+	if l.m.stalled.Load() {
+		return nil // silent; the gap shows that this node stood still
+	}
 	now := l.m.o.Clock.BootTime()
 	if l.ticked != 0 && now-l.ticked > stoppedAfter {
 		l.m.o.Logger.Warn("this node stood still", "for", now-l.ticked)
@@ -174,6 +177,9 @@ func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
 				return err
 			}
 		case Send:
+			if l.m.stalled.Load() {
+				continue
+			}
 			received, ok := e.(Received)
 			if ok && reply != nil && a.Message.To == received.Message.From {
 				*reply = append(*reply, a.Message)
@@ -193,7 +199,11 @@ func (l *loop) persist(s State) error {
 	if s.View != nil {
 		l.m.doc.Cluster = s.View.Cluster
 	}
-	return l.m.o.Storage.Save(encodeDocument(&l.m.doc))
+	return l.save()
+}
+
+func (l *loop) save() error {
+	return l.m.saving.during(func() error { return l.m.o.Storage.Save(encodeDocument(&l.m.doc)) })
 }
 
 // install shows a new view before the lease follows it: a lease that needs

@@ -44,6 +44,8 @@ type Membership struct {
 	calls    chan incoming   // unbuffered: Handle waits for the loop
 	forgets  chan forgetting // unbuffered: Forget waits for the loop
 	stopped  chan struct{}   // closed when Run has ended
+	stalled  atomic.Bool     // the disk does not answer: SetStalled
+	saving   stopwatch       // of the loop's writes
 	snapshot atomic.Pointer[Snapshot]
 	watchers watchers
 	plan     atomic.Pointer[joinPlan]
@@ -86,6 +88,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 		o: o, transport: transport, doc: doc,
 		calls: make(chan incoming), forgets: make(chan forgetting), stopped: make(chan struct{}),
 		replan: make(chan struct{}, 1), announce: make(chan struct{}, 1), leaseEnded: make(chan struct{}, 1),
+		saving: stopwatch{base: time.Now()},
 	}
 	address, err := m.findAddress()
 	if err != nil {

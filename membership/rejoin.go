@@ -40,7 +40,7 @@ func (l *loop) remember(s *Snapshot) error {
 	known, inSight := l.addresses(s)
 	if !slices.Equal(known, l.m.doc.Peers) && len(known) > 0 {
 		l.m.doc.Peers = known
-		if err := l.m.o.Storage.Save(encodeDocument(&l.m.doc)); err != nil {
+		if err := l.save(); err != nil {
 			return err
 		}
 	}

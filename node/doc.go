@@ -127,6 +127,9 @@
 // boots and the same activity. Page permits (--max-pages) are granted by the
 // holder of partition 0 (permits.go).
 //
+// A disk that does not answer (progress.go) ends the lease; what waits for it cannot be
+// called back, so an end that was asked for does not wait for it either (lastcall.go).
+//
 // # What people see and order
 //
 // A node's block (status.go) is what it says of itself each second; the status is

@@ -93,6 +93,7 @@ type Node struct {
 	events   *eventLog
 	fences   *fences
 	disk     diskWatch
+	progress progress
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop

@@ -32,7 +32,17 @@ const settleGrace = 3 * time.Second
 // then the listener for other nodes' calls, then the store's writer. So nothing
 // that was acknowledged is still on its way when the files close, and whoever
 // finds the listener closed knows that this node fetches nothing any more.
+//
+// A disk that does not answer holds up whoever waits for it, and nothing can call that
+// back. So an end that was asked for does not wait for it: lastcall.go.
 func (n *Node) Run(ctx context.Context) error {
+	over := make(chan error, 1)
+	go func() { over <- n.runAll(ctx) }()
+	return n.awaitEnd(over)
+}
+
+// runAll is Run, for as long as the disk takes.
+func (n *Node) runAll(ctx context.Context) error {
 	defer n.close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -48,6 +58,7 @@ func (n *Node) Run(ctx context.Context) error {
 	group.Go(func() error { return classed(n.members.Run(ctx)) })
 	group.Go(func() error { return n.spread.run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
+	group.Go(func() error { return n.watchProgress(ctx) })
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {

@@ -190,6 +190,10 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
 			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
 	}
+	if s := n.progress.stalled(); s != nil {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.since.UTC(), Message: n.name + " " + s.text() +
+			": look at the disk of " + n.dir.path + "; the node goes on by itself when it answers"})
+	}
 	rs = append(rs, n.joinReasons()...)
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
@@ -230,6 +234,8 @@ func (n *Node) pausedReason(noLease bool) string {
 	switch d := n.doc.Current().doc; {
 	case n.engine.Load() == nil || !n.synced.Load() || !n.listed():
 		return "the node has not joined yet"
+	case n.progress.stalled() != nil:
+		return n.progress.stalled().text()
 	case noLease && n.members.Snapshot().Minority:
 		return "no lease: this side cannot reach a majority of the members"
 	case n.disk.low.Load():

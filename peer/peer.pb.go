@@ -476,13 +476,15 @@ func (x *LinkAck) GetError() string {
 }
 
 type RenewRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
-	Boot          uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Rules         *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`                     // the sender's
-	Block         []byte                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`                     // what the sender says of itself; JSON, at most 256 KiB
-	Held          []byte                 `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`                       // bitmap of the partitions that the sender holds
-	ClockNs       int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not told
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	View    uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
+	Boot    uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
+	Rules   *RulesStamp            `protobuf:"bytes,8,opt,name=rules,proto3" json:"rules,omitempty"`                     // the sender's
+	Block   []byte                 `protobuf:"bytes,5,opt,name=block,proto3" json:"block,omitempty"`                     // what the sender says of itself; JSON, at most 256 KiB
+	Held    []byte                 `protobuf:"bytes,6,opt,name=held,proto3" json:"held,omitempty"`                       // bitmap of the partitions that the sender holds
+	ClockNs int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not told
+	// The sender's disk does not answer: it asks for no lease, and this is no sign of life.
+	Stalled       bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -559,15 +561,24 @@ func (x *RenewRequest) GetClockNs() int64 {
 	return 0
 }
 
+func (x *RenewRequest) GetStalled() bool {
+	if x != nil {
+		return x.Stalled
+	}
+	return false
+}
+
 type RenewReply struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	View          uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
-	Boot          uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
-	Rules         *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"`                     // the receiver's
-	Granted       bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"`                // the receiver renews the sender's lease, for view
-	Node          string                 `protobuf:"bytes,8,opt,name=node,proto3" json:"node,omitempty"`                       // the receiver's id
-	ClockNs       int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the receiver's clock that counts through sleep; 0: not told
-	RunNs         int64                  `protobuf:"varint,10,opt,name=run_ns,json=runNs,proto3" json:"run_ns,omitempty"`      // for how long the current run of rules' document has lasted; 0: not known
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	View    uint64                 `protobuf:"varint,1,opt,name=view,proto3" json:"view,omitempty"`
+	Boot    uint64                 `protobuf:"varint,2,opt,name=boot,proto3" json:"boot,omitempty"`
+	Rules   *RulesStamp            `protobuf:"bytes,6,opt,name=rules,proto3" json:"rules,omitempty"`                     // the receiver's
+	Granted bool                   `protobuf:"varint,7,opt,name=granted,proto3" json:"granted,omitempty"`                // the receiver renews the sender's lease, for view
+	Node    string                 `protobuf:"bytes,8,opt,name=node,proto3" json:"node,omitempty"`                       // the receiver's id
+	ClockNs int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the receiver's clock that counts through sleep; 0: not told
+	RunNs   int64                  `protobuf:"varint,10,opt,name=run_ns,json=runNs,proto3" json:"run_ns,omitempty"`      // for how long the current run of rules' document has lasted; 0: not known
+	// The receiver's disk does not answer: its grant counts, but it is no sign of life.
+	Stalled       bool `protobuf:"varint,14,opt,name=stalled,proto3" json:"stalled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -649,6 +660,13 @@ func (x *RenewReply) GetRunNs() int64 {
 		return x.RunNs
 	}
 	return 0
+}
+
+func (x *RenewReply) GetStalled() bool {
+	if x != nil {
+		return x.Stalled
+	}
+	return false
 }
 
 type ClockRequest struct {
@@ -1985,14 +2003,15 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xc2\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xdc\x01\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
 	"\x05rules\x18\b \x01(\v2\x1d.crawlnode.peer.v1.RulesStampR\x05rules\x12\x14\n" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
 	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
-	"\bclock_ns\x18\t \x01(\x03R\aclockNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xdb\x01\n" +
+	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x18\n" +
+	"\astalled\x18\f \x01(\bR\astalledJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
@@ -2002,7 +2021,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x04node\x18\b \x01(\tR\x04node\x12\x19\n" +
 	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x15\n" +
 	"\x06run_ns\x18\n" +
-	" \x01(\x03R\x05runNsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
+	" \x01(\x03R\x05runNs\x12\x18\n" +
+	"\astalled\x18\x0e \x01(\bR\astalledJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06\"=\n" +
 	"\fClockRequest\x12\x12\n" +
 	"\x04boot\x18\x01 \x01(\x04R\x04boot\x12\x19\n" +
 	"\bclock_ns\x18\x02 \x01(\x03R\aclockNs\"'\n" +

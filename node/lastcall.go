@@ -1,0 +1,59 @@
+package node
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	// stopSlack is what a drain may take beyond its time-out, and a stop in all, when
+	// the disk does not answer.
+	stopSlack = 1500 * time.Millisecond
+	// deadDisk is how long the disk has not answered then.
+	deadDisk = time.Second
+)
+
+// awaitEnd waits for the end of runAll. When an end was asked for and its time is up,
+// while the disk does not answer, it returns without it: the process is to exit. What
+// was acknowledged is on the disk, or was never said to be. On a frozen file system the
+// kernel keeps what is left of the process until that has thawed.
+func (n *Node) awaitEnd(over <-chan error) error {
+	drain, stop := n.drain, n.stop
+	var limit <-chan time.Time
+	late := false
+	for {
+		select {
+		case err := <-over:
+			return err
+		case <-drain:
+			drain = nil
+			if stop != nil {
+				limit = time.After(n.cfg.DrainTimeout + stopSlack)
+			}
+		case <-stop:
+			drain, stop = nil, nil
+			limit = time.After(stopSlack)
+		case <-limit:
+			late = true
+		}
+		if !late {
+			continue
+		}
+		if wait, what := n.longestWait(); wait >= deadDisk {
+			return n.abandon(wait, what)
+		}
+		limit = time.After(progressLook) // it may take its time, or freeze yet
+	}
+}
+
+// abandon closes the doors, so that nobody takes this node for a living one, and says
+// why it ends as it does. The listener for other nodes is the last, as ever.
+func (n *Node) abandon(wait time.Duration, what string) error {
+	if e := n.engine.Load(); e != nil {
+		go e.dispatcher.EndAll(errNoLease) // it may be busy for ever
+	}
+	_ = n.http.Close()
+	_ = n.rpc.Close()
+	return storageError("stop", fmt.Errorf("the disk of %s has not answered for %v (%s waits): the node ends without it; the same command resumes once it answers",
+		n.dir.path, wait.Round(time.Second), what))
+}
