@@ -46,7 +46,15 @@ const bigAddrs = 16
 func startBigWeb(t *testing.T, hosts, port int) *bigWeb {
 	t.Helper()
 	w := &bigWeb{hosts: hosts, port: port, byHost: newHostCounts(hosts), requests: make(chan struct{}, 1), filler: bigFiller()}
-	server := &http.Server{Handler: w}
+	w.dns = serveBig(t, port, w)
+	return w
+}
+
+// serveBig serves the hosts h<n>.big.test until the test ends, and returns the address
+// of their name server.
+func serveBig(t *testing.T, port int, web http.Handler) (names string) {
+	t.Helper()
+	server := &http.Server{Handler: web}
 	var wg sync.WaitGroup
 	for i := range bigAddrs {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.1.0.%d:%d", i+1, port))
@@ -59,18 +67,17 @@ func startBigWeb(t *testing.T, hosts, port int) *bigWeb {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.dns = udp.LocalAddr().String()
-	names := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, 0) })}
+	resolver := &dns.Server{PacketConn: udp, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) { resolveBig(rw, q, 0) })}
 	ready := make(chan struct{})
-	names.NotifyStartedFunc = func() { close(ready) }
-	wg.Go(func() { _ = names.ActivateAndServe() }) // ends with Shutdown
+	resolver.NotifyStartedFunc = func() { close(ready) }
+	wg.Go(func() { _ = resolver.ActivateAndServe() }) // ends with Shutdown
 	<-ready
 	t.Cleanup(func() {
 		_ = server.Close()
-		_ = names.Shutdown()
+		_ = resolver.Shutdown()
 		wg.Wait()
 	})
-	return w
+	return udp.LocalAddr().String()
 }
 
 // url is the n-th page of a host.

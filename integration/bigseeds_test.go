@@ -1,0 +1,142 @@
+package integration
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A measurement, not a test of every day:
+//
+//	go test ./integration -count=1 -timeout 30m -v -run '^TestManySeedHosts$' -manyseeds 1000000
+var manySeeds = flag.Int("manyseeds", 0, "run TestManySeedHosts with this many seeds, each on a host of its own")
+
+// What is promised of a million seed hosts, with three nodes on a machine with two
+// processors.
+const (
+	manySeedsRate   = 20_000   // a second
+	manySeedsMemory = 40 << 20 // RssAnon of a node, beyond that with as many URLs on few hosts
+	manySeedsFew    = 300      // hosts of those
+	manySeedsBatch  = 10_000
+	manySeedsAtOnce = 4 // batches under way
+)
+
+// TestManySeedHosts measures how fast seeds are taken that are each on a host of its own,
+// and the memory that this takes beyond as many seeds on few hosts. The crawl is paused,
+// so that nothing else is in the figures, which go to docs/results/seeds.md.
+func TestManySeedHosts(t *testing.T) {
+	if *manySeeds == 0 {
+		t.Skip("a measurement of minutes: see -manyseeds")
+	}
+	few := takeSeeds(t, *manySeeds, manySeedsFew)
+	many := takeSeeds(t, *manySeeds, *manySeeds)
+	more := int64(0)
+	for i := range many.memory {
+		more = max(more, many.memory[i]-few.memory[i])
+	}
+	appendResult(t, "seeds.md", manySeedsHead, fmt.Sprintf("%d | %.0f | %.0f | %s | %s | %d |",
+		*manySeeds, few.rate, many.rate, mebibytes(few.memory), mebibytes(many.memory), more>>20))
+	if many.rate < manySeedsRate {
+		t.Errorf("%.0f seeds a second were taken, %d are promised", many.rate, manySeedsRate)
+	}
+	if more > manySeedsMemory {
+		t.Errorf("a node has %d MiB more than with %d hosts, %d are promised", more>>20, manySeedsFew, manySeedsMemory>>20)
+	}
+}
+
+// seedsTaken is what it took to add seeds.
+type seedsTaken struct {
+	rate   float64 // a second
+	memory []int64 // of each node, some seconds after the last
+}
+
+// takeSeeds adds so many seeds on so many hosts to a cluster of three.
+func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "1s", "--scope", "host", "--log-level", "warn")
+	c.addReady(3)
+	c.settled(3 * time.Minute)
+	first := c.nodes[0]
+	first.seed("http://127.0.0.1:1/") // nobody listens there
+	req, err := first.request(http.MethodPost, "/api/v1/crawl/pause", nil)
+	if err == nil {
+		err = decodeReply(client, req, &struct{}{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	var next, taken atomic.Int64
+	var wg sync.WaitGroup
+	for range manySeedsAtOnce {
+		wg.Go(func() {
+			for {
+				from := int(next.Add(manySeedsBatch)) - manySeedsBatch
+				if from >= seeds || t.Failed() {
+					return
+				}
+				n := c.nodes[from/manySeedsBatch%len(c.nodes)]
+				taken.Add(n.take(t, from, min(from+manySeedsBatch, seeds), hosts))
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(began)
+	if taken.Load() != int64(seeds) {
+		t.Fatalf("%d seeds of %d were taken", taken.Load(), seeds)
+	}
+	r.rate = float64(seeds) / took.Seconds()
+	time.Sleep(20 * time.Second) // buffers are written out and garbage goes; no event marks that
+	for _, n := range c.nodes {
+		r.memory = append(r.memory, rssAnon(n.cmd.Process.Pid))
+	}
+	t.Logf("%d seeds on %d hosts: %.0f a second, RssAnon %s MiB", seeds, hosts, r.rate, mebibytes(r.memory))
+	c.kill()
+	return r
+}
+
+// take hands a node the seeds from one number up to another, again if it is busy.
+func (n *node) take(t *testing.T, from, to, hosts int) int64 {
+	urls := make([]string, 0, to-from)
+	for i := from; i < to; i++ {
+		urls = append(urls, fmt.Sprintf("http://h%d.big.test/section-%d/a-page-with-a-name-%d.html", i%hosts, i%7, i))
+	}
+	for try := 0; ; try++ {
+		before := time.Now()
+		accepted, err := n.post(context.Background(), urls)
+		switch {
+		case err == nil && (accepted == len(urls) || try > 0): // the rest had been taken by a try before
+			return int64(len(urls))
+		case err == nil || try == 5:
+			t.Errorf("%s took %d seeds of %d: %v", n.name, accepted, len(urls), err)
+			return int64(accepted)
+		}
+		t.Logf("%s after %.1f s: %v", n.name, time.Since(before).Seconds(), err)
+	}
+}
+
+// mebibytes lists figures.
+func mebibytes(bytes []int64) string {
+	var list []string
+	for _, b := range bytes {
+		list = append(list, fmt.Sprint(b>>20))
+	}
+	return strings.Join(list, ", ")
+}
+
+const manySeedsHead = `# Many seed hosts
+
+Three nodes on one machine take seeds in batches of 10,000 through the API, four at a time, while the crawl is paused: each seed on a
+host of its own, and as many on 300 hosts. Promised for a million: 20,000 seeds a second and at most 40 MiB more anonymous memory on each
+node. Appended by
+
+    go test ./integration -count=1 -timeout 30m -v -run '^TestManySeedHosts$' -manyseeds 1000000
+
+| date | commit | seeds | a second, 300 hosts | a second, as many hosts | RssAnon of each node with 300 hosts, MiB | with as many hosts, MiB | most of a node more, MiB |
+|---|---|---|---|---|---|---|---|
+`

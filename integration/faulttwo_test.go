@@ -1,0 +1,191 @@
+package integration
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	placement "crawlnode/ring" // ring is what the API says of it
+	"crawlnode/web/urlnorm"
+)
+
+// The web of TestOneOfTwoStopped, and how long the node that is left may take for its
+// share: nine seconds by the delay of a host, and some to find that the other is silent.
+const (
+	leadingSeeds = 100
+	leadingPages = 20
+	leadingDelay = 200 * time.Millisecond
+	leadingShare = 40 * time.Second
+)
+
+// leadingWeb has a seed on each host with an even number, which redirects to the next
+// host. There the pages are a chain of links.
+type leadingWeb struct {
+	port int
+
+	mu   sync.Mutex
+	seen map[string][]time.Time // requests for each page, "h1.big.test:1/0"
+}
+
+func (w *leadingWeb) url(host, page int) string {
+	return fmt.Sprintf("http://h%d.big.test:%d/%d", host, w.port, page)
+}
+
+func (w *leadingWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	host, _ := strconv.Atoi(strings.TrimPrefix(strings.Split(r.Host, ".")[0], "h")) // 0 for a stranger
+	page, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil { // robots.txt
+		http.NotFound(rw, r)
+		return
+	}
+	w.mu.Lock()
+	w.seen["http://"+r.Host+r.URL.Path] = append(w.seen["http://"+r.Host+r.URL.Path], time.Now())
+	w.mu.Unlock()
+	switch {
+	case host%2 == 0:
+		http.Redirect(rw, r, w.url(host+1, 0), http.StatusFound)
+	case page+1 < leadingPages:
+		rw.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(rw, `<a href="%s">on</a>`, w.url(host, page+1)) // the crawler asks again
+	}
+}
+
+// missing is a page of these hosts that was not asked for, and how many there are.
+func (w *leadingWeb) missing(hosts []int) (first string, count int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, host := range hosts {
+		for page := range leadingPages {
+			if url := w.url(host, page); len(w.seen[url]) == 0 && (host%2 == 1 || page == 0) {
+				first = url
+				count++
+			}
+		}
+	}
+	return first, count
+}
+
+// shortestGap is the shortest time between two requests to one of these hosts.
+func (w *leadingWeb) shortestGap(hosts []int) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	shortest := time.Hour
+	for _, host := range hosts {
+		last := time.Time{}
+		for page := range leadingPages { // a chain: in this order
+			for _, at := range w.seen[w.url(host, page)] {
+				if !last.IsZero() {
+					shortest = min(shortest, at.Sub(last))
+				}
+				last = at
+			}
+		}
+	}
+	return shortest
+}
+
+// TestOneOfTwoStopped stops one of two nodes (F34) as soon as the seeds, each of which
+// redirects to another host, are acknowledged. The other one fetches all that it holds
+// itself, and says what waits for whom. When the first goes on, nothing is missing.
+func TestOneOfTwoStopped(t *testing.T) {
+	needsProcesses(t)
+	w := &leadingWeb{port: freePort(t), seen: map[string][]time.Time{}}
+	names := serveBig(t, w.port, w)
+	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", names, "--delay", leadingDelay.String(), "--partitions", "512", "--scope", "host")
+	left, stopped := c.add(), (*node)(nil)
+	left.ready()
+	stopped = c.add()
+	stopped.ready()
+	c.settled(time.Minute)
+	until(t, time.Minute, func() string {
+		s, err := left.status()
+		if err != nil || s.Ring.UnderReplicated != 0 {
+			return fmt.Sprintf("%d partitions have too few copies, %v", s.Ring.UnderReplicated, err)
+		}
+		return ""
+	})
+	var seeds []string
+	var all []int
+	for i := range leadingSeeds {
+		seeds, all = append(seeds, w.url(2*i, 0)), append(all, 2*i, 2*i+1)
+	}
+	left.seed(seeds...)
+	stopped.signal(syscall.SIGSTOP)
+	since := time.Now()
+	share := w.heldBy(t, left)
+	if len(share) < 10 {
+		t.Fatalf("%s holds %d hosts whose seeds it holds too: nothing is tested", left.name, len(share)/2)
+	}
+	until(t, leadingShare, func() string {
+		if page, count := w.missing(share); count > 0 {
+			s, err := left.status()
+			return fmt.Sprintf("%d pages of %s's own share are missing, the last is %s: %+v, %v", count, left.name, page, s, err)
+		}
+		return ""
+	})
+	t.Logf("%s fetched its share, %d hosts with %d pages each, in %.1f s", left.name, len(share)/2, leadingPages, time.Since(since).Seconds())
+	until(t, 10*time.Second, func() string { return w.explained(left, stopped) })
+	stopped.signal(syscall.SIGCONT)
+	continued := time.Now()
+	c.finished(2 * time.Minute)
+	t.Logf("the rest took %.1f s", time.Since(continued).Seconds())
+	if page, count := w.missing(all); count > 0 {
+		t.Errorf("%d pages are missing in the end, the last is %s", count, page)
+	}
+	if gap := w.shortestGap(share); gap < leadingDelay-5*time.Millisecond { // the server's own delay varies
+		t.Errorf("a host was asked %v after the last time, %v are promised", gap, leadingDelay)
+	}
+	c.stop()
+}
+
+// heldBy lists the hosts that a node holds, seeds and what they lead to, where it holds both.
+func (w *leadingWeb) heldBy(t *testing.T, n *node) (hosts []int) {
+	t.Helper()
+	var r ring
+	if err := n.decode("/api/v1/ring", &r); err != nil {
+		t.Fatal(err)
+	}
+	var s status
+	if err := n.decode("/status", &s); err != nil {
+		t.Fatal(err)
+	}
+	id := ""
+	for _, known := range s.Nodes {
+		if known.Name == n.name {
+			id = known.ID
+		}
+	}
+	holds := func(host int) bool {
+		u, err := urlnorm.Parse(w.url(host, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Partitions[placement.PartitionOf(crawl.Host(u.Host()), len(r.Partitions))].Holder == id
+	}
+	for i := range leadingSeeds {
+		if holds(2*i) && holds(2*i+1) {
+			hosts = append(hosts, 2*i, 2*i+1)
+		}
+	}
+	return hosts
+}
+
+// explained says what the status of the node that is left does not tell of the other one.
+func (w *leadingWeb) explained(left, stopped *node) string {
+	s, err := left.status()
+	if err != nil {
+		return err.Error()
+	}
+	for _, r := range s.Cluster.Health.Reasons {
+		if strings.Contains(r.Message, stopped.name) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("no reason of %s names %s: %+v", left.name, stopped.name, s.Cluster.Health)
+}
