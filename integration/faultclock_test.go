@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"crawlnode/simweb"
 )
 
 // buildFaultClock builds the command with clocks that a test can move.
@@ -104,5 +106,41 @@ func pausedMachine(f *trial) {
 }
 
 // unaware is how long a machine that was paused may take to learn of it: a comparison of
-// clocks each 250 ms, and an answer.
+// clocks each 250 ms, and an answer; the rest is for a busy machine.
 const unaware = 500 * time.Millisecond
+
+// overlook judges gaps without the requests of a node that could not know better: those
+// that come too soon besides are in the report.
+func (f *trial) overlook(report *simweb.Report, requests []simweb.Request) {
+	if f.blind == nil || report.TooSoon+report.Overlaps == 0 {
+		return
+	}
+	last := map[string]simweb.Request{}
+	overlooked, soon, overlaps, smallest := 0, 0, 0, time.Duration(-1)
+	for _, r := range requests {
+		if f.blind(r) {
+			overlooked++
+			continue
+		}
+		if before, ok := last[r.Host]; ok {
+			gap := r.Start.Sub(before.End)
+			if smallest < 0 || gap < smallest {
+				smallest, report.GapHost = gap, r.Host
+			}
+			switch {
+			case gap < 0:
+				overlaps++
+			case gap < f.delay:
+				soon++
+			}
+		}
+		last[r.Host] = r
+	}
+	if overlooked == 0 {
+		return
+	}
+	f.Logf("%d requests came from a node that could not know yet; with them %d came too soon and %d overlapped, without %d and %d",
+		overlooked, report.TooSoon, report.Overlaps, soon, overlaps)
+	report.TooSoon, report.Overlaps, report.SmallestGap = soon, overlaps, smallest
+	f.f.gap = smallest
+}

@@ -23,6 +23,7 @@ func (f *trial) judge() {
 		report.Missing = 0 // act has judged
 	}
 	f.f.missing = report.Missing
+	f.overlook(&report, requests)
 	if err := report.ErrButDuplicates(); err != nil {
 		f.Error(err)
 	}

@@ -63,7 +63,8 @@ type trial struct {
 	lab    *lab // nil without namespaces
 
 	excuses []disturbance
-	lost    []loss // nodes whose hosts others had to take over
+	blind   func(simweb.Request) bool // requests of a node that could not know better; nil: none
+	lost    []loss                    // nodes whose hosts others had to take over
 	began   time.Time
 	ended   time.Time
 	f       figures

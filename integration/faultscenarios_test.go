@@ -82,7 +82,10 @@ func (f *trial) takenBack(n, other *node, without int, stopped time.Time, unawar
 	})
 	back := time.Now()
 	f.c.settled(f.patience(time.Minute))
-	f.judgeZombie(f.door(n), stopped, continued.Add(unaware), back)
+	f.blind = func(r simweb.Request) bool {
+		return r.Door == f.door(n) && r.Start.After(continued) && r.Start.Before(continued.Add(unaware))
+	}
+	f.judgeZombie(f.door(n), stopped, continued, back)
 }
 
 // judgeZombie checks that a node which slept asked no host that others had
@@ -92,6 +95,9 @@ func (f *trial) judgeZombie(door int, stopped, continued, back time.Time) {
 	lost, flips := map[string]bool{}, map[string]int{}
 	last := map[string]int{}
 	for _, r := range f.trail.requests() {
+		if f.blind(r) {
+			continue
+		}
 		if r.Start.Before(stopped) {
 			last[r.Host] = door // as good as any: only what follows counts
 			continue

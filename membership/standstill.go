@@ -50,7 +50,7 @@ func (s standstill) told(id crawl.NodeID, boot crawl.Boot, reading, now time.Dur
 	if lost = reading - now - p.most(now) - standstillAllowance; lost <= 0 {
 		return 0
 	}
-	delete(s, id) // what was known of the other clock is of before
+	clear(s) // what was known of any clock is of before
 	return lost
 }
 
