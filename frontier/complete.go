@@ -222,7 +222,9 @@ func (pg *partGroup) queueEntry(place []byte, host crawl.Host) (queued, bool) {
 // completeHost takes over the host's state and robots entry.
 func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
 	e := pg.host(host)
-	e.setState(pg.state.line.writeHost(c.Host))
+	if c.Host.Requests >= e.Requests { // else a later visit's completion has overtaken this one
+		e.setState(pg.state.line.writeHost(c.Host))
+	}
 	e.countNear(&c.Outcome)
 	pg.touch(e)
 	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {

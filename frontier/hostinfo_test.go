@@ -33,3 +33,24 @@ func TestParkWithoutURLs(t *testing.T) {
 		r.check()
 	})
 }
+
+// Visits of one host are settled beside each other: a completion that was overtaken by
+// that of a later visit must not bring the host's earlier state back.
+func TestOvertakenCompletion(t *testing.T) {
+	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+		const host = "h1.p0.test"
+		r := startHolding(t, kv, 1, Options{})
+		r.add(link("http://"+host+"/1"), link("http://"+host+"/2"))
+		items := r.load(0, host, 2).Items
+		earlier := crawl.HostState{Requests: 2, Pages: 1, NotBefore: day}
+		later := crawl.HostState{Requests: 3, Pages: 2, NotBefore: day.Add(time.Minute)}
+		for i, state := range []crawl.HostState{1: earlier, 0: later} {
+			lease := crawl.Lease{Partition: 0, Epoch: 1, Host: host, Item: items[1-i]}
+			r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched, Host: state}))
+		}
+		if info, _, err := r.HostInfo(0, host); err != nil || !sameHost(info.State, later) {
+			t.Errorf("%+v, %v; want the later state %+v", info.State, err, later)
+		}
+		r.check()
+	})
+}

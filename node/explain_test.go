@@ -139,7 +139,8 @@ func judgeExplained(t *testing.T, n *running, base string) string {
 	for path, check := range map[string]func(r *crawl.URLReport) bool{
 		"": func(r *crawl.URLReport) bool {
 			return *r.URL == base+"/" && r.Record.State == "done" && r.Record.Depth == 0 && r.Record.Via == "seed" && *r.Record.Status == 200 &&
-				r.Record.Archive != nil && r.Record.Archive.Offset > 0 && (r.Record.Archive.Node.Name == "n1" || r.Record.Archive.Node.Name == "n2") && // who held it then strings.HasSuffix(r.Record.Archive.File, ".warc.gz") &&
+				r.Record.Archive != nil && r.Record.Archive.Offset > 0 && strings.HasSuffix(r.Record.Archive.File, ".warc.gz") &&
+				(r.Record.Archive.Node.Name == "n1" || r.Record.Archive.Node.Name == "n2") && // whoever held it then
 				r.Robots.Verdict == crawl.RobotsSaysAllowed && r.Scope.Admit
 		},
 		"/a": func(r *crawl.URLReport) bool { return r.Record.State == "done" && r.Scope.Depth == 1 },
