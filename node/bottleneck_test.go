@@ -119,7 +119,7 @@ func (s slowStore) Write(entries []frontier.Entry) error {
 // A node whose store is slow says that the disk is waited for, and for how long.
 func TestBottleneckIsTheDisk(t *testing.T) {
 	t.Parallel()
-	web, srv := newWeb(t, simweb.Config{Seed: 6, Hosts: 100, PagesPerHost: 50, Skew: -1, PageBytes: 2000})
+	web, srv := newWeb(t, simweb.Config{Seed: 6, Hosts: 100, PagesPerHost: 500, Skew: -1, PageBytes: 2000})
 	c := testConfig(t, "slow")
 	c.DNS, c.Delay = []string{srv.DNS.String()}, 0
 	n := startNodeIn(t, c, slowStore{frontier.NewMemory(), 50 * time.Millisecond})
@@ -128,7 +128,7 @@ func TestBottleneckIsTheDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	// While other tests keep the whole machine busy, that is named first.
-	until(t, 5*time.Minute, func() string {
+	until(t, 4*time.Minute, func() string {
 		if b := statusOf(t, n.Node).Bottleneck; b.Cause != crawl.BottleneckDisk || !strings.Contains(b.Message, "% of the time") {
 			return b.Cause + ": " + b.Message
 		}
