@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -32,8 +33,10 @@ type scenario struct {
 	flags []string             // of every node, beside the usual ones
 	act   func(*trial)         // the fault; returns when all of it is done
 
+	nodes      int           // at the start; 0: as many as size says
 	lab        bool          // each node has a network namespace of its own
 	clocks     bool          // each node has clocks that act can move
+	named      bool          // with lab: the nodes know each other by names
 	deaf       bool          // proxies stand before the RPC ports
 	unfenced   bool          // the crawl begins when no node is held up by the fence of its own start
 	unseeded   bool          // act hands the seeds over itself
@@ -60,7 +63,8 @@ type trial struct {
 	srv    *simweb.Server
 	c      *cluster
 	trail  trail
-	lab    *lab // nil without namespaces
+	lab    *lab      // nil without namespaces
+	names  *labNames // nil without names
 
 	excuses []disturbance
 	blind   func(simweb.Request) bool // requests of a node that could not know better; nil: none
@@ -124,7 +128,7 @@ func runTrial(t *testing.T, s *scenario, seed uint64) figures {
 			f.dump()
 		}
 	}()
-	f.start(size())
+	f.start(cmp.Or(s.nodes, size()))
 	if s.unfenced {
 		f.outwaitFences()
 	}
@@ -168,6 +172,9 @@ func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
 	if s.lab {
 		// Here the client's address tells the nodes apart.
 		f.lab = newLab(t)
+		if s.named {
+			f.names = newLabNames(t, f.lab)
+		}
 		at, allow = f.lab.net+"1", "198.18.0.0/15"
 		config.Doors = 1
 		config.OnRequest = func(r simweb.Request) {

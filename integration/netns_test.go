@@ -42,9 +42,10 @@ func steady(c *simweb.Config) {
 func TestNetns(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
-	for i := range cuts {
-		s := &cuts[i]
-		t.Run(s.name, s.run)
+	for _, list := range [][]scenario{cuts, renamed} {
+		for i := range list {
+			t.Run(list[i].name, list[i].run)
+		}
 	}
 }
 
@@ -55,10 +56,12 @@ func (f *trial) settle(n *node) {
 	if i != f.door(n) {
 		f.Fatalf("BUG: %s is node %d and has namespace %d", n.name, f.door(n), i)
 	}
-	host := f.lab.addr(i)
-	n.http, n.gossip, n.rpc = host+":27295", host+":27296", host+":27297"
-	n.wrap = []string{"ip", "netns", "exec", f.lab.space(i)}
+	f.moveTo(n, i)
 	n.flags = append(n.flags, "--insecure")
+	if f.names != nil {
+		f.names.settle(f.T, i)
+		f.call(n)
+	}
 }
 
 // labDoor tells by its address which node sent a request.
