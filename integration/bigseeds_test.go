@@ -62,7 +62,7 @@ func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 	c.addReady(3)
 	c.settled(3 * time.Minute)
 	first := c.nodes[0]
-	first.seed("http://127.0.0.1:1/") // nobody listens there
+	first.seed(fmt.Sprintf("http://127.0.0.1:%d/", freePort(t))) // nobody listens there
 	req, err := first.request(http.MethodPost, "/api/v1/crawl/pause", nil)
 	if err == nil {
 		err = decodeReply(client, req, &struct{}{})
