@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -81,6 +82,7 @@ type Frontier struct {
 	syncs   *syncQueue
 	// writing is of the writer's writes, syncing of the syncs that acknowledgements wait for.
 	writing, syncing stopwatch
+	hurried          atomic.Bool // Hurry was called
 
 	mu     sync.Mutex // guards the fields below
 	metas  map[crawl.Partition]*shown

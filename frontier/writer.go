@@ -242,6 +242,9 @@ func (f *Frontier) broken(err error) error {
 	return err
 }
 
+// Hurry ends all waiting for space, now and later: the node ends.
+func (f *Frontier) Hurry() { f.hurried.Store(true) }
+
 // hold sets the requests aside that need space on the disk, and returns the others.
 // They wait until there is some, or until their callers have gone.
 func (f *Frontier) hold(rs []*request) (small []*request) {
@@ -260,9 +263,12 @@ func (f *Frontier) takeHeld() (rs []*request) {
 	held := f.held
 	f.held = nil
 	for _, r := range held {
-		if err := r.ctx.Err(); err != nil {
+		switch err := r.ctx.Err(); {
+		case err != nil:
 			r.done <- fmt.Errorf("%w: %w", ErrNoSpace, err)
-		} else {
+		case f.hurried.Load() && errors.Is(f.room(), ErrNoSpace):
+			r.done <- ErrNoSpace
+		default:
 			rs = append(rs, r)
 		}
 	}

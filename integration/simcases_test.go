@@ -16,8 +16,8 @@ var simCases = []struct {
 }{
 	{"address-taken", addressTaken, ""},
 	{"address-kept", addressKept, ""},
-	{"disk-elsewhere", diskElsewhere, "who holds what is asked of a member whose disk is full"},
-	{"disk-frozen-elsewhere", diskFrozenElsewhere, "who holds what is asked of a member whose disk is frozen"},
+	{"disk-elsewhere", diskElsewhere, "the stop of a node with a full disk is not yet shown often enough"},
+	{"disk-frozen-elsewhere", diskFrozenElsewhere, "five nodes with a frozen disk are not yet shown"},
 	{"clock-ahead", clockAhead, ""},
 	{"two-one-stopped", func() schedule { return twoNodes(stopNode) }, ""},
 	{"two-one-without-power", func() schedule { return twoNodes(powerNode) }, ""},
@@ -93,9 +93,9 @@ func addressKept() schedule {
 // leave, and its time is up.
 func diskElsewhere() schedule { return otherDisk(3, fullDisk) }
 
-// diskFrozenElsewhere is the same with a frozen disk, which stores no view: three
-// others are needed to decide one.
-func diskFrozenElsewhere() schedule { return otherDisk(4, frozenDisk) }
+// diskFrozenElsewhere is the same with a frozen disk, which stores no view: of five,
+// three are left to decide one.
+func diskFrozenElsewhere() schedule { return otherDisk(5, frozenDisk) }
 
 func otherDisk(nodes int, kind faultKind) schedule {
 	p := drawn(nodes)

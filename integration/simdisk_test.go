@@ -142,6 +142,28 @@ func (d *simDisk) space() error {
 // Hurry makes writes fail that would wait for space: the node ends.
 func (d *simDisk) Hurry() { d.once.Do(func() { close(d.hurried) }) }
 
+// Room tells the writer whether the disk is full.
+func (d *simDisk) Room() error {
+	if full, _ := d.machine.has(fullDisk); full {
+		return fmt.Errorf("%w: the simulated one", frontier.ErrNoSpace)
+	}
+	return nil
+}
+
+// WriteReserved goes into what was set aside while there was space.
+func (d *simDisk) WriteReserved(entries []frontier.Entry) error {
+	if err := d.turn(); err != nil {
+		return err
+	}
+	if bad, _ := d.machine.has(badDisk); bad {
+		return errBadDisk("write")
+	}
+	return d.Memory.WriteReserved(entries)
+}
+
+// Touch is answered as a write is.
+func (d *simDisk) Touch() error { return d.turn() }
+
 // LostPower is false when every write was synced.
 func (d *simDisk) LostPower() bool { return !d.sync && d.Memory.LostPower() }
 

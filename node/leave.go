@@ -14,7 +14,8 @@ import (
 // that cannot be, because nobody else is active or the time is up, the node
 // stops with its data in place and stays a member: the same command resumes.
 func (n *Node) leave(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.DrainTimeout)
+	// The time for what is open is a part of the time-out, not on top of it.
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.DrainTimeout-min(settleGrace, n.cfg.DrainTimeout/5))
 	defer cancel()
 	stopped := make(chan struct{})
 	go func() { // a second signal ends the wait

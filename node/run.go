@@ -70,6 +70,7 @@ func (n *Node) runAll(ctx context.Context) error {
 
 	<-ctx.Done()
 	cancel() // whoever waits for space on the disk sees that the node ends
+	n.front.Hurry()
 	// lead, which started the engine, has to end before the writer may.
 	err := n.waitForWriters(group, stopStore)
 	if errors.Is(err, errFinished) || errors.Is(err, context.Canceled) {

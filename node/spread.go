@@ -411,7 +411,9 @@ func (s *spreader) heardEnough() bool {
 			heard++
 		}
 	}
-	return 2*heard >= count && (heard > 0 || len(v.Members) == 1)
+	// A founder has nobody to hear from, however soon the others have joined it.
+	founder := self.Since == 1 && count == 0
+	return 2*heard >= count && (heard > 0 || founder || len(v.Members) == 1)
 }
 
 // caughtUp returns when this node has the scope entries that it has heard of: until then
