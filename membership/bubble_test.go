@@ -73,9 +73,24 @@ func (w *wire) IngestPacket(net.Conn, net.Addr, time.Time, bool) error { panic("
 func (w *wire) IngestStream(net.Conn) error                            { panic("not used") }
 func (w *wire) Shutdown() error                                        { return nil }
 
+// places are the houses of now.
+func (v *village) places() []*house {
+	v.moving.RLock()
+	defer v.moving.RUnlock()
+	return v.houses
+}
+
+// move puts a place where another one was: from now on nobody is at the old one's address.
+func (v *village) move(old, place *house) {
+	v.moving.Lock()
+	defer v.moving.Unlock()
+	v.houses = slices.Clone(v.houses)
+	v.houses[slices.Index(v.houses, old)] = place
+}
+
 // wireTo finds the node at an address, unless one of the two is cut off.
 func (v *village) wireTo(from, to string) *wire {
-	for _, h := range v.houses {
+	for _, h := range v.places() {
 		if h.wire.own == to && !v.cutBetween(from, to) {
 			return h.wire
 		}
@@ -109,8 +124,9 @@ type village struct {
 	t        *testing.T
 	x        exchange
 	ctx      context.Context
-	isolated sync.Map // addresses, gossip and RPC
-	parted   sync.Map // pairs of such addresses, sorted
+	isolated sync.Map     // addresses, gossip and RPC
+	parted   sync.Map     // pairs of such addresses, sorted
+	moving   sync.RWMutex // held while houses changes under running nodes
 	houses   []*house
 	dead     sync.Map // id of a node whose process is gone, to true
 	refusing atomic.Bool
@@ -176,7 +192,7 @@ func (h *house) start() {
 func (h *house) renew(ctx context.Context, m *Membership) {
 	for ctx.Err() == nil {
 		if v := m.View(); v != nil {
-			for _, other := range h.v.houses {
+			for _, other := range h.v.places() {
 				to := h.v.x.at(other.o.RPC)
 				if to == nil || other == h || m.stalled.Load() || h.v.cutBetween(h.o.RPC, other.o.RPC) {
 					continue

@@ -161,7 +161,7 @@ func TestMovesWithItsName(t *testing.T) {
 
 		moved := &house{v: v, o: n3.o, wire: &wire{own: "127.0.0.9:1002", v: v, packets: make(chan *memberlist.Packet, 100), streams: make(chan net.Conn, 10)}}
 		moved.o.Transport, moved.o.Caller = moved.wire, moved
-		v.houses = append(v.houses[:2:2], moved) // nobody is at the old address
+		v.move(n3, moved)
 		time.Sleep(time.Second)
 		moved.start()
 		time.Sleep(5 * time.Second)
