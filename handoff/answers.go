@@ -42,7 +42,7 @@ func (d *Driver) sayWords(actions []Action) {
 }
 
 // sealPatience bounds the wait for what only the driver can say. It is below the
-// patience of who asks, so that he hears at least of the other partitions.
+// patience of who asks, so that it hears at least of the other partitions.
 const sealPatience = time.Second
 
 // answer gives this node's own word; nil when it is at another view. Partitions

@@ -124,7 +124,7 @@ func (g *gate) installed() crawl.Epoch {
 }
 
 // right refuses what a holder of an epoch says who was removed and has joined
-// anew since: his tenure ended with the removal, even if he has not heard of it.
+// anew since: its tenure ended with the removal, even if it has not heard of it.
 // For use within pass.
 func (g *gate) right(from crawl.NodeID, epoch crawl.Epoch) error {
 	g.mu.Lock()

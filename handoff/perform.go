@@ -301,7 +301,7 @@ func (d *Driver) tell(a Tell) []Answer {
 }
 
 // answerOf is this node's word on a partition. Who held it last and knows of no set
-// of that tenure has recorded none, and so acknowledged nothing in it: his copy
+// of that tenure has recorded none, and so acknowledged nothing in it: its copy
 // has all that was acknowledged before, and nobody else's counts in that tenure.
 func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set) Answer {
 	if set.Epoch < k.Epoch && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {

@@ -68,8 +68,8 @@ func parseRef(base, ref string) (p *whatwg.Url, host string, err error) {
 	return p, strings.Join(parts, "."), nil
 }
 
-// hidden begins the names that stand for labels. Whoever writes such a name
-// himself names another host than he may think, but none that he could not name.
+// hidden begins the names that stand for labels. A page that writes such a name
+// itself names another host than its author may think, but none that it could not name.
 const hidden = "hidden-label-"
 
 // authority finds the host of an absolute reference, or of one that begins
