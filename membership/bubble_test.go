@@ -141,6 +141,8 @@ type house struct {
 	stop  context.CancelFunc
 	done  chan error
 	beats sync.WaitGroup
+	// strays: calls to its RPC address reach another process.
+	strays bool
 }
 
 // Call implements Caller: it obeys the cut.
@@ -182,7 +184,9 @@ func (h *house) start() {
 		h.v.t.Fatal(err)
 	}
 	h.Membership = m
-	h.v.x.set(h.o.RPC, m)
+	if !h.strays {
+		h.v.x.set(h.o.RPC, m)
+	}
 	ctx, cancel := context.WithCancel(h.v.ctx)
 	h.stop, h.done = cancel, make(chan error, 1)
 	go func() { h.done <- m.Run(ctx) }()

@@ -29,7 +29,7 @@ type result struct {
 func (l *loop) answer(ctx context.Context, in incoming) error {
 	var reply []Message
 	if l.m.stalled.Load() {
-		in.messages = nil // as if they were lost
+		in.messages = l.fromSelf(in.messages) // as if the others were lost
 	}
 	for _, m := range in.messages {
 		if err := l.step(ctx, Received{m}, &reply); err != nil {

@@ -88,9 +88,9 @@
 //
 // A boot number is used once and by one process, unless a data directory was
 // copied. A node that comes back with its data at another address is listed there,
-// under its new boot. twin.go: after a copy the second process ends when it finds the first, the first
-// ends when a view has passed it over, and whoever hears both takes no proof from
-// the higher number.
+// under its new boot. twin.go: a process with data looks for another one with its id
+// before anybody hears of it, and ends when it finds one; one that a view has passed
+// over ends; and whoever hears both takes no proof from the higher number.
 //
 // # Leases
 //

@@ -65,6 +65,9 @@ func newLoop(m *Membership) *loop {
 func (m *Membership) Run(ctx context.Context) error {
 	defer close(m.stopped)
 	l := newLoop(m)
+	if err := l.seekFirst(ctx); err != nil {
+		return errors.Join(err, m.transport.Shutdown())
+	}
 	if err := m.gossip.start(&m.o, m.transport, m.advertise); err != nil {
 		return errors.Join(err, m.transport.Shutdown())
 	}
@@ -177,13 +180,10 @@ func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
 				return err
 			}
 		case Send:
-			if l.m.stalled.Load() {
-				continue
-			}
 			received, ok := e.(Received)
 			if ok && reply != nil && a.Message.To == received.Message.From {
 				*reply = append(*reply, a.Message)
-			} else {
+			} else if !l.m.stalled.Load() {
 				l.call(ctx, a.Message)
 			}
 		}

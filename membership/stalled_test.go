@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,6 +64,32 @@ func TestStalledStillGrants(t *testing.T) {
 		n1.members("it gets on", Active, "n1", "n3")
 		n3.members("it gets on", Active, "n1", "n3")
 		v.end(n1, n3)
+	})
+}
+
+// TestStalledTellsItsTwin: a node whose disk does not answer lives, and a copy of its
+// data hears so.
+func TestStalledTellsItsTwin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newVillage(t, "n1", "n2")
+		n1, n2 := v.houses[0], v.houses[1]
+		n1.start()
+		n2.start()
+		time.Sleep(10 * time.Second)
+		n2.SetStalled(true)
+		double := n2.double(copied(t, n2.o.Storage))
+		double.start()
+		time.Sleep(time.Second)
+		double.stop()
+		if err := <-double.done; !errors.Is(err, ErrTwin) {
+			t.Errorf("the copy ends with %v", err)
+		}
+		double.beats.Wait()
+		n2.SetStalled(false)
+		time.Sleep(10 * time.Second)
+		n1.members("it gets on", Active, "n1", "n2")
+		v.end(n1, n2)
 	})
 }
 

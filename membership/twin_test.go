@@ -3,6 +3,7 @@ package membership
 import (
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,4 +189,119 @@ func TestMovesWithItsName(t *testing.T) {
 		}
 		v.end(n1, n2, moved)
 	})
+}
+
+// misled is a wire of a node whose advertised name leads to another address than its
+// own.
+type misled struct {
+	*wire
+	shown string
+}
+
+func (w *misled) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
+	at, err := splitPort(w.shown)
+	return net.ParseIP(at.host), at.port, err
+}
+
+// double makes a place for a process with a copy of a node's data, its name, and an
+// address of its own to which the name does not lead.
+func (h *house) double(data Storage) *house {
+	d := &house{v: h.v, o: h.o, strays: true, wire: &wire{own: "127.0.0.8:1002", v: h.v, packets: make(chan *memberlist.Packet, 100), streams: make(chan net.Conn, 10)}}
+	d.o.Storage, d.o.Transport, d.o.Caller = data, &misled{d.wire, h.wire.own}, d
+	h.v.moving.Lock()
+	defer h.v.moving.Unlock()
+	h.v.houses = append(slices.Clone(h.v.houses), d)
+	return d
+}
+
+// A copy of a living node's data is started elsewhere under the same name, so that
+// gossip has one address for both. It ends; the living one stays a member under its
+// boot, and nobody sees another one.
+func TestCopyWithItsNameGivesWay(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		stopped bool // the copy was made before the living one was started
+		own     bool // the name leads to the copy by now
+	}{
+		{name: "copied while it runs"},
+		{name: "copied before its start", stopped: true},
+		{name: "the name leads to the copy", own: true},
+	} {
+		t.Run(c.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { copyGivesWay(t, c.stopped, c.own) }) })
+	}
+}
+
+func copyGivesWay(t *testing.T, stopped, own bool) {
+	v := newVillage(t, "n1", "n2", "n3")
+	n1, n3 := v.houses[0], v.houses[2]
+	for _, h := range v.houses {
+		h.start()
+	}
+	time.Sleep(10 * time.Second)
+	var data Storage
+	if stopped {
+		n3.crash(true)
+		n3.heal()
+		v.dead.Delete(n3.self.ID)
+		data = copied(t, n3.o.Storage)
+		n3.start()
+		time.Sleep(10 * time.Second)
+	} else {
+		data = copied(t, n3.o.Storage)
+	}
+	before := n1.View()
+	double := n3.double(data)
+	if own {
+		double.strays = false
+		v.x.set("127.0.0.1:1", n3.Membership) // the address of its gossip, and the port of its RPC
+	}
+	double.start()
+	for range 200 {
+		time.Sleep(100 * time.Millisecond)
+		if double.LeaseValid() || double.Snapshot().Status == Active {
+			t.Error("the copy takes part")
+			break
+		}
+	}
+	double.stop()
+	if err := <-double.done; !errors.Is(err, ErrTwin) {
+		t.Errorf("the copy ends with %v", err)
+	}
+	double.beats.Wait()
+	if own {
+		v.x.set(n3.o.RPC, n3.Membership)
+	}
+	if after := n1.View(); after.Digest() != before.Digest() {
+		t.Errorf("the copy has changed the view from %s to %s", showView(before), showView(after))
+	}
+	if !n3.LeaseValid() || n3.Snapshot().Status != Active {
+		t.Errorf("the living one is %s", n3.Snapshot().Status)
+	}
+	v.end(v.houses[:3]...)
+}
+
+// A process whose number the view gives to another one is the copy, whoever else
+// answers; where the system does not tell processes apart nobody is one.
+func TestPassedOver(t *testing.T) {
+	t.Parallel()
+	p := Process{Machine: "ab", PID: 7, Started: 100}
+	later := Process{Machine: "ab", PID: 7, Started: 101}
+	for _, c := range []struct {
+		name   string
+		listed Member
+		twin   bool
+	}{
+		{"itself", Member{ID: "a", Boot: 2, Process: p}, false},
+		{"its former self", Member{ID: "a", Boot: 1, Process: later}, false},
+		{"a later start", Member{ID: "a", Boot: 3, Process: later}, true},
+		{"another process of this number", Member{ID: "a", Boot: 2, Process: later}, true},
+		{"processes are unknown", Member{ID: "a", Boot: 2}, false},
+		{"another node", Member{ID: "b", Boot: 2, Process: later}, false},
+	} {
+		err := passedOver(&View{Number: 1, Cluster: testCluster, Members: []Member{c.listed}}, Member{ID: "a", Boot: 2, Process: p})
+		if errors.Is(err, ErrTwin) != c.twin {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
 }
