@@ -38,6 +38,7 @@ type scenario struct {
 	clocks     bool          // each node has clocks that act can move
 	named      bool          // with lab: the nodes know each other by names
 	deaf       bool          // proxies stand before the RPC ports
+	ownDisk    int64         // bytes of a file system of its own, of the last of nodes; 0: none has one
 	unfenced   bool          // the crawl begins when no node is held up by the fence of its own start
 	unseeded   bool          // act hands the seeds over itself
 	unfinished bool          // the crawl must not end: act judges alone
@@ -65,6 +66,7 @@ type trial struct {
 	trail  trail
 	lab    *lab      // nil without namespaces
 	names  *labNames // nil without names
+	disk   string    // where the file system of ownDisk is mounted
 
 	excuses []disturbance
 	blind   func(simweb.Request) bool // requests of a node that could not know better; nil: none
@@ -220,6 +222,9 @@ func (f *trial) add(flags ...string) *node {
 	}
 	if f.clocks {
 		f.moveClock(n, 0, 0)
+	}
+	if f.ownDisk > 0 && len(f.c.nodes) == f.nodes {
+		f.own(n)
 	}
 	n.start()
 	return n

@@ -31,6 +31,8 @@ var scenarios = []scenario{
 	{name: "lost-answers", deaf: true, shape: long, act: lostAnswers},
 	{name: "replica-pauses", quick: true, duplicates: 0.01, shape: forSeconds, act: replicaSleeps(4 * time.Second)},
 	{name: "replica-stalls", duplicates: 0.01, shape: forMinutes, act: replicaSleeps(3*time.Second, 4*time.Second, 10*time.Second, time.Minute)},
+	{name: "full-disk-elsewhere", nodes: 3, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: fullDiskElsewhere},
+	{name: "frozen-disk-elsewhere", nodes: 5, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: frozenDiskElsewhere},
 	{name: "hostile-bytes", shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
 }
 

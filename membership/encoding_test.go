@@ -212,10 +212,15 @@ func sampleDocument() *document {
 	}
 }
 
+// overwrite leaves blanks behind the content, as a file does that keeps its size.
+func overwrite(path string, content []byte) error {
+	return os.WriteFile(path, append(content, "\n \n"...), 0o600)
+}
+
 func TestFileKeepsDocument(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	file := NewFile(dir)
+	file := NewFile(dir, overwrite)
 	if raw, err := file.Load(); raw != nil || err != nil {
 		t.Fatalf("an empty directory holds %q, %v", raw, err)
 	}
@@ -225,7 +230,7 @@ func TestFileKeepsDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	raw, err := NewFile(dir).Load()
+	raw, err := NewFile(dir, nil).Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +241,7 @@ func TestFileKeepsDocument(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
 		t.Errorf("files left: %v", left)
 	}
-	if err := NewFile(filepath.Join(dir, "missing")).Save(raw); !errors.Is(err, os.ErrNotExist) {
+	if err := NewFile(filepath.Join(dir, "missing"), overwrite).Save(raw); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("saving into a missing directory: %v", err)
 	}
 }

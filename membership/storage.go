@@ -36,16 +36,21 @@ var (
 // FileName is the name of the state file in the data directory.
 const FileName = "membership.json"
 
-// File is a Storage in a file, replaced by writing a new one beside it, fsync,
-// rename, and fsync of the folder.
-type File struct{ dir string }
+// File is a Storage in a file.
+type File struct {
+	name    string
+	replace func(path string, content []byte) error
+}
 
-// NewFile returns a Storage in FileName in dir, which must exist.
-func NewFile(dir string) *File { return &File{dir: dir} }
+// NewFile returns a Storage in FileName in dir, which must exist. replace gives a file a
+// new content as Save must; blanks behind it do no harm.
+func NewFile(dir string, replace func(path string, content []byte) error) *File {
+	return &File{filepath.Join(dir, FileName), replace}
+}
 
 // Load implements Storage.
 func (f *File) Load() ([]byte, error) {
-	out, err := os.ReadFile(filepath.Join(f.dir, FileName))
+	out, err := os.ReadFile(f.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -57,33 +62,10 @@ func (f *File) Load() ([]byte, error) {
 
 // Save implements Storage.
 func (f *File) Save(doc []byte) error {
-	name := filepath.Join(f.dir, FileName)
-	if err := writeSynced(name+".tmp", doc); err != nil {
+	if err := f.replace(f.name, doc); err != nil {
 		return fmt.Errorf("membership: write state: %w", err)
 	}
-	if err := os.Rename(name+".tmp", name); err != nil {
-		return fmt.Errorf("membership: replace state: %w", err)
-	}
-	dir, err := os.Open(f.dir)
-	if err != nil {
-		return fmt.Errorf("membership: sync data directory: %w", err)
-	}
-	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
-		return fmt.Errorf("membership: sync data directory: %w", err)
-	}
 	return nil
-}
-
-func writeSynced(name string, doc []byte) error {
-	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(doc)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
 }
 
 // Memory is a Storage for simulations: it outlives the node, not the process.

@@ -218,8 +218,7 @@ func (n *Node) hasSpace(bytes int64) bool {
 // errNoSpace ends the wait for space when the node stops.
 var errNoSpace = errors.New("the disk is nearly full and the node stops")
 
-// patientArchive is an archive that waits for space on the disk: its first failed
-// write would end it for good.
+// patientArchive is an archive that waits for space on the disk.
 type patientArchive struct {
 	archiver
 	hasSpace func(bytes int64) bool
@@ -243,9 +242,19 @@ func (a *patientArchive) PutFailure(ctx context.Context, f crawl.Failure) error 
 	return a.withSpace(ctx, int64(len(f.Reason)), func() error { return a.archiver.PutFailure(ctx, f) })
 }
 
-// withSpace calls write when there is space for it.
+// withSpace calls write when there is space for it, and again when there was none after all:
+// others fill the disk, too.
 func (a *patientArchive) withSpace(ctx context.Context, bytes int64, write func() error) error {
-	for !a.promise(bytes) {
+	for {
+		if a.promise(bytes) {
+			err := write()
+			a.mu.Lock()
+			a.promised -= bytes
+			a.mu.Unlock()
+			if !errors.Is(err, syscall.ENOSPC) {
+				return err
+			}
+		}
 		select {
 		case <-time.After(spaceAgain):
 		case <-ctx.Done():
@@ -254,12 +263,6 @@ func (a *patientArchive) withSpace(ctx context.Context, bytes int64, write func(
 			return errNoSpace
 		}
 	}
-	defer func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.promised -= bytes
-	}()
-	return write()
 }
 
 // promise sets bytes aside, if there are as many.

@@ -13,6 +13,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
+	"crawlnode/store/files"
 	"crawlnode/store/scopeset"
 	"crawlnode/web/scope"
 )
@@ -226,7 +227,7 @@ func (s *docStore) writeLocked(doc *document) error {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	if err := writeFileSynced(s.dir.join("crawl.json"), append(b, '\n')); err != nil {
+	if err := files.Replace(s.dir.join("crawl.json"), append(b, '\n')); err != nil {
 		return storageError("write crawl.json", err)
 	}
 	return nil

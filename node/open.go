@@ -23,6 +23,7 @@ import (
 	"crawlnode/metrics"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
+	"crawlnode/store/files"
 )
 
 // archiver is the part of package archive that a node uses.
@@ -242,7 +243,7 @@ func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) e
 
 func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membership.Storage) error {
 	o := membership.Options{
-		Storage: membership.NewFile(n.dir.path), Name: n.name, Cluster: n.cfg.ClusterName,
+		Storage: membership.NewFile(n.dir.path, files.Replace), Name: n.name, Cluster: n.cfg.ClusterName,
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
 		Bind: gossip, Advertise: n.cfg.Advertise, RPC: n.advertised(n.rpc), HTTP: n.advertised(n.http), Join: n.cfg.Join,
 		Caller: caller{n}, Logger: n.log, Transport: n.network.transport(),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -406,9 +407,12 @@ func (n *Node) syncLoop(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if !n.hasSpace(0) {
-			continue // what is there waits in memory: a failed write would end the archive
+			continue // what is there waits in memory
 		}
-		if err := n.archive.Sync(); err != nil {
+		switch err := n.archive.Sync(); {
+		case errors.Is(err, syscall.ENOSPC):
+			continue // as above: it has filled up since
+		case err != nil:
 			return storageError("sync the archive", err)
 		}
 		if err := n.syncDerived(); err != nil {

@@ -138,7 +138,7 @@ func Open(dir string, o Options) (*Archive, error) {
 // Put appends a capture and returns where its response record stands. It reads
 // the capture's slices until it returns. The record is safe against a crash of
 // the process; against one of the machine only after the next Sync. An error is
-// that of ctx, which leaves nothing behind, or final.
+// that of ctx or of a full disk (ENOSPC), which leave nothing behind, or final.
 func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
 	if err := a.failure(); err != nil {
 		return crawl.ArchiveRef{}, err
@@ -149,7 +149,10 @@ func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, e
 	ref, flush, err := a.encode(ctx, &c)
 	<-a.slots
 	if err == nil && (flush || a.opts.SyncEach) {
-		err = a.Sync()
+		// Of a full disk only the index can hear then: the record is on it.
+		if err = a.Sync(); isFull(err) {
+			err = nil
+		}
 	}
 	return ref, err
 }
@@ -266,17 +269,22 @@ func (a *Archive) finish() error {
 	if f == nil {
 		return nil
 	}
+	lines := len(f.pending)
+	err := f.finish()
+	if isFull(err) {
+		return err // it goes on with this file
+	}
 	a.file = nil
-	if err := f.finish(); err != nil {
+	if err != nil {
 		return a.fail(err)
 	}
-	a.indexBytes.Add(int64(len(f.pending)))
+	a.indexBytes.Add(int64(lines))
 	a.sortLater(f.name)
 	return nil
 }
 
 // Sync makes everything durable that was put before the call. Puts go on
-// meanwhile.
+// meanwhile. When the disk is full (ENOSPC) it may be called again.
 func (a *Archive) Sync() error {
 	a.syncing <- struct{}{}
 	defer func() { <-a.syncing }()
@@ -298,7 +306,14 @@ func (a *Archive) Sync() error {
 	if !unsynced {
 		return nil // nothing was put since the last time
 	}
-	if err := f.sync(lines); err != nil {
+	rest, err := f.sync(lines)
+	if isFull(err) {
+		a.writing <- struct{}{}
+		f.pending, f.unsynced = append(rest, f.pending...), true
+		<-a.writing
+		return err
+	}
+	if err != nil {
 		return a.fail(err)
 	}
 	a.indexBytes.Add(int64(len(lines)))
@@ -327,7 +342,11 @@ func (a *Archive) close() error {
 		}
 		return err
 	}
-	return a.finish()
+	err := a.finish()
+	if isFull(err) {
+		a.file.abandon() // as above; only lines of the index are missing, which that makes anew
+	}
+	return err
 }
 
 // Stats returns the counters.
@@ -338,8 +357,12 @@ func (a *Archive) Stats() Stats {
 	}
 }
 
-// fail notes the first error that stops the archive and returns it.
+// fail notes the first error that stops the archive and returns it. A full disk stops
+// nothing: what was tried then can be tried again.
 func (a *Archive) fail(err error) error {
+	if isFull(err) {
+		return err
+	}
 	err = fmt.Errorf("archive has stopped: %w", err)
 	if a.broken.CompareAndSwap(nil, &err) && a.opts.OnError != nil {
 		a.opts.OnError(err)

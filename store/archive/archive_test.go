@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha1"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -273,9 +275,9 @@ func TestCancelledPut(t *testing.T) {
 	put(t, a, capture(t, "http://a.test/", "x"))
 }
 
-// TestFullDisk: the first error stays, and what was acknowledged before is
+// TestWhatCannotBeCutOff: the first error stays, and what was acknowledged before is
 // there after a new start.
-func TestFullDisk(t *testing.T) {
+func TestWhatCannotBeCutOff(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /dev/full, which only Linux has")
@@ -302,6 +304,52 @@ func TestFullDisk(t *testing.T) {
 	open(t, dir, Options{})
 	if records := readAll(t, dir); len(records) != 3 || records[1].TargetURI != "http://a.test/1" {
 		t.Errorf("records after a new start = %+v", records)
+	}
+}
+
+// TestFullDisk: lines of the index that have no space wait for it, and a file that must
+// be turned goes on; nothing is lost, and nothing is there twice.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /dev/full, which only Linux has")
+	}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	a := open(t, dir, Options{MaxFileBytes: 2000, OnError: func(err error) { t.Errorf("it has stopped: %v", err) }})
+	put(t, a, capture(t, "http://a.test/1", strings.Repeat("x", 100)))
+	good := a.file.index
+	a.file.index = full
+	if err := a.Sync(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Sync without space for the index: %v", err)
+	}
+	var refused int
+	for i := range 20 {
+		switch _, err := a.Put(t.Context(), capture(t, fmt.Sprint("http://a.test/more", i), "x")); {
+		case errors.Is(err, syscall.ENOSPC):
+			refused++
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	if refused == 0 {
+		t.Error("the file was turned without space for its index")
+	}
+	a.file.index = good
+	if err := a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, a, capture(t, "http://a.test/2", "x"))
+	var index bytes.Buffer
+	if err := a.WriteIndex(&index); err != nil {
+		t.Fatal(err)
+	}
+	if want, got := 2+20-refused, strings.Count(index.String(), "\n"); got != want {
+		t.Errorf("the indexes have %d lines, want %d:\n%s", got, want, index.String())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"crawlnode/store/files"
@@ -51,6 +52,9 @@ func (a *Archive) create() (*file, error) {
 		f := &file{dir: a.dir, name: name, warc: warc}
 		if err := f.start(newEncoder(a.opts.Rand, a.opts.Compression), now, &a.opts); err != nil {
 			f.abandon()
+			if isFull(err) { // each try would leave one
+				f.remove()
+			}
 			return nil, err
 		}
 		return f, nil
@@ -93,16 +97,20 @@ func (f *file) isFullFor(n int, limit int64) bool {
 	return f.size > f.first && f.size+int64(n) > limit
 }
 
-// append writes b at the end. After an error the file is no longer usable; what
-// was written in part is cut off if the disk still allows it.
+// append writes b at the end. When the disk is full the file is as it was; after any
+// other error it is no longer usable, and what was written in part is cut off if the
+// disk still allows it.
 func (f *file) append(b []byte) error {
 	n, err := f.warc.Write(b)
 	if err == nil && n != len(b) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		_ = f.warc.Truncate(f.size)
-		return fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
+		err = fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
+		if cut := f.warc.Truncate(f.size); cut != nil {
+			return final(errors.Join(err, cut))
+		}
+		return err
 	}
 	f.size += int64(n)
 	f.unsynced = true
@@ -110,20 +118,25 @@ func (f *file) append(b []byte) error {
 }
 
 // sync brings what was written to the disk, and then writes the index lines
-// that name it.
-func (f *file) sync(lines []byte) error {
+// that name it. When the disk is full, rest is what is still to be written of them.
+func (f *file) sync(lines []byte) (rest []byte, err error) {
 	if err := f.warc.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", f.name, err)
+		return nil, final(fmt.Errorf("sync %s: %w", f.name, err)) // what was not stored may be gone from memory, too
 	}
-	if _, err := f.index.Write(lines); err != nil {
-		return fmt.Errorf("write index of %s: %w", f.name, err)
+	if n, err := f.index.Write(lines); err != nil {
+		return lines[n:], fmt.Errorf("write index of %s: %w", f.name, err)
 	}
-	return nil
+	return nil, nil
 }
 
-// finish syncs the file and gives it its final name.
+// finish syncs the file and gives it its final name. When the disk is full it stays
+// open and usable.
 func (f *file) finish() error {
-	err := f.sync(f.pending)
+	rest, err := f.sync(f.pending)
+	if isFull(err) {
+		f.pending = rest
+		return err
+	}
 	if err == nil {
 		err = f.index.Sync()
 	}
@@ -131,9 +144,28 @@ func (f *file) finish() error {
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("close %s: %w", f.name, err)
+		return final(fmt.Errorf("close %s: %w", f.name, err))
 	}
-	return files.Settle(f.dir, f.name)
+	return final(files.Settle(f.dir, f.name))
+}
+
+// isFull reports whether an error says that the disk is full, and nothing worse: what
+// failed is as if it had not been tried.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
+
+// final takes from an error that it may be one of a full disk: trying again is no use.
+func final(err error) error {
+	if isFull(err) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+// remove deletes a file that nothing was put into.
+func (f *file) remove() {
+	for _, name := range [...]string{f.name, indexName(f.name)} {
+		_ = os.Remove(filepath.Join(f.dir, name+openSuffix)) // else the next Open does
+	}
 }
 
 // abandon closes the file as it is.

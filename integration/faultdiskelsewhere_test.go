@@ -1,0 +1,227 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The disk of one node is full or frozen while another is lost (F33).
+const (
+	// troubledDisk is large enough for a node's store, and to fetch on it.
+	troubledDisk = 512 << 20
+	// servedElsewhere is how long the others may take for what the lost node held.
+	servedElsewhere = 20 * time.Second
+	// troubledDrain is the drain time-out of these nodes, and drainSlack what a stop may
+	// take beyond it.
+	troubledDrain, drainSlack = 8 * time.Second, 2 * time.Second
+)
+
+var briefDrain = []string{"--drain-timeout", troubledDrain.String()}
+
+// loopDisk mounts an ext4 file system of its own in a file, for the time of the test.
+func loopDisk(t *testing.T, path string, bytes int64) {
+	t.Helper()
+	image := path + ".img"
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, bytes); err != nil {
+		t.Fatal(err)
+	}
+	system(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
+	system(t, "mount", "-o", "loop", image, path)
+	t.Cleanup(func() { system(t, "umount", path) })
+}
+
+// system runs a program of the system that must succeed.
+func system(t *testing.T, argv ...string) {
+	t.Helper()
+	if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(argv, " "), err, out)
+	}
+}
+
+// own gives a node's data a file system of their own, and returns where that is.
+func (f *trial) own(n *node) {
+	f.Helper()
+	needsRoot(f.T)
+	f.disk = filepath.Join(f.c.dir, "disk")
+	loopDisk(f.T, f.disk, f.ownDisk)
+	n.dir = filepath.Join(f.disk, n.name)
+}
+
+// freeze stops all writing to a file system until the answer is called; at the latest
+// the end of the test does, since a process that waits for it cannot be killed.
+func freeze(t *testing.T, path string) (thaw func()) {
+	t.Helper()
+	system(t, "fsfreeze", "-f", path)
+	frozen := true
+	thaw = func() {
+		if frozen {
+			frozen = false
+			system(t, "fsfreeze", "-u", path)
+		}
+	}
+	t.Cleanup(thaw)
+	return thaw
+}
+
+// give hands seeds to a node, one by one, and returns those that it did not acknowledge.
+func (f *trial) give(n *node, seeds []string) (refused []string) {
+	for _, url := range seeds {
+		ctx, cancel := context.WithTimeout(f.Context(), 2*time.Second)
+		if count, err := n.post(ctx, []string{url}); err != nil || count != 1 {
+			refused = append(refused, url)
+		}
+		cancel()
+	}
+	return refused
+}
+
+// fullDiskElsewhere: the disk of one of three is full when another is lost. The third
+// serves what that one held; the full one says why it fetches nothing, lets its
+// partitions go when it is asked to leave, and acknowledges nothing that it cannot store.
+func fullDiskElsewhere(f *trial) {
+	seeds := f.web.Seeds()
+	ill := f.c.nodes[len(f.c.nodes)-1]
+	f.c.nodes[0].seed(seeds[:len(seeds)/2]...)
+	f.began = time.Now()
+	f.crawlTo(0.1, 0.2)
+	filled := time.Now()
+	ballast := fillDisk(f.T, f.disk, 0)
+	refused := f.give(ill, seeds[len(seeds)/2:len(seeds)/2+3])
+	f.lossElsewhere(ill)
+	left := f.living(ill)
+	refused = append(refused, f.give(left, seeds[len(seeds)/2+3:])...)
+	f.saysOfDisk(ill, "disk_full", "low_disk")
+	f.Logf("%d seeds were not acknowledged", len(refused))
+
+	asked := time.Now()
+	ill.signal(syscall.SIGTERM)
+	code := ill.exit(f.T, troubledDrain+drainSlack+f.patience(time.Second))
+	f.stopped(ill, asked, code, 0)
+	f.healed(filled, "full disk", ill, refused, func() {
+		if err := os.Remove(ballast); err != nil {
+			f.Fatal(err)
+		}
+	})
+}
+
+// frozenDiskElsewhere: the disk of one of five does not answer when another is lost.
+// The other three exclude both and go on.
+func frozenDiskElsewhere(f *trial) {
+	seeds := f.web.Seeds()
+	ill := f.c.nodes[len(f.c.nodes)-1]
+	f.c.nodes[0].seed(seeds[:len(seeds)/2]...)
+	f.began = time.Now()
+	f.crawlTo(0.1, 0.2)
+	frozen := time.Now()
+	thaw := freeze(f.T, f.disk)
+	f.lossElsewhere(ill)
+	refused := f.give(f.living(ill), seeds[len(seeds)/2:])
+
+	asked := time.Now()
+	ill.signal(syscall.SIGTERM)
+	// The kernel keeps what is left of the process until its disk answers. What can be
+	// seen from outside is that its doors are closed.
+	until(f.T, troubledDrain+drainSlack+f.patience(time.Second), func() string {
+		if _, err := ill.status(); err == nil {
+			return ill.name + " still answers"
+		}
+		return ""
+	})
+	took := time.Since(asked)
+	thaw()
+	code := ill.exit(f.T, 10*time.Second)
+	f.stopped(ill, time.Now().Add(-took), code, 3)
+	f.healed(frozen, "frozen disk", ill, refused, func() {})
+}
+
+// living is a node that lives and is not the ill one.
+func (f *trial) living(ill *node) *node {
+	for _, n := range f.c.living() {
+		if n != ill {
+			return n
+		}
+	}
+	f.Fatal("nobody is left")
+	return nil
+}
+
+// lossElsewhere kills a node beside the ill one, and waits until all partitions are
+// served by those that can.
+func (f *trial) lossElsewhere(ill *node) {
+	f.Helper()
+	victim := f.c.nodes[f.random.IntN(len(f.c.nodes)-1)]
+	f.kill(victim)
+	killed, other := time.Now(), f.living(ill)
+	until(f.T, f.patience(servedElsewhere), func() string {
+		s, err := other.status()
+		if err != nil || s.Ring.Served != s.Ring.Partitions || s.Cluster.Members.Alive > len(f.c.nodes)-1 {
+			return fmt.Sprintf("%s says that %d of %d partitions are served: %+v, %v", other.name, s.Ring.Served, s.Ring.Partitions, s.Cluster, err)
+		}
+		return ""
+	})
+	took := time.Since(killed)
+	f.Logf("all partitions were served %.1f s after %s was killed", took.Seconds(), victim.name)
+	if *faultRuns > 0 && took > servedElsewhere {
+		f.Errorf("all partitions were served after %v, promised: %v", took, servedElsewhere)
+	}
+}
+
+// saysOfDisk waits until the status of a node has a reason of its disk.
+func (f *trial) saysOfDisk(n *node, codes ...string) {
+	f.Helper()
+	until(f.T, f.patience(10*time.Second), func() string {
+		if s, err := n.status(); err != nil || !s.explains(codes...) {
+			return fmt.Sprintf("%s says none of %v: %+v, %v", n.name, codes, s.Cluster.Health, err)
+		}
+		return ""
+	})
+}
+
+// stopped judges how a node ended.
+func (f *trial) stopped(n *node, asked time.Time, code, want int) {
+	f.Helper()
+	took := time.Since(asked)
+	f.Logf("%s ended %.1f s after SIGTERM, with exit code %d", n.name, took.Seconds(), code)
+	if promised := troubledDrain + drainSlack; took > promised && *faultRuns > 0 {
+		f.Errorf("%s ended %v after SIGTERM, promised: %v", n.name, took, promised)
+	}
+	if code != want {
+		f.Errorf("%s: exit code %d, want %d:\n%s", n.name, code, want, tail(n.log, 10))
+	}
+}
+
+// healed makes the disk good again, starts who is down, and hands over the seeds that
+// nobody has acknowledged.
+func (f *trial) healed(since time.Time, what string, ill *node, refused []string, heal func()) {
+	f.Helper()
+	heal()
+	// What was answered while the disk stored nothing may be fetched again.
+	f.excuses = append(f.excuses, disturbance{what + " of " + ill.name, since.Add(-commitWindow), time.Now()})
+	for _, n := range f.c.nodes {
+		select {
+		case <-n.done:
+			n.start()
+		default:
+		}
+	}
+	for _, n := range f.c.nodes {
+		n.ready()
+	}
+	f.whole(time.Minute)
+	if again := f.give(f.c.nodes[0], refused); len(again) > 0 {
+		f.Errorf("%d seeds are refused by a cluster that is whole: %v", len(again), again)
+	}
+}
