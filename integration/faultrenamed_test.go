@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"crawlnode/simweb"
 )
 
 // renamed are faults of addresses and names, between nodes that know each other by
 // names.
 var renamed = []scenario{
 	{name: "address-taken-over", lab: true, named: true, nodes: 3, duplicates: 0.02, shape: long, act: addressTakenOver},
+	{name: "moved-with-its-name", quick: true, lab: true, named: true, nodes: 3, duplicates: 0.02, shape: short, act: movedWithItsName},
 }
 
 // staleFor is how long a name leads to an old address after its node has moved.
@@ -42,6 +45,50 @@ func addressTakenOver(f *trial) {
 	f.Logf("all copies are there %v after the names were right", time.Since(right).Round(100*time.Millisecond))
 	f.lost = nil // all are back
 	f.destroy(b)
+}
+
+// short makes a web that takes some 20 s.
+func short(c *simweb.Config) {
+	c.Delay = 300 * time.Millisecond
+	c.Hosts = min(c.Hosts, 60)
+	c.PagesPerHost = 40
+}
+
+// memberAgainWithin is how long a node that has moved takes to be a member again.
+const memberAgainWithin = 20 * time.Second
+
+// movedWithItsName kills a node, which comes back with its data and its name at another
+// address: it is a member there. A copy of its data that is started under the same
+// name while it lives must end, and nobody else may notice.
+func movedWithItsName(f *trial) {
+	f.crawlTo(0.05, 0.15)
+	n := f.pick()
+	before := f.members(n)
+	f.kill(n)
+	f.wait(0, 2*time.Second)
+	at, elsewhere := f.lab.add(), f.lab.add() // in this order: the copy is node 4, so its door is the fourth
+	f.names.settle(f.T, at)
+	f.names.settle(f.T, elsewhere)
+	f.names.lead(f.nameOf(n), f.lab.addr(elsewhere))
+	f.moveTo(n, elsewhere)
+	n.start()
+	began := time.Now()
+	f.c.settled(f.patience(memberAgainWithin))
+	f.Logf("%s is a member at its new address after %v", n.name, time.Since(began).Round(100*time.Millisecond))
+	if after := f.members(n); !slices.Equal(before, after) {
+		f.Errorf("after the move the members are %v, they were %v", after, before)
+	}
+	f.lost = nil // it came back
+
+	double := f.c.place(n.flags...)
+	f.copyData(n, double)
+	f.moveTo(double, at)
+	double.flags = append(double.flags, "--name", n.name)
+	double.start()
+	f.refused(double, 4, "its data directory was copied")
+	if after := f.members(n); !slices.Equal(before, after) {
+		f.Errorf("after the copy the members are %v, they were %v", after, before)
+	}
 }
 
 // nameOf is the name by which a node of a lab with names is known.
