@@ -95,6 +95,9 @@ type Outcome struct {
 	Skip SkipReason
 	// Targets are the links that passed the scope rules, without repeats.
 	Targets []Target
+	// Unjudged are those that no scope entry known to the fetching node opens, while it may
+	// lack some: they wait in the page's outbox until they can be judged.
+	Unjudged []Target
 	// Skipped counts the links that did not pass, by reason.
 	Skipped SkipCounts
 	// LinksFound counts all links seen, before any rule.

@@ -53,8 +53,11 @@
 // it to all members, and what they missed is exchanged after a renewal that told of a
 // difference (spread.go). Seeds wait until a majority has their entries, nobody waits
 // for a member that is silent. A node fetches nothing before it has heard, in its own
-// boot, what at least half of the others have; and it refuses no link for want of an
-// entry before it has the entries that it has heard of.
+// boot, what at least half of the others have. It refuses no link for want of an entry
+// while it has heard of entries that it does not have, or has heard nobody of some
+// majority for two seconds: such a link waits in the outbox of its page, which is done,
+// and is judged there (outbox.go); a link of another node is answered "later". The
+// founder's document is one version above what a joiner begins with (founding.go).
 //
 // A seed, and what a seed redirects to, opens its own scope: whoever stores such a URL
 // for another node, or has fetched it, adds its entry if that is not known. So an entry is
@@ -113,7 +116,7 @@
 //	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
 //	scope entries for a       who adds or stores them  its exchange           256 KiB a call,     they wait on disk           the member's answer
 //	member                                                                    one call a member
-//	links to be judged        fetched pages            entries that were      those pages, 2 s    the page's worker waits     not needed: still queued
+//	links to be judged        fetched pages            entries that were      those pages, 2 s    they go into the outbox     always (frontier)
 //	                                                   heard of arrive
 //	readings of clocks        one each 250 ms          the call               one a peer          skipped                     not needed
 //

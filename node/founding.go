@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
@@ -10,6 +11,28 @@ import (
 
 // foundedMark is a file in the data directory.
 const foundedMark = "founded"
+
+// foundDocument makes the founder's settings those of the cluster: newer than those that
+// a joiner has begun with, so that these never win, even if the joiner is seeded first.
+func (n *Node) foundDocument() error {
+	if !n.foundsDocument() {
+		return nil
+	}
+	_, err := n.doc.Change(func(d *document) *document { return d.with(d.Settings, n.id, time.Now()) })
+	n.documentChanged()
+	return err
+}
+
+// foundsDocument reports whether this node is a founder whose settings are not the
+// cluster's yet. It tells nobody of its document before they are.
+func (n *Node) foundsDocument() bool {
+	v := n.members.Snapshot().View
+	if v == nil || n.doc.Current().doc.Version > 0 {
+		return false
+	}
+	self, _ := v.Member(n.id)
+	return self.Since == 1 && !n.dir.has(foundedMark)
+}
 
 // foundPartitions gives the founder of a cluster all its partitions, empty. The
 // first view is on disk before they are, so a start that finds itself as the

@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/pipeline"
 )
 
 // outboxSender sends what waits in the outboxes of the held partitions until
@@ -128,11 +129,11 @@ func (o *outboxSender) filled() []crawl.Partition {
 	return ps
 }
 
-// send submits a chunk and deletes what was acknowledged.
+// send judges and submits a chunk, and deletes what was acknowledged or refused.
 func (o *outboxSender) send(ctx context.Context, entries []frontier.OutboxEntry) (int, error) {
-	links := make([]crawl.Routed, len(entries))
-	for i, e := range entries {
-		links[i] = e.Routed
+	links, later, err := o.judge(ctx, entries)
+	if err != nil {
+		return 0, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, outboxDeadline)
 	defer cancel()
@@ -140,8 +141,8 @@ func (o *outboxSender) send(ctx context.Context, entries []frontier.OutboxEntry)
 	if err != nil {
 		return 0, err
 	}
-	left := make(map[string]bool, len(s.left))
-	for _, l := range s.left {
+	left := make(map[string]bool, len(s.left)+len(later))
+	for _, l := range append(s.left, later...) {
 		left[l.Target.URL.String()] = true
 	}
 	done := entries[:0:0]
@@ -154,4 +155,35 @@ func (o *outboxSender) send(ctx context.Context, entries []frontier.OutboxEntry)
 		return 0, nil
 	}
 	return len(done), o.node.front.AckOutbox(ctx, done)
+}
+
+// judge parts a chunk into links that may be stored and those that are to be judged
+// later, because this node may lack the scope entry that admits them; the page on which
+// they were found is done. What is neither is refused, and counted.
+func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
+	n := o.node
+	complete := n.spread.complete(time.Now()) // before they are judged
+	rules := n.doc.Current().rules
+	var opened []string
+	skipped := map[crawl.Partition]crawl.SkipCounts{}
+	for _, e := range entries {
+		v, entry := n.judge(rules, &e.Routed.Target)
+		if entry != "" {
+			opened = append(opened, entry)
+		}
+		switch reason := pipeline.ReasonOf(v); {
+		case v.Admit:
+			admitted = append(admitted, e.Routed)
+		case !complete && reason == crawl.SkipOutOfScope:
+			later = append(later, e.Routed)
+		default:
+			counts := skipped[e.From]
+			counts[reason]++
+			skipped[e.From] = counts
+		}
+	}
+	if err := n.joinScope(opened...); err != nil {
+		return nil, nil, err
+	}
+	return admitted, later, n.front.Skip(ctx, skipped)
 }

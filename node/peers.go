@@ -276,8 +276,8 @@ func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (
 	}
 	block.Boot = crawl.Boot(req.Boot)
 	id := crawl.NodeID(from)
+	n.compareRules(id, req.Rules) // first: who was heard of late has told its rules
 	n.peers.put(id, peerInfo{block: block, held: req.Held, heard: time.Now()}, n.partitions())
-	n.compareRules(id, req.Rules)
 	n.members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
 	granted := !req.Stalled && n.members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
 	return &peer.RenewReply{Stalled: n.progress.stalled() != nil, RunNs: int64(n.doc.runs(time.Now())), ClockNs: int64(n.members.ClockReading()), Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil

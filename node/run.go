@@ -123,6 +123,9 @@ func (n *Node) lead(ctx context.Context) error {
 		case <-changed:
 		}
 	}
+	if err := n.foundDocument(); err != nil {
+		return err
+	}
 	if err := n.buildEngine(ctx); err != nil {
 		return err
 	}

@@ -27,7 +27,8 @@ const ackPatience = 3500 * time.Millisecond
 // StoreLinks stores a batch of links in the partitions held here. The scope is
 // judged again, so that a sender with other rules cannot widen the crawl. But a
 // refusal is final only when both judge by the same rules: a seed's scope entry
-// may be known to the sender a moment earlier, and its links must not be lost. A URL
+// may be known to the sender a moment earlier, or to others and not yet to both, and its
+// links must not be lost. A URL
 // that opens its own scope is stored with its entry, if that is not known yet.
 func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link, stamp *peer.RulesStamp) ([]peer.Verdict, error) {
 	n := h.node
@@ -42,8 +43,10 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 	rules := n.doc.Current().rules
 	outOfScope := peer.Verdict_VERDICT_REFUSED
 	if !n.doc.agrees(stamp) {
-		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // ask again, when both know the same
 		n.compareRules(crawl.NodeID(from), stamp)
+		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // ask again, when both know the same
+	} else if !n.spread.complete(time.Now()) {
+		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // and know all
 	}
 	var accepted []crawl.Routed
 	var places []int

@@ -43,6 +43,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		return err // the item stays queued: it has not failed without its record
 	}
 	c.Own, c.Outbox = n.shareOut(ctx, v, o.Targets)
+	c.Outbox = append(c.Outbox, n.routed(o.Unjudged)...)
 	// As late as can be: another visit of the host may have ended meanwhile.
 	c.Host = eng.dispatcher.HostState(v)
 	err := n.front.Complete(ctx, c)

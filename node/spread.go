@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,14 +22,6 @@ const (
 	spreadTimeout = 3 * time.Second
 	// spreadRest is how long a member rests after a call that failed.
 	spreadRest = 250 * time.Millisecond
-	// stragglers is how long seeds wait, once a majority has their scope entries, for
-	// members that answer and do not have them yet.
-	stragglers = 500 * time.Millisecond
-	// silence makes a member one that nobody waits for, as in the status.
-	silence = 2 * renewEvery
-	// judgePatience bounds how long links wait to be judged for entries that this
-	// node has heard of. A member that has them and does not send them has fallen silent.
-	judgePatience = 2 * time.Second
 )
 
 // spreader keeps the crawl document and the scope entries the same on all members.
@@ -40,7 +31,7 @@ const (
 type spreader struct {
 	node    *Node
 	look    chan struct{} // capacity 1
-	waiting atomic.Int32  // members that have more than this node, as far as they can be asked
+	lacking atomic.Int32  // members that may have more than this node
 
 	mu    sync.Mutex // guards the rest
 	peers map[crawl.NodeID]*counterpart
@@ -93,6 +84,13 @@ func (n *Node) compareRules(id crawl.NodeID, theirs *peer.RulesStamp) {
 	if theirs == nil || n.doc.agrees(theirs) {
 		return
 	}
+	v := n.members.Snapshot().View
+	if v == nil {
+		return
+	}
+	if _, member := v.Member(id); !member {
+		return // what it knows and no member does was never acknowledged
+	}
 	n.spread.mu.Lock()
 	n.spread.askLocked(id)
 	n.spread.mu.Unlock()
@@ -105,20 +103,20 @@ func (s *spreader) askLocked(id crawl.NodeID) {
 		c = &counterpart{}
 		s.peers[id] = c
 	}
-	c.ask, c.failed = true, time.Time{}
+	c.ask = true
 	c.asks++
 	s.countLocked()
 }
 
-// countLocked brings waiting up to date.
+// countLocked brings lacking up to date.
 func (s *spreader) countLocked() {
 	var k int32
 	for _, c := range s.peers {
-		if c.ask && c.failed.IsZero() {
+		if c.ask {
 			k++
 		}
 	}
-	s.waiting.Store(k)
+	s.lacking.Store(k)
 }
 
 // run exchanges with every member that lacks something or has more. It ends with ctx
@@ -285,160 +283,6 @@ func answerOf(reply *peer.CrawlReply) *answer {
 	return t
 }
 
-// changes returns a channel that is closed when the next call has ended.
-func (s *spreader) changes() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.moved
-}
-
-// without names the other members that do not have what is wanted, and of these those
-// that still answer.
-func (s *spreader) without(w *wanted) (all, answering []membership.Member) {
-	members, view := s.node.others(), s.node.viewNumber()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, m := range members {
-		c := s.peers[m.ID]
-		if c != nil && c.told.has(w, view) {
-			continue
-		}
-		all = append(all, m)
-		if (c == nil || c.failed.IsZero()) && s.node.peers.silentFor(m.ID, time.Now()) < silence {
-			answering = append(answering, m)
-		}
-	}
-	return all, answering
-}
-
-// reach returns when more than half of the members, this node among them, have what
-// is here now, and no longer than stragglers later. A member that is silent is not
-// waited for; it hears before it gets a lease again, since who grants it that is one
-// of a majority as well.
-func (s *spreader) reach(ctx context.Context) error {
-	w := s.all()
-	var late <-chan time.Time
-	for {
-		changed := s.changes()
-		missing, answering := s.without(w)
-		members := len(s.node.others()) + 1
-		switch {
-		case len(missing) == 0, 2*len(missing) < members && len(answering) == 0:
-			return nil
-		case 2*len(missing) < members && late == nil:
-			late = time.After(stragglers)
-		}
-		s.soon()
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("scope and settings are on %d of %d members, more than half are needed; silent or late: %s",
-				members-len(missing), members, namesOf(missing))
-		case <-changed:
-		case <-time.After(spreadRest): // the view may have changed, or a member have fallen silent
-		case <-late:
-			return nil
-		}
-	}
-}
-
-func namesOf(members []membership.Member) string {
-	var names []string
-	for _, m := range members {
-		names = append(names, m.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// tell sends the document to every other member until each has it or ctx ends, and
-// returns those that have not.
-func (s *spreader) tell(ctx context.Context) []membership.Member {
-	w := &wanted{document: s.node.doc.Current().doc}
-	for {
-		changed := s.changes()
-		missing, _ := s.without(w)
-		if len(missing) == 0 {
-			return nil
-		}
-		s.soon()
-		select {
-		case <-ctx.Done():
-			return missing
-		case <-changed:
-		case <-time.After(spreadRest): // the view may have changed
-		}
-	}
-}
-
-// hearAll asks the other members what they have, until so many have told it whole
-// that each entry which a majority has is among that. A node that is alone has all
-// there is. False: ctx has ended.
-func (s *spreader) hearAll(ctx context.Context) bool {
-	s.mu.Lock()
-	for id, c := range s.peers {
-		c.heard = false
-		s.askLocked(id)
-	}
-	s.mu.Unlock()
-	for {
-		changed := s.changes()
-		if s.heardEnough() {
-			return true
-		}
-		s.soon()
-		select {
-		case <-ctx.Done():
-			return false
-		case <-changed:
-		case <-time.After(spreadRest): // the view may have changed
-		}
-	}
-}
-
-// heardEnough reports whether at least half have told of the members that may know
-// more than this node: of those that were there before it when it is new, else of all.
-func (s *spreader) heardEnough() bool {
-	v := s.node.members.Snapshot().View
-	self, _ := v.Member(s.node.id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	heard, count := 0, 0
-	for _, m := range v.Members {
-		if m.ID == s.node.id || s.node.doc.fresh && m.Since >= self.Since {
-			continue
-		}
-		count++
-		if c := s.peers[m.ID]; c != nil && c.heard {
-			heard++
-		}
-	}
-	// A founder has nobody to hear from, however soon the others have joined it.
-	founder := self.Since == 1 && count == 0
-	return 2*heard >= count && (heard > 0 || founder || len(v.Members) == 1)
-}
-
-// caughtUp returns when this node has the scope entries that it has heard of: until then
-// it refuses no link for want of an entry. It waits for nobody who does not answer.
-func (s *spreader) caughtUp(ctx context.Context) {
-	if s.waiting.Load() == 0 {
-		return
-	}
-	patience := time.NewTimer(judgePatience)
-	defer patience.Stop()
-	for {
-		changed := s.changes()
-		if s.waiting.Load() == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-		case <-patience.C:
-			return
-		}
-	}
-}
-
 // takeOver stores a document and pieces of logs from another member.
 func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
 	if len(pieces) > 0 {
@@ -475,12 +319,12 @@ func (n *Node) joinScope(entries ...string) error {
 	return nil
 }
 
-// Prepare is the pipeline's: it returns when links may be judged. entry, unless it is "",
-// is what the page's own URL opens.
-func (n *Node) Prepare(ctx context.Context, entry string) error {
-	n.spread.caughtUp(ctx)
+// Prepare is the pipeline's: it waits a moment for entries that are on their way. entry,
+// unless it is "", is what the page's own URL opens.
+func (n *Node) Prepare(ctx context.Context, entry string) (complete bool, err error) {
+	complete = n.spread.caughtUp(ctx)
 	if entry == "" {
-		return nil
+		return complete, nil
 	}
-	return n.joinScope(entry)
+	return complete, n.joinScope(entry)
 }

@@ -26,6 +26,9 @@ func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*pe
 	if view := uint64(n.viewNumber()); req.Fetch && view < req.View {
 		return nil, status.Errorf(codes.Unavailable, "this node is at view %d, not yet at %d", view, req.View)
 	}
+	if req.Fetch && n.foundsDocument() {
+		return nil, status.Error(codes.Unavailable, "this node is founding the cluster")
+	}
 	size := 0
 	for _, p := range req.Pieces {
 		size += len(p.Lines)

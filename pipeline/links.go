@@ -115,6 +115,8 @@ type finds struct {
 	skipped []crawl.Skip
 	// fingerprints says that the archive wants those of texts; the deriver may, too.
 	fingerprints bool
+	// complete: no scope entry is missing, so a refusal is final.
+	complete bool
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the
@@ -137,7 +139,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	}
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
-		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints}
+		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
 	defer func() { w.skipped = f.skipped }()
 	f.seen[v.Item.URL.String()] = struct{}{} // a page's link to itself is none
 	o.NoIndex, _ = directives(resp)
@@ -236,13 +238,25 @@ func (f *finds) add(t crawl.Target, priority float64) {
 }
 
 func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
+	list := &f.o.Targets
 	if !v.Admit {
-		f.skip(t.URL, t.Via, ReasonOf(v))
-		return
+		opened, wants := wantsEntry(&t, f.rules)
+		if f.complete || !wants {
+			f.skip(t.URL, t.Via, ReasonOf(v))
+			return
+		}
+		v, list = opened, &f.o.Unjudged
 	}
 	t.Suspicious = v.Suspicious
 	t.Band = BandOf(t.Via, t.Depth, priority, v.Suspicious)
-	f.o.Targets = append(f.o.Targets, t)
+	*list = append(*list, t)
+}
+
+// wantsEntry reports whether a target that was refused lacks nothing but a scope entry,
+// and how it would be judged with one.
+func wantsEntry(t *crawl.Target, rules *Rules) (scope.Verdict, bool) {
+	v := rules.Scope.Judge(t.URL, JudgedDepth(t), scope.NewSeeds([]string{rules.Scope.EntryOf(t.URL)}))
+	return v, v.Admit
 }
 
 // page takes the links of an HTML page. A page that asks not to be followed

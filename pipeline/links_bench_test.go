@@ -24,7 +24,7 @@ func BenchmarkPage(b *testing.B) {
 	for b.Loop() {
 		clear(seen)
 		var o crawl.Outcome
-		f := &finds{v: v, rules: &rules, seen: seen, o: &o}
+		f := &finds{v: v, rules: &rules, seen: seen, o: &o, complete: true}
 		if f.page(resp); len(o.Targets) != 40 {
 			b.Fatalf("%d targets", len(o.Targets))
 		}

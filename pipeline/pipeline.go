@@ -89,10 +89,10 @@ type Fetcher interface {
 // ScopeKeeper keeps the scope entries that Rules.Seeds stands on.
 type ScopeKeeper interface {
 	// Prepare is called before links are judged, and before an item is judged
-	// again. It returns when the entries are there that this node has heard of, and
-	// entry with them, unless that is "": what the page's own URL opens. It may block
-	// for two seconds. The error is one of storage.
-	Prepare(ctx context.Context, entry string) error
+	// again. It stores entry, unless that is "": what the page's own URL opens. It may
+	// block for two seconds. complete: this node has every entry that it may need; else
+	// nothing may be refused for want of one. The error is one of storage.
+	Prepare(ctx context.Context, entry string) (complete bool, err error)
 }
 
 // Rules is a snapshot of what may be crawled and how. It is immutable, but for

@@ -202,7 +202,7 @@ func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
 		}
 	}
 	c.r.Kind, c.o.Kind, c.r.Robots, c.o.Robots = crawl.RobotsFetched, crawl.RobotsFetched, entry, entry
-	addSitemaps(&c.o, c.origin, sitemaps, c.rules)
+	addSitemaps(&c.o, c.origin, sitemaps, c.rules, c.w.complete)
 	return c.r, c.o
 }
 

@@ -90,8 +90,8 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 
 // addSitemaps gives the outcome of a robots.txt the sitemap files that it names
 // and the scope admits, or the one at the usual place when there are none.
-func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules) {
-	f := &finds{rules: rules, seen: make(map[string]struct{}), o: o}
+func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules, complete bool) {
+	f := &finds{rules: rules, seen: make(map[string]struct{}), o: o, complete: complete}
 	add := func(raw string) {
 		u, err := urlnorm.Parse(raw)
 		if err != nil {
@@ -103,7 +103,7 @@ func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules) 
 	for _, raw := range named {
 		add(raw)
 	}
-	if len(o.Targets) == 0 {
+	if len(o.Targets)+len(o.Unjudged) == 0 {
 		add(origin + "/sitemap.xml")
 	}
 }

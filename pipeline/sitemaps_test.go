@@ -149,7 +149,7 @@ func TestUsualSitemap(t *testing.T) {
 			crawl.SkipCounts{crawl.SkipOutOfScope: 1, crawl.SkipInvalid: 1, crawl.SkipScheme: 1}},
 	} {
 		var o crawl.Outcome
-		addSitemaps(&o, "http://a.test", strings.Fields(c.named), &b.rules)
+		addSitemaps(&o, "http://a.test", strings.Fields(c.named), &b.rules, true)
 		var got []string
 		for _, to := range o.Targets {
 			got = append(got, to.URL.String())

@@ -18,6 +18,8 @@ type worker struct {
 	p    *Pipeline
 	halt halt
 	seen map[string]struct{} // links of the page at hand
+	// complete says that no scope entry is missing that may admit the links at hand.
+	complete bool
 	// skipped are those of them that were not taken and that the log shows.
 	skipped []crawl.Skip
 }
@@ -36,6 +38,10 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 		}
 	}
 	if o, out := outOfScope(&v, rules); out {
+		t := crawl.Target{URL: v.Item.URL, Depth: v.Item.Depth, Via: v.Item.Via}
+		if _, wants := wantsEntry(&t, rules); wants && !w.complete {
+			return w.unjudged(keep, v)
+		}
 		return w.refuse(keep, v, crawl.Response{Kind: crawl.Refused}, o)
 	}
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
@@ -58,8 +64,10 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	return w.page(keep, fetching, v, rules)
 }
 
-// prepare waits until links, or the item itself, can be judged.
+// prepare waits until links, or the item itself, can be judged, as long as that may be
+// soon.
 func (w *worker) prepare(ctx context.Context, v *crawl.Visit, rules *Rules) error {
+	w.complete = true
 	if w.p.o.Keeper == nil {
 		return nil
 	}
@@ -67,10 +75,20 @@ func (w *worker) prepare(ctx context.Context, v *crawl.Visit, rules *Rules) erro
 	if OpensScope(v.Item.Via, v.Item.Depth) && !rules.Scope.Covers(v.Item.URL, rules.Seeds) {
 		entry = rules.Scope.EntryOf(v.Item.URL)
 	}
-	if err := w.p.o.Keeper.Prepare(ctx, entry); err != nil {
+	complete, err := w.p.o.Keeper.Prepare(ctx, entry)
+	if w.complete = complete; err != nil {
 		return fmt.Errorf("prepare the scope of %s: %w", v.Item.URL, err)
 	}
 	return nil
+}
+
+// judgeAgain is how long a host rests whose item cannot be judged yet.
+const judgeAgain = time.Second
+
+// unjudged ends a visit before any request: the item stays queued until its scope is known.
+func (w *worker) unjudged(ctx context.Context, v crawl.Visit) error {
+	const why = "this node may lack the scope entry that admits it"
+	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, RetryAfter: judgeAgain}, crawl.Outcome{Kind: crawl.Aborted, Reason: why, FetchedAt: time.Now()})
 }
 
 // unprepared ends a visit before any request; its item stays queued.

@@ -1,0 +1,239 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// gate is a node's way to the others. While it is shut, nothing that the node sends
+// arrives; what they send to it does.
+type gate struct {
+	mu    sync.Mutex // guards the rest
+	shut  bool
+	conns map[net.Conn]bool
+}
+
+// gated is a connection through the gate.
+type gated struct {
+	net.Conn
+	g *gate
+}
+
+func (c gated) Write(b []byte) (int, error) {
+	c.g.mu.Lock()
+	shut := c.g.shut
+	c.g.mu.Unlock()
+	if shut {
+		return len(b), nil // into the cut cable
+	}
+	return c.Conn.Write(b)
+}
+
+func (g *gate) dial(ctx context.Context, addr string) (net.Conn, error) {
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.conns[c] = true
+	return gated{c, g}, nil
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = true
+}
+
+// open lets new connections through; what was sent into the old ones is lost.
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = false
+	for c := range g.conns {
+		_ = c.Close()
+	}
+	clear(g.conns)
+}
+
+// behindGate runs a node whose calls go through a gate.
+func behindGate(t *testing.T, c config.Config) (*running, *gate) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Gossip = l.Addr().String()
+	_ = l.Close()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{conns: map[net.Conn]bool{}}
+	network := &Network{Dial: g.dial, Listen: func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }}
+	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Network: network})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{Node: n, done: make(chan struct{})}
+	go func() {
+		r.err = n.Run(context.Background())
+		_ = n.HTTPListener().Close()
+		close(r.done)
+	}()
+	t.Cleanup(func() {
+		g.open()
+		n.Stop()
+		r.ended(t, patience)
+	})
+	return r, g
+}
+
+// pagesOf is a web of addresses on one port: each page links to the same two addresses.
+type pagesOf struct {
+	mu    sync.Mutex
+	asked map[string]int // pages by host
+	links string
+}
+
+func (p *pagesOf) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/robots.txt" || strings.HasPrefix(r.URL.Path, "/sitemap") {
+		http.NotFound(rw, r)
+		return
+	}
+	host, _, _ := net.SplitHostPort(r.Host)
+	p.mu.Lock()
+	p.asked[host]++
+	links := p.links
+	p.mu.Unlock()
+	rw.Header().Set("Content-Type", "text/html")
+	_, _ = fmt.Fprint(rw, links)
+}
+
+func (p *pagesOf) pages(host string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[host]
+}
+
+// A node that has heard of entries which it cannot get judges no link that they may
+// admit: its page is done, the link waits, and is fetched when the entry has come. What no
+// entry admits is refused then, too, and counted once.
+func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
+	t.Parallel()
+	web := &pagesOf{asked: map[string]int{}}
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(web)
+	srv.Listener = l
+	srv.Start()
+	t.Cleanup(srv.Close)
+	port := l.Addr().(*net.TCPAddr).Port
+	config := func(name string) config.Config {
+		c := testConfig(t, name)
+		c.Delay = 10 * time.Millisecond
+		return c
+	}
+	behind, g := behindGate(t, config("n1"))
+	until(t, patience, func() string { _, why := behind.Ready(); return why })
+	c := config("n2")
+	c.Join = []string{behind.Info().Gossip}
+	other := startNode(t, c)
+	converged(t, 2, behind, other)
+
+	hosts := heldHosts(behind.Node, 1)
+	seed, late, never := hosts[0], "127.9.9.8", "127.9.9.9"
+	web.links = fmt.Sprintf(`<a href="http://%s:%d/x">late</a> <a href="http://%s:%d/y">never</a>`, late, port, never, port)
+	g.close()
+	if err := other.doc.AddScope([]string{"host:" + late}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, func() string {
+		if behind.spread.complete(time.Now()) {
+			return "n1 has not heard that n2 has more than it"
+		}
+		return ""
+	})
+	u := fmt.Sprintf("http://%s:%d/", seed, port)
+	add := behind.routed(parseSeeds([]crawl.Seed{{URL: u}}, &crawl.SeedReport{}))
+	if err := behind.joinScope("host:" + seed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := behind.runCrawl(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := behind.submit(t.Context(), add); err != nil || s.added != 1 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	until(t, patience, func() string {
+		if totals := behind.front.Totals(); totals.Outbox != 2 {
+			return fmt.Sprintf("%d links wait, want 2; refused %v", totals.Outbox, totals.Skipped)
+		}
+		return ""
+	})
+	if n := behind.front.Totals().Skipped[crawl.SkipOutOfScope]; n != 0 || web.pages(seed) != 1 {
+		t.Errorf("%d links were refused, %d pages fetched", n, web.pages(seed))
+	}
+
+	g.open()
+	finished(t, crawl.FinishExhausted, behind, other)
+	if web.pages(late) != 1 || web.pages(never) != 0 {
+		t.Errorf("%d pages of the host whose entry came late, %d of one without", web.pages(late), web.pages(never))
+	}
+	total := behind.front.Totals()
+	rest := other.front.Totals()
+	if n := total.Skipped[crawl.SkipOutOfScope] + rest.Skipped[crawl.SkipOutOfScope]; n != 2 { // on both pages
+		t.Errorf("%d links were refused, want 2", n)
+	}
+}
+
+// heldHosts are addresses whose partitions a node holds.
+func heldHosts(n *Node, count int) (hosts []string) {
+	for i := 1; len(hosts) < count; i++ {
+		host := fmt.Sprintf("127.1.%d.%d", i/250, 1+i%250)
+		if n.holds(ring.PartitionOf(crawl.Host(host), n.partitions())) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// The cluster's settings are the founder's, whichever member is seeded first.
+func TestFoundersSettingsHoldWhoeverIsSeeded(t *testing.T) {
+	t.Parallel()
+	c := testConfig(t, "n1")
+	c.MaxDepth, c.Delay = 3, 7*time.Second
+	founder := startNode(t, c)
+	until(t, patience, func() string { _, why := founder.Ready(); return why })
+	c = testConfig(t, "n2")
+	c.MaxDepth, c.Join = 9, []string{founder.Info().Gossip}
+	joiner := startNode(t, c)
+	converged(t, 2, founder, joiner)
+	before := founder.doc.Current().doc
+	if before.Version == 0 || before.By != founder.id || before.State != crawl.CrawlIdle {
+		t.Errorf("the founder's document: %+v", before)
+	}
+	if _, err := joiner.AddSeeds(t.Context(), []crawl.Seed{{URL: "http://127.0.0.1:9/"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*running{founder, joiner} {
+		if s := n.doc.Current().doc.Settings; s.MaxDepth != 3 || s.Delay != 7*time.Second {
+			t.Errorf("%s crawls %d links deep with a delay of %v, the founder said 3 and 7 s", n.name, s.MaxDepth, s.Delay)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"crawlnode/membership"
+)
+
+// This file is who waits for the exchange: seeds for a majority, orders for every member,
+// a node that has started for what the others have, links for what this node lacks.
+
+const (
+	// silence makes a member one that nobody waits for, as in the status.
+	silence = 2 * renewEvery
+	// stragglers is how long seeds wait, once a majority has their scope entries, for
+	// members that answer and do not have them yet. Who is told later than this has been
+	// silent, or hears nobody itself and judges nothing (heardLately).
+	stragglers = silence
+	// judgePatience bounds how long links wait to be judged. Then they are put aside: a
+	// member that has what is missing and does not send it has fallen silent.
+	judgePatience = silence
+)
+
+// changes returns a channel that is closed when the next call has ended.
+func (s *spreader) changes() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.moved
+}
+
+// without names the other members that do not have what is wanted, and of these those
+// that still answer.
+func (s *spreader) without(w *wanted) (all, answering []membership.Member) {
+	members, view := s.node.others(), s.node.viewNumber()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range members {
+		c := s.peers[m.ID]
+		if c != nil && c.told.has(w, view) {
+			continue
+		}
+		all = append(all, m)
+		if (c == nil || c.failed.IsZero()) && s.node.peers.silentFor(m.ID, time.Now()) < silence {
+			answering = append(answering, m)
+		}
+	}
+	return all, answering
+}
+
+// reach returns when more than half of the members, this node among them, have what
+// is here now, and no longer than stragglers later. A member that is silent is not
+// waited for; it hears before it gets a lease again, since who grants it that is one
+// of a majority as well.
+func (s *spreader) reach(ctx context.Context) error {
+	w := s.all()
+	var late <-chan time.Time
+	for {
+		changed := s.changes()
+		missing, answering := s.without(w)
+		members := len(s.node.others()) + 1
+		switch {
+		case len(missing) == 0, 2*len(missing) < members && len(answering) == 0:
+			return nil
+		case 2*len(missing) < members && late == nil:
+			late = time.After(stragglers)
+		}
+		s.soon()
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("scope and settings are on %d of %d members, more than half are needed; silent or late: %s",
+				members-len(missing), members, namesOf(missing))
+		case <-changed:
+		case <-time.After(spreadRest): // the view may have changed, or a member have fallen silent
+		case <-late:
+			return nil
+		}
+	}
+}
+
+func namesOf(members []membership.Member) string {
+	var names []string
+	for _, m := range members {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// tell sends the document to every other member until each has it or ctx ends, and
+// returns those that have not.
+func (s *spreader) tell(ctx context.Context) []membership.Member {
+	w := &wanted{document: s.node.doc.Current().doc}
+	for {
+		changed := s.changes()
+		missing, _ := s.without(w)
+		if len(missing) == 0 {
+			return nil
+		}
+		s.soon()
+		select {
+		case <-ctx.Done():
+			return missing
+		case <-changed:
+		case <-time.After(spreadRest): // the view may have changed
+		}
+	}
+}
+
+// hearAll asks the other members what they have, until so many have told it whole
+// that each entry which a majority has is among that. A node that is alone has all
+// there is. False: ctx has ended.
+func (s *spreader) hearAll(ctx context.Context) bool {
+	s.mu.Lock()
+	for id, c := range s.peers {
+		c.heard = false
+		s.askLocked(id)
+	}
+	s.mu.Unlock()
+	for {
+		changed := s.changes()
+		if s.heardEnough() {
+			return true
+		}
+		s.soon()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+		case <-time.After(spreadRest): // the view may have changed
+		}
+	}
+}
+
+// heardEnough reports whether at least half have told of the members that may know
+// more than this node: of those that were there before it when it is new, else of all.
+func (s *spreader) heardEnough() bool {
+	v := s.node.members.Snapshot().View
+	self, _ := v.Member(s.node.id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	heard, count := 0, 0
+	for _, m := range v.Members {
+		if m.ID == s.node.id || s.node.doc.fresh && m.Since >= self.Since {
+			continue
+		}
+		count++
+		if c := s.peers[m.ID]; c != nil && c.heard {
+			heard++
+		}
+	}
+	// A founder has nobody to hear from, however soon the others have joined it.
+	founder := self.Since == 1 && count == 0
+	return 2*heard >= count && (heard > 0 || founder || len(v.Members) == 1)
+}
+
+// complete reports whether this node has every scope entry that it may need to judge a
+// link: it has heard all from each member that had something else, and heard lately from
+// one at least of every majority. An entry that it does not know then was acknowledged to
+// nobody when it was asked.
+func (s *spreader) complete(now time.Time) bool {
+	return s.lacking.Load() == 0 && s.heardLately(now)
+}
+
+// heardLately reports whether so many members have renewed of late, with what rules they
+// judge by, that one of them is in each majority that this node is not in.
+func (s *spreader) heardLately(now time.Time) bool {
+	others := s.node.others()
+	heard := 0
+	for _, m := range others {
+		if s.node.peers.silentFor(m.ID, now) < silence {
+			heard++
+		}
+	}
+	return heard >= len(others)/2
+}
+
+// caughtUp waits until this node is complete, and reports whether it is. It waits for
+// nobody who does not answer, and not for long.
+func (s *spreader) caughtUp(ctx context.Context) bool {
+	if s.complete(time.Now()) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, judgePatience)
+	defer cancel()
+	for {
+		changed := s.changes()
+		now := time.Now()
+		if s.complete(now) {
+			return true
+		}
+		if !s.answered(now) {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+		case <-time.After(spreadRest): // a renewal may have come, or a member have fallen silent
+		}
+	}
+}
+
+// answered reports whether what this node lacks may come soon: all members that may have
+// it still answer.
+func (s *spreader) answered(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.peers {
+		if c.ask && (!c.failed.IsZero() || s.node.peers.silentFor(id, now) >= silence) {
+			return false
+		}
+	}
+	return true
+}
