@@ -1,7 +1,9 @@
 package node
 
 import (
+	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,13 +124,18 @@ func TestBottleneckIsTheDisk(t *testing.T) {
 	web, srv := newWeb(t, simweb.Config{Seed: 6, Hosts: 100, PagesPerHost: 500, Skew: -1, PageBytes: 2000})
 	c := testConfig(t, "slow")
 	c.DNS, c.Delay = []string{srv.DNS.String()}, 0
-	n := startNodeIn(t, c, slowStore{frontier.NewMemory(), 50 * time.Millisecond})
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var ticks atomic.Int64 // other tests keep the whole machine busy, which would be named first
+	idle := func() (own, busy, all int64) { return 0, 0, ticks.Add(100) }
+	n := startNodeWith(t, Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", ProcessorTime: idle,
+		Store: slowStore{frontier.NewMemory(), 50 * time.Millisecond}})
 	converged(t, 1, n)
 	if _, err := n.AddSeeds(t.Context(), seedsOf(web)); err != nil {
 		t.Fatal(err)
 	}
-	// While other tests keep the whole machine busy, that is named first.
-	until(t, 4*time.Minute, func() string {
+	until(t, patience, func() string {
 		if b := statusOf(t, n.Node).Bottleneck; b.Cause != crawl.BottleneckDisk || !strings.Contains(b.Message, "% of the time") {
 			return b.Cause + ": " + b.Message
 		}

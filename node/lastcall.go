@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// stopSlack is what a drain may take beyond its time-out, and a stop in all, when
-	// the disk does not answer.
+	// stopSlack is what an end may take beyond the time-out of a drain when the disk
+	// does not answer. A stop without a drain gets as much: a busy disk is no dead one.
 	stopSlack = 1500 * time.Millisecond
 	// deadDisk is how long the disk has not answered then.
 	deadDisk = time.Second
@@ -18,26 +18,18 @@ const (
 // was acknowledged is on the disk, or was never said to be. On a frozen file system the
 // kernel keeps what is left of the process until that has thawed.
 func (n *Node) awaitEnd(over <-chan error) error {
-	drain, stop := n.drain, n.stop
-	var limit <-chan time.Time
-	late := false
+	select {
+	case err := <-over:
+		return err
+	case <-n.drain:
+	case <-n.stop:
+	}
+	limit := time.After(n.cfg.DrainTimeout + stopSlack)
 	for {
 		select {
 		case err := <-over:
 			return err
-		case <-drain:
-			drain = nil
-			if stop != nil {
-				limit = time.After(n.cfg.DrainTimeout + stopSlack)
-			}
-		case <-stop:
-			drain, stop = nil, nil
-			limit = time.After(stopSlack)
 		case <-limit:
-			late = true
-		}
-		if !late {
-			continue
 		}
 		if wait, what := n.longestWait(); wait >= deadDisk {
 			return n.abandon(wait, what)

@@ -44,6 +44,9 @@ type Options struct {
 	// FreeBytes tells the free space of the volume that holds a path, in simulations;
 	// nil: the system does.
 	FreeBytes func(path string) (int64, error)
+	// ProcessorTime tells the processors' time used so far, by this process in
+	// microseconds and by everybody and in all in ticks, in tests; nil: the system does.
+	ProcessorTime func() (own, busy, all int64)
 	// Bare leaves out the fingerprints of texts and the index of the archive, so
 	// that what they cost can be measured.
 	Bare bool
@@ -87,13 +90,15 @@ type Node struct {
 	contents *contents
 	tops     topCache
 	meter    meter
-	sent     *sentCache
-	links    linkCounters
-	changes  changeLog
-	events   *eventLog
-	fences   *fences
-	disk     diskWatch
-	progress progress
+	// processors is the time that the processors have spent, as processorTime tells it.
+	processors func() (own, busy, all int64)
+	sent       *sentCache
+	links      linkCounters
+	changes    changeLog
+	events     *eventLog
+	fences     *fences
+	disk       diskWatch
+	progress   progress
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop

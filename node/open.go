@@ -71,6 +71,9 @@ func Open(o Options) (_ *Node, err error) {
 		n.log = slog.New(slog.DiscardHandler)
 	}
 	n.disk.ask = o.FreeBytes
+	if n.processors = o.ProcessorTime; n.processors == nil {
+		n.processors = processorTime
+	}
 	n.renewals = &renewals{node: n, now: make(chan struct{}, 1), busy: map[crawl.NodeID]bool{}}
 	n.spread = newSpreader(n)
 	n.outbox = &outboxSender{node: n, look: make(chan struct{}, 1)}

@@ -307,7 +307,7 @@ func (n *Node) sampleTotals() {
 		}
 	}
 	fetched, w := n.fetched.read(), n.archive.Stats()
-	cpu, busy, everybody := processorTime()
+	cpu, busy, everybody := n.processors()
 	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
 		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records,
 		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds()})

@@ -45,7 +45,12 @@ func startNodeIn(t testing.TB, c config.Config, store frontier.KV) *running {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
+	return startNodeWith(t, Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
+}
+
+func startNodeWith(t testing.TB, o Options) *running {
+	t.Helper()
+	n, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
