@@ -50,6 +50,7 @@ type Response struct {
 	Kind       Kind
 	Requested  bool          // a request was started, so the gap counts from now
 	Took       time.Duration // from the start of the request to its last byte
+	Bytes      int64         // of the payload
 	RetryAfter time.Duration // as the server asked; 0 when it did not
 	Robots     *Robots       // with RobotsFetched, and with HostFailed by robots
 }

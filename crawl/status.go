@@ -82,12 +82,13 @@ const (
 	ReasonUnderReplicated = "under_replicated"    // warn: too few copies
 	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies that do not get on
 	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and nobody had a copy
+	ReasonDomainFails     = "domain_fails"        // warn: most hosts of a domain fail or answer too slowly, and wait
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: copies that are not used any more stay on a node's disk
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted}
+	ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
 
 // HealthReason is one thing that a person should look at.
 type HealthReason struct {

@@ -172,7 +172,7 @@ const siegeHosts = 5
 // the hub's page, and how soon newHosts good hosts that are added meanwhile are asked.
 func (s *siege) besiege(hub, named string, newHosts int) (before, during float64) {
 	s.t.Helper()
-	c := newCluster(s.t, "--dns", s.names, "--allow-net", sharesNet, "--delay", "500ms", "--scope", "any", "--depth", "10")
+	c := newCluster(s.t, "--dns", s.names, "--allow-net", sharesNet, "--delay", "500ms", "--scope", "any")
 	c.addReady(1)
 	n := c.nodes[0]
 	var good []string

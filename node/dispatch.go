@@ -13,6 +13,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
+	"crawlnode/fairshare"
 	"crawlnode/frontier"
 	"crawlnode/scheduler"
 )
@@ -36,6 +37,8 @@ var (
 	ErrDispatchStopped = fmt.Errorf("node: the dispatcher has stopped: %w", io.EOF)
 	// errTakenBack is the cause with which a visit's context is cancelled.
 	errTakenBack = errors.New("node: the visit was taken back")
+	// errOverShare is the cause when others wait for a fetcher.
+	errOverShare = errors.New("node: the visit was taken back: its domain fails and holds more than its share of the fetchers")
 )
 
 const (
@@ -131,6 +134,7 @@ type Dispatcher struct {
 	woken   bool
 	flights map[uint64]*flight
 	counts  scheduler.Counts
+	failing []fairshare.Failing // as of the last second
 
 	loop dispatchLoop // owned by Run
 }
@@ -167,6 +171,7 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 	if o.Lookups <= 0 {
 		o.Lookups = 64
 	}
+	o.Scheduler.Lookups = o.Lookups
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -419,6 +424,14 @@ func (d *Dispatcher) Lookups() int { return int(d.lookups.Load()) }
 // the last second: what is left belongs to frozen hosts, waiting for
 // MayLastTry.
 func (d *Dispatcher) Stalled() bool { return d.stalled.Load() }
+
+// Failing are the domains whose hosts are held back because they mostly fail, a few
+// with most hosts, as of the last second. The slice is shared: read it only.
+func (d *Dispatcher) Failing() []fairshare.Failing {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.failing
+}
 
 // Counts counts the hosts in memory by state, as of the loop's last turn.
 func (d *Dispatcher) Counts() scheduler.Counts {

@@ -19,6 +19,13 @@ import (
 // most once a second; and when nothing else is left to do here although the
 // store counts queued URLs in it.
 
+// overSharePause is when a host is looked at again whose domain has its share of the
+// hosts in memory: an idle node lets it in that late at the most.
+const overSharePause = scheduler.LoadAhead + 2*time.Second
+
+// maxFailingTold bounds the domains that people are told of.
+const maxFailingTold = 3
+
 // sweepPiece is how many hosts are read at once from a wake index.
 const sweepPiece = 64
 
@@ -128,6 +135,10 @@ func (l *dispatchLoop) noted(now time.Time, host crawl.Host, n note) {
 		h.again = true
 		return
 	}
+	if !l.core.Fits(host) {
+		h.waits(now, now.Add(overSharePause))
+		return
+	}
 	l.load(h, host)
 }
 
@@ -209,6 +220,8 @@ func (l *dispatchLoop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 			// By the sweep's start, or hosts that come and go while it lasts would
 			// keep it going for ever, and the better bands waiting.
 			h.waits(now, w.NotBefore)
+		case !l.wide && !l.core.Fits(w.Host):
+			h.waits(now, now.Add(overSharePause))
 		case l.room() <= 0:
 			h.passed = append([]frontier.Wake(nil), wakes[i:]...)
 			return
@@ -301,6 +314,10 @@ func (l *dispatchLoop) lookAtDisk(now time.Time) {
 	}
 	l.runErrands(now)
 	l.lookAtEnd(now)
+	failing := l.core.Failing(maxFailingTold)
+	l.d.mu.Lock()
+	l.d.failing = failing
+	l.d.mu.Unlock()
 }
 
 // lookAtEnd gives frozen hosts their last try when nothing else is left: none

@@ -186,6 +186,7 @@ func (l *dispatchLoop) turn(now time.Time) {
 	}
 	l.act()
 	counts := l.core.Counts()
+	l.d.lookups.Store(int64(l.core.Lookups()))
 	l.d.mu.Lock()
 	l.d.counts = counts
 	l.d.mu.Unlock()
@@ -356,7 +357,6 @@ func (l *dispatchLoop) act() {
 	for _, a := range l.core.Actions() {
 		switch a.Kind {
 		case scheduler.Resolve:
-			l.d.lookups.Add(1)
 			l.lookups = append(l.lookups, l.lookupJob(a.Host))
 		case scheduler.Refill:
 			l.disk(l.refillJob(a))
@@ -364,6 +364,10 @@ func (l *dispatchLoop) act() {
 			l.parkJob([]scheduler.Parked{{Partition: a.Partition, Host: a.Host, State: a.State}}, false)
 		case scheduler.Dead:
 			l.deadJob(a)
+		case scheduler.TakeBack:
+			if f := l.flight(a.Visit); f != nil {
+				f.cancel(errOverShare)
+			}
 		}
 	}
 }
@@ -386,7 +390,6 @@ func (l *dispatchLoop) diskJob(j job) job {
 func (l *dispatchLoop) lookupJob(host crawl.Host) job {
 	return func(ctx context.Context) func(time.Time) {
 		a, err := l.d.o.Resolver.Lookup(ctx, string(host))
-		l.d.lookups.Add(-1)
 		if err != nil {
 			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
 		}

@@ -26,7 +26,7 @@ func (n *Node) newDispatcher() *Dispatcher {
 		PermitDone: n.purse.Settle,
 		MayFetch:   n.mayFetch,
 		MayLastTry: n.mayLastTry,
-		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4},
+		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.cfg.Fetchers},
 		Logger:     n.log,
 	})
 	d.Pause(true) // until the crawl document was taken over

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -198,11 +200,40 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
 	}
+	rs = append(rs, n.failingReasons()...)
 	if d := n.front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", n.name, d.Generations, d.Bytes>>20, d.Err)})
 	}
 	return rs
+}
+
+// failingReasons are the domains that are held back.
+func (n *Node) failingReasons() []crawl.HealthReason {
+	e := n.engine.Load()
+	if e == nil {
+		return nil
+	}
+	var rs []crawl.HealthReason
+	for _, f := range e.dispatcher.Failing() {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDomainFails, Since: f.Since.UTC(), Message: fmt.Sprintf(
+			"%s holds hosts of %s back, because %d of the last %d tries there failed or were too slow: they have a small share of look-ups and fetchers and their URLs wait on disk; to leave them out: crawlnode crawl-config set 'exclude=%s'",
+			n.name, f.Domain, f.Bad, f.Tries, excludePattern(f.Domain))})
+	}
+	return rs
+}
+
+// excludePattern leaves out the hosts of a domain, or of the block of addresses that
+// literals belong to.
+func excludePattern(domain string) string {
+	p, err := netip.ParsePrefix(domain)
+	switch {
+	case err != nil:
+		return "host:*." + domain
+	case p.Addr().Is4():
+		return strings.TrimSuffix(domain, "0/24") + "*"
+	}
+	return "[" + strings.TrimSuffix(domain, ":/48") + "*"
 }
 
 // deletePatience is how long deleting may fail before a person is told.

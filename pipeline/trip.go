@@ -169,7 +169,7 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	defer resp.Release()
 	o := answered(v, resp)
 	w.p.o.Source.Release(v, crawl.Response{
-		Kind: o.Kind, Requested: true, Took: o.Took, RetryAfter: askedWait(resp.Header, time.Now()),
+		Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: askedWait(resp.Header, time.Now()),
 	})
 	if o.Kind != crawl.Fetched {
 		return w.settle(keep, v, o)

@@ -7,6 +7,7 @@ import "crawlnode/crawl"
 type line struct {
 	first, last *host
 	n           int
+	total       *int // of the lines that this one belongs to, or nil
 }
 
 func (l *line) push(h *host) {
@@ -21,6 +22,9 @@ func (l *line) push(h *host) {
 	}
 	l.last = h
 	l.n++
+	if l.total != nil {
+		*l.total++
+	}
 }
 
 func (l *line) remove(h *host) {
@@ -39,6 +43,62 @@ func (l *line) remove(h *host) {
 	}
 	h.line, h.before, h.behind = nil, nil, nil
 	l.n--
+	if l.total != nil {
+		*l.total--
+	}
+}
+
+// lane holds the ready hosts of one domain in one band.
+type lane struct {
+	line
+	listed bool  // it stands in its round
+	behind *lane // there
+}
+
+// round is the lanes of a band that have hosts, in turn: however many hosts a domain
+// has ready, the next domain's is handed out after one of them. Lanes that ran dry
+// are taken out when their turn comes.
+type round struct {
+	first, last *lane
+	n           int // hosts in all lanes
+}
+
+func (r *round) push(h *host, l *lane) {
+	l.total = &r.n
+	l.push(h)
+	if !l.listed {
+		r.list(l)
+	}
+}
+
+func (r *round) list(l *lane) {
+	l.listed, l.behind = true, nil
+	if r.last != nil {
+		r.last.behind = l
+	} else {
+		r.first = l
+	}
+	r.last = l
+}
+
+// pop takes out the host whose turn it is. There must be one.
+func (r *round) pop() *host {
+	for {
+		l := r.first
+		if r.first = l.behind; r.first == nil {
+			r.last = nil
+		}
+		l.listed, l.behind = false, nil
+		if l.n == 0 {
+			continue
+		}
+		h := l.first
+		l.remove(h)
+		if l.n > 0 {
+			r.list(l)
+		}
+		return h
+	}
 }
 
 // bandQueue holds the ready hosts, a line for each band, and shares the visits
@@ -47,7 +107,7 @@ func (l *line) remove(h *host) {
 // band's share, behind the one before it; the lowest tag is next. A band that
 // was empty starts at the clock, so it saves nothing up.
 type bandQueue struct {
-	lines  [crawl.Bands]line
+	rounds [crawl.Bands]round
 	tag    [crawl.Bands]uint64
 	stride [crawl.Bands]uint64
 	clock  uint64 // the tag last served
@@ -62,28 +122,27 @@ func newBandQueue(shares [crawl.Bands]int) *bandQueue {
 }
 
 func (q *bandQueue) push(h *host, b crawl.Band) {
-	l := &q.lines[b]
-	if l.n == 0 {
+	r := &q.rounds[b]
+	if r.n == 0 {
 		q.tag[b] = max(q.tag[b], q.clock) + q.stride[b]
 	}
-	l.push(h)
+	r.push(h, &h.domain.ready[b])
 }
 
 // pop takes the host whose turn it is out of the queue; nil when there is none.
 func (q *bandQueue) pop() *host {
 	best := -1
-	for b := range q.lines {
-		if q.lines[b].n > 0 && (best < 0 || q.tag[b] < q.tag[best]) {
+	for b := range q.rounds {
+		if q.rounds[b].n > 0 && (best < 0 || q.tag[b] < q.tag[best]) {
 			best = b
 		}
 	}
 	if best < 0 {
 		return nil
 	}
-	h := q.lines[best].first
-	q.lines[best].remove(h)
+	h := q.rounds[best].pop()
 	q.clock = q.tag[best]
-	if q.lines[best].n > 0 {
+	if q.rounds[best].n > 0 {
 		q.tag[best] += q.stride[best]
 	}
 	return h

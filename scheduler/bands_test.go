@@ -12,7 +12,7 @@ func TestShares(t *testing.T) {
 	q := newBandQueue(Config{}.withDefaults().Shares)
 	for b := range crawl.Band(crawl.Bands) {
 		for range 3 {
-			q.push(&host{state: crawl.HostState{Requests: int64(b)}}, b)
+			q.push(&host{domain: &domain{}, state: crawl.HostState{Requests: int64(b)}}, b)
 		}
 	}
 	const rounds = 100
@@ -35,7 +35,7 @@ func TestShares(t *testing.T) {
 func TestShareOfLateBand(t *testing.T) {
 	t.Parallel()
 	q := newBandQueue(Config{}.withDefaults().Shares)
-	busy, late := &host{name: "busy"}, &host{name: "late"}
+	busy, late := &host{name: "busy", domain: &domain{}}, &host{name: "late", domain: &domain{}}
 	for range 1000 {
 		q.push(busy, 0)
 		q.pop()
@@ -54,6 +54,30 @@ func TestShareOfLateBand(t *testing.T) {
 	}
 	if n[late] < 9 || n[late] > 11 {
 		t.Errorf("the late band had %d of 90 visits, want about 10", n[late])
+	}
+}
+
+// TestDomainsInTurn: however many hosts a domain has ready, another domain's only one
+// is next but one.
+func TestDomainsInTurn(t *testing.T) {
+	t.Parallel()
+	q := newBandQueue(Config{}.withDefaults().Shares)
+	many, one := &domain{}, &domain{}
+	for range 1000 {
+		q.push(&host{domain: many}, 0)
+	}
+	q.push(&host{name: "one", domain: one}, 0)
+	gone := &host{domain: one}
+	q.push(gone, 0)
+	gone.line.remove(gone)
+	var at []int
+	for i := range 1001 {
+		if q.pop().name == "one" {
+			at = append(at, i)
+		}
+	}
+	if len(at) != 1 || at[0] != 1 || q.pop() != nil {
+		t.Errorf("the only host of its domain was taken out at %v of 1001, want at 1", at)
 	}
 }
 

@@ -23,6 +23,9 @@ type Config struct {
 	// MaxBytes bounds what the hosts in memory take, roughly: their URLs and
 	// their robots.txt files. Beyond it no host is let in. Default 256 MiB.
 	MaxBytes int
+	// Fetchers and Lookups are how many visits and look-ups there can be at a time;
+	// they are shared out fairly (package fairshare). Defaults 256 and 64.
+	Fetchers, Lookups int
 	// ItemsPerHost is how many URLs a host has in memory after a Refill.
 	// Default 16.
 	ItemsPerHost int
@@ -83,7 +86,7 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		field *int
 		value int
-	}{{&c.MaxActive, 20_000}, {&c.MaxBytes, 256 << 20}, {&c.ItemsPerHost, 16}, {&c.MaxFailures, 5}, {&c.Quantum, 128}} {
+	}{{&c.MaxActive, 20_000}, {&c.MaxBytes, 256 << 20}, {&c.ItemsPerHost, 16}, {&c.MaxFailures, 5}, {&c.Quantum, 128}, {&c.Fetchers, 256}, {&c.Lookups, 64}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/fairshare"
 )
 
 // ActionKind says what is asked for.
@@ -23,10 +24,13 @@ const (
 	Park
 	// Dead: Host failed its last try; fail all its URLs, then call Forget.
 	Dead
+	// TakeBack: end the request of Visit, whose domain holds more than its share for
+	// long while others wait; report with Release.
+	TakeBack
 )
 
 func (k ActionKind) String() string {
-	return [...]string{"resolve", "refill", "park", "dead"}[min(k, Dead)]
+	return [...]string{"resolve", "refill", "park", "dead", "take_back"}[min(k, TakeBack)]
 }
 
 // Action is something that the Core wants done.
@@ -37,6 +41,7 @@ type Action struct {
 	After     Cursor          // with Refill
 	N         int             // with Refill
 	State     crawl.HostState // with Park and Dead
+	Visit     uint64          // with TakeBack
 }
 
 // Queue is a host as it was read from disk.
@@ -81,6 +86,7 @@ type Core struct {
 	actions []Action
 	classes [numClasses]int
 	bytes   int
+	shares  shares
 }
 
 // New returns an empty Core.
@@ -94,6 +100,7 @@ func New(cfg Config) *Core {
 		visits: make(map[uint64]*visit),
 		addrs:  make(map[netip.Addr]*address),
 		ready:  newBandQueue(cfg.Shares),
+		shares: newShares(cfg),
 	}
 }
 
@@ -128,6 +135,7 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 	}
 	c.hosts[h.name] = h
+	c.enter(now, h)
 	if c.parts[h.part] == nil {
 		c.parts[h.part] = make(map[crawl.Host]*host)
 	}
@@ -231,6 +239,7 @@ func (c *Core) Unanswered(now time.Time, name crawl.Host, since time.Time, err e
 		return
 	}
 	h.resolving, h.resolved = false, now
+	c.named(now, h)
 	if h.status == Resolving { // a look-up ahead of time is done again when the time has come
 		h.unnamed++
 		h.nameAt = now.Add(nameWait(h.unnamed))
@@ -247,6 +256,8 @@ func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expi
 		return
 	}
 	h.resolving, h.resolved = false, now
+	c.shares.book.Note(now, h.domain.Claimant, fairshare.Lookups, lookupOutcome(now.Sub(h.askedAt), addrs, err))
+	c.named(now, h)
 	h.unnamed, h.nameAt = 0, time.Time{}
 	if err != nil || len(addrs) == 0 {
 		// A look-up ahead of time is simply done again when the time has come.
@@ -260,11 +271,13 @@ func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expi
 	}
 	// An answer that has run out by the time it arrives is good for one visit.
 	h.addrs, h.expires = addrs, crawl.Latest(expires, now.Add(time.Second))
+	c.moveBlock(now, h)
 	c.place(now, h)
 }
 
 // Advance lets time pass: hosts whose time has come move on. Next does the same.
 func (c *Core) Advance(now time.Time) {
+	c.lookAgain(now)
 	for t := c.timers.due(now); t != nil; t = c.timers.due(now) {
 		switch {
 		case t.addr != nil:
@@ -282,7 +295,15 @@ func (c *Core) Advance(now time.Time) {
 func (c *Core) outstayed(h *host) bool { return h.status == Dry && !h.hasWork() }
 
 // NextWake returns when Advance has something to do, or the zero time.
-func (c *Core) NextWake() time.Time { return c.timers.next() }
+func (c *Core) NextWake() time.Time {
+	at := c.timers.next()
+	for _, look := range [...]time.Time{c.shares.lookAt, c.shares.lateAt} {
+		if !look.IsZero() && (at.IsZero() || look.Before(at)) {
+			at = look
+		}
+	}
+	return at
+}
 
 // Actions returns what was asked for since the last call. The slice is the
 // caller's.
@@ -296,7 +317,7 @@ func (c *Core) Actions() []Action {
 // left to the caller.
 func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 	c.Advance(now)
-	for h := c.ready.pop(); h != nil; h = c.ready.pop() {
+	for h := c.nextReady(now); h != nil; h = c.nextReady(now) {
 		// The facts may have changed since h was placed: a delay was raised, an
 		// address got one.
 		if i, _ := h.due(now); i >= 0 && !c.start(h).After(now) && c.claim(now, h) {
@@ -311,6 +332,7 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	c.lastID++
 	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true}
+	c.takeFetcher(now, v)
 	h.items = slices.Delete(h.items, i, i+1)
 	h.open = true
 	h.turns++
@@ -352,6 +374,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	}
 	h.dead = c.observe(now, h, r)
 	h.limits.note(now, r.Kind, &v.item)
+	c.noteFetch(now, v, &r)
 	if _, again := RetryDelay(v.item.Attempts + 1); !again && r.Kind == crawl.RateLimited {
 		v.excused = h.limits.excuse(now)
 	}
@@ -370,6 +393,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	case crawl.HostFailed:
 		h.pick++
 		h.errors++
+		c.moveBlock(now, h)
 	case crawl.URLFailed, crawl.RateLimited:
 		h.errors++
 	}
@@ -423,6 +447,7 @@ func (c *Core) Settled(now time.Time, id uint64) {
 	}
 	h := v.host
 	delete(c.visits, id)
+	c.giveFetcher(now, v)
 	h.unsettled = slices.DeleteFunc(h.unsettled, func(o *visit) bool { return o == v })
 	switch v.kind {
 	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted:

@@ -88,16 +88,26 @@ type host struct {
 	timer  timer
 	bytes  int
 
+	domain    *domain   // its registered domain
+	block     *share    // of its address; nil while none is known
+	asking    bool      // its name's look-up is under way, and holds a place
+	waitsName bool      // it stands in line for a place
+	askedAt   time.Time // when the look-up began
+
 	line           *line // that it stands in, with its neighbours
 	before, behind *host
 }
 
 // visit is one visit handed out and not settled.
 type visit struct {
-	id   uint64
-	host *host
-	item crawl.Item
-	open bool
+	id    uint64
+	host  *host
+	item  crawl.Item
+	open  bool
+	block *share // whose share it holds, beside the domain's; nil: none
+	begun time.Time
+	late  bool // it has been open for overdue, and counts as failed
+	over  bool // it was taken back for others
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time

@@ -22,7 +22,9 @@ func (c *Core) remove(now time.Time, h *host) {
 	c.timers.stop(&h.timer)
 	for _, v := range h.unsettled {
 		delete(c.visits, v.id)
+		c.giveFetcher(now, v)
 	}
+	c.exit(now, h)
 	c.classes[h.class]--
 	c.bytes -= h.bytes
 	delete(c.hosts, h.name)
@@ -128,10 +130,13 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 	inLine := c.lineWaits(now)
 	var found []candidate
 	for _, h := range c.hosts {
-		if len(h.unsettled) > 0 || h.loading || h.resolving || h.status == Held || h.status == Dying {
+		if len(h.unsettled) > 0 || h.loading || h.asking || h.status == Held || h.status == Dying {
 			continue
 		}
 		k := candidate{h: h, wait: c.start(h).Sub(now), rank: 3}
+		if c.overShare(h) {
+			k.wait = heldBackPause
+		}
 		if at, ok := inLine[h]; ok {
 			k.wait = at.Sub(now)
 		}
@@ -156,6 +161,9 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 			// Its turn at the address is known to be this far away; without that
 			// it would be back at once.
 			k.h.state.NotBefore = crawl.Latest(k.h.state.NotBefore, at)
+		}
+		if c.overShare(k.h) {
+			k.h.state.NotBefore = crawl.Latest(k.h.state.NotBefore, now.Add(heldBackPause))
 		}
 		out = append(out, c.park(now, k.h))
 	}

@@ -52,12 +52,12 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 		// Ahead of time once for each wait, or an answer with little time left
 		// would be asked for again and again.
 		if at.Sub(now) <= LoadAhead && !at.Before(h.expires) && now.Sub(h.resolved) >= LoadAhead {
-			c.resolve(h)
+			c.resolve(now, h)
 		}
 		return Waiting, at
 	}
 	if c.needsAddress(now, h) {
-		c.resolve(h)
+		c.resolve(now, h)
 		return Resolving, time.Time{}
 	}
 	return Ready, time.Time{}
@@ -112,7 +112,7 @@ func (c *Core) stand(h *host, s Status, now time.Time) {
 	case Ready:
 		i, _ := h.due(now)
 		band = h.items[i].Band
-		target = &c.ready.lines[band]
+		target = &h.domain.ready[band].line
 	case AddressWait:
 		target = &h.turn.line
 	}
@@ -145,10 +145,10 @@ func (c *Core) refill(now time.Time, h *host) {
 }
 
 // resolve asks for the host's addresses.
-func (c *Core) resolve(h *host) {
+func (c *Core) resolve(now time.Time, h *host) {
 	if !h.resolving {
 		h.resolving = true
-		c.emit(Action{Kind: Resolve, Partition: h.part, Host: h.name})
+		c.askName(now, h)
 	}
 }
 

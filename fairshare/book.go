@@ -1,0 +1,338 @@
+package fairshare
+
+import (
+	"container/list"
+	"time"
+)
+
+// Resource is one of those that are shared out.
+type Resource uint8
+
+// The resources.
+const (
+	Fetchers Resource = iota // visits that are not settled: the request, parser and archive
+	Lookups                  // names that are being asked for
+	numResources
+)
+
+// Class is a claimant's standing in a word.
+type Class uint8
+
+// The classes, the worst first.
+const (
+	Poor Class = iota
+	New
+	Good
+	numClasses
+)
+
+func (c Class) String() string { return [...]string{"poor", "new", "good"}[min(c, Good)] }
+
+// Outcome is what came of holding a resource.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Well Outcome = iota // an answer, soon
+	Slow                // an answer that took long
+	Bad                 // none, or one that took its time for nothing
+)
+
+// The windows, in parts of a resource.
+const (
+	whole    = 1024
+	starting = whole / 8
+	smallest = whole / 128
+	step     = whole / 64
+	// forgiven is how long a window that fell to nothing takes to come back to
+	// starting, when nothing more is heard.
+	forgiven = 10 * time.Minute
+)
+
+// Claimant is a domain or a block. Its fields are the Book's.
+type Claimant struct {
+	name     string
+	domain   bool
+	window   [numResources]int
+	answered bool // a request, well, once
+	changed  time.Time
+	held     [numResources]int
+	hosts    int // in memory
+	// Outcomes, halved together now and then: for people.
+	well, bad int
+	since     time.Time     // when it became Poor
+	idle      *list.Element // in Book.idle, while it has no hosts and holds nothing
+}
+
+// Name is the registered domain or the block.
+func (c *Claimant) Name() string { return c.name }
+
+// Held is how many of r it holds.
+func (c *Claimant) Held(r Resource) int { return c.held[r] }
+
+// Class is its standing.
+func (c *Claimant) Class() Class {
+	switch {
+	case c.narrow() < starting:
+		return Poor
+	case c.answered:
+		return Good
+	}
+	return New
+}
+
+// narrow is its smallest window.
+func (c *Claimant) narrow() int { return min(c.window[Fetchers], c.window[Lookups]) }
+
+// Book keeps the standing of claimants and what they hold.
+type Book struct {
+	capacity [numResources]int
+	memory   int // hosts that there is room for
+	limit    int
+	byName   map[string]*Claimant
+	idle     *list.List // of *Claimant, the longest idle in front
+
+	// Of domains only: a host has one domain, so each is counted once.
+	hosts   [numClasses]int
+	held    [numClasses][numResources]int
+	all     int // hosts
+	domains int // that have hosts
+}
+
+// NewBook makes a Book. limit bounds the claimants that are remembered although they
+// have nothing.
+func NewBook(fetchers, lookups, memory, limit int) *Book {
+	return &Book{capacity: [numResources]int{fetchers, lookups}, memory: memory, limit: limit, byName: make(map[string]*Claimant), idle: list.New()}
+}
+
+// Enter counts one more host of a domain or a block, by name.
+func (b *Book) Enter(now time.Time, name string, domain bool) *Claimant {
+	c := b.byName[name]
+	if c == nil {
+		c = &Claimant{name: name, domain: domain, window: [numResources]int{starting, starting}, changed: now}
+		b.byName[name] = c
+	}
+	if c.idle != nil {
+		b.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	b.forgive(now, c)
+	b.uncount(c)
+	c.hosts++
+	b.count(c)
+	if domain {
+		b.all++
+		if c.hosts == 1 {
+			b.domains++
+		}
+	}
+	return c
+}
+
+// Leave undoes Enter.
+func (b *Book) Leave(c *Claimant) {
+	b.uncount(c)
+	c.hosts--
+	b.count(c)
+	if c.domain {
+		b.all--
+		if c.hosts == 0 {
+			b.domains--
+		}
+	}
+	b.rest(c)
+}
+
+// rest remembers a claimant that has nothing, and forgets the one that has had nothing
+// for longest.
+func (b *Book) rest(c *Claimant) {
+	if c.hosts > 0 || c.held != [numResources]int{} || c.idle != nil {
+		return
+	}
+	c.idle = b.idle.PushBack(c)
+	for b.idle.Len() > b.limit {
+		old := b.idle.Remove(b.idle.Front()).(*Claimant)
+		old.idle = nil
+		delete(b.byName, old.name)
+	}
+}
+
+// count and uncount keep the sums by class around a change of a claimant.
+func (b *Book) count(c *Claimant)   { b.add(c, 1) }
+func (b *Book) uncount(c *Claimant) { b.add(c, -1) }
+
+func (b *Book) add(c *Claimant, sign int) {
+	if !c.domain {
+		return
+	}
+	k := c.Class()
+	b.hosts[k] += sign * c.hosts
+	for r := range c.held {
+		b.held[k][r] += sign * c.held[r]
+	}
+}
+
+// Take and Give say that a claimant holds one more of r, or one less.
+func (b *Book) Take(c *Claimant, r Resource) {
+	c.held[r]++
+	if c.domain {
+		b.held[c.Class()][r]++
+	}
+}
+
+// Give undoes Take.
+func (b *Book) Give(c *Claimant, r Resource) {
+	c.held[r]--
+	if c.domain {
+		b.held[c.Class()][r]--
+	}
+	b.rest(c)
+}
+
+// Note takes in what came of holding r.
+func (b *Book) Note(now time.Time, c *Claimant, r Resource, o Outcome) {
+	b.forgive(now, c)
+	b.uncount(c)
+	defer b.count(c)
+	w, before := &c.window[r], c.Class()
+	switch o {
+	case Well:
+		*w = min(*w+step, whole)
+		c.answered = c.answered || r == Fetchers
+		c.well++
+	case Slow:
+		if *w > starting {
+			*w = max(*w-*w/8, starting)
+		}
+		c.well++
+	case Bad:
+		*w = max(*w-max(*w/8, 1), smallest)
+		c.bad++
+	}
+	if c.changed = now; before != Poor && c.Class() == Poor {
+		c.since = now
+	}
+	if c.well+c.bad >= 1000 {
+		c.well, c.bad = c.well/2, c.bad/2
+	}
+}
+
+// forgive lets a window below its beginning grow with time.
+func (b *Book) forgive(now time.Time, c *Claimant) {
+	if c.narrow() >= starting {
+		c.changed = now
+		return
+	}
+	back := int(int64(starting) * int64(min(now.Sub(c.changed), forgiven)) / int64(forgiven))
+	if back <= 0 {
+		return
+	}
+	b.uncount(c)
+	for r := range c.window {
+		c.window[r] = max(c.window[r], min(c.window[r]+back, starting))
+	}
+	c.changed = now
+	b.count(c)
+}
+
+// room is what a window comes to, one at the least.
+func (b *Book) room(c *Claimant, r Resource) int {
+	return max(c.window[r]*b.capacity[r]/whole, 1)
+}
+
+// Admits reports whether a host of a domain, at an address of a block (nil: not known),
+// may take one more of r. With false comes who has had its share: the domain or the
+// block.
+func (b *Book) Admits(domain, block *Claimant, r Resource) (ok bool, full *Claimant) {
+	if b.domains <= 1 {
+		return true, nil
+	}
+	if domain.held[r] >= b.room(domain, r) || b.reserved(domain, r) {
+		return false, domain
+	}
+	if block != nil && domain.Class() != Good && block.hosts < b.all && block.held[r] >= b.room(block, r) {
+		return false, block
+	}
+	return true, nil
+}
+
+// reserved reports whether what is left of r is kept for claimants of a better class.
+func (b *Book) reserved(c *Claimant, r Resource) bool {
+	size := b.capacity[r]
+	k := c.Class()
+	if k == Good {
+		return false
+	}
+	poor := b.held[Poor][r]
+	if k == Poor && poor >= b.leftForPoor(r) {
+		return true
+	}
+	return poor+b.held[New][r] >= max(size-min(size/2, b.hosts[Good]), 1)
+}
+
+// Over is how many of r a claimant that fails holds beyond its window.
+func (b *Book) Over(c *Claimant, r Resource) int {
+	if b.domains <= 1 || c.Class() != Poor {
+		return 0
+	}
+	return max(c.held[r]-b.room(c, r), 0)
+}
+
+// Excess is how many of r those that fail hold together beyond what the reserve for the
+// others leaves them.
+func (b *Book) Excess(r Resource) int { return max(b.held[Poor][r]-b.leftForPoor(r), 0) }
+
+func (b *Book) leftForPoor(r Resource) int {
+	size := b.capacity[r]
+	return max(size-min(3*size/4, b.hosts[Good]+b.hosts[New]), 1)
+}
+
+// Fits reports whether a host of a domain may come into memory, which holds so many.
+// Half of it is for whoever asks first.
+func (b *Book) Fits(name string, in int) bool {
+	c := b.byName[name]
+	return c == nil || in < b.memory/2 || b.domains <= 1 || c.hosts < max(c.narrow()*b.memory/whole, 1)
+}
+
+// Failing is a domain that is held back, for people.
+type Failing struct {
+	Domain     string
+	Bad, Tries int // of late
+	Since      time.Time
+}
+
+// Failing are up to n domains that have hosts and mostly fail, those with most hosts first.
+func (b *Book) Failing(n int) []Failing {
+	if b.hosts[Poor] < failingHosts {
+		return nil
+	}
+	var worst []*Claimant
+	for _, c := range b.byName {
+		if c.domain && c.hosts >= failingHosts && c.Class() == Poor && c.bad >= failingTries {
+			worst = insertWorst(worst, c, n)
+		}
+	}
+	out := make([]Failing, len(worst))
+	for i, c := range worst {
+		out[i] = Failing{Domain: c.name, Bad: c.bad, Tries: c.bad + c.well, Since: c.since}
+	}
+	return out
+}
+
+const (
+	// A domain is shown to people from so many hosts in memory and failures on.
+	failingHosts = 20
+	failingTries = 10
+)
+
+// insertWorst keeps the n claimants with the most hosts, in order.
+func insertWorst(worst []*Claimant, c *Claimant, n int) []*Claimant {
+	i := len(worst)
+	for i > 0 && (worst[i-1].hosts < c.hosts || worst[i-1].hosts == c.hosts && worst[i-1].name > c.name) {
+		i--
+	}
+	worst = append(worst, nil)
+	copy(worst[i+1:], worst[i:])
+	worst[i] = c
+	return worst[:min(len(worst), n)]
+}

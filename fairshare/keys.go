@@ -1,0 +1,39 @@
+package fairshare
+
+import (
+	"net/netip"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Domain is the registered domain of a host name: what stands directly below a public
+// suffix, those of hosting platforms among them. An address literal counts as its
+// block, and a name without a registered domain as itself.
+func Domain(host string) string {
+	if len(host) > 2 && host[0] == '[' {
+		host = host[1 : len(host)-1]
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return Block(addr).String()
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil {
+		return host
+	}
+	return domain
+}
+
+// Block is the block of addresses that one owner is likely to have: a /24 of IPv4, a
+// /48 of IPv6. The zero Prefix stands for no address.
+func Block(addr netip.Addr) netip.Prefix {
+	if !addr.IsValid() {
+		return netip.Prefix{}
+	}
+	addr = addr.Unmap()
+	bits := 48
+	if addr.Is4() {
+		bits = 24
+	}
+	p, _ := addr.WithZone("").Prefix(bits) // the bits fit
+	return p
+}
