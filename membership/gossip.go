@@ -346,10 +346,11 @@ type logWriter struct {
 
 // Write takes one line of memberlist's. Its levels are lowered by one: what it
 // calls an error is another node's trouble, and what matters is said by us, once:
-// so are strangers, and two addresses of one id.
+// so are strangers, two addresses of one id, and the end of this node, which closes
+// its sockets while memberlist still gossips.
 func (w logWriter) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
-	told := strings.Contains(text, ErrMismatch.Error()) || strings.Contains(text, "Conflicting address for ")
+	told := strings.Contains(text, ErrMismatch.Error()) || strings.Contains(text, "Conflicting address for ") || strings.Contains(text, net.ErrClosed.Error())
 	if rest, ok := strings.CutPrefix(text, "[ERR] memberlist: "); ok && !told {
 		w.warnings.Warn(rest)
 		return len(line), nil
