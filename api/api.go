@@ -62,6 +62,9 @@ type Backend interface {
 	// and the members that answer were told. *crawl.FieldErrors and
 	// crawl.ErrChanged: nothing was changed.
 	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
+	// RevokeToken ends a token on all members. It returns when this node keeps it and
+	// the members that answer were told.
+	RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error)
 	// Events returns the first events behind an id that this node remembers, limit
 	// at most, oldest first; with id 0 the newest ones. It calls nobody.
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
@@ -74,11 +77,14 @@ type Backend interface {
 	Metrics() http.Handler
 }
 
-// Options are what New may be told. The zero value serves without a token and
+// Options are what New may be told. The zero value serves who has no token and
 // logs nothing.
 type Options struct {
-	// Token, when set, is wanted from everybody.
-	Token string
+	// Access judges what a request shows, and says who asks; crawl.ErrForbidden is
+	// inside the error when the asker may be told why. From and Remote are filled in
+	// here. nil: the cluster has no key, and nobody has to show anything. It may be
+	// called from many goroutines.
+	Access func(secret string) (crawl.Asker, error)
 	// Hosts are names, without port, under which this node may be asked in
 	// addition to IP addresses, localhost and names without a dot.
 	Hosts []string
@@ -89,6 +95,15 @@ type Options struct {
 	History *History
 
 	refusals *door.Log // of all paths together: strangers choose the path
+	failures *door.Failures
+}
+
+// begin fills in what the caller leaves out.
+func (o *Options) begin() {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.refusals, o.failures = door.NewLog(o.Logger), door.NewFailures()
 }
 
 // History remembers the cluster's figures for the dashboard, less than a megabyte.
@@ -109,22 +124,20 @@ const MaxHeaderBytes = 64 << 10
 
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	o.refusals = door.NewLog(o.Logger)
+	o.begin()
 	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams)}
 	table := routes()
 	s.document = describe(table)
 	mux := http.NewServeMux()
 	for _, rt := range table {
 		var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rt.serve(s, w, r) })
-		if !rt.open {
-			h = guard(h, o)
+		pattern := rt.method + " " + rt.path
+		if role := roleOf(pattern); role > crawl.RoleNobody {
+			h = guard(h, role, o)
 		}
-		mux.Handle(rt.method+" "+rt.path, h)
+		mux.Handle(pattern, h)
 	}
-	s.dash.Register(func(pattern string, h http.Handler) { mux.Handle(pattern, guard(h, o)) })
+	s.dash.Register(func(pattern string, h http.Handler) { mux.Handle(pattern, guard(h, roleOf(pattern), o)) })
 	return withHeaders(withProblems(mux, o))
 }
 

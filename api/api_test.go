@@ -82,6 +82,28 @@ func (f *fakeNode) ControlCrawl(_ context.Context, action string) (crawl.ActionR
 	return crawl.ActionReport{State: crawl.CrawlPaused}, nil
 }
 
+func (f *fakeNode) RevokeToken(_ context.Context, id string) (crawl.RevokeReport, error) {
+	if f.err != nil {
+		return crawl.RevokeReport{}, f.err
+	}
+	f.orders = append(f.orders, "revoke "+id)
+	return crawl.RevokeReport{ID: id}, nil
+}
+
+// secretOnly is the access of a cluster whose key's token is "secret" and whose other
+// tokens are the words of their roles.
+func secretOnly(secret string) (crawl.Asker, error) {
+	switch role, err := crawl.ParseRole(secret); {
+	case secret == "secret":
+		return crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, nil
+	case secret == "old":
+		return crawl.Asker{}, fmt.Errorf("%w: the token 77 has expired", crawl.ErrForbidden)
+	case err == nil:
+		return crawl.Asker{ID: secret, Role: role}, nil
+	}
+	return crawl.Asker{}, errors.New("no token")
+}
+
 func (f *fakeNode) Ready() (bool, string) { return f.ready, "still joining" }
 func (f *fakeNode) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "crawlnode_up 1\n") })
@@ -266,7 +288,7 @@ func TestSeedsThatAreRefused(t *testing.T) {
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	plain := New(&fakeNode{}, Options{Hosts: []string{"crawl.example.org"}})
-	keyed := New(&fakeNode{}, Options{Token: "secret"})
+	keyed := New(&fakeNode{}, Options{Access: secretOnly})
 	post := "POST /api/v1/seeds"
 	for _, tc := range []struct {
 		name    string
@@ -297,7 +319,7 @@ func TestGuard(t *testing.T) {
 		{"no token", keyed, "GET /status", 401, nil},
 		{"a wrong token", keyed, "GET /status", 401, []string{"Authorization: Bearer secres"}},
 		{"a token", keyed, "GET /status", 200, []string{"Authorization: Bearer secret"}},
-		{"a token by any name", keyed, "GET /status", 200, []string{"Authorization: Bearer secret", "Host: n1.example.org"}},
+		{"a token by any name, beyond loopback", keyed, "GET /status", 200, []string{"Authorization: Bearer secret", "Host: n1.example.org"}},
 		{"Basic", keyed, "GET /status", 200, []string{"Authorization: Basic dTpzZWNyZXQ="}},
 		{"wrong Basic", keyed, "GET /status", 401, []string{"Authorization: Basic dTpzZWNyZXM="}},
 		{"another scheme", keyed, "GET /status", 401, []string{"Authorization: Digest secret"}},

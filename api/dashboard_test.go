@@ -38,7 +38,7 @@ func TestFormsComeFromOwnPages(t *testing.T) {
 // With a token every page wants it, files and forms too.
 func TestPagesWantTheToken(t *testing.T) {
 	t.Parallel()
-	h := New(&fakeNode{}, Options{Token: "secret"})
+	h := New(&fakeNode{}, Options{Access: secretOnly})
 	for _, path := range []string{"/", "/nodes", "/ring", "/hosts", "/urls", "/events", "/static/dashboard.js", "/api/v1/history"} {
 		if w := ask(h, "GET", path, ""); w.Code != 401 || strings.Contains(w.Body.String(), "<html") {
 			t.Errorf("%s: %d without the token", path, w.Code)

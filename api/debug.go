@@ -4,21 +4,21 @@ import (
 	"net/http"
 	"net/http/pprof"
 
-	"crawlnode/door"
+	"crawlnode/crawl"
 )
 
 // NewDebug returns the handler of --debug-addr: Go's profiles, under /debug/pprof/.
 // Who may ask is as for the API; reading a profile costs much and shows what is in
 // memory, so browsers on other sites are refused that as well.
 func NewDebug(o Options) http.Handler {
-	o.refusals = door.NewLog(o.Logger)
+	o.begin()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return withHeaders(guard(sameSite(mux), o))
+	return withHeaders(guard(sameSite(mux), crawl.RoleAdmin, o))
 }
 
 // sameSite refuses every request that a browser sends because of another site's page.

@@ -7,7 +7,7 @@ import (
 
 func TestDebug(t *testing.T) {
 	t.Parallel()
-	open, keyed := NewDebug(Options{}), NewDebug(Options{Token: "secret"})
+	open, keyed := NewDebug(Options{}), NewDebug(Options{Access: secretOnly})
 	for _, c := range []struct {
 		name, method, path string
 		headers            []string

@@ -20,6 +20,7 @@
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/crawl     crawl.CrawlReport: the settings; its version is the ETag
 //	PUT  /api/v1/crawl     crawl.CrawlChange: changes the named settings on all nodes; If-Match guards it
+//	POST /api/v1/tokens/{id}/revoke      crawl.RevokeReport: no node takes the token any more
 //	GET  /api/v1/events    crawl.Event, as Server-Sent Events; ?format=json for a list, ?after=ID, ?limit=N
 //	GET  /api/v1/stats     the parts of the status that change from second to second
 //
@@ -34,11 +35,14 @@
 //
 // # Who may ask
 //
-// With Options.Token every path but /livez and /readyz wants it, as a Bearer
-// token or as the password of Basic. Without one the API is for this machine or
+// With Options.Access every path but /livez and /readyz wants a token, as a Bearer
+// token or as the password of Basic, and each path the least role that roles.go gives it.
+// Without one the API is for this machine or
 // a closed network, so a web page that a person visits must not reach it: a
 // Host header that a stranger's name server could make point here is refused,
-// and so is every change that a browser sends from another site.
+// on loopback with a key as well, and so is every change that a browser sends from
+// another site. An address whose log-ins fail too often is told to wait (429); a valid
+// token from there is taken.
 //
 // Who asks in vain is told why, and logged at most once a second. A connection counts as a
 // stranger's at the listener's door until a request of its was let through.

@@ -1,14 +1,16 @@
 package api
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/door"
 )
 
@@ -26,18 +28,15 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// guard lets through who may ask; see the package comment.
-func guard(next http.Handler, o Options) http.Handler {
+// guard lets through who may ask for what needs a role; see the package comment.
+func guard(next http.Handler, role crawl.Role, o Options) http.Handler {
 	next = trusted(next)
 	crossSite := http.NewCrossOriginProtection()
 	crossSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, http.StatusForbidden, "a browser sent this change from another site: use the command, or a program that sends no Origin header")
 	}))
 	next = crossSite.Handler(next)
-	if o.Token == "" {
-		return checkHost(next, o.Hosts)
-	}
-	return checkToken(next, o.Token, o.refusals)
+	return checkHost(checkAsker(next, role, o), o)
 }
 
 // connKey is the key of a request's connection in its context.
@@ -54,20 +53,36 @@ func trusted(next http.Handler) http.Handler {
 }
 
 // checkHost refuses names that somebody else's name server could make point at
-// this node (DNS rebinding).
-func checkHost(next http.Handler, hosts []string) http.Handler {
+// this node (DNS rebinding): without a key always, and with one on loopback, where a
+// browser of this machine is who could be misled.
+func checkHost(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if h, _, err := net.SplitHostPort(host); err == nil {
 			host = h
 		}
-		if !ownHost(host, hosts) {
+		if (o.Access == nil || onLoopback(r)) && !ownHost(host, o.Hosts) {
 			writeProblem(w, http.StatusForbidden, "the Host header names "+escape(host)+
-				", which could be anybody's name: ask by IP address or as localhost, or give the cluster a key")
+				", which could be anybody's name: ask by IP address or as localhost, or start the node with that name as --advertise")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// onLoopback reports whether a request came in at a loopback address.
+func onLoopback(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return ok && addrOf(local.String()).IsLoopback()
+}
+
+// addrOf is the address in ip:port; one that is none is the zero one.
+func addrOf(hostPort string) netip.Addr {
+	ap, err := netip.ParseAddrPort(hostPort)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return ap.Addr().Unmap()
 }
 
 // ownHost accepts addresses, localhost, names without a dot (no public name
@@ -80,22 +95,55 @@ func ownHost(host string, hosts []string) bool {
 	return host != "" && !strings.Contains(host, ".") || slices.Contains(hosts, host)
 }
 
-// checkToken wants the token, as Bearer or as the password of Basic.
-func checkToken(next http.Handler, token string, log *door.Log) http.Handler {
-	want := sha256.Sum256([]byte(token))
+// checkAsker finds out who asks, says so in the request's context, and refuses who may
+// not. Without a key nobody shows anything, and everybody here may do everything.
+func checkAsker(next http.Handler, role crawl.Role, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok {
-			_, given, ok = r.BasicAuth()
+		from := addrOf(r.RemoteAddr)
+		asker := crawl.Asker{Role: crawl.RoleAdmin}
+		if o.Access != nil {
+			var err error
+			if asker, err = o.Access(secretOf(r)); err != nil {
+				refuse(w, r, o, from, err)
+				return
+			}
 		}
-		have := sha256.Sum256([]byte(given)) // equal lengths, whatever was sent
-		if !ok || subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
-			log.Warn("refused a request to the API: it has not the token of this cluster's key", "from", r.RemoteAddr, "path", r.URL.Path)
-			w.Header().Add("WWW-Authenticate", `Bearer realm="crawlnode"`)
-			w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
-			writeProblem(w, http.StatusUnauthorized, "this cluster has a key: send its API token as a Bearer token, or as the password of Basic")
+		asker.From, asker.Remote = from.String(), o.Access != nil || !from.IsLoopback()
+		if asker.Role < role {
+			o.refusals.Warn("refused a request to the API: its token's role is too small", "token", asker.ID, "role", asker.Role.String(), "wanted", role.String(), "from", r.RemoteAddr, "path", r.URL.Path)
+			writeProblem(w, http.StatusForbidden, "this needs a token of the role "+role.String()+", and this one has the role "+asker.Role.String())
 			return
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(crawl.WithAsker(r.Context(), asker)))
 	})
+}
+
+// secretOf is what a request shows: a Bearer token, or the password of Basic.
+func secretOf(r *http.Request) string {
+	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		_, given, _ = r.BasicAuth()
+	}
+	return given
+}
+
+// refuse answers a failed log-in. An address that fails too often has to wait; a valid
+// token from there is taken all the same (door.Failures).
+func refuse(w http.ResponseWriter, r *http.Request, o Options, from netip.Addr, why error) {
+	o.refusals.Warn("refused a request to the API: it has not the token of this cluster's key", "from", r.RemoteAddr, "path", r.URL.Path, "error", why)
+	if r.Header.Get("Authorization") != "" { // who shows nothing, as a browser at first, tries nothing
+		if wait := o.failures.Note(from, time.Now()); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+			w.Header().Set("Connection", "close")
+			writeProblem(w, http.StatusTooManyRequests, "too many log-ins from this address have failed: wait, and send a token of this cluster")
+			return
+		}
+	}
+	w.Header().Add("WWW-Authenticate", `Bearer realm="crawlnode"`)
+	w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
+	text := "this cluster has a key: send its API token, or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
+	if errors.Is(why, crawl.ErrForbidden) { // it was one of this cluster's, so its holder may know
+		text = escape(why.Error())
+	}
+	writeProblem(w, http.StatusUnauthorized, text)
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+
+	"crawlnode/crawl"
 )
 
 // openAPIVersion is the version of the specification that the document follows.
@@ -14,7 +16,8 @@ const openAPIVersion = "3.1.1"
 
 // about is what the document says of the API as a whole.
 const about = "Any node answers for the whole cluster. Errors are application/problem+json (RFC 9457). With a cluster key every path " +
-	"but /livez and /readyz wants the API token, as a Bearer token or as the password of Basic, over TLS; without one the API is for the " +
+	"but /livez and /readyz wants a token, as a Bearer token or as the password of Basic, over TLS: that of the key, which may do everything, or one made with keygen --role. x-role is " +
+	"the least role that may: nobody, read, operate or admin, each with all that those before it may; without one the API is for the " +
 	"machine itself or a closed network. 503 comes with Retry-After: the same request may be sent again without harm. Units stand in the " +
 	"names, times are RFC 3339 in UTC, and what is not known is null."
 
@@ -50,7 +53,7 @@ func describe(table []route) []byte {
 		"components": object{
 			"schemas": types.named,
 			"securitySchemes": object{
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "the API token of the cluster's key"},
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "the API token of the cluster's key, or a token made with it"},
 				"basic":  object{"type": "http", "scheme": "basic", "description": "any name; the API token is the password"},
 			},
 		},
@@ -67,8 +70,9 @@ func describe(table []route) []byte {
 
 // operation describes one route.
 func (s *schemas) operation(rt *route) object {
-	op := object{"operationId": rt.id, "summary": rt.summary, "responses": s.responses(rt)}
-	if rt.open {
+	role := rt.role()
+	op := object{"operationId": rt.id, "summary": rt.summary, "responses": s.responses(rt), "x-role": role.String()}
+	if role == crawl.RoleNobody {
 		op["security"] = []any{}
 	}
 	if len(rt.params) > 0 {
@@ -98,14 +102,15 @@ func (s *schemas) parameter(p *param) object {
 
 // refusals say what the statuses of errors mean.
 var refusals = map[int]string{
-	http.StatusUnauthorized: "the cluster has a key, and the request does not carry its token",
-	http.StatusForbidden:    "a browser asks from another site, or the Host header names what could be anybody's",
-	bad:                     "the request is wrong; the problem says where",
-	missing:                 "there is no such thing",
-	refused:                 "the cluster's state does not allow it; the problem says why",
-	changed:                 "the settings are not those any more that the change was made for: read them again",
-	tooLarge:                "the body is too large",
-	busy:                    "the node cannot answer now, or does not take part; the same request may be sent again",
+	http.StatusUnauthorized:    "the cluster has a key, and the request does not carry its token",
+	http.StatusTooManyRequests: "too many log-ins from this address have failed; a valid token is taken all the same",
+	http.StatusForbidden:       "the token's role is too small, a browser asks from another site, or the Host header names what could be anybody's",
+	bad:                        "the request is wrong; the problem says where",
+	missing:                    "there is no such thing",
+	refused:                    "the cluster's state does not allow it; the problem says why",
+	changed:                    "the settings are not those any more that the change was made for: read them again",
+	tooLarge:                   "the body is too large",
+	busy:                       "the node cannot answer now, or does not take part; the same request may be sent again",
 }
 
 // responses are all answers of a route. What is open to everybody has no problem
@@ -130,11 +135,11 @@ func (s *schemas) responses(rt *route) object {
 	if rt.probe {
 		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; the text says what", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
 	}
-	if rt.open {
+	if rt.role() == crawl.RoleNobody {
 		return all
 	}
 	problem := object{problemType: object{"schema": s.of(reflect.TypeFor[Problem]())}}
-	for _, code := range append([]int{http.StatusUnauthorized, http.StatusForbidden}, rt.errors...) {
+	for _, code := range append([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, rt.errors...) {
 		switch {
 		case code != busy:
 			all[strconv.Itoa(code)] = object{"description": refusals[code], "content": problem}

@@ -99,11 +99,26 @@ func crawlAction(action string) func(*server, http.ResponseWriter, *http.Request
 	}
 }
 
+// revokeToken ends a token.
+func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
+	defer cancel()
+	report, err := s.backend.RevokeToken(ctx, r.PathValue("id"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	report.Untold = orEmpty(report.Untold)
+	writeJSON(w, report)
+}
+
 // codeOf is the HTTP status of a failure of the node.
 func codeOf(err error) int {
 	switch {
 	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrNoCapture):
 		return http.StatusNotFound
+	case errors.Is(err, crawl.ErrForbidden):
+		return http.StatusForbidden
 	case errors.Is(err, crawl.ErrRefused):
 		return http.StatusConflict
 	case errors.Is(err, crawl.ErrChanged):

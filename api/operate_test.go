@@ -78,7 +78,7 @@ func TestCrawlActions(t *testing.T) {
 func TestRefusalsShareALog(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder
-	h := New(&fakeNode{}, Options{Token: "secret", Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	h := New(&fakeNode{}, Options{Access: secretOnly, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
 	for _, path := range []string{"/", "/status", "/metrics", "/api/v1/nodes", "/no/such/path"} {
 		if w := ask(h, "GET", path, ""); w.Code != http.StatusUnauthorized {
 			t.Errorf("%s: %d", path, w.Code)

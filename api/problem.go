@@ -30,7 +30,7 @@ func writeProblem(w http.ResponseWriter, code int, detail string, fields ...craw
 // withProblems answers what the router has no handler for, a path that does not
 // exist or a method that it does not take, to who may ask anything.
 func withProblems(mux *http.ServeMux, o Options) http.Handler {
-	none := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }), o)
+	none := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }), crawl.RoleRead, o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, pattern := mux.Handler(r); pattern == "" {
 			none.ServeHTTP(w, r)

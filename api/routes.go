@@ -16,7 +16,6 @@ type route struct {
 	summary      string
 	serve        func(*server, http.ResponseWriter, *http.Request)
 
-	open   bool // needs no key and no particular Host
 	probe  bool // its 503 is an answer, as text
 	params []param
 	body   any    // a zero value of what is sent as JSON; nil: nothing is
@@ -80,8 +79,8 @@ func routes() []route {
 func readRoutes() []route {
 	plain := []media{{name: "text/plain", what: "one line"}}
 	return []route{
-		{method: "GET", path: "/livez", id: "livez", gives: "the process answers", summary: "Whether the process answers.", serve: (*server).livez, open: true, other: plain},
-		{method: "GET", path: "/readyz", id: "readyz", gives: "this node takes part", summary: "Whether this node takes part; 503 while it joins or leaves.", serve: (*server).readyz, open: true, probe: true, other: plain},
+		{method: "GET", path: "/livez", id: "livez", gives: "the process answers", summary: "Whether the process answers.", serve: (*server).livez, other: plain},
+		{method: "GET", path: "/readyz", id: "readyz", gives: "this node takes part", summary: "Whether this node takes part; 503 while it joins or leaves.", serve: (*server).readyz, probe: true, other: plain},
 		{method: "GET", path: "/healthz", id: "healthz", gives: "nothing critical", summary: "The cluster's health; 503 when it is critical.", serve: (*server).healthz, probe: true, other: plain, errors: []int{busy}},
 		{method: "GET", path: "/metrics", id: "metrics", gives: "this node's metrics, in the exposition format of Prometheus", summary: "Prometheus.", serve: (*server).metrics, other: []media{{name: "text/plain", what: "the exposition"}}},
 		{method: "GET", path: "/openapi.json", id: "openapi", gives: "this document", summary: "This document.", serve: (*server).openapi, reply: map[string]any{}},
@@ -164,5 +163,10 @@ func orderRoutes() []route {
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
 		{method: "POST", path: "/api/v1/nodes/{id}/forget", id: "forgetNode", gives: "the others go on without it", summary: "Swear that a node is gone for good.", serve: (*server).forgetNode,
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
+		{method: "POST", path: "/api/v1/tokens/{id}/revoke", id: "revokeToken", gives: "no member takes the token any more, but for those that are named", summary: "End a token before its time, on all nodes.", serve: (*server).revokeToken,
+			params: []param{{name: "id", in: "path", what: "id of the token, its third field", sample: "", required: true}}, reply: crawl.RevokeReport{}, errors: []int{bad, refused, busy}},
 	}
 }
+
+// role is the least one that may ask.
+func (rt *route) role() crawl.Role { return roleOf(rt.method + " " + rt.path) }

@@ -231,6 +231,9 @@ func TestKeygen(t *testing.T) {
 		{"--token", file + ".none", exitUsage, "", "make one with"},
 		{"--keep", file, exitOK, "it stays", ""},
 		{"--keep", file + ".new", exitOK, "a new cluster key", ""},
+		{"--role=read", file, exitOK, "cn1.read.", "role read, until"},
+		{"--role=root", file, exitUsage, "", "read, operate or admin"},
+		{"--role=read", file + ".none", exitUsage, "", "make one with"},
 	} {
 		run(t, "", "keygen", c.flag, c.file).want(t, c.code, c.out, c.err)
 	}

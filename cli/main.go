@@ -55,7 +55,8 @@ type grammar struct {
 	CrawlConf  crawlConfVerbs `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause      pauseVerb      `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb     `cmd:"" help:"Go on with a paused crawl."`
-	Keygen     keygenVerb     `cmd:"" help:"Make a cluster key."`
+	Keygen     keygenVerb     `cmd:"" help:"Make a cluster key, or a token of less power."`
+	Tokens     tokensVerbs    `cmd:"" help:"Revoke a token."`
 	Config     configVerbs    `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Doctor     doctorVerb     `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
 	Completion completionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`

@@ -192,7 +192,7 @@ func answerCode(err error) int {
 	switch failed.Code {
 	case http.StatusNotFound, http.StatusBadRequest:
 		return exitUsage
-	case http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
+	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
 		return exitCluster
 	}
 	return exitError

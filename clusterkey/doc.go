@@ -12,6 +12,8 @@
 //	gossip key   32 octets for the encryption of membership messages
 //	API token    what programs send as Bearer and browsers as password
 //	identity     an Ed25519 key with a self-signed certificate, for TLS
+//	token code   what makes tokens of less power, each with a role, an id and an
+//	             end (Token); their holders need no key
 //
 // All nodes of a cluster have the same identity: a connection between two nodes
 // is TLS 1.3, and each side demands exactly that public key of the other. There

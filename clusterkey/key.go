@@ -32,12 +32,14 @@ const (
 	infoGossip   = "crawlnode gossip 1"
 	infoToken    = "crawlnode api token 1"
 	infoIdentity = "crawlnode tls identity 1"
+	infoTokens   = "crawlnode scoped tokens 1"
 )
 
 // Key is a cluster's key with all that follows from it. The zero value is none.
 type Key struct {
 	secret      [secretLen]byte
 	gossip      [32]byte
+	tokens      [32]byte // authenticates the tokens made with it
 	token       string
 	certificate tls.Certificate
 	public      ed25519.PublicKey
@@ -138,6 +140,7 @@ func derive(secret [secretLen]byte) (Key, error) {
 		{infoGossip, func(b []byte) { k.gossip = [32]byte(b) }},
 		{infoToken, func(b []byte) { k.token = base64.RawURLEncoding.EncodeToString(b) }},
 		{infoIdentity, func(b []byte) { seed = b }},
+		{infoTokens, func(b []byte) { k.tokens = [32]byte(b) }},
 	} {
 		b, err := hkdf.Key(sha256.New, secret[:], nil, d.info, 32)
 		if err != nil {
@@ -167,10 +170,19 @@ func (k Key) GossipKey() []byte { return bytes.Clone(k.gossip[:]) }
 // in a header.
 func (k Key) APIToken() string { return k.token }
 
-// Fingerprint tells keys apart without giving them away.
-func (k Key) Fingerprint() string {
-	sum := sha256.Sum256(k.public)
-	return hex.EncodeToString(sum[:8])
+// Fingerprint tells keys apart without giving them away, for people.
+func (k Key) Fingerprint() string { return k.pin()[:16] }
+
+// pinLen is how many octets of a digest stand for an identity in a token: whoever wants
+// another identity with the same ones tries 2^128.
+const pinLen = 16
+
+// pin stands for the cluster's identity.
+func (k Key) pin() string { return pinOf(k.public) }
+
+func pinOf(public ed25519.PublicKey) string {
+	sum := sha256.Sum256(public)
+	return hex.EncodeToString(sum[:pinLen])
 }
 
 // String keeps the secret out of logs.

@@ -49,6 +49,7 @@ func (k Key) ServerTLS() *tls.Config {
 // from a program to a node's API.
 func (k Key) ClientTLS() *tls.Config {
 	c := k.base()
+	c.ServerName = nameOf(k.pin())
 	// The usual checks of names, dates and authorities are replaced by a stricter
 	// one: exactly one public key will do.
 	c.InsecureSkipVerify = true
@@ -63,23 +64,45 @@ func (k Key) APITLS() *tls.Config { return k.base() }
 
 // base is what all configurations share.
 func (k Key) base() *tls.Config {
+	c := baseTLS()
+	c.Certificates = []tls.Certificate{k.certificate}
+	return c
+}
+
+func baseTLS() *tls.Config {
 	return &tls.Config{
-		MinVersion:   tls.VersionTLS13,
-		Certificates: []tls.Certificate{k.certificate},
+		MinVersion: tls.VersionTLS13,
 		// A resumed session would show a certificate of another time.
 		SessionTicketsDisabled: true,
 	}
 }
 
+// nameOf is the server name by which who dials says which key it expects. While a key
+// is being replaced a node has two identities, and shows that one.
+func nameOf(pin string) string { return pin + ".crawlnode" }
+
+// errOtherKey says that the other side is of another cluster.
+var errOtherKey = errors.New("the other side has another cluster key")
+
 // verify demands the cluster's own identity of the other side. TLS 1.3 has
 // already proved that the other side has the private key to what it shows.
 func (k Key) verify(state tls.ConnectionState) error {
+	public, err := identityOf(state)
+	if err == nil && !public.Equal(k.public) {
+		err = errOtherKey
+	}
+	return err
+}
+
+// identityOf is the identity that the other side has shown; of another kind than a
+// cluster's is nobody's.
+func identityOf(state tls.ConnectionState) (ed25519.PublicKey, error) {
 	if len(state.PeerCertificates) == 0 {
-		return errors.New("the other side shows no certificate: it has no cluster key")
+		return nil, errors.New("the other side shows no certificate: it has no cluster key")
 	}
 	public, ok := state.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
-	if !ok || !public.Equal(k.public) {
-		return errors.New("the other side has another cluster key")
+	if !ok {
+		return nil, errOtherKey
 	}
-	return nil
+	return public, nil
 }

@@ -60,6 +60,10 @@ type Cluster struct {
 	ClusterKeyFile string `name:"cluster-key-file" group:"cluster" placeholder:"FILE" help:"The cluster's key; required beyond loopback unless --insecure." live:"start"`
 	// Insecure allows listening beyond loopback without a key.
 	Insecure bool `group:"cluster" help:"Listen beyond loopback without a key (tests, closed networks)." live:"start"`
+	// AllowRemoteUnsafe lets the API widen AllowNet, switch robots.txt off and change
+	// the user agent; otherwise only who starts the founding node may, or who asks
+	// a node without a key on its own machine.
+	AllowRemoteUnsafe bool `name:"allow-remote-unsafe" group:"cluster" help:"Let the API's admins widen --allow-net, ignore robots.txt and change the user agent through this node." live:"start"`
 	// Partitions and Replication count only for the node that founds a cluster.
 	Partitions  int `group:"cluster" placeholder:"N" default:"1024" help:"Slices of the host space; a power of two or a prime, fixed by the founding node." live:"founding"`
 	Replication int `group:"cluster" placeholder:"N" default:"2" help:"Copies of each partition; fixed by the founding node." live:"founding"`

@@ -126,7 +126,11 @@ func sourceOf(addr net.Addr) netip.Prefix {
 	if err != nil {
 		return netip.Prefix{}
 	}
-	ip := at.Addr().Unmap().WithZone("")
+	return sourceOfIP(at.Addr())
+}
+
+func sourceOfIP(ip netip.Addr) netip.Prefix {
+	ip = ip.Unmap().WithZone("")
 	bits := 32
 	if ip.Is6() {
 		bits = 64

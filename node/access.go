@@ -2,15 +2,56 @@ package node
 
 import (
 	"crypto/tls"
+	"fmt"
+	"io"
 	"net"
+	"os"
+	"strings"
+	"time"
 
 	"crawlnode/clusterkey"
+	"crawlnode/crawl"
 )
 
 // Access is what a program needs to reach the API of a cluster with a key.
 type Access struct {
 	Token string
 	TLS   *tls.Config
+}
+
+// maxTokenFile bounds what is read of a file with a token, which has some 150 bytes.
+const maxTokenFile = 4 << 10
+
+// LoadToken reads a file with a token, as keygen --role prints it, for a program that
+// calls the API and has no key.
+func LoadToken(file string) (Access, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return Access{}, usageError(fmt.Errorf("read the token: %w", err))
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxTokenFile))
+	if err != nil {
+		return Access{}, usageError(fmt.Errorf("read the token: %w", err))
+	}
+	token := strings.TrimSpace(string(text))
+	tls, err := clusterkey.TokenTLS(token)
+	if err != nil {
+		return Access{}, usageError(fmt.Errorf("%s: %w", file, err))
+	}
+	return Access{Token: token, TLS: tls}, nil
+}
+
+// NewToken makes a token of a role with the key in a file. It keeps nothing.
+func NewToken(keyFile string, role crawl.Role, life time.Duration) (token clusterkey.Token, text string, err error) {
+	k, err := clusterkey.Load(keyFile)
+	if err == nil {
+		token, text, err = k.NewToken(role.String(), life, time.Now())
+	}
+	if err != nil {
+		err = usageError(err)
+	}
+	return token, text, err
 }
 
 // LoadAccess reads a cluster key file for a program that calls the API. Without

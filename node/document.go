@@ -36,6 +36,8 @@ type document struct {
 	guessed  bool
 	// Rejudge says that the scope was changed after the first URLs were admitted.
 	Rejudge bool `json:"rejudge,omitempty"`
+	// Revoked are the tokens that were ended before their time.
+	Revoked revocations `json:"revoked,omitempty"`
 }
 
 // newerThan orders documents the same way on every node.
@@ -184,12 +186,23 @@ func compileScope(c *crawl.Settings) (*scope.Rules, error) {
 // Current is the document with its rules.
 func (s *docStore) Current() *rulebook { return s.book.Load() }
 
-// Merge takes doc over when it is newer; it is on disk then. The first result
-// tells whether anything changed.
+// Merge takes doc over when it is newer; it is on disk then. Revocations of the older of
+// the two are kept: the document is then one version on, so that all hear of them. The
+// first result tells whether anything changed.
 func (s *docStore) Merge(doc *document) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !doc.newerThan(s.Current().doc) {
+	newer, older := doc, s.Current().doc
+	if !doc.newerThan(older) {
+		newer, older = older, doc
+	}
+	if all, more := newer.Revoked.with(older.Revoked); more {
+		c := *newer
+		c.Version++
+		c.By, c.Revoked = crawl.NodeID(s.self), all
+		newer = &c
+	}
+	if doc = newer; doc == s.Current().doc {
 		return false, nil
 	}
 	book, err := s.compile(doc)

@@ -150,9 +150,6 @@ func (n *Node) Info() Info {
 		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.path, Secure: n.keys.describe(n.cfg.Insecure), FreeBytes: free}
 }
 
-// APIToken is what callers of the API must present, "" without a cluster key.
-func (n *Node) APIToken() string { return n.keys.token() }
-
 // Drain begins a polite stop: the node finishes what is open, hands its
 // partitions over, and Run returns. Any time, more than once.
 func (n *Node) Drain() {

@@ -42,13 +42,6 @@ type keyring struct {
 	key *clusterkey.Key
 }
 
-func (k *keyring) token() string {
-	if k.key == nil {
-		return ""
-	}
-	return k.key.APIToken()
-}
-
 func (k *keyring) describe(insecure bool) string {
 	switch {
 	case k.key != nil:

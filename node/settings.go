@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"crawlnode/config"
@@ -31,7 +32,7 @@ func (d *document) name() string { return fmt.Sprintf("%d-%s", d.Version, d.By) 
 // answers within controlPatience. Two changes at once both hold, the later one where
 // they name the same setting; of two that were made for the same version one is
 // refused, unless Untold names the other one's node. The errors:
-// *crawl.FieldErrors, crawl.ErrChanged, ErrNotReady, or one of the disk.
+// *crawl.FieldErrors, crawl.ErrChanged, crawl.ErrForbidden, ErrNotReady, or one of the disk.
 func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
 	if !n.synced.Load() {
 		return crawl.CrawlReport{}, ErrNotReady
@@ -39,7 +40,7 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 	ctx, cancel := context.WithTimeout(ctx, controlPatience)
 	defer cancel()
 	for first := true; ; first = false {
-		made, err := n.applyChange(change, first)
+		made, err := n.applyChange(ctx, change, first)
 		if err != nil {
 			return crawl.CrawlReport{}, err
 		}
@@ -66,7 +67,7 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 // already. A change for a version is refused when that is not the newest, and, after
 // the first time, when another has won that does not hold it: of two changes for one
 // version one is made.
-func (n *Node) applyChange(change crawl.CrawlChange, first bool) (*document, error) {
+func (n *Node) applyChange(ctx context.Context, change crawl.CrawlChange, first bool) (*document, error) {
 	var refused error
 	doc, err := n.doc.Change(func(d *document) *document {
 		var stale error
@@ -82,6 +83,9 @@ func (n *Node) applyChange(change crawl.CrawlChange, first bool) (*document, err
 			refused = err
 			return nil
 		}
+		if refused = n.mayMean(crawl.AskerOf(ctx), &d.Settings, &s); refused != nil {
+			return nil
+		}
 		if len(differing(&d.Settings, &s)) == 0 {
 			return nil // also when what has won was made on top of this change
 		}
@@ -95,6 +99,18 @@ func (n *Node) applyChange(change crawl.CrawlChange, first bool) (*document, err
 		return nil, refused
 	}
 	return doc, err
+}
+
+// mayMean refuses what a token alone must not open, unless this node was started so
+// that it may: whoever holds one could otherwise read a private network through the
+// crawler.
+func (n *Node) mayMean(asker crawl.Asker, before, after *crawl.Settings) error {
+	unsafe := config.Unsafe(before, after)
+	if len(unsafe) == 0 || !asker.Remote || n.cfg.AllowRemoteUnsafe {
+		return nil
+	}
+	return fmt.Errorf("%w: widening allow-net, ignoring robots.txt and another user agent are refused over the network: %s; "+
+		"ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
 }
 
 // with returns the document with other settings, one version on. A crawl that has

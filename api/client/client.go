@@ -139,6 +139,12 @@ func (c *Client) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (rep
 	return report, err
 }
 
+// RevokeToken ends a token on all nodes.
+func (c *Client) RevokeToken(ctx context.Context, id string) (report crawl.RevokeReport, err error) {
+	err = c.call(ctx, http.MethodPost, "/api/v1/tokens/"+url.PathEscape(id)+"/revoke", nil, &report)
+	return report, err
+}
+
 // Metrics asks for the Prometheus exposition as it stands.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/metrics", nil)
@@ -215,6 +221,9 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	if e.Code == http.StatusUnauthorized && strings.HasPrefix(e.Detail, "not allowed: ") { // it was a token of this cluster once
+		return fmt.Sprintf("%s: %s", e.Addr, e.Detail)
+	}
 	if e.Code == http.StatusUnauthorized {
 		return fmt.Sprintf("%s belongs to a cluster with a key: give the same one with --cluster-key-file (its API token was not given or is another's)", e.Addr)
 	}

@@ -46,6 +46,9 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains([]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionStop}, action) {
 			return "", fmt.Errorf("there is no action %.40q", action)
 		}
+		if asker := crawl.AskerOf(ctx); action == crawl.ActionStop && asker.Role < crawl.RoleAdmin {
+			return "", fmt.Errorf("stop: %w: it needs a token of the role %s, and this one has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
+		}
 		report, err := d.backend.ControlCrawl(ctx, action)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", action, err)

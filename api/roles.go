@@ -1,0 +1,63 @@
+package api
+
+import "crawlnode/crawl"
+
+// roles is the only table of who may ask for what: a method with a path, as the mux
+// knows it, and the least role that may. The server guards by it, the OpenAPI document
+// tells it (x-role), and a path without a row keeps the program from starting.
+//
+// What a form of the dashboard does beyond its row is judged when it is read: stopping
+// the crawl needs what POST /api/v1/crawl/stop does.
+var roles = map[string]crawl.Role{
+	"GET /livez":  crawl.RoleNobody,
+	"GET /readyz": crawl.RoleNobody,
+
+	"GET /healthz":                         crawl.RoleRead,
+	"GET /metrics":                         crawl.RoleRead,
+	"GET /openapi.json":                    crawl.RoleRead,
+	"GET /status":                          crawl.RoleRead,
+	"GET /api/v1/stats":                    crawl.RoleRead,
+	"GET /api/v1/history":                  crawl.RoleRead,
+	"GET /api/v1/nodes":                    crawl.RoleRead,
+	"GET /api/v1/ring":                     crawl.RoleRead,
+	"GET /api/v1/events":                   crawl.RoleRead,
+	"GET /api/v1/urls":                     crawl.RoleRead,
+	"GET /api/v1/hosts":                    crawl.RoleRead,
+	"GET /api/v1/hosts/{host}":             crawl.RoleRead,
+	"GET /api/v1/cdxj":                     crawl.RoleRead,
+	"GET /api/v1/captures/{file}/{offset}": crawl.RoleRead,
+	"GET /api/v1/crawl":                    crawl.RoleRead,
+
+	"POST /api/v1/seeds":        crawl.RoleOperate,
+	"POST /api/v1/crawl/pause":  crawl.RoleOperate,
+	"POST /api/v1/crawl/resume": crawl.RoleOperate,
+
+	"POST /api/v1/crawl/stop":         crawl.RoleAdmin,
+	"PUT /api/v1/crawl":               crawl.RoleAdmin,
+	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,
+	"POST /api/v1/nodes/{id}/forget":  crawl.RoleAdmin,
+	"POST /api/v1/tokens/{id}/revoke": crawl.RoleAdmin,
+
+	// The dashboard.
+	"GET /{$}":            crawl.RoleRead,
+	"GET /nodes":          crawl.RoleRead,
+	"GET /ring":           crawl.RoleRead,
+	"GET /hosts":          crawl.RoleRead,
+	"GET /hosts/{host}":   crawl.RoleRead,
+	"GET /urls":           crawl.RoleRead,
+	"GET /events":         crawl.RoleRead,
+	"GET /static/{file}":  crawl.RoleRead,
+	"POST /control/theme": crawl.RoleRead, // a cookie of the asker's
+	"POST /control/crawl": crawl.RoleOperate,
+	"POST /control/seeds": crawl.RoleOperate,
+	"POST /control/nodes": crawl.RoleAdmin,
+}
+
+// roleOf is the row of a pattern.
+func roleOf(pattern string) crawl.Role {
+	role, ok := roles[pattern]
+	if !ok {
+		panic("BUG: " + pattern + " has no row in the table of roles")
+	}
+	return role
+}

@@ -1,0 +1,130 @@
+package node
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"crawlnode/clusterkey"
+	"crawlnode/crawl"
+)
+
+// maxRevoked bounds the tokens whose revocation is remembered, some 100 bytes each.
+const maxRevoked = 10_000
+
+// revocations are the ids of tokens that were ended before their time, and until when
+// that has to be remembered. It is never changed in place. In the crawl document it only
+// grows, whichever of two documents wins: see docStore.Merge.
+type revocations map[string]time.Time
+
+// with returns the revocations with those of another set, and whether they were more.
+func (r revocations) with(other revocations) (all revocations, grew bool) {
+	for id, until := range other {
+		if r[id].Before(until) {
+			grew = true
+		}
+	}
+	if !grew {
+		return r, false
+	}
+	all = maps.Clone(r)
+	if all == nil {
+		all = revocations{}
+	}
+	for id, until := range other {
+		if all[id].Before(until) {
+			all[id] = until
+		}
+	}
+	return all, true
+}
+
+// Access judges what callers of the API show; nil without a cluster key.
+func (n *Node) Access() func(secret string) (crawl.Asker, error) {
+	if n.keys.key == nil {
+		return nil
+	}
+	return func(secret string) (crawl.Asker, error) { return n.askerOf(secret, time.Now()) }
+}
+
+// askerOf tells who holds a secret: the key itself, or a token made with it.
+func (n *Node) askerOf(secret string, now time.Time) (crawl.Asker, error) {
+	k := n.keys.key
+	if subtle.ConstantTimeCompare([]byte(secret), []byte(k.APIToken())) == 1 {
+		return crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, nil
+	}
+	t, err := k.ReadToken(secret, now)
+	if errors.Is(err, clusterkey.ErrExpired) {
+		return crawl.Asker{}, fmt.Errorf("%w: the token %s has expired: make another one with crawlnode keygen --role %s", crawl.ErrForbidden, t.ID, t.Role)
+	}
+	if err != nil {
+		return crawl.Asker{}, err
+	}
+	if _, revoked := n.doc.Current().doc.Revoked[t.ID]; revoked {
+		return crawl.Asker{}, fmt.Errorf("%w: the token %s was revoked", crawl.ErrForbidden, t.ID)
+	}
+	role, err := crawl.ParseRole(t.Role)
+	if err != nil {
+		return crawl.Asker{}, fmt.Errorf("%w: the token is of a newer release: %w", crawl.ErrForbidden, err)
+	}
+	return crawl.Asker{ID: t.ID, Role: role}, nil
+}
+
+// RevokeToken ends a token: here, durably, and on every member that answers within
+// controlPatience. One that nobody has made can be revoked as well.
+func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error) {
+	report := crawl.RevokeReport{ID: id, Untold: []string{}}
+	switch {
+	case n.keys.key == nil:
+		return report, fmt.Errorf("%w: this cluster has no key, so it has no tokens", crawl.ErrRefused)
+	case !clusterkey.IsTokenID(id):
+		return report, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "id", Detail: "is 16 hexadecimal digits, the third field of the token: cn1.<role>.<id>..."}}}
+	case !n.synced.Load():
+		return report, ErrNotReady
+	}
+	now := time.Now()
+	full := false
+	doc, err := n.doc.Change(func(d *document) *document {
+		if full = len(d.Revoked) >= maxRevoked; full {
+			return nil
+		}
+		return d.revoke(id, n.id, now)
+	})
+	if err != nil {
+		return report, err
+	}
+	if full {
+		return report, fmt.Errorf("%w: %d tokens are revoked already: replace the key with crawlnode nodes rotate-key, which ends them all", crawl.ErrRefused, maxRevoked)
+	}
+	if doc != nil {
+		n.log.Info("a token was revoked", "token", id)
+		n.documentChanged()
+	}
+	ctx, cancel := context.WithTimeout(ctx, controlPatience)
+	defer cancel()
+	for _, m := range n.spread.tell(ctx) {
+		report.Untold = append(report.Untold, m.Name)
+	}
+	return report, nil
+}
+
+// revoke returns the document with a token ended, one version on; nil when it is ended.
+// What no token can live to see any more is forgotten.
+func (d *document) revoke(id string, by crawl.NodeID, now time.Time) *document {
+	if _, revoked := d.Revoked[id]; revoked {
+		return nil
+	}
+	c := *d
+	c.Version++
+	c.By = by
+	c.Revoked = revocations{id: now.Add(clusterkey.MaxTokenLife + 24*time.Hour).UTC()} // clocks differ
+	for old, until := range d.Revoked {
+		if now.Before(until) {
+			c.Revoked[old] = until
+		}
+	}
+	return &c
+}
