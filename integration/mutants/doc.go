@@ -12,7 +12,10 @@
 // # How a mutant is judged
 //
 //	tests       go test -short of the packages that decide, that of the file first
-//	simulation  seeds of TestSim, each in a process of its own
+//	simulation  seeds and cases of TestSimSeed, each in a process of its own
+//
+// Quick tests come before slow ones. What fails counts when it fails a second time: a busy
+// machine proves nothing. Packages that the mutant's file is no part of are not run.
 //
 // A mutant that does not compile, or whose lines do not stand exactly once in
 // its file, ends the run with an error: it proves nothing. TestMutants finds the

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,7 +20,7 @@ import (
 var deciders = []string{"ring", "scheduler", "handoff", "peer", "membership", "frontier", "node"}
 
 const (
-	testLimit = 5 * time.Minute // of one package's tests
+	testLimit = 5 * time.Minute // of one package's tests, and of a build
 	seedLimit = 4 * time.Minute // of one simulation
 )
 
@@ -27,7 +29,8 @@ type judge struct {
 	root   string // of the module
 	work   string // a temporary directory
 	commit string
-	seeds  []string
+	seeds  []string // numbers of seeds, and names of cases
+	suites []suite
 }
 
 func newJudge(seeds []string) (*judge, error) {
@@ -49,15 +52,15 @@ func newJudge(seeds []string) (*judge, error) {
 
 // sound checks that the tests and seeds pass without any mutant: else nothing is proved.
 func (j *judge) sound(ctx context.Context) error {
-	by, err := j.tests(ctx, "", deciders)
-	if err == nil && by == "" {
-		by, err = j.simulations(ctx, "")
+	for _, p := range deciders {
+		s, err := j.measure(ctx, p)
+		if err != nil {
+			return err
+		}
+		j.suites = append(j.suites, s)
 	}
-	if err != nil {
-		return err
-	}
-	if by != "" {
-		return fmt.Errorf("without any mutant this fails: %s; mend that first", by)
+	if by, err := j.simulations(ctx, "", "sound"); by != "" || err != nil {
+		return errors.Join(err, fmt.Errorf("without any mutant this fails: %s; mend that first", by))
 	}
 	return nil
 }
@@ -68,8 +71,8 @@ func (j *judge) builds(ctx context.Context, m *mutant) error {
 	if err != nil {
 		return err
 	}
-	if out, err := j.run(ctx, testLimit, nil, "go", "build", "-overlay="+overlay, "./"+path.Dir(m.file)); err != nil {
-		return fmt.Errorf("mutant %s does not compile:\n%s", m.name, out)
+	if out, err := j.run(ctx, testLimit, ".", nil, "go", "build", "-overlay="+overlay, "./"+path.Dir(m.file)); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("mutant %s does not compile:\n%s", m.name, out))
 	}
 	return nil
 }
@@ -80,18 +83,23 @@ func (j *judge) judge(ctx context.Context, m *mutant) (by string, err error) {
 	if err != nil {
 		return "", err
 	}
-	own := path.Dir(m.file)
-	order := []string{own}
-	for _, p := range deciders {
-		if p != own {
-			order = append(order, p)
+	own := "crawlnode/" + path.Dir(m.file)
+	suites := slices.DeleteFunc(slices.Clone(j.suites), func(s suite) bool { return !s.has(own) })
+	slices.SortStableFunc(suites, func(a, b suite) int { return rank(a, own) - rank(b, own) })
+	for _, s := range suites {
+		if by, err = j.tests(ctx, &s, overlay, m.name); by != "" || err != nil {
+			return by, err
 		}
 	}
-	by, err = j.tests(ctx, overlay, order)
-	if by != "" || err != nil {
-		return by, err
+	return j.simulations(ctx, overlay, m.name)
+}
+
+// rank puts the tests of a package in front of those of others.
+func rank(s suite, own string) int {
+	if "crawlnode/"+s.name == own {
+		return 0
 	}
-	return j.simulations(ctx, overlay)
+	return 1
 }
 
 // overlay writes the mutated file and the map that puts it in place of the real one.
@@ -112,54 +120,38 @@ func (j *judge) overlay(m *mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, b, 0o644)
 }
 
-// tests runs the packages in turn, until one fails.
-func (j *judge) tests(ctx context.Context, overlay string, packages []string) (by string, err error) {
-	for _, p := range packages {
-		out, err := j.run(ctx, testLimit+time.Minute, nil, "go", "test", "-overlay="+overlay, "-short", "-count=1", "-failfast", "-timeout="+testLimit.String(), "./"+p)
-		if err == nil {
-			continue
-		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") {
-			return "", fmt.Errorf("package %s does not build with it:\n%s", p, out)
-		}
-		return p + ": " + firstFailure(out), nil
-	}
-	return "", nil
-}
-
 // simulations builds the tests once and runs seed after seed, until one fails.
-func (j *judge) simulations(ctx context.Context, overlay string) (by string, err error) {
+func (j *judge) simulations(ctx context.Context, overlay, name string) (by string, err error) {
 	if len(j.seeds) == 0 {
 		return "", nil
 	}
-	binary := filepath.Join(j.work, "simulation")
-	if out, err := j.run(ctx, 10*time.Minute, nil, "go", "test", "-overlay="+overlay, "-c", "-o", binary, "./integration"); err != nil {
-		return "", errors.Join(ctx.Err(), fmt.Errorf("build the simulation: %w\n%s", err, out))
+	binary := filepath.Join(j.work, name+".test")
+	defer os.Remove(binary)
+	if err := j.compile(ctx, overlay, "integration", binary); err != nil {
+		return "", err
 	}
 	for _, seed := range j.seeds {
-		out, err := j.run(ctx, seedLimit, []string{"SEED=" + seed}, binary, "-test.run=^TestSim$", "-test.count=1")
+		which := "SIM_CASE=" + seed
+		if _, err := strconv.ParseUint(seed, 10, 64); err == nil {
+			which = "SIM_SEED=" + seed
+		}
+		out, err := j.run(ctx, seedLimit, "integration", []string{which}, binary, "-test.run=^TestSimSeed$")
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
 		if err != nil {
-			return "simulation, seed " + seed + ": " + verdict(out), nil
+			return "simulation " + seed + ": " + verdict(out), nil
 		}
 	}
 	return "", nil
 }
 
-// run runs a command in the module, or in its integration folder when it is a test binary, and returns what it printed.
-func (j *judge) run(ctx context.Context, limit time.Duration, env []string, name string, args ...string) (string, error) {
+// run runs a command in a folder of the module and returns what it printed.
+func (j *judge) run(ctx context.Context, limit time.Duration, folder string, env []string, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = j.root
-	if name != "go" {
-		cmd.Dir = filepath.Join(j.root, "integration")
-	}
+	cmd.Dir = filepath.Join(j.root, folder)
 	cmd.Env = append(os.Environ(), env...)
 	// A test starts processes of its own; all end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -167,49 +159,4 @@ func (j *judge) run(ctx context.Context, limit time.Duration, env []string, name
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err
-}
-
-// firstFailure names what failed in the output of a test run.
-func firstFailure(out string) string {
-	name := ""
-	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "--- FAIL: "); ok && (name == "" || strings.HasPrefix(rest, name+"/")) {
-			name, _, _ = strings.Cut(rest, " ")
-		}
-		if name != "" {
-			continue
-		}
-		if strings.HasPrefix(line, "panic: test timed out") {
-			return timedOut(out)
-		}
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-			return line
-		}
-	}
-	if name == "" {
-		return "it failed without naming a test"
-	}
-	return name
-}
-
-// timedOut names the test that did not end.
-func timedOut(out string) string {
-	_, rest, _ := strings.Cut(out, "running tests:")
-	name, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	return name + " (timed out)"
-}
-
-// verdict is the line in which a simulation says what is wrong, without its place.
-func verdict(out string) string {
-	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "I") && len(line) > 2 && line[1] >= '1' && line[1] <= '9' {
-			return line
-		}
-		if i := strings.Index(line, ": I"); i > 0 && len(line) > i+3 && line[i+3] >= '1' && line[i+3] <= '9' {
-			return line[i+2:]
-		}
-	}
-	return firstFailure(out)
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -16,9 +17,10 @@ import (
 func main() {
 	var o options
 	flag.StringVar(&o.only, "only", "", "names of mutants, comma-separated; empty: all")
-	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5,6,7,8", "seeds of TestSim that are tried when no other test fails; empty: none")
+	flag.StringVar(&o.seeds, "seeds", "1,2,3,4,5,6,7,8", "seeds and cases of the simulation, tried when no other test fails; empty: none")
 	flag.StringVar(&o.report, "report", "", "a file to which a row for each mutant is appended")
 	flag.BoolVar(&o.build, "build", false, "only see whether each mutant compiles")
+	flag.IntVar(&o.jobs, "jobs", 1, "mutants judged at the same time; each may use several cores")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -32,50 +34,82 @@ func main() {
 type options struct {
 	only, seeds, report string
 	build               bool
+	jobs                int
 }
 
-// run judges the mutants one after the other and prints a row for each.
+// run judges the mutants and prints a row for each.
 func run(ctx context.Context, o options) error {
-	all, err := parseList(listText)
+	all, err := chosen(o.only)
 	if err != nil {
-		return fmt.Errorf("mutants.txt: %w", err)
-	}
-	if o.only != "" {
-		names := strings.Split(o.only, ",")
-		all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(names, m.name) })
+		return err
 	}
 	j, err := newJudge(strings.FieldsFunc(o.seeds, func(r rune) bool { return r == ',' }))
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(j.work)
-	for i := range all {
-		if err := j.builds(ctx, &all[i]); err != nil {
-			return err
-		}
-	}
 	if o.build {
-		return nil
+		return eachOf(all, o.jobs, func(m *mutant) error { return j.builds(ctx, m) })
 	}
 	if err := j.sound(ctx); err != nil {
 		return err
 	}
-	caught := 0
-	for i := range all {
+	var mu sync.Mutex
+	judged, caught := 0, 0 // under mu
+	err = eachOf(all, o.jobs, func(m *mutant) error {
 		began := time.Now()
-		by, err := j.judge(ctx, &all[i])
+		by, err := j.judge(ctx, m)
 		if err != nil {
 			return err
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		judged++
 		if by != "" {
 			caught++
 		}
-		if err := note(o.report, &all[i], j.commit, by, time.Since(began)); err != nil {
-			return err
-		}
+		fmt.Printf("%d of %d: ", judged, len(all))
+		return note(o.report, m, j.commit, by, time.Since(began))
+	})
+	fmt.Printf("%d of %d mutants were caught, %d could not be judged\n", caught, judged, len(all)-judged)
+	return err
+}
+
+// chosen returns the mutants of the list that only names; "" names all.
+func chosen(only string) ([]mutant, error) {
+	all, err := parseList(listText)
+	if err != nil {
+		return nil, fmt.Errorf("mutants.txt: %w", err)
 	}
-	fmt.Printf("%d of %d mutants were caught\n", caught, len(all))
-	return nil
+	if only == "" {
+		return all, nil
+	}
+	var some []mutant
+	for name := range strings.SplitSeq(only, ",") {
+		i := slices.IndexFunc(all, func(m mutant) bool { return m.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no mutant %q in mutants.txt", name)
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+// eachOf calls f for every mutant, as many at a time as jobs, and returns all errors: one
+// that cannot be judged does not keep the others from it.
+func eachOf(all []mutant, jobs int, f func(*mutant) error) error {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, max(jobs, 1))
+	errs := make([]error, len(all))
+	for i := range all {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = f(&all[i])
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // reportHead opens a new report.

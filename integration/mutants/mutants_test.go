@@ -75,3 +75,13 @@ func TestFirstFailure(t *testing.T) {
 		}
 	}
 }
+
+// TestTestsOf reads from the output of a run which tests are quick, and which failed.
+func TestTestsOf(t *testing.T) {
+	const out = "=== RUN   TestA\n--- PASS: TestA (0.01s)\n    --- PASS: TestA/part (0.00s)\n--- PASS: TestB (1.20s)\n" +
+		"--- SKIP: TestC (0.00s)\n--- PASS: TestD (0.99s)\n--- FAIL: TestE (0.50s)\n    --- FAIL: TestE/part (0.00s)\nFAIL\n"
+	quick, failed := testsOf(out)
+	if !slices.Equal(quick, []string{"TestA", "TestD"}) || !slices.Equal(failed, []string{"TestE"}) {
+		t.Errorf("quick %v, failed %v", quick, failed)
+	}
+}
