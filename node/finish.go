@@ -42,8 +42,7 @@ type idleWord struct {
 func (f *finisher) run(ctx context.Context) error {
 	tick := time.NewTicker(roundEvery)
 	defer tick.Stop()
-	var before map[crawl.NodeID]idleWord // the round before, nil: it was not all idle
-	var beforeView crawl.Epoch
+	var rounds rounds
 	for {
 		select {
 		case <-ctx.Done():
@@ -52,7 +51,7 @@ func (f *finisher) run(ctx context.Context) error {
 		}
 		n := f.node
 		if !n.asksRounds() {
-			before = nil
+			rounds.forget()
 			continue
 		}
 		if reason := n.timeIsUp(time.Now()); reason != "" {
@@ -63,17 +62,34 @@ func (f *finisher) run(ctx context.Context) error {
 		}
 		view := n.viewNumber()
 		words := f.round(ctx, view)
-		if words == nil || before == nil || view != beforeView || !same(before, words) {
-			before, beforeView = words, view
+		if !rounds.agree(view, words) {
 			continue
 		}
-		before = nil
 		if reason := f.verdict(words); reason != "" {
 			if err := f.end(ctx, reason, words); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// rounds remembers the round before.
+type rounds struct {
+	view  crawl.Epoch
+	words map[crawl.NodeID]idleWord // nil: not all were idle
+}
+
+func (r *rounds) forget() { r.words = nil }
+
+// agree takes in a round, nil when not all were idle, and reports whether it is the second
+// in which nothing had happened. Then the next one is a first one again.
+func (r *rounds) agree(view crawl.Epoch, words map[crawl.NodeID]idleWord) bool {
+	if words == nil || r.words == nil || view != r.view || !same(r.words, words) {
+		r.words, r.view = words, view
+		return false
+	}
+	r.forget()
+	return true
 }
 
 // asksRounds reports whether this node has to ask: the crawl runs and no other
@@ -123,20 +139,26 @@ func (f *finisher) round(ctx context.Context, view crawl.Epoch) map[crawl.NodeID
 		})
 	}
 	wg.Wait()
+	if !allIdle(n.members.Snapshot().View.Members, words, n.partitions()) {
+		return nil
+	}
+	return words
+}
+
+// allIdle reports whether all members have said in their present boots that they are idle,
+// and hold all partitions together: else somebody's are on their way or away.
+func allIdle(members []membership.Member, words map[crawl.NodeID]idleWord, partitions int) bool {
 	held := 0
-	for _, m := range n.members.Snapshot().View.Members {
+	for _, m := range members {
 		w, ok := words[m.ID]
 		if !ok || !w.Idle || w.Boot != m.Boot {
-			return nil
+			return false
 		}
 		if h := w.Block.Node.Partitions.Held; h != nil {
 			held += *h
 		}
 	}
-	if held != n.partitions() {
-		return nil // somebody's partitions are on their way or away
-	}
-	return words
+	return held == partitions
 }
 
 func (f *finisher) ask(ctx context.Context, m membership.Member, view crawl.Epoch) (idleWord, error) {

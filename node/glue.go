@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
+	"crawlnode/membership"
 	"crawlnode/pipeline"
 	"crawlnode/scheduler"
 	"crawlnode/web/fetcher"
@@ -43,11 +44,17 @@ func (n *Node) mayFetch(p crawl.Partition) bool {
 		return false
 	}
 	v := n.members.Snapshot().View
-	if v == nil || !v.Lists(n.id, n.members.Self().Boot) {
+	m, _ := n.front.Meta(p)
+	return tenured(v, n.id, n.members.Self().Boot, &m)
+}
+
+// tenured reports whether a boot of a node holds a partition, by what is stored of it,
+// in a tenure that no view since has ended.
+func tenured(v *membership.View, id crawl.NodeID, boot crawl.Boot, m *frontier.Meta) bool {
+	if v == nil || !v.Lists(id, boot) {
 		return false
 	}
-	self, _ := v.Member(n.id)
-	m, _ := n.front.Meta(p)
+	self, _ := v.Member(id)
 	return m.State == frontier.Holder && m.Epoch >= self.Since
 }
 

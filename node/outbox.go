@@ -141,20 +141,27 @@ func (o *outboxSender) send(ctx context.Context, entries []frontier.OutboxEntry)
 	if err != nil {
 		return 0, err
 	}
-	left := make(map[string]bool, len(s.left)+len(later))
-	for _, l := range append(s.left, later...) {
-		left[l.Target.URL.String()] = true
-	}
-	done := entries[:0:0]
-	for _, e := range entries {
-		if !left[e.Routed.Target.URL.String()] {
-			done = append(done, e)
-		}
-	}
+	done := taken(entries, append(s.left, later...))
 	if len(done) == 0 {
 		return 0, nil
 	}
 	return len(done), o.node.front.AckOutbox(ctx, done)
+}
+
+// taken are the entries that are not among those that were left: their owners have
+// promised to keep them, or they were refused.
+func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.OutboxEntry {
+	is := make(map[string]bool, len(left))
+	for _, l := range left {
+		is[l.Target.URL.String()] = true
+	}
+	done := entries[:0:0]
+	for _, e := range entries {
+		if !is[e.Routed.Target.URL.String()] {
+			done = append(done, e)
+		}
+	}
+	return done
 }
 
 // judge parts a chunk into links that may be stored and those that are to be judged

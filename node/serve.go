@@ -94,12 +94,18 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 	defer cancel()
 	safe := g.acknowledged(bounded)
 	for i, a := range admissions {
-		verdicts[places[i]] = peer.Verdict_VERDICT_NOT_HOLDER // the sender keeps it, and asks again
-		if safe(accepted[i].Partition) {
-			verdicts[places[i]] = verdictOf(a)
-		}
+		verdicts[places[i]] = promiseOf(a, safe(accepted[i].Partition))
 	}
 	return verdicts, nil
+}
+
+// promiseOf is what the sender of a link is told. One that is stored here and not yet safe
+// on the replicas stays with the sender, who asks again.
+func promiseOf(a frontier.Admission, safe bool) peer.Verdict {
+	if !safe {
+		return peer.Verdict_VERDICT_NOT_HOLDER
+	}
+	return verdictOf(a)
 }
 
 // judge holds a peer's link against the scope. entry, unless it is "", is one that

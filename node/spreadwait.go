@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/membership"
 )
 
@@ -61,10 +62,11 @@ func (s *spreader) reach(ctx context.Context) error {
 		changed := s.changes()
 		missing, answering := s.without(w)
 		members := len(s.node.others()) + 1
+		enough, done := toldEnough(members, len(missing), len(answering))
 		switch {
-		case len(missing) == 0, 2*len(missing) < members && len(answering) == 0:
+		case done:
 			return nil
-		case 2*len(missing) < members && late == nil:
+		case enough && late == nil:
 			late = time.After(stragglers)
 		}
 		s.soon()
@@ -133,26 +135,15 @@ func (s *spreader) hearAll(ctx context.Context) bool {
 	}
 }
 
-// heardEnough reports whether at least half have told of the members that may know
-// more than this node: of those that were there before it when it is new, else of all.
+// heardEnough reports whether so many members have told what they have since hearAll asked.
 func (s *spreader) heardEnough() bool {
 	v := s.node.members.Snapshot().View
-	self, _ := v.Member(s.node.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	heard, count := 0, 0
-	for _, m := range v.Members {
-		if m.ID == s.node.id || s.node.doc.fresh && m.Since >= self.Since {
-			continue
-		}
-		count++
-		if c := s.peers[m.ID]; c != nil && c.heard {
-			heard++
-		}
-	}
-	// A founder has nobody to hear from, however soon the others have joined it.
-	founder := self.Since == 1 && count == 0
-	return 2*heard >= count && (heard > 0 || founder || len(v.Members) == 1)
+	return heardEnough(v, s.node.id, s.node.doc.fresh, func(id crawl.NodeID) bool {
+		c := s.peers[id]
+		return c != nil && c.heard
+	})
 }
 
 // complete reports whether this node has every scope entry that it may need to judge a
@@ -173,7 +164,7 @@ func (s *spreader) heardLately(now time.Time) bool {
 			heard++
 		}
 	}
-	return heard >= len(others)/2
+	return inEachMajority(heard, len(others)+1)
 }
 
 // caughtUp waits until this node is complete, and reports whether it is. It waits for
