@@ -28,7 +28,7 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 		}
 	}
 	for _, kind := range append([]faultKind{lateName, wrongJoin}, allKinds...) {
-		if n := drawn[kind]; n < seeds/50 && !sleeps(kind) {
+		if n := drawn[kind]; n < seeds/50 {
 			t.Errorf("%s is drawn for %d of %d seeds", kind, n, seeds)
 		}
 	}

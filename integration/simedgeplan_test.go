@@ -1,20 +1,9 @@
 package integration
 
-import (
-	"os"
-	"time"
-)
+import "time"
 
 // fromTheStart is the time of what is so before the first node is started.
 const fromTheStart = -time.Second
-
-// asleep are the faults that seeds do not have yet, and why. With SIM_ALL they have
-// them all.
-var asleep = map[faultKind]string{
-	moveNode: "a node at another address takes itself for its twin",
-}
-
-func sleeps(kind faultKind) bool { return asleep[kind] != "" && os.Getenv("SIM_ALL") == "" }
 
 // start draws what is so from the start: names, lists, clocks that are wrong by
 // hours or drift, a name that resolves late, an address in a list that is wrong.

@@ -45,16 +45,15 @@ func newRightsJudge(w *treeWeb) rightsJudge {
 	return r
 }
 
-// watchRights asks every process that lives and has its RPC port open: closing that is
-// the last thing that one does which ends, after its last fetch, so for the others it is
-// as good as dead. What it asks the web for is judged to its very end.
+// watchRights asks every process that lives, also one that ends: for the others it is dead
+// as soon as its RPC port is closed, so it has no right from before that on.
 func (s *simulation) watchRights() {
 	for _, p := range s.rights.partitions {
 		with := ""
 		for _, name := range s.names {
 			m := s.members[name]
 			asked, ok := any(m.life.Node).(mayFetcher)
-			if !ok || !m.runs() || time.Now().Before(m.early) || !s.net.Listens(name, simGossip+1) || !asked.MayFetch(p) {
+			if !ok || !m.runs() || time.Now().Before(m.early) || !asked.MayFetch(p) {
 				continue
 			}
 			if with != "" && !s.rights.blamed[p] {

@@ -202,11 +202,7 @@ func (p *planner) pick(n int) []string {
 	return names[:min(n, len(names))]
 }
 
-func (p *planner) add(f fault) {
-	if !sleeps(f.kind) {
-		p.faults = append(p.faults, f)
-	}
-}
+func (p *planner) add(f fault) { p.faults = append(p.faults, f) }
 
 // scene draws what changes who is there.
 func (p *planner) scene() {

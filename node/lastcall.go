@@ -41,6 +41,7 @@ func (n *Node) awaitEnd(over <-chan error) error {
 // abandon closes the doors, so that nobody takes this node for a living one, and says
 // why it ends as it does. The listener for other nodes is the last, as ever.
 func (n *Node) abandon(wait time.Duration, what string) error {
+	n.closing.Store(true)
 	if e := n.engine.Load(); e != nil {
 		go e.dispatcher.EndAll(errNoLease) // it may be busy for ever
 	}

@@ -107,6 +107,7 @@ type Node struct {
 	writersDone chan struct{}   // closed when nobody writes to the frontier any more
 	running     context.Context // Run's; set before anything starts
 	settling    atomic.Bool     // no visit is started any more
+	closing     atomic.Bool     // the listener for other nodes closes: nothing is requested any more
 	warned      sync.Map        // peers, by id, that sent nonsense; members only, so bounded
 	seeding     atomic.Int64    // calls of AddSeeds under way
 	seeded      atomic.Uint64   // calls of AddSeeds that have begun
@@ -344,7 +345,7 @@ func (n *Node) documentChanged() {
 
 // mayCrawl reports whether this node may start fetches at all.
 func (n *Node) mayCrawl() bool {
-	return n.synced.Load() && !n.settling.Load() && n.doc.Current().doc.State == crawl.CrawlRunning && !n.disk.low.Load()
+	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().doc.State == crawl.CrawlRunning && !n.disk.low.Load()
 }
 
 // waitFor is time.Sleep that ends with ctx.

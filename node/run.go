@@ -55,7 +55,10 @@ func (n *Node) runAll(ctx context.Context) error {
 	store.Go(func() error { return n.front.Run(storeCtx) })
 
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return n.server.Serve(n.rpc) })
+	group.Go(func() error {
+		defer n.closing.Store(true) // a listener that fails is closed as well
+		return n.server.Serve(n.rpc)
+	})
 	group.Go(func() error { return classed(n.members.Run(ctx)) })
 	group.Go(func() error { return n.spread.run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
@@ -102,6 +105,7 @@ func (n *Node) waitForWriters(group *errgroup.Group, stopStore func()) error {
 		case <-n.writersDone:
 		case <-time.After(2*stopGrace + 4*time.Second): // the dispatcher's own bounds and some more
 		}
+		n.closing.Store(true) // who finds the port closed may take over
 		n.server.Stop()
 		stopStore()
 		close(done)

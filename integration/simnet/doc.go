@@ -14,7 +14,6 @@
 //	net.Watch(func(from, to string) { ... })   // a piece of a stream is on its way
 //	net.SetName("a.test", addr)                // who knows an older answer goes on with it for a while
 //	net.Crash("a"); net.Restart("a", other)    // its next life, at another address
-//	net.Listens("a", 80)                       // false until that has opened the port
 //
 // # What a fault does
 //

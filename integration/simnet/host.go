@@ -65,14 +65,6 @@ func (h *Host) Listen(port int) (*Listener, error) {
 	return l, nil
 }
 
-// Listens reports whether a host has a port open for streams now.
-func (n *Network) Listens(name string, port int) bool {
-	h := n.host(name)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.listeners[port] != nil
-}
-
 func (h *Host) freePortLocked() int {
 	for {
 		h.nextPort++
