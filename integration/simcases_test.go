@@ -159,10 +159,15 @@ func replicaStalls() schedule {
 	return p.sorted()
 }
 
-// machinePaused: both clocks of n2 stand still for 25 s.
+// machinePaused: both clocks of n2 stand still for 25 s, those of n3 for 12 s. That they have
+// asked for nothing too early proves little, since the view that dropped them comes soon: they
+// must have seen it by their clocks.
 func machinePaused() schedule {
 	p := drawn(3)
-	p.at(8, fault{kind: pauseMachine, nodes: []string{"n2"}, lasts: secs(25)})
-	p.at(45, fault{kind: pauseMachine, nodes: []string{"n3"}, lasts: secs(12)})
+	for second, f := range map[float64]fault{8: {nodes: []string{"n2"}, lasts: secs(25)}, 45: {nodes: []string{"n3"}, lasts: secs(12)}} {
+		f.kind = pauseMachine
+		p.at(second, f)
+		p.at(second+f.lasts[0].Seconds()+0.01, fault{kind: expectThat, promise: hasStood, nodes: f.nodes, lasts: secs(1)})
+	}
 	return p.sorted()
 }

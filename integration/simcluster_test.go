@@ -63,7 +63,7 @@ type simulation struct {
 	begun    int               // beginnings so far
 	stalls   int               // in force
 	happened map[string]int    // what has happened, for the table of shares
-	taken    map[string]string // names of lost nodes, and the machines that have them now
+	heirs    map[string]heir   // machines that have the names of lost nodes
 	promised []*promise        // to be kept by their time
 
 	misjudged bool // somebody has called the crawl ended too soon
@@ -88,6 +88,12 @@ type simMember struct {
 	lost      bool              // the machine is no more
 	forgotten bool              // an operator has said so
 	stopped   bool
+}
+
+// heir is what a new machine has of a lost one: its name, and perhaps its address.
+type heir struct {
+	old   *simMember
+	place bool
 }
 
 // runs reports whether a member's process lives, stopped or not.
@@ -128,7 +134,7 @@ func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simula
 	t.Helper()
 	web := newTreeWeb(seed)
 	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
-		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}, taken: map[string]string{}}
+		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}, heirs: map[string]heir{}}
 	s.net.SetNameTTL(plan.ttl)
 	web.owner = s.net.NameAt
 	s.net.Watch(func(from, _ string) { s.ambush.saw(sends, from) })

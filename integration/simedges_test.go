@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -154,12 +155,12 @@ func (s *simulation) pause(name string, lasts time.Duration, after func(time.Dur
 	return true
 }
 
-// unnoticed is how long after a pause a node may not know of it: until an exchange
-// with another one, which happens every second; when that cannot be, until its lease
-// has run out.
+// unnoticed is how long after a pause a node may not know of it: until an exchange of
+// clocks with another one, which begins every 250 ms and may need a new connection first;
+// when that cannot be, until its lease has run out.
 func (s *simulation) unnoticed() time.Duration {
 	if len(s.cut) == 0 && len(s.slow) == 0 && s.stalls == 0 {
-		return time.Second
+		return 400*time.Millisecond + 4*(s.sound.Delay+s.sound.Jitter)
 	}
 	return leftover
 }
@@ -205,6 +206,7 @@ const (
 	morePages promiseKind = "pages are fetched"
 	hasEnded  promiseKind = "its process has ended"
 	allCopies promiseKind = "every partition has its copies"
+	hasStood  promiseKind = "knows that its machine stood still"
 )
 
 // expect begins to watch a promise.
@@ -245,6 +247,12 @@ func (s *simulation) missing(p *promise) string {
 		return ""
 	case !running:
 		return p.nodes[0] + " does not run"
+	}
+	if p.promise == hasStood {
+		if !strings.Contains(m.life.log.String(), "this machine stood still") {
+			return "it has not said so"
+		}
+		return ""
 	}
 	ready, why := m.life.Ready()
 	ring := s.status(p.nodes[0]).Ring

@@ -53,9 +53,9 @@ func (s *simulation) machine(name string) *simMember {
 			m.flags = f.flags
 		}
 	}
-	for label, by := range s.taken {
-		if by == name {
-			m.as = label
+	if h, ok := s.heirs[name]; ok {
+		if m.as = h.old.label(); h.place && !s.occupied(h.old.addr) {
+			m.addr = h.old.addr
 		}
 	}
 	s.members[name], s.names = m, append(s.names, name)
@@ -72,13 +72,7 @@ func (s *simulation) settle(m *simMember) netip.Addr {
 	if m.place != nil {
 		want, m.place = m.place(), nil
 	}
-	taken := func(addr netip.Addr) bool {
-		return slices.ContainsFunc(s.names, func(name string) bool {
-			o := s.members[name]
-			return o != m && o.addr == addr && o.runs()
-		})
-	}
-	if !want.IsValid() || taken(want) {
+	if !want.IsValid() || s.occupied(want) {
 		m.moved++
 		want = netip.AddrFrom4([4]byte{10, 0, byte(m.moved), byte(numberOf(m.name))})
 	}
@@ -86,6 +80,14 @@ func (s *simulation) settle(m *simMember) netip.Addr {
 		s.note("%s moves from %v to %v", m.name, m.addr, want)
 	}
 	return want
+}
+
+// occupied reports whether a process runs at an address.
+func (s *simulation) occupied(addr netip.Addr) bool {
+	return slices.ContainsFunc(s.names, func(name string) bool {
+		m := s.members[name]
+		return m.addr == addr && m.runs()
+	})
 }
 
 // enterName puts a member's address into the name service; for one whose name

@@ -28,7 +28,9 @@ type fault struct {
 	step    time.Duration // of kind skewClock: of the time of day
 	rate    float64       // of kind skewClock: how fast both clocks run
 	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many
-	as      string        // of kind joinNode: the name of a lost node, which the new one takes over
+	as      string        // of kind joinNode: the lost node whose name the new one takes over
+	heir    bool          // of such a join: its address as well
+	sworn   bool          // of such a join: not before an operator has said that the lost one will not come back
 	wrong   string        // of kind wrongJoin: what stands in --join
 	promise promiseKind   // of kind expectThat
 }
@@ -86,7 +88,7 @@ func (f fault) String() string {
 		b.WriteString(f.strike.String())
 	}
 	if f.as != "" {
-		fmt.Fprintf(&b, " in place of %s", f.as)
+		fmt.Fprintf(&b, " in place of %s, at its address: %v, which was forgotten: %v", f.as, f.heir, f.sworn)
 	}
 	switch f.kind {
 	case moveNode:
@@ -246,6 +248,7 @@ func (p *planner) join() {
 	f := fault{at: p.now, kind: joinNode, nodes: []string{name}}
 	if len(p.lost) > 0 && p.IntN(2) == 0 {
 		f.as, p.lost = p.lost[0], p.lost[1:]
+		f.heir, f.sworn = p.IntN(2) == 0, p.IntN(2) == 0
 	}
 	p.add(f)
 }

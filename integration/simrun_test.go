@@ -112,25 +112,18 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 	s.shaken = time.Now()
 }
 
-// join starts a new machine. One that is to have the name of a lost node is started when
-// an operator has said that that one will not come back, and everybody has heard of it;
-// before, it would be refused.
+// join starts a new machine. One that has the name of a lost node may be started at once:
+// it has to wait by itself until a view has dropped that one.
 func (s *simulation) join(f fault, after func(time.Duration, func())) {
 	name, old := f.nodes[0], s.members[f.as]
-	switch {
-	case old == nil || !old.lost:
-		s.enlist(name)
-	case old.forgotten || s.oath(f.as) == nil:
-		s.taken[old.label()] = name
+	if old != nil && old.lost {
+		if f.sworn && !old.forgotten && s.oath(f.as) != nil {
+			after(5*time.Second, func() { s.join(f, after) })
+			return
+		}
+		s.heirs[name] = heir{old: old, place: f.heir}
 		s.did(replaceNode)
-		after(3*time.Second, func() { s.enlist(name) })
-	default:
-		after(5*time.Second, func() { s.join(f, after) })
 	}
-}
-
-// enlist starts a new machine.
-func (s *simulation) enlist(name string) {
 	s.did(joinNode)
 	s.start(name)
 	s.shaken = time.Now()
