@@ -59,12 +59,12 @@ type simulation struct {
 	seeds    *seedBook
 	rights   rightsJudge
 	plan     schedule
-	force    map[int]func()    // ends what is in force for a time, by the number of its beginning
-	begun    int               // beginnings so far
-	stalls   int               // in force
-	happened map[string]int    // what has happened, for the table of shares
-	heirs    map[string]heir   // machines that have the names of lost nodes
-	promised []*promise        // to be kept by their time
+	force    map[int]func()  // ends what is in force for a time, by the number of its beginning
+	begun    int             // beginnings so far
+	stalls   int             // in force
+	happened map[string]int  // what has happened, for the table of shares
+	heirs    map[string]heir // machines that have the names of lost nodes
+	promised []*promise      // to be kept by their time
 
 	misjudged bool // somebody has called the crawl ended too soon
 }

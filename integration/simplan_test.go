@@ -159,9 +159,12 @@ func plan(seed uint64) schedule {
 	}
 	for range 2 + p.IntN(4) {
 		p.now += p.between(1, 18)
-		if p.IntN(2) == 0 {
+		switch draw := p.IntN(6); {
+		case draw == 0:
+			p.compound()
+		case draw < 3:
 			p.edge()
-		} else {
+		default:
 			p.scene()
 		}
 		for p.IntN(2) == 0 {

@@ -1,6 +1,9 @@
 package integration
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // This file holds the scenes that take more than one fault, or wait for a moment.
 
@@ -33,12 +36,78 @@ func (p *planner) tears(at time.Duration, name string) {
 	}
 }
 
-// loss loses a machine at the worst moment, and leaves the time for the rest
+// compound draws faults that each may be harmless alone.
+func (p *planner) compound() {
+	switch draw := p.IntN(3); {
+	case draw == 0 || len(p.present) < 2:
+		p.wrongTimes()
+	case draw == 1 && len(p.present) > 2:
+		p.takenPlace()
+	default:
+		p.missedThenLost()
+	}
+}
+
+// wrongTimes steps a clock by hours; what its node stores meanwhile is read by who takes over
+// from it, and by who is started again. In half of the cases the clock is put right later.
+func (p *planner) wrongTimes() {
+	name := p.pick(1)[0]
+	wrong := fault{at: p.now, kind: skewClock, nodes: []string{name}, step: p.between(-12*3600, 12*3600), rate: 1}
+	p.add(wrong)
+	p.now += p.between(3, 10)
+	if len(p.present) > p.least() && p.IntN(2) == 0 {
+		p.remove(name)
+		p.add(fault{at: p.now, kind: leaveNode, nodes: []string{name}})
+		p.now += p.between(1, 8)
+	} else if p.IntN(2) == 0 {
+		wrong.at, wrong.step = p.now+p.between(0, 6), -wrong.step
+		p.add(wrong)
+	}
+	p.add(p.down(p.now, killNode, 1+p.IntN(len(p.present))))
+}
+
+// takenPlace: of three nodes that are killed, the third comes back first, at the address of the
+// first, whose name still leads there while it is away. Then the second is lost, and
+// what it told the one that it took for the first is needed.
+func (p *planner) takenPlace() {
+	names := p.pick(3)
+	p.named, p.ttl = true, max(p.ttl, 2*time.Second)
+	p.add(fault{at: p.now, kind: moveNode, nodes: []string{names[2], names[1], names[0]}, to: []string{names[0], names[1], ""},
+		lasts: []time.Duration{p.between(0.3, 2), p.between(0.3, 4), p.between(4, 40)}})
+	for range 3 {
+		p.seed(p.now+p.between(4, 15), names[1])
+	}
+	p.now += p.between(10, 20)
+	p.lossOf(acknowledged, names[1])
+}
+
+// missedThenLost: a replica takes nothing for a while, in half of the cases the one that has to
+// send it that is killed meanwhile, and is lost when all say that nothing is missing.
+func (p *planner) missedThenLost() {
+	names := p.pick(len(p.present))
+	f := fault{at: p.now, kind: stallLinks, nodes: names, lasts: []time.Duration{p.between(3, 25)}}
+	p.add(f)
+	for range 3 {
+		p.seed(p.now+p.between(0, f.lasts[0].Seconds()), names[1])
+	}
+	if p.IntN(2) == 0 {
+		p.add(fault{at: p.now + p.between(1, 4), kind: killNode, nodes: names[1:2], lasts: []time.Duration{p.between(0.3, 4)}})
+	}
+	p.now += f.lasts[0] + p.between(-2, 4)
+	p.lossOf([]moment{acknowledged, sends}[p.IntN(2)], names[1])
+}
+
+// loss loses some machine at the worst moment.
+func (p *planner) loss(on moment) { p.lossOf(on, p.pick(1)[0]) }
+
+// lossOf loses a machine at the worst moment, and leaves the time for the rest
 // before it.
-func (p *planner) loss(on moment) {
+func (p *planner) lossOf(on moment, victim string) {
 	k := &strike{harm: loseNode, on: on, count: 1, patience: p.between(2, 6)}
 	f := fault{at: p.now, kind: strikeNode, nodes: p.pick(len(p.present)), strike: k}
-	p.remove(f.nodes[0])
+	own := slices.Index(f.nodes, victim)
+	f.nodes[0], f.nodes[own] = f.nodes[own], f.nodes[0]
+	p.remove(victim)
 	if p.IntN(5) == 0 {
 		k.harm, k.lasts = powerNode, p.between(1, 20)
 		p.present = append(p.present, f.nodes[0])
