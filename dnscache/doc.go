@@ -17,7 +17,8 @@
 //	  -> negative entry:  NXDOMAIN or no address; TTL from the SOA (RFC 2308), clamped
 //	  -> failure:         an expired positive entry is served again (RFC 8767) for
 //	                      up to StaleFor; else the failure itself is kept for a
-//	                      few seconds (RFC 9520), so that a dead server is not
+//	                      few seconds (RFC 9520), after each that follows twice as
+//	                      long, up to 5 minutes, so that a dead server is not
 //	                      asked once per URL
 //
 // When every server kept silent, and none has said anything to anybody since the

@@ -20,6 +20,13 @@ type entry struct {
 	// failed is the failure that holds until retry.
 	failed *Error
 	retry  time.Time
+	fails  int // in a row
+}
+
+// failureWait is how long the nth failure of a name in a row is kept: each time twice as
+// long, up to what RFC 9520 allows.
+func failureWait(first time.Duration, n int) time.Duration {
+	return min(first<<min(n-1, 16), max(first, maxFailureTTL))
 }
 
 // at says what a look-up at now gets; known is false when it must ask.
@@ -81,7 +88,12 @@ func (s *entries) put(name string, got result, now time.Time, o *Options) (Answe
 	case got.err.Class == ErrNotFound:
 		*e = entry{name: name, gone: got.err, expires: now.Add(got.ttl)}
 	default:
-		e.failed, e.retry = got.err, now.Add(o.FailureTTL)
+		wait := o.FailureTTL
+		if got.err.Class != ErrOutage { // in an outage no name is to be blamed
+			e.fails++
+			wait = failureWait(wait, e.fails)
+		}
+		e.failed, e.retry = got.err, now.Add(wait)
 	}
 	answer, err, known := e.at(now)
 	if !known { // a zero lifetime was asked for

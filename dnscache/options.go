@@ -35,7 +35,8 @@ type Options struct {
 	// MinTTL and MaxTTL clamp what the servers say, for positive and negative
 	// answers. Defaults 30 s and 1 h.
 	MinTTL, MaxTTL time.Duration
-	// FailureTTL is how long a failure is kept. Default 5 s.
+	// FailureTTL is how long the first failure of a name is kept; each that follows it
+	// twice as long, up to 5 minutes. Default 5 s.
 	FailureTTL time.Duration
 	// StaleFor is how long after its end an entry may be served while the
 	// servers fail. Default 24 h; negative: never.
@@ -70,6 +71,9 @@ type Events struct {
 	// one answers again.
 	Outage func(since time.Time, err error)
 }
+
+// maxFailureTTL caps how long a failure is kept (RFC 9520, section 3.2).
+const maxFailureTTL = 5 * time.Minute
 
 // withDefaults fills what is zero and checks the rest.
 func (o Options) withDefaults() (Options, error) {

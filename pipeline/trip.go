@@ -268,6 +268,8 @@ func failure(err error, at time.Time) (crawl.Response, crawl.Outcome) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
 		o.Kind = crawl.Aborted
+	case errors.Is(err, fetcher.ErrFlood): // the next request would be answered so as well
+		o.Kind = crawl.HostFailed
 	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:
 		o.Kind = crawl.HostFailed
 	}

@@ -51,6 +51,7 @@ type conn struct {
 	nc        net.Conn // raw, or TLS over it
 	tls       *TLSInfo
 	h2        *http.ClientConn // nil: HTTP/1
+	guard     *floodGuard      // under h2
 	idleSince time.Time        // written by the pool
 	lookout   *lookout         // over raw; made when it was kept for the first time
 }
@@ -134,7 +135,8 @@ func (x *exchange) handshake(c *conn) error {
 		return nil
 	}
 	var err error
-	c.h2, err = x.f.h2.NewClientConn(withTLSConn(ctx, tc), "https", net.JoinHostPort(cfg.ServerName, "443"))
+	c.guard = &floodGuard{Conn: tc, maxHead: x.f.o.MaxHead}
+	c.h2, err = x.f.h2.NewClientConn(withTLSConn(ctx, c.guard), "https", net.JoinHostPort(cfg.ServerName, "443"))
 	return err
 }
 

@@ -20,7 +20,9 @@
 // written. A kept connection is looked at before it is used, so one that
 // the server closed meanwhile costs nothing. The head of an answer is kept as
 // it came, which an archive needs and http.Transport cannot give, and a kept
-// connection costs no goroutine.
+// connection costs no goroutine. The frames that an HTTP/2 server sends are counted below
+// net/http (flood.go): PING, SETTINGS, RST_STREAM, empty DATA, interim answers and the like
+// beyond what answers take close the connection.
 //
 // A request reaches the server soon after BeforeWrite was asked, or never: it
 // must be written within two seconds, and on Linux the operating system gives a

@@ -2,7 +2,6 @@ package fetcher
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 // tlsConnKey hands a TLS connection through Transport.NewClientConn.
 type tlsConnKey struct{}
 
-func withTLSConn(ctx context.Context, c *tls.Conn) context.Context {
+func withTLSConn(ctx context.Context, c *floodGuard) context.Context {
 	return context.WithValue(ctx, tlsConnKey{}, c)
 }
 
@@ -25,8 +24,8 @@ func withTLSConn(ctx context.Context, c *tls.Conn) context.Context {
 // dials nothing and keeps nothing.
 func newHTTP2(o Options) *http.Transport {
 	p := new(http.Protocols)
-	p.SetHTTP1(true)
 	p.SetHTTP2(true)
+	p.SetUnencryptedHTTP2(true) // to net/http a guarded connection is none of TLS
 	return &http.Transport{
 		Protocols:              p,
 		DisableCompression:     true,
@@ -39,7 +38,7 @@ func newHTTP2(o Options) *http.Transport {
 			MaxReceiveBufferPerConnection: 1 << 20,
 		},
 		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			c, ok := ctx.Value(tlsConnKey{}).(*tls.Conn)
+			c, ok := ctx.Value(tlsConnKey{}).(*floodGuard)
 			if !ok {
 				return nil, errors.New("BUG: an HTTP/2 connection without its TLS connection")
 			}
@@ -119,6 +118,7 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	if refused := x.mayWrite(); refused != nil {
 		return nil, false, refused
 	}
+	c.guard.fetches.Add(1)
 	hr, err := c.h2.RoundTrip(x.http2Request(w.ctx))
 	if err != nil {
 		return nil, false, x.failed(false, causeOr(w.ctx, err))
@@ -127,7 +127,7 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	w.startBody()
 	raw, cut, err := x.readBody(watched{hr.Body, w}, hr.ContentLength, hr.Header)
 	if err != nil {
-		if w.ctx.Err() == nil { // the server reset the stream, or the connection ended
+		if w.ctx.Err() == nil && !errors.Is(err, ErrFlood) { // the server reset the stream, or the connection ended
 			err = fmt.Errorf("%w: %v", io.ErrUnexpectedEOF, err)
 		}
 		return nil, false, x.failed(true, causeOr(w.ctx, err))
