@@ -277,6 +277,31 @@ func TestSharesDrip(t *testing.T) {
 	s.judge("F39", "3,000 names on 3,000 addresses that drip 400 bytes a second", before, during, 0.8)
 }
 
+// TestSharesManyDomains: a hundred hostile domains at once, half with names that fail and
+// half that drip, whose pages link on to more of them, five deep.
+func TestSharesManyDomains(t *testing.T) {
+	needsProcesses(t)
+	s := newSiege(t)
+	const hosts = 3000
+	for i := range hosts {
+		s.listen(dripAddr(i), http.HandlerFunc(s.drip))
+	}
+	var domains []string
+	for i := range 50 {
+		domains = append(domains, fmt.Sprint("failing", i), fmt.Sprint("dripping", i))
+	}
+	hub := s.hub("hub", hosts, domains...)
+	s.mu.Lock()
+	for i := range 4 { // the attackers' links stand at depth 5, and at each above
+		s.links[fmt.Sprintf("hub%d.test", i)] = fmt.Sprintf("<a href=%s>x</a>", s.url(fmt.Sprint("hub", i+1))) + s.links["hub.test"]
+	}
+	s.links["hub4.test"] = s.links["hub.test"]
+	s.links["hub.test"] += fmt.Sprintf("<a href=%s>x</a>", s.url("hub0"))
+	s.mu.Unlock()
+	before, during := s.besiege(hub, "", 100)
+	s.judge("F38 F39", "100 hostile domains at once, linked to from depth 1 to 5", before, during, 0.6)
+}
+
 // judge compares the rates and keeps the figures of long runs.
 func (s *siege) judge(row, what string, before, during, least float64) {
 	s.t.Helper()
