@@ -72,6 +72,7 @@ const (
 	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
 	ReasonDiskStalled     = "disk_stalled"        // critical: the disk of a node does not answer
 	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
+	ReasonScopeBehind     = "scope_behind"        // warn: a node cannot get the scope entries that another has
 	ReasonJoinSilent      = "join_address_silent" // warn: nobody answers at an address of --join
 	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
 	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
@@ -88,7 +89,7 @@ const (
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
 
 // HealthReason is one thing that a person should look at.
 type HealthReason struct {

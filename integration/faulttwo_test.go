@@ -2,13 +2,17 @@ package integration
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/miekg/dns"
 
 	"crawlnode/crawl"
 	placement "crawlnode/ring" // ring is what the API says of it
@@ -77,51 +81,69 @@ func (w *leadingWeb) shortestGap(hosts []int) time.Duration {
 	defer w.mu.Unlock()
 	shortest := time.Hour
 	for _, host := range hosts {
-		last := time.Time{}
-		for page := range leadingPages { // a chain: in this order
-			for _, at := range w.seen[w.url(host, page)] {
-				if !last.IsZero() {
-					shortest = min(shortest, at.Sub(last))
-				}
-				last = at
-			}
+		var times []time.Time
+		for page := range leadingPages {
+			times = append(times, w.seen[w.url(host, page)]...)
+		}
+		slices.SortFunc(times, time.Time.Compare)
+		for i := range len(times) - 1 {
+			shortest = min(shortest, times[i+1].Sub(times[i]))
 		}
 	}
 	return shortest
 }
 
-// TestOneOfTwoStopped stops one of two nodes (F34) as soon as the seeds, each of which
+// oneOfTwo is a way in which one of two nodes falls silent (F34), and what is to come of it.
+type oneOfTwo struct {
+	lab bool // each node on a machine of its own
+	// flags are those of both nodes.
+	flags []string
+	// strike silences the node, and back lets it go on; nil: the other one takes all over.
+	strike, back func(l *lab, n *node)
+}
+
+// TestOneOfTwoStopped silences one of two nodes as soon as the seeds, each of which
 // redirects to another host, are acknowledged. The other one fetches all that it holds
 // itself, and says what waits for whom. When the first goes on, nothing is missing.
 func TestOneOfTwoStopped(t *testing.T) {
 	needsProcesses(t)
+	stop := func(_ *lab, n *node) { n.signal(syscall.SIGSTOP) }
+	kill := func(_ *lab, n *node) { n.signal(syscall.SIGKILL); <-n.done }
+	cut := func(l *lab, _ *node) { l.cut([]int{0}, []int{1}) }
+	for name, way := range map[string]oneOfTwo{
+		"stop": {strike: stop, back: func(_ *lab, n *node) { n.signal(syscall.SIGCONT) }},
+		"kill": {strike: kill},
+		"cut":  {lab: true, strike: cut, back: func(l *lab, _ *node) { l.heal() }},
+		// Nothing of the node is heard any more, not even that its connections ended. On one
+		// machine the other one could see that the process is gone.
+		"power": {lab: true, flags: []string{"--proof-of-death=off"}, strike: func(l *lab, n *node) { cut(l, n); kill(l, n) },
+			back: func(l *lab, n *node) { l.heal(); n.start(); n.ready() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if way.lab {
+				needsRoot(t)
+			}
+			way.run(t)
+		})
+	}
+}
+
+func (way *oneOfTwo) run(t *testing.T) {
 	w := &leadingWeb{port: freePort(t), seen: map[string][]time.Time{}}
-	names := serveBig(t, w.port, w)
-	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", names, "--delay", leadingDelay.String(), "--partitions", "512", "--scope", "host")
-	left, stopped := c.add(), (*node)(nil)
-	left.ready()
-	stopped = c.add()
-	stopped.ready()
-	c.settled(time.Minute)
-	until(t, time.Minute, func() string {
-		s, err := left.status()
-		if err != nil || s.Ring.UnderReplicated != 0 {
-			return fmt.Sprintf("%d partitions have too few copies, %v", s.Ring.UnderReplicated, err)
-		}
-		return ""
-	})
+	left, stopped, l := way.start(t, w)
+	c := left.c
 	var seeds []string
 	var all []int
 	for i := range leadingSeeds {
 		seeds, all = append(seeds, w.url(2*i, 0)), append(all, 2*i, 2*i+1)
 	}
 	left.seed(seeds...)
-	stopped.signal(syscall.SIGSTOP)
-	since := time.Now()
 	share := w.heldBy(t, left)
 	if len(share) < 10 {
 		t.Fatalf("%s holds %d hosts whose seeds it holds too: nothing is tested", left.name, len(share)/2)
 	}
+	way.strike(l, stopped)
+	since := time.Now()
 	until(t, leadingShare, func() string {
 		if page, count := w.missing(share); count > 0 {
 			s, err := left.status()
@@ -130,18 +152,89 @@ func TestOneOfTwoStopped(t *testing.T) {
 		return ""
 	})
 	t.Logf("%s fetched its share, %d hosts with %d pages each, in %.1f s", left.name, len(share)/2, leadingPages, time.Since(since).Seconds())
-	until(t, 10*time.Second, func() string { return w.explained(left, stopped) })
-	stopped.signal(syscall.SIGCONT)
-	continued := time.Now()
+	if way.back != nil {
+		until(t, 10*time.Second, func() string { return w.explained(left, stopped) })
+		way.back(l, stopped)
+	}
+	since = time.Now()
 	c.finished(2 * time.Minute)
-	t.Logf("the rest took %.1f s", time.Since(continued).Seconds())
+	t.Logf("the rest took %.1f s", time.Since(since).Seconds())
 	if page, count := w.missing(all); count > 0 {
 		t.Errorf("%d pages are missing in the end, the last is %s", count, page)
 	}
-	if gap := w.shortestGap(share); gap < leadingDelay-5*time.Millisecond { // the server's own delay varies
+	if gap := w.shortestGap(all); gap < leadingDelay-5*time.Millisecond { // the server's own delay varies
 		t.Errorf("a host was asked %v after the last time, %v are promised", gap, leadingDelay)
 	}
 	c.stop()
+}
+
+// start brings two nodes up, with a copy of every partition on each.
+func (way *oneOfTwo) start(t *testing.T, w *leadingWeb) (left, stopped *node, l *lab) {
+	allow, names := "127.0.0.0/8", ""
+	if way.lab {
+		l = newLab(t)
+		allow = "198.18.0.0/15"
+		names = serveLab(t, l, w.port, w)
+	} else {
+		names = serveBig(t, w.port, w)
+	}
+	c := newCluster(t, append([]string{"--allow-net", allow, "--dns", names, "--delay", leadingDelay.String(), "--partitions", "512", "--scope", "host"}, way.flags...)...)
+	for range 2 {
+		n := c.place()
+		if way.lab {
+			i := l.add()
+			host := l.addr(i)
+			n.http, n.gossip, n.rpc = host+":27295", host+":27296", host+":27297"
+			n.wrap, n.flags = []string{"ip", "netns", "exec", l.space(i)}, []string{"--insecure"}
+		}
+		n.start()
+		n.ready()
+	}
+	c.settled(time.Minute)
+	left, stopped = c.nodes[0], c.nodes[1]
+	until(t, time.Minute, func() string {
+		s, err := left.status()
+		if err != nil || s.Ring.UnderReplicated != 0 {
+			return fmt.Sprintf("%d partitions have too few copies, %v", s.Ring.UnderReplicated, err)
+		}
+		return ""
+	})
+	return left, stopped, l
+}
+
+// serveLab serves a web on the bridge of a lab, and the name server that leads all names
+// there; it returns that one's address.
+func serveLab(t *testing.T, l *lab, port int, web http.Handler) (names string) {
+	t.Helper()
+	at := net.JoinHostPort(l.net+"1", fmt.Sprint(port))
+	listener, err := net.Listen("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packets, err := net.ListenPacket("udp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: web}
+	resolver := &dns.Server{PacketConn: packets, Handler: dns.HandlerFunc(func(rw dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetReply(q)
+		if len(q.Question) == 1 && q.Question[0].Qtype == dns.TypeA {
+			m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: q.Question[0].Name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 600}, A: net.ParseIP(l.net + "1")}}
+		}
+		_ = rw.WriteMsg(m) // who gets none asks again
+	})}
+	ready := make(chan struct{})
+	resolver.NotifyStartedFunc = func() { close(ready) }
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = server.Serve(listener) })      // ends with Close
+	wg.Go(func() { _ = resolver.ActivateAndServe() }) // ends with Shutdown
+	<-ready
+	t.Cleanup(func() {
+		_ = server.Close()
+		_ = resolver.Shutdown()
+		wg.Wait()
+	})
+	return at
 }
 
 // heldBy lists the hosts that a node holds, seeds and what they lead to, where it holds both.

@@ -42,6 +42,7 @@ type spreader struct {
 type counterpart struct {
 	busy   bool
 	ask    bool      // its rules differ from those here: hear what it has
+	since  time.Time // when ask was set
 	asks   uint64    // raised each time ask is set
 	failed time.Time // when the last call did; zero: it did not
 	told   *answer   // the last one; nil: it has never answered
@@ -103,7 +104,9 @@ func (s *spreader) askLocked(id crawl.NodeID) {
 		c = &counterpart{}
 		s.peers[id] = c
 	}
-	c.ask = true
+	if !c.ask {
+		c.ask, c.since = true, time.Now()
+	}
 	c.asks++
 	s.countLocked()
 }
@@ -161,7 +164,7 @@ func (s *spreader) claim(now time.Time) (due []membership.Member, rests bool) {
 	for _, m := range members {
 		c := s.peers[m.ID]
 		if c == nil {
-			c = &counterpart{ask: true}
+			c = &counterpart{ask: true, since: now}
 		}
 		left[m.ID] = c
 		switch {

@@ -189,8 +189,16 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 	if n := behind.front.Totals().Skipped[crawl.SkipOutOfScope]; n != 0 || web.pages(seed) != 1 {
 		t.Errorf("%d links were refused, %d pages fetched", n, web.pages(seed))
 	}
+	until(t, patience, func() string {
+		for _, r := range behind.healthReasons() {
+			if r.Code == crawl.ReasonScopeBehind && strings.Contains(r.Message, "n2") {
+				return ""
+			}
+		}
+		return "the status does not say why links wait"
+	})
 
-	g.open()
+	g.open() // the member is back
 	finished(t, crawl.FinishExhausted, behind, other)
 	if web.pages(late) != 1 || web.pages(never) != 0 {
 		t.Errorf("%d pages of the host whose entry came late, %d of one without", web.pages(late), web.pages(never))
@@ -211,6 +219,50 @@ func heldHosts(n *Node, count int) (hosts []string) {
 		}
 	}
 	return hosts
+}
+
+// A seed waits for a majority and for members that answer, and not for one that is
+// silent; a member that was told nothing meanwhile hears it when it has started again.
+func TestSeedsReachAMajority(t *testing.T) {
+	t.Parallel()
+	first, g := behindGate(t, testConfig(t, "n1"))
+	until(t, patience, func() string { _, why := first.Ready(); return why })
+	var others []*running
+	var configs []config.Config
+	for _, name := range []string{"n2", "n3"} {
+		c := testConfig(t, name)
+		c.Join = []string{first.Info().Gossip}
+		others, configs = append(others, startNode(t, c)), append(configs, c)
+	}
+	converged(t, 3, first, others[0], others[1])
+
+	gone := others[1]
+	gone.Stop()
+	gone.ended(t, patience)
+	if err := others[0].openScope(t.Context(), []string{"host:one.test"}); err != nil {
+		t.Fatalf("one of three was stopped: %v", err)
+	}
+	if !first.doc.seeds.Has("host:one.test") {
+		t.Error("the other member has not got the entry of a seed")
+	}
+	g.close() // now nobody has what the first one adds
+	ctx, cancel := context.WithTimeout(t.Context(), 2*silence)
+	defer cancel()
+	if err := first.openScope(ctx, []string{"host:two.test"}); err == nil || !strings.Contains(err.Error(), "more than half") {
+		t.Errorf("seeds of a node that reaches nobody: %v", err)
+	}
+	g.open()
+
+	again := startNode(t, configs[1])
+	until(t, patience, func() string {
+		if _, why := again.Ready(); why != "" {
+			return why
+		}
+		if !again.doc.seeds.Has("host:one.test") || !again.doc.seeds.Has("host:two.test") || !again.spread.complete(time.Now()) {
+			return "n3 lacks entries"
+		}
+		return ""
+	})
 }
 
 // The cluster's settings are the founder's, whichever member is seeded first.

@@ -167,6 +167,27 @@ func (s *spreader) heardLately(now time.Time) bool {
 	return inEachMajority(heard, len(others)+1)
 }
 
+// behindPatience is how long a member may keep this node waiting before a person is told.
+const behindPatience = 5 * time.Second
+
+// behind names the members that have long had something else than this node and have
+// not told what it is, and since when.
+func (s *spreader) behind(now time.Time) (members []membership.Member, since time.Time) {
+	others := s.node.others()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range others {
+		c := s.peers[m.ID]
+		if c == nil || !c.ask || now.Sub(c.since) < behindPatience {
+			continue
+		}
+		if members = append(members, m); since.IsZero() || c.since.Before(since) {
+			since = c.since
+		}
+	}
+	return members, since
+}
+
 // caughtUp waits until this node is complete, and reports whether it is. It waits for
 // nobody who does not answer, and not for long.
 func (s *spreader) caughtUp(ctx context.Context) bool {
