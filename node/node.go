@@ -84,6 +84,7 @@ type Node struct {
 	peers    *peerTable
 	renewals *renewals
 	spread   *spreader
+	heap     *collector // measure has it
 	outbox   *outboxSender
 	purse    *purse
 	granter  *granter

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"crawlnode/clusterkey"
@@ -82,7 +81,7 @@ func Open(o Options) (_ *Node, err error) {
 			_ = n.http.Close() // later it belongs to whoever serves the API
 		}
 	}()
-	setCollector(int64(o.Config.Memory))
+	n.heap = newCollector(int64(o.Config.Memory))
 	if n.keys, err = loadKeys(&o.Config); err != nil {
 		return nil, err
 	}
@@ -103,25 +102,6 @@ func Open(o Options) (_ *Node, err error) {
 	}
 	n.openPeers()
 	return n, nil
-}
-
-// gcPercent lets the heap grow to five times what lives before it is collected.
-// A page leaves some 80 KB of garbage behind; at the usual 100 % the collector
-// took a tenth of the processor and /status waited behind it (99th percentile 80
-// ms instead of 50 at full speed). The memory limit bounds it.
-const gcPercent = 400
-
-// setCollector follows --memory, unless the runtime's own variables say
-// otherwise: whoever sets those knows better.
-func setCollector(memoryBytes int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		// The limit is soft, and memory outside the heap comes on top: a quarter is
-		// left for both.
-		debug.SetMemoryLimit(memoryBytes / 4 * 3)
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 }
 
 func loadKeys(c *config.Config) (*keyring, error) {

@@ -312,6 +312,7 @@ func (n *Node) measure(ctx context.Context) error {
 	var around lookout
 	for {
 		n.sampleTotals()
+		n.heap.look()
 		n.lookAround(&around, time.Now())
 		if n.disk.look(n.volumes()...) {
 			n.documentChanged()
