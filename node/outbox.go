@@ -169,15 +169,24 @@ func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.Outbo
 // they were found is done. What is neither is refused, and counted.
 func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
 	n := o.node
-	complete := n.spread.complete(time.Now()) // before they are judged
 	rules := n.doc.Current().rules
 	var opened []string
-	skipped := map[crawl.Partition]crawl.SkipCounts{}
+	var doubtful []frontier.OutboxEntry
 	for _, e := range entries {
 		v, entry := n.judge(rules, &e.Routed.Target)
 		if entry != "" {
 			opened = append(opened, entry)
 		}
+		if v.Admit {
+			admitted = append(admitted, e.Routed)
+		} else {
+			doubtful = append(doubtful, e)
+		}
+	}
+	complete := len(doubtful) > 0 && n.spread.caughtUp(ctx)
+	skipped := map[crawl.Partition]crawl.SkipCounts{}
+	for _, e := range doubtful { // again, by the entries that have come
+		v, _ := n.judge(rules, &e.Routed.Target)
 		switch reason := pipeline.ReasonOf(v); {
 		case v.Admit:
 			admitted = append(admitted, e.Routed)

@@ -40,13 +40,14 @@ type spreader struct {
 
 // counterpart is another member as the spreader knows it.
 type counterpart struct {
-	busy   bool
-	ask    bool      // its rules differ from those here: hear what it has
-	since  time.Time // when ask was set
-	asks   uint64    // raised each time ask is set
-	failed time.Time // when the last call did; zero: it did not
-	told   *answer   // the last one; nil: it has never answered
-	heard  bool      // it has told all that it has since hearAll asked
+	busy    bool
+	ask     bool      // its rules differ from those here: hear what it has
+	since   time.Time // when ask was set
+	asks    uint64    // raised each time ask is set
+	heardTo uint64    // the last of asks that it has answered whole
+	failed  time.Time // when the last call did; zero: it did not
+	told    *answer   // the last one; nil: it has never answered
+	heard   bool      // it has told all that it has since hearAll asked
 }
 
 // answer is what a member said that it has.
@@ -164,7 +165,7 @@ func (s *spreader) claim(now time.Time) (due []membership.Member, rests bool) {
 	for _, m := range members {
 		c := s.peers[m.ID]
 		if c == nil {
-			c = &counterpart{ask: true, since: now}
+			c = &counterpart{ask: true, asks: 1, since: now}
 		}
 		left[m.ID] = c
 		switch {
@@ -261,7 +262,7 @@ func (s *spreader) note(id crawl.NodeID, reply *peer.CrawlReply, req *peer.Crawl
 	before := c.told
 	c.failed, c.told = time.Time{}, answerOf(reply)
 	if req.Fetch && !reply.More {
-		c.ask = c.asks != asks // asked anew meanwhile
+		c.ask, c.heardTo = c.asks != asks, asks // else asked anew meanwhile
 		c.heard = c.heard || !c.ask
 	}
 	complete := c.told.has(all, c.told.view)

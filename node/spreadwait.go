@@ -188,21 +188,24 @@ func (s *spreader) behind(now time.Time) (members []membership.Member, since tim
 	return members, since
 }
 
-// caughtUp waits until this node is complete, and reports whether it is. It waits for
+// caughtUp waits until this node has every entry that it needed when it was called, and
+// reports whether it has: what it hears of meanwhile it need not have. It waits for
 // nobody who does not answer, and not for long.
 func (s *spreader) caughtUp(ctx context.Context) bool {
 	if s.complete(time.Now()) {
 		return true
 	}
+	asks := s.asked()
 	ctx, cancel := context.WithTimeout(ctx, judgePatience)
 	defer cancel()
 	for {
 		changed := s.changes()
 		now := time.Now()
-		if s.complete(now) {
+		owing, answer := s.owing(asks, now)
+		if owing == 0 && s.heardLately(now) {
 			return true
 		}
-		if !s.answered(now) {
+		if !answer {
 			return false
 		}
 		select {
@@ -214,15 +217,34 @@ func (s *spreader) caughtUp(ctx context.Context) bool {
 	}
 }
 
-// answered reports whether what this node lacks may come soon: all members that may have
-// it still answer.
-func (s *spreader) answered(now time.Time) bool {
+// asked are the questions to each member whose answers this node does not have.
+func (s *spreader) asked() map[crawl.NodeID]uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	asks := make(map[crawl.NodeID]uint64, len(s.peers))
 	for id, c := range s.peers {
-		if c.ask && (!c.failed.IsZero() || s.node.peers.silentFor(id, now) >= silence) {
-			return false
+		if c.ask {
+			asks[id] = c.asks
 		}
 	}
-	return true
+	return asks
+}
+
+// owing counts those of the questions that members have not answered. answer: all of
+// these may still do so soon.
+func (s *spreader) owing(asks map[crawl.NodeID]uint64, now time.Time) (count int, answer bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer = true
+	for id, ask := range asks {
+		c := s.peers[id]
+		if c == nil || c.heardTo >= ask {
+			continue // it has left the view, or has answered
+		}
+		count++
+		if !c.failed.IsZero() || s.node.peers.silentFor(id, now) >= silence {
+			answer = false
+		}
+	}
+	return count, answer
 }
