@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"slices"
@@ -123,12 +124,27 @@ func TestOneOfTwoStopped(t *testing.T) {
 			if way.lab {
 				needsRoot(t)
 			}
-			way.run(t)
+			if *faultRuns == 0 {
+				way.run(t)
+				return
+			}
+			worst, failed, tight := figures{}, 0, math.Inf(1)
+			for i := range *faultRuns {
+				ok := t.Run(fmt.Sprint("run", i+1), func(t *testing.T) {
+					f := way.run(t)
+					worst.missing, tight = max(worst.missing, f.missing), min(tight, float64(f.gap)/float64(leadingDelay))
+				})
+				if !ok {
+					failed++
+				}
+			}
+			appendFaults(t, "one-of-two-"+name, *faultRuns, failed, worst, 0, tight)
 		})
 	}
 }
 
-func (way *oneOfTwo) run(t *testing.T) {
+// run strikes once, and returns what pages were missing in the end and the shortest gap.
+func (way *oneOfTwo) run(t *testing.T) (f figures) {
 	w := &leadingWeb{port: freePort(t), seen: map[string][]time.Time{}}
 	left, stopped, l := way.start(t, w)
 	c := left.c
@@ -152,20 +168,22 @@ func (way *oneOfTwo) run(t *testing.T) {
 		return ""
 	})
 	t.Logf("%s fetched its share, %d hosts with %d pages each, in %.1f s", left.name, len(share)/2, leadingPages, time.Since(since).Seconds())
+	until(t, 10*time.Second, func() string { return w.explained(left, stopped) })
 	if way.back != nil {
-		until(t, 10*time.Second, func() string { return w.explained(left, stopped) })
 		way.back(l, stopped)
 	}
 	since = time.Now()
 	c.finished(2 * time.Minute)
 	t.Logf("the rest took %.1f s", time.Since(since).Seconds())
-	if page, count := w.missing(all); count > 0 {
-		t.Errorf("%d pages are missing in the end, the last is %s", count, page)
+	page := ""
+	if page, f.missing = w.missing(all); f.missing > 0 {
+		t.Errorf("%d pages are missing in the end, the last is %s", f.missing, page)
 	}
-	if gap := w.shortestGap(all); gap < leadingDelay-5*time.Millisecond { // the server's own delay varies
-		t.Errorf("a host was asked %v after the last time, %v are promised", gap, leadingDelay)
+	if f.gap = w.shortestGap(all); f.gap < leadingDelay-5*time.Millisecond { // the server's own delay varies
+		t.Errorf("a host was asked %v after the last time, %v are promised", f.gap, leadingDelay)
 	}
 	c.stop()
+	return f
 }
 
 // start brings two nodes up, with a copy of every partition on each.
