@@ -228,6 +228,7 @@ type ring struct {
 		Partition     int
 		Owner, Holder string
 		Replicas      []string
+		InSync        []string `json:"in_sync"`
 		Epoch         int
 		State         string
 	}

@@ -2,10 +2,12 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,7 +102,7 @@ func fullDiskElsewhere(f *trial) {
 	filled := time.Now()
 	ballast := fillDisk(f.T, f.disk, 0)
 	refused := f.give(ill, seeds[len(seeds)/2:len(seeds)/2+3])
-	f.lossElsewhere(ill)
+	f.lossElsewhere(ill, false)
 	left := f.living(ill)
 	refused = append(refused, f.give(left, seeds[len(seeds)/2+3:])...)
 	f.saysOfDisk(ill, "disk_full", "low_disk")
@@ -127,7 +129,7 @@ func frozenDiskElsewhere(f *trial) {
 	f.crawlTo(0.1, 0.2)
 	frozen := time.Now()
 	thaw := freeze(f.T, f.disk)
-	f.lossElsewhere(ill)
+	f.lossElsewhere(ill, true)
 	refused := f.give(f.living(ill), seeds[len(seeds)/2:])
 
 	asked := time.Now()
@@ -159,16 +161,19 @@ func (f *trial) living(ill *node) *node {
 }
 
 // lossElsewhere kills a node beside the ill one, and waits until all partitions are
-// served by those that can.
-func (f *trial) lossElsewhere(ill *node) {
+// served of which somebody else has a copy.
+func (f *trial) lossElsewhere(ill *node, frozen bool) {
 	f.Helper()
 	victim := f.c.nodes[f.random.IntN(len(f.c.nodes)-1)]
 	f.kill(victim)
 	killed, other := time.Now(), f.living(ill)
 	until(f.T, f.patience(servedElsewhere), func() string {
 		s, err := other.status()
-		if err != nil || s.Ring.Served != s.Ring.Partitions || s.Cluster.Members.Alive > len(f.c.nodes)-1 {
-			return fmt.Sprintf("%s says that %d of %d partitions are served: %+v, %v", other.name, s.Ring.Served, s.Ring.Partitions, s.Cluster, err)
+		if err != nil || s.Cluster.Members.Alive > len(f.c.nodes)-1 {
+			return fmt.Sprintf("%s still counts on %s: %+v, %v", other.name, victim.name, s.Cluster, err)
+		}
+		if away := f.bothAway(other, victim, ill, frozen); s.Ring.Served+away != s.Ring.Partitions {
+			return fmt.Sprintf("%s says that %d of %d partitions are served, and %d cannot be: %+v", other.name, s.Ring.Served, s.Ring.Partitions, away, s.Cluster)
 		}
 		return ""
 	})
@@ -177,6 +182,30 @@ func (f *trial) lossElsewhere(ill *node) {
 	if *faultRuns > 0 && took > servedElsewhere {
 		f.Errorf("all partitions were served after %v, promised: %v", took, servedElsewhere)
 	}
+}
+
+// bothAway counts the partitions whose only copies are with two nodes that are away: one
+// that is dead, and one whose disk does not answer.
+func (f *trial) bothAway(other, dead, ill *node, frozen bool) (count int) {
+	f.Helper()
+	if !frozen {
+		return 0
+	}
+	s, err := other.status()
+	var r ring
+	if err = errors.Join(err, other.decode("/api/v1/ring", &r)); err != nil {
+		return 0 // the caller asks again
+	}
+	away := map[string]bool{}
+	for _, known := range s.Nodes {
+		away[known.ID] = known.Name == dead.name || known.Name == ill.name
+	}
+	for _, p := range r.Partitions {
+		if p.State == "offline" && len(p.InSync) > 0 && !slices.ContainsFunc(p.InSync, func(id string) bool { return !away[id] }) {
+			count++
+		}
+	}
+	return count
 }
 
 // saysOfDisk waits until the status of a node has a reason of its disk.

@@ -218,6 +218,23 @@ func (n *Node) hasSpace(bytes int64) bool {
 // errNoSpace ends the wait for space when the node stops.
 var errNoSpace = errors.New("the disk is nearly full and the node stops")
 
+// isFull reports whether a write has failed for want of space, so that it is worth
+// trying again.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
+
+// restForSpace waits for a moment before what wants space is tried again. Its error ends
+// the waiting.
+func restForSpace(ctx, running context.Context) error {
+	select {
+	case <-time.After(spaceAgain):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-running.Done():
+		return errNoSpace
+	}
+}
+
 // patientArchive is an archive that waits for space on the disk.
 type patientArchive struct {
 	archiver
@@ -251,16 +268,12 @@ func (a *patientArchive) withSpace(ctx context.Context, bytes int64, write func(
 			a.mu.Lock()
 			a.promised -= bytes
 			a.mu.Unlock()
-			if !errors.Is(err, syscall.ENOSPC) {
+			if !isFull(err) {
 				return err
 			}
 		}
-		select {
-		case <-time.After(spaceAgain):
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-a.running().Done():
-			return errNoSpace
+		if err := restForSpace(ctx, a.running()); err != nil {
+			return err
 		}
 	}
 }
@@ -280,12 +293,8 @@ func (a *patientArchive) promise(bytes int64) bool {
 // the node stops.
 func (n *Node) awaitSpace(ctx context.Context, bytes int64) error {
 	for !n.hasSpace(bytes) {
-		select {
-		case <-time.After(spaceAgain):
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-n.running.Done():
-			return errNoSpace
+		if err := restForSpace(ctx, n.running); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -417,7 +416,7 @@ func (n *Node) syncLoop(ctx context.Context) error {
 			continue // what is there waits in memory
 		}
 		switch err := n.archive.Sync(); {
-		case errors.Is(err, syscall.ENOSPC):
+		case isFull(err):
 			continue // as above: it has filled up since
 		case err != nil:
 			return storageError("sync the archive", err)

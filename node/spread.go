@@ -134,7 +134,7 @@ func (s *spreader) run(ctx context.Context) error {
 		due, rests := s.claim(time.Now())
 		for _, m := range due {
 			wg.Go(func() {
-				if err := s.exchange(ctx, m); errors.Is(err, ErrStorage) {
+				if err := s.exchange(ctx, m); errors.Is(err, ErrStorage) && !isFull(err) {
 					cancel(err)
 				}
 			})
@@ -287,15 +287,19 @@ func answerOf(reply *peer.CrawlReply) *answer {
 	return t
 }
 
-// takeOver stores a document and pieces of logs from another member.
+// takeOver stores a document and pieces of logs from another member. On a full disk
+// the document has its place, and the pieces come again.
 func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
+	var full error
 	if len(pieces) > 0 {
-		if err := n.doc.takeScope(fromWirePieces(pieces)); err != nil {
+		if err := n.doc.takeScope(fromWirePieces(pieces)); isFull(err) {
+			full = err
+		} else if err != nil {
 			return err
 		}
 	}
 	if len(raw) == 0 {
-		return nil
+		return full
 	}
 	doc := &document{}
 	if err := json.Unmarshal(raw, doc); err != nil {
@@ -305,7 +309,7 @@ func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
 	if changed {
 		n.documentChanged()
 	}
-	return err
+	return errors.Join(full, err)
 }
 
 // joinScope stores an entry here and returns; the members are being told. It needs no
