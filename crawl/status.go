@@ -70,6 +70,7 @@ type Health struct {
 const (
 	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
 	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
+	ReasonDiskFull        = "disk_full"           // critical: a node stores nothing new, beside low_disk
 	ReasonDiskStalled     = "disk_stalled"        // critical: the disk of a node does not answer
 	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
 	ReasonScopeBehind     = "scope_behind"        // warn: a node cannot get the scope entries that another has
@@ -88,7 +89,7 @@ const (
 )
 
 // HealthReasons are all codes.
-var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
+var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
 	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
 
 // HealthReason is one thing that a person should look at.

@@ -14,9 +14,10 @@ import (
 // waiting and carries out the rest.
 
 const (
-	// reserveBytes is below the space at which a node stops fetching, so that a
-	// store waits only when something else fills the disk.
-	reserveBytes = 64 << 20
+	// ReserveBytes is the free space below which a store takes nothing new. It is below
+	// that at which a node stops fetching, so that a store waits only when something else
+	// fills the disk.
+	ReserveBytes = 64 << 20
 	// spaceAgain is how often the writer looks again while something waits for space.
 	spaceAgain = 200 * time.Millisecond
 )
@@ -37,10 +38,10 @@ func (s *space) room() error {
 	switch {
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO):
 		return fmt.Errorf("frontier: %s: %w", s.dir, err)
-	case err != nil || free >= reserveBytes:
+	case err != nil || free >= ReserveBytes:
 		return nil // what is not known is not judged
 	}
-	return fmt.Errorf("%w: %s has %d MiB left, a write needs %d", ErrNoSpace, s.dir, free>>20, reserveBytes>>20)
+	return fmt.Errorf("%w: %s has %d MiB left, a write needs %d", ErrNoSpace, s.dir, free>>20, ReserveBytes>>20)
 }
 
 // readOnly is the bit of a volume's flags that says so.

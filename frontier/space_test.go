@@ -25,8 +25,8 @@ func TestRoom(t *testing.T) {
 		err  error
 		want error // nil: there is room
 	}{
-		{reserveBytes, nil, nil},
-		{reserveBytes - 1, nil, ErrNoSpace},
+		{ReserveBytes, nil, nil},
+		{ReserveBytes - 1, nil, ErrNoSpace},
 		{0, errors.New("no such volume"), nil}, // what cannot be known must not stop the store
 		{0, syscall.EROFS, syscall.EROFS},
 		{0, syscall.EIO, syscall.EIO},
@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 					if full.Load() {
 						return 0, nil
 					}
-					return reserveBytes, nil
+					return ReserveBytes, nil
 				}
 			}
 			return kv

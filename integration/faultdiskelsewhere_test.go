@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +29,8 @@ const (
 var briefDrain = []string{"--drain-timeout", troubledDrain.String()}
 
 // loopDisk mounts an ext4 file system of its own in a file, for the time of the test.
-func loopDisk(t *testing.T, path string, bytes int64) {
+func loopDisk(t *testing.T, path, image string, bytes int64) {
 	t.Helper()
-	image := path + ".img"
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func loopDisk(t *testing.T, path string, bytes int64) {
 	if err := os.Truncate(image, bytes); err != nil {
 		t.Fatal(err)
 	}
-	system(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", image)
+	system(t, "mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", "-e", "remount-ro", image)
 	system(t, "mount", "-o", "loop", image, path)
 	t.Cleanup(func() { system(t, "umount", path) })
 }
@@ -57,8 +57,14 @@ func system(t *testing.T, argv ...string) {
 func (f *trial) own(n *node) {
 	f.Helper()
 	needsRoot(f.T)
-	f.disk = filepath.Join(f.c.dir, "disk")
-	loopDisk(f.T, f.disk, f.ownDisk)
+	f.disk, f.image = filepath.Join(f.c.dir, "disk"), filepath.Join(f.c.dir, "disk.img")
+	if f.weakDisk {
+		// What the disk can really store.
+		below := filepath.Join(f.c.dir, "below")
+		smallDisk(f.T, below, f.ownDisk/2)
+		f.image = filepath.Join(below, "disk.img")
+	}
+	loopDisk(f.T, f.disk, f.image, f.ownDisk)
 	n.dir = filepath.Join(f.disk, n.name)
 }
 
@@ -111,7 +117,7 @@ func fullDiskElsewhere(f *trial) {
 	asked := time.Now()
 	ill.signal(syscall.SIGTERM)
 	code := ill.exit(f.T, troubledDrain+drainSlack+f.patience(time.Second))
-	f.stopped(ill, asked, code, 0)
+	f.stopped(ill, time.Since(asked), code, 0)
 	f.healed(filled, "full disk", ill, refused, func() {
 		if err := os.Remove(ballast); err != nil {
 			f.Fatal(err)
@@ -137,15 +143,18 @@ func frozenDiskElsewhere(f *trial) {
 	// The kernel keeps what is left of the process until its disk answers. What can be
 	// seen from outside is that its doors are closed.
 	until(f.T, troubledDrain+drainSlack+f.patience(time.Second), func() string {
-		if _, err := ill.status(); err == nil {
-			return ill.name + " still answers"
+		for _, addr := range []string{ill.http, ill.rpc} {
+			if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
+				_ = conn.Close() // it was to be refused
+				return ill.name + " still listens at " + addr
+			}
 		}
 		return ""
 	})
 	took := time.Since(asked)
 	thaw()
 	code := ill.exit(f.T, 10*time.Second)
-	f.stopped(ill, time.Now().Add(-took), code, 3)
+	f.stopped(ill, took, code, 3)
 	f.healed(frozen, "frozen disk", ill, refused, func() {})
 }
 
@@ -220,9 +229,8 @@ func (f *trial) saysOfDisk(n *node, codes ...string) {
 }
 
 // stopped judges how a node ended.
-func (f *trial) stopped(n *node, asked time.Time, code, want int) {
+func (f *trial) stopped(n *node, took time.Duration, code, want int) {
 	f.Helper()
-	took := time.Since(asked)
 	f.Logf("%s ended %.1f s after SIGTERM, with exit code %d", n.name, took.Seconds(), code)
 	if promised := troubledDrain + drainSlack; took > promised && *faultRuns > 0 {
 		f.Errorf("%s ended %v after SIGTERM, promised: %v", n.name, took, promised)

@@ -39,6 +39,7 @@ type scenario struct {
 	named      bool          // with lab: the nodes know each other by names
 	deaf       bool          // proxies stand before the RPC ports
 	ownDisk    int64         // bytes of a file system of its own, of the last of nodes; 0: none has one
+	weakDisk   bool          // that can store less than it says
 	unfenced   bool          // the crawl begins when no node is held up by the fence of its own start
 	unseeded   bool          // act hands the seeds over itself
 	unfinished bool          // the crawl must not end: act judges alone
@@ -67,6 +68,7 @@ type trial struct {
 	lab    *lab      // nil without namespaces
 	names  *labNames // nil without names
 	disk   string    // where the file system of ownDisk is mounted
+	image  string    // the file that it is in
 
 	excuses []disturbance
 	blind   func(simweb.Request) bool // requests of a node that could not know better; nil: none

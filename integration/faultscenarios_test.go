@@ -33,6 +33,8 @@ var scenarios = []scenario{
 	{name: "replica-stalls", duplicates: 0.01, shape: forMinutes, act: replicaSleeps(3*time.Second, 4*time.Second, 10*time.Second, time.Minute)},
 	{name: "full-disk-elsewhere", nodes: 3, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: fullDiskElsewhere},
 	{name: "frozen-disk-elsewhere", nodes: 5, ownDisk: troubledDisk, flags: briefDrain, unseeded: true, duplicates: 0.01, shape: forSeconds, act: frozenDiskElsewhere},
+	{name: "read-only-disk", nodes: 3, ownDisk: troubledDisk, duplicates: 0.01, shape: forSeconds, act: readOnlyDisk},
+	{name: "failing-disk", nodes: 3, ownDisk: troubledDisk, weakDisk: true, duplicates: 0.01, shape: forSeconds, act: failingDisk},
 	{name: "hostile-bytes", shape: long, flags: []string{"--memory", "256MiB"}, act: hostileBytes},
 }
 

@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // The classes of errors of Open and Run; the command's exit code goes by them.
@@ -22,7 +23,25 @@ func (e *classError) Error() string   { return e.err.Error() }
 func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
 
 func storageError(doing string, err error) error {
+	if advice := diskAdvice(err); advice != "" {
+		err = fmt.Errorf("%w; %s", err, advice)
+	}
 	return &classError{ErrStorage, fmt.Errorf("%s: %w", doing, err)}
+}
+
+// diskAdvice says what to do about a disk; "" when that is said already, or not known.
+func diskAdvice(err error) string {
+	switch {
+	case errors.Is(err, ErrStorage):
+		return ""
+	case errors.Is(err, syscall.EROFS):
+		return "the system has made this file system read-only, or it was mounted so: look at the system's log, make it writable, and run the same command again"
+	case errors.Is(err, syscall.EIO):
+		return "the disk fails: look at the system's log; with a good disk and these data run the same command again, and when they are lost: crawlnode nodes forget"
+	case errors.Is(err, syscall.ENOSPC):
+		return "free some space, and run the same command again"
+	}
+	return ""
 }
 
 func clusterError(doing string, err error) error {

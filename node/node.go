@@ -346,7 +346,7 @@ func (n *Node) documentChanged() {
 
 // mayCrawl reports whether this node may start fetches at all.
 func (n *Node) mayCrawl() bool {
-	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().doc.State == crawl.CrawlRunning && !n.disk.low.Load()
+	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().doc.State == crawl.CrawlRunning && !n.disk.low.Load() && n.progress.stalled() == nil
 }
 
 // waitFor is time.Sleep that ends with ctx.

@@ -19,6 +19,9 @@ const (
 	// acknowledgements wait for. Together with the 5 s of silence that an exclusion
 	// takes, a disk that comes back in 9 s costs a member nothing but its lease.
 	stallAfter = 4 * time.Second
+	// archiveSlack is how much longer a sync of the archive may take: it writes as much as
+	// was fetched, and its volume may be a slow one.
+	archiveSlack = 6 * time.Second
 	// progressLook is how often the waits are looked at.
 	progressLook = 250 * time.Millisecond
 	// beatEvery is how often the disk is tried when nothing else is.
@@ -37,7 +40,27 @@ func (s *stall) text() string {
 }
 
 // progress knows whether the disk answers.
-type progress struct{ now atomic.Pointer[stall] }
+type progress struct {
+	now     atomic.Pointer[stall]
+	syncing atomic.Pointer[time.Time] // since when the archive is being synced; nil: it is not
+}
+
+// during calls f, a sync of the archive and of what is derived.
+func (p *progress) during(f func() error) error {
+	now := time.Now()
+	p.syncing.Store(&now)
+	defer p.syncing.Store(nil)
+	return f()
+}
+
+// archiveWait is by how much a sync of the archive takes longer than it may.
+func (p *progress) archiveWait() time.Duration {
+	since := p.syncing.Load()
+	if since == nil {
+		return 0
+	}
+	return max(0, time.Since(*since)-archiveSlack)
+}
 
 // stalled is nil while the disk answers.
 func (p *progress) stalled() *stall { return p.now.Load() }
@@ -65,6 +88,7 @@ func (n *Node) longestWait() (wait time.Duration, what string) {
 	}
 	note(n.front.Stalled(), "the frontier's writer")
 	note(n.members.Saving(), "the vote for a view")
+	note(n.progress.archiveWait(), "the archive")
 	if e := n.engine.Load(); e != nil {
 		note(e.moves.Stalled(), "a partition that changes hands")
 	}
@@ -105,6 +129,9 @@ func (n *Node) lookAtProgress(now time.Time) {
 	}
 	s := n.progress.stalled()
 	n.members.SetStalled(s != nil)
+	if e := n.engine.Load(); e != nil && s == nil {
+		e.dispatcher.Wake() // mayFetch may say yes again
+	}
 	if s == nil {
 		n.log.Info("the disk answers again")
 	} else {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"crawlnode/crawl"
@@ -28,6 +29,37 @@ func TestStalls(t *testing.T) {
 			t.Errorf("step %d: %+v: %s", i, s, s.text())
 		}
 	}
+}
+
+// TestArchiveThatHangs: a sync of the archive that takes too long counts as a wait, and
+// ends with it. Nothing is fetched meanwhile.
+func TestArchiveThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := &Node{doc: &docStore{}}
+		n.doc.book.Store(&rulebook{doc: &document{State: crawl.CrawlRunning}})
+		n.synced.Store(true)
+		answer := make(chan struct{})
+		go func() {
+			_ = n.progress.during(func() error { <-answer; return nil })
+		}()
+		for _, c := range []struct {
+			after, wait time.Duration
+			crawls      bool
+		}{{archiveSlack, 0, true}, {stallAfter - 1, stallAfter - 1, true}, {1, stallAfter, false}} {
+			time.Sleep(c.after)
+			wait := n.progress.archiveWait()
+			n.progress.judge(time.Now(), wait, "the archive")
+			if wait != c.wait || n.mayCrawl() != c.crawls {
+				t.Errorf("it waits for %v, and crawls: %v; want %v, %v", wait, n.mayCrawl(), c.wait, c.crawls)
+			}
+		}
+		close(answer)
+		synctest.Wait()
+		if wait := n.progress.archiveWait(); wait != 0 {
+			t.Errorf("it is over and still waits, %v", wait)
+		}
+	})
 }
 
 // TestFrozenDisk: a node whose disk does not answer says so, goes on when it does, and

@@ -415,13 +415,13 @@ func (n *Node) syncLoop(ctx context.Context) error {
 		if !n.hasSpace(0) {
 			continue // what is there waits in memory
 		}
-		switch err := n.archive.Sync(); {
+		switch err := n.progress.during(n.archive.Sync); {
 		case isFull(err):
 			continue // as above: it has filled up since
 		case err != nil:
 			return storageError("sync the archive", err)
 		}
-		if err := n.syncDerived(); err != nil {
+		if err := n.progress.during(n.syncDerived); err != nil {
 			return err
 		}
 		if err := n.front.Sync(); err != nil {

@@ -331,8 +331,13 @@ func (n *Node) joinScope(entries ...string) error {
 // unless it is "", is what the page's own URL opens.
 func (n *Node) Prepare(ctx context.Context, entry string) (complete bool, err error) {
 	complete = n.spread.caughtUp(ctx)
-	if entry == "" {
-		return complete, nil
+	for entry != "" {
+		if err := n.joinScope(entry); !isFull(err) {
+			return complete, err
+		}
+		if err := restForSpace(ctx, n.running); err != nil {
+			return complete, err
+		}
 	}
-	return complete, n.joinScope(entry)
+	return complete, nil
 }

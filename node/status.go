@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/scheduler"
 )
@@ -191,6 +192,10 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	for _, v := range n.disk.short() {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
 			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
+		if v.path == n.dir.path && v.free < frontier.ReserveBytes {
+			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: v.since, Message: fmt.Sprintf(
+				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", n.name, frontier.ReserveBytes>>20, v.path)})
+		}
 	}
 	if s := n.progress.stalled(); s != nil {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.since.UTC(), Message: n.name + " " + s.text() +
