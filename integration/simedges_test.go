@@ -201,12 +201,13 @@ type promise struct {
 type promiseKind string
 
 const (
-	allServed promiseKind = "every partition is served"
-	isMember  promiseKind = "is a member"
-	morePages promiseKind = "pages are fetched"
-	hasEnded  promiseKind = "its process has ended"
-	allCopies promiseKind = "every partition has its copies"
-	hasStood  promiseKind = "knows that its machine stood still"
+	allServed  promiseKind = "every partition is served"
+	restServed promiseKind = "every partition is served that has a copy left"
+	isMember   promiseKind = "is a member"
+	morePages  promiseKind = "pages are fetched"
+	hasEnded   promiseKind = "its process has ended"
+	allCopies  promiseKind = "every partition has its copies"
+	hasStood   promiseKind = "knows that its machine stood still"
 )
 
 // expect begins to watch a promise.
@@ -264,6 +265,11 @@ func (s *simulation) missing(p *promise) string {
 	case allServed:
 		if ring.Served < simPartitions {
 			return fmt.Sprintf("%d of %d", ring.Served, simPartitions)
+		}
+	case restServed:
+		// Two of five nodes have both copies of a tenth of the partitions.
+		if ring.Served+ring.Offline < simPartitions || ring.Offline > simPartitions/6 {
+			return fmt.Sprintf("%d of %d, and %d are offline", ring.Served, simPartitions, ring.Offline)
 		}
 	case allCopies:
 		if ring.UnderReplicated > 0 || ring.Served < simPartitions {
