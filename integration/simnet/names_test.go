@@ -119,13 +119,16 @@ func TestAStalledStreamLosesNothing(t *testing.T) {
 	})
 }
 
-// An address cannot be taken from a host that lives.
+// An address cannot be taken from a host that lives; that of a dead one can, by a new one.
 func TestAnAddressInUseIsNotTaken(t *testing.T) {
 	t.Parallel()
 	n := simnet.New(1)
 	n.AddHost("a", addr(1))
 	n.AddHost("b", addr(2))
 	n.Crash("b")
+	if c := n.AddHost("c", addr(2)); c.Addr() != addr(2) {
+		t.Errorf("c is at %v", c.Addr())
+	}
 	defer func() {
 		if recover() == nil {
 			t.Error("b has taken the address of a")

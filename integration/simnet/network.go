@@ -60,20 +60,17 @@ func New(seed uint64) *Network {
 }
 
 // AddHost adds a host with one or more addresses; the first is the one that its
-// peers see. A name or address that is taken is a mistake of the test.
+// peers see. A name that is taken, or an address of a host that lives, is a mistake of
+// the test.
 func (n *Network) AddHost(name string, addrs ...netip.Addr) *Host {
 	if len(addrs) == 0 {
 		panic("BUG: simnet: host " + name + " has no address")
 	}
+	n.mayTake(name, addrs)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.hosts[name] != nil {
 		panic("BUG: simnet: host " + name + " is there already")
-	}
-	for _, addr := range addrs {
-		if n.byAddr[addr] != nil {
-			panic("BUG: simnet: address " + addr.String() + " is taken")
-		}
 	}
 	return n.bootLocked(name, addrs)
 }
