@@ -21,8 +21,8 @@ import (
 //
 // SEEDS is the number of seeds, from 1 on, and SEED lists single ones, or names of simCases. Without them there are
 // fixed ones and as many random ones as a commit's check has time for. The cases run with all but -short
-// and SEED. A seed takes some four seconds
-// of processor, and several times that under the race detector, which therefore
+// and SEED. A seed takes some five seconds of one processor: a thousand an hour and more on two
+// idle ones. Under the race detector it takes several times that, which therefore
 // gets fewer of them.
 //
 // A seed repeats the web, the schedule and the fate of each message. It cannot
