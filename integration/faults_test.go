@@ -410,15 +410,21 @@ func (c *cluster) kill() {
 
 // post sends seeds to a node as one call and returns how many it acknowledged.
 func (n *node) post(ctx context.Context, urls []string) (accepted int, err error) {
+	r, err := n.report(ctx, urls)
+	return r.Accepted, err
+}
+
+// seedReport is what a node says of seeds.
+type seedReport struct{ Accepted, Duplicates int }
+
+// report hands a node seeds.
+func (n *node) report(ctx context.Context, urls []string) (r seedReport, err error) {
 	body := strings.NewReader(strings.Join(urls, "\n") + "\n")
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.http+"/api/v1/seeds", body)
 	if err != nil {
-		return 0, err
+		return r, err
 	}
 	req.Header.Set("Content-Type", "text/plain")
-	var answer struct{ Accepted int }
-	if err := decodeReply(client, req, &answer); err != nil {
-		return 0, err
-	}
-	return answer.Accepted, nil
+	err = decodeReply(client, req, &r)
+	return r, err
 }
