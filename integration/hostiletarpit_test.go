@@ -109,7 +109,7 @@ const hostileHead = `# Hostile servers
 
 What one node with its default limits makes of hostile servers: the rows are those of integration/hostile_test.go. Appended by ` + "`make soak`" + `, or
 
-    go test ./integration -count=1 -timeout 60m -v -run '^Test(Hostile.*|Bombs|Tarpit)$' -hostile 7
+    go test ./integration -count=1 -timeout 60m -v -run '^Test(Hostile.*|Bombs|Tarpit|Shares.*)$' -hostile 7
 
 | date | commit | row | what | figure |
 |---|---|---|---|---|

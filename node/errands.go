@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/fairshare"
 	"crawlnode/web/urlnorm"
 )
 
@@ -20,6 +21,9 @@ const (
 	// maxHostErrands bounds those of one host, so that a slow one does not take the
 	// places of all others.
 	maxHostErrands = 16
+	// maxDomainErrands bounds those of one registered domain once half of all places
+	// are taken, an eighth of them as fair shares begin.
+	maxDomainErrands = maxErrands / 8
 	// maxErrandBytes bounds the files that were fetched.
 	maxErrandBytes = 16 << 20
 	// errandPatience is how long a file is wanted after the last question for it.
@@ -34,6 +38,7 @@ const (
 type errand struct {
 	partition crawl.Partition
 	host      crawl.Host
+	domain    string // its registered domain
 	url       urlnorm.URL
 	wanted    time.Time // when it was last asked for
 	visit     uint64    // that fetches it now; 0: none
@@ -43,11 +48,12 @@ type errand struct {
 
 // errands are those of one dispatcher. It is asked from any goroutine, for moments.
 type errands struct {
-	mu     sync.Mutex // guards all below
-	byURL  map[urlnorm.URL]*errand
-	byHost map[crawl.Host]int // how many of them
-	fresh  bool               // one was asked for since the loop looked
-	bytes  int                // of the answers' bodies
+	mu       sync.Mutex // guards all below
+	byURL    map[urlnorm.URL]*errand
+	byHost   map[crawl.Host]int // how many of them
+	byDomain map[string]int
+	fresh    bool // one was asked for since the loop looked
+	bytes    int  // of the answers' bodies
 }
 
 // ask returns the answer for u, or has it fetched. begun says that the loop has
@@ -61,30 +67,44 @@ func (e *errands) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl
 		r = nil
 	}
 	if r == nil {
-		host := crawl.Host(u.Host())
-		if e.byHost[host] >= maxHostErrands && !e.makeRoomLocked(now, host) || len(e.byURL) >= maxErrands && !e.makeRoomLocked(now, "") {
+		r = &errand{partition: p, host: crawl.Host(u.Host()), domain: fairshare.Domain(u.Host()), url: u}
+		if !e.roomLocked(now, r) {
 			return nil, false
 		}
-		r = &errand{partition: p, host: host, url: u}
 		if e.byURL == nil {
-			e.byURL, e.byHost = make(map[urlnorm.URL]*errand), make(map[crawl.Host]int)
+			e.byURL, e.byHost, e.byDomain = make(map[urlnorm.URL]*errand), make(map[crawl.Host]int), make(map[string]int)
 		}
 		e.byURL[u] = r
-		e.byHost[host]++
+		e.byHost[r.host]++
+		e.byDomain[r.domain]++
 		e.fresh, begun = true, true
 	}
 	r.wanted = now
 	return r.answer, begun
 }
 
-// makeRoomLocked forgets what nobody needs any more, else the oldest answer: of
-// host, or of all for "". False: there is none.
-func (e *errands) makeRoomLocked(now time.Time, host crawl.Host) bool {
+// roomLocked reports whether there is a place for r, or makes one: of its host's, its
+// domain's, or all.
+func (e *errands) roomLocked(now time.Time, r *errand) bool {
+	switch {
+	case e.byHost[r.host] >= maxHostErrands:
+		return e.makeRoomLocked(now, func(o *errand) bool { return o.host == r.host })
+	case len(e.byURL) >= maxErrands/2 && e.byDomain[r.domain] >= maxDomainErrands:
+		return e.makeRoomLocked(now, func(o *errand) bool { return o.domain == r.domain })
+	case len(e.byURL) >= maxErrands:
+		return e.makeRoomLocked(now, func(*errand) bool { return true })
+	}
+	return true
+}
+
+// makeRoomLocked forgets what nobody needs any more, else the oldest answer, among
+// those that may go. False: there is none.
+func (e *errands) makeRoomLocked(now time.Time, mayGo func(*errand) bool) bool {
 	var oldest *errand
 	before := len(e.byURL)
 	for _, r := range e.byURL {
 		switch {
-		case r.visit != 0 || host != "" && r.host != host:
+		case r.visit != 0 || !mayGo(r):
 		case now.Sub(r.wanted) > errandPatience:
 			e.removeLocked(r)
 		case r.answer != nil && (oldest == nil || r.until.Before(oldest.until)):
@@ -104,6 +124,9 @@ func (e *errands) removeLocked(r *errand) {
 	delete(e.byURL, r.url)
 	if e.byHost[r.host]--; e.byHost[r.host] == 0 {
 		delete(e.byHost, r.host)
+	}
+	if e.byDomain[r.domain]--; e.byDomain[r.domain] == 0 {
+		delete(e.byDomain, r.domain)
 	}
 }
 

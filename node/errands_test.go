@@ -241,3 +241,32 @@ func TestErrandAnswersAge(t *testing.T) {
 		}
 	}
 }
+
+// A domain with many hosts leaves half of the places to others.
+func TestErrandsOfOneDomain(t *testing.T) {
+	t.Parallel()
+	var e errands
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	ask := func(host string) bool {
+		u, err := urlnorm.Parse("http://" + host + "/robots.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, begun := e.ask(1, u, now)
+		return begun
+	}
+	n := 0
+	for i := range 2 * maxErrands {
+		if ask(fmt.Sprintf("h%d.many.test", i)) {
+			n++
+		}
+	}
+	if n != maxErrands/2 {
+		t.Errorf("one domain has %d of %d places, want half", n, maxErrands)
+	}
+	for i := range maxErrands / 2 {
+		if !ask(fmt.Sprintf("other%d.test", i)) {
+			t.Fatalf("domain %d finds no place", i)
+		}
+	}
+}

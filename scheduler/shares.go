@@ -452,7 +452,9 @@ func (c *Core) Lookups() int { return c.shares.asking + c.shares.waiting }
 // Fits reports whether one more host may come into memory, as far as its domain's
 // share of that goes. One that does not is to be tried again after a while.
 func (c *Core) Fits(name crawl.Host) bool {
-	return c.shares.book.Fits(fairshare.Domain(string(name)), len(c.hosts))
+	// Hosts with long URLs take more than their number says.
+	in := max(len(c.hosts), int(float64(c.bytes)/float64(c.cfg.MaxBytes)*float64(c.cfg.MaxActive)))
+	return c.shares.book.Fits(fairshare.Domain(string(name)), in)
 }
 
 // Failing are up to n domains whose hosts mostly fail, those with most hosts first.
