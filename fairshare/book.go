@@ -94,6 +94,7 @@ type Book struct {
 
 	// Of domains only: a host has one domain, so each is counted once.
 	hosts   [numClasses]int
+	some    [numClasses]int // domains that have hosts
 	held    [numClasses][numResources]int
 	all     int // hosts
 	domains int // that have hosts
@@ -167,6 +168,9 @@ func (b *Book) add(c *Claimant, sign int) {
 	}
 	k := c.Class()
 	b.hosts[k] += sign * c.hosts
+	if c.hosts > 0 {
+		b.some[k] += sign
+	}
 	for r := range c.held {
 		b.held[k][r] += sign * c.held[r]
 	}
@@ -235,9 +239,15 @@ func (b *Book) forgive(now time.Time, c *Claimant) {
 	b.count(c)
 }
 
-// room is what a window comes to, one at the least.
+// room is what a claimant may hold: what its window comes to, one at the least, and for
+// one that fails its part of what is left for all of those, up to a quarter.
 func (b *Book) room(c *Claimant, r Resource) int {
-	return max(c.window[r]*b.capacity[r]/whole, 1)
+	size := b.capacity[r]
+	n := max(c.window[r]*size/whole, 1)
+	if c.Class() == Poor {
+		n = max(n, min(size/4, b.leftForPoor(r)/max(b.some[Poor], 1)))
+	}
+	return n
 }
 
 // Admits reports whether a host of a domain, at an address of a block (nil: not known),

@@ -228,12 +228,14 @@ func recount(t *testing.T, b *Book) {
 	t.Helper()
 	var hosts [numClasses]int
 	var held [numClasses][numResources]int
+	var some [numClasses]int
 	sum, domains := 0, 0
 	for _, c := range b.byName {
 		hosts[c.Class()] += c.hosts
 		sum += c.hosts
 		if c.hosts > 0 {
 			domains++
+			some[c.Class()]++
 		}
 		for r, n := range c.held {
 			held[c.Class()][r] += n
@@ -244,7 +246,7 @@ func recount(t *testing.T, b *Book) {
 			}
 		}
 	}
-	if hosts != b.hosts || held != b.held || sum != b.all || domains != b.domains {
+	if some != b.some || hosts != b.hosts || held != b.held || sum != b.all || domains != b.domains {
 		t.Fatalf("hosts %v held %v all %d domains %d, counted anew %v %v %d %d", b.hosts, b.held, b.all, b.domains, hosts, held, sum, domains)
 	}
 }

@@ -19,7 +19,8 @@
 // Book.Admits says whether a claimant may take one more of a resource:
 //
 //	nobody else is about          always: no share is kept for nobody
-//	it holds its window           no
+//	it holds its window           no; one that is Poor has at least its part of what is left
+//	                              for the Poor, up to a quarter of the resource
 //	it is not Good, and those who are not hold all but a reserve    no
 //	it is Poor, and the Poor hold all but a larger reserve          no
 //	its block holds its window    no, unless the domain itself is Good

@@ -200,7 +200,7 @@ func (s *siege) besiege(hub, named string, newHosts int) (before, during float64
 			}
 			return fmt.Sprintf("health does not name %s: %+v, %v", named, st.Cluster.Health, err)
 		})
-		if took := time.Since(begun); took > 10*time.Second && !raceDetector {
+		if took := time.Since(begun); took > 10*time.Second && *hostileRuns > 0 {
 			s.t.Errorf("health names %s after %v, at most 10 s are promised", named, took)
 		}
 	} else {
@@ -246,9 +246,23 @@ func (s *siege) awaitNew(hosts int, added time.Time) {
 		last = max(last, s.first[fmt.Sprintf("new%d.test", i)].Sub(added))
 	}
 	s.t.Logf("%d new good hosts were asked within %v", hosts, last.Round(100*time.Millisecond))
-	if last > 30*time.Second && !raceDetector {
+	if last > 30*time.Second && *hostileRuns > 0 {
 		s.t.Errorf("the last of %d new hosts was asked after %v, at most 30 s are promised", hosts, last)
 	}
+}
+
+// besieged marks a test of an attack. CI runs the quick ones, beside others; with -hostile
+// all are judged, one after the other.
+func besieged(t *testing.T, quick bool) {
+	t.Helper()
+	needsProcesses(t)
+	if *hostileRuns > 0 {
+		return
+	}
+	if !quick {
+		t.Skip("run with -hostile 1")
+	}
+	t.Parallel()
 }
 
 // TestSharesNames is F38: a page links to 20,000 names of one domain whose server answers
@@ -257,6 +271,7 @@ func TestSharesNames(t *testing.T) {
 	needsProcesses(t)
 	for _, kind := range []string{"fail", "mute"} {
 		t.Run(kind, func(t *testing.T) {
+			besieged(t, kind == "fail")
 			s := newSiege(t)
 			domain := kind + "ing"
 			before, during := s.besiege(s.hub("hub", 20_000, domain), domain+".test", 600)
@@ -267,7 +282,7 @@ func TestSharesNames(t *testing.T) {
 
 // TestSharesDrip is F39: 3,000 names of one domain on 3,000 addresses, 400 bytes a second.
 func TestSharesDrip(t *testing.T) {
-	needsProcesses(t)
+	besieged(t, true)
 	s := newSiege(t)
 	const hosts = 3000
 	for i := range hosts {
@@ -280,7 +295,7 @@ func TestSharesDrip(t *testing.T) {
 // TestSharesManyDomains: a hundred hostile domains at once, half with names that fail and
 // half that drip, whose pages link on to more of them, five deep.
 func TestSharesManyDomains(t *testing.T) {
-	needsProcesses(t)
+	besieged(t, false)
 	s := newSiege(t)
 	const hosts = 3000
 	for i := range hosts {
@@ -306,6 +321,9 @@ func TestSharesManyDomains(t *testing.T) {
 func (s *siege) judge(row, what string, before, during, least float64) {
 	s.t.Helper()
 	appendHostile(s.t, row, "rate of five established hosts: "+what, fmt.Sprintf("%.1f a second before, %.1f during, %.0f %%", before, during, 100*during/before))
+	if *hostileRuns == 0 {
+		least /= 2 // a loaded machine says no more
+	}
 	if during < least*before && !raceDetector {
 		s.t.Errorf("the established hosts keep %.0f %% of their rate, want %.0f %%", 100*during/before, 100*least)
 	}

@@ -101,7 +101,7 @@ func flood(c net.Conn, kind int) {
 // TestSharesFloods is F40: 20 hosts flood whoever asks with HTTP/2 frames that carry
 // nothing, for as long as the connection stands.
 func TestSharesFloods(t *testing.T) {
-	needsProcesses(t)
+	besieged(t, false)
 	s := newSiege(t)
 	plain := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
