@@ -80,6 +80,26 @@ func TestTimelineResumes(t *testing.T) {
 	}
 }
 
+// Rules of robots.txt may be too old by all the time that may have passed while nobody
+// counted; by none where it is known how much did.
+func TestTimelineRobots(t *testing.T) {
+	now := time.Now()
+	m := moment{now: now, wall: now, boot: time.Hour}
+	line := stamp{}.begin(m)
+	stored, s := line.writeRobots(&crawl.Robots{Fetched: now, Expires: now.Add(24 * time.Hour)}), line.stamp(7, m)
+	later := moment{now: now.Add(time.Minute), wall: now.Add(5 * time.Hour), boot: time.Hour + time.Minute}
+	for run, want := range map[uint64]time.Duration{7: 24*time.Hour - time.Minute, 8: 19 * time.Hour} {
+		line, r := s.resume(run, later), *stored
+		line.readRobots(&r)
+		if left := r.Expires.Sub(later.now); left != want {
+			t.Errorf("run %d: they hold for %v, want %v", run, left, want)
+		}
+		if age := later.now.Sub(r.Fetched); age != 24*time.Hour-want {
+			t.Errorf("run %d: they are %v old, want %v", run, age, 24*time.Hour-want)
+		}
+	}
+}
+
 // A partition goes from a node whose time of day is hours off to one that is right and
 // back; its waits, its wake index and its robots.txt stay what they are.
 func TestWrongClocksMeet(t *testing.T) {

@@ -107,6 +107,32 @@ func TestTail(t *testing.T) {
 	}
 }
 
+// A tail from the beginning of a tenure serves the very copy that was promoted: an older
+// one lacks mutations that the tail has not, and one that goes further has others.
+func TestTailOfPromoted(t *testing.T) {
+	x := tailUnderTest(t)
+	const p = crawl.Partition(3)
+	if !x.beginTenure([]crawl.NodeID{"b"}, &Promote{P: p, Epoch: 7, FromEpoch: 5, Seq: 10}) {
+		t.Fatal("nobody feeds it")
+	}
+	x.add(p, mutationOf(11, 40))
+	for name, c := range map[string]struct {
+		epoch, from crawl.Epoch
+		seq         crawl.Seq
+		want        bool
+	}{
+		"what was promoted": {7, 5, 10, true},
+		"an older copy":     {7, 5, 9, false},
+		"a copy beyond it":  {7, 5, 11, false},
+		"of another tenure": {7, 4, 10, false},
+		"for another one":   {8, 5, 10, false},
+	} {
+		if got := x.beganAt(p, c.epoch, c.from, c.seq); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // A gap, another tenure, a damaged file and a full disk end a tail.
 func TestTailEnds(t *testing.T) {
 	const p = crawl.Partition(3)
