@@ -40,18 +40,19 @@ func (n *Node) newDispatcher() *Dispatcher {
 // joined counts (ownership rule 11). The lease is looked at before the view: grants
 // are asked for in a view that is shown already.
 func (n *Node) mayFetch(p crawl.Partition) bool {
-	if !n.mayCrawl() || !n.members.LeaseValid() {
+	if !n.mayCrawl() {
 		return false
 	}
+	leased := n.members.LeaseValid()
 	v := n.members.Snapshot().View
 	m, _ := n.front.Meta(p)
-	return tenured(v, n.id, n.members.Self().Boot, &m)
+	return entitled(leased, v, n.id, n.members.Self().Boot, &m)
 }
 
-// tenured reports whether a boot of a node holds a partition, by what is stored of it,
-// in a tenure that no view since has ended.
-func tenured(v *membership.View, id crawl.NodeID, boot crawl.Boot, m *frontier.Meta) bool {
-	if v == nil || !v.Lists(id, boot) {
+// entitled reports whether a boot of a node has its lease and holds a partition, by what is
+// stored of it, in a tenure that no view since has ended.
+func entitled(leased bool, v *membership.View, id crawl.NodeID, boot crawl.Boot, m *frontier.Meta) bool {
+	if !leased || v == nil || !v.Lists(id, boot) {
 		return false
 	}
 	self, _ := v.Member(id)
