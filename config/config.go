@@ -38,6 +38,13 @@ type Node struct {
 	Fetchers int `group:"node" placeholder:"N" default:"256" help:"Concurrent fetches of this node." live:"start"`
 	// DNS servers are ip:port; none: those of the system.
 	DNS []string `name:"dns" group:"node" placeholder:"IP:PORT" help:"Name servers; repeatable (default: the system's)." live:"start"`
+	// DenyNet holds networks that this node never connects a fetch to, whatever the
+	// cluster's settings allow. Beside them it never does to the ports that it and its
+	// peers listen on; nor, unless its own --allow-net names them, to link-local
+	// addresses, the metadata services of clouds, its own addresses and its peers'.
+	DenyNet []netip.Prefix `name:"deny-net" group:"node" placeholder:"CIDR" help:"Network that this node never fetches from, whatever the cluster's settings say; link-local, metadata, own and peers' addresses always are; repeatable." live:"start"`
+	// AllowPorts are the ports of web servers that this node connects to.
+	AllowPorts []PortRange `name:"allow-ports" group:"node" placeholder:"PORT|RANGE|seeds" default:"80,443,8000-9000,seeds" help:"Ports of web servers that this node fetches from; seeds: those of the seeds." live:"start"`
 	// Memory is the target for caches and queues, in bytes.
 	Memory Size `group:"node" placeholder:"SIZE" default:"1GiB" help:"Target for caches and queues." live:"start"`
 	// ExitWhenDone ends the process when the cluster's crawl has ended.
@@ -139,7 +146,7 @@ func Default() Config {
 	var c Config
 	for _, f := range fieldsOf(&c) {
 		if def, ok := f.tag.Lookup("default"); ok {
-			if err := f.set([]string{def}); err != nil {
+			if err := f.set(f.split(def)); err != nil {
 				panic("BUG: the default of --" + f.name + ": " + err.Error())
 			}
 		}

@@ -92,9 +92,12 @@ type resolver struct{ node *Node }
 
 func (r resolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
 	a, err := r.node.dns.Lookup(ctx, host)
-	if err == nil {
-		a.Addrs, err = usable(a.Addrs, &r.node.doc.Current().doc.Settings)
+	if err != nil {
+		return a, err
 	}
+	r.node.learnTranslators(ctx, a.Addrs)
+	a.Addrs = r.node.addresses.withoutDenied(a.Addrs)
+	a.Addrs, err = usable(a.Addrs, &r.node.doc.Current().doc.Settings)
 	return a, err
 }
 
@@ -133,7 +136,7 @@ func usable(addrs []netip.Addr, s *crawl.Settings) ([]netip.Addr, error) {
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
-		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial,
+		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.path, SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.fetch()})
 	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: n, Archive: n.archive, Contents: n.contents, Deriver: n.deriver(), Fetcher: f, Elsewhere: n, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare}

@@ -100,6 +100,7 @@ type Node struct {
 	fences     *fences
 	disk       diskWatch
 	progress   progress
+	addresses  addressRules // where this node never connects a fetch to
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop

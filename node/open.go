@@ -101,6 +101,7 @@ func Open(o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.openPeers()
+	n.addresses.begin(&n.cfg, n.listeners(), n.network == nil)
 	return n, nil
 }
 
@@ -360,4 +361,16 @@ func (n *Node) close() {
 // public. Public ones need a contact, whom a site can ask.
 func (n *Node) mayDial(addr netip.Addr) bool {
 	return n.doc.Current().doc.Settings.Allowed(addr)
+}
+
+// mayNotDial says why the crawl must not connect to an address, whatever its settings
+// allow; nil: it may.
+func (n *Node) mayNotDial(at netip.AddrPort) error {
+	return n.addresses.judge(at, n.members.Snapshot(), n.doc.seeds.HasPort, time.Now())
+}
+
+// listeners are where this node listens, as host:port.
+func (n *Node) listeners() []string {
+	self := n.members.Self()
+	return []string{n.http.Addr().String(), n.rpc.Addr().String(), self.HTTP, self.RPC, self.Gossip, n.cfg.DebugAddr}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
 
@@ -41,9 +42,12 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 		return report, err
 	}
 	rules := n.doc.Current().rules
-	entries := make([]string, len(targets))
+	entries := make([]string, len(targets), len(targets)+1)
 	for i, t := range targets {
 		entries[i] = rules.EntryOf(t.URL)
+		if port := t.URL.Port(); port != 80 && port != 443 {
+			entries = append(entries, scope.PortEntry(port))
+		}
 	}
 	if err := n.openScope(ctx, entries); err != nil {
 		return report, err

@@ -54,8 +54,14 @@ func IsPublic(addr netip.Addr) bool {
 	return true
 }
 
-// checkAddr says why addr must not be connected to, or nil.
-func (f *Fetcher) checkAddr(addr netip.Addr) error {
+// checkAddr says why at must not be connected to, or nil.
+func (f *Fetcher) checkAddr(at netip.AddrPort) error {
+	addr := at.Addr()
+	if f.o.Denied != nil && addr.IsValid() {
+		if err := f.o.Denied(at); err != nil {
+			return err
+		}
+	}
 	if IsPublic(addr) || (addr.IsValid() && f.o.Allowed != nil && f.o.Allowed(addr)) {
 		return nil
 	}
@@ -72,7 +78,7 @@ func (f *Fetcher) control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return fmt.Errorf("address %q is no IP address with port: %w", address, err)
 	}
-	return f.checkAddr(ap.Addr())
+	return f.checkAddr(ap)
 }
 
 // defaultDialer dials as the operating system does, checked by control.

@@ -78,7 +78,7 @@ func (c *conn) close() {
 // dial opens a connection to exactly the exchange's address.
 func (x *exchange) dial() (*conn, *Error) {
 	f := x.f
-	if err := f.checkAddr(x.key.addr); err != nil {
+	if err := f.checkAddr(netip.AddrPortFrom(x.key.addr, x.key.port)); err != nil {
 		return nil, &Error{Category: BlockedAddress, Err: err}
 	}
 	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(f.o.ConnectTimeout), x.deadline()))

@@ -59,6 +59,9 @@ type Options struct {
 	// Allowed names addresses that may be connected to although they are not
 	// public. It may be called at any time from any goroutine. Nil: none.
 	Allowed func(netip.Addr) bool
+	// Denied says why an address with a port must not be connected to, whatever Allowed
+	// says of it; nil: it may. It may be called at any time from any goroutine.
+	Denied func(netip.AddrPort) error
 	// TLSRecord goes on when a certificate does not verify and records the
 	// reason in Response.TLS; TLS 1.0 and 1.1 are accepted then.
 	TLSRecord bool
@@ -252,7 +255,7 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 	if err != nil {
 		return nil, &Error{Category: Other, Err: err}
 	}
-	if err := f.checkAddr(req.Addr); err != nil {
+	if err := f.checkAddr(netip.AddrPortFrom(req.Addr, key.port)); err != nil {
 		return nil, &Error{Category: BlockedAddress, Err: err}
 	}
 	key.record = key.tls && (f.o.TLSRecord || req.TLSRecord)

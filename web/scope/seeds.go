@@ -2,6 +2,7 @@ package scope
 
 import (
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -15,6 +16,7 @@ import (
 //	page:http://example.org/docs/index.html   a seed in mode page
 //	prefix:example.org/docs/                  its folder, in mode prefix
 //	host:example.org                          its host, in the other modes
+//	port:8081                                 its port, when that is not 80 or 443: it opens no URL
 //
 // An entry keeps its width when the mode changes later: under a wider mode it
 // opens what that mode makes of it, under a narrower one what it opened before.
@@ -22,6 +24,7 @@ const (
 	pageEntry   = "page:"
 	prefixEntry = "prefix:"
 	hostEntry   = "host:"
+	portEntry   = "port:"
 )
 
 // Kind says what the text of a key is.
@@ -37,6 +40,7 @@ const (
 	PageFolder              // "host/path/" in which a PageEntry lies
 	NarrowHost              // a host of which only prefixes or pages are open
 	SeedDomain              // a registrable domain with an entry in it
+	SeedPort                // a port of a seed, which web servers may be asked at
 	Kinds                   // how many there are
 )
 
@@ -64,8 +68,17 @@ func KeyOf(entry string) Key {
 	if page, ok := strings.CutPrefix(entry, pageEntry); ok {
 		return Key{PageEntry, page}
 	}
+	if port, ok := strings.CutPrefix(entry, portEntry); ok {
+		return Key{SeedPort, port}
+	}
 	return Key{OtherEntry, entry}
 }
+
+// PortEntry is the entry of a seed's port.
+func PortEntry(port uint16) string { return portEntry + strconv.Itoa(int(port)) }
+
+// HasPort reports whether a seed has this port, beside 80 and 443.
+func (s *Seeds) HasPort(port uint16) bool { return s.Has(PortEntry(port)) }
 
 // AppendKeys appends all keys of an entry to keys, its own first. One that cannot
 // be read has only its own, and no mode asks for that.
@@ -74,7 +87,7 @@ func AppendKeys(keys []Key, entry string) []Key {
 	keys = append(keys, k)
 	host := k.Text
 	switch k.Kind {
-	case OtherEntry:
+	case OtherEntry, SeedPort:
 		return keys
 	case PrefixEntry:
 		slash := strings.IndexByte(k.Text, '/')

@@ -2,6 +2,7 @@ package urlnorm
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -63,6 +64,19 @@ func (u URL) Scheme() string { return u.s[:max(int(u.hostStart)-len("://"), 0)] 
 
 // Origin returns scheme, host and port, e.g. "http://example.org:8080".
 func (u URL) Origin() string { return u.s[:u.pathStart] }
+
+// Port returns the port that a server of the URL is asked at; 0 of the zero URL.
+func (u URL) Port() uint16 {
+	port := map[string]uint16{"http": 80, "https": 443}[u.Scheme()]
+	if given, ok := strings.CutPrefix(u.s[u.hostEnd:u.pathStart], ":"); ok {
+		n, err := strconv.ParseUint(given, 10, 16)
+		if err != nil {
+			panic("BUG: a canonical URL has the port " + given)
+		}
+		port = uint16(n)
+	}
+	return port
+}
 
 // PathQuery returns the path with the query, beginning with "/": what a
 // request line asks for.
