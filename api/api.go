@@ -65,6 +65,10 @@ type Backend interface {
 	// RevokeToken ends a token on all members. It returns when this node keeps it and
 	// the members that answer were told.
 	RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error)
+	// RecordChange writes down a change that somebody asked for; e.Node is filled in.
+	RecordChange(e crawl.AuditEntry)
+	// Audit lists the newest changes that all members were asked for.
+	Audit(ctx context.Context, limit int) (crawl.AuditReport, error)
 	// Events returns the first events behind an id that this node remembers, limit
 	// at most, oldest first; with id 0 the newest ones. It calls nobody.
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
@@ -133,11 +137,13 @@ func New(backend Backend, o Options) http.Handler {
 		var h http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rt.serve(s, w, r) })
 		pattern := rt.method + " " + rt.path
 		if role := roleOf(pattern); role > crawl.RoleNobody {
-			h = guard(h, role, o)
+			h = guard(audited(h, backend, pattern), role, o)
 		}
 		mux.Handle(pattern, h)
 	}
-	s.dash.Register(func(pattern string, h http.Handler) { mux.Handle(pattern, guard(h, roleOf(pattern), o)) })
+	s.dash.Register(func(pattern string, h http.Handler) {
+		mux.Handle(pattern, guard(audited(h, backend, pattern), roleOf(pattern), o))
+	})
 	return withHeaders(withProblems(mux, o))
 }
 

@@ -28,6 +28,13 @@ type fakeNode struct {
 	nodes   []crawl.NodeStatus
 	orders  []string // "drain ID", "pause"...
 	events  fakeEvents
+	changes []crawl.AuditEntry
+}
+
+func (f *fakeNode) RecordChange(e crawl.AuditEntry) { f.changes = append(f.changes, e) }
+
+func (f *fakeNode) Audit(context.Context, int) (crawl.AuditReport, error) {
+	return crawl.AuditReport{Changes: f.changes}, f.err
 }
 
 func (f *fakeNode) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {

@@ -20,6 +20,7 @@
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/crawl     crawl.CrawlReport: the settings; its version is the ETag
 //	PUT  /api/v1/crawl     crawl.CrawlChange: changes the named settings on all nodes; If-Match guards it
+//	GET  /api/v1/audit?limit=N           crawl.AuditReport: who asked any node for what change
 //	POST /api/v1/tokens/{id}/revoke      crawl.RevokeReport: no node takes the token any more
 //	GET  /api/v1/events    crawl.Event, as Server-Sent Events; ?format=json for a list, ?after=ID, ?limit=N
 //	GET  /api/v1/stats     the parts of the status that change from second to second

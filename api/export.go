@@ -48,6 +48,7 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	// What a page sent must not be taken for a page of this server's.
 	w.Header().Set("Content-Type", memberType(r.PathValue("file")))
 	w.Header().Set("Content-Disposition", "attachment")
+	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
 	out := &steady{w: w, control: http.NewResponseController(w)}
 	_, err = io.Copy(out, record)
 	s.end(out, r, err)

@@ -316,6 +316,8 @@ var answers = []struct {
 	{"drainNode", "/api/v1/nodes/id-self/drain", "", 409},
 	{"forgetNode", "/api/v1/nodes/id-dead/forget", "", 200},
 	{"forgetNode", "/api/v1/nodes/nobody/forget", "", 404},
+	{"audit", "/api/v1/audit?limit=5", "", 200},
+	{"audit", "/api/v1/audit?limit=0", "", 400},
 	{"revokeToken", "/api/v1/tokens/0123456789abcdef/revoke", "", 200},
 }
 

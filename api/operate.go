@@ -41,6 +41,7 @@ func (s *server) orderNode(w http.ResponseWriter, r *http.Request, order string,
 		return
 	}
 	n, err := findNode(nodes, r.PathValue("id"), order == "forget")
+	crawl.NoteOf(ctx).Set(n.State, order+" "+n.Name+" "+string(n.ID))
 	if err == nil {
 		err = give(ctx, n.ID)
 	}
@@ -89,6 +90,9 @@ func crawlAction(action string) func(*server, http.ResponseWriter, *http.Request
 	return func(s *server, w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 		defer cancel()
+		if now, err := s.backend.CrawlConfig(ctx); err == nil {
+			crawl.NoteOf(ctx).Set(now.State, action)
+		}
 		report, err := s.backend.ControlCrawl(ctx, action)
 		if err != nil {
 			s.fail(w, r, fmt.Errorf("%s: %w", action, err))
@@ -103,6 +107,7 @@ func crawlAction(action string) func(*server, http.ResponseWriter, *http.Request
 func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
+	crawl.NoteOf(ctx).Set("", "revoke "+r.PathValue("id"))
 	report, err := s.backend.RevokeToken(ctx, r.PathValue("id"))
 	if err != nil {
 		s.fail(w, r, err)

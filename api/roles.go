@@ -27,6 +27,7 @@ var roles = map[string]crawl.Role{
 	"GET /api/v1/cdxj":                     crawl.RoleRead,
 	"GET /api/v1/captures/{file}/{offset}": crawl.RoleRead,
 	"GET /api/v1/crawl":                    crawl.RoleRead,
+	"GET /api/v1/audit":                    crawl.RoleRead,
 
 	"POST /api/v1/seeds":        crawl.RoleOperate,
 	"POST /api/v1/crawl/pause":  crawl.RoleOperate,

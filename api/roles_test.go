@@ -47,6 +47,7 @@ var allowed = map[string]string{
 	"GET /api/v1/cdxj":                     "roa",
 	"GET /api/v1/captures/{file}/{offset}": "roa",
 	"GET /api/v1/crawl":                    "roa",
+	"GET /api/v1/audit":                    "roa",
 	"POST /control/theme":                  "roa",
 
 	"POST /api/v1/seeds":        "oa",

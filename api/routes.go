@@ -163,6 +163,8 @@ func orderRoutes() []route {
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
 		{method: "POST", path: "/api/v1/nodes/{id}/forget", id: "forgetNode", gives: "the others go on without it", summary: "Swear that a node is gone for good.", serve: (*server).forgetNode,
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
+		{method: "GET", path: "/api/v1/audit", id: "audit", gives: "the changes, the newest first", summary: "What was changed through the API of any node: who, from where, what, old and new.", serve: (*server).audit,
+			params: []param{{name: "limit", in: "query", what: "how many changes, at most 1000", sample: uint16(0)}}, reply: crawl.AuditReport{}, errors: []int{bad, busy}},
 		{method: "POST", path: "/api/v1/tokens/{id}/revoke", id: "revokeToken", gives: "no member takes the token any more, but for those that are named", summary: "End a token before its time, on all nodes.", serve: (*server).revokeToken,
 			params: []param{{name: "id", in: "path", what: "id of the token, its third field", sample: "", required: true}}, reply: crawl.RevokeReport{}, errors: []int{bad, refused, busy}},
 	}

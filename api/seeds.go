@@ -45,6 +45,7 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	var report crawl.SeedReport
 	if len(seeds) > 0 {
+		crawl.NoteOf(ctx).Set("", fmt.Sprintf("%d seeds: %s", len(seeds), cut(seeds[0].URL)))
 		if report, err = s.backend.AddSeeds(ctx, seeds); err != nil {
 			if !errors.Is(err, crawl.ErrRefused) {
 				err = fmt.Errorf("the seeds were not all stored, send them again: %w", err)

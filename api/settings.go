@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,12 +50,36 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
+	s.noteSettings(ctx, change)
 	report, err := s.backend.ChangeCrawl(ctx, change)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	writeSettings(w, report)
+}
+
+// noteSettings notes the named settings as they are and as they are to be.
+func (s *server) noteSettings(ctx context.Context, change crawl.CrawlChange) {
+	asked, err := json.Marshal(change.Settings)
+	if err != nil {
+		return // they were just read, so this cannot be
+	}
+	old := map[string]json.RawMessage{}
+	if now, err := s.backend.CrawlConfig(ctx); err == nil {
+		var all map[string]json.RawMessage
+		if raw, err := json.Marshal(now.Settings); err == nil && json.Unmarshal(raw, &all) == nil {
+			for name := range change.Settings {
+				name = strings.ReplaceAll(name, "-", "_")
+				old[name] = all[name]
+			}
+		}
+	}
+	before, err := json.Marshal(old)
+	if err != nil {
+		return
+	}
+	crawl.NoteOf(ctx).Set(string(before), string(asked))
 }
 
 func writeSettings(w http.ResponseWriter, report crawl.CrawlReport) {

@@ -25,8 +25,9 @@ import (
 // question is what the holder of a partition is asked: about a URL or, when that
 // is empty, about a host. It travels as JSON, so fields are only ever added.
 type question struct {
-	URL  string     `json:"url,omitempty"` // canonical
-	Host crawl.Host `json:"host,omitempty"`
+	Audit int        `json:"audit,omitempty"` // how many of the newest changes that were asked for
+	URL   string     `json:"url,omitempty"`   // canonical
+	Host  crawl.Host `json:"host,omitempty"`
 	// Top, when it is not empty, asks about no single host, but for the first of all
 	// that the member has in memory, in that order (crawl.SortQueued...).
 	Top string `json:"top,omitempty"`
@@ -34,6 +35,7 @@ type question struct {
 
 // explained is the holder's answer.
 type explained struct {
+	Audit  []crawl.AuditEntry  `json:"audit,omitempty"`
 	Record *crawl.RecordReport `json:"record,omitempty"`
 	Robots *crawl.RobotsReport `json:"robots,omitempty"`
 	Host   *crawl.HostReport   `json:"host,omitempty"`
@@ -239,6 +241,9 @@ var errBadQuestion = errors.New("a question about neither a canonical URL nor a 
 
 // explain answers from this node's own store and dispatcher.
 func (n *Node) explain(ctx context.Context, q question) (explained, error) {
+	if q.Audit > 0 {
+		return n.auditReply(q.Audit)
+	}
 	if q.Top != "" {
 		top, err := n.ownTop(ctx, q.Top)
 		return explained{Top: top}, err

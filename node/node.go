@@ -100,6 +100,7 @@ type Node struct {
 	fences     *fences
 	disk       diskWatch
 	progress   progress
+	audit      auditLog
 	addresses  addressRules // where this node never connects a fetch to
 
 	drain       chan struct{} // closed by Drain

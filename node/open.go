@@ -88,6 +88,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openData(); err != nil {
 		return nil, err
 	}
+	n.audit.dir, n.audit.max = n.dir, maxAuditFile
 	if err = n.openStores(o.Store); err != nil {
 		return nil, err
 	}

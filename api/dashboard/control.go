@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -32,8 +33,12 @@ func (d *Dashboard) order(w http.ResponseWriter, r *http.Request, give func(cont
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
+	form := maps.Clone(r.PostForm)
+	form.Del("back")
+	crawl.NoteOf(ctx).Set("", form.Encode())
 	text, err := give(ctx)
 	if err != nil {
+		crawl.NoteOf(ctx).Set("", form.Encode()+" refused: "+err.Error())
 		d.goBack(w, r, &message{Bad: true, Text: err.Error()})
 		return
 	}

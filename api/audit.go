@@ -1,0 +1,69 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// usualAudit is how many changes are listed unless more or fewer are asked for.
+const usualAudit = 100
+
+// audited has the node write down a change that was asked for, before its asker hears
+// the answer's end. What a role refuses is in the log, not here: it changed nothing, and
+// whoever may only read must not fill the disk.
+func audited(next http.Handler, backend Backend, pattern string) http.Handler {
+	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, note := crawl.WithNote(r.Context())
+		asker := crawl.AskerOf(ctx)
+		out := &coded{ResponseWriter: w, code: http.StatusOK}
+		defer func() { // also when the answer was broken off
+			backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From,
+				What: r.Method + " " + cut(r.URL.Path), Old: note.Old, New: note.New, Status: out.code})
+		}()
+		next.ServeHTTP(out, r.WithContext(ctx))
+	})
+}
+
+// coded keeps the status of an answer.
+type coded struct {
+	http.ResponseWriter
+	code int
+}
+
+func (c *coded) WriteHeader(code int) {
+	c.code = code
+	c.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap lets http.ResponseController through.
+func (c *coded) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// audit lists the changes that were asked for on all members.
+func (s *server) audit(w http.ResponseWriter, r *http.Request) {
+	limit := usualAudit
+	if text := r.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > crawl.MaxAudit {
+			writeProblem(w, http.StatusBadRequest, "limit is a number from 1 to "+strconv.Itoa(crawl.MaxAudit)+", not "+escape(cut(text)))
+			return
+		}
+		limit = n
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	report, err := s.backend.Audit(ctx, limit)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	report.Changes, report.Unanswered = orEmpty(report.Changes), orEmpty(report.Unanswered)
+	writeJSON(w, report)
+}
