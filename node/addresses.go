@@ -51,6 +51,7 @@ type ownPlaces struct {
 	of     *membership.Snapshot
 	at     time.Time
 	places map[netip.AddrPort]bool
+	ports  map[uint16]bool // at which this node listens at all its addresses
 	addrs  map[netip.Addr]bool
 	nets   []netip.Prefix // loopback
 }
@@ -69,7 +70,9 @@ func (r *addressRules) judge(at netip.AddrPort, snap *membership.Snapshot, seedP
 	switch {
 	case r.denied(addr):
 		return fmt.Errorf("%s is in --deny-net of this node", addr)
-	case own.places[at]:
+	case addr.IsUnspecified():
+		return fmt.Errorf("%s is no address of a web server: it would be this machine", addr)
+	case own.places[at], own.ports[at.Port()] && own.has(addr):
 		return fmt.Errorf("%s is where this node or a peer listens: the crawl never goes there", at)
 	case isSensitive(addr) && !r.opensSensitive(addr):
 		return fmt.Errorf("%s is link-local or a cloud's metadata service: only this node's own --allow-net could name it", addr)
@@ -143,15 +146,15 @@ func (r *addressRules) ownPlaces(snap *membership.Snapshot, now time.Time) *ownP
 	if o := r.seen.Load(); o != nil && o.of == snap && now.Sub(o.at) < ownSight {
 		return o
 	}
-	o := &ownPlaces{of: snap, at: now, places: map[netip.AddrPort]bool{}, addrs: map[netip.Addr]bool{}}
+	o := &ownPlaces{of: snap, at: now, places: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}, addrs: map[netip.Addr]bool{}}
 	own := r.interfaceAddrs()
 	for _, l := range r.listeners {
-		o.listens(l, own)
+		o.listens(l, true)
 	}
 	if snap != nil {
 		for _, p := range snap.Peers {
 			for _, l := range []string{p.RPC, p.HTTP, p.Gossip} {
-				o.listens(l, nil)
+				o.listens(l, false)
 			}
 		}
 	}
@@ -165,19 +168,18 @@ func (r *addressRules) ownPlaces(snap *membership.Snapshot, now time.Time) *ownP
 	return o
 }
 
-// listens takes in one listener; one that listens at all addresses does at each of own.
-func (o *ownPlaces) listens(hostPort string, own []netip.Addr) {
+// listens takes in one listener; one of this node's may be at all its addresses.
+func (o *ownPlaces) listens(hostPort string, self bool) {
 	at, err := netip.ParseAddrPort(hostPort)
 	if err != nil { // a name: whoever resolves it to an address finds that among a peer's
 		return
 	}
 	at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
-	if !at.Addr().IsUnspecified() {
+	switch {
+	case !at.Addr().IsUnspecified():
 		o.places[at], o.addrs[at.Addr()] = true, true
-		return
-	}
-	for _, a := range own {
-		o.places[netip.AddrPortFrom(a, at.Port())] = true
+	case self:
+		o.ports[at.Port()] = true
 	}
 }
 
@@ -252,17 +254,19 @@ func embedded(a netip.Addr, bits int) netip.Addr {
 	return netip.AddrFrom4(inner)
 }
 
-// wellKnown is the NAT64 prefix that any network may use, sixToFour that of tunnels.
+// wellKnown is the NAT64 prefix that any network may use, sixToFour that of tunnels,
+// compatible that of addresses that only IPv4 ever had.
 var (
-	wellKnown = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFour = netip.MustParsePrefix("2002::/16")
+	compatible = netip.MustParsePrefix("::/96")
+	wellKnown  = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour  = netip.MustParsePrefix("2002::/16")
 )
 
 // translated is the IPv4 address that a NAT64 of this network, or a tunnel, makes of
 // addr.
 func (r *addressRules) translated(addr netip.Addr) (inner netip.Addr, ok bool) {
 	switch {
-	case wellKnown.Contains(addr):
+	case compatible.Contains(addr) && !addr.IsLoopback(), wellKnown.Contains(addr):
 		return embedded(addr, wellKnown.Bits()), true
 	case sixToFour.Contains(addr):
 		return embedded(addr, sixToFour.Bits()), true

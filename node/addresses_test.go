@@ -44,6 +44,8 @@ func TestAddressRules(t *testing.T) {
 		{";169.254.0.0/16;", "169.254.169.254:80", ""},
 		{";169.254.1.0/24;", "169.254.1.9:80", ""},
 		{";169.254.1.0/24;", "169.254.169.254:80", "metadata"},
+		{";0.0.0.0/0;", "0.0.0.0:80", "this machine"},
+		{"10.0.0.0/8;::/0;", "[::10.0.0.1]:80", "--deny-net"},
 		{";0.0.0.0/0;", "168.63.129.16:80", "metadata"},
 		{";168.63.129.16/32;", "168.63.129.16:80", ""},
 		{";::/0;", "[fd00:ec2::254]:80", "metadata"},
@@ -110,7 +112,7 @@ func TestOwnInterfaces(t *testing.T) {
 	r := &addressRules{}
 	r.begin(&cfg, []string{"0.0.0.0:8888"}, true)
 	none := func(uint16) bool { return false }
-	for at, reason := range map[string]string{"127.0.0.1:8888": "listens", "127.0.0.1:80": "of this node", "127.9.9.9:80": "of this node"} {
+	for at, reason := range map[string]string{"127.0.0.1:8888": "listens", "127.0.0.1:80": "of this node", "127.9.9.9:80": "of this node", "127.9.9.9:8888": "listens", "0.0.0.0:80": "this machine", "[::]:80": "this machine"} {
 		if err := r.judge(netip.MustParseAddrPort(at), nil, none, time.Now()); err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%s: %v", at, err)
 		}
