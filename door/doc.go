@@ -10,6 +10,7 @@
 //	queue       filled by   emptied by             bound              when full
 //	strangers   Accept      Trust, Close           Limits.Strangers   the oldest of the busiest source is closed
 //	trusted     Trust       Close                  Limits.Trusted     the connection stays a stranger's
+//	log-ins     Failures.Note  time, at its next use  maxSources        the sources beyond share one account
 //
 // A Log writes at most one line a second, and says with the next how many it left out:
 // who can make a node refuse something can make it do so a million times.

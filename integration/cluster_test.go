@@ -52,6 +52,8 @@ func newCluster(t *testing.T, flags ...string) *cluster {
 	if raceDetector {
 		flags = append([]string{"--drain-timeout", drainUnderRace.String()}, flags...)
 	}
+	// The webs of tests live at whatever port was free, and link to each other's.
+	flags = append([]string{"--allow-ports", "1-65535"}, flags...)
 	return &cluster{t: t, dir: t.TempDir(), flags: flags}
 }
 
