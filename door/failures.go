@@ -8,9 +8,9 @@ import (
 
 const (
 	// failuresAtOnce is how many log-ins an address may fail in before it has to wait.
-	failuresAtOnce = 10
+	failuresAtOnce = 100
 	// failureEvery is after how long it may fail once more.
-	failureEvery = 2 * time.Second
+	failureEvery = time.Second
 	// maxSources bounds the addresses that are told apart; the others share one account.
 	maxSources = 4096
 )

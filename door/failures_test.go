@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestFailures lets an address fail ten times at once and then once in two seconds,
+// TestFailures lets an address fail a hundred times at once and then once a second,
 // whatever others do, in bounded memory.
 func TestFailures(t *testing.T) {
 	t.Parallel()
