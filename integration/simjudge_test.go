@@ -16,7 +16,8 @@ import (
 //     least the delay after the end, whoever asks, across everything that happens. A
 //     Crawl-delay counts from the second request after robots.txt on.
 //   - I4: at the end every page has been answered (503 is no answer); a second
-//     answer needs an excuse, see excused.
+//     answer needs an excuse, see excused, or a node that could not know that it
+//     had stood still.
 //   - I7, half of it: nobody calls the crawl ended while a page is missing. That it
 //     ends at all is asked of the nodes.
 //   - robots.txt comes first at each host, and nothing that it forbids is asked for.
@@ -280,7 +281,7 @@ func (j *simJudge) coverage(troubles []trouble) (repeats int) {
 		for _, r := range v.log {
 			if old := last[r.path]; old != nil && r.answered() {
 				repeats++
-				if !excused(old, r, troubles) {
+				if !r.blind && !excused(old, r, troubles) {
 					lines = append(lines, fmt.Sprintf("I4: %s: %v: fetched again: %v", h.name, old, r))
 				}
 			}
