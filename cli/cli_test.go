@@ -124,8 +124,11 @@ type fakeNode struct{ api.Backend }
 func (fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 	return &crawl.Status{APIVersion: "v1", ServedBy: "n1", Cluster: crawl.ClusterStatus{Name: "default", Health: crawl.Health{Level: "ok"}}}, nil
 }
-func (fakeNode) Ready() (bool, string) { return false, "still joining" }
+func (fakeNode) Ready() (bool, string)         { return false, "still joining" }
 func (fakeNode) RecordChange(crawl.AuditEntry) {}
+func (fakeNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
+	return crawl.CrawlReport{}, nil
+}
 func (fakeNode) Metrics() http.Handler { return http.NotFoundHandler() }
 func (fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (r crawl.SeedReport, _ error) {
 	for _, s := range seeds {
