@@ -152,8 +152,10 @@ func TestSignals(t *testing.T) {
 				Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test",
 			}
 			ended := make(chan int, 1)
+			dir := filepath.Join(t.TempDir(), "data")
+			t.Cleanup(func() { awaitUnlocked(t, dir) }) // a process that is forced ends with what still runs
 			go func() {
-				ended <- Main(context.Background(), append([]string{"start", "--name", "n1"}, nodeFlags(t, server)...), env)
+				ended <- Main(context.Background(), append(append([]string{"start", "--name", "n1"}, nodeFlags(t, server)...), "--data-dir", dir), env)
 			}()
 			<-errout.seen // the banner stands there
 			for _, sig := range tc.signals {
@@ -171,6 +173,20 @@ func TestSignals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// awaitUnlocked waits until no node uses a data directory.
+func awaitUnlocked(t *testing.T, dir string) {
+	t.Helper()
+	lock, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Error(err)
 	}
 }
 
