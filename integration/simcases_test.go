@@ -99,14 +99,15 @@ func diskFrozenElsewhere() schedule { return otherDisk(5, frozenDisk) }
 
 func otherDisk(nodes int, kind faultKind) schedule {
 	p := drawn(nodes)
-	p.at(5, fault{kind: kind, nodes: []string{"n3"}, lasts: secs(100)})
+	p.seedsAt(3.5, 24, "n2") // links to what n3 holds lead nowhere for a while: n2 has a share of its own
+	p.at(6, fault{kind: kind, nodes: []string{"n3"}, lasts: secs(99)})
 	p.at(7, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(90)})
 	if kind == fullDisk {
 		p.at(7.1, fault{kind: expectThat, promise: allServed, nodes: []string{"n2"}, lasts: secs(20)})
 	} else { // by then nobody takes n3 for one that serves; 20 s after the kill
 		p.at(20, fault{kind: expectThat, promise: restServed, nodes: []string{"n2"}, lasts: secs(7.1)})
 	}
-	p.at(28, fault{kind: expectThat, promise: morePages, lasts: secs(10), flags: 10})
+	p.at(7.2, fault{kind: expectThat, promise: morePages, lasts: secs(30), flags: 6})
 	if kind == fullDisk { // a frozen one holds up the goroutines of a bubble, which cannot exit
 		p.at(30, fault{kind: leaveNode, nodes: []string{"n3"}})
 		p.at(30.1, fault{kind: expectThat, promise: hasEnded, nodes: []string{"n3"}, lasts: []time.Duration{simDrain + 2*time.Second}})
@@ -128,9 +129,9 @@ func clockAhead() schedule {
 func twoNodes(kind faultKind) schedule {
 	p := drawn(2)
 	p.few = true
-	p.seedsAt(4, 8, "n1")
+	p.seedsAt(2.5, 24, "n1") // about half of their hosts are n1's own
 	p.at(5, fault{kind: kind, nodes: []string{"n2"}, lasts: secs(60)})
-	p.at(15, fault{kind: expectThat, promise: morePages, lasts: secs(40), flags: 30})
+	p.at(6, fault{kind: expectThat, promise: morePages, lasts: secs(40), flags: 12})
 	return p.sorted()
 }
 
