@@ -235,6 +235,19 @@ func restForSpace(ctx, running context.Context) error {
 	}
 }
 
+// onceThereIsSpace does what wants space, again and again while the disk is full.
+func onceThereIsSpace(ctx, running context.Context, do func() error) error {
+	for {
+		err := do()
+		if !isFull(err) {
+			return err
+		}
+		if err := restForSpace(ctx, running); err != nil {
+			return err
+		}
+	}
+}
+
 // patientArchive is an archive that waits for space on the disk.
 type patientArchive struct {
 	archiver

@@ -3,9 +3,11 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,4 +124,31 @@ func TestSpaceLook(t *testing.T) {
 			t.Errorf("%s: the look counts", name)
 		}
 	}
+}
+
+// What a full disk refuses is done when there is space, and not once nobody waits.
+func TestOnceThereIsSpace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		full := fmt.Errorf("write the scope entries: %w", syscall.ENOSPC)
+		tries := 0
+		err := onceThereIsSpace(t.Context(), t.Context(), func() error {
+			if tries++; tries < 4 {
+				return full
+			}
+			return nil
+		})
+		if err != nil || tries != 4 {
+			t.Errorf("after %d tries: %v", tries, err)
+		}
+		broken := errors.New("input/output error")
+		if err := onceThereIsSpace(t.Context(), t.Context(), func() error { return broken }); !errors.Is(err, broken) {
+			t.Errorf("another error: %v", err)
+		}
+		running, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := onceThereIsSpace(t.Context(), running, func() error { return full }); !errors.Is(err, errNoSpace) {
+			t.Errorf("at the end of the node: %v", err)
+		}
+	})
 }

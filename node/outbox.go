@@ -198,7 +198,7 @@ func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry
 			skipped[e.From] = counts
 		}
 	}
-	if err := n.joinScope(opened...); err != nil {
+	if err := n.joinScopeInTime(ctx, opened...); err != nil {
 		return nil, nil, err
 	}
 	return admitted, later, n.front.Skip(ctx, skipped)

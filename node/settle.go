@@ -29,7 +29,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		return nil
 	}
 	if o.ScopeAlias != "" {
-		if err := n.joinScope(o.ScopeAlias); err != nil {
+		if err := n.joinScopeInTime(ctx, o.ScopeAlias); err != nil {
 			return err
 		}
 	}

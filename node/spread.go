@@ -331,13 +331,14 @@ func (n *Node) joinScope(entries ...string) error {
 // unless it is "", is what the page's own URL opens.
 func (n *Node) Prepare(ctx context.Context, entry string) (complete bool, err error) {
 	complete = n.spread.caughtUp(ctx)
-	for entry != "" {
-		if err := n.joinScope(entry); !isFull(err) {
-			return complete, err
-		}
-		if err := restForSpace(ctx, n.running); err != nil {
-			return complete, err
-		}
+	if entry == "" {
+		return complete, nil
 	}
-	return complete, nil
+	return complete, n.joinScopeInTime(ctx, entry)
+}
+
+// joinScopeInTime is joinScope for a page or a link that is at hand: a full disk holds it
+// up, and nothing is lost.
+func (n *Node) joinScopeInTime(ctx context.Context, entries ...string) error {
+	return onceThereIsSpace(ctx, n.running, func() error { return n.joinScope(entries...) })
 }
