@@ -58,8 +58,9 @@ type Claimant struct {
 	changed  time.Time
 	held     [numResources]int
 	hosts    int // in memory
-	// Outcomes, halved together now and then: for people.
-	well, bad int
+	awake    int // those of them that could use a resource now, or soon
+	// Outcomes, halved together now and then, so that the recent ones count: for people.
+	well, bad [numResources]int
 	since     time.Time     // when it became Poor
 	idle      *list.Element // in Book.idle, while it has no hosts and holds nothing
 }
@@ -89,29 +90,37 @@ type Book struct {
 	capacity [numResources]int
 	memory   int // hosts that there is room for
 	limit    int
-	byName   map[string]*Claimant
+	byName   map[key]*Claimant
 	idle     *list.List // of *Claimant, the longest idle in front
 
 	// Of domains only: a host has one domain, so each is counted once.
 	hosts   [numClasses]int
-	some    [numClasses]int // domains that have hosts
+	awake   [numClasses]int
+	some    [numClasses]int // domains that have hosts awake
 	held    [numClasses][numResources]int
-	all     int // hosts
 	domains int // that have hosts
+}
+
+// key names a claimant. The hosts of address literals have a domain of the name of their
+// block, which is another claimant.
+type key struct {
+	name   string
+	domain bool
 }
 
 // NewBook makes a Book. limit bounds the claimants that are remembered although they
 // have nothing.
 func NewBook(fetchers, lookups, memory, limit int) *Book {
-	return &Book{capacity: [numResources]int{fetchers, lookups}, memory: memory, limit: limit, byName: make(map[string]*Claimant), idle: list.New()}
+	return &Book{capacity: [numResources]int{fetchers, lookups}, memory: memory, limit: limit, byName: make(map[key]*Claimant), idle: list.New()}
 }
 
-// Enter counts one more host of a domain or a block, by name.
+// Enter counts one more host of a domain or a block, by name. It sleeps.
 func (b *Book) Enter(now time.Time, name string, domain bool) *Claimant {
-	c := b.byName[name]
+	k := key{name, domain}
+	c := b.byName[k]
 	if c == nil {
 		c = &Claimant{name: name, domain: domain, window: [numResources]int{starting, starting}, changed: now}
-		b.byName[name] = c
+		b.byName[k] = c
 	}
 	if c.idle != nil {
 		b.idle.Remove(c.idle)
@@ -121,27 +130,34 @@ func (b *Book) Enter(now time.Time, name string, domain bool) *Claimant {
 	b.uncount(c)
 	c.hosts++
 	b.count(c)
-	if domain {
-		b.all++
-		if c.hosts == 1 {
-			b.domains++
-		}
+	if domain && c.hosts == 1 {
+		b.domains++
 	}
 	return c
 }
 
-// Leave undoes Enter.
+// Leave undoes Enter, for a host that sleeps.
 func (b *Book) Leave(c *Claimant) {
 	b.uncount(c)
 	c.hosts--
 	b.count(c)
-	if c.domain {
-		b.all--
-		if c.hosts == 0 {
-			b.domains--
-		}
+	if c.domain && c.hosts == 0 {
+		b.domains--
 	}
 	b.rest(c)
+}
+
+// Wake says that one more host of a claimant could use a resource now, or soon: only
+// for those is anything kept.
+func (b *Book) Wake(c *Claimant) { b.stir(c, 1) }
+
+// Sleep undoes Wake.
+func (b *Book) Sleep(c *Claimant) { b.stir(c, -1) }
+
+func (b *Book) stir(c *Claimant, n int) {
+	b.uncount(c)
+	c.awake += n
+	b.count(c)
 }
 
 // rest remembers a claimant that has nothing, and forgets the one that has had nothing
@@ -154,7 +170,7 @@ func (b *Book) rest(c *Claimant) {
 	for b.idle.Len() > b.limit {
 		old := b.idle.Remove(b.idle.Front()).(*Claimant)
 		old.idle = nil
-		delete(b.byName, old.name)
+		delete(b.byName, key{old.name, old.domain})
 	}
 }
 
@@ -168,7 +184,8 @@ func (b *Book) add(c *Claimant, sign int) {
 	}
 	k := c.Class()
 	b.hosts[k] += sign * c.hosts
-	if c.hosts > 0 {
+	b.awake[k] += sign * c.awake
+	if c.awake > 0 {
 		b.some[k] += sign
 	}
 	for r := range c.held {
@@ -203,31 +220,42 @@ func (b *Book) Note(now time.Time, c *Claimant, r Resource, o Outcome) {
 	case Well:
 		*w = min(*w+step, whole)
 		c.answered = c.answered || r == Fetchers
-		c.well++
+		c.well[r]++
 	case Slow:
 		if *w > starting {
 			*w = max(*w-*w/8, starting)
 		}
-		c.well++
+		c.well[r]++
 	case Bad:
 		*w = max(*w-max(*w/8, 1), smallest)
-		c.bad++
+		c.bad[r]++
 	}
-	if c.changed = now; before != Poor && c.Class() == Poor {
+	if before != Poor && c.Class() == Poor {
 		c.since = now
 	}
-	if c.well+c.bad >= 1000 {
-		c.well, c.bad = c.well/2, c.bad/2
+	if c.well[r]+c.bad[r] >= recent {
+		c.well[r], c.bad[r] = c.well[r]/2, c.bad[r]/2
 	}
 }
 
-// forgive lets a window below its beginning grow with time.
+// Excuse undoes a Bad that turned out better, as far as the beginning.
+func (b *Book) Excuse(now time.Time, c *Claimant, r Resource) {
+	b.forgive(now, c)
+	b.uncount(c)
+	defer b.count(c)
+	w := &c.window[r]
+	*w = max(*w, min(*w+max(*w/7, 1), starting))
+	c.bad[r] = max(c.bad[r]-1, 0)
+}
+
+// forgive lets a window below its beginning grow with time, whatever else is heard.
 func (b *Book) forgive(now time.Time, c *Claimant) {
 	if c.narrow() >= starting {
 		c.changed = now
 		return
 	}
-	back := int(int64(starting) * int64(min(now.Sub(c.changed), forgiven)) / int64(forgiven))
+	const unit = forgiven / starting
+	back := int(min(now.Sub(c.changed), forgiven) / unit)
 	if back <= 0 {
 		return
 	}
@@ -235,7 +263,10 @@ func (b *Book) forgive(now time.Time, c *Claimant) {
 	for r := range c.window {
 		c.window[r] = max(c.window[r], min(c.window[r]+back, starting))
 	}
-	c.changed = now
+	c.changed = c.changed.Add(time.Duration(back) * unit) // the rest counts the next time
+	if now.Sub(c.changed) >= forgiven {
+		c.changed = now
+	}
 	b.count(c)
 }
 
@@ -254,17 +285,23 @@ func (b *Book) room(c *Claimant, r Resource) int {
 // may take one more of r. With false comes who has had its share: the domain or the
 // block.
 func (b *Book) Admits(domain, block *Claimant, r Resource) (ok bool, full *Claimant) {
-	if b.domains <= 1 {
+	if b.alone(domain) {
 		return true, nil
 	}
 	if domain.held[r] >= b.room(domain, r) || b.reserved(domain, r) {
 		return false, domain
 	}
-	if block != nil && domain.Class() != Good && block.hosts < b.all && block.held[r] >= b.room(block, r) {
+	if block != nil && domain.Class() != Good && block.awake < b.about() && block.held[r] >= b.room(block, r) {
 		return false, block
 	}
 	return true, nil
 }
+
+// alone reports whether no other domain has hosts that are awake.
+func (b *Book) alone(domain *Claimant) bool { return domain.awake == b.about() }
+
+// about is how many hosts are awake.
+func (b *Book) about() int { return b.awake[Poor] + b.awake[New] + b.awake[Good] }
 
 // reserved reports whether what is left of r is kept for claimants of a better class.
 func (b *Book) reserved(c *Claimant, r Resource) bool {
@@ -277,12 +314,15 @@ func (b *Book) reserved(c *Claimant, r Resource) bool {
 	if k == Poor && poor >= b.leftForPoor(r) {
 		return true
 	}
-	return poor+b.held[New][r] >= max(size-min(size/2, b.hosts[Good]), 1)
+	return poor+b.held[New][r] >= max(size-min(size/2, b.awake[Good]), 1)
 }
 
-// Over is how many of r a claimant that fails holds beyond its window.
+// Room is how many more of r a domain may hold, by its own share.
+func (b *Book) Room(c *Claimant, r Resource) int { return max(b.room(c, r)-c.held[r], 0) }
+
+// Over is how many of r a domain that fails holds beyond its window.
 func (b *Book) Over(c *Claimant, r Resource) int {
-	if b.domains <= 1 || c.Class() != Poor {
+	if b.alone(c) || c.Class() != Poor {
 		return 0
 	}
 	return max(c.held[r]-b.room(c, r), 0)
@@ -294,13 +334,13 @@ func (b *Book) Excess(r Resource) int { return max(b.held[Poor][r]-b.leftForPoor
 
 func (b *Book) leftForPoor(r Resource) int {
 	size := b.capacity[r]
-	return max(size-min(3*size/4, b.hosts[Good]+b.hosts[New]), 1)
+	return max(size-min(3*size/4, b.awake[Good]+b.awake[New]), 1)
 }
 
 // Fits reports whether a host of a domain may come into memory, which holds so many.
 // Half of it is for whoever asks first.
 func (b *Book) Fits(name string, in int) bool {
-	c := b.byName[name]
+	c := b.byName[key{name, true}]
 	return c == nil || in < b.memory/2 || b.domains <= 1 || c.hosts < max(c.narrow()*b.memory/whole, 1)
 }
 
@@ -318,21 +358,34 @@ func (b *Book) Failing(n int) []Failing {
 	}
 	var worst []*Claimant
 	for _, c := range b.byName {
-		if c.domain && c.hosts >= failingHosts && c.Class() == Poor && c.bad >= failingTries {
+		if c.domain && c.hosts >= failingHosts && c.fails() < numResources {
 			worst = insertWorst(worst, c, n)
 		}
 	}
 	out := make([]Failing, len(worst))
 	for i, c := range worst {
-		out[i] = Failing{Domain: c.name, Bad: c.bad, Tries: c.bad + c.well, Since: c.since}
+		r := c.fails()
+		out[i] = Failing{Domain: c.name, Bad: c.bad[r], Tries: c.bad[r] + c.well[r], Since: c.since}
 	}
 	return out
+}
+
+// fails is what most of the recent tries for which fail, or numResources.
+func (c *Claimant) fails() Resource {
+	for r := range numResources {
+		if c.window[r] < starting && c.bad[r] >= failingTries && c.bad[r] > c.well[r] {
+			return r
+		}
+	}
+	return numResources
 }
 
 const (
 	// A domain is shown to people from so many hosts in memory and failures on.
 	failingHosts = 20
 	failingTries = 10
+	// recent is when the outcomes that are counted are halved.
+	recent = 200
 )
 
 // insertWorst keeps the n claimants with the most hosts, in order.

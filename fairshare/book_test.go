@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 )
@@ -55,6 +56,7 @@ func takeAll(b *Book, c, block *Claimant, r Resource, most int) (n int) {
 func enter(b *Book, name string, n int) (c *Claimant) {
 	for range n {
 		c = b.Enter(start, name, true)
+		b.Wake(c)
 	}
 	return c
 }
@@ -117,7 +119,7 @@ func TestReserve(t *testing.T) {
 	if poor+fresh != 256-50 {
 		t.Errorf("all but those that answered hold %d of 256, want a reserve of 50", poor+fresh)
 	}
-	if ok, _ := b.Admits(b.byName["good.test"], nil, Fetchers); !ok {
+	if ok, _ := b.Admits(b.byName[key{"good.test", true}], nil, Fetchers); !ok {
 		t.Error("a host that answered is not let in")
 	}
 }
@@ -132,6 +134,7 @@ func TestBlockWindow(t *testing.T) {
 	for i := range 300 {
 		d := enter(b, fmt.Sprintf("d%d.test", i), 1)
 		block = b.Enter(start, "192.0.2.0/24", false)
+		b.Wake(block)
 		n += takeAll(b, d, block, Fetchers, 1)
 	}
 	if n != 32 {
@@ -155,6 +158,7 @@ func TestForgiven(t *testing.T) {
 		t.Errorf("failing: %+v", f)
 	}
 	for range failingHosts {
+		b.Sleep(c)
 		b.Leave(c)
 	}
 	if c = b.Enter(start.Add(time.Minute), "bad.test", true); c.Class() != Poor {
@@ -172,8 +176,9 @@ func TestForgiven(t *testing.T) {
 	}
 }
 
-// FuzzBook lets claimants come, take, fail and go in any order. The sums are those
-// that counting anew gives, and whoever is not Good never takes from the reserve.
+// FuzzBook lets claimants of both kinds, some of one name, come, wake, take, fail and go
+// in any order. The sums are those that counting anew gives, and nothing is left of them
+// when the last has gone.
 func FuzzBook(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed)
@@ -181,73 +186,188 @@ func FuzzBook(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		b := NewBook(1+rng.IntN(40), 1+rng.IntN(20), 50, 3)
-		type holder struct {
-			c    *Claimant
-			held []Resource
-		}
 		var all []*holder
 		now := start
 		for range 500 {
 			now = now.Add(time.Duration(rng.IntN(5000)) * time.Millisecond)
 			if len(all) == 0 || rng.IntN(4) == 0 {
-				all = append(all, &holder{c: b.Enter(now, fmt.Sprint("d", rng.IntN(8)), true)})
+				all = append(all, &holder{c: b.Enter(now, fmt.Sprint("d", rng.IntN(8)), rng.IntN(3) > 0)})
 				continue
 			}
 			i := rng.IntN(len(all))
-			h, r := all[i], Resource(rng.IntN(int(numResources)))
-			switch rng.IntN(5) {
-			case 0, 1:
-				ok, full := b.Admits(h.c, nil, r)
-				if !ok && (full != h.c || b.domains <= 1) {
-					t.Fatalf("%s is refused for %+v", h.c.name, full)
-				}
-				if ok {
-					b.Take(h.c, r)
-					h.held = append(h.held, r)
-				}
-			case 2:
-				b.Note(now, h.c, r, Outcome(rng.IntN(3)))
-			case 3:
-				if n := len(h.held); n > 0 {
-					b.Give(h.c, h.held[n-1])
-					h.held = h.held[:n-1]
-				}
-			case 4:
-				for _, r := range h.held {
-					b.Give(h.c, r)
-				}
-				b.Leave(h.c)
-				all = append(all[:i], all[i+1:]...)
+			if all[i].act(t, b, now, rng); rng.IntN(6) == 0 {
+				all[i].leave(b)
+				all = slices.Delete(all, i, i+1)
 			}
 			recount(t, b)
+		}
+		for _, h := range all {
+			h.leave(b)
+		}
+		if recount(t, b); b.domains != 0 || b.about() != 0 || len(b.byName) > 3 {
+			t.Fatalf("%d domains, %d hosts awake and %d claimants when all have gone", b.domains, b.about(), len(b.byName))
 		}
 	})
 }
 
+// holder is a host that has entered.
+type holder struct {
+	c     *Claimant
+	awake bool
+	held  []Resource
+}
+
+func (h *holder) act(t *testing.T, b *Book, now time.Time, rng *rand.Rand) {
+	r := Resource(rng.IntN(int(numResources)))
+	switch rng.IntN(5) {
+	case 0, 1:
+		if !h.c.domain || !h.awake {
+			break
+		}
+		ok, full := b.Admits(h.c, nil, r)
+		if !ok && (full != h.c || b.domains <= 1) {
+			t.Fatalf("%s is refused for %+v", h.c.name, full)
+		}
+		if ok {
+			b.Take(h.c, r)
+			h.held = append(h.held, r)
+		}
+	case 2:
+		b.Note(now, h.c, r, Outcome(rng.IntN(3)))
+	case 3:
+		b.Excuse(now, h.c, r)
+	case 4:
+		if n := len(h.held); n > 0 {
+			b.Give(h.c, h.held[n-1])
+			h.held = h.held[:n-1]
+		} else {
+			h.stir(b, !h.awake)
+		}
+	}
+}
+
+func (h *holder) stir(b *Book, awake bool) {
+	switch {
+	case awake && !h.awake:
+		b.Wake(h.c)
+	case !awake && h.awake:
+		b.Sleep(h.c)
+	}
+	h.awake = awake
+}
+
+func (h *holder) leave(b *Book) {
+	for _, r := range h.held {
+		b.Give(h.c, r)
+	}
+	h.stir(b, false)
+	b.Leave(h.c)
+}
+
 func recount(t *testing.T, b *Book) {
 	t.Helper()
-	var hosts [numClasses]int
-	var held [numClasses][numResources]int
-	var some [numClasses]int
-	sum, domains := 0, 0
+	n := Book{}
 	for _, c := range b.byName {
-		hosts[c.Class()] += c.hosts
-		sum += c.hosts
-		if c.hosts > 0 {
-			domains++
-			some[c.Class()]++
-		}
-		for r, n := range c.held {
-			held[c.Class()][r] += n
-		}
 		for _, w := range c.window {
 			if w < smallest || w > whole {
 				t.Fatalf("a window of %d", w)
 			}
 		}
+		if n.add(c, 1); c.domain && c.hosts > 0 {
+			n.domains++
+		}
 	}
-	if some != b.some || hosts != b.hosts || held != b.held || sum != b.all || domains != b.domains {
-		t.Fatalf("hosts %v held %v all %d domains %d, counted anew %v %v %d %d", b.hosts, b.held, b.all, b.domains, hosts, held, sum, domains)
+	if n.some != b.some || n.hosts != b.hosts || n.held != b.held || n.awake != b.awake || n.domains != b.domains {
+		t.Fatalf("hosts %v awake %v held %v domains %d, counted anew %v %v %v %d", b.hosts, b.awake, b.held, b.domains, n.hosts, n.awake, n.held, n.domains)
+	}
+}
+
+// A block and the domain of the literals in it have one name, and are two claimants.
+func TestLiteralsAndTheirBlock(t *testing.T) {
+	t.Parallel()
+	b := NewBook(256, 64, 20_000, 10)
+	name := enter(b, "name.test", 1)
+	block := b.Enter(start, "192.0.2.0/24", false)
+	for range 1000 {
+		c := b.Enter(start, Domain("192.0.2.9"), true)
+		if c == block {
+			t.Fatal("a block and the domain of its literals are one claimant")
+		}
+		b.Leave(c)
+	}
+	b.Leave(block)
+	b.Leave(b.Enter(start, Domain("192.0.2.9"), true))
+	if n := takeAll(b, name, nil, Fetchers, 256); n != 256 {
+		t.Errorf("a domain that is alone has %d of 256 fetchers after literals have come and gone", n)
+	}
+	if over, excess := b.Over(name, Fetchers), b.Excess(Fetchers); over+excess != 0 {
+		t.Errorf("a domain that is alone holds %d, and with others that fail %d, too many", over, excess)
+	}
+}
+
+// A domain whose hosts all sleep is no competitor; of one that wakes there is a reserve.
+func TestWhoSleepsKeepsNothing(t *testing.T) {
+	t.Parallel()
+	b := NewBook(64, 64, 20_000, 10)
+	slow := enter(b, "slow.test", 1000)
+	noteAll(b, slow, Fetchers, Bad, 20)
+	waits := b.Enter(start, "waits.test", true)
+	if n := takeAll(b, slow, nil, Fetchers, 64); n != 64 {
+		t.Errorf("beside a host that sleeps a domain has %d of 64 fetchers", n)
+	}
+	if b.Over(slow, Fetchers)+b.Excess(Fetchers) != 0 {
+		t.Error("a host that sleeps takes fetchers back")
+	}
+	b.Wake(waits)
+	if b.Over(slow, Fetchers) != 48 {
+		t.Errorf("beside a host that is awake it holds %d of 64 too many, want 48", b.Over(slow, Fetchers))
+	}
+}
+
+// A domain that goes on being asked is forgiven as soon as one that is silent.
+func TestBusyIsForgiven(t *testing.T) {
+	t.Parallel()
+	b := NewBook(256, 64, 20_000, 10)
+	c := enter(b, "busy.test", 500)
+	enter(b, "other.test", 1)
+	noteAll(b, c, Lookups, Bad, 40)
+	for s := range 600 {
+		for range 5 {
+			b.Note(start.Add(time.Duration(s)*time.Second), c, Fetchers, Well)
+		}
+	}
+	if b.Note(start.Add(forgiven), c, Fetchers, Well); c.Class() != Good {
+		t.Errorf("after ten minutes of good answers it is %v, windows %v", c.Class(), c.window)
+	}
+}
+
+// Failing are those of whose recent tries more than half fail.
+func TestFailingMostly(t *testing.T) {
+	t.Parallel()
+	for well, want := range map[int]int{15: 1, 25: 0} {
+		b := NewBook(256, 64, 20_000, 10)
+		c := enter(b, "some.test", 100)
+		noteAll(b, c, Lookups, Well, 300) // they say nothing of requests
+		noteAll(b, c, Fetchers, Slow, well)
+		noteAll(b, c, Fetchers, Bad, 20)
+		if got := b.Failing(3); len(got) != want || c.Class() != Poor {
+			t.Errorf("20 of %d tries failed: %+v, %v", 20+well, got, c.Class())
+		}
+	}
+}
+
+// What counted as failed and was answered after all leaves no trace.
+func TestExcuse(t *testing.T) {
+	t.Parallel()
+	b := NewBook(256, 64, 20_000, 10)
+	c := enter(b, "slow.test", 100)
+	noteAll(b, c, Fetchers, Bad, 60)
+	for range 60 {
+		b.Excuse(start, c, Fetchers)
+		b.Note(start, c, Fetchers, Slow)
+	}
+	if c.Class() == Poor || len(b.Failing(3)) != 0 {
+		t.Errorf("after 60 answers it is %v: %+v", c.Class(), b.Failing(3))
 	}
 }
 

@@ -68,6 +68,7 @@ type Parked struct {
 type Counts struct {
 	Active, InFlight, Ready, Waiting, Backoff, Frozen int
 	Unsettled                                         int // visits handed out and not settled
+	OverShare                                         int // held back by the share of their domain or block
 }
 
 // Core decides which host may be fetched. The now of successive calls must not
@@ -331,7 +332,7 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 // open begins a visit of h for its ith item.
 func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	c.lastID++
-	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true}
+	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i])}
 	c.takeFetcher(now, v)
 	h.items = slices.Delete(h.items, i, i+1)
 	h.open = true
@@ -448,6 +449,7 @@ func (c *Core) Settled(now time.Time, id uint64) {
 	h := v.host
 	delete(c.visits, id)
 	c.giveFetcher(now, v)
+	c.shares.cuts.settled(&v.item, v.over && v.kind == crawl.Aborted)
 	h.unsettled = slices.DeleteFunc(h.unsettled, func(o *visit) bool { return o == v })
 	switch v.kind {
 	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted:
@@ -483,6 +485,6 @@ func (c *Core) Counts() Counts {
 	return Counts{
 		Active: len(c.hosts), InFlight: c.classes[classInFlight], Ready: c.classes[classReady],
 		Waiting: c.classes[classWaiting], Backoff: c.classes[classBackoff], Frozen: c.classes[classFrozen],
-		Unsettled: len(c.visits),
+		Unsettled: len(c.visits), OverShare: c.classes[classOverShare],
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"container/list"
 	"net/netip"
 	"slices"
 	"time"
@@ -31,6 +32,9 @@ const (
 	Ready
 	// InFlight: a visit is open. There is never a second one.
 	InFlight
+	// OverShare: it could be asked, but its domain or block has had its share of the
+	// fetchers. It stands in that one's line, without the turn of its address.
+	OverShare
 	// Held: its partition is frozen; nothing is handed out or asked for.
 	Held
 	// Dying: it failed its last try; its URLs are being given up.
@@ -38,7 +42,7 @@ const (
 	numStatus = iota
 )
 
-var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready", "in_flight", "held", "dying"}
+var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready", "in_flight", "over_share", "held", "dying"}
 
 func (s Status) String() string { return statusNames[min(int(s), numStatus-1)] }
 
@@ -88,11 +92,13 @@ type host struct {
 	timer  timer
 	bytes  int
 
-	domain    *domain   // its registered domain
-	block     *share    // of its address; nil while none is known
-	asking    bool      // its name's look-up is under way, and holds a place
-	waitsName bool      // it stands in line for a place
-	askedAt   time.Time // when the look-up began
+	domain   *domain       // its registered domain
+	block    *share        // of its address; nil while none is known
+	awake    bool          // as its domain and block count it
+	asking   bool          // its name's look-up is under way, and holds a place
+	nameLine *list.List    // that it stands in for a place; nil: none
+	namePost *list.Element // there
+	askedAt  time.Time     // when the look-up began
 
 	line           *line // that it stands in, with its neighbours
 	before, behind *host
@@ -107,7 +113,9 @@ type visit struct {
 	block *share // whose share it holds, beside the domain's; nil: none
 	begun time.Time
 	late  bool // it has been open for overdue, and counts as failed
+	dear  bool // others have waited for its fetcher since
 	over  bool // it was taken back for others
+	cuts  int  // how often its URL was taken back before
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time

@@ -407,7 +407,7 @@ func (m *model) check() {
 		if !slices.IsSortedFunc(h.items, compareItems) {
 			m.t.Fatalf("%s: items out of order", name)
 		}
-		if (h.line != nil) != (h.status == Ready || h.status == AddressWait) {
+		if (h.line != nil) != (h.status == Ready || h.status == AddressWait || h.status == OverShare) {
 			m.t.Fatalf("%s is %v, in line %v", name, h.status, h.line != nil)
 		}
 		if (h.timer.index > 0) && h.status != Waiting && h.status != Dry || h.timer.index == 0 && h.status == Waiting {

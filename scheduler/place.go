@@ -54,6 +54,9 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 		if at.Sub(now) <= LoadAhead && !at.Before(h.expires) && now.Sub(h.resolved) >= LoadAhead {
 			c.resolve(now, h)
 		}
+		if at.Sub(now) > LoadAhead {
+			return Waiting, at.Add(-LoadAhead) // from then on it counts as awake
+		}
 		return Waiting, at
 	}
 	if c.needsAddress(now, h) {
@@ -128,7 +131,25 @@ func (c *Core) stand(h *host, s Status, now time.Time) {
 		}
 	}
 	h.status = s
+	c.stir(h, now)
 	c.classify(h, now)
+}
+
+// stir counts h for its domain and block as one that could use a fetcher or a look-up
+// now or within LoadAhead, or not: only for such a host is anything kept.
+func (c *Core) stir(h *host, now time.Time) {
+	awake := len(h.unsettled) > 0 || h.asking || h.nameLine != nil
+	switch h.status {
+	case Waiting:
+		at := c.start(h)
+		if _, itemAt := h.due(now); itemAt.After(at) {
+			at = itemAt
+		}
+		awake = awake || h.hasWork() && at.Sub(now) <= LoadAhead
+	case Resolving, AddressWait, Ready, InFlight, OverShare:
+		awake = true
+	}
+	c.wake(h, awake)
 }
 
 // refill asks for more items where they are wanted.
@@ -161,6 +182,7 @@ const (
 	classNone class = iota // dry, held or dying: in none of the counts
 	classInFlight
 	classReady
+	classOverShare
 	classWaiting
 	classBackoff
 	classFrozen
@@ -180,6 +202,8 @@ func (c *Core) classify(h *host, now time.Time) {
 		k = classFrozen
 	case h.status == Ready:
 		k = classReady
+	case h.status == OverShare:
+		k = classOverShare
 	case h.state.HoldUntil.After(now), h.state.Backoff > 0, h.state.Failures > 0, h.unnamed > 0:
 		k = classBackoff
 	}

@@ -1,9 +1,8 @@
 package scheduler
 
 import (
-	"cmp"
+	"container/list"
 	"net/netip"
-	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -20,6 +19,7 @@ import (
 //
 //	hosts held back     filled by Next       emptied by Settled, time    bound MaxActive hosts
 //	names to ask for    filled by place      emptied by Resolved         bound MaxActive hosts
+//	URLs taken back     filled by Settled    emptied by Settled              bound maxCuts, the oldest go
 //	domains, blocks     filled by Activate   emptied when hosts leave    bound MaxActive, and maxStandings without hosts
 
 const (
@@ -55,8 +55,8 @@ type share struct {
 type domain struct {
 	share
 	ready [crawl.Bands]lane
-	names []*host // whose look-up waits for a place; those that left are passed over
-	asks  bool    // it stands in shares.names
+	names list.List     // of *host, whose look-up waits for a place
+	asks  *list.Element // in shares.names, while there are such
 }
 
 // shares is what the Core keeps for all of them.
@@ -64,19 +64,21 @@ type shares struct {
 	book    *fairshare.Book
 	domains map[string]*domain
 	blocks  map[netip.Prefix]*share
-	full    []*share  // that hold hosts back
-	lookAt  time.Time // when the shares are looked at again, or the zero time
-	lateAt  time.Time // when the open visits are, or the zero time
-	asking  int       // look-ups under way
-	waiting int       // hosts in line for one
-	names   []*domain // of those hosts, in turn
-	known   []*host   // those of them that answered before; they go first
+	full    []*share   // that hold hosts back
+	lookAt  time.Time  // when the shares are looked at again, or the zero time
+	lateAt  time.Time  // when the open visits are, or the zero time
+	asking  int        // look-ups under way
+	waiting int        // hosts in line for one
+	names   *list.List // of *domain: those of these hosts, in turn
+	known   *list.List // of *host: those of them that answered before; they go first
+	cuts    cuts
 }
 
 func newShares(cfg Config) shares {
 	return shares{
 		book:    fairshare.NewBook(cfg.Fetchers, cfg.Lookups, cfg.MaxActive, maxStandings),
 		domains: make(map[string]*domain), blocks: make(map[netip.Prefix]*share),
+		names: list.New(), known: list.New(), cuts: newCuts(),
 	}
 }
 
@@ -102,6 +104,7 @@ func (c *Core) exit(now time.Time, h *host) {
 		c.shares.book.Give(h.domain.Claimant, fairshare.Lookups)
 	}
 	c.unwait(h)
+	c.wake(h, false)
 	d := h.domain
 	c.shares.book.Leave(d.Claimant)
 	if d.hosts--; d.hosts == 0 {
@@ -127,7 +130,25 @@ func (c *Core) moveBlock(now time.Time, h *host) {
 	}
 	b.Claimant = c.shares.book.Enter(now, p.String(), false)
 	b.hosts++
-	h.block = b
+	if h.block = b; h.awake {
+		c.shares.book.Wake(b.Claimant)
+	}
+}
+
+// wake counts h as awake, or not.
+func (c *Core) wake(h *host, awake bool) {
+	if h.awake == awake {
+		return
+	}
+	h.awake = awake
+	count := c.shares.book.Sleep
+	if awake {
+		count = c.shares.book.Wake
+	}
+	count(h.domain.Claimant)
+	if h.block != nil {
+		count(h.block.Claimant)
+	}
 }
 
 func (c *Core) leaveBlock(h *host) {
@@ -135,7 +156,9 @@ func (c *Core) leaveBlock(h *host) {
 	if b == nil {
 		return
 	}
-	h.block = nil
+	if h.block = nil; h.awake {
+		c.shares.book.Sleep(b.Claimant)
+	}
 	c.shares.book.Leave(b.Claimant)
 	if b.hosts--; b.hosts == 0 {
 		delete(c.shares.blocks, b.prefix)
@@ -175,11 +198,25 @@ func visitOutcome(r *crawl.Response) (o fairshare.Outcome, says bool) {
 	return fairshare.Well, true
 }
 
-// noteFetch counts what came of a visit for its domain and block.
+// noteFetch counts what came of a visit for its domain and block. One that counted as
+// failed while it was open is excused by its answer. An answer that dripped is a failure
+// when others have waited for its fetcher, and slow else.
 func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 	o, says := visitOutcome(r)
-	if !says || v.late && o == fairshare.Bad { // it was counted
+	if !says {
 		return
+	}
+	if answered := r.Kind == crawl.Fetched || r.Kind == crawl.RobotsFetched; o == fairshare.Bad && answered && !v.dear {
+		o = fairshare.Slow
+	}
+	switch {
+	case v.late && o == fairshare.Bad: // it was counted
+		return
+	case v.late:
+		c.shares.book.Excuse(now, v.host.domain.Claimant, fairshare.Fetchers)
+		if v.block != nil {
+			c.shares.book.Excuse(now, v.block.Claimant, fairshare.Fetchers)
+		}
 	}
 	c.noteVisit(now, v, o)
 }
@@ -234,6 +271,8 @@ func (c *Core) nextReady(now time.Time) *host {
 		}
 		c.unclaim(now, h) // others at its address need not wait for it
 		s.held.push(h)
+		h.status = OverShare
+		c.classify(h, now)
 		if !s.listed {
 			s.listed = true
 			c.shares.full = append(c.shares.full, s)
@@ -251,76 +290,6 @@ func (c *Core) letBack(now time.Time, s *share, n int) {
 		h.status = Waiting // its address may have run out meanwhile
 		c.place(now, h)
 	}
-}
-
-// lookAtVisits counts requests that are open for long against their domains, and takes
-// those back that a failing domain holds beyond its share while others wait: so much of
-// the newest that the oldest, within the share, come to their end.
-func (c *Core) lookAtVisits(now time.Time) {
-	if c.shares.lateAt.IsZero() || now.Before(c.shares.lateAt) {
-		return
-	}
-	c.shares.lateAt = time.Time{}
-	var late []*visit
-	for _, v := range c.visits {
-		switch {
-		case !v.open || v.over:
-		case now.Sub(v.begun) >= overdue:
-			late = append(late, v)
-		case c.shares.lateAt.IsZero() || v.begun.Add(overdue).Before(c.shares.lateAt):
-			c.shares.lateAt = v.begun.Add(overdue)
-		}
-	}
-	slices.SortFunc(late, func(a, b *visit) int { return cmp.Compare(b.id, a.id) })
-	for _, v := range late {
-		if !v.late {
-			v.late = true
-			c.noteVisit(now, v, fairshare.Bad)
-		}
-	}
-	c.takeBack(late)
-	if len(late) > 0 {
-		c.shares.lateAt = now.Add(relook)
-	}
-}
-
-// takeBack makes room for the hosts that wait for a fetcher, out of visits that are late.
-func (c *Core) takeBack(late []*visit) {
-	wanted := c.wantFetchers()
-	if len(late) == 0 || wanted == 0 {
-		return
-	}
-	over, excess := make(map[*domain]int), c.shares.book.Excess(fairshare.Fetchers)
-	for _, v := range late {
-		d := v.host.domain
-		n, known := over[d]
-		if !known {
-			n = c.shares.book.Over(d.Claimant, fairshare.Fetchers)
-		}
-		if wanted > 0 && (n > 0 || excess > 0 && d.Class() == fairshare.Poor) {
-			v.over = true
-			excess--
-			c.emit(Action{Kind: TakeBack, Partition: v.host.part, Host: v.host.name, Visit: v.id})
-			n--
-			wanted--
-		}
-		over[d] = n
-	}
-}
-
-// wantFetchers counts hosts that could be asked at once, were a fetcher free for them.
-func (c *Core) wantFetchers() (n int) {
-	if len(c.visits) >= c.cfg.Fetchers {
-		for b := range c.ready.rounds {
-			n += c.ready.rounds[b].n
-		}
-	}
-	for _, s := range c.shares.full {
-		if s.Class() != fairshare.Poor {
-			n += s.held.n
-		}
-	}
-	return n
 }
 
 // letBackAtOnce is how many hosts of a share are let back when it is looked at again.
@@ -357,10 +326,10 @@ func (c *Core) lookAgain(now time.Time) {
 
 // askName puts h in line for a look-up.
 func (c *Core) askName(now time.Time, h *host) {
-	h.waitsName = true
 	c.shares.waiting++
 	if h.state.Requests > 0 && h.domain.Class() == fairshare.Good {
-		c.shares.known = append(c.shares.known, h)
+		h.nameLine = c.shares.known
+		h.namePost = h.nameLine.PushBack(h)
 	} else {
 		c.lineUp(h)
 	}
@@ -370,16 +339,26 @@ func (c *Core) askName(now time.Time, h *host) {
 // lineUp puts h in its domain's line.
 func (c *Core) lineUp(h *host) {
 	d := h.domain
-	if d.names = append(d.names, h); !d.asks {
-		d.asks = true
-		c.shares.names = append(c.shares.names, d)
+	h.nameLine = &d.names
+	if h.namePost = d.names.PushBack(h); d.asks == nil {
+		d.asks = c.shares.names.PushBack(d)
 	}
 }
 
-// unwait takes h out of the line for a look-up; whoever comes by there passes it over.
+// leaveLine takes h out of the line that it stands in for a look-up.
+func (c *Core) leaveLine(h *host) {
+	h.nameLine.Remove(h.namePost)
+	h.nameLine, h.namePost = nil, nil
+	if d := h.domain; d.asks != nil && d.names.Len() == 0 {
+		c.shares.names.Remove(d.asks)
+		d.asks = nil
+	}
+}
+
+// unwait takes h out of the line for a look-up, if it stands there.
 func (c *Core) unwait(h *host) {
-	if h.waitsName {
-		h.waitsName = false
+	if h.nameLine != nil {
+		c.leaveLine(h)
 		c.shares.waiting--
 	}
 }
@@ -403,29 +382,18 @@ const maxRefused = 64
 // one of each domain in turn.
 func (c *Core) askNames(now time.Time) {
 	s := &c.shares
-	for s.asking < c.cfg.Lookups && len(s.known) > 0 {
-		h := s.known[0]
-		s.known = s.known[1:]
-		if h.waitsName && !c.begin(now, h) {
+	for s.asking < c.cfg.Lookups && s.known.Len() > 0 {
+		if h := s.known.Front().Value.(*host); !c.begin(now, h) {
+			c.leaveLine(h)
 			c.lineUp(h)
 		}
 	}
-	for refused := 0; s.asking < c.cfg.Lookups && len(s.names) > 0 && refused < maxRefused; {
-		d := s.names[0]
-		s.names = s.names[1:]
-		for len(d.names) > 0 && !d.names[0].waitsName {
-			d.names = d.names[1:]
-		}
-		switch {
-		case len(d.names) == 0:
-			d.asks, d.names = false, nil
-			continue
-		case c.begin(now, d.names[0]):
-			d.names = d.names[1:]
-		default:
+	for refused := 0; s.asking < c.cfg.Lookups && s.names.Len() > 0 && refused < maxRefused; {
+		d := s.names.Front().Value.(*domain)
+		s.names.MoveToBack(d.asks) // where it stays while it has names left
+		if !c.begin(now, d.names.Front().Value.(*host)) {
 			refused++
 		}
-		s.names = append(s.names, d)
 	}
 	if s.waiting > 0 {
 		c.lookLater(now)
@@ -462,5 +430,5 @@ func (c *Core) Failing(n int) []fairshare.Failing { return c.shares.book.Failing
 
 // overShare reports whether a host waits because its domain or block has had its share.
 func (c *Core) overShare(h *host) bool {
-	return h.waitsName && h.domain.Class() == fairshare.Poor || h.line != nil && (h.line == &h.domain.held || h.block != nil && h.line == &h.block.held)
+	return h.nameLine != nil && h.domain.Class() == fairshare.Poor || h.status == OverShare
 }

@@ -1,0 +1,184 @@
+package scheduler
+
+import (
+	"cmp"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/fairshare"
+)
+
+// This file takes requests back that a failing domain holds beyond its share while others
+// wait for their fetchers.
+
+const (
+	// enoughCuts is how often a URL's request is taken back before it is let finish.
+	enoughCuts = 2
+	// maxCuts bounds the URLs that are known to have been taken back. So many are in
+	// 20 minutes at the soonest, with 256 fetchers.
+	maxCuts = 65_536
+)
+
+// cuts counts how often URLs were taken back, by a hash: of two that share one, one is
+// let finish sooner.
+type cuts struct {
+	n     map[uint64]int
+	order []uint64 // as they came in, a ring of maxCuts; some are gone
+	next  int
+}
+
+func newCuts() cuts { return cuts{n: make(map[uint64]int)} }
+
+func cutKey(it *crawl.Item) uint64 {
+	f := fnv.New64a()
+	_, _ = f.Write([]byte(it.URL.String())) // a hash takes all
+	return f.Sum64()
+}
+
+// of returns how often it was taken back.
+func (c *cuts) of(it *crawl.Item) int {
+	if len(c.n) == 0 {
+		return 0
+	}
+	return c.n[cutKey(it)]
+}
+
+// settled counts a visit that was taken back, and forgets a URL whose visit was not.
+func (c *cuts) settled(it *crawl.Item, back bool) {
+	if !back && len(c.n) == 0 {
+		return
+	}
+	k := cutKey(it)
+	switch {
+	case !back:
+		delete(c.n, k)
+	case c.n[k] > 0:
+		c.n[k]++
+	case len(c.order) < maxCuts:
+		c.order, c.n[k] = append(c.order, k), 1
+	default:
+		delete(c.n, c.order[c.next])
+		c.order[c.next], c.n[k] = k, 1
+		c.next = (c.next + 1) % maxCuts
+	}
+}
+
+// waits counts the hosts that wait for a fetcher that somebody else holds, by domain.
+type waits struct {
+	of  map[*domain]int
+	all int
+}
+
+// but is how many wait that are not of d.
+func (w *waits) but(d *domain) int { return w.all - w.of[d] }
+
+func (w *waits) add(d *domain, n int) {
+	w.of[d] += n
+	w.all += n
+}
+
+// waiting counts the hosts that a fetcher would be given to, were one free. Those that
+// their own domain's or block's share holds back do not wait for others.
+func (c *Core) waiting() waits {
+	w := waits{of: make(map[*domain]int)}
+	if len(c.visits) >= c.cfg.Fetchers {
+		for b := range c.ready.rounds {
+			for l := c.ready.rounds[b].first; l != nil; l = l.behind {
+				if l.first != nil {
+					d := l.first.domain
+					w.add(d, min(l.n, max(c.shares.book.Room(d.Claimant, fairshare.Fetchers)-w.of[d], 0)))
+				}
+			}
+		}
+	}
+	for _, s := range c.shares.full {
+		if s.held.n > 0 && !s.prefix.IsValid() && s.Class() != fairshare.Poor { // a reserve keeps it back, if it has room
+			d := s.held.first.domain
+			w.add(d, min(s.held.n, max(c.shares.book.Room(d.Claimant, fairshare.Fetchers)-w.of[d], 0)))
+		}
+	}
+	return w
+}
+
+// lookAtVisits counts requests that are open for long against their domains, until their
+// answer says better, and takes those back that are too many while others wait.
+func (c *Core) lookAtVisits(now time.Time) {
+	if c.shares.lateAt.IsZero() || now.Before(c.shares.lateAt) {
+		return
+	}
+	c.shares.lateAt = time.Time{}
+	open := make([]*visit, 0, len(c.visits))
+	late := make(map[*domain]bool)
+	for _, v := range c.visits {
+		if !v.open {
+			continue
+		}
+		open = append(open, v)
+		if at := v.begun.Add(overdue); !at.After(now) {
+			late[v.host.domain] = true
+		} else if c.shares.lateAt.IsZero() || at.Before(c.shares.lateAt) {
+			c.shares.lateAt = at
+		}
+	}
+	if len(late) == 0 {
+		return
+	}
+	c.shares.lateAt = now.Add(relook)
+	slices.SortFunc(open, func(a, b *visit) int { return cmp.Or(cmp.Compare(a.cuts, b.cuts), cmp.Compare(b.id, a.id)) })
+	w := c.waiting()
+	for _, v := range open {
+		if now.Sub(v.begun) < overdue {
+			continue
+		}
+		v.dear = v.dear || w.but(v.host.domain) > 0
+		if !v.late {
+			v.late = true
+			c.noteVisit(now, v, fairshare.Bad)
+		}
+	}
+	c.takeBack(open, late)
+}
+
+// takeBack makes room for the hosts that wait for a fetcher, out of the visits of domains
+// that fail, hold more than their share and have a request that is late: of the newest,
+// so that the oldest, within the share, come to their end. A URL that was taken back
+// before goes after those that were not, and from enoughCuts on it is let finish, in up
+// to a quarter of the fetchers. open is in this order.
+func (c *Core) takeBack(open []*visit, late map[*domain]bool) {
+	w := c.waiting()
+	if w.all == 0 {
+		return
+	}
+	taken, going, spared := 0, make(map[*domain]int), 0
+	for _, v := range open {
+		if v.over { // its end is on its way
+			taken++
+			going[v.host.domain]++
+		} else if v.cuts >= enoughCuts {
+			spared++
+		}
+	}
+	surplus := spared - max(c.cfg.Fetchers/4, 1) // of those that could be spared
+	for _, v := range open {
+		d := v.host.domain
+		if v.over || !late[d] || d.Class() != fairshare.Poor || w.but(d) <= taken {
+			continue
+		}
+		over := c.shares.book.Over(d.Claimant, fairshare.Fetchers) > going[d]
+		if !over && c.shares.book.Excess(fairshare.Fetchers) <= taken {
+			continue
+		}
+		if v.cuts >= enoughCuts {
+			if surplus <= 0 {
+				continue
+			}
+			surplus--
+		}
+		v.over = true
+		taken++
+		going[d]++
+		c.emit(Action{Kind: TakeBack, Partition: v.host.part, Host: v.host.name, Visit: v.id})
+	}
+}
