@@ -162,7 +162,7 @@ var words = map[string][]any{
 	"BottleneckStatus.cause":    {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff, crawl.BottleneckNone},
 	"PartitionReport.state":     {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen, crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
 	"RobotsReport.verdict":      {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden, crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},
-	"HostReport.state":          {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting, crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld},
+	"HostReport.state":          {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting, crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld, crawl.HostOverShare},
 	"Event.level":               {crawl.EventInfo, crawl.EventWarn, crawl.EventError},
 }
 

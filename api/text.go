@@ -129,7 +129,7 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand, Count(f.InFlight), Count(f.Outbox))
 	row(b, "seen", "%s URLs; %s links were known already", Count(f.SeenTotal), Count(f.DuplicatesTotal))
 	h := f.Hosts
-	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen)
+	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen, %d over their domain's share", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen, h.OverShare)
 	r, l := s.Fetch.Responses, s.Fetch.LatencySeconds
 	row(b, "answers", "%s 2xx, %s 3xx, %s 4xx, %s 5xx; half within %s, 99%% within %s", Count(r.C2xx), Count(r.C3xx), Count(r.C4xx), Count(r.C5xx), millis(l.P50), millis(l.P99))
 	e := s.Fetch.ErrorsByCategory

@@ -104,6 +104,8 @@ const (
 	HostBackoff  = "backoff"   // it asked for fewer requests, or failed
 	HostFrozen   = "frozen"    // it failed too often
 	HostHeld     = "held"      // its partition is about to change hands
+	// HostOverShare: its domain or block of addresses has had its share of the fetchers.
+	HostOverShare = "over_share"
 )
 
 // HostReport is the document of GET /api/v1/hosts/{host}. Counts of refused

@@ -269,6 +269,9 @@ type HostCounts struct {
 	Waiting  int64 `json:"waiting"`
 	Backoff  int64 `json:"backoff"`
 	Frozen   int64 `json:"frozen"`
+	// OverShare counts hosts that could be asked, whose domain or block of addresses
+	// has had its share of the fetchers.
+	OverShare int64 `json:"over_share"`
 }
 
 // FetchStatus says what became of the requests.

@@ -70,6 +70,9 @@ func bottleneckOf(s *strain) crawl.BottleneckStatus {
 		return say(crawl.BottleneckDNS, "no name server answers, and none of %d hosts with queued URLs has a known address that may be asked now: look at --dns", h.Waiting+h.Backoff+h.Frozen)
 	case h.Ready == 0 && s.lookups > 0 && 2*int64(s.lookups) >= h.Waiting+h.Backoff:
 		return say(crawl.BottleneckDNS, "%d host names are being looked up and no other host may be asked now: a faster name server (--dns) would help", s.lookups)
+	case h.Ready == 0 && h.OverShare > h.Waiting:
+		return say(crawl.BottleneckFetchers, "%d hosts are held back by their domain's share of the fetchers, of which %d of %d are free: more domains would help, and health names those that fail",
+			h.OverShare, s.fetchers-min(s.busy, s.fetchers), s.fetchers)
 	case h.Ready == 0 && s.queued > s.inFlight:
 		return say(crawl.BottleneckPoliteness, "%s: more hosts or a smaller --delay would be faster", waitingText(h))
 	case h.Ready > 0:
@@ -92,6 +95,9 @@ func waitingText(h *crawl.HostCounts) string {
 	text := fmt.Sprintf("%d hosts with queued URLs wait for their delay, %d are being asked", h.Waiting, h.InFlight)
 	if h.Waiting == 1 {
 		text = fmt.Sprintf("one host with queued URLs waits for its delay, %d are being asked", h.InFlight)
+	}
+	if h.OverShare > 0 {
+		text += fmt.Sprintf(", %d are held back by their domain's share", h.OverShare)
 	}
 	if away := h.Backoff + h.Frozen; away > 0 {
 		text += fmt.Sprintf(", %d rest after errors", away)

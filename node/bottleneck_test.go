@@ -39,6 +39,8 @@ func TestBottleneck(t *testing.T) {
 		{"computing beside others", func(s *strain) { s.hosts.Ready, s.cpu, s.machine = 500, 0.3, 0.97 }, crawl.BottleneckCPU, []string{"30 %"}},
 		{"computing, and no host free at this moment", func(s *strain) { s.cpu = 0.9 }, crawl.BottleneckCPU, nil},
 		{"ready hosts and free fetchers", func(s *strain) { s.hosts.Ready, s.machine = 7, 0 }, crawl.BottleneckCPU, []string{"7 hosts", "253 of 256"}},
+		{"held back by a share", func(s *strain) { s.hosts.OverShare = 700 }, crawl.BottleneckFetchers, []string{"700 hosts", "domain's share", "253 of 256"}},
+		{"some held back by a share", func(s *strain) { s.hosts.OverShare = 7 }, crawl.BottleneckPoliteness, []string{"20 hosts", "7 are held back by their domain's share"}},
 		{"names", func(s *strain) { s.lookups, s.hosts = 18, crawl.HostCounts{Waiting: 20} }, crawl.BottleneckDNS, []string{"18 host names", "--dns"}},
 		{"one name of many hosts", func(s *strain) { s.lookups = 1 }, crawl.BottleneckPoliteness, nil},
 		{"names, but others may be asked", func(s *strain) { s.lookups, s.hosts.Ready, s.busy, s.fetchers = 18, 5, 2, 2 }, crawl.BottleneckFetchers, nil},

@@ -113,6 +113,8 @@ func hostState(r *crawl.HostReport, s *crawl.HostState, sight *scheduler.Sight, 
 		return crawl.HostWaiting
 	case scheduler.Ready:
 		return crawl.HostReady
+	case scheduler.OverShare:
+		return crawl.HostOverShare
 	case scheduler.Held:
 		return crawl.HostHeld
 	}
@@ -122,15 +124,16 @@ func hostState(r *crawl.HostReport, s *crawl.HostState, sight *scheduler.Sight, 
 // hostSummary is the state of a host in one sentence.
 func hostSummary(r *crawl.HostReport, now time.Time) string {
 	text := map[string]string{
-		crawl.HostIdle:     "nothing is queued",
-		crawl.HostParked:   "its URLs wait on disk for a place in memory",
-		crawl.HostLoading:  "its URLs are being read from disk, or its address is being looked up",
-		crawl.HostWaiting:  "its delay has not passed",
-		crawl.HostReady:    "it may be asked now and waits for a fetcher",
-		crawl.HostInFlight: "a request is open",
-		crawl.HostBackoff:  "it is held back",
-		crawl.HostFrozen:   "it is frozen",
-		crawl.HostHeld:     "its partition is about to change hands",
+		crawl.HostIdle:      "nothing is queued",
+		crawl.HostParked:    "its URLs wait on disk for a place in memory",
+		crawl.HostLoading:   "its URLs are being read from disk, or its address is being looked up",
+		crawl.HostWaiting:   "its delay has not passed",
+		crawl.HostReady:     "it may be asked now and waits for a fetcher",
+		crawl.HostInFlight:  "a request is open",
+		crawl.HostBackoff:   "it is held back",
+		crawl.HostFrozen:    "it is frozen",
+		crawl.HostHeld:      "its partition is about to change hands",
+		crawl.HostOverShare: "it could be asked, but is held back by its domain's share of the fetchers, or its block's",
 	}[r.State]
 	if why := r.Politeness.BackoffReason; why != nil {
 		text += ": " + *why

@@ -41,6 +41,7 @@ func TestHostReport(t *testing.T) {
 		"ready":             {frontier.HostInfo{Queued: queued}, sight(scheduler.Ready), crawl.HostReady, "fetcher", false, false},
 		"its delay":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later}}, sight(scheduler.Waiting), crawl.HostWaiting, "may start in 1m0s", true, false},
 		"resolving":         {frontier.HostInfo{Queued: queued}, sight(scheduler.Resolving), crawl.HostLoading, "looked up", false, false},
+		"over share":        {frontier.HostInfo{Queued: queued}, sight(scheduler.OverShare), crawl.HostOverShare, "share", false, false},
 		"moving":            {frontier.HostInfo{Queued: queued}, sight(scheduler.Held), crawl.HostHeld, "change hands", false, false},
 		"retry-after":       {frontier.HostInfo{Queued: queued, State: crawl.HostState{HoldUntil: later}}, nil, crawl.HostBackoff, "Retry-After", true, true},
 		"429":               {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later, Backoff: time.Minute}}, sight(scheduler.Waiting), crawl.HostBackoff, "429 or 503", true, true},

@@ -179,6 +179,7 @@ func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	t.Waiting += h.Waiting
 	t.Backoff += h.Backoff
 	t.Frozen += h.Frozen
+	t.OverShare += h.OverShare
 	s.Output.WARCBytesPerSecond += b.Output.WARCBytesPerSecond
 	s.Output.RecordsPerSecond += b.Output.RecordsPerSecond
 	addRing(&s.Ring, b)

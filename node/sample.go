@@ -116,7 +116,7 @@ func (n *Node) sample() metrics.Sample {
 		s.InFlight = int64(e.dispatcher.Busy())
 		s.Fetchers = min(s.InFlight, s.FetchersMax)
 		s.Partitions, s.Moving = metrics.Counts{"held": int64(f.held), "replica": int64(f.replicas)}, int64(m.Moving)
-		s.Hosts = metrics.Counts{"in_flight": int64(h.InFlight), "ready": int64(h.Ready), "waiting": int64(h.Waiting), "backoff": int64(h.Backoff), "frozen": int64(h.Frozen)}
+		s.Hosts = metrics.Counts{"in_flight": int64(h.InFlight), "ready": int64(h.Ready), "waiting": int64(h.Waiting), "backoff": int64(h.Backoff), "frozen": int64(h.Frozen), "over_share": int64(h.OverShare)}
 		s.HandoffBytes = e.moves.BytesMoved()
 	}
 	return s

@@ -360,5 +360,5 @@ func (n *Node) Metrics() http.Handler { return n.metrics.Handler() }
 
 // hostCounts puts the scheduler's counts into the words of the status.
 func hostCounts(c scheduler.Counts) crawl.HostCounts {
-	return crawl.HostCounts{InFlight: int64(c.InFlight), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen)}
+	return crawl.HostCounts{InFlight: int64(c.InFlight), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen), OverShare: int64(c.OverShare)}
 }

@@ -27,6 +27,26 @@ func (l *line) push(h *host) {
 	}
 }
 
+// insert puts h behind those that were held back before it.
+func (l *line) insert(h *host) {
+	if l.last == nil || l.last.heldSince < h.heldSince {
+		l.push(h)
+		return
+	}
+	at := l.first
+	for at.heldSince < h.heldSince {
+		at = at.behind
+	}
+	h.line, h.before, h.behind = l, at.before, at
+	if at.before != nil {
+		at.before.behind = h
+	} else {
+		l.first = h
+	}
+	at.before = h
+	l.n++
+}
+
 func (l *line) remove(h *host) {
 	if h.line != l {
 		panic("BUG: host " + string(h.name) + " does not stand in this line")

@@ -335,7 +335,7 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	v := &visit{id: c.lastID, host: h, item: h.items[i], open: true, cuts: c.shares.cuts.of(&h.items[i])}
 	c.takeFetcher(now, v)
 	h.items = slices.Delete(h.items, i, i+1)
-	h.open = true
+	h.open, h.heldSince = true, 0
 	h.turns++
 	h.unsettled = append(h.unsettled, v)
 	c.visits[v.id] = v

@@ -100,6 +100,8 @@ type host struct {
 	namePost *list.Element // there
 	askedAt  time.Time     // when the look-up began
 
+	heldSince uint64 // its place among those that a share holds back; 0: it was not, since its last visit
+
 	line           *line // that it stands in, with its neighbours
 	before, behind *host
 }

@@ -11,7 +11,10 @@ import (
 // host that stays ready keeps its place in the line.
 func (c *Core) place(now time.Time, h *host) {
 	want, at := c.decide(now, h)
-	if want == Ready && !c.claim(now, h) {
+	switch {
+	case want == Ready && h.status == OverShare:
+		want = OverShare // until it is let back
+	case want == Ready && !c.claim(now, h):
 		want = AddressWait
 	}
 	if want != Ready && want != AddressWait && want != InFlight && !(want == Resolving && h.turn != nil && h.turn.holder == h) {
@@ -118,6 +121,8 @@ func (c *Core) stand(h *host, s Status, now time.Time) {
 		target = &h.domain.ready[band].line
 	case AddressWait:
 		target = &h.turn.line
+	case OverShare:
+		target = h.line
 	}
 	if h.line != target {
 		if h.line != nil {

@@ -72,6 +72,9 @@ type shares struct {
 	names   *list.List // of *domain: those of these hosts, in turn
 	known   *list.List // of *host: those of them that answered before; they go first
 	cuts    cuts
+	// heldLast is the last place that was given to a host that is held back: who is let
+	// back in vain does not lose its own.
+	heldLast uint64
 }
 
 func newShares(cfg Config) shares {
@@ -270,7 +273,11 @@ func (c *Core) nextReady(now time.Time) *host {
 			s = h.block
 		}
 		c.unclaim(now, h) // others at its address need not wait for it
-		s.held.push(h)
+		if h.heldSince == 0 {
+			c.shares.heldLast++
+			h.heldSince = c.shares.heldLast
+		}
+		s.held.insert(h)
 		h.status = OverShare
 		c.classify(h, now)
 		if !s.listed {
