@@ -35,6 +35,9 @@
 //	    │                   │   │     AddressWait┘               ▼
 //	    └───────────────── Dry  └────────────────────────────────┘
 //
+// A ready host whose domain has had its share of the fetchers is OverShare, until it is
+// let back and is ready again.
+//
 // Every event that touches a host ends in one function, place, which looks at
 // the facts (open visit, items, times, addresses) and puts the host where they
 // say it belongs. No other function moves a host. Status has a paragraph for
