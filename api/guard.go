@@ -24,8 +24,19 @@ func withHeaders(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
 		h.Set("Cache-Control", "no-store")
+		if ambiguous(r) {
+			h.Set("Connection", "close")
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ambiguous reports whether a proxy before this server could have read another end of a
+// request. What follows such a one is not served: it could be a request that the proxy
+// has not seen. net/http takes chunks before a length and removes what it has ignored, so
+// all chunked bodies count, and all of HTTP/1.0, which has none.
+func ambiguous(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
 // guard lets through who may ask for what needs a role; see the package comment.

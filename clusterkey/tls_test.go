@@ -121,3 +121,35 @@ func TestClocksDoNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// TestNoSessionIsResumed: a session of before would show what was true then. A client that
+// keeps tickets gets none, and HTTP/2 is not spoken at the API, so its floods reach nothing.
+func TestNoSessionIsResumed(t *testing.T) {
+	t.Parallel()
+	k := generate(t)
+	for name, server := range map[string]*tls.Config{"API": k.APITLS(), "calls": k.ServerTLS()} {
+		client := k.ClientTLS()
+		client.SessionTicketsDisabled = false
+		client.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+		if name == "API" {
+			client.NextProtos = []string{"h2", "http/1.1"}
+		}
+		verify := client.VerifyConnection
+		resumed, chosen := 0, ""
+		client.VerifyConnection = func(s tls.ConnectionState) error {
+			if s.DidResume {
+				resumed++
+			}
+			chosen = s.NegotiatedProtocol
+			return verify(s)
+		}
+		for range 3 {
+			if a, b := dialogue(t, server, client); a != nil || b != nil {
+				t.Fatal(name, a, b)
+			}
+		}
+		if resumed != 0 || chosen != "" {
+			t.Errorf("%s: %d of 2 sessions were resumed; protocol %q", name, resumed, chosen)
+		}
+	}
+}
