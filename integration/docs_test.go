@@ -20,12 +20,14 @@ import (
 // notRun are the commands of the documents that the test does not run, with the
 // reason. A reason for a command that no document has is an error.
 var notRun = map[string]string{
-	"docker compose -f deploy/compose.yaml up --build":                    "needs a container engine",
-	"kubectl create secret generic crawlnode-key --from-file=cluster.key": "needs a Kubernetes cluster",
-	"kubectl apply -f deploy/kubernetes/crawlnode.yaml":                   "needs a Kubernetes cluster",
-	"systemctl enable --now crawlnode":                                    "needs a running systemd",
-	"make demo":                                                           "has tests of its own, and takes a minute",
-	"make test":                                                           "runs this test",
+	"docker compose -f deploy/compose.yaml up --build":                        "needs a container engine",
+	"kubectl create secret generic crawlnode-key --from-file=cluster.key":     "needs a Kubernetes cluster",
+	"kubectl apply -f deploy/kubernetes/crawlnode.yaml":                       "needs a Kubernetes cluster",
+	"systemctl enable --now crawlnode":                                        "needs a running systemd",
+	"crawlnode status --token-file metrics.token":                             "the nodes of this test have no key",
+	"crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key": "the nodes of this test have no key",
+	"make demo": "has tests of its own, and takes a minute",
+	"make test": "runs this test",
 	"curl -s http://127.0.0.1:27295/api/v1/captures/FILE/OFFSET | gunzip": "FILE and OFFSET are for the reader to fill in; TestExport does",
 }
 
