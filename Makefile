@@ -41,7 +41,7 @@ demo: build ## three nodes and a synthetic web on loopback, one node killed half
 
 test: deps ## everything: all tests under the race detector, integration among them, and a smoke of each fuzz target
 	go test -race $$(go list ./... | grep -v '/integration$$')
-	go test -race -count=1 -timeout 40m ./integration
+	go test -race -count=1 -timeout 60m ./integration
 	.ci/fuzz 2000x
 
 race: ## all but integration, under the race detector
