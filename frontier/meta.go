@@ -197,6 +197,9 @@ func decodeMeta(b []byte) (m metaEntry, err error) {
 	}
 	if len(r.b) > 0 {
 		m.stamp = stamp{at: r.time(), wall: r.time(), run: r.u(), boot: r.dur()}
+		if m.stamp.at.IsZero() { // without a place on the timeline the rest says nothing
+			m.stamp = stamp{}
+		}
 	}
 	return m, r.end("sequence and counters of a partition")
 }
