@@ -177,6 +177,16 @@ func newVillage(t *testing.T, names ...string) *village {
 	return v
 }
 
+// newRunningVillage makes places, starts a node at each, and gives them time to join.
+func newRunningVillage(t *testing.T, names ...string) *village {
+	v := newVillage(t, names...)
+	for _, h := range v.houses {
+		h.start()
+	}
+	time.Sleep(10 * time.Second)
+	return v
+}
+
 // start runs a node, which asks the others for its lease each second.
 func (h *house) start() {
 	m, err := Open(h.o)
@@ -275,12 +285,8 @@ func (h *house) members(when string, status Status, names ...string) {
 func TestHealsAfterCut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVillage(t, "n1", "n2", "n3")
+		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		for _, h := range v.houses {
-			h.start()
-		}
-		time.Sleep(10 * time.Second)
 		for _, h := range v.houses {
 			h.members("joined", Active, "n1", "n2", "n3")
 			if !h.LeaseValid() || h.Snapshot().Minority {
@@ -362,12 +368,8 @@ func TestApartInBubble(t *testing.T) {
 func TestExcludesTheDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVillage(t, "n1", "n2", "n3")
+		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		for _, h := range v.houses {
-			h.start()
-		}
-		time.Sleep(10 * time.Second)
 		n1.members("joined", Active, "n1", "n2", "n3")
 		n1.crash(true)
 		time.Sleep(time.Second)

@@ -12,12 +12,8 @@ import (
 func TestStalledIsExcluded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVillage(t, "n1", "n2", "n3")
+		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		for _, h := range v.houses {
-			h.start()
-		}
-		time.Sleep(10 * time.Second)
 		n3.SetStalled(true)
 		time.Sleep(4 * time.Second)
 		n1.members("stalled for a moment", Active, "n1", "n2", "n3")
@@ -46,12 +42,8 @@ func TestStalledIsExcluded(t *testing.T) {
 func TestStalledStillGrants(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVillage(t, "n1", "n2", "n3")
+		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		for _, h := range v.houses {
-			h.start()
-		}
-		time.Sleep(10 * time.Second)
 		n3.SetStalled(true)
 		n2.crash(false)
 		time.Sleep(30 * time.Second)

@@ -149,12 +149,8 @@ func TestMovedDataIsNoTwin(t *testing.T) {
 func TestMovesWithItsName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		v := newVillage(t, "n1", "n2", "n3")
+		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		for _, h := range v.houses {
-			h.start()
-		}
-		time.Sleep(10 * time.Second)
 		n1.members("joined", Active, "n1", "n2", "n3")
 		before, _ := n1.View().Member(n3.self.ID)
 		n3.crash(false)
@@ -233,12 +229,8 @@ func TestCopyWithItsNameGivesWay(t *testing.T) {
 }
 
 func copyGivesWay(t *testing.T, stopped, own bool) {
-	v := newVillage(t, "n1", "n2", "n3")
+	v := newRunningVillage(t, "n1", "n2", "n3")
 	n1, n3 := v.houses[0], v.houses[2]
-	for _, h := range v.houses {
-		h.start()
-	}
-	time.Sleep(10 * time.Second)
 	var data Storage
 	if stopped {
 		n3.crash(true)
