@@ -25,8 +25,8 @@ func Replace(path string, content []byte) error {
 	for size < len(content) {
 		size *= 2
 	}
-	spare := path + spareSuffix
-	if err := notTheSame(path, spare); err != nil {
+	spare, old := path+spareSuffix, path+oldSuffix
+	if err := tidy(path, spare, old); err != nil {
 		return err
 	}
 	if err := overwrite(spare, content, size); err != nil {
@@ -34,10 +34,6 @@ func Replace(path string, content []byte) error {
 	}
 	// The old file gets another name first, and so keeps its blocks. Without one, and
 	// where files have one name only, a new file is made.
-	old := path + oldSuffix
-	if err := removeIfThere(old); err != nil {
-		return err
-	}
 	linked := os.Link(path, old) == nil
 	if err := os.Rename(spare, path); err != nil {
 		return err
@@ -53,14 +49,32 @@ func Replace(path string, content []byte) error {
 	return SyncDir(filepath.Dir(path))
 }
 
-// notTheSame removes a spare file that a crash has left as another name of the file.
-func notTheSame(path, spare string) error {
+// tidy makes good what a crash has left: a spare or old name of the file itself goes, and
+// the file that was being replaced becomes the spare one, with its blocks. A disk that has
+// filled up since has none for another.
+func tidy(path, spare, old string) error {
+	for _, other := range []string{spare, old} {
+		if err := notTheSame(path, other); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Lstat(spare); err == nil {
+		return removeIfThere(old)
+	}
+	if err := os.Rename(old, spare); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// notTheSame removes a name that is another one of the file.
+func notTheSame(path, other string) error {
 	a, err := os.Stat(path)
-	b, err2 := os.Stat(spare)
+	b, err2 := os.Stat(other)
 	if err != nil || err2 != nil || !os.SameFile(a, b) {
 		return nil //nolint:nilerr // what is not there is not the same; other errors come again
 	}
-	return os.Remove(spare)
+	return os.Remove(other)
 }
 
 // overwrite writes content and blanks into a file, over what it has, and syncs it. The

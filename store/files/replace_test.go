@@ -92,3 +92,28 @@ func TestReplaceAfterACrash(t *testing.T) {
 		t.Errorf("in a folder that is missing: %v", err)
 	}
 }
+
+// TestReplaceAfterACrashNeedsNoSpace: a crash between the two renames leaves the blocks of
+// the spare file under another name; the disk may have filled up since.
+func TestReplaceAfterACrashNeedsNoSpace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state")
+	for _, text := range []string{"one", "two"} {
+		if err := Replace(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(path+spareSuffix, path+oldSuffix); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.Stat(path + oldSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(path, []byte("three")); err != nil {
+		t.Fatal(err)
+	}
+	if now := holds(t, path, "three"); !os.SameFile(now, left) {
+		t.Error("the content stands in a new file, for which a full disk has no blocks")
+	}
+}
