@@ -27,6 +27,7 @@ COUNT     ?= 7
 PAIRS     ?= 7
 GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
+BEFORE    ?=
 
 .PHONY: build demo test race sim mutants fuzz integ bench benchonce flame scale lint generate deps soak release help
 
@@ -59,10 +60,10 @@ fuzz: ## each fuzz target for T
 integ: deps ## real processes against real sites
 	go test -count=1 -timeout 20m -v ./integration
 
-bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md
+bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2
-	go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
-	.ci/bench $(PAIRS) $(GOALS)
+	[ -n "$(BEFORE)" ] || go test -run '^$$' -bench . -benchmem -count $(COUNT) ./...
+	BEFORE=$(BEFORE) .ci/bench $(PAIRS) $(GOALS)
 
 benchonce: ## each Go benchmark once and small, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x -short $$(git grep -l '^func Benchmark' -- '*_test.go' | xargs -n1 dirname | sort -u | sed 's|^|./|')
