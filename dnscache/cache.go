@@ -60,6 +60,7 @@ func New(o Options) (*Cache, error) {
 	}
 	c := &Cache{opts: o, entries: newEntries(o.MaxEntries), flights: make(map[string]*flight), slots: make(chan struct{}, o.Concurrency)}
 	c.resolver = resolver{opts: &c.opts, queried: func() { c.count.queries.Add(1) }, heard: c.heard}
+	c.resolver.servers.perServer = o.PerServer
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	if len(o.Servers) > 0 {
 		c.resolver.servers.set(o.Servers)

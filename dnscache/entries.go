@@ -89,7 +89,7 @@ func (s *entries) put(name string, got result, now time.Time, o *Options) (Answe
 		*e = entry{name: name, gone: got.err, expires: now.Add(got.ttl)}
 	default:
 		wait := o.FailureTTL
-		if got.err.Class != ErrOutage { // in an outage no name is to be blamed
+		if got.err.Class == ErrFailed { // else no name is to be blamed
 			e.fails++
 			wait = failureWait(wait, e.fails)
 		}

@@ -16,6 +16,9 @@ var (
 	// ErrOutage is an ErrFailed that says nothing about the name: no server
 	// answers anything, whatever it is asked for.
 	ErrOutage = fmt.Errorf("%w: none answers anything", ErrFailed)
+	// ErrLimited is an ErrFailed that says nothing about the name: a server that was
+	// asked limits how much it answers.
+	ErrLimited = fmt.Errorf("%w: they limit us", ErrFailed)
 	// ErrClosed: the cache was closed during the look-up.
 	ErrClosed = errors.New("name cache is closed")
 )
@@ -23,9 +26,9 @@ var (
 // Error is a look-up that gave no address.
 type Error struct {
 	Host   string
-	Class  error     // ErrNotFound, ErrFailed or ErrOutage
+	Class  error     // ErrNotFound, ErrFailed, ErrOutage or ErrLimited
 	Reason string    // for a person: what the servers said
-	Since  time.Time // with ErrOutage: when it began
+	Since  time.Time // with ErrOutage and ErrLimited: when it began
 	Err    error     // the cause, or nil
 }
 
@@ -46,7 +49,10 @@ func notFound(host, reason string) *Error {
 	return &Error{Host: host, Class: ErrNotFound, Reason: reason}
 }
 
-// failed makes an Error of class ErrFailed.
+// failed makes an Error of class ErrFailed, or ErrLimited.
 func failed(host string, err error) *Error {
+	if l, limited := errors.AsType[*limitedError](err); limited {
+		return &Error{Host: host, Class: ErrLimited, Reason: err.Error(), Since: l.since, Err: err}
+	}
 	return &Error{Host: host, Class: ErrFailed, Reason: err.Error(), Err: err}
 }

@@ -48,6 +48,9 @@ type Options struct {
 	MaxAddrs int
 	// Concurrency bounds the flights, and with them the open queries. Default 128.
 	Concurrency int
+	// PerServer bounds the queries that one server has to answer at a time; one that
+	// limits us gets fewer (Cache.Room). Default 64.
+	PerServer int
 
 	// ResolvConf and HostsFile name the system's files. Defaults
 	// /etc/resolv.conf and /etc/hosts. Not read when Servers are given.
@@ -70,6 +73,9 @@ type Events struct {
 	// Outage: no server answers anything since that time, and why; the zero time:
 	// one answers again.
 	Outage func(since time.Time, err error)
+	// Limited: a server limits us and has fewer than half of PerServer queries at a
+	// time; or, with small false, it has most of them again.
+	Limited func(server string, places int, small bool)
 }
 
 // maxFailureTTL caps how long a failure is kept (RFC 9520, section 3.2).
@@ -91,13 +97,14 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxEntries = cmp.Or(o.MaxEntries, 1<<16)
 	o.MaxAddrs = cmp.Or(o.MaxAddrs, 16)
 	o.Concurrency = cmp.Or(o.Concurrency, 128)
+	o.PerServer = cmp.Or(o.PerServer, 64)
 	o.ResolvConf = cmp.Or(o.ResolvConf, "/etc/resolv.conf")
 	o.HostsFile = cmp.Or(o.HostsFile, "/etc/hosts")
 	if o.Exchange == nil {
 		o.Exchange = exchange
 	}
-	if o.Timeout < 0 || o.LookupTimeout < 0 || o.MinTTL < 0 || o.FailureTTL < 0 || o.MaxEntries < 0 || o.MaxAddrs < 0 || o.Concurrency < 0 {
-		return o, fmt.Errorf("name look-up options must not be negative: %+v", [...]any{o.Timeout, o.LookupTimeout, o.MinTTL, o.FailureTTL, o.MaxEntries, o.MaxAddrs, o.Concurrency})
+	if o.Timeout < 0 || o.LookupTimeout < 0 || o.MinTTL < 0 || o.FailureTTL < 0 || o.MaxEntries < 0 || o.MaxAddrs < 0 || o.Concurrency < 0 || o.PerServer < 0 {
+		return o, fmt.Errorf("name look-up options must not be negative: %+v", [...]any{o.Timeout, o.LookupTimeout, o.MinTTL, o.FailureTTL, o.MaxEntries, o.MaxAddrs, o.Concurrency, o.PerServer})
 	}
 	return o, nil
 }

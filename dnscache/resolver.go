@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/miekg/dns"
@@ -14,7 +15,7 @@ import (
 // leads from answer to answer.
 const maxQueries = 8
 
-// resolver asks the servers. It keeps nothing but their health.
+// resolver asks the servers. It keeps nothing but their health and their windows.
 type resolver struct {
 	opts    *Options
 	servers servers
@@ -75,15 +76,20 @@ func (r *resolver) chase(ctx context.Context, name string, qtype uint16) result 
 }
 
 // ask puts one question to the servers until one of them answers it. There is
-// a second, more patient round when somebody kept silent; not when all servers
+// a second, more patient round when somebody kept silent or limits us; not when all servers
 // are known to be down, because then every name would take that long.
 func (r *resolver) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg, error) {
 	var last error
 	for round := range 2 {
 		addrs, allDown := r.servers.order(time.Now())
 		silent := false
-		for _, addr := range addrs {
-			reply, err := r.askOne(ctx, addr, name, qtype, r.opts.Timeout<<round)
+		for len(addrs) > 0 {
+			addr, err := r.servers.take(ctx, addrs)
+			if err != nil {
+				return nil, errors.Join(err, last)
+			}
+			addrs = slices.DeleteFunc(addrs, func(a string) bool { return a == addr })
+			reply, err := r.askIn(ctx, addr, name, qtype, r.opts.Timeout<<round)
 			if err == nil {
 				r.servers.report(addr, true, time.Now())
 				return reply, nil
@@ -92,10 +98,12 @@ func (r *resolver) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg
 				return nil, fmt.Errorf("server %s: %w", addr, errors.Join(context.Cause(ctx), last))
 			}
 			last = fmt.Errorf("server %s: %w", addr, err)
-			if _, refused := errors.AsType[rcodeError](err); !refused {
+			_, refused := errors.AsType[rcodeError](err)
+			_, limited := errors.AsType[*limitedError](err)
+			if !refused {
 				r.servers.report(addr, false, time.Now())
-				silent = true
 			}
+			silent = silent || !refused || limited
 		}
 		if !silent || allDown {
 			break
@@ -105,6 +113,15 @@ func (r *resolver) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg
 		return nil, errors.New("no name server is configured")
 	}
 	return nil, last
+}
+
+// askIn is askOne within the place that was taken for it, which it gives back.
+func (r *resolver) askIn(ctx context.Context, addr, name string, qtype uint16, timeout time.Duration) (*dns.Msg, error) {
+	begun := time.Now()
+	reply, err := r.askOne(ctx, addr, name, qtype, timeout)
+	err = r.conclude(ctx, addr, begun, err)
+	r.change(addr, func(one *server) { one.window.open = max(one.window.open-1, 0) })
+	return reply, err
 }
 
 // askOne puts one question to one server: by UDP, without EDNS0 if it does not

@@ -114,6 +114,10 @@ func NewBook(fetchers, lookups, memory, limit int) *Book {
 	return &Book{capacity: [numResources]int{fetchers, lookups}, memory: memory, limit: limit, byName: make(map[key]*Claimant), idle: list.New()}
 }
 
+// Resize says that there are so many of r. What is held beyond that is held until it
+// is given back.
+func (b *Book) Resize(r Resource, capacity int) { b.capacity[r] = capacity }
+
 // Enter counts one more host of a domain or a block, by name. It sleeps.
 func (b *Book) Enter(now time.Time, name string, domain bool) *Claimant {
 	k := key{name, domain}

@@ -71,6 +71,9 @@ type HostResolver interface {
 type DispatcherOptions struct {
 	Store    DispatchStore
 	Resolver HostResolver
+	// LookupRoom returns how many look-ups the name servers bear at a time; it may be nil:
+	// then that is Lookups. It is called in every turn of the loop.
+	LookupRoom func() int
 	// Settings returns the crawl's present rules. It is called for every
 	// decision.
 	Settings func() *crawl.Settings

@@ -172,6 +172,9 @@ func (l *dispatchLoop) drain(f func(time.Time)) {
 func (l *dispatchLoop) turn(now time.Time) {
 	l.takeNotes(now)
 	l.followGaps(now)
+	if room := l.d.o.LookupRoom; room != nil {
+		l.core.LimitLookups(now, room())
+	}
 	l.core.Advance(now)
 	if !l.stopping {
 		if !now.Before(l.tick) {
@@ -393,7 +396,7 @@ func (l *dispatchLoop) lookupJob(host crawl.Host) job {
 		if err != nil {
 			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
 		}
-		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil && failed.Class == dnscache.ErrOutage {
+		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil && (failed.Class == dnscache.ErrOutage || failed.Class == dnscache.ErrLimited) {
 			return func(now time.Time) { l.core.Unanswered(now, host, failed.Since, err) }
 		}
 		return func(now time.Time) { l.core.Resolved(now, host, a.Addrs, a.Expires, err) }

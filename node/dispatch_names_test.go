@@ -11,15 +11,16 @@ import (
 	"crawlnode/dnscache"
 )
 
-// silentServers is a resolver whose servers answer nothing until some time.
+// silentServers is a resolver whose servers answer nothing, or limit us, until some time.
 type silentServers struct {
 	dispatchResolver
+	class        error
 	since, until time.Time
 }
 
 func (s silentServers) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
 	if time.Now().Before(s.until) {
-		return dnscache.Answer{}, &dnscache.Error{Host: host, Class: dnscache.ErrOutage, Reason: "silence", Since: s.since}
+		return dnscache.Answer{}, &dnscache.Error{Host: host, Class: s.class, Reason: "silence", Since: s.since}
 	}
 	return s.dispatchResolver.Lookup(ctx, host)
 }
@@ -29,20 +30,22 @@ func (s silentServers) Lookup(ctx context.Context, host string) (dnscache.Answer
 func TestDispatchWithoutNameServers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
+		class  error
 		outage time.Duration
 		lost   int
 		within time.Duration // of the end of the outage, or of a day
 	}{
-		"minutes":  {10 * time.Minute, 0, 5 * time.Minute},
-		"hours":    {20 * time.Hour, 0, 5 * time.Minute},
-		"for ever": {1000 * time.Hour, 12, 10 * time.Minute},
+		"minutes":  {dnscache.ErrOutage, 10 * time.Minute, 0, 5 * time.Minute},
+		"limited":  {dnscache.ErrLimited, 10 * time.Minute, 0, 5 * time.Minute},
+		"hours":    {dnscache.ErrOutage, 20 * time.Hour, 0, 5 * time.Minute},
+		"for ever": {dnscache.ErrOutage, 1000 * time.Hour, 12, 10 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				r := newDispatchRig(t)
 				start := time.Now()
-				r.options.Resolver = silentServers{since: start, until: start.Add(c.outage)}
+				r.options.Resolver = silentServers{class: c.class, since: start, until: start.Add(c.outage)}
 				r.options.Scheduler.MaxActive = 3
 				for _, host := range []string{"a.test", "b.test", "c.test", "d.test"} {
 					r.disk.add(1, crawl.Host(host), 0, 3)

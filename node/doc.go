@@ -76,7 +76,10 @@
 //	hosts in memory           dispatcher               visits, eviction       20,000 hosts        hosts wait in the wake index  always (frontier)
 //	hosts held back           ready, over the share    a settled visit, time  hosts in memory     -                           always (frontier)
 //	                          of their domain
-//	names to ask for          hosts without address    64 look-ups            hosts in memory     -                           not needed
+//	names to ask for          hosts without address    64 look-ups, fewer     hosts in memory     -                           not needed
+//	                                                   if the servers limit us
+//	queries of a name server  look-ups                 its answers            64, or its window   look-ups wait, or ask       not needed
+//	                                                                                              the next server
 //	items of a host           loads                    visits                 64                  no more are loaded          always (frontier)
 //	visits                    dispatcher               pipeline workers       --fetchers          hosts wait                  not needed
 //	pages to read             fetches                  parser and archive     32 a processor,     no fetch begins             not needed: still queued

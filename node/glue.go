@@ -27,6 +27,7 @@ func (n *Node) newDispatcher() *Dispatcher {
 		PermitDone: n.purse.Settle,
 		MayFetch:   n.mayFetch,
 		MayLastTry: n.mayLastTry,
+		LookupRoom: n.dns.Room,
 		Scheduler:  scheduler.Config{MaxBytes: int(n.cfg.Memory) / 4, Fetchers: n.cfg.Fetchers},
 		Logger:     n.log,
 	})
@@ -108,6 +109,15 @@ func (n *Node) namesOut(since time.Time, err error) {
 		return
 	}
 	n.log.Warn("no name server answers; hosts whose addresses are not known wait: look at --dns, or at the system's name servers", "error", err)
+}
+
+// namesLimited says when a name server limits how much it answers, and when no more.
+func (n *Node) namesLimited(server string, places int, small bool) {
+	if !small {
+		n.log.Info("a name server answers as much as before", "server", server, "queries_at_a_time", places)
+		return
+	}
+	n.log.Warn("a name server limits how much it answers and is asked less; new hosts come in more slowly: a resolver of your own, or another one beside it (--dns), helps", "server", server, "queries_at_a_time", places)
 }
 
 // usable leaves those addresses of a host out that must not be connected to: a

@@ -68,6 +68,7 @@ type shares struct {
 	lookAt  time.Time  // when the shares are looked at again, or the zero time
 	lateAt  time.Time  // when the open visits are, or the zero time
 	asking  int        // look-ups under way
+	most    int        // of them at a time
 	waiting int        // hosts in line for one
 	names   *list.List // of *domain: those of these hosts, in turn
 	known   *list.List // of *host: those of them that answered before; they go first
@@ -81,7 +82,7 @@ func newShares(cfg Config) shares {
 	return shares{
 		book:    fairshare.NewBook(cfg.Fetchers, cfg.Lookups, cfg.MaxActive, maxStandings),
 		domains: make(map[string]*domain), blocks: make(map[netip.Prefix]*share),
-		names: list.New(), known: list.New(), cuts: newCuts(),
+		names: list.New(), known: list.New(), cuts: newCuts(), most: cfg.Lookups,
 	}
 }
 
@@ -389,13 +390,13 @@ const maxRefused = 64
 // one of each domain in turn.
 func (c *Core) askNames(now time.Time) {
 	s := &c.shares
-	for s.asking < c.cfg.Lookups && s.known.Len() > 0 {
+	for s.asking < s.most && s.known.Len() > 0 {
 		if h := s.known.Front().Value.(*host); !c.begin(now, h) {
 			c.leaveLine(h)
 			c.lineUp(h)
 		}
 	}
-	for refused := 0; s.asking < c.cfg.Lookups && s.names.Len() > 0 && refused < maxRefused; {
+	for refused := 0; s.asking < s.most && s.names.Len() > 0 && refused < maxRefused; {
 		d := s.names.Front().Value.(*domain)
 		s.names.MoveToBack(d.asks) // where it stays while it has names left
 		if !c.begin(now, d.names.Front().Value.(*host)) {
