@@ -60,6 +60,8 @@ type Visit struct {
 	// Gap is what must lie between the requests of this visit, where it makes
 	// more than one: the host's present gap, its address's included.
 	Gap time.Duration
+	// Excluded: the item is only to be refused; nothing may be requested.
+	Excluded bool
 }
 
 // RobotsVerdict says what a robots.txt answer means for its origin (RFC 9309

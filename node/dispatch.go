@@ -81,6 +81,9 @@ type DispatcherOptions struct {
 	// It runs on the goroutine that called Next, after Release, and may block;
 	// it must call Settled, as for any visit.
 	Refuse func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
+	// Excluded reports whether an item was queued before the settings excluded it; it
+	// may be nil: never.
+	Excluded func(it *crawl.Item) bool
 	// Permit takes the right to fetch one page. False: none now; call Wake
 	// when there is one.
 	Permit func() bool
@@ -93,7 +96,8 @@ type DispatcherOptions struct {
 	// MayLastTry says that nobody else in the cluster has anything to fetch,
 	// so that frozen hosts get their last try.
 	MayLastTry func() bool
-	// Scheduler's Delay and IPDelay are set by the dispatcher, from Settings.
+	// Scheduler's Delay and IPDelay are set by the dispatcher, from Settings, and Excluded
+	// from here.
 	Scheduler scheduler.Config
 	// Readers and Lookups are how many goroutines read the disk and resolve
 	// names. Default 4 and 64.
@@ -191,7 +195,7 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 		notes: make(map[crawl.Host]note), swept: make(map[crawl.Partition]bool), flights: make(map[uint64]*flight),
 		barred: make(map[crawl.Partition]int),
 	}
-	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay = d.delay, d.ipDelay
+	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay, d.o.Excluded
 	d.loop = newDispatchLoop(d)
 	return d
 }

@@ -256,7 +256,10 @@ func newDispatchWeb(t *testing.T, delay, took time.Duration) *dispatchWeb {
 }
 
 func (w *dispatchWeb) get(ctx context.Context, v crawl.Visit) crawl.Response {
-	if !v.Addr.IsValid() {
+	switch {
+	case v.Excluded:
+		return crawl.Response{Kind: crawl.Refused}
+	case !v.Addr.IsValid():
 		return crawl.Response{Kind: crawl.HostFailed}
 	}
 	w.arrive(v.Host)

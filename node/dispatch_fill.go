@@ -213,14 +213,16 @@ func (l *dispatchLoop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 		if l.present(now, h, w) {
 			continue
 		}
+		// What is excluded only comes to be refused, whatever it waits for.
+		soon := l.wide || l.excludes(w.Host)
 		switch {
 		case l.leaving[w.Host]:
 			h.again = true
-		case !l.wide && w.NotBefore.Sub(h.since) > scheduler.LoadAhead:
+		case !soon && w.NotBefore.Sub(h.since) > scheduler.LoadAhead:
 			// By the sweep's start, or hosts that come and go while it lasts would
 			// keep it going for ever, and the better bands waiting.
 			h.waits(now, w.NotBefore)
-		case !l.wide && !l.core.Fits(w.Host):
+		case !soon && !l.core.Fits(w.Host):
 			h.waits(now, now.Add(overSharePause))
 		case l.room() <= 0:
 			h.passed = append([]frontier.Wake(nil), wakes[i:]...)

@@ -5,16 +5,24 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
 )
 
 // followGaps takes changed settings in: a gap that grew holds from the next
-// request of each host on, of those on disk as well.
+// request of each host on, of those on disk as well. URLs that are excluded now need
+// no turn of their hosts to be refused.
 func (l *dispatchLoop) followGaps(now time.Time) {
 	s, before := l.d.o.Settings(), l.settings
 	if s == before {
 		return
 	}
 	l.settings = s
+	if before != nil && !slices.Equal(before.Exclude, s.Exclude) {
+		l.core.ExcludeChanged(now)
+		for _, h := range l.held {
+			h.again = true
+		}
+	}
 	if before == nil || !gapsGrew(before, s) && !gapsGrew(s, before) {
 		return
 	}
@@ -25,6 +33,16 @@ func (l *dispatchLoop) followGaps(now time.Time) {
 		}
 	}
 	l.core.GapsChanged(now, grew)
+}
+
+// excludes reports whether a host on disk is excluded as a whole, as far as its first
+// page tells.
+func (l *dispatchLoop) excludes(host crawl.Host) bool {
+	if l.d.o.Excluded == nil || len(l.settings.Exclude) == 0 {
+		return false
+	}
+	u, err := urlnorm.Parse("http://" + string(host) + "/")
+	return err == nil && l.d.o.Excluded(&crawl.Item{URL: u})
 }
 
 // gapsGrew reports whether after asks for more than before of some host or

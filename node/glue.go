@@ -23,6 +23,7 @@ func (n *Node) newDispatcher() *Dispatcher {
 		Store: n.front, Resolver: resolver{n},
 		Settings:   func() *crawl.Settings { return &n.doc.Current().doc.Settings },
 		Refuse:     n.refuse,
+		Excluded:   n.excludes,
 		Permit:     n.purse.Take,
 		PermitDone: n.purse.Settle,
 		MayFetch:   n.mayFetch,
@@ -33,6 +34,12 @@ func (n *Node) newDispatcher() *Dispatcher {
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
+}
+
+// excludes reports whether an item was admitted before the settings excluded it.
+func (n *Node) excludes(it *crawl.Item) bool {
+	b := n.doc.Current()
+	return b.doc.Rejudge && it.Via != crawl.ViaRobots && b.rules.Excludes(it.URL)
 }
 
 // mayFetch reports whether a host of p may be requested now. A node that was

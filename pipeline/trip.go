@@ -46,6 +46,8 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	}
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
 	switch {
+	case v.Excluded: // and admitted again meanwhile
+		return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "the scope was changed twice", FetchedAt: time.Now()})
 	case !v.Addr.IsValid():
 		return w.finish(keep, v, crawl.Response{Kind: crawl.HostFailed}, noAddress(&v, time.Now()))
 	case v.Item.Via == crawl.ViaRobots:

@@ -202,6 +202,20 @@ func TestTakenBack(t *testing.T) {
 	}
 }
 
+// TestExcludedVisit checks that a visit that is only to be refused makes no request, whatever the
+// rules have become since it was handed out.
+func TestExcludedVisit(t *testing.T) {
+	t.Parallel()
+	for kind, exclude := range map[crawl.Kind][]string{crawl.Refused: {"host:a.test"}, crawl.Aborted: nil} {
+		b := newBench(t, scope.Options{Exclude: exclude})
+		b.rules.Rejudge = true
+		b.visit("http://a.test/", func(v *crawl.Visit) { v.Excluded, v.Addr = true, netip.Addr{} })
+		if r, o := b.one(); r.Kind != kind || o.Kind != kind || r.Requested || b.asks > 0 {
+			t.Errorf("excluded by %v: response %+v, outcome %+v, %d requests", exclude, r, o, b.asks)
+		}
+	}
+}
+
 // TestRightLost checks that a request whose right has ended is not sent, that its
 // visit ends as aborted, and that the requests before it in the visit count.
 func TestRightLost(t *testing.T) {

@@ -26,6 +26,11 @@ type Config struct {
 	// Fetchers and Lookups are how many visits and look-ups there can be at a time;
 	// they are shared out fairly (package fairshare). Defaults 256 and 64.
 	Fetchers, Lookups int
+	// Excluded reports whether an item was queued by older rules and is not to be
+	// fetched any more. Its visit is handed out at once, without look-up, wait or share,
+	// and with nothing that a request could be made with. It is called for every
+	// decision; ExcludeChanged says that its answers changed. Default: never.
+	Excluded func(it *crawl.Item) bool
 	// ItemsPerHost is how many URLs a host has in memory after a Refill.
 	// Default 16.
 	ItemsPerHost int
@@ -79,6 +84,9 @@ const (
 func (c Config) withDefaults() Config {
 	if c.Delay == nil {
 		c.Delay = func(netip.Addr) time.Duration { return time.Second }
+	}
+	if c.Excluded == nil {
+		c.Excluded = func(*crawl.Item) bool { return false }
 	}
 	if c.IPDelay == nil {
 		c.IPDelay = func(netip.Addr) time.Duration { return 0 }

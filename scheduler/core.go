@@ -184,6 +184,15 @@ func (c *Core) GapsChanged(now time.Time, grew bool) {
 	}
 }
 
+// ExcludeChanged says that Config.Excluded may say other things now.
+func (c *Core) ExcludeChanged(now time.Time) {
+	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
+		for _, h := range c.sorted(p) {
+			c.place(now, h)
+		}
+	}
+}
+
 // Offer answers a Refill.
 func (c *Core) Offer(now time.Time, name crawl.Host, items []crawl.Item, next Cursor, more bool) {
 	h := c.hosts[name]
@@ -274,7 +283,7 @@ func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 	for h := c.nextReady(now); h != nil; h = c.nextReady(now) {
 		// The facts may have changed since h was placed: a delay was raised, an
 		// address got one.
-		if i, _ := h.due(now); i >= 0 && !c.start(h).After(now) && c.claim(now, h) {
+		if i, _ := h.due(now); i >= 0 && (h.excluded || !c.start(h).After(now) && c.claim(now, h)) {
 			return c.open(now, h, i), true
 		}
 		c.place(now, h)
@@ -299,10 +308,15 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		Robots: h.robotsOf(v.item.URL.Origin(), now),
 		Gap:    c.gap(h),
 	}
-	if !out.Addr.IsValid() {
+	switch {
+	case h.excluded:
+		out.Addr, out.Excluded = netip.Addr{}, true
+	case !out.Addr.IsValid():
 		out.NoAddr = h.noAddr
+		fallthrough
+	default:
+		h.nameless = false
 	}
-	h.nameless = false
 	c.weigh(h)
 	c.place(now, h)
 	return out

@@ -18,6 +18,8 @@
 // reached is asked again after growing waits, then left alone for an hour. While no
 // name server answers anything, a host whose address is not known waits and is looked
 // up again, for a day without being blamed.
+// A URL that was excluded since it was queued is handed out at once, to be refused:
+// nothing can be requested with its visit, so none of this holds for it.
 // Addresses with a delay of their own are held to it in the same way, whatever
 // names they have; by this process: an address that serves hosts of several nodes
 // is spaced by each of them for itself, and a hand-over does not carry its last

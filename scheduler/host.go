@@ -72,6 +72,10 @@ type host struct {
 	noted   bool       // entries were queued while it was
 	fresh   crawl.Band // best band of what was queued since the last Refill; Bands: none
 
+	// excluded: the first item is only to be refused. It stays true while the host has
+	// none in memory.
+	excluded bool
+
 	addrs     []netip.Addr
 	pick      int // the address in use is addrs[pick % len]
 	expires   time.Time
@@ -168,6 +172,9 @@ func (h *host) addr() netip.Addr {
 // or 503, a URL that was not answered so comes before those that were: that
 // tells whether it is the host or the URL.
 func (h *host) due(now time.Time) (int, time.Time) {
+	if h.excluded && len(h.items) > 0 {
+		return 0, time.Time{}
+	}
 	var next time.Time
 	found := -1
 	for i := range h.items {

@@ -12,6 +12,8 @@ import (
 func (c *Core) place(now time.Time, h *host) {
 	want, at := c.decide(now, h)
 	switch {
+	case want == Ready && h.excluded:
+		c.unclaim(now, h)
 	case want == Ready && h.status == OverShare:
 		want = OverShare // until it is let back
 	case want == Ready && !c.claim(now, h):
@@ -39,9 +41,17 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 	case h.dead:
 		return c.decideDead(h), time.Time{}
 	}
+	if len(h.items) > 0 {
+		h.excluded = c.cfg.Excluded(&h.items[0])
+	}
 	start := c.start(h)
-	if start.Sub(now) <= LoadAhead {
+	if start.Sub(now) <= LoadAhead || h.excluded {
 		c.refill(now, h)
+	}
+	if h.excluded && len(h.items) > 0 {
+		c.unwait(h)
+		h.resolving = h.asking
+		return Ready, time.Time{}
 	}
 	item, itemAt := h.due(now)
 	if len(h.items) == 0 {
@@ -90,7 +100,7 @@ func (c *Core) needsAddress(now time.Time, h *host) bool {
 	}
 	switch h.status {
 	case Ready:
-		return false
+		return len(h.addrs) == 0 // it was excluded until now
 	case AddressWait:
 		return h.turn != nil && h.turn.holder == h
 	}
@@ -106,6 +116,8 @@ func (c *Core) decideDry(now, start time.Time, h *host) (Status, time.Time) {
 		return Waiting, start.Add(-LoadAhead) // then the refill is asked for
 	case h.status == Dry && h.timer.index > 0:
 		return Dry, h.timer.at
+	case h.excluded:
+		return Dry, now
 	}
 	return Dry, now.Add(linger)
 }

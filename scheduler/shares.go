@@ -261,6 +261,9 @@ func (c *Core) giveFetcher(now time.Time, v *visit) {
 // those back whose has not.
 func (c *Core) nextReady(now time.Time) *host {
 	for h := c.ready.pop(); h != nil; h = c.ready.pop() {
+		if h.excluded {
+			return h // it costs no request
+		}
 		var block *fairshare.Claimant
 		if h.block != nil {
 			block = h.block.Claimant

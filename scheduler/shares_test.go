@@ -128,8 +128,8 @@ func (r *rush) step() {
 			r.core.Settled(r.now, a.Visit)
 			r.fetchers++
 		case Resolve:
-			if r.looking++; r.looking > r.core.cfg.Lookups {
-				r.t.Fatalf("%d look-ups at once, want %d at the most", r.looking, r.core.cfg.Lookups)
+			if r.looking++; r.looking > r.core.shares.most {
+				r.t.Fatalf("%d look-ups at once, want %d at the most", r.looking, r.core.shares.most)
 			}
 			r.after(k.name, func() {
 				r.looking--
@@ -146,7 +146,12 @@ func (r *rush) step() {
 func (r *rush) visit(v crawl.Visit) {
 	k := r.kind(v.Host)
 	out := crawl.Response{Kind: crawl.Fetched, Requested: true, Took: min(k.answer, r.limit), Bytes: k.bytes}
-	if !v.Addr.IsValid() {
+	switch {
+	case v.Excluded && v.Addr.IsValid():
+		r.t.Fatalf("the visit of %s, which is excluded, could make a request", v.Host)
+	case v.Excluded:
+		out = crawl.Response{Kind: crawl.Refused, Took: 20 * time.Millisecond} // a commit
+	case !v.Addr.IsValid():
 		out = crawl.Response{Kind: crawl.HostFailed}
 	}
 	r.open[v.ID] = true

@@ -119,6 +119,9 @@ func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	return Verdict{Admit: true, Rule: rule}
 }
 
+// Excludes reports whether an exclude pattern keeps u out, wherever it was found.
+func (r *Rules) Excludes(u urlnorm.URL) bool { return firstMatch(r.exclude, u) != nil }
+
 // Covers reports whether u lies where the mode says, relative to the seeds,
 // whatever the patterns and limits make of it.
 func (r *Rules) Covers(u urlnorm.URL, seeds *Seeds) bool {
