@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"net/netip"
+	"sync/atomic"
 	"time"
 
 	"crawlnode/web/urlnorm"
@@ -60,6 +61,8 @@ type Visit struct {
 	// Gap is what must lie between the requests of this visit, where it makes
 	// more than one: the host's present gap, its address's included.
 	Gap time.Duration
+	// Received counts the payload's bytes as they arrive; nil: nobody wants to know.
+	Received *atomic.Int64
 	// Excluded: the item is only to be refused; nothing may be requested.
 	Excluded bool
 }

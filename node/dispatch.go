@@ -158,10 +158,11 @@ type flight struct {
 	cancel    context.CancelCauseFunc
 	partition crawl.Partition
 	host      crawl.Host
-	attempts  int  // the item's, before this visit
-	page      bool // it holds a page permit
-	used      bool // the permit became a page
-	stray     bool // its partition was dropped before it was released
+	attempts  int          // the item's, before this visit
+	page      bool         // it holds a page permit
+	used      bool         // the permit became a page
+	stray     bool         // its partition was dropped before it was released
+	received  atomic.Int64 // bytes of the payload up to now
 	// Guarded by mu:
 	why    string          // the host could not be reached: why
 	state  crawl.HostState // the host's, as of Release
@@ -196,8 +197,20 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 		barred: make(map[crawl.Partition]int),
 	}
 	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay, d.o.Excluded
+	d.o.Scheduler.Received = d.received
 	d.loop = newDispatchLoop(d)
 	return d
+}
+
+// received is how much of the payload of an open visit has arrived.
+func (d *Dispatcher) received(visit uint64) int64 {
+	d.mu.Lock()
+	f := d.flights[visit]
+	d.mu.Unlock()
+	if f == nil {
+		return 0
+	}
+	return f.received.Load()
 }
 
 // delay is the configured least gap for a host at addr.

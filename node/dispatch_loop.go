@@ -253,6 +253,7 @@ func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 // very moment.
 func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	f := &flight{partition: v.Partition, host: v.Host, attempts: v.Item.Attempts, page: page}
+	v.Received = &f.received
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
 		f.cancel(errTakenBack)

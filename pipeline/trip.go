@@ -237,7 +237,7 @@ var errNoRight = errors.New("the right to fetch has ended")
 func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
 	r := fetcher.Request{
 		URL: u, Addr: v.Addr, UserAgent: rules.Settings.UserAgent,
-		MaxBody: rules.Settings.MaxBody, TLSRecord: rules.Settings.TLSRecord,
+		MaxBody: rules.Settings.MaxBody, TLSRecord: rules.Settings.TLSRecord, Received: v.Received,
 		BeforeWrite: func() error {
 			if !w.p.o.Source.MayRequest(v) {
 				return errNoRight

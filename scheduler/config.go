@@ -26,6 +26,9 @@ type Config struct {
 	// Fetchers and Lookups are how many visits and look-ups there can be at a time;
 	// they are shared out fairly (package fairshare). Defaults 256 and 64.
 	Fetchers, Lookups int
+	// Received is how many bytes of the payload of an open visit have arrived, so that a
+	// large one is not taken for a slow one. Default: always 0.
+	Received func(visit uint64) int64
 	// Excluded reports whether an item was queued by older rules and is not to be
 	// fetched any more. Its visit is handed out at once, without look-up, wait or share,
 	// and with nothing that a request could be made with. It is called for every
@@ -84,6 +87,9 @@ const (
 func (c Config) withDefaults() Config {
 	if c.Delay == nil {
 		c.Delay = func(netip.Addr) time.Duration { return time.Second }
+	}
+	if c.Received == nil {
+		c.Received = func(uint64) int64 { return 0 }
 	}
 	if c.Excluded == nil {
 		c.Excluded = func(*crawl.Item) bool { return false }

@@ -34,8 +34,8 @@ const (
 	// heldBackPause is how long a host waits on disk that had to make room although its
 	// time has come.
 	heldBackPause = 30 * time.Second
-	// overdue is from when on a request that is still open counts as failed, until its
-	// answer says better, and may be taken back for others that wait.
+	// overdue is from when on a request that is still open, at less than dripRate, counts
+	// as failed, until its answer says better, and may be taken back for others that wait.
 	overdue = 5 * time.Second
 	// maxStandings bounds the domains and blocks without hosts whose standing is
 	// remembered.

@@ -26,6 +26,7 @@ type rush struct {
 	looking  int // look-ups under way
 	seq      uint64
 	limit    time.Duration // visits end by then
+	rates    map[uint64]rushRate
 	open     map[uint64]bool
 	taken    int // back
 }
@@ -39,6 +40,12 @@ type temperament struct {
 	addr     netip.Addr
 }
 
+// rushRate is how fast the payload of a visit arrives.
+type rushRate struct {
+	begun time.Time
+	bytes float64 // a second
+}
+
 type rushEvent struct {
 	at time.Time
 	do func()
@@ -46,9 +53,12 @@ type rushEvent struct {
 
 func newRush(t *testing.T, cfg Config, kind func(crawl.Host) temperament) *rush {
 	cfg = cfg.withDefaults()
+	r := &rush{rates: map[uint64]rushRate{}}
+	cfg.Received = func(id uint64) int64 { return int64(r.now.Sub(r.rates[id].begun).Seconds() * r.rates[id].bytes) }
 	cfg.Delay = func(netip.Addr) time.Duration { return 500 * time.Millisecond }
-	return &rush{t: t, core: New(cfg), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), fetchers: cfg.Fetchers, kind: kind,
-		open: map[uint64]bool{}, visits: map[crawl.Host]int{}, limit: time.Minute}
+	r.t, r.core, r.now, r.fetchers, r.kind = t, New(cfg), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), cfg.Fetchers, kind
+	r.open, r.visits, r.limit = map[uint64]bool{}, map[crawl.Host]int{}, time.Minute
+	return r
 }
 
 func (r *rush) add(names ...crawl.Host) {
@@ -155,6 +165,7 @@ func (r *rush) visit(v crawl.Visit) {
 		out = crawl.Response{Kind: crawl.HostFailed}
 	}
 	r.open[v.ID] = true
+	r.rates[v.ID] = rushRate{r.now, float64(out.Bytes) / max(out.Took.Seconds(), 0.001)}
 	r.after(out.Took, func() {
 		if !r.open[v.ID] {
 			return

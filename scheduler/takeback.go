@@ -102,43 +102,63 @@ func (c *Core) waiting() waits {
 	return w
 }
 
-// lookAtVisits counts requests that are open for long against their domains, until their
-// answer says better, and takes those back that are too many while others wait.
+// lookAtVisits counts requests that are open for long and bring less than dripRate against
+// their domains, until their answer says better, and takes those back that are too many
+// while others wait.
 func (c *Core) lookAtVisits(now time.Time) {
 	if c.shares.lateAt.IsZero() || now.Before(c.shares.lateAt) {
 		return
 	}
-	c.shares.lateAt = time.Time{}
-	open := make([]*visit, 0, len(c.visits))
-	late := make(map[*domain]bool)
-	for _, v := range c.visits {
-		if !v.open {
-			continue
-		}
-		open = append(open, v)
-		if at := v.begun.Add(overdue); !at.After(now) {
-			late[v.host.domain] = true
-		} else if c.shares.lateAt.IsZero() || at.Before(c.shares.lateAt) {
-			c.shares.lateAt = at
-		}
-	}
+	open, late := c.openVisits(now)
 	if len(late) == 0 {
 		return
 	}
-	c.shares.lateAt = now.Add(relook)
-	slices.SortFunc(open, func(a, b *visit) int { return cmp.Or(cmp.Compare(a.cuts, b.cuts), cmp.Compare(b.id, a.id)) })
 	w := c.waiting()
-	for _, v := range open {
-		if now.Sub(v.begun) < overdue {
-			continue
-		}
+	of := make(map[*domain]bool)
+	for _, v := range late {
+		of[v.host.domain] = true
 		v.dear = v.dear || w.but(v.host.domain) > 0
 		if !v.late {
 			v.late = true
 			c.noteVisit(now, v, fairshare.Bad)
 		}
 	}
-	c.takeBack(open, late)
+	c.takeBack(open, of)
+}
+
+// openVisits lists the visits that may be taken back, in the order of takeBack, and those
+// that are late. A useful one, overdue at dripRate or more, is in neither. It sets when to
+// look again.
+func (c *Core) openVisits(now time.Time) (open, late []*visit) {
+	c.shares.lateAt = time.Time{}
+	open = make([]*visit, 0, len(c.visits))
+	look := func(at time.Time) {
+		if c.shares.lateAt.IsZero() || at.Before(c.shares.lateAt) {
+			c.shares.lateAt = at
+		}
+	}
+	for _, v := range c.visits {
+		age := now.Sub(v.begun)
+		switch {
+		case !v.open:
+			continue
+		case age < overdue:
+			look(v.begun.Add(overdue))
+		case float64(c.cfg.Received(v.id)) < dripRate*age.Seconds():
+			look(now.Add(relook))
+			late = append(late, v)
+		default:
+			look(now.Add(relook))
+			if !v.over {
+				continue
+			}
+		}
+		open = append(open, v)
+	}
+	inOrder := func(a, b *visit) int { return cmp.Or(cmp.Compare(a.cuts, b.cuts), cmp.Compare(b.id, a.id)) }
+	slices.SortFunc(open, inOrder)
+	slices.SortFunc(late, inOrder)
+	return open, late
 }
 
 // takeBack makes room for the hosts that wait for a fetcher, out of the visits of domains

@@ -109,6 +109,8 @@ type Request struct {
 	// another connection. An error keeps the request from being sent: Do then
 	// fails with ErrRefused. It must not block.
 	BeforeWrite func() error
+	// Received, if any, counts the payload's bytes as they arrive.
+	Received *atomic.Int64
 }
 
 // TLSInfo says how an answer was protected.

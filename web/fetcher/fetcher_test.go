@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -284,8 +285,11 @@ func TestSteadyServer(t *testing.T) {
 		}
 	})
 	f := newFetcher(t, Options{MinRate: 1000, MinRateAfter: 50 * time.Millisecond})
-	if resp := mustDo(t, f, ask(t, "http", srv.addr, "/")); resp.WireBytes != 200_000 {
-		t.Errorf("%d bytes", resp.WireBytes)
+	var received atomic.Int64
+	req := ask(t, "http", srv.addr, "/")
+	req.Received = &received
+	if resp := mustDo(t, f, req); resp.WireBytes != 200_000 || received.Load() != 200_000 {
+		t.Errorf("%d bytes, %d counted as they came", resp.WireBytes, received.Load())
 	}
 }
 

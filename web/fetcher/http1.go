@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -70,6 +71,21 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 	if h.Get("Content-Encoding") != "" {
 		need += limit // the decoded form
 	}
+	if x.req.Received != nil {
+		body = summed{body, x.req.Received}
+	}
 	x.bufs[0] = x.f.bodies.Get().(*[]byte)
 	return x.fill(x.bufs[0], body, limit, need)
+}
+
+// summed adds what is read to a sum that others look at meanwhile.
+type summed struct {
+	io.Reader
+	sum *atomic.Int64
+}
+
+func (c summed) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.sum.Add(int64(n))
+	return n, err
 }
