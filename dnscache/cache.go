@@ -58,7 +58,7 @@ func New(o Options) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache{opts: o, entries: newEntries(o.MaxEntries), flights: make(map[string]*flight), slots: make(chan struct{}, o.Concurrency)}
+	c := &Cache{opts: o, entries: newEntries(o.MaxEntries, o.Owner), flights: make(map[string]*flight), slots: make(chan struct{}, o.Concurrency)}
 	c.resolver = resolver{opts: &c.opts, queried: func() { c.count.queries.Add(1) }, heard: c.heard}
 	c.resolver.servers.perServer = o.PerServer
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

@@ -29,15 +29,18 @@
 //
 // What is bounded, and what happens when it is full:
 //
-//	entries   MaxEntries; the one not used for longest is dropped
+//	entries   MaxEntries; the one not used for longest is dropped, among those of the
+//	          same owner if that has an eighth
 //	flights   Concurrency; Lookup waits for a slot
+//	queries   PerServer for each server, fewer for one that limits us (window.go); the
+//	          flight waits, or asks the next healthy server
 //	answers   MaxAddrs addresses of a name are kept, the first ones
 //	chains    16 names and 8 queries; beyond that the name counts as not found
 //	flight    LookupTimeout in all, whatever the servers do; Timeout more when all are silent
 //
 // Two classes of error: ErrNotFound (the name has no address: an answer) and
-// ErrFailed (nobody could say: try again later), of which ErrOutage is the one
-// that no name is to be blamed for. Everything else that Lookup returns is the
+// ErrFailed (nobody could say: try again later), of which ErrOutage and ErrLimited
+// are those that no name is to be blamed for. Everything else that Lookup returns is the
 // caller's own context.
 //
 // Nothing is renewed before its time: whoever wants an address ahead of a visit

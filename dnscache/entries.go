@@ -46,15 +46,36 @@ func (e *entry) at(now time.Time) (answer Answer, err error, known bool) {
 }
 
 // entries is a bounded set of entries that forgets the one not used for
-// longest. Its owner guards it.
+// longest; an owner of names that has its share forgets one of its own. Its owner
+// guards it.
 type entries struct {
-	limit  int
-	byName map[string]*list.Element // of *entry
-	order  *list.List               // front: used last
+	limit   int
+	ownerOf func(name string) string
+	byName  map[string]*list.Element // of *kept
+	order   *list.List               // front: used last
+	owners  map[string]*list.List    // theirs of order's elements, in the same order
 }
 
-func newEntries(limit int) *entries {
-	return &entries{limit: limit, byName: make(map[string]*list.Element), order: list.New()}
+// kept is an entry in its places.
+type kept struct {
+	entry
+	owner string
+	own   *list.Element // in owners[owner]
+}
+
+// maxOwned is the part of a full set that an owner may have beside others: an eighth.
+const maxOwned = 8
+
+func newEntries(limit int, ownerOf func(name string) string) *entries {
+	return &entries{limit: limit, ownerOf: ownerOf, byName: make(map[string]*list.Element), order: list.New(), owners: make(map[string]*list.List)}
+}
+
+// use marks what is kept as used.
+func (s *entries) use(el *list.Element) *entry {
+	k := el.Value.(*kept)
+	s.order.MoveToFront(el)
+	s.owners[k.owner].MoveToFront(k.own)
+	return &k.entry
 }
 
 // get looks a name up and marks it as used.
@@ -63,8 +84,7 @@ func (s *entries) get(name string, now time.Time) (answer Answer, err error, kno
 	if el == nil {
 		return Answer{}, nil, false
 	}
-	s.order.MoveToFront(el)
-	return el.Value.(*entry).at(now)
+	return s.use(el).at(now)
 }
 
 // standIn returns the expired address that may be used while the servers fail.
@@ -73,7 +93,7 @@ func (s *entries) standIn(name string, now time.Time) (Answer, bool) {
 	if el == nil {
 		return Answer{}, false
 	}
-	e := el.Value.(*entry)
+	e := &el.Value.(*kept).entry
 	return Answer{Addrs: e.addrs, Stale: true}, e.addrs != nil && now.Before(e.staleUntil)
 }
 
@@ -105,14 +125,31 @@ func (s *entries) put(name string, got result, now time.Time, o *Options) (Answe
 // ensure returns the entry of name, making room for a new one.
 func (s *entries) ensure(name string) *entry {
 	if el := s.byName[name]; el != nil {
-		s.order.MoveToFront(el)
-		return el.Value.(*entry)
+		return s.use(el)
 	}
+	owner := s.ownerOf(name)
 	for len(s.byName) >= s.limit && s.order.Len() > 0 {
-		oldest := s.order.Remove(s.order.Back()).(*entry)
-		delete(s.byName, oldest.name)
+		oldest := s.order.Back()
+		if own := s.owners[owner]; own != nil && own.Len() >= max(s.limit/maxOwned, 1) {
+			oldest = own.Back().Value.(*list.Element)
+		}
+		s.forget(oldest)
 	}
-	e := &entry{name: name}
-	s.byName[name] = s.order.PushFront(e)
-	return e
+	k := &kept{entry: entry{name: name}, owner: owner}
+	el := s.order.PushFront(k)
+	s.byName[name] = el
+	if s.owners[owner] == nil {
+		s.owners[owner] = list.New()
+	}
+	k.own = s.owners[owner].PushFront(el)
+	return &k.entry
+}
+
+func (s *entries) forget(el *list.Element) {
+	k := s.order.Remove(el).(*kept)
+	delete(s.byName, k.name)
+	own := s.owners[k.owner]
+	if own.Remove(k.own); own.Len() == 0 {
+		delete(s.owners, k.owner)
+	}
 }

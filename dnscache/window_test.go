@@ -130,7 +130,7 @@ func ask(t *testing.T, c *Cache, name string, workers, lame int, long time.Durat
 				mu.Lock()
 				if busy >= c.Room() { // as the scheduler does
 					mu.Unlock()
-					time.Sleep(10 * time.Millisecond)
+					time.Sleep(50 * time.Millisecond)
 					continue
 				}
 				busy++

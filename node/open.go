@@ -17,6 +17,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
 	"crawlnode/door"
+	"crawlnode/fairshare"
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/metrics"
@@ -193,7 +194,7 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if err != nil {
 		return storageError("open the frontier in "+n.dir.join("frontier"), err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Events: dnscache.Events{Outage: n.namesOut, Limited: n.namesLimited, Resolved: n.timings.lookup.Observe}}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Owner: fairshare.Domain, Events: dnscache.Events{Outage: n.namesOut, Limited: n.namesLimited, Resolved: n.timings.lookup.Observe}}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(n.sample)
