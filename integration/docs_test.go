@@ -26,8 +26,10 @@ var notRun = map[string]string{
 	"systemctl enable --now crawlnode":                                        "needs a running systemd",
 	"crawlnode status --token-file metrics.token":                             "the nodes of this test have no key",
 	"crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key": "the nodes of this test have no key",
-	"make demo": "has tests of its own, and takes a minute",
-	"make test": "runs this test",
+	"make demo":    "has tests of its own, and takes a minute",
+	"make test":    "runs this test",
+	"make build":   "has built the binary of this test",
+	"make release": "builds for four systems",
 	"curl -s http://127.0.0.1:27295/api/v1/captures/FILE/OFFSET | gunzip": "FILE and OFFSET are for the reader to fill in; TestExport does",
 }
 
@@ -166,8 +168,8 @@ func TestDocuments(t *testing.T) {
 	needsProcesses(t)
 	excused := maps.Clone(notRun)
 	l := newLab(t)
-	// In README a crawl ends; in operations it must go on to the last command.
-	for file, delay := range map[string]string{"../README.md": "10ms", "../docs/operations.md": "1s"} {
+	// In the first two a crawl ends; in operations it must continue to the last command.
+	for file, delay := range map[string]string{"../README.md": "10ms", "../docs/getting-started.md": "10ms", "../docs/operations.md": "1s"} {
 		commands, space := consoleCommands(t, file), l.space(l.add())
 		for _, c := range commands {
 			delete(excused, c.text)

@@ -14,7 +14,7 @@ import (
 	"crawlnode/simweb"
 )
 
-// tutorial types the README's first steps into a shell, in an empty directory.
+// tutorial types the first steps of getting-started.md into a shell, in an empty directory.
 type tutorial struct {
 	t        *testing.T
 	dir      string
@@ -24,16 +24,16 @@ type tutorial struct {
 	nodes    map[string]*process
 }
 
-// readmeCommands are the command lines of the README's first five minutes.
-func readmeCommands(t *testing.T) []string {
+// firstCommands are the command lines of the first five minutes.
+func firstCommands(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "docs", "getting-started.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, chapter, ok := strings.Cut(string(text), "## The first five minutes\n")
 	if !ok {
-		t.Fatal("the README has no first five minutes")
+		t.Fatal("getting-started.md has no first five minutes")
 	}
 	chapter, _, _ = strings.Cut(chapter, "\n## ")
 	var lines []string
@@ -100,7 +100,7 @@ func (s *tutorial) printed(name, label string) (rest string) {
 	return rest
 }
 
-// TestFirstSteps follows the README to the letter, with a synthetic web in the
+// TestFirstSteps follows getting-started.md to the letter, with a synthetic web in the
 // place of the real one and free ports in the place of the usual ones. The second
 // node is started by the line that the first one prints, and in the place of the
 // killed node comes a fourth.
@@ -118,15 +118,15 @@ func TestFirstSteps(t *testing.T) {
 	}
 	seeds := strings.Join(web.Seeds(), " ")
 	s.replace = strings.NewReplacer("https://docs.example.org/", web.Seeds()[0], "127.0.0.1:27295", addr(0), "127.0.0.1:27296", addr(1), "127.0.0.1:27305", addr(10))
-	lines := readmeCommands(t)
-	take := func(prefix string) string { // the next line of the README that begins so
+	lines := firstCommands(t)
+	take := func(prefix string) string { // the next line that begins so
 		for i, line := range lines {
 			if strings.HasPrefix(line, prefix) {
 				lines = lines[i+1:]
 				return line
 			}
 		}
-		t.Fatalf("the README has no further line %q...", prefix)
+		t.Fatalf("getting-started.md has no further line %q...", prefix)
 		return ""
 	}
 
