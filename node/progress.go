@@ -17,11 +17,11 @@ import (
 const (
 	// stallAfter is how long the disk may take for one write, or for a sync that
 	// acknowledgements wait for. Together with the 5 s of silence that an exclusion
-	// takes, a disk that comes back in 9 s costs a member nothing but its lease.
-	stallAfter = 4 * time.Second
+	// takes, a disk that comes back in 8 s costs a member nothing but its lease.
+	stallAfter = 3 * time.Second
 	// archiveSlack is how much longer a sync of the archive may take: it writes as much as
 	// was fetched, and its volume may be a slow one.
-	archiveSlack = 6 * time.Second
+	archiveSlack = 7 * time.Second
 	// progressLook is how often the waits are looked at.
 	progressLook = 250 * time.Millisecond
 	// beatEvery is how often the disk is tried when nothing else is.

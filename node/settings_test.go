@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -17,17 +18,29 @@ func setting(name, value, version string) crawl.CrawlChange {
 	return crawl.CrawlChange{Version: version, Settings: map[string]json.RawMessage{name: json.RawMessage(value)}}
 }
 
+// made is what a node says of its change.
+type made struct {
+	err error
+	// untold: it has not reached the other nodes that make a change, within controlPatience.
+	// Theirs may win yet.
+	untold bool
+}
+
 // atOnce lets each node make its change at the same time, and waits until all nodes
 // have the same settings.
-func atOnce(t *testing.T, nodes []*running, changes ...crawl.CrawlChange) (errs []error, now crawl.CrawlReport) {
+func atOnce(t *testing.T, nodes []*running, changes ...crawl.CrawlChange) (all []made, now crawl.CrawlReport) {
 	t.Helper()
-	errs = make([]error, len(changes))
+	all = make([]made, len(changes))
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for i, c := range changes {
 		wg.Go(func() {
 			<-start
-			_, errs[i] = nodes[i].ChangeCrawl(t.Context(), c)
+			report, err := nodes[i].ChangeCrawl(t.Context(), c)
+			all[i].err = err
+			for j := range changes {
+				all[i].untold = all[i].untold || j != i && slices.Contains(report.Untold, nodes[j].name)
+			}
 		})
 	}
 	close(start)
@@ -44,12 +57,14 @@ func atOnce(t *testing.T, nodes []*running, changes ...crawl.CrawlChange) (errs 
 		}
 		return ""
 	})
-	return errs, now
+	return all, now
 }
 
 // Two nodes are told to change the settings at the same time. All nodes end with the
 // same settings; both changes hold, or one where they name the same setting; and of two
-// that were made for the same version exactly one is made, the other refused.
+// that were made for the same version exactly one is made, the other refused. A node that
+// could not tell the other one in time, on a busy machine, says so: then the other one's
+// change may be the only one that holds.
 func TestTwoChangesAtOnce(t *testing.T) {
 	t.Parallel()
 	nodes := []*running{startNode(t, testConfig(t, "a"))}
@@ -61,13 +76,14 @@ func TestTwoChangesAtOnce(t *testing.T) {
 	converged(t, 3, nodes...)
 	for i := range 8 {
 		depth, pages := 3+i, int64(1000+i)
-		errs, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), ""), setting("max_pages", fmt.Sprint(pages), ""))
-		if err := errors.Join(errs...); err != nil || now.Settings.MaxDepth != depth || now.Settings.MaxPages != pages {
-			t.Fatalf("two settings: %v, %+v", err, now)
+		all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), ""), setting("max_pages", fmt.Sprint(pages), ""))
+		first, second := now.Settings.MaxDepth == depth, now.Settings.MaxPages == pages
+		if !holds(all[0], first) || !holds(all[1], second) || !first && !second {
+			t.Fatalf("two settings: %+v, %+v", all, now)
 		}
-		errs, now = atOnce(t, nodes, setting("max_depth", "1", ""), setting("max_depth", "2", ""))
-		if err := errors.Join(errs...); err != nil || now.Settings.MaxDepth != 1 && now.Settings.MaxDepth != 2 {
-			t.Fatalf("one setting: %v, %+v", err, now)
+		all, now = atOnce(t, nodes, setting("max_depth", "1", ""), setting("max_depth", "2", ""))
+		if all[0].err != nil || all[1].err != nil || now.Settings.MaxDepth != 1 && now.Settings.MaxDepth != 2 {
+			t.Fatalf("one setting: %+v, %+v", all, now)
 		}
 		oneOfTwo(t, nodes, now.Version, depth, pages+100)
 	}
@@ -89,17 +105,22 @@ func TestTwoChangesAtOnce(t *testing.T) {
 	}
 }
 
+// holds reports whether what a node said of its change is true: that it was made. Only
+// one that the other node was not told of may be gone.
+func holds(m made, inForce bool) bool { return m.err == nil && (inForce || m.untold) }
+
 // oneOfTwo lets two nodes be told different things for the same version.
 func oneOfTwo(t *testing.T, nodes []*running, version string, depth int, pages int64) {
 	t.Helper()
-	errs, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), version), setting("max_pages", fmt.Sprint(pages), version))
+	all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), version), setting("max_pages", fmt.Sprint(pages), version))
 	first, second := now.Settings.MaxDepth == depth, now.Settings.MaxPages == pages
-	if first == second || (errs[0] == nil) != first || (errs[1] == nil) != second {
-		t.Fatalf("two for version %s: %v, %+v", version, errs, now)
+	if first == second {
+		t.Fatalf("two for version %s: %+v, %+v", version, all, now)
 	}
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, crawl.ErrChanged) {
-			t.Errorf("the refused one: %v", err)
+	for i, inForce := range []bool{first, second} {
+		refused := !inForce && errors.Is(all[i].err, crawl.ErrChanged)
+		if !refused && !holds(all[i], inForce) {
+			t.Errorf("two for version %s, change %d: %+v, %+v", version, i, all[i], now)
 		}
 	}
 }
