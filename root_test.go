@@ -66,7 +66,11 @@ var table = []rule{
 		"calls between nodes; whom they are from and what they mean is known above, and the door is for strangers",
 	},
 	{
-		[]string{"membership"}, []string{"ring", "crawl", "door"},
+		[]string{"membership/consensus"}, []string{"ring", "crawl"},
+		"a pure core: it decides about views and leases, and knows neither gossip, disk, network nor time",
+	},
+	{
+		[]string{"membership"}, []string{"membership/consensus", "ring", "crawl", "door"},
 		"the cluster knows no web, and views come before partitions",
 	},
 	{
@@ -156,21 +160,27 @@ func sources(t *testing.T) []*source {
 		if err != nil {
 			return err
 		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		all = append(all, &source{
-			path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: file, fset: fset,
-			lines: strings.Count(string(text), "\n"),
-		})
+		all = append(all, parsed(t, p, string(text)))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// parsed parses the text of one file.
+func parsed(t *testing.T, p, text string) *source {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, p, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &source{
+		path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), file: file, fset: fset,
+		lines: strings.Count(text, "\n"),
+	}
 }
 
 // rowOf finds the row of a package. A package of test helpers, named like its

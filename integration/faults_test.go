@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"crawlnode/membership"
+	"crawlnode/membership/consensus"
 	"crawlnode/simweb"
 )
 
@@ -345,7 +345,7 @@ func (f *trial) outwaitFences() {
 				view, since = s.Ring.View, now
 			}
 		}
-		if passed := now.Sub(since); passed < membership.Fence+time.Second {
+		if passed := now.Sub(since); passed < consensus.Fence+time.Second {
 			return fmt.Sprintf("view %d is %v old", view, passed)
 		}
 		return ""

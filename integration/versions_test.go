@@ -26,8 +26,8 @@ func newerRelease(t *testing.T) string {
 		constant string
 		number   int
 	}{
-		"../membership/view.go": {"const ProtocolVersion = ", protocol},
-		"../node/datadir.go":    {"dataFormatVersion = ", format},
+		"../membership/options.go": {"const ProtocolVersion = ", protocol},
+		"../node/datadir.go":       {"dataFormatVersion = ", format},
 	} {
 		raw, err := os.ReadFile(file)
 		if err != nil {

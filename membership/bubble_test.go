@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // wire is a transport without sockets. Unlike memberlist's own, it holds nobody
@@ -266,7 +267,7 @@ func (v *village) end(left ...*house) {
 }
 
 // members checks what a node has installed.
-func (h *house) members(when string, status Status, names ...string) {
+func (h *house) members(when string, status consensus.Status, names ...string) {
 	h.v.t.Helper()
 	var got []string
 	s := h.Snapshot()
@@ -275,7 +276,7 @@ func (h *house) members(when string, status Status, names ...string) {
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, names) || s.Status != status {
-		h.v.t.Errorf("%s: %s is %s in %s, want %s in %v", when, h.o.Name, s.Status, showView(s.View), status, names)
+		h.v.t.Errorf("%s: %s is %s in %s, want %s in %v", when, h.o.Name, s.Status, s.View, status, names)
 	}
 }
 
@@ -288,20 +289,20 @@ func TestHealsAfterCut(t *testing.T) {
 		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
 		for _, h := range v.houses {
-			h.members("joined", Active, "n1", "n2", "n3")
+			h.members("joined", consensus.Active, "n1", "n2", "n3")
 			if !h.LeaseValid() || h.Snapshot().Minority {
 				t.Errorf("%s is not leased", h.o.Name)
 			}
 		}
 		n3.cut()
 		time.Sleep(4 * time.Second)
-		n1.members("cut for a moment", Active, "n1", "n2", "n3")
+		n1.members("cut for a moment", consensus.Active, "n1", "n2", "n3")
 		time.Sleep(6 * time.Second)
-		n1.members("cut", Active, "n1", "n2")
+		n1.members("cut", consensus.Active, "n1", "n2")
 		if removed := n1.View().Removed; len(removed) != 1 || removed[0] != (Removal{ID: n3.self.ID, Boot: 1, Name: "n3"}) {
 			t.Errorf("removed: %+v", removed)
 		}
-		n3.members("cut", Active, "n1", "n2", "n3")
+		n3.members("cut", consensus.Active, "n1", "n2", "n3")
 		if n3.LeaseValid() || !n3.Snapshot().Minority || !n1.LeaseValid() || n1.Snapshot().Minority {
 			t.Error("ten seconds after the cut the minority has not paused, or the majority has")
 		}
@@ -309,7 +310,7 @@ func TestHealsAfterCut(t *testing.T) {
 		n3.heal()
 		time.Sleep(10 * time.Second)
 		for _, h := range v.houses {
-			h.members("healed", Active, "n1", "n2", "n3")
+			h.members("healed", consensus.Active, "n1", "n2", "n3")
 			if !h.LeaseValid() || h.Snapshot().Minority {
 				t.Errorf("healed: %s is not leased", h.o.Name)
 			}
@@ -353,9 +354,9 @@ func TestApartInBubble(t *testing.T) {
 			t.Errorf("n3 has written its state %d times in two minutes, want one for each attempt of n1 and n2, at most each 10 s", n)
 		}
 		for _, h := range v.houses {
-			h.members("apart", Active, "n1", "n2", "n3", "n4", "n5")
+			h.members("apart", consensus.Active, "n1", "n2", "n3", "n4", "n5")
 			if h.View().Number != view.Number || !h.LeaseValid() {
-				t.Errorf("apart: %s has installed %s, lease %v", h.o.Name, showView(h.View()), h.Lease())
+				t.Errorf("apart: %s has installed %s, lease %v", h.o.Name, h.View(), h.Lease())
 			}
 		}
 		v.end(v.houses...)
@@ -370,21 +371,21 @@ func TestExcludesTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		n1.members("joined", Active, "n1", "n2", "n3")
+		n1.members("joined", consensus.Active, "n1", "n2", "n3")
 		n1.crash(true)
 		time.Sleep(time.Second)
-		n2.members("n1 killed", Active, "n2", "n3")
-		n3.members("n1 killed", Active, "n2", "n3")
+		n2.members("n1 killed", consensus.Active, "n2", "n3")
+		n3.members("n1 killed", consensus.Active, "n2", "n3")
 		if r := n2.View().Removed; len(r) != 1 || !r[0].Proved || r[0].Name != "n1" {
 			t.Errorf("removed: %+v", r)
 		}
 		n2.crash(false)
 		time.Sleep(10 * time.Second)
-		n3.members("n2 silent", Active, "n2", "n3")
+		n3.members("n2 silent", consensus.Active, "n2", "n3")
 		v.refusing.Store(true)
 		n3.StreamEnded(n2.self.ID, n2.self.Boot, n2.self.RPC)
 		time.Sleep(time.Second)
-		n3.members("n2 proved dead", Active, "n3")
+		n3.members("n2 proved dead", consensus.Active, "n3")
 		if !n3.LeaseValid() {
 			t.Error("the last one is not leased")
 		}
@@ -415,7 +416,7 @@ func TestForget(t *testing.T) {
 		n2.crash(false)
 		n3.crash(false)
 		time.Sleep(10 * time.Second)
-		if n1.members("alone", Active, "n1", "n2", "n3"); !n1.Snapshot().Minority || n1.LeaseValid() {
+		if n1.members("alone", consensus.Active, "n1", "n2", "n3"); !n1.Snapshot().Minority || n1.LeaseValid() {
 			t.Error("one of three has not paused")
 		}
 		for _, h := range []*house{n2, n3, n3} { // the second time changes nothing
@@ -424,9 +425,9 @@ func TestForget(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		n1.members("forgotten", Active, "n1")
+		n1.members("forgotten", consensus.Active, "n1")
 		if n1.Snapshot().Minority || !n1.LeaseValid() || !n1.View().Bars(n2.self.ID) || n1.View().Removed[0].Proved {
-			t.Errorf("%s, lease %v", showView(n1.View()), n1.Lease())
+			t.Errorf("%s, lease %v", n1.View(), n1.Lease())
 		}
 		if len(n1.Snapshot().Peers) != 1 {
 			t.Errorf("the forgotten are still shown: %+v", n1.Snapshot().Peers)
@@ -438,7 +439,7 @@ func TestForget(t *testing.T) {
 		}
 		again.stop()
 		again.beats.Wait()
-		n1.members("n2 was back", Active, "n1")
+		n1.members("n2 was back", consensus.Active, "n1")
 		v.end(n1)
 	})
 }
@@ -461,12 +462,12 @@ func TestNameIsFreeAgain(t *testing.T) {
 		early.beats.Wait()
 		n2.crash(true)
 		time.Sleep(time.Second)
-		n1.members("n2 killed", Active, "n1")
+		n1.members("n2 killed", consensus.Active, "n1")
 		late.start()
 		time.Sleep(10 * time.Second)
-		late.members("late", Active, "n1", "n2")
+		late.members("late", consensus.Active, "n1", "n2")
 		if m, _ := n1.View().Member(late.self.ID); m.Name != "n2" {
-			t.Errorf("%s", showView(n1.View()))
+			t.Errorf("%s", n1.View())
 		}
 		v.end(n1, late)
 	})
@@ -488,14 +489,14 @@ func TestDeletedDataKeepTheName(t *testing.T) {
 		again.o.Name = "n3"
 		again.start()
 		time.Sleep(3 * time.Second)
-		n1.members("n3 silent", Active, "n1", "n2", "n3")
-		again.members("it waits", Joining, "n1", "n2", "n3")
+		n1.members("n3 silent", consensus.Active, "n1", "n2", "n3")
+		again.members("it waits", consensus.Joining, "n1", "n2", "n3")
 		time.Sleep(10 * time.Second)
 		for _, h := range []*house{n1, n2, again} {
-			h.members("admitted", Active, "n1", "n2", "n3")
+			h.members("admitted", consensus.Active, "n1", "n2", "n3")
 		}
 		if listed(n1.View(), n3.self.ID) || !n1.View().Lists(again.self.ID, 1) {
-			t.Errorf("%s", showView(n1.View()))
+			t.Errorf("%s", n1.View())
 		}
 		v.end(n1, n2, again)
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // This file carries messages between the core and other nodes: out through
@@ -20,19 +21,19 @@ const (
 // result is how a call ended.
 type result struct {
 	to       crawl.NodeID
-	messages []Message
+	messages []consensus.Message
 	err      error
 }
 
 // answer lets the core see a caller's messages and returns what it has to say
 // to the caller.
 func (l *loop) answer(ctx context.Context, in incoming) error {
-	var reply []Message
+	var reply []consensus.Message
 	if l.m.stalled.Load() {
 		in.messages = l.fromSelf(in.messages) // as if the others were lost
 	}
 	for _, m := range in.messages {
-		if err := l.step(ctx, Received{m}, &reply); err != nil {
+		if err := l.step(ctx, consensus.Received{Message: m}, &reply); err != nil {
 			return err
 		}
 	}
@@ -41,7 +42,7 @@ func (l *loop) answer(ctx context.Context, in incoming) error {
 }
 
 // call sends a message on a goroutine of its own.
-func (l *loop) call(ctx context.Context, msg Message) {
+func (l *loop) call(ctx context.Context, msg consensus.Message) {
 	to, ok := l.address(msg.To)
 	if !ok || l.calling[msg.To] >= maxCalls {
 		return
@@ -51,9 +52,9 @@ func (l *loop) call(ctx context.Context, msg Message) {
 		limited, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		r := result{to: msg.To}
-		payload, err := l.m.o.Caller.Call(limited, to, encodeMessages([]Message{msg}))
+		payload, err := l.m.o.Caller.Call(limited, to, consensus.Encode([]consensus.Message{msg}))
 		if err == nil {
-			r.messages, err = decodeMessages(payload)
+			r.messages, err = consensus.Decode(payload)
 		}
 		r.err = err
 		select {
@@ -92,7 +93,7 @@ func (l *loop) finish(ctx context.Context, r result) error {
 		return nil
 	}
 	for _, m := range r.messages {
-		if err := l.step(ctx, Received{m}, nil); err != nil {
+		if err := l.step(ctx, consensus.Received{Message: m}, nil); err != nil {
 			return err
 		}
 	}

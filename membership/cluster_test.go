@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // These tests run real memberlist over loopback sockets; only the calls
@@ -105,7 +106,7 @@ func (r *running) await(what string, ok func(*Snapshot) bool) *Snapshot {
 		select {
 		case <-changed:
 		case <-timeout:
-			r.t.Fatalf("%s waits in vain for %s: status %s, %s, peers %+v", r.self.Name, what, s.Status, showView(s.View), s.Peers)
+			r.t.Fatalf("%s waits in vain for %s: status %s, %s, peers %+v", r.self.Name, what, s.Status, s.View, s.Peers)
 		}
 	}
 }
@@ -151,9 +152,9 @@ func TestJoinLeaveRestart(t *testing.T) {
 	var last *Snapshot
 	for _, n := range all {
 		s := n.awaitMembers("n1", "n2", "n3")
-		n.await("itself active", func(s *Snapshot) bool { return s.Status == Active })
+		n.await("itself active", func(s *Snapshot) bool { return s.Status == consensus.Active })
 		if last != nil && (s.View.Digest() != last.View.Digest() || s.Table.Digest() != last.Table.Digest()) {
-			t.Errorf("%s has %s, another node %s", n.self.Name, showView(s.View), showView(last.View))
+			t.Errorf("%s has %s, another node %s", n.self.Name, s.View, last.View)
 		}
 		last = s
 	}
@@ -174,7 +175,7 @@ func TestJoinLeaveRestart(t *testing.T) {
 	if m, _ := s.View.Member(n3.self.ID); m.Since != since.Since {
 		t.Errorf("since moved from %d to %d by a restart", since.Since, m.Since)
 	}
-	n3.await("itself listed", func(s *Snapshot) bool { return s.Status == Active })
+	n3.await("itself listed", func(s *Snapshot) bool { return s.Status == consensus.Active })
 	n3.SetDraining()
 	n1.await("n3 draining", func(s *Snapshot) bool { return len(s.View.Active()) == 2 })
 	if got := len(n1.Table().OwnedBy(n3.self.ID)); got != 0 {
@@ -232,8 +233,8 @@ func TestStaysAfterFullStop(t *testing.T) {
 	n1.end()
 	n2.end()
 	n2 = x.run(t, o2)
-	if s := n2.Snapshot(); s.Status != Joining || s.View == nil {
-		t.Errorf("restarted: status %s, %s", s.Status, showView(s.View))
+	if s := n2.Snapshot(); s.Status != consensus.Joining || s.View == nil {
+		t.Errorf("restarted: status %s, %s", s.Status, s.View)
 	}
 	n1 = x.run(t, o1)
 	for _, n := range []*running{n1, n2} {
@@ -273,7 +274,7 @@ func TestMismatchIsNamed(t *testing.T) {
 		t.Fatal("the member says nothing")
 	}
 	if s := n1.Snapshot(); len(s.View.Members) != 1 || len(s.Peers) != 1 {
-		t.Errorf("the stranger got in: %s, %+v", showView(s.View), s.Peers)
+		t.Errorf("the stranger got in: %s, %+v", s.View, s.Peers)
 	}
 }
 
@@ -322,7 +323,7 @@ func TestOneLineServesAll(t *testing.T) {
 		o.Join, o.Bind = join, join[2-i]
 		nodes = append(nodes, x.run(t, o))
 	}
-	var id ClusterID
+	var id consensus.ClusterID
 	for _, n := range nodes {
 		s := n.awaitMembers("n1", "n2", "n3")
 		if id == "" {
@@ -352,7 +353,7 @@ func TestFirstListedFoundsAlone(t *testing.T) {
 	}
 	first := n2.awaitMembers("n1", "n2").View
 	if m, _ := first.Member(n1.self.ID); m.Since != 1 {
-		t.Errorf("n1 did not found it: %s", showView(first))
+		t.Errorf("n1 did not found it: %s", first)
 	}
 }
 
@@ -379,7 +380,7 @@ func TestClustersNeverMerge(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the other cluster is not refused")
 	}
-	n2.await("its own new boot", func(s *Snapshot) bool { return s.Status == Active })
+	n2.await("its own new boot", func(s *Snapshot) bool { return s.Status == consensus.Active })
 	if s := n2.Snapshot(); s.View.Cluster.ID != own || len(s.View.Members) != 1 || len(n1.View().Members) != 1 {
 		t.Error("two clusters have merged")
 	}
@@ -412,7 +413,7 @@ func TestOtherSecretsStayOut(t *testing.T) {
 				t.Errorf("the stranger is seen: %+v", s.Peers)
 			}
 			if s := n2.Snapshot(); s.View != nil || len(s.Peers) != 1 {
-				t.Errorf("the stranger sees %s, %+v", showView(s.View), s.Peers)
+				t.Errorf("the stranger sees %s, %+v", s.View, s.Peers)
 			}
 		})
 	}
@@ -471,7 +472,7 @@ func TestFailedNode(t *testing.T) {
 	}
 	s := n1.await("n2 failed", func(s *Snapshot) bool { return n1.state("n2")(s) == crawl.NodeFailed })
 	if len(s.View.Members) != 2 {
-		t.Errorf("gossip has changed the view: %s", showView(s.View))
+		t.Errorf("gossip has changed the view: %s", s.View)
 	}
 	// Under another address and boot it is back.
 	n2.end()

@@ -32,51 +32,10 @@
 //
 // # How a view is decided
 //
-// Core is pure: events in, actions out, no clock, no I/O. plan.go compares the
-// installed view with the nodes in sight and says which view should follow.
-// paxos.go gets it decided, by single-decree Paxos for view n+1 among the
-// members that have view n installed; the reachable member with the lowest id
-// proposes, the others wait longer the higher they rank. core.go brings
-// whoever is behind to the newest view: every message carries the sender's
-// number, and each node greets one other a second, and all that it did not
-// hear.
-//
-// quorum.go counts votes: more than half of view n, by id; or exactly half,
-// none of them restarted since its boot in n, when the proposer has proof that
-// every other member's boot is dead. So the last of two goes on alone after the
-// other was killed, and never after a mere cut.
-//
-// What a core promises or accepts is on the disk before anybody hears of it
-// (Action Persist comes before the Sends that it justifies).
-//
-// # Who is dropped
-//
-// fate.go: a member that is proved dead, at once; one that is silent, after
-// 5 s in which nothing was heard from it, neither a message nor a lease asked
-// for or granted. Silence is counted in ticks of the node itself, and counted
-// anew after each install and after the node itself stood still. A view never
-// drops its last active member that lives.
-//
-// silence.go: one node's silence proves little, since the link between the two
-// may be cut. So a promise says whom its voter finds silent, and a member is
-// dropped for silence only when more than half of the members say so: then too
-// few are left to grant it a lease. An attempt that finds too few is repeated
-// after 1 s, then after 5 s and each 10 s, because it costs every voter a write
-// to its disk; changes for other reasons do not wait. Proof, leave and forget
-// ask nobody.
-//
-// So when two members do not reach each other, but each reaches a majority,
-// both stay, keep what they hold, and renew their leases with the others. Links
-// from pages of the one to hosts of the other wait in the outbox, and each gives
-// up its copies at the other, until the cut heals.
-//
-// An excluded node joins anew when it is heard, by half of the members or more
-// if it was excluded for silence of late: so it is not excluded at once again.
-// One that is excluded again and again has to wait a little besides.
-//
-// View.Removed says for each one dropped whether its death was proved: then
-// nobody has to wait for its lease to run out. Else, and whenever Install says
-// Skipped, who takes over waits Fence from its own install of the view.
+// By package consensus, which is pure: events in, actions out. loop.go is the
+// one goroutine that owns its Core: it passes in what gossip, the prober, other
+// nodes and time bring, and carries out what the core asks for, in order: a
+// promise is on the disk before anybody hears of it.
 //
 // # Proof of death
 //
@@ -94,20 +53,16 @@
 //
 // # Leases
 //
-// lease.go computes, leasing.go shares. Each second the node asks every member
-// for its lease: LeaseAsked before the request is sent, Grant at the receiver,
-// LeaseGranted with the answer. A lease needs grants of at least half of the
-// view, its own included, and ends 8 s after the sending of the oldest request
-// that counts, on a clock that runs while the process is stopped. A node grants
-// only in the view it has installed and only until it has accepted a successor:
-// so when a view that drops somebody is decided, its lease is running out. The
-// loop takes the right to grant away before anybody can hear of an acceptance.
+// consensus.Lease computes, leasing.go shares the result. Each second the node asks
+// every member for its lease: LeaseAsked before the request is sent, Grant at the
+// receiver, LeaseGranted with the answer. It is measured on a clock that runs while the
+// process is stopped. The loop takes the right to grant away before anybody can hear of
+// an acceptance.
 //
-// standstill.go: renewals, their answers and a small call each 250 ms carry readings of
-// the clocks. A node whose clock lost more than half a second against one that it was
-// compared with stood still, as a virtual machine does that is paused: its lease ends
-// at once, and comes back with what is asked for from then on. Between the end of the
-// pause and the first message after it, nothing tells.
+// Renewals, their answers and a small call each 250 ms carry readings of the clocks. A
+// node whose own clock stood still (consensus.Standstill) loses its lease at once; it
+// comes back with what is asked for from then on. Between the end of the pause and the
+// first message after it, nothing tells.
 //
 // stalled.go: a node whose disk does not answer asks for no lease and takes no part in
 // decisions. It goes on granting, which counts as no sign of life.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // Forgetting is an operator's oath that a node is gone for good. Its id leaves
@@ -26,76 +26,6 @@ var (
 	// ErrForget: the node cannot be forgotten, or not here.
 	ErrForget = errors.New("membership: the node cannot be forgotten")
 )
-
-// isForgotten reports whether id was forgotten and no view says so yet.
-func (c *Core) isForgotten(id crawl.NodeID) bool {
-	_, ok := slices.BinarySearch(c.state.Forgotten, id)
-	return ok
-}
-
-// forget takes the oath in, durably, and tells all other members.
-func (c *Core) forget(id crawl.NodeID) []Action {
-	out := c.addForgotten([]crawl.NodeID{id})
-	if out == nil {
-		return nil
-	}
-	c.delay, c.attempts = 0, 0
-	for _, m := range c.state.View.Members {
-		if m.ID != c.self && !c.isForgotten(m.ID) {
-			out = append(out, c.send(m.ID, Message{Kind: KindHello}))
-		}
-	}
-	return out
-}
-
-// heardForgotten takes over what another member was told to forget, except
-// for nodes that were heard here lately: the oath is false then, or too fresh.
-// Every message repeats it.
-func (c *Core) heardForgotten(m Message) []Action {
-	if len(m.Forgotten) == 0 || !c.member(m.From) {
-		return nil
-	}
-	return c.addForgotten(slices.DeleteFunc(slices.Clone(m.Forgotten), c.reached))
-}
-
-// addForgotten takes ids in that can be forgotten, within the bound.
-func (c *Core) addForgotten(ids []crawl.NodeID) []Action {
-	v := c.state.View
-	if v == nil || !c.member(c.self) {
-		return nil
-	}
-	all := slices.Clone(c.state.Forgotten)
-	for _, id := range ids {
-		if i, ok := slices.BinarySearch(all, id); !ok && id != c.self && !v.Bars(id) && len(all)+len(v.Barred) < maxBarred {
-			all = slices.Insert(all, i, id)
-		}
-	}
-	if len(all) == len(c.state.Forgotten) {
-		return nil
-	}
-	c.state.Forgotten = all
-	return []Action{Persist{c.state}}
-}
-
-// withdraw takes the oath back when the node speaks and no view bars it yet.
-func (c *Core) withdraw(id crawl.NodeID) []Action {
-	if !c.isForgotten(id) {
-		return nil
-	}
-	c.state.Forgotten = slices.DeleteFunc(slices.Clone(c.state.Forgotten), func(f crawl.NodeID) bool { return f == id })
-	return []Action{Persist{c.state}}
-}
-
-// stillForgotten are the ids that v does not bar, as far as they fit.
-func stillForgotten(v *View, ids []crawl.NodeID) []crawl.NodeID {
-	var out []crawl.NodeID
-	for _, id := range ids {
-		if !v.Bars(id) && len(out)+len(v.Barred) < maxBarred {
-			out = append(out, id)
-		}
-	}
-	return out
-}
 
 // forgetting is a request of Forget that waits for the loop.
 type forgetting struct {
@@ -139,15 +69,15 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 // answers reports whether that very node answers a greeting, and which boot of it.
 // This process itself does not count.
 func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, ok bool) {
-	hello := Message{Kind: KindHello, From: m.self.ID, Boot: m.self.Boot, To: to.ID}
+	hello := consensus.Message{Kind: consensus.KindHello, From: m.self.ID, Boot: m.self.Boot, To: to.ID}
 	if v := m.View(); v != nil {
 		hello.Cluster, hello.Number = v.Cluster.ID, v.Number
 	}
-	payload, err := m.o.Caller.Call(ctx, to, encodeMessages([]Message{hello}))
+	payload, err := m.o.Caller.Call(ctx, to, consensus.Encode([]consensus.Message{hello}))
 	if err != nil {
 		return 0, false
 	}
-	messages, err := decodeMessages(payload)
+	messages, err := consensus.Decode(payload)
 	if err != nil {
 		return 0, false
 	}
@@ -183,11 +113,11 @@ func (l *loop) forget(ctx context.Context, f forgetting) error {
 	r := l.forgettable(f.id)
 	if r.err == nil && !f.check && !l.m.core.View().Bars(f.id) {
 		l.m.o.Logger.Warn("node forgotten by the operator", "id", f.id, "node", r.at.Name)
-		if err := l.step(ctx, Forget{f.id}, nil); err != nil {
+		if err := l.step(ctx, consensus.Forget{ID: f.id}, nil); err != nil {
 			f.reply <- forgettable{err: err}
 			return err
 		}
-		if !l.m.core.isForgotten(f.id) && !l.m.core.View().Bars(f.id) {
+		if !l.m.core.IsForgotten(f.id) && !l.m.core.View().Bars(f.id) {
 			r.err = fmt.Errorf("%w: it was not taken in", ErrForget)
 		}
 	}
@@ -203,7 +133,7 @@ func (l *loop) forgettable(id crawl.NodeID) forgettable {
 		return forgettable{err: fmt.Errorf("%w: this node is no member itself; ask a member", ErrForget)}
 	case id == l.m.self.ID:
 		return forgettable{err: fmt.Errorf("%w: this node cannot forget itself; drain it", ErrForget)}
-	case v.Bars(id) || l.m.core.isForgotten(id):
+	case v.Bars(id) || l.m.core.IsForgotten(id):
 		return forgettable{}
 	}
 	at, ok := l.address(id)
@@ -215,8 +145,8 @@ func (l *loop) forgettable(id crawl.NodeID) forgettable {
 	switch {
 	case !ok:
 		return forgettable{err: fmt.Errorf("%w: %q is no member and was none; nodes list shows their ids", ErrUnknown, id)}
-	case len(v.Barred)+len(l.m.core.state.Forgotten) >= maxBarred:
-		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, more are not kept", ErrForget, maxBarred)}
+	case len(v.Barred)+len(l.m.core.Forgotten()) >= consensus.MaxBarred:
+		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, more are not kept", ErrForget, consensus.MaxBarred)}
 	}
 	return forgettable{at: at}
 }

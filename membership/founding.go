@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // Who founds: of nodes that all have the same list of addresses (Join), the one at
@@ -164,5 +165,5 @@ func (l *loop) found() error {
 	cluster := l.m.doc.Cluster
 	cluster.ID, cluster.Partitions, cluster.Replication = newClusterID(), l.m.o.Partitions, l.m.o.Replication
 	l.m.o.Logger.Info("cluster founded", "cluster", cluster.Name, "id", cluster.ID, "partitions", cluster.Partitions)
-	return l.step(context.Background(), Founded{&View{Number: 1, Cluster: cluster, Members: []Member{me}}}, nil)
+	return l.step(context.Background(), consensus.Founded{View: &View{Number: 1, Cluster: cluster, Members: []Member{me}}}, nil)
 }

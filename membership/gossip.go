@@ -21,6 +21,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/door"
+	"crawlnode/membership/consensus"
 )
 
 // Gossip timing. A probe must not time out sooner than half a second: on a
@@ -49,8 +50,8 @@ var ErrMismatch = errors.New("membership: that node does not fit to this one")
 // into the inbox, signal, and return.
 type gossip struct {
 	self    crawl.NodeID
-	meta    atomic.Pointer[[]byte]  // what NodeMeta answers
-	cluster atomic.Pointer[Cluster] // what others are compared with
+	meta    atomic.Pointer[[]byte]            // what NodeMeta answers
+	cluster atomic.Pointer[consensus.Cluster] // what others are compared with
 	inbox   inbox
 	list    *memberlist.Memberlist
 
@@ -196,7 +197,7 @@ func (g *gossip) MergeRemoteState(b []byte, _ bool) {
 	}
 	mark, rest := b[1:1+markBytes], b[1+markBytes:]
 	if id := crawl.NodeID(rest[9:]); !bytes.Equal(mark, g.mark[:]) {
-		if validateID(id) == nil {
+		if consensus.ValidateID(id) == nil {
 			g.inbox.claim(id, rest[8]&claimsFirst != 0)
 		}
 		return
@@ -272,13 +273,13 @@ func (g *gossip) check(n *memberlist.Node) error {
 	}
 	m, err := decodeMeta(n.Meta)
 	if err == nil {
-		err = validateID(crawl.NodeID(n.Name))
+		err = consensus.ValidateID(crawl.NodeID(n.Name))
 	}
 	reason := ""
 	if err != nil {
 		reason = err.Error()
 	} else {
-		reason = g.cluster.Load().difference(m.Cluster)
+		reason = g.cluster.Load().Difference(m.Cluster)
 	}
 	if reason == "" {
 		return nil

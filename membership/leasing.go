@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // leasing shares the lease between the loop, which installs and accepts views,
@@ -15,25 +16,25 @@ type leasing struct {
 	// granting is the view in which this node grants, nil while it grants
 	// nothing. The loop stores it before anybody can learn of an acceptance.
 	granting  atomic.Pointer[View]
-	published atomic.Pointer[leaseTerms]
+	published atomic.Pointer[askable]
 
 	mu    sync.Mutex // guards the rest; held for memory only
-	lease *Lease
+	lease *consensus.Lease
 	apart time.Duration               // wall clock minus boot time, as last looked at
 	view  *View                       // installed
 	heard map[crawl.NodeID]crawl.Boot // spoke since the loop's last look
 	// clocks says whether this machine stood still; of members of view.
-	clocks standstill
+	clocks consensus.Standstill
 }
 
-// leaseTerms is what asking needs, in one immutable piece.
-type leaseTerms struct {
-	leaseState
+// askable is what asking needs, in one immutable piece.
+type askable struct {
+	consensus.Terms
 	apart time.Duration
 }
 
 func newLeasing(clock Clock, id crawl.NodeID, boot crawl.Boot, free bool) *leasing {
-	l := &leasing{clock: clock, lease: NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}, clocks: standstill{}}
+	l := &leasing{clock: clock, lease: consensus.NewLease(id, boot, free), heard: map[crawl.NodeID]crawl.Boot{}, clocks: consensus.Standstill{}}
 	l.apart = l.difference(clock.BootTime())
 	l.publishLocked()
 	return l
@@ -44,7 +45,7 @@ func (l *leasing) difference(now time.Duration) time.Duration {
 }
 
 func (l *leasing) publishLocked() {
-	l.published.Store(&leaseTerms{leaseState: l.lease.state, apart: l.apart})
+	l.published.Store(&askable{Terms: l.lease.Terms(), apart: l.apart})
 }
 
 // remaining reads the clock first: an own grant must not be dated later than
@@ -56,7 +57,7 @@ func (l *leasing) remaining() time.Duration {
 	if moved := apart - terms.apart; moved > maxWallJump || moved < -maxWallJump {
 		return 0 // the loop's next look ends the lease for good
 	}
-	return max(terms.end(now)-now, 0)
+	return max(terms.End(now)-now, 0)
 }
 
 // follow takes over what the core has installed or accepted. The loop calls it
@@ -72,7 +73,7 @@ func (l *leasing) follow(installed, granting *View) {
 	now := l.clock.BootTime()
 	if installed != l.view {
 		l.view = installed
-		l.clocks.follow(installed)
+		l.clocks.Follow(installed)
 		l.lease.Install(installed, granting == nil, now)
 	} else if granting == nil {
 		l.lease.Accept(now)
@@ -104,7 +105,7 @@ func (l *leasing) note(id crawl.NodeID, boot crawl.Boot) {
 }
 
 func (l *leasing) noteLocked(id crawl.NodeID, boot crawl.Boot) {
-	if old, known := l.heard[id]; known || len(l.heard) < maxHeard {
+	if old, known := l.heard[id]; known || len(l.heard) < consensus.MaxHeard {
 		l.heard[id] = max(old, boot)
 	}
 }
@@ -153,3 +154,55 @@ func (m *Membership) Lease() time.Duration { return m.leases.remaining() }
 
 // LeaseValid reports whether this node may fetch now.
 func (m *Membership) LeaseValid() bool { return m.leases.remaining() > 0 }
+
+// ClockReading is what to send to a peer as a reading of this node's clock.
+func (m *Membership) ClockReading() time.Duration { return m.leases.clock.BootTime() }
+
+// ClockTold reports a reading of the clock of a member's boot that came unasked.
+func (m *Membership) ClockTold(id crawl.NodeID, boot crawl.Boot, reading time.Duration) {
+	m.compareClocks(id, boot, func(s consensus.Standstill, now time.Duration) time.Duration { return s.Told(id, boot, reading, now) })
+}
+
+// ClockAnswered reports a reading that came with an answer of a member's boot, to what
+// was asked at askedAt (of ClockReading). Report it before what else the answer says.
+func (m *Membership) ClockAnswered(id crawl.NodeID, boot crawl.Boot, reading, askedAt time.Duration) {
+	m.compareClocks(id, boot, func(s consensus.Standstill, now time.Duration) time.Duration {
+		return s.Answered(id, boot, reading, askedAt, now)
+	})
+}
+
+func (m *Membership) compareClocks(id crawl.NodeID, boot crawl.Boot, compare func(consensus.Standstill, time.Duration) time.Duration) {
+	lost := m.leases.compare(id, boot, compare)
+	if lost == 0 {
+		return
+	}
+	m.o.Logger.Warn("this machine stood still while others ran on: the lease has ended", "peer", id, "for_more_than", lost)
+	select {
+	case m.leaseEnded <- struct{}{}:
+	default:
+	}
+}
+
+// LeaseEnded gets a signal when the lease has ended before its time.
+func (m *Membership) LeaseEnded() <-chan struct{} { return m.leaseEnded }
+
+// compare takes a reading in, and ends the lease when the own clock stood still. Readings
+// of who is no member of the view count for nothing.
+func (l *leasing) compare(id crawl.NodeID, boot crawl.Boot, compare func(consensus.Standstill, time.Duration) time.Duration) (lost time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.view == nil || !l.view.Lists(id, boot) {
+		return 0
+	}
+	now := l.clock.BootTime()
+	if lost = compare(l.clocks, now); lost > 0 {
+		l.lease.End(now)
+		l.publishLocked()
+	}
+	return lost
+}
+
+// maxWallJump ends a lease when the wall clock moves by more than this against
+// the clock that counts: then that clock stood still, as in a machine that was
+// copied or put to sleep from outside.
+const maxWallJump = 2 * time.Second

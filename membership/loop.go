@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 	"crawlnode/ring"
 )
-
-// TickInterval is the core's unit of time.
-const TickInterval = 100 * time.Millisecond
 
 // stoppedAfter is a gap between two ticks that shows that this node stood
 // still: others may have called in vain.
@@ -26,7 +24,7 @@ const maxTold = 256
 type loop struct {
 	m       *Membership
 	nodes   map[crawl.NodeID]*node // all others that gossip spoke of
-	status  Status                 // this node's own, as announced
+	status  consensus.Status       // this node's own, as announced
 	table   *ring.Table            // of core.View()
 	calling map[crawl.NodeID]int   // calls under way
 	results chan result            // filled by the calls, emptied by the loop
@@ -80,17 +78,17 @@ func (m *Membership) Run(ctx context.Context) error {
 	cancel()
 	l.calls.Wait()
 	parts.Wait()
-	l.say(Left)
+	l.say(consensus.Left)
 	m.gossip.stop()
 	last := *m.snapshot.Load()
-	last.Status = Left
+	last.Status = consensus.Left
 	m.snapshot.Store(&last)
 	m.watchers.wake()
 	return err
 }
 
 func (l *loop) run(ctx context.Context) error {
-	tick := time.NewTicker(TickInterval)
+	tick := time.NewTicker(consensus.TickInterval)
 	defer tick.Stop()
 	l.alone = time.Now()
 	if err := l.settle(ctx); err != nil {
@@ -137,7 +135,7 @@ func (l *loop) tick(ctx context.Context) error {
 		l.m.o.Logger.Warn("the wall clock has jumped: the lease has ended")
 	}
 	for id, boot := range heard {
-		if err := l.step(ctx, Heard{id, boot}, nil); err != nil {
+		if err := l.step(ctx, consensus.Heard{ID: id, Boot: boot}, nil); err != nil {
 			return err
 		}
 	}
@@ -147,7 +145,7 @@ func (l *loop) tick(ctx context.Context) error {
 	now := l.m.o.Clock.BootTime()
 	if l.ticked != 0 && now-l.ticked > stoppedAfter {
 		l.m.o.Logger.Warn("this node stood still", "for", now-l.ticked)
-		if err := l.step(ctx, Woken{}, nil); err != nil {
+		if err := l.step(ctx, consensus.Woken{}, nil); err != nil {
 			return err
 		}
 	}
@@ -155,13 +153,13 @@ func (l *loop) tick(ctx context.Context) error {
 	if err := l.considerFounding(); err != nil {
 		return err
 	}
-	return l.step(ctx, Tick{l.m.o.Random()}, nil)
+	return l.step(ctx, consensus.Tick{Random: l.m.o.Random()}, nil)
 }
 
 // step runs one event through the core and carries the actions out. Sends to
 // the node that waits for an answer are appended to *reply instead.
-func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
-	if r, ok := e.(Received); ok {
+func (l *loop) step(ctx context.Context, e consensus.Event, reply *[]consensus.Message) error {
+	if r, ok := e.(consensus.Received); ok {
 		l.hears(&r.Message)
 	}
 	actions := l.m.core.Step(e)
@@ -171,16 +169,16 @@ func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
 	}
 	for _, a := range actions {
 		switch a := a.(type) {
-		case Persist:
+		case consensus.Persist:
 			if err := l.persist(a.State); err != nil {
 				return err
 			}
-		case Install:
+		case consensus.Install:
 			if err := l.install(a); err != nil {
 				return err
 			}
-		case Send:
-			received, ok := e.(Received)
+		case consensus.Send:
+			received, ok := e.(consensus.Received)
 			if ok && reply != nil && a.Message.To == received.Message.From {
 				*reply = append(*reply, a.Message)
 			} else if !l.m.stalled.Load() {
@@ -191,7 +189,7 @@ func (l *loop) step(ctx context.Context, e Event, reply *[]Message) error {
 	return nil
 }
 
-func (l *loop) persist(s State) error {
+func (l *loop) persist(s consensus.State) error {
 	if old := l.m.doc.State.View; old != nil && old != s.View {
 		l.m.doc.moved(old, s.View)
 	}
@@ -209,7 +207,7 @@ func (l *loop) save() error {
 // install shows a new view before the lease follows it: a lease that needs
 // nobody's grant must not be good while the old view is still shown. Whom the new
 // view drops sees that it is not listed any more.
-func (l *loop) install(a Install) error {
+func (l *loop) install(a consensus.Install) error {
 	l.m.o.Logger.Info("view installed", "view", a.View.Number, "members", len(a.View.Members), "skipped", a.Skipped)
 	for _, r := range a.View.Removed {
 		l.m.o.Logger.Info("member removed", "view", a.View.Number, "id", r.ID, "node", r.Name, "boot", r.Boot, "proved", r.Proved)
@@ -242,14 +240,14 @@ func (l *loop) settle(ctx context.Context) error {
 func (l *loop) publish() error {
 	v := l.m.core.View()
 	if v != nil && (l.m.snapshot.Load() == nil || l.m.snapshot.Load().View != v || l.table == nil) {
-		table, err := ring.Build(v.Active(), v.Cluster.Partitions, v.replicas())
+		table, err := ring.Build(v.Active(), v.Cluster.Partitions, v.Replicas())
 		if err != nil {
 			return fmt.Errorf("membership: view %d: %w", v.Number, err)
 		}
 		l.table = table
 	}
 	l.say(l.ownStatus(v))
-	l.m.core.Step(Seen{l.sightings()})
+	l.m.core.Step(consensus.Seen{Nodes: l.sightings()})
 	l.prune(v)
 	l.m.prober.watch(l.targets(v))
 	all := l.withSelf()
@@ -264,7 +262,7 @@ func (l *loop) publish() error {
 }
 
 // hears notes how far a member is.
-func (l *loop) hears(m *Message) {
+func (l *loop) hears(m *consensus.Message) {
 	if v := l.m.core.View(); v != nil && listed(v, m.From) || m.View != nil && listed(m.View, m.From) {
 		l.numbers[m.From] = max(l.numbers[m.From], m.Number)
 	}
@@ -290,16 +288,16 @@ func (l *loop) followed(v *View) bool {
 	return 2*n > len(v.Members)
 }
 
-func (l *loop) ownStatus(v *View) Status {
-	wish := Status(l.m.wish.Load())
-	if wish == Active && (v == nil || !v.Lists(l.m.self.ID, l.m.self.Boot)) {
-		return Joining
+func (l *loop) ownStatus(v *View) consensus.Status {
+	wish := consensus.Status(l.m.wish.Load())
+	if wish == consensus.Active && (v == nil || !v.Lists(l.m.self.ID, l.m.self.Boot)) {
+		return consensus.Joining
 	}
 	return wish
 }
 
 // say puts status and cluster into the gossip metadata.
-func (l *loop) say(s Status) {
+func (l *loop) say(s consensus.Status) {
 	l.status = s
 	cluster := l.m.doc.Cluster
 	out, err := (&meta{
@@ -334,7 +332,7 @@ func (l *loop) observe(ctx context.Context) {
 			n.unreachable = false
 		}
 		n.alive, n.cluster = e.alive, e.meta.Cluster.ID
-		n.Sighting = Sighting{
+		n.Sighting = consensus.Sighting{
 			ID: e.id, Name: e.meta.Name, Boot: e.meta.Boot, Status: e.meta.Status,
 			RPC: e.meta.RPC, HTTP: e.meta.HTTP, Gossip: e.gossip, Process: e.meta.Process,
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 	"crawlnode/ring"
 )
 
@@ -27,6 +28,18 @@ var (
 	ErrStopped = errors.New("membership: stopped")
 )
 
+// What the members decide: its nouns are the core's.
+type (
+	// View is a numbered set of members.
+	View = consensus.View
+	// Member is a node as a view lists it.
+	Member = consensus.Member
+	// Removal is a member of the view before that a view dropped.
+	Removal = consensus.Removal
+	// Departure is a polite leave.
+	Departure = consensus.Departure
+)
+
 // Membership is one node's part in deciding who is a member. Its methods may
 // be called from any goroutine, unless they say otherwise.
 type Membership struct {
@@ -35,8 +48,8 @@ type Membership struct {
 	transport memberlist.Transport
 	advertise hostPort
 	gossip    *gossip
-	doc       document // owned by Open, then by Run
-	core      *Core    // the same
+	doc       document        // owned by Open, then by Run
+	core      *consensus.Core // the same
 	leases    *leasing
 	prober    *prober
 
@@ -98,7 +111,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
 	rand.Read(m.gossip.mark[:]) // it never fails
 	// The largest metadata this node can ever send must fit.
-	full := meta{Boot: maxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: Cluster{
+	full := meta{Boot: consensus.MaxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: consensus.Cluster{
 		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}}
 	if _, err := full.encode(); err != nil {
 		return nil, err
@@ -106,11 +119,11 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	if o.Random == nil {
 		m.o.Random = mathrand.Uint64
 	}
-	m.core = NewCore(Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
+	m.core = consensus.New(consensus.Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
 	m.leases = newLeasing(o.Clock, doc.ID, doc.Boot, o.QuorumOff)
 	m.leases.follow(m.core.View(), m.core.Grants())
 	m.prober = newProber(&o, m.self.Process)
-	m.wish.Store(uint32(Active))
+	m.wish.Store(uint32(consensus.Active))
 	if err := o.Storage.Save(encodeDocument(&m.doc)); err != nil {
 		return nil, err
 	}
@@ -138,7 +151,7 @@ func loadDocument(o *Options) (*document, error) {
 		doc.ID = crawl.NodeID(randomHex(8))
 	}
 	doc.Boot++
-	ours := Cluster{Name: o.Cluster, Partitions: o.RequirePartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}
+	ours := consensus.Cluster{Name: o.Cluster, Partitions: o.RequirePartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}
 	if doc.Cluster.ID == "" {
 		doc.Cluster = ours
 		return doc, nil
@@ -147,7 +160,7 @@ func loadDocument(o *Options) (*document, error) {
 		return nil, fmt.Errorf("%w: it holds a node of cluster %q, this node was started for cluster %q (--cluster); use another data directory", ErrForeign, doc.Cluster.Name, o.Cluster)
 	}
 	doc.upgrade()
-	if difference := ours.difference(doc.Cluster); difference != "" {
+	if difference := ours.Difference(doc.Cluster); difference != "" {
 		return nil, fmt.Errorf("%w: the data directory's cluster: %s", ErrMismatch, difference)
 	}
 	return doc, nil
@@ -256,7 +269,7 @@ func (m *Membership) Watch() <-chan struct{} { return m.watchers.add() }
 // SetDraining asks for a view in which this node owns nothing. It holds for
 // this boot and returns at once. If no active member would remain, the view
 // stays as it is.
-func (m *Membership) SetDraining() { m.ask(Draining) }
+func (m *Membership) SetDraining() { m.ask(consensus.Draining) }
 
 // SetLeft asks for a view without this node and waits for it. The node must
 // hold no partition any more. It returns nil once such a view is installed here
@@ -266,7 +279,7 @@ func (m *Membership) SetDraining() { m.ask(Draining) }
 func (m *Membership) SetLeft(ctx context.Context) error {
 	changed := m.watchers.add()
 	defer m.watchers.remove(changed)
-	m.ask(Leaving)
+	m.ask(consensus.Leaving)
 	for {
 		s := m.Snapshot()
 		if s.View == nil {
@@ -303,7 +316,7 @@ func (m *Membership) heir(s *Snapshot) bool {
 }
 
 // ask raises the wish; a boot never takes one back.
-func (m *Membership) ask(s Status) {
+func (m *Membership) ask(s consensus.Status) {
 	for {
 		old := m.wish.Load()
 		if old >= uint32(s) || m.wish.CompareAndSwap(old, uint32(s)) {
@@ -315,19 +328,19 @@ func (m *Membership) ask(s Status) {
 
 // incoming is a payload that waits for the loop.
 type incoming struct {
-	messages []Message
-	reply    chan []Message // cap 1
+	messages []consensus.Message
+	reply    chan []consensus.Message // cap 1
 }
 
 // Handle takes a payload that another node's Caller sent and returns the
 // answer for it. It waits until all that the answer promises is on the disk.
 // It returns ErrPayload, ErrStopped or ctx's error.
 func (m *Membership) Handle(ctx context.Context, payload []byte) ([]byte, error) {
-	messages, err := decodeMessages(payload)
+	messages, err := consensus.Decode(payload)
 	if err != nil {
 		return nil, err
 	}
-	in := incoming{messages: messages, reply: make(chan []Message, 1)}
+	in := incoming{messages: messages, reply: make(chan []consensus.Message, 1)}
 	select {
 	case m.calls <- in:
 	case <-m.stopped:
@@ -337,7 +350,7 @@ func (m *Membership) Handle(ctx context.Context, payload []byte) ([]byte, error)
 	}
 	select {
 	case out := <-in.reply:
-		return encodeMessages(out), nil
+		return consensus.Encode(out), nil
 	case <-m.stopped:
 		return nil, ErrStopped
 	case <-ctx.Done():
@@ -345,7 +358,9 @@ func (m *Membership) Handle(ctx context.Context, payload []byte) ([]byte, error)
 	}
 }
 
-func newClusterID() ClusterID { return ClusterID(randomHex(clusterIDBytes)) }
+func newClusterID() consensus.ClusterID {
+	return consensus.ClusterID(randomHex(consensus.ClusterIDBytes))
+}
 
 // randomHex returns n random bytes as hex digits. rand.Read never fails.
 func randomHex(n int) string {

@@ -9,17 +9,18 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // meta is what a node carries in its gossip metadata. The id is the gossip
 // name and the gossip address is known to the receiver, so neither is in here.
 type meta struct {
 	Boot      crawl.Boot
-	Status    Status
+	Status    consensus.Status
 	Name      string
-	Cluster   Cluster
+	Cluster   consensus.Cluster
 	RPC, HTTP string
-	Process
+	consensus.Process
 }
 
 // The encoding, at most 512 bytes (memberlist.MetaMaxSize):
@@ -33,8 +34,6 @@ type meta struct {
 // What follows is a later release's and is ignored. The order up to the protocol
 // never changes: by it a node of another release is told what keeps it out.
 const metaVersion = 1
-
-const clusterIDBytes = 16
 
 // errMeta is returned for metadata that is not ours.
 var errMeta = errors.New("its gossip metadata cannot be read")
@@ -67,11 +66,11 @@ type boundText struct {
 // texts lists the fields of text in the order of the encoding.
 func (m *meta) texts() []boundText {
 	return []boundText{
-		{"node name", &m.Name, maxNameBytes},
-		{"cluster name", &m.Cluster.Name, maxNameBytes},
-		{"RPC address", &m.RPC, maxAddressBytes},
-		{"HTTP address", &m.HTTP, maxAddressBytes},
-		{"machine", &m.Machine, maxMachineBytes},
+		{"node name", &m.Name, consensus.MaxNameBytes},
+		{"cluster name", &m.Cluster.Name, consensus.MaxNameBytes},
+		{"RPC address", &m.RPC, consensus.MaxAddressBytes},
+		{"HTTP address", &m.HTTP, consensus.MaxAddressBytes},
+		{"machine", &m.Machine, consensus.MaxMachineBytes},
 	}
 }
 
@@ -93,9 +92,9 @@ func decodeMeta(b []byte) (m meta, err error) {
 		}
 	}()
 	version := r.byte()
-	m.Status = Status(r.byte())
+	m.Status = consensus.Status(r.byte())
 	if id := r.text(); id != "" {
-		m.Cluster.ID = ClusterID(hex.EncodeToString([]byte(id)))
+		m.Cluster.ID = consensus.ClusterID(hex.EncodeToString([]byte(id)))
 	}
 	m.Boot = crawl.Boot(r.number())
 	m.Cluster.Partitions, m.Cluster.Replication = int(r.number()), int(r.number())
@@ -106,14 +105,14 @@ func decodeMeta(b []byte) (m meta, err error) {
 	m.PID, m.Started = int(r.number()), r.number()
 	for _, t := range m.texts() {
 		*t.text = r.text()
-		if err := validText(t.what, *t.text, t.bytes); err != nil {
+		if err := consensus.ValidateText(t.what, *t.text, t.bytes); err != nil {
 			return meta{}, fmt.Errorf("%w: %w", errMeta, err)
 		}
 	}
-	if r.failed || version != metaVersion || m.Status > Left || m.Boot < 1 || m.PID > maxPID {
+	if r.failed || version != metaVersion || m.Status > consensus.Left || m.Boot < 1 || m.PID > consensus.MaxPID {
 		return meta{}, fmt.Errorf("%w: %d bytes of version %d", errMeta, len(b), version)
 	}
-	if m.Cluster.ID != "" && m.Cluster.ID.validate() != nil {
+	if m.Cluster.ID != "" && m.Cluster.ID.Validate() != nil {
 		return meta{}, fmt.Errorf("%w: the cluster id has a wrong length", errMeta)
 	}
 	return m, nil
@@ -138,7 +137,7 @@ func (r *metaReader) byte() byte {
 // number reads a uvarint of at most maxNumber.
 func (r *metaReader) number() uint64 {
 	v, n := binary.Uvarint(r.rest)
-	if n <= 0 || v > maxNumber {
+	if n <= 0 || v > consensus.MaxNumber {
 		r.failed = true
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // A name belongs to a member until a view drops that member. A node with another id
@@ -30,7 +31,7 @@ type nameAnswer struct {
 // nameHolder is the member that keeps this node from being admitted.
 func (l *loop) nameHolder() (Member, bool) {
 	v := l.m.core.View()
-	if v == nil || l.status != Joining || listed(v, l.m.self.ID) {
+	if v == nil || l.status != consensus.Joining || listed(v, l.m.self.ID) {
 		return Member{}, false
 	}
 	for _, m := range v.Members {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // nameServer is a DNS in virtual time. Each house may have its own view of it.
@@ -103,7 +104,7 @@ func (w *town) everywhere(name string, ips ...string) {
 // founded checks that all nodes are members of one cluster and returns its founder.
 func (w *town) founded(when string) string {
 	w.t.Helper()
-	founder, id := "", ClusterID("")
+	founder, id := "", consensus.ClusterID("")
 	for _, h := range w.houses {
 		v := h.View()
 		if v == nil {
@@ -113,7 +114,7 @@ func (w *town) founded(when string) string {
 			id = v.Cluster.ID
 		}
 		if v.Cluster.ID != id || len(v.Members) != len(w.houses) {
-			w.t.Fatalf("%s: %s is in cluster %s, %s; another node in %s", when, h.o.Name, v.Cluster.ID, showView(v), id)
+			w.t.Fatalf("%s: %s is in cluster %s, %s; another node in %s", when, h.o.Name, v.Cluster.ID, v, id)
 		}
 		for _, m := range v.Members {
 			if m.Since == 1 {
@@ -128,7 +129,7 @@ func (w *town) nobodyFounded(when string) {
 	w.t.Helper()
 	for _, h := range w.houses {
 		if v := h.View(); v != nil {
-			w.t.Fatalf("%s: %s has founded or joined: %s", when, h.o.Name, showView(v))
+			w.t.Fatalf("%s: %s has founded or joined: %s", when, h.o.Name, v)
 		}
 	}
 }
@@ -171,7 +172,7 @@ func TestFirstFoundsByNameAlone(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		w.everywhere("n1", ip(0))
 		time.Sleep(15 * time.Second)
-		n1.members("alone", Active, "n1")
+		n1.members("alone", consensus.Active, "n1")
 		w.end(n1)
 	})
 }
@@ -292,7 +293,7 @@ func TestJoinTroubles(t *testing.T) {
 		n3.heal()
 		n3.start()
 		time.Sleep(10 * time.Second)
-		n1.members("n3 has started", Active, "n1", "n2", "n3")
+		n1.members("n3 has started", consensus.Active, "n1", "n2", "n3")
 		want("n3 has started", "gone:27296", "10.0.0.9:1")
 		n3.crash(false)
 		w.everywhere("n3")

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 	"crawlnode/ring"
 )
 
@@ -139,12 +140,12 @@ func (o *Options) validate() error {
 		errs = append(errs, errors.New("a node name and a cluster name are required"))
 	}
 	errs = append(errs,
-		validText("node name", o.Name, maxNameBytes),
-		validText("cluster name", o.Cluster, maxNameBytes),
-		validText("RPC address", o.RPC, maxAddressBytes),
-		validText("HTTP address", o.HTTP, maxAddressBytes))
+		consensus.ValidateText("node name", o.Name, consensus.MaxNameBytes),
+		consensus.ValidateText("cluster name", o.Cluster, consensus.MaxNameBytes),
+		consensus.ValidateText("RPC address", o.RPC, consensus.MaxAddressBytes),
+		consensus.ValidateText("HTTP address", o.HTTP, consensus.MaxAddressBytes))
 	if o.ID != "" {
-		errs = append(errs, validateID(o.ID))
+		errs = append(errs, consensus.ValidateID(o.ID))
 	}
 	if o.Partitions < 1 || o.Partitions > ring.MaxPartitions {
 		errs = append(errs, fmt.Errorf("%d partitions: must lie within 1 and %d", o.Partitions, ring.MaxPartitions))
@@ -185,3 +186,11 @@ func splitPort(addr string) (hostPort, error) {
 	}
 	return hostPort{host, int(port)}, nil
 }
+
+// ProtocolVersion numbers what nodes say to each other and what they copy to
+// each other. Nodes of different versions do not share a cluster: gossip and the
+// calls between nodes refuse, and name both. Raise it when a node of the release
+// before could not do all that one of this release asks of it, or would not
+// understand a copy that it is given. docs/decisions/0140-versions.md lists what
+// each number brought.
+const ProtocolVersion = 3

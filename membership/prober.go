@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // Timing of the search for proof.
@@ -37,7 +38,7 @@ type prober struct {
 	gone    func(Member) (gone, known bool)
 	targets atomic.Pointer[[]target] // set by the loop
 	wake    chan struct{}            // cap 1: targets or ended have news
-	proofs  chan Dead                // unbuffered: emptied by the loop
+	proofs  chan consensus.Dead      // unbuffered: emptied by the loop
 
 	mu    sync.Mutex // guards ended
 	ended map[crawl.NodeID]lastStream
@@ -55,10 +56,10 @@ type target struct {
 	suspect bool
 }
 
-func newProber(o *Options, self Process) *prober {
+func newProber(o *Options, self consensus.Process) *prober {
 	p := &prober{
 		dial: o.Dial, gone: o.Processes,
-		wake: make(chan struct{}, 1), proofs: make(chan Dead), ended: map[crawl.NodeID]lastStream{},
+		wake: make(chan struct{}, 1), proofs: make(chan consensus.Dead), ended: map[crawl.NodeID]lastStream{},
 	}
 	p.targets.Store(new([]target))
 	if p.dial == nil {
@@ -98,7 +99,7 @@ func (p *prober) watch(targets []target) {
 func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot, at string) {
 	p := m.prober
 	p.mu.Lock()
-	if old, known := p.ended[id]; boot >= old.boot && (known || len(p.ended) < maxHeard) {
+	if old, known := p.ended[id]; boot >= old.boot && (known || len(p.ended) < consensus.MaxHeard) {
 		p.ended[id] = lastStream{boot, at}
 	}
 	p.mu.Unlock()
@@ -221,7 +222,7 @@ func (p *prober) connect(ctx context.Context, m Member, at string) {
 
 func (p *prober) report(ctx context.Context, m Member) {
 	select {
-	case p.proofs <- Dead{ID: m.ID, Boot: m.Boot}:
+	case p.proofs <- consensus.Dead{ID: m.ID, Boot: m.Boot}:
 	case <-ctx.Done():
 	}
 }

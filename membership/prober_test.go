@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 func TestParseStat(t *testing.T) {
@@ -73,7 +74,7 @@ func TestProcessGone(t *testing.T) {
 		t.Skip("looks into /proc")
 	}
 	own := ownProcess()
-	if own.Machine == "" || len(own.Machine) != maxMachineBytes || own.PID != os.Getpid() || own.Started == 0 {
+	if own.Machine == "" || len(own.Machine) != consensus.MaxMachineBytes || own.PID != os.Getpid() || own.Started == 0 {
 		t.Fatalf("this process: %+v", own)
 	}
 	if gone, known := processGone(own); gone || !known {
@@ -92,7 +93,7 @@ func TestProcessGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Process{Machine: own.Machine, PID: child.Process.Pid, Started: stat.started}
+	p := consensus.Process{Machine: own.Machine, PID: child.Process.Pid, Started: stat.started}
 	if gone, known := processGone(p); gone || !known {
 		t.Errorf("a living process: gone %v, known %v", gone, known)
 	}
@@ -129,7 +130,7 @@ func probe(t *testing.T, p *prober, to target, streamOf crawl.Boot) bool {
 	}
 	select {
 	case proof := <-p.proofs:
-		if proof != (Dead{to.ID, to.Boot}) {
+		if proof != (consensus.Dead{ID: to.ID, Boot: to.Boot}) {
 			t.Errorf("proof of %+v", proof)
 		}
 		return true
@@ -166,7 +167,7 @@ func TestProber(t *testing.T) {
 				p := newProber(&Options{
 					Dial:      func(context.Context, string) error { return c.dial },
 					Processes: func(Member) (bool, bool) { return c.gone, c.known },
-				}, Process{})
+				}, consensus.Process{})
 				if got := probe(t, p, target{Member{ID: "b", Boot: 3}, true}, c.streamOf); got != c.want {
 					t.Errorf("proved: %v, want %v", got, c.want)
 				}
@@ -190,7 +191,7 @@ func TestProberDialsWhereTheStreamLed(t *testing.T) {
 					return nil
 				},
 				Processes: func(Member) (bool, bool) { return false, false },
-			}, Process{})
+			}, consensus.Process{})
 			if got := probe(t, p, target{Member{ID: "b", Boot: 3, RPC: "name:7"}, true}, 3); got != want {
 				t.Errorf("%s refuses: proved %v, want %v", refusing, got, want)
 			}
@@ -208,9 +209,9 @@ func TestProberLooksIntoProc(t *testing.T) {
 	elsewhere.Machine = "fedcba9876543210"
 	p := newProber(&Options{}, own)
 	for name, c := range map[string]struct {
-		process Process
+		process consensus.Process
 		want    bool
-	}{"this one": {own, false}, "a dead one": {dead, own.Machine != ""}, "elsewhere": {elsewhere, false}, "unknown": {Process{}, false}} {
+	}{"this one": {own, false}, "a dead one": {dead, own.Machine != ""}, "elsewhere": {elsewhere, false}, "unknown": {consensus.Process{}, false}} {
 		if gone, known := p.gone(Member{Process: c.process}); (gone && known) != c.want {
 			t.Errorf("%s: gone %v, known %v", name, gone, known)
 		}
@@ -244,7 +245,7 @@ func TestProberInsists(t *testing.T) {
 					return nil
 				}
 				return syscall.ECONNREFUSED
-			}}, Process{})
+			}}, consensus.Process{})
 			if got := probe(t, p, target{Member{ID: "b", Boot: 3}, suspect}, 3); got != suspect {
 				t.Errorf("suspect %v: proof %v after %d connects", suspect, got, dials)
 			}

@@ -9,27 +9,29 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"crawlnode/membership/consensus"
 )
 
 // ownProcess identifies this process, or returns the zero Process where the
 // system does not tell.
-func ownProcess() Process {
+func ownProcess() consensus.Process {
 	machine, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return Process{}
+		return consensus.Process{}
 	}
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
-		return Process{}
+		return consensus.Process{}
 	}
 	pid := os.Getpid()
 	stat, err := readStat(pid)
 	// A /proc of another namespace would show other processes under our ids.
 	if self, linkErr := os.Readlink("/proc/self"); err != nil || linkErr != nil || self != strconv.Itoa(pid) {
-		return Process{}
+		return consensus.Process{}
 	}
 	sum := sha256.Sum256([]byte(strings.TrimSpace(string(machine)) + " " + namespace))
-	return Process{Machine: hex.EncodeToString(sum[:maxMachineBytes/2]), PID: pid, Started: stat.started}
+	return consensus.Process{Machine: hex.EncodeToString(sum[:consensus.MaxMachineBytes/2]), PID: pid, Started: stat.started}
 }
 
 func readStat(pid int) (processStat, error) {
@@ -42,7 +44,7 @@ func readStat(pid int) (processStat, error) {
 
 // processGone reports whether a process of this machine is gone, if it can be
 // told. A missing entry is no proof by itself: /proc may hide other users'.
-func processGone(p Process) (gone, known bool) {
+func processGone(p consensus.Process) (gone, known bool) {
 	stat, err := readStat(p.PID)
 	switch {
 	case err == nil:

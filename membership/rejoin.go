@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // Gossip alone never heals: after a cut of some seconds both sides forget each
@@ -56,7 +57,7 @@ func (l *loop) remember(s *Snapshot) error {
 		self := addr == l.m.self.Gossip && (plan.joined || i >= len(l.m.o.Join))
 		// A node that waits for admission greets even those in sight: they may
 		// not see it.
-		if !self && (s.Status == Joining || !slices.Contains(inSight, addr)) {
+		if !self && (s.Status == consensus.Joining || !slices.Contains(inSight, addr)) {
 			plan.targets = append(plan.targets, addr)
 		}
 	}

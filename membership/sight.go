@@ -1,6 +1,9 @@
 package membership
 
-import "crawlnode/crawl"
+import (
+	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
+)
 
 // This file makes out of what the loop remembers of other nodes what the core,
 // the prober and people are shown.
@@ -9,8 +12,8 @@ import "crawlnode/crawl"
 const maxGone = 64
 
 // sightings are the nodes that gossip holds for alive, and this one.
-func (l *loop) sightings() []Sighting {
-	out := []Sighting{l.ownSighting()}
+func (l *loop) sightings() []consensus.Sighting {
+	out := []consensus.Sighting{l.ownSighting()}
 	for _, n := range l.nodes {
 		if n.alive {
 			out = append(out, n.Sighting)
@@ -19,9 +22,9 @@ func (l *loop) sightings() []Sighting {
 	return out
 }
 
-func (l *loop) ownSighting() Sighting {
+func (l *loop) ownSighting() consensus.Sighting {
 	me := l.m.self
-	return Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process}
+	return consensus.Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process}
 }
 
 // minority reports whether this node is in the view, may not fetch, and hears

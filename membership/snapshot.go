@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 	"crawlnode/ring"
 )
 
@@ -30,7 +31,7 @@ type Snapshot struct {
 	// included, sorted by id.
 	Peers []Peer
 	// Status is this node's own. Active means that View lists this boot.
-	Status Status
+	Status consensus.Status
 	// Followed says that more than half of View's members are known to have it
 	// installed: no view before it can be gone on from without one of them.
 	Followed bool
@@ -48,23 +49,23 @@ func (s *Snapshot) equal(other *Snapshot) bool {
 
 // node is what the loop remembers of another node.
 type node struct {
-	Sighting
-	cluster ClusterID // "" while it has none
-	alive   bool      // as gossip says
-	first   bool      // it says that it finds itself at the first address of Join
+	consensus.Sighting
+	cluster consensus.ClusterID // "" while it has none
+	alive   bool                // as gossip says
+	first   bool                // it says that it finds itself at the first address of Join
 	// unreachable is set while calls to it fail.
 	unreachable bool
 }
 
 func (n *node) state() string {
 	switch {
-	case !n.alive && n.Status >= Leaving:
+	case !n.alive && n.Status >= consensus.Leaving:
 		return crawl.NodeLeft
 	case !n.alive:
 		return crawl.NodeFailed
 	case n.unreachable:
 		return crawl.NodeSuspect
-	case n.Status >= Draining:
+	case n.Status >= consensus.Draining:
 		return crawl.NodeDraining
 	}
 	return crawl.NodeAlive
@@ -74,7 +75,7 @@ func (n *node) state() string {
 // was never sighted shows with the addresses of the view: gossip takes seconds to
 // learn that a node has moved. It has failed unless it was heard of late; so has one
 // whose listed boot is proved dead, unless a later one is in sight.
-func peers(v *View, nodes map[crawl.NodeID]*node, c *Core) []Peer {
+func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 	var out []Peer
 	for id, n := range nodes {
 		if unsighted(v, nodes, id) {
@@ -82,7 +83,7 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *Core) []Peer {
 		}
 		state := n.state()
 		if v != nil && state != crawl.NodeLeft {
-			if m, ok := v.Member(id); ok && m.Boot == n.Boot && c.isDead(m) {
+			if m, ok := v.Member(id); ok && m.Boot == n.Boot && c.IsDead(m) {
 				state = crawl.NodeFailed
 			}
 		}
@@ -95,7 +96,7 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *Core) []Peer {
 		for _, m := range v.Members {
 			if unsighted(v, nodes, m.ID) {
 				state := crawl.NodeFailed
-				if c.reached(m.ID) && !c.isDead(m) {
+				if c.Reached(m.ID) && !c.IsDead(m) {
 					state = crawl.NodeAlive
 				}
 				out = append(out, Peer{

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"crawlnode/membership/consensus"
 )
 
 // TestStalledIsExcluded: a member whose disk does not answer falls silent and is
@@ -16,19 +18,19 @@ func TestStalledIsExcluded(t *testing.T) {
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
 		n3.SetStalled(true)
 		time.Sleep(4 * time.Second)
-		n1.members("stalled for a moment", Active, "n1", "n2", "n3")
+		n1.members("stalled for a moment", consensus.Active, "n1", "n2", "n3")
 		time.Sleep(5 * time.Second)
-		n1.members("stalled", Active, "n1", "n2")
-		n2.members("stalled", Active, "n1", "n2")
+		n1.members("stalled", consensus.Active, "n1", "n2")
+		n2.members("stalled", consensus.Active, "n1", "n2")
 		if n3.LeaseValid() || !n1.LeaseValid() || !n2.LeaseValid() {
 			t.Errorf("leases: %v, %v, %v", n1.Lease(), n2.Lease(), n3.Lease())
 		}
 		time.Sleep(time.Minute)
-		n1.members("still stalled", Active, "n1", "n2")
+		n1.members("still stalled", consensus.Active, "n1", "n2")
 		n3.SetStalled(false)
 		time.Sleep(10 * time.Second)
 		for _, h := range v.houses {
-			h.members("it gets on", Active, "n1", "n2", "n3")
+			h.members("it gets on", consensus.Active, "n1", "n2", "n3")
 			if !h.LeaseValid() {
 				t.Errorf("it gets on: %s is not leased", h.o.Name)
 			}
@@ -47,14 +49,14 @@ func TestStalledStillGrants(t *testing.T) {
 		n3.SetStalled(true)
 		n2.crash(false)
 		time.Sleep(30 * time.Second)
-		n1.members("one dead, one stalled", Active, "n1", "n2", "n3")
+		n1.members("one dead, one stalled", consensus.Active, "n1", "n2", "n3")
 		if !n1.LeaseValid() || n3.LeaseValid() {
 			t.Errorf("leases: %v, %v", n1.Lease(), n3.Lease())
 		}
 		n3.SetStalled(false)
 		time.Sleep(10 * time.Second)
-		n1.members("it gets on", Active, "n1", "n3")
-		n3.members("it gets on", Active, "n1", "n3")
+		n1.members("it gets on", consensus.Active, "n1", "n3")
+		n3.members("it gets on", consensus.Active, "n1", "n3")
 		v.end(n1, n3)
 	})
 }
@@ -80,7 +82,7 @@ func TestStalledTellsItsTwin(t *testing.T) {
 		double.beats.Wait()
 		n2.SetStalled(false)
 		time.Sleep(10 * time.Second)
-		n1.members("it gets on", Active, "n1", "n2")
+		n1.members("it gets on", consensus.Active, "n1", "n2")
 		v.end(n1, n2)
 	})
 }

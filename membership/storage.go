@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // Storage keeps one small document, the node's membership state.
@@ -92,11 +93,11 @@ func (m *Memory) Save(doc []byte) error {
 
 // document is the content of the state file.
 type document struct {
-	ID      crawl.NodeID `json:"id"`
-	Boot    crawl.Boot   `json:"boot"` // of the last start
-	Cluster Cluster      `json:"cluster"`
-	State   State        `json:"state"`
-	Peers   []string     `json:"peers"` // gossip addresses, host:port
+	ID      crawl.NodeID      `json:"id"`
+	Boot    crawl.Boot        `json:"boot"` // of the last start
+	Cluster consensus.Cluster `json:"cluster"`
+	State   consensus.State   `json:"state"`
+	Peers   []string          `json:"peers"` // gossip addresses, host:port
 	// Former are the last members that are none any more, oldest first. They
 	// may come back after a cut, and they can be forgotten.
 	Former []former `json:"former,omitempty"`
@@ -177,31 +178,31 @@ func decodeDocument(raw []byte) (*document, error) {
 }
 
 func (d *document) validate() error {
-	if err := validateID(d.ID); err != nil {
+	if err := consensus.ValidateID(d.ID); err != nil {
 		return err
 	}
-	if d.Boot < 1 || d.Boot > maxNumber {
+	if d.Boot < 1 || d.Boot > consensus.MaxNumber {
 		return fmt.Errorf("boot %d is out of range", d.Boot)
 	}
 	if (d.Cluster.ID != "") != (d.State.View != nil) {
 		return errors.New("a cluster without a view, or the reverse")
 	}
 	if v := d.State.View; v != nil {
-		if err := v.validate(); err != nil {
+		if err := v.Validate(); err != nil {
 			return err
 		}
 		if v.Cluster != d.Cluster {
 			return errors.New("the view is of another cluster")
 		}
 	}
-	if err := validateIDs(d.State.Forgotten); err != nil {
+	if err := consensus.ValidateIDs(d.State.Forgotten); err != nil {
 		return fmt.Errorf("forgotten: %w", err)
 	}
 	if len(d.Former) > maxFormer {
 		return fmt.Errorf("%d former members, at most %d are kept", len(d.Former), maxFormer)
 	}
 	if v := d.State.AcceptedView; v != nil {
-		if err := v.validate(); err != nil {
+		if err := v.Validate(); err != nil {
 			return err
 		}
 		if d.State.View == nil || v.Number != d.State.View.Number+1 {
@@ -215,7 +216,7 @@ func (d *document) validate() error {
 // say of the protocol is what the program speaks that runs them. Members that run
 // the older release still are refused by gossip, so it takes effect as they follow.
 func (d *document) upgrade() {
-	clusters := []*Cluster{&d.Cluster}
+	clusters := []*consensus.Cluster{&d.Cluster}
 	for _, v := range []*View{d.State.View, d.State.AcceptedView} {
 		if v != nil {
 			clusters = append(clusters, &v.Cluster)

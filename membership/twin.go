@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
 
 // A data directory that was copied, or moved while the process that used it
@@ -37,49 +37,8 @@ import (
 // ErrTwin: another process has this node's id.
 var ErrTwin = errors.New("membership: another process runs with this node's identity")
 
-// twin is a listed boot that spoke after a higher boot of its id had spoken.
-type twin struct {
-	boot crawl.Boot
-	tick int // when it last did
-}
-
-// noteTwin takes in that a boot sent a message itself. A late message of a process
-// that was restarted looks the same: so the higher boot is unheard for
-// silentTicks only, and costs a proof, never a member.
-func (c *Core) noteTwin(id crawl.NodeID, boot crawl.Boot) {
-	if c.newer[id] <= boot || c.state.View == nil || !c.state.View.Lists(id, boot) {
-		return
-	}
-	c.twins[id] = twin{boot: boot, tick: c.ticks}
-	if v, ok := c.heard[id]; ok {
-		c.heard[id] = voice{tick: v.tick, boot: boot}
-	}
-}
-
-// shadows reports whether a boot of a member is to be ignored, because the listed
-// one lives beside it.
-func (c *Core) shadows(m Member, boot crawl.Boot) bool {
-	t, ok := c.twins[m.ID]
-	return ok && t.boot == m.Boot && boot > m.Boot && c.ticks-t.tick < silentTicks
-}
-
-// outlasted reports whether a higher boot of a node has spoken, and this one not
-// since.
-func (c *Core) outlasted(id crawl.NodeID, boot crawl.Boot) bool {
-	return c.newer[id] > boot && c.twins[id].boot != boot
-}
-
 // mark is what this process drew to tell itself from others, in hex.
 func (m *Membership) mark() string { return hex.EncodeToString(m.gossip.mark[:]) }
-
-// meet tells another process with this node's id that this one lives, or this one
-// that it has called itself.
-func (c *Core) meet(m Message) []Action {
-	if m.Kind != KindHello {
-		return nil
-	}
-	return []Action{c.send(c.self, Message{Kind: KindHere, Mark: c.mark})}
-}
 
 // seekFirst looks for a living process with this node's id while nobody has heard of
 // this one. It takes callTimeout for each address at which nobody is, which is one at
@@ -114,8 +73,8 @@ func (l *loop) seekFirst(ctx context.Context) error {
 
 // fromSelf keeps what processes with this node's id have sent: greetings, by which one
 // tells whether another lives.
-func (l *loop) fromSelf(messages []Message) []Message {
-	return slices.DeleteFunc(messages, func(m Message) bool { return m.From != l.m.self.ID })
+func (l *loop) fromSelf(messages []consensus.Message) []consensus.Message {
+	return slices.DeleteFunc(messages, func(m consensus.Message) bool { return m.From != l.m.self.ID })
 }
 
 // formerPlaces lists where another process with this node's id may be: at its own
@@ -128,7 +87,7 @@ func (l *loop) formerPlaces() []string {
 	out := []string{me.RPC}
 	if v := l.m.core.View(); v != nil {
 		listed, _ := v.Member(me.ID)
-		for _, addr := range listed.callable() {
+		for _, addr := range callable(listed) {
 			if addr != "" && !slices.Contains(out, addr) {
 				out = append(out, addr)
 			}
@@ -164,7 +123,7 @@ func (l *loop) seek(ctx context.Context, at Member) {
 	l.seeking = true
 	l.calls.Go(func() {
 		select {
-		case l.twinSought <- l.m.livesAt(ctx, at, at.callable()):
+		case l.twinSought <- l.m.livesAt(ctx, at, callable(at)):
 		case <-ctx.Done():
 		}
 	})
@@ -172,7 +131,7 @@ func (l *loop) seek(ctx context.Context, at Member) {
 
 // callable lists where calls may reach a node: at the address that it gives, and,
 // since the name in that may lead elsewhere by now, at the one that its gossip has.
-func (m Member) callable() []string {
+func callable(m Member) []string {
 	out := []string{m.RPC}
 	rpc, err := splitPort(m.RPC)
 	gossip, err2 := splitPort(m.Gossip)
@@ -213,7 +172,7 @@ func passedOver(v *View, me Member) error {
 		return nil
 	}
 	m, ok := v.Member(me.ID)
-	var unknown Process // where the system does not tell
+	var unknown consensus.Process // where the system does not tell
 	switch {
 	case !ok:
 		return nil

@@ -11,48 +11,8 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
+	"crawlnode/membership/consensus"
 )
-
-// A boot that speaks after a higher one of its id lives: the copy proves nothing,
-// is not listened to, and gives no sign of life.
-func TestHigherBootIsNoProofBesideALivingOne(t *testing.T) {
-	t.Parallel()
-	view := &View{Number: 1, Cluster: testCluster, Members: []Member{
-		{ID: "a", Name: "na", Boot: 1, Since: 1}, {ID: "b", Name: "nb", Boot: 1, Since: 1}, {ID: "c", Name: "nc", Boot: 1, Since: 1},
-	}}
-	c := NewCore(Identity{ID: "a", Boot: 1, Cluster: testCluster}, State{View: view})
-	b := view.Members[1]
-	speak := func(boot crawl.Boot) []Action {
-		return c.Step(Received{Message{Kind: KindHello, Cluster: testCluster.ID, From: "b", Boot: boot, To: "a", Number: 1}})
-	}
-	speak(1)
-	speak(2)
-	if !c.isDead(b) {
-		t.Fatal("a higher boot is no proof: restarts would have to wait")
-	}
-	speak(1)
-	if c.isDead(b) {
-		t.Error("b/1 speaks and is held for dead")
-	}
-	if out := speak(2); len(out) > 0 || c.isDead(b) {
-		t.Errorf("the copy is listened to: %v", out)
-	}
-	for range silentTicks - 1 {
-		c.Step(Tick{})
-		c.Step(Heard{"b", 2})
-	}
-	c.Step(Tick{})
-	if got := c.fate(b); got != goneSilent {
-		t.Errorf("b/1 has been silent for 5 s beside its copy: fate %d, want %d, with the fence that goes with it", got, goneSilent)
-	}
-	// Who seemed to live was a late message of a process that is gone, perhaps.
-	if speak(2); !c.reached("b") {
-		t.Error("the higher boot is never listened to again")
-	}
-	if c.fate(b) == goneDead {
-		t.Error("the higher boot has become proof")
-	}
-}
 
 // copied returns a storage with the same content.
 func copied(t *testing.T, from Storage) *Memory {
@@ -100,7 +60,7 @@ func TestCopyGivesWay(t *testing.T) {
 	double.Storage = copied(t, first)
 	endsAsTwin(t, x, double)
 	if v := n1.View(); !v.Lists(n2.self.ID, 1) || v.Number != 2 {
-		t.Errorf("the copy has changed the view to %s", showView(v))
+		t.Errorf("the copy has changed the view to %s", v)
 	}
 
 	n2.end()
@@ -151,7 +111,7 @@ func TestMovesWithItsName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newRunningVillage(t, "n1", "n2", "n3")
 		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
-		n1.members("joined", Active, "n1", "n2", "n3")
+		n1.members("joined", consensus.Active, "n1", "n2", "n3")
 		before, _ := n1.View().Member(n3.self.ID)
 		n3.crash(false)
 		v.isolated.Delete(n3.o.RPC) // the name, its RPC address here, leads to the new place
@@ -169,7 +129,7 @@ func TestMovesWithItsName(t *testing.T) {
 		default:
 		}
 		for _, h := range []*house{n1, n2, moved} {
-			h.members("moved", Active, "n1", "n2", "n3")
+			h.members("moved", consensus.Active, "n1", "n2", "n3")
 		}
 		after, _ := n1.View().Member(before.ID)
 		if after.Boot != before.Boot+1 || after.Since != before.Since || after.Gossip != moved.wire.own {
@@ -251,7 +211,7 @@ func copyGivesWay(t *testing.T, stopped, own bool) {
 	double.start()
 	for range 200 {
 		time.Sleep(100 * time.Millisecond)
-		if double.LeaseValid() || double.Snapshot().Status == Active {
+		if double.LeaseValid() || double.Snapshot().Status == consensus.Active {
 			t.Error("the copy takes part")
 			break
 		}
@@ -265,9 +225,9 @@ func copyGivesWay(t *testing.T, stopped, own bool) {
 		v.x.set(n3.o.RPC, n3.Membership)
 	}
 	if after := n1.View(); after.Digest() != before.Digest() {
-		t.Errorf("the copy has changed the view from %s to %s", showView(before), showView(after))
+		t.Errorf("the copy has changed the view from %s to %s", before, after)
 	}
-	if !n3.LeaseValid() || n3.Snapshot().Status != Active {
+	if !n3.LeaseValid() || n3.Snapshot().Status != consensus.Active {
 		t.Errorf("the living one is %s", n3.Snapshot().Status)
 	}
 	v.end(v.houses[:3]...)
@@ -277,8 +237,8 @@ func copyGivesWay(t *testing.T, stopped, own bool) {
 // answers; where the system does not tell processes apart nobody is one.
 func TestPassedOver(t *testing.T) {
 	t.Parallel()
-	p := Process{Machine: "ab", PID: 7, Started: 100}
-	later := Process{Machine: "ab", PID: 7, Started: 101}
+	p := consensus.Process{Machine: "ab", PID: 7, Started: 100}
+	later := consensus.Process{Machine: "ab", PID: 7, Started: 101}
 	for _, c := range []struct {
 		name   string
 		listed Member
@@ -291,7 +251,7 @@ func TestPassedOver(t *testing.T) {
 		{"processes are unknown", Member{ID: "a", Boot: 2}, false},
 		{"another node", Member{ID: "b", Boot: 2, Process: later}, false},
 	} {
-		err := passedOver(&View{Number: 1, Cluster: testCluster, Members: []Member{c.listed}}, Member{ID: "a", Boot: 2, Process: p})
+		err := passedOver(&View{Number: 1, Cluster: foundedCluster, Members: []Member{c.listed}}, Member{ID: "a", Boot: 2, Process: p})
 		if errors.Is(err, ErrTwin) != c.twin {
 			t.Errorf("%s: %v", c.name, err)
 		}

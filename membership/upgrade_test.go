@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"crawlnode/membership/consensus"
 )
 
 // TestOlderProtocolGoesOn: the data of a cluster that ran an older release are
@@ -12,12 +14,12 @@ import (
 func TestOlderProtocolGoesOn(t *testing.T) {
 	t.Parallel()
 	at := func(protocol int) *document {
-		c := testCluster
+		c := foundedCluster
 		c.Protocol = protocol
 		v := &View{Number: 4, Cluster: c, Members: []Member{{ID: "a", Name: "a", Boot: 1, Since: 1, RPC: "rpc-a:1", HTTP: "http-a:1", Gossip: "127.0.0.1:1"}}}
 		next := *v
 		next.Number++
-		return &document{ID: "a", Boot: 1, Cluster: c, State: State{View: v, AcceptedView: &next}}
+		return &document{ID: "a", Boot: 1, Cluster: c, State: consensus.State{View: v, AcceptedView: &next}}
 	}
 	open := func(d *document) (*Membership, error) {
 		o := new(exchange).options("a")
@@ -30,7 +32,7 @@ func TestOlderProtocolGoesOn(t *testing.T) {
 		t.Fatalf("an older release's data: %v", err)
 	}
 	defer m.Close()
-	for name, c := range map[string]Cluster{"document": m.doc.Cluster, "view": m.doc.State.View.Cluster, "accepted view": m.doc.State.AcceptedView.Cluster} {
+	for name, c := range map[string]consensus.Cluster{"document": m.doc.Cluster, "view": m.doc.State.View.Cluster, "accepted view": m.doc.State.AcceptedView.Cluster} {
 		if c.Protocol != ProtocolVersion {
 			t.Errorf("the %s still says protocol version %d", name, c.Protocol)
 		}

@@ -58,7 +58,7 @@ func (j *judge) compile(ctx context.Context, overlay, pkg, binary string) error 
 
 // tests runs a suite with a mutant, the quick ones first, until one fails.
 func (j *judge) tests(ctx context.Context, s *suite, overlay, mutant string) (by string, err error) {
-	binary := filepath.Join(j.work, mutant+"."+s.name+".test")
+	binary := filepath.Join(j.work, mutant+"."+strings.ReplaceAll(s.name, "/", "-")+".test")
 	defer os.Remove(binary)
 	if err := j.compile(ctx, overlay, s.name, binary); err != nil {
 		return "", err

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"crawlnode/integration/simnet"
-	"crawlnode/membership"
+	"crawlnode/membership/consensus"
 )
 
 // These tests are not built with the race detector: it counts nothing, takes ten times as
@@ -135,7 +135,7 @@ func (m *meter) payload(t *testing.T, b []byte) {
 		t.Errorf("a payload of membership's: %v", err)
 	}
 	for _, one := range said {
-		var msg membership.Message
+		var msg consensus.Message
 		if err := json.Unmarshal(one, &msg); err != nil {
 			t.Errorf("a message of membership's: %v", err)
 		}
@@ -159,9 +159,9 @@ func counts(t *testing.T, text string) []int {
 // greetings are the messages of membership while nothing changes, decisions those
 // that decide a view and bring it to everybody.
 var (
-	greetings = []string{string(membership.KindHello), string(membership.KindHere)}
-	decisions = []string{string(membership.KindPrepare), string(membership.KindPromise), string(membership.KindAccept), string(membership.KindAccepted),
-		string(membership.KindNack), string(membership.KindDecided)}
+	greetings = []string{string(consensus.KindHello), string(consensus.KindHere)}
+	decisions = []string{string(consensus.KindPrepare), string(consensus.KindPromise), string(consensus.KindAccept), string(consensus.KindAccepted),
+		string(consensus.KindNack), string(consensus.KindDecided)}
 )
 
 // TestMembersTraffic counts gossip, and the messages of the view decision: while

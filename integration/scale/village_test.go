@@ -14,6 +14,7 @@ import (
 
 	"crawlnode/integration/simnet"
 	"crawlnode/membership"
+	"crawlnode/membership/consensus"
 )
 
 // bubbleClock is the bubble's clock as a machine's.
@@ -122,7 +123,7 @@ func (v *village) start() {
 		}
 	}
 	v.await(func(s *membership.Snapshot) bool {
-		return s.View != nil && len(s.View.Members) == len(v.members) && s.Status == membership.Active && s.Followed
+		return s.View != nil && len(s.View.Members) == len(v.members) && s.Status == consensus.Active && s.Followed
 	})
 	time.Sleep(watched) // what the joins have left to say
 }

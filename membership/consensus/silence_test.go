@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func (s *script) wander(ids []crawl.NodeID) {
 		s.run([]string{"pass", "30s"})
 		for _, id := range ids {
 			if v := s.cores[id].View(); v != before {
-				s.t.Errorf("%s has installed %s after %s", id, showView(v), showView(before))
+				s.t.Errorf("%s has installed %s after %s", id, v, before)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (s *script) wander(ids []crawl.NodeID) {
 	}
 	s.run([]string{"pass", "60s"})
 	if v := s.cores["a"].View(); v.Number != before.Number+1 || len(v.Members) != len(ids)-1 {
-		s.t.Errorf("%s does not reach %d of %d others: %s after %s", lonely, cut, len(ids)-1, showView(v), showView(before))
+		s.t.Errorf("%s does not reach %d of %d others: %s after %s", lonely, cut, len(ids)-1, v, before)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestOpinions(t *testing.T) {
 		for _, r := range c.forgotten {
 			state.Forgotten = append(state.Forgotten, crawl.NodeID(r))
 		}
-		core := NewCore(Identity{ID: "a", Boot: 1, Cluster: testCluster}, state)
+		core := New(Identity{ID: "a", Boot: 1, Cluster: testCluster}, state)
 		core.ticks = c.age
 		p := &proposal{promises: map[crawl.NodeID]crawl.Boot{}, silent: map[crawl.NodeID][]crawl.NodeID{}}
 		for _, r := range c.voters {

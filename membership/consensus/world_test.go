@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"fmt"
@@ -270,7 +270,7 @@ func (s *script) follow(id crawl.NodeID, a Action) {
 
 func (s *script) checkView(v *View) {
 	if old, ok := s.world.digests[v.Number]; ok && old != v.Digest() && !s.world.off {
-		s.t.Errorf("two views have number %d; the other is %s", v.Number, showView(v))
+		s.t.Errorf("two views have number %d; the other is %s", v.Number, v)
 	}
 	s.world.digests[v.Number] = v.Digest()
 }
@@ -421,7 +421,7 @@ func (s *script) mend(ids []crawl.NodeID) {
 	for _, id := range ids {
 		v := s.cores[id].View()
 		if len(v.Members) != len(ids) || !v.Lists(id, w.nodes[id].boot) || w.nodes[id].lease.Until(s.clock(id)) <= s.clock(id) {
-			s.t.Errorf("after mending %s has %s", id, showView(v))
+			s.t.Errorf("after mending %s has %s", id, v)
 		}
 	}
 	if got := s.fetchers(); len(got) != 1 {

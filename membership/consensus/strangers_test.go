@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"reflect"
@@ -21,7 +21,7 @@ func TestStrangersDoNotVote(t *testing.T) {
 			{Kind: KindAccepted, Ballot: Ballot{Round: 9, Node: tc.self}},
 		} {
 			before := State{View: v}
-			c := NewCore(Identity{ID: tc.self, Boot: 1, Cluster: testCluster}, before)
+			c := New(Identity{ID: tc.self, Boot: 1, Cluster: testCluster}, before)
 			m.Cluster, m.From, m.Boot, m.To, m.Number = testCluster.ID, tc.from, 1, tc.self, v.Number
 			if actions := c.Step(Received{m}); len(actions) > 0 {
 				t.Errorf("%s does %v about kind %v of %s", tc.self, actions, m.Kind, m.From)

@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"iter"
@@ -11,10 +11,10 @@ import (
 // testCluster is a founded cluster, and unknownCluster what a node without
 // data knows of it.
 var (
-	unknownCluster = Cluster{Name: "test", VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}
+	unknownCluster = Cluster{Name: "test", VirtualNodes: ring.VirtualNodes, Protocol: 3}
 	testCluster    = Cluster{
 		ID: "00112233445566778899aabbccddeeff", Name: "test", Partitions: 64, Replication: 2,
-		VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion,
+		VirtualNodes: ring.VirtualNodes, Protocol: 3,
 	}
 )
 

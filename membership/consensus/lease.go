@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"maps"
@@ -17,11 +17,6 @@ const LeaseTime = 8 * time.Second
 // may do what a removed member had the right to do: the lease, 5 % for clocks
 // that run apart, and a second. The host's delay comes on top.
 const Fence = LeaseTime + LeaseTime/20 + time.Second
-
-// maxWallJump ends a lease when the wall clock moves by more than this against
-// the clock that counts: then that clock stood still, as in a machine that was
-// copied or put to sleep from outside.
-const maxWallJump = 2 * time.Second
 
 const (
 	never  = time.Duration(math.MinInt64 / 4)
@@ -46,12 +41,11 @@ type Lease struct {
 	need    int                            // grants of others
 	notSent time.Duration                  // requests sent before this do not count
 	grants  map[crawl.NodeID]time.Duration // newest counted request, by granter
-	state   leaseState
+	terms   Terms
 }
 
-// leaseState is all that the end of a lease depends on, but the time. It is
-// immutable once published.
-type leaseState struct {
+// Terms is all that the end of a lease depends on, but the time.
+type Terms struct {
 	listed  bool          // the installed view lists this boot
 	free    bool          // no grants are needed: the quorum is off
 	live    bool          // the own grant is now
@@ -60,9 +54,9 @@ type leaseState struct {
 	carried time.Duration // end of what was granted in earlier views
 }
 
-// end returns when the lease ends as it stands at now, which is past when
+// End returns when the lease ends as it stands at now, which is past when
 // there is none.
-func (s *leaseState) end(now time.Duration) time.Duration {
+func (s *Terms) End(now time.Duration) time.Duration {
 	switch {
 	case !s.listed:
 		return never
@@ -80,14 +74,14 @@ func (s *leaseState) end(now time.Duration) time.Duration {
 // needs no grants.
 func NewLease(id crawl.NodeID, boot crawl.Boot, free bool) *Lease {
 	l := &Lease{id: id, boot: boot, notSent: never}
-	l.state = leaseState{free: free, own: never, others: never, carried: never}
+	l.terms = Terms{free: free, own: never, others: never, carried: never}
 	return l
 }
 
 // Install moves to another view. accepted says that a successor of it is
 // accepted already: so it can be after a restart.
 func (l *Lease) Install(v *View, accepted bool, now time.Duration) {
-	carried := l.state.end(now)
+	carried := l.terms.End(now)
 	me, _ := v.Member(l.id)
 	if l.number == 0 || me.Boot != l.boot || me.Since > l.number {
 		carried = never
@@ -97,16 +91,16 @@ func (l *Lease) Install(v *View, accepted bool, now time.Duration) {
 		l.members = append(l.members, m.ID)
 	}
 	l.need = (len(v.Members)+1)/2 - 1
-	l.state.listed, l.state.carried = me.Boot == l.boot, carried
-	l.state.live, l.state.own = !accepted, never
+	l.terms.listed, l.terms.carried = me.Boot == l.boot, carried
+	l.terms.live, l.terms.own = !accepted, never
 	l.count()
 }
 
 // Accept notes that the node has accepted a successor of its view: it grants
 // nothing any more, itself included.
 func (l *Lease) Accept(now time.Duration) {
-	if l.state.live {
-		l.state.live, l.state.own = false, now
+	if l.terms.live {
+		l.terms.live, l.terms.own = false, now
 	}
 }
 
@@ -124,21 +118,24 @@ func (l *Lease) Grant(view crawl.Epoch, from crawl.NodeID, sent, now time.Durati
 // End drops all that was granted and all that was asked for before now.
 func (l *Lease) End(now time.Duration) {
 	clear(l.grants)
-	l.notSent, l.state.own, l.state.carried = now, never, never
+	l.notSent, l.terms.own, l.terms.carried = now, never, never
 	l.count()
 }
 
+// Terms returns what the lease rests on now.
+func (l *Lease) Terms() Terms { return l.terms }
+
 // Until returns when the lease ends as it stands at now; past or now if there
 // is none.
-func (l *Lease) Until(now time.Duration) time.Duration { return l.state.end(now) }
+func (l *Lease) Until(now time.Duration) time.Duration { return l.terms.End(now) }
 
 // count finds the oldest of the newest grants that are needed.
 func (l *Lease) count() {
-	l.state.others = never
+	l.terms.others = never
 	if l.need == 0 {
-		l.state.others = always
+		l.terms.others = always
 	} else if len(l.grants) >= l.need {
 		sent := slices.Sorted(maps.Values(l.grants))
-		l.state.others = sent[len(sent)-l.need]
+		l.terms.others = sent[len(sent)-l.need]
 	}
 }

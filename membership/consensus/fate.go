@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"maps"
@@ -19,9 +19,9 @@ const (
 	silentTicks = 50
 )
 
-// maxHeard bounds the nodes whose voice is remembered. All of them hold the
+// MaxHeard bounds the nodes whose voice is remembered. All of them hold the
 // cluster's key, so it is no defence, only a bound.
-const maxHeard = 4096
+const MaxHeard = 4096
 
 // fate is what should become of a member in the next view.
 type fate uint8
@@ -51,7 +51,7 @@ func (c *Core) hear(id crawl.NodeID, boot crawl.Boot) []Action {
 		return nil
 	}
 	c.outlived(id, boot)
-	if old, known := c.heard[id]; known || len(c.heard) < maxHeard {
+	if old, known := c.heard[id]; known || len(c.heard) < MaxHeard {
 		c.heard[id] = voice{tick: c.ticks, boot: max(old.boot, boot)}
 	}
 	return c.withdraw(id)
@@ -74,8 +74,8 @@ func (c *Core) proved(id crawl.NodeID, boot crawl.Boot) {
 	c.delay, c.attempts = 0, 0
 }
 
-// isDead reports whether the listed boot of a member is proved dead.
-func (c *Core) isDead(m Member) bool { return c.dead[m.ID] >= m.Boot || c.outlasted(m.ID, m.Boot) }
+// IsDead reports whether the listed boot of a member is proved dead.
+func (c *Core) IsDead(m Member) bool { return c.dead[m.ID] >= m.Boot || c.outlasted(m.ID, m.Boot) }
 
 // silence is for how many ticks nothing was heard of a member. A fresh view, a
 // start, and a stop of this node itself begin it anew.
@@ -125,11 +125,11 @@ func (c *Core) welcome(id crawl.NodeID) bool {
 	if ok && f.count > 1 {
 		wait = min(flapFirstWait<<min(f.count-2, maxBackoff), flapMostWait)
 	}
-	return c.reached(id) && c.ticks-f.tick >= wait
+	return c.Reached(id) && c.ticks-f.tick >= wait
 }
 
-// reached reports whether a node was heard within silentTicks.
-func (c *Core) reached(id crawl.NodeID) bool {
+// Reached reports whether a node was heard within silentTicks.
+func (c *Core) Reached(id crawl.NodeID) bool {
 	v, ok := c.heard[id]
 	return ok && c.ticks-v.tick < silentTicks
 }
@@ -140,13 +140,13 @@ func (c *Core) fate(m Member) fate {
 	if m.ID == c.self {
 		return stays
 	}
-	if c.isForgotten(m.ID) {
+	if c.IsForgotten(m.ID) {
 		return goneForgotten
 	}
-	restarted := c.reached(m.ID) && c.heard[m.ID].boot > m.Boot
+	restarted := c.Reached(m.ID) && c.heard[m.ID].boot > m.Boot
 	silent := c.silence(m.ID) >= silentTicks
 	switch {
-	case c.isDead(m) && (!restarted || silent):
+	case c.IsDead(m) && (!restarted || silent):
 		return goneDead
 	case silent:
 		return goneSilent
@@ -214,7 +214,7 @@ func (c *Core) QuorumInSight() bool {
 
 // decides counts votes in the installed view.
 func (c *Core) decides(voters map[crawl.NodeID]crawl.Boot) bool {
-	e := electorate{view: c.state.View, forgotten: c.state.Forgotten, dead: c.isDead}
+	e := electorate{view: c.state.View, forgotten: c.state.Forgotten, dead: c.IsDead}
 	if c.quorumOff {
 		e.gone = func(m Member) bool { return c.fate(m) != stays }
 	}

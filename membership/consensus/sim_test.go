@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"flag"
@@ -148,7 +148,7 @@ func (a *actor) shown() Status {
 func (s *sim) start(a *actor) {
 	a.boot++
 	a.status = Active
-	a.core = NewCore(Identity{ID: a.id, Boot: a.boot, Cluster: unknownCluster}, a.disk)
+	a.core = New(Identity{ID: a.id, Boot: a.boot, Cluster: unknownCluster}, a.disk)
 }
 
 // sight is what gossip shows to a: each living node with the given
@@ -183,7 +183,7 @@ func (s *sim) deliver(loss float64) error {
 		return nil
 	}
 	// What arrives has been through the encoding.
-	decoded, err := decodeMessages(encodeMessages([]Message{m}))
+	decoded, err := Decode(Encode([]Message{m}))
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *sim) step(a *actor, e Event, cut int) error {
 
 func (s *sim) installed(a *actor, before *View, i Install) error {
 	v := i.View
-	if err := v.validate(); err != nil {
+	if err := v.Validate(); err != nil {
 		return fmt.Errorf("%s installs a broken view: %w", a.id, err)
 	}
 	if known, ok := s.views[v.Number]; ok && known != v.Digest() {
@@ -263,13 +263,13 @@ func (s *sim) heal() error {
 	for _, a := range s.actors {
 		v := a.core.View()
 		if v == nil || v.Number != s.newest {
-			return fmt.Errorf("after healing %s has %s, the newest view is %d", a.id, showView(v), s.newest)
+			return fmt.Errorf("after healing %s has %s, the newest view is %d", a.id, v, s.newest)
 		}
 		if wish := a.core.plan(); wish != nil {
-			return fmt.Errorf("after healing %s has %s and still wants %s", a.id, showView(v), showView(wish))
+			return fmt.Errorf("after healing %s has %s and still wants %s", a.id, v, wish)
 		}
 		if _, listed := v.Member(a.id); !listed && a.status == Active {
-			return fmt.Errorf("after healing %s is missing in %s", a.id, showView(v))
+			return fmt.Errorf("after healing %s is missing in %s", a.id, v)
 		}
 	}
 	return nil

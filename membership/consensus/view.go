@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"cmp"
@@ -15,29 +15,21 @@ import (
 	"crawlnode/ring"
 )
 
-// ProtocolVersion numbers what nodes say to each other and what they copy to
-// each other. Nodes of different versions do not share a cluster: gossip and the
-// calls between nodes refuse, and name both. Raise it when a node of the release
-// before could not do all that one of this release asks of it, or would not
-// understand a copy that it is given. docs/decisions/0140-versions.md lists what
-// each number brought.
-const ProtocolVersion = 3
-
 // Bounds on what is accepted from outside.
 const (
 	maxIDBytes      = 64
-	maxNameBytes    = 64
-	maxAddressBytes = 128
-	maxMachineBytes = 16
-	// maxNumber bounds view numbers, boots and rounds, so that one more can
+	MaxNameBytes    = 64
+	MaxAddressBytes = 128
+	MaxMachineBytes = 16
+	// MaxNumber bounds view numbers, boots and rounds, so that one more can
 	// always be added.
-	maxNumber = 1 << 62
+	MaxNumber = 1 << 62
 	// maxDepartures bounds View.Left. A stale sighting older than the last 64
 	// polite leaves is not to be expected.
 	maxDepartures = 64
-	// maxBarred bounds View.Barred: forgetting is rare, done by a person.
-	maxBarred = 256
-	maxPID    = 1 << 31
+	// MaxBarred bounds View.Barred: forgetting is rare, done by a person.
+	MaxBarred = 256
+	MaxPID    = 1 << 31
 )
 
 // ClusterID is a cluster's random identity, 32 hex digits; "" means not known
@@ -57,9 +49,9 @@ type Cluster struct {
 	Protocol     int       `json:"protocol"`
 }
 
-// difference names the first thing in which two nodes' clusters disagree, as
+// Difference names the first thing in which two nodes' clusters disagree, as
 // a clause for a message, or "" when they may join.
-func (c Cluster) difference(other Cluster) string {
+func (c Cluster) Difference(other Cluster) string {
 	switch {
 	case c.Name != other.Name:
 		return fmt.Sprintf("its cluster is named %q, ours %q (--cluster)", other.Name, c.Name)
@@ -178,8 +170,42 @@ func (v *View) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// replicas is the number of copies beside the owner's.
-func (v *View) replicas() int {
+// String shows the view in one line.
+func (v *View) String() string {
+	if v == nil {
+		return "no view"
+	}
+	out := fmt.Sprintf("view %d [", v.Number)
+	for i, m := range v.Members {
+		if i > 0 {
+			out += " "
+		}
+		out += fmt.Sprintf("%s/%d since %d", m.ID, m.Boot, m.Since)
+		if m.Draining {
+			out += " draining"
+		}
+	}
+	out += "]"
+	for i, r := range v.Removed {
+		if i == 0 {
+			out += " removed"
+		}
+		out += fmt.Sprintf(" %s/%d", r.ID, r.Boot)
+		if r.Proved {
+			out += " proved"
+		}
+	}
+	for i, id := range v.Barred {
+		if i == 0 {
+			out += " barred"
+		}
+		out += " " + string(id)
+	}
+	return out
+}
+
+// Replicas is the number of copies beside the owner's.
+func (v *View) Replicas() int {
 	return min(max(v.Cluster.Replication-1, 0), ring.MaxReplicas)
 }
 
@@ -189,10 +215,10 @@ func find(members []Member, id crawl.NodeID) (int, bool) {
 	return slices.BinarySearchFunc(members, id, func(m Member, id crawl.NodeID) int { return cmp.Compare(m.ID, id) })
 }
 
-// validate checks a view that came from outside: from the network or the disk.
-func (v *View) validate() error {
+// Validate checks a view that came from outside: from the network or the disk.
+func (v *View) Validate() error {
 	switch {
-	case v.Number < 1 || v.Number > maxNumber:
+	case v.Number < 1 || v.Number > MaxNumber:
 		return fmt.Errorf("view number %d is out of range", v.Number)
 	case len(v.Members) == 0:
 		return errors.New("a view without members")
@@ -207,7 +233,7 @@ func (v *View) validate() error {
 	case len(v.Left) > maxDepartures:
 		return fmt.Errorf("%d departures, at most %d are kept", len(v.Left), maxDepartures)
 	}
-	if err := errors.Join(v.Cluster.ID.validate(), v.validateGone()); err != nil {
+	if err := errors.Join(v.Cluster.ID.Validate(), v.validateGone()); err != nil {
 		return err
 	}
 	for i, m := range v.Members {
@@ -221,7 +247,7 @@ func (v *View) validate() error {
 			return err
 		}
 	}
-	return validText("cluster name", v.Cluster.Name, maxNameBytes)
+	return ValidateText("cluster name", v.Cluster.Name, MaxNameBytes)
 }
 
 // validateGone checks who was removed and barred.
@@ -230,14 +256,14 @@ func (v *View) validateGone() error {
 		return fmt.Errorf("%d removals", len(v.Removed))
 	}
 	for i, r := range v.Removed {
-		if err := errors.Join(validateID(r.ID), validText("node name", r.Name, maxNameBytes)); err != nil {
+		if err := errors.Join(ValidateID(r.ID), ValidateText("node name", r.Name, MaxNameBytes)); err != nil {
 			return err
 		}
-		if r.Boot < 1 || r.Boot > maxNumber || i > 0 && v.Removed[i-1].ID >= r.ID {
+		if r.Boot < 1 || r.Boot > MaxNumber || i > 0 && v.Removed[i-1].ID >= r.ID {
 			return fmt.Errorf("removal %q, boot %d is out of order or range", r.ID, r.Boot)
 		}
 	}
-	if err := validateIDs(v.Barred); err != nil {
+	if err := ValidateIDs(v.Barred); err != nil {
 		return fmt.Errorf("barred: %w", err)
 	}
 	for _, m := range v.Members {
@@ -248,13 +274,13 @@ func (v *View) validateGone() error {
 	return nil
 }
 
-// validateIDs checks a set of forgotten ids: sorted, none twice, not too many.
-func validateIDs(ids []crawl.NodeID) error {
-	if len(ids) > maxBarred {
-		return fmt.Errorf("%d ids, at most %d are kept", len(ids), maxBarred)
+// ValidateIDs checks a set of forgotten ids: sorted, none twice, not too many.
+func ValidateIDs(ids []crawl.NodeID) error {
+	if len(ids) > MaxBarred {
+		return fmt.Errorf("%d ids, at most %d are kept", len(ids), MaxBarred)
 	}
 	for i, id := range ids {
-		if err := validateID(id); err != nil {
+		if err := ValidateID(id); err != nil {
 			return err
 		}
 		if i > 0 && ids[i-1] >= id {
@@ -265,33 +291,33 @@ func validateIDs(ids []crawl.NodeID) error {
 }
 
 func (m Member) validate() error {
-	if err := validateID(m.ID); err != nil {
+	if err := ValidateID(m.ID); err != nil {
 		return err
 	}
-	if m.PID < 0 || m.PID > maxPID || m.Started > maxNumber {
+	if m.PID < 0 || m.PID > MaxPID || m.Started > MaxNumber {
 		return fmt.Errorf("process %d, started at %d, of %q is out of range", m.PID, m.Started, m.ID)
 	}
-	if m.Boot < 1 || m.Boot > maxNumber {
+	if m.Boot < 1 || m.Boot > MaxNumber {
 		return fmt.Errorf("boot %d of %q is out of range", m.Boot, m.ID)
 	}
 	return errors.Join(
-		validText("node name", m.Name, maxNameBytes),
-		validText("RPC address", m.RPC, maxAddressBytes),
-		validText("HTTP address", m.HTTP, maxAddressBytes),
-		validText("gossip address", m.Gossip, maxAddressBytes),
-		validText("machine", m.Machine, maxMachineBytes))
+		ValidateText("node name", m.Name, MaxNameBytes),
+		ValidateText("RPC address", m.RPC, MaxAddressBytes),
+		ValidateText("HTTP address", m.HTTP, MaxAddressBytes),
+		ValidateText("gossip address", m.Gossip, MaxAddressBytes),
+		ValidateText("machine", m.Machine, MaxMachineBytes))
 }
 
-func (id ClusterID) validate() error {
+func (id ClusterID) Validate() error {
 	raw, err := hex.DecodeString(string(id))
-	if err != nil || len(raw) != clusterIDBytes {
-		return fmt.Errorf("cluster id %q is not %d hex digits", id, 2*clusterIDBytes)
+	if err != nil || len(raw) != ClusterIDBytes {
+		return fmt.Errorf("cluster id %q is not %d hex digits", id, 2*ClusterIDBytes)
 	}
 	return nil
 }
 
-// validateID allows what is safe in a file name, a log line and a ring name.
-func validateID(id crawl.NodeID) error {
+// ValidateID allows what is safe in a file name, a log line and a ring name.
+func ValidateID(id crawl.NodeID) error {
 	if id == "" || len(id) > maxIDBytes {
 		return fmt.Errorf("node id %q must have 1 to %d bytes", id, maxIDBytes)
 	}
@@ -303,8 +329,8 @@ func validateID(id crawl.NodeID) error {
 	return nil
 }
 
-// validText bounds a text that will be shown to people on a terminal.
-func validText(what, s string, maxBytes int) error {
+// ValidateText bounds a text that will be shown to people on a terminal.
+func ValidateText(what, s string, maxBytes int) error {
 	if len(s) > maxBytes {
 		return fmt.Errorf("%s has %d bytes, at most %d are allowed", what, len(s), maxBytes)
 	}
@@ -318,3 +344,5 @@ func validText(what, s string, maxBytes int) error {
 	}
 	return nil
 }
+
+const ClusterIDBytes = 16

@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"flag"
@@ -15,7 +15,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is now into testdata")
 
-// TestScripts runs the scripts of testdata/core. A script is blocks of command
+// TestScripts runs the scripts of testdata. A script is blocks of command
 // lines, a line "----", and the expected output up to an empty line:
 //
 //	found a            a makes view 1
@@ -44,7 +44,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' output as it is no
 //	fetchers, leases, fences
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/core/*.txt")
+	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
@@ -124,7 +124,7 @@ func (s *script) run(words []string) {
 		s.deliver(words[0] == "deliver", strings.Join(words[1:], ""))
 	case "views":
 		for _, id := range slices.Sorted(mapsKeys(s.cores)) {
-			s.out = append(s.out, fmt.Sprintf("%s %s", id, showView(s.cores[id].View())))
+			s.out = append(s.out, fmt.Sprintf("%s %s", id, s.cores[id].View()))
 		}
 	default:
 		s.t.Fatalf("unknown command %v", words)
@@ -141,7 +141,7 @@ func (s *script) number(word string) int {
 
 func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
 	state := s.disks[id]
-	s.cores[id] = NewCore(Identity{ID: id, Boot: boot, Cluster: unknownCluster, QuorumOff: s.world.off}, state)
+	s.cores[id] = New(Identity{ID: id, Boot: boot, Cluster: unknownCluster, QuorumOff: s.world.off}, state)
 	me := &inhabitant{boot: boot, lease: NewLease(id, boot, s.world.off), rate: 1}
 	if state.View != nil {
 		me.lease.Install(state.View, state.AcceptedView != nil, 0)
@@ -180,13 +180,13 @@ func (s *script) step(id crawl.NodeID, e Event) {
 		switch a := a.(type) {
 		case Persist:
 			s.disks[id] = a.State
-			s.out = append(s.out, fmt.Sprintf("%s persist promised=%s accepted=%s %s", id, showBallot(a.State.Promised), showBallot(a.State.Accepted), showView(a.State.AcceptedView)))
+			s.out = append(s.out, fmt.Sprintf("%s persist promised=%s accepted=%s %s", id, showBallot(a.State.Promised), showBallot(a.State.Accepted), a.State.AcceptedView))
 		case Install:
 			at := ""
 			if s.world.quiet {
 				at = fmt.Sprintf("%v: ", s.world.now)
 			}
-			s.out = append(s.out, fmt.Sprintf("%s%s install %s skipped=%v", at, id, showView(a.View), a.Skipped))
+			s.out = append(s.out, fmt.Sprintf("%s%s install %s skipped=%v", at, id, a.View, a.Skipped))
 		case Send:
 			s.queue = append(s.queue, a.Message)
 			s.out = append(s.out, fmt.Sprintf("%s>%s %s", id, a.Message.To, showMessage(a.Message)))
@@ -228,39 +228,6 @@ func showBallot(b Ballot) string {
 	return fmt.Sprintf("%d.%s", b.Round, b.Node)
 }
 
-func showView(v *View) string {
-	if v == nil {
-		return "no view"
-	}
-	out := fmt.Sprintf("view %d [", v.Number)
-	for i, m := range v.Members {
-		if i > 0 {
-			out += " "
-		}
-		out += fmt.Sprintf("%s/%d since %d", m.ID, m.Boot, m.Since)
-		if m.Draining {
-			out += " draining"
-		}
-	}
-	out += "]"
-	for i, r := range v.Removed {
-		if i == 0 {
-			out += " removed"
-		}
-		out += fmt.Sprintf(" %s/%d", r.ID, r.Boot)
-		if r.Proved {
-			out += " proved"
-		}
-	}
-	for i, id := range v.Barred {
-		if i == 0 {
-			out += " barred"
-		}
-		out += " " + string(id)
-	}
-	return out
-}
-
 func showMessage(m Message) string {
 	out := fmt.Sprintf("%s at %d", m.Kind, m.Number)
 	if m.Ballot != (Ballot{}) {
@@ -270,7 +237,7 @@ func showMessage(m Message) string {
 		out += " accepted " + showBallot(m.Accepted)
 	}
 	if m.View != nil {
-		out += " " + showView(m.View)
+		out += " " + m.View.String()
 	}
 	return out
 }

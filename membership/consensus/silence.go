@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"maps"
@@ -78,12 +78,12 @@ func (c *Core) silent() []crawl.NodeID {
 		}
 	}
 	for id := range c.flaps {
-		if id != c.self && !c.member(id) && !c.reached(id) {
+		if id != c.self && !c.member(id) && !c.Reached(id) {
 			out = append(out, id)
 		}
 	}
 	slices.Sort(out)
-	return out[:min(len(out), maxBarred)]
+	return out[:min(len(out), MaxBarred)]
 }
 
 // opinions is what the voters of an attempt say of one node.
@@ -97,7 +97,7 @@ type opinions struct {
 func (c *Core) opinions(p *proposal, id crawl.NodeID) opinions {
 	var out opinions
 	for _, m := range c.state.View.Members {
-		if c.isForgotten(m.ID) {
+		if c.IsForgotten(m.ID) {
 			continue
 		}
 		out.members++

@@ -1,8 +1,9 @@
-package membership
+package consensus
 
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"crawlnode/crawl"
 )
@@ -20,7 +21,7 @@ type Received struct{ Message Message }
 // the one before.
 type Seen struct{ Nodes []Sighting }
 
-// Tick is the passing of one unit of time (TickInterval in the driver). Random
+// Tick is the passing of one TickInterval. Random
 // spreads the retries and picks whom to greet.
 type Tick struct{ Random uint64 }
 
@@ -102,8 +103,9 @@ const (
 //
 // Its parts: plan.go says which view should come next, paxos.go gets it
 // decided, quorum.go counts the votes, fate.go keeps who is silent or dead,
-// silence.go lets the voters judge silence, forget.go keeps whom an operator
-// gave up, twin.go keeps two processes with one id apart. This file spreads what was decided.
+// silence.go lets the voters judge silence, forgotten.go keeps whom an operator
+// gave up, twins.go keeps two processes with one id apart. This file spreads what
+// was decided.
 type Core struct {
 	self      crawl.NodeID
 	boot      crawl.Boot
@@ -145,8 +147,8 @@ type Identity struct {
 	QuorumOff bool
 }
 
-// NewCore continues from a durable state.
-func NewCore(me Identity, state State) *Core {
+// New continues from a durable state.
+func New(me Identity, state State) *Core {
 	c := &Core{
 		self: me.ID, boot: me.Boot, mark: me.Mark, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
 		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
@@ -161,6 +163,10 @@ func NewCore(me Identity, state State) *Core {
 
 // View returns the installed view, nil before the first.
 func (c *Core) View() *View { return c.state.View }
+
+// Forgotten returns the ids that an operator swore to be gone and that the view
+// does not bar yet, sorted. It must not be changed.
+func (c *Core) Forgotten() []crawl.NodeID { return c.state.Forgotten }
 
 // Grants returns the view in which this node grants leases: the installed one,
 // or nil once it has accepted a successor.
@@ -285,7 +291,7 @@ func (c *Core) greet(random uint64) []Action {
 		last, greeted := c.greeted[id]
 		picked := c.ticks%helloTicks == 0 && i == int(random%uint64(len(ids)))
 		due := (!heard || c.ticks-v.tick >= suspectTicks) && (!greeted || c.ticks-last >= helloTicks)
-		if (picked || due) && !c.isForgotten(id) {
+		if (picked || due) && !c.IsForgotten(id) {
 			c.greeted[id] = c.ticks
 			out = append(out, c.send(id, Message{Kind: KindHello}))
 		}
@@ -345,7 +351,7 @@ func (c *Core) sameCluster(m Message) bool {
 // learn installs a decided view if it is newer. With the quorum off two views
 // may have one number; then the higher digest wins everywhere.
 func (c *Core) learn(v *View) []Action {
-	if c.cluster.difference(v.Cluster) != "" || v.Number < c.number() {
+	if c.cluster.Difference(v.Cluster) != "" || v.Number < c.number() {
 		return nil
 	}
 	if v.Number == c.number() && (!c.quorumOff || v.Digest() <= c.digest) {
@@ -380,3 +386,6 @@ func (c *Core) send(to crawl.NodeID, m Message) Send {
 	m.Forgotten, m.Digest = c.state.Forgotten, c.digest
 	return Send{m}
 }
+
+// TickInterval is the core's unit of time: what one Tick stands for.
+const TickInterval = 100 * time.Millisecond

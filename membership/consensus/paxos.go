@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"slices"
@@ -41,7 +41,7 @@ func (c *Core) prepare() []Action {
 // vote handles the messages between members with the same view. One that was
 // forgotten has left the electorate.
 func (c *Core) vote(m Message) []Action {
-	if c.isForgotten(m.From) {
+	if c.IsForgotten(m.From) {
 		return nil
 	}
 	switch m.Kind {

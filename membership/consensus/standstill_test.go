@@ -1,11 +1,9 @@
-package membership
+package consensus
 
 import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"crawlnode/crawl"
 )
 
 // twoClocks are those of a node and of its peer. The true time passes for both; a pause
@@ -23,12 +21,12 @@ func (c *twoClocks) pass(d time.Duration) {
 func (c *twoClocks) pause(d time.Duration) { c.peer += time.Duration(float64(d) * c.peerSpeed) }
 
 // exchange is a call that takes there and back, and returns what s says of it.
-func (c *twoClocks) exchange(s standstill, there, back time.Duration) time.Duration {
+func (c *twoClocks) exchange(s Standstill, there, back time.Duration) time.Duration {
 	asked := c.own
 	c.pass(there)
 	reading := c.peer
 	c.pass(back)
-	return s.answered("b", 1, reading, asked, c.own)
+	return s.Answered("b", 1, reading, asked, c.own)
 }
 
 // Whatever messages take, and however clocks drift within their 5 %, no node that ran on
@@ -45,14 +43,14 @@ func TestStandstill(t *testing.T) {
 	}
 	for round := range 500 {
 		c := &twoClocks{own: time.Hour, peer: time.Duration(rng.Int64N(int64(100*time.Hour))) + 1, ownSpeed: 1, peerSpeed: 0.95 + rng.Float64()/10}
-		s := standstill{}
+		s := Standstill{}
 		for n := range 200 {
 			lost := time.Duration(0)
 			switch rng.IntN(3) {
 			case 0: // a reading that comes unasked
 				reading := c.peer
 				c.pass(delay())
-				lost = s.told("b", 1, reading, c.own)
+				lost = s.Told("b", 1, reading, c.own)
 			case 1:
 				c.pass(time.Duration(rng.Int64N(int64(time.Second))))
 			case 2:
@@ -72,13 +70,13 @@ func TestStandstill(t *testing.T) {
 		} else {
 			reading := c.peer
 			c.pass(5 * time.Millisecond)
-			lost = s.told("b", 1, reading, c.own)
+			lost = s.Told("b", 1, reading, c.own)
 		}
 		if lost <= 0 || lost > time.Duration(1.06*float64(pause)) {
 			t.Fatalf("round %d: a pause of %v, %v are said to be lost", round, pause, lost)
 		}
 		// It is told once, and then there is nothing to hold readings against.
-		if again := s.told("b", 1, c.peer, c.own); again != 0 {
+		if again := s.Told("b", 1, c.peer, c.own); again != 0 {
 			t.Fatalf("round %d: told twice: %v", round, again)
 		}
 	}
@@ -88,7 +86,7 @@ func TestStandstill(t *testing.T) {
 func TestStandstillAddsUp(t *testing.T) {
 	t.Parallel()
 	c := &twoClocks{own: time.Hour, peer: time.Hour, ownSpeed: 1, peerSpeed: 1}
-	s := standstill{}
+	s := Standstill{}
 	lost, paused := time.Duration(0), time.Duration(0)
 	for range int(LeaseTime / time.Second) {
 		if lost = c.exchange(s, time.Millisecond, time.Millisecond); lost > 0 {
@@ -109,83 +107,31 @@ func TestStandstillAddsUp(t *testing.T) {
 // What does not tell anything: other boots, missing readings, who is no member.
 func TestStandstillOfWhom(t *testing.T) {
 	t.Parallel()
-	s := standstill{}
+	s := Standstill{}
 	const h = time.Hour
-	s.answered("b", 2, 10*h, 5*h, 5*h)
+	s.Answered("b", 2, 10*h, 5*h, 5*h)
 	for name, lost := range map[string]time.Duration{
-		"an earlier life":          s.told("b", 1, 20*h, 5*h),
-		"an answer of one":         s.answered("b", 1, 20*h, 5*h, 5*h),
-		"no reading":               s.told("b", 2, 0, 0),
-		"somebody else":            s.told("c", 2, 20*h, 5*h),
-		"the same":                 s.told("b", 2, 10*h, 5*h),
-		"the peer has stood still": s.told("b", 2, 10*h, 6*h),
+		"an earlier life":          s.Told("b", 1, 20*h, 5*h),
+		"an answer of one":         s.Answered("b", 1, 20*h, 5*h, 5*h),
+		"no reading":               s.Told("b", 2, 0, 0),
+		"somebody else":            s.Told("c", 2, 20*h, 5*h),
+		"the same":                 s.Told("b", 2, 10*h, 5*h),
+		"the peer has stood still": s.Told("b", 2, 10*h, 6*h),
 	} {
 		if lost != 0 {
 			t.Errorf("%s: %v are said to be lost", name, lost)
 		}
 	}
-	if s.told("b", 2, 11*h, 5*h) == 0 {
+	if s.Told("b", 2, 11*h, 5*h) == 0 {
 		t.Error("what does not tell anything has hidden a standstill")
 	}
-	s.answered("b", 3, h, 5*h, 5*h) // a new life, of a machine that was started again
-	if s.told("b", 3, h+time.Second, 5*h) == 0 {
+	s.Answered("b", 3, h, 5*h, 5*h) // a new life, of a machine that was started again
+	if s.Told("b", 3, h+time.Second, 5*h) == 0 {
 		t.Error("a new life is not followed")
 	}
-	s.answered("b", 3, h, 5*h, 5*h)
-	s.follow(leaseView(2, 1, "ac"))
+	s.Answered("b", 3, h, 5*h, 5*h)
+	s.Follow(leaseView(2, 1, "ac"))
 	if len(s) != 0 {
 		t.Error("who left the view is remembered")
-	}
-}
-
-// A lease is void once the clocks of others say that this machine stood still, also when
-// an answer from before comes after; it is back with a grant that was asked for since.
-func TestLeaseOfPausedMachine(t *testing.T) {
-	t.Parallel()
-	clock := new(handClock)
-	clock.pass(time.Hour)
-	m := &Membership{leases: newLeasing(clock, "a", 1, false), leaseEnded: make(chan struct{}, 1)}
-	m.o.setDefaults()
-	v := leaseView(1, 1, "abc")
-	m.leases.follow(v, v)
-	peer := 7 * time.Hour
-	asked := m.ClockReading()
-	m.ClockAnswered("b", 1, peer, asked)
-	m.LeaseGranted(1, "b", asked)
-	if !m.LeaseValid() {
-		t.Fatal("not leased")
-	}
-	clock.pass(time.Second)
-	peer += time.Second
-	stale := m.ClockReading()
-	// The machine is paused here for 25 s.
-	peer += 25 * time.Second
-	clock.pass(time.Millisecond)
-	if !m.LeaseValid() {
-		t.Fatal("nobody can know yet")
-	}
-	m.ClockTold("c", 1, peer)
-	m.ClockTold("z", 1, 100*time.Hour)
-	if !m.LeaseValid() {
-		t.Fatal("void by a clock that it was never compared with")
-	}
-	m.ClockTold("b", 1, peer)
-	if m.LeaseValid() {
-		t.Error("leased after a pause")
-	}
-	select {
-	case <-m.LeaseEnded():
-	default:
-		t.Error("nobody is told")
-	}
-	m.LeaseGranted(1, "b", stale)
-	clock.pass(time.Millisecond)
-	m.LeaseGranted(1, crawl.NodeID("c"), stale)
-	if m.LeaseValid() {
-		t.Error("leased by what was asked for before the pause")
-	}
-	m.LeaseGranted(1, "b", m.ClockReading())
-	if !m.LeaseValid() {
-		t.Error("not leased by what was asked for after it")
 	}
 }

@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"cmp"
@@ -73,8 +73,8 @@ const (
 // ErrPayload is returned for bytes from a peer that are no messages.
 var ErrPayload = errors.New("membership: a peer sent what is no membership message")
 
-// encodeMessages makes a payload: a JSON array of messages.
-func encodeMessages(ms []Message) []byte {
+// Encode makes a payload: a JSON array of messages.
+func Encode(ms []Message) []byte {
 	out, err := json.Marshal(ms)
 	if err != nil {
 		panic("BUG: a message cannot be encoded: " + err.Error())
@@ -82,9 +82,9 @@ func encodeMessages(ms []Message) []byte {
 	return out
 }
 
-// decodeMessages reads a payload and checks all that can be checked without
+// Decode reads a payload and checks all that can be checked without
 // knowing the receiver's state. An empty payload holds no messages.
-func decodeMessages(payload []byte) ([]Message, error) {
+func Decode(payload []byte) ([]Message, error) {
 	if len(payload) == 0 {
 		return nil, nil
 	}
@@ -107,18 +107,18 @@ func decodeMessages(payload []byte) ([]Message, error) {
 }
 
 func (m *Message) validate() error {
-	if err := errors.Join(validateID(m.From), validateID(m.To), validateIDs(m.Forgotten), validateIDs(m.Silent), validText("digest", m.Digest, maxDigestBytes)); err != nil {
+	if err := errors.Join(ValidateID(m.From), ValidateID(m.To), ValidateIDs(m.Forgotten), ValidateIDs(m.Silent), ValidateText("digest", m.Digest, maxDigestBytes)); err != nil {
 		return err
 	}
-	if m.Boot < 1 || m.Boot > maxNumber {
+	if m.Boot < 1 || m.Boot > MaxNumber {
 		return fmt.Errorf("boot %d is out of range", m.Boot)
 	}
 	if m.Cluster != "" {
-		if err := m.Cluster.validate(); err != nil {
+		if err := m.Cluster.Validate(); err != nil {
 			return err
 		}
 	}
-	if m.Number > maxNumber || m.Ballot.Round > maxNumber || m.Accepted.Round > maxNumber {
+	if m.Number > MaxNumber || m.Ballot.Round > MaxNumber || m.Accepted.Round > MaxNumber {
 		return errors.New("a number is out of range")
 	}
 	wantView, wantBallot := false, true
@@ -135,7 +135,7 @@ func (m *Message) validate() error {
 	default:
 		return fmt.Errorf("unknown kind %q", m.Kind)
 	}
-	if wantBallot && (m.Ballot.Round == 0 || validateID(m.Ballot.Node) != nil) {
+	if wantBallot && (m.Ballot.Round == 0 || ValidateID(m.Ballot.Node) != nil) {
 		return errors.New("no ballot")
 	}
 	if wantView != (m.View != nil) {
@@ -147,5 +147,5 @@ func (m *Message) validate() error {
 	if m.View.Cluster.ID != m.Cluster {
 		return errors.New("the view is of another cluster than the message")
 	}
-	return m.View.validate()
+	return m.View.Validate()
 }

@@ -1,4 +1,4 @@
-package membership
+package consensus
 
 import (
 	"fmt"
@@ -63,11 +63,11 @@ func TestNext(t *testing.T) {
 		v := &View{Number: 5, Cluster: testCluster, Members: c.members, Left: c.left}
 		before := v.Digest()
 		got := next(v, outlookOf(c.seen))
-		if (got == nil) != (c.want == "") || got != nil && showView(got) != c.want {
-			t.Errorf("%s: %s, want %q", c.name, showView(got), c.want)
+		if (got == nil) != (c.want == "") || got != nil && got.String() != c.want {
+			t.Errorf("%s: %s, want %q", c.name, got, c.want)
 		}
 		if got != nil {
-			if err := got.validate(); err != nil {
+			if err := got.Validate(); err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
