@@ -46,9 +46,9 @@ func (v *crawlVerb) run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)
 	}
-	seeds, err := readSeeds(env, cfg.Seeds, cfg.SeedFiles)
+	seeds, err := readSeedsUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.fail(exitUsage, "--seeds: %v", err)
+		return env.fail(seedsCode(err), "--seeds: %v", err)
 	}
 	line := newProgress(env.Stderr)
 	around := *env

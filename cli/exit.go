@@ -29,7 +29,7 @@ var exitMeanings = []struct {
 	{exitStorage, "the data directory or the disk"},
 	{exitCluster, "joining or keeping a cluster, or an order that it refuses"},
 	{exitInterrupted, "interrupted before the end; the same command goes on"},
-	{exitSafety, "a limit that keeps the machine safe: the disk stayed nearly full; with space there again the same command goes on"},
+	{exitSafety, "a limit that keeps the machine safe: the disk is nearly full, and stays so; with space there again the same command goes on"},
 	{exitForced, "forced by a second signal; everything is on disk"},
 }
 
@@ -40,6 +40,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, node.ErrUsage):
 		return exitUsage
+	case errors.Is(err, node.ErrNoRoom):
+		return exitSafety
 	case errors.Is(err, node.ErrStorage):
 		return exitStorage
 	case errors.Is(err, node.ErrCluster):

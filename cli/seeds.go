@@ -46,6 +46,29 @@ func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
 	return seeds, nil
 }
 
+// errSignalled says that a signal came before all seeds were read.
+var errSignalled = errors.New("stopped by a signal before all of them were read; nothing was begun")
+
+// readSeedsUnless is readSeeds, until stop tells something: standard input may be a
+// person, or a pipe that nobody writes to.
+func readSeedsUnless[T any](stop <-chan T, env *Env, urls, files []string) (seeds []seedInput, err error) {
+	if len(files) == 0 {
+		return readSeeds(env, urls, nil)
+	}
+	if !await(stop, func() { seeds, err = readSeeds(env, urls, files) }) {
+		return nil, errSignalled
+	}
+	return seeds, err
+}
+
+// seedsCode is the exit code of an error of readSeedsUnless.
+func seedsCode(err error) int {
+	if errors.Is(err, errSignalled) {
+		return exitInterrupted
+	}
+	return exitUsage
+}
+
 func readSeedFile(env *Env, file string) ([]crawl.Seed, error) {
 	r := env.Stdin
 	if file != "-" {
@@ -202,9 +225,9 @@ func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
 		}
 		urls = append(urls, url)
 	}
-	seeds, err := readSeeds(env, urls, files)
+	seeds, err := readSeedsUnless(ctx.Done(), env, urls, files)
 	if err != nil {
-		return env.fail(exitUsage, "--file: %v", err)
+		return env.fail(seedsCode(err), "--file: %v", err)
 	}
 	if len(seeds) == 0 && len(files) == 0 {
 		return env.fail(exitUsage, "no URL was given: name some, or a file with -f FILE")

@@ -55,18 +55,22 @@ func (s *session) run(ctx context.Context) int {
 		}
 		defer func() { _ = s.debug.Close() }() // it was served until now, or never
 	}
-	n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Bare: s.bare})
-	if err != nil {
-		return s.env.fail(exitCode(err), "%v", err)
+	s.leaving = make(chan struct{})
+	stops, code := s.open()
+	if s.node == nil {
+		return code
 	}
-	s.node, s.leaving = n, make(chan struct{})
-	s.onOpen(n.Info())
+	s.onOpen(s.node.Info())
+	if stops > 0 {
+		close(s.leaving)
+		s.node.Drain()
+	}
 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- s.runAll(ctx) }()
-	code, err := s.obeySignals(ended)
+	code, err := s.obeySignals(ended, stops)
 	switch {
 	case code != exitOK:
 		return code
@@ -150,9 +154,8 @@ func hostOf(addr string) string {
 }
 
 // obeySignals waits for the end and passes signals on. A code other than exitOK
-// stands for the node's own.
-func (s *session) obeySignals(ended <-chan error) (int, error) {
-	stops := 0
+// stands for the node's own. Some stops may have been asked for already.
+func (s *session) obeySignals(ended <-chan error, stops int) (int, error) {
 	for {
 		select {
 		case err := <-ended:

@@ -29,9 +29,9 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.fail(exitUsage, "%v", err)
 	}
-	seeds, err := readSeeds(env, cfg.Seeds, cfg.SeedFiles)
+	seeds, err := readSeedsUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.fail(exitUsage, "--seeds: %v", err)
+		return env.fail(seedsCode(err), "--seeds: %v", err)
 	}
 	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }, bare: v.Bare}
 	s.onOpen = s.banner

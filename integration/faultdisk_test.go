@@ -182,20 +182,22 @@ func TestDiskFillsUp(t *testing.T) {
 	f.c.kill()
 }
 
-// A node that is started on a full disk says so and ends.
+// A node that is started on a full disk, or on one that is too small, says so and ends.
 func TestStartOnAFullDisk(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
-	n := c.place()
-	disk := filepath.Join(c.dir, "disk")
-	smallDisk(t, disk, 16<<20)
-	fillDisk(t, disk, 0)
-	n.dir = filepath.Join(disk, n.name)
-	n.start()
-	code, out := n.exit(t, 30*time.Second), tail(n.log, 40)
-	if code <= 0 || !strings.Contains(out, "space") || strings.Contains(out, "goroutine ") || strings.Contains(out, "SIGBUS") {
-		t.Errorf("exit code %d on a full disk, want one above 0 and a message that says space:\n%s", code, out)
+	for _, tc := range []struct{ size, left int64 }{{16 << 20, 0}, {40 << 20, 40 << 20}} {
+		n := c.place()
+		disk := filepath.Join(c.dir, "disk-of-"+n.name)
+		smallDisk(t, disk, tc.size)
+		fillDisk(t, disk, tc.left)
+		n.dir = filepath.Join(disk, n.name)
+		n.start()
+		code, out := n.exit(t, 30*time.Second), tail(n.log, 40)
+		if code != 6 || !strings.Contains(out, "space") || strings.Contains(out, "goroutine ") || strings.Contains(out, "SIGBUS") {
+			t.Errorf("exit code %d on a disk of %d MiB, %d of them free, want 6 and a message that says space:\n%s", code, tc.size>>20, tc.left>>20, out)
+		}
 	}
 }
 

@@ -11,6 +11,9 @@ var (
 	ErrUsage   = errors.New("usage")   // flags, settings or seeds
 	ErrStorage = errors.New("storage") // the data directory or the disk
 	ErrCluster = errors.New("cluster") // joining or keeping a cluster
+	// ErrNoRoom is the ErrStorage of a disk that is full or nearly so: with space there
+	// again the same command works.
+	ErrNoRoom = fmt.Errorf("%w: no room", ErrStorage)
 )
 
 // classError gives err a class without changing its text.
@@ -26,7 +29,11 @@ func storageError(doing string, err error) error {
 	if advice := diskAdvice(err); advice != "" {
 		err = fmt.Errorf("%w; %s", err, advice)
 	}
-	return &classError{ErrStorage, fmt.Errorf("%s: %w", doing, err)}
+	class := ErrStorage
+	if isFull(err) {
+		class = ErrNoRoom
+	}
+	return &classError{class, fmt.Errorf("%s: %w", doing, err)}
 }
 
 // diskAdvice says what to do about a disk; "" when that is said already, or not known.

@@ -51,6 +51,9 @@ func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) e
 	if len(n.front.Metas()) > 0 {
 		return n.markFounded()
 	}
+	if err := n.roomForNew(); err != nil {
+		return err // an earlier start did not come so far, and the disk has filled up since
+	}
 	ps := make([]crawl.Partition, v.Cluster.Partitions)
 	for i := range ps {
 		ps[i] = crawl.Partition(i)

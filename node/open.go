@@ -89,6 +89,12 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openData(); err != nil {
 		return nil, err
 	}
+	if o.Store == nil { // another one says nothing about the directory
+		if err = n.roomToBegin(); err != nil {
+			return nil, err
+		}
+	}
+	n.disk.look(n.volumes()...)
 	n.audit.dir, n.audit.max = n.dir, maxAuditFile
 	if err = n.openStores(o.Store); err != nil {
 		return nil, err

@@ -1,0 +1,52 @@
+package node
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// TestANewNodeWithoutRoom: who has nothing yet and finds no space says so and ends, at
+// the beginning or when it comes to founding; who has data goes on, and says so too.
+func TestANewNodeWithoutRoom(t *testing.T) {
+	t.Parallel()
+	var free atomic.Int64
+	c := testConfig(t, "small")
+	o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test",
+		FreeBytes: func(string) (int64, error) { return free.Load(), nil }}
+	refused := func(err error) {
+		t.Helper()
+		if !errors.Is(err, ErrNoRoom) || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "39 MiB are free at "+c.DataDir) {
+			t.Errorf("%v, want that there is no room, and where", err)
+		}
+	}
+	free.Store(39 << 20)
+	_, err := Open(o)
+	refused(err)
+
+	free.Store(1 << 40)
+	n, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Store(39 << 20) // before it has founded its partitions
+	err = n.Run(t.Context())
+	_ = n.HTTPListener().Close()
+	refused(err)
+
+	free.Store(1 << 40)
+	first := startNodeWith(t, o)
+	until(t, patience, func() string { _, why := first.Ready(); return why })
+	first.Stop()
+	<-first.done
+	free.Store(39 << 20)
+	second := startNodeWith(t, o)
+	if _, ok := reasonOf(statusOf(t, second.Node), crawl.ReasonLowDisk); !ok {
+		t.Errorf("%+v: want %s before it has joined", statusOf(t, second.Node).Cluster.Health, crawl.ReasonLowDisk)
+	}
+	until(t, patience, func() string { _, why := second.Ready(); return why })
+}
