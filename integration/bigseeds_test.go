@@ -5,9 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -15,7 +18,11 @@ import (
 // A measurement, not a test of every day:
 //
 //	go test ./integration -count=1 -timeout 30m -v -run '^TestManySeedHosts$' -manyseeds 1000000
-var manySeeds = flag.Int("manyseeds", 0, "run TestManySeedHosts with this many seeds, each on a host of its own")
+var (
+	manySeeds       = flag.Int("manyseeds", 0, "run TestManySeedHosts with this many seeds, each on a host of its own")
+	manySeedsDir    = flag.String("manyseeds-profile", "", "write the profiles of the first node of TestManySeedHosts into this folder")
+	manySeedsSingle = flag.Bool("manyseeds-only", false, "leave out the run with few hosts of TestManySeedHosts, judge and note nothing")
+)
 
 // What is promised of a million seed hosts, with three nodes on a machine with two
 // processors.
@@ -34,14 +41,18 @@ func TestManySeedHosts(t *testing.T) {
 	if *manySeeds == 0 {
 		t.Skip("a measurement of minutes: see -manyseeds")
 	}
+	if *manySeedsSingle {
+		takeSeeds(t, *manySeeds, *manySeeds)
+		return
+	}
 	few := takeSeeds(t, *manySeeds, manySeedsFew)
 	many := takeSeeds(t, *manySeeds, *manySeeds)
 	more := int64(0)
 	for i := range many.memory {
 		more = max(more, many.memory[i]-few.memory[i])
 	}
-	appendResult(t, "seeds.md", manySeedsHead, fmt.Sprintf("%d | %.0f | %.0f | %s | %s | %d |",
-		*manySeeds, few.rate, many.rate, mebibytes(few.memory), mebibytes(many.memory), more>>20))
+	appendResult(t, "seeds.md", manySeedsHead, fmt.Sprintf("%d | %.0f | %.0f | %s | %s | %d | %.0f | %.0f | %s |",
+		*manySeeds, few.rate, many.rate, mebibytes(few.memory), mebibytes(many.memory), more>>20, few.cost(*manySeeds), many.cost(*manySeeds), loadAverage()))
 	if many.rate < manySeedsRate {
 		t.Errorf("%.0f seeds a second were taken, %d are promised", many.rate, manySeedsRate)
 	}
@@ -52,14 +63,23 @@ func TestManySeedHosts(t *testing.T) {
 
 // seedsTaken is what it took to add seeds.
 type seedsTaken struct {
-	rate   float64 // a second
-	memory []int64 // of each node, some seconds after the last
+	rate   float64       // a second
+	memory []int64       // of each node, some seconds after the last
+	cpu    time.Duration // of all nodes
+}
+
+// cost is the processor time of a seed, in microseconds.
+func (r *seedsTaken) cost(seeds int) float64 {
+	return float64(r.cpu.Microseconds()) / float64(seeds)
 }
 
 // takeSeeds adds so many seeds on so many hosts to a cluster of three.
 func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "1s", "--scope", "host", "--log-level", "warn")
-	c.addReady(3)
+	if *manySeedsDir != "" {
+		c.add("--profile", filepath.Join(*manySeedsDir, fmt.Sprint(hosts)), "--drain-timeout", "1s").ready()
+	}
+	c.addReady(3 - len(c.nodes))
 	c.settled(3 * time.Minute)
 	first := c.nodes[0]
 	first.seed(fmt.Sprintf("http://127.0.0.1:%d/", freePort(t))) // nobody listens there
@@ -70,7 +90,7 @@ func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
+	began, used := time.Now(), c.cpuTime()
 	var next, taken atomic.Int64
 	var wg sync.WaitGroup
 	for range manySeedsAtOnce {
@@ -91,13 +111,35 @@ func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 		t.Fatalf("%d seeds of %d were taken", taken.Load(), seeds)
 	}
 	r.rate = float64(seeds) / took.Seconds()
+	busy := c.cpuTime() - used
 	time.Sleep(20 * time.Second) // buffers are written out and garbage goes; no event marks that
 	for _, n := range c.nodes {
 		r.memory = append(r.memory, rssAnon(n.cmd.Process.Pid))
 	}
-	t.Logf("%d seeds on %d hosts: %.0f a second, RssAnon %s MiB", seeds, hosts, r.rate, mebibytes(r.memory))
+	r.cpu = c.cpuTime() - used
+	t.Logf("%d seeds on %d hosts: %.0f a second, %.1f us of processor time each, %.1f with what follows, RssAnon %s MiB, load %s", seeds, hosts, r.rate,
+		float64(busy.Microseconds())/float64(seeds), r.cost(seeds), mebibytes(r.memory), loadAverage())
+	if *manySeedsDir != "" {
+		first.signal(syscall.SIGTERM) // it writes its profiles
+		first.exit(t, time.Minute)
+	}
 	c.kill()
 	return r
+}
+
+// cpuTime is the processor time that all nodes have used.
+func (c *cluster) cpuTime() (sum time.Duration) {
+	for _, n := range c.nodes {
+		sum += cpuTime(n.cmd.Process.Pid)
+	}
+	return sum
+}
+
+// loadAverage is the machine's load in the last minute: what else keeps it busy.
+func loadAverage() string {
+	text, _ := os.ReadFile("/proc/loadavg") // empty elsewhere
+	load, _, _ := strings.Cut(string(text), " ")
+	return load
 }
 
 // take hands a node the seeds from one number up to another, again if it is busy.
@@ -133,10 +175,10 @@ const manySeedsHead = `# Many seed hosts
 
 Three nodes on one machine take seeds in batches of 10,000 through the API, four at a time, while the crawl is paused: each seed on a
 host of its own, and as many on 300 hosts. Promised for a million: 20,000 seeds a second and at most 40 MiB more anonymous memory on each
-node. Appended by
+node. CPU a seed is the processor time of all three nodes together, with the 20 s after the last seed. Appended by
 
     go test ./integration -count=1 -timeout 30m -v -run '^TestManySeedHosts$' -manyseeds 1000000
 
-| date | commit | seeds | a second, 300 hosts | a second, as many hosts | RssAnon of each node with 300 hosts, MiB | with as many hosts, MiB | most of a node more, MiB |
-|---|---|---|---|---|---|---|---|
+| date | commit | seeds | a second, 300 hosts | a second, as many hosts | RssAnon of each node with 300 hosts, MiB | with as many hosts, MiB | most of a node more, MiB | CPU a seed, 300 hosts, us | as many hosts, us | load |
+|---|---|---|---|---|---|---|---|---|---|---|
 `
