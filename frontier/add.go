@@ -197,6 +197,9 @@ func (pg *partGroup) lookup(u urlnorm.URL, fp fingerprint) lookup {
 	h := hostOf(u)
 	for n := uint64(0); n < maxProbes; n++ {
 		v, ok := pg.get(appendRecordKey(nil, h, fp.probe(n)))
+		if !ok && n == 0 {
+			return pg.lookupSole(u, h)
+		}
 		if !ok {
 			return lookup{probe: n}
 		}
@@ -211,6 +214,15 @@ func (pg *partGroup) lookup(u urlnorm.URL, fp fingerprint) lookup {
 	}
 	pg.g.fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", ErrCorrupt, maxProbes, u))
 	return lookup{}
+}
+
+// lookupSole finds the URL if it is the only one of its host, which has no record.
+func (pg *partGroup) lookupSole(u urlnorm.URL, h crawl.Host) lookup {
+	found, err := pg.host(h).sole.lookup(u)
+	if err != nil {
+		pg.g.fail(fmt.Errorf("%w of %s", err, u))
+	}
+	return found
 }
 
 // Skip counts links that were refused before they came here, by partition. Of a
@@ -241,7 +253,15 @@ func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.S
 // admitOne decides on a URL, knowing what the store said before the request.
 func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 	found := c.found
-	if _, again := pg.over[string(appendRecordKey(nil, hostOf(t.URL), c.fp))]; again {
+	host := hostOf(t.URL)
+	if !found.ok {
+		// The group may have added the host's only URL, maybe the same one.
+		if found = pg.lookupSole(t.URL, host); !found.ok {
+			found.probe = c.found.probe
+			pg.split(host, pg.host(host))
+		}
+	}
+	if _, again := pg.over[string(appendRecordKey(nil, host, c.fp))]; again {
 		// The group has written this record, maybe for the same URL.
 		found = pg.lookup(t.URL, c.fp)
 	}
@@ -256,7 +276,6 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.requeue(t, c.fp, &found)
 		return Added
 	}
-	host := hostOf(t.URL)
 	e := pg.host(host)
 	if t.Suspicious && e.Suspicious >= int64(pg.g.f.o.SuspiciousPerHost) {
 		pg.state.Counters.Skipped[crawl.SkipHostBudget]++
@@ -264,8 +283,13 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 		return Refused
 	}
 	rec := crawl.Record{Item: itemOf(t), State: crawl.Queued}
-	pg.enqueue(host, e, &rec.Item, false, found.probe)
-	pg.set(appendRecordKey(nil, host, c.fp.probe(found.probe)), encodeRecord(&rec))
+	pg.take(e, host, &rec.Item)
+	if entry := encodeQueued(&rec.Item, false, found.probe); e.fresh && len(entry) <= maxSole {
+		e.sole = &sole{rec.Band, rec.Seq, entry}
+	} else {
+		pg.set(appendQueueKey(nil, host, rec.Band, rec.Seq), entry)
+		pg.set(appendRecordKey(nil, host, c.fp.probe(found.probe)), encodeRecord(&rec))
+	}
 	pg.state.Counters.Seen++
 	if e.fresh {
 		e.fresh = false
@@ -287,8 +311,8 @@ func (pg *partGroup) learn(fp fingerprint) {
 	pg.part.noteDelta(fp)
 }
 
-// enqueue gives an item the next place in its host's queue.
-func (pg *partGroup) enqueue(host crawl.Host, e *hostEntry, it *crawl.Item, refetch bool, probe uint64) {
+// take gives an item the next number in its host's queue.
+func (pg *partGroup) take(e *hostEntry, host crawl.Host, it *crawl.Item) {
 	b := &e.bands[it.Band]
 	if b.next == 0 {
 		b.head, b.next = 1, 1
@@ -298,7 +322,6 @@ func (pg *partGroup) enqueue(host crawl.Host, e *hostEntry, it *crawl.Item, refe
 	b.queued++
 	pg.touch(e)
 	pg.state.Counters.Queued[it.Band]++
-	pg.set(appendQueueKey(nil, host, it.Band, it.Seq), encodeQueued(it, refetch, probe))
 	pg.queuedNews(host, it.Band)
 }
 
@@ -311,7 +334,8 @@ func (pg *partGroup) requeue(t *crawl.Target, fp fingerprint, found *lookup) {
 	rec.Item = itemOf(t)
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
-	pg.enqueue(host, pg.host(host), &rec.Item, true, found.probe)
+	pg.take(pg.host(host), host, &rec.Item)
+	pg.set(appendQueueKey(nil, host, rec.Band, rec.Seq), encodeQueued(&rec.Item, true, found.probe))
 	pg.set(appendRecordKey(nil, host, fp.probe(found.probe)), encodeRecord(&rec))
 }
 

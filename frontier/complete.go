@@ -135,8 +135,7 @@ func (g *group) complete(c *Completion) error {
 	}
 	it := &c.Lease.Item
 	host := hostOf(it.URL)
-	place := appendQueueKey(nil, host, it.Band, it.Seq)
-	q, ok := pg.queueEntry(place, host)
+	q, ok := pg.queueEntry(host, it.Band, it.Seq)
 	if !ok || !sameURL(it.URL, q.https, q.rest) {
 		return fmt.Errorf("%w: band %d, number %d", ErrStaleLease, it.Band, it.Seq)
 	}
@@ -148,10 +147,11 @@ func (g *group) complete(c *Completion) error {
 	case retry:
 		q.item.Attempts++
 		q.item.NotBefore = pg.state.line.write(c.RetryAt)
-		pg.set(place, encodeQueued(&q.item, q.refetch, q.probe))
+		pg.split(host, pg.host(host))
+		pg.set(appendQueueKey(nil, host, it.Band, it.Seq), encodeQueued(&q.item, q.refetch, q.probe))
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
-		pg.settle(place, host, &q, &c.Outcome, crawl.RecordState(v))
+		pg.settle(host, &q, &c.Outcome, crawl.RecordState(v))
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
 	for i := range c.Contents {
@@ -204,11 +204,15 @@ func verdictOf(c *Completion) verdict {
 	}
 }
 
-// queueEntry reads the queue entry under a relative key. Its URL pieces are
+// queueEntry reads a host's queue entry with this number. Its URL pieces are
 // good until the next read of the partition.
-func (pg *partGroup) queueEntry(place []byte, host crawl.Host) (queued, bool) {
-	v, ok := pg.get(place)
-	if !ok {
+func (pg *partGroup) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (queued, bool) {
+	var v []byte
+	if s := pg.host(host).sole; s.at(band, seq) {
+		v = s.entry
+	} else if in, ok := pg.get(appendQueueKey(nil, host, band, seq)); ok {
+		v = in
+	} else {
 		return queued{}, false
 	}
 	q, err := decodeQueued(v)
@@ -253,7 +257,7 @@ func (pg *partGroup) setRobots(host crawl.Host, e *hostEntry, r *crawl.Robots) {
 }
 
 // settle takes a URL out of the queue and writes its record.
-func (pg *partGroup) settle(place []byte, host crawl.Host, q *queued, o *crawl.Outcome, state crawl.RecordState) {
+func (pg *partGroup) settle(host crawl.Host, q *queued, o *crawl.Outcome, state crawl.RecordState) {
 	rec := crawl.Record{
 		Item: q.item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
 		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
@@ -274,7 +278,7 @@ func (pg *partGroup) settle(place []byte, host crawl.Host, q *queued, o *crawl.O
 		pg.keepCapture(key, &rec)
 	}
 	pg.set(key, encodeRecord(&rec))
-	pg.dequeue(place, host, &q.item)
+	pg.dequeue(host, &q.item)
 	if state == crawl.Failed {
 		pg.state.Counters.Failed++
 	}
@@ -311,7 +315,7 @@ func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 }
 
 // dequeue gives up an item's place.
-func (pg *partGroup) dequeue(place []byte, host crawl.Host, it *crawl.Item) {
+func (pg *partGroup) dequeue(host crawl.Host, it *crawl.Item) {
 	e := pg.host(host)
 	b := &e.bands[it.Band]
 	b.queued--
@@ -323,7 +327,11 @@ func (pg *partGroup) dequeue(place []byte, host crawl.Host, it *crawl.Item) {
 	}
 	pg.touch(e)
 	pg.state.Counters.Queued[it.Band]--
-	pg.del(place)
+	if e.sole.at(it.Band, it.Seq) {
+		e.sole = nil
+	} else {
+		pg.del(appendQueueKey(nil, host, it.Band, it.Seq))
+	}
 }
 
 // count brings the counters up to date with an outcome.

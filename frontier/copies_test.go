@@ -175,7 +175,7 @@ func TestYield(t *testing.T) {
 				t.Errorf("%s is %v, want %v", raw, got[0], want)
 			}
 		}
-		r.waitFilter(0, func(f *filter) bool { return f.count == 3 })
+		r.waitFilter(0, func(f *filter) bool { return f.count == 3+2 }) // URLs and hosts
 		if n := len(dropped.take()); n != 0 {
 			t.Errorf("a sink of the time before got %d mutations", n)
 		}
@@ -207,7 +207,7 @@ func TestYieldDuringRebuild(t *testing.T) {
 	r.applyAll(tail.take())
 	r.must(r.promote(0, 3))
 	open()
-	r.waitFilter(0, func(f *filter) bool { return f.count == 20 })
+	r.waitFilter(0, func(f *filter) bool { return f.count == 20+manyHosts })
 	for i, a := range r.add(manyLinks(0, 20)...) {
 		if a != Known {
 			t.Fatalf("URL %d is %v", i, a)

@@ -12,6 +12,9 @@
 //	           outbox, the host's state and the counters brought up to date
 //	FailHost   what Complete does for all URLs of a host that is given up
 //
+// As long as a host has only one URL, which was never tried, that stands in the host's
+// entry and needs neither record nor place of its own (sole.go).
+//
 // A lease is memory only. A crash between Load and Complete leaves the URL in
 // the queue, so work is repeated and never lost.
 //
@@ -61,7 +64,8 @@
 // Then one Bloom filter per partition says new or maybe; a maybe is confirmed
 // in the store, sorted by key. A filter that is missing, or being rebuilt,
 // says maybe. Neither can make a URL disappear: the filter only ever saves a
-// look-up, and the cache holds what the store has confirmed.
+// look-up, and the cache holds what the store has confirmed. The filter knows the
+// hosts as well: the entry of a new one is not looked for.
 //
 // Filters are rebuilt from the records behind the crawl, so a start does not
 // wait for them. At a clean stop they are saved; the file is used once.

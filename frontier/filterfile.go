@@ -18,7 +18,7 @@ import (
 // The file of the filters, little endian:
 //
 //	magic (8)  number of filters (4)
-//	for each: partition (2) generation (4) sequence number (8) URLs (8)
+//	for each: partition (2) generation (4) sequence number (8) URLs and hosts (8)
 //	          capacity (8) bits (8) words of 64 bits (8 each)
 //	CRC-32C of all before (4)
 //
@@ -27,7 +27,7 @@ import (
 // that is stale is never used.
 const (
 	filterFile  = "filters.bloom"
-	filterMagic = "CNBLOOM1"
+	filterMagic = "CNBLOOM2" // 1: without hosts
 	// filterHeader is the length of what stands in front of the words.
 	filterHeader = 2 + 4 + 8 + 8 + 8 + 8
 )

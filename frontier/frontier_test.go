@@ -470,7 +470,9 @@ func TestGroupsFitTheStore(t *testing.T) {
 func TestFingerprintCollision(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, NewMemory(), 1, Options{})
-	fp := fingerprintOf("x")
+	r.add(link("http://h1.p0.test/first"))
+	// That of the host's only URL, which has no record yet.
+	fp := fingerprintOf("http://h1.p0.test/first")
 	r.must(r.change(t.Context(), func(g *group) error {
 		pg := g.part(0)
 		for i, raw := range []string{"http://h1.p0.test/a", "http://h1.p0.test/b", "http://h1.p0.test/a"} {
@@ -483,8 +485,11 @@ func TestFingerprintCollision(t *testing.T) {
 		return nil
 	}))
 	q := r.load(0, "h1.p0.test", 5)
-	if len(q.Items) != 2 || q.Items[0].URL == q.Items[1].URL {
+	if len(q.Items) != 3 || q.Items[1].URL == q.Items[2].URL {
 		t.Fatalf("queue = %+v", q.Items)
+	}
+	if rec := r.record("http://h1.p0.test/first"); rec.State != crawl.Queued || rec.Seq != 1 {
+		t.Errorf("%+v", rec)
 	}
 }
 

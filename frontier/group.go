@@ -163,8 +163,8 @@ func (pg *partGroup) host(h crawl.Host) *hostEntry {
 	if e, ok := pg.hosts[h]; ok {
 		return e
 	}
-	e := &hostEntry{fresh: true}
-	if v, ok := pg.get(appendHost(nil, tableHosts, h)); ok {
+	e := &hostEntry{fresh: true, absent: true}
+	if v, ok := pg.hostValue(h); ok {
 		var err error
 		if e, err = decodeHost(v); err != nil {
 			pg.g.fail(fmt.Errorf("%w: host %s", err, h))
@@ -177,6 +177,14 @@ func (pg *partGroup) host(h crawl.Host) *hostEntry {
 	}
 	pg.hosts[h] = e
 	return e
+}
+
+// hostValue reads a host's entry, unless the filter knows that there is none.
+func (pg *partGroup) hostValue(h crawl.Host) ([]byte, bool) {
+	if fl := pg.part.filter; fl != nil && !fl.maybe(fingerprintOf(string(h))) {
+		return nil, false
+	}
+	return pg.get(appendHost(nil, tableHosts, h))
 }
 
 // touch says that the host has to be written.
@@ -222,6 +230,10 @@ func (pg *partGroup) writeHosts() {
 		}
 		e.awake, e.wake = waits, place
 		pg.set(appendHost(nil, tableHosts, name), encodeHost(e))
+		if e.absent {
+			e.absent = false
+			pg.learn(fingerprintOf(string(name)))
+		}
 	}
 }
 

@@ -271,8 +271,12 @@ func (c *census) note(rel, value []byte) error {
 		return err
 	case tableHosts:
 		e, err := decodeHost(value)
-		c.hosts[crawl.Host(rel[1:])] = e
-		return err
+		h := crawl.Host(rel[1:])
+		c.hosts[h] = e
+		if err != nil || e.sole == nil {
+			return err
+		}
+		return c.noteSole(h, e)
 	case tableRobots:
 		c.robots[string(rel[1:])] = true
 		_, err := decodeRobots(h, string(rest), value)
@@ -306,6 +310,26 @@ func (c *census) note(rel, value []byte) error {
 	default:
 		return fmt.Errorf("unknown table %q", rel[0])
 	}
+	return nil
+}
+
+// noteSole counts a host's only URL as its record and its place in the queue.
+func (c *census) noteSole(h crawl.Host, e *hostEntry) error {
+	it, err := e.sole.item(h)
+	if err != nil {
+		return err
+	}
+	if fp, err := e.sole.fingerprint(h); err != nil || fp != fingerprintOf(it.URL.String()) {
+		return fmt.Errorf("the fingerprint of the only URL of %s is %x, %v", h, fp, err)
+	}
+	if e.bands[it.Band] != (bandQueue{queued: 1, head: 1, next: 2}) || len(e.sole.entry) > maxSole || it.Attempts > 0 {
+		return fmt.Errorf("the only URL of %s is not the first: %+v, %+v", h, it, e.bands[it.Band])
+	}
+	c.seen++
+	c.queue[h] = new([crawl.Bands]int64)
+	c.queue[h][it.Band] = 1
+	c.queued[fmt.Sprint(h, it.Band, it.Seq)] = true
+	c.places[fmt.Sprint(h, it.Band, it.Seq)] = true
 	return nil
 }
 

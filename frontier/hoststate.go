@@ -24,16 +24,19 @@ type bandQueue struct {
 //	dur latency, u failures, time frozen until, time hold until, u requests,
 //	u pages, u suspicious, byte band mask,
 //	  for each band of the mask: u queued, u head, u next - head
-//	[u wake band, u wake ms], u origins, for each: str tag, [u near streak]
+//	[u wake band, u wake ms], u origins, for each: str tag,
+//	[str queue entry of its only URL, the last of its band], [u near streak]
 type hostEntry struct {
 	crawl.HostState
 	bands  [crawl.Bands]bandQueue
 	awake  bool // an entry stands in the wake index, at wake
 	wake   wake
 	origin []string // tags of the robots entries, the oldest first
+	sole   *sole    // its only URL, while that stands here
 
 	// In a group only, never written:
 	fresh  bool // no URL of the host was ever queued: it is not counted
+	absent bool // it is not in the store
 	dirty  bool // has to be written
 	parked bool // its wake entry has to be brought up to date
 }
@@ -41,6 +44,7 @@ type hostEntry struct {
 const (
 	hostLastTry = 1 << iota
 	hostAwake
+	hostSole // the queue entry of its only URL follows
 )
 
 func (h *hostEntry) total() (n int64) {
@@ -67,8 +71,8 @@ func (h *hostEntry) best() (crawl.Band, bool) {
 }
 
 func encodeHost(h *hostEntry) []byte {
-	w := newWriter(96)
-	w.u(flagIf(h.LastTry, hostLastTry) | flagIf(h.awake, hostAwake))
+	w := newWriter(64 + maxSole)
+	w.u(flagIf(h.LastTry, hostLastTry) | flagIf(h.awake, hostAwake) | flagIf(h.sole != nil, hostSole))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -100,6 +104,10 @@ func encodeHost(h *hostEntry) []byte {
 	w.u(uint64(len(h.origin)))
 	for _, tag := range h.origin {
 		w.str(tag)
+	}
+	if h.sole != nil {
+		w.u(uint64(len(h.sole.entry)))
+		w.bytes(h.sole.entry)
 	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
@@ -136,10 +144,24 @@ func decodeHost(b []byte) (*hostEntry, error) {
 	for range n {
 		h.origin = append(h.origin, r.str())
 	}
+	if flags&hostSole != 0 {
+		h.readSole(&r)
+	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()
 	}
 	return h, r.end("host state")
+}
+
+// readSole reads the only URL of the host, which is the last of its only band.
+func (h *hostEntry) readSole(r *reader) {
+	band, ok := h.best()
+	entry := append([]byte(nil), r.take(r.u())...)
+	if !ok || h.total() != 1 || h.bands[band].next < 2 {
+		r.fail()
+		return
+	}
+	h.sole = &sole{band, h.bands[band].next - 1, entry}
 }
 
 // An origin's tag is 'h' or 's' with the port, if any, when the origin is one

@@ -114,8 +114,13 @@ func (v *view) recount() (m metaEntry, err error) {
 			if err != nil {
 				return m, err
 			}
-			if e, err := decodeHost(value); err != nil || e.admitted() {
+			e, err := decodeHost(value)
+			if err != nil || e.admitted() {
 				c.Hosts++
+			}
+			if err == nil && e.sole != nil {
+				c.Seen++
+				c.Queued[e.sole.band]++
 			}
 		case tableQueue:
 			if band := len(rel) - 9; band > 0 && rel[band] < crawl.Bands {

@@ -10,8 +10,8 @@ import "crawlnode/crawl"
 func (pg *partGroup) nearer(t *crawl.Target, fp fingerprint, found *lookup) {
 	host := hostOf(t.URL)
 	rec := found.rec.Record
-	place := appendQueueKey(nil, host, rec.Band, rec.Seq)
-	q, ok := pg.queueEntry(place, host)
+	pg.split(host, pg.host(host))
+	q, ok := pg.queueEntry(host, rec.Band, rec.Seq)
 	if !ok {
 		return // the store is damaged, or cannot be read; whoever completes the URL says so
 	}
@@ -19,6 +19,6 @@ func (pg *partGroup) nearer(t *crawl.Target, fp fingerprint, found *lookup) {
 	if t.Via == crawl.ViaSeed {
 		q.item.Via, rec.Via = t.Via, t.Via
 	}
-	pg.set(place, encodeQueued(&q.item, q.refetch, q.probe))
+	pg.set(appendQueueKey(nil, host, rec.Band, rec.Seq), encodeQueued(&q.item, q.refetch, q.probe))
 	pg.set(appendRecordKey(nil, host, fp.probe(found.probe)), encodeRecord(&rec))
 }

@@ -71,7 +71,7 @@ func (f *Frontier) headsOf(h *Parked, heads *Cursor) error {
 	}
 	defer v.close()
 	e, err := v.host(h.Host)
-	if err != nil || e == nil {
+	if err != nil || e == nil || e.sole != nil {
 		return err
 	}
 	it := v.iterate(append(appendHost(nil, tableQueue, h.Host), 0))
@@ -147,13 +147,12 @@ func (g *group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item
 	n := 0
 	for i := range items {
 		it := &items[i]
-		place := appendQueueKey(nil, host, it.Band, it.Seq)
-		q, ok := pg.queueEntry(place, host)
+		q, ok := pg.queueEntry(host, it.Band, it.Seq)
 		if !ok {
 			continue
 		}
 		q.item.URL, q.item.Band, q.item.Seq = it.URL, it.Band, it.Seq
-		pg.settle(place, host, &q, &crawl.Outcome{Reason: reason}, crawl.Failed)
+		pg.settle(host, &q, &crawl.Outcome{Reason: reason}, crawl.Failed)
 		n++
 	}
 	return n, nil

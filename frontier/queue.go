@@ -53,6 +53,9 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after Cursor, n int)
 
 // items fills in Items, Next and More.
 func (v *view) items(q *HostQueue, e *hostEntry, n int) error {
+	if e.sole != nil {
+		return v.soleItem(q, e.sole, n)
+	}
 	it := v.iterate(append(appendHost(nil, tableQueue, q.Host), 0))
 	defer it.Close()
 	for b := range crawl.Band(crawl.Bands) {
@@ -87,6 +90,24 @@ func (v *view) items(q *HostQueue, e *hostEntry, n int) error {
 		}
 		q.Next[b] = max(q.Next[b], bq.next)
 	}
+	return nil
+}
+
+// soleItem is items for a host's only URL.
+func (v *view) soleItem(q *HostQueue, s *sole, n int) error {
+	if q.Next[s.band] > s.seq {
+		return nil
+	}
+	if n <= 0 {
+		q.More = true
+		return nil
+	}
+	item, err := s.item(q.Host)
+	if err != nil {
+		return err
+	}
+	q.Items = append(q.Items, item) // it has no time: it was never tried
+	q.Next[s.band] = s.seq + 1
 	return nil
 }
 
@@ -162,6 +183,9 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 	fp := fingerprintOf(u.String())
 	for n := uint64(0); n < maxProbes; n++ {
 		b, ok, err := v.get(appendRecordKey(nil, host, fp.probe(n)))
+		if err == nil && !ok && n == 0 {
+			return v.soleRecord(u, host)
+		}
 		if err != nil || !ok {
 			return rec, false, err
 		}
@@ -177,6 +201,20 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 		return s.Record, true, err
 	}
 	return rec, false, nil
+}
+
+// soleRecord is Record for a host's only URL.
+func (v *view) soleRecord(u urlnorm.URL, host crawl.Host) (rec crawl.Record, ok bool, err error) {
+	e, err := v.host(host)
+	if err != nil || e == nil {
+		return rec, false, err
+	}
+	found, err := e.sole.lookup(u)
+	if err != nil || !found.ok {
+		return rec, false, err
+	}
+	found.rec.URL = u
+	return found.rec.Record, true, nil
 }
 
 // queueState completes the record of a queued URL from its queue entry.

@@ -40,7 +40,7 @@ func (f *Frontier) rebuildFilters(ctx context.Context) {
 func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	var snap Snapshot
 	var gen generation
-	var urls int64
+	var keys int64
 	err := f.alone(ctx, false, func(g *group) (err error) {
 		pg := g.part(p)
 		if pg.state.State != Holder {
@@ -49,14 +49,14 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 		if snap, err = f.kv.Snapshot(); err != nil {
 			return err
 		}
-		gen, urls = pg.gen(), pg.state.Counters.Seen
+		gen, keys = pg.gen(), pg.state.Counters.Seen+pg.state.Counters.Hosts
 		pg.part.rebuilding, pg.part.delta = true, nil
 		return nil
 	})
 	if err != nil || snap == nil {
 		return err
 	}
-	fl, err := readFilter(ctx, snap, gen, urls)
+	fl, err := readFilter(ctx, snap, gen, keys)
 	snap.Close()
 	return f.alone(context.WithoutCancel(ctx), false, func(g *group) error {
 		pg := g.part(p)
@@ -80,22 +80,52 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	})
 }
 
-// readFilter makes a filter of the records of one generation.
-func readFilter(ctx context.Context, snap Snapshot, gen generation, urls int64) (*filter, error) {
-	fl := newFilter(urls)
+// readFilter makes a filter of the records and the hosts of one generation; keys is
+// how many these are.
+func readFilter(ctx context.Context, snap Snapshot, gen generation, keys int64) (*filter, error) {
+	fl := newFilter(keys)
 	v := view{snap: snap, gen: gen}
-	it := v.iterate([]byte{tableRecords})
-	defer it.Close()
-	n := 0
-	for it.Seek(v.abs([]byte{tableRecords})); it.Valid(); it.Next() {
+	err := v.each(ctx, tableRecords, func(it Iterator) error {
 		if fp, ok := fingerprintOfKey(it.Key()); ok {
 			fl.add(fp)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = v.each(ctx, tableHosts, func(it Iterator) error {
+		h := crawl.Host(it.Key()[prefixLen+1:])
+		fl.add(fingerprintOf(string(h)))
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		e, err := decodeHost(value)
+		if err != nil || e.sole == nil {
+			return err
+		}
+		fp, err := e.sole.fingerprint(h)
+		fl.add(fp)
+		return err
+	})
+	return fl, err
+}
+
+// each walks one table until ctx ends.
+func (v *view) each(ctx context.Context, table byte, do func(Iterator) error) error {
+	it := v.iterate([]byte{table})
+	defer it.Close()
+	n := 0
+	for it.Seek(v.abs([]byte{table})); it.Valid(); it.Next() {
+		if err := do(it); err != nil {
+			return err
+		}
 		if n++; n%4096 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
-	return fl, nil
+	return nil
 }
 
 // noteDelta remembers a URL for a filter in the making.

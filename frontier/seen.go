@@ -76,25 +76,26 @@ func (c *seenCache) add(k xxh3.Uint128) {
 	b[0] = k
 }
 
-// The filters' size: 9.6 bits a URL at the capacity, which is half as much
+// The filters' size: 9.6 bits a URL or host at the capacity, which is half as much
 // again as the partition held when the filter was made. So a filter has
-// between 9.6 and 14.4 bits a URL, and says maybe to 1 % of new URLs at worst.
+// between 9.6 and 14.4 bits each, and says maybe to 1 % of new ones at worst.
 const (
 	filterHashes      = 7
 	filterBitsPer10   = 96 // bits for ten URLs
 	filterMinCapacity = 1024
 )
 
-// filter is the Bloom filter of one partition. It belongs to the writer.
+// filter is the Bloom filter of one partition: of the URLs that have a record or are
+// their host's only one, and of the hosts that have an entry. It belongs to the writer.
 type filter struct {
 	bits     *bloom.BloomFilter
-	count    int64 // URLs added
-	capacity int64 // URLs that it is made for
+	count    int64 // URLs and hosts added
+	capacity int64 // those that it is made for
 }
 
-// newFilter returns an empty filter for a partition that holds this many URLs.
-func newFilter(urls int64) *filter {
-	capacity := max(urls+urls/2, filterMinCapacity)
+// newFilter returns an empty filter for a partition that holds this many.
+func newFilter(keys int64) *filter {
+	capacity := max(keys+keys/2, filterMinCapacity)
 	return &filter{bits: bloom.New(uint(capacity)*filterBitsPer10/10, filterHashes), capacity: capacity}
 }
 
