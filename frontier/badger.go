@@ -63,7 +63,10 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 
 func openBadger(opt badger.Options) (KV, error) {
 	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: MachineRun(), synced: opt.SyncWrites}
-	err := b.verify(opt)
+	err := dropUnmadeLogs(b.files)
+	if err == nil {
+		err = b.verify(opt)
+	}
 	if err == nil {
 		b.lostPower, err = readBoot(opt.Dir, b.run)
 	}
@@ -71,7 +74,11 @@ func openBadger(opt badger.Options) (KV, error) {
 		b.db, err = badger.Open(opt)
 	}
 	if err == nil {
-		if err = b.openReserve(); err != nil {
+		b.logs, err = openLogBlocks(b.files, opt.MemTableSize, &b.space)
+		if err == nil {
+			err = b.openReserve()
+		}
+		if err != nil {
 			err = errors.Join(err, b.db.Close())
 		}
 	}
@@ -141,6 +148,7 @@ type badgerKV struct {
 	damage    string
 	space     space
 	reserve   *reserve
+	logs      *logBlocks
 	failed    atomic.Bool // a write or sync was; nothing is written any more
 	run       string      // of the machine
 	synced    bool        // each write is
@@ -156,6 +164,7 @@ func (b *badgerKV) Write(entries []Entry) error {
 	if err == nil {
 		err = b.commit(entries)
 	}
+	b.logs.follow(&b.space)
 	if err != nil && !errors.Is(err, ErrTooBig) {
 		b.failed.Store(true)
 	}

@@ -264,6 +264,22 @@ func TestTornFiles(t *testing.T) {
 	}
 }
 
+// TestUnmadeLogs: a log that was made and has no size yet, since the process was killed
+// between the two, keeps no store from being opened.
+func TestUnmadeLogs(t *testing.T) {
+	t.Parallel()
+	made := makeDamageStore(t)
+	for _, name := range []string{"00000.mem", "99999.mem"} {
+		s := damageStore{dir: cloneStore(t, made.dir), marks: made.marks, seen: made.seen}
+		if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.judge(t, name); got != "whole" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 func FuzzScanLog(f *testing.F) {
 	f.Add(make([]byte, 64))
 	f.Add(append(make([]byte, logHead), 0, 0, 1, 1, 0, 'k', 'v', 1, 2, 3, 4))
