@@ -229,3 +229,49 @@ type Reply struct {
 	View   crawl.Epoch `json:"view"`
 	Reason string      `json:"reason,omitempty"`
 }
+
+// noPartition stands for actions that are about none.
+const noPartition crawl.Partition = 1<<16 - 1
+
+// partOf is the partition that an action is about.
+func partOf(a Action) crawl.Partition {
+	switch a := a.(type) {
+	case StoreReleased:
+		return a.P
+	case StoreHolder:
+		return a.P
+	case StoreCopy:
+		return a.P
+	case Yield:
+		return a.P
+	case Promote:
+		return a.P
+	case OpenLink:
+		return a.P
+	case CloseLink:
+		return a.P
+	case ConfirmLink:
+		return a.P
+	case DropCopy:
+		return a.P
+	case SetAcks:
+		return a.P
+	case EndAcks:
+		return a.P
+	case Record:
+		return a.P
+	case Freeze:
+		return a.P
+	case AbortMove:
+		return a.P
+	case Resume:
+		return a.P
+	case PassToken:
+		return a.P
+	case Acquired:
+		return a.P
+	case RequestCopy:
+		return a.P
+	}
+	return noPartition
+}

@@ -3,7 +3,6 @@ package handoff
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -27,11 +26,10 @@ type words struct {
 // sayWords publishes what may be said while the actions are carried out.
 func (d *Driver) sayWords(actions []Action) {
 	m := d.machine
-	w := &words{view: m.view, listed: m.listed, past: slices.Clone(m.past), held: make([]bool, len(m.parts)), unsaid: make([]bool, len(m.parts))}
-	for i := range m.parts {
-		p := &m.parts[i]
-		w.held[i] = p.held()
-		w.unsaid[i] = p.state == Released && !m.member(p.to)
+	n := d.opts.Partitions
+	w := &words{view: m.View(), listed: m.Listed(), past: m.Past(), held: make([]bool, n), unsaid: make([]bool, n)}
+	for p := range n {
+		w.held[p], w.unsaid[p] = m.Word(crawl.Partition(p))
 	}
 	for _, a := range actions {
 		if d.durable(a) != nil {

@@ -10,12 +10,12 @@ import (
 // What a node says from memory is never ahead of its disk: about a partition whose
 // change is on its way there, or whose release must be sealed first, it says nothing.
 func TestWordsWaitForTheDisk(t *testing.T) {
-	m := &Machine{view: 4, listed: true, parts: make([]part, 5)}
-	m.members = []crawl.NodeID{"a", "b"}
-	m.parts[0].state = Holding
-	m.parts[3].state, m.parts[3].to = Released, "gone" // no member took it
-	m.parts[4].state, m.parts[4].to = Released, "b"
-	d := &Driver{machine: m}
+	m := NewMachine("a", 5, 2, Limits{Out: 2})
+	m.Step(Loaded{P: 0, State: Holding, Epoch: 1, MaxEpoch: 1})
+	m.Step(Loaded{P: 3, State: Released, Epoch: 1, MaxEpoch: 1, To: "gone", View: 2}) // no member took it
+	m.Step(Loaded{P: 4, State: Released, Epoch: 1, MaxEpoch: 1, To: "b", View: 2})
+	m.Step(ViewInstalled{View: 4, Listed: true, Members: []crawl.NodeID{"a", "b"}})
+	d := &Driver{machine: m, opts: Options{Self: "a", Partitions: 5}}
 	d.sayWords([]Action{StoreCopy{P: 1}, Promote{P: 2}})
 	w := d.words.Load()
 	if want := []bool{false, true, true, true, false}; !slices.Equal(w.unsaid, want) {

@@ -130,8 +130,6 @@ func (d *Driver) Installed(m Members) { d.post(context.Background(), installed{m
 // installed is the driver's own: it closes the gate before the machine steps.
 type installed struct{ Members }
 
-func (installed) event() {}
-
 // post hands an event to Run; it is dropped when the driver has ended or ctx is
 // over. Whoever posts does it under a context that Run cancels before it waits
 // for him, so a full inbox cannot lock the two.
@@ -266,7 +264,7 @@ func (d *Driver) step(ctx context.Context, events []Event) error {
 			actions = append(actions, d.machine.Step(e)...)
 		}
 		acted = acted || len(actions) > 0
-		if len(actions) > 0 || d.words.Load().view != d.machine.view {
+		if len(actions) > 0 || d.words.Load().view != d.machine.View() {
 			d.sayWords(actions)
 		}
 		var err error

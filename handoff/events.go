@@ -260,3 +260,20 @@ func eventPart(e Event) crawl.Partition {
 	}
 	return noPartition
 }
+
+// uselessPart is a copy that the asker would rather not keep.
+type uselessPart struct {
+	P     crawl.Partition `json:"p"`
+	Epoch crawl.Epoch     `json:"epoch"`
+}
+
+// Kept is what the store has of a partition.
+type Kept struct {
+	State    State // Absent, Holding or Released
+	Copy     bool  // Absent: a copy is here
+	Suspect  bool  // part of it may be lost
+	Unsure   bool  // its machine lost power: the end of it may be lost
+	Epoch    crawl.Epoch
+	MaxEpoch crawl.Epoch
+	Seq      crawl.Seq
+}

@@ -9,26 +9,6 @@ import (
 	"crawlnode/ring"
 )
 
-// State is what a partition is on this node; see the package comment.
-type State uint8
-
-// The states.
-const (
-	Absent State = iota
-	Holding
-	Freezing
-	Released
-)
-
-var stateNames = [...]string{"absent", "holding", "freezing", "released"}
-
-func (s State) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("state(%d)", uint8(s))
-}
-
 // Limits bound how many tokens one node passes at a time.
 type Limits struct{ Out int }
 
@@ -108,12 +88,6 @@ func NewMachine(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
 	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions), rests: map[crawl.NodeID]*rest{}}
 }
 
-// State tells a partition's state.
-func (m *Machine) State(p crawl.Partition) State { return m.parts[p].state }
-
-// View is the number of the view that the machine has installed.
-func (m *Machine) View() crawl.Epoch { return m.view }
-
 // Step takes one event and returns what must be done, in order.
 func (m *Machine) Step(e Event) []Action {
 	m.actions = nil
@@ -191,8 +165,9 @@ func (m *Machine) current(p crawl.Partition, attempt uint64, want ...State) *par
 
 func (m *Machine) load(e Loaded) {
 	p := &m.parts[e.P]
-	p.state, p.epoch, p.maxEpoch, p.to, p.view, p.set = e.State, e.Epoch, e.MaxEpoch, e.To, e.View, e.Set
-	if p.held() {
+	p.epoch, p.maxEpoch, p.to, p.view, p.set = e.Epoch, e.MaxEpoch, e.To, e.View, e.Set
+	if e.State != Absent {
+		p.become(e.State)
 		p.links = map[crawl.NodeID]*link{}
 		if len(p.set.Members) == 0 {
 			p.set = Set{Epoch: e.Epoch, Members: []crawl.NodeID{m.self}}
@@ -280,6 +255,7 @@ func (m *Machine) endTenure(i crawl.Partition, p *part) {
 		m.closeLink(i, p, id)
 	}
 	m.do(EndAcks{P: i})
+	p.become(Absent)
 	*p = part{maxEpoch: p.maxEpoch, attempt: p.attempt, set: p.set}
 }
 
@@ -287,7 +263,7 @@ func (m *Machine) endTenure(i crawl.Partition, p *part) {
 func (m *Machine) callOff(i crawl.Partition, p *part) {
 	m.do(AbortMove{P: i, Attempt: p.attempt})
 	m.do(Resume{P: i})
-	p.state = Holding
+	p.become(Holding)
 	m.stop(p)
 }
 
@@ -319,7 +295,8 @@ func (m *Machine) fill() {
 		if p.proposed != nil || !slices.Contains(p.set.Members, owner) || !p.isUp(owner) {
 			return // it is being made a replica
 		}
-		p.state, p.to, p.view = Freezing, owner, m.view
+		p.become(Freezing)
+		p.to, p.view = owner, m.view
 		m.start(i, p)
 		m.do(Freeze{P: i, Attempt: p.attempt})
 	})
@@ -382,7 +359,7 @@ func (m *Machine) onFrozen(e Frozen) {
 
 func (m *Machine) onReleaseStored(e ReleaseStored) {
 	if p := m.current(e.P, e.Attempt, Freezing); p != nil {
-		p.state = Released
+		p.become(Released)
 		m.do(EndAcks{P: e.P})
 		p.acksSaid = false
 		m.passToken(e.P, p)
@@ -407,7 +384,8 @@ func (m *Machine) onRefused(e RefusedNewer) {
 		return
 	}
 	m.stop(p)
-	p.state, p.notUntil, p.needCopy = Holding, e.View, false
+	p.become(Holding)
+	p.notUntil, p.needCopy = e.View, false
 	m.do(StoreHolder{P: e.P})
 	m.tend(e.P, p)
 	m.fill()
@@ -425,7 +403,7 @@ func (m *Machine) onBroken(e Broken) {
 	}
 	switch {
 	case p.state == Freezing:
-		p.state = Holding
+		p.become(Holding)
 		m.do(Resume{P: e.P})
 	case e.NoCopy:
 		m.closeLink(e.P, p, p.to)

@@ -70,7 +70,9 @@ func runScript(t *testing.T, file string) {
 			continue
 		}
 		s.run(line, &out)
-		checkBooks(t, s.m)
+		if err := s.m.Check(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if *rewrite {
 		if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {

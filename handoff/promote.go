@@ -311,7 +311,8 @@ func (m *Machine) onPromoted(e Promoted) {
 	if p.state != Absent {
 		panic("BUG: a partition was promoted that is " + p.state.String())
 	}
-	*p = part{state: Holding, epoch: e.Epoch, maxEpoch: e.Epoch, attempt: p.attempt, set: e.Set, links: map[crawl.NodeID]*link{}}
+	*p = part{epoch: e.Epoch, maxEpoch: e.Epoch, attempt: p.attempt, set: e.Set, links: map[crawl.NodeID]*link{}}
+	p.become(Holding)
 	if e.Lost {
 		m.lost++
 	}

@@ -362,7 +362,7 @@ func (n *simNode) spread() {
 			case said:
 			case 2*stored > len(v.boots):
 				said = true
-				if n.machine.parts[p].held() && s.newer(n.w.truth[p]) {
+				if n.machine.Standing(p).Held() && s.newer(n.w.truth[p]) {
 					n.w.truth[p] = s
 				}
 				if !counts {
@@ -468,12 +468,12 @@ func (n *simNode) ask(a Ask) {
 	}
 }
 
-func (n *simNode) links(x *part, p int) string {
+// links shows the links of a partition as the simulation sees them.
+func (n *simNode) links(p int) string {
 	s := ""
-	for _, id := range x.linked() {
-		s += fmt.Sprintf("%s %d ", id, x.links[id].state)
+	for _, id := range slices.Sorted(maps.Keys(n.flows)) {
 		if f := n.flows[id][crawl.Partition(p)]; f != nil {
-			s += fmt.Sprintf("(%d/%d live %v over %v follows %v flying %v %d) ", f.a.Attempt, x.links[id].attempt, f.live, f.over, f.follows, f.flying, len(f.pending))
+			s += fmt.Sprintf("%s (%d live %v over %v follows %v flying %v %d) ", id, f.a.Attempt, f.live, f.over, f.follows, f.flying, len(f.pending))
 		}
 	}
 	return s

@@ -154,7 +154,7 @@ func (n *simNode) hasRight(p int) bool {
 		return false
 	}
 	v := n.w.views[n.view-1]
-	s := n.machine.parts[p].state
+	s := n.machine.Standing(crawl.Partition(p)).State
 	if v.boots[n.id] != n.boot || s != Holding && s != Freezing {
 		return false
 	}
@@ -375,8 +375,8 @@ func (n *simNode) promote(a Promote) Event {
 }
 
 func (n *simNode) tryFreeze(f Freeze) {
-	x := &n.machine.parts[f.P]
-	if x.state != Freezing || x.attempt != f.Attempt {
+	x := n.machine.Standing(f.P)
+	if x.State != Freezing || x.Attempt != f.Attempt {
 		return
 	}
 	n.disk[f.P].frozen = true

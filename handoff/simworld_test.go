@@ -302,12 +302,12 @@ func (w *simWorld) mayDestroy(victim *simNode) bool {
 		if h == nil || h.machine == nil {
 			return false
 		}
-		x := &h.machine.parts[p]
-		if x.state != Holding || !h.machine.isFull(x) || len(x.set.Members) < 2 {
+		x := h.machine.Standing(crawl.Partition(p))
+		if x.State != Holding || !x.Full || len(x.Set.Members) < 2 {
 			return false
 		}
 		others := 0
-		for _, id := range x.set.Members {
+		for _, id := range x.Set.Members {
 			if o := w.node(id); o != victim && o.up {
 				others++
 			}
@@ -337,7 +337,9 @@ func (w *simWorld) check() {
 	}
 	for _, n := range w.nodes {
 		if n.up && n.machine != nil {
-			checkBooks(w.t, n.machine)
+			if err := n.machine.Check(); err != nil {
+				w.t.Fatal(err)
+			}
 		}
 	}
 }
@@ -347,17 +349,17 @@ func (w *simWorld) check() {
 func (w *simWorld) checkSets() {
 	for p := range simPartitions {
 		h := w.holder(p)
-		if h == nil || h.machine == nil || !h.machine.parts[p].sure {
+		if h == nil || h.machine == nil || !h.machine.Standing(crawl.Partition(p)).Sure {
 			continue
 		}
-		for _, id := range h.machine.parts[p].set.Members {
+		for _, id := range h.machine.Standing(crawl.Partition(p)).Set.Members {
 			o := w.node(id)
 			d := &o.disk[p]
 			if o.gone {
 				continue
 			}
 			if lack := w.lacks(p, d); lack != 0 {
-				w.fail("partition %d: %s is in the set of %s, %v, and lacks %d of what was acknowledged; it has %+v", p, id, h.id, h.machine.parts[p].set, lack, *d)
+				w.fail("partition %d: %s is in the set of %s, %v, and lacks %d of what was acknowledged; it has %+v", p, id, h.id, h.machine.Standing(crawl.Partition(p)).Set, lack, *d)
 			}
 		}
 	}
@@ -414,8 +416,7 @@ func (w *simWorld) rest() {
 		for p := range n.disk {
 			w.t.Logf("  %d: %s epoch %d max %d seq %d copy %v", p, n.disk[p].state, n.disk[p].epoch, n.disk[p].maxEpoch, len(n.disk[p].content), n.disk[p].copy)
 			if n.machine != nil {
-				x := &n.machine.parts[p]
-				w.t.Logf("     owner %s %v set %v proposed %v sure %v needCopy %v to %s notUntil %d offline %q links %s", w.newest().table.Owner(crawl.Partition(p)), x.state, x.set, x.proposed, x.sure, x.needCopy, x.to, x.notUntil, x.offline, n.links(x, p))
+				w.t.Logf("     owner %s %s, flows %s", w.newest().table.Owner(crawl.Partition(p)), n.machine.Describe(crawl.Partition(p)), n.links(p))
 			}
 		}
 	}
@@ -436,8 +437,8 @@ func (w *simWorld) settled() bool {
 	}
 	for p := range simPartitions {
 		n := w.node(v.table.Owner(crawl.Partition(p)))
-		x := &n.machine.parts[p]
-		if x.state != Holding || !n.machine.isFull(x) || x.proposed != nil {
+		x := n.machine.Standing(crawl.Partition(p))
+		if x.State != Holding || !x.Full || x.Recording {
 			return false
 		}
 		if lack := w.lacks(p, &n.disk[p]); lack != 0 {

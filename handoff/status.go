@@ -47,28 +47,28 @@ func (d *Driver) Status() *Status { return d.status.Load() }
 
 func (d *Driver) publish() {
 	m := d.machine
-	s := &Status{View: m.view, Lost: m.lost, States: make([]State, len(m.parts)), made: d.now()}
-	for i := range m.parts {
-		p := &m.parts[i]
+	s := &Status{View: m.View(), Lost: m.Lost(), States: make([]State, d.opts.Partitions), made: d.now()}
+	for i := range s.States {
 		id := crawl.Partition(i)
-		s.States[i] = p.state
-		if p.state != Holding && p.state != Freezing {
+		x, owner := m.Standing(id), m.Owner(id)
+		s.States[i] = x.State
+		if x.State != Holding && x.State != Freezing {
 			delete(d.single, id)
 		}
-		mine := m.ownerOf(id) == m.self
-		switch p.state {
+		mine := owner == d.opts.Self
+		switch x.State {
 		case Holding, Freezing:
 			s.Held++
-			if !mine && m.table != nil {
+			if !mine && owner != "" {
 				s.Outstanding++
 			}
-			if p.state == Freezing {
+			if x.State == Freezing {
 				s.Moving++
 			}
-			if !m.isFull(p) {
+			if !x.Full {
 				s.UnderReplicated++
 			}
-			d.noteSingle(s, id, m.isSingle(p))
+			d.noteSingle(s, id, x.Single)
 		case Released:
 			s.Moving++
 			s.Outstanding++
@@ -78,11 +78,11 @@ func (d *Driver) publish() {
 			}
 			s.Outstanding++
 			s.Promoting++
-			if p.offline != "" && m.ask.rounds > 1 {
-				if p.away {
+			if x.Reason != "" && m.AskedInVain() > 1 {
+				if x.Away {
 					s.Offline++
 				}
-				d.addStuck(s, Stuck{P: id, To: m.self, Reason: p.offline})
+				d.addStuck(s, Stuck{P: id, To: d.opts.Self, Reason: x.Reason})
 			}
 		}
 	}

@@ -7,17 +7,6 @@ import (
 	"crawlnode/crawl"
 )
 
-// Kept is what the store has of a partition.
-type Kept struct {
-	State    State // Absent, Holding or Released
-	Copy     bool  // Absent: a copy is here
-	Suspect  bool  // part of it may be lost
-	Unsure   bool  // its machine lost power: the end of it may be lost
-	Epoch    crawl.Epoch
-	MaxEpoch crawl.Epoch
-	Seq      crawl.Seq
-}
-
 // ErrGap is what a Store says when a copy or a tail does not join what is there.
 var ErrGap = errors.New("handoff: mutations are missing")
 
