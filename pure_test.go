@@ -2,6 +2,7 @@ package crawlnode
 
 import (
 	"go/ast"
+	"go/token"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,9 +10,9 @@ import (
 )
 
 // pureCores are the packages that decide and do nothing: no clock, no I/O, no
-// goroutine. Time and randomness are arguments, so each of their tests can be
+// goroutine, no channel. Time and randomness are arguments, so each of their tests can be
 // repeated exactly.
-var pureCores = []string{"ring", "scheduler", "fairshare", "membership/consensus"}
+var pureCores = []string{"ring", "scheduler", "fairshare", "membership/consensus", "handoff/machine"}
 
 // pureImports are the packages from outside the project that a pure core may
 // import. They compute. Of net only the type of an address is allowed.
@@ -38,6 +39,12 @@ func impurities(s *source) []string {
 		switch n := n.(type) {
 		case *ast.GoStmt:
 			report(n, "a pure core starts no goroutine")
+		case *ast.SendStmt, *ast.SelectStmt:
+			report(n, "a pure core uses no channel")
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				report(n, "a pure core uses no channel")
+			}
 		case *ast.SelectorExpr:
 			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clockReaders, n.Sel.Name) {
 				report(n, "a pure core must not call time."+n.Sel.Name+": take the time as an argument")
@@ -77,8 +84,8 @@ func TestPureCores(t *testing.T) {
 
 // The check itself: what is impure is found.
 func TestPureCoresFindsImpurities(t *testing.T) {
-	const text = "package x\nimport (\n\"os\"\n\"time\"\n)\nfunc f(d time.Duration) { go f(0); _ = time.Now(); _, _ = os.Getwd() }\n"
-	if got := impurities(parsed(t, "x/x.go", text)); len(got) != 3 {
-		t.Errorf("found %q, want os, the goroutine and time.Now", got)
+	const text = "package x\nimport (\n\"os\"\n\"time\"\n)\nfunc f(d time.Duration) { go f(0); _ = time.Now(); <-time.After(d); _, _ = os.Getwd() }\n"
+	if got := impurities(parsed(t, "x/x.go", text)); len(got) != 5 {
+		t.Errorf("found %q, want os, the goroutine, the channel, time.Now and time.After", got)
 	}
 }

@@ -74,7 +74,11 @@ var table = []rule{
 		"the cluster knows no web, and views come before partitions",
 	},
 	{
-		[]string{"handoff"}, []string{"crawl", "ring"},
+		[]string{"handoff/machine"}, []string{"crawl", "ring"},
+		"a pure core: it decides who holds which partition, and knows neither store, peers nor time",
+	},
+	{
+		[]string{"handoff"}, []string{"handoff/machine", "crawl", "ring"},
 		"the cluster knows no web; views and stores reach it through interfaces that it declares",
 	},
 	{

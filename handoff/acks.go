@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // ErrNotAcknowledged is what Wait returns when the partition is not held here any
@@ -44,9 +45,9 @@ type acked struct {
 
 // confirm waits for one link to have everything up to seq.
 type confirm struct {
-	a    ConfirmLink
+	a    machine.ConfirmLink
 	seq  crawl.Seq
-	done chan<- ConfirmLink // capacity 1
+	done chan<- machine.ConfirmLink // capacity 1
 }
 
 // waiter waits for one partition.
@@ -174,7 +175,7 @@ func (x *ackPart) wake() {
 }
 
 // set says whose acknowledgement counts.
-func (b *ackBook) set(a SetAcks) {
+func (b *ackBook) set(a machine.SetAcks) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[a.P]
@@ -240,14 +241,14 @@ func (b *ackBook) note(id crawl.NodeID, p crawl.Partition, attempt uint64, seq c
 
 // confirm returns a channel that says when the link has everything up to seq;
 // nil when it has.
-func (b *ackBook) confirm(a ConfirmLink, seq crawl.Seq) <-chan ConfirmLink {
+func (b *ackBook) confirm(a machine.ConfirmLink, seq crawl.Seq) <-chan machine.ConfirmLink {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x := &b.parts[a.P]
 	if k := x.acked[a.Node]; k != nil && k.attempt == a.Attempt && k.seq >= seq {
 		return nil
 	}
-	done := make(chan ConfirmLink, 1)
+	done := make(chan machine.ConfirmLink, 1)
 	if k := x.acked[a.Node]; k == nil || k.attempt != a.Attempt {
 		close(done) // the link has failed meanwhile
 		return done

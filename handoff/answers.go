@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // words are what this node says of its partitions to whoever asks, in one
@@ -16,7 +17,7 @@ import (
 type words struct {
 	view   crawl.Epoch
 	listed bool
-	past   []PastView
+	past   []machine.PastView
 	held   []bool // by partition
 	// unsaid partitions have no answer yet: a decision about them is on its way to
 	// the disk, or a release must be sealed there before this node says "not I".
@@ -24,7 +25,7 @@ type words struct {
 }
 
 // sayWords publishes what may be said while the actions are carried out.
-func (d *Driver) sayWords(actions []Action) {
+func (d *Driver) sayWords(actions []machine.Action) {
 	m := d.machine
 	n := d.opts.Partitions
 	w := &words{view: m.View(), listed: m.Listed(), past: m.Past(), held: make([]bool, n), unsaid: make([]bool, n)}
@@ -33,7 +34,7 @@ func (d *Driver) sayWords(actions []Action) {
 	}
 	for _, a := range actions {
 		if d.durable(a) != nil {
-			w.unsaid[partOf(a)] = true
+			w.unsaid[machine.ActionPart(a)] = true
 		}
 	}
 	d.words.Store(w)
@@ -45,10 +46,10 @@ const sealPatience = time.Second
 
 // answer gives this node's own word; nil when it is at another view. Partitions
 // about which nothing can be said now are left out, and asked about again.
-func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
+func (d *Driver) answer(ctx context.Context, q askCall) (machine.Told, error) {
 	select {
 	case <-d.done:
-		return Told{}, errEnded
+		return machine.Told{}, errEnded
 	default:
 	}
 	w := d.words.Load()
@@ -56,9 +57,9 @@ func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
 		return d.askMachine(ctx, q)
 	}
 	if w.view > q.View || !w.listed {
-		return Told{Past: w.past}, nil
+		return machine.Told{Past: w.past}, nil
 	}
-	told := Told{Answers: []Answer{}, Past: w.past}
+	told := machine.Told{Answers: []machine.Answer{}, Past: w.past}
 	var unsaid []crawl.Partition
 	for _, p := range q.Parts {
 		if w.unsaid[p] {
@@ -77,7 +78,7 @@ func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return told, nil
 	case err != nil:
-		return Told{}, err
+		return machine.Told{}, err
 	case late.Answers == nil: // another view has come meanwhile
 		return late, nil
 	}
@@ -86,20 +87,20 @@ func (d *Driver) answer(ctx context.Context, q askCall) (Told, error) {
 }
 
 // askMachine waits for the driver's turn, and for the disk.
-func (d *Driver) askMachine(ctx context.Context, q askCall) (Told, error) {
-	reply := make(chan Told, 1)
-	if !d.post(ctx, Asked{View: q.View, Parts: q.Parts, Reply: reply}) {
+func (d *Driver) askMachine(ctx context.Context, q askCall) (machine.Told, error) {
+	reply := make(chan machine.Told, 1)
+	if !d.post(ctx, machine.Asked{View: q.View, Parts: q.Parts, Reply: reply}) {
 		if ctx.Err() != nil {
-			return Told{}, ctx.Err()
+			return machine.Told{}, ctx.Err()
 		}
-		return Told{}, errEnded
+		return machine.Told{}, errEnded
 	}
 	select {
 	case told := <-reply:
 		return told, nil
 	case <-d.done:
-		return Told{}, errEnded
+		return machine.Told{}, errEnded
 	case <-ctx.Done():
-		return Told{}, ctx.Err()
+		return machine.Told{}, ctx.Err()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // plant puts a copy on a node's disk.
@@ -73,17 +74,17 @@ func TestWanted(t *testing.T) {
 		return err
 	}
 	for name, c := range map[string]struct {
-		asked *RequestCopy
+		asked *machine.RequestCopy
 		from  crawl.NodeID
 		epoch crawl.Epoch
 		ok    bool
 	}{
-		"an earlier tenure":        {&RequestCopy{P: 1, From: "b", Epoch: 0, Here: here}, "b", 0, true},
+		"an earlier tenure":        {&machine.RequestCopy{P: 1, From: "b", Epoch: 0, Here: here}, "b", 0, true},
 		"nobody asked":             {nil, "b", 2, false},
-		"of another node":          {&RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "a", 2, false},
-		"of another tenure":        {&RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "b", 3, false},
-		"more is here by now":      {&RequestCopy{P: 1, From: "b", Epoch: 2, Here: Kept{Copy: true, Epoch: 1, MaxEpoch: 1, Seq: 6}}, "b", 2, false},
-		"it was adopted meanwhile": {&RequestCopy{P: 1, From: "b", Epoch: 0, Here: Kept{Copy: true, Epoch: 0, MaxEpoch: 1, Seq: 7}}, "b", 0, false},
+		"of another node":          {&machine.RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "a", 2, false},
+		"of another tenure":        {&machine.RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "b", 3, false},
+		"more is here by now":      {&machine.RequestCopy{P: 1, From: "b", Epoch: 2, Here: Kept{Copy: true, Epoch: 1, MaxEpoch: 1, Seq: 6}}, "b", 2, false},
+		"it was adopted meanwhile": {&machine.RequestCopy{P: 1, From: "b", Epoch: 0, Here: Kept{Copy: true, Epoch: 0, MaxEpoch: 1, Seq: 7}}, "b", 0, false},
 	} {
 		d := fuzzDriver(t)
 		if c.asked != nil {
@@ -146,7 +147,7 @@ func TestTenure(t *testing.T) {
 		}
 		// A book that changes hands between the look at the store and the question.
 		b := newAckBook(1)
-		b.set(SetAcks{P: 0, Epoch: 8})
+		b.set(machine.SetAcks{P: 0, Epoch: 8})
 		if _, err := b.wait(Tenure{0, 5}, 1, false); !errors.Is(err, ErrNotAcknowledged) {
 			t.Errorf("the book answers for another tenure: %v", err)
 		}
@@ -218,7 +219,7 @@ func TestOvertaken(t *testing.T) {
 		v := w.install(1, three...)
 		w.settle(v)
 		a := w.nodes["a"]
-		a.driver.sets.add(Record{P: 0, Set: Set{Epoch: 0, Version: 7, Members: []crawl.NodeID{"a"}}})
+		a.driver.sets.add(machine.Record{P: 0, Set: Set{Epoch: 0, Version: 7, Members: []crawl.NodeID{"a"}}})
 		time.Sleep(2 * recordLate)
 		w.mu.Lock()
 		before := w.messages

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // bases are the last mutations that this process has found on the disk, of the
@@ -23,7 +24,7 @@ type base struct {
 	met   map[crawl.NodeID]bool // whose copy was looked at
 }
 
-func findBases(s Store, loaded []Loaded) *bases {
+func findBases(s Store, loaded []machine.Loaded) *bases {
 	b := &bases{parts: map[crawl.Partition]*base{}}
 	for _, l := range loaded {
 		if k := s.Kept(l.P); l.State == Holding && k.State == Holding {

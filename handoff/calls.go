@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // errEnded is what a caller hears when the driver has ended.
@@ -47,8 +48,8 @@ type askCall struct {
 }
 
 type askReply struct {
-	Answers []Answer   `json:"answers"` // null: at another view
-	Past    []PastView `json:"past"`
+	Answers []machine.Answer   `json:"answers"` // null: at another view
+	Past    []machine.PastView `json:"past"`
 }
 
 type partSet struct {
@@ -77,7 +78,7 @@ type whereCall struct {
 }
 
 type whereReply struct {
-	Copies []Answer `json:"copies"`
+	Copies []machine.Answer `json:"copies"`
 }
 
 type adoptPart struct {
@@ -151,7 +152,7 @@ func (d *Driver) HandleCall(ctx context.Context, from crawl.NodeID, payload []by
 			err = d.checkParts(q.Parts...)
 		}
 		if err == nil {
-			var told Told
+			var told machine.Told
 			told, err = d.answer(ctx, q)
 			reply = askReply(told)
 		}
@@ -191,21 +192,21 @@ func (d *Driver) checkParts(ps ...crawl.Partition) error {
 	return nil
 }
 
-func (d *Driver) onTokenCall(ctx context.Context, body json.RawMessage) (Reply, error) {
+func (d *Driver) onTokenCall(ctx context.Context, body json.RawMessage) (machine.Reply, error) {
 	var t tokenCall
 	if err := errors.Join(decode(body, &t), d.checkParts(t.P)); err != nil {
-		return Reply{}, err
+		return machine.Reply{}, err
 	}
-	reply := make(chan Reply, 1)
-	e := TokenArrived{P: t.P, View: t.View, Epoch: t.Epoch, Seq: t.Seq, Set: t.Set, Reply: reply}
+	reply := make(chan machine.Reply, 1)
+	e := machine.TokenArrived{P: t.P, View: t.View, Epoch: t.Epoch, Seq: t.Seq, Set: t.Set, Reply: reply}
 	if !d.post(ctx, e) {
-		return Reply{}, errEnded
+		return machine.Reply{}, errEnded
 	}
 	select {
 	case r := <-reply:
 		return r, nil
 	case <-d.done:
-		return Reply{}, errEnded
+		return machine.Reply{}, errEnded
 	}
 }
 
@@ -221,7 +222,7 @@ func (d *Driver) onWhere(from linkFrom, body json.RawMessage) (whereReply, error
 		}
 		d.marks.note(w.P, from, w.Attempt)
 		k := d.opts.Store.Kept(w.P)
-		r.Copies = append(r.Copies, Answer{P: w.P, Holds: k.State == Holding, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq})
+		r.Copies = append(r.Copies, machine.Answer{P: w.P, Holds: k.State == Holding, Copy: k.Copy, Suspect: k.Suspect, Epoch: k.Epoch, Seq: k.Seq})
 	}
 	return r, nil
 }
@@ -271,7 +272,7 @@ func (d *Driver) onRecord(ctx context.Context, body json.RawMessage) (any, error
 	}
 	var r recordReply
 	for p, s := range sets {
-		if !d.opts.Store.Set(p).newer(s) {
+		if !d.opts.Store.Set(p).Newer(s) {
 			r.Stored = append(r.Stored, p)
 		}
 	}

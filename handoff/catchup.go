@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // This file lets a replica that has fallen behind go on where it was: what it has
@@ -158,12 +159,12 @@ func (r *replica) caughtUp(ctx context.Context, f *flow, last crawl.Seq) error {
 // follows says that a replica has everything up to where its link began.
 func (r *replica) follows(ctx context.Context, f *flow) {
 	r.d.tail.caught(r.id, f.a.P)
-	r.d.post(ctx, LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+	r.d.post(ctx, machine.LinkFollows{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 }
 
 // keepPromoted begins the tail of a partition that was promoted in the place of nodes
 // that are away.
-func (d *Driver) keepPromoted(ctx context.Context, a *Promote) {
+func (d *Driver) keepPromoted(ctx context.Context, a *machine.Promote) {
 	if a.Reply != nil || a.Lost {
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // This file opens links: it asks what the other node has, lets copies go on
@@ -37,7 +38,7 @@ func (r *replica) workLoop(ctx context.Context) {
 		r.mu.Unlock()
 		for _, f := range failed {
 			r.d.acks.forget(r.id, f.a.P, f.a.Attempt)
-			r.d.post(ctx, LinkDown{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+			r.d.post(ctx, machine.LinkDown{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		}
 		if len(based) > 0 {
 			r.adopt(ctx, based, func(f *flow) { r.goLive(ctx, f, f.a.BaseSeq) })
@@ -111,7 +112,7 @@ func (r *replica) renew(f *flow) *flow {
 
 // toCopy queues a snapshot.
 func (r *replica) toCopy(ctx context.Context, f *flow) {
-	r.d.post(ctx, LinkCopying{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+	r.d.post(ctx, machine.LinkCopying{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 	j := r.newJob(f.a.P, f)
 	r.mu.Lock()
 	r.jobs = append(r.jobs, j)
@@ -145,7 +146,7 @@ func (r *replica) where(ctx context.Context, fs []*flow) {
 
 // judge goes on from what the other node has. True: its copy is what the tenure began
 // with, and has to adopt it.
-func (r *replica) judge(ctx context.Context, f *flow, a Answer) (late bool) {
+func (r *replica) judge(ctx context.Context, f *flow, a machine.Answer) (late bool) {
 	k := r.d.opts.Store.Kept(f.a.P) // after the answer: what the copy has beyond it is lost here
 	same := a.Copy && !a.Suspect && a.Epoch == f.a.Epoch
 	switch {
@@ -156,7 +157,7 @@ func (r *replica) judge(ctx context.Context, f *flow, a Answer) (late bool) {
 		gone := f.over
 		r.mu.Unlock()
 		if !gone {
-			r.d.post(ctx, LinkAhead{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+			r.d.post(ctx, machine.LinkAhead{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		}
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // Several copiers make copies for one node, but never two of one partition, and
@@ -109,10 +110,10 @@ func TestHeardByItsStream(t *testing.T) {
 		w.mu.Lock()
 		w.cut = func(int) cutMode { return cutBefore }
 		w.mu.Unlock()
-		link := OpenLink{P: other, Node: "b", Epoch: 1, Attempt: 1 << 40}
+		link := machine.OpenLink{P: other, Node: "b", Epoch: 1, Attempt: 1 << 40}
 		a.driver.peers.open(t.Context(), link)
 		synctest.Wait()
-		a.driver.peers.close(CloseLink{P: other, Node: "b", Attempt: link.Attempt})
+		a.driver.peers.close(machine.CloseLink{P: other, Node: "b", Attempt: link.Attempt})
 		w.mu.Lock()
 		w.cut = nil
 		w.mu.Unlock()

@@ -3,7 +3,7 @@
 // and promotes the copies of dead ones. The rules are those of the project's
 // ownership model; nothing here is ever resumed on a guess.
 //
-// The Machine decides. It is pure: events in, actions out, no clock, no I/O;
+// Package machine decides. It is pure: events in, actions out, no clock, no I/O;
 // time comes with the events. The Driver is one goroutine that owns the machine;
 // it performs actions through small interfaces that package node fills, and
 // feeds what came of them back as events. Every step that must be durable is
@@ -12,26 +12,8 @@
 //
 // # States of a partition on one node
 //
-//	Absent     this node has no authority; a copy of it may be on its disk
-//	Holding    this node has the authority: it stores and fetches
-//	Freezing   Holding, but no new visits; the running ones are being settled
-//	Released   let go, durably, to one node in one view; the token is on its way
-//
-// # Legal moves
-//
-//	from       event                              to         actions
-//	Holding    owner is X, X is in sync           Freezing   Freeze
-//	Freezing   frozen, and X has the last word    Freezing   StoreReleased
-//	Freezing   release stored, in the same turn   Released   PassToken
-//	Freezing   broken, or a view changes          Holding    AbortMove, Resume
-//	Released   took                               Absent     StoreCopy
-//	Released   refused: the receiver is at n'>n   Holding    StoreHolder (which resumes)
-//	Released   the receiver has no such copy      Released   OpenLink again, then PassToken
-//	Released   asked, and the receiver is gone    Absent     StoreCopy (sealed), answer "not I"
-//	Released   a copy of a later epoch arrives    Absent     -
-//	Absent     token, my view, mine, same copy    Holding    Promote, answer "took"
-//	Absent     all members said "not I", I own    Holding    Promote, or RequestCopy first
-//	any held   a view without me, or I am newer   Absent     Yield
+// Absent, Holding, Freezing and Released. Package machine says what they mean and
+// which moves between them are legal.
 //
 // # Links and the in-sync set
 //
@@ -92,7 +74,7 @@
 //
 // The newest set that the members know must be the newest there is. More than half
 // of a view have recorded it; when more than half of that view are gone since, it
-// could be lost: history.go then keeps the partition offline. One limit stays: members that have restarted remember no
+// could be lost: the machine (history.go there) then keeps the partition offline. One limit stays: members that have restarted remember no
 // older views. If those who knew the newest set die one after the other, faster
 // than it can be recorded in a view between, and the rest has restarted
 // meanwhile, an older set may be taken for the newest.

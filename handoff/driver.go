@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // retryEvery is how often what broke, or was told "later", is tried.
@@ -44,8 +45,8 @@ type Options struct {
 // other method to return.
 type Driver struct {
 	opts    Options
-	machine *Machine // owned by Run
-	inbox   chan Event
+	machine *machine.Machine // owned by Run
+	inbox   chan machine.Event
 	done    chan struct{} // closed when Run returns
 	limiter *rate.Limiter
 	started time.Time
@@ -77,20 +78,20 @@ type Driver struct {
 }
 
 // NewDriver returns a driver that Run starts. loaded is what the disk says.
-func NewDriver(o Options, loaded []Loaded) *Driver {
+func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	if o.BytesPerSecond == 0 {
 		o.BytesPerSecond = 64 << 20
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	d := &Driver{opts: o, machine: NewMachine(o.Self, o.Partitions, o.Factor, o.Limits),
-		inbox: make(chan Event, 256), done: make(chan struct{}), started: time.Now(),
+	d := &Driver{opts: o, machine: machine.New(o.Self, o.Partitions, o.Factor, o.Limits),
+		inbox: make(chan machine.Event, 256), done: make(chan struct{}), started: time.Now(),
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
 		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, acks: newAckBook(o.Partitions),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.marks.parts = map[crawl.Partition]mark{}
-	d.wanted.parts = map[crawl.Partition]RequestCopy{}
+	d.wanted.parts = map[crawl.Partition]machine.RequestCopy{}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.bases = findBases(o.Store, loaded)
 	d.peers = newReplicas(d)
@@ -133,7 +134,7 @@ type installed struct{ Members }
 // post hands an event to Run; it is dropped when the driver has ended or ctx is
 // over. Whoever posts does it under a context that Run cancels before it waits
 // for him, so a full inbox cannot lock the two.
-func (d *Driver) post(ctx context.Context, e Event) bool {
+func (d *Driver) post(ctx context.Context, e machine.Event) bool {
 	select {
 	case d.inbox <- e:
 		return true
@@ -179,7 +180,7 @@ func (d *Driver) Run(ctx context.Context) error {
 		case <-d.came:
 			err = d.step(ctx, d.takeArrivals())
 		case <-retry.C:
-			err = d.step(ctx, []Event{Retry{Now: d.now()}})
+			err = d.step(ctx, []machine.Event{machine.Retry{Now: d.now()}})
 		}
 		if err != nil {
 			if ctx.Err() != nil {
@@ -204,12 +205,12 @@ func (d *Driver) Stalled() time.Duration {
 }
 
 // takeArrivals empties what the receivers have left.
-func (d *Driver) takeArrivals() []Event {
+func (d *Driver) takeArrivals() []machine.Event {
 	d.arrivedMu.Lock()
 	defer d.arrivedMu.Unlock()
-	var es []Event
+	var es []machine.Event
 	for p, epoch := range d.arrivals {
-		es = append(es, CopyArrived{P: p, Epoch: epoch})
+		es = append(es, machine.CopyArrived{P: p, Epoch: epoch})
 	}
 	clear(d.arrivals)
 	return es
@@ -222,22 +223,22 @@ const maxTogether = 64
 // take feeds an event to the machine, together with those that wait behind it. A
 // view is always alone, and each partition comes once: what an event orders to be
 // stored is on disk before the next one of the partition is looked at.
-func (d *Driver) take(ctx context.Context, e Event) error {
+func (d *Driver) take(ctx context.Context, e machine.Event) error {
 	if v, ok := e.(installed); ok {
 		d.wanted.clear()
 		d.gate.install(&v.Members)
 		d.peers.keep(v.Boots)
 		d.sets.setView(v.View, v.ViewInstalled.Members)
 		v.Now = d.now()
-		return d.step(ctx, []Event{v.ViewInstalled})
+		return d.step(ctx, []machine.Event{v.ViewInstalled})
 	}
-	events := []Event{e}
-	at := eventPart(e)
+	events := []machine.Event{e}
+	at := machine.EventPart(e)
 	seen := map[crawl.Partition]bool{at: true}
-	for at != noPartition && len(events) < maxTogether {
+	for at != machine.NoPartition && len(events) < maxTogether {
 		select {
 		case next := <-d.inbox:
-			if at = eventPart(next); at == noPartition || seen[at] {
+			if at = machine.EventPart(next); at == machine.NoPartition || seen[at] {
 				if err := d.step(ctx, events); err != nil {
 					return err
 				}
@@ -255,11 +256,11 @@ func (d *Driver) take(ctx context.Context, e Event) error {
 
 // step feeds events to the machine and does what it says. Actions that finish at
 // once feed their own events.
-func (d *Driver) step(ctx context.Context, events []Event) error {
+func (d *Driver) step(ctx context.Context, events []machine.Event) error {
 	acted := false
 	for len(events) > 0 {
 		d.getsOn()
-		var actions []Action
+		var actions []machine.Action
 		for _, e := range events {
 			actions = append(actions, d.machine.Step(e)...)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 var three = []crawl.NodeID{"a", "b", "c"}
@@ -276,7 +277,7 @@ func TestSweep(t *testing.T) {
 				left++
 			}
 		}
-		time.Sleep(3 * sweepEvery * retryEvery)
+		time.Sleep(3 * machine.SweepEvery * retryEvery)
 		for p := range crawl.Partition(memPartitions) {
 			for _, id := range three {
 				own := id == v.Table.Owner(p) || id == v.Table.Replicas(p)[0]
@@ -294,7 +295,7 @@ func TestOverrun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := fuzzDriver(t)
 		r := d.peers.of("b")
-		f := &flow{r: r, a: OpenLink{P: 1, Node: "b", Attempt: 3}}
+		f := &flow{r: r, a: machine.OpenLink{P: 1, Node: "b", Attempt: 3}}
 		r.mu.Lock()
 		r.flows[1] = f
 		r.mu.Unlock()

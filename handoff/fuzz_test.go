@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // FuzzStream gives a receiver messages that anybody may have sent: it must not
@@ -72,7 +73,7 @@ func FuzzCalls(f *testing.F) {
 		callAdopt:   adoptCall{Parts: []adoptPart{{P: 1, From: 1, Seq: 7, Epoch: 2}}},
 		callDrop:    dropCall{Parts: []dropPart{{P: 1, Epoch: 2}}},
 		callSend:    sendCall{Parts: []crawl.Partition{1}},
-		callUseless: uselessCall{View: 2, Parts: []uselessPart{{P: 1, Epoch: 1}}},
+		callUseless: uselessCall{View: 2, Parts: []machine.UselessPart{{P: 1, Epoch: 1}}},
 		"nothing":   nil,
 	} {
 		raw, err := json.Marshal(body)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // This file deletes copies that nobody counts any more. A holder says so when a
@@ -105,8 +106,8 @@ func (d *Driver) deleteIf(ctx context.Context, p crawl.Partition, may func(Kept)
 }
 
 type uselessCall struct {
-	View  crawl.Epoch   `json:"view"`
-	Parts []uselessPart `json:"parts"`
+	View  crawl.Epoch           `json:"view"`
+	Parts []machine.UselessPart `json:"parts"`
 }
 
 type uselessReply struct {
@@ -114,9 +115,9 @@ type uselessReply struct {
 }
 
 // sweep asks the owners about the copies that lie here for nothing, as it seems.
-func (d *Driver) sweep(ctx context.Context, a Sweep) {
+func (d *Driver) sweep(ctx context.Context, a machine.Sweep) {
 	for owner, ps := range a.Parts {
-		for piece := range slices.Chunk(ps, maxAsked) {
+		for piece := range slices.Chunk(ps, machine.MaxAsked) {
 			if err := d.sweepAt(ctx, a.View, owner, piece); err != nil {
 				d.opts.Logger.Debug("an owner has not said which copies it needs", "peer", owner, "error", err)
 				break
@@ -133,7 +134,7 @@ func (d *Driver) sweepAt(ctx context.Context, view crawl.Epoch, owner crawl.Node
 		last, _ := d.marks.of(p) // before the question: the answer is about what was then
 		if k := d.opts.Store.Kept(p); k.Copy && !k.Suspect {
 			seen[p] = last
-			q.Parts = append(q.Parts, uselessPart{P: p, Epoch: k.Epoch})
+			q.Parts = append(q.Parts, machine.UselessPart{P: p, Epoch: k.Epoch})
 		}
 	}
 	if len(q.Parts) == 0 {
@@ -179,7 +180,7 @@ func (d *Driver) onUseless(ctx context.Context, from crawl.NodeID, body json.Raw
 		}
 	}
 	reply := make(chan []crawl.Partition, 1)
-	if !d.post(ctx, UselessAsked{From: from, View: q.View, Parts: q.Parts, Reply: reply}) {
+	if !d.post(ctx, machine.UselessAsked{From: from, View: q.View, Parts: q.Parts, Reply: reply}) {
 		return uselessReply{}, errEnded
 	}
 	select {

@@ -1,11 +1,15 @@
 package handoff
 
-import "context"
+import (
+	"context"
+
+	"crawlnode/handoff/machine"
+)
 
 // List tells what this node has, by number. It waits for Run's next turn.
 func (d *Driver) List(ctx context.Context) ([]PartStatus, error) {
 	reply := make(chan []PartStatus, 1)
-	if !d.post(ctx, ListAsked{reply}) {
+	if !d.post(ctx, machine.ListAsked{Reply: reply}) {
 		return nil, errEnded
 	}
 	select {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 	"crawlnode/ring"
 )
 
@@ -96,14 +97,14 @@ func (s *memStore) dump() string {
 }
 
 // restart is what a new process finds.
-func (s *memStore) restart() []Loaded {
+func (s *memStore) restart() []machine.Loaded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []Loaded
+	var out []machine.Loaded
 	for p := range crawl.Partition(memPartitions) {
 		x := s.parts[p]
 		x.sinks, x.frozen = nil, x.state == Released
-		out = append(out, Loaded{P: p, State: x.state, Epoch: x.epoch, MaxEpoch: x.maxEpoch, To: x.to, View: x.view, Set: x.set})
+		out = append(out, machine.Loaded{P: p, State: x.state, Epoch: x.epoch, MaxEpoch: x.maxEpoch, To: x.to, View: x.view, Set: x.set})
 	}
 	return out
 }
@@ -272,7 +273,7 @@ func (s *memStore) Found(_ context.Context, p crawl.Partition, epoch crawl.Epoch
 func (s *memStore) PutSets(_ context.Context, sets map[crawl.Partition]Set) error {
 	for p, set := range sets {
 		err := s.durable(p, func(x *memPart) {
-			if set.newer(x.set) {
+			if set.Newer(x.set) {
 				x.set = set
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // flushTimeout bounds how long a frozen partition waits for its replicas.
@@ -20,7 +21,7 @@ type move struct {
 
 // startMove runs a step of a move on a goroutine of its own and posts what came
 // of it.
-func (d *Driver) startMove(p crawl.Partition, attempt uint64, f func(context.Context) Event) {
+func (d *Driver) startMove(p crawl.Partition, attempt uint64, f func(context.Context) machine.Event) {
 	d.endMove(p) // the step before, which has posted its event
 	ctx, cancel := context.WithCancel(d.ctx)
 	mv := &move{attempt: attempt, cancel: cancel, done: make(chan struct{})}
@@ -44,7 +45,7 @@ func (d *Driver) endMove(p crawl.Partition) {
 }
 
 // freeze ends the visits, then the changes, then waits for the replicas.
-func (d *Driver) freeze(ctx context.Context, a Freeze) Event {
+func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
 	err := d.opts.Fetching.Freeze(ctx, a.P)
 	if err == nil {
 		err = d.opts.Store.Freeze(ctx, a.P)
@@ -56,34 +57,34 @@ func (d *Driver) freeze(ctx context.Context, a Freeze) Event {
 	}
 	if err != nil {
 		d.opts.Logger.Debug("a partition could not be frozen and goes on here", "partition", a.P, "error", err)
-		return Broken{P: a.P, Attempt: a.Attempt}
+		return machine.Broken{P: a.P, Attempt: a.Attempt}
 	}
-	return Frozen(a)
+	return machine.Frozen(a)
 }
 
 // passToken offers the authority and turns the answer into an event.
-func (d *Driver) passToken(ctx context.Context, a PassToken) Event {
+func (d *Driver) passToken(ctx context.Context, a machine.PassToken) machine.Event {
 	t := tokenCall{P: a.P, View: a.View, Epoch: a.Epoch, Seq: d.opts.Store.Kept(a.P).Seq, Set: a.Set}
-	var r Reply
+	var r machine.Reply
 	if err := d.call(ctx, a.To, callToken, t, &r); err != nil {
 		d.opts.Logger.Debug("a token was not answered and will be sent again", "partition", a.P, "peer", a.To, "error", err)
-		return Broken{P: a.P, Attempt: a.Attempt}
+		return machine.Broken{P: a.P, Attempt: a.Attempt}
 	}
 	switch r.Kind {
-	case ReplyTook:
-		return Took{P: a.P, Attempt: a.Attempt}
-	case ReplyRefused:
+	case machine.ReplyTook:
+		return machine.Took{P: a.P, Attempt: a.Attempt}
+	case machine.ReplyRefused:
 		if r.View > a.View {
-			return RefusedNewer{P: a.P, Attempt: a.Attempt, View: r.View}
+			return machine.RefusedNewer{P: a.P, Attempt: a.Attempt, View: r.View}
 		}
-	case ReplyNoCopy:
-		return Broken{P: a.P, Attempt: a.Attempt, NoCopy: true}
+	case machine.ReplyNoCopy:
+		return machine.Broken{P: a.P, Attempt: a.Attempt, NoCopy: true}
 	}
-	return Broken{P: a.P, Attempt: a.Attempt, Later: true}
+	return machine.Broken{P: a.P, Attempt: a.Attempt, Later: true}
 }
 
 // askAll asks every member at once, this node too, and ends the round.
-func (d *Driver) askAll(ctx context.Context, a Ask) {
+func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 	limit := make(chan struct{}, len(a.Members))
 	for _, id := range a.Members {
 		d.wg.Go(func() {
@@ -93,26 +94,26 @@ func (d *Driver) askAll(ctx context.Context, a Ask) {
 				d.opts.Logger.Debug("a member has not said what it holds", "peer", id, "error", err)
 				return
 			}
-			d.post(ctx, Answered{Attempt: a.Attempt, From: id, Answers: told.Answers, Past: told.Past})
+			d.post(ctx, machine.Answered{Attempt: a.Attempt, From: id, Answers: told.Answers, Past: told.Past})
 		})
 	}
 	for range a.Members {
 		<-limit
 	}
-	d.post(ctx, AskOver{Attempt: a.Attempt, Now: d.now()})
+	d.post(ctx, machine.AskOver{Attempt: a.Attempt, Now: d.now()})
 }
 
-func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a Ask) (Told, error) {
+func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a machine.Ask) (machine.Told, error) {
 	q := askCall{View: a.View, Parts: a.Parts}
 	if id == d.opts.Self {
 		return d.answer(ctx, q)
 	}
 	var reply askReply
 	if err := d.call(ctx, id, callAsk, q, &reply); err != nil {
-		return Told{}, err
+		return machine.Told{}, err
 	}
 	if reply.Answers == nil && len(a.Parts) > 0 {
-		return Told{}, fmt.Errorf("it is not at view %d", a.View)
+		return machine.Told{}, fmt.Errorf("it is not at view %d", a.View)
 	}
-	return Told(reply), nil
+	return machine.Told(reply), nil
 }

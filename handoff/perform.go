@@ -6,15 +6,16 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // performAll does the actions. Those that store something are gathered and run
 // side by side, so that they share a sync of the disk; what is said of a
 // partition after its storing waits for it. It returns the events of the
 // actions that are over.
-func (d *Driver) performAll(ctx context.Context, actions []Action) ([]Event, error) {
-	var events []Event
-	var gathered []Action
+func (d *Driver) performAll(ctx context.Context, actions []machine.Action) ([]machine.Event, error) {
+	var events []machine.Event
+	var gathered []machine.Action
 	busy := map[crawl.Partition]bool{}
 	flush := func() error {
 		if len(gathered) == 0 {
@@ -29,10 +30,10 @@ func (d *Driver) performAll(ctx context.Context, actions []Action) ([]Event, err
 	for _, a := range actions {
 		if d.durable(a) != nil {
 			gathered = append(gathered, a)
-			busy[partOf(a)] = true
+			busy[machine.ActionPart(a)] = true
 			continue
 		}
-		if _, isWord := a.(Tell); isWord || busy[partOf(a)] {
+		if _, isWord := a.(machine.Tell); isWord || busy[machine.ActionPart(a)] {
 			if err := flush(); err != nil {
 				return nil, err
 			}
@@ -43,12 +44,12 @@ func (d *Driver) performAll(ctx context.Context, actions []Action) ([]Event, err
 }
 
 // storing is one durable action: what it does, and the event that follows.
-type storing func(ctx context.Context) (Event, error)
+type storing func(ctx context.Context) (machine.Event, error)
 
 // storeAll runs durable actions side by side. Each is of another partition, or
 // comes after a change of state that another of the same has made: those of one
 // partition stay in order.
-func (d *Driver) storeAll(ctx context.Context, actions []Action) ([]Event, error) {
+func (d *Driver) storeAll(ctx context.Context, actions []machine.Action) ([]machine.Event, error) {
 	if len(actions) == 1 {
 		e, err := d.durable(actions[0])(ctx)
 		if err != nil {
@@ -58,9 +59,9 @@ func (d *Driver) storeAll(ctx context.Context, actions []Action) ([]Event, error
 	}
 	byPart := map[crawl.Partition][]int{}
 	for i, a := range actions {
-		byPart[partOf(a)] = append(byPart[partOf(a)], i)
+		byPart[machine.ActionPart(a)] = append(byPart[machine.ActionPart(a)], i)
 	}
-	events := make([]Event, len(actions))
+	events := make([]machine.Event, len(actions))
 	errs := make([]error, len(actions))
 	limit := make(chan struct{}, maxTogether)
 	var wg sync.WaitGroup
@@ -77,7 +78,7 @@ func (d *Driver) storeAll(ctx context.Context, actions []Action) ([]Event, error
 		})
 	}
 	wg.Wait()
-	var out []Event
+	var out []machine.Event
 	for i := range actions {
 		if errs[i] != nil {
 			return nil, errs[i]
@@ -87,7 +88,7 @@ func (d *Driver) storeAll(ctx context.Context, actions []Action) ([]Event, error
 	return out, nil
 }
 
-func appendEvent(es []Event, e Event) []Event {
+func appendEvent(es []machine.Event, e machine.Event) []machine.Event {
 	if e == nil {
 		return es
 	}
@@ -95,21 +96,21 @@ func appendEvent(es []Event, e Event) []Event {
 }
 
 // durable returns what a storing action does; nil for any other.
-func (d *Driver) durable(a Action) storing {
+func (d *Driver) durable(a machine.Action) storing {
 	s := d.opts.Store
 	failed := func(what string, p crawl.Partition, err error) error {
 		return fmt.Errorf("handoff: %s of partition %d: %w", what, p, err)
 	}
 	switch a := a.(type) {
-	case StoreReleased:
-		return func(ctx context.Context) (Event, error) {
+	case machine.StoreReleased:
+		return func(ctx context.Context) (machine.Event, error) {
 			if err := s.StoreReleased(ctx, a.P, a.To, a.View); err != nil {
 				return nil, failed("store the release", a.P, err)
 			}
-			return ReleaseStored{P: a.P, Attempt: a.Attempt}, nil
+			return machine.ReleaseStored{P: a.P, Attempt: a.Attempt}, nil
 		}
-	case StoreHolder:
-		return func(ctx context.Context) (Event, error) {
+	case machine.StoreHolder:
+		return func(ctx context.Context) (machine.Event, error) {
 			if err := s.StoreHolder(ctx, a.P); err != nil {
 				return nil, failed("take back the release", a.P, err)
 			}
@@ -117,16 +118,16 @@ func (d *Driver) durable(a Action) storing {
 			d.opts.Changed()
 			return nil, nil
 		}
-	case StoreCopy:
-		return func(ctx context.Context) (Event, error) {
+	case machine.StoreCopy:
+		return func(ctx context.Context) (machine.Event, error) {
 			if err := s.StoreCopy(ctx, a.P, false); err != nil {
 				return nil, failed("store the end", a.P, err)
 			}
 			d.opts.Changed()
 			return nil, nil
 		}
-	case Yield:
-		return func(ctx context.Context) (Event, error) {
+	case machine.Yield:
+		return func(ctx context.Context) (machine.Event, error) {
 			d.opts.Fetching.Drop(a.P)
 			if err := s.StoreCopy(ctx, a.P, a.Suspect); err != nil {
 				return nil, failed("yield", a.P, err)
@@ -134,90 +135,90 @@ func (d *Driver) durable(a Action) storing {
 			d.opts.Changed()
 			return nil, nil
 		}
-	case Promote:
-		return func(ctx context.Context) (Event, error) { return d.promote(ctx, a) }
+	case machine.Promote:
+		return func(ctx context.Context) (machine.Event, error) { return d.promote(ctx, a) }
 	}
 	return nil
 }
 
 // promote stores that this node is the holder, if the copy here is the one that
 // was decided on.
-func (d *Driver) promote(ctx context.Context, a Promote) (Event, error) {
+func (d *Driver) promote(ctx context.Context, a machine.Promote) (machine.Event, error) {
 	s := d.opts.Store
 	if a.Empty {
 		if err := s.Found(ctx, a.P, a.Epoch); err != nil {
 			return nil, fmt.Errorf("handoff: begin partition %d anew: %w", a.P, err)
 		}
-		return Promoted{Promote: a, OK: true}, nil
+		return machine.Promoted{Promote: a, OK: true}, nil
 	}
 	k := s.Kept(a.P)
 	if !k.Copy || k.Epoch != a.FromEpoch || k.Seq != a.Seq || k.Suspect && !a.Lost {
-		return Promoted{Promote: a}, nil
+		return machine.Promoted{Promote: a}, nil
 	}
 	if err := s.Promote(ctx, a.P, a.Epoch); err != nil {
 		return nil, fmt.Errorf("handoff: promote the copy of partition %d: %w", a.P, err)
 	}
 	d.keepPromoted(ctx, &a)
-	return Promoted{Promote: a, OK: true}, nil
+	return machine.Promoted{Promote: a, OK: true}, nil
 }
 
 // perform does one action that cannot fail.
-func (d *Driver) perform(ctx context.Context, a Action) {
+func (d *Driver) perform(ctx context.Context, a machine.Action) {
 	switch a := a.(type) {
-	case OpenLink:
+	case machine.OpenLink:
 		d.peers.open(ctx, a)
-	case CloseLink:
+	case machine.CloseLink:
 		d.peers.close(a)
-	case ConfirmLink:
+	case machine.ConfirmLink:
 		d.confirm(a)
-	case DropCopy:
+	case machine.DropCopy:
 		d.peers.drop(a)
-	case SetAcks:
+	case machine.SetAcks:
 		d.acks.set(a)
-	case EndAcks:
+	case machine.EndAcks:
 		d.acks.end(a.P)
 		d.sets.forget(a.P)
 		d.tail.drop(a.P)
-	case Record:
+	case machine.Record:
 		d.sets.add(a)
-	case Freeze:
+	case machine.Freeze:
 		d.froze[a.P] = d.now()
-		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event { return d.freeze(ctx, a) })
-	case PassToken:
+		d.startMove(a.P, a.Attempt, func(ctx context.Context) machine.Event { return d.freeze(ctx, a) })
+	case machine.PassToken:
 		since, frozen := d.froze[a.P]
-		d.startMove(a.P, a.Attempt, func(ctx context.Context) Event {
+		d.startMove(a.P, a.Attempt, func(ctx context.Context) machine.Event {
 			e := d.passToken(ctx, a)
-			if _, took := e.(Took); took && frozen && d.opts.HandedOver != nil {
+			if _, took := e.(machine.Took); took && frozen && d.opts.HandedOver != nil {
 				d.opts.HandedOver(d.now() - since)
 			}
 			return e
 		})
-	case AbortMove:
+	case machine.AbortMove:
 		d.endMove(a.P)
-	case Resume:
+	case machine.Resume:
 		delete(d.froze, a.P)
 		if err := d.opts.Store.Unfreeze(ctx, a.P); err != nil {
 			// The writer has ended, and with it everything.
 			d.opts.Logger.Debug("a partition was not unfrozen", "partition", a.P, "error", err)
 		}
 		d.opts.Fetching.Resume(a.P)
-	case Acquired:
+	case machine.Acquired:
 		d.opts.Fetching.Hold(a.P, a.Epoch, a.Fenced)
 		d.opts.Changed()
-	case Ask:
+	case machine.Ask:
 		d.wg.Go(func() { d.askAll(d.ctx, a) })
-	case Tell:
-		a.Reply <- Told{Answers: d.tell(a), Past: a.Past}
-	case RequestCopy:
+	case machine.Tell:
+		a.Reply <- machine.Told{Answers: d.tell(a), Past: a.Past}
+	case machine.RequestCopy:
 		d.wanted.note(a)
 		d.peers.request(a)
-	case Sweep:
+	case machine.Sweep:
 		d.wg.Go(func() { d.sweep(d.ctx, a) })
-	case TellUseless:
+	case machine.TellUseless:
 		a.Reply <- a.Parts
-	case TellList:
+	case machine.TellList:
 		a.Reply <- a.Parts
-	case Respond:
+	case machine.Respond:
 		a.To <- a.Reply
 	default:
 		panic(fmt.Sprintf("BUG: unknown action %T", a))
@@ -225,7 +226,7 @@ func (d *Driver) perform(ctx context.Context, a Action) {
 }
 
 // confirm waits until a link has everything that is here now.
-func (d *Driver) confirm(a ConfirmLink) {
+func (d *Driver) confirm(a machine.ConfirmLink) {
 	done := d.acks.confirm(a, d.opts.Store.Kept(a.P).Seq)
 	d.wg.Go(func() {
 		if done != nil {
@@ -238,16 +239,16 @@ func (d *Driver) confirm(a ConfirmLink) {
 				return
 			}
 		}
-		d.post(d.ctx, LinkUp(a))
+		d.post(d.ctx, machine.LinkUp(a))
 	})
 }
 
 // tell reads what the disk says of the partitions that were asked about.
-func (d *Driver) tell(a Tell) []Answer {
+func (d *Driver) tell(a machine.Tell) []machine.Answer {
 	if a.Parts == nil {
 		return nil
 	}
-	out := make([]Answer, len(a.Parts))
+	out := make([]machine.Answer, len(a.Parts))
 	for i, p := range a.Parts {
 		out[i] = answerOf(d.opts.Self, p, a.Holds[i], d.opts.Store.Kept(p), d.opts.Store.Set(p))
 	}
@@ -257,9 +258,9 @@ func (d *Driver) tell(a Tell) []Answer {
 // answerOf is this node's word on a partition. Who held it last and knows of no set
 // of that tenure has recorded none, and so acknowledged nothing in it: its copy
 // has all that was acknowledged before, and nobody else's counts in that tenure.
-func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set) Answer {
+func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set) machine.Answer {
 	if set.Epoch < k.Epoch && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
 		set = Set{Epoch: k.Epoch, Members: []crawl.NodeID{self}}
 	}
-	return Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
+	return machine.Answer{P: p, Holds: holds, Copy: k.Copy, Suspect: k.Suspect, Unsure: k.Unsure, Epoch: k.Epoch, Seq: k.Seq, MaxEpoch: k.MaxEpoch, Set: set}
 }

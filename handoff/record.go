@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // recorder stores in-sync sets with the members of the view: one batch at a time,
@@ -43,7 +44,7 @@ func newRecorder(d *Driver) *recorder {
 		late: map[crawl.Partition]Set{}, live: map[crawl.Partition]crawl.Epoch{}}
 }
 
-func (r *recorder) add(a Record) {
+func (r *recorder) add(a machine.Record) {
 	r.mu.Lock()
 	r.pending[a.P], r.live[a.P] = a.Set, a.Set.Epoch
 	delete(r.late, a.P)
@@ -156,7 +157,7 @@ func (r *recorder) run(ctx context.Context) error {
 // it would be sent for ever.
 func (r *recorder) dropOld(b *batch) {
 	for p, s := range b.sets {
-		if r.d.opts.Store.Set(p).newer(s) {
+		if r.d.opts.Store.Set(p).Newer(s) {
 			delete(b.sets, p)
 		}
 	}
@@ -177,7 +178,7 @@ func (r *recorder) spread(ctx context.Context, b *batch) bool {
 	for p, s := range b.sets {
 		counts := b.late[p] || 2*stored[p] > len(b.members) && len(others) < len(b.members)
 		if counts && !b.late[p] {
-			r.d.post(ctx, Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: b.view})
+			r.d.post(ctx, machine.Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: b.view})
 		}
 		if stored[p] < len(b.members) {
 			r.putBack(p, s, counts)

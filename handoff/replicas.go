@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 const (
@@ -74,7 +75,7 @@ type replica struct {
 // flow is one link.
 type flow struct {
 	r       *replica
-	a       OpenLink
+	a       machine.OpenLink
 	pending []crawl.Mutation // until the copy is there
 	bytes   int
 	room    int       // bound of bytes; 0: maxPending
@@ -147,7 +148,7 @@ func (rs *replicas) keep(members map[crawl.NodeID]crawl.Boot) {
 
 // open begins a link. A based one listens from here on, before anything can
 // change the partition.
-func (rs *replicas) open(ctx context.Context, a OpenLink) {
+func (rs *replicas) open(ctx context.Context, a machine.OpenLink) {
 	r := rs.of(a.Node)
 	f := &flow{r: r, a: a}
 	rs.d.acks.follow(a.Node, a.P, a.Attempt)
@@ -166,7 +167,7 @@ func (rs *replicas) open(ctx context.Context, a OpenLink) {
 }
 
 // close ends a link.
-func (rs *replicas) close(a CloseLink) {
+func (rs *replicas) close(a machine.CloseLink) {
 	rs.mu.Lock()
 	r := rs.nodes[a.Node]
 	rs.mu.Unlock()
@@ -185,7 +186,7 @@ func (rs *replicas) close(a CloseLink) {
 	rs.d.acks.forget(a.Node, a.P, a.Attempt)
 }
 
-func (rs *replicas) drop(a DropCopy) {
+func (rs *replicas) drop(a machine.DropCopy) {
 	r := rs.of(a.Node)
 	r.mu.Lock()
 	r.drops = append(r.drops, dropPart{P: a.P, Epoch: a.Epoch, Attempt: a.Attempt})
@@ -194,7 +195,7 @@ func (rs *replicas) drop(a DropCopy) {
 }
 
 // request asks a node for its copy.
-func (rs *replicas) request(a RequestCopy) {
+func (rs *replicas) request(a machine.RequestCopy) {
 	r := rs.of(a.From)
 	r.mu.Lock()
 	r.asks[a.P] = true

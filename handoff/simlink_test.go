@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // This file models what goes between the nodes of the simulation.
 
-func (n *simNode) open(a OpenLink) {
+func (n *simNode) open(a machine.OpenLink) {
 	f := &simFlow{a: a, to: n.w.node(a.Node)}
 	if n.flows[a.Node] == nil {
 		n.flows[a.Node] = map[crawl.Partition]*simFlow{}
@@ -46,7 +47,7 @@ func (n *simNode) open(a OpenLink) {
 	})
 }
 
-func (n *simNode) adopt(from linkFrom, a OpenLink) (any, bool) {
+func (n *simNode) adopt(from linkFrom, a machine.OpenLink) (any, bool) {
 	if n.machine == nil {
 		return nil, false
 	}
@@ -70,7 +71,7 @@ func (n *simNode) adopt(from linkFrom, a OpenLink) (any, bool) {
 func (n *simNode) arrived(p crawl.Partition, epoch crawl.Epoch) {
 	if d := &n.disk[p]; d.state == Released && epoch > d.epoch {
 		n.toCopy(p)
-		n.later(CopyArrived{P: p, Epoch: epoch})
+		n.later(machine.CopyArrived{P: p, Epoch: epoch})
 	}
 }
 
@@ -136,7 +137,7 @@ func (n *simNode) copyTo(f *simFlow) {
 	if f.over {
 		return
 	}
-	n.later(LinkCopying{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+	n.later(machine.LinkCopying{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 	n.snapshot(f.a.P, f.to, f)
 }
 
@@ -200,7 +201,7 @@ func (n *simNode) failFlow(f *simFlow) {
 		delete(n.flows[f.to.id], f.a.P)
 	}
 	n.acks.forget(f.to.id, f.a.P, f.a.Attempt)
-	n.later(LinkDown{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+	n.later(machine.LinkDown{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 }
 
 func (n *simNode) goLive(f *simFlow, seq int) {
@@ -219,7 +220,7 @@ func (n *simNode) noted(f *simFlow, seq int) {
 	n.acks.note(f.to.id, f.a.P, f.a.Attempt, crawl.Seq(seq))
 	if !f.follows && seq >= f.upAt {
 		f.follows = true
-		n.later(LinkFollows{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
+		n.later(machine.LinkFollows{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 	}
 }
 
@@ -287,7 +288,7 @@ func (n *simNode) apply(from linkFrom, p crawl.Partition, epoch crawl.Epoch, ms 
 }
 
 // drop tells a node that its copy may go; the word may come late.
-func (n *simNode) drop(a DropCopy) {
+func (n *simNode) drop(a machine.DropCopy) {
 	to, from := n.w.node(a.Node), linkFrom{n.id, n.boot}
 	n.w.call(n, to, func() (any, bool) {
 		if to.machine == nil {
@@ -305,14 +306,14 @@ func (n *simNode) drop(a DropCopy) {
 	}, func(any, bool) {})
 }
 
-func (n *simNode) sweep(a Sweep) {
+func (n *simNode) sweep(a machine.Sweep) {
 	for _, id := range slices.Sorted(maps.Keys(a.Parts)) {
 		owner := n.w.node(id)
-		var parts []uselessPart
+		var parts []machine.UselessPart
 		seen := map[crawl.Partition]mark{}
 		for _, p := range a.Parts[id] {
 			if d := &n.disk[p]; d.copy {
-				parts = append(parts, uselessPart{p, d.epoch})
+				parts = append(parts, machine.UselessPart{P: p, Epoch: d.epoch})
 				seen[p], _ = n.marks.of(p)
 			}
 		}
@@ -321,14 +322,14 @@ func (n *simNode) sweep(a Sweep) {
 				return nil, false
 			}
 			reply := make(chan []crawl.Partition, 1)
-			owner.step(UselessAsked{From: n.id, View: a.View, Parts: parts, Reply: reply})
+			owner.step(machine.UselessAsked{From: n.id, View: a.View, Parts: parts, Reply: reply})
 			return <-reply, true
 		}, func(reply any, ok bool) {
 			if !ok {
 				return
 			}
 			for _, p := range reply.([]crawl.Partition) {
-				i := slices.IndexFunc(parts, func(x uselessPart) bool { return x.P == p })
+				i := slices.IndexFunc(parts, func(x machine.UselessPart) bool { return x.P == p })
 				d := &n.disk[p]
 				if last, _ := n.marks.of(p); d.copy && d.epoch == parts[i].Epoch && last == seen[p] {
 					*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
@@ -349,11 +350,11 @@ func (n *simNode) spread() {
 		counts := n.counts[p]
 		delete(n.records, p)
 		delete(n.counts, p)
-		if s.newer(n.disk[p].set) {
+		if s.Newer(n.disk[p].set) {
 			n.disk[p].set = s
 		}
 		stored, answered := 1, 0
-		if n.disk[p].set.newer(s) {
+		if n.disk[p].set.Newer(s) {
 			stored = 0
 		}
 		said := false
@@ -362,11 +363,11 @@ func (n *simNode) spread() {
 			case said:
 			case 2*stored > len(v.boots):
 				said = true
-				if n.machine.Standing(p).Held() && s.newer(n.w.truth[p]) {
+				if n.machine.Standing(p).Held() && s.Newer(n.w.truth[p]) {
 					n.w.truth[p] = s
 				}
 				if !counts {
-					n.later(Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
+					n.later(machine.Recorded{P: p, Epoch: s.Epoch, Version: s.Version, View: v.n})
 				}
 			}
 			if answered < len(v.boots)-1 || stored == len(v.boots) {
@@ -378,7 +379,7 @@ func (n *simNode) spread() {
 					n.records[p], n.counts[p] = s, true
 				}
 			default:
-				if other, ok := n.records[p]; (!ok || s.newer(other)) && n.live[p] == s.Epoch {
+				if other, ok := n.records[p]; (!ok || s.Newer(other)) && n.live[p] == s.Epoch {
 					n.records[p] = s
 					delete(n.counts, p)
 				}
@@ -411,41 +412,41 @@ func (n *simNode) putSet(from linkFrom, p crawl.Partition, s Set, view crawl.Epo
 		if view < n.gate.view {
 			return nil
 		}
-		if s.newer(n.disk[p].set) {
+		if s.Newer(n.disk[p].set) {
 			n.disk[p].set = s
 		}
-		stored = !n.disk[p].set.newer(s)
+		stored = !n.disk[p].set.Newer(s)
 		return nil
 	})
 	return stored, true
 }
 
-func (n *simNode) token(a PassToken) {
+func (n *simNode) token(a machine.PassToken) {
 	to, seq := n.w.node(a.To), crawl.Seq(len(n.disk[a.P].content))
 	n.w.call(n, to, func() (any, bool) {
 		if to.machine == nil {
 			return nil, false
 		}
-		reply := make(chan Reply, 1)
-		to.step(TokenArrived{P: a.P, View: a.View, Epoch: a.Epoch, Seq: seq, Set: a.Set, Reply: reply})
+		reply := make(chan machine.Reply, 1)
+		to.step(machine.TokenArrived{P: a.P, View: a.View, Epoch: a.Epoch, Seq: seq, Set: a.Set, Reply: reply})
 		return <-reply, true
 	}, func(reply any, ok bool) {
-		e := Event(Broken{P: a.P, Attempt: a.Attempt})
+		e := machine.Event(machine.Broken{P: a.P, Attempt: a.Attempt})
 		if ok {
-			switch r := reply.(Reply); {
-			case r.Kind == ReplyTook:
-				e = Took{P: a.P, Attempt: a.Attempt}
-			case r.Kind == ReplyRefused && r.View > a.View:
-				e = RefusedNewer{P: a.P, Attempt: a.Attempt, View: r.View}
+			switch r := reply.(machine.Reply); {
+			case r.Kind == machine.ReplyTook:
+				e = machine.Took{P: a.P, Attempt: a.Attempt}
+			case r.Kind == machine.ReplyRefused && r.View > a.View:
+				e = machine.RefusedNewer{P: a.P, Attempt: a.Attempt, View: r.View}
 			default:
-				e = Broken{P: a.P, Attempt: a.Attempt, Later: r.Kind != ReplyNoCopy, NoCopy: r.Kind == ReplyNoCopy}
+				e = machine.Broken{P: a.P, Attempt: a.Attempt, Later: r.Kind != machine.ReplyNoCopy, NoCopy: r.Kind == machine.ReplyNoCopy}
 			}
 		}
 		n.later(e)
 	})
 }
 
-func (n *simNode) ask(a Ask) {
+func (n *simNode) ask(a machine.Ask) {
 	left := len(a.Members)
 	for _, id := range a.Members {
 		to := n.w.node(id)
@@ -453,16 +454,16 @@ func (n *simNode) ask(a Ask) {
 			if to.machine == nil {
 				return nil, false
 			}
-			reply := make(chan Told, 1)
-			to.step(Asked{View: a.View, Parts: a.Parts, Reply: reply})
+			reply := make(chan machine.Told, 1)
+			to.step(machine.Asked{View: a.View, Parts: a.Parts, Reply: reply})
 			told := <-reply
 			return told, told.Answers != nil
 		}, func(reply any, ok bool) {
 			if ok {
-				n.later(Answered{Attempt: a.Attempt, From: id, Answers: reply.(Told).Answers, Past: reply.(Told).Past})
+				n.later(machine.Answered{Attempt: a.Attempt, From: id, Answers: reply.(machine.Told).Answers, Past: reply.(machine.Told).Past})
 			}
 			if left--; left == 0 {
-				n.later(AskOver{Attempt: a.Attempt, Now: n.w.now})
+				n.later(machine.AskOver{Attempt: a.Attempt, Now: n.w.now})
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // simDisk is one partition on a node's disk. The content names each mutation
@@ -27,7 +28,7 @@ func (d *simDisk) kept() Kept {
 
 // simFlow is a link at its sender.
 type simFlow struct {
-	a       OpenLink
+	a       machine.OpenLink
 	to      *simNode
 	live    bool
 	over    bool
@@ -51,8 +52,8 @@ type simNode struct {
 	up      bool
 	gone    bool // its disk is destroyed
 	disk    [simPartitions]simDisk
-	view    crawl.Epoch // installed
-	machine *Machine    // nil until a view lists the boot
+	view    crawl.Epoch      // installed
+	machine *machine.Machine // nil until a view lists the boot
 
 	acks     *ackBook
 	gate     gate
@@ -63,10 +64,10 @@ type simNode struct {
 	records  map[crawl.Partition]Set
 	counts   map[crawl.Partition]bool // those of records that more than half have
 	live     map[crawl.Partition]crawl.Epoch
-	freezes  []Freeze
-	confirms []<-chan ConfirmLink
+	freezes  []machine.Freeze
+	confirms []<-chan machine.ConfirmLink
 	writes   []simWrite
-	inbox    []Event
+	inbox    []machine.Event
 }
 
 type simWrite struct {
@@ -99,9 +100,9 @@ func (n *simNode) crash() {
 
 // begin starts the driver, once a view lists the boot.
 func (n *simNode) begin() {
-	n.machine = NewMachine(n.id, simPartitions, simFactor, Limits{Out: 2})
+	n.machine = machine.New(n.id, simPartitions, simFactor, Limits{Out: 2})
 	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
-	n.wanted = &wantedCopies{parts: map[crawl.Partition]RequestCopy{}}
+	n.wanted = &wantedCopies{parts: map[crawl.Partition]machine.RequestCopy{}}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
 	n.begun = map[crawl.Partition]begun{}
 	n.counts = map[crawl.Partition]bool{}
@@ -109,7 +110,7 @@ func (n *simNode) begin() {
 	n.freezes, n.confirms, n.writes, n.inbox = nil, nil, nil, nil
 	for p := range n.disk {
 		d := &n.disk[p]
-		n.machine.Step(Loaded{P: crawl.Partition(p), State: d.state, Epoch: d.epoch, MaxEpoch: d.maxEpoch, To: d.to, View: d.view, Set: d.set})
+		n.machine.Step(machine.Loaded{P: crawl.Partition(p), State: d.state, Epoch: d.epoch, MaxEpoch: d.maxEpoch, To: d.to, View: d.view, Set: d.set})
 	}
 }
 
@@ -165,7 +166,7 @@ func (n *simNode) tick() {
 	if !n.up || n.machine == nil {
 		return
 	}
-	n.step(Retry{Now: n.w.now})
+	n.step(machine.Retry{Now: n.w.now})
 	n.spread()
 	for _, f := range n.freezes {
 		n.tryFreeze(f)
@@ -220,7 +221,7 @@ func (n *simNode) poll() {
 		select {
 		case a, ok := <-c:
 			if ok {
-				n.later(LinkUp(a))
+				n.later(machine.LinkUp(a))
 			}
 		default:
 			n.confirms = append(n.confirms, c)
@@ -229,7 +230,7 @@ func (n *simNode) poll() {
 }
 
 // later posts an event: the inbox keeps their order.
-func (n *simNode) later(e Event) { n.inbox = append(n.inbox, e) }
+func (n *simNode) later(e machine.Event) { n.inbox = append(n.inbox, e) }
 
 // work takes the oldest event.
 func (n *simNode) work() {
@@ -240,8 +241,8 @@ func (n *simNode) work() {
 	}
 }
 
-func (n *simNode) step(e Event) {
-	events := []Event{e}
+func (n *simNode) step(e machine.Event) {
+	events := []machine.Event{e}
 	for len(events) > 0 {
 		next := events[0]
 		events = events[1:]
@@ -253,51 +254,51 @@ func (n *simNode) step(e Event) {
 	}
 }
 
-func (n *simNode) perform(a Action) Event {
+func (n *simNode) perform(a machine.Action) machine.Event {
 	switch a := a.(type) {
-	case StoreReleased:
+	case machine.StoreReleased:
 		d := &n.disk[a.P]
 		d.state, d.to, d.view = Released, a.To, a.View
-		return ReleaseStored{P: a.P, Attempt: a.Attempt}
-	case StoreHolder:
+		return machine.ReleaseStored{P: a.P, Attempt: a.Attempt}
+	case machine.StoreHolder:
 		n.disk[a.P].state, n.disk[a.P].frozen = Holding, false
-	case StoreCopy:
+	case machine.StoreCopy:
 		n.toCopy(a.P)
-	case Yield:
+	case machine.Yield:
 		n.w.logf("%s yields %d", n.id, a.P)
 		n.toCopy(a.P)
-	case Promote:
+	case machine.Promote:
 		return n.promote(a)
-	case OpenLink:
+	case machine.OpenLink:
 		n.open(a)
-	case CloseLink:
+	case machine.CloseLink:
 		if f := n.flows[a.Node][a.P]; f != nil && f.a.Attempt == a.Attempt {
 			f.over = true
 			delete(n.flows[a.Node], a.P)
 		}
 		n.acks.forget(a.Node, a.P, a.Attempt)
-	case ConfirmLink:
+	case machine.ConfirmLink:
 		if c := n.acks.confirm(a, crawl.Seq(len(n.disk[a.P].content))); c != nil {
 			n.confirms = append(n.confirms, c)
 		} else {
-			n.later(LinkUp(a))
+			n.later(machine.LinkUp(a))
 		}
-	case DropCopy:
+	case machine.DropCopy:
 		n.drop(a)
-	case SetAcks:
+	case machine.SetAcks:
 		n.acks.set(a)
-	case EndAcks:
+	case machine.EndAcks:
 		n.acks.end(a.P)
 		delete(n.records, a.P)
 		delete(n.counts, a.P)
 		delete(n.live, a.P)
-	case Record:
+	case machine.Record:
 		n.records[a.P], n.live[a.P] = a.Set, a.Set.Epoch
 		delete(n.counts, a.P)
-	case Freeze:
+	case machine.Freeze:
 		n.freezes = append(n.freezes, a)
-	case AbortMove:
-	case Resume:
+	case machine.AbortMove:
+	case machine.Resume:
 		n.disk[a.P].frozen = false
 	default:
 		n.performCall(a)
@@ -305,25 +306,25 @@ func (n *simNode) perform(a Action) Event {
 	return nil
 }
 
-func (n *simNode) performCall(a Action) {
+func (n *simNode) performCall(a machine.Action) {
 	switch a := a.(type) {
-	case PassToken:
+	case machine.PassToken:
 		n.token(a)
-	case Acquired:
-	case Ask:
+	case machine.Acquired:
+	case machine.Ask:
 		n.ask(a)
-	case Tell:
+	case machine.Tell:
 		if a.Parts == nil {
-			a.Reply <- Told{Past: a.Past}
+			a.Reply <- machine.Told{Past: a.Past}
 			return
 		}
-		out := []Answer{}
+		out := []machine.Answer{}
 		for i, p := range a.Parts {
 			d := &n.disk[p]
 			out = append(out, answerOf(n.id, p, a.Holds[i], d.kept(), d.set))
 		}
-		a.Reply <- Told{Answers: out, Past: a.Past}
-	case RequestCopy:
+		a.Reply <- machine.Told{Answers: out, Past: a.Past}
+	case machine.RequestCopy:
 		n.wanted.note(a)
 		from := n.w.node(a.From)
 		boot := n.boot
@@ -333,11 +334,11 @@ func (n *simNode) performCall(a Action) {
 			}
 			return nil, true
 		}, func(any, bool) {})
-	case Sweep:
+	case machine.Sweep:
 		n.sweep(a)
-	case TellUseless:
+	case machine.TellUseless:
 		a.Reply <- a.Parts
-	case Respond:
+	case machine.Respond:
 		a.To <- a.Reply
 	}
 }
@@ -348,14 +349,14 @@ func (n *simNode) toCopy(p crawl.Partition) {
 	}
 }
 
-func (n *simNode) promote(a Promote) Event {
+func (n *simNode) promote(a machine.Promote) machine.Event {
 	d := &n.disk[a.P]
 	w := n.w
 	if a.Empty || a.Lost {
 		w.fail("%s begins partition %d anew, or with less: %+v", n.id, a.P, a)
 	}
 	if !d.copy || d.epoch != a.FromEpoch || crawl.Seq(len(d.content)) != a.Seq {
-		return Promoted{Promote: a}
+		return machine.Promoted{Promote: a}
 	}
 	if a.Epoch <= w.epoch[a.P] {
 		w.fail("%s takes partition %d in epoch %d after %d", n.id, a.P, a.Epoch, w.epoch[a.P])
@@ -371,10 +372,10 @@ func (n *simNode) promote(a Promote) Event {
 	}
 	w.epoch[a.P] = a.Epoch
 	d.state, d.copy, d.epoch, d.maxEpoch, d.frozen = Holding, false, a.Epoch, a.Epoch, false
-	return Promoted{Promote: a, OK: true}
+	return machine.Promoted{Promote: a, OK: true}
 }
 
-func (n *simNode) tryFreeze(f Freeze) {
+func (n *simNode) tryFreeze(f machine.Freeze) {
 	x := n.machine.Standing(f.P)
 	if x.State != Freezing || x.Attempt != f.Attempt {
 		return
@@ -382,8 +383,8 @@ func (n *simNode) tryFreeze(f Freeze) {
 	n.disk[f.P].frozen = true
 	wait, err := n.acks.wait(Tenure{f.P, n.disk[f.P].epoch}, crawl.Seq(len(n.disk[f.P].content)), false)
 	if err != nil || wait != nil {
-		n.later(Broken{P: f.P, Attempt: f.Attempt})
+		n.later(machine.Broken{P: f.P, Attempt: f.Attempt})
 		return
 	}
-	n.later(Frozen(f))
+	n.later(machine.Frozen(f))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // TestStalledMember: the disk of one of three does not answer, with mutations under
@@ -71,12 +72,12 @@ func TestUnsaid(t *testing.T) {
 		goOn := b.store.stall()
 		w.install(2, "b", "c")
 		synctest.Wait()
-		ask := func() map[crawl.Partition]Answer {
+		ask := func() map[crawl.Partition]machine.Answer {
 			told, err := b.driver.answer(t.Context(), askCall{View: 2, Parts: []crawl.Partition{0, 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := map[crawl.Partition]Answer{}
+			out := map[crawl.Partition]machine.Answer{}
 			for _, a := range told.Answers {
 				out[a.P] = a
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // This file keeps what a replica misses while it does not answer, so that it can go
@@ -118,7 +119,7 @@ func (t *tail) begin(id crawl.NodeID, p crawl.Partition, epoch crawl.Epoch, base
 
 // beginTenure keeps a tail from the beginning of a tenure on, for members of the set
 // that are away: they may have just what was promoted. The caller feeds it.
-func (t *tail) beginTenure(ids []crawl.NodeID, a *Promote) bool {
+func (t *tail) beginTenure(ids []crawl.NodeID, a *machine.Promote) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.files.dir == "" || t.files.closed {

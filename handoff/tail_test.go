@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // tailUnderTest is a tail whose writer is the test.
@@ -112,7 +113,7 @@ func TestTail(t *testing.T) {
 func TestTailOfPromoted(t *testing.T) {
 	x := tailUnderTest(t)
 	const p = crawl.Partition(3)
-	if !x.beginTenure([]crawl.NodeID{"b"}, &Promote{P: p, Epoch: 7, FromEpoch: 5, Seq: 10}) {
+	if !x.beginTenure([]crawl.NodeID{"b"}, &machine.Promote{P: p, Epoch: 7, FromEpoch: 5, Seq: 10}) {
 		t.Fatal("nobody feeds it")
 	}
 	x.add(p, mutationOf(11, 40))
@@ -292,14 +293,14 @@ func TestCatchUpStops(t *testing.T) {
 			r.failAll()
 		},
 		"closed": func(r *replica, f *flow) {
-			r.d.peers.close(CloseLink{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
+			r.d.peers.close(machine.CloseLink{P: f.a.P, Node: r.id, Attempt: f.a.Attempt})
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d := fuzzDriver(t)
 			d.peers.end() // nobody sends
 			r := d.peers.of("b")
-			f := &flow{r: r, a: OpenLink{P: 1, Node: "b", Attempt: 3}}
+			f := &flow{r: r, a: machine.OpenLink{P: 1, Node: "b", Attempt: 3}}
 			r.mu.Lock()
 			r.flows[1], r.bytes = f, tailAhead
 			r.mu.Unlock()

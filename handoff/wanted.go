@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // wantedCopies are those that this node has asked for, to promote them.
@@ -22,10 +23,10 @@ import (
 // gate keeps out who is no member.
 type wantedCopies struct {
 	mu    sync.Mutex // guards parts
-	parts map[crawl.Partition]RequestCopy
+	parts map[crawl.Partition]machine.RequestCopy
 }
 
-func (w *wantedCopies) note(a RequestCopy) {
+func (w *wantedCopies) note(a machine.RequestCopy) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parts[a.P] = a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
 )
 
 // The messages of a stream to a replica and back. Numbers are unsigned varints,
@@ -83,7 +84,7 @@ func (r *frameReader) bytes(n uint64) []byte {
 
 func (r *frameReader) partition() crawl.Partition {
 	v := r.u()
-	if v >= uint64(noPartition) {
+	if v >= uint64(machine.NoPartition) {
 		r.bad = true
 		return 0
 	}

@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import (
 	"fmt"
@@ -123,7 +123,7 @@ func (m *Machine) Check() error {
 			return fmt.Errorf("a move of partition %d runs, which is %v", i, p.state)
 		case p.state == Absent && (len(p.links) > 0 || p.proposed != nil):
 			return fmt.Errorf("partition %d is not here and has links %v, a proposal %v", i, p.linked(), p.proposed)
-		case p.proposed != nil && !p.proposed.newer(p.set):
+		case p.proposed != nil && !p.proposed.Newer(p.set):
 			return fmt.Errorf("partition %d: %v is proposed over %v", i, *p.proposed, p.set)
 		}
 	}

@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 
 // TestAskRound: with more partitions than one round asks about, each comes in turn.
 func TestAskRound(t *testing.T) {
-	const partitions = 3*maxAsked + 100
-	m := NewMachine("a", partitions, 2, Limits{Out: 2})
+	const partitions = 3*MaxAsked + 100
+	m := New("a", partitions, 2, Limits{Out: 2})
 	table, err := ring.Build([]crawl.NodeID{"a"}, partitions, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestAskRound(t *testing.T) {
 	note := func(actions []Action) {
 		for _, a := range actions {
 			if q, ok := a.(Ask); ok {
-				if len(q.Parts) > maxAsked {
+				if len(q.Parts) > MaxAsked {
 					t.Fatalf("%d partitions in one round", len(q.Parts))
 				}
 				for _, p := range q.Parts {

@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import (
 	"slices"
@@ -18,8 +18,8 @@ type asking struct {
 	rounds  int // without success
 }
 
-// maxAsked bounds one round; 4,096 answers are below a message's bound.
-const maxAsked = 4096
+// MaxAsked bounds one round; 4,096 answers are below a message's bound.
+const MaxAsked = 4096
 
 // A take-over is in a hurry: the first eagerRounds follow each other at once; then
 // askAgain retries lie between two, because somebody has to come back first.
@@ -61,7 +61,7 @@ func (m *Machine) toAsk() []crawl.Partition {
 		if !free || m.ownerOf(p) != m.self {
 			continue
 		}
-		if len(ps) == maxAsked {
+		if len(ps) == MaxAsked {
 			m.askFrom = i
 			break
 		}
@@ -119,7 +119,7 @@ func (m *Machine) judge(i crawl.Partition) {
 			p.offline = ""
 			return // it will pass it on
 		}
-		if a.Set.newer(set) {
+		if a.Set.Newer(set) {
 			set = a.Set
 		}
 		maxEpoch = max(maxEpoch, a.MaxEpoch)
@@ -151,7 +151,7 @@ func (m *Machine) spread(i crawl.Partition, set Set, sure bool) {
 		set.Version = versionIn(m.view, set.Version)
 	}
 	for _, id := range m.ask.members {
-		if set.newer(m.ask.answers[id][i].Set) {
+		if set.Newer(m.ask.answers[id][i].Set) {
 			m.parts[i].set = set
 			m.do(Record{P: i, Set: set})
 			return

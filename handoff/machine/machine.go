@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import (
 	"fmt"
@@ -82,9 +82,9 @@ const maxRest = 16
 // (ownership rule 10).
 const fullFence = 8*time.Second*105/100 + time.Second
 
-// NewMachine returns a machine that knows no view and holds nothing. factor is
+// New returns a machine that knows no view and holds nothing. factor is
 // the number of copies of a partition, the holder's included.
-func NewMachine(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
+func New(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
 	return &Machine{self: self, limits: l, factor: factor, parts: make([]part, partitions), rests: map[crawl.NodeID]*rest{}}
 }
 

@@ -1,13 +1,13 @@
-package handoff
+package machine
 
 import "crawlnode/crawl"
 
-// sweepEvery is the pause between two sweeps, in retries.
-const sweepEvery = 100
+// SweepEvery is the pause between two sweeps, in retries.
+const SweepEvery = 100
 
 // startSweep names what this node should have no copy of, by its owner.
 func (m *Machine) startSweep() {
-	if m.sinceSweep++; m.sinceSweep < sweepEvery || !m.listed || m.table == nil {
+	if m.sinceSweep++; m.sinceSweep < SweepEvery || !m.listed || m.table == nil {
 		return
 	}
 	m.sinceSweep = 0

@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import "crawlnode/crawl"
 
@@ -230,11 +230,11 @@ type Reply struct {
 	Reason string      `json:"reason,omitempty"`
 }
 
-// noPartition stands for actions that are about none.
-const noPartition crawl.Partition = 1<<16 - 1
+// NoPartition stands for actions that are about none.
+const NoPartition crawl.Partition = 1<<16 - 1
 
-// partOf is the partition that an action is about.
-func partOf(a Action) crawl.Partition {
+// ActionPart is the partition that an action is about.
+func ActionPart(a Action) crawl.Partition {
 	switch a := a.(type) {
 	case StoreReleased:
 		return a.P
@@ -273,5 +273,5 @@ func partOf(a Action) crawl.Partition {
 	case RequestCopy:
 		return a.P
 	}
-	return noPartition
+	return NoPartition
 }

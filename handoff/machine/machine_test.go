@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import (
 	"bytes"
@@ -58,7 +58,7 @@ func runScript(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	s := &script{t: t, m: NewMachine("a", 4, 2, Limits{Out: 2}), factor: 2, recorded: map[crawl.Partition]Set{},
+	s := &script{t: t, m: New("a", 4, 2, Limits{Out: 2}), factor: 2, recorded: map[crawl.Partition]Set{},
 		promote: map[crawl.Partition]Promote{}, answers: map[crawl.NodeID]map[crawl.Partition]Answer{}}
 	for line := range strings.Lines(string(raw)) {
 		line = strings.TrimRight(line, "\n")
@@ -81,7 +81,7 @@ func runScript(t *testing.T, file string) {
 		return
 	}
 	if got, want := out.String(), string(raw); got != want {
-		t.Errorf("%s: the machine does something else; look at `go test ./handoff -rewrite` and git diff. Got:\n%s", file, got)
+		t.Errorf("%s: the machine does something else; look at `go test ./handoff/machine -rewrite` and git diff. Got:\n%s", file, got)
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *script) run(line string, out *bytes.Buffer) {
 	switch w[0] {
 	case "factor":
 		s.factor = int(s.num(w[1]))
-		s.m = NewMachine("a", 4, s.factor, Limits{Out: 2})
+		s.m = New("a", 4, s.factor, Limits{Out: 2})
 		return
 	case "own":
 		for p := range crawl.Partition(4) {
@@ -369,7 +369,7 @@ func (s *script) asked(w []string) Event {
 	}
 	e := UselessAsked{View: view, From: crawl.NodeID(w[2]), Reply: make(chan []crawl.Partition, 1)}
 	for _, x := range w[3:] {
-		e.Parts = append(e.Parts, uselessPart{crawl.Partition(s.num(x)), 1})
+		e.Parts = append(e.Parts, UselessPart{crawl.Partition(s.num(x)), 1})
 	}
 	return e
 }

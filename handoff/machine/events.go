@@ -1,4 +1,4 @@
-package handoff
+package machine
 
 import (
 	"time"
@@ -19,8 +19,8 @@ type Set struct {
 	Members []crawl.NodeID // sorted
 }
 
-// newer reports whether s came after o.
-func (s Set) newer(o Set) bool {
+// Newer reports whether s came after o.
+func (s Set) Newer(o Set) bool {
 	return s.Epoch > o.Epoch || s.Epoch == o.Epoch && s.Version > o.Version
 }
 
@@ -199,7 +199,7 @@ type CopyArrived struct {
 type UselessAsked struct {
 	From  crawl.NodeID
 	View  crawl.Epoch
-	Parts []uselessPart
+	Parts []UselessPart
 	Reply chan<- []crawl.Partition // capacity 1
 }
 
@@ -231,9 +231,9 @@ func (Answered) event()      {}
 func (AskOver) event()       {}
 func (CopyArrived) event()   {}
 
-// eventPart is the partition that an event is about; noPartition when it may be
+// EventPart is the partition that an event is about; noPartition when it may be
 // about several.
-func eventPart(e Event) crawl.Partition {
+func EventPart(e Event) crawl.Partition {
 	switch e := e.(type) {
 	case LinkCopying:
 		return e.P
@@ -258,11 +258,11 @@ func eventPart(e Event) crawl.Partition {
 	case TokenArrived:
 		return e.P
 	}
-	return noPartition
+	return NoPartition
 }
 
-// uselessPart is a copy that the asker would rather not keep.
-type uselessPart struct {
+// UselessPart is a copy that the asker would rather not keep.
+type UselessPart struct {
 	P     crawl.Partition `json:"p"`
 	Epoch crawl.Epoch     `json:"epoch"`
 }
