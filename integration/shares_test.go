@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"crawlnode/crawl"
 )
 
 // sharesNet is where the good and the dripping hosts of these tests live.
@@ -28,6 +30,9 @@ type siege struct {
 	asked map[string]int // requests but those for robots.txt, by host
 	links map[string]string
 	first map[string]time.Time
+
+	hostile int   // links to hostile hosts
+	memory  int64 // RssAnon of the node beyond that before the attack, at most; the test's own
 }
 
 func newSiege(t *testing.T) *siege {
@@ -144,7 +149,7 @@ func (s *siege) hub(name string, n int, domains ...string) string {
 		fmt.Fprintf(&links, "<a href=http://n%d.%s.test:%d/>x</a>\n", i, domains[i%len(domains)], s.port)
 	}
 	s.mu.Lock()
-	s.links[name+".test"] = links.String()
+	s.links[name+".test"], s.hostile = links.String(), n
 	s.mu.Unlock()
 	return s.url(name)
 }
@@ -166,7 +171,11 @@ func (s *siege) rate(over time.Duration) float64 {
 	return float64(s.requests()-from) / time.Since(begun).Seconds()
 }
 
-const siegeHosts = 5
+const (
+	siegeHosts = 5
+	// siegeMemory is what an attack may cost: a quarter of the default of --memory.
+	siegeMemory = 256 << 20
+)
 
 // besiege measures the established hosts before and during an attack, which begins with
 // the hub's page, and how soon newHosts good hosts that are added meanwhile are asked.
@@ -187,6 +196,8 @@ func (s *siege) besiege(hub, named string, newHosts int) (before, during float64
 		return ""
 	})
 	before = s.rate(8 * time.Second)
+	small := rssAnon(n.cmd.Process.Pid)
+	weigh := func() { s.memory = max(s.memory, rssAnon(n.cmd.Process.Pid)-small) }
 	n.seed(hub)
 	begun := time.Now()
 	if named != "" {
@@ -206,6 +217,7 @@ func (s *siege) besiege(hub, named string, newHosts int) (before, during float64
 	} else {
 		time.Sleep(5 * time.Second) // for the attack to take hold, before anything names it
 	}
+	weigh()
 	var fresh []string
 	for i := range newHosts {
 		fresh = append(fresh, s.url(fmt.Sprint("new", i)))
@@ -215,11 +227,46 @@ func (s *siege) besiege(hub, named string, newHosts int) (before, during float64
 		n.seed(fresh...)
 	}
 	during = s.rate(15 * time.Second)
+	weigh()
 	s.t.Logf("%.1f requests a second of the established hosts before, %.1f during: %.0f %%", before, during, 100*during/before)
 	if newHosts > 0 {
 		s.awaitNew(newHosts, added)
 	}
+	weigh()
+	if named != "" {
+		s.exclude(n, named)
+		weigh()
+	}
 	return before, during
+}
+
+// exclude leaves the hostile domain out, as health says, and waits until its URLs are
+// refused.
+func (s *siege) exclude(n *node, domain string) {
+	s.t.Helper()
+	n.set("exclude=host:*." + domain)
+	begun := time.Now()
+	until(s.t, time.Minute, func() string {
+		var st crawl.Status
+		if err := n.decode("/status", &st); err != nil {
+			return err.Error()
+		}
+		for _, r := range st.Cluster.Health.Reasons {
+			if strings.Contains(r.Message, domain) {
+				return "health still says " + r.Message
+			}
+		}
+		if refused := int(st.Fetch.SkippedByReason.OutOfScope); refused < s.hostile*95/100 { // others were tried
+			return fmt.Sprintf("%d of %d URLs were refused", refused, s.hostile)
+		}
+		return ""
+	})
+	took := time.Since(begun)
+	s.t.Logf("%v after %s was excluded its URLs are refused", took.Round(100*time.Millisecond), domain)
+	appendHostile(s.t, "F38 F39", "URLs of "+domain+" are refused after it was excluded, within", took.Round(100*time.Millisecond).String())
+	if took > 15*time.Second && *hostileRuns > 0 {
+		s.t.Errorf("%s held something up for %v after it was excluded", domain, took)
+	}
 }
 
 // awaitNew waits for the hosts that were added during the attack.
@@ -321,6 +368,10 @@ func TestSharesManyDomains(t *testing.T) {
 func (s *siege) judge(row, what string, before, during, least float64) {
 	s.t.Helper()
 	appendHostile(s.t, row, "rate of five established hosts: "+what, fmt.Sprintf("%.1f a second before, %.1f during, %.0f %%", before, during, 100*during/before))
+	appendHostile(s.t, row, "anonymous memory beyond what there was: "+what, fmt.Sprintf("%d MiB", s.memory>>20))
+	if s.memory > siegeMemory && !raceDetector {
+		s.t.Errorf("the node took %d MiB more, want %d at the most", s.memory>>20, int64(siegeMemory)>>20)
+	}
 	if *hostileRuns == 0 {
 		least /= 2 // a loaded machine says no more
 	}
