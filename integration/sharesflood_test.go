@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bytes"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -10,38 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/hpack"
+	"crawlnode/integration/simnet"
 )
 
 // floodHosts is how many hosts flood at a time, each in its own way.
 const floodHosts = 20
 
-// floodKinds are the frames that they repeat without end.
-var floodKinds = []struct {
-	name  string
-	write func(fr *http2.Framer, stream uint32) error
-}{
-	{"PING", func(fr *http2.Framer, _ uint32) error { return fr.WritePing(false, [8]byte{}) }},
-	{"SETTINGS", func(fr *http2.Framer, _ uint32) error { return fr.WriteSettings() }},
-	{"empty DATA", func(fr *http2.Framer, s uint32) error { return fr.WriteData(s, false, nil) }},
-	{"RST_STREAM", func(fr *http2.Framer, s uint32) error { return fr.WriteRSTStream(s+2, http2.ErrCodeCancel) }},
-	{"PRIORITY", func(fr *http2.Framer, s uint32) error { return fr.WritePriority(s, http2.PriorityParam{}) }},
-	{"WINDOW_UPDATE", func(fr *http2.Framer, _ uint32) error { return fr.WriteWindowUpdate(0, 1) }},
-	{"CONTINUATION", func(fr *http2.Framer, s uint32) error { return fr.WriteContinuation(s, false, nil) }},
-	{"interim answers", func(fr *http2.Framer, s uint32) error {
-		return fr.WriteHeaders(http2.HeadersFrameParam{StreamID: s, BlockFragment: statusBlock("103"), EndHeaders: true})
-	}},
-}
-
-func statusBlock(code string) []byte {
-	var b bytes.Buffer
-	_ = hpack.NewEncoder(&b).WriteField(hpack.HeaderField{Name: ":status", Value: code}) // a buffer takes all
-	return b.Bytes()
-}
-
 // floods serves HTTP/2 at an address of its own, and floods whoever asks.
-func (s *siege) floods(ip string, kind int, cfg *tls.Config) {
+func (s *siege) floods(ip, kind string, cfg *tls.Config) {
 	s.t.Helper()
 	ln, err := tls.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(s.port)), cfg)
 	if err != nil {
@@ -54,48 +29,9 @@ func (s *siege) floods(ip string, kind int, cfg *tls.Config) {
 			if err != nil {
 				return
 			}
-			go flood(c, kind)
+			go simnet.Flood(c, kind)
 		}
 	}()
-}
-
-// flood ends when the client closes the connection.
-func flood(c net.Conn, kind int) {
-	defer c.Close()
-	if _, err := c.Read(make([]byte, len(http2.ClientPreface))); err != nil {
-		return
-	}
-	fr := http2.NewFramer(c, c)
-	fr.AllowIllegalWrites = true
-	if fr.WriteSettings() != nil {
-		return
-	}
-	stream := uint32(0)
-	for stream == 0 {
-		f, err := fr.ReadFrame()
-		if err != nil {
-			return
-		}
-		if h, ok := f.(*http2.HeadersFrame); ok {
-			stream = h.StreamID
-		}
-	}
-	go func() { // what the client says must not fill its buffers
-		for {
-			if _, err := fr.ReadFrame(); err != nil {
-				return
-			}
-		}
-	}()
-	k := floodKinds[kind]
-	switch k.name {
-	case "CONTINUATION":
-		_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: statusBlock("200")}) // the next write tells
-	case "empty DATA":
-		_ = fr.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: statusBlock("200"), EndHeaders: true}) // the next write tells
-	}
-	for k.write(fr, stream) == nil {
-	}
 }
 
 // TestSharesFloods is F40: 20 hosts flood whoever asks with HTTP/2 frames that carry
@@ -114,8 +50,8 @@ func TestSharesFloods(t *testing.T) {
 	for i := range siegeHosts {
 		good = append(good, s.url(fmt.Sprint("good", i)))
 	}
-	for i := range floodHosts {
-		s.floods(dripAddr(i), i%len(floodKinds), cfg)
+	for i, kinds := 0, simnet.Floods(); i < floodHosts; i++ {
+		s.floods(dripAddr(i), kinds[i%len(kinds)], cfg)
 		bad = append(bad, fmt.Sprintf("https://n%d.drip%d.test:%d/", i, i, s.port))
 	}
 	n.seed(good...)
