@@ -63,6 +63,11 @@ type Visit struct {
 	Gap time.Duration
 	// Received counts the payload's bytes as they arrive; nil: nobody wants to know.
 	Received *atomic.Int64
+	// Domain is the host's registered domain, by which what is bounded is shared out.
+	Domain string
+	// Kept takes for how many nanoseconds the page kept those of other domains from the
+	// parser; nil: nobody wants to know.
+	Kept *atomic.Int64
 	// Excluded: the item is only to be refused; nothing may be requested.
 	Excluded bool
 }

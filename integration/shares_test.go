@@ -71,7 +71,7 @@ func dripAddr(i int) string { return fmt.Sprintf("127.78.%d.%d", i/250, 1+i%250)
 
 // answer resolves NAME.DOMAIN.test by the first letters of the domain: names below
 // "fail..." get SERVFAIL after 1.8 s, below "mute..." nothing, "drip..." an address of
-// their own each, and all others the good server.
+// their own each, "heavy..." the server of heavy pages, and all others the good server.
 func (s *siege) answer(rw dns.ResponseWriter, q *dns.Msg) {
 	m := new(dns.Msg)
 	m.SetReply(q)
@@ -84,6 +84,8 @@ func (s *siege) answer(rw dns.ResponseWriter, q *dns.Msg) {
 		m.Rcode = dns.RcodeServerFailure
 	case sub && strings.HasPrefix(domain, "mute"):
 		return
+	case sub && strings.HasPrefix(domain, "heavy"):
+		ip = heavyAddr
 	case sub && strings.HasPrefix(domain, "drip"):
 		var i int
 		if _, err := fmt.Sscanf(host, "n%d", &i); err != nil {

@@ -163,6 +163,7 @@ type flight struct {
 	used      bool         // the permit became a page
 	stray     bool         // its partition was dropped before it was released
 	received  atomic.Int64 // bytes of the payload up to now
+	kept      atomic.Int64 // nanoseconds that others waited for it to be parsed
 	// Guarded by mu:
 	why    string          // the host could not be reached: why
 	state  crawl.HostState // the host's, as of Release

@@ -253,7 +253,7 @@ func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 // very moment.
 func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	f := &flight{partition: v.Partition, host: v.Host, attempts: v.Item.Attempts, page: page}
-	v.Received = &f.received
+	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
 		f.cancel(errTakenBack)
@@ -337,6 +337,7 @@ func (l *dispatchLoop) settled(now time.Time, id uint64) {
 		l.core.HostState(id) // what HostState would have told the core
 	}
 	l.landed(f)
+	l.core.KeptOthers(id, time.Duration(f.kept.Load()))
 	l.core.Settled(now, id)
 	if f.page && l.d.o.PermitDone != nil {
 		l.d.o.PermitDone(f.used)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
@@ -126,8 +127,13 @@ type finds struct {
 // Whatever a page does to a parser, the node goes on: the page then counts as
 // one without links. The Document is nil when the answer was no page.
 func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document) {
-	w.p.parsing <- struct{}{}
-	defer func() { <-w.p.parsing }()
+	w.p.backlog.parse(v.Domain)
+	begun := time.Now()
+	defer func() {
+		if kept := w.p.backlog.parsed(v.Domain, time.Since(begun)); v.Kept != nil {
+			v.Kept.Store(int64(kept))
+		}
+	}()
 	defer func() {
 		if cause := recover(); cause != nil {
 			w.p.o.Log.Error("a page broke its parser; its links are lost", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))

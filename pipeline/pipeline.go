@@ -135,12 +135,11 @@ type Pipeline struct {
 	o      Options
 	parsed parsedRules
 	trails trails
-	// parsing holds a token for each page that is being parsed: one fewer than
-	// there are processors, and one at least. Parsing is all processor: hundreds of
-	// workers at it at once would gain nothing, and everything else in the process,
-	// /status among it, would wait behind them. On two processors a token for each
-	// gives a fifth more pages a second and doubles the wait of /status.
-	parsing chan struct{}
+	// backlog lets one page fewer be parsed at a time than there are processors, and one
+	// at least. Parsing is all processor: hundreds of workers at it at once would gain
+	// nothing, and everything else in the process, /status among it, would wait behind
+	// them. On two processors two at a time give a fifth more pages a second and double
+	// the wait of /status.
 	backlog *backlog
 	busy    atomic.Int64
 }
@@ -151,8 +150,7 @@ func New(o Options) *Pipeline {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Pipeline{
-		o: o, parsing: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 1)),
-		backlog: newBacklog(backlogPerProcessor * runtime.GOMAXPROCS(0)),
+		o: o, backlog: newBacklog(backlogPerProcessor*runtime.GOMAXPROCS(0), max(runtime.GOMAXPROCS(0)-1, 1)),
 	}
 }
 

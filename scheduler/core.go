@@ -307,6 +307,7 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 		Addr:   h.addr(),
 		Robots: h.robotsOf(v.item.URL.Origin(), now),
 		Gap:    c.gap(h),
+		Domain: h.domain.Name(),
 	}
 	switch {
 	case h.excluded:
@@ -403,6 +404,14 @@ func (c *Core) Excused(id uint64) bool {
 	return v != nil && v.excused
 }
 
+// KeptOthers says for how long a visit's page kept those of other domains from the parser.
+// From heavyPage on its answer was a slow one. Call it after Release and before Settled.
+func (c *Core) KeptOthers(id uint64, d time.Duration) {
+	if v := c.visits[id]; v != nil {
+		v.heavy = d >= heavyPage
+	}
+}
+
 // Settled ends a visit: its record and queue entry are on disk. A visit that
 // was not released is released as aborted.
 func (c *Core) Settled(now time.Time, id uint64) {
@@ -415,6 +424,7 @@ func (c *Core) Settled(now time.Time, id uint64) {
 	}
 	h := v.host
 	delete(c.visits, id)
+	c.noteSettled(now, v)
 	c.giveFetcher(now, v)
 	c.shares.cuts.settled(&v.item, v.over && v.kind == crawl.Aborted)
 	h.unsettled = slices.DeleteFunc(h.unsettled, func(o *visit) bool { return o == v })

@@ -125,6 +125,8 @@ type visit struct {
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time
+	well    bool // it was answered well, which counts when it is settled
+	heavy   bool // its page kept others from the parser
 	excused bool // it used up the URL's tries, and the URL is not given up; see limits
 }
 

@@ -31,6 +31,10 @@ const (
 	// none at all when it came at less than dripRate.
 	slowVisit, dripVisit = 3 * time.Second, 5 * time.Second
 	dripRate             = 4 << 10 // bytes a second
+	// heavyPage is from when on a page that kept others from the parser counts as a slow
+	// answer: a domain of such pages has an eighth of the fetchers, and so of the pages that
+	// wait to be parsed.
+	heavyPage = 100 * time.Millisecond
 	// heldBackPause is how long a host waits on disk that had to make room although its
 	// time has come.
 	heldBackPause = 30 * time.Second
@@ -222,7 +226,19 @@ func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 			c.shares.book.Excuse(now, v.block.Claimant, fairshare.Fetchers)
 		}
 	}
-	c.noteVisit(now, v, o)
+	if v.well = o == fairshare.Well && r.Kind == crawl.Fetched; !v.well {
+		c.noteVisit(now, v, o)
+	}
+}
+
+// noteSettled counts an answer that was good, now that it is known what its page cost.
+func (c *Core) noteSettled(now time.Time, v *visit) {
+	switch {
+	case v.well && v.heavy:
+		c.noteVisit(now, v, fairshare.Slow)
+	case v.well:
+		c.noteVisit(now, v, fairshare.Well)
+	}
 }
 
 func (c *Core) noteVisit(now time.Time, v *visit, o fairshare.Outcome) {

@@ -28,7 +28,9 @@ type rush struct {
 	limit    time.Duration // visits end by then
 	rates    map[uint64]rushRate
 	open     map[uint64]bool
-	taken    int // back
+	parsed   time.Time // when the pages that are there are parsed
+	unread   int       // pages that wait for that
+	taken    int       // back
 }
 
 // temperament is how a host answers.
@@ -37,6 +39,7 @@ type temperament struct {
 	nameless bool
 	answer   time.Duration // it takes to answer a request
 	bytes    int64
+	parse    time.Duration // its pages take the parser, one after the other
 	addr     netip.Addr
 }
 
@@ -173,8 +176,18 @@ func (r *rush) visit(v crawl.Visit) {
 		delete(r.open, v.ID)
 		r.visits[v.Host]++
 		r.core.Release(r.now, v.ID, out)
-		r.core.Settled(r.now, v.ID)
-		r.fetchers++
+		wait := time.Duration(0)
+		if k.parse > 0 { // others' pages are parsed before those
+			r.parsed = crawl.Latest(r.parsed, r.now).Add(k.parse)
+			wait = r.parsed.Sub(r.now)
+		}
+		r.unread++
+		r.after(wait, func() {
+			r.unread--
+			r.core.KeptOthers(v.ID, k.parse)
+			r.core.Settled(r.now, v.ID)
+			r.fetchers++
+		})
 	})
 }
 

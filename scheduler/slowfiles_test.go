@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -32,6 +33,34 @@ func TestLargeFilesAreNoDrip(t *testing.T) {
 			if (r.taken > 0) != cut || (class == fairshare.Poor) != (rate < dripRate) {
 				t.Errorf("files at %d bytes a second beside %d others: %d taken back, their domain counts as %v", rate, others, r.taken, class)
 			}
+		}
+	}
+}
+
+// TestHeavyPages: hosts of one or of many domains answer at once, with pages that take the parser 300 ms each. They hold no
+// more than the share of a domain that never answered well, and good hosts lose nothing.
+func TestHeavyPages(t *testing.T) {
+	t.Parallel()
+	for _, domains := range []int{1, 20} {
+		r := newRush(t, Config{}, func(h crawl.Host) temperament {
+			k := quick(h)
+			if h[0] == 'h' {
+				k.parse = 300 * time.Millisecond
+			}
+			return k
+		})
+		good := hostNames(5, "good%d.test")
+		r.add(good...)
+		before := r.of(good, 10*time.Second)
+		for i := range domains {
+			r.add(hostNames(1000/domains, fmt.Sprintf("h%%d.heavy%d.test", i))...)
+		}
+		r.pass(time.Second)
+		if during := r.of(good, 20*time.Second); during < 19*before/10 {
+			t.Errorf("%d domains: good hosts have %d visits in 20 s, %d in 10 s before", domains, during, before)
+		}
+		if most := min(domains*256/8+5, 251); r.unread > most || domains == 1 && r.unread < 16 {
+			t.Errorf("%d domains: %d pages wait, at most %d should", domains, r.unread, most)
 		}
 	}
 }
