@@ -341,11 +341,12 @@ func (b *Book) leftForPoor(r Resource) int {
 	return max(size-min(3*size/4, b.awake[Good]+b.awake[New]), 1)
 }
 
-// Fits reports whether a host of a domain may come into memory, which holds so many.
-// Half of it is for whoever asks first.
-func (b *Book) Fits(name string, in int) bool {
+// Fits reports whether a host of a domain may come into memory, which holds so many, has of
+// them that domain's: hosts that take more than others count as several. Half of it is
+// for whoever asks first.
+func (b *Book) Fits(name string, has, in int) bool {
 	c := b.byName[key{name, true}]
-	return c == nil || in < b.memory/2 || b.domains <= 1 || c.hosts < max(c.narrow()*b.memory/whole, 1)
+	return c == nil || in < b.memory/2 || b.domains <= 1 || has < max(c.narrow()*b.memory/whole, 1)
 }
 
 // Failing is a domain that is held back, for people.

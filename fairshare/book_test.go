@@ -77,7 +77,7 @@ func TestAlone(t *testing.T) {
 	if n := takeAll(b, c, nil, Fetchers, 256); n != 256 {
 		t.Errorf("a domain that is alone has %d of 256 fetchers", n)
 	}
-	if !b.Fits("one.test", 19_999) {
+	if !b.Fits("one.test", 19_999, 19_999) {
 		t.Error("a domain that is alone has its share of memory and no more")
 	}
 }

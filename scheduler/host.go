@@ -272,5 +272,6 @@ func (c *Core) weigh(h *host) {
 		n += perRobots + len(r.Body)
 	}
 	c.bytes += n - h.bytes
+	h.domain.bytes += n - h.bytes
 	h.bytes = n
 }

@@ -58,6 +58,7 @@ type share struct {
 // domain is a registered domain with hosts in memory.
 type domain struct {
 	share
+	bytes int // of its hosts, in memory
 	ready [crawl.Bands]lane
 	names list.List     // of *host, whose look-up waits for a place
 	asks  *list.Element // in shares.names, while there are such
@@ -114,6 +115,7 @@ func (c *Core) exit(now time.Time, h *host) {
 	c.unwait(h)
 	c.wake(h, false)
 	d := h.domain
+	d.bytes -= h.bytes
 	c.shares.book.Leave(d.Claimant)
 	if d.hosts--; d.hosts == 0 {
 		delete(c.shares.domains, d.Name())
@@ -447,9 +449,17 @@ func (c *Core) Lookups() int { return c.shares.asking + c.shares.waiting }
 // Fits reports whether one more host may come into memory, as far as its domain's
 // share of that goes. One that does not is to be tried again after a while.
 func (c *Core) Fits(name crawl.Host) bool {
-	// Hosts with long URLs take more than their number says.
-	in := max(len(c.hosts), int(float64(c.bytes)/float64(c.cfg.MaxBytes)*float64(c.cfg.MaxActive)))
-	return c.shares.book.Fits(fairshare.Domain(string(name)), in)
+	domain, has := fairshare.Domain(string(name)), 0
+	if d := c.shares.domains[domain]; d != nil {
+		has = c.places(d.hosts, d.bytes)
+	}
+	return c.shares.book.Fits(domain, has, c.places(len(c.hosts), c.bytes))
+}
+
+// places is how many of MaxActive some hosts take: those with long URLs take more of
+// MaxBytes than their number says.
+func (c *Core) places(hosts, bytes int) int {
+	return max(hosts, int(float64(bytes)/float64(c.cfg.MaxBytes)*float64(c.cfg.MaxActive)))
 }
 
 // Failing are up to n domains whose hosts mostly fail, those with most hosts first.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -341,5 +342,33 @@ func TestIdleGoesToWhoAsks(t *testing.T) {
 	r.pass(10 * time.Second)
 	if r.fetchers > 0 {
 		t.Errorf("%d of 64 fetchers are idle although nobody else is about", r.fetchers)
+	}
+}
+
+// TestLongURLs: a domain whose few hosts have long URLs has its share of the bytes, not only of
+// the hosts.
+func TestLongURLs(t *testing.T) {
+	t.Parallel()
+	r := newRush(t, Config{MaxActive: 1000, MaxBytes: 1 << 20}, quick)
+	r.add(hostNames(10, "good%d.test")...)
+	small := r.core.bytes
+	n := 0
+	for ; n < 1000 && r.core.Fits("next.long.test"); n++ {
+		name := crawl.Host(fmt.Sprintf("h%d.long.test", n))
+		q := Queue{Host: name, Items: r.items(name, 4)}
+		for i := range q.Items {
+			u, err := urlnorm.Parse(fmt.Sprintf("http://%s/%s%d", name, strings.Repeat("x", 2000), i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Items[i].URL = u
+		}
+		r.core.Activate(r.now, q, time.Time{})
+	}
+	if used := r.core.bytes - small; used > 9<<16 || used < 7<<16 {
+		t.Errorf("a domain took %d bytes beside others, want half of %d and no more", used, 1<<20)
+	}
+	if !r.core.Fits("another.test") {
+		t.Error("no host of another domain comes into memory")
 	}
 }
