@@ -84,6 +84,8 @@
 //	visits                    dispatcher               pipeline workers       --fetchers          hosts wait                  not needed
 //	pages to read             fetches                  parser and archive     32 a processor,     no fetch begins             not needed: still queued
 //	                                                                          + those in flight
+//	pages that take the       fetches                  parser, after others   --fetchers; beside  no fetch of their domain    not needed: still queued
+//	parser 100 ms                                                             others an eighth    begins
 //	indexes to sort           a finished file          the archive's sorter   4                   the file's turn waits       always (.open file)
 //	derived lines             parsed pages             Outputs, when 1 MiB    1 MiB an output     who adds compresses it      once a second; a killed
 //	                                                   waits, or a checkpoint                     and the others wait         process loses none
