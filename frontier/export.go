@@ -96,9 +96,10 @@ func (f *Frontier) listen(ctx context.Context, p crawl.Partition, epoch crawl.Ep
 	return seq, nil
 }
 
-// Seq is the number of the last mutation in the snapshot, Epoch the epoch of
-// the partition at that moment.
-func (e *Export) Seq() crawl.Seq     { return e.seq }
+// Seq is the number of the last mutation in the snapshot.
+func (e *Export) Seq() crawl.Seq { return e.seq }
+
+// Epoch is the epoch of the partition when the snapshot was taken.
 func (e *Export) Epoch() crawl.Epoch { return e.epoch }
 
 // Snapshot hands all entries of the partition to fn, in pieces of about

@@ -308,6 +308,7 @@ func (m Member) validate() error {
 		ValidateText("machine", m.Machine, MaxMachineBytes))
 }
 
+// Validate checks an id that came from outside.
 func (id ClusterID) Validate() error {
 	raw, err := hex.DecodeString(string(id))
 	if err != nil || len(raw) != ClusterIDBytes {
@@ -345,4 +346,5 @@ func ValidateText(what, s string, maxBytes int) error {
 	return nil
 }
 
+// ClusterIDBytes is the length of a ClusterID before it is written in hex.
 const ClusterIDBytes = 16
