@@ -2,7 +2,9 @@
 
 package membership
 
-// ownProcess: other systems do not tell it in the same way.
-func ownProcess() Process { return Process{} }
+import "crawlnode/membership/consensus"
 
-func processGone(Process) (gone, known bool) { return false, false }
+// ownProcess: other systems do not tell it in the same way.
+func ownProcess() consensus.Process { return consensus.Process{} }
+
+func processGone(consensus.Process) (gone, known bool) { return false, false }
