@@ -13,6 +13,9 @@ const (
 	backlogPerProcessor = 32
 	// heavyPage is how long a page takes the parser from which on it is a heavy one.
 	heavyPage = 100 * time.Millisecond
+	// fewPages of a domain hold fetches back until the first of them is parsed: only then is
+	// it known what they take.
+	fewPages = 4
 )
 
 // backlog holds fetches back while the processors are the limit. Hundreds of
@@ -28,15 +31,18 @@ const (
 // for the least time, so that one whose pages take a thousand times as long as others' does
 // not have it a thousand times as long (start-time fair queueing). While the last page of a
 // domain was heavy, those that wait for it hold no fetch back: they are the last in line, and
-// their number is bounded by the domain's share of the fetchers.
+// their number is bounded by the domain's share of the fetchers. While one of them is parsed,
+// there is one more place for pages that are not heavy.
 type backlog struct {
 	mu    sync.Mutex // guards the rest
 	below *sync.Cond // a worker may begin
-	pages int        // fetched, not archived, but those of domains whose pages are heavy
+	pages int        // fetched, not archived, that count
 	most  int
 
 	domains map[string]*reading // that have pages here
 	parsers int                 // places that are free
+	heavy   int                 // places that heavy pages have
+	extra   bool                // the place beside those is taken
 	waiting int                 // pages that wait for one
 	arrived uint64
 	now     time.Duration // what the domain that was served last had had when its page began
@@ -45,7 +51,9 @@ type backlog struct {
 // reading is what the backlog knows of a domain.
 type reading struct {
 	pages int
-	heavy bool
+	count int           // those that count
+	known bool          // one was parsed
+	heavy bool          // the last one was
 	had   time.Duration // with the parser, or what others had had when it came
 	line  []turn
 }
@@ -53,8 +61,11 @@ type reading struct {
 // turn is a page that waits for the parser.
 type turn struct {
 	arrived uint64
-	come    chan struct{} // closed when it has it
+	come    chan place // its place, once it has one
 }
+
+// place is one at the parser.
+type place struct{ heavy, extra bool }
 
 func newBacklog(most, parsers int) *backlog {
 	b := &backlog{most: most, parsers: parsers, domains: make(map[string]*reading)}
@@ -81,9 +92,21 @@ func (b *backlog) begin(domain string) {
 		d = &reading{had: b.now}
 		b.domains[domain] = d
 	}
-	if d.pages++; !d.heavy {
-		b.pages++
+	d.pages++
+	b.recount(d)
+}
+
+// recount counts a domain's pages anew, as far as they hold fetches back.
+func (b *backlog) recount(d *reading) {
+	n := d.pages
+	switch {
+	case d.heavy:
+		n = 0
+	case !d.known:
+		n = min(n, fewPages)
 	}
+	b.pages += n - d.count
+	d.count = n
 }
 
 func (b *backlog) end(domain string) {
@@ -93,9 +116,7 @@ func (b *backlog) end(domain string) {
 	if d.pages--; d.pages == 0 {
 		delete(b.domains, domain)
 	}
-	if !d.heavy {
-		b.pages--
-	}
+	b.recount(d)
 	b.letBegin()
 }
 
@@ -114,26 +135,41 @@ func (b *backlog) letBegin() {
 }
 
 // parse blocks until a page of the domain may be parsed, between begin and end.
-func (b *backlog) parse(domain string) {
+func (b *backlog) parse(domain string) place {
 	b.mu.Lock()
 	d := b.domains[domain]
-	if b.parsers > 0 {
-		b.parsers--
-		b.now = max(b.now, d.had)
-		b.mu.Unlock()
-		return
+	if b.roomFor(d) {
+		defer b.mu.Unlock()
+		return b.take(d)
 	}
 	b.arrived++
-	t := turn{b.arrived, make(chan struct{})}
+	t := turn{b.arrived, make(chan place, 1)}
 	d.line = append(d.line, t)
 	b.waiting++
 	b.mu.Unlock()
-	<-t.come
+	return <-t.come
+}
+
+// roomFor reports whether there is a place for a page of d.
+func (b *backlog) roomFor(d *reading) bool {
+	return b.parsers > 0 || !b.extra && b.heavy > 0 && !d.heavy
+}
+
+func (b *backlog) take(d *reading) place {
+	b.now = max(b.now, d.had)
+	if b.parsers == 0 {
+		b.extra = true
+		return place{extra: true}
+	}
+	if b.parsers--; d.heavy {
+		b.heavy++
+	}
+	return place{heavy: d.heavy}
 }
 
 // parsed ends what parse began. It returns for how long pages of other domains were kept
 // from the parser, 0: none waited.
-func (b *backlog) parsed(domain string, took time.Duration) (kept time.Duration) {
+func (b *backlog) parsed(domain string, p place, took time.Duration) (kept time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.domains[domain]
@@ -141,35 +177,33 @@ func (b *backlog) parsed(domain string, took time.Duration) (kept time.Duration)
 	if b.waiting > len(d.line) {
 		kept = took
 	}
-	if heavy := took >= heavyPage; heavy != d.heavy {
-		if d.heavy = heavy; heavy {
-			b.pages -= d.pages
-			b.letBegin()
-		} else {
-			b.pages += d.pages
-		}
+	before := b.pages
+	d.known, d.heavy = true, took >= heavyPage
+	if b.recount(d); b.pages < before {
+		b.letBegin()
 	}
-	b.next()
+	if p.extra {
+		b.extra = false
+	} else if b.parsers++; p.heavy {
+		b.heavy--
+	}
+	for d := b.next(); d != nil; d = b.next() {
+		d.line[0].come <- b.take(d)
+		d.line = d.line[1:]
+		b.waiting--
+	}
 	return kept
 }
 
-// next gives the parser to the domain that has had it for the least time, at equal times
-// to the page that came first.
-func (b *backlog) next() {
-	var best *reading
+// next is the domain whose page is parsed next: of those that have had the parser for the
+// least time, that whose page came first. Nil: there is none, or no place for it.
+func (b *backlog) next() (best *reading) {
 	for _, d := range b.domains {
-		if len(d.line) > 0 && (best == nil || d.had < best.had || d.had == best.had && d.line[0].arrived < best.line[0].arrived) {
+		if len(d.line) > 0 && b.roomFor(d) && (best == nil || d.had < best.had || d.had == best.had && d.line[0].arrived < best.line[0].arrived) {
 			best = d
 		}
 	}
-	if best == nil {
-		b.parsers++
-		return
-	}
-	close(best.line[0].come)
-	best.line = best.line[1:]
-	b.waiting--
-	b.now = max(b.now, best.had)
+	return best
 }
 
 // wakeAll lets all that wait look at their contexts.

@@ -39,6 +39,7 @@ func TestBacklog(t *testing.T) {
 		for range 10 {
 			b.begin("a.test")
 		}
+		b.parsed("a.test", b.parse("a.test"), 0)
 		passed := workers(ctx, b, &wg, 100)
 		steps := []int{
 			0, 0, 1, // down to 9, 8, 7: one for the page that is done
@@ -56,6 +57,7 @@ func TestBacklog(t *testing.T) {
 		for range 8 {
 			b.begin("a.test")
 		}
+		b.parsed("a.test", b.parse("a.test"), 0)
 		passed = workers(ctx, b, &wg, 5)
 		time.Sleep(time.Hour)
 		if got := passed(); got != 0 {
@@ -70,49 +72,51 @@ func TestBacklog(t *testing.T) {
 }
 
 // TestHeavyPages: pages of one domain take the parser for long. Those of others are parsed
-// before them, and no fetch waits for them.
+// before them, or beside one of them, and no fetch waits for them.
 func TestHeavyPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBacklog(8, 1)
-		var order []string
+		var order []string // guarded by b.mu
 		var wg sync.WaitGroup
 		page := func(domain string, takes, late time.Duration) {
 			wg.Go(func() {
 				b.begin(domain)
-				b.parse(domain)
-				order = append(order, domain) // one at a time
+				p := b.parse(domain)
+				b.mu.Lock()
+				order = append(order, domain)
+				others := len(order) <= 4 || domain == "c.test"
+				b.mu.Unlock()
 				time.Sleep(takes)
-				kept := b.parsed(domain, takes)
-				want := takes
-				if len(order) > 4 { // only heavy ones are left
-					want = 0
-				}
-				if kept != want {
-					t.Errorf("page %d, of %s, kept others from the parser for %v, want %v", len(order), domain, kept, want)
+				if kept := b.parsed(domain, p, takes); others != (kept == takes) {
+					t.Errorf("a page of %s kept others from the parser for %v", domain, kept)
 				}
 				time.Sleep(late)
 				b.end(domain)
 			})
 			synctest.Wait()
 		}
+		look := func(when string, pages int, want ...string) {
+			t.Helper()
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if b.pages != pages || !slices.Equal(order, want) {
+				t.Errorf("%s %d pages hold fetches back, want %d; parsed were %v, want %v", when, b.pages, pages, order, want)
+			}
+		}
 		for range 10 {
 			page("heavy.test", time.Second, 0)
 		}
+		look("before it is known that they are heavy,", fewPages, "heavy.test")
 		for _, domain := range []string{"a.test", "b.test", "a.test"} {
 			page(domain, time.Millisecond, time.Hour)
 		}
-		time.Sleep(2 * time.Second)
-		if want := []string{"heavy.test", "a.test", "b.test", "a.test"}; !slices.Equal(order[:4], want) {
-			t.Errorf("parsed in the order %v, want %v and then the other heavy ones", order, want)
-		}
-		b.mu.Lock()
-		if pages := b.pages; pages != 3 {
-			t.Errorf("%d pages hold fetches back, want 3 of 11", pages)
-		}
-		b.mu.Unlock()
+		time.Sleep(1500 * time.Millisecond)
+		look("then", 3, "heavy.test", "a.test", "b.test", "a.test", "heavy.test")
+		page("c.test", time.Millisecond, time.Hour)
+		look("while the second is parsed,", 4, "heavy.test", "a.test", "b.test", "a.test", "heavy.test", "c.test")
 		wg.Wait()
-		if b.pages != 0 || len(b.domains) != 0 || b.parsers != 1 || b.waiting != 0 {
+		if b.pages != 0 || len(b.domains) != 0 || b.parsers != 1 || b.waiting != 0 || b.heavy != 0 || b.extra {
 			t.Errorf("in the end: %+v", b)
 		}
 	})

@@ -127,10 +127,10 @@ type finds struct {
 // Whatever a page does to a parser, the node goes on: the page then counts as
 // one without links. The Document is nil when the answer was no page.
 func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document) {
-	w.p.backlog.parse(v.Domain)
+	place := w.p.backlog.parse(v.Domain)
 	begun := time.Now()
 	defer func() {
-		if kept := w.p.backlog.parsed(v.Domain, time.Since(begun)); v.Kept != nil {
+		if kept := w.p.backlog.parsed(v.Domain, place, time.Since(begun)); v.Kept != nil {
 			v.Kept.Store(int64(kept))
 		}
 	}()
