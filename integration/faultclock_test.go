@@ -144,3 +144,19 @@ func (f *trial) overlook(report *simweb.Report, requests []simweb.Request) {
 	report.TooSoon, report.Overlaps, report.SmallestGap = soon, overlaps, smallest
 	f.f.gap = smallest
 }
+
+// aware leaves the answers to a node that could not know better out of repeats: others had
+// done such a page already, or do it again since nobody takes its word.
+func (f *trial) aware(found []repeated) []repeated {
+	if f.blind == nil {
+		return found
+	}
+	var left []repeated
+	for _, r := range found {
+		r.answers = slices.DeleteFunc(slices.Clone(r.answers), f.blind)
+		if len(r.answers) > 1 {
+			left = append(left, r)
+		}
+	}
+	return left
+}

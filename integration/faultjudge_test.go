@@ -27,7 +27,7 @@ func (f *trial) judge() {
 	if err := report.ErrButDuplicates(); err != nil {
 		f.Error(err)
 	}
-	late := unexcused(repeats(requests), f.excuses)
+	late := unexcused(f.aware(repeats(requests)), f.excuses)
 	f.f.late = len(late)
 	// A disk that stalls holds completions up for longer than the window.
 	if forgiven := f.forgiven(report.Pages); len(late) > forgiven {

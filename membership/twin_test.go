@@ -233,6 +233,47 @@ func copyGivesWay(t *testing.T, stopped, own bool) {
 	v.end(v.houses[:3]...)
 }
 
+// A copy of a node's data is started while that node is cut off and answers nobody: it
+// takes its place. The former process has no lease after eight seconds, and ends when it
+// hears the others again.
+func TestCopyOfASilentNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := newRunningVillage(t, "n1", "n2", "n3")
+		n1, n2, n3 := v.houses[0], v.houses[1], v.houses[2]
+		before, _ := n1.View().Member(n3.self.ID)
+		double := n3.double(copied(t, n3.o.Storage))
+		double.o.RPC, double.o.Transport, double.strays = "rpc-copy:1", double.wire, false
+		n3.cut()
+		double.start()
+		time.Sleep(LeaseTime + time.Second) // of the request that was granted last
+		if n3.LeaseValid() {
+			t.Error("the node that is cut off has its lease yet")
+		}
+		time.Sleep(10 * time.Second)
+		for _, h := range []*house{n1, n2, double} {
+			h.members("while the former one is cut off", Active, "n1", "n2", "n3")
+		}
+		if after, _ := n1.View().Member(before.ID); after.Boot != before.Boot+1 || !double.LeaseValid() {
+			t.Errorf("it was %+v and is %+v; the copy's lease: %v", before, after, double.LeaseValid())
+		}
+		n3.heal()
+		select {
+		case err := <-n3.done:
+			if !errors.Is(err, ErrTwin) {
+				t.Errorf("the former one ends with %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the former one goes on")
+		}
+		v.x.set(n3.o.RPC, nil)
+		n3.stop()
+		n3.beats.Wait()
+		double.members("afterwards", Active, "n1", "n2", "n3")
+		v.end(n1, n2, double)
+	})
+}
+
 // A process whose number the view gives to another one is the copy, whoever else
 // answers; where the system does not tell processes apart nobody is one.
 func TestPassedOver(t *testing.T) {

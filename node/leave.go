@@ -15,7 +15,7 @@ import (
 // stops with its data in place and stays a member: the same command resumes.
 func (n *Node) leave(ctx context.Context) {
 	// The time for what is open is a part of the time-out, not on top of it.
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.DrainTimeout-min(settleGrace, n.cfg.DrainTimeout/5))
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.DrainTimeout-settleTime(n.cfg.DrainTimeout))
 	defer cancel()
 	stopped := make(chan struct{})
 	go func() { // a second signal ends the wait
@@ -98,8 +98,11 @@ func (n *Node) listedActive() bool {
 	return ok && !m.Draining
 }
 
+// settleTime is the part of a drain's time-out that is left for what is open.
+func settleTime(drainTimeout time.Duration) time.Duration { return min(settleGrace, drainTimeout/5) }
+
 // settle hands out no more visits and waits for the open ones, so that a
-// planned stop repeats no fetch.
+// planned stop repeats no fetch. A page whose disk is full would wait for ever.
 func (n *Node) settle(ctx context.Context) {
 	e := n.engine.Load()
 	if e == nil {
@@ -107,7 +110,7 @@ func (n *Node) settle(ctx context.Context) {
 	}
 	n.settling.Store(true) // mayCrawl is false from here on
 	e.dispatcher.Pause(true)
-	ctx, cancel := context.WithTimeout(ctx, settleGrace)
+	ctx, cancel := context.WithTimeout(ctx, settleTime(n.cfg.DrainTimeout))
 	defer cancel()
 	for e.dispatcher.Busy() > 0 && ctx.Err() == nil && !n.stopped.Load() {
 		waitFor(ctx, 10*time.Millisecond)
