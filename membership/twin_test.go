@@ -246,13 +246,13 @@ func TestCopyOfASilentNode(t *testing.T) {
 		double.o.RPC, double.o.Transport, double.strays = "rpc-copy:1", double.wire, false
 		n3.cut()
 		double.start()
-		time.Sleep(LeaseTime + time.Second) // of the request that was granted last
+		time.Sleep(consensus.LeaseTime + time.Second) // of the request that was granted last
 		if n3.LeaseValid() {
 			t.Error("the node that is cut off has its lease yet")
 		}
 		time.Sleep(10 * time.Second)
 		for _, h := range []*house{n1, n2, double} {
-			h.members("while the former one is cut off", Active, "n1", "n2", "n3")
+			h.members("while the former one is cut off", consensus.Active, "n1", "n2", "n3")
 		}
 		if after, _ := n1.View().Member(before.ID); after.Boot != before.Boot+1 || !double.LeaseValid() {
 			t.Errorf("it was %+v and is %+v; the copy's lease: %v", before, after, double.LeaseValid())
@@ -269,7 +269,7 @@ func TestCopyOfASilentNode(t *testing.T) {
 		v.x.set(n3.o.RPC, nil)
 		n3.stop()
 		n3.beats.Wait()
-		double.members("afterwards", Active, "n1", "n2", "n3")
+		double.members("afterwards", consensus.Active, "n1", "n2", "n3")
 		v.end(n1, n2, double)
 	})
 }
