@@ -21,6 +21,7 @@ import (
 var (
 	manySeeds       = flag.Int("manyseeds", 0, "run TestManySeedHosts with this many seeds, each on a host of its own")
 	manySeedsDir    = flag.String("manyseeds-profile", "", "write the profiles of the first node of TestManySeedHosts into this folder")
+	manySeedsAtOnce = flag.Int("manyseeds-at-once", 4, "batches of TestManySeedHosts that are under way")
 	manySeedsSingle = flag.Bool("manyseeds-only", false, "leave out the run with few hosts of TestManySeedHosts, judge and note nothing")
 )
 
@@ -31,7 +32,6 @@ const (
 	manySeedsMemory = 40 << 20 // RssAnon of a node, beyond that with as many URLs on few hosts
 	manySeedsFew    = 300      // hosts of those
 	manySeedsBatch  = 10_000
-	manySeedsAtOnce = 4 // batches under way
 )
 
 // TestManySeedHosts measures how fast seeds are taken that are each on a host of its own,
@@ -93,7 +93,7 @@ func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 	began, used := time.Now(), c.cpuTime()
 	var next, taken atomic.Int64
 	var wg sync.WaitGroup
-	for range manySeedsAtOnce {
+	for range *manySeedsAtOnce {
 		wg.Go(func() {
 			for {
 				from := int(next.Add(manySeedsBatch)) - manySeedsBatch

@@ -309,7 +309,8 @@ func (l *dispatchLoop) lookAtDisk(now time.Time) {
 		}
 	}
 	piece := max(l.d.o.Scheduler.MaxActive/20, 1)
-	if !l.wide && len(l.sweeps) > 0 && l.room() < piece {
+	// In a pause no host in memory gets its turn, so none has to make room.
+	if !l.wide && len(l.sweeps) > 0 && l.room() < piece && !l.d.paused.Load() {
 		if parked := l.core.Evict(now, piece); len(parked) > 0 {
 			l.parkJob(parked, true)
 		}

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
+	"crawlnode/scheduler"
 )
 
 // silentServers is a resolver whose servers answer nothing, or limit us, until some time.
@@ -72,4 +74,34 @@ func TestDispatchWithoutNameServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestDispatchPauseKeepsHosts checks that no host has to leave memory for another one
+// while the node is paused, and that they do afterwards.
+func TestDispatchPauseKeepsHosts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newDispatchRig(t)
+		r.options.Scheduler = scheduler.Config{MaxActive: 20}
+		start := time.Now() // without addresses they wait, and would have to go for those on disk
+		r.options.Resolver = silentServers{class: dnscache.ErrOutage, since: start, until: start.Add(5 * time.Minute)}
+		for i := range 60 {
+			r.disk.add(1, crawl.Host(fmt.Sprintf("h%d.test", i)), 0, 3)
+		}
+		r.start(4)
+		defer r.end()
+		parked := func() int {
+			r.disk.mu.Lock()
+			defer r.disk.mu.Unlock()
+			return r.disk.parked
+		}
+		r.d.Pause(true)
+		r.d.Hold(1, 7, time.Time{})
+		time.Sleep(5 * time.Minute)
+		if n := parked(); n > 0 {
+			t.Errorf("%d hosts left memory in a pause", n)
+		}
+		r.d.Pause(false)
+		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
+	})
 }
