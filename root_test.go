@@ -70,7 +70,11 @@ var table = []rule{
 		"a pure core: it decides about views and leases, and knows neither gossip, disk, network nor time",
 	},
 	{
-		[]string{"membership"}, []string{"membership/consensus", "ring", "crawl", "door"},
+		[]string{"membership/prober"}, []string{"membership/consensus", "crawl"},
+		"it observes processes and addresses; what a proof leads to is decided by views",
+	},
+	{
+		[]string{"membership"}, []string{"membership/consensus", "membership/prober", "ring", "crawl", "door"},
 		"the cluster knows no web, and views come before partitions",
 	},
 	{

@@ -39,11 +39,10 @@
 //
 // # Proof of death
 //
-// prober.go. Of a boot of a node, for ever, and only each node's own
-// observation: its process on this machine is gone (/proc, each 200 ms); or a
-// connection to exactly that boot was ended by the other side (StreamEnded) and
-// two connects to its address are then refused; or a higher boot of its id
-// speaks. Never a time-out.
+// Package prober. Of a boot of a node, for ever, and only each node's own
+// observation: its process on this machine is gone; or a connection to exactly
+// that boot was ended by the other side (StreamEnded) and two connects to its
+// address are then refused; or a higher boot of its id speaks. Never a time-out.
 //
 // A boot number is used once and by one process, unless a data directory was
 // copied. A node that comes back with its data at another address is listed there,

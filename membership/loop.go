@@ -73,7 +73,7 @@ func (m *Membership) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	parts.Go(func() { m.gossip.publish(ctx, m.announce, m.o.Logger) })
 	parts.Go(func() { m.rejoin(ctx, l.rounds) })
-	parts.Go(func() { m.prober.run(ctx) })
+	parts.Go(func() { m.prober.Run(ctx) })
 	err := l.run(ctx)
 	cancel()
 	l.calls.Wait()
@@ -109,7 +109,7 @@ func (l *loop) run(ctx context.Context) error {
 			err = l.finish(ctx, r)
 		case r := <-l.rounds:
 			err = l.consider(r)
-		case proof := <-l.m.prober.proofs:
+		case proof := <-l.m.prober.Proofs:
 			l.m.o.Logger.Info("proof of death", "id", proof.ID, "boot", proof.Boot)
 			err = l.step(ctx, proof, nil)
 		case other := <-l.twinSought:
@@ -249,7 +249,7 @@ func (l *loop) publish() error {
 	l.say(l.ownStatus(v))
 	l.m.core.Step(consensus.Seen{Nodes: l.sightings()})
 	l.prune(v)
-	l.m.prober.watch(l.targets(v))
+	l.m.prober.Watch(l.targets(v))
 	all := l.withSelf()
 	now := &Snapshot{View: v, Table: l.table, Peers: peers(v, all, l.m.core), Status: l.status, Minority: l.minority(v), Followed: l.followed(v)}
 	now.Join = l.joinTroubles(now.Peers)

@@ -16,6 +16,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/prober"
 	"crawlnode/ring"
 )
 
@@ -51,7 +52,7 @@ type Membership struct {
 	doc       document        // owned by Open, then by Run
 	core      *consensus.Core // the same
 	leases    *leasing
-	prober    *prober
+	prober    *prober.Prober
 
 	wish     atomic.Uint32   // the Status this node asks for: Active, Draining, Leaving
 	calls    chan incoming   // unbuffered: Handle waits for the loop
@@ -107,7 +108,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	if err != nil {
 		return nil, err
 	}
-	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: ownProcess()}
+	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: prober.OwnProcess()}
 	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
 	rand.Read(m.gossip.mark[:]) // it never fails
 	// The largest metadata this node can ever send must fit.
@@ -122,7 +123,7 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	m.core = consensus.New(consensus.Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
 	m.leases = newLeasing(o.Clock, doc.ID, doc.Boot, o.QuorumOff)
 	m.leases.follow(m.core.View(), m.core.Grants())
-	m.prober = newProber(&o, m.self.Process)
+	m.prober = prober.New(m.self.Process, o.Dial, o.Processes)
 	m.wish.Store(uint32(consensus.Active))
 	if err := o.Storage.Save(encodeDocument(&m.doc)); err != nil {
 		return nil, err
@@ -251,6 +252,13 @@ func (m *Membership) Close() error { return m.transport.Shutdown() }
 // Self returns this node's id, name, boot and addresses. Since and Draining
 // are in the view.
 func (m *Membership) Self() Member { return m.self }
+
+// StreamEnded reports that an authenticated connection to exactly that boot of
+// another node, at that IP:port, was closed by its side, by FIN or RST. A connection
+// that this side closed, or that timed out, must not be reported.
+func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot, at string) {
+	m.prober.StreamEnded(id, boot, at)
+}
 
 // Snapshot returns what is known now: view and table fit together.
 func (m *Membership) Snapshot() *Snapshot { return m.snapshot.Load() }

@@ -3,6 +3,7 @@ package membership
 import (
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/prober"
 )
 
 // This file makes out of what the loop remembers of other nodes what the core,
@@ -35,15 +36,15 @@ func (l *loop) minority(v *View) bool {
 
 // targets are the other members, for the prober. Those are suspect that are
 // silent, that cannot be called, or that gossip holds for dead.
-func (l *loop) targets(v *View) []target {
+func (l *loop) targets(v *View) []prober.Target {
 	if v == nil || !l.m.o.ProofOfDeath {
 		return nil
 	}
 	silent := l.m.core.Suspects()
-	var out []target
+	var out []prober.Target
 	for _, m := range v.Members {
 		if n := l.nodes[m.ID]; m.ID != l.m.self.ID {
-			out = append(out, target{m, silent[m.ID] || n == nil || !n.alive || n.unreachable})
+			out = append(out, prober.Target{Member: m, Suspect: silent[m.ID] || n == nil || !n.alive || n.unreachable})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package membership
+package prober
 
 import (
 	"crypto/sha256"
@@ -13,9 +13,9 @@ import (
 	"crawlnode/membership/consensus"
 )
 
-// ownProcess identifies this process, or returns the zero Process where the
+// OwnProcess identifies this process, or returns the zero Process where the
 // system does not tell.
-func ownProcess() consensus.Process {
+func OwnProcess() consensus.Process {
 	machine, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return consensus.Process{}

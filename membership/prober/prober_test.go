@@ -1,4 +1,4 @@
-package membership
+package prober
 
 import (
 	"context"
@@ -16,6 +16,9 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
 )
+
+// deathWithin bounds the wait for a child process to be gone.
+const deathWithin = 30 * time.Second
 
 func TestParseStat(t *testing.T) {
 	t.Parallel()
@@ -73,7 +76,7 @@ func TestProcessGone(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("looks into /proc")
 	}
-	own := ownProcess()
+	own := OwnProcess()
 	if own.Machine == "" || len(own.Machine) != consensus.MaxMachineBytes || own.PID != os.Getpid() || own.Started == 0 {
 		t.Fatalf("this process: %+v", own)
 	}
@@ -100,7 +103,7 @@ func TestProcessGone(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(deathWithin)
 	for gone := false; !gone; gone, _ = processGone(p) { // it becomes a zombie: nobody waits for it yet
 		if time.Now().After(deadline) {
 			t.Fatal("a killed process does not become gone")
@@ -118,18 +121,18 @@ const streamTo = "10.0.0.1:7"
 
 // probe runs a prober for one target, in virtual time, until a proof comes or
 // ten seconds are over. It must be called in a bubble.
-func probe(t *testing.T, p *prober, to target, streamOf crawl.Boot) bool {
+func probe(t *testing.T, p *Prober, to Target, streamOf crawl.Boot) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	done := make(chan struct{})
-	go func() { defer close(done); p.run(ctx) }()
+	go func() { defer close(done); p.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	p.watch([]target{to})
+	p.Watch([]Target{to})
 	if streamOf != 0 {
-		(&Membership{prober: p}).StreamEnded(to.ID, streamOf, streamTo)
+		p.StreamEnded(to.ID, streamOf, streamTo)
 	}
 	select {
-	case proof := <-p.proofs:
+	case proof := <-p.Proofs:
 		if proof != (consensus.Dead{ID: to.ID, Boot: to.Boot}) {
 			t.Errorf("proof of %+v", proof)
 		}
@@ -164,11 +167,9 @@ func TestProber(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := newProber(&Options{
-					Dial:      func(context.Context, string) error { return c.dial },
-					Processes: func(Member) (bool, bool) { return c.gone, c.known },
-				}, consensus.Process{})
-				if got := probe(t, p, target{Member{ID: "b", Boot: 3}, true}, c.streamOf); got != c.want {
+				p := New(consensus.Process{}, func(context.Context, string) error { return c.dial },
+					func(consensus.Member) (bool, bool) { return c.gone, c.known })
+				if got := probe(t, p, Target{consensus.Member{ID: "b", Boot: 3}, true}, c.streamOf); got != c.want {
 					t.Errorf("proved: %v, want %v", got, c.want)
 				}
 			})
@@ -183,16 +184,13 @@ func TestProberDialsWhereTheStreamLed(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for refusing, want := range map[string]bool{"name:7": false, streamTo: true} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newProber(&Options{
-				Dial: func(_ context.Context, addr string) error {
-					if addr == refusing {
-						return refused
-					}
-					return nil
-				},
-				Processes: func(Member) (bool, bool) { return false, false },
-			}, consensus.Process{})
-			if got := probe(t, p, target{Member{ID: "b", Boot: 3, RPC: "name:7"}, true}, 3); got != want {
+			p := New(consensus.Process{}, func(_ context.Context, addr string) error {
+				if addr == refusing {
+					return refused
+				}
+				return nil
+			}, func(consensus.Member) (bool, bool) { return false, false })
+			if got := probe(t, p, Target{consensus.Member{ID: "b", Boot: 3, RPC: "name:7"}, true}, 3); got != want {
 				t.Errorf("%s refuses: proved %v, want %v", refusing, got, want)
 			}
 		})
@@ -202,17 +200,17 @@ func TestProberDialsWhereTheStreamLed(t *testing.T) {
 // TestProberLooksIntoProc: only for members of this machine.
 func TestProberLooksIntoProc(t *testing.T) {
 	t.Parallel()
-	own := ownProcess()
+	own := OwnProcess()
 	dead := own
 	dead.Started-- // somebody who had this process's id before
 	elsewhere := dead
 	elsewhere.Machine = "fedcba9876543210"
-	p := newProber(&Options{}, own)
+	p := New(own, nil, nil)
 	for name, c := range map[string]struct {
 		process consensus.Process
 		want    bool
 	}{"this one": {own, false}, "a dead one": {dead, own.Machine != ""}, "elsewhere": {elsewhere, false}, "unknown": {consensus.Process{}, false}} {
-		if gone, known := p.gone(Member{Process: c.process}); (gone && known) != c.want {
+		if gone, known := p.gone(consensus.Member{Process: c.process}); (gone && known) != c.want {
 			t.Errorf("%s: gone %v, known %v", name, gone, known)
 		}
 	}
@@ -240,13 +238,13 @@ func TestProberInsists(t *testing.T) {
 	for _, suspect := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			dials := 0
-			p := newProber(&Options{Dial: func(context.Context, string) error {
+			p := New(consensus.Process{}, func(context.Context, string) error {
 				if dials++; dials <= dialAttempts+1 {
 					return nil
 				}
 				return syscall.ECONNREFUSED
-			}}, consensus.Process{})
-			if got := probe(t, p, target{Member{ID: "b", Boot: 3}, suspect}, 3); got != suspect {
+			}, nil)
+			if got := probe(t, p, Target{consensus.Member{ID: "b", Boot: 3}, suspect}, 3); got != suspect {
 				t.Errorf("suspect %v: proof %v after %d connects", suspect, got, dials)
 			}
 		})

@@ -1,4 +1,4 @@
-package membership
+package prober
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const (
 	dialAttempts = 5
 )
 
-// prober looks for proof that a boot of another member is dead. There are two
+// Prober looks for proof that a boot of another member is dead. There are two
 // kinds that it finds itself; the third, a higher boot, is the core's:
 //
 //   - the member ran on this machine and its process is gone;
@@ -33,12 +33,12 @@ const (
 //     name may lead elsewhere meanwhile, where a refusal says nothing.
 //
 // A time-out or an unreachable network is never proof.
-type prober struct {
+type Prober struct {
 	dial    func(ctx context.Context, addr string) error
-	gone    func(Member) (gone, known bool)
-	targets atomic.Pointer[[]target] // set by the loop
+	gone    func(consensus.Member) (gone, known bool)
+	targets atomic.Pointer[[]Target] // set by the loop
 	wake    chan struct{}            // cap 1: targets or ended have news
-	proofs  chan consensus.Dead      // unbuffered: emptied by the loop
+	Proofs  chan consensus.Dead      // unbuffered: emptied by the loop
 
 	mu    sync.Mutex // guards ended
 	ended map[crawl.NodeID]lastStream
@@ -50,23 +50,26 @@ type lastStream struct {
 	at   string // IP:port
 }
 
-// target is a member that is watched.
-type target struct {
-	Member
-	suspect bool
+// Target is a member that is watched.
+type Target struct {
+	consensus.Member
+	Suspect bool
 }
 
-func newProber(o *Options, self consensus.Process) *prober {
-	p := &prober{
-		dial: o.Dial, gone: o.Processes,
-		wake: make(chan struct{}, 1), proofs: make(chan consensus.Dead), ended: map[crawl.NodeID]lastStream{},
+// New returns a prober for a node that is the process self. dial tries to connect
+// and hangs up, gone reports whether the process of a member is gone, if that can be
+// known; nil: TCP, and /proc.
+func New(self consensus.Process, dial func(ctx context.Context, addr string) error, gone func(consensus.Member) (gone, known bool)) *Prober {
+	p := &Prober{
+		dial: dial, gone: gone,
+		wake: make(chan struct{}, 1), Proofs: make(chan consensus.Dead), ended: map[crawl.NodeID]lastStream{},
 	}
-	p.targets.Store(new([]target))
+	p.targets.Store(new([]Target))
 	if p.dial == nil {
 		p.dial = dialOnce
 	}
 	if p.gone == nil {
-		p.gone = func(m Member) (bool, bool) {
+		p.gone = func(m consensus.Member) (bool, bool) {
 			if self.Machine == "" || m.Machine != self.Machine || m.PID == 0 {
 				return false, false
 			}
@@ -85,25 +88,31 @@ func dialOnce(ctx context.Context, addr string) error {
 	return conn.Close()
 }
 
-// watch tells the prober whom to look at.
-func (p *prober) watch(targets []target) {
+// look wakes the prober.
+func (p *Prober) look() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Watch tells the prober whom to look at.
+func (p *Prober) Watch(targets []Target) {
 	if old := p.targets.Load(); !slices.Equal(*old, targets) {
 		p.targets.Store(&targets)
-		signal(p.wake)
+		p.look()
 	}
 }
 
 // StreamEnded reports that an authenticated connection to exactly that boot of
-// another node, at that IP:port, was closed by its side, by FIN or RST. A connection
-// that this side closed, or that timed out, must not be reported.
-func (m *Membership) StreamEnded(id crawl.NodeID, boot crawl.Boot, at string) {
-	p := m.prober
+// another node, at that IP:port, was closed by its side, by FIN or RST.
+func (p *Prober) StreamEnded(id crawl.NodeID, boot crawl.Boot, at string) {
 	p.mu.Lock()
 	if old, known := p.ended[id]; boot >= old.boot && (known || len(p.ended) < consensus.MaxHeard) {
 		p.ended[id] = lastStream{boot, at}
 	}
 	p.mu.Unlock()
-	signal(p.wake)
+	p.look()
 }
 
 // search is the prober's own memory of one target.
@@ -116,9 +125,9 @@ type search struct {
 	dialed  time.Time // when they last began
 }
 
-// run looks until ctx ends, and waits for what it started. At most one series
+// Run looks until ctx ends, and waits for what it started. At most one series
 // of connects to each member is under way.
-func (p *prober) run(ctx context.Context) {
+func (p *Prober) Run(ctx context.Context) {
 	var dials sync.WaitGroup
 	defer dials.Wait()
 	tick := time.NewTicker(processEvery)
@@ -143,7 +152,7 @@ func (p *prober) run(ctx context.Context) {
 				s.proved = true
 				p.report(ctx, t.Member)
 			}
-			if !s.proved && s.due(t.suspect, time.Now()) {
+			if !s.proved && s.due(t.Suspect, time.Now()) {
 				at := s.ended
 				dials.Go(func() {
 					p.connect(ctx, t.Member, at)
@@ -158,14 +167,14 @@ func (p *prober) run(ctx context.Context) {
 }
 
 // renew fits the searches to the targets and takes in whose streams ended.
-func (p *prober) renew(searches map[crawl.NodeID]*search) []target {
+func (p *Prober) renew(searches map[crawl.NodeID]*search) []Target {
 	p.mu.Lock()
 	ended := p.ended
 	p.ended = map[crawl.NodeID]lastStream{}
 	p.mu.Unlock()
 	targets := *p.targets.Load()
 	for id := range searches {
-		if !slices.ContainsFunc(targets, func(t target) bool { return t.ID == id }) {
+		if !slices.ContainsFunc(targets, func(t Target) bool { return t.ID == id }) {
 			delete(searches, id)
 		}
 	}
@@ -194,7 +203,7 @@ func (s *search) due(suspect bool, now time.Time) bool {
 // connect reports the member dead when two connects in a row to at are refused. A
 // killed process may accept for a moment yet, so there are some more attempts;
 // the first that does not end at once ends them.
-func (p *prober) connect(ctx context.Context, m Member, at string) {
+func (p *Prober) connect(ctx context.Context, m consensus.Member, at string) {
 	refused := 0
 	for range dialAttempts {
 		limited, cancel := context.WithTimeout(ctx, dialTimeout)
@@ -220,9 +229,9 @@ func (p *prober) connect(ctx context.Context, m Member, at string) {
 	}
 }
 
-func (p *prober) report(ctx context.Context, m Member) {
+func (p *Prober) report(ctx context.Context, m consensus.Member) {
 	select {
-	case p.proofs <- consensus.Dead{ID: m.ID, Boot: m.Boot}:
+	case p.Proofs <- consensus.Dead{ID: m.ID, Boot: m.Boot}:
 	case <-ctx.Done():
 	}
 }
