@@ -111,9 +111,18 @@ func TestUsageErrors(t *testing.T) {
 		{"seeds add -f /nowhere/seeds.txt", "/nowhere/seeds.txt"},
 		{"status -o xml", "text"},
 		{"status --check happy", "--check"},
+		{"--join=", "--join: is empty"},
+		{"--seed=", "--seed: is empty"},
+		{"--name n2 --data-dir=", "--data-dir: is empty"},
+		{"crawl http://a.example/ --contact=", "--contact: is empty"},
+		{"pause --addr=", "--addr: is empty"},
+		{"keygen key --role=", "--role: is empty"},
+		{"help bogus", "unexpected argument bogus"},
 	} {
 		run(t, "", strings.Fields(tc.args)...).want(t, exitUsage, "", tc.want)
 	}
+	run(t, "", "start", "--join", "", "--data-dir", t.TempDir()).want(t, exitUsage, "", "--join: is empty: is a variable not set?")
+	run(t, "", "config", "print", "--derive", "", "--user-agent", "").want(t, exitOK, "", "") // they empty what a file says
 	runWith(t, map[string]string{"CRAWLNODE_FETCHERS": "many"}, "", "start").want(t, exitUsage, "", `CRAWLNODE_FETCHERS (for --fetchers): "many"`)
 	runWith(t, map[string]string{"CRAWLNODE_CONFIG": file}, "", "start").want(t, exitUsage, "", "unknown key")
 }
@@ -215,7 +224,7 @@ func TestMetric(t *testing.T) {
 func TestKeygen(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cluster.key")
-	for i, want := range []int{exitOK, exitStorage} {
+	for i, want := range []int{exitOK, exitUsage} {
 		var out, errs bytes.Buffer
 		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Lookup: func(string) (string, bool) { return "", false }}
 		if got := Main(t.Context(), []string{"keygen", file}, env); got != want {
@@ -233,6 +242,7 @@ func TestKeygen(t *testing.T) {
 	}{
 		{"--token", file, exitOK, access.Token + "\n", ""},
 		{"--token", file + ".none", exitUsage, "", "make one with"},
+		{"--keep", filepath.Join(file+".none", "key"), exitUsage, "", "make its folder first"},
 		{"--keep", file, exitOK, "it stays", ""},
 		{"--keep", file + ".new", exitOK, "a new cluster key", ""},
 		{"--role=read", file, exitOK, "cn1.read.", "role read, until"},

@@ -90,6 +90,9 @@ func TestHelpOfTheWhole(t *testing.T) {
 			t.Errorf("help lists %s", hidden)
 		}
 	}
+	if run(t, "", "help").out != r.out || run(t, "", "help", "seeds", "add").out != run(t, "", "seeds", "add", "--help").out {
+		t.Error("help shows something else than --help")
+	}
 	r = run(t, "", "start", "--help")
 	last := 0
 	for _, group := range []string{"Node:", "Cluster:", "Scope", "Politeness", "Output:", "Limits:"} {

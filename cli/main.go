@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"reflect"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,12 +77,18 @@ func Main(ctx context.Context, args []string, env Env) int {
 	if len(args) > 0 && args[0] == completeWord {
 		return printCandidates(parser.Model, args[1:], &env)
 	}
+	if len(args) > 0 && args[0] == "help" { // as other programs have it
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	parsed, err := parser.Parse(args)
 	if exited {
 		return exitOK
 	}
 	if err != nil {
 		return env.fail(exitUsage, "%v; see crawlnode --help", err)
+	}
+	if err := emptyFlags(parsed); err != nil {
+		return env.fail(exitUsage, "%v", err)
 	}
 	v, ok := parsed.Selected().Target.Addr().Interface().(verb)
 	if !ok {
@@ -136,6 +144,34 @@ func givenFlags(parsed *kong.Context) map[string]bool {
 		}
 	}
 	return given
+}
+
+// mayBeEmpty are the flags of text that an empty value makes sense for: it empties what
+// the file or the environment says, and leads nobody astray.
+var mayBeEmpty = []string{"user-agent", "allow-net", "derive", "debug-addr"}
+
+// emptyFlags says which flags were given an empty text that is surely a mistake, most
+// often of a script whose variable is not set: a node would found a cluster of its own
+// instead of joining, and an order would go to another node.
+func emptyFlags(parsed *kong.Context) error {
+	var problems []error
+	for _, element := range parsed.Path {
+		f := element.Flag
+		if f == nil || element.Resolved || slices.Contains(mayBeEmpty, f.Name) {
+			continue
+		}
+		k := f.Target.Kind()
+		if (k == reflect.String || k == reflect.Slice) && f.Target.Len() == 0 || slices.Equal(textsOf(f.Target), []string{""}) {
+			problems = append(problems, fmt.Errorf("--%s: is empty: is a variable not set? give a value, or leave the flag out", f.Name))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// textsOf are the values of a flag that takes several texts.
+func textsOf(v reflect.Value) []string {
+	texts, _ := v.Interface().([]string)
+	return texts
 }
 
 // fail prints why a command cannot go on, one line for each line of the

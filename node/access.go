@@ -2,8 +2,10 @@ package node
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -74,7 +76,12 @@ func NewKeyFile(path string) (fingerprint string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := k.Save(path); err != nil {
+	switch err := k.Save(path); {
+	case errors.Is(err, fs.ErrExist):
+		return "", usageError(fmt.Errorf("%s is there already and stays as it is: give another FILE, or say --keep if it is the key of this cluster", path))
+	case errors.Is(err, fs.ErrNotExist):
+		return "", usageError(fmt.Errorf("%w: make its folder first, or give another FILE", err))
+	case err != nil:
 		return "", storageError("store the key", err)
 	}
 	return k.Fingerprint(), nil
