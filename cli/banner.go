@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"crawlnode/api"
+	"crawlnode/config"
 	"crawlnode/node"
 )
 
@@ -106,16 +107,9 @@ func sameFile(a, b string) bool {
 func commandLine(args ...string) string {
 	quoted := make([]string, len(args))
 	for i, a := range args {
-		quoted[i] = a
-		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return !plainInShell(r) }) {
-			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
-		}
+		quoted[i] = config.InShell(a)
 	}
 	return strings.Join(quoted, " ")
-}
-
-func plainInShell(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@,+%", r)
 }
 
 // reachable turns a listener's address into one that can be dialled from here.

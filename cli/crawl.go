@@ -37,8 +37,8 @@ func (v *crawlVerb) run(ctx context.Context, env *Env) int {
 		flags.Name = crawlName(v.URLs[0])
 		forced = append(forced, "name")
 	}
+	in := v.input(env, flags, forced...)
 	load := func() (config.Config, error) {
-		in := v.input(env, flags, forced...)
 		in.Default = func(c *config.Config) { c.LogLevel = "warn" } // the progress line says the rest
 		return config.Load(in)
 	}
@@ -55,7 +55,7 @@ func (v *crawlVerb) run(ctx context.Context, env *Env) int {
 	around.Stderr = line // what is logged stands above the line
 	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
-		reload: load}
+		reload: load, given: config.Given(in)}
 	code := s.run(ctx)
 	if watch.full.Load() && s.finished == "" && code == exitInterrupted {
 		code = exitSafety

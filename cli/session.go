@@ -31,6 +31,8 @@ type session struct {
 	reload func() (config.Config, error)
 	// carried are the arguments that another node of this cluster is started with too.
 	carried []string
+	// given is node.Options.Given.
+	given []string
 	// bare is node.Options.Bare.
 	bare bool
 	// mustFinish makes a stop before the crawl's end an interruption.

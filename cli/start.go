@@ -33,7 +33,7 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.fail(seedsCode(err), "--seeds: %v", err)
 	}
-	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }, bare: v.Bare}
+	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }, given: config.Given(v.input(env, v.flags())), bare: v.Bare}
 	s.onOpen = s.banner
 	var watch *crawlWatch
 	if cfg.ExitWhenDone {

@@ -290,12 +290,3 @@ func (n *Node) holdingsChanged() {
 	n.renewals.soon()
 	n.outbox.wake()
 }
-
-// warnAboutFlags tells a joiner, in one line, that its own crawl flags count for
-// nothing because the cluster has its settings already.
-func (n *Node) warnAboutFlags() {
-	own, theirs := n.cfg.Settings(n.version), n.doc.Current().doc.Settings
-	if diff := differing(&own, &theirs); len(diff) > 0 && len(n.others()) > 0 {
-		n.log.Warn("this node's flags differ from the cluster's settings, which count", "settings", diff)
-	}
-}

@@ -32,6 +32,9 @@ type Options struct {
 	Config  config.Config
 	Logger  *slog.Logger
 	Version string
+	// Given names the settings that somebody has chosen, as config.Given tells: a person
+	// hears of those that the cluster overrules.
+	Given []string
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
 	// Store replaces the frontier's files in the data directory, in simulations;
@@ -61,6 +64,7 @@ type Node struct {
 	started time.Time
 	network *Network // nil is the real one
 	bare    bool     // Options.Bare
+	given   []string // Options.Given
 
 	dir     *dataDir
 	http    net.Listener

@@ -57,7 +57,7 @@ func (k *keyring) describe(insecure bool) string {
 // disk. Nothing runs and nobody is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, timings: newTimings(),
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: newTimings(),
 		peers: newPeerTable(), events: newEventLog(), sent: newSentCache(1 << 18), fences: newFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"crawlnode/crawl"
+)
+
+// Overruled is a setting of the crawl that somebody gave to this node and that does not
+// count, because the cluster has its own.
+type Overruled struct {
+	Name        string   // of the flag, without dashes
+	Own, Stored []string // its values here and in the cluster
+	Live        bool     // crawl-config set changes it
+}
+
+// String is the setting in the words of the command line.
+func (o Overruled) String() string {
+	text := func(values []string) string {
+		if len(values) == 0 {
+			return "not set"
+		}
+		return strings.Join(values, ",")
+	}
+	return "--" + o.Name + " " + text(o.Own) + " (the crawl has: " + text(o.Stored) + ")"
+}
+
+// Changes are the arguments of crawl-config set that would make it count.
+func (o Overruled) Changes() []string {
+	if len(o.Own) == 0 {
+		return []string{o.Name + "="}
+	}
+	changes := make([]string, len(o.Own))
+	for i, v := range o.Own {
+		changes[i] = o.Name + "=" + v
+	}
+	return changes
+}
+
+// Given names the settings that in says something about: all but the defaults.
+func Given(in Input) []string {
+	_, from, _ := layer(in)
+	var names []string
+	for _, name := range Names() {
+		if _, ok := from[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// OverruledByFounding compares what was given of what only a founder decides.
+func (c *Config) OverruledByFounding(given []string, partitions, replication int) []Overruled {
+	var found []Overruled
+	for _, x := range []struct {
+		name        string
+		own, stored int
+	}{{"partitions", c.Partitions, partitions}, {"replication", c.Replication, replication}} {
+		if x.own != x.stored && slices.Contains(given, x.name) {
+			found = append(found, Overruled{Name: x.name, Own: []string{strconv.Itoa(x.own)}, Stored: []string{strconv.Itoa(x.stored)}})
+		}
+	}
+	return found
+}
+
+// Overruled compares what was given of the crawl's settings with those that the cluster
+// has stored.
+func (c *Config) Overruled(given []string, stored *crawl.Settings, version string) []Overruled {
+	theirs := ofSettings(stored, version)
+	theirFields := fieldsOf(&theirs)
+	var found []Overruled
+	for i, f := range fieldsOf(c) {
+		asked := slices.Contains(given, f.name) || f.name == "exclude" && slices.Contains(given, "exclude-file")
+		live := slices.Contains(live, f.name)
+		if !asked || !live && f.name != "store" {
+			continue
+		}
+		if own, other := f.texts(), theirFields[i].texts(); !slices.Equal(own, other) {
+			found = append(found, Overruled{Name: f.name, Own: own, Stored: other, Live: live})
+		}
+	}
+	return found
+}

@@ -1,0 +1,15 @@
+package config
+
+import "strings"
+
+// InShell writes an argument as a shell reads it.
+func InShell(arg string) string {
+	if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return !plainInShell(r) }) {
+		return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return arg
+}
+
+func plainInShell(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@,+%", r)
+}
