@@ -45,7 +45,8 @@ type Options struct {
 // other method to return.
 type Driver struct {
 	opts    Options
-	machine *machine.Machine // owned by Run
+	machine *machine.Machine            // owned by Run
+	absent  map[crawl.Partition]absence // of what this node should hold and cannot have; owned by Run
 	inbox   chan machine.Event
 	done    chan struct{} // closed when Run returns
 	limiter *rate.Limiter
@@ -88,7 +89,7 @@ func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	d := &Driver{opts: o, machine: machine.New(o.Self, o.Partitions, o.Factor, o.Limits),
 		inbox: make(chan machine.Event, 256), done: make(chan struct{}), started: time.Now(),
 		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
-		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, acks: newAckBook(o.Partitions),
+		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, absent: map[crawl.Partition]absence{}, acks: newAckBook(o.Partitions),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
 	d.marks.parts = map[crawl.Partition]mark{}
 	d.wanted.parts = map[crawl.Partition]machine.RequestCopy{}

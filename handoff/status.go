@@ -6,12 +6,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// Stuck is a partition that does not get where it should.
+// Stuck is a partition that cannot get where it should for longer than stuckAfter.
 type Stuck struct {
 	P        crawl.Partition
 	From, To crawl.NodeID
 	Reason   string
-	Since    time.Time
+	Since    time.Time // from when on it could not be had
 }
 
 // maxStuck bounds the list of what is stuck.
@@ -56,6 +56,9 @@ func (d *Driver) publish() {
 			delete(d.single, id)
 		}
 		mine := owner == d.opts.Self
+		if !mine || x.State != Absent || x.Reason == "" { // who passes it on is at it, or about to be asked
+			delete(d.absent, id)
+		}
 		switch x.State {
 		case Holding, Freezing:
 			s.Held++
@@ -78,11 +81,11 @@ func (d *Driver) publish() {
 			}
 			s.Outstanding++
 			s.Promoting++
-			if x.Reason != "" && m.AskedInVain() > 1 {
-				if x.Away {
-					s.Offline++
-				}
-				d.addStuck(s, Stuck{P: id, To: d.opts.Self, Reason: x.Reason})
+			if x.Away && x.Reason != "" && m.AskedInVain() > 1 {
+				s.Offline++
+			}
+			if x.Reason != "" {
+				d.noteAbsent(s, id, x.Reason)
 			}
 		}
 	}
@@ -104,18 +107,27 @@ func (d *Driver) noteSingle(s *Status, p crawl.Partition, single bool) {
 	s.SingleFor = max(s.SingleFor, s.made-since)
 }
 
-// addStuck keeps the time at which the list first named the partition.
-func (d *Driver) addStuck(s *Status, x Stuck) {
-	if len(s.Stuck) == maxStuck {
+// stuckAfter is how long a partition may be on its way to its owner. An ordinary
+// take-over is over before: some seconds until the view, the fence, and the questions.
+const stuckAfter = 30 * time.Second
+
+// absence is from when on something has stood between this node and a partition that is
+// its own by the table.
+type absence struct {
+	since time.Duration // by the driver's clock
+	at    time.Time     // for people
+}
+
+// noteAbsent keeps the time from which on a partition cannot be had, and lists it when
+// that is too long ago. Why it cannot may change meanwhile.
+func (d *Driver) noteAbsent(s *Status, id crawl.Partition, why string) {
+	a, was := d.absent[id]
+	if !was {
+		a = absence{since: s.made, at: time.Now()}
+		d.absent[id] = a
+	}
+	if s.made-a.since < stuckAfter || len(s.Stuck) == maxStuck {
 		return
 	}
-	x.Since = time.Now()
-	if old := d.status.Load(); old != nil {
-		for _, o := range old.Stuck {
-			if o.P == x.P && o.Reason == x.Reason {
-				x.Since = o.Since
-			}
-		}
-	}
-	s.Stuck = append(s.Stuck, x)
+	s.Stuck = append(s.Stuck, Stuck{P: id, To: d.opts.Self, Reason: why, Since: a.at})
 }
