@@ -75,12 +75,14 @@ type meter struct {
 	busyTicks          rate       // of all processors, by everybody
 	allTicks           rate
 	diskWait           rate // microseconds in which acknowledgements waited for the disk
+	unsummed           int  // seconds in which the cluster's totals were not known yet
 }
 
 // totals are what a meter samples.
 type totals struct {
 	pages, bytes, allPages, allBytes, moved, written, records int64
 	cpu, busyTicks, allTicks, diskWait                        int64
+	partial                                                   bool // some partitions are in no total of allPages and allBytes
 }
 
 func (m *meter) sample(at time.Time, t totals) {
@@ -88,8 +90,7 @@ func (m *meter) sample(at time.Time, t totals) {
 	defer m.mu.Unlock()
 	m.pages.sample(t.pages, at)
 	m.bytes.sample(t.bytes, at)
-	m.allPages.sample(t.allPages, at)
-	m.allBytes.sample(t.allBytes, at)
+	m.sampleClusterLocked(at, &t)
 	m.moved.sample(t.moved, at)
 	m.written.sample(t.written, at)
 	m.records.sample(t.records, at)
@@ -97,6 +98,18 @@ func (m *meter) sample(at time.Time, t totals) {
 	m.busyTicks.sample(t.busyTicks, at)
 	m.allTicks.sample(t.allTicks, at)
 	m.diskWait.sample(t.diskWait, at)
+}
+
+// sampleClusterLocked begins when every partition's counters are there, or would have
+// been: after a restart they come within seconds, with the other members' first blocks
+// and with what is taken over, and what was fetched long ago is no speed.
+func (m *meter) sampleClusterLocked(at time.Time, t *totals) {
+	if m.allPages.at.IsZero() && t.partial && m.unsummed < rateSpan {
+		m.unsummed++
+		return
+	}
+	m.allPages.sample(t.allPages, at)
+	m.allBytes.sample(t.allBytes, at)
 }
 
 // strain is how many processors this process keeps busy, the share of all that

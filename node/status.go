@@ -342,17 +342,20 @@ func (n *Node) measure(ctx context.Context) error {
 func (n *Node) sampleTotals() {
 	own := n.front.Totals()
 	all := own
-	infos := n.peers.all()
+	infos, counted := n.peers.all(), n.heldBits()
 	for _, m := range n.others() {
 		if info, ok := infos[m.ID]; ok {
 			all.Plus(&info.block.Counters)
+			for i := range min(len(info.held), len(counted)) {
+				counted[i] |= info.held[i]
+			}
 		}
 	}
 	fetched, w := n.fetched.read(), n.archive.Stats()
 	cpu, busy, everybody := n.processors()
 	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
 		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records,
-		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds()})
+		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds(), partial: countBits(counted) < n.partitions()})
 }
 
 // Metrics serves the Prometheus exposition.

@@ -207,6 +207,33 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestRatesAfterARestart: what the other members tell of first, and what is taken over
+// from one that does not return, was fetched before and is no speed of now.
+func TestRatesAfterARestart(t *testing.T) {
+	t.Parallel()
+	var m meter
+	at := noon
+	step := func(pages int64, partial bool) {
+		m.sample(at, totals{allPages: pages, allBytes: 1000 * pages, partial: partial})
+		at = at.Add(time.Second)
+	}
+	step(400, true) // this node's own partitions
+	step(900, true) // another member has told of its own
+	for i := range int64(10) {
+		step(1200+i*10, false)
+	}
+	if c := m.cluster(); c.pages.Peak != 10 || c.pages.Now != 10 || c.bytes.Peak != 10_000 {
+		t.Errorf("%+v, want 10 pages a second and never more", c)
+	}
+	var offline meter // some partitions stay away: after a minute the rest counts
+	for i := range int64(rateSpan + 10) {
+		offline.sample(noon.Add(time.Duration(i)*time.Second), totals{allPages: 5 * i, partial: true})
+	}
+	if c := offline.cluster(); c.pages.Now != 5 {
+		t.Errorf("with partitions that stay away: %+v, want 5 pages a second", c)
+	}
+}
+
 func TestDiffering(t *testing.T) {
 	t.Parallel()
 	a, b := testSettings(), testSettings()
