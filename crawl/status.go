@@ -77,6 +77,7 @@ const (
 	ReasonJoinSilent      = "join_address_silent" // warn: nobody answers at an address of --join
 	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
 	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
+	ReasonWaitsForMembers = "waits_for_members"   // critical: a restarted node that too few members of its last view answer
 	ReasonOffline         = "offline"             // critical: every copy that may be used is away
 	ReasonUnserved        = "partitions_unserved" // critical: nobody fetches their hosts, and nobody will by itself
 	ReasonTakingOver      = "taking_over"         // warn: nobody fetches their hosts for a moment
@@ -89,7 +90,7 @@ const (
 )
 
 // HealthReasons are all codes.
-var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonOffline, ReasonUnserved, ReasonTakingOver,
+var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
 	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
 
 // HealthReason is one thing that a person should look at.

@@ -36,7 +36,7 @@ func fillCluster(s *crawl.Status, p *picture) {
 
 func isCritical(code string) bool {
 	switch code {
-	case crawl.ReasonPausedMinority, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk, crawl.ReasonDiskFull, crawl.ReasonDiskStalled, crawl.ReasonDNSDown:
+	case crawl.ReasonPausedMinority, crawl.ReasonWaitsForMembers, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk, crawl.ReasonDiskFull, crawl.ReasonDiskStalled, crawl.ReasonDNSDown:
 		return true
 	}
 	return false

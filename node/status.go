@@ -201,11 +201,7 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.since.UTC(), Message: n.name + " " + s.text() +
 			": look at the disk of " + n.dir.path + "; the node goes on by itself when it answers"})
 	}
-	if ms, since := n.spread.behind(time.Now()); len(ms) > 0 {
-		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonScopeBehind, Since: since.UTC(), Message: fmt.Sprintf(
-			"%s lacks scope entries or settings that %s may have, and gets no answer: links out of the scope that it knows wait in its outboxes (%d wait there) and the crawl does not end; start that node again, or when it will not come back: crawlnode nodes forget %s",
-			n.name, namesOf(ms), n.front.Totals().Outbox, ms[0].Name)})
-	}
+	rs = append(rs, n.standingReasons(time.Now())...)
 	rs = append(rs, n.joinReasons()...)
 	if since, down := n.dns.Outage(); down {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: n.name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})

@@ -1,0 +1,76 @@
+package node
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+)
+
+func TestWaitingReason(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		silent  []string
+		members int
+		after   time.Duration
+		want    string
+	}{
+		{[]string{"n2"}, 2, waitPatience, "waits for n2, the other of two nodes, which may have gone on without it; start n2 again, or when it will not come back: crawlnode nodes forget n2"},
+		{[]string{"n2", "n3"}, 3, time.Hour, "waits for a majority of its members: 2 of 3 say nothing (n2, n3); start n2 again"},
+		{[]string{"n2"}, 2, waitPatience - time.Second, ""},
+		{nil, 3, time.Hour, ""},
+	} {
+		r, ok := waitingReason("n1", tc.silent, tc.members, noon, noon.Add(tc.after))
+		if ok != (tc.want != "") || !strings.Contains(r.Message, tc.want) || ok && (r.Code != crawl.ReasonWaitsForMembers || !r.Since.Equal(noon)) {
+			t.Errorf("%v of %d after %v: %+v, %v; want %q", tc.silent, tc.members, tc.after, r, ok, tc.want)
+		}
+	}
+}
+
+// TestOneOfTwoRestartedAlone: it says that it waits for the other, since when and what to
+// do, and that is all; forgetting the other one ends it.
+func TestOneOfTwoRestartedAlone(t *testing.T) {
+	t.Parallel()
+	var cfgs []config.Config
+	var nodes []*running
+	for i, name := range []string{"first", "second"} {
+		c := testConfig(t, name)
+		if i > 0 {
+			c.Join = []string{nodes[0].Info().Gossip}
+		}
+		cfgs = append(cfgs, c)
+		nodes = append(nodes, startNode(t, c))
+	}
+	converged(t, 2, nodes...)
+	for _, n := range nodes {
+		n.Stop()
+	}
+	for _, n := range nodes {
+		n.ended(t, patience)
+	}
+	began := time.Now()
+	alone := startNode(t, cfgs[0])
+	until(t, patience, func() string {
+		s := statusOf(t, alone.Node)
+		r, ok := reasonOf(s, crawl.ReasonWaitsForMembers)
+		if !ok || !strings.Contains(r.Message, "forget second") {
+			return "it does not say that it waits for the second node"
+		}
+		if r.Since.Before(began.Add(-time.Second)) || len(s.Cluster.Health.Reasons) != 1 || s.Cluster.Health.Level != crawl.HealthCritical {
+			t.Errorf("%+v, want the one reason, critical, since %v", s.Cluster.Health, began)
+		}
+		return ""
+	})
+	if err := alone.ForgetMember(t.Context(), nodes[1].id); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, func() string {
+		if _, waits := reasonOf(statusOf(t, alone.Node), crawl.ReasonWaitsForMembers); waits {
+			return "it still waits"
+		}
+		_, why := alone.Ready()
+		return why
+	})
+}
