@@ -20,6 +20,7 @@ func (n *Node) openDerived() error {
 	o := derived.Options{
 		Node: n.id, MaxFileBytes: int64(c.WARCSize), Software: "crawlnode/" + n.version, SkipRate: c.LogSkipped,
 		Pages: c.Derives(derived.Pages), Links: c.Derives(derived.Links), Hosts: c.Derives(derived.Hosts), Text: c.Derives(derived.Text),
+		Full: func(ctx context.Context) error { return restForSpace(ctx, n.running) },
 		OnRepair: func(r derived.Repair) {
 			n.log.Info("a derived file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
 				"cut_bytes", r.Cut, "lines_from_tail", r.Lines, "removed", r.Removed, "reason", r.Reason)

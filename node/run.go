@@ -421,7 +421,10 @@ func (n *Node) syncLoop(ctx context.Context) error {
 		case err != nil:
 			return storageError("sync the archive", err)
 		}
-		if err := n.progress.during(n.syncDerived); err != nil {
+		switch err := n.progress.during(n.syncDerived); {
+		case isFull(err):
+			continue
+		case err != nil:
 			return err
 		}
 		if err := n.front.Sync(); err != nil {

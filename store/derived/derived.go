@@ -56,6 +56,9 @@ type Options struct {
 	Software string
 	// Rand gives the record ids. Default: crypto/rand.
 	Rand io.Reader
+	// Full is called while the disk is full, before what has found no room is tried
+	// again; its error ends the call. Nil: ENOSPC ends it.
+	Full func(ctx context.Context) error
 	// OnRepair is called by Open for each file that a crash had left open.
 	OnRepair func(Repair)
 }
@@ -255,29 +258,43 @@ func (s *Outputs) Skipped(ctx context.Context, skips []crawl.Skip) error {
 	return nil
 }
 
-// add appends b to an output. An error that is not of ctx stops all of them: a page
-// would be done without some of its lines.
+// add appends b to an output, when there is room for it. An error that is not of ctx, of
+// Full or of a full disk stops all of them: a page would be done without some of its lines.
 func (s *Outputs) add(ctx context.Context, o *stream, b []byte) error {
 	if err := s.failure(); err != nil || len(b) == 0 {
 		return err
 	}
-	if err := take(ctx, o.token); err != nil {
-		return fmt.Errorf("write %s: %w", o.kind, err)
+	for {
+		if err := take(ctx, o.token); err != nil {
+			return fmt.Errorf("write %s: %w", o.kind, err)
+		}
+		err := o.append(b)
+		<-o.token
+		switch {
+		case err == nil:
+			return nil
+		case !isFull(err):
+			return s.fail(err)
+		case s.opts.Full == nil:
+			return err
+		}
+		if err := s.opts.Full(ctx); err != nil {
+			return fmt.Errorf("write %s: %w", o.kind, err)
+		}
 	}
-	defer func() { <-o.token }()
-	if err := o.append(b); err != nil {
-		return s.fail(err)
-	}
-	return nil
 }
 
-// Sync makes everything durable that was written before the call.
+// Sync makes everything durable that was written before the call. When the disk is full
+// (ENOSPC) it may be called again.
 func (s *Outputs) Sync() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
 	for _, o := range s.streams() {
-		if err := o.sync(); err != nil {
+		switch err := o.sync(); {
+		case isFull(err):
+			return err
+		case err != nil:
 			return s.fail(err)
 		}
 	}

@@ -50,9 +50,10 @@
 // Lines that wait in memory: 1 MiB for each output. One caller for each processor
 // makes lines or a text at a time, of lines 256 KiB and one more before they are
 // written; others wait. A caller whose lines fill a member compresses it, while others
-// wait for that output; so they do for a checkpoint, once a second at the most. An
-// error of the disk is final: the first one is kept, and every later Page, Skipped and
-// Sync returns it.
+// wait for that output; so they do for a checkpoint, once a second at the most. A
+// full disk (ENOSPC) leaves no part of a line behind; Page and Skipped wait for space then,
+// as Options.Full tells them. Any other error of the disk is final: the first one is kept,
+// and every later Page, Skipped and Sync returns it.
 //
 // The package does not choose what a page's text or language is, does not find
 // duplicates, and does not lock the folder: one process per folder.

@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"crawlnode/store/files"
@@ -22,7 +24,7 @@ const (
 // file is the file being written, with its tail.
 type file struct {
 	name     string // final name
-	gz, tail *os.File
+	gz, tail handle
 	size     int64         // of gz
 	written  *atomic.Int64 // of all files
 	first    int64         // bytes of gz that it began with
@@ -30,7 +32,40 @@ type file struct {
 	tailSize int64
 	pending  []byte // lines of the tail that gz lacks
 	dirty    bool   // the tail has lines that are not on the disk
+	headless bool   // the tail is empty: there was no room for its first line
 	since    time.Time
+}
+
+// handle is an open file.
+type handle interface {
+	io.WriteCloser
+	Sync() error
+	Truncate(size int64) error
+}
+
+// isFull reports whether a write has failed for want of space: then it has changed
+// nothing, and may be tried again.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
+
+// lasting is the error of a sync: what could not be brought to the disk once is not
+// there after the next sync either, even if that says so.
+func lasting(err error) error {
+	if isFull(err) {
+		return errors.New(err.Error())
+	}
+	return err
+}
+
+// appendTo adds b to the end of a file of that size. When the disk is full nothing of it
+// stays there.
+func appendTo(f handle, size int64, b []byte) error {
+	n, err := f.Write(b)
+	if err != nil && n > 0 && isFull(err) {
+		if e := f.Truncate(size); e != nil {
+			return fmt.Errorf("%v; and then: %w", err, e) //nolint:errorlint // it is full no more, it is broken
+		}
+	}
+	return err
 }
 
 // tailHead is the first line of a tail.
@@ -58,8 +93,7 @@ func (s *stream) create() error {
 		s.files.Add(1)
 		f := &file{name: name, gz: gz, written: s.bytes}
 		if err := s.start(f, now); err != nil {
-			_ = gz.Close() // the next Open removes what is there
-			return err
+			return s.undo(f, err)
 		}
 		s.file = f
 		return nil
@@ -67,12 +101,31 @@ func (s *stream) create() error {
 	return fmt.Errorf("find no free file name in %s", s.dir)
 }
 
+// undo removes a file for which there was no room; of another error the next Open
+// removes what is there.
+func (s *stream) undo(f *file, err error) error {
+	_ = f.gz.Close()
+	if f.tail != nil {
+		_ = f.tail.Close()
+	}
+	if !isFull(err) {
+		return err
+	}
+	s.files.Add(-1)
+	s.bytes.Add(-f.size)
+	if e := errors.Join(removeIfThere(filepath.Join(s.dir, f.name+openSuffix)), removeIfThere(filepath.Join(s.dir, tailName(f.name)))); e != nil {
+		return e
+	}
+	return err
+}
+
 // start begins the file's tail, and writes what the file begins with.
 func (s *stream) start(f *file, now time.Time) (err error) {
-	f.tail, err = os.OpenFile(filepath.Join(s.dir, tailName(f.name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o640)
+	tail, err := os.OpenFile(filepath.Join(s.dir, tailName(f.name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
 		return err
 	}
+	f.tail = tail
 	if err := f.beginTail(); err != nil {
 		return err
 	}
@@ -92,22 +145,20 @@ func (s *stream) start(f *file, now time.Time) (err error) {
 
 // write adds a member to the file.
 func (f *file) write(member []byte) error {
-	n, err := f.gz.Write(member)
-	f.size += int64(n)
-	f.written.Add(int64(n))
-	if err != nil {
+	if err := appendTo(f.gz, f.size, member); err != nil {
 		return fmt.Errorf("write to %s at %d: %w", f.name, f.size, err)
 	}
+	f.size += int64(len(member))
+	f.written.Add(int64(len(member)))
 	return nil
 }
 
 // note adds lines to the tail, and to those that wait to be packed.
 func (f *file) note(lines []byte) error {
-	n, err := f.tail.Write(lines)
-	f.tailSize += int64(n)
-	if err != nil {
+	if err := appendTo(f.tail, f.tailSize, lines); err != nil {
 		return fmt.Errorf("write to the tail of %s at %d: %w", f.name, f.tailSize, err)
 	}
+	f.tailSize += int64(len(lines))
 	f.pending = append(f.pending, lines...)
 	f.dirty = true
 	return nil
@@ -116,29 +167,31 @@ func (f *file) note(lines []byte) error {
 // checkpoint brings the file to the disk and then empties the tail.
 func (f *file) checkpoint() error {
 	if err := f.gz.Sync(); err != nil {
-		return fmt.Errorf("sync %s: %w", f.name, err)
+		return fmt.Errorf("sync %s: %w", f.name, lasting(err))
 	}
 	// Should the truncation be lost with the power, the old tail counts: whole.
 	if err := f.tail.Sync(); err != nil {
-		return fmt.Errorf("sync the tail of %s: %w", f.name, err)
+		return fmt.Errorf("sync the tail of %s: %w", f.name, lasting(err))
 	}
 	if err := f.tail.Truncate(0); err != nil {
 		return fmt.Errorf("empty the tail of %s: %w", f.name, err)
 	}
+	f.tailSize, f.dirty, f.headless = 0, false, true
 	return f.beginTail()
 }
 
-// beginTail writes the first line of the tail, which is empty.
+// beginTail writes the first line of the tail, which is empty. All of the file is on the
+// disk then.
 func (f *file) beginTail() error {
 	line, err := json.Marshal(tailHead{File: f.name, After: f.size})
 	if err != nil {
 		return err
 	}
-	n, err := f.tail.Write(append(line, '\n'))
-	if err != nil {
+	line = append(line, '\n')
+	if err := appendTo(f.tail, 0, line); err != nil {
 		return fmt.Errorf("begin the tail of %s: %w", f.name, err)
 	}
-	f.after, f.tailSize, f.dirty, f.since = f.size, int64(n), false, time.Now()
+	f.after, f.tailSize, f.dirty, f.headless, f.since = f.size, int64(len(line)), false, false, time.Now()
 	return nil
 }
 

@@ -54,7 +54,8 @@ func newStream(dir, kind string, serial int, o *Outputs) *stream {
 }
 
 // append writes b: whole lines, or a whole member of a text file. The caller holds
-// the token. After an error the stream is no longer usable.
+// the token. When the disk is full it changes nothing and may be called again; after
+// another error the stream is no longer usable.
 func (s *stream) append(b []byte) error {
 	switch f := s.file; {
 	case s.closed:
@@ -71,19 +72,43 @@ func (s *stream) append(b []byte) error {
 		}
 	}
 	f := s.file
+	if err := s.makeUp(); err != nil {
+		return err
+	}
 	if s.head != nil {
 		return f.write(b)
 	}
 	if err := f.note(b); err != nil {
 		return err
 	}
+	// The lines are safe in the tail; what there is no room for now is made up for later.
+	var err error
 	if len(f.pending) >= memberBytes {
-		if err := s.pack(); err != nil {
+		err = s.pack()
+	}
+	if err == nil && f.tailSize >= maxTail {
+		err = s.checkpoint()
+	}
+	if isFull(err) {
+		return nil
+	}
+	return err
+}
+
+// makeUp does what a full disk has kept from being done, so that neither what waits in
+// memory nor the tail grows beyond its bound.
+func (s *stream) makeUp() error {
+	f := s.file
+	if f.headless {
+		if err := f.beginTail(); err != nil {
 			return err
 		}
 	}
 	if f.tailSize >= maxTail {
 		return s.checkpoint()
+	}
+	if len(f.pending) >= memberBytes {
+		return s.pack()
 	}
 	return nil
 }
@@ -98,8 +123,11 @@ func (s *stream) pack() error {
 	if err != nil {
 		return err
 	}
+	if err := f.write(member); err != nil {
+		return err
+	}
 	f.pending = f.pending[:0]
-	return f.write(member)
+	return nil
 }
 
 // checkpoint brings the file to the disk and empties its tail.
@@ -130,7 +158,7 @@ func (s *stream) sync() error {
 	}
 	// Others write meanwhile. Whoever closes the file has brought it to the disk.
 	if err := f.tail.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
-		return fmt.Errorf("sync the tail of %s: %w", f.name, err)
+		return fmt.Errorf("sync the tail of %s: %w", f.name, lasting(err))
 	}
 	return nil
 }
@@ -142,7 +170,7 @@ func (s *stream) finish() error {
 		return err
 	}
 	s.file = nil
-	err := f.gz.Sync()
+	err := lasting(f.gz.Sync())
 	if e := errors.Join(f.gz.Close(), f.tail.Close()); err == nil {
 		err = e
 	}
@@ -158,13 +186,16 @@ func (s *stream) close(whole bool) error {
 	s.token <- struct{}{}
 	defer func() { <-s.token }()
 	s.closed = true
-	switch {
-	case s.file == nil:
+	if s.file == nil {
 		return nil
-	case whole:
-		return s.finish()
+	}
+	var err error
+	if whole {
+		if err = s.finish(); s.file == nil {
+			return err
+		}
 	}
 	_, _ = s.file.gz.Close(), s.file.tail.Close() // the next Open repairs them
 	s.file = nil
-	return nil
+	return err
 }
