@@ -178,7 +178,7 @@ func (b *backlog) parsed(domain string, p place, took time.Duration) (kept time.
 		kept = took
 	}
 	before := b.pages
-	d.known, d.heavy = true, took >= heavyPage
+	d.known, d.heavy = true, took >= heavyPage && len(b.domains) > 1 // who is alone is in nobody's way
 	if b.recount(d); b.pages < before {
 		b.letBegin()
 	}

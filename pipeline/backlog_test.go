@@ -121,3 +121,15 @@ func TestHeavyPages(t *testing.T) {
 		}
 	})
 }
+
+// TestHeavyAlone: pages of a domain that is alone count as any others, however long they take.
+func TestHeavyAlone(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(8, 1)
+	for range 5 {
+		b.begin("a.test")
+	}
+	if kept := b.parsed("a.test", b.parse("a.test"), time.Minute); kept != 0 || b.pages != 5 {
+		t.Errorf("of five pages %d hold fetches back, and others were kept from the parser for %v", b.pages, kept)
+	}
+}
