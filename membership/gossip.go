@@ -54,6 +54,7 @@ type gossip struct {
 	cluster atomic.Pointer[consensus.Cluster] // what others are compared with
 	inbox   inbox
 	list    *memberlist.Memberlist
+	keys    *memberlist.Keyring // nil: none
 
 	// What a push/pull carries for founding.go and brings back of it.
 	mark    [markBytes]byte // this process; twin.go uses it too
@@ -299,7 +300,7 @@ func (g *gossip) start(o *Options, transport memberlist.Transport, advertise hos
 	conf.Transport = transport
 	conf.AdvertiseAddr, conf.AdvertisePort = advertise.host, advertise.port
 	conf.Label = o.Cluster
-	conf.SecretKey = o.SecretKey
+	conf.Keyring = g.keys
 	conf.ProbeInterval, conf.ProbeTimeout = probeInterval, probeTimeout
 	conf.GossipInterval, conf.PushPullInterval = gossipInterval, pushPullInterval
 	conf.TCPTimeout, conf.DeadNodeReclaimTime = streamTimeout, reclaimAfter

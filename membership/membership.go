@@ -110,6 +110,11 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 	}
 	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: prober.OwnProcess()}
 	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
+	if len(o.SecretKey) > 0 {
+		if m.gossip.keys, err = memberlist.NewKeyring(o.AlsoKeys, o.SecretKey); err != nil {
+			return nil, fmt.Errorf("membership: the gossip keys: %w", err)
+		}
+	}
 	rand.Read(m.gossip.mark[:]) // it never fails
 	// The largest metadata this node can ever send must fit.
 	full := meta{Boot: consensus.MaxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: consensus.Cluster{

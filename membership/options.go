@@ -69,6 +69,9 @@ type Options struct {
 
 	// SecretKey encrypts gossip: 16, 24 or 32 bytes; nil sends it in the clear.
 	SecretKey []byte
+	// AlsoKeys are read as well, while a cluster goes from one key to another; see
+	// Membership.SetKeys.
+	AlsoKeys [][]byte
 	// Transport replaces sockets, for simulations. Membership shuts it down.
 	Transport memberlist.Transport
 	Caller    Caller

@@ -8,7 +8,9 @@ import (
 	"hash/maphash"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
@@ -38,10 +40,10 @@ func (r reason) worthALine() bool { return r != tooMany }
 // cluster's name, or are not encrypted with its key, never reach memberlist. One
 // goroutine owns it.
 type sieve struct {
-	label   []byte // as a packet begins: memberlist's header with the cluster's name
-	name    []byte // authenticated with each packet
-	aead    cipher.AEAD
-	plain   []byte // where packets are decrypted to be judged; memberlist does it again
+	label   []byte                        // as a packet begins: memberlist's header with the cluster's name
+	name    []byte                        // authenticated with each packet
+	keys    atomic.Pointer[[]cipher.AEAD] // of which one has to fit; nil: no key
+	plain   []byte                        // where packets are decrypted to be judged; memberlist does it again
 	seed    maphash.Seed
 	window  int64 // the second that is counted
 	total   int
@@ -49,24 +51,33 @@ type sieve struct {
 }
 
 // newSieve makes the sieve of a cluster; without a key every packet with its name passes.
-func newSieve(cluster string, key []byte) (*sieve, error) {
+func newSieve(cluster string, keys [][]byte) (*sieve, error) {
 	label, err := memberlist.AddLabelHeaderToPacket(nil, cluster)
 	if err != nil {
 		return nil, err
 	}
 	s := &sieve{label: label, name: []byte(cluster), seed: maphash.MakeSeed()}
-	if len(key) == 0 {
+	if len(keys) == 0 {
 		return s, nil
 	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	if s.aead, err = cipher.NewGCM(block); err != nil {
-		return nil, err
-	}
 	s.plain = make([]byte, 0, packetBytes)
-	return s, nil
+	return s, s.setKeys(keys)
+}
+
+// setKeys replaces the keys; any goroutine may call it.
+func (s *sieve) setKeys(keys [][]byte) error {
+	aeads := make([]cipher.AEAD, len(keys))
+	for i, key := range keys {
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return err
+		}
+		if aeads[i], err = cipher.NewGCM(block); err != nil {
+			return err
+		}
+	}
+	s.keys.Store(&aeads)
+	return nil
 }
 
 // judge says whether a packet is worth memberlist's time.
@@ -75,7 +86,7 @@ func (s *sieve) judge(packet []byte, from netip.AddrPort, now time.Time) reason 
 	if !ok {
 		return otherLabel
 	}
-	if s.aead != nil && !s.authentic(sealed) {
+	if keys := s.keys.Load(); keys != nil && !slices.ContainsFunc(*keys, func(k cipher.AEAD) bool { return s.authentic(k, sealed) }) {
 		return otherKey
 	}
 	return s.count(from, now)
@@ -83,13 +94,13 @@ func (s *sieve) judge(packet []byte, from netip.AddrPort, now time.Time) reason 
 
 // authentic checks a packet as memberlist encrypts it: a byte of version 0 or 1, the
 // nonce, the text with its tag; the cluster's name is authenticated as well.
-func (s *sieve) authentic(b []byte) bool {
+func (s *sieve) authentic(key cipher.AEAD, b []byte) bool {
 	const version = 1
-	text := version + s.aead.NonceSize()
-	if len(b) <= text+s.aead.Overhead() || b[0] > 1 { // a message has a type at least
+	text := version + key.NonceSize()
+	if len(b) <= text+key.Overhead() || b[0] > 1 { // a message has a type at least
 		return false
 	}
-	_, err := s.aead.Open(s.plain[:0], b[version:text], b[text:], s.name)
+	_, err := key.Open(s.plain[:0], b[version:text], b[text:], s.name)
 	return err == nil
 }
 

@@ -35,7 +35,11 @@ func sealed(t testing.TB, key []byte, cluster, text string) []byte {
 
 func newTestSieve(t testing.TB, key []byte) *sieve {
 	t.Helper()
-	s, err := newSieve("ours", key)
+	var keys [][]byte
+	if key != nil {
+		keys = [][]byte{key}
+	}
+	s, err := newSieve("ours", keys)
 	if err != nil {
 		t.Fatal(err)
 	}

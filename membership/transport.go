@@ -215,7 +215,7 @@ func bind(o *Options) (memberlist.Transport, error) {
 	if ip == nil {
 		return nil, fmt.Errorf("membership: gossip address %q: the host must be an IP address; use --advertise for names", o.Bind)
 	}
-	s, err := newSieve(o.Cluster, o.SecretKey)
+	s, err := newSieve(o.Cluster, o.secretKeys())
 	if err != nil {
 		return nil, fmt.Errorf("membership: the gossip key: %w", err)
 	}
