@@ -65,6 +65,9 @@ type Backend interface {
 	// RevokeToken ends a token on all members. It returns when this node keeps it and
 	// the members that answer were told.
 	RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error)
+	// RotateKey begins to replace the cluster's key by another one, or tells how far that
+	// has come.
+	RotateKey(ctx context.Context, key string) (crawl.RotationReport, error)
 	// RecordChange writes down a change that somebody asked for; e.Node is filled in.
 	RecordChange(e crawl.AuditEntry)
 	// Audit lists the newest changes that all members were asked for.

@@ -97,6 +97,14 @@ func (f *fakeNode) RevokeToken(_ context.Context, id string) (crawl.RevokeReport
 	return crawl.RevokeReport{ID: id}, nil
 }
 
+func (f *fakeNode) RotateKey(_ context.Context, key string) (crawl.RotationReport, error) {
+	if f.err != nil {
+		return crawl.RotationReport{}, f.err
+	}
+	f.orders = append(f.orders, "rotate "+key)
+	return crawl.RotationReport{Fingerprint: "0123456789abcdef", Step: "known"}, nil
+}
+
 // secretOnly is the access of a cluster whose key's token is "secret" and whose other
 // tokens are the words of their roles.
 func secretOnly(secret string) (crawl.Asker, error) {

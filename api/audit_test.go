@@ -22,6 +22,7 @@ func TestChangesAreAudited(t *testing.T) {
 		{"POST /api/v1/crawl/pause", "", "operate", "operate|POST /api/v1/crawl/pause|idle|pause|200"},
 		{"POST /api/v1/seeds", "http://a/\nhttp://b/", "operate", "operate|POST /api/v1/seeds||2 seeds: http://a/|200"},
 		{"POST /api/v1/nodes/id-dead/forget", "", "admin", "admin|POST /api/v1/nodes/id-dead/forget|failed|forget n2 id-dead|200"},
+		{"POST /api/v1/keys/rotate", `{"key":"the secret"}`, "admin", "admin|POST /api/v1/keys/rotate||the key 0123456789abcdef: known|200"},
 		{"POST /api/v1/tokens/0123456789abcdef/revoke", "", "admin", "admin|POST /api/v1/tokens/0123456789abcdef/revoke||revoke 0123456789abcdef|200"},
 		{"POST /control/crawl", "action=pause&back=/x", "operate", "operate|POST /control/crawl||action=pause|303"},
 		{"POST /control/theme", "theme=dark", "read", ""},

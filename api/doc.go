@@ -22,6 +22,7 @@
 //	PUT  /api/v1/crawl     crawl.CrawlChange: changes the named settings on all nodes; If-Match guards it
 //	GET  /api/v1/audit?limit=N           crawl.AuditReport: who asked any node for what change
 //	POST /api/v1/tokens/{id}/revoke      crawl.RevokeReport: no node takes the token any more
+//	POST /api/v1/keys/rotate             crawl.RotationReport: replaces the cluster's key, or tells how far that is
 //	GET  /api/v1/events    crawl.Event, as Server-Sent Events; ?format=json for a list, ?after=ID, ?limit=N
 //	GET  /api/v1/stats     the parts of the status that change from second to second
 //

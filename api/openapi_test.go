@@ -319,6 +319,8 @@ var answers = []struct {
 	{"audit", "/api/v1/audit?limit=5", "", 200},
 	{"audit", "/api/v1/audit?limit=0", "", 400},
 	{"revokeToken", "/api/v1/tokens/0123456789abcdef/revoke", "", 200},
+	{"rotateKey", "/api/v1/keys/rotate", `{"key":"crawlnode-key-1:x"}`, 200},
+	{"rotateKey", "/api/v1/keys/rotate", `{}`, 400},
 }
 
 // TestAnswersAreAsDescribed asks every route and holds each answer against the

@@ -117,6 +117,33 @@ func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, report)
 }
 
+// maxKeyBytes bounds a key, which has 65, as JSON.
+const maxKeyBytes = 4 << 10
+
+// rotateKey replaces the cluster's key. The key is not written down anywhere.
+func (s *server) rotateKey(w http.ResponseWriter, r *http.Request) {
+	body, ok := readBody(w, r, maxKeyBytes, "send one key")
+	if !ok {
+		return
+	}
+	var order crawl.KeyRotation
+	if err := decodeStrict(body, &order); err != nil || order.Key == "" {
+		writeProblem(w, http.StatusBadRequest, `the body is not {"key":"crawlnode-key-1:..."}`)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
+	defer cancel()
+	crawl.NoteOf(ctx).Set("", "another key")
+	report, err := s.backend.RotateKey(ctx, order.Key)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	crawl.NoteOf(ctx).Set("", "the key "+report.Fingerprint+": "+report.Step)
+	report.Waiting = orEmpty(report.Waiting)
+	writeJSON(w, report)
+}
+
 // codeOf is the HTTP status of a failure of the node.
 func codeOf(err error) int {
 	switch {

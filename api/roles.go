@@ -38,6 +38,7 @@ var roles = map[string]crawl.Role{
 	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/forget":  crawl.RoleAdmin,
 	"POST /api/v1/tokens/{id}/revoke": crawl.RoleAdmin,
+	"POST /api/v1/keys/rotate":        crawl.RoleAdmin, // and the node wants the key itself
 
 	// The dashboard.
 	"GET /{$}":            crawl.RoleRead,

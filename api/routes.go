@@ -167,6 +167,8 @@ func orderRoutes() []route {
 			params: []param{{name: "limit", in: "query", what: "how many changes, at most 1000", sample: uint16(0)}}, reply: crawl.AuditReport{}, errors: []int{bad, busy}},
 		{method: "POST", path: "/api/v1/tokens/{id}/revoke", id: "revokeToken", gives: "no member takes the token any more, but for those that are named", summary: "End a token before its time, on all nodes.", serve: (*server).revokeToken,
 			params: []param{{name: "id", in: "path", what: "id of the token, its third field", sample: "", required: true}}, reply: crawl.RevokeReport{}, errors: []int{bad, refused, busy}},
+		{method: "POST", path: "/api/v1/keys/rotate", id: "rotateKey", gives: "how far it is; asked again with the same key it tells that again", summary: "Replace the cluster's key on all nodes while the crawl runs. Wants the key's own token.", serve: (*server).rotateKey,
+			takes: "the new key", body: crawl.KeyRotation{}, reply: crawl.RotationReport{}, errors: []int{bad, refused, tooLarge, busy}},
 	}
 }
 

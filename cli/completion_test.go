@@ -24,7 +24,7 @@ func TestComplete(t *testing.T) {
 		{"st", "start status", "seeds"},
 		{"--jo", "--join", "--name"},
 		{"seeds ", "add", "start"},
-		{"nodes ", "list drain forget", "start"},
+		{"nodes ", "list drain forget rotate-key", "start"},
 		{"status --", "--watch --output --addr --help", "--join"},
 		{"status --output ", "text json", "yaml"},
 		{"status --output=j", "--output=json", "--output=text"},
@@ -108,7 +108,7 @@ try crawlnode status --output = j
 try crawlnode --config /et
 complete -p crawlnode
 `, "--norc", "--noprofile")
-	want := "[start status]\n[list drain forget]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
+	want := "[start status]\n[list drain forget rotate-key]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
 	if out != want {
 		t.Errorf("bash completes\n%s\nwant\n%s", out, want)
 	}
@@ -171,6 +171,7 @@ status	Show what the cluster does; any node answers for all.
 drain	Let a node hand its partitions over and leave.
 forget	Swear that a dead node will never come back.
 list	List the nodes with their ids and states.
+rotate-key	Replace the cluster's key while the nodes run.
 [crawlnode status --wat]
 --watch	Show it again and again, until interrupted: on a terminal in place, else one block after the other.
 [crawlnode status --output ]

@@ -81,7 +81,7 @@ func checkExample(t *testing.T, parser *kong.Kong, line string) {
 func TestHelpOfTheWhole(t *testing.T) {
 	t.Parallel()
 	r := run(t, "", "--help")
-	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "urls why", "hosts show",
+	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "nodes rotate-key", "urls why", "hosts show",
 		"pause", "resume", "scope test", "keygen", "doctor", "config print", "completion", "version"} {
 		r.want(t, exitOK, "  "+verb+" ", "")
 	}

@@ -49,7 +49,7 @@ type grammar struct {
 	Demo       demoVerb       `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
 	Status     statusVerb     `cmd:"" help:"Show what the cluster does; any node answers for all."`
 	Seeds      seedsVerbs     `cmd:"" help:"Hand URLs to a running cluster."`
-	Nodes      nodesVerbs     `cmd:"" help:"List the nodes; drain or forget one."`
+	Nodes      nodesVerbs     `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
 	URLs       urlsVerbs      `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
 	Hosts      hostsVerbs     `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs     `cmd:"" help:"Try a URL against the scope."`

@@ -16,9 +16,10 @@ import (
 
 // nodesVerbs are the verbs about nodes.
 type nodesVerbs struct {
-	List   nodesListVerb   `cmd:"" help:"List the nodes with their ids and states."`
-	Drain  nodesDrainVerb  `cmd:"" help:"Let a node hand its partitions over and leave."`
-	Forget nodesForgetVerb `cmd:"" help:"Swear that a dead node will never come back."`
+	List   nodesListVerb      `cmd:"" help:"List the nodes with their ids and states."`
+	Drain  nodesDrainVerb     `cmd:"" help:"Let a node hand its partitions over and leave."`
+	Forget nodesForgetVerb    `cmd:"" help:"Swear that a dead node will never come back."`
+	Rotate nodesRotateKeyVerb `cmd:"" name:"rotate-key" help:"Replace the cluster's key while the nodes run."`
 }
 
 // Help gives the examples of the verbs.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -81,4 +82,13 @@ func TestConfirmed(t *testing.T) {
 			t.Errorf("%q confirms: %v", in, got)
 		}
 	}
+}
+
+// TestRotateKeyNeedsAKey: nothing is asked before the new key could be read.
+func TestRotateKeyNeedsAKey(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "new.key")
+	run(t, "", "nodes", "rotate-key", file).want(t, exitUsage, "", "make one with: crawlnode keygen")
+	run(t, "", "keygen", file).want(t, exitOK, "", "")
+	run(t, "", "nodes", "rotate-key", file, "--cluster-key-file", file, "--addr", "127.0.0.1:1").want(t, exitError, "", "nobody answers")
 }

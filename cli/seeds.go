@@ -147,21 +147,27 @@ type remote struct {
 
 // dial returns the client; the error is one of the key file.
 func (r *remote) dial(env *Env) (*client.Client, error) {
-	file, addr := r.ClusterKeyFile, r.Addr
+	file := r.ClusterKeyFile
 	if file == "" {
 		file, _ = env.Lookup("CRAWLNODE_CLUSTER_KEY_FILE")
 	}
+	access, err := r.access(env, file)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Options{Addr: r.addressOf(env), Token: access.Token, TLS: access.TLS}), nil
+}
+
+// addressOf is the node that is asked.
+func (r *remote) addressOf(env *Env) string {
+	addr := r.Addr
 	if addr == "" {
 		addr, _ = env.Lookup("CRAWLNODE_ADDR")
 	}
 	if addr == "" {
 		addr = config.Default().HTTP
 	}
-	access, err := r.access(env, file)
-	if err != nil {
-		return nil, err
-	}
-	return client.New(client.Options{Addr: addr, Token: access.Token, TLS: access.TLS}), nil
+	return addr
 }
 
 // access reads the key, or the token that stands in for it. What was typed wins over

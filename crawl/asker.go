@@ -64,6 +64,24 @@ func AskerOf(ctx context.Context) Asker {
 // ErrForbidden is inside an error when it is the asker who may not. The API answers 403.
 var ErrForbidden = errors.New("not allowed")
 
+// KeyRotation asks for another key of the cluster.
+type KeyRotation struct {
+	Key string `json:"key"` // its text, as in its file
+}
+
+// RotationOver is the last step of a RotationReport.
+const RotationOver = "alone"
+
+// RotationReport is how far the replacement of the cluster's key has come.
+type RotationReport struct {
+	Fingerprint string `json:"fingerprint"` // of the new key
+	// Step is known (all take both keys, once all have confirmed it), used (the new key is
+	// sent) or alone (the old one is refused: it is over).
+	Step string `json:"step"`
+	// Waiting names the members that have not confirmed the step yet.
+	Waiting []string `json:"waiting"`
+}
+
 // RevokeReport is the answer to a token's revocation.
 type RevokeReport struct {
 	ID string `json:"id"`

@@ -42,6 +42,12 @@ func newSecret(t *testing.T) *secret {
 	return &secret{key, file, &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: key.ClientTLS()}}}
 }
 
+// pool makes the calls of a node that has the key.
+func (s *secret) pool(self, cluster string) *peer.Pool {
+	protocol, _ := crawlnode.Versions()
+	return peer.NewPool(peer.PoolOptions{Self: self, Protocol: protocol, Cluster: func() string { return cluster }, TLS: func(int) *tls.Config { return s.ClientTLS() }})
+}
+
 // keyed gives a cluster a key before its first node starts.
 func (c *cluster) keyed() *cluster {
 	c.t.Helper()
@@ -159,7 +165,11 @@ func strangersCall(t *testing.T, c *cluster) {
 		{"of another cluster", someCluster, c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 		{"of no cluster", "", c.key.ClientTLS(), codes.FailedPrecondition, "the caller is of cluster"},
 	} {
-		pool := peer.NewPool(peer.PoolOptions{Self: "stranger", Protocol: protocol, Cluster: func() string { return who.cluster }, TLS: who.tls})
+		o := peer.PoolOptions{Self: "stranger", Protocol: protocol, Cluster: func() string { return who.cluster }}
+		if who.tls != nil {
+			o.TLS = func(int) *tls.Config { return who.tls }
+		}
+		pool := peer.NewPool(o)
 		for call, err := range everyCall(t.Context(), pool, c.nodes[0].target()) {
 			if grpcstatus.Code(err) != who.code || !strings.Contains(fmt.Sprint(err), who.says) {
 				t.Errorf("a node %s: %s: %v, want %v, %q", who.name, call, err, who.code, who.says)

@@ -69,6 +69,15 @@ func LoadAccess(keyFile string) (Access, error) {
 	return Access{Token: k.APIToken(), TLS: k.ClientTLS()}, nil
 }
 
+// LoadKeyText reads a cluster key file whole, for the order that replaces the key.
+func LoadKeyText(keyFile string) (string, error) {
+	k, err := clusterkey.Load(keyFile)
+	if err != nil {
+		return "", usageError(err)
+	}
+	return k.Text(), nil
+}
+
 // NewKeyFile makes a cluster key and stores it in a new file that only its owner
 // may read. It returns the key's fingerprint.
 func NewKeyFile(path string) (fingerprint string, err error) {
@@ -90,8 +99,8 @@ func NewKeyFile(path string) (fingerprint string, err error) {
 // HTTPListener is bound and waits for the API to be served on it; with a cluster
 // key it speaks TLS.
 func (n *Node) HTTPListener() net.Listener {
-	if n.keys.key == nil {
+	if n.keys.ring == nil {
 		return n.http
 	}
-	return tls.NewListener(n.http, n.keys.key.APITLS())
+	return tls.NewListener(n.http, n.keys.ring.APITLS())
 }

@@ -31,6 +31,7 @@ const (
 //	addresses.json   the addresses that were bound last, tried first next time
 //	membership.json  identity, boot, views and ballots (package membership)
 //	crawl.json       the crawl document: settings, state, limits
+//	keys/            a new cluster key, and how far its rotation is; for the owner alone
 //	scope/           scope entries, in one log for each node that added some (store/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox
 //	bloom/           filter snapshots of a clean stop

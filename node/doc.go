@@ -63,6 +63,13 @@
 // for another node, or has fetched it, adds its entry if that is not known. So an entry is
 // as safe as its URL, and the redirect of a seed waits for nobody.
 //
+// # The cluster's key
+//
+// While the cluster goes from one key to another (rotation.go, pure; rotator.go carries
+// it out) every node first takes both, then sends with the new one, then refuses the old
+// one. Each step is on disk before it is in effect, and taken once all members of the
+// view have confirmed the one before; any node that has heard them all takes it.
+//
 // # Goroutines and queues
 //
 // Run starts everything and returns when all has ended. First stop the fetchers,
@@ -112,6 +119,9 @@
 //	replicas
 //	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again
 //	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
+//	a new cluster key         nodes rotate-key         rotator                one                    a second one is refused  before it is in effect
+//	connections of an old     Pool.Renew               time, 6 s              one a peer and change  -                        not needed
+//	identity
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
 //	top hosts                 who looks at them        age, 1 s               5 orders, 100 each  -                           not needed
 //	events for people         views, documents,        age                    1,000               the oldest are forgotten    not needed

@@ -70,7 +70,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	to := peer.Target{ID: "node", Boot: 1, Addr: addr}
 
 	var ended atomic.Bool
-	member := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: ours.ClientTLS(), Ended: func(peer.Target) { ended.Store(true) }})
+	member := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: fixedTLS(ours.ClientTLS()), Ended: func(peer.Target) { ended.Store(true) }})
 	renew := func() {
 		if _, err := peer.Call(t.Context(), member, to, &peer.RenewRequest{}, peer.PeerClient.Renew); err != nil {
 			t.Errorf("the member: %v", err)
@@ -86,7 +86,7 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	}
 	renew()
 	for _, config := range []*tls.Config{nil, theirs.ClientTLS(), {InsecureSkipVerify: true}} {
-		p := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: config})
+		p := peer.NewPool(peer.PoolOptions{Self: "me", Cluster: func() string { return "c1" }, TLS: fixedTLS(config)})
 		for range 3 {
 			if _, err := peer.Call(t.Context(), p, to, &peer.RenewRequest{}, peer.PeerClient.Renew); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
 				t.Errorf("a stranger: %v", err)
@@ -104,4 +104,12 @@ func TestStrangersAtTheDoor(t *testing.T) {
 	if lines := strings.Count(log.b.String(), "has not shown this cluster's key"); lines < 1 || lines > 12 {
 		t.Errorf("the log: %q", log.b.String())
 	}
+}
+
+// fixedTLS is the same at each try; nil is plain text.
+func fixedTLS(config *tls.Config) func(int) *tls.Config {
+	if config == nil {
+		return nil
+	}
+	return func(int) *tls.Config { return config }
 }

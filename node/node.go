@@ -105,6 +105,7 @@ type Node struct {
 	disk       diskWatch
 	progress   progress
 	audit      auditLog
+	rotator    rotator
 	addresses  addressRules // where this node never connects a fetch to
 
 	drain       chan struct{} // closed by Drain

@@ -39,12 +39,12 @@ type archiver interface {
 
 // keyring is the cluster's key, or none.
 type keyring struct {
-	key *clusterkey.Key
+	ring *clusterkey.Ring // nil: none
 }
 
 func (k *keyring) describe(insecure bool) string {
 	switch {
-	case k.key != nil:
+	case k.ring != nil:
 		return "encrypted and authenticated with the cluster key"
 	case insecure:
 		return "INSECURE: no key, and listening beyond loopback is allowed"
@@ -83,7 +83,8 @@ func Open(o Options) (_ *Node, err error) {
 		}
 	}()
 	n.heap = newCollector(int64(o.Config.Memory))
-	if n.keys, err = loadKeys(&o.Config); err != nil {
+	key, err := loadKey(&o.Config)
+	if err != nil {
 		return nil, err
 	}
 	if err = n.openData(); err != nil {
@@ -95,6 +96,10 @@ func Open(o Options) (_ *Node, err error) {
 		}
 	}
 	n.disk.look(n.volumes()...)
+	n.rotator.node, n.rotator.look = n, make(chan struct{}, 1)
+	if n.keys, err = n.rotator.open(key); err != nil {
+		return nil, err
+	}
 	n.audit.dir, n.audit.max = n.dir, maxAuditFile
 	if err = n.openStores(o.Store); err != nil {
 		return nil, err
@@ -113,15 +118,16 @@ func Open(o Options) (_ *Node, err error) {
 	return n, nil
 }
 
-func loadKeys(c *config.Config) (*keyring, error) {
+// loadKey reads the key file; nil: there is none.
+func loadKey(c *config.Config) (*clusterkey.Key, error) {
 	if c.ClusterKeyFile == "" {
-		return &keyring{}, nil
+		return nil, nil
 	}
 	k, err := clusterkey.Load(c.ClusterKeyFile)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("--cluster-key-file: %w", err))
 	}
-	return &keyring{&k}, nil
+	return &k, nil
 }
 
 // openData locks the data directory. Without --name the name is the host's; when
@@ -239,8 +245,12 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 	if wrap != nil {
 		o.Storage = wrap(o.Storage)
 	}
-	if n.keys.key != nil {
-		o.SecretKey = n.keys.key.GossipKey()
+	if n.keys.ring != nil {
+		keys := n.keys.ring.Keys()
+		o.SecretKey = keys[0].GossipKey()
+		for _, also := range keys[1:] {
+			o.AlsoKeys = append(o.AlsoKeys, also.GossipKey())
+		}
 	}
 	m, err := membership.Open(o)
 	switch {
@@ -303,8 +313,8 @@ func (n *Node) openPeers() {
 	}
 	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
 	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
-	if n.keys.key != nil {
-		po.TLS, so.TLS = n.keys.key.ClientTLS(), n.keys.key.ServerTLS()
+	if n.keys.ring != nil {
+		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
 	}
 	n.pool, n.server = peer.NewPool(po), peer.NewServer(so)
 }

@@ -22,7 +22,8 @@ const controlPatience = 3 * time.Second
 
 // operatorOrder is an operator's order as it travels to the member that it is for.
 type operatorOrder struct {
-	Drain bool `json:"drain"`
+	Drain    bool      `json:"drain"`
+	Rotation *rotation `json:"rotation,omitempty"` // the cluster's key is being replaced
 }
 
 // DrainMember asks a member to hand its partitions over and to leave. It returns
@@ -73,13 +74,29 @@ func (n *Node) obeyDrain() error {
 // Operate carries out an operator's order that another member passes on.
 func (h handler) Operate(_ context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
 	var o operatorOrder
-	if err := json.Unmarshal(req.Payload, &o); err != nil || !o.Drain {
+	if err := json.Unmarshal(req.Payload, &o); err != nil || !o.Drain && (o.Rotation == nil || h.node.keys.ring == nil) {
 		return nil, status.Error(codes.InvalidArgument, "an order that this release does not know")
+	}
+	if o.Rotation != nil {
+		return h.hearRotation(*o.Rotation)
 	}
 	if err := h.node.obeyDrain(); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, withoutRefused(err))
 	}
 	return &peer.Envelope{}, nil
+}
+
+// hearRotation takes over how far the replacement of the key has come.
+func (h handler) hearRotation(told rotation) (*peer.Envelope, error) {
+	c, err := h.node.rotator.hear(told)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	payload, err := json.Marshal(c)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return &peer.Envelope{Payload: payload}, nil
 }
 
 // withoutRefused is the text of a refusal; the caller puts the word before it

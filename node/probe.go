@@ -60,7 +60,7 @@ type GossipProbe = membership.ProbeResult
 // ProbeGossip asks a node for an answer over gossip's two ways, as a node with
 // these settings would.
 func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProbe, error) {
-	keys, err := loadKeys(c)
+	key, err := loadKey(c)
 	if err != nil {
 		return GossipProbe{}, err
 	}
@@ -68,8 +68,8 @@ func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProb
 	if host, _, err := net.SplitHostPort(c.Gossip); err == nil && net.ParseIP(host) != nil {
 		o.Bind = host
 	}
-	if keys.key != nil {
-		o.SecretKey = keys.key.GossipKey()
+	if key != nil {
+		o.SecretKey = key.GossipKey()
 	}
 	return membership.Probe(ctx, o, addr), nil
 }
@@ -80,7 +80,7 @@ const probeTimeout = 3 * time.Second
 // ProbeCalls finds out whether a node answers calls at its --rpc address: whoever
 // serves HTTP/2 there greets first, and with a key only who has the same.
 func ProbeCalls(ctx context.Context, c *config.Config, addr string) error {
-	keys, err := loadKeys(c)
+	key, err := loadKey(c)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func ProbeCalls(ctx context.Context, c *config.Config, addr string) error {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(probeTimeout)) // a socket takes one
-	if keys.key != nil {
-		o := keys.key.ClientTLS()
+	if key != nil {
+		o := key.ClientTLS()
 		o.NextProtos = []string{"h2"}
 		conn = tls.Client(conn, o)
 	}

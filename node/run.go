@@ -60,6 +60,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	})
 	group.Go(func() error { return classed(n.members.Run(ctx)) })
 	group.Go(func() error { return n.spread.run(ctx) })
+	group.Go(func() error { return n.rotator.run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
 	group.Go(func() error { return n.watchProgress(ctx) })
 	group.Go(func() error { return n.lead(ctx) })

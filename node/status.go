@@ -186,7 +186,7 @@ func (n *Node) nameOf(id crawl.NodeID) string {
 // healthReasons are what a person should look at on this node.
 func (n *Node) healthReasons() []crawl.HealthReason {
 	var rs []crawl.HealthReason
-	if n.cfg.Insecure && n.keys.key == nil {
+	if n.cfg.Insecure && n.keys.ring == nil {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonInsecure, Since: n.started.UTC(), Message: n.name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
 	}
 	for _, v := range n.disk.short() {

@@ -44,15 +44,25 @@ func (r revocations) with(other revocations) (all revocations, grew bool) {
 
 // Access judges what callers of the API show; nil without a cluster key.
 func (n *Node) Access() func(secret string) (crawl.Asker, error) {
-	if n.keys.key == nil {
+	if n.keys.ring == nil {
 		return nil
 	}
 	return func(secret string) (crawl.Asker, error) { return n.askerOf(secret, time.Now()) }
 }
 
 // askerOf tells who holds a secret: the key itself, or a token made with it.
-func (n *Node) askerOf(secret string, now time.Time) (crawl.Asker, error) {
-	k := n.keys.key
+// While the key is being replaced both keys count, with the tokens of both.
+func (n *Node) askerOf(secret string, now time.Time) (asker crawl.Asker, err error) {
+	for _, k := range n.keys.ring.Keys() {
+		if asker, err = n.askerBy(&k, secret, now); !errors.Is(err, clusterkey.ErrNotToken) {
+			break
+		}
+	}
+	return asker, err
+}
+
+// askerBy judges by one key.
+func (n *Node) askerBy(k *clusterkey.Key, secret string, now time.Time) (crawl.Asker, error) {
 	if subtle.ConstantTimeCompare([]byte(secret), []byte(k.APIToken())) == 1 {
 		return crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, nil
 	}
@@ -78,7 +88,7 @@ func (n *Node) askerOf(secret string, now time.Time) (crawl.Asker, error) {
 func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error) {
 	report := crawl.RevokeReport{ID: id, Untold: []string{}}
 	switch {
-	case n.keys.key == nil:
+	case n.keys.ring == nil:
 		return report, fmt.Errorf("%w: this cluster has no key, so it has no tokens", crawl.ErrRefused)
 	case !clusterkey.IsTokenID(id):
 		return report, &crawl.FieldErrors{Fields: []crawl.FieldError{{Field: "id", Detail: "is 16 hexadecimal digits, the third field of the token: cn1.<role>.<id>..."}}}

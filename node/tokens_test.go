@@ -18,7 +18,7 @@ func keyedNode(t *testing.T) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Node{keys: &keyring{key: &k}, doc: newTestDocStore(t), id: "n"}
+	return &Node{keys: &keyring{clusterkey.NewRing(k)}, doc: newTestDocStore(t), id: "n"}
 }
 
 func newTestDocStore(t *testing.T) *docStore {
@@ -49,7 +49,7 @@ func TestTokensOfANode(t *testing.T) {
 	n, now := keyedNode(t), time.Now()
 	other := keyedNode(t)
 	made := func(n *Node, role string, life time.Duration) (string, string) {
-		token, text, err := n.keys.key.NewToken(role, life, now)
+		token, text, err := n.keys.ring.Keys()[0].NewToken(role, life, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,13 +68,13 @@ func TestTokensOfANode(t *testing.T) {
 		want         crawl.Asker
 		told         string // what the asker may hear; "" nothing
 	}{
-		{"the key's own", n.keys.key.APIToken(), crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, ""},
+		{"the key's own", n.keys.ring.Keys()[0].APIToken(), crawl.Asker{ID: crawl.KeyAsker, Role: crawl.RoleAdmin}, ""},
 		{"read", read, crawl.Asker{ID: readID, Role: crawl.RoleRead}, ""},
 		{"revoked", gone, crawl.Asker{}, "was revoked"},
 		{"expired", short, crawl.Asker{}, "has expired"},
 		{"of a newer release", newer, crawl.Asker{}, "newer release"},
 		{"another cluster's", foreign, crawl.Asker{}, ""},
-		{"another key's own", other.keys.key.APIToken(), crawl.Asker{}, ""},
+		{"another key's own", other.keys.ring.Keys()[0].APIToken(), crawl.Asker{}, ""},
 		{"nothing", "", crawl.Asker{}, ""},
 	} {
 		got, err := n.askerOf(c.secret, now.Add(time.Minute))

@@ -47,6 +47,13 @@
 //	held             run         its batches       1,000 links    run takes no more pieces
 //	in flight        run         acks, time-out    8 batches      what is held waits
 //
+// # Another key
+//
+// While the cluster's key is replaced, a handshake that fails is made with the node's
+// other key the next time (PoolOptions.TLS). Pool.Renew has all targets connected to
+// anew and closes the old connections six seconds later; Server.Recheck closes those
+// that have shown a key that is not taken any more.
+//
 // # Strangers
 //
 // With TLS only the cluster's key gets past the handshake; without it any call that

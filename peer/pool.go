@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -57,8 +56,9 @@ type PoolOptions struct {
 	// boot of that node had answered; Addr is the address that was connected to, not
 	// a name. It must not block.
 	Ended func(was Target)
-	// TLS is the client's side of the cluster's identity; nil means plain text.
-	TLS *tls.Config
+	// TLS is the client's side of the cluster's identity, asked for before each handshake;
+	// try counts those with that target that have failed. nil means plain text.
+	TLS func(try int) *tls.Config
 	// Rand seeds the jitter of the back-off; nil means a random seed.
 	Rand *rand.Rand
 }
@@ -71,7 +71,7 @@ type Pool struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu    sync.Mutex // guards conns, seed and done
+	mu    sync.Mutex // guards the rest
 	conns map[Target]*conn
 	seed  *rand.Rand
 	done  bool
@@ -131,6 +131,34 @@ func (p *Pool) Keep(keep map[Target]bool) {
 	}
 }
 
+// retireAfter is how long a replaced connection lives on: longer than any call.
+const retireAfter = callTimeout + time.Second
+
+// Renew has every target connected to anew, with what TLS says by then. Calls that are
+// open on the old connections may end; streams are broken off after retireAfter, and
+// begin again on the new ones.
+func (p *Pool) Renew() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.conns
+	p.conns = map[Target]*conn{}
+	if p.done || len(old) == 0 {
+		return
+	}
+	p.wg.Go(func() {
+		timer := time.NewTimer(retireAfter)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-p.ctx.Done():
+		}
+		for _, c := range old {
+			c.links.cancel()
+			_ = c.cc.Close() // nobody has it any more
+		}
+	})
+}
+
 // conn returns the connection to a target and makes it when it is missing. Making
 // one does not dial: gRPC does that with the first call.
 func (p *Pool) conn(to Target) (*conn, error) {
@@ -160,7 +188,7 @@ func (p *Pool) conn(to Target) (*conn, error) {
 func (c *conn) dialOptions() []grpc.DialOption {
 	creds := insecure.NewCredentials()
 	if c.pool.opts.TLS != nil {
-		creds = credentials.NewTLS(c.pool.opts.TLS)
+		creds = newClientCreds(c.pool.opts.TLS)
 	}
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),

@@ -79,6 +79,7 @@ type Server struct {
 	self identity
 	grpc *grpc.Server
 	log  *door.Log
+	open *openConns
 
 	mu     sync.Mutex // guards warned
 	warned map[string]bool
@@ -87,8 +88,10 @@ type Server struct {
 // NewServer returns a server that Serve starts.
 func NewServer(o ServerOptions) *Server {
 	s := &Server{opts: o, self: identity{o.Self, o.Boot}, log: door.NewLog(o.Logger), warned: map[string]bool{}}
+	creds := newCreds(o.TLS, s.log)
+	s.open = creds.open
 	opts := []grpc.ServerOption{
-		grpc.Creds(newCreds(o.TLS, s.log)),
+		grpc.Creds(creds),
 		grpc.ForceServerCodecV2(newBoundedCodec()),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
@@ -112,6 +115,10 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	return nil
 }
+
+// Recheck closes the connections whose caller has shown an identity that is not taken any
+// more; later ones are judged by TLS.
+func (s *Server) Recheck(takes func(tls.ConnectionState) bool) { s.open.recheck(takes) }
 
 // Stop closes the listener and every connection and waits for the handlers.
 func (s *Server) Stop() { s.grpc.Stop() }

@@ -145,6 +145,16 @@ func (c *Client) RevokeToken(ctx context.Context, id string) (report crawl.Revok
 	return report, err
 }
 
+// RotateKey has the cluster's key replaced, or asks how far that has come.
+func (c *Client) RotateKey(ctx context.Context, key string) (report crawl.RotationReport, err error) {
+	body, err := json.Marshal(crawl.KeyRotation{Key: key})
+	if err != nil {
+		return report, fmt.Errorf("writing the key as JSON: %w", err)
+	}
+	err = c.call(ctx, http.MethodPost, "/api/v1/keys/rotate", body, &report)
+	return report, err
+}
+
 // Metrics asks for the Prometheus exposition as it stands.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/metrics", nil)
