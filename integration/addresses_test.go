@@ -1,9 +1,14 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,6 +32,15 @@ var innerForms = []func(netip.Addr) string{
 	func(a netip.Addr) string { return "[64:ff9b::" + a.String() + "]" },
 	func(a netip.Addr) string { return fmt.Sprintf("[2002:%x:%x::1]", number(a)>>16, number(a)&0xffff) },
 	func(a netip.Addr) string { return "[::" + a.String() + "]" },
+	func(a netip.Addr) string { return fmt.Sprintf("[64:ff9b::%x:%x]", number(a)>>16, number(a)&0xffff) },
+	func(a netip.Addr) string {
+		return fmt.Sprintf("[0:0:0:0:0:FFFF:%X:%X]", number(a)>>16, number(a)&0xffff)
+	},
+	func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("%%%x%s", '0'+b[0]/100, a.String()[1:]) },
+	func(a netip.Addr) string { return strings.ReplaceAll(a.String(), ".", "\u3002") },
+	func(a netip.Addr) string { return "\uff11" + a.String()[1:] }, // 1, full width
+	func(a netip.Addr) string { return "someone@" + a.String() },
+	func(a netip.Addr) string { b := a.As4(); return fmt.Sprintf("0000%o.0X%X", b[0], number(a)&0xffffff) },
 }
 
 func number(a netip.Addr) uint32 {
@@ -34,40 +48,57 @@ func number(a netip.Addr) uint32 {
 	return uint32(b[0])<<24 | uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
 }
 
-// fixedForms are places of this machine and of clouds that are not of innerForms.
-var fixedForms = []string{"localhost", "127.0.0.1", "127.1", "0.0.0.0", "0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "169.254.169.254", "2852039166", "0xa9fea9fe",
-	"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "168.63.129.16", "100.100.100.200", "[fd00:ec2::254]", "[fe80::1]", "169.254.0.1"}
+// fixedForms are places of this machine, of clouds and of private networks.
+var fixedForms = []string{"localhost", "LOCALHOST.", "127.0.0.1", "127.1", "0.0.0.0", "0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "169.254.169.254", "2852039166", "0xa9fea9fe",
+	"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[2002:a9fe:a9fe::]", "168.63.129.16", "100.100.100.200", "[fd00:ec2::254]", "[fe80::1]", "169.254.0.1",
+	"10.1.2.3", "172.16.0.1", "192.168.0.1", "[fd12::1]"}
 
-// TestLiveSettingsOpenNoDenied has a node whose own flags deny a network, while the cluster's
+// pointsAt are addresses that names have: the same places as an answer of DNS.
+var pointsAt = []string{"127.99.200.1", "127.0.0.1", "0.0.0.0", "169.254.169.254", "168.63.129.16", "100.100.100.200", "169.254.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1",
+	"::ffff:127.99.200.1", "64:ff9b::7f63:c801", "2002:7f63:c801::1", "::127.99.200.1", "::1", "::", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fd00:ec2::254", "fe80::1", "fd12::1"}
+
+// privateNets is what the tests' nodes deny by their own flag; what is denied without a
+// flag is not in it.
+const privateNets = "127.88.0.0/16,127.99.0.0/16,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd12::/16"
+
+// TestLiveSettingsOpenNoDenied has a node whose own flags deny networks, while the cluster's
 // settings were widened to everything, led there in each spelling: by seeds, links,
-// redirects, robots.txt that redirects, sitemaps and DNS answers. The canaries listen at
-// another address for each pair of a form and a way, so that no host's failure keeps
-// another one from being tried; also at the node's own addresses.
+// redirects, robots.txt that redirects, sitemaps and DNS answers. The settings are widened
+// by an admin's token, over a network that is not loopback: what a node that was started
+// with --allow-remote-unsafe takes and no other does.
+//
+// The canaries listen at another address for each pair of a form and a way, so that no
+// host's failure keeps another one from being tried; also at the node's own addresses.
 func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	needsProcesses(t)
-	t.Parallel()
+	l := newLab(t) // so it is not parallel: there is one network for all labs of a process
+	l.add()
 	w := newHostileWeb(t)
-	c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--deny-net", "127.88.0.0/16,127.99.0.0/16", "--delay", "20ms", "--scope", "any", "--log-level", "debug", "--log-format", "json")
-	c.addReady(1)
-	n := c.nodes[0]
-	n.set("allow-net=0.0.0.0/0,::/0,"+hostileNet, "contact=me@example.org")
+	begin := func(flags ...string) (*cluster, *node) {
+		c := newCluster(t, "--dns", w.dns, "--allow-net", hostileNet, "--deny-net", privateNets, "--delay", "20ms", "--scope", "any", "--log-level", "debug", "--log-format", "json").keyed()
+		n := c.place(flags...)
+		_, port, err := net.SplitHostPort(n.http)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.http = net.JoinHostPort(l.net+"1", port)
+		n.start()
+		n.ready()
+		return c, n
+	}
+	widen := []string{"allow-net=0.0.0.0/0,::/0," + hostileNet, "contact=me@example.org"}
+	strict, refusing := begin()
+	if code, says := l.setAsAdmin(strict, refusing, widen...); code != 4 || !strings.Contains(says, "--allow-remote-unsafe") {
+		t.Fatalf("the node without --allow-remote-unsafe answers the admin's token: exit code %d, %s", code, says)
+	}
+	strict.stop()
+	c, n := begin("--allow-remote-unsafe")
+	if code, says := l.setAsAdmin(c, n, widen...); code != 0 {
+		t.Fatalf("the admin's token widens nothing: exit code %d, %s", code, says)
+	}
 
 	var canaries atomic.Int64
-	ways := []string{"seed", "link", "redirect", "robots", "sitemap"}
-	var seeds, wanted []string
-	for i, form := range innerForms {
-		for j, way := range ways {
-			at := netip.AddrFrom4([4]byte{127, 99, byte(j), byte(i + 1)})
-			w.listen(at.String(), func(conn net.Conn) { canaries.Add(1); _ = conn.Close() })
-			seeds, wanted = w.lead(seeds, wanted, way, fmt.Sprint("f", i), form(at))
-		}
-	}
-	for i, host := range fixedForms {
-		seeds, wanted = w.lead(seeds, wanted, ways[i%len(ways)], fmt.Sprint("x", i), host)
-	}
-	for _, name := range []string{"inside", "six", "mapped"} { // DNS answers
-		seeds, wanted = append(seeds, w.url(name, "/")), append(wanted, w.url(name, "/"))
-	}
+	seeds, wanted := w.leadEverywhere(&canaries)
 	n.seed(seeds...)
 	var blocked int
 	until(t, 60*time.Second, func() string {
@@ -91,7 +122,57 @@ func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	if got := canaries.Load() + w.canary.Load(); got != 0 {
 		t.Errorf("%d connections at the canaries", got)
 	}
-	t.Logf("%d forms, %d ways: %d URLs, %d visits blocked, 0 connections", len(innerForms)+len(fixedForms), len(ways)+2, len(seeds), blocked)
+	t.Logf("%d forms by %d ways, %d DNS answers: %d URLs, %d visits blocked, 0 connections", len(innerForms)+len(fixedForms), len(leads), len(pointsAt), len(seeds), blocked)
+}
+
+// leads are the ways of lead.
+var leads = []string{"seed", "link", "redirect", "robots", "sitemap"}
+
+// leadEverywhere makes each form's way by each of the leads, and names for pointsAt.
+func (w *hostileWeb) leadEverywhere(canaries *atomic.Int64) (seeds, wanted []string) {
+	count := func(conn net.Conn) { canaries.Add(1); _ = conn.Close() }
+	w.listen("127.99.200.1", count)
+	for i, form := range innerForms {
+		for j, way := range leads {
+			at := netip.AddrFrom4([4]byte{127, 99, byte(j), byte(i + 1)})
+			w.listen(at.String(), count)
+			seeds, wanted = w.lead(seeds, wanted, way, fmt.Sprint("f", i), form(at))
+		}
+	}
+	for i, host := range fixedForms {
+		for _, way := range leads {
+			seeds, wanted = w.lead(seeds, wanted, way, fmt.Sprint("x", i), host)
+		}
+	}
+	names := []string{"inside", "six", "mapped"}
+	w.mu.Lock()
+	for i, at := range pointsAt {
+		name := fmt.Sprint("points", i)
+		w.points[name] = at
+		names = append(names, name)
+	}
+	w.mu.Unlock()
+	for _, name := range names {
+		seeds, wanted = append(seeds, w.url(name, "/")), append(wanted, w.url(name, "/"))
+	}
+	return seeds, wanted
+}
+
+// setAsAdmin changes settings from a network of its own, with a token of the role admin.
+func (l *lab) setAsAdmin(c *cluster, n *node, changes ...string) (code int, says string) {
+	l.t.Helper()
+	code, token, stderr := run(l.t, "", "keygen", "--role", "admin", c.key.file)
+	file := filepath.Join(l.t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); code != 0 || err != nil {
+		l.t.Fatal(stderr, err)
+	}
+	args := append([]string{"netns", "exec", l.space(0), binary(l.t), "crawl-config", "set", "--addr", n.http, "--token-file", file}, changes...)
+	cmd := exec.Command("ip", args...)
+	out, err := cmd.CombinedOutput()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		l.t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
 }
 
 // lead adds what leads to a host in one way. wanted are URLs that the node tries at once.

@@ -49,12 +49,13 @@ type hostileWeb struct {
 	times    map[string]time.Time // of the first request, by "host/path"
 	leaks    []string             // requests with a header that must not be there
 	lookups  map[string]int
+	points   map[string]string // addresses of names that have another one than hostileIP
 }
 
 // newHostileWeb opens all listeners on one port that is free at all addresses.
 func newHostileWeb(t *testing.T) *hostileWeb {
 	t.Helper()
-	w := &hostileWeb{t: t, talks: map[string]talk{}, over: make(chan struct{}), requests: map[string]int{}, times: map[string]time.Time{}, lookups: map[string]int{}}
+	w := &hostileWeb{t: t, talks: map[string]talk{}, over: make(chan struct{}), requests: map[string]int{}, times: map[string]time.Time{}, lookups: map[string]int{}, points: map[string]string{}}
 	w.port = freePort(t)
 	w.listen(hostileIP, w.serve)
 	for _, ip := range append(hostileCanaries[:], "127.0.0.1", "::1") {
@@ -260,6 +261,11 @@ func (w *hostileWeb) addresses(name string) (a []string, aaaa string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lookups[name]++
+	if at := w.points[name]; strings.Contains(at, ":") {
+		return nil, at
+	} else if at != "" {
+		return []string{at}, ""
+	}
 	switch name {
 	case "inside":
 		return []string{hostileCanaries[0]}, ""
