@@ -35,10 +35,10 @@ func TestSetKeys(t *testing.T) {
 	old := x.run(t, stale)
 	x.run(t, late)
 	if s := nodes[0].awaitMembers("n1", "n2", "n3", "n4"); len(s.View.Members) != 4 {
-		t.Errorf("members: %s", showView(s.View))
+		t.Errorf("members: %v", s.View.Members)
 	}
 	if s := old.Snapshot(); s.View != nil {
-		t.Errorf("who has the old key is in %s", showView(s.View))
+		t.Errorf("who has the old key is in the view of %v", s.View.Members)
 	}
 	if err := nodes[0].SetKeys([]byte("short")); err == nil {
 		t.Error("a short key is taken")
