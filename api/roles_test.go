@@ -61,7 +61,7 @@ var allowed = map[string]string{
 	"POST /api/v1/nodes/{id}/drain":   "a",
 	"POST /api/v1/nodes/{id}/forget":  "a",
 	"POST /api/v1/tokens/{id}/revoke": "a",
-	"POST /api/v1/keys/rotate": "a",
+	"POST /api/v1/keys/rotate":        "a",
 	"POST /control/nodes":             "a",
 }
 

@@ -107,7 +107,7 @@ func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, 
 		return report, err
 	}
 	if full {
-		return report, fmt.Errorf("%w: %d tokens are revoked already: a new key ends them all: stop all nodes, give each the new key file, and start them again", crawl.ErrRefused, maxRevoked)
+		return report, fmt.Errorf("%w: %d tokens are revoked already: a new key ends them all: crawlnode nodes rotate-key (see its --help)", crawl.ErrRefused, maxRevoked)
 	}
 	if doc != nil {
 		n.log.Info("a token was revoked", "token", id)
