@@ -24,9 +24,10 @@ func (*nodesRotateKeyVerb) Help() string {
 
 All nodes first take both keys, then send with the new one, then refuse the old
 one; each step waits until every member has confirmed the one before, so nobody
-is locked out, and a member that is away holds it up until it is back or is no
-member any more. That takes some ten seconds, and nothing rests meanwhile. The
-order may be given again: it goes on where it was.
+is locked out. A member that goes before it has the new key holds it up until it
+is back, or until you forget it (crawlnode nodes forget). That takes some ten
+seconds, and nothing rests meanwhile. The order may be given again: it goes on
+where it was.
 
 Each node keeps the new key in its data directory. Put new.key in the place of
 the old file on every machine before you start a node from another directory,

@@ -50,8 +50,8 @@ func (r *Ring) APITLS() *tls.Config {
 	return c
 }
 
-// ClientTLS is Key's, for the key in use, and at the next try, after a handshake that
-// failed, for the next one: the other side may be a step behind, or ahead.
+// ClientTLS is Key's, for the key in use, and at the next try, after the other side has
+// shown another identity, for the next one: it may be a step behind, or ahead.
 func (r *Ring) ClientTLS(try int) *tls.Config {
 	keys := r.Keys()
 	return keys[try%len(keys)].ClientTLS()
@@ -60,6 +60,12 @@ func (r *Ring) ClientTLS(try int) *tls.Config {
 // Takes reports whether the other side of a connection has shown an identity that is
 // still taken.
 func (r *Ring) Takes(state tls.ConnectionState) bool { return r.verify(state) == nil }
+
+// Shows reports whether the other side has shown the identity that this node shows first.
+func (r *Ring) Shows(state tls.ConnectionState) bool {
+	public, err := identityOf(state)
+	return err == nil && public.Equal(r.Keys()[0].public)
+}
 
 func (r *Ring) verify(state tls.ConnectionState) error {
 	public, err := identityOf(state)

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,6 +34,15 @@ type rotation struct {
 	New    string   `json:"new"`           // the key's text
 	Old    string   `json:"old,omitempty"` // until it is dropped
 	OldPin string   `json:"old_fingerprint"`
+	// Awaited are the members when it began, by name. One that is none any more, because it
+	// was killed or cut off, may have the old key only: the new one is not used before it
+	// has come back, or was forgotten.
+	Awaited map[crawl.NodeID]string `json:"awaited,omitempty"`
+}
+
+// is reports whether two are the same step of the same rotation.
+func (r rotation) is(o rotation) bool {
+	return r.Number == o.Number && r.New == o.New && r.Phase == o.Phase
 }
 
 // newerThan orders what is told of rotations the same way on every node. Of two that began
@@ -50,9 +60,20 @@ func (r rotation) newerThan(o rotation) bool {
 // pending reports whether somebody may still have the old key only.
 func (r rotation) pending() bool { return r.Phase == keyKnown || r.Phase == keyUsed }
 
-// beginRotation is one from one key to another.
-func beginRotation(last rotation, old, next clusterkey.Key, millis uint64) rotation {
-	return rotation{Number: max(last.Number+1, millis), Phase: keyKnown, Old: old.Text(), New: next.Text(), OldPin: old.Fingerprint()}
+// beginRotation is one from one key to another, among these members.
+func beginRotation(last rotation, old, next clusterkey.Key, members map[crawl.NodeID]string, millis uint64) rotation {
+	return rotation{Number: max(last.Number+1, millis), Phase: keyKnown, Old: old.Text(), New: next.Text(), OldPin: old.Fingerprint(), Awaited: members}
+}
+
+// heard is what a node enters that is told of a newer one. It never goes to the last step
+// on another's word: there may be a member that only this node knows of, and that has the
+// old key still. It uses the new one, and goes on when all have confirmed that.
+func (r rotation) heard(told rotation) rotation {
+	if told.Phase == keyAlone && told.Number == r.Number && told.New == r.New {
+		r.Phase = keyUsed
+		return r
+	}
+	return told
 }
 
 // confirmation is what a member has said of a rotation: what it keeps on disk, and whether
@@ -70,14 +91,20 @@ func (c confirmation) confirms(r rotation) bool {
 	return c.Rotation.Phase > r.Phase || c.Rotation.Phase == r.Phase && c.Done
 }
 
-// advance returns the next step, once this node (own) and all other members have confirmed
-// the one that r is; else r, and whom it waits for.
-func (r rotation) advance(own bool, members []crawl.NodeID, told map[crawl.NodeID]confirmation) (next rotation, waiting []crawl.NodeID) {
+// advance returns the next step, once this node (own) and all members have confirmed the
+// one that r is, and before the new key is used all that are awaited; else r, and whom it
+// waits for. It asks nobody to confirm who is forgotten.
+func (r rotation) advance(own bool, members []crawl.NodeID, forgotten func(crawl.NodeID) bool, told map[crawl.NodeID]confirmation) (next rotation, waiting []crawl.NodeID) {
 	if !r.pending() {
 		return r, nil
 	}
+	if r.Phase == keyKnown {
+		members = slices.AppendSeq(slices.Clone(members), maps.Keys(r.Awaited))
+		slices.Sort(members)
+		members = slices.Compact(members)
+	}
 	for _, m := range members {
-		if !told[m].confirms(r) {
+		if !told[m].confirms(r) && !forgotten(m) {
 			waiting = append(waiting, m)
 		}
 	}

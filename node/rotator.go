@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -22,9 +23,6 @@ const (
 	rotationPace = 500 * time.Millisecond
 	// rotationPatience bounds one of these calls.
 	rotationPatience = 2 * time.Second
-	// rotationRest is how long the new key is used before that is confirmed: by then no
-	// connection is left that has shown the old one (peer.Pool.Renew).
-	rotationRest = 7 * time.Second
 )
 
 // rotator carries out rotations of the cluster's key. Every node that knows of one asks all
@@ -36,8 +34,7 @@ type rotator struct {
 
 	mu      sync.Mutex // guards the rest, and orders what is carried out
 	now     rotation
-	since   time.Time // when this process entered the step; zero: it began with it
-	waiting []string  // names of members that had not confirmed when they were asked last
+	waiting []string // names of members that had not confirmed when they were asked last
 }
 
 // path is the file of the rotation. The folder is for its owner alone: it has the key.
@@ -76,17 +73,26 @@ func (r *rotator) open(file *clusterkey.Key) (*keyring, error) {
 	return &keyring{clusterkey.NewRing(use, also...)}, nil
 }
 
-// confirmation is what this node tells of its rotation.
-func (r *rotator) confirmationLocked(now time.Time) confirmation {
-	return confirmation{r.now, r.now.Phase != keyUsed || now.Sub(r.since) >= rotationRest}
+// confirmationLocked is what this node tells of its rotation. That the new key is used it
+// confirms when no connection is left that was made with the old one.
+func (r *rotator) confirmationLocked() confirmation {
+	return confirmation{r.now, r.now.Phase != keyUsed || r.node.pool.Renew(r.node.keys.ring.Shows) == 0}
 }
 
 // hear takes over what another member tells, when that is newer, and answers.
 func (r *rotator) hear(told rotation) (confirmation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := r.enterLocked(told)
-	return r.confirmationLocked(time.Now()), err
+	err := r.hearLocked(told)
+	return r.confirmationLocked(), err
+}
+
+// hearLocked takes over what another member tells, when that is newer.
+func (r *rotator) hearLocked(told rotation) error {
+	if !told.newerThan(r.now) {
+		return nil
+	}
+	return r.enterLocked(r.now.heard(told))
 }
 
 // enterLocked takes over a newer rotation: on disk first, then in effect.
@@ -116,15 +122,14 @@ func (r *rotator) enterLocked(next rotation) error {
 	if err := n.members.SetKeys(use.GossipKey(), alsoGossip...); err != nil {
 		return err
 	}
-	changed := use.Text() != n.keys.ring.Keys()[0].Text()
 	n.keys.ring.Set(use, also...)
-	if changed {
-		n.pool.Renew()
-	}
-	if next.Phase == keyAlone {
+	switch next.Phase {
+	case keyUsed:
+		n.pool.Renew(n.keys.ring.Shows)
+	case keyAlone:
 		n.server.Recheck(n.keys.ring.Takes)
 	}
-	r.now, r.since, r.waiting = next, time.Now(), nil
+	r.now, r.waiting = next, nil
 	n.log.Info("the cluster's key is being replaced", "step", next.Phase.String(), "old", next.OldPin, "in_use", use.Fingerprint())
 	signal(r.look)
 	return nil
@@ -158,23 +163,28 @@ func (r *rotator) round(ctx context.Context) error {
 	asked := r.now
 	r.mu.Unlock()
 	others, view := r.node.others(), r.node.viewNumber()
-	told := r.ask(ctx, asked, others)
+	told := r.ask(ctx, asked, append(r.node.joiners(), others...))
 	ids := make([]crawl.NodeID, len(others))
-	names := map[crawl.NodeID]string{}
+	names := maps.Clone(asked.Awaited)
+	if names == nil {
+		names = map[crawl.NodeID]string{}
+	}
 	for i, m := range others {
 		ids[i], names[m.ID] = m.ID, m.Name
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range told { // the others may be ahead
-		if err := r.enterLocked(c.Rotation); err != nil {
+		if err := r.hearLocked(c.Rotation); err != nil {
 			return err
 		}
 	}
-	if r.now != asked || !r.node.listed() || r.node.viewNumber() != view {
+	if !r.now.is(asked) || !r.node.listed() || r.node.viewNumber() != view {
 		return nil // asked again
 	}
-	next, waiting := asked.advance(r.confirmationLocked(time.Now()).Done, ids, told)
+	own := r.confirmationLocked()
+	told[r.node.id] = own // it is awaited where another one began
+	next, waiting := asked.advance(own.Done, ids, r.node.isForgotten, told)
 	r.waiting = nil
 	for _, id := range waiting {
 		r.waiting = append(r.waiting, names[id])
@@ -182,7 +192,28 @@ func (r *rotator) round(ctx context.Context) error {
 	return r.enterLocked(next)
 }
 
-// ask tells the members of the rotation and returns what those say that answer.
+// joiners are the nodes in sight that no view lists yet. They hear of a rotation before
+// they are members, as they may be when it is over; nobody waits for them.
+func (n *Node) joiners() (found []membership.Member) {
+	snap := n.members.Snapshot()
+	if snap.View == nil {
+		return nil
+	}
+	for _, p := range snap.Peers {
+		if p.Listed || p.ID == n.id || p.State != crawl.NodeAlive {
+			continue
+		}
+		if _, ok := snap.View.Member(p.ID); !ok {
+			found = append(found, membership.Member{ID: p.ID, Name: p.Name, Boot: p.Boot, RPC: p.RPC})
+		}
+	}
+	return found
+}
+
+// isForgotten reports whether an operator swore that a node is gone.
+func (n *Node) isForgotten(id crawl.NodeID) bool { return forgotten(n.members.Snapshot().View, id) }
+
+// ask tells nodes of the rotation and returns what those say that answer.
 func (r *rotator) ask(ctx context.Context, asked rotation, members []membership.Member) map[crawl.NodeID]confirmation {
 	payload, err := json.Marshal(operatorOrder{Rotation: &asked})
 	if err != nil {
@@ -236,7 +267,11 @@ func (n *Node) RotateKey(ctx context.Context, text string) (crawl.RotationReport
 	case use.Text() == key.Text():
 		return crawl.RotationReport{Fingerprint: key.Fingerprint(), Step: keyAlone.String()}, nil
 	default:
-		if err := r.enterLocked(beginRotation(r.now, use, key, uint64(time.Now().UnixMilli()))); err != nil {
+		members := map[crawl.NodeID]string{}
+		for _, m := range n.others() {
+			members[m.ID] = m.Name
+		}
+		if err := r.enterLocked(beginRotation(r.now, use, key, members, uint64(time.Now().UnixMilli()))); err != nil {
 			return crawl.RotationReport{}, err
 		}
 	}

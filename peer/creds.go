@@ -26,18 +26,21 @@ type creds struct {
 }
 
 func newCreds(config *tls.Config, log *door.Log) creds {
-	c := creds{insecure.NewCredentials(), log, &openConns{all: map[*shown]bool{}}}
+	c := creds{insecure.NewCredentials(), log, newOpenConns()}
 	if config != nil {
 		c.TransportCredentials = credentials.NewTLS(config)
 	}
 	return c
 }
 
-// openConns are the connections that have shown an identity; the listener bounds them.
+// openConns are the connections whose other side has shown an identity: those of the
+// server, which the listener bounds, or those to one target.
 type openConns struct {
 	mu  sync.Mutex // guards all
 	all map[*shown]bool
 }
+
+func newOpenConns() *openConns { return &openConns{all: map[*shown]bool{}} }
 
 // shown is one of them.
 type shown struct {
@@ -63,17 +66,21 @@ func (o *openConns) add(conn net.Conn, state tls.ConnectionState) net.Conn {
 	return s
 }
 
-// recheck closes the connections whose identity is not taken any more.
-func (o *openConns) recheck(takes func(tls.ConnectionState) bool) {
+// but returns the connections whose identity is not taken.
+func (o *openConns) but(takes func(tls.ConnectionState) bool) (others []*shown) {
 	o.mu.Lock()
-	var gone []*shown
+	defer o.mu.Unlock()
 	for s := range o.all {
 		if !takes(s.state) {
-			gone = append(gone, s)
+			others = append(others, s)
 		}
 	}
-	o.mu.Unlock()
-	for _, s := range gone {
+	return others
+}
+
+// recheck closes the connections whose identity is not taken any more.
+func (o *openConns) recheck(takes func(tls.ConnectionState) bool) {
+	for _, s := range o.but(takes) {
 		_ = s.Close() // whoever serves it hears of it
 	}
 }
@@ -82,25 +89,39 @@ func (o *openConns) recheck(takes func(tls.ConnectionState) bool) {
 type clientCreds struct {
 	credentials.TransportCredentials // of the first try
 	config                           func(try int) *tls.Config
-	failed                           *atomic.Int64
+	refused                          *atomic.Int64 // identities that the other side has shown and that were not wanted
+	open                             *openConns
 }
 
-func newClientCreds(config func(try int) *tls.Config) clientCreds {
-	return clientCreds{credentials.NewTLS(config(0)), config, new(atomic.Int64)}
+func newClientCreds(config func(try int) *tls.Config, open *openConns) clientCreds {
+	return clientCreds{credentials.NewTLS(config(0)), config, new(atomic.Int64), open}
 }
 
-// ClientHandshake shows the identity of this try.
+// ClientHandshake shows the identity of this try. A handshake that fails for another
+// reason, as one that takes too long, says nothing of the other side's keys.
 func (c clientCreds) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	conn, info, err := credentials.NewTLS(c.config(int(c.failed.Load()))).ClientHandshake(ctx, authority, raw)
-	if err != nil {
-		c.failed.Add(1)
+	config := c.config(int(c.refused.Load())).Clone()
+	verify := config.VerifyConnection
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		err := verify(state)
+		if err != nil {
+			c.refused.Add(1)
+		}
+		return err
 	}
-	return conn, info, err
+	conn, info, err := credentials.NewTLS(config).ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t, ok := info.(credentials.TLSInfo); ok {
+		conn = c.open.add(conn, t.State)
+	}
+	return conn, info, nil
 }
 
 // Clone implements credentials.TransportCredentials.
 func (c clientCreds) Clone() credentials.TransportCredentials {
-	return clientCreds{c.TransportCredentials.Clone(), c.config, c.failed}
+	return clientCreds{c.TransportCredentials.Clone(), c.config, c.refused, c.open}
 }
 
 // ServerHandshake lets in who has the cluster's key, or anybody when there is none.

@@ -49,9 +49,11 @@
 //
 // # Another key
 //
-// While the cluster's key is replaced, a handshake that fails is made with the node's
-// other key the next time (PoolOptions.TLS). Pool.Renew has all targets connected to
-// anew and closes the old connections six seconds later; Server.Recheck closes those
+// While the cluster's key is replaced, a handshake in which the other side has shown
+// another key than the wanted one is made with the node's other key the next time
+// (PoolOptions.TLS); one that failed for another reason is not. Pool.Renew has the
+// targets connected to anew that were reached with the old key, and closes these
+// connections six seconds later; Server.Recheck closes those
 // that have shown a key that is not taken any more.
 //
 // # Strangers

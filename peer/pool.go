@@ -57,7 +57,7 @@ type PoolOptions struct {
 	// a name. It must not block.
 	Ended func(was Target)
 	// TLS is the client's side of the cluster's identity, asked for before each handshake;
-	// try counts those with that target that have failed. nil means plain text.
+	// try counts those in which that target has shown an identity that was not wanted. nil means plain text.
 	TLS func(try int) *tls.Config
 	// Rand seeds the jitter of the back-off; nil means a random seed.
 	Rand *rand.Rand
@@ -71,10 +71,11 @@ type Pool struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu    sync.Mutex // guards the rest
-	conns map[Target]*conn
-	seed  *rand.Rand
-	done  bool
+	mu       sync.Mutex // guards the rest
+	conns    map[Target]*conn
+	seed     *rand.Rand
+	done     bool
+	retiring int // conns that Renew has replaced and that are not closed yet
 }
 
 // conn is the connection to one target with its link stream.
@@ -84,6 +85,7 @@ type conn struct {
 	cc     *grpc.ClientConn
 	client PeerClient
 	links  *linkStream
+	shown  *openConns // what the other side has shown
 
 	mu     sync.Mutex          // guards the rest
 	open   map[string]*watched // by this side's address: one, and those that are ending
@@ -134,16 +136,23 @@ func (p *Pool) Keep(keep map[Target]bool) {
 // retireAfter is how long a replaced connection lives on: longer than any call.
 const retireAfter = callTimeout + time.Second
 
-// Renew has every target connected to anew, with what TLS says by then. Calls that are
-// open on the old connections may end; streams are broken off after retireAfter, and
-// begin again on the new ones.
-func (p *Pool) Renew() {
+// Renew replaces the connections to targets that have shown an identity that keep does not
+// take; who is called next is connected to anew, with what TLS says by then. What is open
+// on the old ones may end; streams are broken off after retireAfter, and begin again on
+// the new ones. It returns how many old ones are left.
+func (p *Pool) Renew(keep func(tls.ConnectionState) bool) (left int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	old := p.conns
-	p.conns = map[Target]*conn{}
+	var old []*conn
+	for to, c := range p.conns {
+		if len(c.shown.but(keep)) > 0 {
+			old = append(old, c)
+			delete(p.conns, to)
+		}
+	}
+	p.retiring += len(old)
 	if p.done || len(old) == 0 {
-		return
+		return p.retiring
 	}
 	p.wg.Go(func() {
 		timer := time.NewTimer(retireAfter)
@@ -156,7 +165,11 @@ func (p *Pool) Renew() {
 			c.links.cancel()
 			_ = c.cc.Close() // nobody has it any more
 		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.retiring -= len(old)
 	})
+	return p.retiring
 }
 
 // conn returns the connection to a target and makes it when it is missing. Making
@@ -173,7 +186,7 @@ func (p *Pool) conn(to Target) (*conn, error) {
 	if p.done {
 		return nil, errors.New("peer: the pool is closed")
 	}
-	c := &conn{pool: p, to: to, open: map[string]*watched{}}
+	c := &conn{pool: p, to: to, shown: newOpenConns(), open: map[string]*watched{}}
 	var err error
 	if c.cc, err = grpc.NewClient("passthrough:///"+to.Addr, c.dialOptions()...); err != nil {
 		return nil, fmt.Errorf("peer: connection to %s: %w", to.Addr, err)
@@ -188,7 +201,7 @@ func (p *Pool) conn(to Target) (*conn, error) {
 func (c *conn) dialOptions() []grpc.DialOption {
 	creds := insecure.NewCredentials()
 	if c.pool.opts.TLS != nil {
-		creds = newClientCreds(c.pool.opts.TLS)
+		creds = newClientCreds(c.pool.opts.TLS, c.shown)
 	}
 	return []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
