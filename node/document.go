@@ -189,14 +189,14 @@ func (s *docStore) Current() *rulebook { return s.book.Load() }
 // Merge takes doc over when it is newer; it is on disk then. Revocations of the older of
 // the two are kept: the document is then one version on, so that all hear of them. The
 // first result tells whether anything changed.
-func (s *docStore) Merge(doc *document) (bool, error) {
+func (s *docStore) Merge(doc *document, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	newer, older := doc, s.Current().doc
 	if !doc.newerThan(older) {
 		newer, older = older, doc
 	}
-	if all, more := newer.Revoked.with(older.Revoked); more {
+	if all, more := newer.Revoked.with(older.Revoked, now); more {
 		c := *newer
 		c.Version++
 		c.By, c.Revoked = crawl.NodeID(s.self), all

@@ -103,17 +103,17 @@ func TestDocumentAndScopeSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	older := &document{Version: 1, By: "A", Settings: testSettings(), State: crawl.CrawlFinished}
-	if changed, err := s.Merge(older); changed || err != nil {
+	if changed, err := s.Merge(older, time.Now()); changed || err != nil {
 		t.Errorf("an older document: %v, %v", changed, err)
 	}
 	bad := *older
 	bad.Version, bad.Settings.Include = 9, []string{"regex:("}
-	if changed, err := s.Merge(&bad); changed || err == nil {
+	if changed, err := s.Merge(&bad, time.Now()); changed || err == nil {
 		t.Errorf("a document with a broken pattern: %v, %v", changed, err)
 	}
 	newer := *older
 	newer.Version, newer.Settings.MaxDepth = 7, 3
-	if changed, err := s.Merge(&newer); !changed || err != nil {
+	if changed, err := s.Merge(&newer, time.Now()); !changed || err != nil {
 		t.Errorf("a newer document: %v, %v", changed, err)
 	}
 	entries := []string{"host:a.test", "host:b.test", "host:a.test"}
@@ -225,7 +225,7 @@ func FuzzDocument(f *testing.F) {
 			t.Fatal(err)
 		}
 		s.book.Store(book)
-		changed, err := s.Merge(doc)
+		changed, err := s.Merge(doc, time.Now())
 		if err != nil || !changed {
 			return
 		}

@@ -298,7 +298,7 @@ func (n *Node) takeFinish(raw []byte) error {
 	if err := json.Unmarshal(raw, &note); err != nil || note.Document == nil {
 		return status.Error(codes.InvalidArgument, fmt.Sprintf("the end of the crawl: %v", err))
 	}
-	changed, err := n.doc.Merge(note.Document)
+	changed, err := n.doc.Merge(note.Document, time.Now())
 	if err != nil {
 		return status.Error(codes.Internal, err.Error())
 	}

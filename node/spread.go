@@ -305,7 +305,7 @@ func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
 	if err := json.Unmarshal(raw, doc); err != nil {
 		return fmt.Errorf("a peer's crawl document: %w", err)
 	}
-	changed, err := n.doc.Merge(doc)
+	changed, err := n.doc.Merge(doc, time.Now())
 	if changed {
 		n.documentChanged()
 	}

@@ -20,26 +20,22 @@ const maxRevoked = 10_000
 // grows, whichever of two documents wins: see docStore.Merge.
 type revocations map[string]time.Time
 
-// with returns the revocations with those of another set, and whether they were more.
-func (r revocations) with(other revocations) (all revocations, grew bool) {
+// with returns the revocations with those of another set that have to be remembered now,
+// and whether they were more. What one side has forgotten does not come back from another.
+func (r revocations) with(other revocations, now time.Time) (all revocations, grew bool) {
+	all = r
 	for id, until := range other {
-		if r[id].Before(until) {
-			grew = true
+		if !r[id].Before(until) || !now.Before(until) {
+			continue
 		}
-	}
-	if !grew {
-		return r, false
-	}
-	all = maps.Clone(r)
-	if all == nil {
-		all = revocations{}
-	}
-	for id, until := range other {
-		if all[id].Before(until) {
-			all[id] = until
+		if !grew {
+			if all, grew = maps.Clone(r), true; all == nil {
+				all = revocations{}
+			}
 		}
+		all[id] = until
 	}
-	return all, true
+	return all, grew
 }
 
 // Access judges what callers of the API show; nil without a cluster key.
@@ -98,10 +94,11 @@ func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, 
 	now := time.Now()
 	full := false
 	doc, err := n.doc.Change(func(d *document) *document {
-		if full = len(d.Revoked) >= maxRevoked; full {
+		next := d.revoke(id, n.id, now)
+		if full = next != nil && len(next.Revoked) > maxRevoked; full {
 			return nil
 		}
-		return d.revoke(id, n.id, now)
+		return next
 	})
 	if err != nil {
 		return report, err

@@ -112,7 +112,7 @@ func TestRevocationsSurviveTheOtherDocument(t *testing.T) {
 		})
 		for range 4 { // as the spreader would
 			for _, pair := range [][2]*docStore{{here, there}, {there, here}} {
-				if _, err := pair[1].Merge(pair[0].Current().doc); err != nil {
+				if _, err := pair[1].Merge(pair[0].Current().doc, now); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -141,6 +141,66 @@ func TestRevocationsAreForgotten(t *testing.T) {
 	}
 	if d = d.revoke("0000000000000003", "a", now.Add(clusterkey.MaxTokenLife+48*time.Hour)); len(d.Revoked) != 2 {
 		t.Errorf("%v", d.Revoked)
+	}
+}
+
+// TestForgottenRevocationsStayAway: what one node has forgotten, because no token can be as
+// old, does not come back from one that has not.
+func TestForgottenRevocationsStayAway(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC()
+	late := now.Add(clusterkey.MaxTokenLife + 48*time.Hour)
+	here, there := newTestDocStore(t), newTestDocStore(t)
+	for _, s := range []*docStore{here, there} {
+		if _, err := s.Change(func(d *document) *document { return d.revoke("0000000000000001", "m", now) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := here.Change(func(d *document) *document { return d.revoke("0000000000000002", "m", late) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range [][2]*docStore{{there, here}, {here, there}, {there, here}} {
+		if _, err := pair[1].Merge(pair[0].Current().doc, late); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, s := range map[string]*docStore{"here": here, "there": there} {
+		if r := s.Current().doc.Revoked; len(r) != 1 || r["0000000000000002"].IsZero() {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+}
+
+// TestRevocationsAreFull counts those that have to be remembered, not those that are over.
+func TestRevocationsAreFull(t *testing.T) {
+	t.Parallel()
+	_, file := savedKey(t, t.TempDir(), "key")
+	n := startNode(t, keyedConfig(t, "n1", file, nil))
+	awaitMembers(t, n, 1)
+	fill := func(until time.Time) {
+		t.Helper()
+		if _, err := n.doc.Change(func(d *document) *document {
+			c := *d
+			c.Version++
+			c.Revoked = revocations{}
+			for i := range maxRevoked {
+				c.Revoked[fmt.Sprintf("%016x", i)] = until
+			}
+			return &c
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(time.Now().Add(time.Hour))
+	if _, err := n.RevokeToken(t.Context(), "ffffffffffffffff"); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "rotate-key") {
+		t.Errorf("one more than fit: %v", err)
+	}
+	if _, err := n.RevokeToken(t.Context(), "0000000000000001"); err != nil {
+		t.Errorf("one that is revoked already: %v", err)
+	}
+	fill(time.Now().Add(-time.Hour))
+	if _, err := n.RevokeToken(t.Context(), "ffffffffffffffff"); err != nil {
+		t.Errorf("one more than are over: %v", err)
 	}
 }
 
