@@ -103,6 +103,9 @@ func (c clientCreds) ClientHandshake(ctx context.Context, authority string, raw 
 	config := c.config(int(c.refused.Load())).Clone()
 	verify := config.VerifyConnection
 	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if verify == nil {
+			return nil
+		}
 		err := verify(state)
 		if err != nil {
 			c.refused.Add(1)

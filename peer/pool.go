@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -80,12 +81,13 @@ type Pool struct {
 
 // conn is the connection to one target with its link stream.
 type conn struct {
-	pool   *Pool
-	to     Target
-	cc     *grpc.ClientConn
-	client PeerClient
-	links  *linkStream
-	shown  *openConns // what the other side has shown
+	pool    *Pool
+	to      Target
+	cc      *grpc.ClientConn
+	client  PeerClient
+	links   *linkStream
+	shown   *openConns // what the other side has shown
+	renewed bool       // another one is being made for its place; pool.mu guards it
 
 	mu     sync.Mutex          // guards the rest
 	open   map[string]*watched // by this side's address: one, and those that are ending
@@ -128,8 +130,7 @@ func (p *Pool) Keep(keep map[Target]bool) {
 	}
 	p.mu.Unlock()
 	for _, c := range gone {
-		c.links.cancel()
-		c.cc.Close()
+		c.end()
 	}
 }
 
@@ -137,39 +138,71 @@ func (p *Pool) Keep(keep map[Target]bool) {
 const retireAfter = callTimeout + time.Second
 
 // Renew replaces the connections to targets that have shown an identity that keep does not
-// take; who is called next is connected to anew, with what TLS says by then. What is open
-// on the old ones may end; streams are broken off after retireAfter, and begin again on
-// the new ones. It returns how many old ones are left.
+// take. A new one is made first, with what TLS says now; until it stands calls take the old
+// one. What is open on the old ones may end; streams are broken off after retireAfter, and
+// begin again on the new ones. It returns how many old ones are left.
 func (p *Pool) Renew(keep func(tls.ConnectionState) bool) (left int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var old []*conn
 	for to, c := range p.conns {
-		if len(c.shown.but(keep)) > 0 {
-			old = append(old, c)
-			delete(p.conns, to)
+		if c.renewed || len(c.shown.but(keep)) == 0 {
+			continue
 		}
+		fresh, err := p.open(to)
+		if err != nil {
+			left++ // tried again with the next call
+			continue
+		}
+		c.renewed = true
+		p.retiring++
+		p.wg.Go(func() { p.replace(c, fresh) })
 	}
-	p.retiring += len(old)
-	if p.done || len(old) == 0 {
-		return p.retiring
-	}
-	p.wg.Go(func() {
-		timer := time.NewTimer(retireAfter)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-p.ctx.Done():
-		}
-		for _, c := range old {
-			c.links.cancel()
-			_ = c.cc.Close() // nobody has it any more
-		}
+	return left + p.retiring
+}
+
+// replace takes fresh in the place of old as soon as it stands, and ends old when no call
+// is open on it any more. When the target is not wanted any more fresh ends instead.
+func (p *Pool) replace(old, fresh *conn) {
+	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.retiring -= len(old)
-	})
-	return p.retiring
+		p.retiring--
+	}()
+	wanted := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.conns[old.to] == old
+	}
+	for state := fresh.cc.GetState(); state != connectivity.Ready; state = fresh.cc.GetState() {
+		fresh.cc.Connect()
+		if !fresh.cc.WaitForStateChange(p.ctx, state) || !wanted() {
+			fresh.end()
+			return
+		}
+	}
+	p.mu.Lock()
+	adopted := p.conns[old.to] == old
+	if adopted {
+		p.conns[old.to] = fresh
+	}
+	p.mu.Unlock()
+	if !adopted {
+		fresh.end()
+		return
+	}
+	timer := time.NewTimer(retireAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.ctx.Done():
+	}
+	old.end()
+}
+
+// end closes a connection that nobody gets any more.
+func (c *conn) end() {
+	c.links.cancel()
+	_ = c.cc.Close() // it was closed before
 }
 
 // conn returns the connection to a target and makes it when it is missing. Making
@@ -186,6 +219,16 @@ func (p *Pool) conn(to Target) (*conn, error) {
 	if p.done {
 		return nil, errors.New("peer: the pool is closed")
 	}
+	c, err := p.open(to)
+	if err != nil {
+		return nil, err
+	}
+	p.conns[to] = c
+	return c, nil
+}
+
+// open makes a connection. p.mu is held.
+func (p *Pool) open(to Target) (*conn, error) {
 	c := &conn{pool: p, to: to, shown: newOpenConns(), open: map[string]*watched{}}
 	var err error
 	if c.cc, err = grpc.NewClient("passthrough:///"+to.Addr, c.dialOptions()...); err != nil {
@@ -193,7 +236,6 @@ func (p *Pool) conn(to Target) (*conn, error) {
 	}
 	c.client = NewPeerClient(c.cc)
 	c.links = newLinkStream(c, p.seed.Uint64())
-	p.conns[to] = c
 	p.wg.Go(c.links.run)
 	return c, nil
 }
