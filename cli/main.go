@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"reflect"
 	"runtime"
@@ -115,6 +116,7 @@ func newParser(env *Env, exit func(int)) *kong.Kong {
 		kong.ValueFormatter(withDefault),
 		kong.ExplicitGroups(flagGroups()),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(parseDuration)),
+		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(parseNet)),
 	)
 	if err != nil {
 		panic("BUG: the grammar of the command line: " + err.Error())
@@ -131,6 +133,19 @@ func parseDuration(from *kong.DecodeContext, target reflect.Value) error {
 	d, err := config.ParseDuration(fmt.Sprint(token.Value))
 	if err == nil {
 		target.SetInt(int64(d))
+	}
+	return err
+}
+
+// parseNet reads a network as the settings do: the error says what to write.
+func parseNet(from *kong.DecodeContext, target reflect.Value) error {
+	token, err := from.Scan.PopValue("network")
+	if err != nil {
+		return err
+	}
+	n, err := config.ParseNet(fmt.Sprint(token.Value))
+	if err == nil {
+		target.Set(reflect.ValueOf(n))
 	}
 	return err
 }

@@ -72,6 +72,25 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
+// TestParseNet: what is no network is answered with one that is.
+func TestParseNet(t *testing.T) {
+	t.Parallel()
+	for text, says := range map[string]string{
+		"10.0.0.0/8": "", "fd00::/8": "",
+		"10.0.0.0":        "write 10.0.0.0/32 for this address alone, or fewer bits for a network, as 10.0.0.0/8",
+		"::1":             "write ::1/128",
+		"10.0.0.0/33":     "write 10.0.0.0/0 to 10.0.0.0/32",
+		"10.0/8":          "write an address with a length, as 10.0.0.0/8",
+		"inside":          "is no network",
+		"fe80::1%eth0/64": "is no network",
+	} {
+		n, err := ParseNet(text)
+		if says == "" && (err != nil || n.String() != text) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v, %v", text, n, err)
+		}
+	}
+}
+
 func TestLayers(t *testing.T) {
 	t.Parallel()
 	file := write(t, "node.yaml", "# a comment\ndelay: 3s\nquorum: off\nfetchers: 7\njoin: [a:1, b:2]\ninclude: 'regex:x{1,3}'\n"+

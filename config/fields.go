@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
@@ -100,6 +101,9 @@ func parse(v reflect.Value, text string) error {
 		v.Set(fresh)
 		return nil
 	}
+	if n, ok := v.Addr().Interface().(*netip.Prefix); ok {
+		return parseNet(n, text)
+	}
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))
 	}
@@ -129,6 +133,29 @@ func parse(v reflect.Value, text string) error {
 		panic("BUG: no parser for a setting of type " + v.Type().String())
 	}
 	return nil
+}
+
+func parseNet(n *netip.Prefix, text string) (err error) {
+	*n, err = ParseNet(text)
+	return err
+}
+
+// ParseNet reads a network as the settings have it: 10.0.0.0/8, fd00::/8. The error says
+// what to write.
+func ParseNet(text string) (netip.Prefix, error) {
+	n, err := netip.ParsePrefix(text)
+	if err == nil {
+		return n, nil
+	}
+	host, _, _ := strings.Cut(text, "/")
+	addr, noAddr := netip.ParseAddr(host)
+	switch {
+	case noAddr != nil || addr.Zone() != "":
+		return n, fmt.Errorf("%q is no network: write an address with a length, as 10.0.0.0/8, or 10.0.0.1/32 for one address", text)
+	case host == text:
+		return n, fmt.Errorf("%q has no length: write %s/%d for this address alone, or fewer bits for a network, as %s/%d", text, addr, addr.BitLen(), addr, addr.BitLen()/4)
+	}
+	return n, fmt.Errorf("%q has no length that fits: write %s/0 to %s/%d", text, addr, addr, addr.BitLen())
 }
 
 func parseDuration(d *time.Duration, text string) (err error) {

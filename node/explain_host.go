@@ -65,7 +65,7 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, sight *scheduler.Sight
 		r.Politeness.BackoffReason = &why
 	}
 	r.State = hostState(r, s, sight, now)
-	r.Summary = hostSummary(r, now)
+	r.Summary = hostSummary(r, s, now)
 	return r
 }
 
@@ -81,7 +81,7 @@ func timeOrNil(t time.Time) *time.Time {
 func backoffReason(s *crawl.HostState, now time.Time) string {
 	switch {
 	case s.FrozenUntil.After(now):
-		return fmt.Sprintf("frozen: %d times in a row it could not be reached, its name not be found or its robots.txt not be read", s.Failures)
+		return fmt.Sprintf("%d times in a row it could not be reached, its name not be found or its robots.txt not be read", s.Failures)
 	case s.HoldUntil.After(now):
 		return "it asked for a pause (Retry-After)"
 	case s.Backoff > 0:
@@ -122,7 +122,7 @@ func hostState(r *crawl.HostReport, s *crawl.HostState, sight *scheduler.Sight, 
 }
 
 // hostSummary is the state of a host in one sentence.
-func hostSummary(r *crawl.HostReport, now time.Time) string {
+func hostSummary(r *crawl.HostReport, s *crawl.HostState, now time.Time) string {
 	text := map[string]string{
 		crawl.HostIdle:      "nothing is queued",
 		crawl.HostParked:    "its URLs wait on disk for a place in memory",
@@ -136,6 +136,12 @@ func hostSummary(r *crawl.HostReport, now time.Time) string {
 		crawl.HostOverShare: "it could be asked, but is held back by its domain's share of the fetchers, or its block's",
 	}[r.State]
 	if why := r.Politeness.BackoffReason; why != nil {
+		switch {
+		case r.State == crawl.HostIdle && s.FrozenUntil.After(now):
+			text += ", and it is frozen"
+		case r.State == crawl.HostIdle:
+			text += ", and it is held back"
+		}
 		text += ": " + *why
 	}
 	if r.NextAllowedAt != nil && r.Queued > 0 {

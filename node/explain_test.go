@@ -48,7 +48,8 @@ func TestHostReport(t *testing.T) {
 		"a failure":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostBackoff, "2 times in a row", true, true},
 		"frozen":            {frontier.HostInfo{Queued: queued, State: crawl.HostState{FrozenUntil: later, Failures: 9}}, nil, crawl.HostFrozen, "frozen: 9 times", true, true},
 		"thawed":            {frontier.HostInfo{Queued: queued, State: crawl.HostState{FrozenUntil: now.Add(-time.Second)}}, nil, crawl.HostParked, "on disk", false, false},
-		"frozen, and empty": {frontier.HostInfo{State: crawl.HostState{FrozenUntil: later}}, nil, crawl.HostIdle, "frozen", true, true},
+		"frozen, and empty": {frontier.HostInfo{State: crawl.HostState{FrozenUntil: later}}, nil, crawl.HostIdle, "nothing is queued, and it is frozen: 0 times", true, true},
+		"failed, and empty": {frontier.HostInfo{State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostIdle, "nothing is queued, and it is held back: 2 times", true, true},
 	} {
 		r := hostReport("a.test", &tc.info, tc.sight, now)
 		if r.State != tc.state || !strings.Contains(r.Summary, tc.says) || (r.NextAllowedAt != nil) != tc.waits || (r.Politeness.BackoffReason != nil) != tc.backoff {
