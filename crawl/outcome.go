@@ -33,9 +33,12 @@ const (
 	// fetches it there, or within the host, whose delay has to pass first; the item
 	// stays queued, and the host is visited again when it may be.
 	RobotsPending
+	// Blocked: the URL's address, or its port, must not be connected to, and no answer of
+	// DNS changes that; the URL has failed, the host has not. No request was made.
+	Blocked
 )
 
-var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted", "robots_pending"}
+var kindNames = [...]string{"fetched", "robots_fetched", "refused", "url_failed", "rate_limited", "host_failed", "aborted", "robots_pending", "blocked"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
@@ -81,7 +84,7 @@ type Original struct {
 type Outcome struct {
 	Kind        Kind
 	Status      int           // HTTP status; 0 without an answer
-	Category    ErrCategory   // with URLFailed and HostFailed; ErrTLS with Fetched: in spite of the certificate
+	Category    ErrCategory   // with URLFailed, HostFailed and Blocked; ErrTLS with Fetched: in spite of the certificate
 	Reason      string        // one sentence for a person; "" when fetched and nothing is to be said of it
 	FetchedAt   time.Time     // wall time of the request
 	Took        time.Duration // as in Response

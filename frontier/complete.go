@@ -34,6 +34,7 @@ type Completion struct {
 //	Fetched                    done
 //	Refused                    refused for ever
 //	URLFailed, RateLimited     tried again at RetryAt, or failed; its record says why
+//	Blocked                    failed
 //	RobotsFetched, HostFailed,
 //	RobotsPending              still queued
 //	Aborted                    still queued, nothing is counted
@@ -194,6 +195,8 @@ func verdictOf(c *Completion) verdict {
 		return verdict(crawl.Done)
 	case crawl.Refused:
 		return verdict(crawl.RefusedForever)
+	case crawl.Blocked:
+		return verdict(crawl.Failed)
 	case crawl.URLFailed, crawl.RateLimited:
 		if c.RetryAt.IsZero() {
 			return verdict(crawl.Failed)
@@ -368,7 +371,7 @@ func (pg *partGroup) count(o *crawl.Outcome) {
 		}
 	case crawl.Refused:
 		c.Skipped[min(o.Skip, crawl.NumSkipReasons-1)]++
-	case crawl.URLFailed, crawl.HostFailed:
+	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:
 		c.Errors[min(o.Category, crawl.ErrOther)]++
 	}
 }

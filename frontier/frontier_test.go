@@ -142,6 +142,10 @@ func TestOutcomes(t *testing.T) {
 			func(c *crawl.Counters) bool { return c.Errors[crawl.ErrTimeout] == 1 && c.Failed == 0 }},
 		{"failed for good", crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTruncated, Reason: "cut"}, time.Time{}, crawl.Failed, 0,
 			func(c *crawl.Counters) bool { return c.Errors[crawl.ErrTruncated] == 1 && c.Failed == 1 }},
+		{"blocked", crawl.Outcome{Kind: crawl.Blocked, Category: crawl.ErrBlockedAddress, Reason: "denied"}, time.Time{}, crawl.Failed, 0,
+			func(c *crawl.Counters) bool {
+				return c.Errors[crawl.ErrBlockedAddress] == 1 && c.Failed == 1 && c.Pages == 0
+			}},
 		{"rate limited", crawl.Outcome{Kind: crawl.RateLimited, Status: 429}, retryAt, crawl.Queued, 1,
 			func(c *crawl.Counters) bool { return c.Responses[2] == 1 && c.Pages == 0 }},
 		{"rate limited for good", crawl.Outcome{Kind: crawl.RateLimited, Status: 503}, time.Time{}, crawl.Failed, 0,

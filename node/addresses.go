@@ -87,7 +87,7 @@ func (r *addressRules) judge(at netip.AddrPort, snap *membership.Snapshot, seedP
 			return nil
 		}
 	}
-	return fmt.Errorf("port %d is none of this node's --allow-ports", at.Port())
+	return fmt.Errorf("%w: %d is none of this node's --allow-ports", fetcher.ErrPort, at.Port())
 }
 
 // denied reports whether --deny-net has addr, or what it is translated to.

@@ -42,6 +42,7 @@ func (n *Node) archiveFailure(ctx context.Context, v crawl.Visit, c *frontier.Co
 		if o.Kind == crawl.RateLimited {
 			f.Error = crawl.FailureRateLimited
 		}
+	case crawl.Blocked:
 	case crawl.HostFailed:
 		s := n.engine.Load().dispatcher.HostState(v)
 		if !s.LastTry {

@@ -32,7 +32,7 @@ func (f *fetchCounters) observe(o *crawl.Outcome) {
 		c.Robots++
 	case crawl.Refused:
 		c.Skipped[o.Skip]++
-	case crawl.URLFailed, crawl.HostFailed:
+	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:
 		c.Errors[o.Category]++
 	case crawl.Fetched:
 		if !o.IsSitemap {

@@ -70,7 +70,7 @@ func (n *Node) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
 		attrs = append(attrs, "status", o.Status, "bytes", o.Bytes, "truncated", o.Truncated, "links", len(o.Targets))
 	}
 	switch o.Kind {
-	case crawl.URLFailed, crawl.HostFailed:
+	case crawl.URLFailed, crawl.HostFailed, crawl.Blocked:
 		attrs = append(attrs, "category", o.Category.String())
 	case crawl.Refused:
 		attrs = append(attrs, "skip", o.Skip.String())

@@ -89,7 +89,7 @@ func (w *worker) errand(keep, fetching context.Context, v crawl.Visit, rules *Ru
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.robotsRequest(v.Item.URL, v, rules))
 	if err != nil {
-		r, o := failure(err, at)
+		r, o := failure(err, v.Host, at)
 		o.Answer = &crawl.RobotsAnswer{At: at, Failure: o.Reason}
 		return w.finish(keep, v, r, o)
 	}

@@ -153,9 +153,12 @@ func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
 
 // failed counts a failed request against the host, unless it was taken back.
 func (c *chase) failed(err error) (crawl.Response, crawl.Outcome) {
-	r, o := failure(err, c.at)
-	if o.Kind != crawl.Aborted {
+	r, o := failure(err, c.v.Host, c.at)
+	// Of a redirect's target it says nothing of the origin: its rules cannot be had.
+	if o.Kind != crawl.Aborted && (o.Kind != crawl.Blocked || c.hop > 0) {
 		r.Kind, o.Kind = crawl.HostFailed, crawl.HostFailed
+	}
+	if o.Kind != crawl.Aborted {
 		o.Reason = "robots.txt: " + o.Reason
 	}
 	// Those before this one were requests, and what they told of the host holds.

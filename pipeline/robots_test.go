@@ -76,6 +76,27 @@ func TestRobotsUnreachable(t *testing.T) {
 	}
 }
 
+// TestRobotsBlocked: an origin at a port that is not allowed costs its URL and not the
+// host, so that no page can have another host given up by links to it. What a robots.txt
+// redirects to says nothing of the origin: its rules cannot be had.
+func TestRobotsBlocked(t *testing.T) {
+	t.Parallel()
+	blocked := &fetcher.Error{Category: fetcher.BlockedAddress, Err: fmt.Errorf("%w: 7070", fetcher.ErrPort)}
+	b := newBench(t, scope.Options{})
+	b.fail("http://a.test:7070/robots.txt", blocked)
+	b.visit("http://a.test:7070/page", noRobots)
+	if r, o := b.one(); r.Kind != crawl.Blocked || o.Kind != crawl.Blocked || o.Category != crawl.ErrBlockedAddress || r.Requested || len(b.asked) != 1 {
+		t.Errorf("%+v, %+v", r, o)
+	}
+	b = newBench(t, scope.Options{})
+	b.serve("http://a.test/robots.txt", 301, "Location: http://a.test:7070/robots.txt", "")
+	b.fail("http://a.test:7070/robots.txt", blocked)
+	b.visit("http://a.test/page", noRobots)
+	if r, o := b.one(); r.Kind != crawl.HostFailed || o.Kind != crawl.HostFailed || !r.Requested {
+		t.Errorf("a redirect there: %+v, %+v", r, o)
+	}
+}
+
 func TestExpiredRobotsAreFetchedAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
@@ -49,7 +51,8 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	case v.Excluded: // and admitted again meanwhile
 		return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "the scope was changed twice", FetchedAt: time.Now()})
 	case !v.Addr.IsValid():
-		return w.finish(keep, v, crawl.Response{Kind: crawl.HostFailed}, noAddress(&v, time.Now()))
+		o := noAddress(&v, time.Now())
+		return w.finish(keep, v, crawl.Response{Kind: o.Kind}, o)
 	case v.Item.Via == crawl.ViaRobots:
 		return w.errand(keep, fetching, v, rules)
 	case obey && (v.Robots == nil || !time.Now().Before(v.Robots.Expires)):
@@ -120,6 +123,9 @@ func noAddress(v *crawl.Visit, at time.Time) crawl.Outcome {
 	}
 	if errors.Is(v.NoAddr, crawl.ErrRefused) {
 		o.Category, o.Reason = crawl.ErrBlockedAddress, "the host has no address that may be asked: "+v.NoAddr.Error()
+		if isLiteral(v.Host) {
+			o.Kind = crawl.Blocked
+		}
 	}
 	return o
 }
@@ -165,7 +171,7 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
 	if err != nil {
-		r, o := failure(err, at)
+		r, o := failure(err, v.Host, at)
 		return w.finish(keep, v, r, o)
 	}
 	defer resp.Release()
@@ -258,9 +264,18 @@ var categories = [...]crawl.ErrCategory{
 	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Other: crawl.ErrOther,
 }
 
-// failure says what a request without an answer means. A host that cannot be
-// reached, or must not be, fails as a whole; everything later is the URL's.
-func failure(err error, at time.Time) (crawl.Response, crawl.Outcome) {
+// isLiteral reports whether a host is an address: no answer of DNS changes that.
+func isLiteral(h crawl.Host) bool {
+	_, err := netip.ParseAddr(strings.Trim(string(h), "[]"))
+	return err == nil
+}
+
+// failure says what a request to a host without an answer means. A host that cannot be
+// reached, or must not be, fails as a whole; everything later is the URL's. So is a port
+// that is not allowed: a page that links to one must not keep its host from being
+// crawled. That, and an address that is denied itself, is final as robots.txt's word is;
+// a name may have another address the next time.
+func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Outcome) {
 	o := crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrOther, Reason: err.Error(), FetchedAt: at, Took: time.Since(at)}
 	contacted := true
 	var fe *fetcher.Error
@@ -270,6 +285,8 @@ func failure(err error, at time.Time) (crawl.Response, crawl.Outcome) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, fetcher.ErrRefused):
 		o.Kind = crawl.Aborted
+	case errors.Is(err, fetcher.ErrPort), o.Category == crawl.ErrBlockedAddress && isLiteral(host):
+		o.Kind = crawl.Blocked
 	case errors.Is(err, fetcher.ErrFlood): // the next request would be answered so as well
 		o.Kind = crawl.HostFailed
 	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:

@@ -69,6 +69,7 @@ func TestKinds(t *testing.T) {
 		{name: "connect", err: failed(fetcher.Connect), kind: crawl.HostFailed, category: crawl.ErrConnect},
 		{name: "tls", err: failed(fetcher.TLS), kind: crawl.HostFailed, category: crawl.ErrTLS},
 		{name: "blocked", err: failed(fetcher.BlockedAddress), kind: crawl.HostFailed, category: crawl.ErrBlockedAddress, idle: true},
+		{name: "blocked port", err: &fetcher.Error{Category: fetcher.BlockedAddress, Err: fmt.Errorf("%w: 22", fetcher.ErrPort)}, kind: crawl.Blocked, category: crawl.ErrBlockedAddress, idle: true},
 		{name: "timeout", err: failed(fetcher.Timeout), kind: crawl.URLFailed, category: crawl.ErrTimeout},
 		{name: "protocol", err: failed(fetcher.Protocol), kind: crawl.URLFailed, category: crawl.ErrProtocol},
 		{name: "truncated", err: failed(fetcher.Truncated), kind: crawl.URLFailed, category: crawl.ErrTruncated},
@@ -122,6 +123,28 @@ func TestRemarks(t *testing.T) {
 	}
 	if len(b.captures) != 1 || b.captures[0].Certificate != "it expired" {
 		t.Errorf("captures %+v", b.captures)
+	}
+}
+
+// TestBlockedLiteral: what an address's own rules deny is final, as DNS changes nothing.
+func TestBlockedLiteral(t *testing.T) {
+	t.Parallel()
+	for url, blocked := range map[string]bool{"http://10.0.0.1/": true, "http://[fd12::1]/": true, "http://a.test/": false} {
+		want := crawl.HostFailed
+		if blocked {
+			want = crawl.Blocked
+		}
+		b := newBench(t, scope.Options{})
+		b.visit(url, func(v *crawl.Visit) { v.Addr, v.NoAddr = netip.Addr{}, crawl.ErrRefused })
+		if r, o := b.one(); r.Kind != want || o.Kind != want || o.Category != crawl.ErrBlockedAddress {
+			t.Errorf("%s has no address that may be asked: %+v, %+v", url, r, o)
+		}
+		b = newBench(t, scope.Options{})
+		b.fail(url, &fetcher.Error{Category: fetcher.BlockedAddress, Err: errors.New("denied")})
+		b.visit(url)
+		if r, o := b.one(); r.Kind != want || o.Kind != want || o.Category != crawl.ErrBlockedAddress || r.Requested {
+			t.Errorf("%s is denied: %+v, %+v", url, r, o)
+		}
 	}
 }
 

@@ -437,7 +437,7 @@ func (c *Core) Settled(now time.Time, id uint64) {
 			v.item.NotBefore = v.ended.Add(wait)
 			c.putBack(h, v.item)
 		}
-	case crawl.Fetched, crawl.Refused:
+	case crawl.Fetched, crawl.Refused, crawl.Blocked:
 	}
 	c.weigh(h)
 	c.place(now, h)

@@ -299,7 +299,7 @@ func (p *player) next() {
 }
 
 func kindOf(name string) (crawl.Kind, bool) {
-	for k := crawl.Fetched; k <= crawl.Aborted; k++ {
+	for k := crawl.Fetched; k <= crawl.Blocked; k++ {
 		if k.String() == name {
 			return k, true
 		}

@@ -44,6 +44,10 @@ func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error
 // request from being sent. Contacted then says that a connection was opened for it.
 var ErrRefused = errors.New("the request was not sent")
 
+// ErrPort is in the chain of what CheckAddr returns when it is the port that must not be
+// connected to: another address of the host would not help.
+var ErrPort = errors.New("the port is not allowed")
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
