@@ -158,9 +158,11 @@ func (s *simulation) prepare(f fault, after func(time.Duration, func())) {
 func (s *simulation) lay(f fault, after func(time.Duration, func())) {
 	k := f.strike
 	loss := s.survivable(k.harm, f.nodes[:1])
+	laid, slowed := time.Now(), []string{}
 	for _, name := range f.nodes[1:] {
 		if m := s.members[name]; m != nil && k.slow > 0 {
 			m.disk.pace.Store(int64(k.slow))
+			slowed = append(slowed, name)
 		}
 	}
 	if k.beside != "" {
@@ -175,6 +177,9 @@ func (s *simulation) lay(f fault, after func(time.Duration, func())) {
 		node = ""
 	}
 	number := s.ambush.lay(k.on, node, k.count, func() {
+		for _, name := range slowed { // a completion may wait for seconds behind other writes, as with slowDisk
+			s.troubles = append(s.troubles, trouble{name, laid, time.Now()})
+		}
 		s.strike(f, loss && s.shaken.Equal(calm), after)
 		s.shaken = time.Now()
 	})
