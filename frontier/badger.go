@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -62,7 +63,7 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 }
 
 func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: MachineRun(), synced: opt.SyncWrites}
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: MachineRun(), synced: opt.SyncWrites, patience: closePatience}
 	err := dropUnmadeLogs(b.files)
 	if err == nil {
 		err = b.verify(opt)
@@ -79,7 +80,7 @@ func openBadger(opt badger.Options) (KV, error) {
 			err = b.openReserve()
 		}
 		if err != nil {
-			err = errors.Join(err, b.db.Close())
+			err = errors.Join(err, b.closeInTime())
 		}
 	}
 	if err != nil {
@@ -149,10 +150,11 @@ type badgerKV struct {
 	space     space
 	reserve   *reserve
 	logs      *logBlocks
-	failed    atomic.Bool // a write or sync was; nothing is written any more
-	run       string      // of the machine
-	synced    bool        // each write is
-	lostPower bool        // since the store was opened the last time
+	patience  time.Duration // closePatience
+	failed    atomic.Bool   // a write or sync was; nothing is written any more
+	run       string        // of the machine
+	synced    bool          // each write is
+	lostPower bool          // since the store was opened the last time
 	compaction
 }
 
@@ -259,11 +261,13 @@ func (b *badgerKV) Close() error {
 	if b.failed.Load() {
 		return nil
 	}
-	var err error
-	if b.space.room() == nil && b.compaction.await(compactPatience) {
-		err = b.db.Close()
+	err := b.files.sync() // before Badger begins what it may not end
+	if err == nil && b.space.room() == nil && b.compaction.await(compactPatience) {
+		if err = b.closeInTime(); err == nil {
+			err = b.files.sync()
+		}
 	}
-	if err := errors.Join(err, b.files.sync(), b.reserve.close()); err != nil {
+	if err := errors.Join(err, b.reserve.close()); err != nil {
 		return fmt.Errorf("frontier: closing the store: %w", err)
 	}
 	if b.lostPower {
@@ -273,6 +277,27 @@ func (b *badgerKV) Close() error {
 		return err
 	}
 	return nil // without space for that word the next run of the machine is less sure
+}
+
+// closePatience is how long Badger may take to write the tables that it has in memory: some
+// 100 MB at the most.
+const closePatience = 5 * time.Second
+
+// closeInTime closes Badger, or leaves it alone. On a disk that takes nothing new it tries
+// to write its tables again and again for ever, and nothing can stop it. All that they hold
+// is in the logs, and Badger removes a log only when a table has taken its place and is
+// synced. So it may be left at any moment, as by a kill. It keeps its lock on the folder
+// until it has ended or the process has: nobody opens the store beside it, and a node that
+// leaves it is about to exit.
+func (b *badgerKV) closeInTime() error {
+	over := make(chan error, 1)
+	go func() { over <- b.db.Close() }()
+	select {
+	case err := <-over:
+		return err
+	case <-time.After(b.patience):
+		return fmt.Errorf("the disk has not taken the tables in memory for %v; the next start reads the logs instead", b.patience)
+	}
 }
 
 type badgerSnapshot struct{ txn *badger.Txn }

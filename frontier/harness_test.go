@@ -470,7 +470,8 @@ func cloneStore(t testing.TB, from string) string {
 	}
 }
 
-// listing names the files of a folder with their sizes.
+// listing names the files of a folder with their sizes. A store has no folders: those in it
+// stand in its way.
 func listing(t testing.TB, dir string) map[string]int64 {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -479,6 +480,9 @@ func listing(t testing.TB, dir string) map[string]int64 {
 	}
 	out := map[string]int64{}
 	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
