@@ -296,7 +296,7 @@ func (b *badgerKV) closeInTime() error {
 	case err := <-over:
 		return err
 	case <-time.After(b.patience):
-		return fmt.Errorf("the disk has not taken the tables in memory for %v; the next start reads the logs instead", b.patience)
+		return fmt.Errorf("the disk has not taken the tables in memory within %v; the next start reads the logs instead", b.patience)
 	}
 }
 
