@@ -30,7 +30,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "node/datadir"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -106,7 +106,7 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
-		[]string{"node"}, []string{"web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
+		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",
 	},

@@ -27,7 +27,7 @@ func newerRelease(t *testing.T) string {
 		number   int
 	}{
 		"../membership/options.go": {"const ProtocolVersion = ", protocol},
-		"../node/datadir.go":       {"dataFormatVersion = ", format},
+		"../node/datadir/dir.go":   {"FormatVersion = ", format},
 	} {
 		raw, err := os.ReadFile(file)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"crawlnode/clusterkey"
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 )
 
 // Access is what a program needs to reach the API of a cluster with a key.
@@ -91,7 +92,7 @@ func NewKeyFile(path string) (fingerprint string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", usageError(fmt.Errorf("%w: make its folder first, or give another FILE", err))
 	case err != nil:
-		return "", storageError("store the key", err)
+		return "", datadir.Failed("store the key", err)
 	}
 	return k.Fingerprint(), nil
 }

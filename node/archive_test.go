@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/node/datadir"
 	"crawlnode/store/archive"
 	"crawlnode/web/urlnorm"
 )
@@ -29,7 +30,12 @@ func (f *failureArchive) PutFailure(_ context.Context, x crawl.Failure) error {
 // archiving is as much of a node as writes to an archive.
 func archiving(t *testing.T, s crawl.Settings) (*Node, *failureArchive) {
 	t.Helper()
-	docs, err := openDocStore(&dataDir{path: t.TempDir()}, s, docClock{})
+	dir, err := datadir.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(dir.Close)
+	docs, err := openDocStore(dir, s, docClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

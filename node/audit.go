@@ -14,6 +14,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/datadir"
 	"crawlnode/peer"
 )
 
@@ -34,7 +35,7 @@ const (
 // auditLog writes and reads those files.
 type auditLog struct {
 	mu  sync.Mutex // guards the files
-	dir *dataDir
+	dir *datadir.Dir
 	max int64 // maxAuditFile, but in tests
 }
 
@@ -46,9 +47,9 @@ func (a *auditLog) add(e crawl.AuditEntry) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	path := a.dir.join("audit.log")
+	path := a.dir.Join("audit.log")
 	if info, err := os.Stat(path); err == nil && info.Size() >= a.max {
-		if err := os.Rename(path, a.dir.join("audit.1.log")); err != nil {
+		if err := os.Rename(path, a.dir.Join("audit.1.log")); err != nil {
 			return err
 		}
 	}
@@ -94,7 +95,7 @@ func (a *auditLog) newest(limit int) ([]crawl.AuditEntry, error) {
 	defer a.mu.Unlock()
 	var kept []crawl.AuditEntry // the last limit, in order
 	for _, name := range []string{"audit.1.log", "audit.log"} {
-		content, err := os.ReadFile(a.dir.join(name))
+		content, err := os.ReadFile(a.dir.Join(name))
 		if os.IsNotExist(err) {
 			continue
 		}

@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 )
 
 // TestAuditLog appends, survives a line that a crash cut off, and turns to another file.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
-	dir, err := openDataDir(t.TempDir())
+	dir, err := datadir.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("of nothing: %q", got)
 	}
 	add(1)
-	f, err := os.OpenFile(dir.join("audit.log"), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(dir.Join("audit.log"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("of many: %q", got)
 	}
 	for _, name := range []string{"audit.log", "audit.1.log"} {
-		if info, err := os.Stat(dir.join(name)); err != nil || info.Size() > 800 {
+		if info, err := os.Stat(dir.Join(name)); err != nil || info.Size() > 800 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}

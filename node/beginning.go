@@ -9,7 +9,7 @@ import "fmt"
 // roomToBegin is nil when there is space on every volume that this node writes to, and
 // when there are data in the directory, as far as that can be told before they are opened.
 func (n *Node) roomToBegin() error {
-	if n.dir.has("frontier") {
+	if n.dir.Has("frontier") {
 		return nil
 	}
 	return n.roomForNew()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 	"crawlnode/pipeline"
 	"crawlnode/store/derived"
 	"crawlnode/web/htmlparse"
@@ -15,7 +16,7 @@ import (
 // openDerived opens what is written beside the archive, if anything is. The outputs
 // are this node's own matter: others may write other ones.
 func (n *Node) openDerived() error {
-	path := n.dir.join("derived")
+	path := n.dir.Join("derived")
 	c := &n.cfg
 	o := derived.Options{
 		Node: n.id, MaxFileBytes: int64(c.WARCSize), Software: "crawlnode/" + n.version, SkipRate: c.LogSkipped,
@@ -32,7 +33,7 @@ func (n *Node) openDerived() error {
 	}
 	d, err := derived.Open(path, o) // which also repairs what is not asked for any more
 	if err != nil {
-		return storageError("open the derived outputs in "+path, err)
+		return datadir.Failed("open the derived outputs in "+path, err)
 	}
 	if asked {
 		n.derived = d
@@ -55,7 +56,7 @@ func (n *Node) syncDerived() error {
 		return nil
 	}
 	if err := n.derived.Sync(); err != nil {
-		return storageError("sync "+filepath.Join(n.dir.path, "derived"), err)
+		return datadir.Failed("sync "+filepath.Join(n.dir.Path(), "derived"), err)
 	}
 	return nil
 }

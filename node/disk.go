@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 )
 
 // lowDiskBytes is where fetching pauses: a store whose disk is full kills the
@@ -80,7 +80,7 @@ func (d *diskWatch) freeAt(path string) (int64, error) {
 	if d.ask != nil {
 		return d.ask(path)
 	}
-	return freeBytes(path)
+	return datadir.FreeBytes(path)
 }
 
 // paths are those that the last look has seen, one for each volume. It is asked for
@@ -132,40 +132,22 @@ func (d *diskWatch) where() string {
 
 // archiveFree is the space for archive files; nil: not known.
 func (n *Node) archiveFree() *int64 {
-	if free := n.disk.free(n.dir.join("warc")); free != nil {
+	if free := n.disk.free(n.dir.Join("warc")); free != nil {
 		return free
 	}
-	return n.disk.free(n.dir.path)
+	return n.disk.free(n.dir.Path())
 }
 
 // volumes are the paths to watch: the data directory, and the folders of the archive
 // and of what is derived, where another volume is mounted there.
 func (n *Node) volumes() []string {
-	paths := []string{n.dir.path}
+	paths := []string{n.dir.Path()}
 	for _, folder := range []string{"warc", "derived"} {
-		if path := n.dir.join(folder); !sameVolume(n.dir.path, path) {
+		if path := n.dir.Join(folder); !datadir.SameVolume(n.dir.Path(), path) {
 			paths = append(paths, path)
 		}
 	}
 	return paths
-}
-
-// sameVolume reports whether both paths lie on one file system, as far as can be told.
-func sameVolume(a, b string) bool {
-	device := func(path string) (uint64, bool) {
-		info, err := os.Stat(path)
-		if err != nil {
-			return 0, false
-		}
-		s, ok := info.Sys().(*syscall.Stat_t)
-		if !ok {
-			return 0, false
-		}
-		return uint64(s.Dev), true //nolint:unconvert // it is signed on some systems
-	}
-	x, ok1 := device(a)
-	y, ok2 := device(b)
-	return !ok1 || !ok2 || x == y
 }
 
 // writeReserve is the free space below which nothing is written to the archive:

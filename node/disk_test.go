@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 	"crawlnode/store/archive"
 )
 
@@ -101,7 +102,7 @@ func TestDiskWatch(t *testing.T) {
 	if slices.ContainsFunc(short, func(v volume) bool { return v.path == "gone" || !v.since.Equal(since) }) {
 		t.Errorf("short %+v", short)
 	}
-	if !sameVolume(dir, filepath.Join(dir, "missing")) || !sameVolume(dir, dir) {
+	if !datadir.SameVolume(dir, filepath.Join(dir, "missing")) || !datadir.SameVolume(dir, dir) {
 		t.Error("one folder on two volumes")
 	}
 }

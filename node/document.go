@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/store/files"
@@ -84,7 +85,7 @@ type rulebook struct {
 // docStore keeps the document in memory and on disk, and the scope entries on disk.
 // Entries are only ever added; a set needs no order between nodes.
 type docStore struct {
-	dir   *dataDir
+	dir   *datadir.Dir
 	clock docClock
 	self  string // the origin of what this node adds; set by begin
 	scope *scopeset.Set
@@ -97,27 +98,27 @@ type docStore struct {
 
 // openDocStore loads what is on disk. Without any, first is the document: a
 // founder's own settings, or a joiner's until it has the cluster's (version 0).
-func openDocStore(dir *dataDir, first crawl.Settings, clock docClock) (*docStore, error) {
+func openDocStore(dir *datadir.Dir, first crawl.Settings, clock docClock) (*docStore, error) {
 	s := &docStore{dir: dir, clock: clock}
 	doc := &document{Settings: first, State: crawl.CrawlIdle}
-	b, err := os.ReadFile(dir.join("crawl.json"))
+	b, err := os.ReadFile(dir.Join("crawl.json"))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
-		return nil, storageError("read crawl.json", err)
+		return nil, datadir.Failed("read crawl.json", err)
 	default:
 		if doc, err = clock.read(b); err != nil {
-			return nil, storageError("read "+dir.join("crawl.json"), err)
+			return nil, datadir.Failed("read "+dir.Join("crawl.json"), err)
 		}
 	}
-	if s.scope, err = scopeset.Open(dir.join("scope"), dir.path); err != nil {
-		return nil, storageError("open the scope entries", err)
+	if s.scope, err = scopeset.Open(dir.Join("scope"), dir.Path()); err != nil {
+		return nil, datadir.Failed("open the scope entries", err)
 	}
 	s.seeds = scope.SeedsOn(s.scope)
 	s.fresh = doc.Version == 0 && s.scope.Len() == 0
 	book, err := s.compile(doc)
 	if err != nil {
-		return nil, errors.Join(storageError("read "+dir.join("crawl.json"), err), s.scope.Close())
+		return nil, errors.Join(datadir.Failed("read "+dir.Join("crawl.json"), err), s.scope.Close())
 	}
 	s.book.Store(book)
 	return s, nil
@@ -127,13 +128,13 @@ func openDocStore(dir *dataDir, first crawl.Settings, clock docClock) (*docStore
 // version kept in one file for all becomes this node's own.
 func (s *docStore) begin(self crawl.NodeID) error {
 	s.self = string(self)
-	old := s.dir.join("scope.log")
+	old := s.dir.Join("scope.log")
 	b, err := os.ReadFile(old)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return storageError("read scope.log", err)
+		return datadir.Failed("read scope.log", err)
 	}
 	text := string(b[:bytes.LastIndexByte(b, '\n')+1]) // what a crash cut off was never acknowledged
 	s.fresh = s.fresh && text == ""
@@ -145,7 +146,7 @@ func (s *docStore) begin(self crawl.NodeID) error {
 		}
 	}
 	if err := os.Remove(old); err != nil {
-		return storageError("remove scope.log", err)
+		return datadir.Failed("remove scope.log", err)
 	}
 	return nil
 }
@@ -240,8 +241,8 @@ func (s *docStore) writeLocked(doc *document) error {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	if err := files.Replace(s.dir.join("crawl.json"), append(b, '\n')); err != nil {
-		return storageError("write crawl.json", err)
+	if err := files.Replace(s.dir.Join("crawl.json"), append(b, '\n')); err != nil {
+		return datadir.Failed("write crawl.json", err)
 	}
 	return nil
 }
@@ -261,5 +262,5 @@ func scopeError(doing string, err error) error {
 	if err == nil || errors.Is(err, scopeset.ErrEntry) || errors.Is(err, scopeset.ErrOrigin) {
 		return err
 	}
-	return storageError(doing, err)
+	return datadir.Failed(doing, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 	"crawlnode/web/scope"
 )
 
@@ -64,9 +65,9 @@ func TestDocumentRunsAndRests(t *testing.T) {
 	}
 }
 
-func openStore(t *testing.T, path string) (*docStore, *dataDir) {
+func openStore(t *testing.T, path string) (*docStore, *datadir.Dir) {
 	t.Helper()
-	dir, err := openDataDir(path)
+	dir, err := datadir.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func openStore(t *testing.T, path string) (*docStore, *dataDir) {
 	return s, dir
 }
 
-func closeStore(t *testing.T, s *docStore, dir *dataDir) {
+func closeStore(t *testing.T, s *docStore, dir *datadir.Dir) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -151,7 +152,7 @@ func TestOldScopeLogIsTakenOver(t *testing.T) {
 		s, dir := openStore(t, path)
 		whole := strings.Count(text[:cut], "\n")
 		for range 2 { // and stays after a restart
-			if s.scope.Len() != int64(whole) || s.seeds.Has("host:a.test") != (whole > 0) || s.fresh != (whole == 0) || dir.has("scope.log") {
+			if s.scope.Len() != int64(whole) || s.seeds.Has("host:a.test") != (whole > 0) || s.fresh != (whole == 0) || dir.Has("scope.log") {
 				t.Fatalf("cut at %d: %d entries, fresh: %v", cut, s.scope.Len(), s.fresh)
 			}
 			closeStore(t, s, dir)
@@ -179,11 +180,11 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{", `{"version":"x"}`, `{"settings":{"scope":"nonsense"}}`} {
 		path := t.TempDir()
-		dir, err := openDataDir(path)
+		dir, err := datadir.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(dir.join("crawl.json"), []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(dir.Join("crawl.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if s, err := openDocStore(dir, testSettings(), docClock{}); !errors.Is(err, ErrStorage) {
@@ -207,7 +208,7 @@ func FuzzDocument(f *testing.F) {
 		`{"version":2,"settings":{"scope":"any","max_pages":-1,"delay":-5,"allow_net":["300.0.0.0/8"]},"run_since":"2026-01-01T00:00:00Z","ran_for":-9}`} {
 		f.Add([]byte(s))
 	}
-	dir, err := openDataDir(f.TempDir())
+	dir, err := datadir.Open(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
 	}

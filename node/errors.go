@@ -3,17 +3,16 @@ package node
 import (
 	"errors"
 	"fmt"
-	"syscall"
+
+	"crawlnode/node/datadir"
 )
 
 // The classes of errors of Open and Run; the command's exit code goes by them.
 var (
 	ErrUsage   = errors.New("usage")   // flags, settings or seeds
-	ErrStorage = errors.New("storage") // the data directory or the disk
+	ErrStorage = datadir.ErrStorage    // the data directory or the disk
 	ErrCluster = errors.New("cluster") // joining or keeping a cluster
-	// ErrNoRoom is the ErrStorage of a disk that is full or nearly so: with space there
-	// again the same command works.
-	ErrNoRoom = fmt.Errorf("%w: no room", ErrStorage)
+	ErrNoRoom  = datadir.ErrNoRoom     // the ErrStorage of a disk without space
 )
 
 // classError gives err a class without changing its text.
@@ -25,46 +24,8 @@ type classError struct {
 func (e *classError) Error() string   { return e.err.Error() }
 func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
 
-func storageError(doing string, err error) error {
-	if advice := diskAdvice(err); advice != "" {
-		err = fmt.Errorf("%w; %s", err, advice)
-	}
-	class := ErrStorage
-	if isFull(err) {
-		class = ErrNoRoom
-	}
-	return &classError{class, fmt.Errorf("%s: %w", doing, err)}
-}
-
-// diskAdvice says what to do about a disk; "" when that is said already, or not known.
-func diskAdvice(err error) string {
-	switch {
-	case errors.Is(err, ErrStorage):
-		return ""
-	case errors.Is(err, syscall.EROFS):
-		return "the system has made this file system read-only, or it was mounted so: look at the system's log, make it writable, and run the same command again"
-	case errors.Is(err, syscall.EIO):
-		return "the disk fails: look at the system's log; with a good disk and these data run the same command again, and when they are lost: crawlnode nodes forget"
-	case errors.Is(err, syscall.ENOSPC):
-		return "free some space, and run the same command again"
-	}
-	return ""
-}
-
 func clusterError(doing string, err error) error {
 	return &classError{ErrCluster, fmt.Errorf("%s: %w", doing, err)}
 }
 
 func usageError(err error) error { return &classError{ErrUsage, err} }
-
-// lockedError says that a living process uses the data directory.
-type lockedError struct{ path, pid string }
-
-func (e *lockedError) Error() string {
-	if e.pid == "" {
-		return fmt.Sprintf("the data directory %s is in use by another process: stop it, or give another --name or --data-dir", e.path)
-	}
-	return fmt.Sprintf("the data directory %s is in use by process %s: stop it, or give another --name or --data-dir", e.path, e.pid)
-}
-
-func (e *lockedError) Unwrap() error { return ErrStorage }

@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/membership"
+	"crawlnode/node/datadir"
 )
 
 // foundedMark is a file in the data directory.
@@ -31,7 +32,7 @@ func (n *Node) foundsDocument() bool {
 		return false
 	}
 	self, _ := v.Member(n.id)
-	return self.Since == 1 && !n.dir.has(foundedMark)
+	return self.Since == 1 && !n.dir.Has(foundedMark)
 }
 
 // foundPartitions gives the founder of a cluster all its partitions, empty. The
@@ -42,9 +43,9 @@ func (n *Node) foundsDocument() bool {
 func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) error {
 	v := snap.View
 	self, _ := v.Member(n.id)
-	if self.Since != 1 || n.dir.has(foundedMark) {
-		if n.dir.has(foundedMark) && len(n.front.Metas()) == 0 {
-			n.log.Error("the frontier of this node is gone from its data directory; what no other node has a copy of is lost", "data", n.dir.path)
+	if self.Since != 1 || n.dir.Has(foundedMark) {
+		if n.dir.Has(foundedMark) && len(n.front.Metas()) == 0 {
+			n.log.Error("the frontier of this node is gone from its data directory; what no other node has a copy of is lost", "data", n.dir.Path())
 		}
 		return nil
 	}
@@ -59,22 +60,22 @@ func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) e
 		ps[i] = crawl.Partition(i)
 	}
 	if err := n.front.Found(ctx, ps, 1); err != nil {
-		return storageError("found the partitions", err)
+		return datadir.Failed("found the partitions", err)
 	}
 	records := make([]frontier.SetRecord, len(ps))
 	for i, p := range ps {
 		records[i] = frontier.SetRecord{Partition: p, Epoch: 1, Version: 1, Members: []crawl.NodeID{n.id}}
 	}
 	if err := n.front.PutSets(ctx, records); err != nil {
-		return storageError("found the partitions", err)
+		return datadir.Failed("found the partitions", err)
 	}
 	return n.markFounded()
 }
 
 // markFounded notes beside the frontier that there was one.
 func (n *Node) markFounded() error {
-	if err := writeFileSynced(n.dir.join(foundedMark), []byte("the partitions of this cluster were founded by this node\n")); err != nil {
-		return storageError("note that the partitions were founded", err)
+	if err := datadir.WriteSynced(n.dir.Join(foundedMark), []byte("the partitions of this cluster were founded by this node\n")); err != nil {
+		return datadir.Failed("note that the partitions were founded", err)
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 	"time"
+
+	"crawlnode/node/datadir"
 )
 
 const (
@@ -47,6 +49,6 @@ func (n *Node) abandon(wait time.Duration, what string) error {
 	}
 	_ = n.http.Close()
 	_ = n.rpc.Close()
-	return storageError("stop", fmt.Errorf("the disk of %s has not answered for %v (%s waits): the node ends without it; the same command resumes once it answers",
-		n.dir.path, wait.Round(time.Second), what))
+	return datadir.Failed("stop", fmt.Errorf("the disk of %s has not answered for %v (%s waits): the node ends without it; the same command resumes once it answers",
+		n.dir.Path(), wait.Round(time.Second), what))
 }

@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/door"
+	"crawlnode/node/datadir"
 )
 
 // portStep and portTries are how a node looks for free ports: all three
@@ -34,9 +35,9 @@ type bound struct {
 }
 
 // listenTriple opens the node's addresses, or the next free triple.
-func listenTriple(c *config.Config, dir *dataDir, network *Network) (*bound, error) {
+func listenTriple(c *config.Config, dir *datadir.Dir, network *Network) (*bound, error) {
 	asked := c.HTTP + " " + c.Gossip + " " + c.RPC
-	if last, ok := dir.loadAddresses(); ok && last.Asked == asked {
+	if last, ok := dir.LoadAddresses(); ok && last.Asked == asked {
 		if b, err := tryTriple(last.HTTP, last.Gossip, last.RPC, network); err == nil {
 			return b, nil
 		}
@@ -45,7 +46,7 @@ func listenTriple(c *config.Config, dir *dataDir, network *Network) (*bound, err
 		http, gossip, rpc := shifted(c.HTTP, i), shifted(c.Gossip, i), shifted(c.RPC, i)
 		b, err := tryTriple(http, gossip, rpc, network)
 		if err == nil {
-			return b, dir.saveAddresses(addresses{HTTP: b.http.Addr().String(), Gossip: b.gossip, RPC: b.rpc.Addr().String(), Asked: asked})
+			return b, dir.SaveAddresses(datadir.Addresses{HTTP: b.http.Addr().String(), Gossip: b.gossip, RPC: b.rpc.Addr().String(), Asked: asked})
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return nil, usageError(fmt.Errorf("listen on --http %s, --gossip %s, --rpc %s: %w: give addresses of this machine", http, gossip, rpc, err))

@@ -16,6 +16,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
 )
@@ -25,7 +26,7 @@ const protocolVersion = membership.ProtocolVersion
 
 // Versions are the numbers that say which nodes and which data directories this
 // program can go with (docs/decisions/0140-versions.md).
-func Versions() (protocol, dataFormat int) { return protocolVersion, dataFormatVersion }
+func Versions() (protocol, dataFormat int) { return protocolVersion, datadir.FormatVersion }
 
 // Options are what a node is made of. Config must be validated.
 type Options struct {
@@ -66,7 +67,7 @@ type Node struct {
 	bare    bool     // Options.Bare
 	given   []string // Options.Given
 
-	dir     *dataDir
+	dir     *datadir.Dir
 	http    net.Listener
 	rpc     net.Listener
 	keys    *keyring
@@ -151,12 +152,12 @@ type Info struct {
 
 // Info describes the node. Any time after Open.
 func (n *Node) Info() Info {
-	free, err := freeBytes(n.dir.path)
+	free, err := datadir.FreeBytes(n.dir.Path())
 	if err != nil {
 		n.log.Warn("the free space of the data directory is unknown", "error", err)
 	}
 	return Info{ID: string(n.id), Name: n.name, Cluster: n.cfg.ClusterName, HTTP: n.http.Addr().String(),
-		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.path, Secure: n.keys.describe(n.cfg.Insecure), FreeBytes: free}
+		Gossip: n.members.Self().Gossip, RPC: n.members.Self().RPC, DataDir: n.dir.Path(), Secure: n.keys.describe(n.cfg.Insecure), FreeBytes: free}
 }
 
 // Drain begins a polite stop: the node finishes what is open, hands its

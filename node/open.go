@@ -21,6 +21,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
 	"crawlnode/store/files"
@@ -136,7 +137,7 @@ func (n *Node) openData() error {
 	name := n.cfg.Name
 	var err error
 	if name != "" {
-		n.dir, err = openDataDir(n.cfg.DataDirFor(name))
+		n.dir, err = datadir.Open(n.cfg.DataDirFor(name))
 		n.name = name
 		return err
 	}
@@ -146,8 +147,8 @@ func (n *Node) openData() error {
 	}
 	name = config.NameFrom(host)
 	for i := 1; ; i++ {
-		n.dir, err = openDataDir(n.cfg.DataDirFor(name))
-		var locked *lockedError
+		n.dir, err = datadir.Open(n.cfg.DataDirFor(name))
+		var locked *datadir.LockedError
 		if !errors.As(err, &locked) || n.cfg.DataDir != "" || i > 100 {
 			n.name = name
 			return err
@@ -186,25 +187,25 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	n.events.doc = n.doc.Current().doc
 	n.pageLimit.Store(n.events.doc.Settings.MaxPages)
 	if n.kv = kv; kv == nil {
-		n.kv, err = frontier.OpenBadger(n.dir.join("frontier"), n.storeOptions())
+		n.kv, err = frontier.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
 		if err != nil {
-			return storageError("open the frontier in "+n.dir.join("frontier"), err)
+			return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 		}
 	}
-	bloom := n.dir.join("bloom")
+	bloom := n.dir.Join("bloom")
 	if err := os.MkdirAll(bloom, 0o755); err != nil {
-		return storageError("make "+bloom, err)
+		return datadir.Failed("make "+bloom, err)
 	}
 	marks := ""
 	if kv == nil {
-		marks = n.dir.join("highwater")
+		marks = n.dir.Join("highwater")
 	}
 	clock, machine := n.network.clock()
 	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
 		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
 	if err != nil {
-		return storageError("open the frontier in "+n.dir.join("frontier"), err)
+		return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 	}
 	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Owner: fairshare.Domain, Events: dnscache.Events{Outage: n.namesOut, Limited: n.namesLimited, Resolved: n.timings.lookup.Observe}}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
@@ -234,7 +235,7 @@ func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) e
 
 func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membership.Storage) error {
 	o := membership.Options{
-		Storage: membership.NewFile(n.dir.path, files.Replace), Name: n.name, Cluster: n.cfg.ClusterName,
+		Storage: membership.NewFile(n.dir.Path(), files.Replace), Name: n.name, Cluster: n.cfg.ClusterName,
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
 		Bind: gossip, Advertise: n.cfg.Advertise, RPC: n.advertised(n.rpc), HTTP: n.advertised(n.http), Join: n.cfg.Join,
 		Caller: caller{n}, Logger: n.log, Transport: n.network.transport(),
@@ -255,7 +256,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 	m, err := membership.Open(o)
 	switch {
 	case errors.Is(err, membership.ErrCorrupt), errors.Is(err, membership.ErrForeign):
-		return storageError("open "+n.dir.path, err)
+		return datadir.Failed("open "+n.dir.Path(), err)
 	case err != nil:
 		return clusterError("join", err)
 	}
@@ -285,7 +286,7 @@ func (n *Node) openArchive() (err error) {
 		n.archive = archive.None{}
 		return nil
 	}
-	a, err := archive.Open(n.dir.join("warc"), archive.Options{
+	a, err := archive.Open(n.dir.Join("warc"), archive.Options{
 		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Compression: archive.Compression(n.cfg.WARCCompression), Software: "crawlnode/" + n.version, Info: n.archiveInfo,
 		NoIndex: n.bare,
 		OnRepair: func(r archive.Repair) {
@@ -298,7 +299,7 @@ func (n *Node) openArchive() (err error) {
 		},
 	})
 	if err != nil {
-		return storageError("open the archive in "+filepath.Join(n.dir.path, "warc"), err)
+		return datadir.Failed("open the archive in "+filepath.Join(n.dir.Path(), "warc"), err)
 	}
 	n.archive = &patientArchive{archiver: a, hasSpace: n.hasSpace, running: func() context.Context { return n.running }}
 	return nil

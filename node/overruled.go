@@ -44,7 +44,7 @@ func (n *Node) changeCommand(changes []string) string {
 		command += " --cluster-key-file " + config.InShell(n.cfg.ClusterKeyFile)
 	}
 	if n.cfg.ExitWhenDone {
-		command += fmt.Sprintf(" (while it runs; so that it stays: crawlnode --name %s --data-dir %s)", config.InShell(n.name), config.InShell(n.dir.path))
+		command += fmt.Sprintf(" (while it runs; so that it stays: crawlnode --name %s --data-dir %s)", config.InShell(n.name), config.InShell(n.dir.Path()))
 	}
 	return command
 }

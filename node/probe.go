@@ -6,53 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
-	"os"
-	"path/filepath"
-	"strconv"
-	"syscall"
 	"time"
 
 	"crawlnode/config"
 	"crawlnode/membership"
+	"crawlnode/node/datadir"
 )
 
 // LowDiskBytes is the free space below which a node does not fetch.
 const LowDiskBytes = lowDiskBytes
 
 // DataState is what a data directory looks like from outside.
-type DataState struct {
-	Exists bool
-	// PID is the process that uses it; 0: none does.
-	PID int
-	// HTTP is where that process answers, "" when there is none.
-	HTTP string
-	// Err says why a node could not use it: it is somebody else's, or of a newer
-	// version.
-	Err error
-}
+type DataState = datadir.State
 
 // InspectData looks at a data directory without touching it. A node may run on it.
-func InspectData(path string) DataState {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return DataState{}
-	}
-	s := DataState{Exists: true, Err: checkVersion(path)}
-	if pid, err := strconv.Atoi(readLine(filepath.Join(path, "pid"))); err == nil && pid > 0 {
-		// EPERM: it lives, and is another user's.
-		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
-			s.PID = pid
-			if a, ok := (&dataDir{path: path}).loadAddresses(); ok {
-				s.HTTP = a.HTTP
-			}
-		}
-	}
-	return s
-}
+func InspectData(path string) DataState { return datadir.Inspect(path) }
 
 // FreeBytes is the free space of the volume that holds path.
-func FreeBytes(path string) (int64, error) { return freeBytes(path) }
+func FreeBytes(path string) (int64, error) { return datadir.FreeBytes(path) }
 
 // GossipProbe is what came of ProbeGossip; its errors are each about one way.
 type GossipProbe = membership.ProbeResult

@@ -14,6 +14,7 @@ import (
 	"crawlnode/clusterkey"
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/files"
 )
@@ -38,7 +39,7 @@ type rotator struct {
 }
 
 // path is the file of the rotation. The folder is for its owner alone: it has the key.
-func (r *rotator) path() string { return r.node.dir.join(filepath.Join("keys", "rotation.json")) }
+func (r *rotator) path() string { return r.node.dir.Join(filepath.Join("keys", "rotation.json")) }
 
 // open makes the node's keys of the key file and of the rotation on disk, if any.
 func (r *rotator) open(file *clusterkey.Key) (*keyring, error) {
@@ -50,11 +51,11 @@ func (r *rotator) open(file *clusterkey.Key) (*keyring, error) {
 		return &keyring{clusterkey.NewRing(*file)}, nil
 	}
 	if err != nil {
-		return nil, storageError("read the rotation of the key", err)
+		return nil, datadir.Failed("read the rotation of the key", err)
 	}
 	var was rotation
 	if err := json.Unmarshal(content, &was); err != nil {
-		return nil, storageError("read "+r.path(), err)
+		return nil, datadir.Failed("read "+r.path(), err)
 	}
 	kept, stale := was.standing(*file)
 	if kept.Phase == noRotation {
@@ -63,7 +64,7 @@ func (r *rotator) open(file *clusterkey.Key) (*keyring, error) {
 	}
 	use, also, err := kept.keys()
 	if err != nil {
-		return nil, storageError("read "+r.path(), err)
+		return nil, datadir.Failed("read "+r.path(), err)
 	}
 	if stale {
 		r.node.log.Warn("the cluster has another key by now, which this node has kept: replace its --cluster-key-file", "old", file.Fingerprint(), "new", use.Fingerprint())
@@ -109,10 +110,10 @@ func (r *rotator) enterLocked(next rotation) error {
 		panic("BUG: " + err.Error())
 	}
 	if err := os.MkdirAll(filepath.Dir(r.path()), 0o700); err != nil {
-		return storageError("keep the rotation of the key", err)
+		return datadir.Failed("keep the rotation of the key", err)
 	}
 	if err := files.Replace(r.path(), append(content, '\n')); err != nil {
-		return storageError("keep the rotation of the key", err)
+		return datadir.Failed("keep the rotation of the key", err)
 	}
 	n := r.node
 	alsoGossip := make([][]byte, len(also))

@@ -208,7 +208,7 @@ func TestRotateKeyUnderLoad(t *testing.T) {
 	nodes[4] = startNode(t, nodes[4].cfg)
 	awaitMembers(t, nodes[4], len(nodes))
 	rotatedTo(t, nodes[4], after)
-	folder, err := os.Stat(nodes[4].dir.join("keys"))
+	folder, err := os.Stat(nodes[4].dir.Join("keys"))
 	if err != nil || folder.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of the new key: %v, %v", folder.Mode(), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/membership"
+	"crawlnode/node/datadir"
 	"crawlnode/pipeline"
 )
 
@@ -66,7 +67,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {
-			return storageError("the frontier", err)
+			return datadir.Failed("the frontier", err)
 		}
 		return nil
 	})
@@ -92,7 +93,7 @@ func classed(err error) error {
 	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken), errors.Is(err, membership.ErrTwin):
 		return clusterError("join", err)
 	default:
-		return storageError("keep the membership", err)
+		return datadir.Failed("keep the membership", err)
 	}
 }
 
@@ -178,7 +179,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
 		Store: moveStore{n.front}, Fetching: fetching, Transport: moveTransport{n},
 		Changed: n.holdingsChanged, HandedOver: n.timings.pause.Observe, Logger: n.log,
-		TailDir: n.dir.join("tail"), TailRoom: n.roomForTail,
+		TailDir: n.dir.Join("tail"), TailRoom: n.roomForTail,
 	}, loaded)
 	n.engine.Store(e)
 	return nil
@@ -187,7 +188,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 // roomForTail reports whether the disk has room for more of what replicas miss, far
 // above where fetching pauses.
 func (n *Node) roomForTail() bool {
-	free, err := freeBytes(n.dir.path)
+	free, err := datadir.FreeBytes(n.dir.Path())
 	return err == nil && free > 4*lowDiskBytes
 }
 
@@ -214,7 +215,7 @@ func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
 				suspect++
 			}
 			if err := store.StoreCopy(ctx, m.Partition, m.Suspect); err != nil {
-				return nil, storageError("set a damaged partition aside", err)
+				return nil, datadir.Failed("set a damaged partition aside", err)
 			}
 		case m.State == frontier.Holder:
 			l.State = handoff.Holding
@@ -397,7 +398,7 @@ func (n *Node) pipelineRun(ctx context.Context, e *engine) error {
 	}
 	err := pipeline.New(n.pipelineOptions(e)).Run(ctx)
 	if err != nil && ctx.Err() == nil {
-		return storageError("the archive, the derived outputs or the frontier", err)
+		return datadir.Failed("the archive, the derived outputs or the frontier", err)
 	}
 	return nil
 }
@@ -420,7 +421,7 @@ func (n *Node) syncLoop(ctx context.Context) error {
 		case isFull(err):
 			continue // as above: it has filled up since
 		case err != nil:
-			return storageError("sync the archive", err)
+			return datadir.Failed("sync the archive", err)
 		}
 		switch err := n.progress.during(n.syncDerived); {
 		case isFull(err):
@@ -429,7 +430,7 @@ func (n *Node) syncLoop(ctx context.Context) error {
 			return err
 		}
 		if err := n.front.Sync(); err != nil {
-			return storageError("sync the frontier", err)
+			return datadir.Failed("sync the frontier", err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/metrics"
+	"crawlnode/node/datadir"
 )
 
 // fetchCounters count what this process did since its start. The partitions'
@@ -81,7 +82,7 @@ func (n *Node) sample() metrics.Sample {
 	c, held := n.fetched.read(), n.front.Totals()
 	d, w := n.dns.Stats(), n.archive.Stats()
 	s := metrics.Sample{
-		Build: metrics.Build{Version: n.version, GoVersion: runtime.Version(), Protocol: strconv.Itoa(protocolVersion), Format: strconv.Itoa(dataFormatVersion)},
+		Build: metrics.Build{Version: n.version, GoVersion: runtime.Version(), Protocol: strconv.Itoa(protocolVersion), Format: strconv.Itoa(datadir.FormatVersion)},
 		Pages: c.Pages, Bytes: c.Bytes, RobotsFetches: c.Robots, Failed: held.Failed,
 		Responses: metrics.Counts{"2xx": c.Responses[0], "3xx": c.Responses[1], "4xx": c.Responses[2], "5xx": c.Responses[3]},
 		Errors:    metrics.Counts{}, Skipped: metrics.Counts{}, Queued: metrics.Counts{},
@@ -89,7 +90,7 @@ func (n *Node) sample() metrics.Sample {
 		Links: metrics.Counts{"local": n.links.local.Load(), "forwarded": n.links.forwarded.Load(), "suppressed_by_sent_cache": n.links.suppressed.Load()},
 		DNS:   metrics.DNS{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures, Queries: d.Queries},
 		View:  int64(n.viewNumber()), FetchersMax: int64(n.cfg.Fetchers), Paused: !n.mayCrawl(),
-		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free(n.dir.path), WARCDiskFree: n.archiveFree(),
+		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free(n.dir.Path()), WARCDiskFree: n.archiveFree(),
 		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: n.contents.missed.Load(),
 		DNSLatency: n.timings.lookup.Histogram(), Commit: n.timings.commit.Histogram(), HandoffPause: n.timings.pause.Histogram()}
 	s.WARCByteRate, s.RecordRate = n.meter.archive()

@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/scopeset"
 )
@@ -195,7 +196,7 @@ func (s *spreader) exchange(ctx context.Context, m membership.Member) error {
 		req, asks, err := s.request(m.ID)
 		if err != nil {
 			s.note(m.ID, nil, req, asks, err)
-			return storageError("read the scope entries", err)
+			return datadir.Failed("read the scope entries", err)
 		}
 		reply, err := s.call(ctx, m, req)
 		if err == nil {

@@ -98,7 +98,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	pages, bytesIn, moved := n.meter.own()
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: n.id, Name: n.name, State: n.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
-		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.path), WARCDiskFreeBytes: n.archiveFree()}
+		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.Path()), WARCDiskFreeBytes: n.archiveFree()}
 	dead := n.front.Dead().Bytes
 	b.Node.DeletingBytes = &dead
 	b.BytesInPerSecond = bytesIn
@@ -192,14 +192,14 @@ func (n *Node) healthReasons() []crawl.HealthReason {
 	for _, v := range n.disk.short() {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.since, Message: fmt.Sprintf(
 			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", n.name, v.free>>20, v.path, 2*lowDiskBytes>>20)})
-		if v.path == n.dir.path && v.free < frontier.ReserveBytes {
+		if v.path == n.dir.Path() && v.free < frontier.ReserveBytes {
 			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: v.since, Message: fmt.Sprintf(
 				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", n.name, frontier.ReserveBytes>>20, v.path)})
 		}
 	}
 	if s := n.progress.stalled(); s != nil {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.since.UTC(), Message: n.name + " " + s.text() +
-			": look at the disk of " + n.dir.path + "; the node goes on by itself when it answers"})
+			": look at the disk of " + n.dir.Path() + "; the node goes on by itself when it answers"})
 	}
 	rs = append(rs, n.standingReasons(time.Now())...)
 	rs = append(rs, n.joinReasons()...)

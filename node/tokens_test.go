@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/clusterkey"
 	"crawlnode/crawl"
+	"crawlnode/node/datadir"
 )
 
 // keyedNode is as much of a node with a key as judges tokens.
@@ -23,7 +24,7 @@ func keyedNode(t *testing.T) *Node {
 
 func newTestDocStore(t *testing.T) *docStore {
 	t.Helper()
-	dir, err := openDataDir(t.TempDir())
+	dir, err := datadir.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,107 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"crawlnode/config"
+	"crawlnode/node/datadir"
 )
-
-func TestDataDir(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "a", "b")
-	d, err := openDataDir(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v, pid := readLine(d.join("VERSION")), readLine(d.join("pid")); v != "crawlnode-data 3" || pid != strconv.Itoa(os.Getpid()) {
-		t.Errorf("VERSION %q, pid %q", v, pid)
-	}
-	_, err = openDataDir(path)
-	var locked *lockedError
-	if !errors.As(err, &locked) || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
-		t.Errorf("a directory in use: %v", err)
-	}
-	d.Close()
-	if _, err := os.Stat(d.join("pid")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the pid file stays: %v", err)
-	}
-	d, err = openDataDir(path)
-	if err != nil {
-		t.Fatalf("the second start: %v", err)
-	}
-	d.Close()
-}
-
-func TestDataDirRefuses(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		file, text string
-		says       string // "" is no error
-	}{
-		"nothing":               {"lock", "", ""},
-		"a disk's own folder":   {"lost+found", "", ""},
-		"a start cut off":       {"VERSION.tmp", "crawln", ""},
-		"an empty VERSION":      {"VERSION", "", "VERSION"},
-		"ours":                  {"VERSION", "crawlnode-data 3\n", ""},
-		"older":                 {"VERSION", "crawlnode-data 2\n", ""},
-		"somebody else's":       {"photo.jpg", "x", "photo.jpg"},
-		"another program's":     {"VERSION", "16\n", "not a data directory"},
-		"newer":                 {"VERSION", "crawlnode-data 4\n", "its data format is 4, this program reads up to 3"},
-		"not even a number":     {"VERSION", "crawlnode-data one\n", "not a data directory"},
-		"binary":                {"VERSION", "\x00\x01\xff", "not a data directory"},
-		"another's with a pid":  {"pidfile", "1", "pidfile"},
-		"a file for an archive": {"warc", "x", "warc"},
-		"a volume for one":      {"warc/lost+found", "", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := t.TempDir()
-			if err := os.MkdirAll(filepath.Dir(filepath.Join(path, c.file)), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(path, c.file), []byte(c.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			d, err := openDataDir(path)
-			if err == nil {
-				d.Close()
-			}
-			switch {
-			case c.says == "" && err != nil:
-				t.Error(err)
-			case c.says != "" && (!errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path)):
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openDataDir(file); !errors.Is(err, ErrStorage) {
-		t.Errorf("a file: %v", err)
-	}
-}
-
-func TestWriteFileSyncedReplaces(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "f")
-	for _, text := range []string{"one\n", "a longer two\n", ""} {
-		if err := writeFileSynced(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != text {
-			t.Errorf("%q, %v", b, err)
-		}
-	}
-	if free, err := freeBytes(filepath.Dir(path)); err != nil || free <= 0 {
-		t.Errorf("%d bytes are free, %v", free, err)
-	}
-}
 
 // tripleConfig asks for three ports of which the first two triples are taken.
 func tripleConfig(t *testing.T) (config.Config, []net.Listener) {
@@ -149,7 +56,7 @@ func port(t *testing.T, addr string) int {
 
 func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	t.Parallel()
-	dir, err := openDataDir(t.TempDir())
+	dir, err := datadir.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +92,7 @@ func TestTakenPortsMoveUpTogetherAndAreRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := dir.loadAddresses(); !err || got.HTTP != b.http.Addr().String() || got.HTTP == at(http) {
+	if got, err := dir.LoadAddresses(); !err || got.HTTP != b.http.Addr().String() || got.HTTP == at(http) {
 		t.Errorf("after other flags: %+v", got)
 	}
 	b.http.Close()

@@ -1,0 +1,127 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// formatName and FormatVersion are the first line of the VERSION file: what the directory is and
+// the version of all that is in it. A newer one is refused, never guessed at; an
+// older one is read, and marked as this version before anything is written, so
+// that the older program refuses it from then on. Raise the number when the
+// program before could not read what this one writes; docs/decisions/0140-versions.md
+// lists what each brought.
+const (
+	formatName    = "crawlnode-data"
+	FormatVersion = 3
+)
+
+// Dir is a data directory that this process has locked. Its methods may be called from anywhere.
+type Dir struct {
+	path string
+	lock *os.File
+}
+
+// Path is where the directory is.
+func (d *Dir) Path() string { return d.path }
+
+// Join is the path of an entry.
+func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
+
+// Open makes the directory or recognises it, and locks it. All its
+// errors are storage errors that name the directory and the fix.
+func Open(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, Failed("make the data directory", err)
+	}
+	if err := checkVersion(path); err != nil {
+		return nil, err
+	}
+	d := &Dir{path: path}
+	lock, err := os.OpenFile(d.Join("lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, Failed("open the data directory's lock", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &LockedError{path: path, pid: readLine(d.Join("pid"))}
+		}
+		return nil, Failed("lock the data directory "+path, err)
+	}
+	d.lock = lock
+	if err := d.initialise(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// checkVersion accepts an empty directory and one that this program can read.
+func checkVersion(path string) error {
+	line := readLine(filepath.Join(path, "VERSION"))
+	if line == "" {
+		return checkEmpty(path)
+	}
+	name, version, _ := strings.Cut(line, " ")
+	n, err := strconv.Atoi(version)
+	if name != formatName || err != nil {
+		return Failed("open "+path, fmt.Errorf("its VERSION file says %.60q: this is not a data directory of crawlnode; give another --data-dir", line))
+	}
+	if n > FormatVersion {
+		return Failed("open "+path, fmt.Errorf("its data format is %d, this program reads up to %d: start it with the newer crawlnode that wrote it", n, FormatVersion))
+	}
+	return nil
+}
+
+// checkEmpty refuses a directory with somebody else's files. What a start that
+// was cut off before VERSION was written can leave is no obstacle, nor is a volume
+// mounted for the archive, whatever lies on it: no file there is ever replaced.
+func checkEmpty(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return Failed("read the data directory", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case "lock", "pid", "lost+found", "VERSION.tmp":
+		case "warc":
+			if e.IsDir() {
+				continue
+			}
+			fallthrough
+		default:
+			return Failed("open "+path, fmt.Errorf("it holds %q and no VERSION file: this is not a data directory of crawlnode; give an empty or another --data-dir", e.Name()))
+		}
+	}
+	return nil
+}
+
+func (d *Dir) initialise() error {
+	if text := fmt.Sprintf("%s %d", formatName, FormatVersion); readLine(d.Join("VERSION")) != text {
+		if err := WriteSynced(d.Join("VERSION"), []byte(text+"\n")); err != nil {
+			return Failed("write VERSION", err)
+		}
+	}
+	if err := os.WriteFile(d.Join("pid"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
+		return Failed("write the pid file", err)
+	}
+	return nil
+}
+
+// Close removes the pid file and frees the lock.
+func (d *Dir) Close() {
+	_ = os.Remove(d.Join("pid"))
+	_ = d.lock.Close()
+}
+
+// Has reports whether there is an entry of this name.
+func (d *Dir) Has(name string) bool {
+	_, err := os.Lstat(d.Join(name))
+	return err == nil
+}

@@ -1,0 +1,103 @@
+package datadir
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a", "b")
+	d, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, pid := readLine(d.Join("VERSION")), readLine(d.Join("pid")); v != "crawlnode-data 3" || pid != strconv.Itoa(os.Getpid()) {
+		t.Errorf("VERSION %q, pid %q", v, pid)
+	}
+	_, err = Open(path)
+	var locked *LockedError
+	if !errors.As(err, &locked) || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
+		t.Errorf("a directory in use: %v", err)
+	}
+	d.Close()
+	if _, err := os.Stat(d.Join("pid")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the pid file stays: %v", err)
+	}
+	d, err = Open(path)
+	if err != nil {
+		t.Fatalf("the second start: %v", err)
+	}
+	d.Close()
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file, text string
+		says       string // "" is no error
+	}{
+		"nothing":               {"lock", "", ""},
+		"a disk's own folder":   {"lost+found", "", ""},
+		"a start cut off":       {"VERSION.tmp", "crawln", ""},
+		"an empty VERSION":      {"VERSION", "", "VERSION"},
+		"ours":                  {"VERSION", "crawlnode-data 3\n", ""},
+		"older":                 {"VERSION", "crawlnode-data 2\n", ""},
+		"somebody else's":       {"photo.jpg", "x", "photo.jpg"},
+		"another program's":     {"VERSION", "16\n", "not a data directory"},
+		"newer":                 {"VERSION", "crawlnode-data 4\n", "its data format is 4, this program reads up to 3"},
+		"not even a number":     {"VERSION", "crawlnode-data one\n", "not a data directory"},
+		"binary":                {"VERSION", "\x00\x01\xff", "not a data directory"},
+		"another's with a pid":  {"pidfile", "1", "pidfile"},
+		"a file for an archive": {"warc", "x", "warc"},
+		"a volume for one":      {"warc/lost+found", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := t.TempDir()
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(path, c.file)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(path, c.file), []byte(c.text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			d, err := Open(path)
+			if err == nil {
+				d.Close()
+			}
+			switch {
+			case c.says == "" && err != nil:
+				t.Error(err)
+			case c.says != "" && (!errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path)):
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(file); !errors.Is(err, ErrStorage) {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+func TestWriteSyncedReplaces(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "f")
+	for _, text := range []string{"one\n", "a longer two\n", ""} {
+		if err := WriteSynced(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("%q, %v", b, err)
+		}
+	}
+	if free, err := FreeBytes(filepath.Dir(path)); err != nil || free <= 0 {
+		t.Errorf("%d bytes are free, %v", free, err)
+	}
+}

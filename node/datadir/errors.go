@@ -1,0 +1,64 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// The classes of this package's errors.
+var (
+	// ErrStorage is an error of the data directory or the disk.
+	ErrStorage = errors.New("storage")
+	// ErrNoRoom is the ErrStorage of a disk that is full or nearly so: with space there
+	// again the same command works.
+	ErrNoRoom = fmt.Errorf("%w: no room", ErrStorage)
+)
+
+// classError gives err a class without changing its text.
+type classError struct {
+	class error
+	err   error
+}
+
+func (e *classError) Error() string   { return e.err.Error() }
+func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
+
+// Failed is the ErrStorage of err, with what can be done about it; doing is what failed, on what.
+func Failed(doing string, err error) error {
+	if advice := diskAdvice(err); advice != "" {
+		err = fmt.Errorf("%w; %s", err, advice)
+	}
+	class := ErrStorage
+	if errors.Is(err, syscall.ENOSPC) {
+		class = ErrNoRoom
+	}
+	return &classError{class, fmt.Errorf("%s: %w", doing, err)}
+}
+
+// diskAdvice says what to do about a disk; "" when that is said already, or not known.
+func diskAdvice(err error) string {
+	switch {
+	case errors.Is(err, ErrStorage):
+		return ""
+	case errors.Is(err, syscall.EROFS):
+		return "the system has made this file system read-only, or it was mounted so: look at the system's log, make it writable, and run the same command again"
+	case errors.Is(err, syscall.EIO):
+		return "the disk fails: look at the system's log; with a good disk and these data run the same command again, and when they are lost: crawlnode nodes forget"
+	case errors.Is(err, syscall.ENOSPC):
+		return "free some space, and run the same command again"
+	}
+	return ""
+}
+
+// LockedError says that a living process uses the data directory.
+type LockedError struct{ path, pid string }
+
+func (e *LockedError) Error() string {
+	if e.pid == "" {
+		return fmt.Sprintf("the data directory %s is in use by another process: stop it, or give another --name or --data-dir", e.path)
+	}
+	return fmt.Sprintf("the data directory %s is in use by process %s: stop it, or give another --name or --data-dir", e.path, e.pid)
+}
+
+func (e *LockedError) Unwrap() error { return ErrStorage }
