@@ -106,6 +106,10 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/scope"},
+		"what the nodes agree on, its rules and its file; carrying it to others is node's",
+	},
+	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",

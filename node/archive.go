@@ -13,7 +13,7 @@ import (
 // archiveInfo is what an archive file that is begun now says of the crawl. No From
 // header is sent, so the contact stands as the operator alone.
 func (n *Node) archiveInfo() archive.Info {
-	s := n.doc.Current().doc.Settings
+	s := n.doc.Current().Doc.Settings
 	text, err := json.Marshal(&s)
 	if err != nil {
 		panic("BUG: settings cannot be written as JSON: " + err.Error())
@@ -28,7 +28,7 @@ func (n *Node) archiveInfo() archive.Info {
 // archiveFailure archives why a visit's URL, or its whole host, is given up, when c
 // does that. It comes before the completion, as a capture does.
 func (n *Node) archiveFailure(ctx context.Context, v crawl.Visit, c *frontier.Completion) error {
-	if !n.doc.Current().doc.Settings.Archive {
+	if !n.doc.Current().Doc.Settings.Archive {
 		return nil
 	}
 	o := &c.Outcome

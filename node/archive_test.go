@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/store/archive"
 	"crawlnode/web/urlnorm"
@@ -35,7 +36,7 @@ func archiving(t *testing.T, s crawl.Settings) (*Node, *failureArchive) {
 		t.Fatal(err)
 	}
 	t.Cleanup(dir.Close)
-	docs, err := openDocStore(dir, s, docClock{})
+	docs, err := crawldoc.Open(dir, s, crawldoc.Clock{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func TestArchiveInfo(t *testing.T) {
 	if i := n.archiveInfo(); i.Operator != "me@example.org" || i.Robots != "classic" || i.UserAgent != "crawlnode/1" || strings.Contains(i.Settings, "\n") {
 		t.Errorf("%+v", i)
 	}
-	doc, err := n.doc.Change(func(d *document) *document {
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
 		c := *d
 		c.Version++
 		c.Settings.RobotsIgnore, c.Settings.MaxDepth = true, 9

@@ -48,7 +48,7 @@
 // # The crawl document
 //
 // Settings, the crawl's state and the end of it are one small document
-// (document.go) that the newest version of wins everywhere; scope entries are a
+// (package crawldoc) that the newest version of wins everywhere; scope entries are a
 // set that only grows, kept on disk as logs (store/scopeset). Who changes either sends
 // it to all members, and what they missed is exchanged after a renewal that told of a
 // difference (spread.go). Seeds wait until a majority has their entries, nobody waits

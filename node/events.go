@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 )
 
 // eventsKept bounds the events that a node remembers; the oldest are forgotten.
@@ -27,9 +28,9 @@ type eventLog struct {
 	mu     sync.Mutex // guards the rest
 	last   uint64     // id of the newest event; begins with the boot, see begin
 	events []crawl.Event
-	news   chan struct{} // closed with the next event
-	doc    *document     // as it was told of last; nil before the first
-	inView bool          // a view of this process was told of
+	news   chan struct{}      // closed with the next event
+	doc    *crawldoc.Document // as it was told of last; nil before the first
+	inView bool               // a view of this process was told of
 }
 
 func newEventLog() *eventLog { return &eventLog{news: make(chan struct{})} }
@@ -105,11 +106,11 @@ func (l *eventLog) seeds(now time.Time, r crawl.SeedReport) {
 
 // document tells what a newer document changes. What is taken over when joining
 // is no news.
-func (l *eventLog) document(now time.Time, d *document, by string, joining bool) {
+func (l *eventLog) document(now time.Time, d *crawldoc.Document, by string, joining bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.doc
-	if before != nil && !d.newerThan(before) {
+	if before != nil && !d.NewerThan(before) {
 		return
 	}
 	l.doc = d
@@ -132,12 +133,12 @@ func (l *eventLog) joinedFirst() bool {
 }
 
 // documentEvents are the events between two documents.
-func documentEvents(before, after *document) []crawl.Event {
+func documentEvents(before, after *crawldoc.Document) []crawl.Event {
 	var events []crawl.Event
 	add := func(level, code, message string, fields map[string]any) {
 		events = append(events, crawl.Event{Level: level, Code: code, Message: message, Fields: fields})
 	}
-	if names := changedSettings(&before.Settings, &after.Settings); len(names) > 0 {
+	if names := crawldoc.ChangedSettings(&before.Settings, &after.Settings); len(names) > 0 {
 		add(crawl.EventInfo, crawl.EventSettings, "the crawl's settings were changed: "+strings.Join(names, ", "), map[string]any{"settings": names})
 	}
 	if before.State == after.State {

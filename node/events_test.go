@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/crawldoc"
 )
 
 // told names events by their codes, and their nodes if they have one.
@@ -112,26 +113,26 @@ func TestDocumentEvents(t *testing.T) {
 	t.Parallel()
 	l := newEventLog()
 	l.begin("n1", 1)
-	d := &document{Settings: testSettings(), State: crawl.CrawlIdle}
+	d := &crawldoc.Document{Settings: testSettings(), State: crawl.CrawlIdle}
 	l.doc = d
-	step := func(joining bool, change func(*document) *document) string {
+	step := func(joining bool, change func(*crawldoc.Document) *crawldoc.Document) string {
 		before := l.last
 		d = change(d)
 		l.document(noon, d, "n2", joining)
 		return told(l.after(before, 10))
 	}
-	to := func(state string) func(*document) *document {
-		return func(d *document) *document { return d.enter(state, "why", "b", noon) }
+	to := func(state string) func(*crawldoc.Document) *crawldoc.Document {
+		return func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(state, "why", "b", noon) }
 	}
-	slower := func(d *document) *document {
+	slower := func(d *crawldoc.Document) *crawldoc.Document {
 		c := *d
 		c.Version++
 		c.Settings.Delay++
 		return &c
 	}
-	same := func(d *document) *document { return d }
+	same := func(d *crawldoc.Document) *crawldoc.Document { return d }
 	for i, s := range []struct {
-		change  func(*document) *document
+		change  func(*crawldoc.Document) *crawldoc.Document
 		joining bool
 		want    string
 	}{
@@ -141,13 +142,15 @@ func TestDocumentEvents(t *testing.T) {
 		{slower, false, crawl.EventSettings},
 		{to(crawl.CrawlRunning), false, crawl.EventResumed},
 		{to(crawl.CrawlFinished), false, crawl.EventFinished},
-		{func(d *document) *document { return slower(d).enter(crawl.CrawlRunning, "", "b", noon) }, false, crawl.EventSettings + " " + crawl.EventStarted},
+		{func(d *crawldoc.Document) *crawldoc.Document {
+			return slower(d).Enter(crawl.CrawlRunning, "", "b", noon)
+		}, false, crawl.EventSettings + " " + crawl.EventStarted},
 	} {
 		if got := step(s.joining, s.change); got != s.want {
 			t.Errorf("%d: %q, want %q", i, got, s.want)
 		}
 	}
-	l.document(noon, &document{Version: 1, State: crawl.CrawlPaused}, "n2", false)
+	l.document(noon, &crawldoc.Document{Version: 1, State: crawl.CrawlPaused}, "n2", false)
 	if e := l.after(0, 1)[0]; e.Code != crawl.EventStarted || e.Fields["by"] != "n2" {
 		t.Errorf("an older document was told of, or who made the newer one was not: %+v", e)
 	}

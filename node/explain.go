@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
 	"crawlnode/ring"
 	"crawlnode/web/scope"
@@ -79,7 +80,7 @@ func (n *Node) ExplainURL(ctx context.Context, raw string, depth int) (*crawl.UR
 	if depth < 0 {
 		depth = depthOf(r.Record)
 	}
-	r.Scope = scopeReport(book.rules.Judge(u, depth, n.doc.seeds), depth)
+	r.Scope = scopeReport(book.Rules.Judge(u, depth, n.doc.Seeds), depth)
 	if r.Record == nil && r.Scope.Suspicious && e.Spent {
 		r.Scope = crawl.ScopeReport{Reason: crawl.SkipHostBudget.String(), Depth: depth,
 			Rule: "the host has had its budget of URLs that look like a trap; this one is " + r.Scope.Rule}
@@ -133,7 +134,7 @@ func scopeReport(v scope.Verdict, depth int) crawl.ScopeReport {
 // cluster has: only what can be told of those is in the report. A negative depth
 // means that of a seed, when the URL is one, and else that of a link on its page.
 func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl.URLReport, error) {
-	rules, err := compileScope(&s)
+	rules, err := crawldoc.CompileScope(&s)
 	if err != nil {
 		return nil, usageError(err)
 	}

@@ -21,7 +21,7 @@ func (n *Node) explainURL(p crawl.Partition, canonical string, info frontier.Hos
 	if err != nil {
 		return explained{}, err
 	}
-	r := robotsReport(u, info.Robots, n.doc.Current().doc.Settings.RobotsIgnore)
+	r := robotsReport(u, info.Robots, n.doc.Current().Doc.Settings.RobotsIgnore)
 	e := explained{Robots: &r, Spent: info.State.Suspicious >= int64(n.front.SuspiciousPerHost())}
 	if ok {
 		e.Record = n.recordReport(&rec)

@@ -13,6 +13,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
 )
 
@@ -95,7 +96,7 @@ func (r *rounds) agree(view crawl.Epoch, words map[crawl.NodeID]idleWord) bool {
 // asksRounds reports whether this node has to ask: the crawl runs and no other
 // member that gossip can reach has a lower id.
 func (n *Node) asksRounds() bool {
-	if n.engine.Load() == nil || n.doc.Current().doc.State != crawl.CrawlRunning {
+	if n.engine.Load() == nil || n.doc.Current().Doc.State != crawl.CrawlRunning {
 		return false
 	}
 	snap := n.members.Snapshot()
@@ -109,8 +110,8 @@ func (n *Node) asksRounds() bool {
 
 // timeIsUp is the reason to end now, whatever is queued.
 func (n *Node) timeIsUp(now time.Time) string {
-	d := n.doc.Current().doc
-	if limit := d.Settings.MaxDuration; limit > 0 && d.runningFor(now) >= limit {
+	d := n.doc.Current().Doc
+	if limit := d.Settings.MaxDuration; limit > 0 && d.RunningFor(now) >= limit {
 		return crawl.FinishMaxDuration
 	}
 	return ""
@@ -198,7 +199,7 @@ func (f *finisher) verdict(words map[crawl.NodeID]idleWord) string {
 		pages += w.Block.Counters.Pages
 		queued += w.Block.Counters.QueuedTotal()
 	}
-	limit := f.node.doc.Current().doc.Settings.MaxPages
+	limit := f.node.doc.Current().Doc.Settings.MaxPages
 	if queued == 0 {
 		return crawl.FinishExhausted
 	}
@@ -211,7 +212,7 @@ func (f *finisher) verdict(words map[crawl.NodeID]idleWord) string {
 // finishNote carries the end to the members: the document and everybody's last
 // block, so that all show the same totals at once.
 type finishNote struct {
-	Document *document                        `json:"document"`
+	Document *crawldoc.Document               `json:"document"`
 	Blocks   map[crawl.NodeID]crawl.NodeBlock `json:"blocks"`
 }
 
@@ -219,11 +220,11 @@ type finishNote struct {
 // seconds or by the next renewal.
 func (f *finisher) end(ctx context.Context, reason string, words map[crawl.NodeID]idleWord) error {
 	n := f.node
-	doc, err := n.doc.Change(func(d *document) *document {
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
 		if d.State != crawl.CrawlRunning {
 			return nil
 		}
-		return d.enter(crawl.CrawlFinished, reason, n.id, time.Now())
+		return d.Enter(crawl.CrawlFinished, reason, n.id, time.Now())
 	})
 	if err != nil || doc == nil {
 		return err
@@ -303,7 +304,7 @@ func (n *Node) takeFinish(raw []byte) error {
 		return status.Error(codes.Internal, err.Error())
 	}
 	// A renewal may have brought the document before; the blocks come only here.
-	if d := n.doc.Current().doc; changed || d.Version == note.Document.Version && d.By == note.Document.By {
+	if d := n.doc.Current().Doc; changed || d.Version == note.Document.Version && d.By == note.Document.By {
 		n.takeBlocks(note.Blocks)
 	}
 	if changed {

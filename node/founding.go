@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/membership"
+	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 )
 
@@ -19,7 +20,7 @@ func (n *Node) foundDocument() error {
 	if !n.foundsDocument() {
 		return nil
 	}
-	_, err := n.doc.Change(func(d *document) *document { return d.with(d.Settings, n.id, time.Now()) })
+	_, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.With(d.Settings, n.id, time.Now()) })
 	n.documentChanged()
 	return err
 }
@@ -28,7 +29,7 @@ func (n *Node) foundDocument() error {
 // cluster's yet. It tells nobody of its document before they are.
 func (n *Node) foundsDocument() bool {
 	v := n.members.Snapshot().View
-	if v == nil || n.doc.Current().doc.Version > 0 {
+	if v == nil || n.doc.Current().Doc.Version > 0 {
 		return false
 	}
 	self, _ := v.Member(n.id)

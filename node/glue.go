@@ -21,7 +21,7 @@ import (
 func (n *Node) newDispatcher() *Dispatcher {
 	d := NewDispatcher(DispatcherOptions{
 		Store: n.front, Resolver: resolver{n},
-		Settings:   func() *crawl.Settings { return &n.doc.Current().doc.Settings },
+		Settings:   func() *crawl.Settings { return &n.doc.Current().Doc.Settings },
 		Refuse:     n.refuse,
 		Excluded:   n.excludes,
 		Permit:     n.purse.Take,
@@ -39,7 +39,7 @@ func (n *Node) newDispatcher() *Dispatcher {
 // excludes reports whether an item was admitted before the settings excluded it.
 func (n *Node) excludes(it *crawl.Item) bool {
 	b := n.doc.Current()
-	return b.doc.Rejudge && it.Via != crawl.ViaRobots && b.rules.Excludes(it.URL)
+	return b.Doc.Rejudge && it.Via != crawl.ViaRobots && b.Rules.Excludes(it.URL)
 }
 
 // mayFetch reports whether a host of p may be requested now. A node that was
@@ -105,7 +105,7 @@ func (r resolver) Lookup(ctx context.Context, host string) (dnscache.Answer, err
 	}
 	r.node.learnTranslators(ctx, a.Addrs)
 	a.Addrs = r.node.addresses.withoutDenied(a.Addrs)
-	a.Addrs, err = usable(a.Addrs, &r.node.doc.Current().doc.Settings)
+	a.Addrs, err = usable(a.Addrs, &r.node.doc.Current().Doc.Settings)
 	return a, err
 }
 
@@ -151,7 +151,7 @@ func usable(addrs []netip.Addr, s *crawl.Settings) ([]netip.Addr, error) {
 
 // pipelineOptions are the fetchers' parts.
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
-	s := &n.doc.Current().doc.Settings
+	s := &n.doc.Current().Doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.fetch()})
@@ -160,7 +160,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 }
 
 // pipelineRules is the present rulebook in the pipeline's words.
-func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().pipeline }
+func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().Pipeline }
 
 // moveFetching is handoff's view of the dispatcher.
 type moveFetching struct {

@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/node/crawldoc"
 )
 
 // doorListener asks something when it is closed for the first time.
@@ -37,7 +38,7 @@ func TestNoRightBehindAClosedDoor(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(context.Background()) }()
 	until(t, patience, func() string { _, why := n.Ready(); return why })
-	if _, err := n.doc.Change(func(d *document) *document { return d.enter(crawl.CrawlRunning, "", "a", time.Now()) }); err != nil {
+	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(crawl.CrawlRunning, "", "a", time.Now()) }); err != nil {
 		t.Fatal(err)
 	}
 	until(t, time.Minute, func() string {

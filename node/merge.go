@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 )
 
 // picture is all that a Status is made of. merge is pure: it costs O(nodes).
@@ -18,7 +19,7 @@ type picture struct {
 	joined  bool
 	alone   bool // only the answering node is in it, as somebody asked
 	drains  bool
-	doc     *document
+	doc     *crawldoc.Document
 	view    crawl.Epoch
 	digest  string
 	nodes   []nodePicture // every node that was ever heard of, this one included
@@ -208,7 +209,7 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 func fillCrawl(s *crawl.Status, p *picture) {
 	d, c := p.doc, &s.Crawl
 	c.State, c.StartedAt = d.State, d.Started
-	c.RunningSeconds = d.runningFor(p.now).Seconds()
+	c.RunningSeconds = d.RunningFor(p.now).Seconds()
 	if d.Reason != "" {
 		c.FinishReason = &d.Reason
 	}
@@ -226,7 +227,7 @@ func fillCrawl(s *crawl.Status, p *picture) {
 		sec := l.MaxDuration.Seconds()
 		c.Limits.MaxDurationSeconds = &sec
 	}
-	c.AllowedActions = allowedActions(d.State)
+	c.AllowedActions = crawldoc.AllowedActions(d.State)
 	switch d.State {
 	case crawl.CrawlIdle:
 		c.Message = "no seed has been added yet"
@@ -241,7 +242,7 @@ func fillCrawl(s *crawl.Status, p *picture) {
 
 func fillRates(s *crawl.Status, p *picture) {
 	t := &s.Throughput
-	sec := p.doc.runningFor(p.now).Seconds()
+	sec := p.doc.RunningFor(p.now).Seconds()
 	if sec > 0 {
 		t.PagesPerSecond.Avg = float64(t.PagesTotal) / sec
 		t.BytesInPerSecond.Avg = float64(t.BytesInTotal) / sec

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -37,7 +38,7 @@ func clusterOf(nodes ...nodePicture) picture {
 	started, since := noon.Add(-time.Minute), noon.Add(-10*time.Second)
 	return picture{now: noon, self: nodes[0].block.Node.ID, name: nodes[0].block.Node.Name, version: "1", cluster: "c", joined: true, view: 4, digest: "d",
 		total: total, factor: 2, nodes: nodes, since: started,
-		doc: &document{Version: 2, State: crawl.CrawlRunning, Started: &started, RunSince: &since, RanFor: 10 * time.Second, Settings: testSettings()}}
+		doc: &crawldoc.Document{Version: 2, State: crawl.CrawlRunning, Started: &started, RunSince: &since, RanFor: 10 * time.Second, Settings: testSettings()}}
 }
 
 // lose takes so many partitions from a node; nobody else has them.

@@ -16,6 +16,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
@@ -81,7 +82,7 @@ type Node struct {
 	archive archiver
 	derived *derived.Outputs // nil: nothing is derived
 	dns     *dnscache.Cache
-	doc     *docStore
+	doc     *crawldoc.Store
 	metrics *metrics.Registry
 	timings timings
 
@@ -177,7 +178,7 @@ func (n *Node) Stop() {
 
 // Finished tells why the crawl ended, once it has.
 func (n *Node) Finished() (reason string, ok bool) {
-	d := n.doc.Current().doc
+	d := n.doc.Current().Doc
 	return d.Reason, d.State == crawl.CrawlFinished
 }
 
@@ -288,7 +289,7 @@ func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
 
 // activity rises with everything that could lead to more work.
 func (n *Node) activity() uint64 {
-	a := n.moved.Load() + n.seeded.Load() + n.doc.Current().doc.Version
+	a := n.moved.Load() + n.seeded.Load() + n.doc.Current().Doc.Version
 	if e := n.engine.Load(); e != nil {
 		a += e.dispatcher.Activity()
 	}
@@ -325,7 +326,7 @@ func (n *Node) whyNotIdle() string {
 
 // documentChanged acts on a new document: the crawl runs, rests, or has ended.
 func (n *Node) documentChanged() {
-	d := n.doc.Current().doc
+	d := n.doc.Current().Doc
 	joining := false
 	select {
 	case <-n.joined:
@@ -354,7 +355,7 @@ func (n *Node) documentChanged() {
 
 // mayCrawl reports whether this node may start fetches at all.
 func (n *Node) mayCrawl() bool {
-	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().doc.State == crawl.CrawlRunning && !n.disk.low.Load() && n.progress.stalled() == nil
+	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.disk.low.Load() && n.progress.stalled() == nil
 }
 
 // waitFor is time.Sleep that ends with ctx.

@@ -21,6 +21,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
@@ -181,10 +182,10 @@ func (n *Node) storeOptions() frontier.BadgerOptions {
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv frontier.KV) (err error) {
-	if n.doc, err = openDocStore(n.dir, n.cfg.Settings(n.version), newDocClock(n.network.clock())); err != nil {
+	if n.doc, err = crawldoc.Open(n.dir, n.cfg.Settings(n.version), crawldoc.NewClock(n.network.clock())); err != nil {
 		return err
 	}
-	n.events.doc = n.doc.Current().doc
+	n.events.doc = n.doc.Current().Doc
 	n.pageLimit.Store(n.events.doc.Settings.MaxPages)
 	if n.kv = kv; kv == nil {
 		n.kv, err = frontier.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
@@ -262,7 +263,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 	}
 	n.members, n.id = m, m.Self().ID
 	n.events.begin(n.name, m.Self().Boot)
-	return n.doc.begin(n.id)
+	return n.doc.Begin(n.id)
 }
 
 // advertised is a listener's address as others reach it.
@@ -282,7 +283,7 @@ func (n *Node) advertised(l net.Listener) string {
 }
 
 func (n *Node) openArchive() (err error) {
-	if !n.doc.Current().doc.Settings.Archive && n.cfg.Store == "none" {
+	if !n.doc.Current().Doc.Settings.Archive && n.cfg.Store == "none" {
 		n.archive = archive.None{}
 		return nil
 	}
@@ -312,7 +313,7 @@ func (n *Node) openPeers() {
 		}
 		return ""
 	}
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.doc.stamp, Dial: n.network.dialer(), Ended: n.streamEnded}
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: func() *peer.RulesStamp { return stampOf(n.doc) }, Dial: n.network.dialer(), Ended: n.streamEnded}
 	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
@@ -379,13 +380,13 @@ func (n *Node) close() {
 // mayDial reports whether the crawl may connect to an address that is not
 // public. Public ones need a contact, whom a site can ask.
 func (n *Node) mayDial(addr netip.Addr) bool {
-	return n.doc.Current().doc.Settings.Allowed(addr)
+	return n.doc.Current().Doc.Settings.Allowed(addr)
 }
 
 // mayNotDial says why the crawl must not connect to an address, whatever its settings
 // allow; nil: it may.
 func (n *Node) mayNotDial(at netip.AddrPort) error {
-	return n.addresses.judge(at, n.members.Snapshot(), n.doc.seeds.HasPort, time.Now())
+	return n.addresses.judge(at, n.members.Snapshot(), n.doc.Seeds.HasPort, time.Now())
 }
 
 // listeners are where this node listens, as host:port.

@@ -13,6 +13,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
 )
 
@@ -144,15 +145,15 @@ func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionRep
 		return crawl.ActionReport{}, ErrNotReady
 	}
 	var refused error
-	doc, err := n.doc.Change(func(d *document) *document {
-		var next *document
-		next, refused = d.act(action, n.id, time.Now())
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
+		var next *crawldoc.Document
+		next, refused = d.Act(action, n.id, time.Now())
 		return next
 	})
 	if err = errors.Join(refused, err); err != nil {
 		return crawl.ActionReport{}, err
 	}
-	report := crawl.ActionReport{State: n.doc.Current().doc.State, Untold: []string{}}
+	report := crawl.ActionReport{State: n.doc.Current().Doc.State, Untold: []string{}}
 	if doc == nil { // it is so already
 		return report, nil
 	}
@@ -164,54 +165,4 @@ func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionRep
 		report.Untold = append(report.Untold, m.Name)
 	}
 	return report, nil
-}
-
-// act returns the document after an operator's action; nil without an error when
-// nothing has to change.
-func (d *document) act(action string, by crawl.NodeID, now time.Time) (*document, error) {
-	switch action {
-	case crawl.ActionPause:
-		switch d.State {
-		case crawl.CrawlRunning:
-			return d.enter(crawl.CrawlPaused, "", by, now), nil
-		case crawl.CrawlPaused:
-			return nil, nil
-		}
-	case crawl.ActionResume:
-		switch d.State {
-		case crawl.CrawlPaused:
-			return d.enter(crawl.CrawlRunning, "", by, now), nil
-		case crawl.CrawlRunning:
-			return nil, nil
-		}
-	case crawl.ActionStop:
-		switch d.State {
-		case crawl.CrawlRunning, crawl.CrawlPaused:
-			return d.enter(crawl.CrawlFinished, crawl.FinishStopped, by, now), nil
-		case crawl.CrawlFinished:
-			return nil, nil
-		}
-	default:
-		return nil, fmt.Errorf("%w: %q is neither pause, resume nor stop", crawl.ErrRefused, action)
-	}
-	return nil, fmt.Errorf("%w: the crawl is %s; it %s", crawl.ErrRefused, d.State, whatRuns(d.State))
-}
-
-// whatRuns is what sets a crawl going that no action can.
-func whatRuns(state string) string {
-	if state == crawl.CrawlFinished {
-		return "goes on when seeds are added"
-	}
-	return "begins when seeds are added"
-}
-
-// allowedActions are what may be asked of a crawl in a state.
-func allowedActions(state string) []string {
-	switch state {
-	case crawl.CrawlRunning:
-		return []string{"add_seeds", crawl.ActionPause, crawl.ActionStop}
-	case crawl.CrawlPaused:
-		return []string{"add_seeds", crawl.ActionResume, crawl.ActionStop}
-	}
-	return []string{"add_seeds"}
 }

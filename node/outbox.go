@@ -169,7 +169,7 @@ func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.Outbo
 // they were found is done. What is neither is refused, and counted.
 func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
 	n := o.node
-	rules := n.doc.Current().rules
+	rules := n.doc.Current().Rules
 	var opened []string
 	var doubtful []frontier.OutboxEntry
 	for _, e := range entries {

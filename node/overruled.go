@@ -11,7 +11,7 @@ import (
 // count for nothing, because the cluster has its settings already: from its founder,
 // which may be an earlier start of this very node, or from crawl-config.
 func (n *Node) warnAboutFlags() {
-	own := n.doc.Current().doc.Settings
+	own := n.doc.Current().Doc.Settings
 	overruled := n.cfg.Overruled(n.given, &own, n.version)
 	if v := n.members.Snapshot().View; v != nil {
 		overruled = append(overruled, n.cfg.OverruledByFounding(n.given, v.Cluster.Partitions, v.Cluster.Replication)...)

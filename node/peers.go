@@ -242,7 +242,7 @@ func (r *renewals) renew(ctx context.Context, m membership.Member, req *peer.Ren
 	default:
 		r.node.members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
 	}
-	r.node.doc.correct(reply.Rules.GetCrawlVersion(), crawl.NodeID(reply.Rules.GetCrawlBy()), time.Duration(reply.RunNs), time.Now())
+	r.node.doc.Correct(reply.Rules.GetCrawlVersion(), crawl.NodeID(reply.Rules.GetCrawlBy()), time.Duration(reply.RunNs), time.Now())
 	r.node.compareRules(m.ID, reply.Rules)
 }
 
@@ -252,7 +252,7 @@ func (n *Node) renewRequest() *peer.RenewRequest {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	return &peer.RenewRequest{Stalled: n.progress.stalled() != nil, ClockNs: int64(n.members.ClockReading()), View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp(), Block: block, Held: n.heldBits()}
+	return &peer.RenewRequest{Stalled: n.progress.stalled() != nil, ClockNs: int64(n.members.ClockReading()), View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: stampOf(n.doc), Block: block, Held: n.heldBits()}
 }
 
 // streamEnded takes the first half of a proof of death to membership: the other
@@ -280,5 +280,5 @@ func (h handler) Renew(_ context.Context, from string, req *peer.RenewRequest) (
 	n.peers.put(id, peerInfo{block: block, held: req.Held, heard: time.Now()}, n.partitions())
 	n.members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
 	granted := !req.Stalled && n.members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
-	return &peer.RenewReply{Stalled: n.progress.stalled() != nil, RunNs: int64(n.doc.runs(time.Now())), ClockNs: int64(n.members.ClockReading()), Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: n.doc.stamp()}, nil
+	return &peer.RenewReply{Stalled: n.progress.stalled() != nil, RunNs: int64(n.doc.Runs(time.Now())), ClockNs: int64(n.members.ClockReading()), Node: string(n.id), Granted: granted, View: uint64(n.viewNumber()), Boot: uint64(n.members.Self().Boot), Rules: stampOf(n.doc)}, nil
 }

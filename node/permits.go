@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
 )
 
@@ -48,7 +49,7 @@ type purse struct {
 func (p *purse) Take() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.node.doc.Current().doc.Settings.MaxPages == 0 {
+	if p.node.doc.Current().Doc.Settings.MaxPages == 0 {
 		p.taken++
 		p.lapsed++
 		return true
@@ -110,7 +111,7 @@ func (p *purse) run(ctx context.Context) error {
 			timer.Stop()
 		case <-timer.C:
 		}
-		if p.node.doc.Current().doc.Settings.MaxPages == 0 {
+		if p.node.doc.Current().Doc.Settings.MaxPages == 0 {
 			continue
 		}
 		if p.ask(ctx) {
@@ -144,7 +145,7 @@ func (p *purse) ask(ctx context.Context) bool {
 	if want == 0 && give == 0 {
 		return true
 	}
-	reply, err := p.node.askPermits(ctx, &peer.PermitRequest{Returned: give, Wanted: want, Rules: p.node.doc.stamp()})
+	reply, err := p.node.askPermits(ctx, &peer.PermitRequest{Returned: give, Wanted: want, Rules: stampOf(p.node.doc)})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calling = 0
@@ -216,8 +217,8 @@ const callMargin = 5 * time.Second
 
 // grant answers one request.
 func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
-	own := g.node.doc.Current().doc
-	if r := req.GetRules(); r != nil && (&document{Version: r.CrawlVersion, By: crawl.NodeID(r.CrawlBy)}).newerThan(own) {
+	own := g.node.doc.Current().Doc
+	if r := req.GetRules(); r != nil && (&crawldoc.Document{Version: r.CrawlVersion, By: crawl.NodeID(r.CrawlBy)}).NewerThan(own) {
 		return &peer.PermitReply{Error: "this node has not heard of the newest settings yet"} // the limit may be lower by now
 	}
 	limit := own.Settings.MaxPages
@@ -286,7 +287,7 @@ func (h handler) Permits(_ context.Context, _ string, req *peer.PermitRequest) (
 
 // limitReached reports whether the page limit stops this node.
 func (n *Node) limitReached() bool {
-	if n.doc.Current().doc.Settings.MaxPages == 0 {
+	if n.doc.Current().Doc.Settings.MaxPages == 0 {
 		return false
 	}
 	_, exhausted := n.purse.inHand()

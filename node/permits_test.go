@@ -185,7 +185,7 @@ func TestGranterThatHasNotHeardGrantsNothing(t *testing.T) {
 	t.Parallel()
 	n := granterOf(t, 500)
 	until(t, patience, func() string { return ask(t, n, 0, 1).Error })
-	own := n.doc.stamp()
+	own := stampOf(n.doc)
 	for _, c := range []struct {
 		rules   *peer.RulesStamp
 		granted int64

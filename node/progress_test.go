@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/node/crawldoc"
 )
 
 // TestStalls: a wait counts as a stall from stallAfter on, once, and until it is over.
@@ -35,9 +36,12 @@ func TestStalls(t *testing.T) {
 // ends with it. Nothing is fetched meanwhile.
 func TestArchiveThatHangs(t *testing.T) {
 	t.Parallel()
+	docs := newTestDocStore(t)
+	if _, err := docs.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(crawl.CrawlRunning, "", "n", time.Now()) }); err != nil {
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
-		n := &Node{doc: &docStore{}}
-		n.doc.book.Store(&rulebook{doc: &document{State: crawl.CrawlRunning}})
+		n := &Node{doc: docs}
 		n.synced.Store(true)
 		answer := make(chan struct{})
 		go func() {

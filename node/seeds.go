@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -41,7 +42,7 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 	if err := n.checkContact(); err != nil {
 		return report, err
 	}
-	rules := n.doc.Current().rules
+	rules := n.doc.Current().Rules
 	entries := make([]string, len(targets), len(targets)+1)
 	for i, t := range targets {
 		entries[i] = rules.EntryOf(t.URL)
@@ -54,7 +55,7 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 	}
 	kept := targets[:0]
 	for _, t := range targets {
-		if v := rules.Judge(t.URL, 0, n.doc.seeds); !v.Admit {
+		if v := rules.Judge(t.URL, 0, n.doc.Seeds); !v.Admit {
 			report.OutOfScope++
 			continue
 		}
@@ -125,7 +126,7 @@ func seedBand(priority *float64) crawl.Band {
 
 // checkContact refuses seeds while nothing at all could be fetched.
 func (n *Node) checkContact() error {
-	s := &n.doc.Current().doc.Settings
+	s := &n.doc.Current().Doc.Settings
 	if s.Contact == "" && len(s.AllowNet) == 0 {
 		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
 	}
@@ -135,7 +136,7 @@ func (n *Node) checkContact() error {
 // resumeFinished sets a crawl running again that was called finished while URLs
 // came in: the last word on that has who holds them.
 func (n *Node) resumeFinished() error {
-	d, t := n.doc.Current().doc, n.front.Totals()
+	d, t := n.doc.Current().Doc, n.front.Totals()
 	if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || t.QueuedTotal() == 0 {
 		return nil
 	}
@@ -156,11 +157,11 @@ func (n *Node) startCrawl(ctx context.Context) error {
 
 // runCrawl sets an idle or finished crawl running here; the members are being told.
 func (n *Node) runCrawl() (changed bool, err error) {
-	doc, err := n.doc.Change(func(d *document) *document {
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
 		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
 			return nil
 		}
-		return d.enter(crawl.CrawlRunning, "", n.id, time.Now())
+		return d.Enter(crawl.CrawlRunning, "", n.id, time.Now())
 	})
 	if err != nil || doc == nil {
 		return false, err

@@ -40,9 +40,9 @@ func (h handler) StoreLinks(ctx context.Context, from string, links []*peer.Link
 		}
 		return verdicts, nil
 	}
-	rules := n.doc.Current().rules
+	rules := n.doc.Current().Rules
 	outOfScope := peer.Verdict_VERDICT_REFUSED
-	if !n.doc.agrees(stamp) {
+	if !agree(n.doc, stamp) {
 		n.compareRules(crawl.NodeID(from), stamp)
 		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // ask again, when both know the same
 	} else if !n.spread.complete(time.Now()) {
@@ -111,8 +111,8 @@ func promiseOf(a frontier.Admission, safe bool) peer.Verdict {
 // judge holds a peer's link against the scope. entry, unless it is "", is one that
 // the link brings with it.
 func (n *Node) judge(rules *scope.Rules, t *crawl.Target) (v scope.Verdict, entry string) {
-	v = rules.Judge(t.URL, pipeline.JudgedDepth(t), n.doc.seeds)
-	if v.Admit || !pipeline.OpensScope(t.Via, t.Depth) || rules.Covers(t.URL, n.doc.seeds) {
+	v = rules.Judge(t.URL, pipeline.JudgedDepth(t), n.doc.Seeds)
+	if v.Admit || !pipeline.OpensScope(t.Via, t.Depth) || rules.Covers(t.URL, n.doc.Seeds) {
 		return v, ""
 	}
 	entry = rules.EntryOf(t.URL)

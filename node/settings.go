@@ -3,30 +3,18 @@ package node
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"crawlnode/config"
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 )
 
 // CrawlConfig shows the crawl's settings, as this node goes by them.
 func (n *Node) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
-	return n.doc.Current().doc.report(), nil
+	return n.doc.Current().Doc.Report(), nil
 }
-
-// report shows a document to people.
-func (d *document) report() crawl.CrawlReport {
-	r := crawl.CrawlReport{State: d.State, Version: d.name(), Settings: config.Report(&d.Settings), Untold: []string{}}
-	if d.State == crawl.CrawlFinished {
-		r.FinishReason = &d.Reason
-	}
-	return r
-}
-
-// name names the document among all that there ever were.
-func (d *document) name() string { return fmt.Sprintf("%d-%s", d.Version, d.By) }
 
 // ChangeCrawl changes the named settings: here, durably, and on every member that
 // answers within controlPatience. Two changes at once both hold, the later one where
@@ -49,13 +37,13 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 			n.documentChanged()
 		}
 		left := n.spread.tell(ctx)
-		now := n.doc.Current().doc
+		now := n.doc.Current().Doc
 		if made != nil && now != made {
 			// Somebody else's change won. This one is made on top of it, or refused, also
 			// when no time is left to tell it: renewals spread it.
 			continue
 		}
-		report := now.report()
+		report := now.Report()
 		for _, m := range left {
 			report.Untold = append(report.Untold, m.Name)
 		}
@@ -67,12 +55,12 @@ func (n *Node) ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl
 // already. A change for a version is refused when that is not the newest, and, after
 // the first time, when another has won that does not hold it: of two changes for one
 // version one is made.
-func (n *Node) applyChange(ctx context.Context, change crawl.CrawlChange, first bool) (*document, error) {
+func (n *Node) applyChange(ctx context.Context, change crawl.CrawlChange, first bool) (*crawldoc.Document, error) {
 	var refused error
-	doc, err := n.doc.Change(func(d *document) *document {
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
 		var stale error
-		if change.Version != "" && change.Version != d.name() {
-			stale = fmt.Errorf("%w: the version is %s, not %s: read them again", crawl.ErrChanged, d.name(), change.Version)
+		if change.Version != "" && change.Version != d.Name() {
+			stale = fmt.Errorf("%w: the version is %s, not %s: read them again", crawl.ErrChanged, d.Name(), change.Version)
 		}
 		if first && stale != nil {
 			refused = stale
@@ -86,14 +74,14 @@ func (n *Node) applyChange(ctx context.Context, change crawl.CrawlChange, first 
 		if refused = n.mayMean(crawl.AskerOf(ctx), &d.Settings, &s); refused != nil {
 			return nil
 		}
-		if len(differing(&d.Settings, &s)) == 0 {
+		if len(crawldoc.Differing(&d.Settings, &s)) == 0 {
 			return nil // also when what has won was made on top of this change
 		}
 		if stale != nil { // another change was made for the same version, and has won
 			refused = stale
 			return nil
 		}
-		return d.with(s, n.id, time.Now())
+		return d.With(s, n.id, time.Now())
 	})
 	if refused != nil {
 		return nil, refused
@@ -113,39 +101,10 @@ func (n *Node) mayMean(asker crawl.Asker, before, after *crawl.Settings) error {
 		"ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
 }
 
-// with returns the document with other settings, one version on. A crawl that has
-// ended because of a limit goes on when the limit allows more now.
-func (d *document) with(s crawl.Settings, by crawl.NodeID, now time.Time) *document {
-	c := *d
-	c.Version++
-	c.By, c.Settings = by, s
-	c.Rejudge = d.Rejudge || !sameScope(&d.Settings, &s)
-	if d.State == crawl.CrawlFinished && lifted(d, &s) {
-		return c.enter(crawl.CrawlRunning, "", by, now)
-	}
-	return &c
-}
-
-// sameScope reports whether both settings admit the same URLs.
-func sameScope(a, b *crawl.Settings) bool {
-	return a.Scope == b.Scope && a.MaxDepth == b.MaxDepth && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude)
-}
-
-// lifted reports whether the limit that ended the crawl allows more by s.
-func lifted(d *document, s *crawl.Settings) bool {
-	switch d.Reason {
-	case crawl.FinishMaxPages:
-		return s.MaxPages == 0 || s.MaxPages > d.Settings.MaxPages
-	case crawl.FinishMaxDuration:
-		return s.MaxDuration == 0 || s.MaxDuration > d.RanFor
-	}
-	return false
-}
-
 // followLimit takes a changed --max-pages in. One that is set or lowered makes
 // all permits void that nobody uses yet; one that is raised or dropped lets those
 // go on who have waited for one.
-func (n *Node) followLimit(d *document) {
+func (n *Node) followLimit(d *crawldoc.Document) {
 	limit := d.Settings.MaxPages
 	before := n.pageLimit.Swap(limit)
 	if limit == before {
@@ -159,20 +118,4 @@ func (n *Node) followLimit(d *document) {
 	if e := n.engine.Load(); e != nil {
 		e.dispatcher.PermitsAgain()
 	}
-}
-
-// settingNames are the names of settings for people where those in a document are
-// others.
-var settingNames = map[string]string{"robots_ignore": "robots", "tls_record": "tls_verify", "archive": "store"}
-
-// changedSettings names the settings in which two differ as people know them.
-func changedSettings(a, b *crawl.Settings) []string {
-	names := differing(a, b)
-	for i, name := range names {
-		if other, ok := settingNames[name]; ok {
-			names[i] = other
-		}
-	}
-	slices.Sort(names)
-	return names
 }

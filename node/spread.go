@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/peer"
 	"crawlnode/store/scopeset"
@@ -53,20 +54,20 @@ type counterpart struct {
 
 // answer is what a member said that it has.
 type answer struct {
-	view     crawl.Epoch // that it had installed then
-	document document    // version and author only
+	view     crawl.Epoch       // that it had installed then
+	document crawldoc.Document // version and author only
 	lengths  map[string]int64
 }
 
 // has reports whether the member had all this, in a view that this node knows of:
 // who is ahead may have told a member that joined since what it knew before.
 func (t *answer) has(w *wanted, view crawl.Epoch) bool {
-	return t != nil && t.view <= view && !w.document.newerThan(&t.document) && scopeset.Covers(t.lengths, w.lengths)
+	return t != nil && t.view <= view && !w.document.NewerThan(&t.document) && scopeset.Covers(t.lengths, w.lengths)
 }
 
 // wanted is what others are to have.
 type wanted struct {
-	document *document
+	document *crawldoc.Document
 	lengths  map[string]int64
 }
 
@@ -76,7 +77,7 @@ func newSpreader(n *Node) *spreader {
 
 // all is what this node has now.
 func (s *spreader) all() *wanted {
-	return &wanted{document: s.node.doc.Current().doc, lengths: s.node.doc.scope.Lengths()}
+	return &wanted{document: s.node.doc.Current().Doc, lengths: s.node.doc.Scope.Lengths()}
 }
 
 // soon has the members told what is new here.
@@ -84,7 +85,7 @@ func (s *spreader) soon() { signal(s.look) }
 
 // compareRules has another member asked when it judges by other rules.
 func (n *Node) compareRules(id crawl.NodeID, theirs *peer.RulesStamp) {
-	if theirs == nil || n.doc.agrees(theirs) {
+	if theirs == nil || agree(n.doc, theirs) {
 		return
 	}
 	v := n.members.Snapshot().View
@@ -228,14 +229,14 @@ func (s *spreader) request(id crawl.NodeID) (*peer.CrawlRequest, uint64, error) 
 	}
 	s.mu.Unlock()
 	n := s.node
-	req := &peer.CrawlRequest{View: uint64(n.viewNumber()), Fetch: c.ask, Rules: n.doc.stamp(), Have: wireLengths(n.doc.scope.Lengths())}
+	req := &peer.CrawlRequest{View: uint64(n.viewNumber()), Fetch: c.ask, Rules: stampOf(n.doc), Have: wireLengths(n.doc.Scope.Lengths())}
 	if c.told == nil {
 		return req, c.asks, nil // first hear what it has
 	}
-	if doc := n.doc.Current().doc; doc.newerThan(&c.told.document) {
+	if doc := n.doc.Current().Doc; doc.NewerThan(&c.told.document) {
 		req.Document = encodeDocument(doc)
 	}
-	pieces, _, err := n.doc.scope.Missing(c.told.lengths, spreadPiece)
+	pieces, _, err := n.doc.Scope.Missing(c.told.lengths, spreadPiece)
 	req.Pieces = wirePieces(pieces)
 	return req, c.asks, err
 }
@@ -267,7 +268,7 @@ func (s *spreader) note(id crawl.NodeID, reply *peer.CrawlReply, req *peer.Crawl
 		c.heard = c.heard || !c.ask
 	}
 	complete := c.told.has(all, c.told.view)
-	grew := before == nil || !scopeset.Covers(before.lengths, c.told.lengths) || c.told.document.newerThan(&before.document)
+	grew := before == nil || !scopeset.Covers(before.lengths, c.told.lengths) || c.told.document.NewerThan(&before.document)
 	more := !scopeset.Covers(lengthsOf(req.Have), all.lengths) || all.document.Version != req.Rules.CrawlVersion
 	if c.ask || !complete && (grew || more) {
 		return false
@@ -293,7 +294,7 @@ func answerOf(reply *peer.CrawlReply) *answer {
 func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
 	var full error
 	if len(pieces) > 0 {
-		if err := n.doc.takeScope(fromWirePieces(pieces)); isFull(err) {
+		if err := n.doc.TakeScope(fromWirePieces(pieces)); isFull(err) {
 			full = err
 		} else if err != nil {
 			return err
@@ -302,7 +303,7 @@ func (n *Node) takeOver(raw []byte, pieces []*peer.ScopePiece) error {
 	if len(raw) == 0 {
 		return full
 	}
-	doc := &document{}
+	doc := &crawldoc.Document{}
 	if err := json.Unmarshal(raw, doc); err != nil {
 		return fmt.Errorf("a peer's crawl document: %w", err)
 	}

@@ -165,7 +165,7 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 	if err := other.doc.AddScope([]string{"host:" + late}); err != nil {
 		t.Fatal(err)
 	}
-	behind.compareRules(other.id, other.doc.stamp()) // its last renewal
+	behind.compareRules(other.id, stampOf(other.doc)) // its last renewal
 	u := fmt.Sprintf("http://%s:%d/", seed, port)
 	add := behind.routed(parseSeeds([]crawl.Seed{{URL: u}}, &crawl.SeedReport{}))
 	if err := behind.joinScope("host:" + seed); err != nil {
@@ -183,7 +183,7 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 		}
 		return ""
 	})
-	if behind.doc.seeds.Has("host:" + late) {
+	if behind.doc.Seeds.Has("host:" + late) {
 		t.Fatal("the cut let an entry through: nothing is tested")
 	}
 	if n := behind.front.Totals().Skipped[crawl.SkipOutOfScope]; n != 0 || web.pages(seed) != 1 {
@@ -243,7 +243,7 @@ func TestSeedsReachAMajority(t *testing.T) {
 	if err := others[0].openScope(t.Context(), []string{"host:one.test"}); err != nil {
 		t.Fatalf("one of three was stopped: %v", err)
 	}
-	if !first.doc.seeds.Has("host:one.test") {
+	if !first.doc.Seeds.Has("host:one.test") {
 		t.Error("the other member has not got the entry of a seed")
 	}
 	g.close() // now nobody has what the first one adds
@@ -259,7 +259,7 @@ func TestSeedsReachAMajority(t *testing.T) {
 		if _, why := again.Ready(); why != "" {
 			return why
 		}
-		if !again.doc.seeds.Has("host:one.test") || !again.doc.seeds.Has("host:two.test") || !again.spread.complete(time.Now()) {
+		if !again.doc.Seeds.Has("host:one.test") || !again.doc.Seeds.Has("host:two.test") || !again.spread.complete(time.Now()) {
 			return "n3 lacks entries"
 		}
 		return ""
@@ -277,7 +277,7 @@ func TestFoundersSettingsHoldWhoeverIsSeeded(t *testing.T) {
 	c.MaxDepth, c.Join = 9, []string{founder.Info().Gossip}
 	joiner := startNode(t, c)
 	converged(t, 2, founder, joiner)
-	before := founder.doc.Current().doc
+	before := founder.doc.Current().Doc
 	if before.Version == 0 || before.By != founder.id || before.State != crawl.CrawlIdle {
 		t.Errorf("the founder's document: %+v", before)
 	}
@@ -285,7 +285,7 @@ func TestFoundersSettingsHoldWhoeverIsSeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []*running{founder, joiner} {
-		if s := n.doc.Current().doc.Settings; s.MaxDepth != 3 || s.Delay != 7*time.Second {
+		if s := n.doc.Current().Doc.Settings; s.MaxDepth != 3 || s.Delay != 7*time.Second {
 			t.Errorf("%s crawls %d links deep with a delay of %v, the founder said 3 and 7 s", n.name, s.MaxDepth, s.Delay)
 		}
 	}

@@ -93,7 +93,7 @@ func namesOf(members []membership.Member) string {
 // tell sends the document to every other member until each has it or ctx ends, and
 // returns those that have not.
 func (s *spreader) tell(ctx context.Context) []membership.Member {
-	w := &wanted{document: s.node.doc.Current().doc}
+	w := &wanted{document: s.node.doc.Current().Doc}
 	for {
 		changed := s.changes()
 		missing, _ := s.without(w)
@@ -140,7 +140,7 @@ func (s *spreader) heardEnough() bool {
 	v := s.node.members.Snapshot().View
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return heardEnough(v, s.node.id, s.node.doc.fresh, func(id crawl.NodeID) bool {
+	return heardEnough(v, s.node.id, s.node.doc.Fresh, func(id crawl.NodeID) bool {
 		c := s.peers[id]
 		return c != nil && c.heard
 	})

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
 	"crawlnode/store/scopeset"
 )
@@ -42,15 +43,15 @@ func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*pe
 	}
 	// After storing: had a newer view come before, the sender must count under that.
 	reply.View = uint64(n.viewNumber())
-	reply.Rules, reply.Have = n.doc.stamp(), wireLengths(n.doc.scope.Lengths())
-	theirs := document{Version: req.Rules.GetCrawlVersion(), By: crawl.NodeID(req.Rules.GetCrawlBy())}
-	if doc := n.doc.Current().doc; doc.newerThan(&theirs) {
+	reply.Rules, reply.Have = stampOf(n.doc), wireLengths(n.doc.Scope.Lengths())
+	theirs := crawldoc.Document{Version: req.Rules.GetCrawlVersion(), By: crawl.NodeID(req.Rules.GetCrawlBy())}
+	if doc := n.doc.Current().Doc; doc.NewerThan(&theirs) {
 		reply.Document = encodeDocument(doc)
 	}
 	if !req.Fetch {
 		return reply, nil
 	}
-	pieces, more, err := n.doc.scope.Missing(lengthsOf(req.Have), spreadPiece)
+	pieces, more, err := n.doc.Scope.Missing(lengthsOf(req.Have), spreadPiece)
 	if err != nil {
 		return nil, status.Error(codes.Internal, fmt.Sprintf("read the scope entries: %v", err))
 	}
@@ -58,7 +59,7 @@ func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*pe
 	return reply, nil
 }
 
-func encodeDocument(d *document) []byte {
+func encodeDocument(d *crawldoc.Document) []byte {
 	raw, err := json.Marshal(d)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -96,4 +97,16 @@ func fromWirePieces(wire []*peer.ScopePiece) []scopeset.Piece {
 		pieces[i] = scopeset.Piece{Origin: p.Origin, From: int64(p.From), Lines: string(p.Lines)}
 	}
 	return pieces
+}
+
+// stampOf names the rules of this moment.
+func stampOf(s *crawldoc.Store) *peer.RulesStamp {
+	d := s.Current().Doc
+	return &peer.RulesStamp{CrawlVersion: d.Version, CrawlBy: string(d.By), ScopeHash: s.Scope.Digest()}
+}
+
+// agree reports whether another node judges by the rules of s.
+func agree(s *crawldoc.Store, r *peer.RulesStamp) bool {
+	own := stampOf(s)
+	return r.GetCrawlVersion() == own.CrawlVersion && r.GetCrawlBy() == own.CrawlBy && r.GetScopeHash() == own.ScopeHash
 }

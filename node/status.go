@@ -27,7 +27,7 @@ func (n *Node) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
 func (n *Node) picture(now time.Time, nodeOnly bool) picture {
 	snap := n.members.Snapshot()
 	p := picture{now: now, self: n.id, name: n.name, version: n.version, cluster: n.cfg.ClusterName,
-		joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), drains: n.draining.Load(), doc: n.doc.Current().doc,
+		joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), drains: n.draining.Load(), doc: n.doc.Current().Doc,
 		total: n.cfg.Partitions, factor: n.cfg.Replication, change: n.changes.status(), rates: n.meter.cluster(), alone: nodeOnly}
 	p.minority = p.joined && snap.Minority
 	p.minoritySince = n.changes.pausedSince(p.minority, now)
@@ -91,7 +91,7 @@ func (n *Node) ownState() string {
 func (n *Node) block() *crawl.NodeBlock {
 	now := time.Now()
 	self := n.members.Self()
-	document := n.doc.Current().doc.Version // before the permits, and these
+	document := n.doc.Current().Doc.Version // before the permits, and these
 	inHand, _ := n.purse.inHand()           // before the pages: see countPages
 	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: n.viewNumber(), Document: document, Counters: n.front.Totals(), PermitsInHand: inHand}
 	pid, up := os.Getpid(), now.Sub(n.started).Seconds()
@@ -268,7 +268,7 @@ func (n *Node) joinReasons() []crawl.HealthReason {
 
 // pausedReason says why this node fetches nothing although there may be work.
 func (n *Node) pausedReason(noLease bool) string {
-	switch d := n.doc.Current().doc; {
+	switch d := n.doc.Current().Doc; {
 	case n.engine.Load() == nil || !n.synced.Load() || !n.listed():
 		return "the node has not joined yet"
 	case n.progress.stalled() != nil:

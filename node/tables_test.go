@@ -234,21 +234,6 @@ func TestRatesAfterARestart(t *testing.T) {
 	}
 }
 
-func TestDiffering(t *testing.T) {
-	t.Parallel()
-	a, b := testSettings(), testSettings()
-	if d := differing(&a, &b); len(d) != 0 {
-		t.Errorf("the same settings differ in %q", d)
-	}
-	b.MaxPages, b.Exclude, b.Delay = 5, []string{"glob:*"}, time.Hour // exclude is left out when empty
-	if d := differing(&a, &b); !slices.Equal(slices.Sorted(slices.Values(d)), []string{"delay", "exclude", "max_pages"}) {
-		t.Errorf("differ in %q", d)
-	}
-	if one, other := differing(&a, &b), differing(&b, &a); len(one) != len(other) {
-		t.Errorf("%q and %q", one, other)
-	}
-}
-
 func TestSeedBands(t *testing.T) {
 	t.Parallel()
 	f := func(x float64) *float64 { return &x }

@@ -33,6 +33,11 @@ func testConfig(t testing.TB, name string) config.Config {
 	return c
 }
 
+func testSettings() crawl.Settings {
+	c := config.Default()
+	return c.Settings("test")
+}
+
 // startNode opens and runs a node; it ends with the test at the latest.
 func startNode(t testing.TB, c config.Config) *running {
 	t.Helper()

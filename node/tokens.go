@@ -5,38 +5,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"crawlnode/clusterkey"
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 )
-
-// maxRevoked bounds the tokens whose revocation is remembered, some 100 bytes each.
-const maxRevoked = 10_000
-
-// revocations are the ids of tokens that were ended before their time, and until when
-// that has to be remembered. It is never changed in place. In the crawl document it only
-// grows, whichever of two documents wins: see docStore.Merge.
-type revocations map[string]time.Time
-
-// with returns the revocations with those of another set that have to be remembered now,
-// and whether they were more. What one side has forgotten does not come back from another.
-func (r revocations) with(other revocations, now time.Time) (all revocations, grew bool) {
-	all = r
-	for id, until := range other {
-		if !r[id].Before(until) || !now.Before(until) {
-			continue
-		}
-		if !grew {
-			if all, grew = maps.Clone(r), true; all == nil {
-				all = revocations{}
-			}
-		}
-		all[id] = until
-	}
-	return all, grew
-}
 
 // Access judges what callers of the API show; nil without a cluster key.
 func (n *Node) Access() func(secret string) (crawl.Asker, error) {
@@ -69,7 +43,7 @@ func (n *Node) askerBy(k *clusterkey.Key, secret string, now time.Time) (crawl.A
 	if err != nil {
 		return crawl.Asker{}, err
 	}
-	if _, revoked := n.doc.Current().doc.Revoked[t.ID]; revoked {
+	if _, revoked := n.doc.Current().Doc.Revoked[t.ID]; revoked {
 		return crawl.Asker{}, fmt.Errorf("%w: the token %s was revoked", crawl.ErrForbidden, t.ID)
 	}
 	role, err := crawl.ParseRole(t.Role)
@@ -93,9 +67,9 @@ func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, 
 	}
 	now := time.Now()
 	full := false
-	doc, err := n.doc.Change(func(d *document) *document {
-		next := d.revoke(id, n.id, now)
-		if full = next != nil && len(next.Revoked) > maxRevoked; full {
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
+		next := d.Revoke(id, n.id, now)
+		if full = next != nil && len(next.Revoked) > crawldoc.MaxRevoked; full {
 			return nil
 		}
 		return next
@@ -104,7 +78,7 @@ func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, 
 		return report, err
 	}
 	if full {
-		return report, fmt.Errorf("%w: %d tokens are revoked already: a new key ends them all: crawlnode nodes rotate-key (see its --help)", crawl.ErrRefused, maxRevoked)
+		return report, fmt.Errorf("%w: %d tokens are revoked already: a new key ends them all: crawlnode nodes rotate-key (see its --help)", crawl.ErrRefused, crawldoc.MaxRevoked)
 	}
 	if doc != nil {
 		n.log.Info("a token was revoked", "token", id)
@@ -116,22 +90,4 @@ func (n *Node) RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, 
 		report.Untold = append(report.Untold, m.Name)
 	}
 	return report, nil
-}
-
-// revoke returns the document with a token ended, one version on; nil when it is ended.
-// What no token can live to see any more is forgotten.
-func (d *document) revoke(id string, by crawl.NodeID, now time.Time) *document {
-	if _, revoked := d.Revoked[id]; revoked {
-		return nil
-	}
-	c := *d
-	c.Version++
-	c.By = by
-	c.Revoked = revocations{id: now.Add(clusterkey.MaxTokenLife + 24*time.Hour).UTC()} // clocks differ
-	for old, until := range d.Revoked {
-		if now.Before(until) {
-			c.Revoked[old] = until
-		}
-	}
-	return &c
 }

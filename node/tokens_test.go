@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/clusterkey"
 	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 )
 
@@ -22,13 +23,13 @@ func keyedNode(t *testing.T) *Node {
 	return &Node{keys: &keyring{clusterkey.NewRing(k)}, doc: newTestDocStore(t), id: "n"}
 }
 
-func newTestDocStore(t *testing.T) *docStore {
+func newTestDocStore(t *testing.T) *crawldoc.Store {
 	t.Helper()
 	dir, err := datadir.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openDocStore(dir, testSettings(), docClock{})
+	s, err := crawldoc.Open(dir, testSettings(), crawldoc.Clock{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func newTestDocStore(t *testing.T) *docStore {
 		}
 		dir.Close()
 	})
-	if err := s.begin("self"); err != nil {
+	if err := s.Begin("self"); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -61,7 +62,7 @@ func TestTokensOfANode(t *testing.T) {
 	_, short := made(n, "operate", time.Second)
 	_, newer := made(n, "superuser", time.Hour)
 	_, foreign := made(other, "admin", time.Hour)
-	if _, err := n.doc.Change(func(d *document) *document { return d.revoke(goneID, "n", now) }); err != nil {
+	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Revoke(goneID, "n", now) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -91,87 +92,6 @@ func TestTokensOfANode(t *testing.T) {
 	}
 }
 
-// TestRevocationsSurviveTheOtherDocument: whichever of two documents wins, what either
-// has revoked stays so, and both nodes end with the same one.
-func TestRevocationsSurviveTheOtherDocument(t *testing.T) {
-	t.Parallel()
-	now := time.Now().UTC()
-	for _, winner := range []string{"a", "z"} {
-		here, there := newTestDocStore(t), newTestDocStore(t)
-		there.self = "there"
-		change := func(s *docStore, f func(*document) *document) {
-			t.Helper()
-			if _, err := s.Change(f); err != nil {
-				t.Fatal(err)
-			}
-		}
-		change(here, func(d *document) *document { return d.revoke("0000000000000001", "m", now) })
-		change(there, func(d *document) *document { // at the same time, of the same version
-			c := d.enter(crawl.CrawlRunning, "", crawl.NodeID(winner), now)
-			c.Revoked = revocations{"0000000000000002": now.Add(time.Hour)}
-			return c
-		})
-		for range 4 { // as the spreader would
-			for _, pair := range [][2]*docStore{{here, there}, {there, here}} {
-				if _, err := pair[1].Merge(pair[0].Current().doc, now); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		a, b := here.Current().doc, there.Current().doc
-		if a.newerThan(b) || b.newerThan(a) || len(a.Revoked) != 2 || len(b.Revoked) != 2 {
-			t.Errorf("winner %q: %d-%s %v and %d-%s %v", winner, a.Version, a.By, a.Revoked, b.Version, b.By, b.Revoked)
-		}
-		if (a.State == crawl.CrawlRunning) != (winner == "z") {
-			t.Errorf("winner %q: the crawl is %s", winner, a.State)
-		}
-	}
-}
-
-// TestRevocationsAreForgotten when no token can be as old.
-func TestRevocationsAreForgotten(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	d := (&document{}).revoke("0000000000000001", "a", now)
-	if again := d.revoke("0000000000000001", "a", now); again != nil {
-		t.Error("revoked twice")
-	}
-	d = d.revoke("0000000000000002", "a", now.Add(clusterkey.MaxTokenLife))
-	if len(d.Revoked) != 2 {
-		t.Errorf("%v", d.Revoked)
-	}
-	if d = d.revoke("0000000000000003", "a", now.Add(clusterkey.MaxTokenLife+48*time.Hour)); len(d.Revoked) != 2 {
-		t.Errorf("%v", d.Revoked)
-	}
-}
-
-// TestForgottenRevocationsStayAway: what one node has forgotten, because no token can be as
-// old, does not come back from one that has not.
-func TestForgottenRevocationsStayAway(t *testing.T) {
-	t.Parallel()
-	now := time.Now().UTC()
-	late := now.Add(clusterkey.MaxTokenLife + 48*time.Hour)
-	here, there := newTestDocStore(t), newTestDocStore(t)
-	for _, s := range []*docStore{here, there} {
-		if _, err := s.Change(func(d *document) *document { return d.revoke("0000000000000001", "m", now) }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := here.Change(func(d *document) *document { return d.revoke("0000000000000002", "m", late) }); err != nil {
-		t.Fatal(err)
-	}
-	for _, pair := range [][2]*docStore{{there, here}, {here, there}, {there, here}} {
-		if _, err := pair[1].Merge(pair[0].Current().doc, late); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, s := range map[string]*docStore{"here": here, "there": there} {
-		if r := s.Current().doc.Revoked; len(r) != 1 || r["0000000000000002"].IsZero() {
-			t.Errorf("%s: %v", name, r)
-		}
-	}
-}
-
 // TestRevocationsAreFull counts those that have to be remembered, not those that are over.
 func TestRevocationsAreFull(t *testing.T) {
 	t.Parallel()
@@ -180,11 +100,11 @@ func TestRevocationsAreFull(t *testing.T) {
 	awaitMembers(t, n, 1)
 	fill := func(until time.Time) {
 		t.Helper()
-		if _, err := n.doc.Change(func(d *document) *document {
+		if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
 			c := *d
 			c.Version++
-			c.Revoked = revocations{}
-			for i := range maxRevoked {
+			c.Revoked = crawldoc.Revocations{}
+			for i := range crawldoc.MaxRevoked {
 				c.Revoked[fmt.Sprintf("%016x", i)] = until
 			}
 			return &c

@@ -144,7 +144,7 @@ func TestHandlersRefuse(t *testing.T) {
 		"another folder":      {Origin: "../p", Lines: []byte("host:x.test\n")},
 		"an offset below 0":   {Origin: "p", From: 1 << 63, Lines: []byte("host:x.test\n")},
 	} {
-		if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{piece}}); err != nil || r.Error == "" || s.node.doc.scope.Len() != 0 {
+		if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{piece}}); err != nil || r.Error == "" || s.node.doc.Scope.Len() != 0 {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestHandlersRefuse(t *testing.T) {
 		t.Error("the crawl has ended")
 	}
 	links := []*peer.Link{wireLink(t, "http://a.test/", 512)}
-	same := s.node.doc.stamp()
+	same := stampOf(s.node.doc)
 	for _, c := range []struct {
 		stamp *peer.RulesStamp
 		want  peer.Verdict
@@ -198,7 +198,7 @@ func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
 	}
 	sitemap, page := wireLink(t, "http://a.test/3.xml", 512), wireLink(t, "http://a.test/3", 512)
 	page.Via = uint32(crawl.ViaLink)
-	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, s.node.doc.stamp())
+	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, stampOf(s.node.doc))
 	if want := []peer.Verdict{peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED}; err != nil || !slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)
 	}
@@ -253,13 +253,13 @@ func TestStoredSeedsBringTheirScope(t *testing.T) {
 		link.Via, link.Depth = uint32(l.via), l.depth
 		links = append(links, link)
 	}
-	v, err := s.StoreLinks(s.ctx, "p", links, s.node.doc.stamp())
+	v, err := s.StoreLinks(s.ctx, "p", links, stampOf(s.node.doc))
 	added, refused := peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED
 	if want := []peer.Verdict{added, added, refused, refused, refused}; err != nil || !slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)
 	}
 	for i, want := range []bool{true, true, false, false, false} {
-		if s.node.doc.seeds.Has(fmt.Sprintf("host:h%d.test", i)) != want {
+		if s.node.doc.Seeds.Has(fmt.Sprintf("host:h%d.test", i)) != want {
 			t.Errorf("h%d.test is in the scope: %v", i, !want)
 		}
 	}
@@ -289,7 +289,7 @@ func FuzzHandlers(f *testing.F) {
 		if _, err := json.Marshal(st); err != nil {
 			t.Errorf("the status cannot be told any more: %v", err)
 		}
-		if doc := s.node.doc.Current().doc; doc.runningFor(time.Now()) < 0 && doc.RanFor >= 0 {
+		if doc := s.node.doc.Current().Doc; doc.RunningFor(time.Now()) < 0 && doc.RanFor >= 0 {
 			t.Errorf("%+v", doc)
 		}
 	})

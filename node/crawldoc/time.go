@@ -1,4 +1,4 @@
-package node
+package crawldoc
 
 import (
 	"encoding/json"
@@ -8,7 +8,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
-	"crawlnode/membership"
 )
 
 // The time for which the crawl runs counts against --max-duration, on every node. It goes
@@ -30,12 +29,12 @@ type documentJSON struct {
 
 // plainDocument is a document without its methods. Those of before have RunSince as a time
 // of day.
-type plainDocument document
+type plainDocument Document
 
 // MarshalJSON writes a document for another node.
-func (d *document) MarshalJSON() ([]byte, error) { return json.Marshal(d.outside(time.Now())) }
+func (d *Document) MarshalJSON() ([]byte, error) { return json.Marshal(d.outside(time.Now())) }
 
-func (d *document) outside(now time.Time) *documentJSON {
+func (d *Document) outside(now time.Time) *documentJSON {
 	j := &documentJSON{plainDocument: plainDocument(*d)}
 	if d.RunSince != nil {
 		ran := max(now.Sub(*d.RunSince), 0)
@@ -45,7 +44,7 @@ func (d *document) outside(now time.Time) *documentJSON {
 }
 
 // UnmarshalJSON reads a document as it was a moment ago.
-func (d *document) UnmarshalJSON(b []byte) error {
+func (d *Document) UnmarshalJSON(b []byte) error {
 	var j documentJSON
 	if err := json.Unmarshal(b, &j); err != nil {
 		return err
@@ -55,8 +54,8 @@ func (d *document) UnmarshalJSON(b []byte) error {
 }
 
 // inside is the document at now, when it was written some time before.
-func (j *documentJSON) inside(now time.Time, before time.Duration) document {
-	d := document(j.plainDocument)
+func (j *documentJSON) inside(now time.Time, before time.Duration) Document {
+	d := Document(j.plainDocument)
 	if j.RunFor != nil {
 		since := now.Add(-max(*j.RunFor, 0) - before)
 		d.RunSince = &since
@@ -64,14 +63,21 @@ func (j *documentJSON) inside(now time.Time, before time.Duration) document {
 	return d
 }
 
-// docClock tells the store of documents how much time passes between two processes.
-type docClock struct {
-	clock membership.Clock
+// MachineClock is what a Clock reads of its machine: the time since it booted, and the time of day.
+type MachineClock interface {
+	BootTime() time.Duration
+	Wall() time.Time
+}
+
+// Clock tells the store of documents how much time passes between two processes.
+type Clock struct {
+	clock MachineClock
 	run   uint64 // names the run of the machine; 0: it has no name
 }
 
-func newDocClock(clock membership.Clock, machine string) docClock {
-	c := docClock{clock: clock}
+// NewClock reads clock, which may be nil; machine names the run of the machine, "" when it has no name.
+func NewClock(clock MachineClock, machine string) Clock {
+	c := Clock{clock: clock}
 	if machine != "" {
 		c.run = max(xxh3.HashString(machine), 1)
 	}
@@ -79,7 +85,7 @@ func newDocClock(clock membership.Clock, machine string) docClock {
 }
 
 // write is the document for the disk.
-func (c docClock) write(d *document) ([]byte, error) {
+func (c Clock) write(d *Document) ([]byte, error) {
 	j := d.outside(time.Now())
 	if c.clock != nil {
 		j.Run, j.Boot, j.Wall = c.run, c.clock.BootTime(), c.clock.Wall().UTC()
@@ -88,7 +94,7 @@ func (c docClock) write(d *document) ([]byte, error) {
 }
 
 // read is a document from the disk.
-func (c docClock) read(b []byte) (*document, error) {
+func (c Clock) read(b []byte) (*Document, error) {
 	var j documentJSON
 	if err := json.Unmarshal(b, &j); err != nil {
 		return nil, fmt.Errorf("the crawl document: %w", err)
@@ -106,30 +112,30 @@ func (c docClock) read(b []byte) (*document, error) {
 	return &d, nil
 }
 
-// runs is for how long the current run has lasted, for a member that has to guess; 0 when
+// Runs is for how long the current run has lasted, for a member that has to guess; 0 when
 // this node has no better word.
-func (s *docStore) runs(now time.Time) time.Duration {
-	d := s.Current().doc
+func (s *Store) Runs(now time.Time) time.Duration {
+	d := s.Current().Doc
 	if d.RunSince == nil || d.guessed {
 		return 0
 	}
 	return max(now.Sub(*d.RunSince), 1)
 }
 
-// correct takes another member's word for how long the run of a document has lasted, where
+// Correct takes another member's word for how long the run of a document has lasted, where
 // this node had to guess.
-func (s *docStore) correct(version uint64, by crawl.NodeID, ran time.Duration, now time.Time) {
-	if ran <= 0 || !s.Current().doc.guessed {
+func (s *Store) Correct(version uint64, by crawl.NodeID, ran time.Duration, now time.Time) {
+	if ran <= 0 || !s.Current().Doc.guessed {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	book := *s.Current()
-	if d := book.doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by {
+	if d := book.Doc; !d.guessed || d.RunSince == nil || d.Version != version || d.By != by {
 		return
 	}
-	d, since := *book.doc, now.Add(-ran)
+	d, since := *book.Doc, now.Add(-ran)
 	d.RunSince, d.guessed = &since, false
-	book.doc = &d
+	book.Doc = &d
 	s.book.Store(&book)
 }

@@ -1,4 +1,4 @@
-package node
+package crawldoc
 
 import (
 	"encoding/json"
@@ -21,10 +21,10 @@ func testSettings() crawl.Settings {
 
 func TestDocumentsAreOrderedTheSameWayEverywhere(t *testing.T) {
 	t.Parallel()
-	docs := []*document{{Version: 0}, {Version: 1, By: "a"}, {Version: 1, By: "b"}, {Version: 2, By: "a"}}
+	docs := []*Document{{Version: 0}, {Version: 1, By: "a"}, {Version: 1, By: "b"}, {Version: 2, By: "a"}}
 	for i, a := range docs {
 		for j, b := range docs {
-			if a.newerThan(b) != (i > j) {
+			if a.NewerThan(b) != (i > j) {
 				t.Errorf("%+v newer than %+v: %v", a, b, !(i > j))
 			}
 		}
@@ -35,28 +35,28 @@ func TestDocumentRunsAndRests(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return t0.Add(time.Duration(s) * time.Second) }
-	idle := &document{State: crawl.CrawlIdle}
-	ran := idle.enter(crawl.CrawlRunning, "", "a", at(0))
+	idle := &Document{State: crawl.CrawlIdle}
+	ran := idle.Enter(crawl.CrawlRunning, "", "a", at(0))
 	if idle.Version != 0 || idle.Started != nil {
 		t.Error("entering a state changed the document that it began from")
 	}
-	still := ran.enter(crawl.CrawlRunning, "", "b", at(5))
+	still := ran.Enter(crawl.CrawlRunning, "", "b", at(5))
 	if !still.Started.Equal(at(0)) || !still.RunSince.Equal(at(0)) || still.Version != 2 || still.By != "b" {
 		t.Errorf("running again: %+v", still)
 	}
-	done := still.enter(crawl.CrawlFinished, crawl.FinishExhausted, "a", at(10))
+	done := still.Enter(crawl.CrawlFinished, crawl.FinishExhausted, "a", at(10))
 	if done.RanFor != 10*time.Second || done.RunSince != nil || done.Reason != crawl.FinishExhausted || done.State != crawl.CrawlFinished {
 		t.Errorf("finished: %+v", done)
 	}
-	again := done.enter(crawl.CrawlRunning, "", "c", at(100))
+	again := done.Enter(crawl.CrawlRunning, "", "c", at(100))
 	for _, c := range []struct {
-		doc  *document
+		doc  *Document
 		at   int
 		want time.Duration
 	}{
 		{idle, 50, 0}, {ran, 7, 7 * time.Second}, {ran, -3, 0}, {done, 99, 10 * time.Second}, {again, 103, 13 * time.Second},
 	} {
-		if got := c.doc.runningFor(at(c.at)); got != c.want {
+		if got := c.doc.RunningFor(at(c.at)); got != c.want {
 			t.Errorf("%s at %d s has run for %v, want %v", c.doc.State, c.at, got, c.want)
 		}
 	}
@@ -65,15 +65,15 @@ func TestDocumentRunsAndRests(t *testing.T) {
 	}
 }
 
-func openStore(t *testing.T, path string) (*docStore, *datadir.Dir) {
+func openStore(t *testing.T, path string) (*Store, *datadir.Dir) {
 	t.Helper()
 	dir, err := datadir.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := openDocStore(dir, testSettings(), docClock{})
+	s, err := Open(dir, testSettings(), Clock{})
 	if err == nil {
-		err = s.begin("0123456789abcdef")
+		err = s.Begin("0123456789abcdef")
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func openStore(t *testing.T, path string) (*docStore, *datadir.Dir) {
 	return s, dir
 }
 
-func closeStore(t *testing.T, s *docStore, dir *datadir.Dir) {
+func closeStore(t *testing.T, s *Store, dir *datadir.Dir) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Error(err)
@@ -93,17 +93,17 @@ func TestDocumentAndScopeSurvive(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	s, dir := openStore(t, path)
-	if d := s.Current().doc; d.Version != 0 || d.State != crawl.CrawlIdle {
+	if d := s.Current().Doc; d.Version != 0 || d.State != crawl.CrawlIdle {
 		t.Fatalf("a fresh document: %+v", d)
 	}
-	if doc, err := s.Change(func(*document) *document { return nil }); doc != nil || err != nil {
+	if doc, err := s.Change(func(*Document) *Document { return nil }); doc != nil || err != nil {
 		t.Errorf("no change: %v, %v", doc, err)
 	}
 	now := time.Now()
-	if _, err := s.Change(func(d *document) *document { return d.enter(crawl.CrawlRunning, "", "a", now) }); err != nil {
+	if _, err := s.Change(func(d *Document) *Document { return d.Enter(crawl.CrawlRunning, "", "a", now) }); err != nil {
 		t.Fatal(err)
 	}
-	older := &document{Version: 1, By: "A", Settings: testSettings(), State: crawl.CrawlFinished}
+	older := &Document{Version: 1, By: "A", Settings: testSettings(), State: crawl.CrawlFinished}
 	if changed, err := s.Merge(older, time.Now()); changed || err != nil {
 		t.Errorf("an older document: %v, %v", changed, err)
 	}
@@ -128,11 +128,11 @@ func TestDocumentAndScopeSurvive(t *testing.T) {
 
 	s, dir = openStore(t, path)
 	defer closeStore(t, s, dir)
-	if d := s.Current().doc; d.Version != 7 || d.Settings.MaxDepth != 3 || d.State != crawl.CrawlFinished {
+	if d := s.Current().Doc; d.Version != 7 || d.Settings.MaxDepth != 3 || d.State != crawl.CrawlFinished {
 		t.Errorf("reloaded: %+v", d)
 	}
-	if s.scope.Len() != 2 || !s.seeds.Has("host:a.test") || !s.seeds.Has("host:b.test") {
-		t.Errorf("%d reloaded entries", s.scope.Len())
+	if s.Scope.Len() != 2 || !s.Seeds.Has("host:a.test") || !s.Seeds.Has("host:b.test") {
+		t.Errorf("%d reloaded entries", s.Scope.Len())
 	}
 }
 
@@ -152,8 +152,8 @@ func TestOldScopeLogIsTakenOver(t *testing.T) {
 		s, dir := openStore(t, path)
 		whole := strings.Count(text[:cut], "\n")
 		for range 2 { // and stays after a restart
-			if s.scope.Len() != int64(whole) || s.seeds.Has("host:a.test") != (whole > 0) || s.fresh != (whole == 0) || dir.Has("scope.log") {
-				t.Fatalf("cut at %d: %d entries, fresh: %v", cut, s.scope.Len(), s.fresh)
+			if s.Scope.Len() != int64(whole) || s.Seeds.Has("host:a.test") != (whole > 0) || s.Fresh != (whole == 0) || dir.Has("scope.log") {
+				t.Fatalf("cut at %d: %d entries, fresh: %v", cut, s.Scope.Len(), s.Fresh)
 			}
 			closeStore(t, s, dir)
 			s, dir = openStore(t, path)
@@ -167,12 +167,12 @@ func TestScopeEntriesThatNoLogCanHold(t *testing.T) {
 	s, dir := openStore(t, t.TempDir())
 	defer closeStore(t, s, dir)
 	for _, e := range []string{"", "a\nb", "a\rb", "\n", strings.Repeat("x", 4097)} {
-		if err := s.AddScope([]string{"host:ok.test", e}); err == nil || errors.Is(err, ErrStorage) {
+		if err := s.AddScope([]string{"host:ok.test", e}); err == nil || errors.Is(err, datadir.ErrStorage) {
 			t.Errorf("%.20q: %v, want an error that is not the disk's", e, err)
 		}
 	}
-	if s.scope.Len() != 0 {
-		t.Errorf("%d entries beside a bad one were taken", s.scope.Len())
+	if s.Scope.Len() != 0 {
+		t.Errorf("%d entries beside a bad one were taken", s.Scope.Len())
 	}
 }
 
@@ -187,7 +187,7 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 		if err := os.WriteFile(dir.Join("crawl.json"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := openDocStore(dir, testSettings(), docClock{}); !errors.Is(err, ErrStorage) {
+		if s, err := Open(dir, testSettings(), Clock{}); !errors.Is(err, datadir.ErrStorage) {
 			t.Errorf("%q: %v, %v", text, s, err)
 		} else if !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: the error does not name the directory: %v", text, err)
@@ -199,7 +199,7 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 // FuzzDocument: what a peer or a disk says is a document is refused or can be
 // judged by, written and read again.
 func FuzzDocument(f *testing.F) {
-	whole, err := json.Marshal(&document{Version: 3, By: "b", Settings: testSettings(), State: crawl.CrawlRunning})
+	whole, err := json.Marshal(&Document{Version: 3, By: "b", Settings: testSettings(), State: crawl.CrawlRunning})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -214,14 +214,14 @@ func FuzzDocument(f *testing.F) {
 	}
 	f.Cleanup(dir.Close)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		doc := &document{}
+		doc := &Document{}
 		if json.Unmarshal(raw, doc) != nil {
 			return
 		}
-		_ = doc.runningFor(time.Now())
-		_ = merge(picture{doc: doc})
-		s := &docStore{dir: dir, seeds: scope.NewSeeds(nil)}
-		book, err := s.compile(&document{Settings: testSettings()})
+		_ = doc.RunningFor(time.Now())
+		_ = doc.Report()
+		s := &Store{dir: dir, Seeds: scope.NewSeeds(nil)}
+		book, err := s.compile(&Document{Settings: testSettings()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,8 +230,8 @@ func FuzzDocument(f *testing.F) {
 		if err != nil || !changed {
 			return
 		}
-		next := s.Current().doc.enter(crawl.CrawlFinished, "", "a", time.Now())
-		if doc.Version+1 != 0 && !next.newerThan(doc) {
+		next := s.Current().Doc.Enter(crawl.CrawlFinished, "", "a", time.Now())
+		if doc.Version+1 != 0 && !next.NewerThan(doc) {
 			t.Errorf("%+v does not follow %+v", next, doc)
 		}
 	})

@@ -1,0 +1,199 @@
+package crawldoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/node/datadir"
+	"crawlnode/pipeline"
+	"crawlnode/store/files"
+	"crawlnode/store/scopeset"
+	"crawlnode/web/scope"
+)
+
+// Rulebook is an immutable snapshot of a document with its compiled rules.
+type Rulebook struct {
+	Doc      *Document
+	Rules    *scope.Rules
+	Pipeline *pipeline.Rules // the same, as the pipeline asks for it
+}
+
+// Store keeps the document in memory and on disk, and the scope entries on disk.
+// Entries are only ever added; a set needs no order between nodes. The exported fields do
+// not change after Begin. Its methods may be called from anywhere.
+type Store struct {
+	Scope *scopeset.Set
+	Seeds *scope.Seeds // on Scope
+	Fresh bool         // there was nothing on disk: this node is new, here and in its cluster
+
+	dir   *datadir.Dir
+	clock Clock
+	self  string // the origin of what this node adds; set by Begin
+	book  atomic.Pointer[Rulebook]
+
+	mu sync.Mutex // orders writers of the document
+}
+
+// Open loads what is on disk. Without any, first is the document: a
+// founder's own settings, or a joiner's until it has the cluster's (version 0).
+func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
+	s := &Store{dir: dir, clock: clock}
+	doc := &Document{Settings: first, State: crawl.CrawlIdle}
+	b, err := os.ReadFile(dir.Join("crawl.json"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, datadir.Failed("read crawl.json", err)
+	default:
+		if doc, err = clock.read(b); err != nil {
+			return nil, datadir.Failed("read "+dir.Join("crawl.json"), err)
+		}
+	}
+	if s.Scope, err = scopeset.Open(dir.Join("scope"), dir.Path()); err != nil {
+		return nil, datadir.Failed("open the scope entries", err)
+	}
+	s.Seeds = scope.SeedsOn(s.Scope)
+	s.Fresh = doc.Version == 0 && s.Scope.Len() == 0
+	book, err := s.compile(doc)
+	if err != nil {
+		return nil, errors.Join(datadir.Failed("read "+dir.Join("crawl.json"), err), s.Scope.Close())
+	}
+	s.book.Store(book)
+	return s, nil
+}
+
+// Begin tells whose entries those are that are added from now on. What an earlier
+// version kept in one file for all becomes this node's own.
+func (s *Store) Begin(self crawl.NodeID) error {
+	s.self = string(self)
+	old := s.dir.Join("scope.log")
+	b, err := os.ReadFile(old)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return datadir.Failed("read scope.log", err)
+	}
+	text := string(b[:bytes.LastIndexByte(b, '\n')+1]) // what a crash cut off was never acknowledged
+	s.Fresh = s.Fresh && text == ""
+	for entries := strings.Fields(text); len(entries) > 0; {
+		part := entries[:min(len(entries), 10_000)]
+		entries = entries[len(part):]
+		if err := s.AddScope(part); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(old); err != nil {
+		return datadir.Failed("remove scope.log", err)
+	}
+	return nil
+}
+
+// Close closes the files.
+func (s *Store) Close() error { return s.Scope.Close() }
+
+func (s *Store) compile(d *Document) (*Rulebook, error) {
+	c := d.Settings
+	rules, err := CompileScope(&c)
+	if err != nil {
+		return nil, err
+	}
+	return &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Rejudge: d.Rejudge}}, nil
+}
+
+// CompileScope makes the scope rules of the settings.
+func CompileScope(c *crawl.Settings) (*scope.Rules, error) {
+	rules, err := scope.Compile(scope.Options{Mode: c.Scope, Include: c.Include, Exclude: c.Exclude, MaxDepth: c.MaxDepth})
+	if err != nil {
+		return nil, fmt.Errorf("the scope rules: %w", err)
+	}
+	return rules, nil
+}
+
+// Current is the document with its rules.
+func (s *Store) Current() *Rulebook { return s.book.Load() }
+
+// Merge takes doc over when it is newer; it is on disk then. Revocations of the older of
+// the two are kept: the document is then one version on, so that all hear of them. The
+// first result tells whether anything changed.
+func (s *Store) Merge(doc *Document, now time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newer, older := doc, s.Current().Doc
+	if !doc.NewerThan(older) {
+		newer, older = older, doc
+	}
+	if all, more := newer.Revoked.with(older.Revoked, now); more {
+		c := *newer
+		c.Version++
+		c.By, c.Revoked = crawl.NodeID(s.self), all
+		newer = &c
+	}
+	if doc = newer; doc == s.Current().Doc {
+		return false, nil
+	}
+	book, err := s.compile(doc)
+	if err != nil {
+		return false, err
+	}
+	if err := s.writeLocked(doc); err != nil {
+		return false, err
+	}
+	s.book.Store(book)
+	return true, nil
+}
+
+// Change applies f to the document and stores the result, unless f returns nil.
+func (s *Store) Change(f func(*Document) *Document) (*Document, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	doc := f(s.Current().Doc)
+	if doc == nil {
+		return nil, nil
+	}
+	book, err := s.compile(doc)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.writeLocked(doc); err != nil {
+		return nil, err
+	}
+	s.book.Store(book)
+	return doc, nil
+}
+
+func (s *Store) writeLocked(doc *Document) error {
+	b, err := s.clock.write(doc)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	if err := files.Replace(s.dir.Join("crawl.json"), append(b, '\n')); err != nil {
+		return datadir.Failed("write crawl.json", err)
+	}
+	return nil
+}
+
+// AddScope stores entries that are new, as this node's, synced to disk.
+func (s *Store) AddScope(entries []string) error {
+	return scopeError("write the scope entries", s.Scope.Add(s.self, entries))
+}
+
+// TakeScope stores pieces of other nodes' logs, synced to disk.
+func (s *Store) TakeScope(pieces []scopeset.Piece) error {
+	return scopeError("write the scope entries of other nodes", s.Scope.Take(pieces))
+}
+
+// scopeError tells the disk's errors from those of who sent what cannot be stored.
+func scopeError(doing string, err error) error {
+	if err == nil || errors.Is(err, scopeset.ErrEntry) || errors.Is(err, scopeset.ErrOrigin) {
+		return err
+	}
+	return datadir.Failed(doing, err)
+}
