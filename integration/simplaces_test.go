@@ -54,7 +54,7 @@ func (s *simulation) machine(name string) *simMember {
 		}
 	}
 	if h, ok := s.heirs[name]; ok {
-		if m.as = h.old.label(); h.place && !s.occupied(h.old.addr) {
+		if m.as = h.old.label(); h.place && !s.occupied(m, h.old.addr) {
 			m.addr = h.old.addr
 		}
 	}
@@ -72,7 +72,7 @@ func (s *simulation) settle(m *simMember) netip.Addr {
 	if m.place != nil {
 		want, m.place = m.place(), nil
 	}
-	if !want.IsValid() || s.occupied(want) {
+	if !want.IsValid() || s.occupied(m, want) {
 		m.moved++
 		want = netip.AddrFrom4([4]byte{10, 0, byte(m.moved), byte(numberOf(m.name))})
 	}
@@ -82,11 +82,12 @@ func (s *simulation) settle(m *simMember) netip.Addr {
 	return want
 }
 
-// occupied reports whether a process runs at an address.
-func (s *simulation) occupied(addr netip.Addr) bool {
+// occupied reports whether another member's machine is at an address: its process runs, or has
+// ended by itself. One that was killed gives its address up.
+func (s *simulation) occupied(by *simMember, addr netip.Addr) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool {
 		m := s.members[name]
-		return m.addr == addr && m.runs()
+		return m != by && m.addr == addr && !m.life.crashed
 	})
 }
 
