@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -49,4 +50,40 @@ func TestANewNodeWithoutRoom(t *testing.T) {
 		t.Errorf("%+v: want %s before it has joined", statusOf(t, second.Node).Cluster.Health, crawl.ReasonLowDisk)
 	}
 	until(t, patience, func() string { _, why := second.Ready(); return why })
+}
+
+// TestAPageFindsTheDiskLow: fetching pauses with the first page that finds little space,
+// without the next look of the second.
+func TestAPageFindsTheDiskLow(t *testing.T) {
+	t.Parallel()
+	var free atomic.Int64
+	free.Store(1 << 40)
+	n, err := Open(Options{Config: testConfig(t, "low"), Version: "test",
+		FreeBytes: func(string) (int64, error) { return free.Load(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	defer n.HTTPListener().Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan bool, 1)
+	go func() { over <- n.watchUntil(ctx, nil, nil) }()
+	free.Store(lowDiskBytes - 1)
+	n.disk.spare.Store(nil) // what was found before counts for a moment
+	if !n.hasSpace(100) {
+		t.Error("what was fetched has no place, though some is left for it")
+	}
+	until(t, patience, func() string {
+		if n.disk.low.Load() {
+			return ""
+		}
+		return "the disk is low, and nobody has looked"
+	})
+	cancel()
+	if <-over {
+		t.Error("a tick that never came")
+	}
+	if n.hasSpace(100); len(n.disk.fell) > 0 {
+		t.Error("what is known is said again")
+	}
 }

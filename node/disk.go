@@ -34,6 +34,7 @@ type diskWatch struct {
 	seen  atomic.Pointer[[]string]         // the paths of volumes; nil: nobody has looked
 	spare atomic.Pointer[spaceLook]        // what hasSpace has found last
 	ask   func(path string) (int64, error) // for free bytes; nil: the system
+	fell  chan struct{}                    // cap 1: hasSpace has found less than lowDiskBytes
 
 	mu      sync.Mutex // guards the rest
 	volumes []volume   // those that could be asked, in the order of look's paths
@@ -130,6 +131,13 @@ func (d *diskWatch) where() string {
 	return " at " + strings.Join(paths, " and ")
 }
 
+// lookAtDisk pauses fetching when the disk is low, and lets it go on when it is not.
+func (n *Node) lookAtDisk() {
+	if n.disk.look(n.volumes()...) {
+		n.documentChanged()
+	}
+}
+
 // archiveFree is the space for archive files; nil: not known.
 func (n *Node) archiveFree() *int64 {
 	if free := n.disk.free(n.dir.Join("warc")); free != nil {
@@ -177,7 +185,8 @@ func (l *spaceLook) vouches(now time.Time, bytes int64) bool {
 
 // hasSpace reports whether so many bytes may be written to the archive; what is not
 // known is not judged. It is asked for each page, so the system is not while there
-// is plenty: that took a call and three allocations.
+// is plenty: that took a call and three allocations. The first page that finds the disk
+// low has it looked at: what is fetched until then may not find a place.
 func (n *Node) hasSpace(bytes int64) bool {
 	now := time.Now()
 	if n.disk.spare.Load().vouches(now, bytes) {
@@ -194,6 +203,9 @@ func (n *Node) hasSpace(bytes int64) bool {
 		}
 	}
 	n.disk.spare.Store(look)
+	if look.spare < lowDiskBytes-writeReserve && !n.disk.low.Load() {
+		signal(n.disk.fell)
+	}
 	return bytes <= look.spare
 }
 

@@ -65,7 +65,7 @@ func Open(o Options) (_ *Node, err error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
-	n.disk.ask = o.FreeBytes
+	n.disk.ask, n.disk.fell = o.FreeBytes, make(chan struct{}, 1)
 	if n.processors = o.ProcessorTime; n.processors == nil {
 		n.processors = processorTime
 	}

@@ -304,8 +304,8 @@ func residentBytes() *int64 {
 // watchEvery is how often the end of a change of members is looked for.
 const watchEvery = 100 * time.Millisecond
 
-// measure samples the totals once a second, looks at the disk, and sees a change
-// of members to its end.
+// measure samples the totals once a second, looks at the disk, at once when a page has
+// found it low, and sees a change of members to its end.
 func (n *Node) measure(ctx context.Context) error {
 	tick, look := time.NewTicker(time.Second), time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -315,21 +315,28 @@ func (n *Node) measure(ctx context.Context) error {
 		n.sampleTotals()
 		n.heap.look()
 		n.lookAround(&around, time.Now())
-		if n.disk.look(n.volumes()...) {
-			n.documentChanged()
-		}
+		n.lookAtDisk()
 		if err := n.resumeFinished(); err != nil {
 			return err
 		}
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				return nil
-			case now := <-look.C:
-				n.watchChange(now)
-			case <-tick.C:
-				waiting = false
-			}
+		if !n.watchUntil(ctx, tick.C, look.C) {
+			return nil
+		}
+	}
+}
+
+// watchUntil does what cannot wait for the next tick, until that comes; false: ctx ended.
+func (n *Node) watchUntil(ctx context.Context, tick, look <-chan time.Time) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick:
+			return true
+		case now := <-look:
+			n.watchChange(now)
+		case <-n.disk.fell:
+			n.lookAtDisk()
 		}
 	}
 }
