@@ -26,11 +26,9 @@ const (
 	troubledDrain, drainSlack = 8 * time.Second, 2 * time.Second
 )
 
-// unstored is the share of pages that may be fetched twice. It is what one node had fetched
-// when its disk stored no more: one in flight for each of its hosts, and 32 a processor that
-// wait to be read. That number does not go by the size of the web, which is small here: on
-// two processors some 100 of 2,950 pages.
-const unstored = 0.035
+// findsOut is how long a node may go on when its disk does not answer: it says so when a write
+// has waited for 3 s, and looks four times a second.
+const findsOut = 3500 * time.Millisecond
 
 var briefDrain = []string{"--drain-timeout", troubledDrain.String()}
 
@@ -113,13 +111,16 @@ func fullDiskElsewhere(f *trial) {
 	f.began = time.Now()
 	f.crawlTo(0.1, 0.2)
 	filled := time.Now()
-	ballast := fillDisk(f.T, f.disk, 0)
+	ballast, full := fillDisk(f.T, f.disk, 0), time.Now()
 	refused := f.give(ill, seeds[len(seeds)/2:len(seeds)/2+3])
 	f.lossElsewhere(ill, false)
 	left := f.living(ill)
 	refused = append(refused, f.give(left, seeds[len(seeds)/2+3:])...)
 	f.saysOfDisk(ill, "disk_full", "low_disk")
 	f.Logf("%d seeds were not acknowledged", len(refused))
+	if hosts, after, _ := f.begunAfter(ill, filled, full); after > hosts && *faultRuns > 0 {
+		f.Errorf("%s began %d requests at %d hosts when its disk stored no more, promised: one each", ill.name, after, hosts)
+	}
 
 	asked := time.Now()
 	ill.signal(syscall.SIGTERM)
@@ -144,6 +145,9 @@ func frozenDiskElsewhere(f *trial) {
 	thaw := freeze(f.T, f.disk)
 	f.lossElsewhere(ill, true)
 	refused := f.give(f.living(ill), seeds[len(seeds)/2:])
+	if _, _, last := f.begunAfter(ill, frozen, frozen); last > findsOut && *faultRuns > 0 {
+		f.Errorf("%s began a request %v after its disk was frozen, promised: %v", ill.name, last, findsOut)
+	}
 
 	asked := time.Now()
 	ill.signal(syscall.SIGTERM)
@@ -163,6 +167,26 @@ func frozenDiskElsewhere(f *trial) {
 	code := ill.exit(f.T, 10*time.Second)
 	f.stopped(ill, took, code, 3)
 	f.healed(frozen, "frozen disk", ill, refused, func() {})
+}
+
+// begunAfter counts the hosts that a node was at when its disk fell ill, and the requests
+// that it began when that stored nothing more, and says how late the last was. These, and one
+// in flight for each of the hosts, may be fetched again.
+func (f *trial) begunAfter(n *node, ill, dead time.Time) (hosts, after int, last time.Duration) {
+	at := map[string]bool{}
+	for _, r := range f.trail.requests() {
+		switch {
+		case r.Door != f.door(n):
+		case r.Start.After(dead):
+			after++
+			last = r.Start.Sub(dead)
+		case r.Start.After(ill.Add(-2 * commitWindow)):
+			at[r.Host] = true
+		}
+	}
+	f.Logf("%s was at %d hosts when its disk fell ill, and began %d requests when that stored nothing more, the last %v after that", n.name, len(at), after, last.Round(time.Millisecond))
+	f.unstored = len(at) + after
+	return len(at), after, last
 }
 
 // living is a node that lives and is not the ill one.

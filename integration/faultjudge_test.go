@@ -73,8 +73,8 @@ func (f *trial) measure(requests []simweb.Request) {
 // strict judges shares and times.
 func (f *trial) strict() {
 	f.Helper()
-	if share := float64(f.f.duplicates) / float64(max(f.f.reachable, 1)); share > f.scenario.duplicates {
-		f.Errorf("%.2f %% of the pages were fetched twice, at most %.2f %% are promised", 100*share, 100*f.scenario.duplicates)
+	if most := f.scenario.duplicates*float64(f.f.reachable) + float64(f.unstored); float64(f.f.duplicates) > most {
+		f.Errorf("%d pages (%.2f %%) were fetched twice, at most %.0f are promised", f.f.duplicates, f.f.share(), most)
 	}
 	if promised := f.scenario.takeover + f.delay; f.scenario.takeover > 0 && f.f.takeover > promised {
 		f.Errorf("the first request to a lost node's hosts came after %v, promised: %v", f.f.takeover, promised)

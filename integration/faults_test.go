@@ -73,9 +73,12 @@ type trial struct {
 	excuses []disturbance
 	blind   func(simweb.Request) bool // requests of a node that could not know better; nil: none
 	lost    []loss                    // nodes whose hosts others had to take over
-	began   time.Time
-	ended   time.Time
-	f       figures
+	// unstored is how many pages may be fetched twice beyond the scenario's share: what a node
+	// had fetched when its disk stored no more. It does not go by the size of the web.
+	unstored int
+	began    time.Time
+	ended    time.Time
+	f        figures
 
 	troubled atomic.Bool  // the proxies make trouble
 	deafened atomic.Int64 // connections that they made deaf
