@@ -47,7 +47,8 @@ func (i *shortIterator) Valid() bool { return i.steps < 3 && i.Iterator.Valid() 
 func (i *shortIterator) Next()       { i.steps++; i.Iterator.Next() }
 
 // payloadsOf reads a partition's filters and the room for more between two groups. used
-// is -1 where there is none, else how many digests it has.
+// is -1 where there is none, else how many digests it has; due says that one waits to be
+// made, is being made, or cannot be.
 func (r *running) payloadsOf(p crawl.Partition) (used, room int64, due bool) {
 	r.t.Helper()
 	used = -1
@@ -56,7 +57,7 @@ func (r *running) payloadsOf(p crawl.Partition) (used, room int64, due bool) {
 		if s.used != nil {
 			used = s.used.count
 		}
-		room, due = r.payloadRoom, s.due
+		room, due = r.payloadRoom, s.due || s.making != nil
 		return nil
 	}))
 	return used, room, due
@@ -107,7 +108,7 @@ func TestPayloadFilterSpares(t *testing.T) {
 	cs := payloads(0, 0, n)
 	r.must(r.NoteContents(t.Context(), cs))
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) { // it has grown
-		if used, room, _ := r.payloadsOf(0); used >= n && defaultPayloadFilters-room >= n*payloadBits/8 {
+		if used, room, due := r.payloadsOf(0); used >= n && !due && defaultPayloadFilters-room >= n*payloadBits/8 {
 			break
 		}
 		if time.Now().After(deadline) {
