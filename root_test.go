@@ -110,6 +110,10 @@ var table = []rule{
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
+		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
+		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
+	},
+	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"testing"
@@ -32,7 +31,7 @@ var sizes = []struct{ nodes, partitions int }{{3, 1024}, {100, 1024}, {100, 1638
 func heldBy(i, nodes, partitions int) []byte {
 	held := make([]byte, partitions/8)
 	for p := i; p < partitions; p += nodes {
-		setBit(held, p)
+		crawl.SetBit(held, p)
 	}
 	return held
 }
@@ -58,53 +57,6 @@ func BenchmarkHeard(b *testing.B) {
 			}
 		})
 	}
-}
-
-// BenchmarkMerge makes the status of a cluster out of its members' blocks.
-func BenchmarkMerge(b *testing.B) {
-	for _, s := range sizes {
-		b.Run(fmt.Sprintf("nodes=%d/partitions=%d", s.nodes, s.partitions), func(b *testing.B) {
-			var nodes []nodePicture
-			for i := range s.nodes {
-				nodes = append(nodes, memberOf(fmt.Sprintf("n%d", i), 0))
-			}
-			p := clusterOf(nodes...)
-			p.total = s.partitions
-			for i := range p.nodes {
-				p.nodes[i].held = heldBy(i, s.nodes, s.partitions)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				merge(p)
-			}
-		})
-	}
-}
-
-// BenchmarkBlock reads and writes what a renewal carries.
-func BenchmarkBlock(b *testing.B) {
-	n := memberOf("n1", 500)
-	text, err := json.Marshal(n.block)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Run("write", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := json.Marshal(n.block); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("read", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			var block crawl.NodeBlock
-			if err := json.Unmarshal(text, &block); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
 }
 
 // BenchmarkLease is the way of a queued URL from the store to a worker, with 2,000

@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/status"
 	"crawlnode/peer"
 )
 
@@ -31,6 +32,11 @@ type departure struct {
 	member membership.Member
 	state  string // crawl.NodeLeft, or NodeFailed when it was excluded
 	at     time.Time
+}
+
+// told is the departure as people read it.
+func (d departure) told() status.Departure {
+	return status.Departure{Boot: d.member.Boot, State: d.state, At: d.at}
 }
 
 // lastWord is what counts of the last block of a node that is gone.
@@ -244,7 +250,7 @@ func (n *Node) watchChange(now time.Time) {
 	if !n.changes.pending() {
 		return
 	}
-	if p := n.picture(now, false); !settled(&p) {
+	if p := n.picture(now, false); !status.Settled(&p) {
 		return
 	}
 	if c, passed, ok := n.changes.settle(now, n.partitionsLost()); ok {

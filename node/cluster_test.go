@@ -127,33 +127,3 @@ func TestPausedSince(t *testing.T) {
 		}
 	}
 }
-
-// TestSettledState holds what people read of a node against what gossip says.
-func TestSettledState(t *testing.T) {
-	t.Parallel()
-	failed := departure{member: membership.Member{Boot: 3}, state: crawl.NodeFailed, at: noon}
-	left := departure{member: membership.Member{Boot: 3}, state: crawl.NodeLeft, at: noon}
-	for _, c := range []struct {
-		name string
-		np   nodePicture
-		gone departure
-		want string
-	}{
-		{"a member that speaks", nodePicture{state: crawl.NodeAlive, counts: true, heard: true, age: time.Second}, departure{}, crawl.NodeAlive},
-		{"a silent member", nodePicture{state: crawl.NodeAlive, counts: true, heard: true, age: 2100 * time.Millisecond}, departure{}, crawl.NodeSuspect},
-		{"a silent member that drains", nodePicture{state: crawl.NodeDraining, counts: true, heard: true, age: time.Minute}, departure{}, crawl.NodeSuspect},
-		{"one never heard of", nodePicture{state: crawl.NodeAlive, counts: true}, departure{}, crawl.NodeAlive},
-		{"one that joins", nodePicture{state: crawl.NodeAlive}, departure{}, crawl.NodeAlive},
-		{"given up by gossip", nodePicture{state: crawl.NodeFailed, counts: true, heard: true, age: time.Minute}, departure{}, crawl.NodeFailed},
-		{"excluded, and gossip still sees it", nodePicture{state: crawl.NodeAlive, boot: 3, heard: true}, failed, crawl.NodeFailed},
-		{"excluded, and it starts again", nodePicture{state: crawl.NodeAlive, boot: 4}, failed, crawl.NodeAlive},
-		{"excluded and back", nodePicture{state: crawl.NodeAlive, boot: 3, counts: true, heard: true}, failed, crawl.NodeAlive},
-		{"left, and gossip calls it failed", nodePicture{state: crawl.NodeFailed, boot: 3}, left, crawl.NodeLeft},
-		{"forgotten", nodePicture{state: crawl.NodeFailed, boot: 3, forgotten: true}, failed, crawl.NodeLeft},
-	} {
-		c.np.settleState(c.gone)
-		if c.np.state != c.want {
-			t.Errorf("%s: %s, want %s", c.name, c.np.state, c.want)
-		}
-	}
-}

@@ -154,7 +154,7 @@
 // # What people see and order
 //
 // A node's block (status.go) is what it says of itself each second; the status is
-// the sum of the last blocks (merge.go), judged (health.go): pure code, so that
+// the sum of the last blocks, made and judged by package status: pure code, so that
 // each step of a failure is a row of a table in the tests. A member is suspect
 // after two seconds of silence, serves nothing after three or without a lease,
 // and has failed when a view went on without it. A change of members (cluster.go)

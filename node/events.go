@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/node/crawldoc"
+	"crawlnode/node/status"
 )
 
 // eventsKept bounds the events that a node remembers; the oldest are forgotten.
@@ -160,98 +160,11 @@ func documentEvents(before, after *crawldoc.Document) []crawl.Event {
 	return events
 }
 
-// lookout finds events in what the status shows, once a second: what no single
-// place of this node sees happen. It belongs to one goroutine.
-type lookout struct {
-	moving   bool // partitions were on their way
-	since    time.Time
-	troubles map[trouble]crawl.HealthReason
-}
-
-// trouble is a reason of the cluster's health, of a node or ("") of the whole.
-type trouble struct{ code, node string }
-
-// ownEvents are reasons that other events tell of, or that are none.
-var ownEvents = map[string]bool{crawl.ReasonNodeFailed: true, crawl.ReasonTakingOver: true, crawl.ReasonInsecure: true}
-
-// look returns what is new in s, which was made of p.
-func (o *lookout) look(p *picture, s *crawl.Status) []crawl.Event {
-	var events []crawl.Event
-	h := &s.Ring.Handoff
-	switch {
-	case h.Active && !o.moving:
-		o.since = p.now
-		events = append(events, crawl.Event{Time: p.now, Level: crawl.EventInfo, Code: crawl.EventHandoffBegan,
-			Message: fmt.Sprintf("%d partitions are on their way to other nodes", h.PartitionsTotal-h.PartitionsDone),
-			Fields:  map[string]any{"partitions": h.PartitionsTotal - h.PartitionsDone}})
-	case !h.Active && o.moving:
-		took := p.now.Sub(o.since).Seconds()
-		events = append(events, crawl.Event{Time: p.now, Level: crawl.EventInfo, Code: crawl.EventHandoffEnded,
-			Message: fmt.Sprintf("every partition is with its owner, after %.0f s", took), Fields: map[string]any{"seconds": took}})
-	}
-	o.moving = h.Active
-	return append(events, o.lookForTrouble(p, s)...)
-}
-
-// lookForTrouble compares the reasons with those of the last look.
-func (o *lookout) lookForTrouble(p *picture, s *crawl.Status) []crawl.Event {
-	found := troublesOf(p, s)
-	var events []crawl.Event
-	for _, t := range sortedTroubles(found) {
-		if _, ok := o.troubles[t]; ok {
-			continue
-		}
-		level := crawl.EventWarn
-		if isCritical(t.code) {
-			level = crawl.EventError
-		}
-		events = append(events, crawl.Event{Time: p.now, Level: level, Code: crawl.EventTrouble, Message: found[t].Message, Node: t.node,
-			Fields: map[string]any{"reason": t.code}})
-	}
-	for _, t := range sortedTroubles(o.troubles) {
-		if _, ok := found[t]; ok {
-			continue
-		}
-		r := o.troubles[t]
-		events = append(events, crawl.Event{Time: p.now, Level: crawl.EventInfo, Code: crawl.EventTroubleOver, Node: t.node,
-			Message: "it is over: " + r.Message, Fields: map[string]any{"reason": t.code, "seconds": max(p.now.Sub(r.Since).Seconds(), 0)}})
-	}
-	o.troubles = found
-	return events
-}
-
-// troublesOf are the reasons in s that get events here.
-func troublesOf(p *picture, s *crawl.Status) map[trouble]crawl.HealthReason {
-	found, ofNodes := map[trouble]crawl.HealthReason{}, map[string]bool{}
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if !n.counts || !n.live() {
-			continue
-		}
-		for _, r := range n.block.Reasons {
-			ofNodes[r.Code] = true
-			if !ownEvents[r.Code] {
-				found[trouble{r.Code, n.title()}] = r
-			}
-		}
-	}
-	for _, r := range s.Cluster.Health.Reasons {
-		if !ofNodes[r.Code] && !ownEvents[r.Code] {
-			found[trouble{r.Code, ""}] = r
-		}
-	}
-	return found
-}
-
-func sortedTroubles(m map[trouble]crawl.HealthReason) []trouble {
-	return slices.SortedFunc(maps.Keys(m), func(a, b trouble) int { return strings.Compare(a.code+"\x00"+a.node, b.code+"\x00"+b.node) })
-}
-
 // lookAround adds what the status of this moment shows that was not so a second
 // ago. It costs as much as a /status.
-func (n *Node) lookAround(o *lookout, now time.Time) {
+func (n *Node) lookAround(o *status.Lookout, now time.Time) {
 	p := n.picture(now, false)
-	for _, e := range o.look(&p, merge(p)) {
+	for _, e := range o.Look(&p, status.Merge(p)) {
 		n.events.add(e)
 	}
 }

@@ -177,38 +177,3 @@ func TestMemberEvents(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
-
-func TestLookout(t *testing.T) {
-	t.Parallel()
-	full := crawl.HealthReason{Code: crawl.ReasonLowDisk, Message: "n2 is full", Since: noon}
-	lost := crawl.HealthReason{Code: crawl.ReasonPartitionsLost, Message: "lost", Since: noon}
-	failed := crawl.HealthReason{Code: crawl.ReasonNodeFailed, Message: "has an event of its own", Since: noon}
-	var o lookout
-	for i, s := range []struct {
-		ofNode, ofCluster []crawl.HealthReason
-		moving            bool
-		want              string
-	}{
-		{nil, nil, false, ""},
-		{nil, nil, true, "handoff_began"},
-		{[]crawl.HealthReason{full}, []crawl.HealthReason{full, failed}, true, "trouble=n2"},
-		{[]crawl.HealthReason{full}, []crawl.HealthReason{full, lost}, false, "handoff_ended trouble"},
-		{nil, []crawl.HealthReason{lost}, false, "trouble_over=n2"},
-		{nil, nil, false, "trouble_over"},
-	} {
-		p := picture{now: noon.Add(time.Duration(i) * time.Second), nodes: []nodePicture{{counts: true, heard: true, state: crawl.NodeAlive}}}
-		p.nodes[0].block.Node.Name, p.nodes[0].block.Reasons = "n2", s.ofNode
-		st := &crawl.Status{}
-		st.Ring.Handoff = crawl.HandoffStatus{Active: s.moving, PartitionsTotal: 5, PartitionsDone: 2}
-		st.Cluster.Health.Reasons = s.ofCluster
-		events := o.look(&p, st)
-		if got := told(events); got != s.want {
-			t.Errorf("%d: %q, want %q", i, got, s.want)
-		}
-		for _, e := range events {
-			if e.Code == crawl.EventHandoffEnded && e.Fields["seconds"] != 2.0 || e.Code == crawl.EventTrouble && e.Node == "n2" && e.Level != crawl.EventError {
-				t.Errorf("%d: %+v", i, e)
-			}
-		}
-	}
-}

@@ -236,7 +236,7 @@ func (n *Node) heldBits() []byte {
 	b := make([]byte, (e.partitions+7)/8)
 	for p, s := range e.moves.Status().States {
 		if s == handoff.Holding || s == handoff.Freezing {
-			setBit(b, p)
+			crawl.SetBit(b, p)
 		}
 	}
 	return b

@@ -121,8 +121,6 @@ func (t *peerTable) silentFor(id crawl.NodeID, now time.Time) time.Duration {
 	return now.Sub(t.infos[id].heard)
 }
 
-func hasBit(b []byte, i int) bool { return i/8 < len(b) && b[i/8]&(1<<(i%8)) != 0 }
-
 // eachBit yields the bits that are set, as far as they are below limit.
 func eachBit(b []byte, limit int) iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -140,7 +138,7 @@ func eachBit(b []byte, limit int) iter.Seq[int] {
 // whose route ended there.
 func frees(routes []crawl.NodeID, was, now []byte, id crawl.NodeID) bool {
 	for p := range eachBit(was, len(routes)) {
-		if routes[p] == id && !hasBit(now, p) {
+		if routes[p] == id && !crawl.HasBit(now, p) {
 			return true
 		}
 	}
@@ -155,16 +153,6 @@ func leadsTo(routes []crawl.NodeID, held []byte, id crawl.NodeID) bool {
 		}
 	}
 	return true
-}
-
-func setBit(b []byte, i int) { b[i/8] |= 1 << (i % 8) }
-
-func countBits(b []byte) int {
-	n := 0
-	for _, x := range b {
-		n += bits.OnesCount8(x)
-	}
-	return n
 }
 
 // renewals tells the other members every second, and at once when the holdings

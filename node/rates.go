@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/status"
 )
 
 // rateSpan is how many one-second samples a rate remembers.
@@ -60,9 +61,6 @@ func (r *rate) over(k int) float64 {
 func (r *rate) read() crawl.Rate {
 	return crawl.Rate{Now: r.over(rateNow), Avg1m: r.over(rateSpan), Peak: r.peak}
 }
-
-// rates are the cluster's speeds, as this node sees them.
-type rates struct{ pages, bytes crawl.Rate }
 
 // meter samples this node's and the cluster's totals once a second.
 type meter struct {
@@ -137,8 +135,8 @@ func (m *meter) own() (pages, bytes, moved float64) {
 	return m.pages.over(rateNow), m.bytes.over(rateNow), m.moved.over(rateNow)
 }
 
-func (m *meter) cluster() rates {
+func (m *meter) cluster() status.Rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return rates{pages: m.allPages.read(), bytes: m.allBytes.read()}
+	return status.Rates{Pages: m.allPages.read(), Bytes: m.allBytes.read()}
 }

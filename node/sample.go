@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/metrics"
 	"crawlnode/node/datadir"
+	"crawlnode/node/status"
 )
 
 // fetchCounters count what this process did since its start. The partitions'
@@ -126,7 +127,7 @@ func (n *Node) sample() metrics.Sample {
 // sampleCluster fills what the node knows of the cluster as a whole. Every label
 // is there at all times: a series that comes and goes is hard to alert on.
 func (n *Node) sampleCluster(s *metrics.Sample) {
-	st := merge(n.picture(time.Now(), false))
+	st := status.Merge(n.picture(time.Now(), false))
 	s.Ready, _ = n.Ready()
 	m, r := st.Cluster.Members, st.Ring
 	s.Members = metrics.Counts{crawl.NodeAlive: int64(m.Alive), crawl.NodeSuspect: int64(m.Suspect), crawl.NodeDraining: int64(m.Draining),

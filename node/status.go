@@ -14,66 +14,67 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/membership"
+	"crawlnode/node/status"
 	"crawlnode/scheduler"
 )
 
 // Status makes the status document from what this node knows: its own block
 // and the others' last ones. It calls nobody and reads no URL (invariant I10).
 func (n *Node) Status(_ context.Context, nodeOnly bool) (*crawl.Status, error) {
-	return merge(n.picture(time.Now(), nodeOnly)), nil
+	return status.Merge(n.picture(time.Now(), nodeOnly)), nil
 }
 
 // picture gathers what a status is made of.
-func (n *Node) picture(now time.Time, nodeOnly bool) picture {
+func (n *Node) picture(now time.Time, nodeOnly bool) status.Picture {
 	snap := n.members.Snapshot()
-	p := picture{now: now, self: n.id, name: n.name, version: n.version, cluster: n.cfg.ClusterName,
-		joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), drains: n.draining.Load(), doc: n.doc.Current().Doc,
-		total: n.cfg.Partitions, factor: n.cfg.Replication, change: n.changes.status(), rates: n.meter.cluster(), alone: nodeOnly}
-	p.minority = p.joined && snap.Minority
-	p.minoritySince = n.changes.pausedSince(p.minority, now)
-	p.since = n.started
-	if at := p.change.At; at != nil {
-		p.since = *at
+	p := status.Picture{Now: now, Self: n.id, Name: n.name, Version: n.version, Protocol: protocolVersion, Cluster: n.cfg.ClusterName,
+		Joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), Drains: n.draining.Load(), Doc: n.doc.Current().Doc,
+		Total: n.cfg.Partitions, Factor: n.cfg.Replication, Change: n.changes.status(), Rates: n.meter.cluster(), Alone: nodeOnly}
+	p.Minority = p.Joined && snap.Minority
+	p.MinoritySince = n.changes.pausedSince(p.Minority, now)
+	p.Since = n.started
+	if at := p.Change.At; at != nil {
+		p.Since = *at
 	}
 	if v := snap.View; v != nil {
-		p.view, p.total, p.factor = v.Number, v.Cluster.Partitions, v.Cluster.Replication
-		p.digest = snap.Table.Digest()
+		p.View, p.Total, p.Factor = v.Number, v.Cluster.Partitions, v.Cluster.Replication
+		p.Digest = snap.Table.Digest()
 	}
-	p.nodes = []nodePicture{{block: *n.block(), held: n.heldBits(), heard: true, state: n.ownState(), counts: true}}
+	p.Nodes = []status.Node{{Block: *n.block(), Held: n.heldBits(), Heard: true, State: n.ownState(), Counts: true}}
 	if !nodeOnly {
-		p.nodes = append(p.nodes, n.othersPictured(snap, now)...)
+		p.Nodes = append(p.Nodes, n.othersPictured(snap, now)...)
 	}
 	return p
 }
 
 // othersPictured shows every other node that was ever heard of.
-func (n *Node) othersPictured(snap *membership.Snapshot, now time.Time) []nodePicture {
+func (n *Node) othersPictured(snap *membership.Snapshot, now time.Time) []status.Node {
 	infos, gone := n.peers.all(), n.changes.departed()
 	known := map[crawl.NodeID]bool{n.id: true}
-	var out []nodePicture
-	show := func(np nodePicture, id crawl.NodeID) {
+	var out []status.Node
+	show := func(np status.Node, id crawl.NodeID) {
 		known[id] = true
 		if info, ok := infos[id]; ok {
-			names := np.block.Node
-			np.block, np.held, np.heard, np.age = info.block, info.held, true, now.Sub(info.heard)
-			st := &np.block.Node
+			names := np.Block.Node
+			np.Block, np.Held, np.Heard, np.Age = info.block, info.held, true, now.Sub(info.heard)
+			st := &np.Block.Node
 			st.ID, st.Name, st.HTTP, st.RPC, st.Gossip = names.ID, names.Name, names.HTTP, names.RPC, names.Gossip
 		}
-		np.forgotten = forgotten(snap.View, id)
-		np.settleState(gone[id])
+		np.Forgotten = forgotten(snap.View, id)
+		np.Settle(gone[id].told())
 		out = append(out, np)
 	}
 	for _, pr := range snap.Peers {
 		if !known[pr.ID] {
-			np := nodePicture{state: pr.State, boot: pr.Boot, counts: pr.Listed}
-			np.block.Node = crawl.NodeStatus{ID: pr.ID, Name: pr.Name, HTTP: pr.HTTP, RPC: pr.RPC, Gossip: pr.Gossip}
+			np := status.Node{State: pr.State, Boot: pr.Boot, Counts: pr.Listed}
+			np.Block.Node = crawl.NodeStatus{ID: pr.ID, Name: pr.Name, HTTP: pr.HTTP, RPC: pr.RPC, Gossip: pr.Gossip}
 			show(np, pr.ID)
 		}
 	}
 	for id, d := range gone { // gossip has forgotten them
 		if m := d.member; !known[id] {
-			np := nodePicture{state: d.state, boot: m.Boot}
-			np.block.Node = crawl.NodeStatus{ID: id, Name: m.Name, HTTP: m.HTTP, RPC: m.RPC, Gossip: m.Gossip}
+			np := status.Node{State: d.state, Boot: m.Boot}
+			np.Block.Node = crawl.NodeStatus{ID: id, Name: m.Name, HTTP: m.HTTP, RPC: m.RPC, Gossip: m.Gossip}
 			show(np, id)
 		}
 	}
@@ -310,7 +311,7 @@ func (n *Node) measure(ctx context.Context) error {
 	tick, look := time.NewTicker(time.Second), time.NewTicker(watchEvery)
 	defer tick.Stop()
 	defer look.Stop()
-	var around lookout
+	var around status.Lookout
 	for {
 		n.sampleTotals()
 		n.heap.look()
@@ -358,7 +359,7 @@ func (n *Node) sampleTotals() {
 	cpu, busy, everybody := n.processors()
 	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
 		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records,
-		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds(), partial: countBits(counted) < n.partitions()})
+		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds(), partial: crawl.CountBits(counted) < n.partitions()})
 }
 
 // Metrics serves the Prometheus exposition.

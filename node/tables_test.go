@@ -13,7 +13,7 @@ import (
 func bitsOf(ps ...int) []byte {
 	b := make([]byte, 2)
 	for _, p := range ps {
-		setBit(b, p)
+		crawl.SetBit(b, p)
 	}
 	return b
 }
@@ -57,10 +57,10 @@ func TestPeerTableRoutes(t *testing.T) {
 	if pt.holder(60000) != "" {
 		t.Error("a partition that there is not has a holder")
 	}
-	if n := countBits(bitsOf(0, 3, 15)); n != 3 {
+	if n := crawl.CountBits(bitsOf(0, 3, 15)); n != 3 {
 		t.Errorf("%d bits", n)
 	}
-	if hasBit(nil, 3) || !hasBit(bitsOf(3), 3) || hasBit(bitsOf(3), 300) {
+	if crawl.HasBit(nil, 3) || !crawl.HasBit(bitsOf(3), 3) || crawl.HasBit(bitsOf(3), 300) {
 		t.Error("hasBit")
 	}
 }
@@ -202,7 +202,7 @@ func TestRates(t *testing.T) {
 		t.Errorf("the archive grows by %v bytes and %v records", written, records)
 	}
 	pages, bytes, moved := m.own()
-	if c := m.cluster(); pages != 1 || bytes != 2 || moved != 5 || c.pages.Now != 3 || c.bytes.Now != 4 {
+	if c := m.cluster(); pages != 1 || bytes != 2 || moved != 5 || c.Pages.Now != 3 || c.Bytes.Now != 4 {
 		t.Errorf("%v %v %v %+v", pages, bytes, moved, c)
 	}
 }
@@ -222,14 +222,14 @@ func TestRatesAfterARestart(t *testing.T) {
 	for i := range int64(10) {
 		step(1200+i*10, false)
 	}
-	if c := m.cluster(); c.pages.Peak != 10 || c.pages.Now != 10 || c.bytes.Peak != 10_000 {
+	if c := m.cluster(); c.Pages.Peak != 10 || c.Pages.Now != 10 || c.Bytes.Peak != 10_000 {
 		t.Errorf("%+v, want 10 pages a second and never more", c)
 	}
 	var offline meter // some partitions stay away: after a minute the rest counts
 	for i := range int64(rateSpan + 10) {
 		offline.sample(noon.Add(time.Duration(i)*time.Second), totals{allPages: 5 * i, partial: true})
 	}
-	if c := offline.cluster(); c.pages.Now != 5 {
+	if c := offline.cluster(); c.Pages.Now != 5 {
 		t.Errorf("with partitions that stay away: %+v, want 5 pages a second", c)
 	}
 }

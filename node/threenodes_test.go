@@ -33,6 +33,8 @@ func testConfig(t testing.TB, name string) config.Config {
 	return c
 }
 
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 func testSettings() crawl.Settings {
 	c := config.Default()
 	return c.Settings("test")

@@ -1,4 +1,4 @@
-package node
+package status
 
 import "crawlnode/crawl"
 
@@ -24,36 +24,36 @@ func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 // must not hide another that nobody has. An early block, made before the view
 // that dropped a failed node, still counts the copies there: what it holds may
 // have too few.
-func addHeld(r *crawl.RingStatus, n *nodePicture, served []byte, early bool) {
+func addHeld(r *crawl.RingStatus, n *Node, served []byte, early bool) {
 	if early {
-		r.UnderReplicated += countBits(n.held)
+		r.UnderReplicated += crawl.CountBits(n.Held)
 	} else {
-		r.UnderReplicated += n.block.UnderReplicated
+		r.UnderReplicated += n.Block.UnderReplicated
 	}
-	if n.block.NoLease {
+	if n.Block.NoLease {
 		return // who may not fetch serves nobody
 	}
-	for i := range min(len(n.held), len(served)) {
-		served[i] |= n.held[i]
+	for i := range min(len(n.Held), len(served)) {
+		served[i] |= n.Held[i]
 	}
 }
 
-func fillRing(s *crawl.Status, p *picture, bereft bool) {
+func fillRing(s *crawl.Status, p *Picture, bereft bool) {
 	r := &s.Ring
-	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.view, p.digest, p.total, p.factor
+	r.View, r.Digest, r.Partitions, r.ReplicationFactor = p.View, p.Digest, p.Total, p.Factor
 	h := &r.Handoff
 	if h.Stuck == nil {
 		h.Stuck = []crawl.StuckStatus{}
 	}
 	// A partition on its way counts once, at the node that gives it away.
-	for i := range p.nodes {
-		if b := &p.nodes[i].block.Handoff; p.nodes[i].counts {
+	for i := range p.Nodes {
+		if b := &p.Nodes[i].Block.Handoff; p.Nodes[i].Counts {
 			h.PartitionsDone += b.PartitionsDone
 			h.PartitionsTotal += b.PartitionsTotal
 		}
 	}
 	outstanding := h.PartitionsTotal - h.PartitionsDone
-	if !p.alone { // an owner awaits what a living holder passes on as well
+	if !p.Alone { // an owner awaits what a living holder passes on as well
 		unserved := r.Partitions - r.Served
 		r.Promoting = min(r.Promoting, max(unserved-r.Offline, 0))
 		if bereft { // not on their way, but without the copy that was the holder's
@@ -62,21 +62,21 @@ func fillRing(s *crawl.Status, p *picture, bereft bool) {
 	}
 	// A member that wants to leave still holds what the next view takes from it,
 	// and a block of another view says nothing about this one.
-	r.Converged = p.joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
+	r.Converged = p.Joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
 	h.Active = outstanding > 0
 	h.ETASeconds = eta(p, h.PartitionsDone, outstanding)
 	r.Repair.Active = r.UnderReplicated > 0
-	r.LastChange = p.change
+	r.LastChange = p.Change
 }
 
 // bereft reports whether copies went with a member: one is gone since the last
 // change, or says nothing.
-func (p *picture) bereft() bool {
-	if p.change.Cause != nil && *p.change.Cause == crawl.CauseFailed {
+func (p *Picture) bereft() bool {
+	if p.Change.Cause != nil && *p.Change.Cause == crawl.CauseFailed {
 		return true
 	}
-	for i := range p.nodes { // by index: a picture of a node is kilobytes
-		if n := &p.nodes[i]; n.counts && !n.live() {
+	for i := range p.Nodes { // by index: a Picture of a node is kilobytes
+		if n := &p.Nodes[i]; n.Counts && !n.live() {
 			return true
 		}
 	}
@@ -85,18 +85,18 @@ func (p *picture) bereft() bool {
 
 // eta is how long the rest of the moves takes at the speed so far; nil while
 // nothing moves or nothing has arrived yet.
-func eta(p *picture, done, outstanding int) *float64 {
+func eta(p *Picture, done, outstanding int) *float64 {
 	if done == 0 || outstanding == 0 {
 		return nil
 	}
-	sec := p.now.Sub(p.since).Seconds() * float64(outstanding) / float64(done)
+	sec := p.Now.Sub(p.Since).Seconds() * float64(outstanding) / float64(done)
 	return &sec
 }
 
 // sameView reports whether every member's last block was made in this view.
-func (p *picture) sameView() bool {
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts && (!n.live() || n.block.View != p.view) {
+func (p *Picture) sameView() bool {
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Counts && (!n.live() || n.Block.View != p.View) {
 			return false
 		}
 	}
@@ -106,8 +106,8 @@ func (p *picture) sameView() bool {
 // settled reports whether a change of members is over: every member is at this
 // view, and every partition is held by one that may fetch. After a join or a
 // leave nothing may be on its way any more; a failure is over when all is served.
-func settled(p *picture) bool {
-	s := merge(*p)
-	moving := s.Ring.Handoff.Active && (p.change.Cause == nil || *p.change.Cause != crawl.CauseFailed)
-	return p.joined && !moving && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
+func Settled(p *Picture) bool {
+	s := Merge(*p)
+	moving := s.Ring.Handoff.Active && (p.Change.Cause == nil || *p.Change.Cause != crawl.CauseFailed)
+	return p.Joined && !moving && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()
 }

@@ -1,4 +1,4 @@
-package node
+package status
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 // fence, and some more.
 const takeOverPatience = 30 * time.Second
 
-func fillCluster(s *crawl.Status, p *picture) {
+func fillCluster(s *crawl.Status, p *Picture) {
 	c := &s.Cluster
-	c.Name = p.cluster
+	c.Name = p.Cluster
 	c.State, c.Message = clusterState(s, p)
 	h := &c.Health
 	h.Reasons = append(h.Reasons, clusterReasons(s, p)...)
@@ -26,7 +26,7 @@ func fillCluster(s *crawl.Status, p *picture) {
 	h.Level = crawl.HealthOK
 	for _, r := range h.Reasons {
 		switch {
-		case isCritical(r.Code):
+		case Critical(r.Code):
 			h.Level = crawl.HealthCritical
 		case h.Level == crawl.HealthOK:
 			h.Level = crawl.HealthWarn
@@ -34,7 +34,8 @@ func fillCluster(s *crawl.Status, p *picture) {
 	}
 }
 
-func isCritical(code string) bool {
+// Critical reports whether a reason of this code means that work stands still or may be lost.
+func Critical(code string) bool {
 	switch code {
 	case crawl.ReasonPausedMinority, crawl.ReasonWaitsForMembers, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk, crawl.ReasonDiskFull, crawl.ReasonDiskStalled, crawl.ReasonDNSDown:
 		return true
@@ -42,25 +43,25 @@ func isCritical(code string) bool {
 	return false
 }
 
-func clusterState(s *crawl.Status, p *picture) (state, message string) {
+func clusterState(s *crawl.Status, p *Picture) (state, message string) {
 	r := &s.Ring
 	switch {
-	case !p.joined:
+	case !p.Joined:
 		return crawl.ClusterJoining, "this node looks for its cluster; it crawls once a view lists it"
-	case p.drains:
+	case p.Drains:
 		return crawl.ClusterDraining, "this node hands its partitions over and leaves"
-	case p.doc.State == crawl.CrawlFinished:
+	case p.Doc.State == crawl.CrawlFinished:
 		return crawl.ClusterFinished, s.Crawl.Message
-	case p.minority:
+	case p.Minority:
 		return crawl.ClusterPausedMinority, minorityText(p)
-	case p.doc.State == crawl.CrawlPaused:
+	case p.Doc.State == crawl.CrawlPaused:
 		return crawl.ClusterPaused, "the crawl was paused; crawlnode resume goes on"
 	case r.Promoting > 0 && p.failing():
 		return crawl.ClusterRebalancing, fmt.Sprintf("%d partitions of a failed node are being taken over", r.Promoting)
 	case r.Handoff.Active:
 		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still on their way to other nodes", r.Handoff.PartitionsTotal-r.Handoff.PartitionsDone, r.Handoff.PartitionsTotal)
 	}
-	if missing := r.Partitions - r.Served; missing > 0 && !p.alone {
+	if missing := r.Partitions - r.Served; missing > 0 && !p.Alone {
 		return crawl.ClusterRunning, fmt.Sprintf("%d of %d partitions are served by nobody; their hosts rest", missing, r.Partitions)
 	}
 	if r.Repair.Active {
@@ -70,20 +71,20 @@ func clusterState(s *crawl.Status, p *picture) (state, message string) {
 }
 
 // clusterReasons are what a person should look at that no single node can say.
-func clusterReasons(s *crawl.Status, p *picture) []crawl.HealthReason {
-	if !p.joined {
+func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
+	if !p.Joined {
 		return nil
 	}
 	var rs []crawl.HealthReason
 	add := func(code string, since time.Time, format string, args ...any) {
 		rs = append(rs, crawl.HealthReason{Code: code, Since: since.UTC(), Message: fmt.Sprintf(format, args...)})
 	}
-	if p.minority {
-		add(crawl.ReasonPausedMinority, p.minoritySince, "%s", minorityText(p))
+	if p.Minority {
+		add(crawl.ReasonPausedMinority, p.MinoritySince, "%s", minorityText(p))
 	}
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.excluded() {
-			add(crawl.ReasonNodeFailed, n.goneSince, "%s has failed and the others go on without it: start it again, or when it will not come back: crawlnode nodes forget %s", n.title(), n.title())
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.excluded() {
+			add(crawl.ReasonNodeFailed, n.GoneSince, "%s has failed and the others go on without it: start it again, or when it will not come back: crawlnode nodes forget %s", n.title(), n.title())
 		}
 	}
 	if n := s.Ring.Offline; n > 0 {
@@ -97,7 +98,7 @@ func clusterReasons(s *crawl.Status, p *picture) []crawl.HealthReason {
 		if c := r.SingleCopy; c.Partitions > 0 {
 			single = fmt.Sprintf("; %d have one copy only, the longest for %.0f s", c.Partitions, c.Seconds)
 		}
-		add(crawl.ReasonUnderReplicated, p.since, "%d partitions have too few copies%s (repair: %d of %d done): the loss of one more node could lose their URLs",
+		add(crawl.ReasonUnderReplicated, p.Since, "%d partitions have too few copies%s (repair: %d of %d done): the loss of one more node could lose their URLs",
 			r.UnderReplicated, single, r.Repair.PartitionsDone, r.Repair.PartitionsTotal)
 	}
 	if stuck := s.Ring.Handoff.Stuck; len(stuck) > 0 {
@@ -105,21 +106,21 @@ func clusterReasons(s *crawl.Status, p *picture) []crawl.HealthReason {
 		add(crawl.ReasonPartitionsStuck, f.Since, "%d partitions do not get on, for the longest time %d (from %q to %q): %s", len(stuck), f.Partition, f.From, f.To, f.Reason)
 	}
 	if lost := lostBy(p); lost > 0 {
-		add(crawl.ReasonPartitionsLost, p.since, "%d partitions began anew, empty, because the only node with their content was forgotten: add their seeds again", lost)
+		add(crawl.ReasonPartitionsLost, p.Since, "%d partitions began anew, empty, because the only node with their content was forgotten: add their seeds again", lost)
 	}
 	return rs
 }
 
 // unservedReason judges the partitions that nobody serves and that are not known
 // to be offline. In a minority others may serve them.
-func unservedReason(s *crawl.Status, p *picture) (crawl.HealthReason, bool) {
+func unservedReason(s *crawl.Status, p *Picture) (crawl.HealthReason, bool) {
 	r := &s.Ring
 	missing := r.Partitions - r.Served - r.Offline
-	if p.alone || p.minority || missing <= 0 {
+	if p.Alone || p.Minority || missing <= 0 {
 		return crawl.HealthReason{}, false
 	}
 	silent, since := p.silent(), p.silentSince()
-	soon := p.now.Sub(since) < takeOverPatience
+	soon := p.Now.Sub(since) < takeOverPatience
 	reason := crawl.HealthReason{Code: crawl.ReasonTakingOver, Since: since.UTC()}
 	switch {
 	case r.Promoting > 0 && p.failing():
@@ -138,8 +139,8 @@ func unservedReason(s *crawl.Status, p *picture) (crawl.HealthReason, bool) {
 }
 
 // minorityText says what a node in a minority waits for.
-func minorityText(p *picture) string {
-	text := p.name + " fetches nothing: it has no lease, because this side cannot reach a majority of the members"
+func minorityText(p *Picture) string {
+	text := p.Name + " fetches nothing: it has no lease, because this side cannot reach a majority of the members"
 	silent := p.silent()
 	if len(silent) == 0 {
 		return text + "; it goes on by itself when they answer again"
@@ -149,10 +150,10 @@ func minorityText(p *picture) string {
 }
 
 // whatToStart names the nodes that could bring back what is missing.
-func whatToStart(p *picture) string {
+func whatToStart(p *Picture) string {
 	away := p.silent()
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.excluded() {
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.excluded() {
 			away = append(away, n.title())
 		}
 	}
@@ -163,21 +164,21 @@ func whatToStart(p *picture) string {
 }
 
 // failing reports whether a failed node is being replaced.
-func (p *picture) failing() bool {
-	return p.change.TakingOver()
+func (p *Picture) failing() bool {
+	return p.Change.TakingOver()
 }
 
 // excluded reports whether the members went on without a failed node that nobody
 // has sworn to be gone.
-func (n *nodePicture) excluded() bool {
-	return !n.counts && n.state == crawl.NodeFailed && !n.goneSince.IsZero()
+func (n *Node) excluded() bool {
+	return !n.Counts && n.State == crawl.NodeFailed && !n.GoneSince.IsZero()
 }
 
 // silent names the members that have said nothing of late.
-func (p *picture) silent() []string {
+func (p *Picture) silent() []string {
 	var names []string
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts && !n.live() {
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Counts && !n.live() {
 			names = append(names, n.title())
 		}
 	}
@@ -187,22 +188,22 @@ func (p *picture) silent() []string {
 
 // silentSince is when the member that was silent last was heard last; without
 // one, when the members changed.
-func (p *picture) silentSince() time.Time {
-	since := p.since
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts && n.heard && !n.live() {
-			since = crawl.Latest(since, p.now.Add(-n.age))
+func (p *Picture) silentSince() time.Time {
+	since := p.Since
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Counts && n.Heard && !n.live() {
+			since = crawl.Latest(since, p.Now.Add(-n.Age))
 		}
 	}
 	return since
 }
 
 // lostBy counts the partitions that were lost to forgotten nodes.
-func lostBy(p *picture) int {
+func lostBy(p *Picture) int {
 	lost := 0
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts {
-			lost += n.block.Lost
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Counts {
+			lost += n.Block.Lost
 		}
 	}
 	return lost

@@ -1,4 +1,4 @@
-package node
+package status
 
 import (
 	"cmp"
@@ -9,42 +9,53 @@ import (
 	"crawlnode/node/crawldoc"
 )
 
-// picture is all that a Status is made of. merge is pure: it costs O(nodes).
-type picture struct {
-	now     time.Time
-	self    crawl.NodeID
-	name    string // of the answering node
-	version string
-	cluster string
-	joined  bool
-	alone   bool // only the answering node is in it, as somebody asked
-	drains  bool
-	doc     *crawldoc.Document
-	view    crawl.Epoch
-	digest  string
-	nodes   []nodePicture // every node that was ever heard of, this one included
-	total   int           // partitions
-	factor  int
-	change  crawl.ChangeStatus
-	since   time.Time // of the last change of members, as far as this node knows
-	rates   rates
-	// minority says that the answering node has no lease and can get none.
-	minority      bool
-	minoritySince time.Time
+// Picture is all that a Status is made of. Merge is pure: it costs O(nodes).
+type Picture struct {
+	Now      time.Time
+	Self     crawl.NodeID
+	Name     string // of the answering node
+	Version  string
+	Protocol int
+	Cluster  string
+	Joined   bool
+	Alone    bool // only the answering node is in it, as somebody asked
+	Drains   bool
+	Doc      *crawldoc.Document
+	View     crawl.Epoch
+	Digest   string
+	Nodes    []Node // every node that was ever heard of, this one included
+	Total    int    // partitions
+	Factor   int
+	Change   crawl.ChangeStatus
+	Since    time.Time // of the last change of members, as far as this node knows
+	Rates    Rates
+	// Minority says that the answering node has no lease and can get none.
+	Minority      bool
+	MinoritySince time.Time
 }
 
-// nodePicture is one node's last block with what gossip and the view say of it.
-type nodePicture struct {
-	block     crawl.NodeBlock
-	held      []byte // bitmap of the partitions that it holds
-	heard     bool
-	age       time.Duration
-	state     string     // crawl.NodeAlive...
-	boot      crawl.Boot // that gossip or the view knows
-	counts    bool       // its counters belong into the totals: it is a member of the view
-	forgotten bool       // an operator swore that it is gone
-	goneSince time.Time  // of a former member: when a view went on without it
+// Node is one node's last block with what gossip and the view say of it.
+type Node struct {
+	Block     crawl.NodeBlock
+	Held      []byte // bitmap of the partitions that it holds
+	Heard     bool
+	Age       time.Duration
+	State     string     // crawl.NodeAlive...
+	Boot      crawl.Boot // that gossip or the view knows
+	Counts    bool       // its counters belong into the totals: it is a member of the view
+	Forgotten bool       // an operator swore that it is gone
+	GoneSince time.Time  // of a former member: when a view went on without it
 }
+
+// Departure is how a node that was a member went; the zero value is that of one that did not.
+type Departure struct {
+	Boot  crawl.Boot
+	State string // crawl.NodeLeft, or NodeFailed when it was excluded
+	At    time.Time
+}
+
+// Rates are the cluster's speeds, as this node sees them.
+type Rates struct{ Pages, Bytes crawl.Rate }
 
 // How long a member may be silent. Each says something of itself every second.
 const (
@@ -52,54 +63,54 @@ const (
 	staleAfter   = 3 * time.Second // its last block says nothing of what it does now
 )
 
-// settleState makes of gossip's word what people read: a member that says
+// Settle makes of gossip's word what people read: a member that says
 // nothing is suspect, and a former one failed or left, whatever gossip still
 // says of that life. gone is zero for a node that no view dropped.
-func (n *nodePicture) settleState(gone departure) {
+func (n *Node) Settle(gone Departure) {
 	switch {
-	case n.forgotten:
-		n.state = crawl.NodeLeft
-	case gone.state != "" && !n.counts && n.boot <= gone.member.Boot:
-		n.state, n.goneSince = gone.state, gone.at
-	case n.counts && n.heard && n.age > suspectAfter && (n.state == crawl.NodeAlive || n.state == crawl.NodeDraining):
-		n.state = crawl.NodeSuspect
+	case n.Forgotten:
+		n.State = crawl.NodeLeft
+	case gone.State != "" && !n.Counts && n.Boot <= gone.Boot:
+		n.State, n.GoneSince = gone.State, gone.At
+	case n.Counts && n.Heard && n.Age > suspectAfter && (n.State == crawl.NodeAlive || n.State == crawl.NodeDraining):
+		n.State = crawl.NodeSuspect
 	}
 }
 
 // live reports whether what a node does now is known: its queue still counts
 // when it has failed, its fetches and partitions do not.
-func (n *nodePicture) live() bool {
-	return n.heard && n.age < staleAfter && n.state != crawl.NodeFailed && n.state != crawl.NodeLeft
+func (n *Node) live() bool {
+	return n.Heard && n.Age < staleAfter && n.State != crawl.NodeFailed && n.State != crawl.NodeLeft
 }
 
 // title is what people call a node.
-func (n *nodePicture) title() string {
-	return cmp.Or(n.block.Node.Name, string(n.block.Node.ID))
+func (n *Node) title() string {
+	return cmp.Or(n.Block.Node.Name, string(n.Block.Node.ID))
 }
 
 // merge makes the status document.
-func merge(p picture) *crawl.Status {
-	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.now.UTC(), ServedBy: p.name,
-		Version: crawl.VersionStatus{Crawlnode: p.version, Protocol: protocolVersion}}
+func Merge(p Picture) *crawl.Status {
+	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.Now.UTC(), ServedBy: p.Name,
+		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}}
 	var sum crawl.Counters
-	served, bereft := make([]byte, (p.total+7)/8), p.bereft()
-	for i := range p.nodes {
-		n := &p.nodes[i]
+	served, bereft := make([]byte, (p.Total+7)/8), p.bereft()
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
 		s.Nodes = append(s.Nodes, nodeStatus(n))
-		countMember(&s.Cluster.Members, n.state)
-		if n.heard {
+		countMember(&s.Cluster.Members, n.State)
+		if n.Heard {
 			addHistory(s, n)
 		}
-		if !n.counts || !n.heard {
+		if !n.Counts || !n.Heard {
 			continue
 		}
-		sum.Plus(&n.block.Counters)
+		sum.Plus(&n.Block.Counters)
 		if n.live() {
-			addBlock(s, &n.block)
-			addHeld(&s.Ring, n, served, bereft && n.block.View < p.view)
+			addBlock(s, &n.Block)
+			addHeld(&s.Ring, n, served, bereft && n.Block.View < p.View)
 		}
 	}
-	s.Ring.Served = countBits(served)
+	s.Ring.Served = crawl.CountBits(served)
 	slices.SortFunc(s.Nodes, func(a, b crawl.NodeStatus) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
@@ -113,11 +124,11 @@ func merge(p picture) *crawl.Status {
 	return s
 }
 
-func nodeStatus(n *nodePicture) crawl.NodeStatus {
-	st := n.block.Node
-	st.State = n.state
-	if n.heard {
-		age := n.age.Seconds()
+func nodeStatus(n *Node) crawl.NodeStatus {
+	st := n.Block.Node
+	st.State = n.State
+	if n.Heard {
+		age := n.Age.Seconds()
 		st.AgeSeconds = &age
 		if said := st.LeaseRemainingSeconds; said != nil { // it has run on since
 			left := max(*said-age, 0)
@@ -144,8 +155,8 @@ func countMember(c *crawl.MemberCounts, state string) {
 
 // addHistory adds what a node has done. It stays done when the node is gone, so its
 // last word counts for good; what lies on its disk is told apart.
-func addHistory(s *crawl.Status, n *nodePicture) {
-	b := &n.block
+func addHistory(s *crawl.Status, n *Node) {
+	b := &n.Block
 	s.DNS.Lookups += b.DNS.Lookups
 	s.DNS.Hits += b.DNS.Hits
 	s.DNS.NegativeHits += b.DNS.NegativeHits
@@ -162,7 +173,7 @@ func addHistory(s *crawl.Status, n *nodePicture) {
 	o.DerivedBytesTotal += b.Output.DerivedBytesTotal
 	o.ContentUnansweredTotal += b.Output.ContentUnansweredTotal
 	switch {
-	case n.forgotten:
+	case n.Forgotten:
 		o.WARCFilesLost += b.Output.WARCFiles
 		o.WARCBytesLost += b.Output.WARCBytesTotal
 	case !n.live():
@@ -206,10 +217,10 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 	s.Output.RecordsTotal, s.Output.ContentDuplicatesTotal, s.Output.NearDuplicatesTotal = c.Captures, c.ContentDup, c.NearDup
 }
 
-func fillCrawl(s *crawl.Status, p *picture) {
-	d, c := p.doc, &s.Crawl
+func fillCrawl(s *crawl.Status, p *Picture) {
+	d, c := p.Doc, &s.Crawl
 	c.State, c.StartedAt = d.State, d.Started
-	c.RunningSeconds = d.RunningFor(p.now).Seconds()
+	c.RunningSeconds = d.RunningFor(p.Now).Seconds()
 	if d.Reason != "" {
 		c.FinishReason = &d.Reason
 	}
@@ -240,24 +251,24 @@ func fillCrawl(s *crawl.Status, p *picture) {
 	}
 }
 
-func fillRates(s *crawl.Status, p *picture) {
+func fillRates(s *crawl.Status, p *Picture) {
 	t := &s.Throughput
-	sec := p.doc.RunningFor(p.now).Seconds()
+	sec := p.Doc.RunningFor(p.Now).Seconds()
 	if sec > 0 {
 		t.PagesPerSecond.Avg = float64(t.PagesTotal) / sec
 		t.BytesInPerSecond.Avg = float64(t.BytesInTotal) / sec
 	}
-	t.PagesPerSecond.Avg1m, t.PagesPerSecond.Peak = p.rates.pages.Avg1m, max(p.rates.pages.Peak, t.PagesPerSecond.Now)
-	t.BytesInPerSecond.Avg1m, t.BytesInPerSecond.Peak = p.rates.bytes.Avg1m, max(p.rates.bytes.Peak, t.BytesInPerSecond.Now)
+	t.PagesPerSecond.Avg1m, t.PagesPerSecond.Peak = p.Rates.Pages.Avg1m, max(p.Rates.Pages.Peak, t.PagesPerSecond.Now)
+	t.BytesInPerSecond.Avg1m, t.BytesInPerSecond.Peak = p.Rates.Bytes.Avg1m, max(p.Rates.Bytes.Peak, t.BytesInPerSecond.Now)
 }
 
 // worstBottleneck takes the sentence of the node with most queued URLs.
-func worstBottleneck(p *picture) crawl.BottleneckStatus {
+func worstBottleneck(p *Picture) crawl.BottleneckStatus {
 	best, most := crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}, int64(0)
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if q := n.block.Counters.QueuedTotal(); n.counts && q > most && n.block.Bottleneck.Cause != "" {
-			best, most = n.block.Bottleneck, q
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if q := n.Block.Counters.QueuedTotal(); n.Counts && q > most && n.Block.Bottleneck.Cause != "" {
+			best, most = n.Block.Bottleneck, q
 		}
 	}
 	return best

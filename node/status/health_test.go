@@ -1,4 +1,4 @@
-package node
+package status
 
 import (
 	"strings"
@@ -21,17 +21,17 @@ func reasonOf(s *crawl.Status, code string) (crawl.HealthReason, bool) {
 // TestStepsOfAFailure follows one killed member through what people read.
 func TestStepsOfAFailure(t *testing.T) {
 	t.Parallel()
-	excluded := func(p *picture) *nodePicture {
-		b := &p.nodes[1]
-		b.counts, b.state, b.goneSince, b.age = false, crawl.NodeFailed, noon.Add(-4*time.Second), 9*time.Second
-		p.view, p.since = 5, noon.Add(-4*time.Second)
-		p.change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed), Node: new("b"), At: new(p.since)}
-		p.nodes[0].block.View, p.nodes[2].block.View = 5, 5
+	excluded := func(p *Picture) *Node {
+		b := &p.Nodes[1]
+		b.Counts, b.State, b.GoneSince, b.Age = false, crawl.NodeFailed, noon.Add(-4*time.Second), 9*time.Second
+		p.View, p.Since = 5, noon.Add(-4*time.Second)
+		p.Change = crawl.ChangeStatus{Cause: new(crawl.CauseFailed), Node: new("b"), At: new(p.Since)}
+		p.Nodes[0].Block.View, p.Nodes[2].Block.View = 5, 5
 		return b
 	}
 	for _, c := range []struct {
 		name    string
-		change  func(p *picture)
+		change  func(p *Picture)
 		served  int
 		settled bool
 		state   string
@@ -39,83 +39,83 @@ func TestStepsOfAFailure(t *testing.T) {
 		reasons map[string]string // code: part of the message
 		without []string
 	}{
-		{"before", func(*picture) {}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil,
+		{"before", func(*Picture) {}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil,
 			[]string{crawl.ReasonNodeFailed, crawl.ReasonTakingOver, crawl.ReasonUnserved, crawl.ReasonOffline}},
-		{"silent", func(p *picture) { p.nodes[1].age, p.nodes[1].state = 4*time.Second, crawl.NodeSuspect }, 32, false, crawl.ClusterRunning, "16 of 48 partitions are served by nobody",
+		{"silent", func(p *Picture) { p.Nodes[1].Age, p.Nodes[1].State = 4*time.Second, crawl.NodeSuspect }, 32, false, crawl.ClusterRunning, "16 of 48 partitions are served by nobody",
 			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions rest and are taken over if their members stay silent: b"}, []string{crawl.ReasonNodeFailed, crawl.ReasonUnserved}},
-		{"excluded, promoting", func(p *picture) {
+		{"excluded, promoting", func(p *Picture) {
 			excluded(p)
-			p.nodes[0].block.Promoting, p.nodes[2].block.Promoting = 10, 6
+			p.Nodes[0].Block.Promoting, p.Nodes[2].Block.Promoting = 10, 6
 		}, 32, false, crawl.ClusterRebalancing, "16 partitions of a failed node are being taken over",
 			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions are being taken over", crawl.ReasonNodeFailed: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved}},
-		{"taken over, copies missing", func(p *picture) {
+		{"taken over, copies missing", func(p *Picture) {
 			excluded(p)
 			p.take(1, 0, 10)
 			p.take(1, 2, 6)
-			p.nodes[0].block.UnderReplicated, p.nodes[0].block.Repair = 12, crawl.RepairStatus{Active: true, PartitionsDone: 20, PartitionsTotal: 32}
+			p.Nodes[0].Block.UnderReplicated, p.Nodes[0].Block.Repair = 12, crawl.RepairStatus{Active: true, PartitionsDone: 20, PartitionsTotal: 32}
 		}, 48, true, crawl.ClusterRunning, "every partition is served; 12 lack a copy",
 			map[string]string{crawl.ReasonUnderReplicated: "(repair: 20 of 32 done)", crawl.ReasonNodeFailed: "b has failed"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
-		{"one copy", func(p *picture) {
+		{"one copy", func(p *Picture) {
 			excluded(p)
 			p.take(1, 0, 10)
 			p.take(1, 2, 6)
-			p.nodes[0].block.UnderReplicated, p.nodes[0].block.SingleCopy = 12, crawl.SingleCopy{Partitions: 5, Seconds: 3.2}
-			p.nodes[2].block.UnderReplicated, p.nodes[2].block.SingleCopy = 2, crawl.SingleCopy{Partitions: 2, Seconds: 7.4}
+			p.Nodes[0].Block.UnderReplicated, p.Nodes[0].Block.SingleCopy = 12, crawl.SingleCopy{Partitions: 5, Seconds: 3.2}
+			p.Nodes[2].Block.UnderReplicated, p.Nodes[2].Block.SingleCopy = 2, crawl.SingleCopy{Partitions: 2, Seconds: 7.4}
 		}, 48, true, crawl.ClusterRunning, "every partition is served; 14 lack a copy",
 			map[string]string{crawl.ReasonUnderReplicated: "7 have one copy only, the longest for 7 s"}, []string{crawl.ReasonUnserved}},
-		{"all copies again", func(p *picture) {
+		{"all copies again", func(p *Picture) {
 			excluded(p)
 			p.take(1, 0, 10)
 			p.take(1, 2, 6)
 		}, 48, true, crawl.ClusterRunning, "every member serves its partitions",
 			map[string]string{crawl.ReasonNodeFailed: "start it again"}, []string{crawl.ReasonUnderReplicated, crawl.ReasonUnserved}},
-		{"forgotten", func(p *picture) {
+		{"forgotten", func(p *Picture) {
 			b := excluded(p)
-			b.forgotten = true
-			b.settleState(departure{})
+			b.Forgotten = true
+			b.Settle(Departure{})
 			p.take(1, 0, 10)
 			p.take(1, 2, 6)
 		}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil, []string{crawl.ReasonNodeFailed}},
-		{"its copies were nowhere else", func(p *picture) {
+		{"its copies were nowhere else", func(p *Picture) {
 			excluded(p)
-			p.nodes[0].block.Offline = 16
+			p.Nodes[0].Block.Offline = 16
 		}, 32, false, crawl.ClusterRunning, "served by nobody",
 			map[string]string{crawl.ReasonOffline: "restart b, or when it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
-		{"some offline, some on their way", func(p *picture) {
+		{"some offline, some on their way", func(p *Picture) {
 			excluded(p)
-			p.nodes[0].block.Offline, p.nodes[2].block.Promoting = 6, 10
+			p.Nodes[0].Block.Offline, p.Nodes[2].Block.Promoting = 6, 10
 		}, 32, false, crawl.ClusterRebalancing, "10 partitions of a failed node",
 			map[string]string{crawl.ReasonOffline: "6 partitions are offline", crawl.ReasonTakingOver: "10 of 48 partitions are being taken over"}, []string{crawl.ReasonUnserved}},
-		{"nobody can exclude it", func(p *picture) {
-			p.nodes[1].age, p.nodes[1].state, p.since = time.Minute, crawl.NodeFailed, noon.Add(-time.Hour)
+		{"nobody can exclude it", func(p *Picture) {
+			p.Nodes[1].Age, p.Nodes[1].State, p.Since = time.Minute, crawl.NodeFailed, noon.Add(-time.Hour)
 		}, 32, false,
 			crawl.ClusterRunning, "served by nobody", map[string]string{crawl.ReasonUnserved: "restart b, or when it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver}},
-		{"this side is the minority", func(p *picture) {
-			p.nodes[1].age, p.nodes[2].age = time.Minute, time.Minute
-			p.minority, p.minoritySince, p.nodes[0].block.NoLease = true, noon.Add(-50*time.Second), true
+		{"this side is the minority", func(p *Picture) {
+			p.Nodes[1].Age, p.Nodes[2].Age = time.Minute, time.Minute
+			p.Minority, p.MinoritySince, p.Nodes[0].Block.NoLease = true, noon.Add(-50*time.Second), true
 		}, 0, false, crawl.ClusterPausedMinority, "cannot reach a majority of the members (silent: b, c)",
 			map[string]string{crawl.ReasonPausedMinority: "crawlnode nodes forget b"}, []string{crawl.ReasonUnserved, crawl.ReasonTakingOver}},
-		{"a join, where the owner waits for what others pass on", func(p *picture) {
+		{"a join, where the owner waits for what others pass on", func(p *Picture) {
 			p.take(2, 0, 4)
 			p.take(2, 1, 12)
-			p.nodes[2].block.Promoting = 16
-			p.nodes[0].block.Handoff.PartitionsTotal, p.nodes[1].block.Handoff.PartitionsTotal = 4, 12
-			p.change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin), Node: new("c"), At: new(p.since)}
+			p.Nodes[2].Block.Promoting = 16
+			p.Nodes[0].Block.Handoff.PartitionsTotal, p.Nodes[1].Block.Handoff.PartitionsTotal = 4, 12
+			p.Change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin), Node: new("c"), At: new(p.Since)}
 		}, 48, false, crawl.ClusterRebalancing, "16 of 16 partitions are still on their way", nil, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := clusterOf(memberOf("a", 16), memberOf("b", 16), memberOf("c", 16))
 			c.change(&p)
-			s := merge(p)
+			s := Merge(p)
 			if s.Ring.Served != c.served || s.Cluster.State != c.state || !strings.Contains(s.Cluster.Message, c.message) {
 				t.Errorf("served %d, %s: %q", s.Ring.Served, s.Cluster.State, s.Cluster.Message)
 			}
-			if got := settled(&p); got != c.settled {
+			if got := Settled(&p); got != c.settled {
 				t.Errorf("settled %v", got)
 			}
 			for code, want := range c.reasons {
-				if r, ok := reasonOf(s, code); !ok || !strings.Contains(r.Message, want) || r.Since.IsZero() || r.Since.After(p.now) {
+				if r, ok := reasonOf(s, code); !ok || !strings.Contains(r.Message, want) || r.Since.IsZero() || r.Since.After(p.Now) {
 					t.Errorf("%s: %+v, want %q", code, r, want)
 				}
 			}
@@ -132,12 +132,12 @@ func TestStepsOfAFailure(t *testing.T) {
 func TestSinceWhen(t *testing.T) {
 	t.Parallel()
 	p := clusterOf(memberOf("a", 512), memberOf("b", 512))
-	p.nodes[1].age = 7 * time.Second
-	p.nodes[0].block.Handoff.Stuck = []crawl.StuckStatus{
+	p.Nodes[1].Age = 7 * time.Second
+	p.Nodes[0].Block.Handoff.Stuck = []crawl.StuckStatus{
 		{Partition: 3, From: "a", To: "b", Reason: "later", Since: noon.Add(-time.Minute)},
 		{Partition: 4, From: "a", To: "b", Reason: "no answer", Since: noon.Add(-time.Hour)},
 	}
-	s := merge(p)
+	s := Merge(p)
 	if r, _ := reasonOf(s, crawl.ReasonTakingOver); !r.Since.Equal(noon.Add(-7 * time.Second)) {
 		t.Errorf("silent since %+v", r)
 	}
@@ -151,12 +151,12 @@ func TestLeaseRunsOn(t *testing.T) {
 	t.Parallel()
 	said := 7.5
 	p := clusterOf(memberOf("a", 1), memberOf("b", 1), memberOf("c", 1))
-	for i := range p.nodes {
+	for i := range p.Nodes {
 		left := said
-		p.nodes[i].block.Node.LeaseRemainingSeconds = &left
+		p.Nodes[i].Block.Node.LeaseRemainingSeconds = &left
 	}
-	p.nodes[0].age, p.nodes[1].age, p.nodes[2].age = 0, 2*time.Second, time.Minute
-	s := merge(p)
+	p.Nodes[0].Age, p.Nodes[1].Age, p.Nodes[2].Age = 0, 2*time.Second, time.Minute
+	s := Merge(p)
 	for i, want := range []float64{7.5, 5.5, 0} {
 		if got := *s.Nodes[i].LeaseRemainingSeconds; got != want {
 			t.Errorf("%s: %v s, want %v", s.Nodes[i].Name, got, want)

@@ -1,4 +1,4 @@
-package node
+package status
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 // endWaits says what keeps a running crawl without work from ending; "" while there is
 // work. Nothing queued is no end: links may be on their way, and a partition that nobody
 // holds may have URLs that nobody counts.
-func endWaits(s *crawl.Status, p *picture) string {
-	if s.Crawl.State != crawl.CrawlRunning || s.Frontier.Queued > 0 || s.Frontier.InFlight > 0 || !p.joined || p.alone {
+func endWaits(s *crawl.Status, p *Picture) string {
+	if s.Crawl.State != crawl.CrawlRunning || s.Frontier.Queued > 0 || s.Frontier.InFlight > 0 || !p.Joined || p.Alone {
 		return ""
 	}
 	r := &s.Ring
 	silent := strings.Join(p.silent(), ", ")
 	switch missing := r.Partitions - r.Served; {
-	case p.minority:
+	case p.Minority:
 		return "whether the crawl has ended cannot be told: " + minorityText(p)
 	case r.Offline > 0:
 		text := fmt.Sprintf("the crawl cannot end, because %d partitions and their URLs are away with every copy that may be used", r.Offline)
@@ -36,16 +36,16 @@ func endWaits(s *crawl.Status, p *picture) string {
 	case s.Frontier.Outbox > 0:
 		return fmt.Sprintf("the end waits until %d links in outboxes have reached the nodes that hold their hosts", s.Frontier.Outbox)
 	}
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.counts && n.block.WhyNotIdle != "" {
-			return fmt.Sprintf("the end waits for %s: %s", n.title(), n.block.WhyNotIdle)
+	for i := range p.Nodes {
+		if n := &p.Nodes[i]; n.Counts && n.Block.WhyNotIdle != "" {
+			return fmt.Sprintf("the end waits for %s: %s", n.title(), n.Block.WhyNotIdle)
 		}
 	}
 	return "the members are asked whether all is done"
 }
 
 // fillEnd puts what the end waits for where a person looks.
-func fillEnd(s *crawl.Status, p *picture) {
+func fillEnd(s *crawl.Status, p *Picture) {
 	why := endWaits(s, p)
 	if why == "" {
 		return

@@ -1,0 +1,14 @@
+// Package status makes the status document: what /status, the dashboard and `crawlnode status` show
+// of the whole cluster. It is pure: no clock, no I/O, no goroutine.
+//
+// A node gathers a Picture: the last block of every node that it has ever heard of, with what
+// gossip and the view say of that node. Merge makes the document of it in O(nodes):
+//
+//	ring.go      what is served, moving, or short of copies
+//	health.go    the cluster's state, and the reasons that no single node can know
+//	ending.go    what keeps a crawl without work from ending
+//	lookout.go   events found by comparing one document with the next
+//
+// Counters of a node that is gone stay in the totals of what was done; its queue, its fetches and
+// its partitions do not. Invariant I10: making a status reads no URL and calls no node.
+package status
