@@ -18,6 +18,7 @@ import (
 	"crawlnode/metrics"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
+	"crawlnode/node/status"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
 )
@@ -96,7 +97,7 @@ type Node struct {
 	granter  *granter
 	contents *contents
 	tops     topCache
-	meter    meter
+	meter    status.Meter
 	// processors is the time that the processors have spent, as processorTime tells it.
 	processors func() (own, busy, all int64)
 	sent       *sentCache

@@ -94,7 +94,7 @@ func (n *Node) sample() metrics.Sample {
 		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free(n.dir.Path()), WARCDiskFree: n.archiveFree(),
 		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: n.contents.missed.Load(),
 		DNSLatency: n.timings.lookup.Histogram(), Commit: n.timings.commit.Histogram(), HandoffPause: n.timings.pause.Histogram()}
-	s.WARCByteRate, s.RecordRate = n.meter.archive()
+	s.WARCByteRate, s.RecordRate = n.meter.Archive()
 	for i, v := range c.Errors {
 		s.Errors[crawl.ErrCategoryNames[i]] = v
 	}

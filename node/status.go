@@ -29,7 +29,7 @@ func (n *Node) picture(now time.Time, nodeOnly bool) status.Picture {
 	snap := n.members.Snapshot()
 	p := status.Picture{Now: now, Self: n.id, Name: n.name, Version: n.version, Protocol: protocolVersion, Cluster: n.cfg.ClusterName,
 		Joined: n.engine.Load() != nil && n.synced.Load() && n.listed(), Drains: n.draining.Load(), Doc: n.doc.Current().Doc,
-		Total: n.cfg.Partitions, Factor: n.cfg.Replication, Change: n.changes.status(), Rates: n.meter.cluster(), Alone: nodeOnly}
+		Total: n.cfg.Partitions, Factor: n.cfg.Replication, Change: n.changes.status(), Rates: n.meter.Cluster(), Alone: nodeOnly}
 	p.Minority = p.Joined && snap.Minority
 	p.MinoritySince = n.changes.pausedSince(p.Minority, now)
 	p.Since = n.started
@@ -96,7 +96,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	inHand, _ := n.purse.inHand()           // before the pages: see countPages
 	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: n.viewNumber(), Document: document, Counters: n.front.Totals(), PermitsInHand: inHand}
 	pid, up := os.Getpid(), now.Sub(n.started).Seconds()
-	pages, bytesIn, moved := n.meter.own()
+	pages, bytesIn, moved := n.meter.Own()
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: n.id, Name: n.name, State: n.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
 		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: residentBytes(), DiskFreeBytes: n.disk.free(n.dir.Path()), WARCDiskFreeBytes: n.archiveFree()}
@@ -112,7 +112,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	w := n.archive.Stats()
 	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes, IndexBytesTotal: w.IndexBytes}
 	b.Output.ContentUnansweredTotal = n.contents.missed.Load()
-	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = n.meter.archive()
+	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = n.meter.Archive()
 	if n.derived != nil {
 		d := n.derived.Stats()
 		b.Output.DerivedFiles, b.Output.DerivedBytesTotal = d.Files, d.Bytes
@@ -357,9 +357,9 @@ func (n *Node) sampleTotals() {
 	}
 	fetched, w := n.fetched.read(), n.archive.Stats()
 	cpu, busy, everybody := n.processors()
-	n.meter.sample(time.Now(), totals{pages: fetched.Pages, bytes: fetched.Bytes, allPages: all.Pages, allBytes: all.Bytes,
-		moved: n.engine.Load().moves.BytesMoved(), written: w.Written, records: w.Records,
-		cpu: cpu, busyTicks: busy, allTicks: everybody, diskWait: n.front.Waited().Microseconds(), partial: crawl.CountBits(counted) < n.partitions()})
+	n.meter.Sample(time.Now(), status.Totals{Pages: fetched.Pages, Bytes: fetched.Bytes, AllPages: all.Pages, AllBytes: all.Bytes,
+		Moved: n.engine.Load().moves.BytesMoved(), Written: w.Written, Records: w.Records,
+		CPU: cpu, BusyTicks: busy, AllTicks: everybody, DiskWait: n.front.Waited().Microseconds(), Partial: crawl.CountBits(counted) < n.partitions()})
 }
 
 // Metrics serves the Prometheus exposition.

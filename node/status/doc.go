@@ -1,5 +1,6 @@
 // Package status makes the status document: what /status, the dashboard and `crawlnode status` show
-// of the whole cluster. It is pure: no clock, no I/O, no goroutine.
+// of the whole cluster. It does no I/O, reads no clock and starts no goroutine; but for the Meter,
+// which several goroutines may read while one samples, its functions are pure.
 //
 // A node gathers a Picture: the last block of every node that it has ever heard of, with what
 // gossip and the view say of that node. Merge makes the document of it in O(nodes):
@@ -8,6 +9,11 @@
 //	health.go    the cluster's state, and the reasons that no single node can know
 //	ending.go    what keeps a crawl without work from ending
 //	lookout.go   events found by comparing one document with the next
+//
+// One node's own part is told here as well:
+//
+//	bottleneck.go  what holds it back, with the figure and what would help
+//	rates.go       speeds, from totals that are sampled once a second
 //
 // Counters of a node that is gone stay in the totals of what was done; its queue, its fetches and
 // its partitions do not. Invariant I10: making a status reads no URL and calls no node.

@@ -1,11 +1,10 @@
-package node
+package status
 
 import (
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/status"
 )
 
 // rateSpan is how many one-second samples a rate remembers.
@@ -62,8 +61,8 @@ func (r *rate) read() crawl.Rate {
 	return crawl.Rate{Now: r.over(rateNow), Avg1m: r.over(rateSpan), Peak: r.peak}
 }
 
-// meter samples this node's and the cluster's totals once a second.
-type meter struct {
+// Meter samples this node's and the cluster's Totals once a second.
+type Meter struct {
 	mu                 sync.Mutex // guards the rest
 	pages, bytes       rate       // of this node's own fetches
 	allPages, allBytes rate       // of all members, from the last blocks
@@ -73,47 +72,48 @@ type meter struct {
 	busyTicks          rate       // of all processors, by everybody
 	allTicks           rate
 	diskWait           rate // microseconds in which acknowledgements waited for the disk
-	unsummed           int  // seconds in which the cluster's totals were not known yet
+	unsummed           int  // seconds in which the cluster's Totals were not known yet
 }
 
-// totals are what a meter samples.
-type totals struct {
-	pages, bytes, allPages, allBytes, moved, written, records int64
-	cpu, busyTicks, allTicks, diskWait                        int64
-	partial                                                   bool // some partitions are in no total of allPages and allBytes
+// Totals are what a Meter samples.
+type Totals struct {
+	Pages, Bytes, AllPages, AllBytes, Moved, Written, Records int64
+	CPU, BusyTicks, AllTicks, DiskWait                        int64
+	Partial                                                   bool // some partitions are in no total of AllPages and allBytes
 }
 
-func (m *meter) sample(at time.Time, t totals) {
+// Sample takes the totals of a moment, once a second.
+func (m *Meter) Sample(at time.Time, t Totals) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.pages.sample(t.pages, at)
-	m.bytes.sample(t.bytes, at)
+	m.pages.sample(t.Pages, at)
+	m.bytes.sample(t.Bytes, at)
 	m.sampleClusterLocked(at, &t)
-	m.moved.sample(t.moved, at)
-	m.written.sample(t.written, at)
-	m.records.sample(t.records, at)
-	m.cpu.sample(t.cpu, at)
-	m.busyTicks.sample(t.busyTicks, at)
-	m.allTicks.sample(t.allTicks, at)
-	m.diskWait.sample(t.diskWait, at)
+	m.moved.sample(t.Moved, at)
+	m.written.sample(t.Written, at)
+	m.records.sample(t.Records, at)
+	m.cpu.sample(t.CPU, at)
+	m.busyTicks.sample(t.BusyTicks, at)
+	m.allTicks.sample(t.AllTicks, at)
+	m.diskWait.sample(t.DiskWait, at)
 }
 
 // sampleClusterLocked begins when every partition's counters are there, or would have
 // been: after a restart they come within seconds, with the other members' first blocks
 // and with what is taken over, and what was fetched long ago is no speed.
-func (m *meter) sampleClusterLocked(at time.Time, t *totals) {
-	if m.allPages.at.IsZero() && t.partial && m.unsummed < rateSpan {
+func (m *Meter) sampleClusterLocked(at time.Time, t *Totals) {
+	if m.allPages.at.IsZero() && t.Partial && m.unsummed < rateSpan {
 		m.unsummed++
 		return
 	}
-	m.allPages.sample(t.allPages, at)
-	m.allBytes.sample(t.allBytes, at)
+	m.allPages.sample(t.AllPages, at)
+	m.allBytes.sample(t.AllBytes, at)
 }
 
-// strain is how many processors this process keeps busy, the share of all that
+// Strain is how many processors this process keeps busy, the share of all that
 // everybody does (0: not known), and the share of the time in which the disk is
 // waited for.
-func (m *meter) strain() (processors, machine, disk float64) {
+func (m *Meter) Strain() (processors, machine, disk float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if all := m.allTicks.over(rateNow); all > 0 {
@@ -122,21 +122,23 @@ func (m *meter) strain() (processors, machine, disk float64) {
 	return m.cpu.over(rateNow) / 1e6, machine, min(m.diskWait.over(rateNow)/1e6, 1)
 }
 
-// archive is how fast this node's archive grows.
-func (m *meter) archive() (bytes, records float64) {
+// Archive is how fast this node's archive grows.
+func (m *Meter) Archive() (bytes, records float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.written.over(rateNow), m.records.over(rateNow)
 }
 
-func (m *meter) own() (pages, bytes, moved float64) {
+// Own is this node's speeds: pages and bytes fetched, bytes of partitions moved, a second.
+func (m *Meter) Own() (pages, bytes, moved float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.pages.over(rateNow), m.bytes.over(rateNow), m.moved.over(rateNow)
 }
 
-func (m *meter) cluster() status.Rates {
+// Cluster is the speeds of all members together.
+func (m *Meter) Cluster() Rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return status.Rates{Pages: m.allPages.read(), Bytes: m.allBytes.read()}
+	return Rates{Pages: m.allPages.read(), Bytes: m.allBytes.read()}
 }

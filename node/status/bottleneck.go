@@ -1,0 +1,108 @@
+package status
+
+import (
+	"fmt"
+
+	"crawlnode/crawl"
+)
+
+// What counts as saturated. Shares are of the last five seconds.
+const (
+	// ownSaturated is the share of all processors that this process uses.
+	ownSaturated = 0.75
+	// machineSaturated is the share that everybody uses together; then it is this
+	// process's limit if it has at least ownPart, as one of several nodes.
+	machineSaturated, ownPart = 0.95, 0.10
+	// diskSaturated is the share of the time in which acknowledgements wait for the disk.
+	diskSaturated = 0.60
+)
+
+// Volume is a file system with too little space.
+type Volume struct {
+	Path string
+	Free int64 // bytes
+}
+
+// Strain is what a node's bottleneck is told from.
+type Strain struct {
+	Queued, InFlight int64
+	Hosts            crawl.HostCounts // in memory, by state
+	Busy, Fetchers   int
+	Lookups          int     // host names asked for and not answered yet
+	DNSDown          bool    // no name server says anything
+	CPU, Machine     float64 // shares of the processors: this process's, everybody's
+	Processors       int
+	DiskWait         float64  // share of the time in which acknowledgements wait for the disk
+	Syncing          bool     // --sync
+	Short            []Volume // too little space
+	GoesOn           int64    // bytes free on each of them with which fetching goes on
+	Leaving, Moves   int      // partitions still to be moved, of so many
+	Paused           string   // why nothing is fetched; "" when something is
+}
+
+// BottleneckOf names what holds a node back, with the figure and what would help. It
+// asks first what stops everything, then what is used up, and last who is waited for.
+func BottleneckOf(s *Strain) crawl.BottleneckStatus {
+	say := func(cause, format string, args ...any) crawl.BottleneckStatus {
+		return crawl.BottleneckStatus{Cause: cause, Message: fmt.Sprintf(format, args...)}
+	}
+	h := &s.Hosts
+	computing := s.CPU >= ownSaturated || s.Machine >= machineSaturated && s.CPU >= ownPart
+	switch {
+	case len(s.Short) > 0:
+		v := s.Short[0]
+		return say(crawl.BottleneckDisk, "only %d MiB are free at %s: free some space there, it goes on at %d MiB", v.Free>>20, v.Path, s.GoesOn>>20)
+	case s.Queued == 0 && s.InFlight == 0:
+		return say(crawl.BottleneckNone, "nothing is queued: more seeds or a wider scope would bring work")
+	case s.Leaving > 0:
+		return say(crawl.BottleneckHandoff, "%d of %d partitions are still on their way to other nodes: it gets faster by itself when they are there", s.Leaving, max(s.Moves, s.Leaving))
+	case s.Paused != "":
+		return say(crawl.BottleneckNone, "nothing is fetched, although %d URLs are queued: %s", s.Queued, s.Paused)
+	case s.DiskWait >= diskSaturated && !computing:
+		help := "a faster disk for --data-dir would help"
+		if s.Syncing {
+			help += ", or to do without --sync"
+		}
+		return say(crawl.BottleneckDisk, "the disk is waited for in %.0f %% of the time: %s", 100*s.DiskWait, help)
+	case computing:
+		return say(crawl.BottleneckCPU, "%s: more processors or another machine would help", s.processorsText())
+	case s.Busy >= s.Fetchers && h.Ready > 0:
+		return say(crawl.BottleneckFetchers, "all %d fetchers are busy and %d more hosts could be asked: raise --fetchers", s.Fetchers, h.Ready)
+	case h.Ready == 0 && s.DNSDown:
+		return say(crawl.BottleneckDNS, "no name server answers, and none of %d hosts with queued URLs has a known address that may be asked now: look at --dns", h.Waiting+h.Backoff+h.Frozen)
+	case h.Ready == 0 && s.Lookups > 0 && 2*int64(s.Lookups) >= h.Waiting+h.Backoff:
+		return say(crawl.BottleneckDNS, "%d host names are being looked up and no other host may be asked now: a faster name server (--dns) would help", s.Lookups)
+	case h.Ready == 0 && h.OverShare > h.Waiting:
+		return say(crawl.BottleneckFetchers, "%d hosts are held back by their domain's share of the fetchers, of which %d of %d are free: more domains would help, and health names those that fail",
+			h.OverShare, s.Fetchers-min(s.Busy, s.Fetchers), s.Fetchers)
+	case h.Ready == 0 && s.Queued > s.InFlight:
+		return say(crawl.BottleneckPoliteness, "%s: more hosts or a smaller --delay would be faster", waitingText(h))
+	case h.Ready > 0:
+		return say(crawl.BottleneckCPU, "%d hosts could be asked at once and %d of %d fetchers are free, while %s: more processors would help",
+			h.Ready, s.Fetchers-min(s.Busy, s.Fetchers), s.Fetchers, s.processorsText())
+	}
+	return say(crawl.BottleneckNone, "the fetchers keep up with what is queued: %d of %d are busy", min(s.Busy, s.Fetchers), s.Fetchers)
+}
+
+func (s *Strain) processorsText() string {
+	text := fmt.Sprintf("this process keeps %d processors busy to %.0f %%", s.Processors, 100*s.CPU)
+	if s.Machine > 0 {
+		text += fmt.Sprintf(" (the whole machine: %.0f %%)", 100*s.Machine)
+	}
+	return text
+}
+
+// waitingText says what the hosts with queued URLs wait for.
+func waitingText(h *crawl.HostCounts) string {
+	text := fmt.Sprintf("%d hosts with queued URLs wait for their delay, %d are being asked", h.Waiting, h.InFlight)
+	if h.Waiting == 1 {
+		text = fmt.Sprintf("one host with queued URLs waits for its delay, %d are being asked", h.InFlight)
+	}
+	if h.OverShare > 0 {
+		text += fmt.Sprintf(", %d are held back by their domain's share", h.OverShare)
+	}
+	if away := h.Backoff + h.Frozen; away > 0 {
+		text += fmt.Sprintf(", %d rest after errors", away)
+	}
+	return text
+}

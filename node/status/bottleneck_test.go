@@ -1,0 +1,72 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	"crawlnode/crawl"
+)
+
+// atWork is a node that politeness holds back; each row of the tests changes it.
+func atWork() Strain {
+	return Strain{Queued: 1000, InFlight: 3, Hosts: crawl.HostCounts{InFlight: 3, Waiting: 20}, Busy: 3, Fetchers: 256, GoesOn: 256 << 20, Processors: 2, CPU: 0.1, Machine: 0.3}
+}
+
+func TestBottleneck(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Strain)
+		cause  string
+		says   []string // parts of the sentence
+	}{
+		{"few hosts", func(*Strain) {}, crawl.BottleneckPoliteness, []string{"20 hosts", "3 are being asked", "--delay"}},
+		{"few hosts, some broken", func(s *Strain) { s.Hosts.Backoff, s.Hosts.Frozen = 4, 1 }, crawl.BottleneckPoliteness, []string{"20 hosts", "5 rest after errors"}},
+		{"one host, being asked", func(s *Strain) { s.Hosts = crawl.HostCounts{InFlight: 1} }, crawl.BottleneckPoliteness, []string{"1 are being asked"}},
+		{"nothing", func(s *Strain) { *s = Strain{Processors: 2, Fetchers: 256} }, crawl.BottleneckNone, []string{"nothing is queued", "seeds"}},
+		{"the last pages", func(s *Strain) { s.Queued, s.Hosts = 3, crawl.HostCounts{InFlight: 3} }, crawl.BottleneckNone, []string{"3 of 256"}},
+		{"paused", func(s *Strain) { s.Paused = "the crawl was paused" }, crawl.BottleneckNone, []string{"1000 URLs", "the crawl was paused"}},
+		{"no lease", func(s *Strain) { s.Paused = "no lease: why" }, crawl.BottleneckNone, []string{"no lease: why"}},
+		{"few fetchers", func(s *Strain) { s.Busy, s.Fetchers, s.Hosts.Ready = 2, 2, 14 }, crawl.BottleneckFetchers, []string{"all 2", "14", "--fetchers"}},
+		{"few fetchers on a busy machine", func(s *Strain) { s.Busy, s.Fetchers, s.Hosts.Ready, s.CPU, s.Machine = 2, 2, 14, 0.05, 1 }, crawl.BottleneckFetchers, nil},
+		{"more visits than fetchers", func(s *Strain) { s.Busy, s.Fetchers, s.Hosts.Ready = 9, 2, 1 }, crawl.BottleneckFetchers, nil},
+		{"computing", func(s *Strain) { s.Busy, s.Hosts.Ready, s.CPU, s.Machine = 256, 500, 0.8, 1 }, crawl.BottleneckCPU, []string{"80 %", "2 processors", "100 %"}},
+		{"computing beside others", func(s *Strain) { s.Hosts.Ready, s.CPU, s.Machine = 500, 0.3, 0.97 }, crawl.BottleneckCPU, []string{"30 %"}},
+		{"computing, and no host free at this moment", func(s *Strain) { s.CPU = 0.9 }, crawl.BottleneckCPU, nil},
+		{"ready hosts and free fetchers", func(s *Strain) { s.Hosts.Ready, s.Machine = 7, 0 }, crawl.BottleneckCPU, []string{"7 hosts", "253 of 256"}},
+		{"held back by a share", func(s *Strain) { s.Hosts.OverShare = 700 }, crawl.BottleneckFetchers, []string{"700 hosts", "domain's share", "253 of 256"}},
+		{"some held back by a share", func(s *Strain) { s.Hosts.OverShare = 7 }, crawl.BottleneckPoliteness, []string{"20 hosts", "7 are held back by their domain's share"}},
+		{"names", func(s *Strain) { s.Lookups, s.Hosts = 18, crawl.HostCounts{Waiting: 20} }, crawl.BottleneckDNS, []string{"18 host names", "--dns"}},
+		{"one name of many hosts", func(s *Strain) { s.Lookups = 1 }, crawl.BottleneckPoliteness, nil},
+		{"names, but others may be asked", func(s *Strain) { s.Lookups, s.Hosts.Ready, s.Busy, s.Fetchers = 18, 5, 2, 2 }, crawl.BottleneckFetchers, nil},
+		{"no name server", func(s *Strain) { s.DNSDown, s.Hosts = true, crawl.HostCounts{Backoff: 9} }, crawl.BottleneckDNS, []string{"no name server", "9 hosts"}},
+		{"no name server, but known hosts", func(s *Strain) { s.DNSDown, s.Hosts.Ready, s.Busy, s.Fetchers = true, 2, 1, 1 }, crawl.BottleneckFetchers, nil},
+		{"slow disk", func(s *Strain) { s.DiskWait, s.Busy, s.Hosts.Ready = 0.7, 256, 40 }, crawl.BottleneckDisk, []string{"70 %", "--data-dir"}},
+		{"slow disk, synced", func(s *Strain) { s.DiskWait, s.Syncing = 0.9, true }, crawl.BottleneckDisk, []string{"90 %", "--sync"}},
+		{"a store that computes", func(s *Strain) { s.DiskWait, s.CPU = 0.7, 0.9 }, crawl.BottleneckCPU, nil},
+		{"full disk", func(s *Strain) {
+			s.Short, s.Paused = []Volume{{Path: "/data", Free: 90 << 20}}, "the disk is nearly full at /data"
+		}, crawl.BottleneckDisk, []string{"90 MiB", "/data", "256 MiB"}},
+		{"moves", func(s *Strain) { s.Leaving, s.Moves = 40, 512 }, crawl.BottleneckHandoff, []string{"40 of 512"}},
+		{"moves of nobody's count", func(s *Strain) { s.Leaving = 7 }, crawl.BottleneckHandoff, []string{"7 of 7"}},
+		{"moves of empty partitions", func(s *Strain) { s.Queued, s.InFlight, s.Leaving, s.Moves = 0, 0, 5, 6 }, crawl.BottleneckNone, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := atWork()
+			c.change(&s)
+			got := BottleneckOf(&s)
+			if got.Cause != c.cause {
+				t.Errorf("%s: %q, want %s", got.Cause, got.Message, c.cause)
+			}
+			for _, part := range c.says {
+				if !strings.Contains(got.Message, part) {
+					t.Errorf("%q does not say %q", got.Message, part)
+				}
+			}
+			if strings.ContainsAny(got.Message, "\n!") || len(got.Message) > 220 || strings.HasSuffix(got.Message, ".") {
+				t.Errorf("not one plain sentence: %q", got.Message)
+			}
+		})
+	}
+}
