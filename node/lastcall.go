@@ -10,7 +10,7 @@ import (
 const (
 	// stopSlack is what an end may take beyond the time-out of a drain when the disk
 	// does not answer. A stop without a drain gets as much: a busy disk is no dead one.
-	stopSlack = 1500 * time.Millisecond
+	stopSlack = 1200 * time.Millisecond
 	// deadDisk is how long the disk has not answered then.
 	deadDisk = time.Second
 )
