@@ -46,7 +46,7 @@ func keyAsks(t *testing.T) context.Context {
 // rotatedTo waits until a node refuses every key but this one.
 func rotatedTo(t *testing.T, n *running, k clusterkey.Key) {
 	t.Helper()
-	until(t, time.Minute, func() string {
+	until(t, patience, func() string {
 		keys := n.keys.ring.Keys()
 		if len(keys) != 1 || keys[0].Text() != k.Text() {
 			return fmt.Sprintf("%s has %d keys, the first is %s", n.name, len(keys), keys[0].Fingerprint())
@@ -135,7 +135,7 @@ func (c *mutualCalls) forget() (answers int) {
 // await waits until each of so many pairs has made n calls that were answered.
 func (c *mutualCalls) await(t *testing.T, pairs, n int) {
 	t.Helper()
-	until(t, time.Minute, func() string {
+	until(t, patience, func() string {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for pair, answers := range c.answers {
@@ -234,7 +234,7 @@ func opens(t *testing.T, n *running, key, other clusterkey.Key) {
 // awaitMembers waits until a node is in a view of so many.
 func awaitMembers(t *testing.T, n *running, count int) {
 	t.Helper()
-	until(t, time.Minute, func() string {
+	until(t, patience, func() string {
 		v := n.members.Snapshot().View
 		if v == nil || len(v.Members) != count || !n.listed() || !n.synced.Load() {
 			return fmt.Sprintf("%s is in no view of %d", n.name, count)
