@@ -27,7 +27,7 @@ func TestCrawlOnAFullDisk(t *testing.T) {
 	for _, step := range []struct {
 		code int
 		says string
-	}{{6, "the disk is nearly full"}, {0, "ended: frontier_exhausted"}} {
+	}{{6, "free some space there"}, {0, "ended: frontier_exhausted"}} {
 		log := filepath.Join(dir, "crawl.log")
 		p := spawn(t, "crawl", log, append([]string{binary(t)}, args...)...)
 		if code := p.exit(t, 3*time.Minute); code != step.code || !strings.Contains(tail(log, 20), step.says) {
