@@ -131,7 +131,7 @@ func twoNodes(kind faultKind) schedule {
 	p.few = true
 	p.seedsAt(2.5, 24, "n1") // about half of their hosts are n1's own
 	p.at(5, fault{kind: kind, nodes: []string{"n2"}, lasts: secs(60)})
-	p.at(6, fault{kind: expectThat, promise: morePages, lasts: secs(40), flags: 12})
+	p.at(6, fault{kind: expectThat, promise: morePages, nodes: []string{"n1"}, lasts: secs(40), flags: 12})
 	return p.sorted()
 }
 

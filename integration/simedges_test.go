@@ -231,11 +231,28 @@ func (s *simulation) watchPromises() {
 	})
 }
 
+// exhausted reports whether a promise has run its time and the node of it has nothing left to
+// fetch. Its identity is drawn anew in each run, and with it its share of the hosts: in some
+// runs the rest of the web lies behind the hosts of a node that is silent. A fetcher that
+// waits for something is busy.
+func (s *simulation) exhausted(p *promise) bool {
+	if len(p.nodes) == 0 || time.Now().Before(p.end) {
+		return false
+	}
+	for _, n := range s.status(p.nodes[0]).Nodes {
+		if n.Name == p.nodes[0] {
+			return n.Queued != nil && *n.Queued == 0 && n.Fetchers.Busy != nil && *n.Fetchers.Busy == 0
+		}
+	}
+	return false
+}
+
 // missing says what keeps a promise from being true; it is asked of the first of its
 // nodes.
 func (s *simulation) missing(p *promise) string {
 	if p.promise == morePages {
-		if n := s.web.judge.progress() - p.pages; n < p.flags {
+		n := s.web.judge.progress() - p.pages
+		if n < p.flags && !s.exhausted(p) {
 			return fmt.Sprintf("%d pages of %d", n, p.flags)
 		}
 		return ""
