@@ -2,6 +2,7 @@ package fairshare
 
 import (
 	"net/netip"
+	"strings"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -13,14 +14,22 @@ func Domain(host string) string {
 	if len(host) > 2 && host[0] == '[' {
 		host = host[1 : len(host)-1]
 	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return Block(addr).String()
+	if maybeAddr(host) {
+		if addr, err := netip.ParseAddr(host); err == nil {
+			return Block(addr).String()
+		}
 	}
 	domain, err := publicsuffix.EffectiveTLDPlusOne(host)
 	if err != nil {
 		return host
 	}
 	return domain
+}
+
+// maybeAddr is false for nearly all names: to parse one as an address leaves an error behind.
+// No top-level domain ends with a digit (RFC 3696, section 2), but each IPv4 address does.
+func maybeAddr(host string) bool {
+	return host != "" && '0' <= host[len(host)-1] && host[len(host)-1] <= '9' || strings.IndexByte(host, ':') >= 0
 }
 
 // Block is the block of addresses that one owner is likely to have: a /24 of IPv4, a

@@ -17,12 +17,12 @@ const (
 	maxGarbage = 300 << 20
 	// leastGCPercent keeps the collector from running all the time with a large heap.
 	leastGCPercent = 50
-	// A node that has come to rest gives back what its work has left behind: when it has
-	// allocated no more than restBytes a second for restLooks seconds, and spareBytes are
-	// garbage, or free and not given back.
-	restLooks  = 5
-	restBytes  = 4 << 20
-	spareBytes = 100 << 20
+	// A node that has come to rest gives back what its work has left behind: when spareBytes
+	// or more are garbage, or free and not given back, and for restLooks seconds it has
+	// allocated so little that it would take restSeconds to need them again.
+	restLooks   = 5
+	restSeconds = 20
+	spareBytes  = 100 << 20
 )
 
 // collector follows the heap with the runtime's percentage. It belongs to one goroutine;
@@ -52,13 +52,14 @@ type rest struct {
 
 // over reports whether the work is over and its garbage worth a collection.
 func (r *rest) over(h heap) bool {
-	if h.allocated-r.allocated > restBytes {
+	spare := h.objects - min(h.live, h.objects) + h.free
+	if (h.allocated-r.allocated)*restSeconds > max(spare, spareBytes) {
 		r.looks = 0
 	} else {
 		r.looks++
 	}
 	r.allocated = h.allocated
-	if r.looks < restLooks || h.objects-min(h.live, h.objects)+h.free < spareBytes {
+	if r.looks < restLooks || spare < spareBytes {
 		return false
 	}
 	r.looks = 0

@@ -18,10 +18,20 @@ import (
 // want of room, and when the time of one that was passed over has come, but at
 // most once a second; and when nothing else is left to do here although the
 // store counts queued URLs in it.
+//
+// A host whose domain has its share of the memory is denied. A few of each partition are
+// kept, and let in as soon as they fit; the others wait for the next sweep, which comes
+// the later the more of them there are.
 
-// overSharePause is when a host is looked at again whose domain has its share of the
-// hosts in memory: an idle node lets it in that late at the most.
-const overSharePause = scheduler.LoadAhead + 2*time.Second
+const (
+	// deniedPause is the least time from a sweep to the next one for hosts that were denied.
+	deniedPause = 2 * time.Second
+	// deniedHostPause comes on top for each of them: to read one takes some 2 us, so a
+	// domain with millions of hosts cannot buy more than 2 % of a processor with them.
+	deniedHostPause = 100 * time.Microsecond
+	// deniedKept is how many of a partition are let in without a sweep.
+	deniedKept = 32
+)
 
 // maxFailingTold bounds the domains that people are told of.
 const maxFailingTold = 3
@@ -48,6 +58,7 @@ type holding struct {
 	since  time.Time       // when the last began
 	again  bool            // it must be swept once more, from the start
 	due    time.Time       // the earliest time of a host that was passed over
+	denied denials
 	// lost: notes for hosts in memory may have been lost, so the next sweep
 	// must be thorough: it tells those hosts as well that URLs are queued.
 	lost, thorough bool
@@ -59,6 +70,27 @@ type holding struct {
 	awaited *order
 	leaving int // hosts whose state is on its way to disk
 	quiet   []chan struct{}
+}
+
+// denials are hosts that were not let in because their domain has its share.
+type denials struct {
+	kept   []frontier.Wake // up to deniedKept
+	hosts  int             // that this sweep has denied
+	before int             // that the last one has
+}
+
+// pauseDenied is how long denied hosts wait for a sweep, which goes by how many all
+// partitions have: they are swept one after the other.
+func (l *dispatchLoop) pauseDenied() time.Duration {
+	return deniedPause + time.Duration(l.denied)*deniedHostPause
+}
+
+// deny keeps one of them.
+func (d *denials) deny(w frontier.Wake) {
+	d.hosts++
+	if len(d.kept) < deniedKept {
+		d.kept = append(d.kept, w)
+	}
 }
 
 // waits says that a host of h stands on disk until t.
@@ -136,7 +168,8 @@ func (l *dispatchLoop) noted(now time.Time, host crawl.Host, n note) {
 		return
 	}
 	if !l.core.Fits(host) {
-		h.waits(now, now.Add(overSharePause))
+		h.denied.deny(frontier.Wake{Host: host, Band: n.band})
+		h.waits(now, now.Add(scheduler.LoadAhead+l.pauseDenied()))
 		return
 	}
 	l.load(h, host)
@@ -151,6 +184,7 @@ func (l *dispatchLoop) sweep(now time.Time, h *holding) {
 	h.begun++
 	h.since = now
 	h.cursor, h.again, h.due = "", false, time.Time{}
+	h.denied = denials{before: h.denied.hosts}
 	h.thorough, h.lost = h.thorough || h.lost, false
 	if !h.queued {
 		h.queued = true
@@ -197,6 +231,9 @@ func (l *dispatchLoop) readWakes(h *holding) {
 				l.admit(now, h, wakes)
 				if len(h.passed) == 0 && len(wakes) < sweepPiece {
 					h.thorough = false
+					if h.denied.hosts > 0 {
+						h.waits(now, now.Add(scheduler.LoadAhead+l.pauseDenied()))
+					}
 					return
 				}
 			}
@@ -223,13 +260,27 @@ func (l *dispatchLoop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 			// keep it going for ever, and the better bands waiting.
 			h.waits(now, w.NotBefore)
 		case !soon && !l.core.Fits(w.Host):
-			h.waits(now, now.Add(overSharePause))
+			h.denied.deny(w)
 		case l.room() <= 0:
 			h.passed = append([]frontier.Wake(nil), wakes[i:]...)
 			return
 		default:
 			l.load(h, w.Host)
 		}
+	}
+}
+
+// admitDenied brings hosts into memory whose domain has room again.
+func (l *dispatchLoop) admitDenied(now time.Time, h *holding) {
+	for len(h.denied.kept) > 0 && l.room() > 0 {
+		w := h.denied.kept[0]
+		if !l.present(now, h, w) {
+			if l.leaving[w.Host] || !l.core.Fits(w.Host) {
+				return
+			}
+			l.load(h, w.Host)
+		}
+		h.denied.kept = h.denied.kept[1:]
 	}
 }
 
@@ -300,8 +351,16 @@ func (l *dispatchLoop) refillJob(a scheduler.Action) job {
 // lookAtDisk, once a second, finds partitions that must be swept, makes room
 // for what waits, and sees whether anything is left that can be fetched.
 func (l *dispatchLoop) lookAtDisk(now time.Time) {
+	l.denied = 0
 	for _, h := range l.held {
-		if h.frozen || h.queued {
+		l.denied += max(h.denied.hosts, h.denied.before)
+	}
+	for _, h := range l.held {
+		if h.frozen {
+			continue
+		}
+		l.admitDenied(now, h)
+		if h.queued {
 			continue
 		}
 		if h.again || !h.due.IsZero() && h.due.Sub(now) <= scheduler.LoadAhead {

@@ -40,6 +40,7 @@ type dispatchLoop struct {
 	leaving  map[crawl.Host]bool       // hosts whose state is on its way to disk
 	flying   map[crawl.Host][]*flight  // visits that are not settled; seldom more than one of a host
 	causes   map[crawl.Host]string     // why hosts in memory could not be reached the last time
+	denied   int                       // hosts that wait on disk because their domain has its share, at the last look
 	diskJobs []job
 	lookups  []job
 	pending  int // disk jobs that a worker has

@@ -313,7 +313,7 @@ func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error)
 // forget takes all hosts of h out of memory.
 func (l *dispatchLoop) forget(now time.Time, h *holding) []scheduler.Parked {
 	h.turn++
-	h.passed, h.dropped = nil, true
+	h.passed, h.denied, h.dropped = nil, denials{}, true
 	hosts := l.core.Drop(now, h.partition)
 	for _, gone := range hosts {
 		delete(l.causes, gone.Host)

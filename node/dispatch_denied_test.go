@@ -1,0 +1,122 @@
+package node
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
+)
+
+const (
+	floodDomain     = ".flood.test"
+	floodPartitions = 100
+)
+
+// floodDisk has any number of hosts of one domain in the partitions from 1 to
+// floodPartitions, with a page each, and in partition 0 what its dispatchDisk has.
+type floodDisk struct {
+	*dispatchDisk
+	hosts int
+	read  atomic.Int64 // of them, by Waiting
+}
+
+func (s *floodDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
+	if p == 0 {
+		return s.dispatchDisk.Waiting(p, from, n)
+	}
+	i, _ := strconv.Atoi(string(from)) // "" is 0
+	var out []frontier.Wake
+	for ; len(out) < n && i < s.hosts/floodPartitions; i++ {
+		out = append(out, frontier.Wake{Host: crawl.Host(fmt.Sprintf("h%d-%d", p, i) + floodDomain), Band: 3})
+	}
+	s.read.Add(int64(len(out)))
+	return out, frontier.WakeCursor(strconv.Itoa(i)), nil
+}
+
+func (s *floodDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
+	s.mu.Lock()
+	if s.dispatchDisk.hosts[host] == nil && strings.HasSuffix(string(host), floodDomain) {
+		u, err := urlnorm.Parse(fmt.Sprintf("http://%s/", host))
+		if err != nil {
+			panic(err)
+		}
+		s.dispatchDisk.hosts[host] = &dispatchHost{partition: p, items: []crawl.Item{{URL: u, Band: 3, Seq: 1}}}
+	}
+	s.mu.Unlock()
+	return s.dispatchDisk.Load(p, host, after, n)
+}
+
+func (s *floodDisk) hold(d *Dispatcher) {
+	for p := range crawl.Partition(floodPartitions) {
+		d.Hold(1+p, 7, time.Time{})
+	}
+}
+
+// TestDispatchDenied gives a domain many more hosts than it may have in memory beside
+// those of another one. It must not buy sweeps with their number.
+func TestDispatchDenied(t *testing.T) {
+	t.Parallel()
+	for _, hosts := range []int{1_000, 100_000, 500_000} {
+		t.Run(fmt.Sprint(hosts), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const places, span = 2048, 2 * time.Minute
+				r := newDispatchRig(t)
+				r.options.Scheduler = scheduler.Config{MaxActive: places}
+				disk := &floodDisk{dispatchDisk: r.disk, hosts: hosts}
+				r.options.Store = disk
+				r.disk.add(0, "www.other.test", 0, 10)
+				r.start(0) // nobody fetches, so nobody leaves
+				defer r.end()
+				r.d.Hold(0, 7, time.Time{})
+				time.Sleep(time.Second) // the other domain is known
+				disk.hold(r.d)
+				time.Sleep(span)
+				read := disk.read.Load()
+				t.Logf("%.1f sweeps, %d hosts a second", float64(read)/float64(hosts), read/int64(span.Seconds()))
+				if most := int64(span / deniedHostPause); read > most+2*int64(hosts) {
+					t.Errorf("%d hosts were read in %v, want %d at most", read, span, most)
+				}
+				if n := r.d.Counts().Active; n < min(places/2, hosts) || n >= places {
+					t.Errorf("%d hosts are in memory, want half of %d at least and not all", n, places)
+				}
+			})
+		})
+	}
+}
+
+// TestDispatchDeniedComeBack sees that hosts that were denied come into memory as soon as
+// their domain has room, and not with the next sweep, which is most of a minute away.
+func TestDispatchDeniedComeBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newDispatchRig(t)
+		r.options.Scheduler = scheduler.Config{MaxActive: 4096}
+		disk := &floodDisk{dispatchDisk: r.disk, hosts: 500_000}
+		r.options.Store = disk
+		r.disk.add(0, "www.other.test", 0, 10)
+		r.start(0)
+		defer r.end()
+		r.d.Hold(0, 7, time.Time{})
+		time.Sleep(time.Second)
+		disk.hold(r.d)
+		time.Sleep(30 * time.Second)
+		had, read := r.d.Counts().Active, disk.read.Load()
+		r.workers(500)
+		time.Sleep(10 * time.Second)
+		if got := r.web.pages(); got < had+deniedKept {
+			t.Errorf("%d pages were fetched of %d hosts in memory and those that waited, want %d", got, had, had+deniedKept)
+		}
+		if now := disk.read.Load(); now != read {
+			t.Errorf("%d hosts were read meanwhile", now-read)
+		}
+	})
+}
