@@ -110,6 +110,10 @@ var table = []rule{
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
+		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "peer"},
+		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
+	},
+	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},

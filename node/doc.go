@@ -144,9 +144,9 @@
 //
 // # The end
 //
-// finish.go: two rounds in which every member of a view is idle, with the same
-// boots and the same activity. Page permits (--max-pages) are granted by the
-// holder of partition 0 (permits.go).
+// Package finish ends the crawl: after two rounds in which every member of a view is idle,
+// with the same boots and the same activity, or by a limit. It also keeps the page permits
+// (--max-pages), which the holder of partition 0 grants. ending.go fits it to the rest.
 //
 // A disk that does not answer (progress.go) ends the lease; what waits for it cannot be
 // called back, so an end that was asked for does not wait for it either (lastcall.go).
@@ -166,7 +166,7 @@
 // Settings are changed the same way (settings.go): a change is made on top of
 // whatever document is the newest, and again when another one has won meanwhile. A
 // gap that grew holds from the next request of each host on (dispatch_gaps.go), a
-// page limit that was set or lowered has the permits counted anew (permits.go), and
+// page limit that was set or lowered has the permits counted anew (package finish), and
 // once the scope has changed what is queued is judged again before it is fetched.
 //
 // What happened is kept as a list of events (events.go): views and documents tell of

@@ -37,23 +37,6 @@ func TestFencesOfViews(t *testing.T) {
 	}
 }
 
-// Permits of a node that was excluded are gone: those in the purse, those that
-// running visits would give back, and those of an answer that was on its way.
-func TestPermitsLapse(t *testing.T) {
-	t.Parallel()
-	n := granterOf(t, 100)
-	p := &purse{node: n.Node, look: make(chan struct{}, 1), unused: 3}
-	p.Take()
-	p.lapse()
-	if left, _ := p.inHand(); left != 1 {
-		t.Fatalf("%d permits are in hand, want that of the running visit", left)
-	}
-	p.Settle(false)
-	if left, _ := p.inHand(); left != 0 || p.Take() {
-		t.Fatalf("%d permits came back after they had lapsed", left)
-	}
-}
-
 // What was acknowledged once is sent again after the cache was cleared.
 func TestSentCacheClear(t *testing.T) {
 	t.Parallel()

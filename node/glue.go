@@ -24,8 +24,8 @@ func (n *Node) newDispatcher() *Dispatcher {
 		Settings:   func() *crawl.Settings { return &n.doc.Current().Doc.Settings },
 		Refuse:     n.refuse,
 		Excluded:   n.excludes,
-		Permit:     n.purse.Take,
-		PermitDone: n.purse.Settle,
+		Permit:     n.permits.Take,
+		PermitDone: n.permits.Done,
 		MayFetch:   n.mayFetch,
 		MayLastTry: n.mayLastTry,
 		LookupRoom: n.dns.Room,
@@ -174,7 +174,7 @@ type moveFetching struct {
 // grant page permits with it.
 func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch, _ bool) {
 	if p == 0 {
-		f.node.granter.acquired(time.Now(), epoch != f.loaded)
+		f.node.permits.Acquired(time.Now(), epoch != f.loaded)
 	}
 	f.Dispatcher.Hold(p, epoch, time.Now())
 }
@@ -182,7 +182,7 @@ func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch, _ bool) {
 // Resume goes on with a partition that was not passed on after all.
 func (f moveFetching) Resume(p crawl.Partition) {
 	if p == 0 {
-		f.node.granter.acquired(time.Now(), true)
+		f.node.permits.Acquired(time.Now(), true)
 	}
 	f.Dispatcher.Resume(p)
 }

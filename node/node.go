@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"crawlnode/metrics"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
+	"crawlnode/node/finish"
 	"crawlnode/node/status"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
@@ -93,8 +93,8 @@ type Node struct {
 	spread   *spreader
 	heap     *collector // measure has it
 	outbox   *outboxSender
-	purse    *purse
-	granter  *granter
+	permits  *finish.Permits
+	finisher *finish.Finisher
 	contents *contents
 	tops     topCache
 	meter    status.Meter
@@ -122,7 +122,6 @@ type Node struct {
 	warned      sync.Map        // peers, by id, that sent nonsense; members only, so bounded
 	seeding     atomic.Int64    // calls of AddSeeds under way
 	seeded      atomic.Uint64   // calls of AddSeeds that have begun
-	pageLimit   atomic.Int64    // --max-pages as it was followed last
 	ended       atomic.Bool     // the crawl has, as was logged last
 	fetched     fetchCounters
 	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
@@ -288,43 +287,6 @@ func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
 	return ""
 }
 
-// activity rises with everything that could lead to more work.
-func (n *Node) activity() uint64 {
-	a := n.moved.Load() + n.seeded.Load() + n.doc.Current().Doc.Version
-	if e := n.engine.Load(); e != nil {
-		a += e.dispatcher.Activity()
-	}
-	return a
-}
-
-// whyNotIdle names what this node still has to do; "" is nothing.
-func (n *Node) whyNotIdle() string {
-	e := n.engine.Load()
-	if e == nil || !n.synced.Load() {
-		return "it has not joined yet"
-	}
-	if busy := e.dispatcher.Busy(); busy > 0 {
-		return fmt.Sprintf("%d fetches are open", busy)
-	}
-	if s := e.moves.Status(); s.Outstanding > 0 {
-		return fmt.Sprintf("%d partitions are on their way", s.Outstanding)
-	}
-	if !n.members.LeaseValid() {
-		return "it has no lease"
-	}
-	if k := n.seeding.Load(); k > 0 {
-		return fmt.Sprintf("%d lists of seeds are being stored", k)
-	}
-	t := n.front.Totals()
-	if t.Outbox > 0 {
-		return fmt.Sprintf("%d links wait in the outbox", t.Outbox)
-	}
-	if queued := t.QueuedTotal(); queued > 0 && !n.limitReached() {
-		return fmt.Sprintf("%d URLs are queued", queued)
-	}
-	return ""
-}
-
 // documentChanged acts on a new document: the crawl runs, rests, or has ended.
 func (n *Node) documentChanged() {
 	d := n.doc.Current().Doc
@@ -338,7 +300,9 @@ func (n *Node) documentChanged() {
 	if e := n.engine.Load(); e != nil {
 		e.dispatcher.Pause(!n.mayCrawl())
 	}
-	n.followLimit(d)
+	if e := n.engine.Load(); n.permits.FollowLimit(d) && e != nil {
+		e.dispatcher.PermitsAgain()
+	}
 	if ended := d.State == crawl.CrawlFinished; n.ended.Swap(ended) != ended && ended {
 		n.log.Info("the crawl has ended", "reason", d.Reason)
 	}

@@ -72,8 +72,6 @@ func Open(o Options) (_ *Node, err error) {
 	n.renewals = &renewals{node: n, now: make(chan struct{}, 1), busy: map[crawl.NodeID]bool{}}
 	n.spread = newSpreader(n)
 	n.outbox = &outboxSender{node: n, look: make(chan struct{}, 1)}
-	n.purse = &purse{node: n, look: make(chan struct{}, 1)}
-	n.granter = &granter{node: n}
 	n.contents = newContents(n)
 	defer func() {
 		if err == nil {
@@ -116,6 +114,7 @@ func Open(o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.openPeers()
+	n.openFinish()
 	n.addresses.begin(&n.cfg, n.listeners(), n.network == nil)
 	return n, nil
 }
@@ -186,7 +185,6 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 		return err
 	}
 	n.events.doc = n.doc.Current().Doc
-	n.pageLimit.Store(n.events.doc.Settings.MaxPages)
 	if n.kv = kv; kv == nil {
 		n.kv, err = frontier.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
 		if err != nil {

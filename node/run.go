@@ -142,8 +142,8 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.renewals.run(ctx) })
 	group.Go(func() error { return (&clockWatch{node: n, busy: map[crawl.NodeID]bool{}}).run(ctx) })
 	group.Go(func() error { return n.outbox.run(ctx) })
-	group.Go(func() error { return n.purse.run(ctx) })
-	group.Go(func() error { return (&finisher{n}).run(ctx) })
+	group.Go(func() error { return n.permits.Run(ctx) })
+	group.Go(func() error { return n.finisher.Run(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
 	group.Go(func() error { return n.followLease(ctx, e) })
@@ -241,7 +241,7 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 		if snap.View != nil && snap.View.Number > installed && n.fences.know(snap.View.Number) {
 			fenced := n.fences.take(snap.View.Number) || installed == 0
 			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
-				n.purse.lapse()
+				n.permits.Lapse()
 				n.synced.Store(false) // what was decided meanwhile is not known here
 				signal(n.excluded)
 			}
@@ -434,6 +434,9 @@ func (n *Node) syncLoop(ctx context.Context) error {
 		}
 	}
 }
+
+// errFinished ends Run after --exit-when-done.
+var errFinished = errors.New("the crawl has ended")
 
 // untilTheEnd ends the node when it was asked to.
 func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {

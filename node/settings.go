@@ -100,22 +100,3 @@ func (n *Node) mayMean(asker crawl.Asker, before, after *crawl.Settings) error {
 	return fmt.Errorf("%w: widening allow-net, ignoring robots.txt and another user agent are refused over the network: %s; "+
 		"ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
 }
-
-// followLimit takes a changed --max-pages in. One that is set or lowered makes
-// all permits void that nobody uses yet; one that is raised or dropped lets those
-// go on who have waited for one.
-func (n *Node) followLimit(d *crawldoc.Document) {
-	limit := d.Settings.MaxPages
-	before := n.pageLimit.Swap(limit)
-	if limit == before {
-		return
-	}
-	if limit != 0 && (before == 0 || limit < before) {
-		n.purse.lapse()
-		n.granter.follow(d.Version)
-	}
-	signal(n.purse.look)
-	if e := n.engine.Load(); e != nil {
-		e.dispatcher.PermitsAgain()
-	}
-}

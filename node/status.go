@@ -93,7 +93,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	now := time.Now()
 	self := n.members.Self()
 	document := n.doc.Current().Doc.Version // before the permits, and these
-	inHand, _ := n.purse.inHand()           // before the pages: see countPages
+	inHand, _ := n.permits.InHand()         // before the pages: so a page that is done in between counts twice
 	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: n.viewNumber(), Document: document, Counters: n.front.Totals(), PermitsInHand: inHand}
 	pid, up := os.Getpid(), now.Sub(n.started).Seconds()
 	pages, bytesIn, moved := n.meter.Own()

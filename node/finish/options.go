@@ -1,0 +1,107 @@
+package finish
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+	"crawlnode/node/crawldoc"
+	"crawlnode/peer"
+)
+
+// Options are what the package needs of the rest of the node. All are set.
+type Options struct {
+	Self      crawl.NodeID
+	Boot      crawl.Boot
+	Documents Documents
+	Cluster   Cluster
+	Engine    Engine
+	Peers     Peers
+	// Rules stamps a request with the rules that this node goes by.
+	Rules func() *peer.RulesStamp
+	// DocumentChanged is called after this package has stored another document.
+	DocumentChanged func()
+	Logger          *slog.Logger
+}
+
+// Documents keeps the crawl document: *crawldoc.Store.
+type Documents interface {
+	Current() *crawldoc.Rulebook
+	Change(func(*crawldoc.Document) *crawldoc.Document) (*crawldoc.Document, error)
+	Merge(doc *crawldoc.Document, now time.Time) (changed bool, err error)
+}
+
+// Cluster is what this node knows of the cluster. It reads memory and calls nobody.
+type Cluster interface {
+	// View is the installed view; nil before there is one.
+	View() *membership.View
+	// Partitions is the number of partitions; 0 before this node has joined.
+	Partitions() int
+	// Grants reports whether this node holds partition 0.
+	Grants() bool
+	// Moving reports whether partitions are on their way to or from this node.
+	Moving() bool
+	// Reachable reports whether gossip reaches a node.
+	Reachable(crawl.NodeID) bool
+	// Reports are the last reports of the other nodes.
+	Reports() map[crawl.NodeID]Report
+	// TakeBlocks stores the last blocks of members, where no newer one is known.
+	TakeBlocks(map[crawl.NodeID]crawl.NodeBlock)
+}
+
+// Report is what another node has said last of itself.
+type Report struct {
+	Block crawl.NodeBlock
+	// MadeAfter is a moment of this node's clock: the block was made after it.
+	MadeAfter time.Time
+}
+
+// Engine is this node's own part of the crawl.
+type Engine interface {
+	// Totals are the counters of the partitions held here.
+	Totals() crawl.Counters
+	// Work is what this node still has to do.
+	Work() Work
+	// Activity rises with everything that could lead to more work.
+	Activity() uint64
+	// Block is what this node reports of itself.
+	Block() *crawl.NodeBlock
+	// Wake is called when permits have arrived.
+	Wake()
+}
+
+// Peers calls other nodes.
+type Peers interface {
+	// Permits asks the holder of partition 0.
+	Permits(ctx context.Context, req *peer.PermitRequest) (*peer.PermitReply, error)
+	// Idle asks a member, in the boot that is given.
+	Idle(ctx context.Context, m membership.Member, req *peer.IdleRequest) (*peer.IdleReply, error)
+}
+
+// settings are those that this node goes by now.
+func (o *Options) settings() *crawl.Settings { return &o.Documents.Current().Doc.Settings }
+
+// viewNumber is the installed view's, 0 before there is one.
+func (o *Options) viewNumber() crawl.Epoch {
+	if v := o.Cluster.View(); v != nil {
+		return v.Number
+	}
+	return 0
+}
+
+// others are the other members of the installed view.
+func (o *Options) others() []membership.Member {
+	v := o.Cluster.View()
+	if v == nil {
+		return nil
+	}
+	var ms []membership.Member
+	for _, m := range v.Members {
+		if m.ID != o.Self {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}

@@ -1,0 +1,109 @@
+package finish
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
+	"crawlnode/peer"
+)
+
+// timeIsUp is the reason to end now, whatever is queued; "" is none.
+func timeIsUp(d *crawldoc.Document, now time.Time) string {
+	if limit := d.Settings.MaxDuration; limit > 0 && d.RunningFor(now) >= limit {
+		return crawl.FinishMaxDuration
+	}
+	return ""
+}
+
+// verdict names why the crawl has ended, once all members were idle in two rounds. It is "" when
+// the crawl has not ended: permits were counted too high, and more will be granted after the next
+// count.
+func verdict(answers map[crawl.NodeID]answer, maxPages int64) string {
+	var pages, queued int64
+	for _, a := range answers {
+		pages += a.Block.Counters.Pages
+		queued += a.Block.Counters.QueuedTotal()
+	}
+	switch {
+	case queued == 0:
+		return crawl.FinishExhausted
+	case maxPages > 0 && pages >= maxPages:
+		return crawl.FinishMaxPages
+	}
+	return ""
+}
+
+// note carries the end to the members: the document, and every member's last block, so that all
+// show the same totals at once. It travels as JSON.
+type note struct {
+	Document *crawldoc.Document               `json:"document"`
+	Blocks   map[crawl.NodeID]crawl.NodeBlock `json:"blocks"`
+}
+
+// end stores the end here and tells every member. A member that does not answer learns of it by
+// the next renewal.
+func (f *Finisher) end(ctx context.Context, reason string, answers map[crawl.NodeID]answer) error {
+	doc, err := f.o.Documents.Change(func(d *crawldoc.Document) *crawldoc.Document {
+		if d.State != crawl.CrawlRunning {
+			return nil
+		}
+		return d.Enter(crawl.CrawlFinished, reason, f.o.Self, time.Now())
+	})
+	if err != nil || doc == nil {
+		return err
+	}
+	n := note{Document: doc, Blocks: map[crawl.NodeID]crawl.NodeBlock{}}
+	for id, a := range answers {
+		n.Blocks[id] = a.Block
+	}
+	f.tell(ctx, &n)
+	f.o.Cluster.TakeBlocks(n.Blocks)
+	f.o.DocumentChanged()
+	return nil
+}
+
+// tell sends the note to every member and waits for the answers.
+func (f *Finisher) tell(ctx context.Context, n *note) {
+	raw, err := json.Marshal(n)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	var wg sync.WaitGroup
+	for _, m := range f.o.others() {
+		wg.Go(func() {
+			req := &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw}
+			if _, err := f.o.Peers.Idle(ctx, m, req); err != nil {
+				f.o.Logger.Warn("a member was not told at once that the crawl has ended; it will hear with the next renewal", "peer", m.Name, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// takeEnd takes the end of the crawl from another node.
+func (f *Finisher) takeEnd(raw []byte) error {
+	var n note
+	if err := json.Unmarshal(raw, &n); err != nil || n.Document == nil {
+		return status.Error(codes.InvalidArgument, fmt.Sprintf("the end of the crawl: %v", err))
+	}
+	changed, err := f.o.Documents.Merge(n.Document, time.Now())
+	if err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	// A renewal may have brought the document before; the blocks come only here.
+	if d := f.o.Documents.Current().Doc; changed || d.Version == n.Document.Version && d.By == n.Document.By {
+		f.o.Cluster.TakeBlocks(n.Blocks)
+	}
+	if changed {
+		f.o.DocumentChanged()
+	}
+	return nil
+}
