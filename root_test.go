@@ -114,6 +114,10 @@ var table = []rule{
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
+		[]string{"node/inspect"}, []string{"crawl", "frontier", "node/crawldoc", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
+		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
+	},
+	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},

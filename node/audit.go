@@ -3,19 +3,13 @@ package node
 import (
 	"bufio"
 	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
-	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/membership"
 	"crawlnode/node/datadir"
-	"crawlnode/peer"
 )
 
 // The audit of a node is what it was asked to change, one JSON object a line:
@@ -24,13 +18,7 @@ import (
 //	audit.1.log  the one before: when a file has maxAuditFile bytes it takes this place
 //
 // A line that a crash cut off is skipped. Reports are the newest entries of all members.
-const (
-	maxAuditFile = 16 << 20
-	// auditPatience is how long a report waits for members that do not answer.
-	auditPatience = 2 * time.Second
-	// maxAuditReply bounds what is answered to another member.
-	maxAuditReply = 4 << 20
-)
+const maxAuditFile = 16 << 20
 
 // auditLog writes and reads those files.
 type auditLog struct {
@@ -126,65 +114,4 @@ func (n *Node) RecordChange(e crawl.AuditEntry) {
 	if err := n.audit.add(e); err != nil {
 		n.log.Error("a change could not be written to the audit", "what", e.What, "token", e.Token, "from", e.From, "error", err)
 	}
-}
-
-// Audit lists what all members were asked to change, newest first.
-func (n *Node) Audit(ctx context.Context, limit int) (crawl.AuditReport, error) {
-	ctx, cancel := context.WithTimeout(ctx, auditPatience)
-	defer cancel()
-	limit = min(limit, crawl.MaxAudit)
-	own, err := n.audit.newest(limit)
-	if err != nil {
-		return crawl.AuditReport{}, fmt.Errorf("read the audit: %w", err)
-	}
-	r := crawl.AuditReport{Changes: own}
-	var mu sync.Mutex // guards r
-	var wg sync.WaitGroup
-	for _, m := range n.others() {
-		wg.Go(func() {
-			theirs, err := n.askAudit(ctx, m, limit)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				r.Unanswered = append(r.Unanswered, m.Name)
-				return
-			}
-			r.Changes = append(r.Changes, theirs...)
-		})
-	}
-	wg.Wait()
-	slices.Sort(r.Unanswered)
-	slices.SortStableFunc(r.Changes, func(a, b crawl.AuditEntry) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Node, b.Node)) })
-	r.Changes = r.Changes[:min(len(r.Changes), limit)]
-	return r, nil
-}
-
-// askAudit asks another member for its newest entries.
-func (n *Node) askAudit(ctx context.Context, m membership.Member, limit int) ([]crawl.AuditEntry, error) {
-	payload, err := json.Marshal(question{Audit: limit})
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	reply, err := peer.Call(ctx, n.pool, targetOf(m), &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
-	if err != nil {
-		return nil, err
-	}
-	var e explained
-	if err := json.Unmarshal(reply.Payload, &e); err != nil {
-		return nil, err
-	}
-	return e.Audit, nil
-}
-
-// auditReply is what another member is told: fewer entries when they are long.
-func (n *Node) auditReply(limit int) (explained, error) {
-	entries, err := n.audit.newest(min(limit, crawl.MaxAudit))
-	size := 0
-	for i, e := range entries {
-		if size += len(e.Old) + len(e.New) + len(e.What) + 200; size > maxAuditReply {
-			entries = entries[:i]
-			break
-		}
-	}
-	return explained{Audit: entries}, err
 }

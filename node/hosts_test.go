@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/node/inspect"
 	"crawlnode/peer"
 )
 
@@ -48,28 +49,10 @@ func TestHostsFromAnyNode(t *testing.T) {
 			t.Errorf("%s: %+v, %v", sort, r, err)
 		}
 	}
-	if r, err := first.Hosts(t.Context(), "beauty", 10); !errors.Is(err, errBadQuestion) {
+	if r, err := first.Hosts(t.Context(), "beauty", 10); !errors.Is(err, inspect.ErrBadQuestion) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if a, err := (handler{first.Node}).Explain(t.Context(), "x", &peer.Envelope{Payload: []byte(`{"top":"beauty"}`)}); err == nil {
 		t.Errorf("an order that there is not was answered: %s", a.Payload)
-	}
-}
-
-// An answer is good for a second, in its own order.
-func TestTopCache(t *testing.T) {
-	t.Parallel()
-	var c topCache
-	if c.get(crawl.SortQueued) != nil {
-		t.Error("an answer that nobody gave")
-	}
-	top := &topHosts{InMemory: 1}
-	c.put(crawl.SortQueued, top)
-	if c.get(crawl.SortQueued) != top || c.get(crawl.SortErrors) != nil {
-		t.Error("not what was put")
-	}
-	c.last[crawl.SortQueued] = keptTop{time.Now().Add(-topFor), top}
-	if c.get(crawl.SortQueued) != nil {
-		t.Error("an old answer")
 	}
 }

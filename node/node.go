@@ -18,6 +18,7 @@ import (
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/node/finish"
+	"crawlnode/node/inspect"
 	"crawlnode/node/status"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
@@ -87,17 +88,17 @@ type Node struct {
 	metrics *metrics.Registry
 	timings timings
 
-	engine   atomic.Pointer[engine] // nil until the first view lists this boot
-	peers    *peerTable
-	renewals *renewals
-	spread   *spreader
-	heap     *collector // measure has it
-	outbox   *outboxSender
-	permits  *finish.Permits
-	finisher *finish.Finisher
-	contents *contents
-	tops     topCache
-	meter    status.Meter
+	engine    atomic.Pointer[engine] // nil until the first view lists this boot
+	peers     *peerTable
+	renewals  *renewals
+	spread    *spreader
+	heap      *collector // measure has it
+	outbox    *outboxSender
+	permits   *finish.Permits
+	finisher  *finish.Finisher
+	inspector *inspect.Inspector
+	contents  *contents
+	meter     status.Meter
 	// processors is the time that the processors have spent, as processorTime tells it.
 	processors func() (own, busy, all int64)
 	sent       *sentCache

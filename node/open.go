@@ -115,6 +115,7 @@ func Open(o Options) (_ *Node, err error) {
 	}
 	n.openPeers()
 	n.openFinish()
+	n.openInspector()
 	n.addresses.begin(&n.cfg, n.listeners(), n.network == nil)
 	return n, nil
 }

@@ -17,7 +17,7 @@ import (
 
 // handler answers the other nodes' calls. Its methods stand beside what they
 // serve: Renew in peers.go, Crawl in spreadwire.go, Move in moves.go, Permits and
-// Idle in ending.go, Partitions in reports.go.
+// Idle in ending.go, Explain and Archive in inspect.go, Partitions in reports.go.
 type handler struct{ node *Node }
 
 // ackPatience bounds how long a batch of links waits for the replicas; it is

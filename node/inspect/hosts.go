@@ -1,15 +1,13 @@
-package node
+package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/peer"
 	"crawlnode/scheduler"
 )
 
@@ -63,19 +61,15 @@ func (c *topCache) put(sort string, top *topHosts) {
 
 // Hosts lists the first limit hosts of those that the members have in memory, in an
 // order (crawl.SortQueued...).
-func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
+func (i *Inspector) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, hostsPatience)
 	defer cancel()
-	own, err := n.ownTop(ctx, sort)
+	own, err := i.ownTop(ctx, sort)
 	if err != nil {
 		return nil, err
 	}
-	totals := n.front.Totals()
-	r := &crawl.HostsReport{Sort: sort, Unanswered: []string{}, Total: totals.Hosts}
-	infos := n.peers.all()
+	totals := i.o.Store.Totals()
+	r := &crawl.HostsReport{Sort: sort, Unanswered: []string{}, Total: totals.Hosts + i.o.Cluster.HostsElsewhere()}
 	var mu sync.Mutex // guards r
 	take := func(ref crawl.NodeRef, top *topHosts) {
 		mu.Lock()
@@ -90,12 +84,16 @@ func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsR
 			r.Hosts = append(r.Hosts, l)
 		}
 	}
-	take(n.refOf(n.id), own)
+	take(i.o.Cluster.Ref(i.o.Self), own)
 	var wg sync.WaitGroup
-	for _, m := range n.others() {
-		info := infos[m.ID]
-		r.Total += info.block.Counters.Hosts
-		wg.Go(func() { take(n.refOf(m.ID), n.askTop(ctx, targetOf(m), sort)) })
+	for _, m := range i.o.Cluster.Others() {
+		wg.Go(func() {
+			a, err := i.askMember(ctx, m.ID, question{Top: sort})
+			if err != nil {
+				a.Top = nil // it did not answer, or has not joined
+			}
+			take(m, a.Top)
+		})
 	}
 	wg.Wait()
 	slices.Sort(r.Unanswered)
@@ -103,54 +101,33 @@ func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsR
 	return r, nil
 }
 
-// askTop asks another member; nil: it did not answer, or has not joined.
-func (n *Node) askTop(ctx context.Context, to peer.Target, sort string) *topHosts {
-	payload, err := json.Marshal(question{Top: sort})
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	reply, err := peer.Call(ctx, n.pool, to, &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
-	if err != nil {
-		return nil
-	}
-	var e explained
-	if json.Unmarshal(reply.Payload, &e) != nil {
-		return nil
-	}
-	return e.Top
-}
-
 // ownTop ranks the hosts that this node has in memory.
-func (n *Node) ownTop(ctx context.Context, sort string) (*topHosts, error) {
+func (i *Inspector) ownTop(ctx context.Context, sort string) (*topHosts, error) {
 	if !slices.Contains(crawl.HostSorts[:], sort) {
-		return nil, fmt.Errorf("%w: there is no order %.40q", errBadQuestion, sort)
+		return nil, fmt.Errorf("%w: there is no order %.40q", ErrBadQuestion, sort)
 	}
-	e := n.engine.Load()
-	if e == nil {
-		return nil, errNotJoined
-	}
-	if top := n.tops.get(sort); top != nil {
+	if top := i.tops.get(sort); top != nil {
 		return top, nil
 	}
-	glances, inMemory, err := e.dispatcher.Top(ctx, sort, 2*crawl.MaxHostLines)
+	glances, inMemory, err := i.o.Dispatcher.Top(ctx, sort, 2*crawl.MaxHostLines)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the hosts in memory: %w", err)
 	}
 	top := &topHosts{Hosts: []crawl.HostLine{}, InMemory: int64(inMemory)}
 	now := time.Now()
-	for i := range glances {
-		top.Hosts = append(top.Hosts, n.hostLine(&glances[i], now))
+	for k := range glances {
+		top.Hosts = append(top.Hosts, i.hostLine(&glances[k], now))
 	}
 	// The exact lengths of the queues may differ a little from those it was ranked by.
 	top.Hosts = crawl.SortHosts(top.Hosts, sort, crawl.MaxHostLines)
-	n.tops.put(sort, top)
+	i.tops.put(sort, top)
 	return top, nil
 }
 
 // hostLine describes a host in memory. The length of its queue is one read of the
 // store; a partition that has just left takes it along.
-func (n *Node) hostLine(g *scheduler.Glance, now time.Time) crawl.HostLine {
-	_, bands, _, err := n.front.Host(g.Partition, g.Host)
+func (i *Inspector) hostLine(g *scheduler.Glance, now time.Time) crawl.HostLine {
+	_, bands, _, err := i.o.Store.Host(g.Partition, g.Host)
 	r := crawl.HostReport{}
 	if err == nil {
 		for _, q := range bands {

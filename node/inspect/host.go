@@ -1,41 +1,61 @@
-package node
+package inspect
 
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/ring"
 	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
 )
 
-// explainHost describes a host of a partition that is held here. What is in
-// memory is newer than the store and comes first.
-func (n *Node) explainHost(ctx context.Context, p crawl.Partition, host crawl.Host, info frontier.HostInfo, known bool) (explained, error) {
-	e := n.engine.Load()
-	if e == nil {
-		return explained{}, ErrNotReady
+// Host tells what politeness knows of a host, and what waits for it. The name may be written as in
+// a URL. crawl.ErrUnknownHost: no URL of it was ever admitted.
+func (i *Inspector) Host(ctx context.Context, name string) (*crawl.HostReport, error) {
+	u, err := urlnorm.Parse("http://" + name + "/")
+	// Only an IPv6 address has colons, and it stands in brackets.
+	if err != nil || strings.ContainsAny(name, "/\\?#@") || strings.Contains(name, ":") && !strings.HasSuffix(name, "]") {
+		return nil, fmt.Errorf("%w: %q is no host name: give it without scheme, port and path", crawl.ErrUnknownHost, name)
 	}
-	if !known {
-		return explained{}, nil
-	}
-	var sight *scheduler.Sight
-	s, ok, err := e.dispatcher.Sight(ctx, host)
+	host := crawl.Host(u.Host())
+	p := ring.PartitionOf(host, i.o.Cluster.Partitions())
+	a, holder, err := i.askHolder(ctx, p, question{Host: host})
 	if err != nil {
-		return explained{}, fmt.Errorf("looking at host %s: %w", host, err)
+		return nil, err
 	}
-	if ok {
-		sight = &s
+	if a.Host == nil {
+		return nil, fmt.Errorf("%w: no URL of %s was ever admitted; crawlnode scope test says whether one would be", crawl.ErrUnknownHost, host)
 	}
-	r := hostReport(host, &info, sight, time.Now())
-	r.Partition, r.SuspiciousBudget = p, int64(n.front.SuspiciousPerHost())
-	return explained{Host: r}, nil
+	a.Host.Owner, a.Host.Holder = i.o.Cluster.Ref(i.o.Cluster.Owner(p)), i.o.Cluster.Ref(holder)
+	return a.Host, nil
 }
 
-// hostReport puts together what the store says of a host and, unless sight is
-// nil, the dispatcher.
-func hostReport(host crawl.Host, info *frontier.HostInfo, sight *scheduler.Sight, now time.Time) *crawl.HostReport {
+// hostAnswer describes a host of a partition that is held here. What is in memory is newer than
+// the store and comes first.
+func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host crawl.Host, info frontier.HostInfo, known bool) (answer, error) {
+	if !known {
+		return answer{}, nil
+	}
+	var inMemory *scheduler.Sight
+	s, ok, err := i.o.Dispatcher.Inspect(ctx, host)
+	if err != nil {
+		return answer{}, fmt.Errorf("looking at host %s: %w", host, err)
+	}
+	if ok {
+		inMemory = &s
+	}
+	r := hostReport(host, &info, inMemory, time.Now())
+	r.Partition, r.SuspiciousBudget = p, int64(i.o.Store.SuspiciousPerHost())
+	return answer{Host: r}, nil
+}
+
+// hostReport puts together what the store says of a host and, unless that is nil, the
+// dispatcher.
+func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Sight, now time.Time) *crawl.HostReport {
 	s := &info.State
 	r := &crawl.HostReport{
 		Host: host, ByBand: info.Queued, Requests: s.Requests, Pages: s.Pages, Suspicious: s.Suspicious,
@@ -49,12 +69,12 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, sight *scheduler.Sight
 		r.Queued += q
 	}
 	next := crawl.Latest(s.NotBefore, crawl.Latest(s.HoldUntil, s.FrozenUntil))
-	if sight != nil {
-		next = crawl.Latest(next, sight.Start)
-		gap := sight.Gap.Seconds()
+	if inMemory != nil {
+		next = crawl.Latest(next, inMemory.Start)
+		gap := inMemory.Gap.Seconds()
 		r.Politeness.GapSeconds = &gap
-		if sight.Addr.IsValid() {
-			addr := sight.Addr.String()
+		if inMemory.Addr.IsValid() {
+			addr := inMemory.Addr.String()
 			r.Politeness.Address = &addr
 		}
 	}
@@ -64,7 +84,7 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, sight *scheduler.Sight
 	if why := backoffReason(s, now); why != "" {
 		r.Politeness.BackoffReason = &why
 	}
-	r.State = hostState(r, s, sight, now)
+	r.State = hostState(r, s, inMemory, now)
 	r.Summary = hostSummary(r, s, now)
 	return r
 }
@@ -93,8 +113,8 @@ func backoffReason(s *crawl.HostState, now time.Time) string {
 }
 
 // hostState is the state of a host in one word.
-func hostState(r *crawl.HostReport, s *crawl.HostState, sight *scheduler.Sight, now time.Time) string {
-	flying := sight != nil && sight.Status == scheduler.InFlight
+func hostState(r *crawl.HostReport, s *crawl.HostState, inMemory *scheduler.Sight, now time.Time) string {
+	flying := inMemory != nil && inMemory.Status == scheduler.InFlight
 	waits := r.NextAllowedAt != nil
 	switch {
 	case flying:
@@ -105,10 +125,10 @@ func hostState(r *crawl.HostReport, s *crawl.HostState, sight *scheduler.Sight, 
 		return crawl.HostFrozen
 	case waits && r.Politeness.BackoffReason != nil:
 		return crawl.HostBackoff
-	case sight == nil:
+	case inMemory == nil:
 		return crawl.HostParked
 	}
-	switch sight.Status {
+	switch inMemory.Status {
 	case scheduler.Waiting, scheduler.AddressWait:
 		return crawl.HostWaiting
 	case scheduler.Ready:

@@ -1,35 +1,74 @@
-package node
+package inspect
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/pipeline"
+	"crawlnode/ring"
 	"crawlnode/web/robots"
 	"crawlnode/web/urlnorm"
 )
 
-// explainURL describes a URL of a partition that is held here.
-func (n *Node) explainURL(p crawl.Partition, canonical string, info frontier.HostInfo) (explained, error) {
+// URL tells what the cluster knows of a URL and what the rules say of it. depth, when it is not
+// negative, is judged in place of the record's own (of a link from a seed, when there is no
+// record). What is no URL to crawl gives a report, not an error.
+func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
+	r, u := startReport(raw)
+	if r.URL == nil {
+		return r, nil
+	}
+	p := ring.PartitionOf(*r.Host, i.o.Cluster.Partitions())
+	owner := i.o.Cluster.Ref(i.o.Cluster.Owner(p))
+	r.Partition, r.Owner = &p, &owner
+	a, holder, err := i.askHolder(ctx, p, question{URL: u.String()})
+	if holder != "" {
+		ref := i.o.Cluster.Ref(holder)
+		r.Holder = &ref
+	}
+	if err != nil {
+		why := err.Error()
+		r.Unanswered = &why
+	}
+	if r.Record = a.Record; a.Robots != nil {
+		r.Robots = *a.Robots
+	}
+	book := i.o.Documents.Current()
+	if depth < 0 {
+		depth = depthOf(r.Record)
+	}
+	r.Scope = scopeReport(book.Rules.Judge(u, depth, i.o.Documents.Seeds), depth)
+	if r.Record == nil && r.Scope.Suspicious && a.Spent {
+		r.Scope = crawl.ScopeReport{Reason: crawl.SkipHostBudget.String(), Depth: depth,
+			Rule: "the host has had its budget of URLs that look like a trap; this one is " + r.Scope.Rule}
+	}
+	r.Summary = summaryOf(r)
+	return r, nil
+}
+
+// urlAnswer describes a URL of a partition that is held here.
+func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier.HostInfo) (answer, error) {
 	u, err := urlnorm.Parse(canonical)
 	if err != nil {
 		panic("BUG: " + err.Error()) // the caller has parsed it
 	}
-	rec, ok, err := n.front.Record(p, u)
+	rec, ok, err := i.o.Store.Record(p, u)
 	if err != nil {
-		return explained{}, err
+		return answer{}, err
 	}
-	r := robotsReport(u, info.Robots, n.doc.Current().Doc.Settings.RobotsIgnore)
-	e := explained{Robots: &r, Spent: info.State.Suspicious >= int64(n.front.SuspiciousPerHost())}
+	r := robotsReport(u, info.Robots, i.o.Documents.Current().Doc.Settings.RobotsIgnore)
+	a := answer{Robots: &r, Spent: info.State.Suspicious >= int64(i.o.Store.SuspiciousPerHost())}
 	if ok {
-		e.Record = n.recordReport(&rec)
+		a.Record = i.recordReport(&rec)
 	}
-	return e, nil
+	return a, nil
 }
 
-func (n *Node) recordReport(rec *crawl.Record) *crawl.RecordReport {
+// recordReport shows a record to people.
+func (i *Inspector) recordReport(rec *crawl.Record) *crawl.RecordReport {
 	r := &crawl.RecordReport{
 		State: rec.State.String(), Depth: rec.Depth, Band: rec.Band, Via: rec.Via.String(), Hops: rec.Hops, Attempts: rec.Attempts,
 		NotBefore: timeOrNil(rec.NotBefore), FetchedAt: timeOrNil(rec.FetchedAt),
@@ -47,13 +86,10 @@ func (n *Node) recordReport(rec *crawl.Record) *crawl.RecordReport {
 		r.NearDuplicateOf = &rec.NearOf
 	}
 	if a := rec.Archive; a != (crawl.ArchiveRef{}) {
-		r.Archive = &crawl.ArchiveReport{Node: n.refOf(a.Node), File: a.File, Offset: a.Offset, Length: a.Length}
+		r.Archive = &crawl.ArchiveReport{Node: i.o.Cluster.Ref(a.Node), File: a.File, Offset: a.Offset, Length: a.Length}
 	}
 	return r
 }
-
-// refOf names a node for a report.
-func (n *Node) refOf(id crawl.NodeID) crawl.NodeRef { return crawl.NodeRef{ID: id, Name: n.nameOf(id)} }
 
 // robotsReport is what the stored robots.txt of u's origin says of u. An entry
 // that has expired still answers: it is what was obeyed last.

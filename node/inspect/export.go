@@ -1,4 +1,4 @@
-package node
+package inspect
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
-	"crawlnode/peer"
 	"crawlnode/store/archive"
 )
 
@@ -33,21 +32,18 @@ type archiveQuestion struct {
 // once, in the order of LC_ALL=C sort. What is written is whole only when the
 // error is nil. Members that are gone are not asked; their files stay on their
 // disks.
-func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
-	if ok, _ := n.Ready(); !ok {
-		return ErrNotReady
-	}
+func (i *Inspector) WriteIndex(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var own sync.WaitGroup
 	defer own.Wait()
 	defer cancel()
 	ownLines, w := io.Pipe()
 	defer func() { _ = ownLines.Close() }() // ends the writer
-	own.Go(func() { _ = w.CloseWithError(n.archive.WriteIndex(w)) })
+	own.Go(func() { _ = w.CloseWithError(i.o.Archive.WriteIndex(w)) })
 
 	parts := []io.Reader{ownLines}
-	for _, m := range n.others() {
-		part, err := n.askArchive(ctx, m.ID, archiveQuestion{Index: true})
+	for _, m := range i.o.Cluster.Others() {
+		part, err := i.askArchive(ctx, m, archiveQuestion{Index: true})
 		if err != nil {
 			return err
 		}
@@ -63,17 +59,14 @@ func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
 
 // OpenCapture opens the record at a place, which any member may have, as it stands
 // in the file: a gzip member or a zstd frame. crawl.ErrNoCapture: no member that answers has it.
-func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
-	if ok, _ := n.Ready(); !ok {
-		return nil, ErrNotReady
-	}
-	own, err := n.archive.OpenMember(file, offset)
+func (i *Inspector) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
+	own, err := i.o.Archive.OpenMember(file, offset)
 	if !errors.Is(err, archive.ErrNoCapture) {
 		return own, err
 	}
 	why := err
-	for _, m := range n.others() {
-		r, err := n.askArchive(ctx, m.ID, archiveQuestion{File: file, Offset: offset})
+	for _, m := range i.o.Cluster.Others() {
+		r, err := i.askArchive(ctx, m, archiveQuestion{File: file, Offset: offset})
 		if err == nil {
 			return r, nil
 		}
@@ -85,20 +78,16 @@ func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.R
 }
 
 // askArchive asks another member and waits for the first bytes.
-func (n *Node) askArchive(ctx context.Context, id crawl.NodeID, q archiveQuestion) (io.ReadCloser, error) {
-	payload, err := json.Marshal(q)
+func (i *Inspector) askArchive(ctx context.Context, m crawl.NodeRef, q archiveQuestion) (io.ReadCloser, error) {
+	r, err := i.o.Peers.Archive(ctx, m.ID, encode(q))
 	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	r, err := n.pool.Archive(ctx, n.target(id), &peer.Envelope{Payload: payload})
-	if err != nil {
-		return nil, fmt.Errorf("the archive of %s: %w", n.nameOf(id), err)
+		return nil, fmt.Errorf("the archive of %s: %w", m.Name, err)
 	}
 	first := make([]byte, 1)
 	k, err := io.ReadFull(r, first)
 	if err != nil && err != io.EOF {
 		_ = r.Close()
-		return nil, fmt.Errorf("the archive of %s: %w", n.nameOf(id), err)
+		return nil, fmt.Errorf("the archive of %s: %w", m.Name, err)
 	}
 	return struct {
 		io.Reader
@@ -106,16 +95,16 @@ func (n *Node) askArchive(ctx context.Context, id crawl.NodeID, q archiveQuestio
 	}{io.MultiReader(bytes.NewReader(first[:k]), r), r}, nil
 }
 
-// Archive answers another member out of this node's archive.
-func (h handler) Archive(_ context.Context, _ string, req *peer.Envelope, out io.Writer) error {
+// ServeArchive answers another member out of this node's archive.
+func (i *Inspector) ServeArchive(payload []byte, out io.Writer) error {
 	var q archiveQuestion
-	if err := json.Unmarshal(req.Payload, &q); err != nil {
+	if err := json.Unmarshal(payload, &q); err != nil {
 		return status.Error(codes.InvalidArgument, fmt.Sprintf("the question: %v", err))
 	}
 	if q.Index {
-		return h.node.archive.WriteIndex(out)
+		return i.o.Archive.WriteIndex(out)
 	}
-	m, err := h.node.archive.OpenMember(q.File, q.Offset)
+	m, err := i.o.Archive.OpenMember(q.File, q.Offset)
 	if errors.Is(err, archive.ErrNoCapture) {
 		return status.Error(codes.NotFound, err.Error())
 	}

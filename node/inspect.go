@@ -1,0 +1,154 @@
+package node
+
+import (
+	"context"
+	"io"
+
+	"crawlnode/crawl"
+	"crawlnode/node/inspect"
+	"crawlnode/peer"
+	"crawlnode/scheduler"
+)
+
+// This file fits package inspect to the rest of the node, and to those who ask.
+
+func (n *Node) openInspector() {
+	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.archive,
+		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Audit: n.audit.newest})
+}
+
+// ExplainURL tells what the cluster knows of a URL and what the rules say of it: inspect.Inspector.URL.
+func (n *Node) ExplainURL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.URL(ctx, raw, depth)
+}
+
+// DescribeHost tells what politeness knows of a host, and what waits for it: inspect.Inspector.Host.
+func (n *Node) DescribeHost(ctx context.Context, name string) (*crawl.HostReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.Host(ctx, name)
+}
+
+// Hosts lists the first hosts in an order: inspect.Inspector.Hosts.
+func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.Hosts(ctx, sort, limit)
+}
+
+// Audit lists what all members were asked to change, newest first: inspect.Inspector.Audit.
+func (n *Node) Audit(ctx context.Context, limit int) (crawl.AuditReport, error) {
+	return n.inspector.Audit(ctx, limit)
+}
+
+// WriteIndex writes the index of all members' archives: inspect.Inspector.WriteIndex.
+func (n *Node) WriteIndex(ctx context.Context, out io.Writer) error {
+	if ok, _ := n.Ready(); !ok {
+		return ErrNotReady
+	}
+	return n.inspector.WriteIndex(ctx, out)
+}
+
+// OpenCapture opens a record of any member's archive: inspect.Inspector.OpenCapture.
+func (n *Node) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.OpenCapture(ctx, file, offset)
+}
+
+// JudgeScope is the scope's verdict on a URL without any cluster: inspect.JudgeScope.
+func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl.URLReport, error) {
+	r, err := inspect.JudgeScope(s, seeds, raw, depth)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return r, nil
+}
+
+// Explain answers a question of another member.
+func (h handler) Explain(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+	if h.node.partitions() == 0 {
+		return nil, errNotJoined
+	}
+	payload, err := h.node.inspector.Serve(ctx, req.Payload)
+	if err != nil {
+		return nil, err
+	}
+	return &peer.Envelope{Payload: payload}, nil
+}
+
+// Archive answers another member out of this node's archive.
+func (h handler) Archive(_ context.Context, _ string, req *peer.Envelope, out io.Writer) error {
+	return h.node.inspector.ServeArchive(req.Payload, out)
+}
+
+// hostsInMemory is the dispatcher as package inspect sees it.
+type hostsInMemory struct{ node *Node }
+
+func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error) {
+	e := h.node.engine.Load()
+	if e == nil {
+		return s, false, errNotJoined
+	}
+	return e.dispatcher.Sight(ctx, host)
+}
+
+func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {
+	e := h.node.engine.Load()
+	if e == nil {
+		return nil, 0, errNotJoined
+	}
+	return e.dispatcher.Top(ctx, sort, n)
+}
+
+// inspectedCluster is the cluster as package inspect sees it.
+type inspectedCluster struct{ node *Node }
+
+func (c inspectedCluster) Partitions() int { return c.node.partitions() }
+
+func (c inspectedCluster) Owner(p crawl.Partition) crawl.NodeID { return c.node.tableOwner(p) }
+
+func (c inspectedCluster) Holder(p crawl.Partition) crawl.NodeID {
+	return crawl.NodeID(c.node.target(c.node.peers.holder(p)).ID)
+}
+
+func (c inspectedCluster) Others() []crawl.NodeRef {
+	var refs []crawl.NodeRef
+	for _, m := range c.node.others() {
+		refs = append(refs, crawl.NodeRef{ID: m.ID, Name: m.Name})
+	}
+	return refs
+}
+
+func (c inspectedCluster) Ref(id crawl.NodeID) crawl.NodeRef {
+	return crawl.NodeRef{ID: id, Name: c.node.nameOf(id)}
+}
+
+func (c inspectedCluster) HostsElsewhere() (hosts int64) {
+	infos := c.node.peers.all()
+	for _, m := range c.node.others() {
+		hosts += infos[m.ID].block.Counters.Hosts
+	}
+	return hosts
+}
+
+// inspectedPeers carries the questions of package inspect.
+type inspectedPeers struct{ node *Node }
+
+func (p inspectedPeers) Explain(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	reply, err := peer.Call(ctx, p.node.pool, p.node.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Explain)
+	if err != nil {
+		return nil, err
+	}
+	return reply.Payload, nil
+}
+
+func (p inspectedPeers) Archive(ctx context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error) {
+	return p.node.pool.Archive(ctx, p.node.target(to), &peer.Envelope{Payload: payload})
+}

@@ -1,0 +1,63 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+const (
+	// auditPatience is how long a report waits for members that do not answer.
+	auditPatience = 2 * time.Second
+	// maxAuditAnswer bounds what is answered to another member, in bytes.
+	maxAuditAnswer = 4 << 20
+)
+
+// Audit lists what all members were asked to change, newest first.
+func (i *Inspector) Audit(ctx context.Context, limit int) (crawl.AuditReport, error) {
+	ctx, cancel := context.WithTimeout(ctx, auditPatience)
+	defer cancel()
+	limit = min(limit, crawl.MaxAudit)
+	own, err := i.o.Audit(limit)
+	if err != nil {
+		return crawl.AuditReport{}, fmt.Errorf("read the audit: %w", err)
+	}
+	r := crawl.AuditReport{Changes: own}
+	var mu sync.Mutex // guards r
+	var wg sync.WaitGroup
+	for _, m := range i.o.Cluster.Others() {
+		wg.Go(func() {
+			a, err := i.askMember(ctx, m.ID, question{Audit: limit})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				r.Unanswered = append(r.Unanswered, m.Name)
+				return
+			}
+			r.Changes = append(r.Changes, a.Audit...)
+		})
+	}
+	wg.Wait()
+	slices.Sort(r.Unanswered)
+	slices.SortStableFunc(r.Changes, func(a, b crawl.AuditEntry) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Node, b.Node)) })
+	r.Changes = r.Changes[:min(len(r.Changes), limit)]
+	return r, nil
+}
+
+// auditAnswer is what another member is told: fewer entries when they are long.
+func (i *Inspector) auditAnswer(limit int) (answer, error) {
+	entries, err := i.o.Audit(min(limit, crawl.MaxAudit))
+	size := 0
+	for k, e := range entries {
+		if size += len(e.Old) + len(e.New) + len(e.What) + 200; size > maxAuditAnswer {
+			entries = entries[:k]
+			break
+		}
+	}
+	return answer{Audit: entries}, err
+}

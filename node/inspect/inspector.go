@@ -1,0 +1,218 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/node/crawldoc"
+	"crawlnode/ring"
+	"crawlnode/scheduler"
+	"crawlnode/store/archive"
+	"crawlnode/web/urlnorm"
+)
+
+// Options are what the package needs of the rest of the node. All are set.
+type Options struct {
+	Self       crawl.NodeID
+	Documents  *crawldoc.Store
+	Store      Store
+	Dispatcher Dispatcher
+	Archive    Archive
+	Cluster    Cluster
+	Peers      Peers
+	// Audit reads the newest changes that this node was asked to make, newest first.
+	Audit func(limit int) ([]crawl.AuditEntry, error)
+}
+
+// Store is what is stored of hosts and URLs: *frontier.Frontier.
+type Store interface {
+	Meta(crawl.Partition) (m frontier.Meta, ok bool)
+	Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok bool, err error)
+	Host(crawl.Partition, crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
+	HostInfo(crawl.Partition, crawl.Host) (info frontier.HostInfo, ok bool, err error)
+	SuspiciousPerHost() int
+	Totals() crawl.Counters
+}
+
+// Dispatcher knows the hosts in memory. Its methods wait for a turn of its goroutine.
+type Dispatcher interface {
+	// Inspect looks at one host; ok is false when it is not in memory.
+	Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error)
+	// Top looks at the first n hosts in an order, and counts all.
+	Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error)
+}
+
+// Archive reads this node's own WARC files.
+type Archive interface {
+	WriteIndex(out io.Writer) error
+	OpenMember(file string, offset int64) (*archive.Member, error)
+}
+
+// Cluster is what this node knows of the cluster. It reads memory and calls nobody.
+type Cluster interface {
+	// Partitions is the number of partitions.
+	Partitions() int
+	// Owner is the owner of a partition by the table.
+	Owner(crawl.Partition) crawl.NodeID
+	// Holder is the other member that says that it holds a partition; "" when none does.
+	Holder(crawl.Partition) crawl.NodeID
+	// Others are the other members.
+	Others() []crawl.NodeRef
+	// Ref names a node, also one that is gone.
+	Ref(crawl.NodeID) crawl.NodeRef
+	// HostsElsewhere counts the hosts that the other members know, by their last reports.
+	HostsElsewhere() int64
+}
+
+// Peers carries questions to members.
+type Peers interface {
+	// Explain asks a member, whose Serve answers.
+	Explain(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
+	// Archive asks a member, whose ServeArchive answers. The caller closes the reader.
+	Archive(ctx context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error)
+}
+
+// Inspector answers the questions.
+type Inspector struct {
+	o    Options
+	tops topCache
+}
+
+// New makes a node's Inspector.
+func New(o Options) *Inspector { return &Inspector{o: o} }
+
+// question is what a member is asked: about a URL or, when that is empty, about a host. It
+// travels as JSON, so fields are only ever added.
+type question struct {
+	Audit int        `json:"audit,omitempty"` // how many of the newest changes that were asked for
+	URL   string     `json:"url,omitempty"`   // canonical
+	Host  crawl.Host `json:"host,omitempty"`
+	// Top, when it is not empty, asks about no single host, but for the first of all
+	// that the member has in memory, in that order (crawl.SortQueued...).
+	Top string `json:"top,omitempty"`
+}
+
+// answer is what the asked member says.
+type answer struct {
+	Audit  []crawl.AuditEntry  `json:"audit,omitempty"`
+	Record *crawl.RecordReport `json:"record,omitempty"`
+	Robots *crawl.RobotsReport `json:"robots,omitempty"`
+	Host   *crawl.HostReport   `json:"host,omitempty"`
+	// Spent says that the host has had its URLs that look like a trap.
+	Spent bool `json:"spent,omitempty"`
+	// Top is the answer to question.Top.
+	Top *topHosts `json:"top,omitempty"`
+}
+
+// ErrBadQuestion is a question that has no answer on any node.
+var ErrBadQuestion = errors.New("a question about neither a canonical URL nor a host")
+
+// errNotHeld says that the asked node does not hold the partition.
+var errNotHeld = errors.New("the node that was thought to hold the partition does not")
+
+// askHolder puts a question to the holder of a partition, which may be this node.
+func (i *Inspector) askHolder(ctx context.Context, p crawl.Partition, q question) (answer, crawl.NodeID, error) {
+	if i.holds(p) {
+		a, err := i.answer(ctx, q)
+		return a, i.o.Self, err
+	}
+	holder := i.o.Cluster.Holder(p)
+	if holder == "" {
+		return answer{}, "", fmt.Errorf("no member says that it holds partition %d: it may be on its way to a new holder", p)
+	}
+	reply, err := i.o.Peers.Explain(ctx, holder, encode(q))
+	if err != nil {
+		return answer{}, holder, fmt.Errorf("%s, the holder of partition %d, did not answer: %w", i.o.Cluster.Ref(holder).Name, p, err)
+	}
+	var a answer
+	if err := json.Unmarshal(reply, &a); err != nil {
+		return answer{}, holder, fmt.Errorf("%s, the holder of partition %d, gave an answer that cannot be read: %w", i.o.Cluster.Ref(holder).Name, p, err)
+	}
+	return a, holder, nil
+}
+
+// askMember puts a question to a member, whatever that holds.
+func (i *Inspector) askMember(ctx context.Context, to crawl.NodeID, q question) (answer, error) {
+	reply, err := i.o.Peers.Explain(ctx, to, encode(q))
+	if err != nil {
+		return answer{}, err
+	}
+	var a answer
+	err = json.Unmarshal(reply, &a)
+	return a, err
+}
+
+// Serve answers a question of another member.
+func (i *Inspector) Serve(ctx context.Context, payload []byte) ([]byte, error) {
+	var q question
+	if err := json.Unmarshal(payload, &q); err != nil {
+		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("the question: %v", err))
+	}
+	a, err := i.answer(ctx, q)
+	switch {
+	case errors.Is(err, errNotHeld):
+		return nil, status.Error(codes.FailedPrecondition, err.Error())
+	case errors.Is(err, ErrBadQuestion):
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	case err != nil:
+		return nil, err
+	}
+	return encode(a), nil
+}
+
+// answer answers from this node's own store and memory.
+func (i *Inspector) answer(ctx context.Context, q question) (answer, error) {
+	if q.Audit > 0 {
+		return i.auditAnswer(q.Audit)
+	}
+	if q.Top != "" {
+		top, err := i.ownTop(ctx, q.Top)
+		return answer{Top: top}, err
+	}
+	host := q.Host
+	if q.URL != "" {
+		u, err := urlnorm.Parse(q.URL)
+		if err != nil || u.String() != q.URL {
+			return answer{}, fmt.Errorf("%w: %.200q", ErrBadQuestion, q.URL)
+		}
+		host = crawl.Host(u.Host())
+	}
+	if u, err := urlnorm.Parse("http://" + string(host) + "/"); err != nil || u.Host() != string(host) {
+		return answer{}, fmt.Errorf("%w: %.200q", ErrBadQuestion, host)
+	}
+	p := ring.PartitionOf(host, i.o.Cluster.Partitions())
+	if !i.holds(p) {
+		return answer{}, errNotHeld
+	}
+	info, known, err := i.o.Store.HostInfo(p, host)
+	if err != nil {
+		return answer{}, err
+	}
+	if q.URL == "" {
+		return i.hostAnswer(ctx, p, host, info, known)
+	}
+	return i.urlAnswer(p, q.URL, info)
+}
+
+// holds reports whether this node's store holds a partition.
+func (i *Inspector) holds(p crawl.Partition) bool {
+	m, _ := i.o.Store.Meta(p)
+	return m.State == frontier.Holder
+}
+
+// encode writes a question or an answer.
+func encode(v any) []byte {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return payload
+}

@@ -1,0 +1,261 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/ring"
+	"crawlnode/scheduler"
+	"crawlnode/store/archive"
+	"crawlnode/web/urlnorm"
+)
+
+const partitions = 8
+
+// fakeNode is a node as this package sees it: one host in its store and memory, or none.
+type fakeNode struct {
+	*Inspector
+	name    string
+	host    crawl.Host // "" is none
+	queued  int64
+	changes []crawl.AuditEntry
+	lines   string               // its archive's index
+	members map[string]*fakeNode // all; one that is nil is silent
+	tops    int                  // how often the dispatcher was asked for its first hosts
+}
+
+// newCluster makes nodes that can ask each other; those whose name is in capitals are silent.
+func newCluster(names ...string) map[string]*fakeNode {
+	members := map[string]*fakeNode{}
+	for _, name := range names {
+		if name == strings.ToUpper(name) {
+			members[name] = nil
+			continue
+		}
+		n := &fakeNode{name: name, members: members}
+		n.Inspector = New(Options{Self: crawl.NodeID(name), Store: n, Dispatcher: n, Archive: fakeArchive{n}, Cluster: n, Peers: fakePeers{n},
+			Audit: func(limit int) ([]crawl.AuditEntry, error) { return n.changes[:min(limit, len(n.changes))], nil }})
+		members[name] = n
+	}
+	return members
+}
+
+func (n *fakeNode) Meta(p crawl.Partition) (frontier.Meta, bool) {
+	if n.host != "" && ring.PartitionOf(n.host, partitions) == p {
+		return frontier.Meta{State: frontier.Holder}, true
+	}
+	return frontier.Meta{}, false
+}
+
+func (n *fakeNode) Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok bool, err error) {
+	return rec, false, nil
+}
+
+func (n *fakeNode) Host(crawl.Partition, crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+	return s, [crawl.Bands]int64{n.queued}, true, nil
+}
+
+func (n *fakeNode) HostInfo(_ crawl.Partition, host crawl.Host) (frontier.HostInfo, bool, error) {
+	return frontier.HostInfo{Queued: [crawl.Bands]int64{n.queued}}, host == n.host, nil
+}
+
+func (n *fakeNode) SuspiciousPerHost() int { return 100 }
+
+func (n *fakeNode) Totals() crawl.Counters { return crawl.Counters{Hosts: 3} }
+
+func (n *fakeNode) Inspect(context.Context, crawl.Host) (scheduler.Sight, bool, error) {
+	return scheduler.Sight{Status: scheduler.Ready}, true, nil
+}
+
+func (n *fakeNode) Top(context.Context, string, int) (top []scheduler.Glance, inMemory int, err error) {
+	n.tops++
+	if n.host == "" {
+		return nil, 0, nil
+	}
+	return []scheduler.Glance{{Host: n.host}}, 1, nil
+}
+
+func (n *fakeNode) Partitions() int { return partitions }
+
+func (n *fakeNode) Owner(p crawl.Partition) crawl.NodeID { return n.Holder(p) }
+
+func (n *fakeNode) Holder(p crawl.Partition) crawl.NodeID {
+	for name, m := range n.members {
+		if m == nil {
+			continue
+		}
+		if _, ok := m.Meta(p); ok {
+			return crawl.NodeID(name)
+		}
+	}
+	return ""
+}
+
+func (n *fakeNode) Others() (refs []crawl.NodeRef) {
+	for name := range n.members {
+		if name != n.name {
+			refs = append(refs, n.Ref(crawl.NodeID(name)))
+		}
+	}
+	return refs
+}
+
+func (n *fakeNode) Ref(id crawl.NodeID) crawl.NodeRef {
+	return crawl.NodeRef{ID: id, Name: "node " + string(id)}
+}
+
+func (n *fakeNode) HostsElsewhere() int64 { return 4 }
+
+type fakeArchive struct{ node *fakeNode }
+
+func (a fakeArchive) WriteIndex(out io.Writer) error {
+	_, err := io.WriteString(out, a.node.lines)
+	return err
+}
+
+func (a fakeArchive) OpenMember(string, int64) (*archive.Member, error) {
+	return nil, archive.ErrNoCapture
+}
+
+type fakePeers struct{ node *fakeNode }
+
+var errSilent = errors.New("no answer")
+
+func (p fakePeers) Explain(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
+	if m := p.node.members[string(to)]; m != nil {
+		return m.Serve(ctx, payload)
+	}
+	return nil, errSilent
+}
+
+func (p fakePeers) Archive(_ context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error) {
+	m := p.node.members[string(to)]
+	if m == nil {
+		return nil, errSilent
+	}
+	in, out := io.Pipe()
+	go func() { _ = out.CloseWithError(m.ServeArchive(payload, out)) }()
+	return in, nil
+}
+
+// TestHostOfAnyHolder checks that each node describes a host that one of them holds, and says
+// what is wrong when none does.
+func TestHostOfAnyHolder(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster("a", "b")
+	nodes["b"].host, nodes["b"].queued = "x.test", 5
+	for name, n := range nodes {
+		r, err := n.Inspector.Host(t.Context(), "X.test")
+		if err != nil || r.Holder.Name != "node b" || r.Queued != 5 || r.State != crawl.HostReady || r.SuspiciousBudget != 100 {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	other := crawl.Host("x.test") // not known, in the same partition
+	for i := 0; other == "x.test" || ring.PartitionOf(other, partitions) != ring.PartitionOf("x.test", partitions); i++ {
+		other = crawl.Host(fmt.Sprintf("y%d.test", i))
+	}
+	if _, err := nodes["a"].Inspector.Host(t.Context(), string(other)); !errors.Is(err, crawl.ErrUnknownHost) {
+		t.Errorf("a host that nobody knows: %v", err)
+	}
+	nodes["b"].host = ""
+	if _, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err == nil || !strings.Contains(err.Error(), "no member says that it holds") {
+		t.Errorf("a partition that nobody holds: %v", err)
+	}
+}
+
+// TestServe checks what a member answers to questions that it cannot answer.
+func TestServe(t *testing.T) {
+	t.Parallel()
+	n := newCluster("a")["a"]
+	for question, want := range map[string]codes.Code{
+		`{`:                    codes.InvalidArgument,
+		`{}`:                   codes.InvalidArgument,
+		`{"url":"HTTP://A"}`:   codes.InvalidArgument,
+		`{"host":"a/b"}`:       codes.InvalidArgument,
+		`{"top":"beauty"}`:     codes.InvalidArgument,
+		`{"host":"away.test"}`: codes.FailedPrecondition,
+	} {
+		if got, err := n.Serve(t.Context(), []byte(question)); status.Code(err) != want {
+			t.Errorf("%s: %s, %v", question, got, err)
+		}
+	}
+}
+
+// TestHostsOfAll checks that hosts of all members are listed in order, and that silent members are
+// named.
+func TestHostsOfAll(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster("a", "b", "C")
+	nodes["a"].host, nodes["a"].queued = "x.test", 5
+	nodes["b"].host, nodes["b"].queued = "y.test", 7
+	for range 2 {
+		r, err := nodes["a"].Inspector.Hosts(t.Context(), crawl.SortQueued, 10)
+		if err != nil || len(r.Hosts) != 2 || r.Hosts[0].Host != "y.test" || r.Hosts[0].Holder.Name != "node b" || r.Hosts[1].Host != "x.test" ||
+			r.InMemory != 2 || r.Total != 7 || fmt.Sprint(r.Unanswered) != "[node C]" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	if nodes["b"].tops != 1 {
+		t.Errorf("b has ranked its hosts %d times within a second", nodes["b"].tops)
+	}
+	if _, err := nodes["a"].Inspector.Hosts(t.Context(), "beauty", 10); !errors.Is(err, ErrBadQuestion) {
+		t.Errorf("an order that there is not: %v", err)
+	}
+}
+
+// TestAuditOfAll checks that changes of all members are listed, the newest first, and that silent
+// members are named.
+func TestAuditOfAll(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster("a", "b", "C")
+	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	entry := func(i int) crawl.AuditEntry {
+		return crawl.AuditEntry{At: began.Add(time.Duration(i) * time.Second), What: fmt.Sprint(i)}
+	}
+	nodes["a"].changes = []crawl.AuditEntry{entry(5), entry(2)}
+	nodes["b"].changes = []crawl.AuditEntry{entry(4), entry(3), entry(1)}
+	r, err := nodes["a"].Inspector.Audit(t.Context(), 3)
+	got := ""
+	for _, e := range r.Changes {
+		got += e.What + " "
+	}
+	if err != nil || got != "5 4 3 " || fmt.Sprint(r.Unanswered) != "[node C]" {
+		t.Errorf("%q, not asked %v, %v", got, r.Unanswered, err)
+	}
+	nodes["b"].changes = []crawl.AuditEntry{entry(4), {At: entry(3).At, What: strings.Repeat("x", maxAuditAnswer)}, entry(1)}
+	if r, err = nodes["a"].Inspector.Audit(t.Context(), 9); err != nil || len(r.Changes) != 3 {
+		t.Errorf("with an entry that is too long to be told: %d changes, %v", len(r.Changes), err)
+	}
+}
+
+// TestExport checks that the index is merged of all members, and fails when one is silent; and that a
+// record which no member has is not found.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster("a", "b")
+	nodes["a"].lines, nodes["b"].lines = "a 1\nc 3\n", "b 2\nc 3\n"
+	var out strings.Builder
+	if err := nodes["a"].Inspector.WriteIndex(t.Context(), &out); err != nil || out.String() != "a 1\nb 2\nc 3\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+	if _, err := nodes["a"].OpenCapture(t.Context(), "f", 0); !errors.Is(err, crawl.ErrNoCapture) || strings.Contains(err.Error(), "no answer") {
+		t.Errorf("a record that no member has: %v", err)
+	}
+	nodes["b"] = nil
+	if err := nodes["a"].Inspector.WriteIndex(t.Context(), io.Discard); !errors.Is(err, errSilent) {
+		t.Errorf("an index without b: %v", err)
+	}
+	if _, err := nodes["a"].OpenCapture(t.Context(), "f", 0); !errors.Is(err, crawl.ErrNoCapture) || !errors.Is(err, errSilent) {
+		t.Errorf("a record that b may have: %v", err)
+	}
+}
