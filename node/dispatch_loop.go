@@ -72,7 +72,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	base, takeBack := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer takeBack(errTakenBack)
 	l.base = base
-
 	poolCtx, stopPools := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopPools()
 	var pools sync.WaitGroup
