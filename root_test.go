@@ -106,6 +106,10 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
+		[]string{"node/contents"}, []string{"crawl", "frontier", "peer", "pipeline", "ring", "web/simhash", "web/urlnorm"},
+		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
+	},
+	{
 		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/scope"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},

@@ -20,7 +20,8 @@
 // other. What one needs of the other it declares as an interface, and the files
 // of this package fill it: dispatch*.go (scheduler and frontier to pipeline),
 // settle.go (pipeline to frontier and peers), moves.go (handoff to frontier and
-// peer), serve.go (peer to all).
+// peer), serve.go (peer to all). The packages below this one each do one job of the
+// node, and have a page of their own: contents, crawldoc, datadir, status.
 //
 // # The life of a URL
 //
@@ -102,7 +103,7 @@
 //	links to one peer         Settle, seeds, outbox    peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
 //	                                                                          1,000 links, and
 //	                                                                          1,000 that gather
-//	questions and notes about Seen, Settle             contentLines.run       4,096 of each a peer, not asked: stored whole  not needed
+//	questions and notes about Seen, Settle             contents's batcher     4,096 of each a peer, not asked: stored whole  not needed
 //	contents for one peer                                                     a call of 500
 //	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
 //	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)

@@ -10,6 +10,8 @@ import (
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
 	"crawlnode/membership"
+	"crawlnode/node/contents"
+	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/scheduler"
 	"crawlnode/web/fetcher"
@@ -34,6 +36,24 @@ func (n *Node) newDispatcher() *Dispatcher {
 	})
 	d.Pause(true) // until the crawl document was taken over
 	return d
+}
+
+// newContents makes what knows the payloads and texts that were seen before. The
+// fingerprints of texts take a thirty-second part of --memory.
+func (n *Node) newContents() *contents.Index {
+	return contents.New(contents.Options{
+		Self: n.id, Store: n.front, Memory: int64(n.cfg.Memory) / 32,
+		Partitions: n.partitions,
+		Holder:     n.holderOf,
+		Alone:      n.alone,
+		Forgotten: func(id crawl.NodeID) bool {
+			v := n.members.Snapshot().View
+			return v != nil && v.Bars(id)
+		},
+		Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
+			return peer.Call(ctx, n.pool, n.target(to), b, peer.PeerClient.Contents)
+		},
+	})
 }
 
 // excludes reports whether an item was admitted before the settings excluded it.

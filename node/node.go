@@ -15,6 +15,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/node/finish"
@@ -97,7 +98,7 @@ type Node struct {
 	permits   *finish.Permits
 	finisher  *finish.Finisher
 	inspector *inspect.Inspector
-	contents  *contents
+	contents  *contents.Index
 	meter     status.Meter
 	// processors is the time that the processors have spent, as processorTime tells it.
 	processors func() (own, busy, all int64)
@@ -286,6 +287,21 @@ func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
 		return t.Owner(p)
 	}
 	return ""
+}
+
+// holderOf is the node that holds a partition, as far as is known here; "" when none is.
+func (n *Node) holderOf(p crawl.Partition) crawl.NodeID {
+	if n.holds(p) {
+		return n.id
+	}
+	to := n.peers.holder(p)
+	if to == "" || to == n.id {
+		to = n.tableOwner(p)
+	}
+	if to == n.id {
+		return ""
+	}
+	return to
 }
 
 // documentChanged acts on a new document: the crawl runs, rests, or has ended.

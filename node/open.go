@@ -72,7 +72,6 @@ func Open(o Options) (_ *Node, err error) {
 	n.renewals = &renewals{node: n, now: make(chan struct{}, 1), busy: map[crawl.NodeID]bool{}}
 	n.spread = newSpreader(n)
 	n.outbox = &outboxSender{node: n, look: make(chan struct{}, 1)}
-	n.contents = newContents(n)
 	defer func() {
 		if err == nil {
 			return
@@ -116,6 +115,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openPeers()
 	n.openFinish()
 	n.openInspector()
+	n.contents = n.newContents()
 	n.addresses.begin(&n.cfg, n.listeners(), n.network == nil)
 	return n, nil
 }
@@ -336,7 +336,7 @@ func (c caller) Call(ctx context.Context, to membership.Member, payload []byte) 
 func (n *Node) close() {
 	var errs []error
 	if n.contents != nil {
-		n.contents.lines.close()
+		n.contents.Close()
 	}
 	if n.pool != nil {
 		n.pool.Close()

@@ -92,7 +92,7 @@ func (n *Node) sample() metrics.Sample {
 		DNS:   metrics.DNS{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures, Queries: d.Queries},
 		View:  int64(n.viewNumber()), FetchersMax: int64(n.cfg.Fetchers), Paused: !n.mayCrawl(),
 		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free(n.dir.Path()), WARCDiskFree: n.archiveFree(),
-		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: n.contents.missed.Load(),
+		WARCWritten: w.Written, WARCIndexBytes: w.IndexBytes, ContentUnanswered: n.contents.Unanswered(),
 		DNSLatency: n.timings.lookup.Histogram(), Commit: n.timings.commit.Histogram(), HandoffPause: n.timings.pause.Histogram()}
 	s.WARCByteRate, s.RecordRate = n.meter.Archive()
 	for i, v := range c.Errors {

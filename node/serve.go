@@ -142,6 +142,14 @@ func verdictOf(a frontier.Admission) peer.Verdict {
 	}
 }
 
+// Contents answers what is known here of payloads and texts.
+func (h handler) Contents(ctx context.Context, from string, b *peer.ContentBatch) (*peer.ContentReply, error) {
+	if h.node.partitions() == 0 {
+		return nil, errNotJoined
+	}
+	return h.node.contents.Serve(ctx, crawl.NodeID(from), b)
+}
+
 // Membership passes a message of the view decision on.
 func (h handler) Membership(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
 	reply, err := h.node.members.Handle(ctx, req.Payload)

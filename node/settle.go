@@ -24,7 +24,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 		n.errandSettled(v, &o)
 		return nil
 	}
-	defer n.contents.settled(v.Item.URL, &o)
+	defer n.contents.Completed(v.Item.URL, &o)
 	if o.Kind == crawl.Aborted {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 			return err
 		}
 	}
-	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind), Contents: n.contents.firstHere(&v, &o)}
+	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind), Contents: n.contents.FirstHere(&v, &o)}
 	if o.Kind == crawl.HostFailed {
 		eng.dispatcher.Unreachable(v, o.Reason)
 	}

@@ -111,7 +111,7 @@ func (n *Node) block() *crawl.NodeBlock {
 	b.Links = crawl.LinkStatus{Local: n.links.local.Load(), Forwarded: n.links.forwarded.Load(), SuppressedBySentCache: n.links.suppressed.Load()}
 	w := n.archive.Stats()
 	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes, IndexBytesTotal: w.IndexBytes}
-	b.Output.ContentUnansweredTotal = n.contents.missed.Load()
+	b.Output.ContentUnansweredTotal = n.contents.Unanswered()
 	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = n.meter.Archive()
 	if n.derived != nil {
 		d := n.derived.Stats()

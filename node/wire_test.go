@@ -180,11 +180,34 @@ func TestHandlersRefuse(t *testing.T) {
 	if v, err := s.StoreLinks(s.ctx, "p", links, same); err != nil || v[0] != peer.Verdict_VERDICT_REFUSED {
 		t.Errorf("nonsense: %v, %v", v, err)
 	}
+	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{Questions: []*peer.ContentQuestion{{Url: "http://a.test/", Simhash: 1}}}); err != nil || len(r.Answers) != 1 {
+		t.Errorf("a question about a text: %v, %v", r, err)
+	}
+	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{Notes: []*peer.ContentNote{{}}}); err == nil {
+		t.Errorf("a note without a digest: %v", r)
+	}
 	if r, err := s.Partitions(s.ctx, "p", nil); err != nil || len(r.Partitions) != 512 {
 		t.Errorf("%d partitions, %v", len(r.GetPartitions()), err)
 	}
 	if r, err := s.Idle(s.ctx, "p", &peer.IdleRequest{}); err != nil || !r.Idle || len(r.Block) == 0 {
 		t.Errorf("idle: %v, %v", r, err)
+	}
+}
+
+// A node that has not joined yet knows no partitions, and refuses what is about them.
+func TestHandlersRefuseBeforeJoining(t *testing.T) {
+	t.Parallel()
+	early, err := Open(Options{Config: testConfig(t, "early")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = early.http.Close()
+		early.close()
+	}()
+	some := &peer.ContentBatch{Questions: []*peer.ContentQuestion{{Digest: make([]byte, 20)}}}
+	if r, err := (handler{early}).Contents(t.Context(), "x", some); err == nil {
+		t.Errorf("contents: answered %v", r)
 	}
 }
 

@@ -1,0 +1,123 @@
+package contents
+
+import (
+	"context"
+	"crypto/sha1"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/peer"
+)
+
+// partitions are few, so that each member of a small cluster holds several.
+const partitions = 16
+
+// member is a node of a cluster that has nothing but contents.
+type member struct {
+	*Index
+	t         *testing.T
+	id        crawl.NodeID
+	calls     int          // of this member by others
+	cut       bool         // calls fail
+	forgotten crawl.NodeID // "": nobody
+}
+
+// cluster runs f with members that share the partitions out in turn, each with a
+// frontier in memory. Time is the test's own.
+func cluster(t *testing.T, ids []crawl.NodeID, f func(t *testing.T, ms []*member)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ms := make([]*member, len(ids))
+		for i, id := range ids {
+			ms[i] = &member{t: t, id: id}
+			ms[i].Index = New(Options{Self: id, Store: holding(t, i, len(ids)), Memory: 1 << 20,
+				Partitions: func() int { return partitions },
+				Holder:     func(p crawl.Partition) crawl.NodeID { return ids[int(p)%len(ids)] },
+				Alone:      func() bool { return len(ids) == 1 },
+				Forgotten:  func(id crawl.NodeID) bool { return id == ms[i].forgotten },
+				Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
+					return memberOf(ms, to).called(ctx, id, b)
+				}})
+			t.Cleanup(ms[i].Close)
+		}
+		f(t, ms)
+	})
+}
+
+func memberOf(ms []*member, id crawl.NodeID) *member {
+	for _, m := range ms {
+		if m.id == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// holding starts a frontier that holds each nth partition from the first on.
+func holding(t *testing.T, first, n int) *frontier.Frontier {
+	front, err := frontier.New(frontier.NewMemory(), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- front.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-over; err != nil {
+			t.Errorf("the frontier: %v", err)
+		}
+	})
+	var ps []crawl.Partition
+	for p := first; p < partitions; p += n {
+		ps = append(ps, crawl.Partition(p))
+	}
+	if err := front.Found(t.Context(), ps, 1); err != nil {
+		t.Fatal(err)
+	}
+	return front
+}
+
+// called is a call of another member.
+func (m *member) called(ctx context.Context, from crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
+	m.calls++
+	if m.cut {
+		return nil, errors.New("cut")
+	}
+	return m.Serve(ctx, from, b)
+}
+
+// batch asks a member as another one would.
+func (m *member) batch(b *peer.ContentBatch) *peer.ContentReply {
+	m.t.Helper()
+	r, err := m.Serve(m.t.Context(), "x", b)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r
+}
+
+// digestOf returns the digest of a body and the partition that knows of it.
+func digestOf(body string) ([]byte, uint32) {
+	d := crawl.Digest(sha1.Sum([]byte(body)))
+	return d[:], uint32(digestPartition(d, partitions))
+}
+
+// payload asks about a body, and returns the answer.
+func (m *member) payload(body string, wait bool) *peer.ContentAnswer {
+	m.t.Helper()
+	q := &peer.ContentQuestion{Url: "http://a.test/" + body}
+	q.Digest, q.Partition = digestOf(body)
+	return m.batch(&peer.ContentBatch{Questions: []*peer.ContentQuestion{q}, Wait: wait}).Answers[0]
+}
+
+// note tells that a page with a body was stored, or with no record that it was not.
+func (m *member) note(url, body string, record []byte) {
+	m.t.Helper()
+	n := &peer.ContentNote{Url: url, Record: record, FetchedAtNs: 1e18}
+	n.Digest, n.Partition = digestOf(body)
+	m.batch(&peer.ContentBatch{Notes: []*peer.ContentNote{n}})
+}

@@ -1,0 +1,252 @@
+package contents
+
+import (
+	"context"
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/peer"
+	"crawlnode/pipeline"
+	"crawlnode/ring"
+	"crawlnode/web/simhash"
+	"crawlnode/web/urlnorm"
+)
+
+// seenWait is how long a page waits to hear whether its payload is known.
+const seenWait = 500 * time.Millisecond
+
+// Store is the part of the frontier that an Index uses.
+type Store interface {
+	// Content returns the first capture of a payload, and false when none is known. It
+	// fails when the partition is not held here.
+	Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error)
+	// NoteContents remembers first captures; it returns when they are stored.
+	NoteContents(ctx context.Context, cs []frontier.Content) error
+	// Record returns what is known of a URL, and false when nothing is.
+	Record(p crawl.Partition, u urlnorm.URL) (crawl.Record, bool, error)
+}
+
+// Options are what an Index is made of. All are needed. The functions must not block,
+// except for Call.
+type Options struct {
+	Self  crawl.NodeID
+	Store Store
+	// Memory is about what the fingerprints of texts may take, in bytes.
+	Memory int64
+	// Partitions is the cluster's number of partitions. Nothing is asked of an Index
+	// before it is known.
+	Partitions func() int
+	// Holder is the node that holds a partition, as far as is known here; "" when none is
+	// known. It is Self exactly when this node holds it.
+	Holder func(crawl.Partition) crawl.NodeID
+	// Alone reports whether the view has no other member.
+	Alone func() bool
+	// Forgotten reports whether a node was removed for good, and its archive with it.
+	Forgotten func(crawl.NodeID) bool
+	// Call carries a batch to another member.
+	Call func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
+}
+
+// Index answers what this node knows as a holder, and asks the others.
+type Index struct {
+	o       Options
+	batches batcher
+
+	mu       sync.Mutex // guards the rest
+	claims   map[crawl.Digest]claim
+	released uint64                 // claims that are over
+	near     *simhash.Index[string] // made when it is needed first
+
+	unanswered atomic.Int64
+}
+
+// New makes an Index. Close it when nothing is asked of it any more.
+func New(o Options) *Index {
+	return &Index{o: o, claims: map[crawl.Digest]claim{}, batches: batcher{send: o.Call, to: map[crawl.NodeID]*queue{}}}
+}
+
+// Close waits for the calls under way and for those that gather. Questions that come
+// later are not asked.
+func (x *Index) Close() { x.batches.close() }
+
+// Unanswered counts the payloads that may be stored twice: nobody answered in time, or
+// a claim was not kept.
+func (x *Index) Unanswered() int64 { return x.unanswered.Load() }
+
+// digestPartition is the partition that knows of a payload.
+func digestPartition(d crawl.Digest, partitions int) crawl.Partition {
+	return crawl.Partition(binary.BigEndian.Uint64(d[:]) % uint64(partitions))
+}
+
+// blockPartitions are those whose holders know of fingerprints with one of the four
+// blocks.
+func blockPartitions(print uint64, partitions int) (ps [4]crawl.Partition) {
+	for i := range ps {
+		block := [3]byte{byte(i), byte(print >> (16 * i)), byte(print >> (16*i + 8))}
+		ps[i] = crawl.Partition(xxhash.Sum64(block[:]) % uint64(partitions))
+	}
+	return ps
+}
+
+// directedQuestion is what one node is asked of a page.
+type directedQuestion struct {
+	to       crawl.NodeID
+	question *peer.ContentQuestion
+}
+
+// questions parts what is to be found out of a page among those who know; own is nil when
+// this node does not.
+func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestion, others []directedQuestion) {
+	to := func(holder crawl.NodeID) *peer.ContentQuestion {
+		if holder == x.o.Self {
+			if own == nil {
+				own = &peer.ContentQuestion{Url: q.URL.String()}
+			}
+			return own
+		}
+		for _, o := range others {
+			if o.to == holder {
+				return o.question
+			}
+		}
+		others = append(others, directedQuestion{holder, &peer.ContentQuestion{Url: q.URL.String()}})
+		return others[len(others)-1].question
+	}
+	switch {
+	case q.Simhash == 0:
+	case x.o.Alone(): // nobody else can know
+		to(x.o.Self).Simhash = q.Simhash
+	default:
+		for _, p := range blockPartitions(q.Simhash, x.o.Partitions()) {
+			if holder := x.o.Holder(p); holder != "" {
+				to(holder).Simhash = q.Simhash
+			}
+		}
+	}
+	if q.Countable {
+		p := digestPartition(q.Digest, x.o.Partitions())
+		if holder := x.o.Holder(p); holder != "" {
+			ask := to(holder)
+			ask.Digest, ask.Partition = q.Digest[:], uint32(p)
+		}
+	}
+	return own, others
+}
+
+// Seen is the pipeline's question whether a page's payload or text was there before.
+func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer) {
+	answered := !q.Countable
+	best := simhash.MaxDistance + 1
+	take := func(ask *peer.ContentQuestion, r *peer.ContentAnswer) {
+		if d := int(r.NearDistance); r.NearUrl != "" && d < best {
+			best, a.NearOf = d, r.NearUrl
+		}
+		if ask.Digest == nil {
+			return
+		}
+		switch r.Verdict {
+		case peer.ContentVerdict_CONTENT_VERDICT_NEW:
+			answered, a.First = true, true
+		case peer.ContentVerdict_CONTENT_VERDICT_KNOWN:
+			answered, a.Original = true, x.original(r, &q)
+			a.First = a.Original == nil // it is stored again, and takes its own place
+		}
+	}
+	own, others := x.questions(&q)
+	asked := make([]*query, 0, len(others))
+	for _, o := range others {
+		asked = append(asked, x.batches.ask(o.to, o.question))
+	}
+	var here *peer.ContentAnswer
+	if own != nil {
+		here = x.answer(own)
+	}
+	if len(asked) > 0 || here != nil && here.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
+		// Most pages of a node that is alone wait for nobody, and need no timer.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, seenWait)
+		defer cancel()
+	}
+	if own != nil {
+		take(own, x.awaitStored(ctx, own, here))
+	}
+	for _, ask := range asked {
+		if r := ask.wait(ctx, &x.batches); r != nil {
+			take(ask.question, r)
+		}
+	}
+	if !answered {
+		x.unanswered.Add(1)
+	}
+	if a.Original != nil {
+		a.NearOf = ""
+	}
+	return a
+}
+
+// original is the capture to which a page may refer instead of being stored; nil: it
+// must be stored. A page that is said to be its own original was stored before and
+// is fetched again, or its record was lost with this machine's last second: its entry
+// in the frontier knows.
+func (x *Index) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *crawl.Original {
+	if r.Url == q.URL.String() {
+		p := ring.PartitionOf(crawl.Host(q.URL.Host()), x.o.Partitions())
+		rec, ok, err := x.o.Store.Record(p, q.URL)
+		if err != nil || !ok || rec.Archive == (crawl.ArchiveRef{}) {
+			return nil
+		}
+	}
+	return &crawl.Original{Record: [16]byte(r.Record), URL: r.Url, FetchedAt: time.Unix(0, r.FetchedAtNs).UTC()}
+}
+
+// answer says what this node knows. What it did not know it claims or files.
+func (x *Index) answer(q *peer.ContentQuestion) *peer.ContentAnswer {
+	a := &peer.ContentAnswer{}
+	if q.Simhash != 0 {
+		a.NearUrl, a.NearDistance = x.nearest(q.Url, q.Simhash)
+	}
+	if q.Digest != nil {
+		x.payload(crawl.Partition(q.Partition), crawl.Digest(q.Digest), a)
+	}
+	return a
+}
+
+// FirstHere is what a page's own transaction adds: its payload, when it is the first
+// with it and this node holds the partition.
+func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
+	if !o.First || o.Archive.Record == [16]byte{} {
+		return nil
+	}
+	p := digestPartition(o.Digest, x.o.Partitions())
+	if x.o.Holder(p) != x.o.Self {
+		return nil
+	}
+	return []frontier.Content{{Partition: p, Digest: o.Digest, Replace: x.replaces(o.Digest),
+		Original: crawl.Original{Record: o.Archive.Record, Node: x.o.Self, URL: v.Item.URL.String(), FetchedAt: o.FetchedAt}}}
+}
+
+// Completed tells the digest's holder what became of a payload that was new. Call it
+// once for each visit, when its outcome is recorded or given up.
+func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome) {
+	if !o.First {
+		return
+	}
+	p := digestPartition(o.Digest, x.o.Partitions())
+	switch to := x.o.Holder(p); to {
+	case "":
+	case x.o.Self:
+		x.release(o.Digest)
+	default:
+		note := &peer.ContentNote{Digest: o.Digest[:], Partition: uint32(p), Url: url.String(), FetchedAtNs: o.FetchedAt.UnixNano()}
+		if o.Archive.Record != [16]byte{} {
+			note.Record = o.Archive.Record[:]
+		}
+		x.batches.tell(to, note)
+	}
+}

@@ -1,0 +1,129 @@
+package contents
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/pipeline"
+	"crawlnode/web/urlnorm"
+)
+
+// heldBy finds a body that a member is asked about.
+func heldBy(t *testing.T, m *member) string {
+	t.Helper()
+	for i := range 1000 {
+		body := fmt.Sprintf("body %d", i)
+		if _, p := digestOf(body); m.o.Holder(crawl.Partition(p)) == m.id {
+			return body
+		}
+	}
+	t.Fatal("no body is this member's")
+	return ""
+}
+
+// page is a fetched page without text.
+func page(t *testing.T, path, body string) pipeline.ContentQuestion {
+	t.Helper()
+	u, err := urlnorm.Parse("http://a.test/" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pipeline.ContentQuestion{URL: u, Digest: sha1.Sum([]byte(body)), Countable: true}
+}
+
+// outcome is that of a page that was stored first.
+func outcome(q pipeline.ContentQuestion) crawl.Outcome {
+	return crawl.Outcome{First: true, Digest: q.Digest, Archive: crawl.ArchiveRef{Record: [16]byte{1}}, FetchedAt: time.Unix(1, 0)}
+}
+
+// Two pages with one payload, on two members: the second waits until the first is
+// stored, and then refers to it, wherever the partition of the payload is.
+func TestSeenTogether(t *testing.T) {
+	for _, holder := range []int{0, 1} {
+		t.Run(fmt.Sprintf("held by member %d", holder), func(t *testing.T) {
+			cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
+				body := heldBy(t, ms[holder])
+				first, second := page(t, "1", body), page(t, "2", body)
+				if a := ms[0].Seen(t.Context(), first); !a.First || a.Original != nil {
+					t.Fatalf("the first page: %+v", a)
+				}
+				answer := make(chan pipeline.ContentAnswer, 1)
+				go func() { answer <- ms[1].Seen(t.Context(), second) }()
+				time.Sleep(2 * gatherFor) // the question is there, and waits
+				o := outcome(first)
+				if holder == 0 { // its transaction brings it into the frontier
+					here := ms[0].FirstHere(&crawl.Visit{Item: crawl.Item{URL: first.URL}}, &o)
+					if err := ms[0].o.Store.NoteContents(t.Context(), here); err != nil {
+						t.Fatal(err)
+					}
+				} else if here := ms[0].FirstHere(&crawl.Visit{Item: crawl.Item{URL: first.URL}}, &o); here != nil {
+					t.Errorf("a partition that is not held gets %+v", here)
+				}
+				ms[0].Completed(first.URL, &o)
+				if a := <-answer; a.First || a.Original == nil || a.Original.URL != first.URL.String() || a.Original.Record != o.Archive.Record {
+					t.Errorf("the second page: %+v", a)
+				}
+				if ms[0].Unanswered()+ms[1].Unanswered() != 0 {
+					t.Error("a payload was counted as unanswered")
+				}
+			})
+		})
+	}
+}
+
+// A member that fails a call is left alone for a while. Meanwhile, pages are stored
+// whole and counted.
+func TestSilentMember(t *testing.T) {
+	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
+		ms[1].cut = true
+		q := page(t, "1", heldBy(t, ms[1]))
+		for i := range 3 {
+			if a := ms[0].Seen(t.Context(), q); a.First || a.Original != nil {
+				t.Fatalf("question %d without an answer: %+v", i, a)
+			}
+		}
+		if ms[1].calls != 1 || ms[0].Unanswered() != 3 {
+			t.Errorf("%d calls and %d unanswered, want 1 and 3", ms[1].calls, ms[0].Unanswered())
+		}
+		ms[1].cut = false
+		time.Sleep(restAfter)
+		if a := ms[0].Seen(t.Context(), q); !a.First {
+			t.Errorf("once the member answers again: %+v", a)
+		}
+		synctest.Wait()
+	})
+}
+
+// What waits for one member is bounded, and questions of many pages share a call.
+func TestBatches(t *testing.T) {
+	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
+		q := page(t, "1", heldBy(t, ms[1]))
+		_, others := ms[0].questions(&q)
+		if len(others) != 1 || others[0].to != "n1" {
+			t.Fatalf("asked: %+v", others)
+		}
+		var asked []*query
+		for range maxWaiting + 1 {
+			asked = append(asked, ms[0].batches.ask("n1", others[0].question))
+		}
+		if a := <-asked[maxWaiting].answer; a != nil {
+			t.Errorf("beyond the bound: %v", a)
+		}
+		for i, one := range asked[:maxWaiting] {
+			if a := <-one.answer; a == nil {
+				t.Fatalf("question %d has no answer", i)
+			}
+		}
+		if want := (maxWaiting + maxItems - 1) / maxItems; ms[1].calls != want {
+			t.Errorf("%d calls, want %d", ms[1].calls, want)
+		}
+		ms[0].Close()
+		if a := <-ms[0].batches.ask("n1", others[0].question).answer; a != nil {
+			t.Errorf("after Close: %v", a)
+		}
+	})
+}
