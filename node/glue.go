@@ -46,10 +46,7 @@ func (n *Node) newContents() *contents.Index {
 		Partitions: n.partitions,
 		Holder:     n.holderOf,
 		Alone:      n.alone,
-		Forgotten: func(id crawl.NodeID) bool {
-			v := n.members.Snapshot().View
-			return v != nil && v.Bars(id)
-		},
+		Forgotten:  func(id crawl.NodeID) bool { return forgotten(n.members.Snapshot().View, id) },
 		Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
 			return peer.Call(ctx, n.pool, n.target(to), b, peer.PeerClient.Contents)
 		},
