@@ -55,11 +55,11 @@ func TestSeenTogether(t *testing.T) {
 				time.Sleep(2 * gatherFor) // the question is there, and waits
 				o := outcome(first)
 				if holder == 0 { // its transaction brings it into the frontier
-					here := ms[0].FirstHere(&crawl.Visit{Item: crawl.Item{URL: first.URL}}, &o)
+					here := ms[0].FirstHere(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: first.URL}}}, &o)
 					if err := ms[0].o.Store.NoteContents(t.Context(), here); err != nil {
 						t.Fatal(err)
 					}
-				} else if here := ms[0].FirstHere(&crawl.Visit{Item: crawl.Item{URL: first.URL}}, &o); here != nil {
+				} else if here := ms[0].FirstHere(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: first.URL}}}, &o); here != nil {
 					t.Errorf("a partition that is not held gets %+v", here)
 				}
 				ms[0].Completed(first.URL, &o)
