@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// sweepEvery is how often the loop looks at what waits on disk, when
-	// nothing else makes it look.
+	// sweepEvery is how often the loop looks at what waits on disk, if nothing makes it.
 	sweepEvery = time.Second
 	// refusedPause is how long nothing is handed out after MayFetch said no.
 	refusedPause = 100 * time.Millisecond
