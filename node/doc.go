@@ -187,7 +187,7 @@
 // before it judges or fetches anything.
 //
 // A link is acknowledged, to a peer or to who adds seeds, when the partition's
-// in-sync replicas have it (pledge in route.go), in the tenure in which it was
+// in-sync replicas have it (pledge.go), in the tenure in which it was
 // stored. A batch of links is answered when its last partition is, at the latest
 // after 3.5 s, and batches of one peer in order: a replica that falls silent holds
 // the links of others up until its links are given up, 3 s later; from then on those

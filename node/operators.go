@@ -166,3 +166,41 @@ func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionRep
 	}
 	return report, nil
 }
+
+// resumeFinished sets a crawl running again that was called finished while URLs
+// came in: the last word on that has who holds them.
+func (n *Node) resumeFinished() error {
+	d, t := n.doc.Current().Doc, n.front.Totals()
+	if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || t.QueuedTotal() == 0 {
+		return nil
+	}
+	n.log.Info("URLs came in while the crawl was being called finished; it goes on")
+	_, err := n.runCrawl()
+	return err
+}
+
+// startCrawl sets an idle or finished crawl running, and waits until more than half
+// of the members know: the others hear of it when they answer.
+func (n *Node) startCrawl(ctx context.Context) error {
+	changed, err := n.runCrawl()
+	if err != nil || !changed {
+		return err
+	}
+	return n.spread.reach(ctx)
+}
+
+// runCrawl sets an idle or finished crawl running here; the members are being told.
+func (n *Node) runCrawl() (changed bool, err error) {
+	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
+		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
+			return nil
+		}
+		return d.Enter(crawl.CrawlRunning, "", n.id, time.Now())
+	})
+	if err != nil || doc == nil {
+		return false, err
+	}
+	n.log.Info("the crawl runs")
+	n.documentChanged()
+	return true, nil
+}

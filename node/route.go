@@ -2,17 +2,14 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/handoff"
 	"crawlnode/peer"
 	"crawlnode/ring"
-	"crawlnode/web/urlnorm"
 )
 
 // routed names the partition of each target.
@@ -74,39 +71,6 @@ func (n *Node) split(links []crawl.Routed) (own, foreign []crawl.Routed) {
 		own = links[:len(links):len(links)]
 	}
 	return own, foreign
-}
-
-// pledge is what must be true before links that are stored here may be called
-// acknowledged: that their partitions' in-sync replicas have them, in the tenures
-// in which they were stored.
-type pledge struct {
-	node    *Node
-	tenures []handoff.Tenure
-	places  map[crawl.Partition]int // in tenures
-	full    bool                    // seeds: as many replicas as the factor and the members allow
-}
-
-// pledge notes the tenures; it comes before the links are stored.
-func (n *Node) pledge(links []crawl.Routed) *pledge {
-	g := &pledge{node: n, places: map[crawl.Partition]int{}}
-	var ps []crawl.Partition
-	for _, l := range links {
-		g.full = g.full || l.Target.Via == crawl.ViaSeed
-		if _, known := g.places[l.Partition]; !known {
-			g.places[l.Partition] = len(ps)
-			ps = append(ps, l.Partition)
-		}
-	}
-	g.tenures = n.engine.Load().moves.Tenures(ps)
-	return g
-}
-
-// acknowledged waits until the links are safe, or ctx ends, and returns which
-// partitions' are: a replica that is silent keeps only those from it that it
-// should have.
-func (g *pledge) acknowledged(ctx context.Context) func(crawl.Partition) bool {
-	errs := g.node.engine.Load().moves.Wait(ctx, g.tenures, g.full)
-	return func(p crawl.Partition) bool { return errs[g.places[p]] == nil }
 }
 
 // storeOwn stores links whose partitions are held here, on this node and its
@@ -205,32 +169,6 @@ func (n *Node) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.Rou
 		}
 	}
 	return s
-}
-
-func toWire(l crawl.Routed) *peer.Link {
-	t := &l.Target
-	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
-		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious}
-}
-
-// maxDepth bounds what a peer may claim; no crawl is that deep.
-const maxDepth = 1 << 20
-
-// fromWire checks a peer's link. What it refuses, no correct node sends.
-func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
-	u, err := urlnorm.ParseStored(l.Url)
-	if err != nil {
-		return crawl.Routed{}, fmt.Errorf("link %.200q: %w", l.Url, err)
-	}
-	p := ring.PartitionOf(crawl.Host(u.Host()), partitions)
-	if uint32(p) != l.Partition {
-		return crawl.Routed{}, fmt.Errorf("link %.200q is of partition %d, not %d", l.Url, p, l.Partition)
-	}
-	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) || l.Depth > maxDepth || l.Hops > 255 {
-		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
-	}
-	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
-		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious}}, nil
 }
 
 // submitAll submits until everything is acknowledged or ctx ends; then it

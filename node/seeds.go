@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/crawldoc"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -122,51 +121,4 @@ func seedBand(priority *float64) crawl.Band {
 		return 0
 	}
 	return crawl.Band((1 - *priority) * (crawl.Bands - 1))
-}
-
-// checkContact refuses seeds while nothing at all could be fetched.
-func (n *Node) checkContact() error {
-	s := &n.doc.Current().Doc.Settings
-	if s.Contact == "" && len(s.AllowNet) == 0 {
-		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
-	}
-	return nil
-}
-
-// resumeFinished sets a crawl running again that was called finished while URLs
-// came in: the last word on that has who holds them.
-func (n *Node) resumeFinished() error {
-	d, t := n.doc.Current().Doc, n.front.Totals()
-	if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || t.QueuedTotal() == 0 {
-		return nil
-	}
-	n.log.Info("URLs came in while the crawl was being called finished; it goes on")
-	_, err := n.runCrawl()
-	return err
-}
-
-// startCrawl sets an idle or finished crawl running, and waits until more than half
-// of the members know: the others hear of it when they answer.
-func (n *Node) startCrawl(ctx context.Context) error {
-	changed, err := n.runCrawl()
-	if err != nil || !changed {
-		return err
-	}
-	return n.spread.reach(ctx)
-}
-
-// runCrawl sets an idle or finished crawl running here; the members are being told.
-func (n *Node) runCrawl() (changed bool, err error) {
-	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
-		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
-			return nil
-		}
-		return d.Enter(crawl.CrawlRunning, "", n.id, time.Now())
-	})
-	if err != nil || doc == nil {
-		return false, err
-	}
-	n.log.Info("the crawl runs")
-	n.documentChanged()
-	return true, nil
 }

@@ -100,3 +100,12 @@ func (n *Node) mayMean(asker crawl.Asker, before, after *crawl.Settings) error {
 	return fmt.Errorf("%w: widening allow-net, ignoring robots.txt and another user agent are refused over the network: %s; "+
 		"ask a node that was started with --allow-remote-unsafe", crawl.ErrForbidden, strings.Join(unsafe, ", "))
 }
+
+// checkContact refuses seeds while nothing at all could be fetched.
+func (n *Node) checkContact() error {
+	s := &n.doc.Current().Doc.Settings
+	if s.Contact == "" && len(s.AllowNet) == 0 {
+		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"crawlnode/crawl"
+	"crawlnode/peer"
+	"crawlnode/ring"
+	"crawlnode/web/urlnorm"
+)
+
+func toWire(l crawl.Routed) *peer.Link {
+	t := &l.Target
+	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
+		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious}
+}
+
+// maxDepth bounds what a peer may claim; no crawl is that deep.
+const maxDepth = 1 << 20
+
+// fromWire checks a peer's link. What it refuses, no correct node sends.
+func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
+	u, err := urlnorm.ParseStored(l.Url)
+	if err != nil {
+		return crawl.Routed{}, fmt.Errorf("link %.200q: %w", l.Url, err)
+	}
+	p := ring.PartitionOf(crawl.Host(u.Host()), partitions)
+	if uint32(p) != l.Partition {
+		return crawl.Routed{}, fmt.Errorf("link %.200q is of partition %d, not %d", l.Url, p, l.Partition)
+	}
+	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) || l.Depth > maxDepth || l.Hops > 255 {
+		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
+	}
+	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
+		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious}}, nil
+}
