@@ -126,6 +126,10 @@ var table = []rule{
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},
 	{
+		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/scope", "web/urlnorm"},
+		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
+	},
+	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",

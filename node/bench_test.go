@@ -15,7 +15,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-func mustParse(b *testing.B, raw string) urlnorm.URL {
+func mustParse(b testing.TB, raw string) urlnorm.URL {
 	b.Helper()
 	u, err := urlnorm.Parse(raw)
 	if err != nil {
@@ -153,14 +153,14 @@ func BenchmarkForward(b *testing.B) {
 			for i := range batches {
 				for k := range links {
 					u := mustParse(b, fmt.Sprintf("http://%s/%d/%d/%d.html", hosts[k%len(hosts)], b.N, i, k))
-					batches[i] = append(batches[i], n1.routed([]crawl.Target{{URL: u, Depth: 1, Band: 1, Via: crawl.ViaLink}})...)
+					batches[i] = append(batches[i], n1.router.Route([]crawl.Target{{URL: u, Depth: 1, Band: 1, Via: crawl.ViaLink}})...)
 				}
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
 			for _, batch := range batches {
-				if s := n1.forward(b.Context(), batch); s.added+s.known != links {
-					b.Fatalf("%d links came to %+v", links, s)
+				if s, err := n1.router.Submit(b.Context(), batch); err != nil || s.Added+s.Known != links {
+					b.Fatalf("%d links came to %+v, %v", links, s, err)
 				}
 			}
 		})

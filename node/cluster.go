@@ -294,5 +294,5 @@ func (n *Node) peerState(id crawl.NodeID) string {
 func (n *Node) holdingsChanged() {
 	n.moved.Add(1)
 	n.renewals.soon()
-	n.outbox.wake()
+	n.outbox.Wake()
 }

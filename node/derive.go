@@ -61,16 +61,17 @@ func (n *Node) syncDerived() error {
 	return nil
 }
 
-// refuse settles a visit of a host that has had its pages, with a line in the log of
+// refuse completes a visit of a host that has had its pages, with a line in the log of
 // skipped URLs.
 func (n *Node) refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	sink := n.engine.Load().completer
 	if d := n.deriver(); d != nil && d.Sampled(v.Item.URL) {
 		if err := d.Skipped(ctx, []crawl.Skip{{URL: v.Item.URL, Reason: o.Skip, Via: v.Item.Via, At: o.FetchedAt}}); err != nil {
 			gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}
-			return errors.Join(err, n.Settle(ctx, v, gone))
+			return errors.Join(err, sink.Settle(ctx, v, gone))
 		}
 	}
-	return n.Settle(ctx, v, o)
+	return sink.Settle(ctx, v, o)
 }
 
 // patientOutputs wait for space on the disk, as patientArchive does.

@@ -18,17 +18,17 @@
 //
 // The engine knows no cluster, the cluster knows no web; neither imports the
 // other. What one needs of the other it declares as an interface, and the files
-// of this package fill it: dispatch*.go (scheduler and frontier to pipeline),
-// settle.go (pipeline to frontier and peers), moves.go (handoff to frontier and
+// of this package and the packages below it fill it: dispatch*.go (scheduler and frontier to
+// pipeline), package links (pipeline to frontier and peers), moves.go (handoff to frontier and
 // peer), serve.go (peer to all). The packages below this one each do one job of the
-// node, and have a page of their own: contents, crawldoc, datadir, status.
+// node, and have a page of their own: contents, crawldoc, datadir, finish, inspect, links, status.
 //
 // # The life of a URL
 //
 //	seed or link ─ urlnorm ─ scope ─ ring.PartitionOf ─┬─ held here: frontier.Add
 //	                                                   └─ else: peer.Forward to the holder ─ its frontier.Add
-//	frontier ─ dispatcher ─ pipeline: DNS, robots, GET, parse, archive, derive ─ Settle
-//	Settle: foreign links to their holders (at most 500 ms), then frontier.Complete:
+//	frontier ─ dispatcher ─ pipeline: DNS, robots, GET, parse, archive, derive ─ links.Completer
+//	Completer: foreign links to their holders (at most 500 ms), then frontier.Complete:
 //	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
 //
 // A link is therefore always behind a leased page, in an outbox, or in its
@@ -57,7 +57,7 @@
 // boot, what at least half of the others have. It refuses no link for want of an entry
 // while it has heard of entries that it does not have, or has heard nobody of some
 // majority for two seconds: such a link waits in the outbox of its page, which is done,
-// and is judged there (outbox.go); a link of another node is answered "later". The
+// and is judged there (package links); a link of another node is answered "later". The
 // founder's document is one version above what a joiner begins with (founding.go).
 //
 // A seed, and what a seed redirects to, opens its own scope: whoever stores such a URL
@@ -100,13 +100,13 @@
 //	payloads over 256 KiB     fetches                  the page is settled    --memory / 4        fetches wait                not needed
 //	robots.txt files for      Errand, peers            a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
 //	other hosts                                                               answers of 16 MiB
-//	links to one peer         Settle, seeds, outbox    peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
+//	links to one peer         package links            peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
 //	                                                                          1,000 links, and
 //	                                                                          1,000 that gather
 //	questions and notes about Seen, Settle             contents's batcher     4,096 of each a peer, not asked: stored whole  not needed
 //	contents for one peer                                                     a call of 500
 //	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
-//	outbox                    Complete                 outboxSender           the disk            low disk pauses the crawl   always (frontier)
+//	outbox                    links.Completer          links.Sender           the disk            low disk pauses the crawl   always (frontier)
 //	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
 //	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   the tail begins             acknowledged by the replica
 //	                                                                          8 groups in flight
@@ -187,12 +187,12 @@
 // before it judges or fetches anything.
 //
 // A link is acknowledged, to a peer or to who adds seeds, when the partition's
-// in-sync replicas have it (pledge.go), in the tenure in which it was
+// in-sync replicas have it (package links), in the tenure in which it was
 // stored. A batch of links is answered when its last partition is, at the latest
 // after 3.5 s, and batches of one peer in order: a replica that falls silent holds
 // the links of others up until its links are given up, 3 s later; from then on those
 // that need its word are refused at once. Before a page is done its
 // links to other partitions are acknowledged, those that are held here as well,
-// or they stand in the page's outbox (settle.go). Its links to its own partition
+// or they stand in the page's outbox. Its links to its own partition
 // are in its own mutation, so a replica has both or neither.
 package node

@@ -98,7 +98,7 @@ func (h handler) Idle(_ context.Context, _ string, req *peer.IdleRequest) (*peer
 
 // activity rises with everything that could lead to more work.
 func (n *Node) activity() uint64 {
-	a := n.moved.Load() + n.seeded.Load() + n.doc.Current().Doc.Version
+	a := n.moved.Load() + n.seeder.Begun() + n.doc.Current().Doc.Version
 	if e := n.engine.Load(); e != nil {
 		a += e.dispatcher.Activity()
 	}
@@ -114,7 +114,7 @@ func (n *Node) work() finish.Work {
 	w := finish.Work{Joined: true, Fetches: e.dispatcher.Busy()}
 	w.Moving = e.moves.Status().Outstanding
 	w.Leased = n.members.LeaseValid()
-	w.SeedLists = n.seeding.Load()
+	w.SeedLists = n.seeder.Active()
 	t := n.front.Totals()
 	w.Outbox, w.Queued = t.Outbox, t.QueuedTotal()
 	w.LimitReached = n.permits.LimitReached()

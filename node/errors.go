@@ -15,6 +15,9 @@ var (
 	ErrNoRoom  = datadir.ErrNoRoom     // the ErrStorage of a disk without space
 )
 
+// ErrNotReady says that this node has not joined its cluster yet.
+var ErrNotReady = errors.New("this node has not joined a cluster yet; ask a member, or wait for /readyz")
+
 // classError gives err a class without changing its text.
 type classError struct {
 	class error

@@ -37,19 +37,6 @@ func TestFencesOfViews(t *testing.T) {
 	}
 }
 
-// What was acknowledged once is sent again after the cache was cleared.
-func TestSentCacheClear(t *testing.T) {
-	t.Parallel()
-	c := newSentCache(4)
-	for _, u := range []string{"http://a/", "http://b/", "http://c/"} {
-		c.Add(u)
-	}
-	c.Clear()
-	if c.Has("http://a/") || c.Has("http://c/") {
-		t.Fatal("a URL is remembered")
-	}
-}
-
 // A node that was taken back judges nothing before it has heard again what the
 // others decided meanwhile.
 func TestExcludedNodeHearsAgain(t *testing.T) {

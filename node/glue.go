@@ -172,7 +172,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.fetch()})
-	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: n, Archive: n.archive, Contents: n.contents, Deriver: n.deriver(), Fetcher: f, Elsewhere: n, Keeper: n, Rules: n.pipelineRules, Log: n.log,
+	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.archive, Contents: n.contents, Deriver: n.deriver(), Fetcher: f, Elsewhere: n, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"crawlnode/node/datadir"
 	"crawlnode/node/finish"
 	"crawlnode/node/inspect"
+	"crawlnode/node/links"
 	"crawlnode/node/status"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
@@ -94,7 +94,10 @@ type Node struct {
 	renewals  *renewals
 	spread    *spreader
 	heap      *collector // measure has it
-	outbox    *outboxSender
+	router    *links.Router
+	outbox    *links.Sender
+	receiver  *links.Receiver
+	seeder    *links.Seeder
 	permits   *finish.Permits
 	finisher  *finish.Finisher
 	inspector *inspect.Inspector
@@ -102,8 +105,6 @@ type Node struct {
 	meter     status.Meter
 	// processors is the time that the processors have spent, as processorTime tells it.
 	processors func() (own, busy, all int64)
-	sent       *sentCache
-	links      linkCounters
 	changes    changeLog
 	events     *eventLog
 	fences     *fences
@@ -121,9 +122,6 @@ type Node struct {
 	running     context.Context // Run's; set before anything starts
 	settling    atomic.Bool     // no visit is started any more
 	closing     atomic.Bool     // the listener for other nodes closes: nothing is requested any more
-	warned      sync.Map        // peers, by id, that sent nonsense; members only, so bounded
-	seeding     atomic.Int64    // calls of AddSeeds under way
-	seeded      atomic.Uint64   // calls of AddSeeds that have begun
 	ended       atomic.Bool     // the crawl has, as was logged last
 	fetched     fetchCounters
 	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
@@ -139,12 +137,8 @@ type engine struct {
 	partitions  int
 	replication int
 	dispatcher  *Dispatcher
+	completer   *links.Completer
 	moves       *handoff.Driver
-}
-
-// linkCounters count links since the start.
-type linkCounters struct {
-	local, forwarded, suppressed atomic.Int64
 }
 
 // Info is what the banner says.

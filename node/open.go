@@ -60,7 +60,7 @@ func (k *keyring) describe(insecure bool) string {
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
 	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: newTimings(),
-		peers: newPeerTable(), events: newEventLog(), sent: newSentCache(1 << 18), fences: newFences(),
+		peers: newPeerTable(), events: newEventLog(), fences: newFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
@@ -71,7 +71,6 @@ func Open(o Options) (_ *Node, err error) {
 	}
 	n.renewals = &renewals{node: n, now: make(chan struct{}, 1), busy: map[crawl.NodeID]bool{}}
 	n.spread = newSpreader(n)
-	n.outbox = &outboxSender{node: n, look: make(chan struct{}, 1)}
 	defer func() {
 		if err == nil {
 			return
@@ -113,6 +112,7 @@ func Open(o Options) (_ *Node, err error) {
 		return nil, err
 	}
 	n.openPeers()
+	n.openLinks()
 	n.openFinish()
 	n.openInspector()
 	n.contents = n.newContents()

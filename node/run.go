@@ -15,6 +15,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
+	"crawlnode/node/links"
 	"crawlnode/pipeline"
 )
 
@@ -141,7 +142,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.pipelineRun(ctx, e) })
 	group.Go(func() error { return n.renewals.run(ctx) })
 	group.Go(func() error { return (&clockWatch{node: n, busy: map[crawl.NodeID]bool{}}).run(ctx) })
-	group.Go(func() error { return n.outbox.run(ctx) })
+	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
@@ -167,6 +168,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.dispatcher = n.newDispatcher()
+	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher, linkResults{n})
 	loaded, err := n.loadedPartitions(ctx)
 	if err != nil {
 		return err
@@ -246,7 +248,7 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 				signal(n.excluded)
 			}
 			if len(snap.View.Barred) > barred {
-				n.sent.Clear() // what only the forgotten had is to be sent again
+				n.router.ForgetSent() // what only the forgotten had is to be sent again
 			}
 			installed, barred = snap.View.Number, len(snap.View.Barred)
 			e.moves.Installed(n.installedView(snap, fenced))
@@ -462,7 +464,7 @@ func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
 // the seeds of this one have set the crawl running again.
 func (n *Node) staysFinished(ctx context.Context) bool {
 	waitFor(ctx, 2*renewEvery)
-	for n.seeding.Load() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {
+	for n.seeder.Active() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {
 	}
 	reason, finished := n.Finished()
 	if finished {

@@ -81,14 +81,14 @@ func newTimings() timings {
 // sample fills the metrics when they are asked for.
 func (n *Node) sample() metrics.Sample {
 	c, held := n.fetched.read(), n.front.Totals()
-	d, w := n.dns.Stats(), n.archive.Stats()
+	d, w, l := n.dns.Stats(), n.archive.Stats(), n.router.Counts()
 	s := metrics.Sample{
 		Build: metrics.Build{Version: n.version, GoVersion: runtime.Version(), Protocol: strconv.Itoa(protocolVersion), Format: strconv.Itoa(datadir.FormatVersion)},
 		Pages: c.Pages, Bytes: c.Bytes, RobotsFetches: c.Robots, Failed: held.Failed,
 		Responses: metrics.Counts{"2xx": c.Responses[0], "3xx": c.Responses[1], "4xx": c.Responses[2], "5xx": c.Responses[3]},
 		Errors:    metrics.Counts{}, Skipped: metrics.Counts{}, Queued: metrics.Counts{},
 		Seen: held.Seen, Duplicates: held.Duplicates, Outbox: held.Outbox, HostsKnown: held.Hosts, LinksFound: c.LinksFound,
-		Links: metrics.Counts{"local": n.links.local.Load(), "forwarded": n.links.forwarded.Load(), "suppressed_by_sent_cache": n.links.suppressed.Load()},
+		Links: metrics.Counts{"local": l.Local, "forwarded": l.Forwarded, "suppressed_by_sent_cache": l.Suppressed},
 		DNS:   metrics.DNS{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures, Queries: d.Queries},
 		View:  int64(n.viewNumber()), FetchersMax: int64(n.cfg.Fetchers), Paused: !n.mayCrawl(),
 		WARCFiles: w.Files, WARCBytes: w.Bytes, Records: w.Records, ContentDuplicates: w.ContentDuplicates, DiskFree: n.disk.free(n.dir.Path()), WARCDiskFree: n.archiveFree(),

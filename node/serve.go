@@ -11,7 +11,7 @@ import (
 )
 
 // handler answers the other nodes' calls. Its methods stand beside what they
-// serve: Renew in peers.go, StoreLinks in receive.go, Crawl in spreadwire.go, Move in moves.go, Permits and
+// serve: Renew in peers.go, StoreLinks in links.go, Crawl in spreadwire.go, Move in moves.go, Permits and
 // Idle in ending.go, Explain and Archive in inspect.go, Partitions in reports.go.
 type handler struct{ node *Node }
 

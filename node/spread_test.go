@@ -167,14 +167,14 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 	}
 	behind.compareRules(other.id, stampOf(other.doc)) // its last renewal
 	u := fmt.Sprintf("http://%s:%d/", seed, port)
-	add := behind.routed(parseSeeds([]crawl.Seed{{URL: u}}, &crawl.SeedReport{}))
+	add := behind.router.Route([]crawl.Target{{URL: mustParse(t, u), Via: crawl.ViaSeed}})
 	if err := behind.joinScope("host:" + seed); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := behind.runCrawl(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := behind.submit(t.Context(), add); err != nil || s.added != 1 {
+	if s, err := behind.router.Submit(t.Context(), add); err != nil || s.Added != 1 {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	until(t, patience, func() string {
@@ -237,10 +237,16 @@ func TestSeedsReachAMajority(t *testing.T) {
 	}
 	converged(t, 3, first, others[0], others[1])
 
+	open := func(ctx context.Context, n *running, entry string) error { // as a seed does
+		if err := n.doc.AddScope([]string{entry}); err != nil {
+			return err
+		}
+		return n.spread.reach(ctx)
+	}
 	gone := others[1]
 	gone.Stop()
 	gone.ended(t, patience)
-	if err := others[0].openScope(t.Context(), []string{"host:one.test"}); err != nil {
+	if err := open(t.Context(), others[0], "host:one.test"); err != nil {
 		t.Fatalf("one of three was stopped: %v", err)
 	}
 	if !first.doc.Seeds.Has("host:one.test") {
@@ -249,7 +255,7 @@ func TestSeedsReachAMajority(t *testing.T) {
 	g.close() // now nobody has what the first one adds
 	ctx, cancel := context.WithTimeout(t.Context(), 2*silence)
 	defer cancel()
-	if err := first.openScope(ctx, []string{"host:two.test"}); err == nil || !strings.Contains(err.Error(), "more than half") {
+	if err := open(ctx, first, "host:two.test"); err == nil || !strings.Contains(err.Error(), "more than half") {
 		t.Errorf("seeds of a node that reaches nobody: %v", err)
 	}
 	g.open()

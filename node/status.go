@@ -108,7 +108,8 @@ func (n *Node) block() *crawl.NodeBlock {
 	n.describeEngine(b, moved)
 	d := n.dns.Stats()
 	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
-	b.Links = crawl.LinkStatus{Local: n.links.local.Load(), Forwarded: n.links.forwarded.Load(), SuppressedBySentCache: n.links.suppressed.Load()}
+	l := n.router.Counts()
+	b.Links = crawl.LinkStatus{Local: l.Local, Forwarded: l.Forwarded, SuppressedBySentCache: l.Suppressed}
 	w := n.archive.Stats()
 	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes, IndexBytesTotal: w.IndexBytes}
 	b.Output.ContentUnansweredTotal = n.contents.Unanswered()

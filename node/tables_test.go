@@ -1,7 +1,6 @@
 package node
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -109,69 +108,6 @@ func overlap(a, b []byte) bool {
 		}
 	}
 	return false
-}
-
-func TestSentCache(t *testing.T) {
-	t.Parallel()
-	c := newSentCache(100)
-	url := func(i int) string { return fmt.Sprint("http://a.test/", i) }
-	for i := range 1000 {
-		if c.Has(url(i)) {
-			t.Fatalf("%d was never sent", i)
-		}
-		c.Add(url(i))
-		if !c.Has(url(0)) && i < 49 {
-			t.Fatalf("0 is forgotten after %d", i)
-		}
-		if len(c.young)+len(c.old) > 100 {
-			t.Fatalf("%d entries", len(c.young)+len(c.old))
-		}
-	}
-	for i := 951; i < 1000; i++ {
-		if !c.Has(url(i)) {
-			t.Errorf("%d is forgotten", i)
-		}
-	}
-	if c.Has(url(1)) {
-		t.Error("1 is not forgotten")
-	}
-	// Who is asked for stays.
-	c = newSentCache(10)
-	c.Add("x")
-	for i := range 100 {
-		c.Add(url(i))
-		if !c.Has("x") {
-			t.Fatalf("forgotten after %d, and asked for each time", i)
-		}
-	}
-	c = newSentCache(0)
-	c.Add("x")
-	if !c.Has("x") {
-		t.Error("the smallest cache holds nothing")
-	}
-}
-
-func TestSeedBands(t *testing.T) {
-	t.Parallel()
-	f := func(x float64) *float64 { return &x }
-	for _, c := range []struct {
-		priority *float64
-		want     crawl.Band
-	}{{nil, 0}, {f(1), 0}, {f(0), crawl.Bands - 1}, {f(0.5), (crawl.Bands - 1) / 2}} {
-		if got := seedBand(c.priority); got != c.want {
-			t.Errorf("%v: band %d, want %d", c.priority, got, c.want)
-		}
-	}
-	var report crawl.SeedReport
-	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"}, {URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90}}, &report)
-	if len(targets) != 1 || targets[0].URL.String() != "http://a.test/" || len(report.Invalid) != 3 {
-		t.Fatalf("%+v, %+v", targets, report)
-	}
-	for i, line := range []int{2, 3, 90} {
-		if e := report.Invalid[i]; e.Line != line || e.Error == "" || e.Input == "" {
-			t.Errorf("%+v is not line %d", e, line)
-		}
-	}
 }
 
 func TestFetchCounters(t *testing.T) {

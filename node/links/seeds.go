@@ -1,9 +1,10 @@
-package node
+package links
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"crawlnode/crawl"
@@ -18,43 +19,51 @@ const seedDeadline = 10 * time.Second
 // harmless. The API answers 503 with Retry-After.
 var ErrBusy = errors.New("not every owner has acknowledged the seeds in time; send them again")
 
-// ErrNotReady says that this node has not joined its cluster yet.
-var ErrNotReady = errors.New("this node has not joined a cluster yet; ask a member, or wait for /readyz")
+// Seeder stores seeds. Its methods may be called from anywhere.
+type Seeder struct {
+	router *Router
+	start  Start
+	added  func(crawl.SeedReport)
+	active atomic.Int64  // calls of Add under way
+	begun  atomic.Uint64 // calls of Add that have begun
+}
 
-// AddSeeds stores seeds with their owners and starts the crawl when it is idle
+// NewSeeder makes a Seeder. added is called with the report of each list that was stored.
+func NewSeeder(r *Router, start Start, added func(crawl.SeedReport)) *Seeder {
+	return &Seeder{router: r, start: start, added: added}
+}
+
+// Active counts the lists that are being stored: nobody calls the crawl finished meanwhile.
+func (s *Seeder) Active() int64 { return s.active.Load() }
+
+// Begun counts the lists that were ever begun to be stored.
+func (s *Seeder) Begun() uint64 { return s.begun.Load() }
+
+// Add stores seeds with their owners and starts the crawl when it is idle
 // or finished. It returns when every accepted URL is durable; an error means
 // that nothing was promised.
-func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
+func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
 	report := crawl.SeedReport{Invalid: []crawl.SeedError{}}
-	if ok, _ := n.Ready(); !ok {
-		return report, ErrNotReady
-	}
-	n.seeded.Add(1)
-	n.seeding.Add(1) // nobody calls the crawl finished meanwhile
-	defer n.seeding.Add(-1)
+	opts := &s.router.opts
+	s.begun.Add(1)
+	s.active.Add(1)
+	defer s.active.Add(-1)
 	ctx, cancel := context.WithTimeout(ctx, seedDeadline)
 	defer cancel()
 	targets := parseSeeds(seeds, &report)
 	if len(targets) == 0 {
 		return report, nil
 	}
-	if err := n.checkContact(); err != nil {
+	if err := s.start.May(); err != nil {
 		return report, err
 	}
-	rules := n.doc.Current().Rules
-	entries := make([]string, len(targets), len(targets)+1)
-	for i, t := range targets {
-		entries[i] = rules.EntryOf(t.URL)
-		if port := t.URL.Port(); port != 80 && port != 443 {
-			entries = append(entries, scope.PortEntry(port))
-		}
-	}
-	if err := n.openScope(ctx, entries); err != nil {
+	rules := opts.Rules()
+	if err := s.openScope(ctx, entriesOf(rules, targets)); err != nil {
 		return report, err
 	}
 	kept := targets[:0]
 	for _, t := range targets {
-		if v := rules.Judge(t.URL, 0, n.doc.Seeds); !v.Admit {
+		if v := rules.Judge(t.URL, 0, opts.Seeds); !v.Admit {
 			report.OutOfScope++
 			continue
 		}
@@ -63,32 +72,45 @@ func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRepo
 	if len(kept) == 0 {
 		return report, nil
 	}
-	if err := n.startCrawl(ctx); err != nil {
+	if err := s.start.Run(ctx); err != nil {
 		return report, fmt.Errorf("%w (%w)", ErrBusy, err)
 	}
-	s, err := n.submitAll(ctx, n.routed(kept))
+	r, err := s.router.submitAll(ctx, s.router.Route(kept))
 	if err != nil {
 		return report, err
 	}
-	if len(s.left) > 0 {
+	if len(r.Left) > 0 {
 		return report, ErrBusy
 	}
-	if err := n.startCrawl(ctx); err != nil { // it may have ended while they were stored
+	if err := s.start.Run(ctx); err != nil { // it may have ended while they were stored
 		return report, fmt.Errorf("%w (%w)", ErrBusy, err)
 	}
-	report.Accepted, report.Duplicates = s.added, s.known
-	report.OutOfScope += s.refused
-	n.events.seeds(time.Now(), report)
+	report.Accepted, report.Duplicates = r.Added, r.Known
+	report.OutOfScope += r.Refused
+	s.added(report)
 	return report, nil
+}
+
+// entriesOf are the scope entries that seeds open.
+func entriesOf(rules *scope.Rules, seeds []crawl.Target) []string {
+	entries := make([]string, len(seeds), len(seeds)+1)
+	for i, t := range seeds {
+		entries[i] = rules.EntryOf(t.URL)
+		if port := t.URL.Port(); port != 80 && port != 443 {
+			entries = append(entries, scope.PortEntry(port))
+		}
+	}
+	return entries
 }
 
 // openScope stores the scope entries of seeds here and with a majority of the members:
 // whatever one loss takes, the others know them before a page is judged by them.
-func (n *Node) openScope(ctx context.Context, entries []string) error {
-	if err := n.doc.AddScope(entries); err != nil {
+func (s *Seeder) openScope(ctx context.Context, entries []string) error {
+	sc := s.router.opts.Scope
+	if err := sc.Add(entries...); err != nil {
 		return err
 	}
-	if err := n.spread.reach(ctx); err != nil {
+	if err := sc.Spread(ctx); err != nil {
 		return fmt.Errorf("%w (%w)", ErrBusy, err)
 	}
 	return nil

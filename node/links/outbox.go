@@ -1,4 +1,4 @@
-package node
+package links
 
 import (
 	"context"
@@ -11,13 +11,16 @@ import (
 	"crawlnode/pipeline"
 )
 
-// outboxSender sends what waits in the outboxes of the held partitions until
+// Sender sends what waits in the outboxes of the held partitions until
 // the owners have acknowledged it, and deletes it then. One goroutine; Wake
 // tells it that there is something new, and it looks by itself every second.
-type outboxSender struct {
-	node *Node
-	look chan struct{} // capacity 1
+type Sender struct {
+	router *Router
+	look   chan struct{} // capacity 1
 }
+
+// NewSender makes a Sender; Run does its work.
+func NewSender(r *Router) *Sender { return &Sender{router: r, look: make(chan struct{}, 1)} }
 
 // outboxChunk is how many links are read, sent and deleted at a time.
 const outboxChunk = 1000
@@ -29,18 +32,20 @@ const outboxDeadline = 3 * time.Second
 // the sender.
 const outboxDeaf = 10 * time.Second
 
-func (o *outboxSender) wake() {
+// Wake has it look at the outboxes now. From anywhere; it does not block.
+func (s *Sender) Wake() {
 	select {
-	case o.look <- struct{}{}:
+	case s.look <- struct{}{}:
 	default:
 	}
 }
 
-func (o *outboxSender) run(ctx context.Context) error {
+// Run sends until ctx ends, or the store fails. Call it once, when the node has joined its cluster.
+func (s *Sender) Run(ctx context.Context) error {
 	rest := 100 * time.Millisecond
 	for {
 		begun := time.Now()
-		sent, left, err := o.sweep(ctx)
+		sent, left, err := s.sweep(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
@@ -59,7 +64,7 @@ func (o *outboxSender) run(ctx context.Context) error {
 			// must not keep a processor busy with being stored in vain.
 			deaf = min(3*time.Since(begun), outboxDeaf)
 		}
-		if !o.pause(ctx, deaf, rest) {
+		if !s.pause(ctx, deaf, rest) {
 			return nil
 		}
 	}
@@ -67,7 +72,7 @@ func (o *outboxSender) run(ctx context.Context) error {
 
 // pause lets a time pass, of which only the second part ends when somebody wakes
 // the sender. False: ctx is over.
-func (o *outboxSender) pause(ctx context.Context, deaf, rest time.Duration) bool {
+func (s *Sender) pause(ctx context.Context, deaf, rest time.Duration) bool {
 	timer := time.NewTimer(deaf)
 	defer timer.Stop()
 	select {
@@ -80,17 +85,17 @@ func (o *outboxSender) pause(ctx context.Context, deaf, rest time.Duration) bool
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
-	case <-o.look:
+	case <-s.look:
 	}
 	return true
 }
 
 // sweep goes once through all outboxes held here.
-func (o *outboxSender) sweep(ctx context.Context) (sent, left int, err error) {
-	for _, p := range o.filled() {
+func (s *Sender) sweep(ctx context.Context) (sent, left int, err error) {
+	for _, p := range s.filled() {
 		var after frontier.OutboxKey
 		for {
-			entries, err := o.node.front.Outbox(p, after, outboxChunk)
+			entries, err := s.router.opts.Store.Outbox(p, after, outboxChunk)
 			if errors.Is(err, frontier.ErrNotHolder) {
 				break // it moved away meanwhile, and its outbox with it
 			}
@@ -101,7 +106,7 @@ func (o *outboxSender) sweep(ctx context.Context) (sent, left int, err error) {
 				break
 			}
 			after = entries[len(entries)-1].Key
-			done, err := o.send(ctx, entries)
+			done, err := s.send(ctx, entries)
 			if err != nil {
 				return sent, left, err
 			}
@@ -117,9 +122,9 @@ func (o *outboxSender) sweep(ctx context.Context) (sent, left int, err error) {
 
 // filled lists the partitions held here whose outbox is not empty, in order. It is
 // asked each second, and mostly there are none.
-func (o *outboxSender) filled() []crawl.Partition {
+func (s *Sender) filled() []crawl.Partition {
 	var ps []crawl.Partition
-	o.node.front.Walk(func(m *frontier.Meta) bool {
+	s.router.opts.Store.Walk(func(m *frontier.Meta) bool {
 		if m.State == frontier.Holder && m.Counters.Outbox > 0 {
 			ps = append(ps, m.Partition)
 		}
@@ -130,22 +135,22 @@ func (o *outboxSender) filled() []crawl.Partition {
 }
 
 // send judges and submits a chunk, and deletes what was acknowledged or refused.
-func (o *outboxSender) send(ctx context.Context, entries []frontier.OutboxEntry) (int, error) {
-	links, later, err := o.judge(ctx, entries)
+func (s *Sender) send(ctx context.Context, entries []frontier.OutboxEntry) (int, error) {
+	links, later, err := s.judge(ctx, entries)
 	if err != nil {
 		return 0, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, outboxDeadline)
 	defer cancel()
-	s, err := o.node.submit(bounded, links)
+	r, err := s.router.Submit(bounded, links)
 	if err != nil {
 		return 0, err
 	}
-	done := taken(entries, append(s.left, later...))
+	done := taken(entries, append(r.Left, later...))
 	if len(done) == 0 {
 		return 0, nil
 	}
-	return len(done), o.node.front.AckOutbox(ctx, done)
+	return len(done), s.router.opts.Store.AckOutbox(ctx, done)
 }
 
 // taken are the entries that are not among those that were left: their owners have
@@ -167,13 +172,13 @@ func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.Outbo
 // judge parts a chunk into links that may be stored and those that are to be judged
 // later, because this node may lack the scope entry that admits them; the page on which
 // they were found is done. What is neither is refused, and counted.
-func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
-	n := o.node
-	rules := n.doc.Current().Rules
+func (s *Sender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
+	opts := &s.router.opts
+	rules := opts.Rules()
 	var opened []string
 	var doubtful []frontier.OutboxEntry
 	for _, e := range entries {
-		v, entry := n.judge(rules, &e.Routed.Target)
+		v, entry := judge(rules, opts.Seeds, &e.Routed.Target)
 		if entry != "" {
 			opened = append(opened, entry)
 		}
@@ -183,10 +188,10 @@ func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry
 			doubtful = append(doubtful, e)
 		}
 	}
-	complete := len(doubtful) > 0 && n.spread.caughtUp(ctx)
+	complete := len(doubtful) > 0 && opts.Scope.CaughtUp(ctx)
 	skipped := map[crawl.Partition]crawl.SkipCounts{}
 	for _, e := range doubtful { // again, by the entries that have come
-		v, _ := n.judge(rules, &e.Routed.Target)
+		v, _ := judge(rules, opts.Seeds, &e.Routed.Target)
 		switch reason := pipeline.ReasonOf(v); {
 		case v.Admit:
 			admitted = append(admitted, e.Routed)
@@ -198,8 +203,8 @@ func (o *outboxSender) judge(ctx context.Context, entries []frontier.OutboxEntry
 			skipped[e.From] = counts
 		}
 	}
-	if err := n.joinScopeInTime(ctx, opened...); err != nil {
+	if err := opts.Scope.AddWhenRoom(ctx, opened...); err != nil {
 		return nil, nil, err
 	}
-	return admitted, later, n.front.Skip(ctx, skipped)
+	return admitted, later, opts.Store.Skip(ctx, skipped)
 }

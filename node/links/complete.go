@@ -1,4 +1,4 @@
-package node
+package links
 
 import (
 	"context"
@@ -14,55 +14,68 @@ import (
 // links; then they go into the outbox with the page's own transaction.
 const ackWait = 500 * time.Millisecond
 
+// Completer makes visits done. It is the pipeline's Sink; its methods may be called from anywhere.
+type Completer struct {
+	router  *Router
+	outbox  *Sender
+	visits  Visits
+	results Results
+}
+
+// NewCompleter makes a Completer. It wakes the sender for links that nobody has acknowledged.
+func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
+	return &Completer{router: r, outbox: s, visits: v, results: results}
+}
+
 // Settle ends a visit: foreign links go to their owners, then one transaction
-// makes the page done with all its links (invariant I3). It is the pipeline's
-// Sink; the host was released before.
-func (n *Node) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
-	eng := n.engine.Load()
-	defer eng.dispatcher.Settled(v)
+// makes the page done with all its links (invariant I3). The host was released before.
+func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	opts := &k.router.opts
+	defer k.visits.Settled(v)
 	if v.Item.Via == crawl.ViaRobots {
-		n.errandSettled(v, &o)
+		k.results.Robots(v, &o)
 		return nil
 	}
-	defer n.contents.Completed(v.Item.URL, &o)
+	defer k.results.PayloadStored(v.Item.URL, &o)
 	if o.Kind == crawl.Aborted {
 		return nil
 	}
 	if o.ScopeAlias != "" {
-		if err := n.joinScopeInTime(ctx, o.ScopeAlias); err != nil {
+		if err := opts.Scope.AddWhenRoom(ctx, o.ScopeAlias); err != nil {
 			return err
 		}
 	}
-	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: eng.dispatcher.RetryAt(v, o.Kind), Contents: n.contents.FirstHere(&v, &o)}
+	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: k.visits.RetryAt(v, o.Kind), Contents: k.results.FirstHere(&v, &o)}
 	if o.Kind == crawl.HostFailed {
-		eng.dispatcher.Unreachable(v, o.Reason)
+		k.visits.Unreachable(v, o.Reason)
 	}
-	n.fetched.observe(&o)
-	n.logVisit(ctx, v, &o)
-	if err := n.archiveFailure(ctx, v, &c); err != nil {
+	k.results.Observe(&o)
+	k.logVisit(ctx, v, &o)
+	if err := k.results.Failed(ctx, v, &c); err != nil {
 		return err // the item stays queued: it has not failed without its record
 	}
-	c.Own, c.Outbox = n.shareOut(ctx, v, o.Targets)
-	c.Outbox = append(c.Outbox, n.routed(o.Unjudged)...)
+	c.Own, c.Outbox = k.shareOut(ctx, v, o.Targets)
+	c.Outbox = append(c.Outbox, k.router.Route(o.Unjudged)...)
 	// As late as can be: another visit of the host may have ended meanwhile.
-	c.Host = eng.dispatcher.HostState(v)
-	err := n.front.Complete(ctx, c)
+	c.Host = k.visits.HostState(v)
+	err := opts.Store.Complete(ctx, c)
 	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
 		// The freeze of a hand-over waits for every visit to be settled, so this
 		// cannot happen while the rules of ownership hold.
-		n.log.Error("a page was finished under a lease that counts no more; whoever holds its host fetches it again",
+		opts.Log.Error("a page was finished under a lease that counts no more; whoever holds its host fetches it again",
 			"host", v.Host, "partition", v.Partition, "epoch", v.Epoch, "error", err)
 		return nil
 	}
 	if err == nil && len(c.Outbox) > 0 {
-		n.outbox.wake()
+		k.outbox.Wake()
 	}
 	return err
 }
 
 // logVisit tells those who want to know everything what became of a visit.
-func (n *Node) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
-	if !n.log.Enabled(ctx, slog.LevelDebug) {
+func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
+	log := k.router.opts.Log
+	if !log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
 	attrs := []any{"url", v.Item.URL.String(), "kind", o.Kind.String(), "took", o.Took}
@@ -78,25 +91,26 @@ func (n *Node) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
 	if o.Reason != "" {
 		attrs = append(attrs, "reason", o.Reason)
 	}
-	n.log.Debug("a visit ended", attrs...)
+	log.Debug("a visit ended", attrs...)
 }
 
 // shareOut parts a page's links into those that go into its transaction and
 // those that nobody has acknowledged.
-func (n *Node) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
-	own, foreign := n.split(n.routed(targets))
-	n.links.local.Add(int64(len(own)))
+func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
+	r := k.router
+	own, foreign := r.split(r.Route(targets))
+	r.local.Add(int64(len(own)))
 	fresh := foreign[:0]
 	for _, l := range foreign {
-		if !l.Target.Again && n.sent.Has(l.Target.URL.String()) {
-			n.links.suppressed.Add(1)
+		if !l.Target.Again && r.sent.Has(l.Target.URL.String()) {
+			r.suppressed.Add(1)
 			continue
 		}
 		fresh = append(fresh, l)
 	}
 	// A node that is alone copies nothing; should that change before the page is
 	// written, the frontier sees it and uses the outbox.
-	copied := n.engine.Load().replication > 1 && !n.alone()
+	copied := r.opts.Holdings.Replicated()
 	if !copied && len(fresh) == 0 {
 		return own, nil
 	}
@@ -104,16 +118,16 @@ func (n *Node) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Targ
 	defer cancel()
 	var aside []crawl.Routed
 	if copied {
-		own, aside = n.storeAside(ctx, v, own)
+		own, aside = k.storeAside(ctx, v, own)
 	}
-	return own, append(aside, n.forward(ctx, fresh).left...)
+	return own, append(aside, r.forward(ctx, fresh).Left...)
 }
 
 // storeAside stores the links to this node's other partitions. They have other
 // replicas than the page: were they only in its transaction, the page could be
 // copied as done to its replica, and this node die, before theirs have the links
 // (invariant I3). What they have not acknowledged goes into the page's outbox.
-func (n *Node) storeAside(ctx context.Context, v crawl.Visit, own []crawl.Routed) (same, unacked []crawl.Routed) {
+func (k *Completer) storeAside(ctx context.Context, v crawl.Visit, own []crawl.Routed) (same, unacked []crawl.Routed) {
 	var others []crawl.Routed
 	for _, l := range own {
 		if l.Partition == v.Partition {
@@ -125,9 +139,9 @@ func (n *Node) storeAside(ctx context.Context, v crawl.Visit, own []crawl.Routed
 	if len(others) == 0 {
 		return same, nil
 	}
-	s, err := n.storeOwn(ctx, others)
+	s, err := k.router.storeOwn(ctx, others)
 	if err != nil {
 		return same, others // the store has failed, or the time is up: Complete will tell
 	}
-	return same, s.left
+	return same, s.Left
 }

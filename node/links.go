@@ -1,0 +1,113 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/handoff"
+	"crawlnode/node/links"
+	"crawlnode/peer"
+	"crawlnode/web/scope"
+	"crawlnode/web/urlnorm"
+)
+
+// This file fits package links to the rest of the node.
+
+// openLinks makes what carries links; it calls nobody.
+func (n *Node) openLinks() {
+	n.router = links.NewRouter(links.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: linkPeers{n},
+		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log})
+	n.outbox = links.NewSender(n.router)
+	n.receiver = links.NewReceiver(n.router, n.synced.Load)
+	n.seeder = links.NewSeeder(n.router, linkStart{n}, func(r crawl.SeedReport) { n.events.seeds(time.Now(), r) })
+}
+
+// AddSeeds stores seeds with their owners and starts the crawl when it is idle
+// or finished. It returns when every accepted URL is durable; an error means
+// that nothing was promised.
+func (n *Node) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
+	if ok, _ := n.Ready(); !ok {
+		return crawl.SeedReport{Invalid: []crawl.SeedError{}}, ErrNotReady
+	}
+	return n.seeder.Add(ctx, seeds)
+}
+
+// StoreLinks stores a batch of another member's links.
+func (h handler) StoreLinks(ctx context.Context, from string, batch []*peer.Link, stamp *peer.RulesStamp) ([]peer.Verdict, error) {
+	return h.node.receiver.Store(ctx, from, batch, stamp)
+}
+
+// linkHoldings tells which partitions are here.
+type linkHoldings struct{ node *Node }
+
+func (h linkHoldings) Partitions() int              { return h.node.partitions() }
+func (h linkHoldings) Holds(p crawl.Partition) bool { return h.node.holds(p) }
+
+func (h linkHoldings) Replicated() bool {
+	return h.node.engine.Load().replication > 1 && !h.node.alone()
+}
+
+func (h linkHoldings) Tenures(ps []crawl.Partition) []handoff.Tenure {
+	return h.node.engine.Load().moves.Tenures(ps)
+}
+
+func (h linkHoldings) Wait(ctx context.Context, ts []handoff.Tenure, full bool) []error {
+	return h.node.engine.Load().moves.Wait(ctx, ts, full)
+}
+
+// linkPeers are the other members, and who holds what.
+type linkPeers struct{ node *Node }
+
+func (p linkPeers) Holder(of crawl.Partition) crawl.NodeID { return p.node.peers.holder(of) }
+func (p linkPeers) Owner(of crawl.Partition) crawl.NodeID  { return p.node.tableOwner(of) }
+
+func (p linkPeers) Forward(ctx context.Context, to crawl.NodeID, batch []*peer.Link) ([]peer.Verdict, error) {
+	return p.node.pool.Forward(ctx, p.node.target(to), batch)
+}
+
+// linkScope is the spreader's.
+type linkScope struct{ node *Node }
+
+func (s linkScope) Complete(now time.Time) bool       { return s.node.spread.complete(now) }
+func (s linkScope) CaughtUp(ctx context.Context) bool { return s.node.spread.caughtUp(ctx) }
+func (s linkScope) Spread(ctx context.Context) error  { return s.node.spread.reach(ctx) }
+
+func (s linkScope) Agrees(member crawl.NodeID, stamp *peer.RulesStamp) bool {
+	if agree(s.node.doc, stamp) {
+		return true
+	}
+	s.node.compareRules(member, stamp)
+	return false
+}
+
+func (s linkScope) Add(entries ...string) error { return s.node.joinScope(entries...) }
+
+func (s linkScope) AddWhenRoom(ctx context.Context, entries ...string) error {
+	return s.node.joinScopeInTime(ctx, entries...)
+}
+
+// linkStart sets the crawl running for seeds.
+type linkStart struct{ node *Node }
+
+func (s linkStart) May() error                    { return s.node.checkContact() }
+func (s linkStart) Run(ctx context.Context) error { return s.node.startCrawl(ctx) }
+
+// linkResults is what an outcome leads to beside links.
+type linkResults struct{ node *Node }
+
+func (r linkResults) Robots(v crawl.Visit, o *crawl.Outcome) { r.node.errandSettled(v, o) }
+func (r linkResults) Observe(o *crawl.Outcome)               { r.node.fetched.observe(o) }
+
+func (r linkResults) Failed(ctx context.Context, v crawl.Visit, c *frontier.Completion) error {
+	return r.node.archiveFailure(ctx, v, c)
+}
+
+func (r linkResults) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
+	return r.node.contents.FirstHere(v, o)
+}
+
+func (r linkResults) PayloadStored(url urlnorm.URL, o *crawl.Outcome) {
+	r.node.contents.Completed(url, o)
+}

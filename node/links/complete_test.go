@@ -1,0 +1,130 @@
+package links
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/web/urlnorm"
+)
+
+// ending is what a visit's end asks and tells beside links.
+type ending struct{ *around }
+
+func (e ending) HostState(crawl.Visit) crawl.HostState {
+	e.did = append(e.did, "host")
+	return crawl.HostState{Failures: 7}
+}
+func (e ending) RetryAt(crawl.Visit, crawl.Kind) time.Time { return time.Time{} }
+func (e ending) Unreachable(_ crawl.Visit, reason string) {
+	e.did = append(e.did, "unreachable: "+reason)
+}
+func (e ending) Settled(crawl.Visit)                { e.did = append(e.did, "settled") }
+func (e ending) Robots(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
+func (e ending) Observe(*crawl.Outcome)             {}
+
+func (e ending) Failed(context.Context, crawl.Visit, *frontier.Completion) error {
+	e.did = append(e.did, "archive")
+	return nil
+}
+func (e ending) FirstHere(*crawl.Visit, *crawl.Outcome) []frontier.Content { return nil }
+func (e ending) PayloadStored(urlnorm.URL, *crawl.Outcome)                 { e.did = append(e.did, "payload") }
+
+// completer makes one over what stands around it; woken reports whether it has woken the sender.
+func completer(a *around) (k *Completer, woken func() bool) {
+	r := a.router()
+	s := NewSender(r)
+	return NewCompleter(r, s, ending{a}, ending{a}), func() bool { return len(s.look) == 1 }
+}
+
+// visitOf is a visit of a page of a link's host.
+func visitOf(l crawl.Routed) crawl.Visit {
+	return crawl.Visit{Lease: crawl.Lease{Partition: l.Partition, Host: crawl.Host(l.Target.URL.Host()), Item: crawl.Item{URL: l.Target.URL}}}
+}
+
+// TestSettleSharesLinksOut checks invariant I3: each link of a page that is done is in its own
+// transaction, acknowledged before, or in its outbox.
+func TestSettleSharesLinksOut(t *testing.T) {
+	t.Parallel()
+	page, aside, late := linkTo(t, "http://page.test/"), linkTo(t, "http://aside.test/"), linkTo(t, "http://late.test/")
+	foreign, silent, unjudged := linkTo(t, "http://foreign.test/"), linkTo(t, "http://silent.test/"), linkTo(t, "http://unjudged.test/")
+	for _, alone := range []bool{false, true} {
+		t.Run(fmt.Sprint("alone=", alone), func(t *testing.T) {
+			a := &around{
+				alone:  alone,
+				held:   map[crawl.Partition]bool{page.Partition: true, aside.Partition: true, late.Partition: true},
+				late:   map[crawl.Partition]bool{late.Partition: true},
+				says:   map[crawl.Partition]crawl.NodeID{foreign.Partition: "b", silent.Partition: "s"},
+				silent: map[crawl.NodeID]bool{"s": true},
+			}
+			k, woken := completer(a)
+			o := crawl.Outcome{Kind: crawl.Fetched, Unjudged: []crawl.Target{unjudged.Target}}
+			for _, l := range []crawl.Routed{page, aside, late, foreign, silent} {
+				l.Target.Again = false
+				o.Targets = append(o.Targets, l.Target)
+			}
+			if err := k.Settle(t.Context(), visitOf(page), o); err != nil {
+				t.Fatal(err)
+			}
+			own, outbox := []string{"page.test"}, []string{"late.test", "silent.test", "unjudged.test"}
+			did := []string{"archive", "add", "wait", "forward to b", "host", "complete", "payload", "settled"}
+			if alone { // nobody copies: all that is held here is safe with the page
+				own, outbox = []string{"aside.test", "late.test", "page.test"}, outbox[1:]
+				did = []string{"archive", "forward to b", "host", "complete", "payload", "settled"}
+			}
+			if !slices.Equal(hosts(a.done.Own), own) || !slices.Equal(hosts(a.done.Outbox), outbox) {
+				t.Errorf("own %v, want %v; outbox %v, want %v", hosts(a.done.Own), own, hosts(a.done.Outbox), outbox)
+			}
+			if !slices.Equal(a.did, did) {
+				t.Errorf("%v, want %v", a.did, did)
+			}
+			if !woken() || a.done.Host.Failures != 7 {
+				t.Errorf("the sender was woken: %v; host %+v", woken(), a.done.Host)
+			}
+			// What was acknowledged does not go again with the next page.
+			a.did = nil
+			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(a.did, "forward to b") || k.router.Counts().Suppressed != 1 || len(a.done.Outbox) != 0 {
+				t.Errorf("%v; %+v", a.did, k.router.Counts())
+			}
+			k.router.ForgetSent()
+			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil || !slices.Contains(a.did, "forward to b") {
+				t.Errorf("%v after the cache was emptied: %v", a.did, err)
+			}
+		})
+	}
+}
+
+// TestSettleStoresNothing checks which ends of a visit are not stored, or not believed.
+func TestSettleStoresNothing(t *testing.T) {
+	t.Parallel()
+	page := linkTo(t, "http://page.test/")
+	for name, c := range map[string]struct {
+		via     crawl.Via
+		outcome crawl.Outcome
+		refusal error
+		did     []string
+	}{
+		"aborted":      {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"payload", "settled"}},
+		"robots.txt":   {crawl.ViaRobots, crawl.Outcome{Kind: crawl.Fetched}, nil, []string{"robots", "settled"}},
+		"a lease past": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Fetched}, frontier.ErrStaleLease, []string{"archive", "host", "complete", "payload", "settled"}},
+		"moved away":   {crawl.ViaLink, crawl.Outcome{Kind: crawl.HostFailed, Reason: "silent"}, frontier.ErrNotHolder, []string{"unreachable: silent", "archive", "host", "complete", "payload", "settled"}},
+	} {
+		a := &around{alone: true, held: map[crawl.Partition]bool{page.Partition: true}, refusal: c.refusal}
+		k, woken := completer(a)
+		v := visitOf(page)
+		v.Item.Via = c.via
+		if err := k.Settle(t.Context(), v, c.outcome); err != nil || woken() {
+			t.Errorf("%s: %v, the sender was woken: %v", name, err, woken())
+		}
+		if !slices.Equal(a.did, c.did) {
+			t.Errorf("%s: %v, want %v", name, a.did, c.did)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package links
+
+import (
+	"crawlnode/crawl"
+	"crawlnode/pipeline"
+	"crawlnode/web/scope"
+)
+
+// judge holds a link against the scope: rules, and the scope entries of seeds. entry, unless it is "", is one that
+// the link brings with it.
+func judge(rules *scope.Rules, seeds *scope.Seeds, t *crawl.Target) (v scope.Verdict, entry string) {
+	v = rules.Judge(t.URL, pipeline.JudgedDepth(t), seeds)
+	if v.Admit || !pipeline.OpensScope(t.Via, t.Depth) || rules.Covers(t.URL, seeds) {
+		return v, ""
+	}
+	entry = rules.EntryOf(t.URL)
+	if v = rules.Judge(t.URL, pipeline.JudgedDepth(t), scope.NewSeeds([]string{entry})); !v.Admit {
+		return v, ""
+	}
+	return v, entry
+}
