@@ -91,7 +91,7 @@ type Visits interface {
 
 // Results is what else an outcome leads to: counts, the archive, payloads.
 type Results interface {
-	// Robots takes the end of a visit that another host's robots.txt redirected to; nothing is stored.
+	// Robots takes what came of a file to which another host's robots.txt redirects; nothing is stored.
 	Robots(v crawl.Visit, o *crawl.Outcome)
 	// Observe counts an outcome that is about to be stored.
 	Observe(o *crawl.Outcome)

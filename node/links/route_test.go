@@ -1,102 +1,12 @@
 package links
 
 import (
-	"context"
-	"errors"
-	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
-	"crawlnode/handoff"
 	"crawlnode/peer"
 )
-
-// around is what stands around a Router in these tests: its store, what it holds, its peers. By
-// default a partition is held by nobody, and everything that is stored or sent is added.
-type around struct {
-	Store // what a test does not need ends it
-	held  map[crawl.Partition]bool
-	alone bool
-	late  map[crawl.Partition]bool // their replicas do not answer
-	says  map[crawl.Partition]crawl.NodeID
-	owns  map[crawl.Partition]crawl.NodeID
-
-	answers map[crawl.NodeID]peer.Verdict // else ADDED
-	silent  map[crawl.NodeID]bool
-	refusal error // of Complete
-
-	mu     sync.Mutex // guards did in Forward, which is called from several goroutines
-	did    []string   // in order
-	stored []string
-	done   frontier.Completion
-}
-
-func (a *around) router() *Router {
-	return NewRouter(Options{Self: "a", Store: a, Holdings: a, Peers: a, Log: slog.New(slog.DiscardHandler)})
-}
-
-func (a *around) Add(_ context.Context, links []crawl.Routed) ([]frontier.Admission, error) {
-	a.did = append(a.did, "add")
-	for _, l := range links {
-		a.stored = append(a.stored, l.Target.URL.String())
-	}
-	return slices.Repeat([]frontier.Admission{frontier.Added}, len(links)), nil
-}
-
-func (a *around) Complete(_ context.Context, c frontier.Completion) error {
-	a.did = append(a.did, "complete")
-	a.done = c
-	return a.refusal
-}
-
-func (a *around) Partitions() int                       { return 512 }
-func (a *around) Holds(p crawl.Partition) bool          { return a.held[p] }
-func (a *around) Replicated() bool                      { return !a.alone }
-func (a *around) Holder(p crawl.Partition) crawl.NodeID { return a.says[p] }
-func (a *around) Owner(p crawl.Partition) crawl.NodeID  { return a.owns[p] }
-func (a *around) Tenures(ps []crawl.Partition) (ts []handoff.Tenure) {
-	for _, p := range ps {
-		ts = append(ts, handoff.Tenure{P: p, Epoch: 1})
-	}
-	return ts
-}
-
-func (a *around) Wait(_ context.Context, ts []handoff.Tenure, _ bool) []error {
-	a.did = append(a.did, "wait")
-	errs := make([]error, len(ts))
-	for i, t := range ts {
-		if a.late[t.P] {
-			errs[i] = handoff.ErrNotAcknowledged
-		}
-	}
-	return errs
-}
-
-func (a *around) Forward(_ context.Context, to crawl.NodeID, links []*peer.Link) ([]peer.Verdict, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.silent[to] {
-		return nil, errors.New("no answer")
-	}
-	a.did = append(a.did, "forward to "+string(to))
-	v, told := a.answers[to]
-	if !told {
-		v = peer.Verdict_VERDICT_ADDED
-	}
-	return slices.Repeat([]peer.Verdict{v}, len(links)), nil
-}
-
-// hosts are those of links, in order.
-func hosts(links []crawl.Routed) (hs []string) {
-	for _, l := range links {
-		hs = append(hs, l.Target.URL.Host())
-	}
-	slices.Sort(hs)
-	return hs
-}
 
 // TestSubmitGoesToWhoHoldsIt checks whom a link goes to: this node, else who said last that it holds
 // the partition, else its owner.

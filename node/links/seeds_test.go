@@ -1,7 +1,11 @@
 package links
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"crawlnode/crawl"
 )
@@ -26,5 +30,69 @@ func TestSeedBands(t *testing.T) {
 		if e := report.Invalid[i]; e.Line != line || e.Error == "" || e.Input == "" {
 			t.Errorf("%+v is not line %d", e, line)
 		}
+	}
+}
+
+// starting sets a crawl running in these tests.
+type starting struct {
+	*around
+	barred error // of May
+	active func() int64
+}
+
+func (s starting) May() error { return s.barred }
+
+func (s starting) Run(context.Context) error {
+	if s.active() != 1 {
+		return errors.New("no list of seeds is being stored")
+	}
+	s.did = append(s.did, "run")
+	return nil
+}
+
+// TestSeedsInOrder checks that entries are with a majority before a seed is stored, that the crawl
+// runs before and after, and that nothing is promised when a step fails.
+func TestSeedsInOrder(t *testing.T) {
+	t.Parallel()
+	barred := errors.New("no contact")
+	held := map[crawl.Partition]bool{linkTo(t, "http://in.test/").Partition: true, linkTo(t, "http://late.test/").Partition: true}
+	for name, c := range map[string]struct {
+		url  string
+		may  error
+		far  error // the majority is not reached
+		err  error
+		did  []string
+		want crawl.SeedReport
+	}{
+		"stored":        {"http://in.test/", nil, nil, nil, []string{"spread", "run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}},
+		"out of scope":  {"http://out.test/", nil, nil, nil, []string{"spread"}, crawl.SeedReport{OutOfScope: 1}},
+		"not to be run": {"http://in.test/", barred, nil, barred, nil, crawl.SeedReport{}},
+		"no majority":   {"http://in.test/", nil, errors.New("1 of 3"), ErrBusy, []string{"spread"}, crawl.SeedReport{}},
+	} {
+		a := &around{held: held}
+		a.scope.unreached = c.far
+		var s *Seeder
+		s = NewSeeder(a.router(), starting{a, c.may, func() int64 { return s.Active() }}, func(crawl.SeedReport) { a.did = append(a.did, "report") })
+		got, err := s.Add(t.Context(), []crawl.Seed{{URL: c.url}})
+		if !errors.Is(err, c.err) || got.Accepted != c.want.Accepted || got.OutOfScope != c.want.OutOfScope {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if !slices.Equal(a.did, c.did) || s.Active() != 0 || s.Begun() != 1 {
+			t.Errorf("%s: %v, want %v; %d active, %d begun", name, a.did, c.did, s.Active(), s.Begun())
+		}
+	}
+}
+
+// TestSeedsOfASilentReplica are tried again until the time is up, and then nothing is promised.
+func TestSeedsOfASilentReplica(t *testing.T) {
+	t.Parallel()
+	late := linkTo(t, "http://late.test/").Partition
+	a := &around{held: map[crawl.Partition]bool{late: true}, late: map[crawl.Partition]bool{late: true}}
+	var s *Seeder
+	s = NewSeeder(a.router(), starting{a, nil, func() int64 { return s.Active() }}, func(crawl.SeedReport) { t.Error("they were reported as stored") })
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if r, err := s.Add(ctx, []crawl.Seed{{URL: "http://late.test/"}}); !errors.Is(err, ErrBusy) || r.Accepted != 0 || len(a.stored) < 2 {
+		t.Errorf("%+v, %v, stored %d times", r, err, len(a.stored))
 	}
 }
