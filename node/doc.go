@@ -170,7 +170,7 @@
 // page limit that was set or lowered has the permits counted anew (package finish), and
 // once the scope has changed what is queued is judged again before it is fetched.
 //
-// Questions about one URL, one host, the first hosts in an order, changes and archives are answered
+// Questions about one URL, one host, the first hosts in an order, partitions, changes and archives are answered
 // by package inspect, on any node; inspect.go fits it to the rest.
 //
 // What happened is kept as a list of events (events.go): views and documents tell of

@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/node/inspect"
 	"crawlnode/peer"
+	"crawlnode/ring"
 	"crawlnode/scheduler"
 )
 
@@ -14,7 +15,7 @@ import (
 
 func (n *Node) openInspector() {
 	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.archive,
-		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Audit: n.audit.newest})
+		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Audit: n.audit.newest, Partitions: n.ownPartitions})
 }
 
 // ExplainURL tells what the cluster knows of a URL and what the rules say of it: inspect.Inspector.URL.
@@ -112,6 +113,11 @@ type inspectedCluster struct{ node *Node }
 
 func (c inspectedCluster) Partitions() int { return c.node.partitions() }
 
+func (c inspectedCluster) Table() (crawl.Epoch, *ring.Table) {
+	snap := c.node.members.Snapshot()
+	return snap.View.Number, snap.Table
+}
+
 func (c inspectedCluster) Owner(p crawl.Partition) crawl.NodeID { return c.node.tableOwner(p) }
 
 func (c inspectedCluster) Holder(p crawl.Partition) crawl.NodeID {
@@ -151,4 +157,16 @@ func (p inspectedPeers) Explain(ctx context.Context, to crawl.NodeID, payload []
 
 func (p inspectedPeers) Archive(ctx context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error) {
 	return p.node.pool.Archive(ctx, p.node.target(to), &peer.Envelope{Payload: payload})
+}
+
+func (p inspectedPeers) Partitions(ctx context.Context, to crawl.NodeID) (crawl.Epoch, []crawl.PartitionReport, error) {
+	reply, err := peer.Call(ctx, p.node.pool, p.node.target(to), &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+	if err != nil {
+		return 0, nil, err
+	}
+	var parts []crawl.PartitionReport
+	for _, info := range reply.Partitions {
+		parts = append(parts, fromPartitionInfo(to, info))
+	}
+	return crawl.Epoch(reply.View), parts, nil
 }

@@ -1,6 +1,6 @@
 // Package inspect answers people's questions about single things, on any node: one URL, one host, the
-// first hosts in an order, the newest changes that operators asked for, one record of an archive,
-// the index of all archives. Sums over the whole crawl are package status's.
+// first hosts in an order, all partitions, the newest changes that operators asked for, one record of
+// an archive, the index of all archives. Sums over the whole crawl are package status's.
 //
 // What the rules say is judged on the asked node. What is stored is asked of the node that has it:
 // the holder of the partition, or every member. Each question costs a few reads of the store and one
@@ -11,6 +11,7 @@
 //	scope.go      what the scope rules say of a URL, also without a cluster
 //	host.go       one host: politeness, queue
 //	hosts.go      the first hosts of all that are in memory
+//	ring.go       every partition: what the table says and what members have
 //	audit.go      the newest changes that members were asked to make
 //	export.go     records and indexes of archives
 //

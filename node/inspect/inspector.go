@@ -30,6 +30,8 @@ type Options struct {
 	Peers      Peers
 	// Audit reads the newest changes that this node was asked to make, newest first.
 	Audit func(limit int) ([]crawl.AuditEntry, error)
+	// Partitions describes the partitions that this node holds, has let go, or should hold.
+	Partitions func(ctx context.Context) ([]crawl.PartitionReport, error)
 }
 
 // Store is what is stored of hosts and URLs: *frontier.Frontier.
@@ -60,6 +62,8 @@ type Archive interface {
 type Cluster interface {
 	// Partitions is the number of partitions.
 	Partitions() int
+	// Table is the table of the installed view.
+	Table() (view crawl.Epoch, t *ring.Table)
 	// Owner is the owner of a partition by the table.
 	Owner(crawl.Partition) crawl.NodeID
 	// Holder is the other member that says that it holds a partition; "" when none does.
@@ -78,6 +82,8 @@ type Peers interface {
 	Explain(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
 	// Archive asks a member, whose ServeArchive answers. The caller closes the reader.
 	Archive(ctx context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error)
+	// Partitions asks a member for what its Options.Partitions tells, and for its view before that.
+	Partitions(ctx context.Context, to crawl.NodeID) (view crawl.Epoch, parts []crawl.PartitionReport, err error)
 }
 
 // Inspector answers the questions.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func newCluster(names ...string) map[string]*fakeNode {
 		}
 		n := &fakeNode{name: name, members: members}
 		n.Inspector = New(Options{Self: crawl.NodeID(name), Store: n, Dispatcher: n, Archive: fakeArchive{n}, Cluster: n, Peers: fakePeers{n},
-			Audit: func(limit int) ([]crawl.AuditEntry, error) { return n.changes[:min(limit, len(n.changes))], nil }})
+			Audit: func(limit int) ([]crawl.AuditEntry, error) { return n.changes[:min(limit, len(n.changes))], nil }, Partitions: n.held})
 		members[name] = n
 	}
 	return members
@@ -86,6 +87,19 @@ func (n *fakeNode) Top(context.Context, string, int) (top []scheduler.Glance, in
 }
 
 func (n *fakeNode) Partitions() int { return partitions }
+
+func (n *fakeNode) Table() (crawl.Epoch, *ring.Table) {
+	var ids []crawl.NodeID
+	for name := range n.members {
+		ids = append(ids, crawl.NodeID(name))
+	}
+	slices.Sort(ids)
+	t, err := ring.Build(ids, partitions, 1)
+	if err != nil {
+		panic(err)
+	}
+	return 5, t
+}
 
 func (n *fakeNode) Owner(p crawl.Partition) crawl.NodeID { return n.Holder(p) }
 
@@ -146,6 +160,47 @@ func (p fakePeers) Archive(_ context.Context, to crawl.NodeID, payload []byte) (
 	in, out := io.Pipe()
 	go func() { _ = out.CloseWithError(m.ServeArchive(payload, out)) }()
 	return in, nil
+}
+
+func (p fakePeers) Partitions(ctx context.Context, to crawl.NodeID) (crawl.Epoch, []crawl.PartitionReport, error) {
+	m := p.node.members[string(to)]
+	if m == nil {
+		return 0, nil, errSilent
+	}
+	parts, err := m.held(ctx)
+	return 5, parts, err
+}
+
+// held is the partition of the node's host.
+func (n *fakeNode) held(context.Context) ([]crawl.PartitionReport, error) {
+	if n.host == "" {
+		return nil, nil
+	}
+	id := crawl.NodeID(n.name)
+	return []crawl.PartitionReport{{Partition: ring.PartitionOf(n.host, partitions), Epoch: 5, State: crawl.PartitionHeld, Holder: &id}}, nil
+}
+
+// TestRingOfAll checks that all nodes show the same partitions, and nothing of what a silent member has.
+func TestRingOfAll(t *testing.T) {
+	t.Parallel()
+	nodes := newCluster("a", "b", "C")
+	nodes["a"].host, nodes["b"].host = "x.test", "z.test"
+	places := map[crawl.Partition]crawl.NodeID{ring.PartitionOf("x.test", partitions): "a", ring.PartitionOf("z.test", partitions): "b"}
+	if len(places) != 2 {
+		t.Fatal("both hosts are in one partition")
+	}
+	for _, name := range []string{"a", "b"} {
+		r, err := nodes[name].Ring(t.Context())
+		if err != nil || r.View != 5 || len(r.Partitions) != partitions {
+			t.Fatalf("%s: %+v, %v", name, r, err)
+		}
+		for p, x := range r.Partitions {
+			holder, held := places[crawl.Partition(p)]
+			if held != (x.Holder != nil) || held && *x.Holder != holder || !held && x.State != crawl.PartitionUnknown {
+				t.Errorf("%s: partition %d: %+v", name, p, x)
+			}
+		}
+	}
 }
 
 // TestHostOfAnyHolder checks that each node describes a host that one of them holds, and says

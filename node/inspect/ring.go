@@ -1,0 +1,103 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"crawlnode/crawl"
+	"crawlnode/ring"
+)
+
+// Ring asks every member what it has and puts it beside the table, so that any node gives the same
+// answer while nothing moves. It costs O(partitions) and one call to each member. It is called
+// after the first view.
+func (i *Inspector) Ring(ctx context.Context) (*crawl.RingReport, error) {
+	view, table := i.o.Cluster.Table()
+	r := emptyRing(view, table, i.o.Cluster.Partitions())
+	own, err := i.o.Partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers := []ringAnswer{{from: i.o.Self, view: r.View, parts: own}}
+	var mu sync.Mutex // guards answers
+	var wg sync.WaitGroup
+	for _, m := range i.o.Cluster.Others() {
+		wg.Go(func() {
+			a := ringAnswer{from: m.ID}
+			var err error
+			if a.view, a.parts, err = i.o.Peers.Partitions(ctx, m.ID); err != nil {
+				a = ringAnswer{from: m.ID, silent: true}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			answers = append(answers, a)
+		})
+	}
+	wg.Wait()
+	mergeRing(r, answers)
+	return r, nil
+}
+
+// emptyRing is the table alone.
+func emptyRing(view crawl.Epoch, t *ring.Table, partitions int) *crawl.RingReport {
+	r := &crawl.RingReport{View: view, Digest: t.Digest(), Partitions: make([]crawl.PartitionReport, partitions)}
+	for i := range r.Partitions {
+		p := crawl.Partition(i)
+		replicas := t.Replicas(p)
+		if replicas == nil {
+			replicas = []crawl.NodeID{}
+		}
+		r.Partitions[p] = crawl.PartitionReport{Partition: p, Owner: t.Owner(p), Replicas: replicas, State: crawl.PartitionUnknown}
+	}
+	return r
+}
+
+// ringAnswer is what one member says of the partitions.
+type ringAnswer struct {
+	from   crawl.NodeID
+	silent bool        // it has not answered; the rest is empty
+	view   crawl.Epoch // that it has installed, at the least
+	parts  []crawl.PartitionReport
+}
+
+// mergeRing puts what the members say into the table. The holder of a partition knows best; then
+// the node that has let it go; then its owner, which has asked every member. But an owner cannot
+// tell "on its way to me" from "held by nobody": that only counts when no member is silent.
+func mergeRing(r *crawl.RingReport, answers []ringAnswer) {
+	silent := slices.ContainsFunc(answers, func(a ringAnswer) bool { return a.silent })
+	for _, a := range answers {
+		for i := range a.parts {
+			said := &a.parts[i]
+			if int(said.Partition) >= len(r.Partitions) {
+				continue
+			}
+			p := &r.Partitions[said.Partition]
+			if said.State == crawl.PartitionPromoting && silent || !mayKnow(p, &a, said, r.View) || !saysMore(p, said) {
+				continue
+			}
+			p.Holder, p.Epoch, p.State, p.URLs, p.InSync, p.Reason = said.Holder, said.Epoch, said.State, said.URLs, said.InSync, said.Reason
+			if p.State == crawl.PartitionHeld && p.Owner != a.from {
+				p.State = crawl.PartitionMoving
+			}
+		}
+	}
+}
+
+// mayKnow reports whether a member can know what it says: what it has, always;
+// what is nowhere, only as the owner in the same view.
+func mayKnow(p *crawl.PartitionReport, a *ringAnswer, said *crawl.PartitionReport, view crawl.Epoch) bool {
+	return said.Epoch > 0 || a.from == p.Owner && a.view == view
+}
+
+// saysMore reports whether what is said comes before what is there: during a move
+// both ends may claim a partition for a moment, and the later tenure counts.
+func saysMore(there, said *crawl.PartitionReport) bool {
+	switch {
+	case there.State == crawl.PartitionUnknown:
+		return true
+	case (there.Holder == nil) != (said.Holder == nil):
+		return said.Holder != nil
+	}
+	return said.Epoch > there.Epoch
+}
