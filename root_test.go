@@ -130,6 +130,10 @@ var table = []rule{
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{
+		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "peer"},
+		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
+	},
+	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",

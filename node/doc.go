@@ -19,9 +19,9 @@
 // The engine knows no cluster, the cluster knows no web; neither imports the
 // other. What one needs of the other it declares as an interface, and the files
 // of this package and the packages below it fill it: dispatch*.go (scheduler and frontier to
-// pipeline), package links (pipeline to frontier and peers), moves.go (handoff to frontier and
+// pipeline), package links (pipeline to frontier and peers), package transfer (handoff to frontier and
 // peer), serve.go (peer to all). The packages below this one each do one job of the
-// node, and have a page of their own: contents, crawldoc, datadir, finish, inspect, links, status.
+// node, and have a page of their own: contents, crawldoc, datadir, finish, inspect, links, status, transfer.
 //
 // # The life of a URL
 //

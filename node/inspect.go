@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/node/inspect"
+	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
@@ -16,6 +17,14 @@ import (
 func (n *Node) openInspector() {
 	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.archive,
 		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Audit: n.audit.newest, Partitions: n.ownPartitions})
+}
+
+// Ring puts what every member has beside the table: inspect.Inspector.Ring.
+func (n *Node) Ring(ctx context.Context) (*crawl.RingReport, error) {
+	if n.viewNumber() == 0 || n.partitions() == 0 {
+		return nil, ErrNotReady
+	}
+	return n.inspector.Ring(ctx)
 }
 
 // ExplainURL tells what the cluster knows of a URL and what the rules say of it: inspect.Inspector.URL.
@@ -164,9 +173,6 @@ func (p inspectedPeers) Partitions(ctx context.Context, to crawl.NodeID) (crawl.
 	if err != nil {
 		return 0, nil, err
 	}
-	var parts []crawl.PartitionReport
-	for _, info := range reply.Partitions {
-		parts = append(parts, fromPartitionInfo(to, info))
-	}
-	return crawl.Epoch(reply.View), parts, nil
+	view, parts := transfer.FromReply(to, reply)
+	return view, parts, nil
 }

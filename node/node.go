@@ -21,6 +21,7 @@ import (
 	"crawlnode/node/inspect"
 	"crawlnode/node/links"
 	"crawlnode/node/status"
+	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/store/derived"
 )
@@ -107,7 +108,7 @@ type Node struct {
 	processors func() (own, busy, all int64)
 	changes    changeLog
 	events     *eventLog
-	fences     *fences
+	fences     *transfer.Fences
 	disk       diskWatch
 	progress   progress
 	audit      auditLog

@@ -23,6 +23,7 @@ import (
 	"crawlnode/metrics"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
+	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
 	"crawlnode/store/files"
@@ -60,7 +61,7 @@ func (k *keyring) describe(insecure bool) string {
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
 	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: newTimings(),
-		peers: newPeerTable(), events: newEventLog(), fences: newFences(),
+		peers: newPeerTable(), events: newEventLog(), fences: transfer.NewFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
@@ -239,7 +240,7 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
 		Bind: gossip, Advertise: n.cfg.Advertise, RPC: n.advertised(n.rpc), HTTP: n.advertised(n.http), Join: n.cfg.Join,
 		Caller: caller{n}, Logger: n.log, Transport: n.network.transport(),
-		Events:    membership.Events{Installed: n.fences.installed},
+		Events:    membership.Events{Installed: n.fences.Installed},
 		QuorumOff: n.cfg.Quorum == "off", ProofOfDeath: n.cfg.ProofOfDeath != "off",
 	}
 	n.network.hook(&o)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +14,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
 	"crawlnode/node/links"
+	"crawlnode/node/transfer"
 	"crawlnode/pipeline"
 )
 
@@ -169,7 +168,8 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.dispatcher = n.newDispatcher()
 	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher, linkResults{n})
-	loaded, err := n.loadedPartitions(ctx)
+	store := transfer.NewStore(n.front)
+	loaded, err := n.loadedPartitions(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e.moves = handoff.NewDriver(handoff.Options{
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
-		Store: moveStore{n.front}, Fetching: fetching, Transport: moveTransport{n},
+		Store: store, Fetching: fetching, Transport: transfer.Transport{Pool: n.pool, Target: n.target},
 		Changed: n.holdingsChanged, HandedOver: n.timings.pause.Observe, Logger: n.log,
 		TailDir: n.dir.Join("tail"), TailRoom: n.roomForTail,
 	}, loaded)
@@ -200,31 +200,11 @@ func (n *Node) roomForTail() bool {
 // a move takes.
 const tokensAtOnce = 32
 
-// loadedPartitions is what the disk says this node holds. What was held before
-// the id last joined anew is yielded with the first view (ownership rules 6 and
-// 11); what has lost mutations is a mere copy from the start, and so is what may have
-// lost some with the power: as a holder it would leave a replica that is ahead out of
-// the in-sync set, if that is silent for a moment, before it has asked it.
-func (n *Node) loadedPartitions(ctx context.Context) ([]handoff.Loaded, error) {
-	store := moveStore{n.front}
-	var loaded []handoff.Loaded
-	suspect := 0
-	for _, m := range n.front.Metas() {
-		l := handoff.Loaded{P: m.Partition, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View, Set: store.Set(m.Partition)}
-		switch {
-		case (m.Suspect || m.Unsure) && (m.State == frontier.Holder || m.State == frontier.Released):
-			if m.Suspect {
-				suspect++
-			}
-			if err := store.StoreCopy(ctx, m.Partition, m.Suspect); err != nil {
-				return nil, datadir.Failed("set a damaged partition aside", err)
-			}
-		case m.State == frontier.Holder:
-			l.State = handoff.Holding
-		case m.State == frontier.Released:
-			l.State = handoff.Released
-		}
-		loaded = append(loaded, l)
+// loadedPartitions is what the disk says this node holds.
+func (n *Node) loadedPartitions(ctx context.Context, store transfer.Store) ([]handoff.Loaded, error) {
+	loaded, suspect, err := store.Loaded(ctx)
+	if err != nil {
+		return nil, datadir.Failed("set a damaged partition aside", err)
 	}
 	if suspect > 0 {
 		n.log.Warn("part of the store is lost: these partitions are rebuilt from their other copies", "partitions", suspect)
@@ -240,8 +220,8 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 	changed := n.members.Watch()
 	for {
 		snap := n.members.Snapshot()
-		if snap.View != nil && snap.View.Number > installed && n.fences.know(snap.View.Number) {
-			fenced := n.fences.take(snap.View.Number) || installed == 0
+		if snap.View != nil && snap.View.Number > installed && n.fences.Knows(snap.View.Number) {
+			fenced := n.fences.Take(snap.View.Number) || installed == 0
 			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
 				n.permits.Lapse()
 				n.synced.Store(false) // what was decided meanwhile is not known here
@@ -251,75 +231,16 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 				n.router.ForgetSent() // what only the forgotten had is to be sent again
 			}
 			installed, barred = snap.View.Number, len(snap.View.Barred)
-			e.moves.Installed(n.installedView(snap, fenced))
+			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, fenced))
 			n.viewChanged(snap)
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-changed:
-		case <-n.fences.told:
+		case <-n.fences.Told():
 		}
 	}
-}
-
-// installedView is a view as handoff needs it.
-func (n *Node) installedView(snap *membership.Snapshot, fenced bool) handoff.Members {
-	v := snap.View
-	self, listed := v.Member(n.id)
-	m := handoff.Members{Boots: make(map[crawl.NodeID]crawl.Boot, len(v.Members))}
-	sinces := make(map[crawl.NodeID]crawl.Epoch, len(v.Members))
-	m.ViewInstalled = handoff.ViewInstalled{View: v.Number, Table: snap.Table, Since: self.Since, Barred: v.Barred,
-		Listed: listed && self.Boot == n.members.Self().Boot, Fenced: fenced, Sinces: sinces}
-	for _, x := range v.Members {
-		m.ViewInstalled.Members = append(m.ViewInstalled.Members, x.ID)
-		m.Boots[x.ID], sinces[x.ID] = x.Boot, x.Since
-	}
-	return m
-}
-
-// fences remembers which views removed somebody who may still be alive, or came
-// after one that this node has missed: whoever takes over then waits for the full
-// fence (ownership rule 10).
-//
-// The snapshot shows a view before membership tells of it here, so who follows
-// the snapshots waits for the word: without it a fence would be missed.
-type fences struct {
-	told chan struct{} // capacity 1: newest has changed
-
-	mu     sync.Mutex // guards the rest
-	views  []crawl.Epoch
-	newest crawl.Epoch // that membership has told of
-}
-
-func newFences() *fences { return &fences{told: make(chan struct{}, 1)} }
-
-// installed is membership's callback.
-func (f *fences) installed(v *membership.View, skipped bool) {
-	unproved := slices.ContainsFunc(v.Removed, func(r membership.Removal) bool { return !r.Proved })
-	f.mu.Lock()
-	f.newest = max(f.newest, v.Number)
-	if skipped || unproved {
-		f.views = append(f.views, v.Number)
-	}
-	f.mu.Unlock()
-	signal(f.told)
-}
-
-// know reports whether membership has told of the view.
-func (f *fences) know(v crawl.Epoch) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.newest >= v
-}
-
-// take reports whether a view up to this one needs the full fence, once.
-func (f *fences) take(upTo crawl.Epoch) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	before := len(f.views)
-	f.views = slices.DeleteFunc(f.views, func(v crawl.Epoch) bool { return v <= upTo })
-	return len(f.views) < before
 }
 
 // followLease stops all fetches the moment the lease ends, and lets them go on

@@ -10,6 +10,7 @@ import (
 	"crawlnode/metrics"
 	"crawlnode/node/datadir"
 	"crawlnode/node/status"
+	"crawlnode/node/transfer"
 )
 
 // fetchCounters count what this process did since its start. The partitions'
@@ -114,10 +115,10 @@ func (n *Node) sample() metrics.Sample {
 	}
 	n.sampleCluster(&s)
 	if e := n.engine.Load(); e != nil {
-		m, f, h := e.moves.Status(), n.figures(e), e.dispatcher.Counts()
+		m, f, h := e.moves.Status(), transfer.FiguresOf(e.moves, n.front), e.dispatcher.Counts()
 		s.InFlight = int64(e.dispatcher.Busy())
 		s.Fetchers = min(s.InFlight, s.FetchersMax)
-		s.Partitions, s.Moving = metrics.Counts{"held": int64(f.held), "replica": int64(f.replicas)}, int64(m.Moving)
+		s.Partitions, s.Moving = metrics.Counts{"held": int64(f.Held), "replica": int64(f.Replicas)}, int64(m.Moving)
 		s.Hosts = metrics.Counts{"in_flight": int64(h.InFlight), "ready": int64(h.Ready), "waiting": int64(h.Waiting), "backoff": int64(h.Backoff), "frozen": int64(h.Frozen), "over_share": int64(h.OverShare)}
 		s.HandoffBytes = e.moves.BytesMoved()
 	}

@@ -11,8 +11,9 @@ import (
 )
 
 // handler answers the other nodes' calls. Its methods stand beside what they
-// serve: Renew in peers.go, StoreLinks in links.go, Crawl in spreadwire.go, Move in moves.go, Permits and
-// Idle in ending.go, Explain and Archive in inspect.go, Partitions in reports.go.
+// serve: Renew in peers.go, StoreLinks in links.go, Crawl in spreadwire.go, Handoff,
+// Replicate and Partitions in transfer.go, Permits and Idle in ending.go, Explain and
+// Archive in inspect.go.
 type handler struct{ node *Node }
 
 // Contents answers what is known here of payloads and texts.

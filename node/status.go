@@ -15,6 +15,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/node/status"
+	"crawlnode/node/transfer"
 	"crawlnode/scheduler"
 )
 
@@ -81,6 +82,15 @@ func (n *Node) othersPictured(snap *membership.Snapshot, now time.Time) []status
 	return out
 }
 
+// Nodes lists every node that was ever heard of.
+func (n *Node) Nodes(ctx context.Context) ([]crawl.NodeStatus, error) {
+	s, err := n.Status(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.Nodes, nil
+}
+
 func (n *Node) ownState() string {
 	if n.draining.Load() {
 		return crawl.NodeDraining
@@ -130,10 +140,10 @@ func (n *Node) block() *crawl.NodeBlock {
 
 // describeEngine fills what exists only once the node has joined.
 func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
-	var m moveFigures
+	var m transfer.Figures
 	busy, most := 0, n.cfg.Fetchers
 	if e := n.engine.Load(); e != nil {
-		m = n.figures(e)
+		m = transfer.FiguresOf(e.moves, n.front)
 		n.describeMoves(b, m)
 		if b.Handoff.Active {
 			b.Handoff.BytesPerSecond = moved
@@ -143,7 +153,7 @@ func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
 		b.InFlight = int64(e.dispatcher.Busy())
 		busy = min(e.dispatcher.Busy(), most)
 	}
-	b.Node.Partitions = crawl.PartitionCounts{Held: &m.held, Replica: &m.replicas}
+	b.Node.Partitions = crawl.PartitionCounts{Held: &m.Held, Replica: &m.Replicas}
 	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}
 	left := n.lease()
 	sec := left.Seconds()
@@ -151,14 +161,14 @@ func (n *Node) describeEngine(b *crawl.NodeBlock, moved float64) {
 }
 
 // describeMoves fills what handoff says.
-func (n *Node) describeMoves(b *crawl.NodeBlock, m moveFigures) {
-	moves, repairs := n.changes.progress(m.leaving, m.underRepl)
-	b.Handoff = crawl.HandoffStatus{Active: m.leaving > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
-	b.Repair = crawl.RepairStatus{Active: m.underRepl > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
-	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.underRepl, m.offline, m.awaited, m.lost
-	b.SingleCopy = m.single
-	b.Repair.CopiedTotal, b.Repair.CaughtUpTotal = m.copied, m.caughtUp
-	for _, s := range m.stuck[:min(len(m.stuck), maxStuckTold)] {
+func (n *Node) describeMoves(b *crawl.NodeBlock, m transfer.Figures) {
+	moves, repairs := n.changes.progress(m.Leaving, m.UnderRepl)
+	b.Handoff = crawl.HandoffStatus{Active: m.Leaving > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
+	b.Repair = crawl.RepairStatus{Active: m.UnderRepl > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
+	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.UnderRepl, m.Offline, m.Awaited, m.Lost
+	b.SingleCopy = m.Single
+	b.Repair.CopiedTotal, b.Repair.CaughtUpTotal = m.Copied, m.CaughtUp
+	for _, s := range m.Stuck[:min(len(m.Stuck), maxStuckTold)] {
 		b.Handoff.Stuck = append(b.Handoff.Stuck, crawl.StuckStatus{
 			Partition: s.P, From: n.nameOf(s.From), To: n.nameOf(s.To), Reason: s.Reason, Since: s.Since.UTC()})
 	}
