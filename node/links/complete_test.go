@@ -85,6 +85,11 @@ func TestSettleSharesLinksOut(t *testing.T) {
 			if !woken() || a.done.Host.Failures != 7 {
 				t.Errorf("the sender was woken: %v; host %+v", woken(), a.done.Host)
 			}
+			// A page whose links are all held here.
+			a.did = nil
+			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: o.Targets[:2]}); err != nil || slices.Contains(a.did, "wait") == alone {
+				t.Errorf("%v; the replicas were waited for: %v", err, a.did)
+			}
 			// What was acknowledged does not go again with the next page.
 			a.did = nil
 			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil {

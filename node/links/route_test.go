@@ -12,22 +12,23 @@ import (
 // the partition, else its owner.
 func TestSubmitGoesToWhoHoldsIt(t *testing.T) {
 	t.Parallel()
-	own, said, owned, nobody := linkTo(t, "http://own.test/"), linkTo(t, "http://said.test/"), linkTo(t, "http://owned.test/"), linkTo(t, "http://nobody.test/")
+	own, said, owned := linkTo(t, "http://own.test/"), linkTo(t, "http://said.test/"), linkTo(t, "http://owned.test/")
+	nobody, gone := linkTo(t, "http://nobody.test/"), linkTo(t, "http://gone.test/") // this node held both a moment ago
 	a := &around{
 		held: map[crawl.Partition]bool{own.Partition: true},
-		says: map[crawl.Partition]crawl.NodeID{said.Partition: "b", nobody.Partition: "a"}, // what it held itself a moment ago
-		owns: map[crawl.Partition]crawl.NodeID{said.Partition: "c", owned.Partition: "c", nobody.Partition: "a"},
+		says: map[crawl.Partition]crawl.NodeID{said.Partition: "b", nobody.Partition: "a", gone.Partition: "a"},
+		owns: map[crawl.Partition]crawl.NodeID{said.Partition: "c", owned.Partition: "c", gone.Partition: "d", nobody.Partition: "a"},
 	}
 	r := a.router()
-	got, err := r.Submit(t.Context(), []crawl.Routed{said, own, nobody, owned})
-	if err != nil || got.Added != 3 || !slices.Equal(hosts(got.Left), []string{"nobody.test"}) {
+	got, err := r.Submit(t.Context(), []crawl.Routed{said, own, nobody, owned, gone})
+	if err != nil || got.Added != 4 || !slices.Equal(hosts(got.Left), []string{"nobody.test"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	slices.Sort(a.did)
-	if want := []string{"add", "forward to b", "forward to c", "wait"}; !slices.Equal(a.did, want) || !slices.Equal(a.stored, []string{"http://own.test/"}) {
+	if want := []string{"add", "forward to b", "forward to c", "forward to d", "wait"}; !slices.Equal(a.did, want) || !slices.Equal(a.stored, []string{"http://own.test/"}) {
 		t.Errorf("%v, want %v; stored %v", a.did, want, a.stored)
 	}
-	if c := r.Counts(); c.Forwarded != 2 || c.Local != 0 {
+	if c := r.Counts(); c.Forwarded != 3 || c.Local != 0 {
 		t.Errorf("%+v", c)
 	}
 }
