@@ -44,7 +44,7 @@ func (n *Node) newContents() *contents.Index {
 	return contents.New(contents.Options{
 		Self: n.id, Store: n.front, Memory: int64(n.cfg.Memory) / 32,
 		Partitions: n.partitions,
-		Holder:     n.holderOf,
+		Holder:     n.router.Holder,
 		Alone:      n.alone,
 		Forgotten:  func(id crawl.NodeID) bool { return forgotten(n.members.Snapshot().View, id) },
 		Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {

@@ -284,21 +284,6 @@ func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
 	return ""
 }
 
-// holderOf is the node that holds a partition, as far as is known here; "" when none is.
-func (n *Node) holderOf(p crawl.Partition) crawl.NodeID {
-	if n.holds(p) {
-		return n.id
-	}
-	to := n.peers.holder(p)
-	if to == "" || to == n.id {
-		to = n.tableOwner(p)
-	}
-	if to == n.id {
-		return ""
-	}
-	return to
-}
-
 // documentChanged acts on a new document: the crawl runs, rests, or has ended.
 func (n *Node) documentChanged() {
 	d := n.doc.Current().Doc

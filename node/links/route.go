@@ -54,6 +54,22 @@ func (r *Router) Route(ts []crawl.Target) []crawl.Routed {
 	return rs
 }
 
+// Holder is the node that holds p, as far as is known here: this one, else who said last that it does,
+// else the owner; "" when that is nobody, or this node, which does not hold it yet.
+func (r *Router) Holder(p crawl.Partition) crawl.NodeID {
+	if r.opts.Holdings.Holds(p) {
+		return r.opts.Self
+	}
+	to := r.opts.Peers.Holder(p)
+	if to == "" || to == r.opts.Self {
+		to = r.opts.Peers.Owner(p)
+	}
+	if to == r.opts.Self {
+		return ""
+	}
+	return to
+}
+
 // Result is what became of links that were submitted.
 type Result struct {
 	Added, Known, Refused int
@@ -145,12 +161,9 @@ func (r *Router) forward(ctx context.Context, foreign []crawl.Routed) Result {
 	}
 	byPeer := map[crawl.NodeID][]crawl.Routed{}
 	for _, l := range foreign {
-		to := r.opts.Peers.Holder(l.Partition)
+		to := r.Holder(l.Partition)
 		if to == "" || to == r.opts.Self {
-			to = r.opts.Peers.Owner(l.Partition)
-		}
-		if to == "" || to == r.opts.Self {
-			sum.Left = append(sum.Left, l) // nobody known holds it now
+			sum.Left = append(sum.Left, l) // nobody known holds it, or this node does since a moment ago
 			continue
 		}
 		byPeer[to] = append(byPeer[to], l)

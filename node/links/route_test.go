@@ -24,6 +24,11 @@ func TestSubmitGoesToWhoHoldsIt(t *testing.T) {
 	if err != nil || got.Added != 4 || !slices.Equal(hosts(got.Left), []string{"nobody.test"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	for l, want := range map[string]crawl.NodeID{"own.test": "a", "said.test": "b", "gone.test": "d", "nobody.test": ""} {
+		if got := r.Holder(linkTo(t, "http://"+l+"/").Partition); got != want {
+			t.Errorf("%s is held by %q, want %q", l, got, want)
+		}
+	}
 	slices.Sort(a.did)
 	if want := []string{"add", "forward to b", "forward to c", "forward to d", "wait"}; !slices.Equal(a.did, want) || !slices.Equal(a.stored, []string{"http://own.test/"}) {
 		t.Errorf("%v, want %v; stored %v", a.did, want, a.stored)
