@@ -100,8 +100,8 @@ type directedQuestion struct {
 	question *peer.ContentQuestion
 }
 
-// questions parts what is to be found out of a page among those who know; own is nil when
-// this node does not.
+// questions splits what is asked about a page among the nodes that may know; own is nil
+// when this node is none of them.
 func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestion, others []directedQuestion) {
 	to := func(holder crawl.NodeID) *peer.ContentQuestion {
 		if holder == x.o.Self {
@@ -139,7 +139,8 @@ func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestio
 	return own, others
 }
 
-// Seen is the pipeline's question whether a page's payload or text was there before.
+// Seen answers whether a page's payload or text was there before. It is the method of
+// pipeline.Contents, and may block for half a second.
 func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer) {
 	answered := !q.Countable
 	best := simhash.MaxDistance + 1

@@ -13,7 +13,7 @@
 // another member. An outgoing copy is read from Store (Export) and goes over a Transport stream; the
 // receiver's server gives that stream to Receive, handoff writes it to its own Store (BeginImport).
 // Freeze, StoreReleased, the token (a call) and Promote follow in the order of the machine. Whether
-// the new holder's host may be requested is asked of the frontier and the view, not here.
+// the new holder may send a request is asked of the frontier and the view, not here.
 //
 // # Concurrency
 //
