@@ -77,7 +77,7 @@ type endPeers struct{ node *Node }
 func (p endPeers) Permits(ctx context.Context, req *peer.PermitRequest) (*peer.PermitReply, error) {
 	to := p.node.target(p.node.peers.holder(0))
 	if to.ID == "" {
-		return &peer.PermitReply{Error: "nobody is known to hold partition 0"}, nil
+		return &peer.PermitReply{Error: "no member is known to hold partition 0"}, nil
 	}
 	return peer.Call(ctx, p.node.pool, to, req, peer.PeerClient.Permits)
 }

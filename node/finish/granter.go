@@ -52,7 +52,7 @@ func (g *granter) follow(version uint64) {
 func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
 	own := g.o.Documents.Current().Doc
 	if r := req.GetRules(); r != nil && (&crawldoc.Document{Version: r.CrawlVersion, By: crawl.NodeID(r.CrawlBy)}).NewerThan(own) {
-		return &peer.PermitReply{Error: "this node has not heard of the newest settings yet"} // the limit may be lower by now
+		return &peer.PermitReply{Error: "this node does not have the newest settings yet"} // the limit may be lower by now
 	}
 	limit := own.Settings.MaxPages
 	since, basis := g.basis()

@@ -33,7 +33,7 @@ type Documents interface {
 	Merge(doc *crawldoc.Document, now time.Time) (changed bool, err error)
 }
 
-// Cluster is what this node knows of the cluster. It reads memory and calls nobody.
+// Cluster is what this node knows of the cluster. Its methods read memory and call no node.
 type Cluster interface {
 	// View is the installed view; nil before there is one.
 	View() *membership.View
@@ -51,7 +51,7 @@ type Cluster interface {
 	TakeBlocks(map[crawl.NodeID]crawl.NodeBlock)
 }
 
-// Report is what another node has said last of itself.
+// Report is the last report of another node.
 type Report struct {
 	Block crawl.NodeBlock
 	// MadeAfter is a moment of this node's clock: the block was made after it.

@@ -25,7 +25,7 @@ type Finisher struct {
 // New makes a node's Finisher.
 func New(o Options, permits *Permits) *Finisher { return &Finisher{o, permits} }
 
-// answer is what one member says in a round.
+// answer is the answer of one member in a round.
 type answer struct {
 	Boot      crawl.Boot
 	Idle      bool
@@ -144,8 +144,8 @@ func (f *Finisher) round(ctx context.Context, view crawl.Epoch) map[crawl.NodeID
 	return answers
 }
 
-// allIdle reports whether all members have said in their present boots that they are idle, and
-// hold all partitions together. Otherwise some partition is on its way or away.
+// allIdle reports whether all members are idle, by answers of their present boots, and hold all
+// partitions together. If they hold fewer, a partition is moving or offline.
 func allIdle(members []membership.Member, answers map[crawl.NodeID]answer, partitions int) bool {
 	held := 0
 	for _, m := range members {

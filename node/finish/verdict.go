@@ -81,7 +81,7 @@ func (f *Finisher) tell(ctx context.Context, n *note) {
 		wg.Go(func() {
 			req := &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw}
 			if _, err := f.o.Peers.Idle(ctx, m, req); err != nil {
-				f.o.Logger.Warn("a member was not told at once that the crawl has ended; it will hear with the next renewal", "peer", m.Name, "error", err)
+				f.o.Logger.Warn("a member could not be told that the crawl has ended; the next renewal tells it", "peer", m.Name, "error", err)
 			}
 		})
 	}
@@ -91,8 +91,11 @@ func (f *Finisher) tell(ctx context.Context, n *note) {
 // takeEnd takes the end of the crawl from another node.
 func (f *Finisher) takeEnd(raw []byte) error {
 	var n note
-	if err := json.Unmarshal(raw, &n); err != nil || n.Document == nil {
+	if err := json.Unmarshal(raw, &n); err != nil {
 		return status.Error(codes.InvalidArgument, fmt.Sprintf("the end of the crawl: %v", err))
+	}
+	if n.Document == nil {
+		return status.Error(codes.InvalidArgument, "the end of the crawl comes without a document")
 	}
 	changed, err := f.o.Documents.Merge(n.Document, time.Now())
 	if err != nil {

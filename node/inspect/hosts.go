@@ -12,17 +12,17 @@ import (
 )
 
 // This file lists hosts. Each member ranks those that it has in memory, at most
-// scheduler.Config.MaxActive, and tells of the first hundred; nobody reads through
-// a frontier for it (invariant I10).
+// scheduler.Config.MaxActive, and reports the first hundred. No frontier is read through
+// for it (invariant I10).
 
 const (
-	// hostsPatience is how long members are waited for: somebody looks at a page.
+	// hostsPatience is how long members are waited for: a person waits for the page.
 	hostsPatience = time.Second
-	// topFor is how long a member's own answer stays good, whoever asks.
+	// topFor is how long a member's own answer is given again.
 	topFor = time.Second
 )
 
-// topHosts is what one member tells. It travels as JSON.
+// topHosts is the answer of one member. It travels as JSON.
 type topHosts struct {
 	Hosts    []crawl.HostLine `json:"hosts"` // without Holder
 	InMemory int64            `json:"in_memory"`

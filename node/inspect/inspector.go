@@ -58,7 +58,7 @@ type Archive interface {
 	OpenMember(file string, offset int64) (*archive.Member, error)
 }
 
-// Cluster is what this node knows of the cluster. It reads memory and calls nobody.
+// Cluster is what this node knows of the cluster. Its methods read memory and call no node.
 type Cluster interface {
 	// Partitions is the number of partitions.
 	Partitions() int
@@ -66,7 +66,7 @@ type Cluster interface {
 	Table() (view crawl.Epoch, t *ring.Table)
 	// Owner is the owner of a partition by the table.
 	Owner(crawl.Partition) crawl.NodeID
-	// Holder is the other member that says that it holds a partition; "" when none does.
+	// Holder is the other member that holds a partition, by its last report; "" when none does.
 	Holder(crawl.Partition) crawl.NodeID
 	// Others are the other members.
 	Others() []crawl.NodeRef
@@ -101,18 +101,18 @@ type question struct {
 	Audit int        `json:"audit,omitempty"` // how many of the newest changes that were asked for
 	URL   string     `json:"url,omitempty"`   // canonical
 	Host  crawl.Host `json:"host,omitempty"`
-	// Top, when it is not empty, asks about no single host, but for the first of all
-	// that the member has in memory, in that order (crawl.SortQueued...).
+	// Top, when it is not empty, asks for the first of all hosts that the member has in
+	// memory, in that order (crawl.SortQueued...).
 	Top string `json:"top,omitempty"`
 }
 
-// answer is what the asked member says.
+// answer is the answer to a question; what was not asked for is empty.
 type answer struct {
 	Audit  []crawl.AuditEntry  `json:"audit,omitempty"`
 	Record *crawl.RecordReport `json:"record,omitempty"`
 	Robots *crawl.RobotsReport `json:"robots,omitempty"`
 	Host   *crawl.HostReport   `json:"host,omitempty"`
-	// Spent says that the host has had its URLs that look like a trap.
+	// Spent reports that the host has used up its budget of URLs that look like a trap.
 	Spent bool `json:"spent,omitempty"`
 	// Top is the answer to question.Top.
 	Top *topHosts `json:"top,omitempty"`
@@ -121,7 +121,7 @@ type answer struct {
 // ErrBadQuestion is a question that has no answer on any node.
 var ErrBadQuestion = errors.New("a question about neither a canonical URL nor a host")
 
-// errNotHeld says that the asked node does not hold the partition.
+// errNotHeld: the asked node does not hold the partition.
 var errNotHeld = errors.New("the node that was thought to hold the partition does not")
 
 // askHolder puts a question to the holder of a partition, which may be this node.

@@ -53,7 +53,7 @@ func emptyRing(view crawl.Epoch, t *ring.Table, partitions int) *crawl.RingRepor
 	return r
 }
 
-// ringAnswer is what one member says of the partitions.
+// ringAnswer is the answer of one member.
 type ringAnswer struct {
 	from   crawl.NodeID
 	silent bool        // it has not answered; the rest is empty
@@ -84,14 +84,14 @@ func mergeRing(r *crawl.RingReport, answers []ringAnswer) {
 	}
 }
 
-// mayKnow reports whether a member can know what it says: what it has, always;
-// what is nowhere, only as the owner in the same view.
+// mayKnow reports whether a member can know what it reports. It knows what it has; that a partition
+// is nowhere is known to its owner only, in the same view.
 func mayKnow(p *crawl.PartitionReport, a *ringAnswer, said *crawl.PartitionReport, view crawl.Epoch) bool {
 	return said.Epoch > 0 || a.from == p.Owner && a.view == view
 }
 
-// saysMore reports whether what is said comes before what is there: during a move
-// both ends may claim a partition for a moment, and the later tenure counts.
+// saysMore reports whether an answer replaces the one before. During a move both ends may claim a
+// partition for a moment: the later tenure counts.
 func saysMore(there, said *crawl.PartitionReport) bool {
 	switch {
 	case there.State == crawl.PartitionUnknown:

@@ -35,8 +35,8 @@ func skipReasonOf(err error) crawl.SkipReason {
 	return crawl.SkipInvalid
 }
 
-// depthOf is the depth that the rules judge a URL at: sitemap files have none,
-// and what nobody has found yet is taken for a link on a seed's page.
+// depthOf is the depth that the rules judge a URL at: sitemap files have none, and a URL that
+// was not found yet is taken for a link on a seed's page.
 func depthOf(rec *crawl.RecordReport) int {
 	switch {
 	case rec == nil:
