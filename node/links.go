@@ -15,7 +15,7 @@ import (
 
 // This file fits package links to the rest of the node.
 
-// openLinks makes what carries links; it calls nobody.
+// openLinks makes what carries links; it makes no call.
 func (n *Node) openLinks() {
 	n.router = links.NewRouter(links.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: linkPeers{n},
 		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log})
@@ -57,7 +57,7 @@ func (h linkHoldings) Wait(ctx context.Context, ts []handoff.Tenure, full bool) 
 	return h.node.engine.Load().moves.Wait(ctx, ts, full)
 }
 
-// linkPeers are the other members, and who holds what.
+// linkPeers are the other members, and which partitions they hold.
 type linkPeers struct{ node *Node }
 
 func (p linkPeers) Holder(of crawl.Partition) crawl.NodeID { return p.node.peers.holder(of) }

@@ -22,7 +22,7 @@ type Completer struct {
 	results Results
 }
 
-// NewCompleter makes a Completer. It wakes the sender for links that nobody has acknowledged.
+// NewCompleter makes a Completer. It wakes the sender when a page has links that no node has acknowledged.
 func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
 	return &Completer{router: r, outbox: s, visits: v, results: results}
 }
@@ -72,7 +72,7 @@ func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) 
 	return err
 }
 
-// logVisit tells those who want to know everything what became of a visit.
+// logVisit logs what became of a visit, at level debug.
 func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
 	log := k.router.opts.Log
 	if !log.Enabled(ctx, slog.LevelDebug) {
@@ -95,7 +95,7 @@ func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcom
 }
 
 // shareOut parts a page's links into those that go into its transaction and
-// those that nobody has acknowledged.
+// those that no node has acknowledged.
 func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
 	r := k.router
 	own, foreign := r.split(r.Route(targets))

@@ -6,10 +6,10 @@
 //
 //	seed, page, outbox ── Router ──┬─ this node holds the partition: Store
 //	                               ├─ another one does: Peers ── its Receiver ── its Store
-//	                               └─ nobody has acknowledged it: the outbox of its page
+//	                               └─ no node has acknowledged it: the outbox of its page
 //
 //	options.go    what the package needs of others
-//	route.go      Router: one try to store links with whoever holds their partitions
+//	route.go      Router: one try to store links on the nodes that hold their partitions
 //	ticket.go     what must be true before stored links may be called acknowledged
 //	wire.go       a link as other nodes send it
 //	judge.go      whether a link is admitted, and whether it opens its own scope
@@ -22,7 +22,7 @@
 // # What is promised
 //
 // A link is always behind a leased page, in an outbox, or in its owner's store (invariant I3). It is
-// acknowledged, to a peer or to who adds seeds, when the in-sync replicas of its partition have it, in
+// acknowledged, to a peer or to the caller that adds seeds, when the in-sync replicas of its partition have it, in
 // the tenure in which it was stored. A batch of links is answered when its last partition is, at the
 // latest after 3.5 s.
 //
@@ -40,7 +40,7 @@
 // else runs in its caller. The queues are in the table of package node: outbox, sent cache, incoming link batches.
 //
 // What this package needs of others it declares: Store (the frontier), Holdings (which partitions
-// are here, by package handoff), Peers (who holds the others, and calls to them), Scope (how entries
+// are here, by package handoff), Peers (which node holds the others, and calls to it), Scope (how entries
 // come and go), Visits and Results (what else a finished page leads to), Start (how seeds set the
 // crawl running). It decides no view and changes no setting.
 package links

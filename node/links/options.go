@@ -43,7 +43,7 @@ type Store interface {
 type Holdings interface {
 	Partitions() int // of the cluster; 0 before the node has joined
 	Holds(p crawl.Partition) bool
-	// Replicated reports whether somebody else has, or is to have, copies of what is held here.
+	// Replicated reports whether other nodes have, or are to have, copies of what is held here.
 	Replicated() bool
 	// Tenures and Wait are handoff.Driver's.
 	Tenures(ps []crawl.Partition) []handoff.Tenure
@@ -52,7 +52,8 @@ type Holdings interface {
 
 // Peers are the other nodes.
 type Peers interface {
-	// Holder is who said last that it holds p, Owner who should by the table; "" is nobody known.
+	// Holder is the node that reported last that it holds p; Owner is the one that should, by the
+	// table. "": no such node is known.
 	Holder(p crawl.Partition) crawl.NodeID
 	Owner(p crawl.Partition) crawl.NodeID
 	// Forward is peer.Pool's.
@@ -77,15 +78,15 @@ type Scope interface {
 	Spread(ctx context.Context) error
 }
 
-// Visits is what a visit's end asks of, and tells, who handed it out.
+// Visits is what a Completer needs of the dispatcher.
 type Visits interface {
 	// HostState returns the state of the visit's host, to be written just after.
 	HostState(v crawl.Visit) crawl.HostState
 	// RetryAt is when a failed URL is tried again; the zero time gives it up.
 	RetryAt(v crawl.Visit, kind crawl.Kind) time.Time
-	// Unreachable says why the host could not be reached.
+	// Unreachable notes why the host could not be reached.
 	Unreachable(v crawl.Visit, reason string)
-	// Settled says that the outcome is on disk, or was given up. Once, last.
+	// Settled notes that the outcome is on disk, or was given up. Once, last.
 	Settled(v crawl.Visit)
 }
 

@@ -25,7 +25,7 @@ func NewSender(r *Router) *Sender { return &Sender{router: r, look: make(chan st
 // outboxChunk is how many links are read, sent and deleted at a time.
 const outboxChunk = 1000
 
-// outboxDeadline bounds one chunk, so that a stopped peer holds nobody up for longer.
+// outboxDeadline bounds one chunk, so that a stopped peer delays the others no longer.
 const outboxDeadline = 3 * time.Second
 
 // outboxDeaf bounds the pause after a sweep in vain, during which nothing wakes
@@ -60,7 +60,7 @@ func (s *Sender) Run(ctx context.Context) error {
 			rest = 100 * time.Millisecond
 		default:
 			rest = min(2*rest, 2*time.Second)
-			// Each page that ends meanwhile wakes it; a long outbox that nobody takes
+			// Each page that ends meanwhile wakes it; a long outbox that no node takes
 			// must not keep a processor busy with being stored in vain.
 			deaf = min(3*time.Since(begun), outboxDeaf)
 		}
@@ -70,8 +70,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// pause lets a time pass, of which only the second part ends when somebody wakes
-// the sender. False: ctx is over.
+// pause lets a time pass, of which only the second part ends when Wake is
+// called. False: ctx is over.
 func (s *Sender) pause(ctx context.Context, deaf, rest time.Duration) bool {
 	timer := time.NewTimer(deaf)
 	defer timer.Stop()

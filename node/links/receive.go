@@ -115,7 +115,7 @@ func (r *Receiver) judge(from crawl.NodeID, links []*peer.Link, stamp *peer.Rule
 }
 
 // promiseOf is what the sender of a link is told. One that is stored here and not yet safe
-// on the replicas stays with the sender, who asks again.
+// on the replicas stays with the sender, which sends it again.
 func promiseOf(a frontier.Admission, safe bool) peer.Verdict {
 	if !safe {
 		return peer.Verdict_VERDICT_NOT_HOLDER

@@ -9,7 +9,7 @@ import (
 	"crawlnode/peer"
 )
 
-// TestPromise checks that no sender hears that a link is kept before its replicas have it.
+// TestPromise checks that no sender is told that a link is kept before its replicas have it.
 func TestPromise(t *testing.T) {
 	for _, a := range []frontier.Admission{frontier.Added, frontier.Known, frontier.NotHolder} {
 		if got := promiseOf(a, false); got != peer.Verdict_VERDICT_NOT_HOLDER {
@@ -24,7 +24,7 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestReceiverAnswers checks what a member hears of its links. Only a node that knows all entries,
+// TestReceiverAnswers checks what a member is answered for its links. Only a node that knows all entries,
 // as its sender does, refuses for good.
 func TestReceiverAnswers(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 // sentEntries bounds the sent cache.
 const sentEntries = 1 << 18
 
-// Router stores links with whoever holds their partitions. Its methods may be called from anywhere.
+// Router stores links on the nodes that hold their partitions. Its methods may be called from anywhere.
 type Router struct {
 	opts                         Options
 	sent                         *sentCache
@@ -40,8 +40,8 @@ func (r *Router) Counts() Counts {
 	return Counts{Local: r.local.Load(), Forwarded: r.forwarded.Load(), Suppressed: r.suppressed.Load()}
 }
 
-// ForgetSent has links sent again that were acknowledged already: who has acknowledged them may be
-// gone for good.
+// ForgetSent has links sent again that were acknowledged already: the node that has acknowledged them may
+// be gone for good.
 func (r *Router) ForgetSent() { r.sent.Clear() }
 
 // Route names the partition of each target.
@@ -54,8 +54,8 @@ func (r *Router) Route(ts []crawl.Target) []crawl.Routed {
 	return rs
 }
 
-// Holder is the node that holds p, as far as is known here: this one, else who said last that it does,
-// else the owner; "" when that is nobody, or this node, which does not hold it yet.
+// Holder is the node that holds p, as far as is known here: this one, else the one that reported
+// last that it does, else the owner. "": none is known, or this node is the owner and does not hold it yet.
 func (r *Router) Holder(p crawl.Partition) crawl.NodeID {
 	if r.opts.Holdings.Holds(p) {
 		return r.opts.Self
@@ -84,7 +84,7 @@ func (s *Result) plus(o Result) {
 	s.Left = append(s.Left, o.Left...)
 }
 
-// Submit stores links with whoever holds their partitions: here, or over the
+// Submit stores links on the nodes that hold their partitions: here, or over the
 // network before ctx ends. It makes one try. Any caller; it blocks for the disk
 // and the peers. The error is of this node's own store.
 func (r *Router) Submit(ctx context.Context, links []crawl.Routed) (Result, error) {
@@ -163,7 +163,7 @@ func (r *Router) forward(ctx context.Context, foreign []crawl.Routed) Result {
 	for _, l := range foreign {
 		to := r.Holder(l.Partition)
 		if to == "" || to == r.opts.Self {
-			sum.Left = append(sum.Left, l) // nobody known holds it, or this node does since a moment ago
+			sum.Left = append(sum.Left, l) // no holder is known, or this node has become it
 			continue
 		}
 		byPeer[to] = append(byPeer[to], l)

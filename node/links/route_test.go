@@ -8,8 +8,8 @@ import (
 	"crawlnode/peer"
 )
 
-// TestSubmitGoesToWhoHoldsIt checks whom a link goes to: this node, else who said last that it holds
-// the partition, else its owner.
+// TestSubmitGoesToWhoHoldsIt checks which node a link goes to: this one, else the one that reported
+// last that it holds the partition, else its owner.
 func TestSubmitGoesToWhoHoldsIt(t *testing.T) {
 	t.Parallel()
 	own, said, owned := linkTo(t, "http://own.test/"), linkTo(t, "http://said.test/"), linkTo(t, "http://owned.test/")
@@ -39,7 +39,7 @@ func TestSubmitGoesToWhoHoldsIt(t *testing.T) {
 }
 
 // TestSubmitKeepsWhatNobodyAcknowledged checks what stays with the caller: what replicas do not have,
-// and what another node does not hold, or says nothing of.
+// and what another node does not hold, or does not answer for.
 func TestSubmitKeepsWhatNobodyAcknowledged(t *testing.T) {
 	t.Parallel()
 	safe, late := linkTo(t, "http://safe.test/"), linkTo(t, "http://late.test/")

@@ -33,7 +33,7 @@ func NewSeeder(r *Router, start Start, added func(crawl.SeedReport)) *Seeder {
 	return &Seeder{router: r, start: start, added: added}
 }
 
-// Active counts the lists that are being stored: nobody calls the crawl finished meanwhile.
+// Active counts the lists that are being stored; the crawl is not called finished meanwhile.
 func (s *Seeder) Active() int64 { return s.active.Load() }
 
 // Begun counts the lists that were ever begun to be stored.
