@@ -117,11 +117,13 @@ func (s *simulation) lateName(name string) time.Duration {
 // nobody knew when it was first started.
 func (s *simulation) unnamed(name string) bool { return s.lateName(name) > 0 }
 
-// joinList is what a member is started with: the first three and who else runs, by
+// joinList is what a member is started with. Without names a founder at another address
+// needs one as well: two nodes that swap their addresses cannot know where the other one is.
+// It is the first three and who else runs, by
 // name or by address. The first node of all has a list only if all are given one.
 func (s *simulation) joinList(m *simMember) []string {
-	if m.name == "n1" && !s.plan.listed {
-		return nil
+	if home := fmt.Sprint("10.0.0.", numberOf(m.name)); m.name == "n1" && !s.plan.listed && (s.plan.named || m.addr.String() == home) {
+		return nil // it has founded the cluster, and the others know where it is
 	}
 	names := []string{"n1", "n2", "n3"}
 	for _, name := range s.those(func(o *simMember) bool { return o != m && o.life != nil && o.runs() && !o.gone }) {
