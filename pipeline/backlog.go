@@ -11,11 +11,17 @@ const (
 	// yet, for each processor, while others are still fetched: enough to keep the
 	// processors busy, and the commits large.
 	backlogPerProcessor = 32
-	// heavyPage is how long a page takes the parser from which on it is a heavy one.
+	// heavyPage is how long a page takes the parser from which on it is a heavy one; a large
+	// page that takes a fifth of it is one as well. A small one may just have waited for a
+	// processor.
 	heavyPage = 100 * time.Millisecond
+	largePage = 1 << 20
 	// fewPages of a domain hold fetches back until the first of them is parsed: only then is
 	// it known what they take.
 	fewPages = 4
+	// aloneAfter is how long no page of another domain has come when a domain is alone: pages
+	// that take a millisecond are seldom here when one ends that took a hundred times as long.
+	aloneAfter = 10 * time.Second
 )
 
 // backlog holds fetches back while the processors are the limit. Hundreds of
@@ -46,6 +52,10 @@ type backlog struct {
 	waiting int                 // pages that wait for one
 	arrived uint64
 	now     time.Duration // what the domain that was served last had had when its page began
+
+	last      string    // domain of the page that came last
+	lastCame  time.Time // when
+	otherCame time.Time // when the last page of another one than last came
 }
 
 // reading is what the backlog knows of a domain.
@@ -84,9 +94,13 @@ func (b *backlog) wait(ctx context.Context) {
 }
 
 // begin counts a domain's page that was fetched, end one that is archived.
-func (b *backlog) begin(domain string) {
+func (b *backlog) begin(domain string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if domain != b.last {
+		b.last, b.otherCame = domain, b.lastCame
+	}
+	b.lastCame = now
 	d := b.domains[domain]
 	if d == nil {
 		d = &reading{had: b.now}
@@ -94,6 +108,15 @@ func (b *backlog) begin(domain string) {
 	}
 	d.pages++
 	b.recount(d)
+}
+
+// alone reports whether no page of another domain has come of late.
+func (b *backlog) alone(domain string, now time.Time) bool {
+	came := b.lastCame
+	if domain == b.last {
+		came = b.otherCame
+	}
+	return came.IsZero() || now.Sub(came) > aloneAfter
 }
 
 // recount counts a domain's pages anew, as far as they hold fetches back.
@@ -167,18 +190,23 @@ func (b *backlog) take(d *reading) place {
 	return place{heavy: d.heavy}
 }
 
-// parsed ends what parse began. It returns for how long pages of other domains were kept
-// from the parser, 0: none waited.
-func (b *backlog) parsed(domain string, p place, took time.Duration) (kept time.Duration) {
+// parsed ends what parse began with a page of so many bytes. It returns for how long pages of
+// other domains were kept from the parser: a heavy one keeps them from its processor, whether
+// or not one waits in line, and counts as heavyPage at the least.
+func (b *backlog) parsed(domain string, p place, now time.Time, took time.Duration, size int) (kept time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := b.domains[domain]
 	d.had += took
-	if b.waiting > len(d.line) {
+	before := b.pages
+	heavy := took >= heavyPage || took >= heavyPage/5 && size >= largePage
+	d.known, d.heavy = true, heavy && !b.alone(domain, now) // then it is in nobody's way
+	switch {
+	case d.heavy:
+		kept = max(took, heavyPage)
+	case b.waiting > len(d.line):
 		kept = took
 	}
-	before := b.pages
-	d.known, d.heavy = true, took >= heavyPage && len(b.domains) > 1 // who is alone is in nobody's way
 	if b.recount(d); b.pages < before {
 		b.letBegin()
 	}

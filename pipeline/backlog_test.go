@@ -37,9 +37,9 @@ func TestBacklog(t *testing.T) {
 		defer context.AfterFunc(ctx, b.wakeAll)()
 		var wg sync.WaitGroup
 		for range 10 {
-			b.begin("a.test")
+			b.begin("a.test", time.Now())
 		}
-		b.parsed("a.test", b.parse("a.test"), 0)
+		b.parsed("a.test", b.parse("a.test"), time.Now(), 0, 0)
 		passed := workers(ctx, b, &wg, 100)
 		steps := []int{
 			0, 0, 1, // down to 9, 8, 7: one for the page that is done
@@ -55,9 +55,9 @@ func TestBacklog(t *testing.T) {
 		}
 		wg.Wait()
 		for range 8 {
-			b.begin("a.test")
+			b.begin("a.test", time.Now())
 		}
-		b.parsed("a.test", b.parse("a.test"), 0)
+		b.parsed("a.test", b.parse("a.test"), time.Now(), 0, 0)
 		passed = workers(ctx, b, &wg, 5)
 		time.Sleep(time.Hour)
 		if got := passed(); got != 0 {
@@ -81,15 +81,14 @@ func TestHeavyPages(t *testing.T) {
 		var wg sync.WaitGroup
 		page := func(domain string, takes, late time.Duration) {
 			wg.Go(func() {
-				b.begin(domain)
+				b.begin(domain, time.Now())
 				p := b.parse(domain)
 				b.mu.Lock()
 				order = append(order, domain)
-				others := len(order) <= 4 || domain == "c.test"
 				b.mu.Unlock()
 				time.Sleep(takes)
-				if kept := b.parsed(domain, p, takes); others != (kept == takes) {
-					t.Errorf("a page of %s kept others from the parser for %v", domain, kept)
+				if kept := b.parsed(domain, p, time.Now(), takes, 0); kept != takes {
+					t.Errorf("a page of %s kept others from the parser for %v, want %v", domain, kept, takes)
 				}
 				time.Sleep(late)
 				b.end(domain)
@@ -122,14 +121,44 @@ func TestHeavyPages(t *testing.T) {
 	})
 }
 
+// TestHeavy: what is a heavy page, and for how long it is one beside another domain.
+func TestHeavy(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1e9, 0)
+	for name, c := range map[string]struct {
+		took  time.Duration
+		size  int
+		after time.Duration // a page of another domain
+		want  time.Duration
+	}{
+		"long":                 {heavyPage, 1000, time.Second, heavyPage},
+		"longer":               {3 * heavyPage, 1000, time.Second, 3 * heavyPage},
+		"large, and not short": {heavyPage / 5, largePage, time.Second, heavyPage},
+		"large and short":      {heavyPage/5 - 1, largePage, time.Second, 0},
+		"small and not short":  {heavyPage - 1, largePage - 1, time.Second, 0},
+		"alone":                {heavyPage, largePage, aloneAfter + 1, 0},
+	} {
+		b := newBacklog(8, 1)
+		b.begin("other.test", start)
+		b.parsed("other.test", b.parse("other.test"), start, 0, 0)
+		b.end("other.test")
+		now := start.Add(c.after)
+		b.begin("a.test", now)
+		if kept := b.parsed("a.test", b.parse("a.test"), now, c.took, c.size); kept != c.want {
+			t.Errorf("%s: others were kept from the parser for %v, want %v", name, kept, c.want)
+		}
+		b.end("a.test")
+	}
+}
+
 // TestHeavyAlone: pages of a domain that is alone count as any others, however long they take.
 func TestHeavyAlone(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(8, 1)
 	for range 5 {
-		b.begin("a.test")
+		b.begin("a.test", time.Now())
 	}
-	if kept := b.parsed("a.test", b.parse("a.test"), time.Minute); kept != 0 || b.pages != 5 {
+	if kept := b.parsed("a.test", b.parse("a.test"), time.Now(), time.Minute, 0); kept != 0 || b.pages != 5 {
 		t.Errorf("of five pages %d hold fetches back, and others were kept from the parser for %v", b.pages, kept)
 	}
 }

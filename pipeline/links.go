@@ -130,7 +130,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	place := w.p.backlog.parse(v.Domain)
 	begun := time.Now()
 	defer func() {
-		if kept := w.p.backlog.parsed(v.Domain, place, time.Since(begun)); v.Kept != nil {
+		now := time.Now()
+		if kept := w.p.backlog.parsed(v.Domain, place, now, now.Sub(begun), len(resp.Body)); v.Kept != nil {
 			v.Kept.Store(int64(kept))
 		}
 	}()

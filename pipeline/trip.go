@@ -199,7 +199,7 @@ func (w *worker) broken(ctx context.Context, v crawl.Visit, err error, o *crawl.
 // keep reads what was fetched, archives it and writes what is derived of it: the part
 // of a trip that takes the processor.
 func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (err error) {
-	w.p.backlog.begin(v.Domain)
+	w.p.backlog.begin(v.Domain, time.Now())
 	defer w.p.backlog.end(v.Domain)
 	o.Digest = sha1.Sum(resp.RawBody)
 	if err := w.prepare(ctx, &v, rules); err != nil {

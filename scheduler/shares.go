@@ -210,7 +210,8 @@ func visitOutcome(r *crawl.Response) (o fairshare.Outcome, says bool) {
 
 // noteFetch counts what came of a visit for its domain and block. One that counted as
 // failed while it was open is excused by its answer. An answer that dripped is a failure
-// when others have waited for its fetcher, and slow else.
+// when others have waited for its fetcher, and slow else. A robots.txt that comes soon says
+// nothing of pages: a thousand of them would give the domain all fetchers for those.
 func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 	o, says := visitOutcome(r)
 	if !says {
@@ -228,8 +229,11 @@ func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 			c.shares.book.Excuse(now, v.block.Claimant, fairshare.Fetchers)
 		}
 	}
-	if v.well = o == fairshare.Well && r.Kind == crawl.Fetched; !v.well {
+	switch {
+	case o != fairshare.Well:
 		c.noteVisit(now, v, o)
+	case r.Kind == crawl.Fetched:
+		v.well = true // what it takes is known when it is settled
 	}
 }
 
