@@ -134,6 +134,10 @@ var table = []rule{
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
 	{
+		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "scheduler", "web/urlnorm"},
+		"it joins scheduler, frontier and resolver; the lease, the view and the moves reach it as hooks and orders",
+	},
+	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the rooms; what shows it to people stands above it",

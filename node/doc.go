@@ -18,10 +18,10 @@
 //
 // The engine knows no cluster, the cluster knows no web; neither imports the
 // other. What one needs of the other it declares as an interface, and the files
-// of this package and the packages below it fill it: dispatch*.go (scheduler and frontier to
+// of this package and the packages below it fill it: package dispatch (scheduler and frontier to
 // pipeline), package links (pipeline to frontier and peers), package transfer (handoff to frontier and
 // peer), serve.go (peer to all). The packages below this one each do one job of the
-// node, and have a page of their own: contents, crawldoc, datadir, finish, inspect, links, status, transfer.
+// node, and have a page of their own: contents, crawldoc, datadir, dispatch, finish, inspect, links, status, transfer.
 //
 // # The life of a URL
 //
@@ -35,7 +35,7 @@
 // owner's store. Complete is the only arrow that points back.
 //
 // A robots.txt that redirects to another host is fetched by who holds that host
-// (robots.go, errands.go), as one visit in its turn; who wants it asks every second.
+// (robots.go, package dispatch), as one visit in its turn; who wants it asks every second.
 //
 // # Who holds what
 //
@@ -79,7 +79,7 @@
 //
 //	queue                     filled by                emptied by             bound               when full                   durable when
 //	frontier requests         every changing call      frontier.Run           waiting callers     callers block               answered
-//	dispatcher inbox          workers, frontier,       Dispatcher.Run         fixed, see there    callers block               not needed: the frontier has it
+//	queues of the dispatcher  workers, frontier,       Dispatcher.Run         package dispatch    callers block               not needed: the frontier has it
 //	                          views, resolver
 //	hosts in memory           dispatcher               visits, eviction       20,000 hosts        hosts wait in the wake index  always (frontier)
 //	hosts held back           ready, over the share    a settled visit, time  hosts in memory     -                           always (frontier)
@@ -166,7 +166,7 @@
 //
 // Settings are changed the same way (settings.go): a change is made on top of
 // whatever document is the newest, and again when another one has won meanwhile. A
-// gap that grew holds from the next request of each host on (dispatch_gaps.go), a
+// gap that grew holds from the next request of each host on (package dispatch), a
 // page limit that was set or lowered has the permits counted anew (package finish), and
 // once the scope has changed what is queued is judged again before it is fetched.
 //

@@ -11,6 +11,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/node/contents"
+	"crawlnode/node/dispatch"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/scheduler"
@@ -20,8 +21,8 @@ import (
 // This file fits the dispatcher and the pipeline to the rest of the node.
 
 // newDispatcher makes the dispatcher with the node's rules as its hooks.
-func (n *Node) newDispatcher() *Dispatcher {
-	d := NewDispatcher(DispatcherOptions{
+func (n *Node) newDispatcher() *dispatch.Dispatcher {
+	d := dispatch.New(dispatch.Options{
 		Store: n.front, Resolver: resolver{n},
 		Settings:   func() *crawl.Settings { return &n.doc.Current().Doc.Settings },
 		Refuse:     n.refuse,
@@ -181,7 +182,7 @@ func (n *Node) pipelineRules() *pipeline.Rules { return n.doc.Current().Pipeline
 
 // moveFetching is handoff's view of the dispatcher.
 type moveFetching struct {
-	*Dispatcher
+	*dispatch.Dispatcher
 	node   *Node
 	loaded crawl.Epoch // in which partition 0 was held when this process began; 0: it was not
 }

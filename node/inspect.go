@@ -106,7 +106,7 @@ func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s schedule
 	if e == nil {
 		return s, false, errNotJoined
 	}
-	return e.dispatcher.Sight(ctx, host)
+	return e.dispatcher.Inspect(ctx, host)
 }
 
 func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {

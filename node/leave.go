@@ -110,9 +110,15 @@ func (n *Node) settle(ctx context.Context) {
 	}
 	n.settling.Store(true) // mayCrawl is false from here on
 	e.dispatcher.Pause(true)
+	n.awaitSettled(ctx, e.dispatcher.Busy)
+}
+
+// awaitSettled waits until no visit is open, for the part of a drain's time-out that is left
+// for that.
+func (n *Node) awaitSettled(ctx context.Context, open func() int) {
 	ctx, cancel := context.WithTimeout(ctx, settleTime(n.cfg.DrainTimeout))
 	defer cancel()
-	for e.dispatcher.Busy() > 0 && ctx.Err() == nil && !n.stopped.Load() {
+	for open() > 0 && ctx.Err() == nil && !n.stopped.Load() {
 		waitFor(ctx, 10*time.Millisecond)
 	}
 }

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// TestSettleEnds: an open visit that never ends, as on a full disk, holds a drain up for no
+// TestAwaitSettledEnds: an open visit that never ends, as on a full disk, holds a drain up for no
 // longer than the part of its time-out that is left for that.
-func TestSettleEnds(t *testing.T) {
+func TestAwaitSettledEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ drain, settle time.Duration }{{time.Second, 200 * time.Millisecond}, {8 * time.Second, 1600 * time.Millisecond}, {25 * time.Second, 3 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			n := &Node{}
 			n.cfg.DrainTimeout = c.drain
-			d := &Dispatcher{}
-			d.busy.Store(1)
-			n.engine.Store(&engine{dispatcher: d})
+			open := 1
+			busy := func() int { return open }
 			begun := time.Now()
-			n.settle(context.Background())
+			n.awaitSettled(context.Background(), busy)
 			if took := time.Since(begun); took != c.settle {
 				t.Errorf("of a drain of %v it took %v, want %v", c.drain, took, c.settle)
 			}
-			d.busy.Store(0)
+			open = 0
 			begun = time.Now()
-			n.settle(context.Background())
+			n.awaitSettled(context.Background(), busy)
 			if took := time.Since(begun); took > 0 {
 				t.Errorf("nothing was open, and it took %v", took)
 			}

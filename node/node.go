@@ -17,6 +17,7 @@ import (
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
+	"crawlnode/node/dispatch"
 	"crawlnode/node/finish"
 	"crawlnode/node/inspect"
 	"crawlnode/node/links"
@@ -137,7 +138,7 @@ type Node struct {
 type engine struct {
 	partitions  int
 	replication int
-	dispatcher  *Dispatcher
+	dispatcher  *dispatch.Dispatcher
 	completer   *links.Completer
 	moves       *handoff.Driver
 }

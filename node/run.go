@@ -13,6 +13,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
+	"crawlnode/node/dispatch"
 	"crawlnode/node/links"
 	"crawlnode/node/transfer"
 	"crawlnode/pipeline"
@@ -104,7 +105,7 @@ func (n *Node) waitForWriters(group *errgroup.Group, stopStore func()) error {
 	go func() {
 		select {
 		case <-n.writersDone:
-		case <-time.After(2*stopGrace + 4*time.Second): // the dispatcher's own bounds and some more
+		case <-time.After(2*dispatch.StopGrace + 4*time.Second): // the dispatcher's own bounds and some more
 		}
 		n.closing.Store(true) // who finds the port closed may take over
 		n.server.Stop()

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // partitions, leases.
 
 // firstRequests writes down when each host is asked for the first time.
-func (r *dispatchRig) firstRequests() func(crawl.Host) (time.Time, bool) {
+func (r *rig) firstRequests() func(crawl.Host) (time.Time, bool) {
 	var mu sync.Mutex
 	at := map[crawl.Host]time.Time{}
 	r.web.answer = func(_ context.Context, v crawl.Visit) (crawl.Response, bool) {
@@ -37,10 +37,10 @@ func (r *dispatchRig) firstRequests() func(crawl.Host) (time.Time, bool) {
 	}
 }
 
-// TestDispatchFloor checks that after a promotion no host is requested before
+// TestFloor checks that after a promotion no host is requested before
 // the floor plus its delay, its robots.txt included, however it came into
 // memory, and none much later.
-func TestDispatchFloor(t *testing.T) {
+func TestFloor(t *testing.T) {
 	t.Parallel()
 	const never = -1
 	for name, c := range map[string]struct {
@@ -67,7 +67,7 @@ func TestDispatchFloor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newDispatchRig(t)
+				r := newRig(t)
 				first := r.firstRequests()
 				start := time.Now()
 				if c.late == 0 {
@@ -98,13 +98,13 @@ func TestDispatchFloor(t *testing.T) {
 	}
 }
 
-// TestDispatchFloorOutlivesMemory checks that hosts that leave memory before the
+// TestFloorOutlivesMemory checks that hosts that leave memory before the
 // fence is over, for want of room or by a freeze that is called off, are
 // held back as well, and that the wait reaches the store.
-func TestDispatchFloorOutlivesMemory(t *testing.T) {
+func TestFloorOutlivesMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		first := r.firstRequests()
 		r.options.Scheduler = scheduler.Config{MaxActive: 4}
 		start := time.Now()
@@ -144,12 +144,12 @@ func TestDispatchFloorOutlivesMemory(t *testing.T) {
 	})
 }
 
-// TestDispatchDrop yields a partition with a visit that was handed out and has
+// TestDrop yields a partition with a visit that was handed out and has
 // not sent its request, and one whose request is open.
-func TestDispatchDrop(t *testing.T) {
+func TestDrop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		for i := range 3 {
 			host := crawl.Host(fmt.Sprintf("h%d.test", i))
 			r.disk.add(1, host, 0, 2)
@@ -199,7 +199,7 @@ func TestDispatchDrop(t *testing.T) {
 }
 
 // take takes n visits, as workers that do nothing yet.
-func (r *dispatchRig) take(n int) []crawl.Visit {
+func (r *rig) take(n int) []crawl.Visit {
 	r.t.Helper()
 	var out []crawl.Visit
 	for range n {
@@ -212,9 +212,9 @@ func (r *dispatchRig) take(n int) []crawl.Visit {
 	return out
 }
 
-// TestDispatchDropAndHold takes a partition up again while a request of before
+// TestDropAndHold takes a partition up again while a request of before
 // is still open: its host is asked when that has ended, and its gap has passed.
-func TestDispatchDropAndHold(t *testing.T) {
+func TestDropAndHold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		delay     time.Duration
@@ -231,7 +231,7 @@ func TestDispatchDropAndHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newDispatchRig(t)
+				r := newRig(t)
 				r.settings.Delay, r.web.delay = c.delay, c.delay
 				first := r.firstRequests()
 				r.disk.add(1, "a.test", 0, 2)
@@ -263,12 +263,12 @@ func TestDispatchDropAndHold(t *testing.T) {
 	}
 }
 
-// TestDispatchDropInTime checks Drops that come in the moment in which a visit
+// TestDropInTime checks Drops that come in the moment in which a visit
 // is handed out, and before the loop has seen the Hold.
-func TestDispatchDropInTime(t *testing.T) {
+func TestDropInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		var drop atomic.Bool
 		var permits atomic.Int64
 		drop.Store(true)
@@ -307,12 +307,12 @@ func TestDispatchDropInTime(t *testing.T) {
 	})
 }
 
-// TestDispatchEndAll ends the lease while fetches are open: they are cancelled
+// TestEndAll ends the lease while fetches are open: they are cancelled
 // at once, nothing starts until Wake, and the hosts keep their gaps.
-func TestDispatchEndAll(t *testing.T) {
+func TestEndAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		over := errors.New("the lease is over")
 		var open, aborted atomic.Int64
 		var held atomic.Bool
@@ -356,13 +356,13 @@ func TestDispatchEndAll(t *testing.T) {
 	})
 }
 
-// TestDispatchLeaseBack ends the lease for a moment only: the hosts' gaps count
-// from the end of the requests that were aborted (dispatchWeb judges), and no
+// TestLeaseBack ends the lease for a moment only: the hosts' gaps count
+// from the end of the requests that were aborted (fakeWeb judges), and no
 // fence is added.
-func TestDispatchLeaseBack(t *testing.T) {
+func TestLeaseBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.web.took = 300 * time.Millisecond
 		r.disk.add(1, "a.test", 0, 20)
 		r.start(2)
@@ -383,37 +383,37 @@ func TestDispatchLeaseBack(t *testing.T) {
 	})
 }
 
-// TestDispatchMayRequest checks the right of a visit that was handed out.
-func TestDispatchMayRequest(t *testing.T) {
+// TestMayRequest checks the right of a visit that was handed out.
+func TestMayRequest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(r *dispatchRig, v crawl.Visit, lease *atomic.Bool)
+		change func(r *rig, v crawl.Visit, lease *atomic.Bool)
 		want   bool
 	}{
-		"open":           {func(*dispatchRig, crawl.Visit, *atomic.Bool) {}, true},
-		"without lease":  {func(_ *dispatchRig, _ crawl.Visit, lease *atomic.Bool) { lease.Store(false) }, false},
-		"lease ended":    {func(r *dispatchRig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack) }, false},
-		"ended and back": {func(r *dispatchRig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack); r.d.Wake() }, false},
-		"dropped":        {func(r *dispatchRig, v crawl.Visit, _ *atomic.Bool) { r.d.Drop(v.Partition) }, false},
-		"dropped and back": {func(r *dispatchRig, v crawl.Visit, _ *atomic.Bool) {
+		"open":           {func(*rig, crawl.Visit, *atomic.Bool) {}, true},
+		"without lease":  {func(_ *rig, _ crawl.Visit, lease *atomic.Bool) { lease.Store(false) }, false},
+		"lease ended":    {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack) }, false},
+		"ended and back": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.EndAll(errTakenBack); r.d.Wake() }, false},
+		"dropped":        {func(r *rig, v crawl.Visit, _ *atomic.Bool) { r.d.Drop(v.Partition) }, false},
+		"dropped and back": {func(r *rig, v crawl.Visit, _ *atomic.Bool) {
 			r.d.Drop(v.Partition)
 			r.d.Hold(v.Partition, 7, time.Time{})
 		}, false},
-		"another partition dropped": {func(r *dispatchRig, _ crawl.Visit, _ *atomic.Bool) { r.d.Drop(2) }, true},
-		"frozen, within the grace": {func(r *dispatchRig, _ crawl.Visit, _ *atomic.Bool) {
+		"another partition dropped": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.d.Drop(2) }, true},
+		"frozen, within the grace": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) {
 			go r.d.Freeze(context.Background(), 1)
 			time.Sleep(freezeGrace - time.Millisecond)
 		}, true},
-		"frozen": {func(r *dispatchRig, _ crawl.Visit, _ *atomic.Bool) {
+		"frozen": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) {
 			go r.d.Freeze(context.Background(), 1)
 			time.Sleep(freezeGrace + time.Millisecond)
 		}, false},
-		"stopped": {func(r *dispatchRig, _ crawl.Visit, _ *atomic.Bool) { r.stop(); synctest.Wait() }, false},
+		"stopped": {func(r *rig, _ crawl.Visit, _ *atomic.Bool) { r.stop(); synctest.Wait() }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newDispatchRig(t)
+				r := newRig(t)
 				var lease atomic.Bool
 				lease.Store(true)
 				r.options.MayFetch = func(crawl.Partition) bool { return lease.Load() }
@@ -437,12 +437,12 @@ func TestDispatchMayRequest(t *testing.T) {
 	}
 }
 
-// TestDispatchFreezeIdle freezes partitions without hosts in memory: each costs
+// TestFreezeIdle freezes partitions without hosts in memory: each costs
 // one message to the loop, no timer and no write.
-func TestDispatchFreezeIdle(t *testing.T) {
+func TestFreezeIdle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.make()
 		l := &r.d.loop
 		for p := range crawl.Partition(3) {
@@ -466,7 +466,7 @@ func TestDispatchFreezeIdle(t *testing.T) {
 // memory, of which there are many when a node joins.
 func BenchmarkFreezeIdle(b *testing.B) {
 	settings := &crawl.Settings{}
-	d := NewDispatcher(DispatcherOptions{Store: newDispatchDisk(), Resolver: dispatchResolver{}, Settings: func() *crawl.Settings { return settings }})
+	d := New(Options{Store: newFakeDisk(), Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return settings }})
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestDispatchHostState checks that the state written with a visit is the
+// TestHostState checks that the state written with a visit is the
 // host's newest, also when visits of one host overlap between Release and
 // Settled.
-func TestDispatchHostState(t *testing.T) {
+func TestHostState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "a.test", 0, 9)
 		r.start(0)
 		defer r.end()
@@ -65,14 +65,14 @@ func TestDispatchHostState(t *testing.T) {
 	})
 }
 
-// TestDispatchParksOnlyNews checks that a host whose newest state was written
+// TestParksOnlyNews checks that a host whose newest state was written
 // with its last visit leaves memory without being written again, and that one
 // whose state was not is.
-func TestDispatchParksOnlyNews(t *testing.T) {
+func TestParksOnlyNews(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newDispatchRig(t)
+			r := newRig(t)
 			r.disk.add(1, "a.test", 0, 1)
 			r.start(0)
 			defer r.end()
@@ -102,12 +102,12 @@ func TestDispatchParksOnlyNews(t *testing.T) {
 	}
 }
 
-// TestDispatchOutage lets a host answer 429 to everything for eight minutes, and
+// TestOutage lets a host answer 429 to everything for eight minutes, and
 // one page of another host for ever: the first loses no page, the second that one.
-func TestDispatchOutage(t *testing.T) {
+func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "down.test", 0, 9)
 		r.disk.add(1, "other.test", 0, 9)
 		back := time.Now().Add(8 * time.Minute)

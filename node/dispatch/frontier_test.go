@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestDispatchWithFrontier runs the dispatcher over the real store, with more
+// TestWithFrontier runs the dispatcher over the real store, with more
 // hosts than fit in memory, URLs that fail and links that turn up on the way,
 // and a partition that is frozen and resumed again and again.
-func TestDispatchWithFrontier(t *testing.T) {
+func TestWithFrontier(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
-		r := newDispatchRig(t)
+		r := newRig(t)
 		w := &frontierWorld{rig: r, attempts: map[string]int{}}
 		front, err := frontier.New(frontier.NewMemory(), frontier.Options{Node: "n1", OnQueued: func(q []frontier.QueuedHost) { r.d.NoteQueued(q) }})
 		if err != nil {
@@ -31,7 +31,7 @@ func TestDispatchWithFrontier(t *testing.T) {
 		w.front = front
 		r.options.Store = front
 		r.options.Scheduler = scheduler.Config{MaxActive: 8, ItemsPerHost: 4, Quantum: 10}
-		r.d = NewDispatcher(r.options)
+		r.d = New(r.options)
 		var store, rest sync.WaitGroup
 		storeCtx, stopStore := context.WithCancel(context.Background())
 		store.Go(func() { _ = front.Run(storeCtx) })
@@ -70,7 +70,7 @@ func TestDispatchWithFrontier(t *testing.T) {
 
 // frontierWorld settles visits in a real frontier.
 type frontierWorld struct {
-	rig   *dispatchRig
+	rig   *rig
 	front *frontier.Frontier
 
 	mu       sync.Mutex // guards attempts

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // what may be forgotten between memory and disk.
 
 // calledOff freezes partition 1 for d and then calls it off.
-func (r *dispatchRig) calledOff(d time.Duration) {
+func (r *rig) calledOff(d time.Duration) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
@@ -27,12 +27,12 @@ func (r *dispatchRig) calledOff(d time.Duration) {
 	}
 }
 
-// TestDispatchNotesWhileFrozen queues URLs for a host in memory while its
+// TestNotesWhileFrozen queues URLs for a host in memory while its
 // partition is being frozen; the freeze is called off before it was dropped.
-func TestDispatchNotesWhileFrozen(t *testing.T) {
+func TestNotesWhileFrozen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.uncounted = true
 		r.settle = 2 * time.Second
 		r.disk.add(1, "a.test", 0, 3)
@@ -47,12 +47,12 @@ func TestDispatchNotesWhileFrozen(t *testing.T) {
 	})
 }
 
-// TestDispatchResumeDuringSweep calls a freeze off while the second piece of a
+// TestResumeDuringSweep calls a freeze off while the second piece of a
 // wake index is being read: what the first piece said must not be forgotten.
-func TestDispatchResumeDuringSweep(t *testing.T) {
+func TestResumeDuringSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.settle, r.disk.moreDelay = 700*time.Millisecond, 5*time.Second
 		r.disk.add(1, "later.test", 0, 1)
 		r.disk.hosts["later.test"].state.NotBefore = time.Now().Add(time.Minute)
@@ -72,11 +72,11 @@ func TestDispatchResumeDuringSweep(t *testing.T) {
 	})
 }
 
-// TestDispatchLateFreeze calls a freeze off before the loop sees it.
-func TestDispatchLateFreeze(t *testing.T) {
+// TestLateFreeze calls a freeze off before the loop sees it.
+func TestLateFreeze(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "a.test", 0, 3)
 		r.make()
 		r.d.Hold(1, 7, time.Time{})
@@ -95,12 +95,12 @@ func TestDispatchLateFreeze(t *testing.T) {
 	})
 }
 
-// TestDispatchLateDrop calls a freeze off when all is quiet, before the loop
+// TestLateDrop calls a freeze off when all is quiet, before the loop
 // sees that the hosts are to leave memory.
-func TestDispatchLateDrop(t *testing.T) {
+func TestLateDrop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.make()
 		r.d.Hold(1, 7, time.Time{})
 		now := time.Now()
@@ -125,12 +125,12 @@ func TestDispatchLateDrop(t *testing.T) {
 	})
 }
 
-// TestDispatchDropNeedsQuiet checks that no host is dropped while it may be
+// TestDropNeedsQuiet checks that no host is dropped while it may be
 // asked: its open visit would be forgotten.
-func TestDispatchDropNeedsQuiet(t *testing.T) {
+func TestDropNeedsQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.make()
 		r.d.Hold(1, 7, time.Time{})
 		now := time.Now()
@@ -147,13 +147,13 @@ func TestDispatchDropNeedsQuiet(t *testing.T) {
 	})
 }
 
-// TestDispatchCalledOffWhileParking calls a freeze off while the hosts' states
+// TestCalledOffWhileParking calls a freeze off while the hosts' states
 // are being written: what an aborted request owes its host stands nowhere else.
-func TestDispatchCalledOffWhileParking(t *testing.T) {
+func TestCalledOffWhileParking(t *testing.T) {
 	t.Parallel()
 	for _, slow := range []time.Duration{time.Millisecond, time.Second, 20 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			r := newDispatchRig(t)
+			r := newRig(t)
 			r.disk.parkDelay = slow
 			r.settings.Delay, r.web.delay = 10*time.Second, 10*time.Second
 			var asked atomic.Int64
@@ -186,11 +186,11 @@ func TestDispatchCalledOffWhileParking(t *testing.T) {
 	}
 }
 
-// TestDispatchTooManyNotes drops the note of a host in memory for want of room.
-func TestDispatchTooManyNotes(t *testing.T) {
+// TestTooManyNotes drops the note of a host in memory for want of room.
+func TestTooManyNotes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 5}
 		r.disk.add(1, "busy.test", 0, 500)
 		r.disk.add(1, "a.test", 0, 1)
@@ -212,12 +212,12 @@ func TestDispatchTooManyNotes(t *testing.T) {
 	})
 }
 
-// TestDispatchLostNote queues URLs of which nobody is told: the counters tell
+// TestLostNote queues URLs of which nobody is told: the counters tell
 // that something is left.
-func TestDispatchLostNote(t *testing.T) {
+func TestLostNote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "a.test", 0, 2)
 		r.start(2)
 		defer r.end()
@@ -233,14 +233,14 @@ func TestDispatchLostNote(t *testing.T) {
 	})
 }
 
-// TestDispatchNoteForDyingHost queues a URL for a host that is just being given
+// TestNoteForDyingHost queues a URL for a host that is just being given
 // up, too late for FailHost.
-func TestDispatchNoteForDyingHost(t *testing.T) {
+func TestNoteForDyingHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.uncounted = true
-		r.options.Resolver = dispatchResolver{unknown: map[string]bool{"nowhere.test": true}}
+		r.options.Resolver = fakeResolver{unknown: map[string]bool{"nowhere.test": true}}
 		r.disk.add(1, "nowhere.test", 0, 2)
 		var late atomic.Bool
 		r.disk.failing = func() {
@@ -259,12 +259,12 @@ func TestDispatchNoteForDyingHost(t *testing.T) {
 	})
 }
 
-// TestDispatchSweepEnds adds a host of the best band to a partition whose other
+// TestSweepEnds adds a host of the best band to a partition whose other
 // hosts are too many for memory and come and go: it must not wait for their end.
-func TestDispatchSweepEnds(t *testing.T) {
+func TestSweepEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 4, Quantum: 2}
 		for i := range 20 {
 			r.disk.add(1, crawl.Host(fmt.Sprintf("h%d.test", i)), 3, 100)

@@ -1,6 +1,7 @@
-package node
+package dispatch
 
 import (
+	"net/netip"
 	"slices"
 	"time"
 
@@ -8,10 +9,39 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
+const (
+	// outsideDelay is the least gap for hosts outside --allow-net when the
+	// configured delay is 0, which is meant for hosts inside it.
+	outsideDelay = time.Second
+	// defaultIPDelay is the least gap for addresses outside --allow-net.
+	defaultIPDelay = 200 * time.Millisecond
+)
+
+// delay is the configured least gap for a host at addr.
+func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
+	s := d.o.Settings()
+	if s.Delay <= 0 && !s.Allowed(addr) {
+		return outsideDelay
+	}
+	return s.Delay
+}
+
+// ipDelay is the least gap for an address.
+func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
+	s := d.o.Settings()
+	switch {
+	case s.IPDelay != nil:
+		return *s.IPDelay
+	case s.Allowed(addr):
+		return 0
+	}
+	return defaultIPDelay
+}
+
 // followGaps takes changed settings in: a gap that grew holds from the next
 // request of each host on, of those on disk as well. URLs that are excluded now need
 // no turn of their hosts to be refused.
-func (l *dispatchLoop) followGaps(now time.Time) {
+func (l *loop) followGaps(now time.Time) {
 	s, before := l.d.o.Settings(), l.settings
 	if s == before {
 		return
@@ -37,7 +67,7 @@ func (l *dispatchLoop) followGaps(now time.Time) {
 
 // excludes reports whether a host on disk is excluded as a whole, as far as its first
 // page tells.
-func (l *dispatchLoop) excludes(host crawl.Host) bool {
+func (l *loop) excludes(host crawl.Host) bool {
 	if l.d.o.Excluded == nil || len(l.settings.Exclude) == 0 {
 		return false
 	}

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -20,10 +20,10 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// dispatchDisk is a frontier in a map, as slow as one wishes.
-type dispatchDisk struct {
+// fakeDisk is a frontier in a map, as slow as one wishes.
+type fakeDisk struct {
 	mu        sync.Mutex // guards the rest
-	hosts     map[crawl.Host]*dispatchHost
+	hosts     map[crawl.Host]*fakeHost
 	queued    func([]frontier.QueuedHost)
 	parked    int
 	failed    map[crawl.Host]int
@@ -38,7 +38,7 @@ type dispatchDisk struct {
 	failing   func()        // called at the end of FailHost
 }
 
-type dispatchHost struct {
+type fakeHost struct {
 	partition crawl.Partition
 	state     crawl.HostState
 	robots    []*crawl.Robots
@@ -49,21 +49,21 @@ type dispatchHost struct {
 }
 
 // place puts the host's present time into the wake index.
-func (h *dispatchHost) place() {
+func (h *fakeHost) place() {
 	t := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.FrozenUntil), h.state.HoldUntil)
 	h.index = &t
 }
 
-func newDispatchDisk() *dispatchDisk {
-	return &dispatchDisk{hosts: map[crawl.Host]*dispatchHost{}, failed: map[crawl.Host]int{}, reasons: map[crawl.Host]string{}, loadDelay: time.Millisecond}
+func newFakeDisk() *fakeDisk {
+	return &fakeDisk{hosts: map[crawl.Host]*fakeHost{}, failed: map[crawl.Host]int{}, reasons: map[crawl.Host]string{}, loadDelay: time.Millisecond}
 }
 
 // add queues n pages of a host.
-func (s *dispatchDisk) add(p crawl.Partition, host crawl.Host, band crawl.Band, n int) {
+func (s *fakeDisk) add(p crawl.Partition, host crawl.Host, band crawl.Band, n int) {
 	s.mu.Lock()
 	h := s.hosts[host]
 	if h == nil {
-		h = &dispatchHost{partition: p}
+		h = &fakeHost{partition: p}
 		s.hosts[host] = h
 	}
 	for range n {
@@ -81,7 +81,7 @@ func (s *dispatchDisk) add(p crawl.Partition, host crawl.Host, band crawl.Band, 
 	}
 }
 
-func (s *dispatchDisk) left() (n int) {
+func (s *fakeDisk) left() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.hosts {
@@ -91,13 +91,13 @@ func (s *dispatchDisk) left() (n int) {
 }
 
 // of counts the queued URLs of a host.
-func (s *dispatchDisk) of(host crawl.Host) int {
+func (s *fakeDisk) of(host crawl.Host) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.hosts[host].items)
 }
 
-func (s *dispatchDisk) Meta(p crawl.Partition) (frontier.Meta, bool) {
+func (s *fakeDisk) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	m := frontier.Meta{Partition: p, Epoch: 7, State: frontier.Holder}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *dispatchDisk) Meta(p crawl.Partition) (frontier.Meta, bool) {
 	return m, true
 }
 
-func (s *dispatchDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
+func (s *fakeDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
 	time.Sleep(s.loadDelay)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *dispatchDisk) Load(p crawl.Partition, host crawl.Host, after frontier.C
 	return q, nil
 }
 
-func (s *dispatchDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
+func (s *fakeDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
 	time.Sleep(s.loadDelay)
 	if from != "" {
 		s.reading.Add(1)
@@ -171,7 +171,7 @@ func (s *dispatchDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n in
 	return out, from, nil
 }
 
-func (s *dispatchDisk) Park(ctx context.Context, hosts []frontier.Parked) error {
+func (s *fakeDisk) Park(ctx context.Context, hosts []frontier.Parked) error {
 	if !sleep(ctx, max(s.parkDelay, s.loadDelay)) {
 		return ctx.Err()
 	}
@@ -185,7 +185,7 @@ func (s *dispatchDisk) Park(ctx context.Context, hosts []frontier.Parked) error 
 	return nil
 }
 
-func (s *dispatchDisk) FailHost(_ context.Context, _ crawl.Partition, host crawl.Host, reason string) (int, error) {
+func (s *fakeDisk) FailHost(_ context.Context, _ crawl.Partition, host crawl.Host, reason string) (int, error) {
 	if s.failing != nil {
 		defer s.failing()
 	}
@@ -199,14 +199,14 @@ func (s *dispatchDisk) FailHost(_ context.Context, _ crawl.Partition, host crawl
 }
 
 // givenUp tells how many URLs of each host were given up, and why.
-func (s *dispatchDisk) givenUp() (map[crawl.Host]int, map[crawl.Host]string) {
+func (s *fakeDisk) givenUp() (map[crawl.Host]int, map[crawl.Host]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.failed), maps.Clone(s.reasons)
 }
 
 // complete is what Settle does of a visit.
-func (s *dispatchDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostState, retryAt time.Time) error {
+func (s *fakeDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostState, retryAt time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.hosts[v.Host]
@@ -234,8 +234,8 @@ func (s *dispatchDisk) complete(v crawl.Visit, r crawl.Response, state crawl.Hos
 	return nil
 }
 
-// dispatchWeb answers requests and judges them, as a web server would.
-type dispatchWeb struct {
+// fakeWeb answers requests and judges them, as a web server would.
+type fakeWeb struct {
 	t     *testing.T
 	delay time.Duration
 	took  time.Duration
@@ -251,11 +251,11 @@ type dispatchWeb struct {
 	nOpen   int
 }
 
-func newDispatchWeb(t *testing.T, delay, took time.Duration) *dispatchWeb {
-	return &dispatchWeb{t: t, delay: delay, took: took, open: map[crawl.Host]bool{}, ended: map[crawl.Host]time.Time{}, fetched: map[string]int{}}
+func newFakeWeb(t *testing.T, delay, took time.Duration) *fakeWeb {
+	return &fakeWeb{t: t, delay: delay, took: took, open: map[crawl.Host]bool{}, ended: map[crawl.Host]time.Time{}, fetched: map[string]int{}}
 }
 
-func (w *dispatchWeb) get(ctx context.Context, v crawl.Visit) crawl.Response {
+func (w *fakeWeb) get(ctx context.Context, v crawl.Visit) crawl.Response {
 	switch {
 	case v.Excluded:
 		return crawl.Response{Kind: crawl.Refused}
@@ -286,7 +286,7 @@ func (w *dispatchWeb) get(ctx context.Context, v crawl.Visit) crawl.Response {
 	return r
 }
 
-func (w *dispatchWeb) arrive(h crawl.Host) {
+func (w *fakeWeb) arrive(h crawl.Host) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.open[h] {
@@ -300,14 +300,14 @@ func (w *dispatchWeb) arrive(h crawl.Host) {
 	w.maxOpen = max(w.maxOpen, w.nOpen)
 }
 
-func (w *dispatchWeb) leave(h crawl.Host) {
+func (w *fakeWeb) leave(h crawl.Host) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open[h], w.ended[h] = false, time.Now()
 	w.nOpen--
 }
 
-func (w *dispatchWeb) pages() (n int) {
+func (w *fakeWeb) pages() (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for u, times := range w.fetched {
@@ -320,13 +320,13 @@ func (w *dispatchWeb) pages() (n int) {
 }
 
 // openNow counts the requests under way.
-func (w *dispatchWeb) openNow() int {
+func (w *fakeWeb) openNow() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.nOpen
 }
 
-func (w *dispatchWeb) robotsFetched() int {
+func (w *fakeWeb) robotsFetched() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.robots
@@ -343,10 +343,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// dispatchResolver knows every name, but for those in the map.
-type dispatchResolver struct{ unknown map[string]bool }
+// fakeResolver knows every name, but for those in the map.
+type fakeResolver struct{ unknown map[string]bool }
 
-func (r dispatchResolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
+func (r fakeResolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
 	if !sleep(ctx, 20*time.Millisecond) {
 		return dnscache.Answer{}, ctx.Err()
 	}
@@ -356,13 +356,13 @@ func (r dispatchResolver) Lookup(ctx context.Context, host string) (dnscache.Ans
 	return dnscache.Answer{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Expires: time.Now().Add(30 * time.Second)}, nil
 }
 
-// dispatchRig is a dispatcher with its workers and a world around it.
-type dispatchRig struct {
+// rig is a dispatcher with its workers and a world around it.
+type rig struct {
 	t        *testing.T
-	disk     *dispatchDisk
-	web      *dispatchWeb
+	disk     *fakeDisk
+	web      *fakeWeb
 	settings crawl.Settings
-	options  DispatcherOptions
+	options  Options
 	d        *Dispatcher
 	settle   time.Duration                                         // how long a page takes from Release to Settled
 	errand   func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // what a visit for another host's robots.txt brings
@@ -372,11 +372,11 @@ type dispatchRig struct {
 	running sync.WaitGroup
 }
 
-func newDispatchRig(t *testing.T) *dispatchRig {
-	r := &dispatchRig{t: t, disk: newDispatchDisk(), web: newDispatchWeb(t, time.Second, 50*time.Millisecond), settle: 5 * time.Millisecond}
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, disk: newFakeDisk(), web: newFakeWeb(t, time.Second, 50*time.Millisecond), settle: 5 * time.Millisecond}
 	r.settings = crawl.Settings{Delay: time.Second, AllowNet: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
-	r.options = DispatcherOptions{
-		Store: r.disk, Resolver: dispatchResolver{}, Settings: func() *crawl.Settings { return &r.settings },
+	r.options = Options{
+		Store: r.disk, Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return &r.settings },
 		Refuse: func(_ context.Context, v crawl.Visit, o crawl.Outcome) error {
 			return r.finish(v, crawl.Response{Kind: o.Kind})
 		},
@@ -386,17 +386,17 @@ func newDispatchRig(t *testing.T) *dispatchRig {
 }
 
 // start runs the dispatcher and its workers; end stops them.
-func (r *dispatchRig) start(workers int) {
+func (r *rig) start(workers int) {
 	r.make()
 	r.run(workers)
 }
 
-func (r *dispatchRig) make() {
-	r.d = NewDispatcher(r.options)
+func (r *rig) make() {
+	r.d = New(r.options)
 	r.disk.queued = r.d.NoteQueued
 }
 
-func (r *dispatchRig) run(workers int) {
+func (r *rig) run(workers int) {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	r.running.Go(func() {
@@ -409,18 +409,18 @@ func (r *dispatchRig) run(workers int) {
 }
 
 // workers adds to those that run.
-func (r *dispatchRig) workers(n int) {
+func (r *rig) workers(n int) {
 	for range n {
 		r.running.Go(func() { r.work(r.ctx) })
 	}
 }
 
-func (r *dispatchRig) end() {
+func (r *rig) end() {
 	r.stop()
 	r.running.Wait()
 }
 
-func (r *dispatchRig) work(ctx context.Context) {
+func (r *rig) work(ctx context.Context) {
 	for {
 		v, err := r.d.Next(ctx)
 		switch {
@@ -446,7 +446,7 @@ func (r *dispatchRig) work(ctx context.Context) {
 	}
 }
 
-func (r *dispatchRig) finish(v crawl.Visit, answer crawl.Response) error {
+func (r *rig) finish(v crawl.Visit, answer crawl.Response) error {
 	defer r.d.Settled(v)
 	if v.Item.Via == crawl.ViaRobots {
 		r.d.ErrandDone(v, r.errand(v, answer))
@@ -460,7 +460,7 @@ func (r *dispatchRig) finish(v crawl.Visit, answer crawl.Response) error {
 
 // until waits for something to become true, for an hour of the bubble's time
 // at most.
-func (r *dispatchRig) until(what string, ok func() bool) {
+func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	for range 360_000 {
 		if ok() {

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 	"crawlnode/scheduler"
 )
 
-// TestDispatchFetchesEverythingOnce crawls thirty hosts in three partitions,
+// TestFetchesEverythingOnce crawls thirty hosts in three partitions,
 // some from disk and some noted while it runs, politely and completely.
-func TestDispatchFetchesEverythingOnce(t *testing.T) {
+func TestFetchesEverythingOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		pages := 0
 		for i := range 20 {
 			r.disk.add(crawl.Partition(i%3), crawl.Host(fmt.Sprintf("h%d.test", i)), crawl.Band(i%8), 1+3*i)
@@ -51,11 +51,11 @@ func TestDispatchFetchesEverythingOnce(t *testing.T) {
 	})
 }
 
-// TestDispatchMemoryIsBounded crawls ten times the hosts that fit in memory.
-func TestDispatchMemoryIsBounded(t *testing.T) {
+// TestMemoryIsBounded crawls ten times the hosts that fit in memory.
+func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 20, ItemsPerHost: 4, Quantum: 8}
 		pages := 0
 		for i := range 200 {
@@ -90,13 +90,13 @@ func TestDispatchMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestDispatchFreeze freezes a partition while a fast and a slow fetch are
+// TestFreeze freezes a partition while a fast and a slow fetch are
 // open: the fast one ends, the slow one is taken back after 300 ms, nothing of
 // the partition is handed out any more, and all goes on after Resume.
-func TestDispatchFreeze(t *testing.T) {
+func TestFreeze(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "fast.test", 0, 3)
 		r.disk.add(1, "slow.test", 0, 1)
 		r.disk.add(2, "other.test", 0, 50)
@@ -165,12 +165,12 @@ func freeze(t *testing.T, d *Dispatcher, ctx context.Context, frozen *atomic.Boo
 	frozen.Store(true)
 }
 
-// TestDispatchFreezeGivesUp checks that a Freeze whose context ends leaves the
+// TestFreezeGivesUp checks that a Freeze whose context ends leaves the
 // partition frozen, and that Resume brings it back.
-func TestDispatchFreezeGivesUp(t *testing.T) {
+func TestFreezeGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.settle = 2 * time.Second // longer than the context below
 		r.disk.add(1, "a.test", 0, 3)
 		r.start(2)
@@ -191,12 +191,12 @@ func TestDispatchFreezeGivesUp(t *testing.T) {
 	})
 }
 
-// TestDispatchAcquired checks that nothing is requested before the gap has
+// TestAcquired checks that nothing is requested before the gap has
 // passed since Hold: another node may have asked just then.
-func TestDispatchAcquired(t *testing.T) {
+func TestAcquired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "a.test", 0, 1)
 		r.disk.hosts["a.test"].state.CrawlDelay = 5 * time.Second
 		r.start(1)
@@ -210,14 +210,14 @@ func TestDispatchAcquired(t *testing.T) {
 	})
 }
 
-// TestDispatchLastTries lets one host fail for good, one recover in its last
+// TestLastTries lets one host fail for good, one recover in its last
 // try, and one ask for a long wait, in a crawl that ends.
-func TestDispatchLastTries(t *testing.T) {
+func TestLastTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 2}
-		r.options.Resolver = dispatchResolver{unknown: map[string]bool{"nowhere.test": true}}
+		r.options.Resolver = fakeResolver{unknown: map[string]bool{"nowhere.test": true}}
 		var mayTry atomic.Bool
 		r.options.MayLastTry = mayTry.Load
 		r.disk.add(1, "nowhere.test", 0, 4)
@@ -267,12 +267,12 @@ func TestDispatchLastTries(t *testing.T) {
 	})
 }
 
-// TestDispatchPermits checks that no page is handed out without a permit, that
+// TestPermits checks that no page is handed out without a permit, that
 // robots.txt needs none, and that unused ones come back.
-func TestDispatchPermits(t *testing.T) {
+func TestPermits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		var permits, used atomic.Int64
 		r.options.Permit = func() bool {
 			if permits.Load() == 0 {
@@ -319,12 +319,12 @@ func TestDispatchPermits(t *testing.T) {
 	})
 }
 
-// TestDispatchHostBudget checks --max-pages-per-host: the rest is refused
+// TestHostBudget checks --max-pages-per-host: the rest is refused
 // without a request.
-func TestDispatchHostBudget(t *testing.T) {
+func TestHostBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.settings.MaxPagesPerHost = 3
 		r.disk.add(1, "a.test", 0, 100)
 		r.disk.add(1, "b.test", 0, 2)
@@ -363,12 +363,12 @@ func TestOverBudget(t *testing.T) {
 	}
 }
 
-// TestDispatchPauseAndLease checks that nothing starts while the node is paused
+// TestPauseAndLease checks that nothing starts while the node is paused
 // or may not fetch.
-func TestDispatchPauseAndLease(t *testing.T) {
+func TestPauseAndLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		var lease atomic.Bool
 		r.options.MayFetch = func(crawl.Partition) bool { return lease.Load() }
 		r.disk.add(1, "a.test", 0, 10)
@@ -399,12 +399,12 @@ func TestDispatchPauseAndLease(t *testing.T) {
 	})
 }
 
-// TestDispatchStops checks that Run takes open fetches back, that callers get
+// TestStops checks that Run takes open fetches back, that callers get
 // io.EOF, and that the hosts' politeness is written.
-func TestDispatchStops(t *testing.T) {
+func TestStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.web.took = time.Hour
 		r.disk.add(1, "a.test", 0, 2)
 		r.disk.add(1, "b.test", 0, 2)
@@ -431,11 +431,11 @@ func TestDispatchStops(t *testing.T) {
 	})
 }
 
-// TestDispatchStopsInTime checks that Run ends although a visit is never settled.
-func TestDispatchStopsInTime(t *testing.T) {
+// TestStopsInTime checks that Run ends although a visit is never settled.
+func TestStopsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.disk.add(1, "a.test", 0, 2)
 		r.start(0)
 		r.d.Hold(1, 7, time.Time{})
@@ -445,7 +445,7 @@ func TestDispatchStopsInTime(t *testing.T) {
 		}
 		start := time.Now()
 		r.end()
-		if took := time.Since(start); took > 2*stopGrace {
+		if took := time.Since(start); took > 2*StopGrace {
 			t.Errorf("the stop took %v", took)
 		}
 		r.d.Release(v, crawl.Response{Kind: crawl.Aborted})
@@ -453,12 +453,12 @@ func TestDispatchStopsInTime(t *testing.T) {
 	})
 }
 
-// TestDispatchWaiterGoesAway checks that a worker that gives up takes no visit
+// TestWaiterGoesAway checks that a worker that gives up takes no visit
 // with it.
-func TestDispatchWaiterGoesAway(t *testing.T) {
+func TestWaiterGoesAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.start(0)
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"fmt"
@@ -21,16 +21,16 @@ const (
 )
 
 // floodDisk has any number of hosts of one domain in the partitions from 1 to
-// floodPartitions, with a page each, and in partition 0 what its dispatchDisk has.
+// floodPartitions, with a page each, and in partition 0 what its fakeDisk has.
 type floodDisk struct {
-	*dispatchDisk
+	*fakeDisk
 	hosts int
 	read  atomic.Int64 // of them, by Waiting
 }
 
 func (s *floodDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error) {
 	if p == 0 {
-		return s.dispatchDisk.Waiting(p, from, n)
+		return s.fakeDisk.Waiting(p, from, n)
 	}
 	i, _ := strconv.Atoi(string(from)) // "" is 0
 	var out []frontier.Wake
@@ -43,15 +43,15 @@ func (s *floodDisk) Waiting(p crawl.Partition, from frontier.WakeCursor, n int) 
 
 func (s *floodDisk) Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error) {
 	s.mu.Lock()
-	if s.dispatchDisk.hosts[host] == nil && strings.HasSuffix(string(host), floodDomain) {
+	if s.fakeDisk.hosts[host] == nil && strings.HasSuffix(string(host), floodDomain) {
 		u, err := urlnorm.Parse(fmt.Sprintf("http://%s/", host))
 		if err != nil {
 			panic(err)
 		}
-		s.dispatchDisk.hosts[host] = &dispatchHost{partition: p, items: []crawl.Item{{URL: u, Band: 3, Seq: 1}}}
+		s.fakeDisk.hosts[host] = &fakeHost{partition: p, items: []crawl.Item{{URL: u, Band: 3, Seq: 1}}}
 	}
 	s.mu.Unlock()
-	return s.dispatchDisk.Load(p, host, after, n)
+	return s.fakeDisk.Load(p, host, after, n)
 }
 
 func (s *floodDisk) hold(d *Dispatcher) {
@@ -60,18 +60,18 @@ func (s *floodDisk) hold(d *Dispatcher) {
 	}
 }
 
-// TestDispatchDenied gives a domain many more hosts than it may have in memory beside
+// TestDenied gives a domain many more hosts than it may have in memory beside
 // those of another one. It must not buy sweeps with their number.
-func TestDispatchDenied(t *testing.T) {
+func TestDenied(t *testing.T) {
 	t.Parallel()
 	for _, hosts := range []int{1_000, 100_000, 500_000} {
 		t.Run(fmt.Sprint(hosts), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const places, span = 2048, 2 * time.Minute
-				r := newDispatchRig(t)
+				r := newRig(t)
 				r.options.Scheduler = scheduler.Config{MaxActive: places}
-				disk := &floodDisk{dispatchDisk: r.disk, hosts: hosts}
+				disk := &floodDisk{fakeDisk: r.disk, hosts: hosts}
 				r.options.Store = disk
 				r.disk.add(0, "www.other.test", 0, 10)
 				r.start(0) // nobody fetches, so nobody leaves
@@ -93,14 +93,14 @@ func TestDispatchDenied(t *testing.T) {
 	}
 }
 
-// TestDispatchDeniedComeBack sees that hosts that were denied come into memory as soon as
+// TestDeniedComeBack sees that hosts that were denied come into memory as soon as
 // their domain has room, and not with the next sweep, which is most of a minute away.
-func TestDispatchDeniedComeBack(t *testing.T) {
+func TestDeniedComeBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 4096}
-		disk := &floodDisk{dispatchDisk: r.disk, hosts: 500_000}
+		disk := &floodDisk{fakeDisk: r.disk, hosts: 500_000}
 		r.options.Store = disk
 		r.disk.add(0, "www.other.test", 0, 10)
 		r.start(0)

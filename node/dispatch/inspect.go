@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"crawlnode/scheduler"
 )
 
-// Sight looks at a host in memory, for people; ok is false when it is not there.
+// Inspect looks at a host in memory, for people; ok is false when it is not there.
 // It waits for a turn of the loop; an error says that ctx or Run ended first.
-func (d *Dispatcher) Sight(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error) {
+func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error) {
 	type seen struct {
 		s  scheduler.Sight
 		ok bool

@@ -1,16 +1,13 @@
-package node
+package dispatch
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/dnscache"
-	"crawlnode/frontier"
 	"crawlnode/scheduler"
 )
 
@@ -23,11 +20,8 @@ const (
 	drainAtOnce = 256
 )
 
-// job is a piece of work for a pool. It returns what the loop has to do then.
-type job func(ctx context.Context) func(now time.Time)
-
-// dispatchLoop is the state that Run's goroutine owns.
-type dispatchLoop struct {
+// loop is the state that Run's goroutine owns.
+type loop struct {
 	d       *Dispatcher
 	core    *scheduler.Core
 	base    context.Context // parent of the visits' contexts
@@ -53,8 +47,8 @@ type dispatchLoop struct {
 	stopping bool
 }
 
-func newDispatchLoop(d *Dispatcher) dispatchLoop {
-	return dispatchLoop{
+func newLoop(d *Dispatcher) loop {
+	return loop{
 		d: d, core: scheduler.New(d.o.Scheduler), base: context.Background(),
 		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band), leaving: make(map[crawl.Host]bool),
 		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]string),
@@ -86,7 +80,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	l.stopping = true
 	l.dismiss()
 	takeBack(errTakenBack)
-	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), StopGrace)
 	defer cancel()
 	l.run(stopCtx, disk, lookups)
 	stopPools()
@@ -113,7 +107,7 @@ func (d *Dispatcher) work(ctx context.Context, jobs <-chan job) {
 
 // run is the loop. It ends with ctx, with a broken store, or, while stopping,
 // when nothing is open.
-func (l *dispatchLoop) run(ctx context.Context, disk, lookups chan<- job) {
+func (l *loop) run(ctx context.Context, disk, lookups chan<- job) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for l.fatal == nil {
@@ -151,7 +145,7 @@ func (l *dispatchLoop) run(ctx context.Context, disk, lookups chan<- job) {
 // drain does f and what else has come in meanwhile. Orders and notes that were
 // given before a message are seen before it. Each message has its own now: a
 // release that came while others were done must not count from before it came.
-func (l *dispatchLoop) drain(f func(time.Time)) {
+func (l *loop) drain(f func(time.Time)) {
 	for range drainAtOnce {
 		now := time.Now()
 		l.takeNotes(now)
@@ -168,7 +162,7 @@ func (l *dispatchLoop) drain(f func(time.Time)) {
 }
 
 // turn does all that can be done now.
-func (l *dispatchLoop) turn(now time.Time) {
+func (l *loop) turn(now time.Time) {
 	l.takeNotes(now)
 	l.followGaps(now)
 	if room := l.d.o.LookupRoom; room != nil {
@@ -195,7 +189,7 @@ func (l *dispatchLoop) turn(now time.Time) {
 }
 
 // wake is when the loop has something to do without being told.
-func (l *dispatchLoop) wake(now time.Time) time.Time {
+func (l *loop) wake(now time.Time) time.Time {
 	at := l.tick
 	if !at.After(now) {
 		at = now.Add(sweepEvery) // while stopping
@@ -209,7 +203,7 @@ func (l *dispatchLoop) wake(now time.Time) time.Time {
 }
 
 // handOut gives visits to those who wait.
-func (l *dispatchLoop) handOut(now time.Time) {
+func (l *loop) handOut(now time.Time) {
 	for len(l.waiters) > 0 && !l.d.paused.Load() && !l.d.halted.Load() && !l.noPermit && !now.Before(l.refused) {
 		v, ok := l.core.Next(now)
 		if !ok {
@@ -235,7 +229,7 @@ func (l *dispatchLoop) handOut(now time.Time) {
 
 // allowed asks the hooks. A refusal stops all handing out: until Wake, or for
 // a moment.
-func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
+func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 	o := &l.d.o
 	if o.MayFetch != nil && !o.MayFetch(v.Partition) {
 		l.refused = now.Add(refusedPause)
@@ -250,7 +244,7 @@ func (l *dispatchLoop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 
 // send gives v to the first who waits. False: the right to it has ended in this
 // very moment.
-func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) bool {
+func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	f := &flight{partition: v.Partition, host: v.Host, attempts: v.Item.Attempts, page: page}
 	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
@@ -273,7 +267,7 @@ func (l *dispatchLoop) send(v crawl.Visit, h *holding, page, over bool) bool {
 }
 
 // withdraw takes a waiter out who went away, unless it got its grant.
-func (l *dispatchLoop) withdraw(w waiter) {
+func (l *loop) withdraw(w waiter) {
 	for i, o := range l.waiters {
 		if o == w {
 			l.waiters = append(l.waiters[:i:i], l.waiters[i+1:]...)
@@ -284,20 +278,20 @@ func (l *dispatchLoop) withdraw(w waiter) {
 }
 
 // dismiss tells all waiters that nothing comes any more.
-func (l *dispatchLoop) dismiss() {
+func (l *loop) dismiss() {
 	for _, w := range l.waiters {
 		close(w)
 	}
 	l.waiters = nil
 }
 
-func (l *dispatchLoop) flight(id uint64) *flight {
+func (l *loop) flight(id uint64) *flight {
 	l.d.mu.Lock()
 	defer l.d.mu.Unlock()
 	return l.d.flights[id]
 }
 
-func (l *dispatchLoop) release(now time.Time, id uint64, r crawl.Response) {
+func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 	f := l.flight(id)
 	if f == nil {
 		return
@@ -318,7 +312,7 @@ func (l *dispatchLoop) release(now time.Time, id uint64, r crawl.Response) {
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
 }
 
-func (l *dispatchLoop) settled(now time.Time, id uint64) {
+func (l *loop) settled(now time.Time, id uint64) {
 	f := l.flight(id)
 	if f == nil {
 		return
@@ -349,7 +343,7 @@ func (l *dispatchLoop) settled(now time.Time, id uint64) {
 }
 
 // landed takes f from the visits of its host that are not settled.
-func (l *dispatchLoop) landed(f *flight) {
+func (l *loop) landed(f *flight) {
 	rest := slices.DeleteFunc(l.flying[f.host], func(o *flight) bool { return o == f })
 	if l.flying[f.host] = rest; len(rest) == 0 {
 		delete(l.flying, f.host)
@@ -357,7 +351,7 @@ func (l *dispatchLoop) landed(f *flight) {
 }
 
 // act turns the core's actions into jobs.
-func (l *dispatchLoop) act() {
+func (l *loop) act() {
 	for _, a := range l.core.Actions() {
 		switch a.Kind {
 		case scheduler.Resolve:
@@ -374,126 +368,4 @@ func (l *dispatchLoop) act() {
 			}
 		}
 	}
-}
-
-// disk queues a job for those who read and write the store.
-func (l *dispatchLoop) disk(j job) { l.diskJobs = append(l.diskJobs, l.diskJob(j)) }
-
-// diskJob counts j as pending until it is done.
-func (l *dispatchLoop) diskJob(j job) job {
-	l.pending++
-	return func(ctx context.Context) func(time.Time) {
-		f := j(ctx)
-		return func(now time.Time) {
-			l.pending--
-			f(now)
-		}
-	}
-}
-
-func (l *dispatchLoop) lookupJob(host crawl.Host) job {
-	return func(ctx context.Context) func(time.Time) {
-		a, err := l.d.o.Resolver.Lookup(ctx, string(host))
-		if err != nil {
-			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
-		}
-		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil && (failed.Class == dnscache.ErrOutage || failed.Class == dnscache.ErrLimited) {
-			return func(now time.Time) { l.core.Unanswered(now, host, failed.Since, err) }
-		}
-		return func(now time.Time) { l.core.Resolved(now, host, a.Addrs, a.Expires, err) }
-	}
-}
-
-// parkJob writes hosts that left memory. waiting says that they have URLs queued.
-func (l *dispatchLoop) parkJob(hosts []scheduler.Parked, waiting bool) {
-	l.disk(l.parking(hosts, waiting, nil))
-}
-
-// parking is the job that writes hosts that left memory. Until it is done they
-// may not come back: their state on disk is old. done, if any, has room for one
-// answer.
-func (l *dispatchLoop) parking(hosts []scheduler.Parked, waiting bool, done chan<- error) job {
-	for _, h := range hosts {
-		l.leaving[h.Host] = true
-		l.held[h.Partition].leaving++
-	}
-	return func(ctx context.Context) func(time.Time) {
-		err := l.d.park(ctx, hosts)
-		return func(now time.Time) {
-			l.broken(err)
-			for _, h := range hosts {
-				if waiting {
-					l.held[h.Partition].waits(now, h.State.NotBefore)
-				}
-				l.left(h.Partition, h.Host)
-			}
-			if done != nil {
-				done <- err
-			}
-		}
-	}
-}
-
-// left says that a host's state is on disk.
-func (l *dispatchLoop) left(p crawl.Partition, host crawl.Host) {
-	delete(l.leaving, host)
-	delete(l.causes, host)
-	h := l.held[p]
-	h.leaving--
-	h.announceQuiet()
-}
-
-// deadJob gives a host up that failed its last try.
-func (l *dispatchLoop) deadJob(a scheduler.Action) {
-	l.leaving[a.Host] = true
-	l.held[a.Partition].leaving++
-	reason := deathReason(time.Now(), &a.State, l.causes[a.Host])
-	l.disk(func(ctx context.Context) func(time.Time) {
-		err := l.d.park(ctx, []scheduler.Parked{{Partition: a.Partition, Host: a.Host, State: a.State}})
-		n := 0
-		if err == nil {
-			n, err = l.d.o.Store.FailHost(ctx, a.Partition, a.Host, reason)
-		}
-		if err == nil {
-			l.d.log.Info("a host was given up: it could not be reached and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n, "reason", reason)
-		}
-		return func(now time.Time) {
-			l.broken(err)
-			l.core.Forget(now, a.Host)
-			l.left(a.Partition, a.Host)
-			// What was queued since FailHost looked for the last time was noted
-			// for a host that is forgotten now.
-			l.held[a.Partition].again = true
-		}
-	})
-}
-
-// broken ends the loop over an error of the store. A partition that was lost
-// meanwhile, and a store that is being closed, are none.
-func (l *dispatchLoop) broken(err error) {
-	switch {
-	case err == nil, errors.Is(err, frontier.ErrNotHolder), errors.Is(err, frontier.ErrStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-	case l.fatal == nil:
-		l.fatal = fmt.Errorf("node: the dispatcher cannot go on: %w", err)
-	}
-}
-
-// parkAll writes the states of all hosts in memory.
-func (l *dispatchLoop) parkAll(ctx context.Context) error {
-	if l.fatal != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-	defer cancel()
-	var hosts []scheduler.Parked
-	now := time.Now()
-	for p := range l.held {
-		hosts = append(hosts, l.core.Drop(now, p)...)
-	}
-	err := l.d.park(ctx, hosts)
-	if errors.Is(err, frontier.ErrStopped) || errors.Is(err, context.DeadlineExceeded) {
-		l.d.log.Warn("the hosts' states were not written in time; after a restart some waits begin anew", "hosts", len(hosts), "error", err)
-		return nil
-	}
-	return err
 }

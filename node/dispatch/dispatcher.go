@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -6,104 +6,30 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/dnscache"
 	"crawlnode/fairshare"
 	"crawlnode/frontier"
 	"crawlnode/scheduler"
 )
 
-// This file is the dispatcher's outside: what others may call, from any
-// goroutine. The goroutine itself stands in dispatch_loop.go, the way from disk
-// into memory in dispatch_fill.go, what is said when a visit is settled in
-// dispatch_state.go, how partitions and the right to fetch come and go in
-// dispatch_right.go.
-//
-//	queue                filled by                  emptied by   bound                          when full
-//	inbox                Next, Release, Settled...  the loop     256                            the caller waits
-//	notes                NoteQueued                 the loop     4 hosts for each in memory     the partition is swept instead
-//	orders               Hold, Resume, Drop       the loop     the calls of one turn of it    cannot be
-//	disk jobs, look-ups  the loop                   a few goroutines each   three for each host in memory  cannot be
-//	waiters              Next                       the loop     one for each worker            cannot be
+// This file is what others may call, from any goroutine.
 
 var (
-	// ErrDispatchStopped says that no visit will be handed out any more. It is
+	// ErrStopped says that no visit will be handed out any more. It is
 	// io.EOF to the pipeline.
-	ErrDispatchStopped = fmt.Errorf("node: the dispatcher has stopped: %w", io.EOF)
+	ErrStopped = fmt.Errorf("dispatch: the dispatcher has stopped: %w", io.EOF)
 	// errTakenBack is the cause with which a visit's context is cancelled.
-	errTakenBack = errors.New("node: the visit was taken back")
+	errTakenBack = errors.New("dispatch: the visit was taken back")
 	// errOverShare is the cause when others wait for a fetcher.
-	errOverShare = errors.New("node: the visit was taken back: its domain fails and holds more than its share of the fetchers")
+	errOverShare = errors.New("dispatch: the visit was taken back: its domain fails and holds more than its share of the fetchers")
 )
 
-const (
-	// stopGrace is how long Run waits for visits to be settled when it ends.
-	stopGrace = 3 * time.Second
-	// outsideDelay is the least gap for hosts outside --allow-net when the
-	// configured delay is 0, which is meant for hosts inside it.
-	outsideDelay = time.Second
-	// defaultIPDelay is the least gap for addresses outside --allow-net.
-	defaultIPDelay = 200 * time.Millisecond
-)
-
-// DispatchStore is what the dispatcher needs of the frontier.
-type DispatchStore interface {
-	Meta(p crawl.Partition) (frontier.Meta, bool)
-	Load(p crawl.Partition, host crawl.Host, after frontier.Cursor, n int) (frontier.HostQueue, error)
-	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
-	Park(ctx context.Context, hosts []frontier.Parked) error
-	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
-}
-
-// HostResolver finds the addresses of a host.
-type HostResolver interface {
-	Lookup(ctx context.Context, host string) (dnscache.Answer, error)
-}
-
-// DispatcherOptions are what a Dispatcher is made of. Store, Resolver,
-// Settings and Refuse are needed; a nil hook allows everything. No hook may
-// block or call the dispatcher, save Wake.
-type DispatcherOptions struct {
-	Store    DispatchStore
-	Resolver HostResolver
-	// LookupRoom returns how many look-ups the name servers bear at a time; it may be nil:
-	// then that is Lookups. It is called in every turn of the loop.
-	LookupRoom func() int
-	// Settings returns the crawl's present rules. It is called for every
-	// decision.
-	Settings func() *crawl.Settings
-	// Refuse settles a visit of a host that has had its --max-pages-per-host.
-	// It runs on the goroutine that called Next, after Release, and may block;
-	// it must call Settled, as for any visit.
-	Refuse func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
-	// Excluded reports whether an item was queued before the settings excluded it; it
-	// may be nil: never.
-	Excluded func(it *crawl.Item) bool
-	// Permit takes the right to fetch one page. False: none now; call Wake
-	// when there is one.
-	Permit func() bool
-	// PermitDone gives a permit back when its visit is settled; used says that
-	// it became a page.
-	PermitDone func(used bool)
-	// MayFetch is asked before each visit, and by MayRequest once more before
-	// each request, there from any goroutine.
-	MayFetch func(p crawl.Partition) bool
-	// MayLastTry says that nobody else in the cluster has anything to fetch,
-	// so that frozen hosts get their last try.
-	MayLastTry func() bool
-	// Scheduler's Delay and IPDelay are set by the dispatcher, from Settings, and Excluded
-	// from here.
-	Scheduler scheduler.Config
-	// Readers and Lookups are how many goroutines read the disk and resolve
-	// names. Default 4 and 64.
-	Readers, Lookups int
-	Logger           *slog.Logger
-}
+// StopGrace is how long Run waits for visits to be settled when it ends.
+const StopGrace = 3 * time.Second
 
 // Dispatcher hands out visits. It owns the scheduler's core, in one goroutine,
 // and connects it with the frontier and the resolver. It is the pipeline's
@@ -114,7 +40,7 @@ type DispatcherOptions struct {
 // frontier; what only it knows, the hosts' politeness, it writes there (Park)
 // whenever a host leaves memory.
 type Dispatcher struct {
-	o       DispatcherOptions
+	o       Options
 	log     *slog.Logger
 	inbox   chan func(now time.Time)
 	results chan func(now time.Time) // from the pools
@@ -143,7 +69,7 @@ type Dispatcher struct {
 	counts  scheduler.Counts
 	failing []fairshare.Failing // as of the last second
 
-	loop dispatchLoop // owned by Run
+	loop loop // owned by Run
 }
 
 // note says that URLs were queued for a host.
@@ -171,25 +97,9 @@ type flight struct {
 	taken  bool            // state was given out to be written, as the newest
 }
 
-// NewDispatcher returns a dispatcher that holds no partition. Visits are
-// handed out while Run runs.
-func NewDispatcher(o DispatcherOptions) *Dispatcher {
-	if o.Readers <= 0 {
-		o.Readers = 4
-	}
-	if o.Lookups <= 0 {
-		o.Lookups = 64
-	}
-	o.Scheduler.Lookups = o.Lookups
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Scheduler.MaxActive <= 0 {
-		o.Scheduler.MaxActive = 20_000
-	}
-	if o.Scheduler.ItemsPerHost <= 0 {
-		o.Scheduler.ItemsPerHost = 16
-	}
+// New returns a dispatcher that holds no partition. Visits are handed out while Run runs.
+func New(o Options) *Dispatcher {
+	o = o.withDefaults()
 	d := &Dispatcher{
 		o: o, log: o.Logger,
 		inbox: make(chan func(time.Time), 256), results: make(chan func(time.Time), 64),
@@ -199,7 +109,7 @@ func NewDispatcher(o DispatcherOptions) *Dispatcher {
 	}
 	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay, d.o.Excluded
 	d.o.Scheduler.Received = d.received
-	d.loop = newDispatchLoop(d)
+	d.loop = newLoop(d)
 	return d
 }
 
@@ -212,27 +122,6 @@ func (d *Dispatcher) received(visit uint64) int64 {
 		return 0
 	}
 	return f.received.Load()
-}
-
-// delay is the configured least gap for a host at addr.
-func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
-	s := d.o.Settings()
-	if s.Delay <= 0 && !s.Allowed(addr) {
-		return outsideDelay
-	}
-	return s.Delay
-}
-
-// ipDelay is the least gap for an address.
-func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
-	s := d.o.Settings()
-	switch {
-	case s.IPDelay != nil:
-		return *s.IPDelay
-	case s.Allowed(addr):
-		return 0
-	}
-	return defaultIPDelay
 }
 
 // signal makes the loop look at what mu guards.
@@ -259,7 +148,7 @@ func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-d.over:
-		return ErrDispatchStopped
+		return ErrStopped
 	}
 	select {
 	case <-done:
@@ -267,12 +156,12 @@ func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-d.over:
-		return ErrDispatchStopped
+		return ErrStopped
 	}
 }
 
 // Next blocks until a host may be requested, and gives it to the caller, who
-// owes it one Release and one Settled. It fails with ErrDispatchStopped, with
+// owes it one Release and one Settled. It fails with ErrStopped, with
 // the cause of ctx, or with Refuse's error.
 func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) {
 	for {
@@ -312,17 +201,17 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 	case <-ctx.Done():
 		return grant{}, context.Cause(ctx)
 	case <-d.over:
-		return grant{}, ErrDispatchStopped
+		return grant{}, ErrStopped
 	}
 	select {
 	case g, ok := <-w:
 		if !ok {
-			return grant{}, ErrDispatchStopped
+			return grant{}, ErrStopped
 		}
 		d.spare.Put(w) // it is empty, and the loop has let go of it
 		return g, nil
 	case <-d.over:
-		return grant{}, ErrDispatchStopped
+		return grant{}, ErrStopped
 	case <-ctx.Done():
 	}
 	if d.call(context.WithoutCancel(ctx), func(time.Time) { d.loop.withdraw(w) }) == nil {
@@ -388,22 +277,6 @@ func (d *Dispatcher) NoteQueued(hosts []frontier.QueuedHost) {
 	}
 	d.mu.Unlock()
 	d.signal()
-}
-
-// park writes the states of hosts that left memory. A partition that is not
-// held any more has no use for them.
-func (d *Dispatcher) park(ctx context.Context, hosts []scheduler.Parked) error {
-	if len(hosts) == 0 {
-		return nil
-	}
-	out := make([]frontier.Parked, len(hosts))
-	for i, h := range hosts {
-		out[i] = frontier.Parked{Partition: h.Partition, Host: h.Host, State: h.State}
-	}
-	if err := d.o.Store.Park(ctx, out); err != nil && !errors.Is(err, frontier.ErrNotHolder) {
-		return fmt.Errorf("node: write the state of %d hosts: %w", len(hosts), err)
-	}
-	return nil
 }
 
 // Pause stops handing out visits (true), or goes on (false). Open visits are

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -14,22 +14,22 @@ import (
 )
 
 // slowServers take their time for the names of one domain, and find nothing.
-type slowServers struct{ dispatchResolver }
+type slowServers struct{ fakeResolver }
 
 func (s slowServers) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
 	if !strings.HasSuffix(host, ".bad.test") {
-		return s.dispatchResolver.Lookup(ctx, host)
+		return s.fakeResolver.Lookup(ctx, host)
 	}
 	sleep(ctx, 1800*time.Millisecond)
 	return dnscache.Answer{}, &dnscache.Error{Host: host, Class: dnscache.ErrFailed, Reason: "SERVFAIL"}
 }
 
-// TestDispatchExcluded excludes a domain whose names cannot be looked up, as people are told to: its URLs
+// TestExcluded excludes a domain whose names cannot be looked up, as people are told to: its URLs
 // are refused within seconds, those on disk as well, without a request or a look-up.
-func TestDispatchExcluded(t *testing.T) {
+func TestExcluded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		var settings atomic.Pointer[crawl.Settings]
 		before, after := r.settings, r.settings
 		after.Exclude = []string{"host:*.bad.test"}

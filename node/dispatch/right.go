@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -151,7 +151,7 @@ func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-d.over:
-		return ErrDispatchStopped
+		return ErrStopped
 	}
 }
 
@@ -170,14 +170,14 @@ func (d *Dispatcher) awaitQuiet(ctx context.Context, p crawl.Partition, quiet <-
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-d.over:
-			return ErrDispatchStopped
+			return ErrStopped
 		}
 	}
 }
 
 // enter makes f known, unless the right to it has just ended: whoever ends it
 // finds f among the flights, or is found here.
-func (l *dispatchLoop) enter(v crawl.Visit, f *flight) bool {
+func (l *loop) enter(v crawl.Visit, f *flight) bool {
 	d := l.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -189,7 +189,7 @@ func (l *dispatchLoop) enter(v crawl.Visit, f *flight) bool {
 }
 
 // obey does an order.
-func (l *dispatchLoop) obey(now time.Time, o order) {
+func (l *loop) obey(now time.Time, o order) {
 	if o.kind == orderDrop {
 		l.yield(now, o)
 		return
@@ -228,7 +228,7 @@ func (l *dispatchLoop) obey(now time.Time, o order) {
 // yield does a Drop: the visits are cancelled already, so from here on whatever
 // is still told of p's hosts is of the past. An answer that was cut off counts
 // as ended at the Drop.
-func (l *dispatchLoop) yield(now time.Time, o order) {
+func (l *loop) yield(now time.Time, o order) {
 	d := l.d
 	h := l.held[o.partition]
 	l.act() // what was asked for before must not be taken for news afterwards
@@ -256,7 +256,7 @@ func (l *dispatchLoop) yield(now time.Time, o order) {
 // strayEnded says that a visit whose partition was dropped is open no more. A
 // partition that came back is taken up when the last of them has ended: a host
 // never has two requests open, whatever its delay.
-func (l *dispatchLoop) strayEnded(now time.Time, f *flight, requested bool) {
+func (l *loop) strayEnded(now time.Time, f *flight, requested bool) {
 	if !f.stray {
 		return
 	}
@@ -274,7 +274,7 @@ func (l *dispatchLoop) strayEnded(now time.Time, f *flight, requested bool) {
 
 // freeze stops the visits of p and closes quiet when the last has ended. It
 // reports whether it has already.
-func (l *dispatchLoop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) (idle bool) {
+func (l *loop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) (idle bool) {
 	h := l.held[p]
 	if h == nil {
 		close(quiet)
@@ -291,14 +291,14 @@ func (l *dispatchLoop) freeze(now time.Time, p crawl.Partition, quiet chan struc
 // drop takes all hosts of p, which is frozen and quiet, out of memory, and says
 // when their states are on disk. Whoever gave the order may be gone by then:
 // the states are written all the same, and until then no host comes back.
-func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error) {
+func (l *loop) drop(now time.Time, p crawl.Partition, done chan<- error) {
 	h := l.held[p]
 	switch {
 	case h == nil:
 		done <- nil
 		return
 	case !h.frozen || h.unsettled+h.leaving > 0:
-		done <- fmt.Errorf("node: partition %d was taken up again while it was being frozen", p)
+		done <- fmt.Errorf("dispatch: partition %d was taken up again while it was being frozen", p)
 		return
 	}
 	hosts := l.forget(now, h)
@@ -311,7 +311,7 @@ func (l *dispatchLoop) drop(now time.Time, p crawl.Partition, done chan<- error)
 }
 
 // forget takes all hosts of h out of memory.
-func (l *dispatchLoop) forget(now time.Time, h *holding) []scheduler.Parked {
+func (l *loop) forget(now time.Time, h *holding) []scheduler.Parked {
 	h.turn++
 	h.passed, h.denied, h.dropped = nil, denials{}, true
 	hosts := l.core.Drop(now, h.partition)
@@ -322,7 +322,7 @@ func (l *dispatchLoop) forget(now time.Time, h *holding) []scheduler.Parked {
 }
 
 // takeBack cancels the open fetches of p.
-func (l *dispatchLoop) takeBack(p crawl.Partition) {
+func (l *loop) takeBack(p crawl.Partition) {
 	open, _ := l.core.Open(p)
 	for _, id := range open {
 		if f := l.flight(id); f != nil {

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -23,8 +23,8 @@ func errandURL(t *testing.T, s string) urlnorm.URL {
 }
 
 // errandRig is a rig whose web answers errands with the time.
-func errandRig(t *testing.T) *dispatchRig {
-	r := newDispatchRig(t)
+func errandRig(t *testing.T) *rig {
+	r := newRig(t)
 	r.web.answer = func(ctx context.Context, v crawl.Visit) (crawl.Response, bool) {
 		if v.Item.Via != crawl.ViaRobots {
 			return crawl.Response{}, false

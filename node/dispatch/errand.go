@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"time"
@@ -32,7 +32,7 @@ func (d *Dispatcher) ErrandDone(v crawl.Visit, a *crawl.RobotsAnswer) {
 }
 
 // runErrands offers what waits to its hosts, and brings those into memory.
-func (l *dispatchLoop) runErrands(now time.Time) {
+func (l *loop) runErrands(now time.Time) {
 	for _, e := range l.d.errands.waiting("", now) {
 		h := l.held[e.partition]
 		if h == nil || h.frozen || l.core.Errand(now, e.host, crawl.Item{URL: e.url}) {
@@ -45,7 +45,7 @@ func (l *dispatchLoop) runErrands(now time.Time) {
 }
 
 // offerErrands gives a host that has come into memory its errands.
-func (l *dispatchLoop) offerErrands(now time.Time, host crawl.Host) {
+func (l *loop) offerErrands(now time.Time, host crawl.Host) {
 	for _, e := range l.d.errands.waiting(host, now) {
 		l.core.Errand(now, host, crawl.Item{URL: e.url})
 	}
@@ -53,7 +53,7 @@ func (l *dispatchLoop) offerErrands(now time.Time, host crawl.Host) {
 
 // beginErrand reports whether v is no errand, or one that is wanted still. One that
 // is not ends here.
-func (l *dispatchLoop) beginErrand(now time.Time, v crawl.Visit) bool {
+func (l *loop) beginErrand(now time.Time, v crawl.Visit) bool {
 	if v.Item.Via != crawl.ViaRobots || l.d.errands.begin(v.Item.URL, v.ID) {
 		return true
 	}

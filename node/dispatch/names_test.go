@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 // silentServers is a resolver whose servers answer nothing, or limit us, until some time.
 type silentServers struct {
-	dispatchResolver
+	fakeResolver
 	class        error
 	since, until time.Time
 }
@@ -24,12 +24,12 @@ func (s silentServers) Lookup(ctx context.Context, host string) (dnscache.Answer
 	if time.Now().Before(s.until) {
 		return dnscache.Answer{}, &dnscache.Error{Host: host, Class: s.class, Reason: "silence", Since: s.since}
 	}
-	return s.dispatchResolver.Lookup(ctx, host)
+	return s.fakeResolver.Lookup(ctx, host)
 }
 
-// TestDispatchWithoutNameServers crawls to the end over an outage of the name
+// TestWithoutNameServers crawls to the end over an outage of the name
 // servers, in which no host may be blamed, and gives up after a day of one.
-func TestDispatchWithoutNameServers(t *testing.T) {
+func TestWithoutNameServers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		class  error
@@ -45,7 +45,7 @@ func TestDispatchWithoutNameServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				r := newDispatchRig(t)
+				r := newRig(t)
 				start := time.Now()
 				r.options.Resolver = silentServers{class: c.class, since: start, until: start.Add(c.outage)}
 				r.options.Scheduler.MaxActive = 3
@@ -76,12 +76,12 @@ func TestDispatchWithoutNameServers(t *testing.T) {
 	}
 }
 
-// TestDispatchPauseKeepsHosts checks that no host has to leave memory for another one
+// TestPauseKeepsHosts checks that no host has to leave memory for another one
 // while the node is paused, and that they do afterwards.
-func TestDispatchPauseKeepsHosts(t *testing.T) {
+func TestPauseKeepsHosts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newDispatchRig(t)
+		r := newRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 20}
 		start := time.Now() // without addresses they wait, and would have to go for those on disk
 		r.options.Resolver = silentServers{class: dnscache.ErrOutage, since: start, until: start.Add(5 * time.Minute)}

@@ -1,4 +1,4 @@
-package node
+package dispatch
 
 import (
 	"context"
@@ -81,7 +81,7 @@ type denials struct {
 
 // pauseDenied is how long denied hosts wait for a sweep, which goes by how many all
 // partitions have: they are swept one after the other.
-func (l *dispatchLoop) pauseDenied() time.Duration {
+func (l *loop) pauseDenied() time.Duration {
 	return deniedPause + time.Duration(l.denied)*deniedHostPause
 }
 
@@ -114,7 +114,7 @@ func (h *holding) announceQuiet() {
 }
 
 // takeNotes does what was told without waiting.
-func (l *dispatchLoop) takeNotes(now time.Time) {
+func (l *loop) takeNotes(now time.Time) {
 	d := l.d
 	d.mu.Lock()
 	if len(d.orders)+len(d.notes)+len(d.swept) == 0 && !d.woken {
@@ -151,7 +151,7 @@ func (l *dispatchLoop) takeNotes(now time.Time) {
 }
 
 // noted brings a host with new URLs into memory, or remembers to.
-func (l *dispatchLoop) noted(now time.Time, host crawl.Host, n note) {
+func (l *loop) noted(now time.Time, host crawl.Host, n note) {
 	h := l.held[n.partition]
 	if h == nil || l.core.NoteQueued(now, host, n.band) {
 		return
@@ -176,11 +176,11 @@ func (l *dispatchLoop) noted(now time.Time, host crawl.Host, n note) {
 }
 
 // room is how many more hosts may be brought into memory.
-func (l *dispatchLoop) room() int { return l.core.Places() - len(l.loading) }
+func (l *loop) room() int { return l.core.Places() - len(l.loading) }
 
 // sweep puts h in line to be read from the start of its wake index. A sweep
 // that is under way begins anew.
-func (l *dispatchLoop) sweep(now time.Time, h *holding) {
+func (l *loop) sweep(now time.Time, h *holding) {
 	h.begun++
 	h.since = now
 	h.cursor, h.again, h.due = "", false, time.Time{}
@@ -194,7 +194,7 @@ func (l *dispatchLoop) sweep(now time.Time, h *holding) {
 
 // fill brings hosts into memory while there is room: those that were passed
 // over, then the next piece of a wake index.
-func (l *dispatchLoop) fill(now time.Time) {
+func (l *loop) fill(now time.Time) {
 	for n := len(l.sweeps); n > 0 && l.room() > 0 && l.pending < 4*l.d.o.Readers; n-- {
 		h := l.sweeps[0]
 		l.sweeps = l.sweeps[1:]
@@ -213,7 +213,7 @@ func (l *dispatchLoop) fill(now time.Time) {
 }
 
 // readWakes reads the next piece of h's wake index.
-func (l *dispatchLoop) readWakes(h *holding) {
+func (l *loop) readWakes(h *holding) {
 	begun, from := h.begun, h.cursor
 	l.disk(func(context.Context) func(time.Time) {
 		wakes, next, err := l.d.o.Store.Waiting(h.partition, from, sweepPiece)
@@ -245,7 +245,7 @@ func (l *dispatchLoop) readWakes(h *holding) {
 
 // admit brings hosts into memory whose time is near. When there is no room
 // left the rest is kept for later.
-func (l *dispatchLoop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
+func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 	for i, w := range wakes {
 		if l.present(now, h, w) {
 			continue
@@ -271,7 +271,7 @@ func (l *dispatchLoop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 }
 
 // admitDenied brings hosts into memory whose domain has room again.
-func (l *dispatchLoop) admitDenied(now time.Time, h *holding) {
+func (l *loop) admitDenied(now time.Time, h *holding) {
 	for len(h.denied.kept) > 0 && l.room() > 0 {
 		w := h.denied.kept[0]
 		if !l.present(now, h, w) {
@@ -286,7 +286,7 @@ func (l *dispatchLoop) admitDenied(now time.Time, h *holding) {
 
 // present reports whether the host is in memory, or on its way there. In a
 // thorough sweep it is told that URLs are queued.
-func (l *dispatchLoop) present(now time.Time, h *holding, w frontier.Wake) bool {
+func (l *loop) present(now time.Time, h *holding, w frontier.Wake) bool {
 	band, loading := l.loading[w.Host]
 	switch {
 	case loading && h.thorough:
@@ -301,7 +301,7 @@ func (l *dispatchLoop) present(now time.Time, h *holding, w frontier.Wake) bool 
 }
 
 // load reads a host into memory.
-func (l *dispatchLoop) load(h *holding, host crawl.Host) {
+func (l *loop) load(h *holding, host crawl.Host) {
 	turn := h.turn
 	l.loading[host] = crawl.Bands
 	l.disk(func(context.Context) func(time.Time) {
@@ -329,7 +329,7 @@ func (l *dispatchLoop) load(h *holding, host crawl.Host) {
 }
 
 // refillJob reads more URLs of a host in memory.
-func (l *dispatchLoop) refillJob(a scheduler.Action) job {
+func (l *loop) refillJob(a scheduler.Action) job {
 	h := l.held[a.Partition]
 	turn := h.turn
 	return func(context.Context) func(time.Time) {
@@ -350,7 +350,7 @@ func (l *dispatchLoop) refillJob(a scheduler.Action) job {
 
 // lookAtDisk, once a second, finds partitions that must be swept, makes room
 // for what waits, and sees whether anything is left that can be fetched.
-func (l *dispatchLoop) lookAtDisk(now time.Time) {
+func (l *loop) lookAtDisk(now time.Time) {
 	l.denied = 0
 	for _, h := range l.held {
 		l.denied += max(h.denied.hosts, h.denied.before)
@@ -386,7 +386,7 @@ func (l *dispatchLoop) lookAtDisk(now time.Time) {
 // in memory that may be fetched within an hour, and none on disk, which takes
 // a sweep that lets hosts with long waits in. The sweep is thorough and goes by
 // the store's counters, so that no crawl stands still over a note that was lost.
-func (l *dispatchLoop) lookAtEnd(now time.Time) {
+func (l *loop) lookAtEnd(now time.Time) {
 	idle := l.d.busy.Load() == 0 && l.pending+len(l.loading)+len(l.leaving) == 0 && (len(l.sweeps) == 0 || l.room() <= 0)
 	left := scheduler.Remaining{Active: 1}
 	if idle {
@@ -416,7 +416,7 @@ func (l *dispatchLoop) lookAtEnd(now time.Time) {
 }
 
 // countsQueued reports whether the store counts queued URLs in h's partition.
-func (l *dispatchLoop) countsQueued(h *holding) bool {
+func (l *loop) countsQueued(h *holding) bool {
 	m, ok := l.d.o.Store.Meta(h.partition)
 	return ok && m.Counters.QueuedTotal() > 0
 }

@@ -1,0 +1,54 @@
+// Package dispatch decides which host is visited next on this node. It connects the scheduler's
+// core (which host may be asked now) with the frontier (what is queued) and the resolver, and
+// hands visits to the pipeline's workers.
+//
+//	frontier ─ wake index, queues ─► Dispatcher ─ Next ─► worker: Release, Settled
+//	handoff  ─ Hold, Freeze, Resume, Drop ─►  │
+//	lease    ─ EndAll, Wake ─►                │
+//	                                          └ Park: the hosts' politeness goes back to the frontier
+//
+// # A visit
+//
+// Next gives a host to one worker. The worker asks MayRequest just before each request is
+// written, calls Release when its request has ended (the host's gap counts from then), and Settled
+// when the outcome is in the frontier or was given up. Context ends when the visit is taken back.
+//
+// # The right to fetch
+//
+// A request may be made in the partitions that the Dispatcher was told to Hold, from then on until
+// Freeze or Drop, and only while the hook MayFetch agrees: it stands for the lease, the view and
+// the tenure, of which this package knows nothing. The right is looked at when a visit is handed
+// out and by MayRequest. When Drop or EndAll has returned, no request of what they end may start;
+// when Freeze has, all visits are settled and the hosts' states are in the store (right.go).
+//
+// # Goroutines and queues
+//
+// The goroutine of Run owns the core and all that it knows of partitions and hosts (type loop).
+// Readers and look-ups run in two pools, which Run starts and waits for. All other methods may be
+// called from any goroutine. Mutexes are held for moments, never over a call of the store.
+//
+//	queue                filled by                  emptied by             bound                          when full
+//	inbox                Next, Release, Settled...  the loop               256                            the caller waits
+//	notes                NoteQueued                 the loop               4 hosts for each in memory     the partition is swept instead
+//	orders               Hold, Resume, Drop         the loop               the calls of one turn of it    cannot be
+//	disk jobs, look-ups  the loop                   a few goroutines each  three for each host in memory  cannot be
+//	waiters              Next                       the loop               one for each worker            cannot be
+//	robots fetches       Errand                     a visit of the host    1,024, 16 of a host,           who asks asks again
+//	                                                                       answers of 16 MiB
+//
+// Nothing here is durable and nothing has to be: what is queued can be read again from the
+// frontier. What only the Dispatcher knows, the hosts' politeness, it writes there whenever a host
+// leaves memory.
+//
+// # Files
+//
+//	dispatcher.go  what others may call: Next, Release, Settled, NoteQueued, figures
+//	loop.go        the goroutine: one turn, handing out, jobs of the pools
+//	fill.go        the way of hosts from disk into memory
+//	right.go       how partitions and the right to fetch come and go
+//	state.go       what is asked and told between Release and Settled
+//	gaps.go        changed settings
+//	budget.go      what counts as a page, and what of a host is over its budget
+//	errands.go     fetches of a robots.txt for another host; errand.go brings them into its turn
+//	inspect.go     hosts in memory, for people
+package dispatch
