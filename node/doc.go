@@ -98,7 +98,7 @@
 //	derived lines             parsed pages             Outputs, when 1 MiB    1 MiB an output     who adds compresses it      once a second; a killed
 //	                                                   waits, or a checkpoint                     and the others wait         process loses none
 //	payloads over 256 KiB     fetches                  the page is settled    --memory / 4        fetches wait                not needed
-//	robots.txt files for      Errand, peers            a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
+//	robots.txt files for      RobotsFile, peers        a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
 //	other hosts                                                               answers of 16 MiB
 //	links to one peer         package links            peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
 //	                                                                          1,000 links, and

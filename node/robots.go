@@ -28,7 +28,7 @@ const maxLocationBytes = 4096
 func (n *Node) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.RobotsAnswer, bool) {
 	p := ring.PartitionOf(crawl.Host(u.Host()), n.partitions())
 	if n.holds(p) {
-		return n.engine.Load().dispatcher.Errand(p, u)
+		return n.engine.Load().dispatcher.RobotsFile(p, u)
 	}
 	to := n.peers.holder(p)
 	if to == "" || to == n.id {
@@ -67,7 +67,7 @@ func (h handler) Robots(_ context.Context, _ string, req *peer.RobotsRequest) (*
 	if !n.holds(p) {
 		return &peer.RobotsReply{}, nil
 	}
-	a, arrived := e.dispatcher.Errand(p, u)
+	a, arrived := e.dispatcher.RobotsFile(p, u)
 	if !arrived {
 		return &peer.RobotsReply{}, nil
 	}
@@ -75,13 +75,13 @@ func (h handler) Robots(_ context.Context, _ string, req *peer.RobotsRequest) (*
 		Location: []byte(a.Location[:min(len(a.Location), maxLocationBytes)]), Body: a.Body, AgeMs: time.Since(a.At).Milliseconds()}, nil
 }
 
-// errandSettled takes what a visit for another host's robots.txt brought. Nothing
+// robotsSettled takes what a visit for another host's robots.txt brought. Nothing
 // of it is stored: the host's politeness is written when the host leaves memory.
-func (n *Node) errandSettled(v crawl.Visit, o *crawl.Outcome) {
+func (n *Node) robotsSettled(v crawl.Visit, o *crawl.Outcome) {
 	if o.Kind == crawl.Aborted {
 		o.Answer = nil
 	} else if o.Answer == nil { // no request was made
 		o.Answer = &crawl.RobotsAnswer{At: o.FetchedAt, Failure: o.Reason}
 	}
-	n.engine.Load().dispatcher.ErrandDone(v, o.Answer)
+	n.engine.Load().dispatcher.RobotsDone(v, o.Answer)
 }

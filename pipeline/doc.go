@@ -22,7 +22,7 @@
 // A redirect is never followed here: its target is a link like any other and goes
 // through scope, owner, robots.txt and politeness. The one exception is a
 // robots.txt within its host. One that redirects to another host is fetched by who
-// holds that host (Elsewhere), as an errand, a visit of its own; the first host's
+// holds that host (Elsewhere), as a robots fetch, a visit of its own; the first host's
 // visits end as RobotsPending until the file has come.
 //
 // Queues: none. Workers pull from Source and push into Archive, Deriver and Sink, which

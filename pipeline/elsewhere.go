@@ -83,9 +83,9 @@ func (t *trails) drop(origin string) {
 	delete(t.byOrigin, origin)
 }
 
-// errand makes the one request that another host's robots.txt needs of this host.
+// robotsFetch makes the one request that another host's robots.txt needs of this host.
 // It is asked for by its owner, so this host's own rules do not concern it.
-func (w *worker) errand(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
+func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.robotsRequest(v.Item.URL, v, rules))
 	if err != nil {

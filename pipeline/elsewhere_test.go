@@ -145,10 +145,10 @@ func TestRobotsElsewhereTakesTooLong(t *testing.T) {
 	})
 }
 
-// TestErrand makes the request that another host's robots.txt needs.
-func TestErrand(t *testing.T) {
+// TestRobotsFetchForAnother makes the request that another host's robots.txt needs.
+func TestRobotsFetchForAnother(t *testing.T) {
 	t.Parallel()
-	errand := func(v *crawl.Visit) { v.Robots, v.Item.Via = nil, crawl.ViaRobots }
+	elsewhere := func(v *crawl.Visit) { v.Robots, v.Item.Via = nil, crawl.ViaRobots }
 	for name, c := range map[string]struct {
 		status       int
 		header, body string
@@ -168,7 +168,7 @@ func TestErrand(t *testing.T) {
 		} else {
 			b.serve("http://a.test/x", c.status, c.header, c.body)
 		}
-		b.visit("http://a.test/x", errand)
+		b.visit("http://a.test/x", elsewhere)
 		r, o := b.one()
 		if r.Kind != c.kind || o.Answer == nil || len(o.Targets) != 0 || b.asked[0].MaxBody != maxRobotsBytes {
 			t.Errorf("%s: %+v, %+v", name, r, o)

@@ -54,7 +54,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 		o := noAddress(&v, time.Now())
 		return w.finish(keep, v, crawl.Response{Kind: o.Kind}, o)
 	case v.Item.Via == crawl.ViaRobots:
-		return w.errand(keep, fetching, v, rules)
+		return w.robotsFetch(keep, fetching, v, rules)
 	case obey && (v.Robots == nil || !time.Now().Before(v.Robots.Expires)):
 		if err := w.prepare(keep, &v, rules); err != nil { // the file may name sitemaps elsewhere
 			return w.unprepared(keep, v, err)

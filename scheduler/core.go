@@ -445,7 +445,7 @@ func (c *Core) Settled(now time.Time, id uint64) {
 
 // putBack takes an item into memory again whose queue entry stands on disk
 // where it stood. While too many wait for their next try, it is read again later.
-// An errand stands nowhere.
+// A robots fetch stands nowhere.
 func (c *Core) putBack(h *host, it crawl.Item) {
 	if it.Via == crawl.ViaRobots {
 		return

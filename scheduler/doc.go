@@ -60,6 +60,5 @@
 // # What it does not do
 //
 // It does not know who holds a partition, how many pages the crawl may fetch
-// or how to read a frontier. Deciding those belongs to the dispatcher in
-// package node.
+// or how to read a frontier. Those are decided by package node/dispatch.
 package scheduler

@@ -2,9 +2,9 @@ package dispatch
 
 import "crawlnode/crawl"
 
-// This file tells what counts as a page, and what of a host is over its budget.
+// This file decides what counts as a page, and which URLs of a host are over its budget.
 
-// countedApart reports whether what was found so is no page, whatever is there.
+// countedApart reports whether a URL that was found this way is never counted as a page.
 func countedApart(via crawl.Via) bool { return via == crawl.ViaSitemapFile || via == crawl.ViaRobots }
 
 // otherRequests is how many requests a host gets besides its pages, and besides as
@@ -12,8 +12,8 @@ func countedApart(via crawl.Via) bool { return via == crawl.ViaSitemapFile || vi
 // host can name sitemaps without end.
 const otherRequests = 100
 
-// overBudget reports whether a host that may have limit pages (0: any number) has
-// had what it may have of this kind.
+// overBudget reports whether a host with a limit of pages (0: unlimited) has had all that it
+// may have of this kind of URL.
 func overBudget(via crawl.Via, s *crawl.HostState, limit int64) bool {
 	switch {
 	case limit <= 0 || via == crawl.ViaRobots:

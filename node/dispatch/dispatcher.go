@@ -54,7 +54,7 @@ type Dispatcher struct {
 	lookups  atomic.Int64 // asked for by the core and not answered yet
 	halted   atomic.Bool  // since EndAll; set with mu held
 
-	errands errands // has a lock of its own
+	robots robotsFetches // has a lock of its own
 	// spare are waiters that got their grants: one has room for a visit, half a
 	// kilobyte, and there is one for each page.
 	spare sync.Pool
@@ -132,9 +132,8 @@ func (d *Dispatcher) signal() {
 	}
 }
 
-// call runs f in the loop and waits for it. It fails when ctx or Run ends
-// first: then f has run, is running, or never will. So whatever is told to the
-// loop by somebody who saw ctx end comes behind f.
+// call runs f in the loop and waits for it. It fails when ctx or Run ends first: then f has
+// run, is running, or never will. So a message that is sent after ctx has ended comes after f.
 func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 	done := make(chan struct{})
 	message := func(now time.Time) {
@@ -160,9 +159,9 @@ func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 	}
 }
 
-// Next blocks until a host may be requested, and gives it to the caller, who
-// owes it one Release and one Settled. It fails with ErrStopped, with
-// the cause of ctx, or with Refuse's error.
+// Next blocks until a host may be requested, and gives it to the caller, who must call
+// Release and Settled once each. It fails with ErrStopped, with the cause of ctx, or with
+// Refuse's error.
 func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) {
 	for {
 		g, err := d.await(ctx)
@@ -218,7 +217,7 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 		if g, ok := <-w; ok {
 			// It was granted at the same moment; the visit goes back unused.
 			d.Release(g.visit, crawl.Response{Kind: crawl.Aborted})
-			d.ErrandDone(g.visit, nil)
+			d.RobotsDone(g.visit, nil)
 			d.Settled(g.visit)
 		}
 	}
@@ -279,8 +278,7 @@ func (d *Dispatcher) NoteQueued(hosts []frontier.QueuedHost) {
 	d.signal()
 }
 
-// Pause stops handing out visits (true), or goes on (false). Open visits are
-// not touched.
+// Pause stops handing out visits (true) or resumes it (false). Open visits go on.
 func (d *Dispatcher) Pause(paused bool) {
 	d.paused.Store(paused)
 	d.signal()

@@ -27,14 +27,16 @@
 // Readers and look-ups run in two pools, which Run starts and waits for. All other methods may be
 // called from any goroutine. Mutexes are held for moments, never over a call of the store.
 //
-//	queue                filled by                  emptied by             bound                          when full
-//	inbox                Next, Release, Settled...  the loop               256                            the caller waits
-//	notes                NoteQueued                 the loop               4 hosts for each in memory     the partition is swept instead
-//	orders               Hold, Resume, Drop         the loop               the calls of one turn of it    cannot be
-//	disk jobs, look-ups  the loop                   a few goroutines each  three for each host in memory  cannot be
-//	waiters              Next                       the loop               one for each worker            cannot be
-//	robots fetches       Errand                     a visit of the host    1,024, 16 of a host,           who asks asks again
-//	                                                                       answers of 16 MiB
+//	queue           filled by           emptied by     bound                  when full
+//	inbox           most calls          the loop       256                    the caller waits
+//	notes           NoteQueued          the loop       4 for each host        the partition is
+//	                                                   in memory              swept instead
+//	orders          Hold, Resume, Drop  the loop       the calls of one turn  cannot be
+//	disk jobs       the loop            the readers    3 for each host        cannot be
+//	look-ups        the loop            the look-ups   in memory, together    cannot be
+//	waiters         Next                the loop       one for each worker    cannot be
+//	robots fetches  RobotsFile          visits         1,024, 16 of a host,   the caller asks
+//	                                                   answers of 16 MiB      again
 //
 // Nothing here is durable and nothing has to be: what is queued can be read again from the
 // frontier. What only the Dispatcher knows, the hosts' politeness, it writes there whenever a host
@@ -49,6 +51,7 @@
 //	state.go       what is asked and told between Release and Settled
 //	gaps.go        changed settings
 //	budget.go      what counts as a page, and what of a host is over its budget
-//	errands.go     fetches of a robots.txt for another host; errand.go brings them into its turn
+//	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
+//	               in robotsfetches.go
 //	inspect.go     hosts in memory, for people
 package dispatch

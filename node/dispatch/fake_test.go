@@ -365,7 +365,7 @@ type rig struct {
 	options  Options
 	d        *Dispatcher
 	settle   time.Duration                                         // how long a page takes from Release to Settled
-	errand   func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // what a visit for another host's robots.txt brings
+	robots   func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // what a visit for another host's robots.txt brings
 
 	ctx     context.Context // of Run and the workers
 	stop    context.CancelFunc
@@ -449,7 +449,7 @@ func (r *rig) work(ctx context.Context) {
 func (r *rig) finish(v crawl.Visit, answer crawl.Response) error {
 	defer r.d.Settled(v)
 	if v.Item.Via == crawl.ViaRobots {
-		r.d.ErrandDone(v, r.errand(v, answer))
+		r.d.RobotsDone(v, r.robots(v, answer))
 		return nil
 	}
 	if answer.Kind == crawl.HostFailed {

@@ -33,7 +33,7 @@ const (
 	deniedKept = 32
 )
 
-// maxFailingTold bounds the domains that people are told of.
+// maxFailingTold bounds the failing domains that the status names.
 const maxFailingTold = 3
 
 // sweepPiece is how many hosts are read at once from a wake index.
@@ -113,7 +113,7 @@ func (h *holding) announceQuiet() {
 	h.quiet = nil
 }
 
-// takeNotes does what was told without waiting.
+// takeNotes carries out the orders and notes that callers have left.
 func (l *loop) takeNotes(now time.Time) {
 	d := l.d
 	d.mu.Lock()
@@ -314,7 +314,7 @@ func (l *loop) load(h *holding, host crawl.Host) {
 				h.again = true
 				return
 			}
-			if len(q.Items) == 0 && !q.More && band == crawl.Bands && !l.d.errands.wants(host) {
+			if len(q.Items) == 0 && !q.More && band == crawl.Bands && !l.d.robots.wants(host) {
 				return // what was queued has been fetched meanwhile
 			}
 			l.core.Activate(now, scheduler.Queue{
@@ -323,7 +323,7 @@ func (l *loop) load(h *holding, host crawl.Host) {
 			if band < crawl.Bands {
 				l.core.NoteQueued(now, host, band)
 			}
-			l.offerErrands(now, host)
+			l.offerRobotsFetches(now, host)
 		}
 	})
 }
@@ -374,7 +374,7 @@ func (l *loop) lookAtDisk(now time.Time) {
 			l.parkJob(parked, true)
 		}
 	}
-	l.runErrands(now)
+	l.runRobotsFetches(now)
 	l.lookAtEnd(now)
 	failing := l.core.Failing(maxFailingTold)
 	l.d.mu.Lock()

@@ -18,7 +18,7 @@ import (
 // job is a piece of work for a pool. It returns what the loop has to do then.
 type job func(ctx context.Context) func(now time.Time)
 
-// disk queues a job for those who read and write the store.
+// disk queues a job for the goroutines that read and write the store.
 func (l *loop) disk(j job) { l.diskJobs = append(l.diskJobs, l.diskJob(j)) }
 
 // diskJob counts j as pending until it is done.
@@ -46,8 +46,8 @@ func (l *loop) lookupJob(host crawl.Host) job {
 	}
 }
 
-// park writes the states of hosts that left memory. A partition that is not
-// held any more has no use for them.
+// park writes the states of hosts that left memory. For a partition that is not held any
+// more nothing is written, and that is no error.
 func (d *Dispatcher) park(ctx context.Context, hosts []scheduler.Parked) error {
 	if len(hosts) == 0 {
 		return nil
@@ -126,8 +126,8 @@ func (l *loop) deadJob(a scheduler.Action) {
 	})
 }
 
-// broken ends the loop over an error of the store. A partition that was lost
-// meanwhile, and a store that is being closed, are none.
+// broken ends the loop for an error of the store. That a partition was lost meanwhile, or
+// that the store is being closed, is no such error.
 func (l *loop) broken(err error) {
 	switch {
 	case err == nil, errors.Is(err, frontier.ErrNotHolder), errors.Is(err, frontier.ErrStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

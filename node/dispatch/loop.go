@@ -174,8 +174,8 @@ func (l *loop) turn(now time.Time) {
 			l.tick = now.Add(sweepEvery)
 			l.lookAtDisk(now)
 		}
-		if l.d.errands.news() {
-			l.runErrands(now)
+		if l.d.robots.news() {
+			l.runRobotsFetches(now)
 		}
 		l.fill(now)
 		l.handOut(now)
@@ -202,14 +202,14 @@ func (l *loop) wake(now time.Time) time.Time {
 	return at
 }
 
-// handOut gives visits to those who wait.
+// handOut gives visits to the waiters.
 func (l *loop) handOut(now time.Time) {
 	for len(l.waiters) > 0 && !l.d.paused.Load() && !l.d.halted.Load() && !l.noPermit && !now.Before(l.refused) {
 		v, ok := l.core.Next(now)
 		if !ok {
 			return
 		}
-		if !l.beginErrand(now, v) {
+		if !l.beginRobotsFetch(now, v) {
 			continue
 		}
 		h := l.held[v.Partition]
@@ -221,14 +221,14 @@ func (l *loop) handOut(now time.Time) {
 		if !l.allowed(now, v, page) || !l.send(v, h, page, over) {
 			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
 			l.core.Settled(now, v.ID)
-			l.d.ErrandDone(v, nil)
+			l.d.RobotsDone(v, nil)
 			return
 		}
 	}
 }
 
-// allowed asks the hooks. A refusal stops all handing out: until Wake, or for
-// a moment.
+// allowed asks the hooks. A refusal stops all handing out: without a permit until Wake,
+// without the right to fetch for refusedPause.
 func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 	o := &l.d.o
 	if o.MayFetch != nil && !o.MayFetch(v.Partition) {
@@ -242,8 +242,7 @@ func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 	return true
 }
 
-// send gives v to the first who waits. False: the right to it has ended in this
-// very moment.
+// send gives v to the first waiter. False: the right to fetch it has just ended.
 func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	f := &flight{partition: v.Partition, host: v.Host, attempts: v.Item.Attempts, page: page}
 	v.Received, v.Kept = &f.received, &f.kept
@@ -266,7 +265,7 @@ func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	return true
 }
 
-// withdraw takes a waiter out who went away, unless it got its grant.
+// withdraw removes a waiter whose caller went away, unless it has its grant.
 func (l *loop) withdraw(w waiter) {
 	for i, o := range l.waiters {
 		if o == w {
@@ -342,7 +341,7 @@ func (l *loop) settled(now time.Time, id uint64) {
 	h.announceQuiet()
 }
 
-// landed takes f from the visits of its host that are not settled.
+// landed removes f from the open visits of its host.
 func (l *loop) landed(f *flight) {
 	rest := slices.DeleteFunc(l.flying[f.host], func(o *flight) bool { return o == f })
 	if l.flying[f.host] = rest; len(rest) == 0 {

@@ -10,14 +10,14 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file is how the right to fetch comes and goes, from outside and in the
-// loop. What may be requested here is what was held, is not frozen or dropped,
-// while the node has its lease:
+// This file holds how the right to fetch begins and ends, outside and inside the loop.
+// Requests are allowed in partitions that are held, and neither frozen nor dropped, while the
+// node has its lease:
 //
 //	Hold     a partition was acquired: moved here, promoted, or found at the start
 //	Freeze   it is being passed on: open fetches get a moment, states are written
 //	Resume   it was not passed on after all
-//	Drop     it is somebody else's: all ends at once, nothing is written
+//	Drop     another node has it: all ends at once, nothing is written
 //	EndAll   the lease has ended, until Wake
 //
 // The right is looked at when a visit is handed out, and by MayRequest once more
@@ -27,7 +27,7 @@ import (
 // handed over (ownership rule 8).
 const freezeGrace = 300 * time.Millisecond
 
-// order is what was said of a partition, for the loop to do.
+// order is a change of a partition that the loop has to carry out.
 type order struct {
 	kind      orderKind
 	partition crawl.Partition
@@ -175,8 +175,8 @@ func (d *Dispatcher) awaitQuiet(ctx context.Context, p crawl.Partition, quiet <-
 	}
 }
 
-// enter makes f known, unless the right to it has just ended: whoever ends it
-// finds f among the flights, or is found here.
+// enter adds f to the flights, unless the right to fetch has just ended. Drop and EndAll
+// hold mu as well: they find f among the flights, or f is refused here.
 func (l *loop) enter(v crawl.Visit, f *flight) bool {
 	d := l.d
 	d.mu.Lock()
@@ -188,7 +188,7 @@ func (l *loop) enter(v crawl.Visit, f *flight) bool {
 	return true
 }
 
-// obey does an order.
+// obey carries out an order.
 func (l *loop) obey(now time.Time, o order) {
 	if o.kind == orderDrop {
 		l.yield(now, o)

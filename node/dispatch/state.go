@@ -9,8 +9,8 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file is what whoever settles a visit asks of the dispatcher, and tells
-// it, between Release and Settled.
+// This file holds the calls between Release and Settled: what is asked and reported while a
+// visit's outcome is written.
 
 // HostState returns the state of v's host, to be written with v's outcome.
 // Between Release and Settled, just before it is written. It asks the loop only

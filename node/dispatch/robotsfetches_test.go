@@ -13,7 +13,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-func errandURL(t *testing.T, s string) urlnorm.URL {
+func robotsURL(t *testing.T, s string) urlnorm.URL {
 	t.Helper()
 	u, err := urlnorm.Parse(s)
 	if err != nil {
@@ -22,8 +22,8 @@ func errandURL(t *testing.T, s string) urlnorm.URL {
 	return u
 }
 
-// errandRig is a rig whose web answers errands with the time.
-func errandRig(t *testing.T) *rig {
+// robotsRig is a rig whose web answers robots fetches with the time.
+func robotsRig(t *testing.T) *rig {
 	r := newRig(t)
 	r.web.answer = func(ctx context.Context, v crawl.Visit) (crawl.Response, bool) {
 		if v.Item.Via != crawl.ViaRobots {
@@ -34,7 +34,7 @@ func errandRig(t *testing.T) *rig {
 		}
 		return crawl.Response{Kind: crawl.RobotsFetched, Requested: true}, true
 	}
-	r.errand = func(_ crawl.Visit, a crawl.Response) *crawl.RobotsAnswer {
+	r.robots = func(_ crawl.Visit, a crawl.Response) *crawl.RobotsAnswer {
 		if a.Kind == crawl.Aborted {
 			return nil
 		}
@@ -43,13 +43,13 @@ func errandRig(t *testing.T) *rig {
 	return r
 }
 
-// TestErrandsWaitTheirTurn has files fetched of a busy host, of one that rests on
+// TestRobotsFetchesWaitTheirTurn has files fetched of a busy host, of one that rests on
 // disk, and of one that nothing is known of, in one of two places in memory. The
 // rig's web judges the gaps.
-func TestErrandsWaitTheirTurn(t *testing.T) {
+func TestRobotsFetchesWaitTheirTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := errandRig(t)
+		r := robotsRig(t)
 		r.options.Scheduler = scheduler.Config{MaxActive: 2, ItemsPerHost: 4, Quantum: 4}
 		for i := range 5 {
 			r.disk.add(1, crawl.Host(fmt.Sprintf("busy%d.test", i)), 0, 30)
@@ -59,26 +59,26 @@ func TestErrandsWaitTheirTurn(t *testing.T) {
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
 		time.Sleep(5 * time.Second)
-		urls := []urlnorm.URL{errandURL(t, "http://busy0.test/a.txt"), errandURL(t, "http://busy0.test/b.txt"),
-			errandURL(t, "http://busy4.test/a.txt"), errandURL(t, "https://unknown.test/robots.txt")}
+		urls := []urlnorm.URL{robotsURL(t, "http://busy0.test/a.txt"), robotsURL(t, "http://busy0.test/b.txt"),
+			robotsURL(t, "http://busy4.test/a.txt"), robotsURL(t, "https://unknown.test/robots.txt")}
 		start := time.Now()
 		for _, u := range urls {
 			r.until(u.String(), func() bool {
-				_, ok := r.d.Errand(1, u)
+				_, ok := r.d.RobotsFile(1, u)
 				return ok
 			})
 		}
 		if took := time.Since(start); took > 2*time.Minute {
-			t.Errorf("the errands took %v", took)
+			t.Errorf("the robots fetches took %v", took)
 		}
-		first, _ := r.d.Errand(1, urls[0])
-		time.Sleep(errandLife - 3*time.Minute)
-		if a, ok := r.d.Errand(1, urls[0]); !ok || !a.At.Equal(first.At) {
+		first, _ := r.d.RobotsFile(1, urls[0])
+		time.Sleep(robotsLife - 3*time.Minute)
+		if a, ok := r.d.RobotsFile(1, urls[0]); !ok || !a.At.Equal(first.At) {
 			t.Error("the answer was not shared")
 		}
 		time.Sleep(4 * time.Minute)
 		r.until("a new answer", func() bool {
-			a, ok := r.d.Errand(1, urls[0])
+			a, ok := r.d.RobotsFile(1, urls[0])
 			return ok && a.At.After(first.At)
 		})
 		r.until("an empty queue", func() bool { return r.disk.left() == 0 })
@@ -88,60 +88,60 @@ func TestErrandsWaitTheirTurn(t *testing.T) {
 	})
 }
 
-// TestErrandsOutliveAHandOver takes the visit back in the middle of the request:
+// TestRobotsFetchesOutliveAHandOver takes the visit back in the middle of the request:
 // the next one, in whoever's hands, brings the file.
-func TestErrandsOutliveAHandOver(t *testing.T) {
+func TestRobotsFetchesOutliveAHandOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := errandRig(t)
+		r := robotsRig(t)
 		r.web.took = 10 * time.Second
 		r.disk.add(1, "a.test", 0, 0)
 		r.start(1)
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
-		u := errandURL(t, "http://a.test/x.txt")
-		if _, ok := r.d.Errand(1, u); ok {
+		u := robotsURL(t, "http://a.test/x.txt")
+		if _, ok := r.d.RobotsFile(1, u); ok {
 			t.Error("an answer before anything was asked")
 		}
 		r.until("a request", func() bool { return r.web.openNow() == 1 })
 		r.d.Drop(1)
 		r.until("its end", func() bool { return r.web.openNow() == 0 && r.d.Busy() == 0 })
 		time.Sleep(5 * time.Second)
-		if _, ok := r.d.Errand(1, u); ok || r.web.openNow() != 0 {
+		if _, ok := r.d.RobotsFile(1, u); ok || r.web.openNow() != 0 {
 			t.Error("something was fetched of a partition that is not held")
 		}
 		r.d.Hold(1, 7, time.Time{})
-		r.until("the answer", func() bool { _, ok := r.d.Errand(1, u); return ok })
+		r.until("the answer", func() bool { _, ok := r.d.RobotsFile(1, u); return ok })
 	})
 }
 
-// TestErrandsAreBounded asks for too many files, and for too large ones.
-func TestErrandsAreBounded(t *testing.T) {
+// TestRobotsFetchesAreBounded asks for too many files, and for too large ones.
+func TestRobotsFetchesAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	url := func(i int) urlnorm.URL { return errandURL(t, fmt.Sprintf("http://h%d.test/robots.txt", i)) }
-	var e errands
-	for i := range 2 * maxErrands {
-		if a, begun := e.ask(1, url(i), now); a != nil || begun != (i < maxErrands) {
+	url := func(i int) urlnorm.URL { return robotsURL(t, fmt.Sprintf("http://h%d.test/robots.txt", i)) }
+	var e robotsFetches
+	for i := range 2 * maxRobotsFetches {
+		if a, begun := e.ask(1, url(i), now); a != nil || begun != (i < maxRobotsFetches) {
 			t.Fatalf("question %d: %v, %v", i, a, begun)
 		}
 	}
-	if n := len(e.waiting("", now)); n != maxErrands {
+	if n := len(e.waiting("", now)); n != maxRobotsFetches {
 		t.Errorf("%d wait", n)
 	}
 	if got := e.waiting("h7.test", now); len(got) != 1 || got[0].url != url(7) {
 		t.Errorf("%+v waits for one host", got)
 	}
-	if e.begin(url(2*maxErrands), 1) || !e.begin(url(0), 1) || e.begin(url(0), 2) {
+	if e.begin(url(2*maxRobotsFetches), 1) || !e.begin(url(0), 1) || e.begin(url(0), 2) {
 		t.Error("a visit for what nobody wants, or a second one")
 	}
-	now = now.Add(errandPatience + time.Second)
-	if _, begun := e.ask(1, url(2*maxErrands), now); !begun || len(e.byURL) != 2 {
+	now = now.Add(robotsPatience + time.Second)
+	if _, begun := e.ask(1, url(2*maxRobotsFetches), now); !begun || len(e.byURL) != 2 {
 		t.Errorf("%d are kept that nobody has asked for in a while", len(e.byURL))
 	}
 	// The first one's visit ends; then large answers.
 	e.end(1, url(0), nil, now)
-	for i := range 2 * maxErrands {
+	for i := range 2 * maxRobotsFetches {
 		e.ask(1, url(i), now)
 		if !e.begin(url(i), uint64(i+1)) {
 			t.Fatalf("%d cannot begin", i)
@@ -157,23 +157,23 @@ func TestErrandsAreBounded(t *testing.T) {
 			sum += len(r.answer.Body)
 		}
 	}
-	if sum != e.bytes || sum > maxErrandBytes || sum < maxErrandBytes/2 {
+	if sum != e.bytes || sum > maxRobotsBytes || sum < maxRobotsBytes/2 {
 		t.Errorf("%d bytes of answers, %d counted", sum, e.bytes)
 	}
 }
 
-// TestErrandsOfOneHostAreBounded has one host take a few places only.
-func TestErrandsOfOneHostAreBounded(t *testing.T) {
+// TestRobotsFetchesOfOneHostAreBounded has one host take a few places only.
+func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	url := func(i int) urlnorm.URL { return errandURL(t, fmt.Sprintf("http://slow.test/%d", i)) }
-	var e errands
-	for i := range 2 * maxErrands {
-		if _, begun := e.ask(1, url(i), now); begun != (i < maxHostErrands) {
+	url := func(i int) urlnorm.URL { return robotsURL(t, fmt.Sprintf("http://slow.test/%d", i)) }
+	var e robotsFetches
+	for i := range 2 * maxRobotsFetches {
+		if _, begun := e.ask(1, url(i), now); begun != (i < maxHostFetches) {
 			t.Fatalf("question %d begun: %v", i, begun)
 		}
 	}
-	if _, begun := e.ask(1, errandURL(t, "http://a.test/"), now); !begun || !e.wants("a.test") {
+	if _, begun := e.ask(1, robotsURL(t, "http://a.test/"), now); !begun || !e.wants("a.test") {
 		t.Error("another host has no place")
 	}
 	// An answer that somebody had makes room, and so does what nobody asks for.
@@ -182,27 +182,27 @@ func TestErrandsOfOneHostAreBounded(t *testing.T) {
 	if _, begun := e.ask(1, url(100), now); !begun || e.bytes != 0 {
 		t.Error("the answer is in the way")
 	}
-	now = now.Add(errandPatience + time.Second)
+	now = now.Add(robotsPatience + time.Second)
 	if _, begun := e.ask(1, url(101), now); !begun || len(e.byURL) != 2 || e.byHost["slow.test"] != 1 || e.byHost["a.test"] != 1 {
-		t.Errorf("%d errands, %v", len(e.byURL), e.byHost)
+		t.Errorf("%d fetches, %v", len(e.byURL), e.byHost)
 	}
 	// Looking for one host's does not hide that there are others' to be offered.
 	e.waiting("slow.test", now)
 	if !e.news() {
 		t.Error("the loop would not look")
 	}
-	e.waiting("", now.Add(errandPatience+time.Second))
+	e.waiting("", now.Add(robotsPatience+time.Second))
 	if len(e.byURL)+len(e.byHost) != 0 || e.wants("slow.test") {
-		t.Errorf("%d errands, %v", len(e.byURL), e.byHost)
+		t.Errorf("%d fetches, %v", len(e.byURL), e.byHost)
 	}
 }
 
-// TestErrandOfAWaiterWhoLeft cancels the one who waits for a visit at the moment
-// at which it gets an errand: the next one gets it.
-func TestErrandOfAWaiterWhoLeft(t *testing.T) {
+// TestRobotsFetchOfAWaiterWhoLeft cancels the one who waits for a visit at the moment
+// at which it gets a robots fetch: the next one gets it.
+func TestRobotsFetchOfAWaiterWhoLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := errandRig(t)
+		r := robotsRig(t)
 		r.disk.add(1, "a.test", 0, 0)
 		ctx, leave := context.WithCancel(t.Context())
 		defer leave()
@@ -213,23 +213,23 @@ func TestErrandOfAWaiterWhoLeft(t *testing.T) {
 		r.start(0)
 		defer r.end()
 		r.d.Hold(1, 7, time.Time{})
-		u := errandURL(t, "http://a.test/x.txt")
-		r.d.Errand(1, u)
+		u := robotsURL(t, "http://a.test/x.txt")
+		r.d.RobotsFile(1, u)
 		if v, err := r.d.Next(ctx); err == nil {
 			t.Fatalf("%+v was handed out", v)
 		}
 		r.workers(1)
-		r.until("the answer", func() bool { _, ok := r.d.Errand(1, u); return ok })
+		r.until("the answer", func() bool { _, ok := r.d.RobotsFile(1, u); return ok })
 	})
 }
 
-// TestErrandAnswersAge keeps failures for a moment only.
-func TestErrandAnswersAge(t *testing.T) {
+// TestRobotsFetchAnswersAge keeps failures for a moment only.
+func TestRobotsFetchAnswersAge(t *testing.T) {
 	t.Parallel()
-	for status, life := range map[int]time.Duration{200: errandLife, 404: errandLife, 301: errandLife, 0: errandFailedLife, 503: errandFailedLife, 429: errandFailedLife} {
+	for status, life := range map[int]time.Duration{200: robotsLife, 404: robotsLife, 301: robotsLife, 0: robotsFailedLife, 503: robotsFailedLife, 429: robotsFailedLife} {
 		now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-		var e errands
-		u := errandURL(t, "http://a.test/robots.txt")
+		var e robotsFetches
+		u := robotsURL(t, "http://a.test/robots.txt")
 		e.ask(1, u, now)
 		e.begin(u, 1)
 		e.end(1, u, &crawl.RobotsAnswer{Status: status, Failure: strings.Repeat("x", 1)}, now)
@@ -243,9 +243,9 @@ func TestErrandAnswersAge(t *testing.T) {
 }
 
 // A domain with many hosts leaves half of the places to others.
-func TestErrandsOfOneDomain(t *testing.T) {
+func TestRobotsFetchesOfOneDomain(t *testing.T) {
 	t.Parallel()
-	var e errands
+	var e robotsFetches
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	ask := func(host string) bool {
 		u, err := urlnorm.Parse("http://" + host + "/robots.txt")
@@ -256,15 +256,15 @@ func TestErrandsOfOneDomain(t *testing.T) {
 		return begun
 	}
 	n := 0
-	for i := range 2 * maxErrands {
+	for i := range 2 * maxRobotsFetches {
 		if ask(fmt.Sprintf("h%d.many.test", i)) {
 			n++
 		}
 	}
-	if n != maxErrands/2 {
-		t.Errorf("one domain has %d of %d places, want half", n, maxErrands)
+	if n != maxRobotsFetches/2 {
+		t.Errorf("one domain has %d of %d places, want half", n, maxRobotsFetches)
 	}
-	for i := range maxErrands / 2 {
+	for i := range maxRobotsFetches / 2 {
 		if !ask(fmt.Sprintf("other%d.test", i)) {
 			t.Fatalf("domain %d finds no place", i)
 		}

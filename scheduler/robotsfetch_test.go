@@ -10,9 +10,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestErrand brings an errand into its host's turn: it goes first, keeps the gap,
+// TestRobotsFetch brings a robots fetch into its host's turn: it goes first, keeps the gap,
 // and is gone when it was done, however that ended.
-func TestErrand(t *testing.T) {
+func TestRobotsFetch(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	first := true
@@ -24,9 +24,9 @@ func TestErrand(t *testing.T) {
 		}
 		return u
 	}
-	errand := crawl.Item{URL: url("/errand.txt")}
-	if core.Errand(now, "a.test", errand) {
-		t.Error("a host that is not in memory has taken an errand")
+	fetch := crawl.Item{URL: url("/moved.txt")}
+	if core.RobotsFetch(now, "a.test", fetch) {
+		t.Error("a host that is not in memory has taken a robots fetch")
 	}
 	var items []crawl.Item
 	for i := range 3 {
@@ -43,7 +43,7 @@ func TestErrand(t *testing.T) {
 		}
 		first = false
 		v, ok := core.Next(now)
-		if !ok || v.Item.URL.Path() != want || (v.Item.Via == crawl.ViaRobots) != (want == "/errand.txt") {
+		if !ok || v.Item.URL.Path() != want || (v.Item.Via == crawl.ViaRobots) != (want == "/moved.txt") {
 			t.Fatalf("%v (%v, %v) was handed out, want %s", v.Item.URL, v.Item.Via, ok, want)
 		}
 		core.Release(now, v.ID, crawl.Response{Kind: kind, Requested: true})
@@ -53,17 +53,17 @@ func TestErrand(t *testing.T) {
 	next("/0", crawl.Fetched)
 	for _, kind := range []crawl.Kind{crawl.RobotsFetched, crawl.Aborted, crawl.URLFailed} {
 		for range 2 { // offered again and again, it is one
-			if !core.Errand(now, "a.test", errand) {
-				t.Fatal("the host's errand was refused")
+			if !core.RobotsFetch(now, "a.test", fetch) {
+				t.Fatal("the host's robots fetch was refused")
 			}
 		}
-		next("/errand.txt", kind)
+		next("/moved.txt", kind)
 	}
 	next("/1", crawl.Fetched)
 
-	// A page with the errand's URL comes back from disk.
+	// A page with the same URL comes back from disk.
 	core.Actions()
-	core.Errand(now, "a.test", crawl.Item{URL: url("/2")})
+	core.RobotsFetch(now, "a.test", crawl.Item{URL: url("/2")})
 	v, ok := core.Next(now)
 	if !ok || v.Item.Via != crawl.ViaRobots {
 		t.Fatalf("%+v, %v", v.Item, ok)

@@ -9,33 +9,33 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// An errand is one request of a host held here for a file to which another host's
+// A robots fetch is one request of a host held here for a file to which another host's
 // robots.txt redirects. It waits in memory for the host's turn and keeps its
 // answer for a while, so that all who ask for one file share one request. What is
 // lost with the process is asked for again.
 
 const (
-	// maxErrands bounds the files that wait or were fetched; further askers are told
+	// maxRobotsFetches bounds the files that wait or were fetched; further askers are told
 	// to ask again.
-	maxErrands = 1024
-	// maxHostErrands bounds those of one host, so that a slow one does not take the
+	maxRobotsFetches = 1024
+	// maxHostFetches bounds those of one host, so that a slow one does not take the
 	// places of all others.
-	maxHostErrands = 16
-	// maxDomainErrands bounds those of one registered domain once half of all places
+	maxHostFetches = 16
+	// maxDomainFetches bounds those of one registered domain once half of all places
 	// are taken, an eighth of them as fair shares begin.
-	maxDomainErrands = maxErrands / 8
-	// maxErrandBytes bounds the files that were fetched.
-	maxErrandBytes = 16 << 20
-	// errandPatience is how long a file is wanted after the last question for it.
-	errandPatience = 30 * time.Second
-	// errandLife is how long an answer is given again; errandFailedLife, when the
+	maxDomainFetches = maxRobotsFetches / 8
+	// maxRobotsBytes bounds the files that were fetched.
+	maxRobotsBytes = 16 << 20
+	// robotsPatience is how long a file is wanted after the last question for it.
+	robotsPatience = 30 * time.Second
+	// robotsLife is how long an answer is given again; robotsFailedLife, when the
 	// server failed: those who ask count that against their own host and wait.
-	errandLife       = 10 * time.Minute
-	errandFailedLife = 3 * time.Second
+	robotsLife       = 10 * time.Minute
+	robotsFailedLife = 3 * time.Second
 )
 
-// errand is one file. The errands' lock guards it.
-type errand struct {
+// robotsFetch is one file. The lock of robotsFetches guards it.
+type robotsFetch struct {
 	partition crawl.Partition
 	host      crawl.Host
 	domain    string // its registered domain
@@ -46,10 +46,10 @@ type errand struct {
 	until     time.Time // the answer's end
 }
 
-// errands are those of one dispatcher. It is asked from any goroutine, for moments.
-type errands struct {
+// robotsFetches are those of one dispatcher. Its methods may be called from any goroutine.
+type robotsFetches struct {
 	mu       sync.Mutex // guards all below
-	byURL    map[urlnorm.URL]*errand
+	byURL    map[urlnorm.URL]*robotsFetch
 	byHost   map[crawl.Host]int // how many of them
 	byDomain map[string]int
 	fresh    bool // one was asked for since the loop looked
@@ -58,7 +58,7 @@ type errands struct {
 
 // ask returns the answer for u, or has it fetched. begun says that the loop has
 // to look.
-func (e *errands) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl.RobotsAnswer, begun bool) {
+func (e *robotsFetches) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl.RobotsAnswer, begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.byURL[u]
@@ -67,12 +67,12 @@ func (e *errands) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl
 		r = nil
 	}
 	if r == nil {
-		r = &errand{partition: p, host: crawl.Host(u.Host()), domain: fairshare.Domain(u.Host()), url: u}
+		r = &robotsFetch{partition: p, host: crawl.Host(u.Host()), domain: fairshare.Domain(u.Host()), url: u}
 		if !e.roomLocked(now, r) {
 			return nil, false
 		}
 		if e.byURL == nil {
-			e.byURL, e.byHost, e.byDomain = make(map[urlnorm.URL]*errand), make(map[crawl.Host]int), make(map[string]int)
+			e.byURL, e.byHost, e.byDomain = make(map[urlnorm.URL]*robotsFetch), make(map[crawl.Host]int), make(map[string]int)
 		}
 		e.byURL[u] = r
 		e.byHost[r.host]++
@@ -85,27 +85,27 @@ func (e *errands) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl
 
 // roomLocked reports whether there is a place for r, or makes one: of its host's, its
 // domain's, or all.
-func (e *errands) roomLocked(now time.Time, r *errand) bool {
+func (e *robotsFetches) roomLocked(now time.Time, r *robotsFetch) bool {
 	switch {
-	case e.byHost[r.host] >= maxHostErrands:
-		return e.makeRoomLocked(now, func(o *errand) bool { return o.host == r.host })
-	case len(e.byURL) >= maxErrands/2 && e.byDomain[r.domain] >= maxDomainErrands:
-		return e.makeRoomLocked(now, func(o *errand) bool { return o.domain == r.domain })
-	case len(e.byURL) >= maxErrands:
-		return e.makeRoomLocked(now, func(*errand) bool { return true })
+	case e.byHost[r.host] >= maxHostFetches:
+		return e.makeRoomLocked(now, func(o *robotsFetch) bool { return o.host == r.host })
+	case len(e.byURL) >= maxRobotsFetches/2 && e.byDomain[r.domain] >= maxDomainFetches:
+		return e.makeRoomLocked(now, func(o *robotsFetch) bool { return o.domain == r.domain })
+	case len(e.byURL) >= maxRobotsFetches:
+		return e.makeRoomLocked(now, func(*robotsFetch) bool { return true })
 	}
 	return true
 }
 
 // makeRoomLocked forgets what nobody needs any more, else the oldest answer, among
 // those that may go. False: there is none.
-func (e *errands) makeRoomLocked(now time.Time, mayGo func(*errand) bool) bool {
-	var oldest *errand
+func (e *robotsFetches) makeRoomLocked(now time.Time, mayGo func(*robotsFetch) bool) bool {
+	var oldest *robotsFetch
 	before := len(e.byURL)
 	for _, r := range e.byURL {
 		switch {
 		case r.visit != 0 || !mayGo(r):
-		case now.Sub(r.wanted) > errandPatience:
+		case now.Sub(r.wanted) > robotsPatience:
 			e.removeLocked(r)
 		case r.answer != nil && (oldest == nil || r.until.Before(oldest.until)):
 			oldest = r
@@ -117,7 +117,7 @@ func (e *errands) makeRoomLocked(now time.Time, mayGo func(*errand) bool) bool {
 	return len(e.byURL) < before
 }
 
-func (e *errands) removeLocked(r *errand) {
+func (e *robotsFetches) removeLocked(r *robotsFetch) {
 	if r.answer != nil {
 		e.bytes -= len(r.answer.Body)
 	}
@@ -130,9 +130,9 @@ func (e *errands) removeLocked(r *errand) {
 	}
 }
 
-// waiting returns the errands that nothing is done for, those of one host or, for
-// "", of all; what nobody asks for any more is forgotten.
-func (e *errands) waiting(host crawl.Host, now time.Time) []errand {
+// waiting returns the fetches that no visit has begun, those of one host or, for "", of all.
+// What nobody asks for any more is forgotten.
+func (e *robotsFetches) waiting(host crawl.Host, now time.Time) []robotsFetch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if host == "" {
@@ -140,11 +140,11 @@ func (e *errands) waiting(host crawl.Host, now time.Time) []errand {
 	} else if e.byHost[host] == 0 {
 		return nil
 	}
-	var out []errand
+	var out []robotsFetch
 	for _, r := range e.byURL {
 		switch {
 		case r.answer != nil || r.visit != 0 || host != "" && r.host != host:
-		case now.Sub(r.wanted) > errandPatience:
+		case now.Sub(r.wanted) > robotsPatience:
 			e.removeLocked(r)
 		default:
 			out = append(out, *r)
@@ -154,7 +154,7 @@ func (e *errands) waiting(host crawl.Host, now time.Time) []errand {
 }
 
 // wants reports whether something is to be fetched of a host.
-func (e *errands) wants(host crawl.Host) bool {
+func (e *robotsFetches) wants(host crawl.Host) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.byHost[host] == 0 {
@@ -168,15 +168,15 @@ func (e *errands) wants(host crawl.Host) bool {
 	return false
 }
 
-// news reports whether an errand was asked for since waiting looked.
-func (e *errands) news() bool {
+// news reports whether a file was asked for since waiting looked.
+func (e *robotsFetches) news() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fresh
 }
 
 // begin says that a visit fetches u. False: nobody wants it any more.
-func (e *errands) begin(u urlnorm.URL, visit uint64) bool {
+func (e *robotsFetches) begin(u urlnorm.URL, visit uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.byURL[u]
@@ -187,8 +187,8 @@ func (e *errands) begin(u urlnorm.URL, visit uint64) bool {
 	return true
 }
 
-// end says that a visit is over. Without an answer the errand waits for another.
-func (e *errands) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, now time.Time) {
+// end says that a visit is over. Without an answer the fetch waits for another.
+func (e *robotsFetches) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := e.byURL[u]
@@ -199,19 +199,19 @@ func (e *errands) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, now ti
 	if a == nil || r.answer != nil {
 		return
 	}
-	r.answer, r.until = a, now.Add(errandLife)
+	r.answer, r.until = a, now.Add(robotsLife)
 	if a.Status == 0 || a.Status == 429 || a.Status >= 500 {
-		r.until = now.Add(errandFailedLife)
+		r.until = now.Add(robotsFailedLife)
 	}
 	e.bytes += len(a.Body)
-	for e.bytes > maxErrandBytes {
+	for e.bytes > maxRobotsBytes {
 		e.dropLargestLocked(r)
 	}
 }
 
 // dropLargestLocked forgets the largest answer but keep's.
-func (e *errands) dropLargestLocked(keep *errand) {
-	var largest *errand
+func (e *robotsFetches) dropLargestLocked(keep *robotsFetch) {
+	var largest *robotsFetch
 	for _, r := range e.byURL {
 		if r != keep && r.answer != nil && (largest == nil || len(r.answer.Body) > len(largest.answer.Body)) {
 			largest = r
