@@ -30,7 +30,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "node/datadir"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "node/datadir", "node/resources"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -136,6 +136,38 @@ var table = []rule{
 	{
 		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "scheduler", "web/urlnorm"},
 		"it joins scheduler, frontier and resolver; the lease, the view and the moves reach it as hooks and orders",
+	},
+	{
+		[]string{"node/drain"}, []string{"crawl", "frontier", "handoff", "membership"},
+		"it takes the steps by which a node leaves; who asks for them, and what ends the process, is node's",
+	},
+	{
+		[]string{"node/disk"}, []string{"node/datadir"},
+		"it watches the disks under a data directory; what a full or a dead one means for the crawl is node's",
+	},
+	{
+		[]string{"node/network"}, []string{"config", "dnscache", "door", "frontier", "membership", "node/datadir"},
+		"it binds addresses and holds what a simulation puts in the place of sockets and clocks; it serves nothing",
+	},
+	{
+		[]string{"node/egress"}, []string{"config", "crawl", "dnscache", "membership", "web/fetcher"},
+		"it judges addresses by flags, settings and peers, and connects to none",
+	},
+	{
+		[]string{"node/outputs"}, []string{"config", "crawl", "frontier", "node/datadir", "node/disk", "pipeline", "store/archive", "store/derived", "web/htmlparse"},
+		"it joins the stores of the archive and of derived files to the pipeline and to the disk's room",
+	},
+	{
+		[]string{"node/events"}, []string{"crawl", "membership", "node/crawldoc", "store/archive"},
+		"it remembers what happened, for people, and causes nothing",
+	},
+	{
+		[]string{"node/heartbeat"}, []string{"crawl", "membership", "peer"},
+		"it carries what members say of themselves; what that means for views and leases is membership's",
+	},
+	{
+		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "handoff", "membership", "metrics", "node/*", "scheduler", "web/scope"},
+		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "membership", "handoff",

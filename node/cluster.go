@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/events"
 	"crawlnode/node/status"
 	"crawlnode/peer"
 )
@@ -59,7 +60,7 @@ func (c *change) add(cause, code, name string, w lastWord) {
 	c.names = append(c.names, name)
 	c.words.inFlight += w.inFlight
 	c.words.held += w.held
-	c.each = append(c.each, memberEvent(code, name, w))
+	c.each = append(c.each, events.Member(code, name, w.inFlight, w.held))
 }
 
 func (c *changeLog) status() crawl.ChangeStatus {
@@ -82,7 +83,7 @@ func (c *changeLog) note(v *membership.View, now time.Time, word func(membership
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := c.members == nil
-	ch, events := c.compareLocked(v, now, word)
+	ch, told := c.compareLocked(v, now, word)
 	c.members = make(map[crawl.NodeID]membership.Member, len(v.Members))
 	for _, m := range v.Members {
 		c.members[m.ID] = m
@@ -92,7 +93,7 @@ func (c *changeLog) note(v *membership.View, now time.Time, word func(membership
 		return change{}, nil
 	}
 	c.keepLocked(ch, now, lost)
-	return ch, events
+	return ch, told
 }
 
 // keepLocked makes a change the last one. A failure stays the last until it is
@@ -222,23 +223,23 @@ func (n *Node) viewChanged(snap *membership.Snapshot) {
 		keep[peer.Target{ID: string(p.ID), Boot: uint64(p.Boot), Addr: p.RPC}] = true
 	}
 	n.pool.Keep(keep)
-	n.peers.keep(keepID, n.partitions())
-	ch, events := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost())
-	n.tellMembers(snap.View, events)
+	n.peers.Keep(keepID, n.partitions())
+	ch, told := n.changes.note(snap.View, time.Now(), n.lastWordOf, n.partitionsLost())
+	n.events.View(time.Now(), snap.View, told)
 	if ch.cause != "" {
 		n.log.Info("the members changed", "view", snap.View.Number, "cause", ch.cause, "node", strings.Join(ch.names, ", "), "members", len(snap.View.Members))
 	}
-	n.renewals.soon()
+	n.heartbeat.Soon()
 }
 
 // lastWordOf is what a node said last of itself, in that life.
 func (n *Node) lastWordOf(m membership.Member) lastWord {
-	info, ok := n.peers.all()[m.ID]
-	if !ok || info.block.Boot != m.Boot {
+	info, ok := n.peers.All()[m.ID]
+	if !ok || info.Block.Boot != m.Boot {
 		return lastWord{}
 	}
-	w := lastWord{inFlight: info.block.InFlight}
-	if held := info.block.Node.Partitions.Held; held != nil {
+	w := lastWord{inFlight: info.Block.InFlight}
+	if held := info.Block.Node.Partitions.Held; held != nil {
 		w.held = *held
 	}
 	return w
@@ -250,14 +251,14 @@ func (n *Node) watchChange(now time.Time) {
 	if !n.changes.pending() {
 		return
 	}
-	if p := n.picture(now, false); !status.Settled(&p) {
+	if p := n.report.Picture(now, false); !status.Settled(&p) {
 		return
 	}
 	if c, passed, ok := n.changes.settle(now, n.partitionsLost()); ok {
 		n.log.Info("every partition is served again", "cause", *c.Cause, "node", *c.Node,
 			"took", time.Duration(*c.TakeoverSeconds*float64(time.Second)).Round(time.Millisecond),
 			"partitions_passed_on", passed, "fetches_queued_again", *c.InflightRequeued, "partitions_lost", *c.PartitionsLost)
-		n.events.add(servedEvent(now, c, passed))
+		n.events.Add(events.Served(now, c, passed))
 	}
 }
 
@@ -267,8 +268,8 @@ func (n *Node) partitionsLost() int {
 	if e := n.engine.Load(); e != nil {
 		lost = e.moves.Status().Lost
 	}
-	for _, info := range n.peers.all() {
-		lost += info.block.Lost
+	for _, info := range n.peers.All() {
+		lost += info.Block.Lost
 	}
 	return lost
 }
@@ -293,6 +294,6 @@ func (n *Node) peerState(id crawl.NodeID) string {
 // holdingsChanged is called after each partition that came or went.
 func (n *Node) holdingsChanged() {
 	n.moved.Add(1)
-	n.renewals.soon()
+	n.heartbeat.Soon()
 	n.outbox.Wake()
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -125,5 +126,39 @@ func TestPausedSince(t *testing.T) {
 		if got := log.pausedSince(s.minority, noon.Add(time.Duration(i)*time.Second)); !got.Equal(s.want) {
 			t.Errorf("%d: since %v, want %v", i, got, s.want)
 		}
+	}
+}
+
+// codesOf names events by their codes, and their nodes if they have one.
+func codesOf(events []crawl.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		fmt.Fprint(&b, " ", e.Code)
+		if e.Node != "" {
+			fmt.Fprint(&b, "=", e.Node)
+		}
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+func TestMemberEvents(t *testing.T) {
+	t.Parallel()
+	member := func(id crawl.NodeID, boot crawl.Boot) membership.Member {
+		return membership.Member{ID: id, Name: strings.ToUpper(string(id)), Boot: boot}
+	}
+	word := func(membership.Member) lastWord { return lastWord{inFlight: 4, held: 9} }
+	drains := member("d", 1)
+	drains.Draining = true
+	var log changeLog
+	if _, events := log.note(&membership.View{Members: []membership.Member{member("a", 1), member("b", 1), member("c", 1), member("d", 1)}}, noon, word, 0); events != nil {
+		t.Errorf("the first view: %s", codesOf(events))
+	}
+	v := &membership.View{Members: []membership.Member{member("a", 1), drains, member("e", 1)}, Left: []membership.Departure{{ID: "c", Boot: 1}}}
+	_, events := log.note(v, noon, word, 0)
+	if got, want := codesOf(events), "node_failed=B node_draining=D node_left=C node_joined=E"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if e := events[0]; e.Level != crawl.EventWarn || e.Fields["partitions_held"] != 9 || e.Fields["fetches_queued_again"] != int64(4) || !strings.Contains(e.Message, "4 open fetches") {
+		t.Errorf("%+v", e)
 	}
 }

@@ -3,153 +3,87 @@ package node
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
+	"log/slog"
+	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/node/datadir"
-	"crawlnode/store/archive"
+	"crawlnode/node/disk"
 )
 
-// slowArchive takes a while for each record and counts what it was given.
-type slowArchive struct {
-	archive.None
-	most, busy, puts atomic.Int64
-}
-
-func (s *slowArchive) Put(context.Context, crawl.Capture) (crawl.ArchiveRef, error) {
-	s.most.Store(max(s.most.Load(), s.busy.Add(1)))
-	time.Sleep(time.Second)
-	s.busy.Add(-1)
-	s.puts.Add(1)
-	return crawl.ArchiveRef{File: "f"}, nil
-}
-
-// TestPatientArchive: what is written at the same time fits all together, what does
-// not fit waits, and the end of the node ends the wait.
-func TestPatientArchive(t *testing.T) {
+// TestANewNodeWithoutRoom: who has nothing yet and finds no space says so and ends, at
+// the beginning or when it comes to founding; who has data goes on, and says so too.
+func TestANewNodeWithoutRoom(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var inner slowArchive
-		var free atomic.Int64
-		running, stop := context.WithCancel(t.Context())
-		a := &patientArchive{archiver: &inner, hasSpace: func(n int64) bool { return n <= free.Load() }, running: func() context.Context { return running }}
-		free.Store(250)
-		results := make(chan error, 10)
-		put := func() {
-			_, err := a.Put(t.Context(), crawl.Capture{Body: make([]byte, 100)})
-			results <- err
+	var free atomic.Int64
+	c := testConfig(t, "small")
+	o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test",
+		FreeBytes: func(string) (int64, error) { return free.Load(), nil }}
+	refused := func(err error) {
+		t.Helper()
+		if !errors.Is(err, ErrNoRoom) || !errors.Is(err, ErrStorage) || !strings.Contains(err.Error(), "39 MiB are free at "+c.DataDir) {
+			t.Errorf("%v, want that there is no room, and where", err)
 		}
-		for range 6 {
-			go put()
+	}
+	free.Store(39 << 20)
+	_, err := Open(o)
+	refused(err)
+
+	free.Store(1 << 40)
+	n, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Store(39 << 20) // before it has founded its partitions
+	err = n.Run(t.Context())
+	_ = n.HTTPListener().Close()
+	refused(err)
+
+	free.Store(1 << 40)
+	first := startNodeWith(t, o)
+	until(t, patience, func() string { _, why := first.Ready(); return why })
+	first.Stop()
+	<-first.done
+	free.Store(39 << 20)
+	second := startNodeWith(t, o)
+	if _, ok := reasonOf(statusOf(t, second.Node), crawl.ReasonLowDisk); !ok {
+		t.Errorf("%+v: want %s before it has joined", statusOf(t, second.Node).Cluster.Health, crawl.ReasonLowDisk)
+	}
+	until(t, patience, func() string { _, why := second.Ready(); return why })
+}
+
+// TestAPageFindsTheDiskLow: fetching pauses with the first page that finds little space,
+// without the next look of the second.
+func TestAPageFindsTheDiskLow(t *testing.T) {
+	t.Parallel()
+	var free atomic.Int64
+	free.Store(1 << 40)
+	n, err := Open(Options{Config: testConfig(t, "low"), Version: "test",
+		FreeBytes: func(string) (int64, error) { return free.Load(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.close()
+	defer n.HTTPListener().Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan bool, 1)
+	go func() { over <- n.watchUntil(ctx, nil, nil) }()
+	free.Store(disk.LowBytes - 1)
+	if !n.space.Has(100) {
+		t.Error("what was fetched has no place, though some is left for it")
+	}
+	until(t, patience, func() string {
+		if n.space.Low() {
+			return ""
 		}
-		time.Sleep(10 * time.Second)
-		if inner.puts.Load() != 6 || inner.most.Load() != 2 {
-			t.Errorf("%d records, %d at once, want 6 and 2: there is space for two", inner.puts.Load(), inner.most.Load())
-		}
-		free.Store(99)
-		go put()
-		time.Sleep(time.Minute)
-		if inner.puts.Load() != 6 {
-			t.Error("it was written though there is no space")
-		}
-		free.Store(100)
-		time.Sleep(5 * time.Second)
-		if inner.puts.Load() != 7 {
-			t.Error("it was not written when there was space again")
-		}
-		free.Store(0)
-		go func() { results <- a.PutFailure(t.Context(), crawl.Failure{Reason: "x"}) }()
-		time.Sleep(time.Minute)
-		stop()
-		for range 7 {
-			if err := <-results; err != nil {
-				t.Error(err)
-			}
-		}
-		if err := <-results; !errors.Is(err, errNoSpace) {
-			t.Errorf("at the end of the node: %v", err)
-		}
+		return "the disk is low, and nobody has looked"
 	})
-}
-
-// TestDiskWatch: a path that cannot be asked is not judged, and the others are.
-func TestDiskWatch(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	var d diskWatch
-	if d.look(filepath.Join(dir, "missing")) || d.free(dir) != nil {
-		t.Error("a path that is not there was judged")
+	cancel()
+	if <-over {
+		t.Error("a tick that never came")
 	}
-	d.look(dir, filepath.Join(dir, "missing"))
-	if free := d.free(dir); free == nil || *free <= 0 {
-		t.Errorf("free space %v", free)
+	if n.space.Has(100); len(n.space.Fell()) > 0 {
+		t.Error("what is known is said again")
 	}
-	since := time.Now().Add(-time.Hour)
-	d.volumes = []volume{{path: dir, low: true, since: since}, {path: "gone", low: true}}
-	d.low.Store(true)
-	changed := d.look(dir)
-	short := d.short()
-	if *d.free(dir) >= 2*lowDiskBytes && (!changed || len(short) > 0) {
-		t.Errorf("there is space and yet short: %+v", short)
-	}
-	if slices.ContainsFunc(short, func(v volume) bool { return v.path == "gone" || !v.since.Equal(since) }) {
-		t.Errorf("short %+v", short)
-	}
-	if !datadir.SameVolume(dir, filepath.Join(dir, "missing")) || !datadir.SameVolume(dir, dir) {
-		t.Error("one folder on two volumes")
-	}
-}
-
-// TestSpaceLook: a look at the volumes counts for a moment, and only with plenty left.
-func TestSpaceLook(t *testing.T) {
-	t.Parallel()
-	at := time.Unix(1000, 0)
-	l := &spaceLook{at: at, spare: plenty + 100}
-	if !l.vouches(at.Add(plentyFor-1), 100) {
-		t.Error("there is plenty, and it is asked for again")
-	}
-	for name, bad := range map[string]bool{
-		"too old":        l.vouches(at.Add(plentyFor), 100),
-		"too little":     l.vouches(at, 101),
-		"never looked":   (*spaceLook)(nil).vouches(at, 0),
-		"less than none": (&spaceLook{at: at, spare: -1}).vouches(at, 0),
-	} {
-		if bad {
-			t.Errorf("%s: the look counts", name)
-		}
-	}
-}
-
-// What a full disk refuses is done when there is space, and not once nobody waits.
-func TestOnceThereIsSpace(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		full := fmt.Errorf("write the scope entries: %w", syscall.ENOSPC)
-		tries := 0
-		err := onceThereIsSpace(t.Context(), t.Context(), func() error {
-			if tries++; tries < 4 {
-				return full
-			}
-			return nil
-		})
-		if err != nil || tries != 4 {
-			t.Errorf("after %d tries: %v", tries, err)
-		}
-		broken := errors.New("input/output error")
-		if err := onceThereIsSpace(t.Context(), t.Context(), func() error { return broken }); !errors.Is(err, broken) {
-			t.Errorf("another error: %v", err)
-		}
-		running, stop := context.WithTimeout(t.Context(), time.Minute)
-		defer stop()
-		if err := onceThereIsSpace(t.Context(), running, func() error { return full }); !errors.Is(err, errNoSpace) {
-			t.Errorf("at the end of the node: %v", err)
-		}
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/membership"
 	"crawlnode/node/finish"
+	"crawlnode/node/heartbeat"
 	"crawlnode/peer"
 )
 
@@ -36,24 +37,24 @@ func (c endCluster) Moving() bool {
 
 func (c endCluster) Reachable(id crawl.NodeID) bool { return c.node.reachable(id) }
 
-// Reports are the last reports of the others. A renewal is under way for twice its period
+// Reports are the last reports of the others. A heartbeat is under way for twice its period
 // at most.
 func (c endCluster) Reports() map[crawl.NodeID]finish.Report {
-	infos := c.node.peers.all()
+	infos := c.node.peers.All()
 	reports := make(map[crawl.NodeID]finish.Report, len(infos))
 	for id, info := range infos {
-		reports[id] = finish.Report{Block: info.block, MadeAfter: info.heard.Add(-2 * renewEvery)}
+		reports[id] = finish.Report{Block: info.Block, MadeAfter: info.Heard.Add(-2 * heartbeat.Every)}
 	}
 	return reports
 }
 
 func (c endCluster) TakeBlocks(blocks map[crawl.NodeID]crawl.NodeBlock) {
 	n := c.node
-	infos := n.peers.all()
+	infos := n.peers.All()
 	for id, b := range blocks {
-		have := infos[id].block
+		have := infos[id].Block
 		if newer := have.Boot == b.Boot && !b.At.After(have.At); id != n.id && !newer {
-			n.peers.put(id, peerInfo{block: b, held: infos[id].held, heard: time.Now()}, n.partitions())
+			n.peers.Put(id, heartbeat.Report{Block: b, Held: infos[id].Held, Heard: time.Now()}, n.partitions())
 		}
 	}
 }
@@ -67,7 +68,7 @@ func (e endEngine) Work() finish.Work { return e.node.work() }
 
 func (e endEngine) Activity() uint64 { return e.node.activity() }
 
-func (e endEngine) Block() *crawl.NodeBlock { return e.node.block() }
+func (e endEngine) Block() *crawl.NodeBlock { return e.node.report.Block() }
 
 func (e endEngine) Wake() { e.node.engine.Load().dispatcher.Wake() }
 
@@ -75,7 +76,7 @@ func (e endEngine) Wake() { e.node.engine.Load().dispatcher.Wake() }
 type endPeers struct{ node *Node }
 
 func (p endPeers) Permits(ctx context.Context, req *peer.PermitRequest) (*peer.PermitReply, error) {
-	to := p.node.target(p.node.peers.holder(0))
+	to := p.node.target(p.node.peers.Holder(0))
 	if to.ID == "" {
 		return &peer.PermitReply{Error: "no member is known to hold partition 0"}, nil
 	}

@@ -53,7 +53,7 @@ func (n *Node) foundPartitions(ctx context.Context, snap *membership.Snapshot) e
 	if len(n.front.Metas()) > 0 {
 		return n.markFounded()
 	}
-	if err := n.roomForNew(); err != nil {
+	if err := n.space.RoomForNew(); err != nil {
 		return err // an earlier start did not come so far, and the disk has filled up since
 	}
 	ps := make([]crawl.Partition, v.Cluster.Partitions)

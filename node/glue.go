@@ -2,16 +2,16 @@ package node
 
 import (
 	"context"
-	"fmt"
-	"net/netip"
+	"errors"
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/dnscache"
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/node/contents"
 	"crawlnode/node/dispatch"
+	"crawlnode/node/egress"
+	"crawlnode/node/heartbeat"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/scheduler"
@@ -23,8 +23,8 @@ import (
 // newDispatcher makes the dispatcher with the node's rules as its hooks.
 func (n *Node) newDispatcher() *dispatch.Dispatcher {
 	d := dispatch.New(dispatch.Options{
-		Store: n.front, Resolver: resolver{n},
-		Settings:   func() *crawl.Settings { return &n.doc.Current().Doc.Settings },
+		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
+		Settings:   n.settings,
 		Refuse:     n.refuse,
 		Excluded:   n.excludes,
 		Permit:     n.permits.Take,
@@ -99,32 +99,14 @@ func (n *Node) mayLastTry() bool {
 	if e == nil || n.front.Totals().Outbox > 0 || e.moves.Status().Outstanding > 0 {
 		return false
 	}
-	infos := n.peers.all()
+	infos := n.peers.All()
 	for _, m := range n.others() {
 		info, ok := infos[m.ID]
-		if !ok || info.block.Boot != m.Boot || time.Since(info.heard) > 3*renewEvery || !info.block.Idle && !info.block.Stalled {
+		if !ok || info.Block.Boot != m.Boot || time.Since(info.Heard) > 3*heartbeat.Every || !info.Block.Idle && !info.Block.Stalled {
 			return false
 		}
 	}
 	return true
-}
-
-// errNoContact is why a public host is not fetched from.
-var errNoContact = fmt.Errorf("%w: nothing outside --allow-net is fetched without --contact, whom a site can ask", crawl.ErrRefused)
-
-// resolver resolves through the cache and keeps the addresses that may be
-// connected to.
-type resolver struct{ node *Node }
-
-func (r resolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
-	a, err := r.node.dns.Lookup(ctx, host)
-	if err != nil {
-		return a, err
-	}
-	r.node.learnTranslators(ctx, a.Addrs)
-	a.Addrs = r.node.addresses.withoutDenied(a.Addrs)
-	a.Addrs, err = usable(a.Addrs, &r.node.doc.Current().Doc.Settings)
-	return a, err
 }
 
 // namesOut says when an outage of the name servers begins and ends.
@@ -145,35 +127,13 @@ func (n *Node) namesLimited(server string, places int, small bool) {
 	n.log.Warn("a name server limits how much it answers and is asked less; new hosts come in more slowly: a resolver of your own, or another one beside it (--dns), helps", "server", server, "queries_at_a_time", places)
 }
 
-// usable leaves those addresses of a host out that must not be connected to: a
-// name may have a private address among others. Public ones need a contact. When
-// none is left, all stay: the fetcher refuses them, and says why. It checks again
-// in any case, at the last moment.
-func usable(addrs []netip.Addr, s *crawl.Settings) ([]netip.Addr, error) {
-	var kept []netip.Addr
-	public := false
-	for _, addr := range addrs {
-		public = public || fetcher.IsPublic(addr)
-		if s.Allowed(addr) || s.Contact != "" && fetcher.IsPublic(addr) {
-			kept = append(kept, addr)
-		}
-	}
-	switch {
-	case len(kept) > 0:
-		return kept, nil
-	case public:
-		return nil, errNoContact
-	}
-	return addrs, nil
-}
-
 // pipelineOptions are the fetchers' parts.
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().Doc.Settings
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
-		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.fetch()})
-	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.archive, Contents: n.contents, Deriver: n.deriver(), Fetcher: f, Elsewhere: n, Keeper: n, Rules: n.pipelineRules, Log: n.log,
+		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
+	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare}
 }
 
@@ -203,4 +163,15 @@ func (f moveFetching) Resume(p crawl.Partition) {
 		f.node.permits.Acquired(time.Now(), true)
 	}
 	f.Dispatcher.Resume(p)
+}
+
+// refuse completes a visit of a host that has had its pages, with a line in the log of
+// skipped URLs.
+func (n *Node) refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	sink := n.engine.Load().completer
+	if err := n.outputs.LogRefused(ctx, &v, o.Skip, o.FetchedAt); err != nil {
+		gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}
+		return errors.Join(err, sink.Settle(ctx, v, gone))
+	}
+	return sink.Settle(ctx, v, o)
 }

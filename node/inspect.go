@@ -15,7 +15,7 @@ import (
 // This file fits package inspect to the rest of the node, and to those who ask.
 
 func (n *Node) openInspector() {
-	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.archive,
+	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(),
 		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Audit: n.audit.newest, Partitions: n.ownPartitions})
 }
 
@@ -130,7 +130,7 @@ func (c inspectedCluster) Table() (crawl.Epoch, *ring.Table) {
 func (c inspectedCluster) Owner(p crawl.Partition) crawl.NodeID { return c.node.tableOwner(p) }
 
 func (c inspectedCluster) Holder(p crawl.Partition) crawl.NodeID {
-	return crawl.NodeID(c.node.target(c.node.peers.holder(p)).ID)
+	return crawl.NodeID(c.node.target(c.node.peers.Holder(p)).ID)
 }
 
 func (c inspectedCluster) Others() []crawl.NodeRef {
@@ -142,13 +142,13 @@ func (c inspectedCluster) Others() []crawl.NodeRef {
 }
 
 func (c inspectedCluster) Ref(id crawl.NodeID) crawl.NodeRef {
-	return crawl.NodeRef{ID: id, Name: c.node.nameOf(id)}
+	return crawl.NodeRef{ID: id, Name: c.node.report.NameOf(id)}
 }
 
 func (c inspectedCluster) HostsElsewhere() (hosts int64) {
-	infos := c.node.peers.all()
+	infos := c.node.peers.All()
 	for _, m := range c.node.others() {
-		hosts += infos[m.ID].block.Counters.Hosts
+		hosts += infos[m.ID].Block.Counters.Hosts
 	}
 	return hosts
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/node/datadir"
+	"crawlnode/node/disk"
 )
 
 const (
@@ -33,10 +34,10 @@ func (n *Node) awaitEnd(over <-chan error) error {
 			return err
 		case <-limit:
 		}
-		if wait, what := n.longestWait(); wait >= deadDisk {
+		if wait, what := n.stalls.Longest(); wait >= deadDisk {
 			return n.abandon(wait, what)
 		}
-		limit = time.After(progressLook) // it may take its time, or freeze yet
+		limit = time.After(disk.LookEvery) // it may take its time, or freeze yet
 	}
 }
 

@@ -21,7 +21,7 @@ func (n *Node) openLinks() {
 		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log})
 	n.outbox = links.NewSender(n.router)
 	n.receiver = links.NewReceiver(n.router, n.synced.Load)
-	n.seeder = links.NewSeeder(n.router, linkStart{n}, func(r crawl.SeedReport) { n.events.seeds(time.Now(), r) })
+	n.seeder = links.NewSeeder(n.router, linkStart{n}, func(r crawl.SeedReport) { n.events.Seeds(time.Now(), r) })
 }
 
 // AddSeeds stores seeds with their owners and starts the crawl when it is idle
@@ -60,7 +60,7 @@ func (h linkHoldings) Wait(ctx context.Context, ts []handoff.Tenure, full bool) 
 // linkPeers are the other members, and which partitions they hold.
 type linkPeers struct{ node *Node }
 
-func (p linkPeers) Holder(of crawl.Partition) crawl.NodeID { return p.node.peers.holder(of) }
+func (p linkPeers) Holder(of crawl.Partition) crawl.NodeID { return p.node.peers.Holder(of) }
 func (p linkPeers) Owner(of crawl.Partition) crawl.NodeID  { return p.node.tableOwner(of) }
 
 func (p linkPeers) Forward(ctx context.Context, to crawl.NodeID, batch []*peer.Link) ([]peer.Verdict, error) {
@@ -98,10 +98,10 @@ func (s linkStart) Run(ctx context.Context) error { return s.node.startCrawl(ctx
 type linkResults struct{ node *Node }
 
 func (r linkResults) Robots(v crawl.Visit, o *crawl.Outcome) { r.node.robotsSettled(v, o) }
-func (r linkResults) Observe(o *crawl.Outcome)               { r.node.fetched.observe(o) }
+func (r linkResults) Observe(o *crawl.Outcome)               { r.node.report.Observe(o) }
 
 func (r linkResults) Failed(ctx context.Context, v crawl.Visit, c *frontier.Completion) error {
-	return r.node.archiveFailure(ctx, v, c)
+	return r.node.outputs.Failed(ctx, v, c)
 }
 
 func (r linkResults) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {

@@ -17,14 +17,21 @@ import (
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
+	"crawlnode/node/disk"
 	"crawlnode/node/dispatch"
+	"crawlnode/node/drain"
+	"crawlnode/node/egress"
+	"crawlnode/node/events"
 	"crawlnode/node/finish"
+	"crawlnode/node/heartbeat"
 	"crawlnode/node/inspect"
 	"crawlnode/node/links"
-	"crawlnode/node/status"
+	"crawlnode/node/network"
+	"crawlnode/node/outputs"
+	"crawlnode/node/report"
+	"crawlnode/node/resources"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
-	"crawlnode/store/derived"
 )
 
 // protocolVersion is what nodes of one cluster must share.
@@ -33,6 +40,9 @@ const protocolVersion = membership.ProtocolVersion
 // Versions are the numbers that say which nodes and which data directories this
 // program can go with (docs/decisions/0140-versions.md).
 func Versions() (protocol, dataFormat int) { return protocolVersion, datadir.FormatVersion }
+
+// Network replaces TCP and UDP in simulations.
+type Network = network.Network
 
 // Options are what a node is made of. Config must be validated.
 type Options struct {
@@ -84,18 +94,18 @@ type Node struct {
 	server  *peer.Server
 	kv      frontier.KV
 	front   *frontier.Frontier
-	archive archiver
-	derived *derived.Outputs // nil: nothing is derived
+	outputs *outputs.Outputs
 	dns     *dnscache.Cache
 	doc     *crawldoc.Store
 	metrics *metrics.Registry
-	timings timings
+	timings report.Timings
 
 	engine    atomic.Pointer[engine] // nil until the first view lists this boot
-	peers     *peerTable
-	renewals  *renewals
+	peers     *heartbeat.Table
+	heartbeat *heartbeat.Heartbeat
+	clocks    *heartbeat.ClockWatch
 	spread    *spreader
-	heap      *collector // measure has it
+	heap      *resources.Collector // of measure
 	router    *links.Router
 	outbox    *links.Sender
 	receiver  *links.Receiver
@@ -104,17 +114,18 @@ type Node struct {
 	finisher  *finish.Finisher
 	inspector *inspect.Inspector
 	contents  *contents.Index
-	meter     status.Meter
-	// processors is the time that the processors have spent, as processorTime tells it.
+	report    *report.Reporter
+	drainer   *drain.Drainer
+	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.
 	processors func() (own, busy, all int64)
 	changes    changeLog
-	events     *eventLog
+	events     *events.Log
 	fences     *transfer.Fences
-	disk       diskWatch
-	progress   progress
+	space      *disk.Space
+	stalls     *disk.Stalls
 	audit      auditLog
 	rotator    rotator
-	addresses  addressRules // where this node never connects a fetch to
+	egress     *egress.Rules
 
 	drain       chan struct{} // closed by Drain
 	stop        chan struct{} // closed by Stop
@@ -125,11 +136,10 @@ type Node struct {
 	settling    atomic.Bool     // no visit is started any more
 	closing     atomic.Bool     // the listener for other nodes closes: nothing is requested any more
 	ended       atomic.Bool     // the crawl has, as was logged last
-	fetched     fetchCounters
-	finished    chan string   // capacity 1: why the crawl ended, with --exit-when-done
-	synced      atomic.Bool   // the cluster's document was taken over
-	joined      chan struct{} // closed when it was for the first time
-	excluded    chan struct{} // capacity 1: a view went on without this node, or took it back
+	finished    chan string     // capacity 1: why the crawl ended, with --exit-when-done
+	synced      atomic.Bool     // the cluster's document was taken over
+	joined      chan struct{}   // closed when it was for the first time
+	excluded    chan struct{}   // capacity 1: a view went on without this node, or took it back
 	moved       atomic.Uint64
 }
 
@@ -294,7 +304,7 @@ func (n *Node) documentChanged() {
 	default:
 		joining = true
 	}
-	n.events.document(time.Now(), d, n.nameOf(d.By), joining)
+	n.events.Document(time.Now(), d, n.report.NameOf(d.By), joining)
 	if e := n.engine.Load(); e != nil {
 		e.dispatcher.Pause(!n.mayCrawl())
 	}
@@ -312,13 +322,16 @@ func (n *Node) documentChanged() {
 			}
 		}
 	}
-	n.renewals.soon()
+	n.heartbeat.Soon()
 	n.spread.soon()
 }
 
+// settings are the crawl's at this moment.
+func (n *Node) settings() *crawl.Settings { return &n.doc.Current().Doc.Settings }
+
 // mayCrawl reports whether this node may start fetches at all.
 func (n *Node) mayCrawl() bool {
-	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.disk.low.Load() && n.progress.stalled() == nil
+	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.stalls.Stalled() == nil
 }
 
 // waitFor is time.Sleep that ends with ctx.

@@ -4,41 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"time"
 
 	"crawlnode/clusterkey"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
-	"crawlnode/door"
 	"crawlnode/fairshare"
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
+	"crawlnode/node/disk"
+	"crawlnode/node/egress"
+	"crawlnode/node/events"
+	"crawlnode/node/heartbeat"
+	"crawlnode/node/network"
+	"crawlnode/node/outputs"
+	"crawlnode/node/report"
+	"crawlnode/node/resources"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 	"crawlnode/store/archive"
 	"crawlnode/store/files"
 )
-
-// archiver is the part of package archive that a node uses.
-type archiver interface {
-	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
-	PutFailure(ctx context.Context, f crawl.Failure) error
-	Sync() error
-	Stats() archive.Stats
-	WriteIndex(out io.Writer) error
-	OpenMember(file string, offset int64) (*archive.Member, error)
-	Close() error
-}
 
 // keyring is the cluster's key, or none.
 type keyring struct {
@@ -60,17 +53,15 @@ func (k *keyring) describe(insecure bool) string {
 // disk. Nothing runs and nobody is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: newTimings(),
-		peers: newPeerTable(), events: newEventLog(), fences: transfer.NewFences(),
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: report.NewTimings(),
+		peers: heartbeat.NewTable(), events: events.New(), fences: transfer.NewFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
-	n.disk.ask, n.disk.fell = o.FreeBytes, make(chan struct{}, 1)
 	if n.processors = o.ProcessorTime; n.processors == nil {
-		n.processors = processorTime
+		n.processors = resources.ProcessorTime
 	}
-	n.renewals = &renewals{node: n, now: make(chan struct{}, 1), busy: map[crawl.NodeID]bool{}}
 	n.spread = newSpreader(n)
 	defer func() {
 		if err == nil {
@@ -81,7 +72,7 @@ func Open(o Options) (_ *Node, err error) {
 			_ = n.http.Close() // later it belongs to whoever serves the API
 		}
 	}()
-	n.heap = newCollector(int64(o.Config.Memory))
+	n.heap = resources.NewCollector(int64(o.Config.Memory))
 	key, err := loadKey(&o.Config)
 	if err != nil {
 		return nil, err
@@ -89,12 +80,13 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openData(); err != nil {
 		return nil, err
 	}
+	n.openDisk(o.FreeBytes)
 	if o.Store == nil { // another one says nothing about the directory
-		if err = n.roomToBegin(); err != nil {
+		if err = n.space.RoomToBegin(); err != nil {
 			return nil, err
 		}
 	}
-	n.disk.look(n.volumes()...)
+	n.space.Look()
 	n.rotator.node, n.rotator.look = n, make(chan struct{}, 1)
 	if n.keys, err = n.rotator.open(key); err != nil {
 		return nil, err
@@ -106,18 +98,18 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openAddresses(o.State); err != nil {
 		return nil, err
 	}
-	if err = n.openArchive(); err != nil {
-		return nil, err
-	}
-	if err = n.openDerived(); err != nil {
+	if err = n.openOutputs(); err != nil {
 		return nil, err
 	}
 	n.openPeers()
+	n.openHeartbeat()
 	n.openLinks()
 	n.openFinish()
 	n.openInspector()
 	n.contents = n.newContents()
-	n.addresses.begin(&n.cfg, n.listeners(), n.network == nil)
+	n.openReport()
+	n.openDrain()
+	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil})
 	return n, nil
 }
 
@@ -183,10 +175,10 @@ func (n *Node) storeOptions() frontier.BadgerOptions {
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
 func (n *Node) openStores(kv frontier.KV) (err error) {
-	if n.doc, err = crawldoc.Open(n.dir, n.cfg.Settings(n.version), crawldoc.NewClock(n.network.clock())); err != nil {
+	if n.doc, err = crawldoc.Open(n.dir, n.cfg.Settings(n.version), crawldoc.NewClock(n.network.TimeSource())); err != nil {
 		return err
 	}
-	n.events.doc = n.doc.Current().Doc
+	n.events.StartFrom(n.doc.Current().Doc)
 	if n.kv = kv; kv == nil {
 		n.kv, err = frontier.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
 		if err != nil {
@@ -201,17 +193,17 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 	if kv == nil {
 		marks = n.dir.Join("highwater")
 	}
-	clock, machine := n.network.clock()
+	clock, machine := n.network.TimeSource()
 	n.front, err = frontier.New(n.kv, frontier.Options{Clock: clock, Machine: machine, BloomDir: bloom, HighWater: marks, PayloadFilterBytes: int64(n.cfg.Memory) / 32,
 		CacheEntries: int(min(n.cfg.Memory, 1<<30) / seenEntryShare),
-		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.commit.Observe, Logger: n.log})
+		CommitPace:   commitPace, OnQueued: n.noteQueued, OnCommit: n.timings.Commit.Observe, Logger: n.log})
 	if err != nil {
 		return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.exchange(), Owner: fairshare.Domain, Events: dnscache.Events{Outage: n.namesOut, Limited: n.namesLimited, Resolved: n.timings.lookup.Observe}}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: fairshare.Domain, Events: dnscache.Events{Outage: n.namesOut, Limited: n.namesLimited, Resolved: n.timings.Lookup.Observe}}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
-	n.metrics = metrics.New(n.sample)
+	n.metrics = metrics.New(func() metrics.Sample { return n.report.Metrics() })
 	return nil
 }
 
@@ -220,12 +212,15 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 // triple is tried.
 func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) error {
 	for try := 0; ; try++ {
-		b, err := listenTriple(&n.cfg, n.dir, n.network)
+		b, err := network.Listen(&n.cfg, n.dir, n.network)
+		if bad := (*network.Error)(nil); errors.As(err, &bad) {
+			return usageError(err)
+		}
 		if err != nil {
 			return err
 		}
-		n.http, n.rpc = door.Listen(b.http, httpConnections), door.Listen(b.rpc, rpcConnections)
-		err = n.openMembership(b.gossip, wrap)
+		n.http, n.rpc = b.HTTP, b.RPC
+		err = n.openMembership(b.Gossip, wrap)
 		if !errors.Is(err, membership.ErrAddressInUse) || try == 3 {
 			return err
 		}
@@ -238,12 +233,12 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 	o := membership.Options{
 		Storage: membership.NewFile(n.dir.Path(), files.Replace), Name: n.name, Cluster: n.cfg.ClusterName,
 		Partitions: n.cfg.Partitions, Replication: n.cfg.Replication,
-		Bind: gossip, Advertise: n.cfg.Advertise, RPC: n.advertised(n.rpc), HTTP: n.advertised(n.http), Join: n.cfg.Join,
-		Caller: caller{n}, Logger: n.log, Transport: n.network.transport(),
+		Bind: gossip, Advertise: n.cfg.Advertise, RPC: network.Advertised(n.rpc, n.cfg.Advertise), HTTP: network.Advertised(n.http, n.cfg.Advertise), Join: n.cfg.Join,
+		Caller: caller{n}, Logger: n.log, Transport: n.network.Transport(),
 		Events:    membership.Events{Installed: n.fences.Installed},
 		QuorumOff: n.cfg.Quorum == "off", ProofOfDeath: n.cfg.ProofOfDeath != "off",
 	}
-	n.network.hook(&o)
+	n.network.Hook(&o)
 	if wrap != nil {
 		o.Storage = wrap(o.Storage)
 	}
@@ -262,48 +257,38 @@ func (n *Node) openMembership(gossip string, wrap func(membership.Storage) membe
 		return clusterError("join", err)
 	}
 	n.members, n.id = m, m.Self().ID
-	n.events.begin(n.name, m.Self().Boot)
+	n.events.Begin(n.name, m.Self().Boot)
 	return n.doc.Begin(n.id)
 }
 
-// advertised is a listener's address as others reach it.
-func (n *Node) advertised(l net.Listener) string {
-	if n.cfg.Advertise == "" {
-		return l.Addr().String()
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return l.Addr().String()
-	}
-	host := n.cfg.Advertise
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	return net.JoinHostPort(host, port)
+// openOutputs opens the archive and what is derived.
+func (n *Node) openOutputs() (err error) {
+	n.outputs, err = outputs.Open(outputs.Options{Node: n.id, Version: n.version, Dir: n.dir, Config: &n.cfg, Settings: n.settings, Space: n.space,
+		Running: func() context.Context { return n.running }, NoIndex: n.bare, Log: n.log,
+		LastTry: func(v crawl.Visit) (failures int, last bool) {
+			s := n.engine.Load().dispatcher.HostState(v)
+			return s.Failures, s.LastTry
+		},
+		Repaired: func(r archive.Repair) { n.events.Add(events.Repaired(time.Now(), n.name, r)) }})
+	return err
 }
 
-func (n *Node) openArchive() (err error) {
-	if !n.doc.Current().Doc.Settings.Archive && n.cfg.Store == "none" {
-		n.archive = archive.None{}
-		return nil
+// openDisk makes what watches the disks.
+func (n *Node) openDisk(freeBytes func(path string) (int64, error)) {
+	n.space = disk.NewSpace(n.dir, freeBytes)
+	moves := func() time.Duration {
+		if e := n.engine.Load(); e != nil {
+			return e.moves.Stalled()
+		}
+		return 0
 	}
-	a, err := archive.Open(n.dir.Join("warc"), archive.Options{
-		Node: n.id, MaxFileBytes: int64(n.cfg.WARCSize), Compression: archive.Compression(n.cfg.WARCCompression), Software: "crawlnode/" + n.version, Info: n.archiveInfo,
-		NoIndex: n.bare,
-		OnRepair: func(r archive.Repair) {
-			n.log.Info("an archive file that was not closed properly is whole again", "file", r.File, "kept_bytes", r.Kept,
-				"cut_bytes", r.Cut, "captures_indexed", r.Captures, "removed", r.Removed, "reason", r.Reason)
-			n.events.add(repairEvent(time.Now(), n.name, r))
-		},
-		OnUnsorted: func(file string, err error) {
-			n.log.Warn("the index of an archive file is not sorted; the next start tries again", "file", file, "error", err)
-		},
-	})
-	if err != nil {
-		return datadir.Failed("open the archive in "+filepath.Join(n.dir.Path(), "warc"), err)
-	}
-	n.archive = &patientArchive{archiver: a, hasSpace: n.hasSpace, running: func() context.Context { return n.running }}
-	return nil
+	n.stalls = disk.NewStalls(disk.StallOptions{Changed: n.stallChanged,
+		Try: func(ctx context.Context) error { return n.front.Beat(ctx) },
+		Waiters: []disk.Waiter{
+			{Name: "the frontier's writer", Wait: func() time.Duration { return n.front.Stalled() }},
+			{Name: "the vote for a view", Wait: func() time.Duration { return n.members.Saving() }},
+			{Name: "a partition that changes hands", Wait: moves},
+		}})
 }
 
 func (n *Node) openPeers() {
@@ -313,12 +298,18 @@ func (n *Node) openPeers() {
 		}
 		return ""
 	}
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: func() *peer.RulesStamp { return stampOf(n.doc) }, Dial: n.network.dialer(), Ended: n.streamEnded}
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: func() *peer.RulesStamp { return stampOf(n.doc) }, Dial: n.network.Dialer(), Ended: n.streamEnded}
 	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()
 	}
 	n.pool, n.server = peer.NewPool(po), peer.NewServer(so)
+}
+
+// streamEnded takes the first half of a proof of death to membership: the other
+// side closed a connection on which this boot had answered.
+func (n *Node) streamEnded(was peer.Target) {
+	n.members.StreamEnded(crawl.NodeID(was.ID), crawl.Boot(was.Boot), was.Addr)
 }
 
 // caller carries membership's messages over the peers' connections.
@@ -351,11 +342,8 @@ func (n *Node) close() {
 	if n.dns != nil {
 		n.dns.Close()
 	}
-	if n.archive != nil {
-		errs = append(errs, n.archive.Close())
-	}
-	if n.derived != nil {
-		errs = append(errs, n.derived.Close())
+	if n.outputs != nil {
+		errs = append(errs, n.outputs.Close())
 	}
 	switch {
 	case n.front != nil:
@@ -380,13 +368,13 @@ func (n *Node) close() {
 // mayDial reports whether the crawl may connect to an address that is not
 // public. Public ones need a contact, whom a site can ask.
 func (n *Node) mayDial(addr netip.Addr) bool {
-	return n.doc.Current().Doc.Settings.Allowed(addr)
+	return n.settings().Allowed(addr)
 }
 
 // mayNotDial says why the crawl must not connect to an address, whatever its settings
 // allow; nil: it may.
 func (n *Node) mayNotDial(at netip.AddrPort) error {
-	return n.addresses.judge(at, n.members.Snapshot(), n.doc.Seeds.HasPort, time.Now())
+	return n.egress.Judge(at, n.members.Snapshot(), n.doc.Seeds.HasPort, time.Now())
 }
 
 // listeners are where this node listens, as host:port.

@@ -64,7 +64,7 @@ func (n *Node) obeyDrain() error {
 	if n.draining.Load() {
 		return nil
 	}
-	if !n.hasHeir() {
+	if !n.drainer.HasHeir() {
 		return fmt.Errorf("%w: no other active member could take %s's partitions over: add a node first, or stop it with SIGTERM", crawl.ErrRefused, n.name)
 	}
 	n.log.Info("an operator asked this node to drain")
@@ -133,7 +133,7 @@ func (n *Node) knows(id crawl.NodeID) bool {
 			return true
 		}
 	}
-	_, told := n.peers.all()[id]
+	_, told := n.peers.All()[id]
 	_, gone := n.changes.departed()[id]
 	return told || gone || slices.ContainsFunc(snap.Peers, func(p membership.Peer) bool { return p.ID == id })
 }

@@ -12,10 +12,11 @@ import (
 	"crawlnode/config"
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
+	"crawlnode/node/disk"
 )
 
 // LowDiskBytes is the free space below which a node does not fetch.
-const LowDiskBytes = lowDiskBytes
+const LowDiskBytes = disk.LowBytes
 
 // DataState is what a data directory looks like from outside.
 type DataState = datadir.State

@@ -30,7 +30,7 @@ func (n *Node) RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.RobotsAnswe
 	if n.holds(p) {
 		return n.engine.Load().dispatcher.RobotsFile(p, u)
 	}
-	to := n.peers.holder(p)
+	to := n.peers.Holder(p)
 	if to == "" || to == n.id {
 		to = n.tableOwner(p)
 	}

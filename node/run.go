@@ -13,7 +13,10 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
+	"crawlnode/node/disk"
 	"crawlnode/node/dispatch"
+	"crawlnode/node/events"
+	"crawlnode/node/heartbeat"
 	"crawlnode/node/links"
 	"crawlnode/node/transfer"
 	"crawlnode/pipeline"
@@ -22,9 +25,6 @@ import (
 // syncEvery bounds what a power loss can cost; a kill of the process costs
 // nothing.
 const syncEvery = time.Second
-
-// settleGrace is how long a stopping node waits for open fetches.
-const settleGrace = 3 * time.Second
 
 // Run does everything until the node was drained or stopped, the crawl has
 // ended with --exit-when-done, or something broke. It returns when all
@@ -64,7 +64,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.spread.run(ctx) })
 	group.Go(func() error { return n.rotator.run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
-	group.Go(func() error { return n.watchProgress(ctx) })
+	group.Go(func() error { return n.stalls.Run(ctx) })
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {
@@ -140,8 +140,8 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return e.moves.Run(ctx) })
 	group.Go(func() error { return e.dispatcher.Run(ctx) })
 	group.Go(func() error { return n.pipelineRun(ctx, e) })
-	group.Go(func() error { return n.renewals.run(ctx) })
-	group.Go(func() error { return (&clockWatch{node: n, busy: map[crawl.NodeID]bool{}}).run(ctx) })
+	group.Go(func() error { return n.heartbeat.Run(ctx) })
+	group.Go(func() error { return n.clocks.Run(ctx) })
 	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
@@ -181,7 +181,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	e.moves = handoff.NewDriver(handoff.Options{
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
 		Store: store, Fetching: fetching, Transport: transfer.Transport{Pool: n.pool, Target: n.target},
-		Changed: n.holdingsChanged, HandedOver: n.timings.pause.Observe, Logger: n.log,
+		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
 		TailDir: n.dir.Join("tail"), TailRoom: n.roomForTail,
 	}, loaded)
 	n.engine.Store(e)
@@ -192,7 +192,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 // above where fetching pauses.
 func (n *Node) roomForTail() bool {
 	free, err := datadir.FreeBytes(n.dir.Path())
-	return err == nil && free > 4*lowDiskBytes
+	return err == nil && free > 4*disk.LowBytes
 }
 
 // tokensAtOnce bounds the partitions that a node passes on at a time; the
@@ -209,7 +209,7 @@ func (n *Node) loadedPartitions(ctx context.Context, store transfer.Store) ([]ha
 	}
 	if suspect > 0 {
 		n.log.Warn("part of the store is lost: these partitions are rebuilt from their other copies", "partitions", suspect)
-		n.events.add(damageEvent(time.Now(), n.name, suspect))
+		n.events.Add(events.Damage(time.Now(), n.name, suspect))
 	}
 	return loaded, nil
 }
@@ -338,18 +338,12 @@ func (n *Node) syncLoop(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if !n.hasSpace(0) {
-			continue // what is there waits in memory
+		if !n.space.Has(0) {
+			continue // what was written waits in memory
 		}
-		switch err := n.progress.during(n.archive.Sync); {
-		case isFull(err):
+		switch err := n.outputs.Sync(n.stalls.During); {
+		case disk.IsFull(err):
 			continue // as above: it has filled up since
-		case err != nil:
-			return datadir.Failed("sync the archive", err)
-		}
-		switch err := n.progress.during(n.syncDerived); {
-		case isFull(err):
-			continue
 		case err != nil:
 			return err
 		}
@@ -374,7 +368,7 @@ func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
 		case <-n.finished:
 			ended = n.staysFinished(ctx)
 		case <-n.drain:
-			n.leave(ctx)
+			n.drainer.Leave(ctx)
 		}
 	}
 	cancel()
@@ -385,7 +379,7 @@ func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
 // anyway; nothing is fetched any more. False: it was the end of an earlier run, and
 // the seeds of this one have set the crawl running again.
 func (n *Node) staysFinished(ctx context.Context) bool {
-	waitFor(ctx, 2*renewEvery)
+	waitFor(ctx, 2*heartbeat.Every)
 	for n.seeder.Active() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {
 	}
 	reason, finished := n.Finished()

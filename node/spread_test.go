@@ -190,7 +190,7 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 		t.Errorf("%d links were refused, %d pages fetched", n, web.pages(seed))
 	}
 	until(t, patience, func() string {
-		for _, r := range behind.healthReasons() {
+		for _, r := range behind.report.HealthReasons() {
 			if r.Code == crawl.ReasonScopeBehind && strings.Contains(r.Message, "n2") {
 				return ""
 			}

@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/heartbeat"
 )
 
 // This file is who waits for the exchange: seeds for a majority, orders for every member,
@@ -15,7 +16,7 @@ import (
 
 const (
 	// silence makes a member one that nobody waits for, as in the status.
-	silence = 2 * renewEvery
+	silence = 2 * heartbeat.Every
 	// stragglers is how long seeds wait, once a majority has their scope entries, for
 	// members that answer and do not have them yet. Who is told later than this has been
 	// silent, or hears nobody itself and judges nothing (heardLately).
@@ -44,7 +45,7 @@ func (s *spreader) without(w *wanted) (all, answering []membership.Member) {
 			continue
 		}
 		all = append(all, m)
-		if (c == nil || c.failed.IsZero()) && s.node.peers.silentFor(m.ID, time.Now()) < silence {
+		if (c == nil || c.failed.IsZero()) && s.node.peers.SilentFor(m.ID, time.Now()) < silence {
 			answering = append(answering, m)
 		}
 	}
@@ -160,7 +161,7 @@ func (s *spreader) heardLately(now time.Time) bool {
 	others := s.node.others()
 	heard := 0
 	for _, m := range others {
-		if s.node.peers.silentFor(m.ID, now) < silence {
+		if s.node.peers.SilentFor(m.ID, now) < silence {
 			heard++
 		}
 	}
@@ -242,7 +243,7 @@ func (s *spreader) owing(asks map[crawl.NodeID]uint64, now time.Time) (count int
 			continue // it has left the view, or has answered
 		}
 		count++
-		if !c.failed.IsZero() || s.node.peers.silentFor(id, now) >= silence {
+		if !c.failed.IsZero() || s.node.peers.SilentFor(id, now) >= silence {
 			answer = false
 		}
 	}

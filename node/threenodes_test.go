@@ -33,6 +33,9 @@ func testConfig(t testing.TB, name string) config.Config {
 	return c
 }
 
+// anyPort is --allow-ports of nodes whose webs are where the system found a port.
+var anyPort = []config.PortRange{{First: 1, Last: 65535}}
+
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func testSettings() crawl.Settings {

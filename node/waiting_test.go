@@ -9,26 +9,6 @@ import (
 	"crawlnode/crawl"
 )
 
-func TestWaitingReason(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		silent  []string
-		members int
-		after   time.Duration
-		want    string
-	}{
-		{[]string{"n2"}, 2, waitPatience, "waits for n2, the other of two nodes, which may have gone on without it; start n2 again, or when it will not come back: crawlnode nodes forget n2"},
-		{[]string{"n2", "n3"}, 3, time.Hour, "waits for a majority of its members: 2 of 3 say nothing (n2, n3); start n2 again"},
-		{[]string{"n2"}, 2, waitPatience - time.Second, ""},
-		{nil, 3, time.Hour, ""},
-	} {
-		r, ok := waitingReason("n1", tc.silent, tc.members, noon, noon.Add(tc.after))
-		if ok != (tc.want != "") || !strings.Contains(r.Message, tc.want) || ok && (r.Code != crawl.ReasonWaitsForMembers || !r.Since.Equal(noon)) {
-			t.Errorf("%v of %d after %v: %+v, %v; want %q", tc.silent, tc.members, tc.after, r, ok, tc.want)
-		}
-	}
-}
-
 // TestOneOfTwoRestartedAlone: it says that it waits for the other, since when and what to
 // do, and that is all; forgetting the other one ends it.
 func TestOneOfTwoRestartedAlone(t *testing.T) {

@@ -53,19 +53,19 @@ func newStranger(t testing.TB, change ...func(*config.Config)) stranger {
 func TestHandlersRefuse(t *testing.T) {
 	t.Parallel()
 	s := newStranger(t)
-	block, err := json.Marshal(s.node.block())
+	block, err := json.Marshal(s.node.report.Block())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Renew(s.ctx, "p", &peer.RenewRequest{Block: block, Held: bitsOf(1), Boot: 3}); err != nil || r.Boot == 0 || r.View == 0 {
+	if r, err := s.Renew(s.ctx, "p", &peer.RenewRequest{Block: block, Held: []byte{1 << 1}, Boot: 3}); err != nil || r.Boot == 0 || r.View == 0 {
 		t.Errorf("a renewal: %v, %v", r, err)
 	}
-	if s.node.peers.holder(1) != "p" {
+	if s.node.peers.Holder(1) != "p" {
 		t.Error("the renewal's holdings are not known")
 	}
 	for name, req := range map[string]*peer.RenewRequest{
 		"a bitmap too long": {Block: block, Held: make([]byte, 65)},
-		"a block too long":  {Block: make([]byte, maxBlockBytes+1)},
+		"a block too long":  {Block: make([]byte, 256<<10+1)},
 		"no block":          {},
 		"no JSON":           {Block: []byte("{")},
 	} {
@@ -73,7 +73,7 @@ func TestHandlersRefuse(t *testing.T) {
 			t.Errorf("%s was taken", name)
 		}
 	}
-	if _, ok := s.node.peers.all()["q"]; ok {
+	if _, ok := s.node.peers.All()["q"]; ok {
 		t.Error("a refused renewal was remembered")
 	}
 	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Fetch: true}); err == nil {

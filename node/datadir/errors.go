@@ -36,6 +36,9 @@ func Failed(doing string, err error) error {
 	return &classError{class, fmt.Errorf("%s: %w", doing, err)}
 }
 
+// NoRoom gives err, which says what to do, the class ErrNoRoom.
+func NoRoom(err error) error { return &classError{ErrNoRoom, err} }
+
 // diskAdvice says what to do about a disk; "" when that is said already, or not known.
 func diskAdvice(err error) string {
 	switch {

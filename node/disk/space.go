@@ -1,0 +1,212 @@
+package disk
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/node/datadir"
+)
+
+// LowBytes is the free space below which a node does not fetch. It goes on when twice as
+// much is free.
+const LowBytes = 128 << 20
+
+// Volume is a file system that the node writes to, at the last look.
+type Volume struct {
+	Path  string    // of what the node keeps there
+	Free  int64     // bytes
+	Since time.Time // when it became low
+	low   bool
+}
+
+// Space knows the free space of the volumes that a node writes to. NewSpace makes it.
+type Space struct {
+	dir   *datadir.Dir
+	ask   func(path string) (int64, error) // for free bytes; nil: the system
+	low   atomic.Bool                      // one of the volumes is
+	seen  atomic.Pointer[[]string]         // the paths of volumes; nil before the first look
+	spare atomic.Pointer[spaceLook]        // what Has found last
+	fell  chan struct{}                    // cap 1: Has found less than LowBytes
+
+	mu      sync.Mutex // guards volumes
+	volumes []Volume   // those that could be asked, in the order of look's paths
+}
+
+// NewSpace watches the volumes of a data directory. ask returns the free bytes of the volume that
+// holds a path; nil: the system's figure.
+func NewSpace(dir *datadir.Dir, ask func(path string) (int64, error)) *Space {
+	return &Space{dir: dir, ask: ask, fell: make(chan struct{}, 1)}
+}
+
+// Low reports whether a volume is low.
+func (d *Space) Low() bool { return d.low.Load() }
+
+// Fell signals that Has found less than LowBytes: Look then, at once.
+func (d *Space) Fell() <-chan struct{} { return d.fell }
+
+// Look reads the free space of all volumes; true: the state changed between enough and low.
+func (d *Space) Look() bool { return d.look(d.paths()...) }
+
+// look reads the free space of the volumes that hold paths; true: the state
+// changed between enough and low. A volume that cannot be asked is not judged.
+func (d *Space) look(paths ...string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var seen []Volume
+	low := false
+	for _, path := range paths {
+		free, err := d.freeAt(path)
+		if err != nil {
+			continue
+		}
+		v := Volume{Path: path}
+		if i := slices.IndexFunc(d.volumes, func(o Volume) bool { return o.Path == path }); i >= 0 {
+			v = d.volumes[i]
+		}
+		was := v.low
+		v.Free, v.low = free, free < LowBytes || was && free < 2*LowBytes
+		if v.low && !was {
+			v.Since = time.Now().UTC()
+		}
+		low = low || v.low
+		seen = append(seen, v)
+	}
+	if len(seen) == 0 {
+		return false
+	}
+	d.volumes = seen
+	found := make([]string, len(seen))
+	for i := range seen {
+		found[i] = seen[i].Path
+	}
+	d.seen.Store(&found)
+	return d.low.Swap(low) != low
+}
+
+// freeAt is the free space of the volume that holds path now.
+func (d *Space) freeAt(path string) (int64, error) {
+	if d.ask != nil {
+		return d.ask(path)
+	}
+	return datadir.FreeBytes(path)
+}
+
+// seenPaths are those of the last look, one for each volume. It is called for every page, so
+// it costs next to nothing; what is mounted later is found by the next look.
+func (d *Space) seenPaths() []string {
+	if p := d.seen.Load(); p != nil {
+		return *p
+	}
+	return d.paths() // before the first look
+}
+
+// Free is the space of the data directory's volume; nil: not known.
+func (d *Space) Free() *int64 { return d.free(d.dir.Path()) }
+
+// free is the space for what is stored at path; nil: not known.
+func (d *Space) free(path string) *int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, v := range d.volumes {
+		if v.Path == path {
+			return &v.Free
+		}
+	}
+	return nil
+}
+
+// Short lists the volumes that are low.
+func (d *Space) Short() []Volume {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var low []Volume
+	for _, v := range d.volumes {
+		if v.low {
+			low = append(low, v)
+		}
+	}
+	return low
+}
+
+// Where names the volumes that are low, for the end of a sentence.
+func (d *Space) Where() string {
+	var paths []string
+	for _, v := range d.Short() {
+		paths = append(paths, v.Path)
+	}
+	if len(paths) == 0 {
+		return "" // there is space again by now
+	}
+	return " at " + strings.Join(paths, " and ")
+}
+
+// ArchiveFree is the space for archive files; nil: not known.
+func (d *Space) ArchiveFree() *int64 {
+	if free := d.free(d.dir.Join("warc")); free != nil {
+		return free
+	}
+	return d.Free()
+}
+
+// paths are those to watch: the data directory, and the folders of the archive and of the
+// derived outputs where another volume is mounted there.
+func (d *Space) paths() []string {
+	paths := []string{d.dir.Path()}
+	for _, folder := range []string{"warc", "derived"} {
+		if path := d.dir.Join(folder); !datadir.SameVolume(d.dir.Path(), path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// writeReserve is the free space below which nothing is written to the outputs: pages
+// that were under way when the disk filled up wait.
+const writeReserve = 32 << 20
+
+const (
+	// plenty is the space beyond what is asked for with which a look at the volumes
+	// counts for plentyFor. Nothing writes a gibibyte in so short a time.
+	plenty    = 1 << 30
+	plentyFor = 100 * time.Millisecond
+)
+
+// spaceLook is the result of a look at the volumes: the bytes that may be written.
+type spaceLook struct {
+	at    time.Time
+	spare int64
+}
+
+// vouches reports whether so many bytes may be written at now without another look.
+func (l *spaceLook) vouches(now time.Time, bytes int64) bool {
+	return l != nil && now.Sub(l.at) < plentyFor && bytes <= l.spare-plenty
+}
+
+// Has reports whether so many bytes may be written to the outputs. A volume that cannot be
+// asked is not judged. Has is called for each page, so it does not call the system while there is
+// plenty: that cost a call and three allocations. The first page that finds a volume low signals
+// Fell; what is fetched until fetching pauses may have to wait for room.
+func (d *Space) Has(bytes int64) bool {
+	now := time.Now()
+	if d.spare.Load().vouches(now, bytes) {
+		return true
+	}
+	look := &spaceLook{at: now, spare: math.MaxInt64}
+	for _, path := range d.seenPaths() {
+		if free, err := d.freeAt(path); err == nil {
+			look.spare = min(look.spare, free-writeReserve)
+		}
+	}
+	d.spare.Store(look)
+	if look.spare < LowBytes-writeReserve && !d.low.Load() {
+		select {
+		case d.fell <- struct{}{}:
+		default:
+		}
+	}
+	return bytes <= look.spare
+}

@@ -1,0 +1,90 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/node/datadir"
+)
+
+// TestSpace: a path that cannot be asked is not judged, and the others are.
+func TestSpace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var d Space
+	if d.look(filepath.Join(dir, "missing")) || d.free(dir) != nil {
+		t.Error("a path that is not there was judged")
+	}
+	d.look(dir, filepath.Join(dir, "missing"))
+	if free := d.free(dir); free == nil || *free <= 0 {
+		t.Errorf("free space %v", free)
+	}
+	since := time.Now().Add(-time.Hour)
+	d.volumes = []Volume{{Path: dir, low: true, Since: since}, {Path: "gone", low: true}}
+	d.low.Store(true)
+	changed := d.look(dir)
+	short := d.Short()
+	if *d.free(dir) >= 2*LowBytes && (!changed || len(short) > 0) {
+		t.Errorf("there is space and yet short: %+v", short)
+	}
+	if slices.ContainsFunc(short, func(v Volume) bool { return v.Path == "gone" || !v.Since.Equal(since) }) {
+		t.Errorf("short %+v", short)
+	}
+	if !datadir.SameVolume(dir, filepath.Join(dir, "missing")) || !datadir.SameVolume(dir, dir) {
+		t.Error("one folder on two volumes")
+	}
+}
+
+// TestSpaceLook: a look at the volumes counts for a moment, and only with plenty left.
+func TestSpaceLook(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	l := &spaceLook{at: at, spare: plenty + 100}
+	if !l.vouches(at.Add(plentyFor-1), 100) {
+		t.Error("there is plenty, and it is asked for again")
+	}
+	for name, bad := range map[string]bool{
+		"too old":        l.vouches(at.Add(plentyFor), 100),
+		"too little":     l.vouches(at, 101),
+		"never looked":   (*spaceLook)(nil).vouches(at, 0),
+		"less than none": (&spaceLook{at: at, spare: -1}).vouches(at, 0),
+	} {
+		if bad {
+			t.Errorf("%s: the look counts", name)
+		}
+	}
+}
+
+// What a full disk refuses is done when there is space, and not once nobody waits.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		full := fmt.Errorf("write the scope entries: %w", syscall.ENOSPC)
+		tries := 0
+		err := Retry(t.Context(), t.Context(), func() error {
+			if tries++; tries < 4 {
+				return full
+			}
+			return nil
+		})
+		if err != nil || tries != 4 {
+			t.Errorf("after %d tries: %v", tries, err)
+		}
+		broken := errors.New("input/output error")
+		if err := Retry(t.Context(), t.Context(), func() error { return broken }); !errors.Is(err, broken) {
+			t.Errorf("another error: %v", err)
+		}
+		running, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := Retry(t.Context(), running, func() error { return full }); !errors.Is(err, ErrStopped) {
+			t.Errorf("at the end of the node: %v", err)
+		}
+	})
+}

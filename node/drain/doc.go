@@ -1,0 +1,18 @@
+// Package drain is the polite end of a node: its partitions move to the other members, and a view
+// goes on without it.
+//
+//	drain.go   Drainer: the steps of a drain
+//
+// # Steps
+//
+//	marked as draining in a view ─► partitions and copies move to the others ─► marked as left
+//
+// Copies count as well as partitions: as long as an in-sync set names one, its partition has fewer
+// copies without this node. When the node cannot drain, because no other member is active or the
+// time is up, it stops with its data in place and stays a member: the same command resumes.
+//
+// Before a stop with data in place no more visits are handed out and the open ones are awaited, so
+// a planned stop repeats no fetch. A fifth of the time-out, 3 s at most, is left for that.
+//
+// Leave runs on the caller's goroutine; HasHeir may be called from any. There is no queue.
+package drain

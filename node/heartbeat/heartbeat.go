@@ -1,0 +1,195 @@
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"crawlnode/crawl"
+	"crawlnode/membership"
+	"crawlnode/peer"
+)
+
+// Every is how often each member tells each other one what it is and holds. Other nodes' figures in
+// /status are at most twice as old.
+const Every = time.Second
+
+// maxBlockBytes bounds what a peer may say of itself.
+const maxBlockBytes = 256 << 10
+
+// Members is what heartbeats need of package membership. Its methods do not block.
+type Members interface {
+	Self() membership.Member
+	// LeaseAsked is the moment from which a lease counts that is asked for now.
+	LeaseAsked() time.Duration
+	LeaseGranted(view crawl.Epoch, by crawl.NodeID, asked time.Duration)
+	// LeaseGrantedStalled is LeaseGranted of a member whose own disk does not answer.
+	LeaseGrantedStalled(view crawl.Epoch, by crawl.NodeID, asked time.Duration)
+	// Grant decides whether another member gets its lease.
+	Grant(view crawl.Epoch, to crawl.NodeID, boot crawl.Boot) bool
+	ClockReading() time.Duration
+	ClockTold(id crawl.NodeID, boot crawl.Boot, reading time.Duration)
+	ClockAnswered(id crawl.NodeID, boot crawl.Boot, reading, asked time.Duration)
+}
+
+// Rules is what heartbeats carry of the crawl document and the scope entries.
+type Rules interface {
+	// Stamp names the document and the entries of this moment.
+	Stamp() *peer.RulesStamp
+	// Compare takes the stamp of a member; a difference is exchanged later.
+	Compare(id crawl.NodeID, theirs *peer.RulesStamp)
+	// Correct takes how long the crawl of that document has run, by the member's clock.
+	Correct(theirs *peer.RulesStamp, ran time.Duration)
+	// Ran is how long the crawl has run, by this node's clock.
+	Ran() time.Duration
+}
+
+// Options are what heartbeats are made of. No function may block.
+type Options struct {
+	Self       crawl.NodeID
+	Members    Members
+	Rules      Rules
+	Table      *Table
+	Others     func() []membership.Member // the other members of the view
+	View       func() crawl.Epoch         // 0: none yet
+	Partitions func() int                 // 0: not joined yet
+	Held       func() []byte              // bitmap of the partitions held here
+	Block      func() *crawl.NodeBlock    // the status of this node
+	Stalled    func() bool                // its disk does not answer
+	// Call carries a heartbeat to a member, Clock a reading of the clock; they may block.
+	Call  func(ctx context.Context, to membership.Member, req *peer.RenewRequest) (*peer.RenewReply, error)
+	Clock func(ctx context.Context, to membership.Member, req *peer.ClockRequest) (*peer.ClockReply, error)
+}
+
+// Heartbeat tells the other members every second, and at once when the holdings changed, what this
+// node is and holds. New makes it.
+type Heartbeat struct {
+	o    Options
+	now  chan struct{} // capacity 1
+	busy busy
+}
+
+// New makes a Heartbeat; Run sends.
+func New(o Options) *Heartbeat {
+	return &Heartbeat{o: o, now: make(chan struct{}, 1)}
+}
+
+// Soon sends the next heartbeat at once.
+func (h *Heartbeat) Soon() {
+	select {
+	case h.now <- struct{}{}:
+	default:
+	}
+}
+
+// Run sends heartbeats until ctx ends, and waits for the calls under way.
+func (h *Heartbeat) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	tick := time.NewTicker(Every)
+	defer tick.Stop()
+	for {
+		req := h.request()
+		for _, m := range h.o.Others() {
+			if !h.busy.claim(m.ID) {
+				continue
+			}
+			wg.Go(func() {
+				defer h.busy.free(m.ID)
+				h.send(ctx, m, req)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		case <-h.now:
+		}
+	}
+}
+
+// send makes one call and takes the answer in.
+func (h *Heartbeat) send(ctx context.Context, m membership.Member, req *peer.RenewRequest) {
+	ctx, cancel := context.WithTimeout(ctx, 2*Every)
+	defer cancel()
+	members := h.o.Members
+	asked := members.LeaseAsked()
+	reply, err := h.o.Call(ctx, m, req)
+	if err != nil {
+		return // the next one comes in a second; membership finds out who is gone
+	}
+	members.ClockAnswered(m.ID, m.Boot, time.Duration(reply.ClockNs), asked)
+	switch { // by that very boot: an answer of another one does not come through
+	case !reply.Granted || req.Stalled || h.o.Stalled():
+	case reply.Stalled:
+		members.LeaseGrantedStalled(crawl.Epoch(req.View), m.ID, asked)
+	default:
+		members.LeaseGranted(crawl.Epoch(req.View), m.ID, asked)
+	}
+	h.o.Rules.Correct(reply.Rules, time.Duration(reply.RunNs))
+	h.o.Rules.Compare(m.ID, reply.Rules)
+}
+
+// request is what this node says of itself now.
+func (h *Heartbeat) request() *peer.RenewRequest {
+	block, err := json.Marshal(h.o.Block())
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return &peer.RenewRequest{Stalled: h.o.Stalled(), ClockNs: int64(h.o.Members.ClockReading()), View: uint64(h.o.View()),
+		Boot: uint64(h.o.Members.Self().Boot), Rules: h.o.Rules.Stamp(), Block: block, Held: h.o.Held()}
+}
+
+// Serve takes another member's heartbeat in, and grants it its lease.
+func (h *Heartbeat) Serve(id crawl.NodeID, req *peer.RenewRequest) (*peer.RenewReply, error) {
+	partitions, members := h.o.Partitions(), h.o.Members
+	if partitions == 0 {
+		return nil, status.Error(codes.Unavailable, "this node has not joined yet")
+	}
+	if len(req.Block) > maxBlockBytes || len(req.Held) > (partitions+7)/8 {
+		return nil, status.Error(codes.InvalidArgument, "the block or the bitmap is too large")
+	}
+	var block crawl.NodeBlock
+	if err := json.Unmarshal(req.Block, &block); err != nil {
+		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("the block: %v", err))
+	}
+	block.Boot = crawl.Boot(req.Boot)
+	h.o.Rules.Compare(id, req.Rules) // first: a member that is in the table has told its rules
+	h.o.Table.Put(id, Report{Block: block, Held: req.Held, Heard: time.Now()}, partitions)
+	members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
+	granted := !req.Stalled && members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
+	return &peer.RenewReply{Stalled: h.o.Stalled(), RunNs: int64(h.o.Rules.Ran()), ClockNs: int64(members.ClockReading()), Node: string(h.o.Self), Granted: granted,
+		View: uint64(h.o.View()), Boot: uint64(members.Self().Boot), Rules: h.o.Rules.Stamp()}, nil
+}
+
+// busy are the members that have a call under way.
+type busy struct {
+	mu  sync.Mutex // guards ids
+	ids map[crawl.NodeID]bool
+}
+
+// claim begins a call; false: one is under way.
+func (b *busy) claim(id crawl.NodeID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ids[id] {
+		return false
+	}
+	if b.ids == nil {
+		b.ids = map[crawl.NodeID]bool{}
+	}
+	b.ids[id] = true
+	return true
+}
+
+// free ends a call.
+func (b *busy) free(id crawl.NodeID) {
+	b.mu.Lock()
+	delete(b.ids, id)
+	b.mu.Unlock()
+}

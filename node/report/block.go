@@ -1,0 +1,106 @@
+package report
+
+import (
+	"os"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/node/resources"
+	"crawlnode/node/transfer"
+	"crawlnode/scheduler"
+)
+
+func (r *Reporter) ownState() string {
+	if r.Node.Draining() {
+		return crawl.NodeDraining
+	}
+	return crawl.NodeAlive
+}
+
+// Block is what this node says of itself.
+func (r *Reporter) Block() *crawl.NodeBlock {
+	now := time.Now()
+	self := r.Members.Self()
+	document := r.Documents.Current().Doc.Version // before the permits, and these
+	inHand, _ := r.Permits.InHand()               // before the pages: so a page that is done in between counts twice
+	b := &crawl.NodeBlock{At: now.UTC(), Boot: self.Boot, View: r.Node.View(), Document: document, Counters: r.Front.Totals(), PermitsInHand: inHand}
+	pid, up := os.Getpid(), now.Sub(r.Started).Seconds()
+	pages, bytesIn, moved := r.meter.Own()
+	queued := b.Counters.QueuedTotal()
+	b.Node = crawl.NodeStatus{ID: r.ID, Name: r.Name, State: r.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
+		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: resources.ResidentBytes(), DiskFreeBytes: r.Space.Free(), WARCDiskFreeBytes: r.Space.ArchiveFree()}
+	dead := r.Front.Dead().Bytes
+	b.Node.DeletingBytes = &dead
+	b.BytesInPerSecond = bytesIn
+	fetched := r.fetched.read()
+	b.Node.PagesTotal = &fetched.Pages
+	r.describeEngine(b, moved)
+	d := r.DNS.Stats()
+	b.DNS = crawl.DNSStatus{Lookups: d.Lookups, Hits: d.Hits, NegativeHits: d.NegativeHits, StaleServed: d.StaleServed, Failures: d.Failures}
+	l := r.Router.Counts()
+	b.Links = crawl.LinkStatus{Local: l.Local, Forwarded: l.Forwarded, SuppressedBySentCache: l.Suppressed}
+	w := r.Outputs.Archive().Stats()
+	b.Output = crawl.OutputStatus{WARCFiles: w.Files, WARCBytesTotal: w.Bytes, IndexBytesTotal: w.IndexBytes}
+	b.Output.ContentUnansweredTotal = r.Contents.Unanswered()
+	b.Output.WARCBytesPerSecond, b.Output.RecordsPerSecond = r.meter.Archive()
+	b.Output.DerivedFiles, b.Output.DerivedBytesTotal = r.Outputs.DerivedFiles()
+	b.Reasons = r.HealthReasons()
+	if why := r.PausedReason(b.NoLease); why != "" {
+		b.Node.PausedReason = &why
+	}
+	b.Bottleneck = r.bottleneck(b)
+	b.WhyNotIdle, b.Activity = r.Node.WhyNotIdle(), r.Node.Activity()
+	b.Idle = b.WhyNotIdle == ""
+	return b
+}
+
+// describeEngine fills what a node has only after it has joined.
+func (r *Reporter) describeEngine(b *crawl.NodeBlock, moved float64) {
+	var m transfer.Figures
+	busy, most := 0, r.Config.Fetchers
+	if d, moves := r.Node.Engine(); d != nil {
+		m = transfer.FiguresOf(moves, r.Front)
+		r.describeMoves(b, m)
+		if b.Handoff.Active {
+			b.Handoff.BytesPerSecond = moved
+		}
+		c := d.Counts()
+		b.Hosts, b.Stalled = hostCounts(c), d.Stalled()
+		b.InFlight = int64(d.Busy())
+		busy = min(d.Busy(), most)
+	}
+	b.Node.Partitions = crawl.PartitionCounts{Held: &m.Held, Replica: &m.Replicas}
+	b.Node.Fetchers = crawl.FetcherCounts{Busy: &busy, Max: &most}
+	left := r.lease()
+	sec := left.Seconds()
+	b.Node.LeaseRemainingSeconds, b.NoLease = &sec, left <= 0
+}
+
+// describeMoves fills what handoff reports.
+func (r *Reporter) describeMoves(b *crawl.NodeBlock, m transfer.Figures) {
+	moves, repairs := r.Changes.Progress(m.Leaving, m.UnderRepl)
+	b.Handoff = crawl.HandoffStatus{Active: m.Leaving > 0, PartitionsDone: moves[0], PartitionsTotal: moves[1], Stuck: []crawl.StuckStatus{}}
+	b.Repair = crawl.RepairStatus{Active: m.UnderRepl > 0, PartitionsDone: repairs[0], PartitionsTotal: repairs[1]}
+	b.UnderReplicated, b.Offline, b.Promoting, b.Lost = m.UnderRepl, m.Offline, m.Awaited, m.Lost
+	b.SingleCopy = m.Single
+	b.Repair.CopiedTotal, b.Repair.CaughtUpTotal = m.Copied, m.CaughtUp
+	for _, s := range m.Stuck[:min(len(m.Stuck), maxStuckTold)] {
+		b.Handoff.Stuck = append(b.Handoff.Stuck, crawl.StuckStatus{
+			Partition: s.P, From: r.NameOf(s.From), To: r.NameOf(s.To), Reason: s.Reason, Since: s.Since.UTC()})
+	}
+}
+
+// maxStuckTold bounds how many stuck partitions a node tells the others of; a
+// block is sent every second.
+const maxStuckTold = 20
+
+// hostCounts are the scheduler's counts in the words of the status.
+func hostCounts(c scheduler.Counts) crawl.HostCounts {
+	return crawl.HostCounts{InFlight: int64(c.InFlight), Ready: int64(c.Ready), Waiting: int64(c.Waiting), Backoff: int64(c.Backoff), Frozen: int64(c.Frozen), OverShare: int64(c.OverShare)}
+}
+
+// leaseShown bounds the lease in /status. Only a node that needs no other's grant has a longer one.
+const leaseShown = 8 * time.Second
+
+// lease is how long this node may still fetch; 0: not at all.
+func (r *Reporter) lease() time.Duration { return min(r.Members.Lease(), leaseShown) }

@@ -1,0 +1,29 @@
+package report
+
+import (
+	"runtime"
+	"slices"
+
+	"crawlnode/crawl"
+	"crawlnode/node/disk"
+	"crawlnode/node/status"
+)
+
+// bottleneck is what holds this node back, judged by its block and its load.
+func (r *Reporter) bottleneck(b *crawl.NodeBlock) crawl.BottleneckStatus {
+	s := status.Strain{Queued: b.Counters.QueuedTotal(), InFlight: b.InFlight, Hosts: b.Hosts, Busy: *b.Node.Fetchers.Busy, Fetchers: *b.Node.Fetchers.Max,
+		Processors: runtime.GOMAXPROCS(0), Syncing: r.Config.Sync, GoesOn: 2 * disk.LowBytes, Paused: r.PausedReason(b.NoLease)}
+	for _, v := range r.Space.Short() {
+		s.Short = append(s.Short, status.Volume{Path: v.Path, Free: v.Free})
+	}
+	s.CPU, s.Machine, s.DiskWait = r.meter.Strain()
+	s.CPU /= float64(s.Processors)
+	s.DNSDown = slices.ContainsFunc(b.Reasons, func(h crawl.HealthReason) bool { return h.Code == crawl.ReasonDNSDown })
+	if b.Handoff.Active {
+		s.Moves, s.Leaving = b.Handoff.PartitionsTotal, max(b.Handoff.PartitionsTotal-b.Handoff.PartitionsDone, 1)
+	}
+	if d, _ := r.Node.Engine(); d != nil {
+		s.Lookups = d.Lookups()
+	}
+	return status.BottleneckOf(&s)
+}

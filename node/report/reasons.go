@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/membership"
+	"crawlnode/node/disk"
+)
+
+// HealthReasons are what an operator should look at on this node.
+func (r *Reporter) HealthReasons() []crawl.HealthReason {
+	var rs []crawl.HealthReason
+	if r.Config.Insecure && !r.Keyed {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonInsecure, Since: r.Started.UTC(), Message: r.Name + " runs with --insecure: anybody who reaches its ports can join, command and read"})
+	}
+	for _, v := range r.Space.Short() {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.Since, Message: fmt.Sprintf(
+			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", r.Name, v.Free>>20, v.Path, 2*disk.LowBytes>>20)})
+		if v.Path == r.Dir && v.Free < frontier.ReserveBytes {
+			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: v.Since, Message: fmt.Sprintf(
+				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", r.Name, frontier.ReserveBytes>>20, v.Path)})
+		}
+	}
+	if s := r.Stalls.Stalled(); s != nil {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskStalled, Since: s.Since.UTC(), Message: r.Name + " " + s.Text() +
+			": look at the disk of " + r.Dir + "; the node goes on by itself when it answers"})
+	}
+	rs = append(rs, r.membershipReasons(time.Now())...)
+	rs = append(rs, r.joinReasons()...)
+	if since, down := r.DNS.Outage(); down {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: r.Name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
+	}
+	rs = append(rs, r.failingReasons()...)
+	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
+			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})
+	}
+	return rs
+}
+
+// failingReasons name the domains that are held back.
+func (r *Reporter) failingReasons() []crawl.HealthReason {
+	d, _ := r.Node.Engine()
+	if d == nil {
+		return nil
+	}
+	var rs []crawl.HealthReason
+	for _, f := range d.Failing() {
+		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDomainFails, Since: f.Since.UTC(), Message: fmt.Sprintf(
+			"%s holds hosts of %s back, because %d of the last %d tries there failed or were too slow: they have a small share of look-ups and fetchers and their URLs wait on disk; to leave them out: crawlnode crawl-config set 'exclude=%s'",
+			r.Name, f.Domain, f.Bad, f.Tries, excludePattern(f.Domain))})
+	}
+	return rs
+}
+
+// excludePattern leaves out the hosts of a domain, or of the block of addresses that
+// literals belong to.
+func excludePattern(domain string) string {
+	p, err := netip.ParsePrefix(domain)
+	switch {
+	case err != nil:
+		return "host:*." + domain
+	case p.Addr().Is4():
+		return strings.TrimSuffix(domain, "0/24") + "*"
+	}
+	return "[" + strings.TrimSuffix(domain, ":/48") + "*"
+}
+
+// deletePatience is how long deleting may fail before the operator is told.
+const deletePatience = 10 * time.Second
+
+// joinReasons name the addresses of --join that cannot be used, one reason for each kind.
+func (r *Reporter) joinReasons() []crawl.HealthReason {
+	var rs []crawl.HealthReason
+	for _, code := range [...]string{crawl.ReasonJoinSilent, crawl.ReasonJoinWrong} {
+		more := 0
+		for _, j := range r.Members.Snapshot().Join {
+			switch last := len(rs) - 1; {
+			case j.Code != code:
+			case last >= 0 && rs[last].Code == code:
+				more++
+			default:
+				rs = append(rs, crawl.HealthReason{Code: code, Since: j.Since.UTC(), Message: fmt.Sprintf("%s cannot use %s of its --join: %s", r.Name, j.Addr, j.Reason)})
+			}
+		}
+		if more > 0 {
+			rs[len(rs)-1].Message += fmt.Sprintf(" (and %d more of its addresses)", more)
+		}
+	}
+	return rs
+}
+
+// PausedReason says why this node fetches nothing although there may be work; "" is none.
+func (r *Reporter) PausedReason(noLease bool) string {
+	switch d := r.Documents.Current().Doc; {
+	case !r.joined():
+		return "the node has not joined yet"
+	case r.Stalls.Stalled() != nil:
+		return r.Stalls.Stalled().Text()
+	case noLease && r.Members.Snapshot().Minority:
+		return "no lease: this side cannot reach a majority of the members"
+	case r.Space.Low():
+		return "the disk is nearly full" + r.Space.Where()
+	case d.State == crawl.CrawlPaused:
+		return "the crawl was paused"
+	case noLease:
+		return "no lease: too few members have confirmed it in the last seconds"
+	}
+	return ""
+}
+
+// waitPatience is how long a restarted node waits before it tells the operator: the others list
+// it within seconds when they answer.
+const waitPatience = 5 * time.Second
+
+// waitingReason says which members a node that no view lists waits for. silent are those of
+// its last view that do not answer, of so many; since is when it began to wait.
+//
+// A restarted node holds nothing until the members of its last view have listed its new boot
+// (ownership rule 6). While too few of them answer it waits. One of two that was restarted alone
+// waits for the other, which may have gone on without it.
+func waitingReason(name string, silent []string, members int, since, now time.Time) (crawl.HealthReason, bool) {
+	if len(silent) == 0 || now.Sub(since) < waitPatience {
+		return crawl.HealthReason{}, false
+	}
+	whom := fmt.Sprintf("a majority of its members: %d of %d say nothing (%s)", len(silent), members, strings.Join(silent, ", "))
+	if members == 2 {
+		whom = silent[0] + ", the other of two nodes, which may have gone on without it"
+	}
+	return crawl.HealthReason{Code: crawl.ReasonWaitsForMembers, Since: since.UTC(), Message: fmt.Sprintf(
+		"%s holds and fetches nothing since it was started again, and waits for %s; start %s again, or when it will not come back: crawlnode nodes forget %s",
+		name, whom, silent[0], silent[0])}, true
+}
+
+// waiting are the members of the last view that this node waits for; none when a view
+// lists this boot.
+func (r *Reporter) waiting() (silent []string, members int) {
+	v := r.Members.Snapshot().View
+	if v == nil || r.Node.Listed() {
+		return nil, 0
+	}
+	for _, m := range v.Members {
+		if m.ID != r.ID && !r.Node.Reachable(m.ID) {
+			silent = append(silent, m.Name)
+		}
+	}
+	slices.Sort(silent)
+	return silent, len(v.Members)
+}
+
+// membershipReasons say what keeps this node from its part in the cluster: it is not
+// listed, or it is and lacks entries or settings that others have.
+func (r *Reporter) membershipReasons(now time.Time) []crawl.HealthReason {
+	if !r.Node.Listed() {
+		silent, members := r.waiting()
+		if r, ok := waitingReason(r.Name, silent, members, r.Started, now); ok {
+			return []crawl.HealthReason{r}
+		}
+		return nil
+	}
+	ms, since := r.Node.Behind(now)
+	if len(ms) == 0 {
+		return nil
+	}
+	return []crawl.HealthReason{{Code: crawl.ReasonScopeBehind, Since: since.UTC(), Message: fmt.Sprintf(
+		"%s lacks scope entries or settings that %s may have, and gets no answer: links out of the scope that it knows wait in its outboxes (%d wait there) and the crawl does not end; start that node again, or when it will not come back: crawlnode nodes forget %s",
+		r.Name, namesOf(ms), r.Front.Totals().Outbox, ms[0].Name)}}
+}
+
+// namesOf lists members in a sentence.
+func namesOf(ms []membership.Member) string {
+	names := make([]string, len(ms))
+	for i, m := range ms {
+		names[i] = m.Name
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,58 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/scope"
+	"crawlnode/web/urlnorm"
+)
+
+// The pattern that health tells people leaves out what it is meant to.
+func TestExcludePattern(t *testing.T) {
+	t.Parallel()
+	for domain, urls := range map[string][2]string{
+		"bad.example":     {"http://n1.bad.example/x", "http://notbad.example/x"},
+		"192.0.2.0/24":    {"http://192.0.2.77:8080/x", "http://192.0.20.7/x"},
+		"2001:db8:1::/48": {"https://[2001:db8:1:2::7]/x", "http://[2001:db8:2::7]/x"},
+	} {
+		rules, err := scope.Compile(scope.Options{Mode: scope.Any, Exclude: []string{excludePattern(domain)}})
+		if err != nil {
+			t.Errorf("%s: %v", domain, err)
+			continue
+		}
+		for i, u := range urls {
+			parsed, err := urlnorm.Parse(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rules.Judge(parsed, 1, nil).Admit; got != (i == 1) {
+				t.Errorf("%s: %s is admitted: %v", domain, u, got)
+			}
+		}
+	}
+}
+
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func TestWaitingReason(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		silent  []string
+		members int
+		after   time.Duration
+		want    string
+	}{
+		{[]string{"n2"}, 2, waitPatience, "waits for n2, the other of two nodes, which may have gone on without it; start n2 again, or when it will not come back: crawlnode nodes forget n2"},
+		{[]string{"n2", "n3"}, 3, time.Hour, "waits for a majority of its members: 2 of 3 say nothing (n2, n3); start n2 again"},
+		{[]string{"n2"}, 2, waitPatience - time.Second, ""},
+		{nil, 3, time.Hour, ""},
+	} {
+		r, ok := waitingReason("n1", tc.silent, tc.members, noon, noon.Add(tc.after))
+		if ok != (tc.want != "") || !strings.Contains(r.Message, tc.want) || ok && (r.Code != crawl.ReasonWaitsForMembers || !r.Since.Equal(noon)) {
+			t.Errorf("%v of %d after %v: %+v, %v; want %q", tc.silent, tc.members, tc.after, r, ok, tc.want)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+// Package resources knows what this process takes of its machine, and bounds the part that Go lets
+// it bound: the heap.
+//
+//	heap.go   Collector: --memory and the rate of work decide when garbage is collected
+//	usage.go  processor time and resident memory, as the system tells them
+//
+// Where the system tells nothing (no /proc), a figure is 0 or nil, and what is made of it is left
+// out.
+//
+// No goroutine and no lock: one goroutine calls Collector.Look, once a second. The settings of the
+// Go runtime are the process's; several nodes in one process (tests) agree on the last one.
+package resources

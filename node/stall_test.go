@@ -1,0 +1,85 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/node/crawldoc"
+)
+
+// TestFrozenDisk: a node whose disk does not answer says so, goes on when it does, and
+// ends in time when it does not.
+func TestFrozenDisk(t *testing.T) {
+	t.Parallel()
+	c := testConfig(t, "frozen")
+	c.DrainTimeout = 2 * time.Second
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	store := frontier.NewMemory()
+	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(context.Background()) }()
+	says := func(want bool) {
+		t.Helper()
+		until(t, patience, func() string {
+			for _, r := range n.report.HealthReasons() {
+				if r.Code == crawl.ReasonDiskStalled {
+					if want {
+						return ""
+					}
+					return r.Message
+				}
+			}
+			if want {
+				return "nothing is said of the disk"
+			}
+			return ""
+		})
+	}
+	until(t, patience, func() string { _, why := n.Ready(); return why })
+	if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document { return d.Enter(crawl.CrawlRunning, "", "n", time.Now()) }); err != nil {
+		t.Fatal(err)
+	}
+	if !n.mayCrawl() {
+		t.Error("it does not crawl though its disk answers")
+	}
+	store.SetTrouble(frontier.Trouble{Frozen: true})
+	says(true)
+	if n.mayCrawl() {
+		t.Error("it crawls without its disk")
+	}
+	if why := n.report.PausedReason(false); !strings.Contains(why, "gets no answer from its disk") {
+		t.Errorf("it is paused because %q", why)
+	}
+	store.SetTrouble(frontier.Trouble{})
+	says(false)
+	store.SetTrouble(frontier.Trouble{Frozen: true})
+	says(true)
+	begun := time.Now()
+	n.Drain()
+	select {
+	case err := <-ended:
+		if took := time.Since(begun); !errors.Is(err, ErrStorage) || took > c.DrainTimeout+2*time.Second {
+			t.Errorf("after %v it ended with %v", took, err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for its disk")
+	}
+	store.SetTrouble(frontier.Trouble{}) // frees what was left behind
+	until(t, patience, func() string {
+		if n.front.Stalled() > 0 {
+			return "the writer waits"
+		}
+		return ""
+	})
+}
