@@ -175,7 +175,27 @@ var table = []rule{
 		"the composition root wires the rooms; what shows it to people stands above it",
 	},
 	{
-		[]string{"cli"}, []string{"api", "api/client", "config", "crawl", "metrics", "node", "simweb"},
+		[]string{"cli/command"}, []string{"api", "config"},
+		"what all verbs share; it knows no verb and no node",
+	},
+	{
+		[]string{"cli/process"}, []string{"api/client", "cli/command"},
+		"it starts this program again and waits for it; what runs there is not linked in",
+	},
+	{
+		[]string{"cli/help"}, []string{"cli/command", "config"},
+		"made from the parser's model; it knows no verb but its own",
+	},
+	{
+		[]string{"cli/bench", "cli/demo"}, []string{"api/client", "cli/command", "cli/process", "crawl", "simweb"},
+		"it looks at nodes from outside: they are processes, reached through the API",
+	},
+	{
+		[]string{"cli/doctor"}, []string{"api", "api/client", "cli/command", "config", "crawl", "node"},
+		"it checks what a node would find, and starts none",
+	},
+	{
+		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node"},
 		"what a person types and reads; the engine's rooms are reached through node and the API",
 	},
 	{

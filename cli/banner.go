@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"crawlnode/api"
+	"crawlnode/api/client"
 	"crawlnode/config"
 	"crawlnode/node"
 )
@@ -17,7 +17,7 @@ import (
 // banner tells a person what they have started and what they can do next. The
 // commands run as they stand there, from the same directory.
 func (s *session) banner(info node.Info) {
-	http, scheme := reachable(info.HTTP), "http://"
+	http, scheme := client.Reachable(info.HTTP), "http://"
 	var key []string
 	if file := s.cfg.ClusterKeyFile; file != "" {
 		scheme, key = "https://", []string{"--cluster-key-file", file}
@@ -110,16 +110,4 @@ func commandLine(args ...string) string {
 		quoted[i] = config.InShell(a)
 	}
 	return strings.Join(quoted, " ")
-}
-
-// reachable turns a listener's address into one that can be dialled from here.
-func reachable(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return addr
-	}
-	if host == "" || host == "0.0.0.0" || host == "::" {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }

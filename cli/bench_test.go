@@ -1,22 +1,20 @@
 package cli
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"crawlnode/cli/command"
 )
 
 // TestBench runs the measurement on small webs.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	small := []string{"bench", "--hosts", "8", "--pages-per-host", "10"}
-	run(t, "", append(small, "-o", "json")...).want(t, exitOK, `"missing":0`, "")
+	run(t, "", append(small, "-o", "json")...).want(t, command.ExitOK, `"missing":0`, "")
 
 	r := run(t, "", append(small, "--tls", "--conn-requests", "2", "--latency", "1ms", "--set", "delay=2ms", "--probe", "--pairs", "1", "--against", "bare=true,http1=true", "-o", "json")...)
-	r.want(t, exitOK, `"against":"bare=true,http1=true"`, "pair 1: ")
+	r.want(t, command.ExitOK, `"against":"bare=true,http1=true"`, "pair 1: ")
 	for _, want := range []string{`"http2_requests":0,`, `"tls_resumed":`, `"status":{"asked":`} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("the result lacks %s:\n%s", want, r.out)
@@ -25,120 +23,5 @@ func TestBench(t *testing.T) {
 	if strings.Count(r.out, `"http2_requests":0,`) != 1 || strings.Contains(r.out, `"tls_resumed":0,`) {
 		t.Errorf("one of both should speak HTTP/2, and both resume sessions:\n%s", r.out)
 	}
-	run(t, "", append(small, "--set", "delay=soon")...).want(t, exitError, "", "delay")
-}
-
-func TestVariants(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	other := filepath.Join(dir, "crawlnode-before")
-	if err := os.WriteFile(other, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	base := benchVerb{webWire: webWire{Agent: "crawlnode"}, benchNodes: benchNodes{Nodes: 3, Copies: 2, Store: "warc", Set: []string{"delay=1s"}}, Pairs: 1}
-	for _, c := range []struct {
-		against string
-		nodes   int
-		args    string // of its nodes, and of its web
-		err     string
-	}{
-		{against: "nodes=1", nodes: 1, args: "--replication 2 --delay=1s"},
-		{against: "replication=1,store=none", nodes: 3, args: "--replication 2 --delay=1s --replication=1 --store=none"},
-		{against: "bare=true", nodes: 3, args: "--bare --delay=1s"},
-		{against: "tls=true,conn-requests=5", nodes: 3, args: "--tls=true --agent crawlnode --http1=false --conn-requests 5"},
-		{against: other, nodes: 3, args: "--delay=1s"},
-		{against: filepath.Join(dir, "none"), err: "no such file"},
-		{against: "wget", err: "not wget2, not a path and not FLAG=VALUE"},
-		{against: "nodes=0", err: "at least 1"},
-		{against: "nodes=many", err: "many"},
-		{against: "--delay=0", err: "is not FLAG=VALUE"},
-	} {
-		own, err := base.own(&Env{Executable: "crawlnode"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := own.against(c.against)
-		if c.err != "" {
-			if err == nil || !strings.Contains(err.Error(), c.err) {
-				t.Errorf("against %s: error %v, want %q", c.against, err, c.err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("against %s: %v", c.against, err)
-			continue
-		}
-		args := strings.Join(append(got.nodeArgs(&webAddresses{DNS: "d"}), got.webArgs()...), " ")
-		if got.Nodes != c.nodes || !strings.Contains(args, c.args) {
-			t.Errorf("against %s: %d nodes, %s; want %d, %s", c.against, got.Nodes, args, c.nodes, c.args)
-		}
-		if want := map[bool]string{true: other, false: "crawlnode"}[c.against == other]; got.executable != want {
-			t.Errorf("against %s: runs %s, want %s", c.against, got.executable, want)
-		}
-		if !slices.Equal(own.Set, []string{"delay=1s"}) || own.Nodes != 3 || own.TLS {
-			t.Errorf("against %s has changed what it is compared with: %+v", c.against, own)
-		}
-	}
-}
-
-// The numbers are those of tables of the sign test's interval.
-func TestStatistics(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		n, cut     int
-		confidence float64
-	}{{1, 0, 0}, {2, 0, 0.5}, {5, 0, 0.9375}, {6, 0, 0.96875}, {7, 0, 0.984375}, {9, 1, 0.9609375}, {20, 5, 0.9586105}} {
-		k, confidence := medianInterval(c.n)
-		if k != c.cut || confidence < c.confidence-1e-6 || confidence > c.confidence+1e-6 {
-			t.Errorf("of %d: %d cut off with %v, want %d with %v", c.n, k, confidence, c.cut, c.confidence)
-		}
-	}
-	got := statisticOf([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5})
-	if want := (statistic{Median: 5, Min: 1, Max: 9, Low: 2, High: 8, Confidence: 0.9609375}); got != want {
-		t.Errorf("statistic %+v, want %+v", got, want)
-	}
-	if got := statisticOf([]float64{4, 1, 3, 2}).Median; got != 2.5 {
-		t.Errorf("median %v, want 2.5", got)
-	}
-}
-
-func TestSteadyRate(t *testing.T) {
-	t.Parallel()
-	at := func(seconds float64, pages int64) progressPoint {
-		return progressPoint{time.Duration(seconds * float64(time.Second)), pages}
-	}
-	for _, c := range []struct {
-		name string
-		seen []progressPoint
-		want float64
-	}{
-		{"nothing", nil, 0},
-		{"over at once", []progressPoint{at(0, 0), at(1, 100)}, 0},
-		{"slow at both ends", []progressPoint{at(0, 0), at(5, 10), at(6, 50), at(7, 90), at(20, 100)}, 40},
-	} {
-		if got := steadyRate(c.seen); got != c.want {
-			t.Errorf("%s: %v pages/s, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-func TestPossibleRate(t *testing.T) {
-	t.Parallel()
-	what := func(latency time.Duration, hosts int, set ...string) *variant {
-		return &variant{webSize: webSize{Hosts: hosts}, webWire: webWire{Latency: latency}, benchNodes: benchNodes{Nodes: 2, Set: set}}
-	}
-	for _, c := range []struct {
-		what *variant
-		want float64
-	}{
-		{what(0, 10), 0},
-		{what(200*time.Millisecond, 1200, "delay=1s"), 1000},
-		{what(200*time.Millisecond, 1200, "delay=1s", "fetchers=50"), 500},
-		{what(200*time.Millisecond, 60), 100}, // the delay follows the latency
-	} {
-		var r probeResult
-		if r.possible(c.what); r.PossiblePerSecond < c.want-0.01 || r.PossiblePerSecond > c.want+0.01 {
-			t.Errorf("%+v: %v pages/s, want %v", c.what.benchNodes, r.PossiblePerSecond, c.want)
-		}
-	}
+	run(t, "", append(small, "--set", "delay=soon")...).want(t, command.ExitError, "", "delay")
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"crawlnode/api"
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -64,9 +65,9 @@ func (r result) want(t *testing.T, code int, out, errout string) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	r := run(t, "", "version")
-	r.want(t, exitOK, "crawlnode 1.2.3 go", "")
+	r.want(t, command.ExitOK, "crawlnode 1.2.3 go", "")
 	protocol, format := node.Versions()
-	r.want(t, exitOK, fmt.Sprintf(", protocol %d, data format %d\n", protocol, format), "")
+	r.want(t, command.ExitOK, fmt.Sprintf(", protocol %d, data format %d\n", protocol, format), "")
 }
 
 // TestStartHasEverySetting ties the flags of start to package config.
@@ -119,12 +120,12 @@ func TestUsageErrors(t *testing.T) {
 		{"keygen key --role=", "--role: is empty"},
 		{"help bogus", "unexpected argument bogus"},
 	} {
-		run(t, "", strings.Fields(tc.args)...).want(t, exitUsage, "", tc.want)
+		run(t, "", strings.Fields(tc.args)...).want(t, command.ExitUsage, "", tc.want)
 	}
-	run(t, "", "start", "--join", "", "--data-dir", t.TempDir()).want(t, exitUsage, "", "--join: is empty: is a variable not set?")
-	run(t, "", "config", "print", "--derive", "", "--user-agent", "").want(t, exitOK, "", "") // they empty what a file says
-	runWith(t, map[string]string{"CRAWLNODE_FETCHERS": "many"}, "", "start").want(t, exitUsage, "", `CRAWLNODE_FETCHERS (for --fetchers): "many"`)
-	runWith(t, map[string]string{"CRAWLNODE_CONFIG": file}, "", "start").want(t, exitUsage, "", "unknown key")
+	run(t, "", "start", "--join", "", "--data-dir", t.TempDir()).want(t, command.ExitUsage, "", "--join: is empty: is a variable not set?")
+	run(t, "", "config", "print", "--derive", "", "--user-agent", "").want(t, command.ExitOK, "", "") // they empty what a file says
+	runWith(t, map[string]string{"CRAWLNODE_FETCHERS": "many"}, "", "start").want(t, command.ExitUsage, "", `CRAWLNODE_FETCHERS (for --fetchers): "many"`)
+	runWith(t, map[string]string{"CRAWLNODE_CONFIG": file}, "", "start").want(t, command.ExitUsage, "", "unknown key")
 }
 
 // fakeNode is what stands behind the API in these tests.
@@ -165,11 +166,11 @@ func fakeAddr(t *testing.T) string {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	addr := fakeAddr(t)
-	run(t, "", "status", "--addr", addr).want(t, exitOK, "cluster     default", "")
-	run(t, "", "status", "--addr", addr, "-o", "json").want(t, exitOK, `"served_by": "n1"`, "")
-	run(t, "", "status", "--addr", addr, "--check", "ready").want(t, exitError, "still joining", "")
-	run(t, "", "status", "--addr", addr, "--check", "healthy").want(t, exitOK, "ok", "")
-	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, exitError, "", "nobody answers at 127.0.0.1:1: is the node running?")
+	run(t, "", "status", "--addr", addr).want(t, command.ExitOK, "cluster     default", "")
+	run(t, "", "status", "--addr", addr, "-o", "json").want(t, command.ExitOK, `"served_by": "n1"`, "")
+	run(t, "", "status", "--addr", addr, "--check", "ready").want(t, command.ExitError, "still joining", "")
+	run(t, "", "status", "--addr", addr, "--check", "healthy").want(t, command.ExitOK, "ok", "")
+	run(t, "", "status", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1: is the node running?")
 }
 
 func TestSeedsAdd(t *testing.T) {
@@ -184,18 +185,18 @@ func TestSeedsAdd(t *testing.T) {
 		code        int
 		out, errout string
 	}{
-		{"http://a/", "", exitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid\n", ""},
-		{"http://a/ --again", "", exitOK, "seeds: 0 accepted, 1 duplicate, 0 invalid\n", ""},
-		{"http://a/ out", "", exitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid, 1 out of scope\n", ""},
-		{"-f " + file, "", exitOK, "seeds: 2 accepted, 0 duplicate, 1 invalid\n", file + `:4: "bad\x1b": no scheme`},
-		{"-", "bad\nhttp://c/\n", exitOK, "seeds: 1 accepted, 0 duplicate, 1 invalid\n", `standard input:1: "bad": no scheme`},
-		{"bad bad2", "", exitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
-		{"-", "", exitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},
+		{"http://a/", "", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid\n", ""},
+		{"http://a/ --again", "", command.ExitOK, "seeds: 0 accepted, 1 duplicate, 0 invalid\n", ""},
+		{"http://a/ out", "", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid, 1 out of scope\n", ""},
+		{"-f " + file, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 1 invalid\n", file + `:4: "bad\x1b": no scheme`},
+		{"-", "bad\nhttp://c/\n", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 1 invalid\n", `standard input:1: "bad": no scheme`},
+		{"bad bad2", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
+		{"-", "", command.ExitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},
 	} {
 		args := append([]string{"seeds", "add", "--addr", addr}, strings.Fields(tc.args)...)
 		run(t, tc.stdin, args...).want(t, tc.code, tc.out, tc.errout)
 	}
-	run(t, "", "seeds", "add", "http://a/", "--addr", "127.0.0.1:1").want(t, exitError, "", "nobody answers")
+	run(t, "", "seeds", "add", "http://a/", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
 }
 
 func TestCrawlName(t *testing.T) {
@@ -209,22 +210,11 @@ func TestCrawlName(t *testing.T) {
 	}
 }
 
-func TestMetric(t *testing.T) {
-	t.Parallel()
-	text := []byte("# HELP a b\na_total{x=\"y\"} 5\na_total 1.5e+06\n")
-	if got, err := metric(text, "a_total"); err != nil || got != 1.5e6 {
-		t.Errorf("%v %v", got, err)
-	}
-	if _, err := metric(text, "b"); err == nil {
-		t.Error("found what is not there")
-	}
-}
-
 // TestKeygen makes a key once and never writes over one.
 func TestKeygen(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cluster.key")
-	for i, want := range []int{exitOK, exitUsage} {
+	for i, want := range []int{command.ExitOK, command.ExitUsage} {
 		var out, errs bytes.Buffer
 		env := Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Lookup: func(string) (string, bool) { return "", false }}
 		if got := Main(t.Context(), []string{"keygen", file}, env); got != want {
@@ -240,14 +230,14 @@ func TestKeygen(t *testing.T) {
 		code       int
 		out, err   string
 	}{
-		{"--token", file, exitOK, access.Token + "\n", ""},
-		{"--token", file + ".none", exitUsage, "", "make one with"},
-		{"--keep", filepath.Join(file+".none", "key"), exitUsage, "", "make its folder first"},
-		{"--keep", file, exitOK, "it stays", ""},
-		{"--keep", file + ".new", exitOK, "a new cluster key", ""},
-		{"--role=read", file, exitOK, "cn1.read.", "role read, until"},
-		{"--role=root", file, exitUsage, "", "read, operate or admin"},
-		{"--role=read", file + ".none", exitUsage, "", "make one with"},
+		{"--token", file, command.ExitOK, access.Token + "\n", ""},
+		{"--token", file + ".none", command.ExitUsage, "", "make one with"},
+		{"--keep", filepath.Join(file+".none", "key"), command.ExitUsage, "", "make its folder first"},
+		{"--keep", file, command.ExitOK, "it stays", ""},
+		{"--keep", file + ".new", command.ExitOK, "a new cluster key", ""},
+		{"--role=read", file, command.ExitOK, "cn1.read.", "role read, until"},
+		{"--role=root", file, command.ExitUsage, "", "read, operate or admin"},
+		{"--role=read", file + ".none", command.ExitUsage, "", "make one with"},
 	} {
 		run(t, "", "keygen", c.flag, c.file).want(t, c.code, c.out, c.err)
 	}

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"crawlnode/cli/command"
+	"crawlnode/cli/help"
 )
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	app := testParser(t).Model
 	for _, tc := range []struct {
 		typed string // words, the last one is being typed
 		want  string // candidates that must be there
@@ -34,18 +36,20 @@ func TestComplete(t *testing.T) {
 		{"status --watch ", "", "text json"},
 		{"start --scope ", "page prefix host domain any", ""},
 		{"--robots ", "obey ignore", ""},
-		{"--config ", filesWord, ""},
-		{"start --data-dir /va", filesWord, ""},
+		{"--config ", ":files", ""},
+		{"start --data-dir /va", ":files", ""},
 		{"completion ", "bash zsh fish", ""},
 		{"completion z", "zsh", "bash"},
-		{"keygen ", filesWord, ""},
+		{"keygen ", ":files", ""},
 		{"nonsense ", "", "start"},
 		{"--contact ", "", "MAIL|URL"},
 		{"seeds add --nonsense=", "", ""},
 	} {
 		var words []string
-		for _, c := range complete(app, strings.Split(tc.typed, " ")) {
-			words = append(words, c.word)
+		r := run(t, "", append([]string{help.CompleteWord}, strings.Split(tc.typed, " ")...)...)
+		for line := range strings.Lines(r.out) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			words = append(words, word)
 		}
 		for _, w := range strings.Fields(tc.want) {
 			if !slices.Contains(words, w) {
@@ -61,9 +65,7 @@ func TestComplete(t *testing.T) {
 			t.Errorf("%q: %q, want nothing", tc.typed, words)
 		}
 	}
-	if got := complete(app, nil); len(got) == 0 {
-		t.Error("nothing typed yet: no candidates")
-	}
+	run(t, "", help.CompleteWord).want(t, command.ExitOK, "start\t", "") // nothing is typed yet
 }
 
 // shellRun lets a real shell, in which the program is called crawlnode, run a script.
@@ -191,7 +193,7 @@ text
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		run(t, "", "completion", shell).want(t, exitOK, completeWord, "")
+		run(t, "", "completion", shell).want(t, command.ExitOK, help.CompleteWord, "")
 	}
-	run(t, "", completeWord, "seeds", "").want(t, exitOK, fmt.Sprintln("add\tAdd URLs; answers when they are stored safely."), "")
+	run(t, "", help.CompleteWord, "seeds", "").want(t, command.ExitOK, fmt.Sprintln("add\tAdd URLs; answers when they are stored safely."), "")
 }

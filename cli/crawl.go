@@ -5,30 +5,31 @@ import (
 	"net/url"
 	"time"
 
+	"crawlnode/cli/command"
 	"crawlnode/config"
 )
 
 // crawlVerb runs one node until its crawl has ended.
 type crawlVerb struct {
-	layered    `embed:""`
-	URLs       []string          `arg:"" name:"url" help:"Where to begin."`
-	Node       config.Node       `embed:""`
-	Scope      config.Scope      `embed:""`
-	Politeness config.Politeness `embed:""`
-	Output     config.Output     `embed:""`
-	Limits     config.Limits     `embed:""`
+	command.Layered `embed:""`
+	URLs            []string          `arg:"" name:"url" help:"Where to begin."`
+	Node            config.Node       `embed:""`
+	Scope           config.Scope      `embed:""`
+	Politeness      config.Politeness `embed:""`
+	Output          config.Output     `embed:""`
+	Limits          config.Limits     `embed:""`
 }
 
 // Help gives the examples of the verb.
 func (*crawlVerb) Help() string {
-	return examples(
+	return command.Examples(
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500",
 		"crawlnode crawl https://a.example.org/ https://b.example.org/ --contact me@example.org --data-dir archive",
 	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped." +
 		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
 }
 
-func (v *crawlVerb) run(ctx context.Context, env *Env) int {
+func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits}
 	flags.ExitWhenDone = true
 	flags.Seeds = append(flags.Seeds, v.URLs...)
@@ -37,28 +38,28 @@ func (v *crawlVerb) run(ctx context.Context, env *Env) int {
 		flags.Name = crawlName(v.URLs[0])
 		forced = append(forced, "name")
 	}
-	in := v.input(env, flags, forced...)
+	in := v.Input(env, flags, forced...)
 	load := func() (config.Config, error) {
 		in.Default = func(c *config.Config) { c.LogLevel = "warn" } // the progress line says the rest
 		return config.Load(in)
 	}
 	cfg, err := load()
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	seeds, err := readSeedsUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.fail(seedsCode(err), "--seeds: %v", err)
+		return env.Fail(seedsCode(err), "--seeds: %v", err)
 	}
-	line := newProgress(env.Stderr)
+	line := command.NewProgress(env.Stderr)
 	around := *env
 	around.Stderr = line // what is logged stands above the line
 	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
 		reload: load, given: config.Given(in)}
 	code := s.run(ctx)
-	if watch.full.Load() && s.finished == "" && code == exitInterrupted {
-		code = exitSafety
+	if watch.full.Load() && s.finished == "" && code == command.ExitInterrupted {
+		code = command.ExitSafety
 	}
 	watch.summary(code, s.finished)
 	return code

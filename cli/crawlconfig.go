@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 )
 
@@ -21,7 +22,7 @@ type crawlConfVerbs struct {
 
 // Help gives the examples of the verbs.
 func (*crawlConfVerbs) Help() string {
-	return examples("crawlnode crawl-config show", "crawlnode crawl-config set delay=2s")
+	return command.Examples("crawlnode crawl-config show", "crawlnode crawl-config set delay=2s")
 }
 
 // crawlConfShowVerb shows the settings.
@@ -32,10 +33,10 @@ type crawlConfShowVerb struct {
 
 // Help gives the examples of the verb.
 func (*crawlConfShowVerb) Help() string {
-	return examples("crawlnode crawl-config show", "crawlnode crawl-config show --addr 127.0.0.1:27305 -o json")
+	return command.Examples("crawlnode crawl-config show", "crawlnode crawl-config show --addr 127.0.0.1:27305 -o json")
 }
 
-func (v *crawlConfShowVerb) run(ctx context.Context, env *Env) int {
+func (v *crawlConfShowVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		r, err := c.CrawlConfig(ctx)
 		if err != nil {
@@ -55,7 +56,7 @@ type crawlConfSetVerb struct {
 
 // Help gives the examples of the verb and says what can be changed.
 func (*crawlConfSetVerb) Help() string {
-	return examples(
+	return command.Examples(
 		"crawlnode crawl-config set delay=2s max-pages=100000",
 		"crawlnode crawl-config set 'exclude=*.zip' 'exclude=regex:/calendar/' --addr 127.0.0.1:27305",
 	) + `
@@ -71,10 +72,10 @@ refused is found again only with the pages that link to it. A crawl that ended
 because of --max-pages or --max-duration goes on when the limit is raised.`
 }
 
-func (v *crawlConfSetVerb) run(ctx context.Context, env *Env) int {
+func (v *crawlConfSetVerb) Run(ctx context.Context, env *Env) int {
 	change, err := parseChanges(v.Changes)
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	change.Version = v.Version
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
@@ -83,7 +84,7 @@ func (v *crawlConfSetVerb) run(ctx context.Context, env *Env) int {
 			return err
 		}
 		if len(r.Untold) > 0 {
-			env.fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(r.Untold, ", "))
+			env.Fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(r.Untold, ", "))
 		}
 		return writeReport(&v.report, env, r, writeSettings)
 	})

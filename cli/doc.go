@@ -14,6 +14,10 @@
 // own, bench measures what a page costs, and reference writes docs/cli.md and
 // docs/configuration.md from the grammar and the settings.
 //
+// The verbs are registered here (main.go). Large ones are packages of their own
+// below: demo, doctor, bench (with simweb), help (with completion and reference).
+// What all share is in command; process starts this program again.
+//
 // start and crawl put a node together: flags become a config.Config, the node
 // is opened, its API is served, seeds are handed in as soon as it takes part,
 // and signals are passed on: the first drains, the second stops at once, a
@@ -27,5 +31,5 @@
 //
 // # Exit codes
 //
-// See the constants in exit.go; they are part of the outside interface.
+// See the constants in cli/command; they are part of the outside interface.
 package cli

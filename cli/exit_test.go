@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"crawlnode/cli/command"
 	"crawlnode/simweb"
 )
 
@@ -30,26 +31,26 @@ func TestExitCodes(t *testing.T) {
 	node := func(verb string, more ...string) []string {
 		return append(append([]string{verb}, nodeFlags(t, server)...), more...)
 	}
-	provoked := []int{exitInterrupted, exitSafety, exitForced}
+	provoked := []int{command.ExitInterrupted, command.ExitSafety, command.ExitForced}
 	for _, tc := range []struct {
 		code int
 		args []string
 		err  string
 	}{
-		{exitOK, node("crawl", web.Seeds()[0]), ""},
-		{exitOK, node("crawl", web.Seeds()[0], "--max-pages", "3"), ""}, // a limit that the user set
-		{exitError, []string{"status", "--addr", "127.0.0.1:1"}, "nobody answers"},
-		{exitUsage, []string{"start", "--fetchers", "0"}, "--fetchers"},
-		{exitUsage, node("crawl", "ftp://a.test/"), "no seed can be crawled"},
-		{exitStorage, append(node("start"), "--data-dir", filepath.Join(file, "data")), file},
-		{exitCluster, []string{"resume", "--addr", refusing.Listener.Addr().String()}, "the crawl is not paused"},
+		{command.ExitOK, node("crawl", web.Seeds()[0]), ""},
+		{command.ExitOK, node("crawl", web.Seeds()[0], "--max-pages", "3"), ""}, // a limit that the user set
+		{command.ExitError, []string{"status", "--addr", "127.0.0.1:1"}, "nobody answers"},
+		{command.ExitUsage, []string{"start", "--fetchers", "0"}, "--fetchers"},
+		{command.ExitUsage, node("crawl", "ftp://a.test/"), "no seed can be crawled"},
+		{command.ExitStorage, append(node("start"), "--data-dir", filepath.Join(file, "data")), file},
+		{command.ExitCluster, []string{"resume", "--addr", refusing.Listener.Addr().String()}, "the crawl is not paused"},
 	} {
 		run(t, "", tc.args...).want(t, tc.code, "", tc.err)
 		provoked = append(provoked, tc.code)
 	}
-	for _, m := range exitMeanings {
-		if !slices.Contains(provoked, m.code) {
-			t.Errorf("exit code %d (%s) is provoked by no test", m.code, m.meaning)
+	for _, m := range command.ExitMeanings {
+		if !slices.Contains(provoked, m.Code) {
+			t.Errorf("exit code %d (%s) is provoked by no test", m.Code, m.Meaning)
 		}
 	}
 }

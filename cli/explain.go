@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -46,14 +47,14 @@ type urlsWhyVerb struct {
 
 // Help gives the examples of the verb and says what it tells.
 func (*urlsWhyVerb) Help() string {
-	return examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls why http://example.org/?a=1 --addr 127.0.0.1:27305 -o json") + `
+	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls why http://example.org/?a=1 --addr 127.0.0.1:27305 -o json") + `
 
 It tells the canonical form, whose partition the host is in, what the scope and
 robots.txt say and by which rule, how far the URL has come, and where its capture
 stands. Any node answers; it asks the holder of the partition.`
 }
 
-func (v *urlsWhyVerb) run(ctx context.Context, env *Env) int {
+func (v *urlsWhyVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		r, err := c.ExplainURL(ctx, v.URL, -1)
 		if err != nil {
@@ -80,13 +81,13 @@ type hostsShowVerb struct {
 
 // Help gives the examples of the verb.
 func (*hostsShowVerb) Help() string {
-	return examples("crawlnode hosts show docs.example.org", "crawlnode hosts show docs.example.org --addr 127.0.0.1:27305 -o json") + `
+	return command.Examples("crawlnode hosts show docs.example.org", "crawlnode hosts show docs.example.org --addr 127.0.0.1:27305 -o json") + `
 
 It tells when the host may be asked next and why not before, what is queued, and
 what is kept of its robots.txt.`
 }
 
-func (v *hostsShowVerb) run(ctx context.Context, env *Env) int {
+func (v *hostsShowVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		r, err := c.DescribeHost(ctx, v.Host)
 		if err != nil {
@@ -106,18 +107,18 @@ func (*scopeVerbs) Help() string { return (*scopeTestVerb)(nil).Help() }
 
 // scopeTestVerb judges one URL by the running cluster's rules or by flags.
 type scopeTestVerb struct {
-	layered  `embed:""`
-	remote   `embed:""`
-	report   `embed:""`
-	URL      string       `arg:"" name:"url" help:"The URL, in any spelling."`
-	Depth    int          `group:"scope" placeholder:"N" default:"-1" help:"Links from a seed at which it is judged (default: as the cluster found it; 0 for a seed, else 1)."`
-	Scope    config.Scope `embed:""`
-	MaxDepth int          `name:"max-depth" group:"limits" placeholder:"N" default:"0" help:"Links followed from a seed; 0: no limit."`
+	command.Layered `embed:""`
+	remote          `embed:""`
+	report          `embed:""`
+	URL             string       `arg:"" name:"url" help:"The URL, in any spelling."`
+	Depth           int          `group:"scope" placeholder:"N" default:"-1" help:"Links from a seed at which it is judged (default: as the cluster found it; 0 for a seed, else 1)."`
+	Scope           config.Scope `embed:""`
+	MaxDepth        int          `name:"max-depth" group:"limits" placeholder:"N" default:"0" help:"Links followed from a seed; 0: no limit."`
 }
 
 // Help gives the examples of the verb and says whose rules count.
 func (*scopeTestVerb) Help() string {
-	return examples(
+	return command.Examples(
 		"crawlnode scope test https://docs.example.org/guide/",
 		"crawlnode scope test https://docs.example.org/a.zip --seed https://docs.example.org/ --exclude '*.zip'",
 	) + `
@@ -131,9 +132,9 @@ before a crawl.`
 // ownRules are the flags that make a scope of their own.
 var ownRules = []string{"seed", "seeds", "scope", "include", "exclude", "exclude-file", "max-depth", "config"}
 
-func (v *scopeTestVerb) run(ctx context.Context, env *Env) int {
+func (v *scopeTestVerb) Run(ctx context.Context, env *Env) int {
 	for _, flag := range ownRules {
-		if v.given[flag] {
+		if v.Given[flag] {
 			return v.judge(env)
 		}
 	}
@@ -155,18 +156,18 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	// for all that a crawl needs, a contact among it.
 	flags := v.Scope
 	flags.Seeds, flags.SeedFiles = nil, nil
-	delete(v.given, "seed")
-	delete(v.given, "seeds")
-	cfg, err := v.load(env, config.Config{Scope: flags, Limits: config.Limits{MaxDepth: v.MaxDepth}})
+	delete(v.Given, "seed")
+	delete(v.Given, "seeds")
+	cfg, err := v.Load(env, config.Config{Scope: flags, Limits: config.Limits{MaxDepth: v.MaxDepth}})
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	inputs, err := readSeeds(env, append(v.Scope.Seeds, cfg.Seeds...), append(v.Scope.SeedFiles, cfg.SeedFiles...))
 	if err != nil {
-		return env.fail(exitUsage, "--seeds: %v", err)
+		return env.Fail(command.ExitUsage, "--seeds: %v", err)
 	}
 	if len(inputs) == 0 && cfg.Mode != "any" {
-		return env.fail(exitUsage, "--scope %s is relative to the seeds: name one with --seed URL, or say --scope any", cfg.Mode)
+		return env.Fail(command.ExitUsage, "--scope %s is relative to the seeds: name one with --seed URL, or say --scope any", cfg.Mode)
 	}
 	seeds := make([]string, len(inputs))
 	for i, s := range inputs {
@@ -174,10 +175,10 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	}
 	var r *crawl.URLReport
 	if r, err = node.JudgeScope(cfg.Settings(env.Version), seeds, v.URL, v.Depth); err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	if err := writeReport(&v.report, env, r, api.WriteScope); err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
-	return exitOK
+	return command.ExitOK
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 )
 
@@ -26,7 +27,7 @@ type exportCDXJVerb struct {
 
 // Help gives the examples of the verb and says what it writes.
 func (*exportCDXJVerb) Help() string {
-	return examples("crawlnode export cdxj -o index.cdxj", "crawlnode export cdxj --addr 127.0.0.1:27305 | grep '^org,example)'") + `
+	return command.Examples("crawlnode export cdxj -o index.cdxj", "crawlnode export cdxj --addr 127.0.0.1:27305 | grep '^org,example)'") + `
 
 One line for each capture that the running nodes have, in the order of
 LC_ALL=C sort: a key of the URL, the time, and JSON with status, media type,
@@ -34,7 +35,7 @@ digest, and the file, offset and length of the record. Any node answers for all.
 Nodes that are gone keep their files: start one again to have its captures too.`
 }
 
-func (v *exportCDXJVerb) run(ctx context.Context, env *Env) int {
+func (v *exportCDXJVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		if err := v.write(env, func(w io.Writer) error { return c.CopyIndex(ctx, w) }); err != nil {
 			return err
@@ -42,7 +43,7 @@ func (v *exportCDXJVerb) run(ctx context.Context, env *Env) int {
 		nodes, err := c.Nodes(ctx)
 		for _, n := range nodes {
 			if n.State == crawl.NodeFailed || n.State == crawl.NodeLeft {
-				env.fail(0, "%s has %s: what it captured stands on its disk and is not in this index", n.Name, n.State)
+				env.Fail(0, "%s has %s: what it captured stands on its disk and is not in this index", n.Name, n.State)
 			}
 		}
 		return err

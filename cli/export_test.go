@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"crawlnode/api"
+	"crawlnode/cli/command"
 )
 
 func (fakeNode) WriteIndex(_ context.Context, out io.Writer) error {
@@ -29,18 +30,18 @@ func (brokenNode) WriteIndex(_ context.Context, out io.Writer) error {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	addr := fakeAddr(t)
-	run(t, "", "export", "cdxj", "--addr", addr).want(t, exitOK, "org,a)/ 20261121101112 {}\n", "n3 has failed")
+	run(t, "", "export", "cdxj", "--addr", addr).want(t, command.ExitOK, "org,a)/ 20261121101112 {}\n", "n3 has failed")
 	file := filepath.Join(t.TempDir(), "index.cdxj")
-	run(t, "", "export", "cdxj", "--addr", addr, "-o", file).want(t, exitOK, "", "n3 has failed")
+	run(t, "", "export", "cdxj", "--addr", addr, "-o", file).want(t, command.ExitOK, "", "n3 has failed")
 	if b, err := os.ReadFile(file); string(b) != "org,a)/ 20261121101112 {}\n" {
 		t.Errorf("%q, %v", b, err)
 	}
-	run(t, "", "export", "cdxj", "--addr", addr, "-o", filepath.Join(file, "x")).want(t, exitError, "", "not a directory")
+	run(t, "", "export", "cdxj", "--addr", addr, "-o", filepath.Join(file, "x")).want(t, command.ExitError, "", "not a directory")
 
 	s := httptest.NewServer(api.New(brokenNode{}, api.Options{}))
 	defer s.Close()
 	broken := filepath.Join(t.TempDir(), "broken.cdxj")
-	run(t, "", "export", "cdxj", "--addr", s.Listener.Addr().String(), "-o", broken).want(t, exitError, "", "is not whole")
+	run(t, "", "export", "cdxj", "--addr", s.Listener.Addr().String(), "-o", broken).want(t, command.ExitError, "", "is not whole")
 	if entries, _ := os.ReadDir(filepath.Dir(broken)); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
 	}

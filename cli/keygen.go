@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -23,7 +24,7 @@ type keygenVerb struct {
 
 // Help opens the verb's help.
 func (*keygenVerb) Help() string {
-	return examples("crawlnode keygen cluster.key",
+	return command.Examples("crawlnode keygen cluster.key",
 		"crawlnode --http 0.0.0.0:27295 --gossip 0.0.0.0:27296 --rpc 0.0.0.0:27297 --cluster-key-file cluster.key",
 		"crawlnode keygen --role read --expires 720h cluster.key > metrics.token") + `
 
@@ -33,7 +34,7 @@ to a program as a Bearer token, or to the verbs as --token-file. It ends with it
 time, with crawlnode tokens revoke, or with the key.`
 }
 
-func (v *keygenVerb) run(_ context.Context, env *Env) int {
+func (v *keygenVerb) Run(_ context.Context, env *Env) int {
 	if v.Role != "" {
 		return v.newToken(env)
 	}
@@ -42,10 +43,10 @@ func (v *keygenVerb) run(_ context.Context, env *Env) int {
 	}
 	fingerprint, err := node.NewKeyFile(v.File)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	fmt.Fprintf(env.Stdout, "%s: a new cluster key, fingerprint %s; give it to every node with --cluster-key-file\n", v.File, fingerprint)
-	return exitOK
+	return command.ExitOK
 }
 
 // newToken prints a token alone, so that it can be piped into a file; what it is
@@ -53,27 +54,27 @@ func (v *keygenVerb) run(_ context.Context, env *Env) int {
 func (v *keygenVerb) newToken(env *Env) int {
 	role, err := crawl.ParseRole(v.Role)
 	if err != nil {
-		return env.fail(exitUsage, "--role: %v", err)
+		return env.Fail(command.ExitUsage, "--role: %v", err)
 	}
 	token, text, err := node.NewToken(v.File, role, v.Expires)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	fmt.Fprintln(env.Stdout, text)
 	fmt.Fprintf(env.Stderr, "token %s, role %s, until %s; end it earlier with: crawlnode tokens revoke %s\n", token.ID, token.Role, token.Expires.Format(time.RFC3339), token.ID)
-	return exitOK
+	return command.ExitOK
 }
 
 // show reads the key that is there, and prints its token when that was asked for.
 func (v *keygenVerb) show(env *Env) int {
 	access, err := node.LoadAccess(v.File)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	if v.Token {
 		fmt.Fprintln(env.Stdout, access.Token)
 	} else {
 		fmt.Fprintf(env.Stdout, "%s: there is a key already, it stays\n", v.File)
 	}
-	return exitOK
+	return command.ExitOK
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"log/slog"
 
+	"crawlnode/cli/command"
 	"crawlnode/config"
 )
 
@@ -12,7 +13,7 @@ func newLogger(env *Env, cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(levelOf(cfg.LogLevel))
 	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && isTerminal(env.Stderr) {
+	if cfg.LogFormat == "text" || cfg.LogFormat == "auto" && command.IsTerminal(env.Stderr) {
 		return slog.New(slog.NewTextHandler(env.Stderr, options)), level
 	}
 	return slog.New(slog.NewJSONHandler(env.Stderr, options)), level

@@ -4,69 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
-	"os"
 	"reflect"
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"crawlnode/api"
+	"crawlnode/cli/bench"
+	"crawlnode/cli/command"
+	"crawlnode/cli/demo"
+	"crawlnode/cli/doctor"
+	"crawlnode/cli/help"
 	"crawlnode/config"
 	"crawlnode/node"
 )
 
-// Env is the world around one command. All fields but Signals must be set.
-type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// Lookup finds an environment variable.
-	Lookup func(string) (string, bool)
-	// Signals carries SIGINT, SIGTERM and SIGHUP; nil: there are none.
-	Signals <-chan os.Signal
-	// Executable is the path of this program, for the verbs that start nodes.
-	Executable string
-	// Version is what this build calls itself.
-	Version string
-
-	children []string // variables, NAME=VALUE, for the programs that a verb starts
-}
-
-// verb is one thing that a person can ask for.
-type verb interface {
-	// run does it and returns the exit code. It returns soon after ctx is over.
-	run(ctx context.Context, env *Env) int
-}
+// Env is the world around one command.
+type Env = command.Env
 
 // grammar is the whole command line.
 type grammar struct {
-	Start      startVerb      `cmd:"" default:"withargs" help:"Run a node (the default verb)."`
-	Crawl      crawlVerb      `cmd:"" help:"Crawl some sites with one node and end."`
-	Demo       demoVerb       `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
-	Status     statusVerb     `cmd:"" help:"Show what the cluster does; any node answers for all."`
-	Seeds      seedsVerbs     `cmd:"" help:"Hand URLs to a running cluster."`
-	Nodes      nodesVerbs     `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
-	URLs       urlsVerbs      `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
-	Hosts      hostsVerbs     `cmd:"" help:"Show one host: its queue and its politeness."`
-	Scope      scopeVerbs     `cmd:"" help:"Try a URL against the scope."`
-	Export     exportVerbs    `cmd:"" help:"Write what the crawl has left behind."`
-	CrawlConf  crawlConfVerbs `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
-	Pause      pauseVerb      `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
-	Resume     resumeVerb     `cmd:"" help:"Go on with a paused crawl."`
-	Keygen     keygenVerb     `cmd:"" help:"Make a cluster key, or a token of less power."`
-	Tokens     tokensVerbs    `cmd:"" help:"Revoke a token."`
-	Config     configVerbs    `cmd:"" help:"Show the settings, and where each of them comes from."`
-	Doctor     doctorVerb     `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
-	Completion completionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
-	Version    versionVerb    `cmd:"" help:"Print the version."`
-	Reference  referenceVerb  `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`
-	Simweb     simwebVerb     `cmd:"" hidden:"" help:"Serve a synthetic web until standard input ends."`
-	Bench      benchVerb      `cmd:"" hidden:"" help:"Measure what a page costs."`
+	Start      startVerb           `cmd:"" default:"withargs" help:"Run a node (the default verb)."`
+	Crawl      crawlVerb           `cmd:"" help:"Crawl some sites with one node and end."`
+	Demo       demo.Verb           `cmd:"" help:"Three nodes crawl a synthetic web on this machine; one leaves half-way."`
+	Status     statusVerb          `cmd:"" help:"Show what the cluster does; any node answers for all."`
+	Seeds      seedsVerbs          `cmd:"" help:"Hand URLs to a running cluster."`
+	Nodes      nodesVerbs          `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
+	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
+	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
+	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
+	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
+	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
+	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
+	Resume     resumeVerb          `cmd:"" help:"Go on with a paused crawl."`
+	Keygen     keygenVerb          `cmd:"" help:"Make a cluster key, or a token of less power."`
+	Tokens     tokensVerbs         `cmd:"" help:"Revoke a token."`
+	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
+	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
+	Version    versionVerb         `cmd:"" help:"Print the version."`
+	Reference  help.ReferenceVerb  `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`
+	Simweb     bench.WebVerb       `cmd:"" hidden:"" help:"Serve a synthetic web until standard input ends."`
+	Bench      bench.Verb          `cmd:"" hidden:"" help:"Measure what a page costs."`
 }
 
 // Main runs the command line args, without the program's name, and returns the
@@ -75,33 +57,33 @@ type grammar struct {
 func Main(ctx context.Context, args []string, env Env) int {
 	exited := false // help was asked for and printed
 	parser := newParser(&env, func(int) { exited = true })
-	if len(args) > 0 && args[0] == completeWord {
-		return printCandidates(parser.Model, args[1:], &env)
+	if len(args) > 0 && args[0] == help.CompleteWord {
+		return help.PrintCandidates(parser.Model, args[1:], &env)
 	}
 	if len(args) > 0 && args[0] == "help" { // as other programs have it
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	parsed, err := parser.Parse(args)
 	if exited {
-		return exitOK
+		return command.ExitOK
 	}
 	if err != nil {
-		return env.fail(exitUsage, "%v; see crawlnode --help", err)
+		return env.Fail(command.ExitUsage, "%v; see crawlnode --help", err)
 	}
 	if err := emptyFlags(parsed); err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	v, ok := parsed.Selected().Target.Addr().Interface().(verb)
+	v, ok := parsed.Selected().Target.Addr().Interface().(command.Verb)
 	if !ok {
 		panic("BUG: the verb " + parsed.Command() + " cannot run")
 	}
-	if s, ok := v.(interface{ setGiven(map[string]bool) }); ok {
-		s.setGiven(givenFlags(parsed))
+	if s, ok := v.(interface{ SetGiven(map[string]bool) }); ok {
+		s.SetGiven(givenFlags(parsed))
 	}
-	if s, ok := v.(interface{ setModel(*kong.Application) }); ok {
-		s.setModel(parser.Model)
+	if s, ok := v.(interface{ SetModel(*kong.Application) }); ok {
+		s.SetModel(parser.Model)
 	}
-	return v.run(ctx, &env)
+	return v.Run(ctx, &env)
 }
 
 // newParser makes the parser of the command line.
@@ -111,10 +93,10 @@ func newParser(env *Env, exit func(int)) *kong.Kong {
 		kong.Description("A peer-to-peer web crawler: every node is equal, hosts are spread over the nodes, and no node's loss loses a URL."),
 		kong.Writers(env.Stdout, env.Stderr),
 		kong.Exit(exit),
-		kong.Help(printHelp),
+		kong.Help(help.Print),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		kong.ValueFormatter(withDefault),
-		kong.ExplicitGroups(flagGroups()),
+		kong.ValueFormatter(help.WithDefault),
+		kong.ExplicitGroups(help.Groups()),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(parseDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(parseNet)),
 	)
@@ -161,13 +143,13 @@ func givenFlags(parsed *kong.Context) map[string]bool {
 	return given
 }
 
-// mayBeEmpty are the flags of text that an empty value makes sense for: it empties what
-// the file or the environment says, and leads nobody astray.
+// mayBeEmpty are the text flags for which an empty value makes sense: it clears what
+// the file or the environment sets.
 var mayBeEmpty = []string{"user-agent", "allow-net", "derive", "debug-addr"}
 
-// emptyFlags says which flags were given an empty text that is surely a mistake, most
-// often of a script whose variable is not set: a node would found a cluster of its own
-// instead of joining, and an order would go to another node.
+// emptyFlags lists the flags whose empty text is surely a mistake, most often of a
+// script whose variable is not set: a node would found a cluster of its own instead of
+// joining, and a request would go to another node.
 func emptyFlags(parsed *kong.Context) error {
 	var problems []error
 	for _, element := range parsed.Path {
@@ -189,48 +171,23 @@ func textsOf(v reflect.Value) []string {
 	return texts
 }
 
-// fail prints why a command cannot go on, one line for each line of the
-// message, and returns the exit code.
-func (e *Env) fail(code int, format string, args ...any) int {
-	for line := range strings.SplitSeq(strings.TrimRight(fmt.Sprintf(format, args...), "\n"), "\n") {
-		fmt.Fprintln(e.Stderr, "crawlnode: "+api.Escape(line))
-	}
-	return code
-}
-
-// untilSignal returns a context that ends with the first signal that ends a
-// program; cancel must be called.
-func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	if e.Signals != nil {
-		go func() { // ends with ctx, which the caller ends by cancel
-			select {
-			case <-e.Signals:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
-	}
-	return ctx, cancel
-}
-
 // Help gives the examples of the whole.
 func (*grammar) Help() string {
-	return examples("crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500", "crawlnode --name n1 --contact me@example.org")
+	return command.Examples("crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500", "crawlnode --name n1 --contact me@example.org")
 }
 
 type versionVerb struct{}
 
 // Help gives the examples of the verb.
 func (versionVerb) Help() string {
-	return examples("crawlnode version", "crawlnode version | head -1 | cut -d' ' -f2")
+	return command.Examples("crawlnode version", "crawlnode version | head -1 | cut -d' ' -f2")
 }
 
-func (versionVerb) run(_ context.Context, env *Env) int {
+func (versionVerb) Run(_ context.Context, env *Env) int {
 	protocol, format := node.Versions()
 	fmt.Fprintf(env.Stdout, "crawlnode %s %s %s/%s\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	fmt.Fprintf(env.Stdout, "commit %s, protocol %d, data format %d\n", commit(), protocol, format)
-	return exitOK
+	return command.ExitOK
 }
 
 // commit is what the program was built from, as far as the build has noted it.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/simweb"
 )
@@ -61,12 +62,12 @@ func TestCrawl(t *testing.T) {
 	args := append([]string{"crawl"}, web.Seeds()...)
 	args = append(args, nodeFlags(t, server)...)
 	r := run(t, "", args...)
-	r.want(t, exitOK, "ended: frontier_exhausted", "")
+	r.want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	if report := web.Report(); report.Err() != nil {
 		t.Errorf("%v\n%+v\n%s", report.Err(), report, r.errout)
 	}
 	again := run(t, "", args...) // the same command finds nothing new
-	again.want(t, exitOK, "ended: frontier_exhausted", "")
+	again.want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	if report := web.Report(); report.Duplicates > 0 {
 		t.Errorf("the second run fetched %d pages again", report.Duplicates)
 	}
@@ -80,7 +81,7 @@ func TestCrawlGoesOn(t *testing.T) {
 	web, server := serveWeb(t, simweb.Config{Seed: 6, Hosts: 2, PagesPerHost: 30, Skew: -1, PageBytes: 1000, Delay: delay})
 	flags := replaced(nodeFlags(t, server), "--delay", delay.String())
 	for _, seeds := range [][]string{web.Seeds()[:1], web.Seeds()} {
-		run(t, "", append(append([]string{"crawl"}, seeds...), flags...)...).want(t, exitOK, "ended: frontier_exhausted", "")
+		run(t, "", append(append([]string{"crawl"}, seeds...), flags...)...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	}
 	if report := web.Report(); report.Err() != nil {
 		t.Errorf("%v\n%+v", report.Err(), report)
@@ -115,8 +116,8 @@ func TestCrawlInterrupted(t *testing.T) {
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errout, Signals: signals,
 		Lookup: func(string) (string, bool) { return "", false }, Executable: os.Args[0], Version: "test",
 	})
-	result{code, out.String(), errout.String()}.want(t, exitInterrupted, "interrupted: the same command goes on", "settings reloaded")
-	run(t, "", args...).want(t, exitOK, "ended: frontier_exhausted", "")
+	result{code, out.String(), errout.String()}.want(t, command.ExitInterrupted, "interrupted: the same command goes on", "settings reloaded")
+	run(t, "", args...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	report := web.Report()
 	if err := report.ErrButDuplicates(); err != nil {
 		t.Errorf("%v\n%+v", err, report)
@@ -128,7 +129,7 @@ func TestCrawlOfNothing(t *testing.T) {
 	t.Parallel()
 	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
 	run(t, "", append([]string{"crawl", "ftp://a.example/"}, nodeFlags(t, server)...)...).
-		want(t, exitUsage, "", `seed: "ftp://a.example/":`)
+		want(t, command.ExitUsage, "", `seed: "ftp://a.example/":`)
 }
 
 // TestSignals runs a node and stops it politely and at once.
@@ -140,8 +141,8 @@ func TestSignals(t *testing.T) {
 		signals []os.Signal
 		code    int
 	}{
-		{"polite", []os.Signal{syscall.SIGHUP, syscall.SIGTERM}, exitOK},
-		{"forced", []os.Signal{syscall.SIGINT, syscall.SIGINT, syscall.SIGINT}, exitForced},
+		{"polite", []os.Signal{syscall.SIGHUP, syscall.SIGTERM}, command.ExitOK},
+		{"forced", []os.Signal{syscall.SIGINT, syscall.SIGINT, syscall.SIGINT}, command.ExitForced},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -222,7 +223,7 @@ func TestDemo(t *testing.T) {
 	}
 	t.Parallel()
 	r := run(t, "", "demo", "--hosts", "12", "--pages-per-host", "12", "--delay", "30ms", "--partitions", "512", "--timeout", "3m")
-	r.want(t, exitOK, "everything holds", "")
+	r.want(t, command.ExitOK, "everything holds", "")
 	t.Logf("%s%s", r.errout, r.out)
 }
 
@@ -241,11 +242,11 @@ func TestReload(t *testing.T) {
 	v := &startVerb{}
 	v.ConfigFile = file
 	write("fetchers: 9\n")
-	cfg, err := v.load(env, v.flags())
+	cfg, err := v.Load(env, v.Flags())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{env: env, cfg: cfg, reload: func() (config.Config, error) { return v.load(env, v.flags()) }}
+	s := &session{env: env, cfg: cfg, reload: func() (config.Config, error) { return v.Load(env, v.Flags()) }}
 	s.log, s.level = newLogger(env, &s.cfg)
 	for _, step := range []struct{ file, want, level string }{
 		{"fetchers: 9\nlog-level: warn\n", "", "WARN"}, // which the message is not shown at

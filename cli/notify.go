@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// notifier tells a service manager how the node does, by the protocol of
-// sd_notify(3): datagrams with lines of text. One that is not heard harms nobody.
+// notifier tells a service manager the state of the node, by the protocol of
+// sd_notify(3): datagrams with lines of text. A lost datagram does no harm.
 type notifier struct {
 	socket   string
-	watchdog time.Duration // the manager wants to hear from the node so often; 0: never
+	watchdog time.Duration // the manager expects a datagram this often; 0: never
 }
 
-// newNotifier returns nil when nobody wants to be told.
+// newNotifier returns nil when no service manager asked for notifications.
 func newNotifier(env *Env) *notifier {
 	socket, _ := env.Lookup("NOTIFY_SOCKET")
 	if socket == "" {
@@ -78,5 +78,5 @@ func (n *notifier) tell(lines string) {
 		return
 	}
 	defer conn.Close()
-	_, _ = conn.Write([]byte(lines)) // nobody is there to hear of it
+	_, _ = conn.Write([]byte(lines)) // there is no one to report the error to
 }

@@ -4,17 +4,18 @@ import (
 	"syscall"
 	"time"
 
+	"crawlnode/cli/command"
 	"crawlnode/node"
 )
 
-// openGrace is how long a node that is being opened may take to come so far that it
-// can be closed, after a signal.
+// openGrace is how long, after a signal, a node that is being opened may take until it
+// can be closed.
 const openGrace = 2 * time.Second
 
-// open opens the node of the session: reading back what is on disk may take long, and a
-// disk may not answer at all. A signal ends the wait, and with it the process: nothing
-// was acknowledged yet, so it is as safe as a kill. It returns how many stops were asked
-// for meanwhile and, when there is no node, the exit code.
+// open opens the node of the session. Reading the data back may take long, and a disk
+// may not answer at all. A signal ends the wait and the process. Nothing was
+// acknowledged yet, so that is as safe as a kill. It returns how many stops were asked
+// for in that time and, when there is no node, the exit code.
 func (s *session) open() (stops, code int) {
 	type opened struct {
 		n   *node.Node
@@ -30,10 +31,10 @@ func (s *session) open() (stops, code int) {
 		select {
 		case o := <-done:
 			if o.err != nil {
-				return stops, s.env.fail(exitCode(o.err), "%v", o.err)
+				return stops, s.env.Fail(exitCode(o.err), "%v", o.err)
 			}
 			s.node = o.n
-			return stops, exitOK
+			return stops, command.ExitOK
 		case <-limit:
 			return stops, s.notOpened()
 		case sig := <-s.env.Signals:
@@ -42,7 +43,7 @@ func (s *session) open() (stops, code int) {
 				continue
 			}
 			if stops++; stops > 1 {
-				return stops, exitForced
+				return stops, command.ExitForced
 			}
 			s.log.Info("stopping, while the data are being opened; a second signal stops at once", "signal", sig.String())
 			limit = time.After(openGrace)
@@ -53,14 +54,14 @@ func (s *session) open() (stops, code int) {
 // notOpened is the exit code of a node that was stopped before it was open.
 func (s *session) notOpened() int {
 	if s.mustFinish {
-		return exitInterrupted
+		return command.ExitInterrupted
 	}
-	return exitOK
+	return command.ExitOK
 }
 
-// await does what may take for ever and knows no context, such as reading what a person
-// types. False: a signal came first, or whatever else stop tells; then the process is
-// to end, and with it what was begun.
+// await runs do, which may take for ever and has no context, such as reading what a
+// person types. False: a value came from stop first. The process must end then, since do
+// still runs.
 func await[T any](stop <-chan T, do func()) bool {
 	done := make(chan struct{})
 	go func() { do(); close(done) }()

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"crawlnode/cli/command"
 )
 
 // TestSignalsBeforeTheNodeRuns: a signal ends a command that reads its seeds from a
@@ -34,12 +36,12 @@ func TestSignalsBeforeTheNodeRuns(t *testing.T) {
 		says    string
 		args    []string
 	}{
-		"start":             {1, exitOK, "while the data are being opened", node("start")},
-		"start, forced":     {2, exitForced, "while the data are being opened", node("start")},
-		"crawl":             {1, exitInterrupted, "", node("crawl", "https://a.example/")},
-		"seeds of start":    {1, exitInterrupted, "nothing was begun", node("start", "--seeds", "-")},
-		"seeds of crawl":    {1, exitInterrupted, "nothing was begun", node("crawl", "https://a.example/", "--seeds", "-")},
-		"seeds of seed add": {1, exitInterrupted, "nothing was begun", []string{"seeds", "add", "-", "--addr", "127.0.0.1:1"}},
+		"start":             {1, command.ExitOK, "while the data are being opened", node("start")},
+		"start, forced":     {2, command.ExitForced, "while the data are being opened", node("start")},
+		"crawl":             {1, command.ExitInterrupted, "", node("crawl", "https://a.example/")},
+		"seeds of start":    {1, command.ExitInterrupted, "nothing was begun", node("start", "--seeds", "-")},
+		"seeds of crawl":    {1, command.ExitInterrupted, "nothing was begun", node("crawl", "https://a.example/", "--seeds", "-")},
+		"seeds of seed add": {1, command.ExitInterrupted, "nothing was begun", []string{"seeds", "add", "-", "--addr", "127.0.0.1:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 )
 
@@ -24,7 +25,7 @@ type nodesVerbs struct {
 
 // Help gives the examples of the verbs.
 func (*nodesVerbs) Help() string {
-	return examples("crawlnode nodes list", "crawlnode nodes drain n3 --addr 127.0.0.1:27305")
+	return command.Examples("crawlnode nodes list", "crawlnode nodes drain n3 --addr 127.0.0.1:27305")
 }
 
 // nodesListVerb lists the nodes.
@@ -35,10 +36,10 @@ type nodesListVerb struct {
 
 // Help gives the examples of the verb.
 func (*nodesListVerb) Help() string {
-	return examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o json")
+	return command.Examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o json")
 }
 
-func (v *nodesListVerb) run(ctx context.Context, env *Env) int {
+func (v *nodesListVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		nodes, err := c.Nodes(ctx)
 		if err != nil {
@@ -56,13 +57,13 @@ type nodesDrainVerb struct {
 
 // Help gives the examples of the verb and says what it does.
 func (*nodesDrainVerb) Help() string {
-	return examples("crawlnode nodes drain n3", "crawlnode nodes drain 5f0c2a9e41b7d386 --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode nodes drain n3", "crawlnode nodes drain 5f0c2a9e41b7d386 --addr 127.0.0.1:27305") + `
 
 The node finishes its open fetches, hands its partitions over, leaves the
 cluster and ends, as it does on SIGTERM. Started again it joins again.`
 }
 
-func (v *nodesDrainVerb) run(ctx context.Context, env *Env) int {
+func (v *nodesDrainVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.DrainNode(ctx, v.Node)
 		if err == nil {
@@ -72,7 +73,7 @@ func (v *nodesDrainVerb) run(ctx context.Context, env *Env) int {
 	})
 }
 
-// nodesForgetVerb takes an oath.
+// nodesForgetVerb permanently removes a dead node.
 type nodesForgetVerb struct {
 	remote `embed:""`
 	Node   string `arg:"" name:"node" help:"The node's name or id."`
@@ -81,7 +82,7 @@ type nodesForgetVerb struct {
 
 // Help gives the examples of the verb and says what the oath means.
 func (*nodesForgetVerb) Help() string {
-	return examples("crawlnode nodes forget n3", "crawlnode nodes forget n3 --yes --addr 127.0.0.1:27305") + `
+	return command.Examples("crawlnode nodes forget n3", "crawlnode nodes forget n3 --yes --addr 127.0.0.1:27305") + `
 
 This is an oath: you swear that the node is dead and that its data will never be
 used again. The others then go on without waiting for it: it counts for no
@@ -92,15 +93,15 @@ is not forgotten; drain it. A node that can be started again needs no oath:
 start it.`
 }
 
-func (v *nodesForgetVerb) run(ctx context.Context, env *Env) int {
+func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 	if !v.Yes {
-		if !terminal(env.Stdin) {
-			return env.fail(exitUsage, "nodes forget asks on a terminal before it swears; there is none here: give --yes")
+		if !command.IsTerminal(env.Stdin) {
+			return env.Fail(command.ExitUsage, "nodes forget asks on a terminal before it swears; there is none here: give --yes")
 		}
 		fmt.Fprintf(env.Stderr, "You swear that %s is dead and that its data will never be used again.\n"+
 			"URLs that only it had are lost. Type its name to go on: ", api.Escape(v.Node))
 		if !confirmed(env.Stdin, v.Node) {
-			return env.fail(exitUsage, "not confirmed; nothing was done")
+			return env.Fail(command.ExitUsage, "not confirmed; nothing was done")
 		}
 	}
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
@@ -132,10 +133,10 @@ type pauseVerb struct {
 
 // Help gives the examples of the verb.
 func (*pauseVerb) Help() string {
-	return examples("crawlnode pause", "crawlnode pause --addr 127.0.0.1:27305")
+	return command.Examples("crawlnode pause", "crawlnode pause --addr 127.0.0.1:27305")
 }
 
-func (v *pauseVerb) run(ctx context.Context, env *Env) int {
+func (v *pauseVerb) Run(ctx context.Context, env *Env) int {
 	return v.control(ctx, env, crawl.ActionPause)
 }
 
@@ -146,10 +147,10 @@ type resumeVerb struct {
 
 // Help gives the examples of the verb.
 func (*resumeVerb) Help() string {
-	return examples("crawlnode resume", "crawlnode resume --addr 127.0.0.1:27305")
+	return command.Examples("crawlnode resume", "crawlnode resume --addr 127.0.0.1:27305")
 }
 
-func (v *resumeVerb) run(ctx context.Context, env *Env) int {
+func (v *resumeVerb) Run(ctx context.Context, env *Env) int {
 	return v.control(ctx, env, crawl.ActionResume)
 }
 
@@ -162,7 +163,7 @@ func (r *remote) control(ctx context.Context, env *Env, action string) int {
 		}
 		fmt.Fprintf(env.Stdout, "crawl: %s\n", api.Escape(report.State))
 		if len(report.Untold) > 0 {
-			env.fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(report.Untold, ", "))
+			env.Fail(0, "did not answer and will follow when they can be reached: %s", strings.Join(report.Untold, ", "))
 		}
 		return nil
 	})
@@ -170,31 +171,31 @@ func (r *remote) control(ctx context.Context, env *Env, action string) int {
 
 // ask dials the node, lets f ask it, and turns an error into an exit code.
 func (r *remote) ask(ctx context.Context, env *Env, f func(context.Context, *client.Client) error) int {
-	ctx, cancel := env.untilSignal(ctx)
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	c, err := r.dial(env)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	defer c.Close()
 	if err := f(ctx, c); err != nil {
-		return env.fail(answerCode(err), "%v", err)
+		return env.Fail(answerCode(err), "%v", err)
 	}
-	return exitOK
+	return command.ExitOK
 }
 
-// answerCode is the exit code of a failed order: what nobody knows was typed
-// wrongly, and what is refused or cannot be decided is the cluster's matter.
+// answerCode is the exit code of a failed request. What the cluster does not know was
+// mistyped (usage); what it refuses or cannot decide is a cluster error.
 func answerCode(err error) int {
 	var failed *client.Error
 	if !errors.As(err, &failed) {
-		return exitError
+		return command.ExitError
 	}
 	switch failed.Code {
 	case http.StatusNotFound, http.StatusBadRequest:
-		return exitUsage
+		return command.ExitUsage
 	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
-		return exitCluster
+		return command.ExitCluster
 	}
-	return exitError
+	return command.ExitError
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 )
 
@@ -52,24 +53,24 @@ func TestOperate(t *testing.T) {
 		code        int
 		out, errout string
 	}{
-		{"nodes list", exitOK, `n2\x1b  id-2  failed`, ""},
-		{"nodes list -o json", exitOK, `"id": "id-1"`, ""},
-		{"nodes drain n1", exitOK, "n1 (id-1) drains", ""},
-		{"nodes drain id-3", exitCluster, "", "drain id-3: refused: it does not answer"},
-		{"nodes forget id-2 --yes", exitOK, `n2\x1b (id-2) is forgotten`, ""},
-		{"nodes forget n1 --yes", exitCluster, "", "n1 answers: drain it"},
-		{"nodes forget n3 --yes", exitCluster, "", "no majority answers"},
-		{"nodes forget n9 --yes", exitUsage, "", "forget n9: unknown node"},
-		{"nodes forget id-2", exitUsage, "", "give --yes"}, // standard input is no terminal
-		{"pause", exitOK, "crawl: paused\n", `will follow when they can be reached: n2\x1b`},
-		{"resume", exitCluster, "", "resume: refused: the crawl is not paused"},
+		{"nodes list", command.ExitOK, `n2\x1b  id-2  failed`, ""},
+		{"nodes list -o json", command.ExitOK, `"id": "id-1"`, ""},
+		{"nodes drain n1", command.ExitOK, "n1 (id-1) drains", ""},
+		{"nodes drain id-3", command.ExitCluster, "", "drain id-3: refused: it does not answer"},
+		{"nodes forget id-2 --yes", command.ExitOK, `n2\x1b (id-2) is forgotten`, ""},
+		{"nodes forget n1 --yes", command.ExitCluster, "", "n1 answers: drain it"},
+		{"nodes forget n3 --yes", command.ExitCluster, "", "no majority answers"},
+		{"nodes forget n9 --yes", command.ExitUsage, "", "forget n9: unknown node"},
+		{"nodes forget id-2", command.ExitUsage, "", "give --yes"}, // standard input is no terminal
+		{"pause", command.ExitOK, "crawl: paused\n", `will follow when they can be reached: n2\x1b`},
+		{"resume", command.ExitCluster, "", "resume: refused: the crawl is not paused"},
 	} {
 		run(t, "id-2\n", append(strings.Fields(tc.args), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
 	}
 	for _, verb := range []string{"nodes list", "nodes drain n1", "nodes forget n1 --yes", "pause", "resume"} {
-		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, exitError, "", "nobody answers at 127.0.0.1:1")
+		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
 	}
-	run(t, "", "nodes", "forget", "--help").want(t, exitOK, "This is an oath", "")
+	run(t, "", "nodes", "forget", "--help").want(t, command.ExitOK, "This is an oath", "")
 }
 
 func TestConfirmed(t *testing.T) {
@@ -88,7 +89,7 @@ func TestConfirmed(t *testing.T) {
 func TestRotateKeyNeedsAKey(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "new.key")
-	run(t, "", "nodes", "rotate-key", file).want(t, exitUsage, "", "make one with: crawlnode keygen")
-	run(t, "", "keygen", file).want(t, exitOK, "", "")
-	run(t, "", "nodes", "rotate-key", file, "--cluster-key-file", file, "--addr", "127.0.0.1:1").want(t, exitError, "", "nobody answers")
+	run(t, "", "nodes", "rotate-key", file).want(t, command.ExitUsage, "", "make one with: crawlnode keygen")
+	run(t, "", "keygen", file).want(t, command.ExitOK, "", "")
+	run(t, "", "nodes", "rotate-key", file, "--cluster-key-file", file, "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
 }

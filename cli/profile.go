@@ -10,6 +10,8 @@ import (
 	"runtime/pprof"
 	"sync"
 	"time"
+
+	"crawlnode/cli/command"
 )
 
 // heapEvery is how often a profiled node writes its heap profile. The last one
@@ -49,7 +51,7 @@ func (p *profiling) start() (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for pause(ctx, heapEvery) {
+		for command.Pause(ctx, heapEvery) {
 			_ = p.write("heap") // the next one may succeed
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -20,7 +21,7 @@ type nodesRotateKeyVerb struct {
 
 // Help gives the examples of the verb and says what is left to do.
 func (*nodesRotateKeyVerb) Help() string {
-	return examples("crawlnode keygen new.key", "crawlnode nodes rotate-key new.key --cluster-key-file cluster.key") + `
+	return command.Examples("crawlnode keygen new.key", "crawlnode nodes rotate-key new.key --cluster-key-file cluster.key") + `
 
 All nodes first take both keys, then send with the new one, then refuse the old
 one; each step waits until every member has confirmed the one before, so nobody
@@ -43,24 +44,24 @@ const (
 	rotatePatience = 30 * time.Second
 )
 
-func (v *nodesRotateKeyVerb) run(ctx context.Context, env *Env) int {
+func (v *nodesRotateKeyVerb) Run(ctx context.Context, env *Env) int {
 	access, err := node.LoadAccess(v.NewKey)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	key, err := node.LoadKeyText(v.NewKey)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	var first crawl.RotationReport
 	code := v.ask(ctx, env, func(ctx context.Context, c *client.Client) (err error) {
 		first, err = c.RotateKey(ctx, key)
 		return err
 	})
-	if code != exitOK {
+	if code != command.ExitOK {
 		return code
 	}
-	ctx, cancel := env.untilSignal(ctx)
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	c := client.New(client.Options{Addr: v.addressOf(env), Token: access.Token, TLS: access.TLS}) // the node that was asked takes both
 	defer c.Close()
@@ -81,20 +82,20 @@ func (v *nodesRotateKeyVerb) follow(ctx context.Context, env *Env, c *client.Cli
 		}
 		if report.Step == crawl.RotationOver {
 			fmt.Fprintf(env.Stdout, "the key is %s; put %s in the place of --cluster-key-file on every machine, and make new tokens\n", report.Fingerprint, v.NewKey)
-			return exitOK
+			return command.ExitOK
 		}
 		timer := time.NewTimer(rotatePace)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return env.fail(exitInterrupted, "the nodes go on with it; ask again with the same command")
+			return env.Fail(command.ExitInterrupted, "the nodes go on with it; ask again with the same command")
 		case <-timer.C:
 		}
 		next, err := c.RotateKey(ctx, key)
 		if err == nil {
 			report, heard = next, time.Now()
 		} else if time.Since(heard) > rotatePatience {
-			return env.fail(answerCode(err), "%v", err)
+			return env.Fail(answerCode(err), "%v", err)
 		}
 	}
 }

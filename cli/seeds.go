@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -22,7 +23,7 @@ type seedInput struct {
 }
 
 // readSeeds collects seeds from the command line and from files; "-" is
-// standard input. Nothing is judged here but that the files can be read.
+// standard input. It only checks that the files can be read.
 func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
 	var seeds []seedInput
 	for _, url := range urls {
@@ -49,8 +50,8 @@ func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
 // errSignalled says that a signal came before all seeds were read.
 var errSignalled = errors.New("stopped by a signal before all of them were read; nothing was begun")
 
-// readSeedsUnless is readSeeds, until stop tells something: standard input may be a
-// person, or a pipe that nobody writes to.
+// readSeedsUnless is readSeeds, given up when a value comes from stop: standard input
+// may be a person, or a pipe that no program writes to.
 func readSeedsUnless[T any](stop <-chan T, env *Env, urls, files []string) (seeds []seedInput, err error) {
 	if len(files) == 0 {
 		return readSeeds(env, urls, nil)
@@ -64,9 +65,9 @@ func readSeedsUnless[T any](stop <-chan T, env *Env, urls, files []string) (seed
 // seedsCode is the exit code of an error of readSeedsUnless.
 func seedsCode(err error) int {
 	if errors.Is(err, errSignalled) {
-		return exitInterrupted
+		return command.ExitInterrupted
 	}
-	return exitUsage
+	return command.ExitUsage
 }
 
 func readSeedFile(env *Env, file string) ([]crawl.Seed, error) {
@@ -120,7 +121,7 @@ func (s *session) submit(ctx context.Context) (crawl.SeedReport, bool) {
 			return total, true
 		case err != nil:
 			s.log.Warn("the seeds are not stored yet, trying again", "error", err)
-			if !pause(ctx, time.Second) {
+			if !command.Pause(ctx, time.Second) {
 				return total, false
 			}
 			continue
@@ -213,14 +214,14 @@ type seedsAddVerb struct {
 
 // Help gives the examples of the verb.
 func (*seedsAddVerb) Help() string {
-	return examples(
+	return command.Examples(
 		"crawlnode seeds add https://docs.example.org/ --addr 127.0.0.1:27305",
 		"crawlnode seeds add -f seeds.txt",
 	)
 }
 
-func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
-	ctx, cancel := env.untilSignal(ctx)
+func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	var urls []string
 	files := v.File
@@ -233,25 +234,25 @@ func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
 	}
 	seeds, err := readSeedsUnless(ctx.Done(), env, urls, files)
 	if err != nil {
-		return env.fail(seedsCode(err), "--file: %v", err)
+		return env.Fail(seedsCode(err), "--file: %v", err)
 	}
 	if len(seeds) == 0 && len(files) == 0 {
-		return env.fail(exitUsage, "no URL was given: name some, or a file with -f FILE")
+		return env.Fail(command.ExitUsage, "no URL was given: name some, or a file with -f FILE")
 	}
 	for i := range seeds {
 		seeds[i].Priority, seeds[i].Again = v.Priority, v.Again
 	}
 	c, err := v.dial(env)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	defer c.Close()
 	report, err := c.AddSeeds(ctx, plain(seeds))
 	for _, bad := range report.Invalid {
-		env.fail(0, "%s", complaint(seeds, bad))
+		env.Fail(0, "%s", complaint(seeds, bad))
 	}
 	if err != nil {
-		return env.fail(answerCode(err), "%v", err)
+		return env.Fail(answerCode(err), "%v", err)
 	}
 	line := fmt.Sprintf("seeds: %d accepted, %d duplicate, %d invalid", report.Accepted, report.Duplicates, len(report.Invalid))
 	if report.OutOfScope > 0 {
@@ -259,7 +260,7 @@ func (v *seedsAddVerb) run(ctx context.Context, env *Env) int {
 	}
 	fmt.Fprintln(env.Stdout, line)
 	if len(report.Invalid) > 0 && report.Accepted == 0 {
-		return exitUsage
+		return command.ExitUsage
 	}
-	return exitOK
+	return command.ExitOK
 }

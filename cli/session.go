@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"crawlnode/api"
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/node"
 )
@@ -43,7 +44,7 @@ type session struct {
 	leaving  chan struct{} // closed with the first signal that ends the node
 	log      *slog.Logger
 	level    *slog.LevelVar
-	noSeeds  atomic.Bool // every seed was invalid, so nothing will ever finish
+	noSeeds  atomic.Bool // every seed was invalid, so the crawl never begins and never ends
 	finished string      // why the crawl ended; "" when it has not
 }
 
@@ -53,7 +54,7 @@ func (s *session) run(ctx context.Context) int {
 	if addr := s.cfg.DebugAddr; addr != "" {
 		var err error
 		if s.debug, err = net.Listen("tcp", addr); err != nil {
-			return s.env.fail(exitUsage, "--debug-addr: %v: give a free address of this machine", err)
+			return s.env.Fail(command.ExitUsage, "--debug-addr: %v: give a free address of this machine", err)
 		}
 		defer func() { _ = s.debug.Close() }() // it was served until now, or never
 	}
@@ -74,20 +75,20 @@ func (s *session) run(ctx context.Context) int {
 	go func() { ended <- s.runAll(ctx) }()
 	code, err := s.obeySignals(ended, stops)
 	switch {
-	case code != exitOK:
+	case code != command.ExitOK:
 		return code
 	case err != nil:
-		return s.env.fail(exitCode(err), "%v", err)
+		return s.env.Fail(exitCode(err), "%v", err)
 	case s.noSeeds.Load():
-		return exitUsage
+		return command.ExitUsage
 	case s.mustFinish && s.finished == "":
-		return exitInterrupted
+		return command.ExitInterrupted
 	}
-	return exitOK
+	return command.ExitOK
 }
 
-// runAll runs the node and everything around it, and returns when all of it is
-// over. What stands around the node serves until the node has ended.
+// runAll runs the node and everything around it, and returns when all of it has
+// ended. What is around the node serves until the node has ended.
 func (s *session) runAll(ctx context.Context) error {
 	around, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -155,16 +156,16 @@ func hostOf(addr string) string {
 	return host
 }
 
-// obeySignals waits for the end and passes signals on. A code other than exitOK
+// obeySignals waits for the end and passes signals on. A code other than command.ExitOK
 // stands for the node's own. Some stops may have been asked for already.
 func (s *session) obeySignals(ended <-chan error, stops int) (int, error) {
 	for {
 		select {
 		case err := <-ended:
 			if stops > 1 {
-				return exitForced, err
+				return command.ExitForced, err
 			}
-			return exitOK, err
+			return command.ExitOK, err
 		case sig := <-s.env.Signals:
 			if sig == syscall.SIGHUP {
 				s.obeyReload()
@@ -172,7 +173,7 @@ func (s *session) obeySignals(ended <-chan error, stops int) (int, error) {
 			}
 			stops++
 			if !s.obeyStop(sig, stops) {
-				return exitForced, nil
+				return command.ExitForced, nil
 			}
 		}
 	}
@@ -221,7 +222,7 @@ func (s *session) feed(ctx context.Context) {
 		return
 	}
 	for ready, _ := s.node.Ready(); !ready; ready, _ = s.node.Ready() {
-		if !pause(ctx, 50*time.Millisecond) {
+		if !command.Pause(ctx, 50*time.Millisecond) {
 			return
 		}
 	}
@@ -235,20 +236,8 @@ func (s *session) feed(ctx context.Context) {
 	s.log.Info("seeds handed in", "accepted", report.Accepted, "duplicates", report.Duplicates,
 		"out_of_scope", report.OutOfScope, "invalid", len(report.Invalid))
 	if s.cfg.ExitWhenDone && report.Accepted+report.Duplicates == 0 {
-		s.env.fail(exitUsage, "no seed can be crawled, so there is nothing to wait for")
+		s.env.Fail(command.ExitUsage, "no seed can be crawled, so there is nothing to wait for")
 		s.noSeeds.Store(true)
 		s.node.Drain()
-	}
-}
-
-// pause waits, and returns false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

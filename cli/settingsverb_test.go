@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"crawlnode/cli/command"
 	"crawlnode/config"
 )
 
@@ -18,7 +19,7 @@ func TestConfigPrint(t *testing.T) {
 	}
 	env := map[string]string{"CRAWLNODE_MAX_BODY": "2MiB"}
 	r := runWith(t, env, "", "config", "print", "--origin", "--config", file, "--delay", "90m", "--contact", "me@example.org")
-	r.want(t, exitOK, "", "")
+	r.want(t, command.ExitOK, "", "")
 	for name, want := range map[string]string{
 		"delay": `delay: 1h30m # flag "--delay"`, "fetchers": `fetchers: 7 # file "` + file + `:2"`, "exclude": `exclude: ["glob:*a,b*", 'host:x'] # file "` + file + `:3"`,
 		"max-body": `max-body: 2MiB # environment "CRAWLNODE_MAX_BODY"`, "scope": "scope: host # default", "name": "# name: not set # default",
@@ -39,5 +40,5 @@ func TestConfigPrint(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &settings); err != nil || len(settings) != len(config.Names()) {
 		t.Errorf("%v, %d settings", err, len(settings))
 	}
-	run(t, "", "config", "print", "--delay", "0s").want(t, exitUsage, "delay: 0s", "--allow-net")
+	run(t, "", "config", "print", "--delay", "0s").want(t, command.ExitUsage, "delay: 0s", "--allow-net")
 }

@@ -5,35 +5,36 @@ import (
 	"slices"
 	"time"
 
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/node"
 )
 
 // startVerb runs a node.
 type startVerb struct {
-	allSettings `embed:""`
-	profiling   `embed:""`
-	measuring   `embed:""`
+	command.AllSettings `embed:""`
+	profiling           `embed:""`
+	measuring           `embed:""`
 }
 
 // Help gives the examples of the verb.
 func (*startVerb) Help() string {
-	return examples(
+	return command.Examples(
 		"crawlnode --name n1",
 		"crawlnode --name n2 --join 127.0.0.1:27296 --contact me@example.org --seed https://docs.example.org/",
 	) + "\n\nEvery flag is also an environment variable, CRAWLNODE_<FLAG>, and a line of the file of --config."
 }
 
-func (v *startVerb) run(ctx context.Context, env *Env) int {
-	cfg, err := v.load(env, v.flags())
+func (v *startVerb) Run(ctx context.Context, env *Env) int {
+	cfg, err := v.Load(env, v.Flags())
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	seeds, err := readSeedsUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.fail(seedsCode(err), "--seeds: %v", err)
+		return env.Fail(seedsCode(err), "--seeds: %v", err)
 	}
-	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.load(env, v.flags()) }, given: config.Given(v.input(env, v.flags())), bare: v.Bare}
+	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.Load(env, v.Flags()) }, given: config.Given(v.Input(env, v.Flags())), bare: v.Bare}
 	s.onOpen = s.banner
 	var watch *crawlWatch
 	if cfg.ExitWhenDone {
@@ -43,11 +44,11 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	}
 	stopProfile, err := v.profiling.start()
 	if err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
 	code := s.run(ctx)
 	if err := stopProfile(); err != nil {
-		env.fail(exitError, "--profile: %v", err) // the node's own end is what counts
+		env.Fail(command.ExitError, "--profile: %v", err) // the node's own end is what counts
 	}
 	if watch != nil && s.finished != "" {
 		watch.summary(code, s.finished)
@@ -55,18 +56,18 @@ func (v *startVerb) run(ctx context.Context, env *Env) int {
 	return code
 }
 
-// ownSettings are those that two nodes on one machine cannot share, or that say
-// what to do once.
+// ownSettings are the settings that two nodes on one machine cannot share, or that
+// apply to one start only.
 var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "advertise", "join", "seed", "seeds", "exit-when-done"}
 
-// carried are the arguments of this command line that another node of the cluster
-// is started with too. What the environment says is there for it as well.
+// carried are the arguments of this command line with which another node of the cluster
+// is started too. The environment's settings reach that node without them.
 func (v *startVerb) carried(env *Env) []string {
 	var args []string
 	if v.ConfigFile != "" {
 		args = append(args, "--config", v.ConfigFile)
 	}
-	settings, _ := config.Explain(v.input(env, v.flags())) // what is wrong was told
+	settings, _ := config.Explain(v.Input(env, v.Flags())) // what is wrong was told
 	for _, s := range settings {
 		beyond := (s.Name == "http" || s.Name == "gossip" || s.Name == "rpc") && len(s.Values) == 1 && !config.IsLoopback(s.Values[0])
 		switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/api"
+	"crawlnode/cli/command"
 )
 
 // statusVerb shows the cluster's status.
@@ -22,41 +23,41 @@ type statusVerb struct {
 
 // Help gives the examples of the verb.
 func (*statusVerb) Help() string {
-	return examples("crawlnode status --watch", "crawlnode status --addr 127.0.0.1:27305 -o json")
+	return command.Examples("crawlnode status --watch", "crawlnode status --addr 127.0.0.1:27305 -o json")
 }
 
-func (v *statusVerb) run(ctx context.Context, env *Env) int {
+func (v *statusVerb) Run(ctx context.Context, env *Env) int {
 	if v.Interval <= 0 {
-		return env.fail(exitUsage, "--interval: %v is no time to wait: give one such as 1s", v.Interval)
+		return env.Fail(command.ExitUsage, "--interval: %v is no time to wait: give one such as 1s", v.Interval)
 	}
-	ctx, cancel := env.untilSignal(ctx)
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	c, err := v.dial(env)
 	if err != nil {
-		return env.fail(exitCode(err), "%v", err)
+		return env.Fail(exitCode(err), "%v", err)
 	}
 	defer c.Close()
 	if v.Check != "" {
 		ok, why, err := c.Check(ctx, v.Check)
 		if err != nil {
-			return env.fail(exitError, "%v", err)
+			return env.Fail(command.ExitError, "%v", err)
 		}
 		for line := range strings.SplitSeq(why, "\n") {
 			fmt.Fprintln(env.Stdout, api.Escape(line))
 		}
 		if !ok {
-			return exitError
+			return command.ExitError
 		}
-		return exitOK
+		return command.ExitOK
 	}
 	for {
 		var screen bytes.Buffer
 		st, err := c.Status(ctx, false)
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return exitOK
+			return command.ExitOK
 		case err != nil && !v.Watch:
-			return env.fail(exitError, "%v", err)
+			return env.Fail(command.ExitError, "%v", err)
 		case err != nil:
 			fmt.Fprintln(&screen, api.Escape(err.Error())) // it may come back
 		case v.Output == "json":
@@ -72,10 +73,10 @@ func (v *statusVerb) run(ctx context.Context, env *Env) int {
 			v.redraw(env, &screen)
 		}
 		if _, err := env.Stdout.Write(screen.Bytes()); err != nil {
-			return exitError // the reader has gone
+			return command.ExitError // the reader has gone
 		}
-		if !v.Watch || !pause(ctx, v.Interval) {
-			return exitOK
+		if !v.Watch || !command.Pause(ctx, v.Interval) {
+			return command.ExitOK
 		}
 	}
 }
@@ -85,7 +86,7 @@ func (v *statusVerb) run(ctx context.Context, env *Env) int {
 func (v *statusVerb) redraw(env *Env, screen *bytes.Buffer) {
 	text := screen.String()
 	screen.Reset()
-	if !isTerminal(env.Stdout) {
+	if !command.IsTerminal(env.Stdout) {
 		screen.WriteString(text + "\n")
 		return
 	}

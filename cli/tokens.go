@@ -7,6 +7,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/api/client"
+	"crawlnode/cli/command"
 )
 
 // tokensVerbs are the verbs about tokens; keygen makes them.
@@ -25,10 +26,10 @@ type tokensRevokeVerb struct {
 
 // Help gives the examples of the verb.
 func (*tokensRevokeVerb) Help() string {
-	return examples("crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key", "crawlnode tokens revoke 5f0c2a9e41b7d386 --token-file admin.token")
+	return command.Examples("crawlnode tokens revoke 5f0c2a9e41b7d386 --cluster-key-file cluster.key", "crawlnode tokens revoke 5f0c2a9e41b7d386 --token-file admin.token")
 }
 
-func (v *tokensRevokeVerb) run(ctx context.Context, env *Env) int {
+func (v *tokensRevokeVerb) Run(ctx context.Context, env *Env) int {
 	id := strings.TrimSpace(v.ID)
 	if parts := strings.Split(id, "."); len(parts) > 2 { // only the id leaves this machine
 		id = parts[2]
@@ -40,7 +41,7 @@ func (v *tokensRevokeVerb) run(ctx context.Context, env *Env) int {
 		}
 		fmt.Fprintf(env.Stdout, "token %s is revoked\n", api.Escape(report.ID))
 		if len(report.Untold) > 0 {
-			env.fail(0, "did not answer and take it until they can be reached: %s", strings.Join(report.Untold, ", "))
+			env.Fail(0, "did not answer and take it until they can be reached: %s", strings.Join(report.Untold, ", "))
 		}
 		return nil
 	})

@@ -9,18 +9,20 @@ import (
 	"time"
 
 	"crawlnode/api"
+	"crawlnode/api/client"
+	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
 
-// fullFor is how long the disk may be nearly full before a crawl that nobody
-// operates stops: others may free some space meanwhile.
+// fullFor is how long the disk may be nearly full before an unattended crawl
+// stops: other programs may free some space in that time.
 const fullFor = time.Minute
 
-// crawlWatch shows how far a crawl is that ends by itself, and what it has come to.
+// crawlWatch shows the progress of a crawl that ends by itself, and its result.
 type crawlWatch struct {
 	env     *Env
-	line    *progress // nil: nothing is drawn
+	line    *command.Progress // nil: nothing is drawn
 	started time.Time
 	info    node.Info
 	batch   bool          // one node, which stops when the disk stays full
@@ -30,27 +32,27 @@ type crawlWatch struct {
 
 func (w *crawlWatch) open(info node.Info) {
 	w.info = info
-	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n", api.Escape(w.env.Version), api.Escape(info.DataDir), reachable(info.HTTP))
+	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n", api.Escape(w.env.Version), api.Escape(info.DataDir), client.Reachable(info.HTTP))
 }
 
 // run keeps the newest status and draws it, until the node has ended.
 func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 	if w.line != nil {
-		defer w.line.end()
+		defer w.line.End()
 	}
 	for running := true; running; {
-		running = pause(ctx, 250*time.Millisecond)
+		running = command.Pause(ctx, 250*time.Millisecond)
 		st, err := n.Status(context.WithoutCancel(ctx), false)
 		if err != nil {
 			continue
 		}
 		w.last = st
 		if w.line != nil {
-			w.line.draw("%s pages, %.1f/s, %s queued, %d in flight, %s", api.Count(st.Throughput.PagesTotal), st.Throughput.PagesPerSecond.Now,
+			w.line.Draw("%s pages, %.1f/s, %s queued, %d in flight, %s", api.Count(st.Throughput.PagesTotal), st.Throughput.PagesPerSecond.Now,
 				api.Count(st.Frontier.Queued), st.Frontier.InFlight, time.Since(w.started).Round(time.Second))
 		}
 		if w.batch && diskFull(st, time.Now()) && w.full.CompareAndSwap(false, true) {
-			w.env.fail(exitSafety, "the disk is nearly full: the crawl stops; free some space and run the same command again")
+			w.env.Fail(command.ExitSafety, "the disk is nearly full: the crawl stops; free some space and run the same command again")
 			n.Drain()
 		}
 	}
@@ -66,8 +68,8 @@ func diskFull(st *crawl.Status, now time.Time) bool {
 	return false
 }
 
-// summary says what was done and where it lies. What stands there is the cluster's,
-// but for the archive files, which are those that this node has.
+// summary says what was done and where the files are. The counts are the cluster's,
+// those of archive files are this node's.
 func (w *crawlWatch) summary(code int, reason string) {
 	st := w.last
 	if st == nil {
@@ -99,9 +101,9 @@ func (w *crawlWatch) summary(code int, reason string) {
 	switch {
 	case reason != "":
 		say("ended", "%s", reason)
-	case code == exitSafety:
+	case code == command.ExitSafety:
 		say("ended", "the disk is nearly full: with space there again the same command goes on from here")
-	case code == exitInterrupted:
+	case code == command.ExitInterrupted:
 		say("ended", "interrupted: the same command goes on from here")
 	}
 }

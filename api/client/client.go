@@ -331,3 +331,16 @@ func detailOf(answer []byte) string {
 	text := strings.TrimSpace(string(answer[:min(len(answer), 1000)]))
 	return strings.ReplaceAll(text, "\n", "; ")
 }
+
+// Reachable turns a listener's address into one that can be dialled from this
+// machine.
+func Reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"context"
@@ -22,31 +22,31 @@ const wgetThreads = 10
 // Its files go to memory: 20,000 files in the folders of a disk that still digests
 // those of the run before cost it up to five times as much in the system, and what
 // is compared is a crawler, not a file system. crawlnode's stay on the disk.
-func (b *bench) runWget(ctx context.Context) (result benchResult, err error) {
-	seeds := filepath.Join(b.dir, "seeds")
+func (b *run) runWget(ctx context.Context) (result measurement, err error) {
+	seeds := filepath.Join(b.launcher.Dir, "seeds")
 	if err := os.WriteFile(seeds, []byte(strings.Join(b.web.Seeds, "\n")+"\n"), 0o644); err != nil {
 		return result, err
 	}
-	files, err := os.MkdirTemp(memoryDir(b.dir), "wget2-")
+	files, err := os.MkdirTemp(memoryDir(b.launcher.Dir), "wget2-")
 	if err != nil {
 		return result, err
 	}
 	defer os.RemoveAll(files)
 	began := time.Now()
-	p, err := startProcess(&b.env, b.dir, "wget2", nil, nil,
+	p, err := b.launcher.Start("wget2", nil, nil,
 		"--no-config", "--quiet", "--recursive", "--level=0", "--span-hosts", "--domains="+b.web.Domain, "--tries=1",
 		"--http-proxy=http://"+b.web.HTTP, "--max-threads="+strconv.Itoa(wgetThreads),
 		"--directory-prefix="+files, "--input-file="+seeds)
 	if err != nil {
 		return result, err
 	}
-	defer p.kill()
+	defer p.Kill()
 	select {
 	case <-ctx.Done():
 		return result, fmt.Errorf("wget2 has not ended: %w", ctx.Err())
-	case <-p.done: // with an error code after any 404; the web judges what it has fetched
+	case <-p.Done: // with an error code after any 404; the web judges what it has fetched
 	}
-	state := p.cmd.ProcessState
+	state := p.Cmd.ProcessState
 	result.Seconds = time.Since(began).Seconds()
 	result.CPUMicrosPerPage = float64((state.UserTime() + state.SystemTime()).Microseconds()) // judged divides it
 	return result, nil

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"crawlnode/cli/command"
 	"crawlnode/simweb"
 )
 
@@ -39,9 +40,9 @@ type webAddresses struct {
 	Seeds     []string `json:"seeds"`
 }
 
-// simwebVerb serves a synthetic web until its standard input ends. It prints
+// WebVerb serves a synthetic web until its standard input ends. It prints
 // its addresses as one JSON line, and at the end the judge's report as another.
-type simwebVerb struct {
+type WebVerb struct {
 	webSize `embed:""`
 	webWire `embed:""`
 	Listen  string        `default:"127.0.0.1:0" placeholder:"ADDR" help:"HTTP address, on loopback or in 198.18.0.0/15."`
@@ -50,20 +51,21 @@ type simwebVerb struct {
 }
 
 // Help gives the examples of the verb.
-func (*simwebVerb) Help() string {
-	return examples("crawlnode simweb --hosts 20 < /dev/tty", "sleep 60 | crawlnode simweb --pages-per-host 100 --tls --conn-requests 5")
+func (*WebVerb) Help() string {
+	return command.Examples("crawlnode simweb --hosts 20 < /dev/tty", "sleep 60 | crawlnode simweb --pages-per-host 100 --tls --conn-requests 5")
 }
 
-func (v *simwebVerb) run(ctx context.Context, env *Env) int {
-	ctx, cancel := env.untilSignal(ctx)
+// Run serves the web.
+func (v *WebVerb) Run(ctx context.Context, env *command.Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	web, err := simweb.New(v.config())
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	server, err := web.Listen(v.Listen)
 	if err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
 	out := json.NewEncoder(env.Stdout)
 	_ = out.Encode(webAddresses{server.HTTP.String(), server.DNS.String(), web.Domain(), string(server.Authority), web.Seeds()}) // the reader tells by its absence
@@ -72,14 +74,14 @@ func (v *simwebVerb) run(ctx context.Context, env *Env) int {
 		cancel()
 	}()
 	if err := server.Run(ctx); err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
 	_ = out.Encode(web.Report())
-	return exitOK
+	return command.ExitOK
 }
 
 // config is the web that the flags describe.
-func (v *simwebVerb) config() simweb.Config {
+func (v *WebVerb) config() simweb.Config {
 	c := simweb.Config{
 		Seed: v.WebSeed, Hosts: v.Hosts, PagesPerHost: v.PagesPerHost, LinksPerPage: v.Links, PageBytes: v.PageBytes,
 		Addrs: v.Addrs, Latency: v.Latency, TLS: v.TLS, HTTP1: v.HTTP1, ConnRequests: v.ConnRequests, Agent: v.Agent,

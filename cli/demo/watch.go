@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"sync"
@@ -7,12 +7,12 @@ import (
 	"crawlnode/simweb"
 )
 
-// demoWatch sees every request at the web server's side. Each node comes in by a
-// door of its own, so that the watch knows who asked.
-type demoWatch struct {
+// watch sees every request at the web server. Each node reaches the server by an
+// address of its own (a door), so the watch knows which node asked.
+type watch struct {
 	mu    sync.Mutex // guards what follows
-	hosts map[string]demoVisit
-	pages []demoAnswer // in the order of their ends
+	hosts map[string]visit
+	pages []answer // in the order of their ends
 
 	dead     int             // the door of the killed node; -1: none yet
 	killed   time.Time       // when
@@ -20,37 +20,37 @@ type demoWatch struct {
 	takeover time.Duration   // until another node came to one of them; 0: none yet
 }
 
-// demoVisit is the last request to a host.
-type demoVisit struct {
+// visit is the last request to a host.
+type visit struct {
 	door  int
 	start time.Time
 }
 
-// demoAnswer is a page that was answered.
-type demoAnswer struct {
+// answer is a page that was answered.
+type answer struct {
 	door int
 	end  time.Time
 }
 
 const (
-	// demoAtWork is how recently a node has asked a host that it is crawling.
-	demoAtWork = time.Second
-	// demoUncopied is how long the completion of a page may be on the killed node
+	// atWork is how recently a node has asked a host that it is crawling.
+	atWork = time.Second
+	// uncopied is how long the completion of a page may be on the killed node
 	// only. A completion follows its page within a second.
-	demoUncopied = time.Second
+	uncopied = time.Second
 )
 
-func newDemoWatch() *demoWatch { return &demoWatch{hosts: map[string]demoVisit{}, dead: -1} }
+func newWatch() *watch { return &watch{hosts: map[string]visit{}, dead: -1} }
 
 // note is the web's OnRequest.
-func (w *demoWatch) note(r simweb.Request) {
+func (w *watch) note(r simweb.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if last := w.hosts[r.Host]; r.Start.After(last.start) {
-		w.hosts[r.Host] = demoVisit{r.Door, r.Start}
+		w.hosts[r.Host] = visit{r.Door, r.Start}
 	}
 	if r.Answered {
-		w.pages = append(w.pages, demoAnswer{r.Door, r.End})
+		w.pages = append(w.pages, answer{r.Door, r.End})
 	}
 	if w.dead >= 0 && w.takeover == 0 && r.Door != w.dead && w.orphans[r.Host] && r.Start.After(w.killed) {
 		w.takeover = r.Start.Sub(w.killed)
@@ -58,12 +58,12 @@ func (w *demoWatch) note(r simweb.Request) {
 }
 
 // kill tells the watch that the node at a door has just been killed.
-func (w *demoWatch) kill(door int, when time.Time) (orphans int) {
+func (w *watch) kill(door int, when time.Time) (orphans int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.dead, w.killed, w.orphans = door, when, map[string]bool{}
 	for host, last := range w.hosts {
-		if last.door == door && last.start.After(when.Add(-demoAtWork)) {
+		if last.door == door && last.start.After(when.Add(-atWork)) {
 			w.orphans[host] = true
 		}
 	}
@@ -72,7 +72,7 @@ func (w *demoWatch) kill(door int, when time.Time) (orphans int) {
 
 // tookOver returns the time from the kill to the first request of another node
 // to a host of the killed one; 0: there was none.
-func (w *demoWatch) tookOver() time.Duration {
+func (w *watch) tookOver() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.takeover
@@ -80,12 +80,12 @@ func (w *demoWatch) tookOver() time.Duration {
 
 // excused counts the pages that may be fetched twice: the killed node had got
 // them just before, so that nobody else knows that they are done.
-func (w *demoWatch) excused() int {
+func (w *watch) excused() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	count := 0
 	for _, p := range w.pages {
-		if p.door == w.dead && p.end.After(w.killed.Add(-demoUncopied)) {
+		if p.door == w.dead && p.end.After(w.killed.Add(-uncopied)) {
 			count++
 		}
 	}

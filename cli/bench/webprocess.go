@@ -1,22 +1,24 @@
-package cli
+package bench
 
 import (
 	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
+
+	"crawlnode/cli/process"
 )
 
 // webProcess is the simweb verb in a process of its own.
 type webProcess struct {
-	*process
+	*process.Process
 	stdin  *os.File // the web ends when this is closed
 	stdout *os.File
 	lines  *bufio.Reader // of stdout
 }
 
 // startWeb starts a web. What it prints first are its webAddresses.
-func startWeb(env *Env, dir string, args []string) (*webProcess, error) {
+func startWeb(launcher process.Launcher, args []string) (*webProcess, error) {
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -29,7 +31,7 @@ func startWeb(env *Env, dir string, args []string) (*webProcess, error) {
 	}
 	defer childOut.Close() // as above
 	w := &webProcess{stdin: stdin, stdout: stdout, lines: bufio.NewReader(stdout)}
-	if w.process, err = startProcess(env, dir, "simweb", childIn, childOut, append([]string{"simweb"}, args...)...); err != nil {
+	if w.Process, err = launcher.Start("simweb", childIn, childOut, append([]string{"simweb"}, args...)...); err != nil {
 		_, _ = stdin.Close(), stdout.Close() // nobody has them
 		return nil, err
 	}
@@ -43,12 +45,12 @@ func (w *webProcess) read(into any) error {
 		err = json.Unmarshal(line, into)
 	}
 	if err != nil {
-		return fmt.Errorf("the web did not say what was expected: %w:\n%s", err, w.lastWords())
+		return fmt.Errorf("the web did not say what was expected: %w:\n%s", err, w.LastLines())
 	}
 	return nil
 }
 
 func (w *webProcess) close() {
-	w.kill()
+	w.Kill()
 	_, _ = w.stdin.Close(), w.stdout.Close() // the child is gone
 }

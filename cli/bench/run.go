@@ -1,9 +1,10 @@
-package cli
+package bench
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,22 +12,24 @@ import (
 	"syscall"
 	"time"
 
+	"crawlnode/cli/command"
+	"crawlnode/cli/process"
 	"crawlnode/crawl"
 	"crawlnode/simweb"
 )
 
-// bench is one run.
-type bench struct {
-	env   Env // of the nodes
-	dir   string
-	what  *variant
-	web   webAddresses
-	nodes []*nodeProcess
+// run is one crawl of one web.
+type run struct {
+	launcher process.Launcher // of the nodes
+	stderr   io.Writer
+	what     *variant
+	web      webAddresses
+	nodes    []*process.Node
 }
 
 // measure runs a web and a crawler on it, ends both, and fails when not all was
 // fetched: then there is nothing to compare.
-func (v *benchVerb) measure(ctx context.Context, env *Env, what variant) (result benchResult, err error) {
+func (v *Verb) measure(ctx context.Context, env *command.Env, what variant) (result measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, v.Timeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "crawlnode-bench-")
@@ -34,13 +37,12 @@ func (v *benchVerb) measure(ctx context.Context, env *Env, what variant) (result
 		return result, err
 	}
 	defer os.RemoveAll(dir)
-	web, err := startWeb(env, dir, what.webArgs())
+	web, err := startWeb(process.Launcher{Executable: env.Executable, Dir: dir}, what.webArgs())
 	if err != nil {
 		return result, err
 	}
 	defer web.close()
-	b := &bench{env: *env, dir: dir, what: &what}
-	b.env.Executable = what.executable
+	b := &run{launcher: process.Launcher{Executable: what.executable, Dir: dir}, stderr: env.Stderr, what: &what}
 	if err := web.read(&b.web); err != nil {
 		return result, err
 	}
@@ -56,7 +58,7 @@ func (v *benchVerb) measure(ctx context.Context, env *Env, what variant) (result
 	if err != nil {
 		return result, err
 	}
-	_ = web.stdin.Close() // makes it say how it judges, and end
+	_ = web.stdin.Close() // it then prints its report and ends
 	var report simweb.Report
 	if err := web.read(&report); err != nil {
 		return result, err
@@ -70,7 +72,7 @@ func (v *benchVerb) measure(ctx context.Context, env *Env, what variant) (result
 
 // judged adds what the web saw. Pages are the web's: another crawler counts in
 // another way, or not at all.
-func (r *benchResult) judged(report *simweb.Report) {
+func (r *measurement) judged(report *simweb.Report) {
 	if r.Pages == 0 {
 		pages := float64(max(report.Pages+report.Duplicates, 1))
 		r.Pages = int64(pages)
@@ -81,18 +83,18 @@ func (r *benchResult) judged(report *simweb.Report) {
 }
 
 // trust lets the nodes trust the authority of a web of https.
-func (b *bench) trust() error {
+func (b *run) trust() error {
 	if b.web.Authority == "" {
 		return nil
 	}
-	path := filepath.Join(b.dir, "authority.pem")
-	b.env.children = append(b.env.children, "SSL_CERT_FILE="+path)
+	path := filepath.Join(b.launcher.Dir, "authority.pem")
+	b.launcher.Variables = append(b.launcher.Variables, "SSL_CERT_FILE="+path)
 	return os.WriteFile(path, []byte(b.web.Authority), 0o644)
 }
 
 // runNodes starts the nodes, lets them crawl, and ends the first, which may be
 // writing profiles.
-func (v *benchVerb) runNodes(ctx context.Context, b *bench) (result benchResult, err error) {
+func (v *Verb) runNodes(ctx context.Context, b *run) (result measurement, err error) {
 	if err := v.startNodes(ctx, b); err != nil {
 		return result, err
 	}
@@ -110,54 +112,54 @@ func (v *benchVerb) runNodes(ctx context.Context, b *bench) (result benchResult,
 		}
 		result.Probe.possible(b.what)
 	}
-	b.nodes[0].signal(syscall.SIGTERM) // it writes its profiles; the others may be killed
-	return result, b.nodes[0].wait(ctx)
+	b.nodes[0].Signal(syscall.SIGTERM) // it writes its profiles; the others may be killed
+	return result, b.nodes[0].Wait(ctx)
 }
 
 // startNodes starts one node after another, and returns when each partition
 // has all its copies: moving them is not what is measured.
-func (v *benchVerb) startNodes(ctx context.Context, b *bench) error {
+func (v *Verb) startNodes(ctx context.Context, b *run) error {
 	args := b.what.nodeArgs(&b.web)
 	for i := range b.what.Nodes {
 		own := args
 		if i > 0 {
-			own = append(own[:len(own):len(own)], "--join", b.nodes[0].gossip)
+			own = append(own[:len(own):len(own)], "--join", b.nodes[0].Gossip)
 		} else if v.Profile != "" {
 			own = append(own[:len(own):len(own)], "--profile", v.Profile)
 		}
-		n, err := startNode(&b.env, b.dir, "n"+strconv.Itoa(i+1), own...)
+		n, err := b.launcher.StartNode("n"+strconv.Itoa(i+1), own...)
 		if err != nil {
 			return err
 		}
 		b.nodes = append(b.nodes, n)
-		if err := n.waitReady(ctx); err != nil {
+		if err := n.WaitReady(ctx); err != nil {
 			return err
 		}
 	}
 	for {
-		st, err := b.nodes[0].api.Status(ctx, false)
+		st, err := b.nodes[0].API.Status(ctx, false)
 		if err != nil {
 			return err
 		}
 		if st.Cluster.Members.Alive == b.what.Nodes && st.Ring.Converged && !st.Ring.Handoff.Active && st.Ring.UnderReplicated == 0 {
 			return nil
 		}
-		if !pause(ctx, 100*time.Millisecond) {
+		if !command.Pause(ctx, 100*time.Millisecond) {
 			return fmt.Errorf("the nodes do not settle: %w", ctx.Err())
 		}
 	}
 }
 
-func (b *bench) close() {
+func (b *run) close() {
 	for _, n := range b.nodes {
-		n.close()
+		n.Close()
 	}
 }
 
 // crawl hands the seeds in, waits for the end, and takes the figures before
 // the node is told to go.
-func (b *bench) crawl(ctx context.Context) (benchResult, error) {
-	result := benchResult{Nodes: len(b.nodes)}
+func (b *run) crawl(ctx context.Context) (measurement, error) {
+	result := measurement{Nodes: len(b.nodes)}
 	before, err := b.figures(ctx)
 	if err != nil {
 		return result, err
@@ -167,7 +169,7 @@ func (b *bench) crawl(ctx context.Context) (benchResult, error) {
 	for _, url := range b.web.Seeds {
 		seeds = append(seeds, crawl.Seed{URL: url})
 	}
-	if _, err := b.nodes[0].api.AddSeeds(ctx, seeds); err != nil {
+	if _, err := b.nodes[0].API.AddSeeds(ctx, seeds); err != nil {
 		return result, err
 	}
 	st, err := b.waitFinished(ctx, began, &result)
@@ -190,25 +192,25 @@ func (b *bench) crawl(ctx context.Context) (benchResult, error) {
 
 // waitFinished polls until the crawl has ended, and notes the most memory seen
 // and how fast it was.
-func (b *bench) waitFinished(ctx context.Context, began time.Time, result *benchResult) (*crawl.Status, error) {
-	line := newProgress(b.env.Stderr)
-	defer line.end()
+func (b *run) waitFinished(ctx context.Context, began time.Time, result *measurement) (*crawl.Status, error) {
+	line := command.NewProgress(b.stderr)
+	defer line.End()
 	var seen []progressPoint
 	for {
-		st, err := b.nodes[0].api.Status(ctx, len(b.nodes) == 1)
+		st, err := b.nodes[0].API.Status(ctx, len(b.nodes) == 1)
 		if err != nil {
-			return nil, fmt.Errorf("%w; the node's last words:\n%s", err, b.nodes[0].lastWords())
+			return nil, fmt.Errorf("%w; the node's last words:\n%s", err, b.nodes[0].LastLines())
 		}
 		for _, n := range b.nodes {
-			result.PeakRssAnonBytes = max(result.PeakRssAnonBytes, rssAnon(n.cmd.Process.Pid))
+			result.PeakRssAnonBytes = max(result.PeakRssAnonBytes, rssAnon(n.Cmd.Process.Pid))
 		}
-		line.draw("%d pages", st.Throughput.PagesTotal)
+		line.Draw("%d pages", st.Throughput.PagesTotal)
 		seen = append(seen, progressPoint{time.Since(began), st.Throughput.PagesTotal})
 		if st.Crawl.State == crawl.CrawlFinished {
 			result.SteadyPerSecond = steadyRate(seen)
 			return st, nil
 		}
-		if !pause(ctx, 200*time.Millisecond) {
+		if !command.Pause(ctx, 200*time.Millisecond) {
 			return nil, fmt.Errorf("the crawl has not ended: %w", ctx.Err())
 		}
 	}
@@ -245,10 +247,10 @@ func steadyRate(seen []progressPoint) float64 {
 // summed.
 type figures struct{ cpu, mallocs float64 }
 
-func (b *bench) figures(ctx context.Context) (figures, error) {
+func (b *run) figures(ctx context.Context) (figures, error) {
 	var sum figures
 	for _, n := range b.nodes {
-		text, err := n.api.Metrics(ctx)
+		text, err := n.API.Metrics(ctx)
 		if err != nil {
 			return sum, err
 		}

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"errors"
@@ -8,23 +8,25 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"crawlnode/cli/command"
 )
 
 // variant is one of the things that bench compares.
 type variant struct {
 	webSize
 	webWire
-	benchNodes
+	nodeFlags
 	executable string // of the nodes, or of wget2
 	wget       bool
 }
 
 // own is what the flags describe.
-func (v *benchVerb) own(env *Env) (variant, error) {
+func (v *Verb) own(env *command.Env) (variant, error) {
 	if v.Pairs < 1 {
 		return variant{}, fmt.Errorf("--pairs is %d, and at least 1 is needed", v.Pairs)
 	}
-	own := variant{webSize: v.webSize, webWire: v.webWire, benchNodes: v.benchNodes, executable: env.Executable}
+	own := variant{webSize: v.webSize, webWire: v.webWire, nodeFlags: v.nodeFlags, executable: env.Executable}
 	return own, own.check()
 }
 

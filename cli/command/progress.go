@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// progress is one line on a terminal that is drawn again and again. Elsewhere
-// it draws nothing. It is a writer too: what else goes to the terminal stands
+// Progress is one line on a terminal that is drawn again and again. Elsewhere
+// it draws nothing. It is a writer too: what else goes to the terminal is written
 // above the line. It may be used from several goroutines.
-type progress struct {
+type Progress struct {
 	out   io.Writer // what Write writes to
 	width func() int
 
@@ -23,13 +23,14 @@ type progress struct {
 	line string     // that stands there
 }
 
-func newProgress(w io.Writer) *progress {
-	return &progress{out: w, live: isTerminal(w), width: func() int { return terminalWidth(w) }}
+// NewProgress draws on w if that is a terminal.
+func NewProgress(w io.Writer) *Progress {
+	return &Progress{out: w, live: IsTerminal(w), width: func() int { return terminalWidth(w) }}
 }
 
-// draw replaces the line, cut to the terminal's width: a line that wraps could
+// Draw replaces the line, cut to the terminal's width: a line that wraps could
 // not be drawn over.
-func (p *progress) draw(format string, args ...any) {
+func (p *Progress) Draw(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.live {
@@ -44,7 +45,7 @@ func (p *progress) draw(format string, args ...any) {
 }
 
 // Write writes whole lines above the line.
-func (p *progress) Write(b []byte) (int, error) {
+func (p *Progress) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.line == "" {
@@ -62,8 +63,8 @@ func (p *progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// end leaves the line standing and begins the next.
-func (p *progress) end() {
+// End leaves the line standing and begins the next.
+func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.line != "" {
@@ -72,13 +73,10 @@ func (p *progress) end() {
 	}
 }
 
-// isTerminal says whether w is a terminal that a line can be redrawn on.
-func isTerminal(w io.Writer) bool { return terminal(w) }
-
-// terminal says whether a stream, to read or to write, is a terminal.
-func terminal(stream any) bool {
+// IsTerminal says whether a stream, to read or to write, is a terminal.
+func IsTerminal(stream any) bool {
 	switch s := stream.(type) {
-	case *progress:
+	case *Progress:
 		return s.live
 	case *os.File:
 		info, err := s.Stat()
@@ -87,7 +85,7 @@ func terminal(stream any) bool {
 	return false
 }
 
-// terminalWidth is the number of columns, 0 where nobody knows.
+// terminalWidth is the number of columns, 0 where it is unknown.
 func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"bufio"
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// portOwner is the process that listens on a TCP port of this machine, as far as
-// the system tells: pid 0 when it does not, which is so for other users' processes.
+// portOwner is the process that listens on a TCP port of this machine. Its pid is 0
+// when the system does not tell, as for processes of other users.
 func portOwner(addr string) (pid int, name string) {
 	_, text, err := net.SplitHostPort(addr)
 	port, err2 := strconv.Atoi(text)

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"crawlnode/cli/command"
 )
 
 // How often a probe asks. Each answer is waited for before the next question.
@@ -18,8 +20,7 @@ const (
 	metricsEvery = 100 * time.Millisecond
 )
 
-// probeResult is what a person who looks at a node at work has to wait, and what
-// the node holds.
+// probeResult is how long a busy node takes to answer, and what it has open.
 type probeResult struct {
 	Status     answerTimes `json:"status"`
 	Metrics    answerTimes `json:"metrics"`
@@ -79,25 +80,25 @@ type probe struct {
 }
 
 // startProbe begins to ask the first node. stop must be called.
-func startProbe(ctx context.Context, b *bench) *probe {
+func startProbe(ctx context.Context, b *run) *probe {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &probe{cancel: cancel}
 	n := b.nodes[0]
 	p.wg.Go(func() {
 		p.status, p.statusErr = askOften(ctx, statusEvery, func() error {
-			_, err := n.api.Status(ctx, false)
+			_, err := n.API.Status(ctx, false)
 			return err
 		})
 	})
 	p.wg.Go(func() {
 		p.metrics, p.metricsErr = askOften(ctx, metricsEvery, func() error {
-			text, err := n.api.Metrics(ctx)
+			text, err := n.API.Metrics(ctx)
 			if err != nil {
 				return err
 			}
 			goroutines, err := metric(text, "go_goroutines")
 			p.result.Goroutines = max(p.result.Goroutines, int(goroutines))
-			p.result.Files = max(p.result.Files, openFiles(n.cmd.Process.Pid))
+			p.result.Files = max(p.result.Files, openFiles(n.Cmd.Process.Pid))
 			return err
 		})
 	})
@@ -114,7 +115,7 @@ func (p *probe) stop() (*probeResult, error) {
 
 // askOften asks until ctx is over and returns how long each answer took.
 func askOften(ctx context.Context, every time.Duration, ask func() error) (took []time.Duration, err error) {
-	for pause(ctx, every) {
+	for command.Pause(ctx, every) {
 		began := time.Now()
 		if err := ask(); err != nil {
 			if ctx.Err() != nil {

@@ -1,10 +1,12 @@
-package cli
+package bench
 
 import (
 	"context"
 	"fmt"
 	"math/big"
 	"slices"
+
+	"crawlnode/cli/command"
 )
 
 // comparison is what pairs of runs say. A ratio is that of the CPU per page: this
@@ -22,8 +24,8 @@ type comparison struct {
 
 // pair is one run of each.
 type pair struct {
-	This  benchResult `json:"this"`
-	Other benchResult `json:"other"`
+	This  measurement `json:"this"`
+	Other measurement `json:"other"`
 	Ratio float64     `json:"ratio"`
 }
 
@@ -38,15 +40,15 @@ type statistic struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// comparePairs runs both by turns, the first of a pair taking turns as well, so
-// that what else the machine does falls on both.
-func (v *benchVerb) comparePairs(ctx context.Context, env *Env, this, other variant) (*comparison, error) {
+// comparePairs runs both by turns, and also alternates which one is first, so that
+// other load on the machine falls on both.
+func (v *Verb) comparePairs(ctx context.Context, env *command.Env, this, other variant) (*comparison, error) {
 	c := &comparison{Against: v.Against}
 	for i := range v.Pairs {
 		var p pair
 		runs := []struct {
 			what variant
-			into *benchResult
+			into *measurement
 		}{{this, &p.This}, {other, &p.Other}}
 		if i%2 == 1 {
 			slices.Reverse(runs)

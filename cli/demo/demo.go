@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"context"
@@ -12,12 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"crawlnode/cli/command"
+	"crawlnode/cli/process"
 	"crawlnode/crawl"
 	"crawlnode/simweb"
 )
 
-// demoVerb shows a cluster at work, and judges it at the web server's side.
-type demoVerb struct {
+// Verb shows a cluster at work, and judges it at the web server's side.
+type Verb struct {
 	WebSeed uint64        `name:"seed" group:"scope" placeholder:"N" default:"1" help:"Chooses the synthetic web."`
 	Delay   time.Duration `group:"politeness" placeholder:"DURATION" default:"50ms" help:"Promised gap between two requests to one host."`
 	Timeout time.Duration `group:"limits" placeholder:"DURATION" default:"60s" help:"Give up after this time."`
@@ -28,21 +30,21 @@ type demoVerb struct {
 }
 
 // Help gives the examples of the verb.
-func (*demoVerb) Help() string {
-	return examples("crawlnode demo", "crawlnode demo --seed 7") +
+func (*Verb) Help() string {
+	return command.Examples("crawlnode demo", "crawlnode demo --seed 7") +
 		"\n\nNeeds no internet and no root, listens on loopback only, and leaves nothing behind."
 }
 
 // demo is one run.
 type demo struct {
-	*demoVerb
-	env   *Env
-	dir   string
-	web   *simweb.Web
-	watch *demoWatch
-	doors []netip.AddrPort // name servers, one for each node
-	line  *progress
-	nodes []*nodeProcess // all that were started
+	*Verb
+	env      *command.Env
+	launcher process.Launcher
+	web      *simweb.Web
+	watch    *watch
+	doors    []netip.AddrPort // name servers, one for each node
+	line     *command.Progress
+	nodes    []*process.Node // all that were started
 
 	pages    int       // fetched, when last looked at
 	lastPage time.Time // when pages changed last
@@ -50,32 +52,33 @@ type demo struct {
 	crawlTook time.Duration
 }
 
-func (v *demoVerb) run(ctx context.Context, env *Env) int {
-	ctx, cancel := env.untilSignal(ctx)
+// Run runs the demonstration and judges it.
+func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	ctx, cancelTimeout := context.WithTimeout(ctx, v.Timeout)
 	defer cancelTimeout()
 	dir, err := os.MkdirTemp("", "crawlnode-demo-")
 	if err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
 	defer os.RemoveAll(dir)
-	d := &demo{demoVerb: v, env: env, dir: dir, line: newProgress(env.Stderr)}
+	d := &demo{Verb: v, env: env, launcher: process.Launcher{Executable: env.Executable, Dir: dir}, line: command.NewProgress(env.Stderr)}
 	err = d.play(ctx)
-	d.line.end()
+	d.line.End()
 	if err != nil {
-		return env.fail(exitError, "demo: %v", err)
+		return env.Fail(command.ExitError, "demo: %v", err)
 	}
 	return d.judge()
 }
 
 // play builds the web, runs the scenes, and leaves nothing running.
 func (d *demo) play(ctx context.Context) error {
-	d.watch = newDemoWatch()
+	d.watch = newWatch()
 	web, err := simweb.New(simweb.Config{
 		Seed: d.WebSeed, Hosts: d.Hosts, PagesPerHost: d.PagesPerHost, LinksPerPage: 12, PageBytes: 6000, Delay: d.Delay,
 		Redirects: 30, Missing: 20, Private: 30, Hidden: 20, Charsets: 40, Gzip: 500,
-		Doors: demoNodes, OnRequest: d.watch.note,
+		Doors: nodeCount, OnRequest: d.watch.note,
 	})
 	if err != nil {
 		return err
@@ -96,28 +99,28 @@ func (d *demo) play(ctx context.Context) error {
 	defer stop()
 	defer func() {
 		for _, n := range d.nodes {
-			n.close()
+			n.Close()
 		}
 	}()
 	return d.scenes(ctx)
 }
 
-// demoNodes are three, and one that comes when one of them is dead.
-const demoNodes = 4
+// nodeCount is three, and one that joins after one of them was killed.
+const nodeCount = 4
 
-// scenes is what happens: three nodes, seeds, half of the crawl, one node is
-// killed and its data deleted, another comes, the end.
+// scenes plays the demonstration: three nodes and seeds; half-way through the crawl one
+// node is killed and its data deleted; another one joins; the crawl ends.
 func (d *demo) scenes(ctx context.Context) error {
 	d.say("three nodes on loopback, a web of %d hosts, %v between two requests to one host", d.Hosts, d.Delay)
 	first, err := d.start(ctx, "n1", "--partitions", strconv.Itoa(d.Partitions))
 	if err != nil {
 		return err
 	}
-	second, err := d.start(ctx, "n2", "--join", first.gossip)
+	second, err := d.start(ctx, "n2", "--join", first.Gossip)
 	if err != nil {
 		return err
 	}
-	victim, err := d.start(ctx, "n3", "--join", first.gossip)
+	victim, err := d.start(ctx, "n3", "--join", first.Gossip)
 	if err != nil {
 		return err
 	}
@@ -135,42 +138,42 @@ func (d *demo) scenes(ctx context.Context) error {
 	if err := d.loseNode(ctx, victim, first); err != nil {
 		return err
 	}
-	late, err := d.start(ctx, "n4", "--join", first.gossip+","+second.gossip)
+	late, err := d.start(ctx, "n4", "--join", first.Gossip+","+second.Gossip)
 	if err != nil {
 		return err
 	}
-	// The nodes stay when the crawl has ended, or the last one to come could
-	// find nobody left to join.
-	for _, n := range []*nodeProcess{first, second, late} {
+	// The nodes stay when the crawl has ended: otherwise the last one could find no
+	// node left to join.
+	for _, n := range []*process.Node{first, second, late} {
 		if err := d.waitFinished(ctx, n, reachable); err != nil {
 			return err
 		}
 	}
-	d.say("%s, %s and %s say that the crawl has ended", first.name, second.name, late.name)
+	d.say("%s, %s and %s say that the crawl has ended", first.Name, second.Name, late.Name)
 	d.crawlTook = d.lastPage.Sub(began)
 	return nil
 }
 
 // start starts a node and waits until it takes part.
-func (d *demo) start(ctx context.Context, name string, more ...string) (*nodeProcess, error) {
+func (d *demo) start(ctx context.Context, name string, more ...string) (*process.Node, error) {
 	args := append([]string{
 		"--allow-net", "127.0.0.0/8", "--dns", d.doors[len(d.nodes)].String(), "--delay", d.Delay.String(), "--log-level", "warn",
 	}, more...)
-	n, err := startNode(d.env, d.dir, name, args...)
+	n, err := d.launcher.StartNode(name, args...)
 	if err != nil {
 		return nil, err
 	}
 	d.nodes = append(d.nodes, n)
-	if err := n.waitReady(ctx); err != nil {
+	if err := n.WaitReady(ctx); err != nil {
 		return nil, err
 	}
-	d.say("%s: up, status at http://%s/", name, n.http)
+	d.say("%s: up, status at http://%s/", name, n.HTTP)
 	return n, nil
 }
 
 // whole waits until asked sees so many members, and every partition is where the
 // table says, with its copy.
-func (d *demo) whole(ctx context.Context, asked *nodeProcess, members int) error {
+func (d *demo) whole(ctx context.Context, asked *process.Node, members int) error {
 	return d.until(ctx, asked, func(st *crawl.Status) bool {
 		return st.Cluster.Members.Alive == members && st.Ring.Converged && st.Ring.Served == st.Ring.Partitions &&
 			st.Ring.UnderReplicated == 0 && st.Ring.Offline == 0
@@ -178,32 +181,32 @@ func (d *demo) whole(ctx context.Context, asked *nodeProcess, members int) error
 }
 
 // until asks a node again and again.
-func (d *demo) until(ctx context.Context, asked *nodeProcess, done func(*crawl.Status) bool, why string) error {
+func (d *demo) until(ctx context.Context, asked *process.Node, done func(*crawl.Status) bool, why string) error {
 	for {
-		st, err := asked.api.Status(ctx, false)
+		st, err := asked.API.Status(ctx, false)
 		if err == nil && done(st) {
 			return nil
 		}
-		if asked.ended() || !pause(ctx, 20*time.Millisecond) {
-			return fmt.Errorf("%s; the last words of %s:\n%s", why, asked.name, asked.lastWords())
+		if asked.Ended() || !command.Pause(ctx, 20*time.Millisecond) {
+			return fmt.Errorf("%s; the last words of %s:\n%s", why, asked.Name, asked.LastLines())
 		}
 	}
 }
 
 // seed hands the start pages to one node; it knows whose they are.
-func (d *demo) seed(ctx context.Context, n *nodeProcess) error {
+func (d *demo) seed(ctx context.Context, n *process.Node) error {
 	var seeds []crawl.Seed
 	for _, url := range d.web.Seeds() {
 		seeds = append(seeds, crawl.Seed{URL: url})
 	}
-	report, err := n.api.AddSeeds(ctx, seeds)
+	report, err := n.API.AddSeeds(ctx, seeds)
 	if err != nil {
 		return err
 	}
 	if report.Accepted != len(seeds) {
 		return fmt.Errorf("%d of %d seeds were accepted: %+v", report.Accepted, len(seeds), report)
 	}
-	d.say("%d seeds handed to %s", len(seeds), n.name)
+	d.say("%d seeds handed to %s", len(seeds), n.Name)
 	return nil
 }
 
@@ -212,11 +215,11 @@ func (d *demo) crawlUntil(ctx context.Context, pages, reachable int) error {
 	for d.web.Progress() < pages {
 		d.drawProgress(reachable)
 		for _, n := range d.nodes {
-			if n.ended() {
-				return fmt.Errorf("%s has ended early:\n%s", n.name, n.lastWords())
+			if n.Ended() {
+				return fmt.Errorf("%s has ended early:\n%s", n.Name, n.LastLines())
 			}
 		}
-		if !pause(ctx, 100*time.Millisecond) {
+		if !command.Pause(ctx, 100*time.Millisecond) {
 			return fmt.Errorf("%d of %d pages were fetched: %w", d.web.Progress(), reachable, ctx.Err())
 		}
 	}
@@ -225,40 +228,40 @@ func (d *demo) crawlUntil(ctx context.Context, pages, reachable int) error {
 
 // loseNode kills a node and deletes its data, and waits until others have taken
 // its hosts over.
-func (d *demo) loseNode(ctx context.Context, victim, asked *nodeProcess) error {
+func (d *demo) loseNode(ctx context.Context, victim, asked *process.Node) error {
 	door := slices.Index(d.nodes, victim)
 	orphans := d.watch.kill(door, time.Now())
-	victim.kill()
-	if err := os.RemoveAll(filepath.Join(d.dir, victim.name)); err != nil {
+	victim.Kill()
+	if err := os.RemoveAll(filepath.Join(d.launcher.Dir, victim.Name)); err != nil {
 		return err
 	}
-	d.say("%s: SIGKILL after %d pages, while it crawled %d hosts; its data directory is deleted", victim.name, d.web.Progress(), orphans)
+	d.say("%s: SIGKILL after %d pages, while it crawled %d hosts; its data directory is deleted", victim.Name, d.web.Progress(), orphans)
 	if err := d.whole(ctx, asked, 2); err != nil {
 		return err
 	}
 	if took := d.watch.tookOver(); took > 0 {
-		d.say("%s is out; another node asked for the first of its hosts after %v, and every partition has two copies again", victim.name, took.Round(10*time.Millisecond))
+		d.say("%s is out; another node asked for the first of its hosts after %v, and every partition has two copies again", victim.Name, took.Round(10*time.Millisecond))
 	}
 	return nil
 }
 
 // waitFinished waits until a node says that the crawl has ended, and why.
-func (d *demo) waitFinished(ctx context.Context, n *nodeProcess, reachable int) error {
+func (d *demo) waitFinished(ctx context.Context, n *process.Node, reachable int) error {
 	for {
 		d.drawProgress(reachable)
-		st, err := n.api.Status(ctx, true)
+		st, err := n.API.Status(ctx, true)
 		if err == nil && st.Crawl.State == crawl.CrawlFinished {
 			if r := st.Crawl.FinishReason; r == nil || *r != crawl.FinishExhausted {
-				return fmt.Errorf("%s has ended for another reason than %s: %+v", n.name, crawl.FinishExhausted, st.Crawl)
+				return fmt.Errorf("%s has ended for another reason than %s: %+v", n.Name, crawl.FinishExhausted, st.Crawl)
 			}
 			return nil
 		}
-		if n.ended() {
-			return fmt.Errorf("%s has ended early:\n%s", n.name, n.lastWords())
+		if n.Ended() {
+			return fmt.Errorf("%s has ended early:\n%s", n.Name, n.LastLines())
 		}
-		if !pause(ctx, 50*time.Millisecond) {
+		if !command.Pause(ctx, 50*time.Millisecond) {
 			return fmt.Errorf("%d of %d pages were fetched, and %s does not say that the crawl has ended: %w; its last words:\n%s",
-				d.web.Progress(), reachable, n.name, ctx.Err(), n.lastWords())
+				d.web.Progress(), reachable, n.Name, ctx.Err(), n.LastLines())
 		}
 	}
 }
@@ -269,12 +272,12 @@ func (d *demo) drawProgress(reachable int) {
 	if pages != d.pages {
 		d.pages, d.lastPage = pages, time.Now()
 	}
-	d.line.draw("%d of %d pages", pages, reachable)
+	d.line.Draw("%d of %d pages", pages, reachable)
 }
 
 // say prints a line of the story.
 func (d *demo) say(format string, args ...any) {
-	d.line.end()
+	d.line.End()
 	fmt.Fprintf(d.env.Stderr, format+"\n", args...)
 }
 
@@ -306,8 +309,8 @@ func (d *demo) judge() int {
 		err = errors.Join(err, fmt.Errorf("the smallest gap, %v at %s, is below the promised %v", report.SmallestGap, report.GapHost, d.Delay))
 	}
 	if err != nil {
-		return d.env.fail(exitError, "%v", err)
+		return d.env.Fail(command.ExitError, "%v", err)
 	}
 	fmt.Fprintln(d.env.Stdout, "everything holds")
-	return exitOK
+	return command.ExitOK
 }

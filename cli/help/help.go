@@ -1,14 +1,16 @@
-package cli
+package help
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"crawlnode/cli/command"
 )
 
-// flagGroups are the headings of a verb's help, in their order.
-func flagGroups() []kong.Group {
+// Groups are the headings of a verb's help, in their order.
+func Groups() []kong.Group {
 	return []kong.Group{
 		{Key: "node", Title: "Node:"},
 		{Key: "cluster", Title: "Cluster:"},
@@ -19,38 +21,33 @@ func flagGroups() []kong.Group {
 	}
 }
 
-// withDefault adds a flag's default to its help.
-func withDefault(v *kong.Value) string {
+// WithDefault adds a flag's default to its help.
+func WithDefault(v *kong.Value) string {
 	if !v.HasDefault || v.Default == "" || v.Default == "0" || v.Default == "0s" {
 		return v.Help
 	}
 	return strings.TrimSuffix(v.Help, ".") + " (default: " + v.Default + ")."
 }
 
-// examples renders command lines for a verb's help.
-func examples(lines ...string) string {
-	return "Examples:\n\n    " + strings.Join(lines, "\n    ")
-}
-
-// splitDetail takes a verb's help apart into its example lines and what it says
+// SplitDetail takes a verb's help apart into its example lines and what it says
 // beyond.
-func splitDetail(detail string) (lines []string, more string) {
-	shown, more, _ := strings.Cut(strings.TrimPrefix(detail, examples("")), "\n\n")
+func SplitDetail(detail string) (lines []string, more string) {
+	shown, more, _ := strings.Cut(strings.TrimPrefix(detail, command.Examples("")), "\n\n")
 	for line := range strings.SplitSeq(shown, "\n") {
 		lines = append(lines, strings.TrimSpace(line))
 	}
 	return lines, strings.TrimSpace(more)
 }
 
-// printHelp prints the help of what was selected: the examples first, then what
+// Print prints the help of what was selected: the examples first, then what
 // the verb is for, then its flags.
-func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+func Print(options kong.HelpOptions, ctx *kong.Context) error {
 	node := ctx.Selected()
 	if node == nil {
 		node = ctx.Model.Node
 	}
-	lines, more := splitDetail(node.Detail)
-	if _, err := fmt.Fprintf(ctx.Stdout, "%s\n\n", examples(lines...)); err != nil {
+	lines, more := SplitDetail(node.Detail)
+	if _, err := fmt.Fprintf(ctx.Stdout, "%s\n\n", command.Examples(lines...)); err != nil {
 		return err
 	}
 	shown := node.Detail

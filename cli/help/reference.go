@@ -1,4 +1,4 @@
-package cli
+package help
 
 import (
 	"bytes"
@@ -12,30 +12,33 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"crawlnode/cli/command"
 	"crawlnode/config"
 )
 
-// referenceVerb writes the references that stand in docs/.
-type referenceVerb struct {
+// ReferenceVerb writes the references that stand in docs/.
+type ReferenceVerb struct {
 	Dir string `arg:"" placeholder:"DIR" help:"The folder in which cli.md and configuration.md are written."`
 
 	app *kong.Application
 }
 
-func (v *referenceVerb) setModel(app *kong.Application) { v.app = app }
+// SetModel takes the model of the command line, which the references describe.
+func (v *ReferenceVerb) SetModel(app *kong.Application) { v.app = app }
 
 // Help gives the examples of the verb.
-func (*referenceVerb) Help() string {
-	return examples("crawlnode reference docs", "crawlnode reference /tmp")
+func (*ReferenceVerb) Help() string {
+	return command.Examples("crawlnode reference docs", "crawlnode reference /tmp")
 }
 
-func (v *referenceVerb) run(_ context.Context, env *Env) int {
+// Run writes the files.
+func (v *ReferenceVerb) Run(_ context.Context, env *command.Env) int {
 	for name, text := range references(v.app) {
 		if err := os.WriteFile(filepath.Join(v.Dir, name), text, 0o644); err != nil {
-			return env.fail(exitError, "%v", err)
+			return env.Fail(command.ExitError, "%v", err)
 		}
 	}
-	return exitOK
+	return command.ExitOK
 }
 
 // references are the files by name.
@@ -55,8 +58,8 @@ func cliReference(app *kong.Application) []byte {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", v.Path(), strings.ReplaceAll(v.FullPath(), " ", "-"), cell(v.Help))
 	}
 	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, e := range exitMeanings {
-		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.meaning)
+	for _, e := range command.ExitMeanings {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	b.WriteString(`
 ## Signals
@@ -76,7 +79,7 @@ cluster is not ready: give it ` + "`TimeoutStartSec=infinity`" + `.
 
 // verbReference is the chapter of one verb.
 func verbReference(b *bytes.Buffer, v *kong.Node) {
-	lines, more := splitDetail(v.Detail)
+	lines, more := SplitDetail(v.Detail)
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n```console\n", v.FullPath(), v.Help)
 	for _, line := range lines {
 		fmt.Fprintf(b, "$ %s\n", line)
@@ -88,7 +91,7 @@ func verbReference(b *bytes.Buffer, v *kong.Node) {
 	for _, arg := range v.Positional {
 		fmt.Fprintf(b, "\n- `%s`: %s\n", arg.Summary(), arg.Help)
 	}
-	for _, group := range flagGroups() {
+	for _, group := range Groups() {
 		rows := rowsOf(v, group.Key)
 		if len(rows) == 0 {
 			continue
@@ -131,7 +134,7 @@ func configReference() []byte {
 	if err != nil {
 		panic("BUG: the defaults are not valid: " + err.Error())
 	}
-	for _, group := range flagGroups() {
+	for _, group := range Groups() {
 		fmt.Fprintf(&b, "\n## %s\n\n| flag | environment | key | default | unit | counts | meaning |\n|---|---|---|---|---|---|---|\n", strings.TrimSuffix(group.Title, ":"))
 		for _, s := range settings {
 			if s.Group == group.Key {

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -9,20 +9,21 @@ import (
 	"text/tabwriter"
 
 	"crawlnode/api"
+	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/node"
 )
 
-// doctorVerb looks for what keeps a node from working.
-type doctorVerb struct {
-	allSettings `embed:""`
-	Addr        string `group:"cluster" placeholder:"ADDR" help:"A running node of the cluster to ask as well (default: what answers at --http)."`
-	Format      string `name:"output" short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
+// Verb looks for what keeps a node from working.
+type Verb struct {
+	command.AllSettings `embed:""`
+	Addr                string `group:"cluster" placeholder:"ADDR" help:"A running node of the cluster to ask as well (default: what answers at --http)."`
+	Format              string `name:"output" short:"o" group:"output" enum:"text,json" default:"text" placeholder:"text|json" help:"text or json."`
 }
 
 // Help gives the examples of the verb and says what it looks at.
-func (*doctorVerb) Help() string {
-	return examples("crawlnode doctor --join 127.0.0.1:27296", "crawlnode doctor --name n1 --contact me@example.org -o json") + `
+func (*Verb) Help() string {
+	return command.Examples("crawlnode doctor --join 127.0.0.1:27296", "crawlnode doctor --name n1 --contact me@example.org -o json") + `
 
 Give it the flags that the node is started with. It looks at the settings, the
 ports, the open-file limit, the data directory and its disk, the name servers,
@@ -34,50 +35,51 @@ node. The exit code is 0 when nothing fails; 4 when only the cluster does; else 
 
 // The levels of a finding.
 const (
-	levelOK   = "ok"
-	levelWarn = "warn" // it works, but not as well as it could
-	levelFail = "fail"
+	LevelOK   = "ok"
+	LevelWarn = "warn" // it works, but not as well as it could
+	LevelFail = "fail"
 )
 
-// finding is one thing that was looked at.
-type finding struct {
+// Finding is one thing that was looked at.
+type Finding struct {
 	Area  string `json:"area"` // settings, node, disk, dns, politeness, security or cluster
 	What  string `json:"what"`
-	Level string `json:"level"` // levelOK...
+	Level string `json:"level"` // LevelOK...
 	Found string `json:"found"`
 	Do    string `json:"do"` // "" when there is nothing to do
 }
 
-// diagnosis is all that was found.
-type diagnosis struct {
+// Diagnosis is all that was found.
+type Diagnosis struct {
 	OK       bool      `json:"ok"` // nothing fails
-	Findings []finding `json:"findings"`
+	Findings []Finding `json:"findings"`
 }
 
-func (d *diagnosis) add(area, what, level, found, do string) {
-	d.Findings = append(d.Findings, finding{area, what, level, found, do})
+func (d *Diagnosis) add(area, what, level, found, do string) {
+	d.Findings = append(d.Findings, Finding{area, what, level, found, do})
 }
 
 // code is the exit code.
-func (d *diagnosis) code() int {
-	code := exitOK
+func (d *Diagnosis) code() int {
+	code := command.ExitOK
 	for _, f := range d.Findings {
 		switch {
-		case f.Level != levelFail:
+		case f.Level != LevelFail:
 		case f.Area != "cluster":
-			return exitError
+			return command.ExitError
 		default:
-			code = exitCluster
+			code = command.ExitCluster
 		}
 	}
 	return code
 }
 
-func (v *doctorVerb) run(ctx context.Context, env *Env) int {
-	ctx, cancel := env.untilSignal(ctx)
+// Run checks everything and prints the findings.
+func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	cfg, wrong := v.load(env, v.flags())
-	d := &diagnosis{Findings: []finding{}}
+	cfg, wrong := v.Load(env, v.Flags())
+	d := &Diagnosis{Findings: []Finding{}}
 	d.checkSettings(wrong)
 	dir, name := dataDirOf(&cfg)
 	data := node.InspectData(dir)
@@ -91,17 +93,17 @@ func (v *doctorVerb) run(ctx context.Context, env *Env) int {
 	if !d.failed("cluster key") {
 		d.checkPeers(ctx, &cfg, data.HTTP, v.Addr)
 	}
-	d.OK = d.code() == exitOK
+	d.OK = d.code() == command.ExitOK
 	if err := v.write(env, d); err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
 	return d.code()
 }
 
 // failed says whether the check of that name failed.
-func (d *diagnosis) failed(what string) bool {
+func (d *Diagnosis) failed(what string) bool {
 	for _, f := range d.Findings {
-		if f.What == what && f.Level == levelFail {
+		if f.What == what && f.Level == LevelFail {
 			return true
 		}
 	}
@@ -109,13 +111,13 @@ func (d *diagnosis) failed(what string) bool {
 }
 
 // checkSettings tells what is wrong with the settings, one finding for each.
-func (d *diagnosis) checkSettings(wrong error) {
+func (d *Diagnosis) checkSettings(wrong error) {
 	if wrong == nil {
-		d.add("settings", "settings", levelOK, "valid", "")
+		d.add("settings", "settings", LevelOK, "valid", "")
 		return
 	}
 	for line := range strings.SplitSeq(wrong.Error(), "\n") {
-		d.add("settings", "settings", levelFail, line, "correct it; crawlnode config print --origin tells where each setting comes from")
+		d.add("settings", "settings", LevelFail, line, "correct it; crawlnode config print --origin tells where each setting comes from")
 	}
 }
 
@@ -129,7 +131,7 @@ func dataDirOf(cfg *config.Config) (dir, name string) {
 }
 
 // write writes the findings as text, the bad ones with what to do below them, or as JSON.
-func (v *doctorVerb) write(env *Env, d *diagnosis) error {
+func (v *Verb) write(env *command.Env, d *Diagnosis) error {
 	if v.Format == "json" {
 		enc := json.NewEncoder(env.Stdout)
 		enc.SetIndent("", "  ")
@@ -139,10 +141,10 @@ func (v *doctorVerb) write(env *Env, d *diagnosis) error {
 	bad := 0
 	for _, f := range d.Findings {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, api.Escape(f.What), api.Escape(f.Found))
-		if f.Level != levelOK && f.Do != "" {
+		if f.Level != LevelOK && f.Do != "" {
 			fmt.Fprintf(t, "\t\t-> %s\n", api.Escape(f.Do))
 		}
-		if f.Level == levelFail {
+		if f.Level == LevelFail {
 			bad++
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package bench
 
 import (
 	"context"
@@ -6,24 +6,26 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"crawlnode/cli/command"
 )
 
-// benchVerb measures what a page costs with everything on: a synthetic web in
+// Verb measures what a page costs with everything on: a synthetic web in
 // one process, each node in another, no delay.
-type benchVerb struct {
-	webSize    `embed:""`
-	webWire    `embed:""`
-	benchNodes `embed:""`
-	profiling  `embed:""`
-	Probe      bool          `help:"Ask for /status and /metrics all the time, and tell what they took, and the most goroutines and files."`
-	Against    string        `placeholder:"OTHER" help:"Measure something else as well, by turns, and tell the ratio of the CPU per page: wget2, another crawlnode (a path), or the same with other flags (nodes=1,store=none)."`
-	Pairs      int           `default:"7" help:"With --against: runs of each."`
-	Output     string        `short:"o" enum:"text,json" default:"text" help:"text or json."`
-	Timeout    time.Duration `default:"10m" help:"Give up a run after this time."`
+type Verb struct {
+	webSize   `embed:""`
+	webWire   `embed:""`
+	nodeFlags `embed:""`
+	Profile   string        `hidden:"" placeholder:"DIR" help:"Let the first node write its profiles into DIR."`
+	Probe     bool          `help:"Ask for /status and /metrics all the time, and tell what they took, and the most goroutines and files."`
+	Against   string        `placeholder:"OTHER" help:"Measure something else as well, by turns, and tell the ratio of the CPU per page: wget2, another crawlnode (a path), or the same with other flags (nodes=1,store=none)."`
+	Pairs     int           `default:"7" help:"With --against: runs of each."`
+	Output    string        `short:"o" enum:"text,json" default:"text" help:"text or json."`
+	Timeout   time.Duration `default:"10m" help:"Give up a run after this time."`
 }
 
-// benchNodes says what runs.
-type benchNodes struct {
+// nodeFlags says what runs.
+type nodeFlags struct {
 	Nodes  int      `default:"1" help:"Nodes of the cluster, all on this machine. CPU and allocations are summed over them."`
 	Copies int      `name:"replication" default:"2" help:"As in start; with one node there is one copy."`
 	Store  string   `default:"warc" enum:"warc,none" help:"As in start."`
@@ -32,15 +34,15 @@ type benchNodes struct {
 }
 
 // Help gives the examples of the verb.
-func (*benchVerb) Help() string {
-	return examples("crawlnode bench", "crawlnode bench --nodes 3 --against nodes=1 --pairs 7 -o json", "crawlnode bench --against wget2",
+func (*Verb) Help() string {
+	return command.Examples("crawlnode bench", "crawlnode bench --nodes 3 --against nodes=1 --pairs 7 -o json", "crawlnode bench --against wget2",
 		"crawlnode bench --tls --conn-requests 5 --against tls=false", "crawlnode bench --profile profiles && go tool pprof -top profiles/cpu.pprof")
 }
 
-// benchResult is what was measured. CPU and allocations are those of the nodes'
+// measurement is what was measured. CPU and allocations are those of the nodes'
 // processes, summed; memory, goroutines and files are those of the largest.
 // What another crawler does not tell is 0.
-type benchResult struct {
+type measurement struct {
 	Nodes              int     `json:"nodes"`
 	Pages              int64   `json:"pages"`
 	Seconds            float64 `json:"seconds"` // from the first seed to the end of the crawl
@@ -66,7 +68,7 @@ type benchResult struct {
 }
 
 // text is the result in a line or two.
-func (r *benchResult) text() string {
+func (r *measurement) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d pages in %.1fs, nodes %d: %.0f pages/s, %.0f when under way, %.0f us CPU and %.0f allocations a page, %.0f MiB anonymous memory at most; %d missing, %d twice",
 		r.Pages, r.Seconds, r.Nodes, r.PagesPerSecond, r.SteadyPerSecond, r.CPUMicrosPerPage, r.AllocationsPerPage,
@@ -81,29 +83,30 @@ func (r *benchResult) text() string {
 	return b.String()
 }
 
-func (v *benchVerb) run(ctx context.Context, env *Env) int {
-	ctx, cancel := env.untilSignal(ctx)
+// Run measures, and compares if that is wanted.
+func (v *Verb) Run(ctx context.Context, env *command.Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
 	own, err := v.own(env)
 	if err != nil {
-		return env.fail(exitUsage, "%v", err)
+		return env.Fail(command.ExitUsage, "%v", err)
 	}
 	var text string
 	var result any
 	if v.Against == "" {
 		r, err := v.measure(ctx, env, own)
 		if err != nil {
-			return env.fail(exitError, "bench: %v", err)
+			return env.Fail(command.ExitError, "bench: %v", err)
 		}
 		text, result = r.text(), r
 	} else {
 		other, err := own.against(v.Against)
 		if err != nil {
-			return env.fail(exitUsage, "%v", err)
+			return env.Fail(command.ExitUsage, "%v", err)
 		}
 		p, err := v.comparePairs(ctx, env, own, other)
 		if err != nil {
-			return env.fail(exitError, "bench: %v", err)
+			return env.Fail(command.ExitError, "bench: %v", err)
 		}
 		text, result = p.text(), p
 	}
@@ -112,5 +115,5 @@ func (v *benchVerb) run(ctx context.Context, env *Env) int {
 	} else {
 		fmt.Fprintln(env.Stdout, text)
 	}
-	return exitOK
+	return command.ExitOK
 }

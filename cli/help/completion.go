@@ -1,4 +1,4 @@
-package cli
+package help
 
 import (
 	"context"
@@ -6,34 +6,37 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"crawlnode/cli/command"
 )
 
-// completeWord is the first argument with which the scripts of completion ask for
+// CompleteWord is the first argument with which the scripts of completion ask for
 // what could come next; the words that were typed follow it.
-const completeWord = "__complete"
+const CompleteWord = "__complete"
 
-// filesWord is an answer: here stands the name of a file.
+// filesWord is an answer that means: complete the name of a file.
 const filesWord = ":files"
 
-// completionVerb prints the script for a shell. The scripts hold no grammar: they
+// CompletionVerb prints the script for a shell. The scripts hold no grammar: they
 // ask this program, which reads it from the same place as the parser does.
-type completionVerb struct {
+type CompletionVerb struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
 // Help gives the examples of the verb and says where the script belongs.
-func (*completionVerb) Help() string {
-	return examples("source <(crawlnode completion bash)", "crawlnode completion fish > ~/.config/fish/completions/crawlnode.fish") + `
+func (*CompletionVerb) Help() string {
+	return command.Examples("source <(crawlnode completion bash)", "crawlnode completion fish > ~/.config/fish/completions/crawlnode.fish") + `
 
 For every new shell: the first line in ~/.bashrc or, with zsh for bash, in
 ~/.zshrc behind compinit; fish reads the folder of the second by itself.`
 }
 
-func (v *completionVerb) run(_ context.Context, env *Env) int {
+// Run prints the script.
+func (v *CompletionVerb) Run(_ context.Context, env *command.Env) int {
 	if _, err := fmt.Fprint(env.Stdout, completionScripts[v.Shell]); err != nil {
-		return env.fail(exitError, "%v", err)
+		return env.Fail(command.ExitError, "%v", err)
 	}
-	return exitOK
+	return command.ExitOK
 }
 
 // completionScripts are the scripts by shell.
@@ -91,8 +94,8 @@ complete -c crawlnode -f -a '(__crawlnode_complete)'
 // candidate is a word that could come next.
 type candidate struct{ word, help string }
 
-// printCandidates answers a script: one candidate a line, with its help behind a tab.
-func printCandidates(app *kong.Application, words []string, env *Env) int {
+// PrintCandidates answers a script: one candidate a line, with its help behind a tab.
+func PrintCandidates(app *kong.Application, words []string, env *command.Env) int {
 	for _, c := range complete(app, words) {
 		line := c.word
 		if c.help != "" {
@@ -100,7 +103,7 @@ func printCandidates(app *kong.Application, words []string, env *Env) int {
 		}
 		fmt.Fprintln(env.Stdout, line)
 	}
-	return exitOK
+	return command.ExitOK
 }
 
 // complete says what the last of the words, which may be empty, could become.
@@ -212,8 +215,8 @@ func flagsOf(node *kong.Node, word string) []candidate {
 	return found
 }
 
-// valuesOf are the values that a flag or an argument could have: some words, a
-// file, or what nobody can guess.
+// valuesOf are the values that a flag or an argument can have: words, or a file. None:
+// they cannot be guessed.
 func valuesOf(v *kong.Value, typed, before string) []candidate {
 	hint := v.Tag.PlaceHolder
 	if hint == "FILE" || hint == "DIR" {

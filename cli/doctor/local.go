@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 )
 
 // checkPorts looks whether the three addresses are free, or whose they are.
-func (d *diagnosis) checkPorts(cfg *config.Config, data node.DataState) {
+func (d *Diagnosis) checkPorts(cfg *config.Config, data node.DataState) {
 	for _, a := range [...]struct{ flag, addr string }{{"http", cfg.HTTP}, {"gossip", cfg.Gossip}, {"rpc", cfg.RPC}} {
 		what := "port of --" + a.flag
 		err := bindable(a.addr, a.flag == "gossip")
@@ -29,16 +29,16 @@ func (d *diagnosis) checkPorts(cfg *config.Config, data node.DataState) {
 		}
 		switch {
 		case err == nil:
-			d.add("node", what, levelOK, a.addr+" is free", "")
+			d.add("node", what, LevelOK, a.addr+" is free", "")
 		case !errors.Is(err, syscall.EADDRINUSE):
-			d.add("node", what, levelFail, err.Error(), "give --"+a.flag+" an address of this machine that you may listen on")
+			d.add("node", what, LevelFail, err.Error(), "give --"+a.flag+" an address of this machine that you may listen on")
 		case data.PID > 0 && pid == data.PID:
-			d.add("node", what, levelOK, fmt.Sprintf("%s is in use by this node, process %d", a.addr, pid), "")
+			d.add("node", what, LevelOK, fmt.Sprintf("%s is in use by this node, process %d", a.addr, pid), "")
 		case pid > 0:
-			d.add("node", what, levelWarn, fmt.Sprintf("%s is in use by process %d (%s)", a.addr, pid, name),
+			d.add("node", what, LevelWarn, fmt.Sprintf("%s is in use by process %d (%s)", a.addr, pid, name),
 				"nothing, if the node may move all three ports up by ten; else end that process or give another --"+a.flag)
 		default:
-			d.add("node", what, levelWarn, a.addr+" is in use by a process that this user may not see",
+			d.add("node", what, LevelWarn, a.addr+" is in use by a process that this user may not see",
 				"nothing, if the node may move all three ports up by ten; else give another --"+a.flag)
 		}
 	}
@@ -67,33 +67,33 @@ const baseFiles = 512
 
 // checkFiles compares the limit of open files with what the fetchers need: a
 // connection each, and as many idle ones.
-func (d *diagnosis) checkFiles(fetchers int) {
+func (d *Diagnosis) checkFiles(fetchers int) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		d.add("node", "open files", levelWarn, err.Error(), "look at ulimit -n")
+		d.add("node", "open files", LevelWarn, err.Error(), "look at ulimit -n")
 		return
 	}
 	need := uint64(2*fetchers + baseFiles)
 	found := fmt.Sprintf("at most %d; --fetchers %d needs some %d", limit.Max, fetchers, need)
 	if limit.Max < need { // the runtime raises the soft limit to the hard one
-		d.add("node", "open files", levelFail, found, fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --fetchers", need))
+		d.add("node", "open files", LevelFail, found, fmt.Sprintf("ulimit -n %d (LimitNOFILE= in a systemd unit), or fewer --fetchers", need))
 		return
 	}
-	d.add("node", "open files", levelOK, found, "")
+	d.add("node", "open files", LevelOK, found, "")
 }
 
 // checkData looks whether a node can use the data directory.
-func (d *diagnosis) checkData(dir, name string, data node.DataState) {
+func (d *Diagnosis) checkData(dir, name string, data node.DataState) {
 	found := fmt.Sprintf("%s, of %s", dir, name)
 	switch {
 	case data.Err != nil:
-		d.add("disk", "data directory", levelFail, data.Err.Error(), "give another --data-dir")
+		d.add("disk", "data directory", LevelFail, data.Err.Error(), "give another --data-dir")
 	case data.PID > 0:
-		d.add("disk", "data directory", levelOK, fmt.Sprintf("%s, in use by process %d", found, data.PID), "")
+		d.add("disk", "data directory", LevelOK, fmt.Sprintf("%s, in use by process %d", found, data.PID), "")
 	case data.Exists:
-		d.add("disk", "data directory", levelOK, found+", free to be used", "")
+		d.add("disk", "data directory", LevelOK, found+", free to be used", "")
 	default:
-		d.add("disk", "data directory", levelOK, found+", is made at the first start", "")
+		d.add("disk", "data directory", LevelOK, found+", is made at the first start", "")
 	}
 }
 
@@ -105,7 +105,7 @@ const (
 
 // checkDisk measures the free space and the time of a sync, in the data directory
 // or the nearest one above it that is there.
-func (d *diagnosis) checkDisk(dir string) {
+func (d *Diagnosis) checkDisk(dir string) {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			break
@@ -118,21 +118,21 @@ func (d *diagnosis) checkDisk(dir string) {
 	}
 	switch free, err := node.FreeBytes(dir); {
 	case err != nil:
-		d.add("disk", "free space", levelFail, err.Error(), "give a --data-dir that this user can reach")
+		d.add("disk", "free space", LevelFail, err.Error(), "give a --data-dir that this user can reach")
 	case free < node.LowDiskBytes:
-		d.add("disk", "free space", levelFail, fmt.Sprintf("%s at %s: the node would not fetch", api.Bytes(free), dir), "free at least "+api.Bytes(2*node.LowDiskBytes))
+		d.add("disk", "free space", LevelFail, fmt.Sprintf("%s at %s: the node would not fetch", api.Bytes(free), dir), "free at least "+api.Bytes(2*node.LowDiskBytes))
 	case free < littleSpace:
-		d.add("disk", "free space", levelWarn, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "the node pauses below "+api.Bytes(node.LowDiskBytes)+": a larger volume lets it crawl longer")
+		d.add("disk", "free space", LevelWarn, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "the node pauses below "+api.Bytes(node.LowDiskBytes)+": a larger volume lets it crawl longer")
 	default:
-		d.add("disk", "free space", levelOK, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "")
+		d.add("disk", "free space", LevelOK, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "")
 	}
 	switch took, err := timeSync(dir); {
 	case err != nil:
-		d.add("disk", "sync", levelFail, err.Error(), "give a --data-dir in which this user can write")
+		d.add("disk", "sync", LevelFail, err.Error(), "give a --data-dir in which this user can write")
 	case took > slowSync:
-		d.add("disk", "sync", levelWarn, fmt.Sprintf("64 KiB in %v", took.Round(time.Millisecond)), "a disk of the machine itself is faster; leave --sync off")
+		d.add("disk", "sync", LevelWarn, fmt.Sprintf("64 KiB in %v", took.Round(time.Millisecond)), "a disk of the machine itself is faster; leave --sync off")
 	default:
-		d.add("disk", "sync", levelOK, fmt.Sprintf("64 KiB in %v", took.Round(10*time.Microsecond)), "")
+		d.add("disk", "sync", LevelOK, fmt.Sprintf("64 KiB in %v", took.Round(10*time.Microsecond)), "")
 	}
 }
 
@@ -161,13 +161,13 @@ func timeSync(dir string) (time.Duration, error) {
 }
 
 // checkNames asks each name server for the root's name servers.
-func (d *diagnosis) checkNames(ctx context.Context, servers []string) {
+func (d *Diagnosis) checkNames(ctx context.Context, servers []string) {
 	from := "--dns"
 	if len(servers) == 0 {
 		from = "/etc/resolv.conf"
 		conf, err := dns.ClientConfigFromFile(from)
 		if err != nil || len(conf.Servers) == 0 {
-			d.add("dns", "name servers", levelFail, from+" names none", "name some with --dns IP:PORT")
+			d.add("dns", "name servers", LevelFail, from+" names none", "name some with --dns IP:PORT")
 			return
 		}
 		for _, s := range conf.Servers {
@@ -176,62 +176,62 @@ func (d *diagnosis) checkNames(ctx context.Context, servers []string) {
 	}
 	client := dns.Client{Timeout: 3 * time.Second}
 	good := 0
-	var silent []finding
+	var silent []Finding
 	for _, server := range servers {
 		question := new(dns.Msg).SetQuestion(".", dns.TypeNS)
 		answer, took, err := client.ExchangeContext(ctx, question, server)
 		what := "name server " + server
 		switch {
 		case err != nil:
-			silent = append(silent, finding{"dns", what, levelFail, err.Error(), "correct " + from + ", or open UDP and TCP port 53 to it"})
+			silent = append(silent, Finding{"dns", what, LevelFail, err.Error(), "correct " + from + ", or open UDP and TCP port 53 to it"})
 		case answer.Rcode == dns.RcodeRefused:
-			silent = append(silent, finding{"dns", what, levelWarn, "it refuses to answer this machine", "use one that serves this network"})
+			silent = append(silent, Finding{"dns", what, LevelWarn, "it refuses to answer this machine", "use one that serves this network"})
 		default:
 			good++
-			d.add("dns", what, levelOK, fmt.Sprintf("answers in %v", took.Round(10*time.Microsecond)), "")
+			d.add("dns", what, LevelOK, fmt.Sprintf("answers in %v", took.Round(10*time.Microsecond)), "")
 		}
 	}
 	for _, f := range silent {
 		if good > 0 {
-			f.Level = levelWarn // the others do its work
+			f.Level = LevelWarn // the others do its work
 		}
 		d.Findings = append(d.Findings, f)
 	}
 }
 
 // checkContact looks whether sites could ask somebody.
-func (d *diagnosis) checkContact(cfg *config.Config) {
+func (d *Diagnosis) checkContact(cfg *config.Config) {
 	switch {
 	case cfg.Contact != "":
-		d.add("politeness", "contact", levelOK, cfg.Contact, "")
+		d.add("politeness", "contact", LevelOK, cfg.Contact, "")
 	case len(cfg.Join) > 0:
-		d.add("politeness", "contact", levelOK, "none of its own: a joiner takes over the cluster's", "")
+		d.add("politeness", "contact", LevelOK, "none of its own: a joiner takes over the cluster's", "")
 	case len(cfg.AllowNet) > 0:
-		d.add("politeness", "contact", levelOK, "none: only --allow-net can be crawled", "")
+		d.add("politeness", "contact", LevelOK, "none: only --allow-net can be crawled", "")
 	default:
-		d.add("politeness", "contact", levelFail, "none: nothing can be fetched", "say whom a site may ask: --contact me@example.org")
+		d.add("politeness", "contact", LevelFail, "none: nothing can be fetched", "say whom a site may ask: --contact me@example.org")
 	}
 }
 
 // checkKey looks at the key of the cluster and who can read it.
-func (d *diagnosis) checkKey(cfg *config.Config) {
+func (d *Diagnosis) checkKey(cfg *config.Config) {
 	const what = "cluster key"
 	if cfg.ClusterKeyFile == "" {
 		switch {
 		case cfg.Insecure:
-			d.add("security", what, levelWarn, "none, with --insecure: whoever reaches the ports can command the node", "make one with crawlnode keygen and give it to every node")
+			d.add("security", what, LevelWarn, "none, with --insecure: whoever reaches the ports can command the node", "make one with crawlnode keygen and give it to every node")
 		default: // beyond loopback the settings are not valid without one
-			d.add("security", what, levelOK, "none; loopback only", "")
+			d.add("security", what, LevelOK, "none; loopback only", "")
 		}
 		return
 	}
 	if _, err := node.LoadAccess(cfg.ClusterKeyFile); err != nil {
-		d.add("security", what, levelFail, err.Error(), "make one with crawlnode keygen, or copy the cluster's, with mode 0600")
+		d.add("security", what, LevelFail, err.Error(), "make one with crawlnode keygen, or copy the cluster's, with mode 0600")
 		return
 	}
 	if info, err := os.Stat(cfg.ClusterKeyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-		d.add("security", what, levelWarn, fmt.Sprintf("%s can be read by its group (mode %04o)", cfg.ClusterKeyFile, info.Mode().Perm()), "chmod 600 "+cfg.ClusterKeyFile)
+		d.add("security", what, LevelWarn, fmt.Sprintf("%s can be read by its group (mode %04o)", cfg.ClusterKeyFile, info.Mode().Perm()), "chmod 600 "+cfg.ClusterKeyFile)
 		return
 	}
-	d.add("security", what, levelOK, cfg.ClusterKeyFile+", for its owner alone", "")
+	d.add("security", what, LevelOK, cfg.ClusterKeyFile+", for its owner alone", "")
 }

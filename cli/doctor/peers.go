@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 // peerCheck looks at the ways between this node and the cluster.
 type peerCheck struct {
-	*diagnosis
+	*Diagnosis
 	cfg    *config.Config
 	access node.Access
 	own    *crawl.NodeStatus  // this node, when it runs
@@ -25,26 +25,26 @@ type peerCheck struct {
 
 // checkPeers looks at each address of --join. own is where this node's process
 // answers, "" when it does not run, and addr another node that may be asked.
-func (d *diagnosis) checkPeers(ctx context.Context, cfg *config.Config, own, addr string) {
+func (d *Diagnosis) checkPeers(ctx context.Context, cfg *config.Config, own, addr string) {
 	if len(cfg.Join) == 0 {
-		d.add("cluster", "peers", levelOK, "none given with --join", "")
+		d.add("cluster", "peers", LevelOK, "none given with --join", "")
 		return
 	}
 	access, err := node.LoadAccess(cfg.ClusterKeyFile)
 	if err != nil {
-		d.add("cluster", "peers", levelFail, err.Error(), "correct --cluster-key-file")
+		d.add("cluster", "peers", LevelFail, err.Error(), "correct --cluster-key-file")
 		return
 	}
-	p := &peerCheck{diagnosis: d, cfg: cfg, access: access}
+	p := &peerCheck{Diagnosis: d, cfg: cfg, access: access}
 	if own != "" {
-		if st, err := p.status(ctx, reachable(own)); err == nil {
+		if st, err := p.status(ctx, client.Reachable(own)); err == nil {
 			p.own, p.known = st.own(), st.Nodes
 		}
 	}
 	if addr != "" {
 		st, err := p.status(ctx, addr)
 		if err != nil {
-			d.add("cluster", "node at --addr", levelFail, err.Error(), "give the --http address of a node that runs")
+			d.add("cluster", "node at --addr", LevelFail, err.Error(), "give the --http address of a node that runs")
 		} else {
 			p.known = st.Nodes
 		}
@@ -58,7 +58,7 @@ func (d *diagnosis) checkPeers(ctx context.Context, cfg *config.Config, own, add
 		p.checkPeer(ctx, peer)
 	}
 	if others == 0 {
-		d.add("cluster", "peers", levelOK, "--join names this node alone", "")
+		d.add("cluster", "peers", LevelOK, "--join names this node alone", "")
 	}
 }
 
@@ -108,22 +108,22 @@ func sameAddress(a, b string) bool {
 func (p *peerCheck) checkPeer(ctx context.Context, peer string) {
 	probe, err := node.ProbeGossip(ctx, p.cfg, peer)
 	if err != nil {
-		p.add("cluster", "gossip to "+peer, levelFail, err.Error(), "correct the settings")
+		p.add("cluster", "gossip to "+peer, LevelFail, err.Error(), "correct the settings")
 		return
 	}
 	if probe.TCP != nil {
-		p.add("cluster", "gossip to "+peer+", TCP", levelFail, probe.TCP.Error(), "start that node, or open the TCP port of its --gossip")
+		p.add("cluster", "gossip to "+peer+", TCP", LevelFail, probe.TCP.Error(), "start that node, or open the TCP port of its --gossip")
 	} else {
-		p.add("cluster", "gossip to "+peer+", TCP", levelOK, "open", "")
+		p.add("cluster", "gossip to "+peer+", TCP", LevelOK, "open", "")
 	}
 	switch {
 	case probe.UDP == nil:
-		p.add("cluster", "gossip to "+peer+", UDP", levelOK, fmt.Sprintf("answers in %v, with this --cluster and key", probe.RTT.Round(10*time.Microsecond)), "")
+		p.add("cluster", "gossip to "+peer+", UDP", LevelOK, fmt.Sprintf("answers in %v, with this --cluster and key", probe.RTT.Round(10*time.Microsecond)), "")
 	case probe.TCP == nil:
-		p.add("cluster", "gossip to "+peer+", UDP", levelFail, "no answer, though TCP is open",
+		p.add("cluster", "gossip to "+peer+", UDP", LevelFail, "no answer, though TCP is open",
 			"open the UDP port of --gossip in both directions; when it is open, that node has another --cluster or another key")
 	default:
-		p.add("cluster", "gossip to "+peer+", UDP", levelFail, "no answer", "start that node, or open the UDP port of its --gossip")
+		p.add("cluster", "gossip to "+peer+", UDP", LevelFail, "no answer", "start that node, or open the UDP port of its --gossip")
 	}
 	if probe.TCP == nil {
 		p.checkCalls(ctx, peer)
@@ -135,17 +135,17 @@ func (p *peerCheck) checkPeer(ctx context.Context, peer string) {
 func (p *peerCheck) checkCalls(ctx context.Context, peer string) {
 	about, st, err := p.findPeer(ctx, peer)
 	if err != nil {
-		p.add("cluster", "calls to "+peer, levelWarn, "its --rpc address is not known: "+err.Error(), "name the --http address of a node that runs with --addr")
+		p.add("cluster", "calls to "+peer, LevelWarn, "its --rpc address is not known: "+err.Error(), "name the --http address of a node that runs with --addr")
 		return
 	}
 	if err := node.ProbeCalls(ctx, p.cfg, about.RPC); err != nil {
-		p.add("cluster", "calls to "+about.RPC, levelFail, err.Error(), "open the TCP port of its --rpc; where it differs from the one listened on, that node needs --advertise")
+		p.add("cluster", "calls to "+about.RPC, LevelFail, err.Error(), "open the TCP port of its --rpc; where it differs from the one listened on, that node needs --advertise")
 	} else {
-		p.add("cluster", "calls to "+about.RPC, levelOK, "answered", "")
+		p.add("cluster", "calls to "+about.RPC, LevelOK, "answered", "")
 	}
 	if st == nil {
 		if st, err = p.status(ctx, about.HTTP); err != nil {
-			p.add("cluster", "API of "+about.HTTP, levelWarn, err.Error(), "nodes do not need it of each other; people and this check do")
+			p.add("cluster", "API of "+about.HTTP, LevelWarn, err.Error(), "nodes do not need it of each other; people and this check do")
 			return
 		}
 	}
@@ -190,10 +190,10 @@ func (p *peerCheck) checkClock(name string, st *peerStatus) {
 	middle := st.asked.Add(st.answered.Sub(st.asked) / 2)
 	skew := st.AsOf.Sub(middle).Round(time.Millisecond)
 	if skew.Abs() > clockSkew {
-		p.add("cluster", "clock against "+name, levelWarn, fmt.Sprintf("differs by %v", skew), "run NTP on both machines: times in archives and logs are off by that")
+		p.add("cluster", "clock against "+name, LevelWarn, fmt.Sprintf("differs by %v", skew), "run NTP on both machines: times in archives and logs are off by that")
 		return
 	}
-	p.add("cluster", "clock against "+name, levelOK, fmt.Sprintf("differs by %v", skew), "")
+	p.add("cluster", "clock against "+name, LevelOK, fmt.Sprintf("differs by %v", skew), "")
 }
 
 // heardOf is how old what a node says of another may be.
@@ -203,7 +203,7 @@ const heardOf = 3.0 // seconds
 func (p *peerCheck) checkWayBack(name string, st *peerStatus) {
 	what, do := "way back from "+name, "open --gossip (TCP and UDP) and --rpc to it; behind NAT or in a container give --advertise"
 	if p.own == nil {
-		p.add("cluster", what, levelWarn, "cannot be tried, because this node does not run", "start it, and run this check again: it asks "+name+" what it hears")
+		p.add("cluster", what, LevelWarn, "cannot be tried, because this node does not run", "start it, and run this check again: it asks "+name+" what it hears")
 		return
 	}
 	for _, n := range st.Nodes {
@@ -211,10 +211,10 @@ func (p *peerCheck) checkWayBack(name string, st *peerStatus) {
 			continue
 		}
 		if n.State == crawl.NodeAlive && n.AgeSeconds != nil && *n.AgeSeconds < heardOf {
-			p.add("cluster", what, levelOK, fmt.Sprintf("it heard this node %.1fs ago, at %s and %s", *n.AgeSeconds, n.Gossip, n.RPC), "")
+			p.add("cluster", what, LevelOK, fmt.Sprintf("it heard this node %.1fs ago, at %s and %s", *n.AgeSeconds, n.Gossip, n.RPC), "")
 			return
 		}
-		p.add("cluster", what, levelFail, fmt.Sprintf("it holds this node for %s, at %s and %s", n.State, n.Gossip, n.RPC), do)
+		p.add("cluster", what, LevelFail, fmt.Sprintf("it holds this node for %s, at %s and %s", n.State, n.Gossip, n.RPC), do)
 		return
 	}
 	if host, _, err := net.SplitHostPort(p.own.Gossip); err == nil {
@@ -222,5 +222,5 @@ func (p *peerCheck) checkWayBack(name string, st *peerStatus) {
 			do = "this node listens on loopback alone: give --http, --gossip and --rpc addresses that " + name + " can reach"
 		}
 	}
-	p.add("cluster", what, levelFail, "it has never heard of this node", do)
+	p.add("cluster", what, LevelFail, "it has never heard of this node", do)
 }

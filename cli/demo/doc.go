@@ -1,0 +1,8 @@
+// Package demo shows a cluster at work: three nodes on loopback crawl a synthetic
+// web, one is killed half-way and another one joins. The web server judges
+// the result.
+//
+// The nodes are processes, the web runs in this one. The run owns both and waits for
+// their end. watch.go sees every request; each node reaches the web through a name
+// server of its own, which tells the watch which node asked. The package has no queue.
+package demo
