@@ -14,6 +14,7 @@ import (
 	"crawlnode/fairshare"
 	"crawlnode/frontier"
 	"crawlnode/scheduler"
+	"crawlnode/web/urlnorm"
 )
 
 // This file is what others may call, from any goroutine.
@@ -26,6 +27,8 @@ var (
 	errTakenBack = errors.New("dispatch: the visit was taken back")
 	// errOverShare is the cause when others wait for a fetcher.
 	errOverShare = errors.New("dispatch: the visit was taken back: its domain fails and holds more than its share of the fetchers")
+	// errExcluded is the cause when the settings exclude the URL since.
+	errExcluded = errors.New("dispatch: the visit was taken back: its URL is excluded now")
 )
 
 // StopGrace is how long Run waits for visits to be settled when it ends.
@@ -84,6 +87,8 @@ type flight struct {
 	cancel    context.CancelCauseFunc
 	partition crawl.Partition
 	host      crawl.Host
+	url       urlnorm.URL
+	via       crawl.Via
 	attempts  int          // the item's, before this visit
 	page      bool         // it holds a page permit
 	used      bool         // the permit became a page

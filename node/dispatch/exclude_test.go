@@ -68,3 +68,44 @@ func TestExcluded(t *testing.T) {
 		}
 	})
 }
+
+// TestExcludedWhileOpen excludes a host that drips: its open visit is taken back at once, and
+// its URLs are refused.
+func TestExcludedWhileOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var settings atomic.Pointer[crawl.Settings]
+		before, after := r.settings, r.settings
+		after.Exclude = []string{"host:drip.test"}
+		settings.Store(&before)
+		r.options.Settings = settings.Load
+		r.options.Excluded = func(it *crawl.Item) bool {
+			return len(settings.Load().Exclude) > 0 && it.URL.Host() == "drip.test"
+		}
+		r.web.answer = func(ctx context.Context, v crawl.Visit) (crawl.Response, bool) {
+			if v.Host != "drip.test" {
+				return crawl.Response{}, false
+			}
+			sleep(ctx, time.Hour)
+			return crawl.Response{Kind: crawl.Aborted, Requested: true}, true
+		}
+		r.disk.add(1, "drip.test", 0, 5)
+		r.disk.add(1, "good.test", 0, 1000)
+		r.start(5)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		time.Sleep(10 * time.Second)
+		if n := r.web.openNow(); n < 1 {
+			t.Fatalf("%d requests are open before", n)
+		}
+		settings.Store(&after)
+		time.Sleep(5 * time.Second)
+		if n := r.disk.of("drip.test"); n > 0 {
+			t.Errorf("5 s after the host was excluded %d of its URLs are queued", n)
+		}
+		if good := r.web.pages(); good < 12 {
+			t.Errorf("%d pages of the other host, want 12", good)
+		}
+	})
+}

@@ -20,8 +20,9 @@ import (
 // store counts queued URLs in it.
 //
 // A host whose domain has its share of the memory is denied. A few of each partition are
-// kept, and let in as soon as they fit; the others wait for the next sweep, which comes
-// the later the more of them there are.
+// kept, and let in as soon as they fit. When all of them are in, a top-up reads the wake index
+// from its start until as many are kept again. The next whole sweep comes the later the more
+// hosts were denied.
 
 const (
 	// deniedPause is the least time from a sweep to the next one for hosts that were denied.
@@ -29,7 +30,7 @@ const (
 	// deniedHostPause comes on top for each of them: to read one takes some 2 us, so a
 	// domain with millions of hosts cannot buy more than 2 % of a processor with them.
 	deniedHostPause = 100 * time.Microsecond
-	// deniedKept is how many of a partition are let in without a sweep.
+	// deniedKept is how many of a partition are let in without reading.
 	deniedKept = 32
 )
 
@@ -62,6 +63,8 @@ type holding struct {
 	// lost: notes for hosts in memory may have been lost, so the next sweep
 	// must be thorough: it tells those hosts as well that URLs are queued.
 	lost, thorough bool
+	// topUp: what is under way is no sweep, it ends when enough denied hosts are kept.
+	topUp bool
 
 	unsettled int // visits handed out
 	// strays are visits that were open when the partition was dropped, and are
@@ -75,7 +78,7 @@ type holding struct {
 // denials are hosts that were not let in because their domain has its share.
 type denials struct {
 	kept   []frontier.Wake // up to deniedKept
-	hosts  int             // that this sweep has denied
+	hosts  int             // that this sweep has denied; a top-up counts none
 	before int             // that the last one has
 }
 
@@ -85,13 +88,17 @@ func (l *loop) pauseDenied() time.Duration {
 	return deniedPause + time.Duration(l.denied)*deniedHostPause
 }
 
-// deny keeps one of them.
-func (d *denials) deny(w frontier.Wake) {
-	d.hosts++
-	if len(d.kept) < deniedKept {
-		d.kept = append(d.kept, w)
+// deny keeps one of them, if there is room.
+func (h *holding) deny(w frontier.Wake) {
+	if !h.topUp {
+		h.denied.hosts++
+	}
+	if !h.denied.full() {
+		h.denied.kept = append(h.denied.kept, w)
 	}
 }
+
+func (d *denials) full() bool { return len(d.kept) >= deniedKept }
 
 // waits says that a host of h stands on disk until t.
 func (h *holding) waits(now, t time.Time) {
@@ -168,7 +175,7 @@ func (l *loop) noted(now time.Time, host crawl.Host, n note) {
 		return
 	}
 	if !l.core.Fits(host) {
-		h.denied.deny(frontier.Wake{Host: host, Band: n.band})
+		h.deny(frontier.Wake{Host: host, Band: n.band})
 		h.waits(now, now.Add(scheduler.LoadAhead+l.pauseDenied()))
 		return
 	}
@@ -181,11 +188,22 @@ func (l *loop) room() int { return l.core.Places() - len(l.loading) }
 // sweep puts h in line to be read from the start of its wake index. A sweep
 // that is under way begins anew.
 func (l *loop) sweep(now time.Time, h *holding) {
-	h.begun++
-	h.since = now
-	h.cursor, h.again, h.due = "", false, time.Time{}
+	h.again, h.due, h.topUp = false, time.Time{}, false
 	h.denied = denials{before: h.denied.hosts}
 	h.thorough, h.lost = h.thorough || h.lost, false
+	l.fromStart(now, h)
+}
+
+// topUp puts h in line to have denied hosts kept again. What else it finds comes in as well,
+// but it does not replace a sweep: it ends early.
+func (l *loop) topUp(now time.Time, h *holding) {
+	h.topUp = true
+	l.fromStart(now, h)
+}
+
+func (l *loop) fromStart(now time.Time, h *holding) {
+	h.begun++
+	h.since, h.cursor = now, ""
 	if !h.queued {
 		h.queued = true
 		l.sweeps = append(l.sweeps, h)
@@ -229,11 +247,7 @@ func (l *loop) readWakes(h *holding) {
 			default:
 				h.cursor = next
 				l.admit(now, h, wakes)
-				if len(h.passed) == 0 && len(wakes) < sweepPiece {
-					h.thorough = false
-					if h.denied.hosts > 0 {
-						h.waits(now, now.Add(scheduler.LoadAhead+l.pauseDenied()))
-					}
+				if l.swept(now, h, len(wakes) < sweepPiece) {
 					return
 				}
 			}
@@ -241,6 +255,28 @@ func (l *loop) readWakes(h *holding) {
 			l.sweeps = append(l.sweeps, h)
 		}
 	})
+}
+
+// swept reports whether a sweep or a top-up of h is over; last says that the wake index was
+// read to its end.
+func (l *loop) swept(now time.Time, h *holding, last bool) bool {
+	switch {
+	case len(h.passed) > 0:
+		return false
+	case h.topUp && (last || h.denied.full()):
+		h.topUp = false
+		if last {
+			h.denied.hosts = len(h.denied.kept) // there are no others
+		}
+		return true
+	case !last:
+		return false
+	}
+	h.thorough = false
+	if h.denied.hosts > 0 {
+		h.waits(now, now.Add(scheduler.LoadAhead+l.pauseDenied()))
+	}
+	return true
 }
 
 // admit brings hosts into memory whose time is near. When there is no room
@@ -260,7 +296,7 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 			// keep it going for ever, and the better bands waiting.
 			h.waits(now, w.NotBefore)
 		case !soon && !l.core.Fits(w.Host):
-			h.denied.deny(w)
+			h.deny(w)
 		case l.room() <= 0:
 			h.passed = append([]frontier.Wake(nil), wakes[i:]...)
 			return
@@ -363,8 +399,11 @@ func (l *loop) lookAtDisk(now time.Time) {
 		if h.queued {
 			continue
 		}
-		if h.again || !h.due.IsZero() && h.due.Sub(now) <= scheduler.LoadAhead {
+		switch {
+		case h.again || !h.due.IsZero() && h.due.Sub(now) <= scheduler.LoadAhead:
 			l.sweep(now, h)
+		case len(h.denied.kept) == 0 && h.denied.hosts > deniedKept:
+			l.topUp(now, h)
 		}
 	}
 	piece := max(l.d.o.Scheduler.MaxActive/20, 1)

@@ -40,7 +40,7 @@ func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
 
 // followGaps takes changed settings in: a gap that grew holds from the next
 // request of each host on, of those on disk as well. URLs that are excluded now need
-// no turn of their hosts to be refused.
+// no turn of their hosts to be refused, and open visits to them are taken back.
 func (l *loop) followGaps(now time.Time) {
 	s, before := l.d.o.Settings(), l.settings
 	if s == before {
@@ -49,6 +49,7 @@ func (l *loop) followGaps(now time.Time) {
 	l.settings = s
 	if before != nil && !slices.Equal(before.Exclude, s.Exclude) {
 		l.core.ExcludeChanged(now)
+		l.takeBackExcluded()
 		for _, h := range l.held {
 			h.again = true
 		}
@@ -63,6 +64,21 @@ func (l *loop) followGaps(now time.Time) {
 		}
 	}
 	l.core.GapsChanged(now, grew)
+}
+
+// takeBackExcluded cancels open visits to URLs that are excluded now: a host that drips would
+// hold its fetcher for as long as a fetch may take. The URL goes back, and is refused then.
+func (l *loop) takeBackExcluded() {
+	if l.d.o.Excluded == nil {
+		return
+	}
+	for _, flights := range l.flying {
+		for _, f := range flights {
+			if l.d.o.Excluded(&crawl.Item{URL: f.url, Via: f.via}) {
+				f.cancel(errExcluded)
+			}
+		}
+	}
 }
 
 // excludes reports whether a host on disk is excluded as a whole, as far as its first

@@ -244,7 +244,7 @@ func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 
 // send gives v to the first waiter. False: the right to fetch it has just ended.
 func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
-	f := &flight{partition: v.Partition, host: v.Host, attempts: v.Item.Attempts, page: page}
+	f := &flight{partition: v.Partition, host: v.Host, url: v.Item.URL, via: v.Item.Via, attempts: v.Item.Attempts, page: page}
 	v.Received, v.Kept = &f.received, &f.kept
 	f.ctx, f.cancel = context.WithCancelCause(l.base)
 	if !l.enter(v, f) {
