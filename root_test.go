@@ -82,7 +82,23 @@ var table = []rule{
 		"a pure core: it decides who holds which partition, and knows neither store, peers nor time",
 	},
 	{
-		[]string{"handoff"}, []string{"handoff/machine", "crawl", "ring"},
+		[]string{"handoff/wire", "handoff/acks"}, []string{"handoff/machine", "crawl"},
+		"it speaks of partitions and sets in the machine's nouns, and knows neither store, peers nor driver",
+	},
+	{
+		[]string{"handoff/hints"}, []string{"handoff/wire", "crawl"},
+		"it keeps mutations on disk as they go over the wire; who needs them is known by replication",
+	},
+	{
+		[]string{"handoff/replication"}, []string{"handoff/acks", "handoff/hints", "handoff/machine", "handoff/wire", "crawl"},
+		"it sends what the machine orders; store, streams and the machine's inbox reach it through its Options",
+	},
+	{
+		[]string{"handoff/copies"}, []string{"handoff/machine", "handoff/wire", "crawl"},
+		"it takes what others send; store and gate are interfaces that it declares",
+	},
+	{
+		[]string{"handoff"}, []string{"handoff/*", "crawl", "ring"},
 		"the cluster knows no web; views and stores reach it through interfaces that it declares",
 	},
 	{

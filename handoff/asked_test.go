@@ -11,6 +11,8 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff/machine"
+	"crawlnode/handoff/replication"
+	"crawlnode/handoff/wire"
 )
 
 // plant puts a copy on a node's disk.
@@ -67,11 +69,8 @@ func TestLowerEpochCounts(t *testing.T) {
 // else.
 func TestWanted(t *testing.T) {
 	here := Kept{Copy: true, Epoch: 1, MaxEpoch: 1, Seq: 7} // as on fuzzDriver's disk
-	frames := func(d *Driver, from crawl.NodeID, kind byte, epoch crawl.Epoch) error {
-		r := &receiver{d: d, from: from, boot: 1}
-		_, err := r.take(t.Context(), beginFrame(kind, 1, epoch))
-		r.abandon(t.Context())
-		return err
+	begin := func(d *Driver, from crawl.NodeID, kind byte, epoch crawl.Epoch) error {
+		return d.HandleStream(t.Context(), from, script(wire.Hello(1), wire.Begin(kind, 1, epoch)))
 	}
 	for name, c := range map[string]struct {
 		asked *machine.RequestCopy
@@ -88,38 +87,18 @@ func TestWanted(t *testing.T) {
 	} {
 		d := fuzzDriver(t)
 		if c.asked != nil {
-			d.wanted.note(*c.asked)
+			d.copies.Want(*c.asked)
 		}
-		if err := frames(d, c.from, frameAsked, c.epoch); (err == nil) != c.ok {
+		if err := begin(d, c.from, wire.FrameAsked, c.epoch); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := frames(d, "b", frameBegin, 0); err == nil {
+		if err := begin(d, "b", wire.FrameBegin, 0); err == nil {
 			t.Errorf("%s: a holder's copy of an earlier tenure was let in", name)
 		}
-		d.wanted.clear()
-		if err := frames(d, c.from, frameAsked, c.epoch); err == nil {
+		d.copies.ViewChanges()
+		if err := begin(d, c.from, wire.FrameAsked, c.epoch); err == nil {
 			t.Errorf("%s: what was asked for in another view was let in", name)
 		}
-	}
-}
-
-// TestAskedOnce: a copy that waits or is on its way is not sent once more.
-func TestAskedOnce(t *testing.T) {
-	d := fuzzDriver(t)
-	d.peers.end() // nobody serves the jobs
-	d.peers.send("b", []crawl.Partition{1, 2, 1})
-	r := d.peers.of("b")
-	if j, ok := r.nextJob(smallCopy); !ok || j.p != 1 {
-		t.Fatalf("the first job is %+v, %v", j, ok)
-	}
-	r.jobs = append(r.jobs, copyJob{p: 3, f: &flow{}})
-	d.peers.send("b", []crawl.Partition{1, 2, 3})
-	var ps []crawl.Partition
-	for _, j := range r.jobs {
-		ps = append(ps, j.p)
-	}
-	if want := []crawl.Partition{2, 3, 3}; !slices.Equal(ps, want) {
-		t.Errorf("copies of %v wait, want %v", ps, want)
 	}
 }
 
@@ -145,17 +124,11 @@ func TestTenure(t *testing.T) {
 		if err := a.wait(t.Context(), true, 0, 1); err != nil {
 			t.Errorf("the new tenure: %v", err)
 		}
-		// A book that changes hands between the look at the store and the question.
-		b := newAckBook(1)
-		b.set(machine.SetAcks{P: 0, Epoch: 8})
-		if _, err := b.wait(Tenure{0, 5}, 1, false); !errors.Is(err, ErrNotAcknowledged) {
-			t.Errorf("the book answers for another tenure: %v", err)
-		}
 	})
 }
 
-// TestSilent: while a replica that is needed does not answer, callers hear so at
-// once, those of other partitions are not held up, and nobody stays in the book.
+// TestSilent: while a replica that is needed does not answer, callers are told at
+// once, and those of other partitions are not held up.
 func TestSilent(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
@@ -181,14 +154,8 @@ func TestSilent(t *testing.T) {
 				t.Errorf("%s has just fallen silent: %v", id, err)
 			}
 			cancel()
-			a.driver.acks.mu.Lock()
-			n := len(a.driver.acks.parts[p].waiters)
-			a.driver.acks.mu.Unlock()
-			if n != 0 {
-				t.Errorf("%d callers that have gone are in the book", n)
-			}
 		}
-		time.Sleep(2 * stallTimeout)
+		time.Sleep(2 * replication.StallTimeout)
 		synctest.Wait()
 		begun := time.Now()
 		for id, p := range mine {
@@ -343,7 +310,7 @@ func TestPowerLoss(t *testing.T) {
 				w.nodes["b"].stopped = silent
 				w.mu.Unlock()
 				a.store.write(p, fmt.Sprint("silent ", silent), "x")
-				time.Sleep(3 * stallTimeout)
+				time.Sleep(3 * replication.StallTimeout)
 			}
 			w.settle(v)
 			want := crawl.Epoch(1)

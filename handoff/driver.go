@@ -7,10 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"crawlnode/crawl"
+	"crawlnode/handoff/acks"
+	"crawlnode/handoff/copies"
+	"crawlnode/handoff/hints"
 	"crawlnode/handoff/machine"
+	"crawlnode/handoff/replication"
 )
 
 // retryEvery is how often what broke, or was told "later", is tried.
@@ -29,49 +31,42 @@ type Options struct {
 	Transport      Transport
 	// Changed is called after each change of who holds what; it must not block.
 	Changed func()
-	// HandedOver, when set, is told how long nobody crawled the hosts of a partition
-	// that went to another node: from its freeze to the receiver's word. It must
+	// HandedOver, when set, is told how long no node crawled the hosts of a partition
+	// that went to another node: from its freeze to the receiver's answer. It must
 	// not block.
 	HandedOver func(pause time.Duration)
-	// TailDir is the folder for what replicas miss while they do not answer; "": it is
-	// not kept, and they are copied as a whole. TailRoom, when set, says whether the
+	// HintsDir is the folder for what replicas miss while they do not answer; "": it is
+	// not kept, and they are copied as a whole. HintsRoom, when set, reports whether the
 	// disk has space for some of it.
-	TailDir  string
-	TailRoom func() bool
-	Logger   *slog.Logger
+	HintsDir  string
+	HintsRoom func() bool
+	Logger    *slog.Logger
 }
 
 // Driver carries the machine's decisions out. Run must be running for any
 // other method to return.
 type Driver struct {
-	opts    Options
-	machine *machine.Machine            // owned by Run
-	absent  map[crawl.Partition]absence // of what this node should hold and cannot have; owned by Run
-	inbox   chan machine.Event
-	done    chan struct{} // closed when Run returns
-	limiter *rate.Limiter
-	started time.Time
-	ctx     context.Context // ends with Run
-	cancel  context.CancelFunc
-	wg      sync.WaitGroup
-	moves   map[crawl.Partition]*move         // owned by Run
-	froze   map[crawl.Partition]time.Duration // when; owned by Run
-	single  map[crawl.Partition]time.Duration // since when there is one copy only; owned by Run
-	gate    gate
-	marks   marks
-	wanted  wantedCopies
-	bases   *bases
-	acks    *ackBook
-	peers   *replicas
-	sets    *recorder
-	tail    *tail
-	status  atomic.Pointer[Status]
-	words   atomic.Pointer[words]
-	turn    atomic.Int64 // when the event at hand last got on, in nanoseconds from started, at least 1; 0: none is
-	bytes   atomic.Int64
-	// copied and caughtUp count the replicas that were brought up by a copy and from
-	// the tail.
-	copied, caughtUp atomic.Int64
+	opts      Options
+	machine   *machine.Machine            // owned by Run
+	absent    map[crawl.Partition]absence // of what this node should hold and cannot have; owned by Run
+	inbox     chan machine.Event
+	done      chan struct{} // closed when Run returns
+	started   time.Time
+	ctx       context.Context // ends with Run
+	cancel    context.CancelFunc
+	wg        sync.WaitGroup
+	moves     map[crawl.Partition]*move         // owned by Run
+	froze     map[crawl.Partition]time.Duration // when; owned by Run
+	single    map[crawl.Partition]time.Duration // since when there is one copy only; owned by Run
+	gate      gate
+	acks      *acks.Book
+	hints     *hints.Log
+	replicas  *replication.Replicas
+	copies    *copies.Copies
+	sets      *recorder
+	status    atomic.Pointer[Status]
+	ownership atomic.Pointer[ownership]
+	turn      atomic.Int64 // when the event at hand last made a step, in nanoseconds from started, at least 1; 0: there is none
 
 	came      chan struct{} // capacity 1: arrivals are not empty
 	arrivedMu sync.Mutex    // guards arrivals
@@ -88,20 +83,19 @@ func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	}
 	d := &Driver{opts: o, machine: machine.New(o.Self, o.Partitions, o.Factor, o.Limits),
 		inbox: make(chan machine.Event, 256), done: make(chan struct{}), started: time.Now(),
-		limiter: rate.NewLimiter(rate.Limit(o.BytesPerSecond), 1<<20),
-		moves:   map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, absent: map[crawl.Partition]absence{}, acks: newAckBook(o.Partitions),
+		moves: map[crawl.Partition]*move{}, froze: map[crawl.Partition]time.Duration{}, single: map[crawl.Partition]time.Duration{}, absent: map[crawl.Partition]absence{},
+		acks: acks.New(o.Partitions), hints: hints.New(o.HintsDir, o.HintsRoom, o.Logger),
 		came: make(chan struct{}, 1), arrivals: map[crawl.Partition]crawl.Epoch{}}
-	d.marks.parts = map[crawl.Partition]mark{}
-	d.wanted.parts = map[crawl.Partition]machine.RequestCopy{}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
-	d.bases = findBases(o.Store, loaded)
-	d.peers = newReplicas(d)
+	d.replicas = replication.New(d.ctx, replication.Options{Boot: o.Boot, Store: o.Store, Transport: o.Transport, Call: d.call, Post: d.post,
+		Acks: d.acks, Hints: d.hints, BytesPerSecond: o.BytesPerSecond, Logger: o.Logger}, loaded)
+	d.copies = copies.New(copies.Options{Partitions: o.Partitions, Store: o.Store, Gate: &d.gate, Call: d.call,
+		Arrived: d.arrived, Changed: o.Changed, Logger: o.Logger})
 	d.sets = newRecorder(d)
-	d.tail = newTail(o.TailDir, o.TailRoom, o.Logger)
 	for _, l := range loaded {
 		d.machine.Step(l)
 	}
-	d.sayWords(nil)
+	d.publishOwnership(nil)
 	d.publish()
 	return d
 }
@@ -111,15 +105,15 @@ func (d *Driver) now() time.Duration { return time.Since(d.started) }
 
 // CaughtUp counts the replicas that went on where they were after a silence, Copied
 // those that were copied as a whole.
-func (d *Driver) CaughtUp() int64 { return d.caughtUp.Load() }
+func (d *Driver) CaughtUp() int64 { return d.replicas.CaughtUp() }
 
 // Copied is explained at CaughtUp.
-func (d *Driver) Copied() int64 { return d.copied.Load() }
+func (d *Driver) Copied() int64 { return d.replicas.Copied() }
 
 // BytesMoved counts the bytes of snapshots sent and received so far.
-func (d *Driver) BytesMoved() int64 { return d.bytes.Load() }
+func (d *Driver) BytesMoved() int64 { return d.replicas.BytesSent() + d.copies.BytesReceived() }
 
-// Members says who the members of an installed view are.
+// Members are the members of an installed view, by their boots.
 type Members struct {
 	ViewInstalled
 	Boots map[crawl.NodeID]crawl.Boot
@@ -133,8 +127,8 @@ func (d *Driver) Installed(m Members) { d.post(context.Background(), installed{m
 type installed struct{ Members }
 
 // post hands an event to Run; it is dropped when the driver has ended or ctx is
-// over. Whoever posts does it under a context that Run cancels before it waits
-// for him, so a full inbox cannot lock the two.
+// over. A goroutine that Run waits for posts under a context that Run cancels before,
+// so a full inbox cannot lock the two.
 func (d *Driver) post(ctx context.Context, e machine.Event) bool {
 	select {
 	case d.inbox <- e:
@@ -152,8 +146,8 @@ func (d *Driver) Run(ctx context.Context) error {
 	unhook := context.AfterFunc(ctx, d.cancel)
 	defer unhook()
 	defer d.wg.Wait()
-	defer d.peers.end()
-	defer d.acks.close()
+	defer d.replicas.End()
+	defer d.acks.Close()
 	defer d.cancel()
 	defer close(d.done)
 	ctx = d.ctx
@@ -165,7 +159,7 @@ func (d *Driver) Run(ctx context.Context) error {
 			close(failed)
 		}
 	})
-	d.wg.Go(func() { d.tail.run(ctx) })
+	d.wg.Go(func() { d.hints.Run(ctx) })
 	retry := time.NewTicker(retryEvery)
 	defer retry.Stop()
 	for {
@@ -192,11 +186,11 @@ func (d *Driver) Run(ctx context.Context) error {
 	}
 }
 
-// getsOn notes that the event at hand has made a step.
-func (d *Driver) getsOn() { d.turn.Store(max(1, int64(d.now()))) }
+// progressed notes that the event at hand has made a step.
+func (d *Driver) progressed() { d.turn.Store(max(1, int64(d.now()))) }
 
-// Stalled is for how long the driver has not got on with the event at hand: it waits
-// for the disk. 0: it is idle.
+// Stalled is for how long the event at hand has made no step, because the disk does not
+// answer. 0: the driver is idle.
 func (d *Driver) Stalled() time.Duration {
 	turn := d.turn.Load()
 	if turn == 0 {
@@ -205,7 +199,22 @@ func (d *Driver) Stalled() time.Duration {
 	return d.now() - time.Duration(turn)
 }
 
-// takeArrivals empties what the receivers have left.
+// arrived takes the arrival of a copy of a later tenure from a stream or a call. It does
+// not wait for Run, which may wait for the gate.
+func (d *Driver) arrived(p crawl.Partition, epoch crawl.Epoch) {
+	d.arrivedMu.Lock()
+	d.arrivals[p] = max(d.arrivals[p], epoch)
+	d.arrivedMu.Unlock()
+	signal(d.came)
+}
+
+// HandleStream takes copies and mutations from another node until the stream
+// ends. The error is for that node.
+func (d *Driver) HandleStream(ctx context.Context, from crawl.NodeID, s Stream) error {
+	return d.copies.HandleStream(ctx, from, s)
+}
+
+// takeArrivals returns the arrivals since the last time as events.
 func (d *Driver) takeArrivals() []machine.Event {
 	d.arrivedMu.Lock()
 	defer d.arrivedMu.Unlock()
@@ -226,9 +235,9 @@ const maxTogether = 64
 // stored is on disk before the next one of the partition is looked at.
 func (d *Driver) take(ctx context.Context, e machine.Event) error {
 	if v, ok := e.(installed); ok {
-		d.wanted.clear()
+		d.copies.ViewChanges()
 		d.gate.install(&v.Members)
-		d.peers.keep(v.Boots)
+		d.replicas.KeepMembers(v.Boots)
 		d.sets.setView(v.View, v.ViewInstalled.Members)
 		v.Now = d.now()
 		return d.step(ctx, []machine.Event{v.ViewInstalled})
@@ -255,19 +264,19 @@ func (d *Driver) take(ctx context.Context, e machine.Event) error {
 	return d.step(ctx, events)
 }
 
-// step feeds events to the machine and does what it says. Actions that finish at
+// step feeds events to the machine and does what it orders. Actions that finish at
 // once feed their own events.
 func (d *Driver) step(ctx context.Context, events []machine.Event) error {
 	acted := false
 	for len(events) > 0 {
-		d.getsOn()
+		d.progressed()
 		var actions []machine.Action
 		for _, e := range events {
 			actions = append(actions, d.machine.Step(e)...)
 		}
 		acted = acted || len(actions) > 0
-		if len(actions) > 0 || d.words.Load().view != d.machine.View() {
-			d.sayWords(actions)
+		if len(actions) > 0 || d.ownership.Load().view != d.machine.View() {
+			d.publishOwnership(actions)
 		}
 		var err error
 		if events, err = d.performAll(ctx, actions); err != nil {
@@ -275,7 +284,7 @@ func (d *Driver) step(ctx context.Context, events []machine.Event) error {
 		}
 	}
 	if acted {
-		d.sayWords(nil)
+		d.publishOwnership(nil)
 	}
 	if acted || d.status.Load().stale(d.now()) {
 		d.publish()

@@ -11,6 +11,8 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff/machine"
+	"crawlnode/handoff/replication"
+	"crawlnode/handoff/wire"
 )
 
 var three = []crawl.NodeID{"a", "b", "c"}
@@ -126,7 +128,7 @@ func TestStopped(t *testing.T) {
 		if err := w.nodes["a"].wait(t.Context(), false, p); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took < stallTimeout || took > stallTimeout+callPatience+time.Second {
+		if took := time.Since(start); took < replication.StallTimeout || took > replication.StallTimeout+callPatience+time.Second {
 			t.Errorf("it took %v", took)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -195,7 +197,7 @@ func TestMinority(t *testing.T) {
 	})
 }
 
-// TestGate: who is not listed, by this boot, or whose tenure is over, changes nothing.
+// TestGate: a node that is not listed, by this boot, or whose tenure is over, changes nothing.
 func TestGate(t *testing.T) {
 	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
 		v := w.install(1, "a", "b")
@@ -207,8 +209,8 @@ func TestGate(t *testing.T) {
 		}
 		k := a.store.Kept(p)
 		drop := func(from crawl.NodeID, boot crawl.Boot) error {
-			body, _ := json.Marshal(dropCall{Parts: []dropPart{{P: p, Epoch: 9, Attempt: 1 << 40}}})
-			payload, _ := json.Marshal(envelope{Kind: callDrop, Boot: boot, Body: body})
+			body, _ := json.Marshal(wire.Drop{Parts: []wire.DropPart{{P: p, Epoch: 9, Attempt: 1 << 40}}})
+			payload, _ := json.Marshal(wire.Envelope{Kind: wire.CallDrop, Boot: boot, Body: body})
 			_, err := a.driver.HandleCall(t.Context(), from, payload)
 			return err
 		}
@@ -216,46 +218,22 @@ func TestGate(t *testing.T) {
 			t.Error("a stranger was let in")
 		}
 		m := crawl.Mutation{Epoch: k.Epoch, Seq: k.Seq + 1, Entries: []crawl.Entry{{Key: []byte("k"), Value: []byte("v")}}}
-		group := appendMutation([]byte{frameGroup, 1}, p, &m)
-		r := &receiver{d: a.driver, from: "b", boot: 1}
+		group := wire.AppendMutation([]byte{wire.FrameGroup, 1}, p, &m)
+		send := func() error { return a.driver.HandleStream(t.Context(), "b", script(wire.Hello(1), group)) }
 		again := v
 		again.View, again.Sinces = 2, map[crawl.NodeID]crawl.Epoch{"a": 1, "b": k.Epoch + 1}
 		a.driver.gate.install(&again)
-		if _, err := r.take(t.Context(), group); err == nil || a.store.Kept(p) != k {
+		if err := send(); err == nil || a.store.Kept(p) != k {
 			t.Errorf("a tenure that is over goes on: %v", err)
 		}
 		a.driver.gate.install(&v)
-		if _, err := r.take(t.Context(), group); err != nil || a.store.Kept(p).Seq != k.Seq+1 {
+		if err := send(); err != nil || a.store.Kept(p).Seq != k.Seq+1 {
 			t.Errorf("the holder was refused: %v", err)
 		}
 		if err := drop("b", 1); err != nil || a.store.Kept(p).Copy {
-			t.Errorf("the holder's word did not count: %v", err)
+			t.Errorf("the holder's order did not count: %v", err)
 		}
 	})
-}
-
-// TestLateDrop: a word to drop a copy that comes after a newer link was opened
-// leaves the copy alone.
-func TestLateDrop(t *testing.T) {
-	d := fuzzDriver(t)
-	store := d.opts.Store.(*memStore)
-	b := linkFrom{"b", 1}
-	d.marks.note(1, b, 5)
-	body := func(attempt uint64) []byte {
-		raw, _ := json.Marshal(dropCall{Parts: []dropPart{{P: 1, Epoch: 3, Attempt: attempt}}})
-		return raw
-	}
-	for name, try := range map[string]struct {
-		from    linkFrom
-		attempt uint64
-	}{"older": {b, 4}, "another life": {linkFrom{"b", 2}, 9}, "another node": {linkFrom{"c", 1}, 9}} {
-		if err := d.onDrop(t.Context(), try.from, body(try.attempt)); err != nil || !store.Kept(1).Copy {
-			t.Errorf("%s: the copy is gone, or %v", name, err)
-		}
-	}
-	if err := d.onDrop(t.Context(), b, body(6)); err != nil || store.Kept(1).Copy {
-		t.Errorf("the copy stays: %v", err)
-	}
 }
 
 // TestSweep: a copy that no table names, and whose holder was never told to drop
@@ -287,36 +265,6 @@ func TestSweep(t *testing.T) {
 			}
 		}
 		w.settle(v)
-	})
-}
-
-// TestOverrun: a copy whose mutations come faster than it is made is made again.
-func TestOverrun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := fuzzDriver(t)
-		r := d.peers.of("b")
-		f := &flow{r: r, a: machine.OpenLink{P: 1, Node: "b", Attempt: 3}}
-		r.mu.Lock()
-		r.flows[1] = f
-		r.mu.Unlock()
-		big := crawl.Mutation{Seq: 1, Entries: []crawl.Entry{{Key: []byte("k"), Value: make([]byte, maxPending/4)}}}
-		n := 0
-		for f.sink(1, big) {
-			if n++; n > 8 {
-				t.Fatal("nothing bounds what waits for a copy")
-			}
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- d.Run(ctx) }()
-		synctest.Wait()
-		if f.pending != nil || !f.over {
-			t.Error("the flow goes on")
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
 	})
 }
 

@@ -12,37 +12,37 @@ import (
 
 // gatePatience is how long installing a view waits for the changes that are under
 // way. A disk that works ends them in less; one that does not must not keep the
-// view from being installed, since others ask about partitions in it.
+// view from being installed, because other members ask about partitions in it.
 const gatePatience = time.Second
 
-// errRevoked is what a caller hears whose change outlasted its view.
+// errRevoked is returned to a caller whose change has outlasted its view.
 var errRevoked = errors.New("handoff: a newer view was installed before the disk had answered")
 
-// gate lets nobody change what is here but the members of the installed view,
-// by the boots that it lists. Installing a view waits for what is under way, so
-// whoever has answered an Ask takes nothing more from a node that was removed.
+// gate lets only the members of the installed view change what is here, by the boots
+// that the view lists. Installing a view waits for the changes that are under way, so a
+// node that has answered an Ask takes nothing more from a node that was removed.
 //
-// What is under way for longer than gatePatience is revoked: it may still reach the
-// disk, but its caller hears an error, so no acknowledgement, and no vote for a set,
-// counts that was given after the answer. A copy that has changed behind an answer
+// A change that is under way for longer than gatePatience is revoked: it may still reach
+// the disk, but its caller gets an error. So no acknowledgement, and no vote for a set,
+// counts that was given after the answer. A copy that has changed after an answer
 // is noticed, because copies are promoted and followed only at exactly the mutation
 // that the answer named.
 //
-// It is no sync.RWMutex, because those who are inside wait for the disk: in a
-// synctest bubble the clock stands still while somebody waits for a mutex.
+// It is no sync.RWMutex, because changes wait for the disk: in a synctest bubble the
+// clock stands still while a goroutine waits for a mutex.
 type gate struct {
 	mu    sync.Mutex // guards the rest; held for moments
 	term  *term
-	shut  chan struct{} // closed when the view that waits is installed; nil: none waits
+	shut  chan struct{} // closed when the view that waits is installed; nil: no view waits
 	view  crawl.Epoch
 	boots map[crawl.NodeID]crawl.Boot
 	since map[crawl.NodeID]crawl.Epoch // may be nil: unknown
 }
 
-// term is the time of one view: who entered in it. Guarded by the gate.
+// term is the time of one view: the changes that were let in by it. Guarded by the gate.
 type term struct {
 	inside  int
-	empty   chan struct{} // made by install; closed when nobody is inside any more
+	empty   chan struct{} // made by install; closed when no change is under way any more
 	revoked bool
 }
 
@@ -52,7 +52,7 @@ func (g *gate) install(m *Members) {
 	old := g.term
 	if old != nil && old.inside > 0 {
 		old.empty = make(chan struct{})
-		g.shut = make(chan struct{}) // nobody enters meanwhile
+		g.shut = make(chan struct{}) // no change is let in meanwhile
 		g.mu.Unlock()
 		patience := time.NewTimer(gatePatience)
 		select {
@@ -77,8 +77,9 @@ func (g *gate) lists(id crawl.NodeID) bool {
 	return g.boots[id] != 0
 }
 
-// pass runs f unless the caller is a stranger. It fails when f outlasted the view.
-func (g *gate) pass(from crawl.NodeID, boot crawl.Boot, f func() error) error {
+// Pass runs f, unless the view does not list that boot of the caller. It fails when f has
+// outlasted the view.
+func (g *gate) Pass(from crawl.NodeID, boot crawl.Boot, f func() error) error {
 	t, err := g.enter(from, boot)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (g *gate) enter(from crawl.NodeID, boot crawl.Boot) (*term, error) {
 	if g.boots[from] != boot || boot == 0 {
 		return nil, fmt.Errorf("handoff: the view here does not list boot %d of %s", boot, from)
 	}
-	g.term.inside++ // who lists somebody has installed a view
+	g.term.inside++ // a view that lists a node is installed, so there is a term
 	return g.term, nil
 }
 
@@ -123,10 +124,9 @@ func (g *gate) installed() crawl.Epoch {
 	return g.view
 }
 
-// right refuses what a holder of an epoch says who was removed and has joined
-// anew since: its tenure ended with the removal, even if it has not heard of it.
-// For use within pass.
-func (g *gate) right(from crawl.NodeID, epoch crawl.Epoch) error {
+// InTenure refuses a holder of an epoch that was removed and has joined anew since: its
+// tenure ended with the removal, even if it does not know. For use within Pass.
+func (g *gate) InTenure(from crawl.NodeID, epoch crawl.Epoch) error {
 	g.mu.Lock()
 	since := g.since[from]
 	g.mu.Unlock()

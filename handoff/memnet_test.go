@@ -29,7 +29,7 @@ const (
 	whole     cutMode = iota
 	cutBefore         // it does not arrive
 	cutAfter          // it arrives, and its answer is lost; a stream breaks behind it
-	cutStuck          // nothing is heard until the patience ends
+	cutStuck          // there is no answer until the deadline
 	numCuts
 )
 
@@ -55,6 +55,7 @@ type memNode struct {
 	id      crawl.NodeID
 	store   *memStore
 	driver  *Driver
+	hints   string          // the folder of this life
 	ctx     context.Context // of this life; over while it is down
 	cancel  context.CancelFunc
 	ended   chan error
@@ -82,7 +83,8 @@ func newMemNet(t *testing.T, ids ...crawl.NodeID) *memNet {
 func (n *memNode) start() {
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.ended = make(chan error, 1)
-	n.driver = NewDriver(Options{TailDir: filepath.Join(n.net.t.TempDir(), "tail"), Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: 2}, Store: n.store,
+	n.hints = filepath.Join(n.net.t.TempDir(), "hints")
+	n.driver = NewDriver(Options{HintsDir: n.hints, Self: n.id, Boot: 1, Partitions: memPartitions, Factor: 2, Limits: Limits{Out: 2}, Store: n.store,
 		Fetching: idle{}, Transport: n, Changed: func() {}, Logger: slog.New(slog.DiscardHandler)}, n.store.restart())
 	d, ctx, ended := n.driver, n.ctx, n.ended
 	go func() { ended <- d.Run(ctx) }()
@@ -147,7 +149,7 @@ func (w *memNet) settled(v Members) bool {
 			n := w.nodes[id]
 			s := n.driver.Status()
 			holds := n.store.Kept(p).State == Holding
-			if s.View != v.View || s.Moving > 0 || holds != (v.Table.Owner(p) == id) || holds && !n.driver.acks.isFull(p) {
+			if s.View != v.View || s.Moving > 0 || s.UnderReplicated > 0 || holds != (v.Table.Owner(p) == id) {
 				return false
 			}
 			if holds {
@@ -213,8 +215,8 @@ func (w *memNet) load() (stop func()) {
 	return func() { cancel(); writers.Wait() }
 }
 
-// fate says what becomes of the next message between two nodes.
-func (w *memNet) fate(to *memNode) cutMode {
+// next decides what becomes of the next message between two nodes.
+func (w *memNet) next(to *memNode) cutMode {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.messages++
@@ -231,7 +233,7 @@ func (n *memNode) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]
 	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
 	peer := n.net.nodes[to]
-	mode := n.net.fate(peer)
+	mode := n.net.next(peer)
 	if peer.ctx.Err() != nil || mode == cutBefore {
 		return nil, errCut
 	}
@@ -276,7 +278,7 @@ func (n *memNode) Open(ctx context.Context, to crawl.NodeID) (Stream, error) {
 }
 
 func (s *memStream) Send(b []byte) error {
-	mode := s.net.fate(s.to)
+	mode := s.net.next(s.to)
 	switch mode {
 	case cutBefore:
 		s.cancel()
@@ -318,9 +320,19 @@ func bubble(t *testing.T, ids []crawl.NodeID, f func(t *testing.T, w *memNet)) {
 	})
 }
 
-// isFull reports whether a partition has all its copies.
-func (b *ackBook) isFull(p crawl.Partition) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.parts[p].full
+// scripted is the receiver's end of a stream that brings messages and then ends.
+type scripted struct{ messages [][]byte }
+
+func script(messages ...[]byte) *scripted { return &scripted{messages} }
+
+func (s *scripted) Send([]byte) error { return nil }
+func (s *scripted) Close()            {}
+
+func (s *scripted) Recv() ([]byte, error) {
+	if len(s.messages) == 0 {
+		return nil, io.EOF
+	}
+	b := s.messages[0]
+	s.messages = s.messages[1:]
+	return b, nil
 }

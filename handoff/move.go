@@ -7,6 +7,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff/machine"
+	"crawlnode/handoff/wire"
 )
 
 // flushTimeout bounds how long a frozen partition waits for its replicas.
@@ -56,7 +57,7 @@ func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
 		cancel()
 	}
 	if err != nil {
-		d.opts.Logger.Debug("a partition could not be frozen and goes on here", "partition", a.P, "error", err)
+		d.opts.Logger.Debug("a partition could not be frozen and stays in service here", "partition", a.P, "error", err)
 		return machine.Broken{P: a.P, Attempt: a.Attempt}
 	}
 	return machine.Frozen(a)
@@ -64,9 +65,9 @@ func (d *Driver) freeze(ctx context.Context, a machine.Freeze) machine.Event {
 
 // passToken offers the authority and turns the answer into an event.
 func (d *Driver) passToken(ctx context.Context, a machine.PassToken) machine.Event {
-	t := tokenCall{P: a.P, View: a.View, Epoch: a.Epoch, Seq: d.opts.Store.Kept(a.P).Seq, Set: a.Set}
+	t := wire.Token{P: a.P, View: a.View, Epoch: a.Epoch, Seq: d.opts.Store.Kept(a.P).Seq, Set: a.Set}
 	var r machine.Reply
-	if err := d.call(ctx, a.To, callToken, t, &r); err != nil {
+	if err := d.call(ctx, a.To, wire.CallToken, t, &r); err != nil {
 		d.opts.Logger.Debug("a token was not answered and will be sent again", "partition", a.P, "peer", a.To, "error", err)
 		return machine.Broken{P: a.P, Attempt: a.Attempt}
 	}
@@ -91,7 +92,7 @@ func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 			defer func() { limit <- struct{}{} }()
 			told, err := d.askOne(ctx, id, a)
 			if err != nil {
-				d.opts.Logger.Debug("a member has not said what it holds", "peer", id, "error", err)
+				d.opts.Logger.Debug("a member did not answer what it holds", "peer", id, "error", err)
 				return
 			}
 			d.post(ctx, machine.Answered{Attempt: a.Attempt, From: id, Answers: told.Answers, Past: told.Past})
@@ -104,12 +105,12 @@ func (d *Driver) askAll(ctx context.Context, a machine.Ask) {
 }
 
 func (d *Driver) askOne(ctx context.Context, id crawl.NodeID, a machine.Ask) (machine.Told, error) {
-	q := askCall{View: a.View, Parts: a.Parts}
+	q := wire.Ask{View: a.View, Parts: a.Parts}
 	if id == d.opts.Self {
 		return d.answer(ctx, q)
 	}
-	var reply askReply
-	if err := d.call(ctx, id, callAsk, q, &reply); err != nil {
+	var reply wire.AskReply
+	if err := d.call(ctx, id, wire.CallAsk, q, &reply); err != nil {
 		return machine.Told{}, err
 	}
 	if reply.Answers == nil && len(a.Parts) > 0 {

@@ -3,6 +3,7 @@ package handoff
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"crawlnode/crawl"
@@ -10,7 +11,7 @@ import (
 )
 
 // performAll does the actions. Those that store something are gathered and run
-// side by side, so that they share a sync of the disk; what is said of a
+// side by side, so that they share a sync of the disk; what is sent about a
 // partition after its storing waits for it. It returns the events of the
 // actions that are over.
 func (d *Driver) performAll(ctx context.Context, actions []machine.Action) ([]machine.Event, error) {
@@ -33,7 +34,7 @@ func (d *Driver) performAll(ctx context.Context, actions []machine.Action) ([]ma
 			busy[machine.ActionPart(a)] = true
 			continue
 		}
-		if _, isWord := a.(machine.Tell); isWord || busy[machine.ActionPart(a)] {
+		if _, isAnswer := a.(machine.Tell); isAnswer || busy[machine.ActionPart(a)] {
 			if err := flush(); err != nil {
 				return nil, err
 			}
@@ -73,7 +74,7 @@ func (d *Driver) storeAll(ctx context.Context, actions []machine.Action) ([]mach
 				if events[i], errs[i] = d.durable(actions[i])(ctx); errs[i] != nil {
 					return
 				}
-				d.getsOn()
+				d.progressed()
 			}
 		})
 	}
@@ -158,7 +159,10 @@ func (d *Driver) promote(ctx context.Context, a machine.Promote) (machine.Event,
 	if err := s.Promote(ctx, a.P, a.Epoch); err != nil {
 		return nil, fmt.Errorf("handoff: promote the copy of partition %d: %w", a.P, err)
 	}
-	d.keepPromoted(ctx, &a)
+	if a.Reply == nil && !a.Lost { // in the place of nodes that may return
+		away := slices.DeleteFunc(slices.Clone(a.Set.Members), d.gate.lists)
+		d.replicas.KeepHints(ctx, &a, away)
+	}
 	return machine.Promoted{Promote: a, OK: true}, nil
 }
 
@@ -166,19 +170,19 @@ func (d *Driver) promote(ctx context.Context, a machine.Promote) (machine.Event,
 func (d *Driver) perform(ctx context.Context, a machine.Action) {
 	switch a := a.(type) {
 	case machine.OpenLink:
-		d.peers.open(ctx, a)
+		d.replicas.Open(ctx, a)
 	case machine.CloseLink:
-		d.peers.close(a)
+		d.replicas.Close(a)
 	case machine.ConfirmLink:
 		d.confirm(a)
 	case machine.DropCopy:
-		d.peers.drop(a)
+		d.replicas.Drop(a)
 	case machine.SetAcks:
-		d.acks.set(a)
+		d.acks.Set(a)
 	case machine.EndAcks:
-		d.acks.end(a.P)
+		d.acks.End(a.P)
 		d.sets.forget(a.P)
-		d.tail.drop(a.P)
+		d.hints.Drop(a.P)
 	case machine.Record:
 		d.sets.add(a)
 	case machine.Freeze:
@@ -210,10 +214,10 @@ func (d *Driver) perform(ctx context.Context, a machine.Action) {
 	case machine.Tell:
 		a.Reply <- machine.Told{Answers: d.tell(a), Past: a.Past}
 	case machine.RequestCopy:
-		d.wanted.note(a)
-		d.peers.request(a)
+		d.copies.Want(a)
+		d.replicas.Request(a)
 	case machine.Sweep:
-		d.wg.Go(func() { d.sweep(d.ctx, a) })
+		d.wg.Go(func() { d.copies.Sweep(d.ctx, a) })
 	case machine.TellUseless:
 		a.Reply <- a.Parts
 	case machine.TellList:
@@ -227,7 +231,7 @@ func (d *Driver) perform(ctx context.Context, a machine.Action) {
 
 // confirm waits until a link has everything that is here now.
 func (d *Driver) confirm(a machine.ConfirmLink) {
-	done := d.acks.confirm(a, d.opts.Store.Kept(a.P).Seq)
+	done := d.acks.Confirm(a, d.opts.Store.Kept(a.P).Seq)
 	d.wg.Go(func() {
 		if done != nil {
 			select {
@@ -255,9 +259,9 @@ func (d *Driver) tell(a machine.Tell) []machine.Answer {
 	return out
 }
 
-// answerOf is this node's word on a partition. Who held it last and knows of no set
-// of that tenure has recorded none, and so acknowledged nothing in it: its copy
-// has all that was acknowledged before, and nobody else's counts in that tenure.
+// answerOf is this node's answer about a partition. A node that held it last and knows
+// of no set of that tenure has recorded none, and so acknowledged nothing in it: its copy
+// has all that was acknowledged before, and no other copy counts in that tenure.
 func answerOf(self crawl.NodeID, p crawl.Partition, holds bool, k Kept, set Set) machine.Answer {
 	if set.Epoch < k.Epoch && k.Copy && !k.Suspect && k.Epoch == k.MaxEpoch {
 		set = Set{Epoch: k.Epoch, Members: []crawl.NodeID{self}}

@@ -9,19 +9,21 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff/machine"
+	"crawlnode/handoff/wire"
 )
 
 // recorder stores in-sync sets with the members of the view: one batch at a time,
-// what comes meanwhile goes into the next. More than half make a set count; the
-// others are told until they know it, for those who know may leave the view.
+// what comes meanwhile goes into the next. A set counts when more than half have stored
+// it; the others are told until they have it too, because those that have it may leave
+// the view.
 type recorder struct {
 	d    *Driver
 	wake chan struct{} // capacity 1
 
 	mu      sync.Mutex // guards the rest
 	pending map[crawl.Partition]Set
-	late    map[crawl.Partition]Set         // that count, and that some do not know
-	lateAt  time.Time                       // when these are told again
+	late    map[crawl.Partition]Set         // that count, and that some members have not stored
+	lateAt  time.Time                       // when those members are told again
 	live    map[crawl.Partition]crawl.Epoch // tenures that have not ended
 	view    crawl.Epoch
 	members []crawl.NodeID
@@ -30,7 +32,7 @@ type recorder struct {
 const (
 	// recordAgain is the pause after a batch that not enough members have stored.
 	recordAgain = 100 * time.Millisecond
-	// recordLate is the pause before those who did not store a set are told again.
+	// recordLate is the pause before the members that did not store a set are told again.
 	recordLate = time.Second
 	// recordGrace is how long the rest of the members may take to store a set that
 	// more than half have stored.
@@ -152,9 +154,9 @@ func (r *recorder) run(ctx context.Context) error {
 	}
 }
 
-// dropOld leaves out what a newer set on the disk here has overtaken: somebody else
-// holds the partition by now, or looks for its holder. Nobody would store it, and
-// it would be sent for ever.
+// dropOld leaves out sets that are older than the one on the disk here: another node
+// holds the partition by now, or looks for its holder. No member would store them, and
+// they would be sent for ever.
 func (r *recorder) dropOld(b *batch) {
 	for p, s := range b.sets {
 		if r.d.opts.Store.Set(p).Newer(s) {
@@ -167,10 +169,10 @@ func (r *recorder) dropOld(b *batch) {
 // count yet.
 func (r *recorder) spread(ctx context.Context, b *batch) bool {
 	stored := make(map[crawl.Partition]int, len(b.sets))
-	call := recordCall{View: b.view}
+	call := wire.Record{View: b.view}
 	for p, s := range b.sets {
 		stored[p] = 1 // here
-		call.Sets = append(call.Sets, partSet{P: p, Set: s})
+		call.Sets = append(call.Sets, wire.PartSet{P: p, Set: s})
 	}
 	others := slices.DeleteFunc(slices.Clone(b.members), func(id crawl.NodeID) bool { return id == r.d.opts.Self })
 	r.gather(ctx, call, others, stored, len(b.members))
@@ -191,17 +193,17 @@ func (r *recorder) spread(ctx context.Context, b *batch) bool {
 	return all
 }
 
-// gather asks the others to store the sets and counts who has. Once more than
+// gather asks the others to store the sets and counts those that have. Once more than
 // half have everything it waits only a moment longer: one member that is stopped
 // must not keep the set that leaves it out from being recorded.
-func (r *recorder) gather(ctx context.Context, call recordCall, others []crawl.NodeID, stored map[crawl.Partition]int, members int) {
+func (r *recorder) gather(ctx context.Context, call wire.Record, others []crawl.NodeID, stored map[crawl.Partition]int, members int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	replies := make(chan recordReply, len(others))
+	replies := make(chan wire.RecordReply, len(others))
 	for _, id := range others {
 		r.d.wg.Go(func() {
-			var reply recordReply
-			if err := r.d.call(ctx, id, callRecord, call, &reply); err != nil {
+			var reply wire.RecordReply
+			if err := r.d.call(ctx, id, wire.CallRecord, call, &reply); err != nil {
 				r.d.opts.Logger.Debug("in-sync sets were not recorded", "peer", id, "error", err)
 			}
 			replies <- reply
@@ -209,7 +211,7 @@ func (r *recorder) gather(ctx context.Context, call recordCall, others []crawl.N
 	}
 	var enough <-chan time.Time
 	for range others {
-		if enough == nil && !slices.ContainsFunc(call.Sets, func(s partSet) bool { return 2*stored[s.P] <= members }) {
+		if enough == nil && !slices.ContainsFunc(call.Sets, func(s wire.PartSet) bool { return 2*stored[s.P] <= members }) {
 			enough = time.After(recordGrace)
 		}
 		select {

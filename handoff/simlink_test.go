@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/copies"
 	"crawlnode/handoff/machine"
 )
 
@@ -16,9 +17,9 @@ func (n *simNode) open(a machine.OpenLink) {
 	if n.flows[a.Node] == nil {
 		n.flows[a.Node] = map[crawl.Partition]*simFlow{}
 	}
-	n.acks.follow(a.Node, a.P, a.Attempt)
+	n.acks.LinkOpened(a.Node, a.P, a.Attempt)
 	n.flows[a.Node][a.P] = f
-	from := linkFrom{n.id, n.boot}
+	from := copies.Sender{ID: n.id, Boot: n.boot}
 	if d := &n.disk[a.P]; a.Based && d.state == Holding && d.epoch == a.Epoch && len(d.content) == int(a.BaseSeq) {
 		n.w.call(n, f.to, func() (any, bool) { return f.to.adopt(from, a) }, func(reply any, ok bool) {
 			switch {
@@ -36,7 +37,7 @@ func (n *simNode) open(a machine.OpenLink) {
 		if f.to.machine == nil {
 			return nil, false
 		}
-		f.to.marks.note(a.P, from, a.Attempt)
+		f.to.marks.Note(a.P, from, a.Attempt)
 		return f.to.disk[a.P].kept(), true
 	}, func(reply any, ok bool) {
 		if !ok {
@@ -47,16 +48,16 @@ func (n *simNode) open(a machine.OpenLink) {
 	})
 }
 
-func (n *simNode) adopt(from linkFrom, a machine.OpenLink) (any, bool) {
+func (n *simNode) adopt(from copies.Sender, a machine.OpenLink) (any, bool) {
 	if n.machine == nil {
 		return nil, false
 	}
 	adopted := false
-	err := n.gate.pass(from.id, from.boot, func() error {
-		if err := n.gate.right(from.id, a.Epoch); err != nil {
+	err := n.gate.Pass(from.ID, from.Boot, func() error {
+		if err := n.gate.InTenure(from.ID, a.Epoch); err != nil {
 			return err
 		}
-		n.marks.note(a.P, from, a.Attempt)
+		n.marks.Note(a.P, from, a.Attempt)
 		n.arrived(a.P, a.Epoch)
 		d := &n.disk[a.P]
 		if d.copy && len(d.content) == int(a.BaseSeq) && (d.epoch == a.BaseEpoch || d.epoch == a.Epoch) && a.Epoch >= d.epoch {
@@ -89,7 +90,7 @@ func (n *simNode) judgeCopy(f *simFlow, k Kept) {
 	case same && int(k.Seq) == len(d.content) && d.state == Holding && d.epoch == f.a.Epoch:
 		f.pending = nil // attached here
 		n.goLive(f, int(k.Seq))
-	case same && d.state == Holding && d.epoch == f.a.Epoch && n.w.chance(60): // the tail reaches so far back
+	case same && d.state == Holding && d.epoch == f.a.Epoch && n.w.chance(60): // the hints reach so far back
 		f.pending = nil
 		for seq := int(k.Seq) + 1; seq <= len(d.content); seq++ {
 			f.pending = append(f.pending, simMutation{seq: seq, id: d.content[seq-1]})
@@ -113,7 +114,7 @@ type begun struct {
 func (n *simNode) adoptLate(f *simFlow, k Kept) {
 	a := f.a
 	a.BaseEpoch, a.BaseSeq = k.Epoch, k.Seq
-	from := linkFrom{n.id, n.boot}
+	from := copies.Sender{ID: n.id, Boot: n.boot}
 	n.w.call(n, f.to, func() (any, bool) { return f.to.adopt(from, a) }, func(reply any, ok bool) {
 		d := &n.disk[a.P]
 		switch {
@@ -158,7 +159,9 @@ func (n *simNode) snapshot(p crawl.Partition, to *simNode, f *simFlow) {
 		f.pending = nil
 	}
 	epoch, content, boot := d.epoch, d.content, n.boot
-	n.w.call(n, to, func() (any, bool) { return to.takeCopy(linkFrom{n.id, boot}, p, epoch, content, f != nil) }, func(_ any, ok bool) {
+	n.w.call(n, to, func() (any, bool) {
+		return to.takeCopy(copies.Sender{ID: n.id, Boot: boot}, p, epoch, content, f != nil)
+	}, func(_ any, ok bool) {
 		switch {
 		case f == nil:
 		case !ok:
@@ -169,20 +172,20 @@ func (n *simNode) snapshot(p crawl.Partition, to *simNode, f *simFlow) {
 	})
 }
 
-func (n *simNode) takeCopy(from linkFrom, p crawl.Partition, epoch crawl.Epoch, content []uint64, link bool) (any, bool) {
+func (n *simNode) takeCopy(from copies.Sender, p crawl.Partition, epoch crawl.Epoch, content []uint64, link bool) (any, bool) {
 	if n.machine == nil {
 		return nil, false
 	}
 	took := false
-	_ = n.gate.pass(from.id, from.boot, func() error {
-		if err := n.gate.right(from.id, epoch); link && err != nil {
+	_ = n.gate.Pass(from.ID, from.Boot, func() error {
+		if err := n.gate.InTenure(from.ID, epoch); link && err != nil {
 			return err
 		}
 		d := &n.disk[p]
 		if link && (d.state == Holding || (d.copy || d.state == Released) && d.epoch > epoch) {
 			return nil
 		}
-		if err := n.wanted.may(from.id, p, epoch, d.kept()); !link && err != nil {
+		if err := n.wanted.Check(from.ID, p, epoch, d.kept()); !link && err != nil {
 			return nil
 		}
 		n.arrived(p, epoch)
@@ -200,7 +203,7 @@ func (n *simNode) failFlow(f *simFlow) {
 	if n.flows[f.to.id][f.a.P] == f {
 		delete(n.flows[f.to.id], f.a.P)
 	}
-	n.acks.forget(f.to.id, f.a.P, f.a.Attempt)
+	n.acks.LinkClosed(f.to.id, f.a.P, f.a.Attempt)
 	n.later(machine.LinkDown{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
 }
 
@@ -217,7 +220,7 @@ func (n *simNode) goLive(f *simFlow, seq int) {
 }
 
 func (n *simNode) noted(f *simFlow, seq int) {
-	n.acks.note(f.to.id, f.a.P, f.a.Attempt, crawl.Seq(seq))
+	n.acks.Acknowledged(f.to.id, f.a.P, f.a.Attempt, crawl.Seq(seq))
 	if !f.follows && seq >= f.upAt {
 		f.follows = true
 		n.later(machine.LinkFollows{P: f.a.P, Node: f.to.id, Attempt: f.a.Attempt})
@@ -238,7 +241,7 @@ func (n *simNode) pump() {
 			}
 			f.flying = true
 			ms := slices.Clone(f.pending[:1+n.w.rng.IntN(len(f.pending))])
-			from, epoch := linkFrom{n.id, n.boot}, f.a.Epoch
+			from, epoch := copies.Sender{ID: n.id, Boot: n.boot}, f.a.Epoch
 			n.w.call(n, f.to, func() (any, bool) { return f.to.apply(from, p, epoch, ms) }, func(reply any, ok bool) {
 				f.flying = false
 				switch {
@@ -256,13 +259,13 @@ func (n *simNode) pump() {
 	}
 }
 
-func (n *simNode) apply(from linkFrom, p crawl.Partition, epoch crawl.Epoch, ms []simMutation) (any, bool) {
+func (n *simNode) apply(from copies.Sender, p crawl.Partition, epoch crawl.Epoch, ms []simMutation) (any, bool) {
 	if n.machine == nil {
 		return nil, false
 	}
 	applied := false
-	err := n.gate.pass(from.id, from.boot, func() error {
-		if err := n.gate.right(from.id, epoch); err != nil {
+	err := n.gate.Pass(from.ID, from.Boot, func() error {
+		if err := n.gate.InTenure(from.ID, epoch); err != nil {
 			return err
 		}
 		d := &n.disk[p]
@@ -273,7 +276,7 @@ func (n *simNode) apply(from linkFrom, p crawl.Partition, epoch crawl.Epoch, ms 
 			switch {
 			case m.seq <= len(d.content):
 				if d.content[m.seq-1] != m.id {
-					n.w.fail("%s has %d as mutation %d of partition %d, %s sends %d", n.id, d.content[m.seq-1], m.seq, p, from.id, m.id)
+					n.w.fail("%s has %d as mutation %d of partition %d, %s sends %d", n.id, d.content[m.seq-1], m.seq, p, from.ID, m.id)
 				}
 			case m.seq == len(d.content)+1:
 				d.content = append(slices.Clip(d.content), m.id)
@@ -287,17 +290,16 @@ func (n *simNode) apply(from linkFrom, p crawl.Partition, epoch crawl.Epoch, ms 
 	return applied, err == nil
 }
 
-// drop tells a node that its copy may go; the word may come late.
+// drop tells a node that its copy may go; the order may come late.
 func (n *simNode) drop(a machine.DropCopy) {
-	to, from := n.w.node(a.Node), linkFrom{n.id, n.boot}
+	to, from := n.w.node(a.Node), copies.Sender{ID: n.id, Boot: n.boot}
 	n.w.call(n, to, func() (any, bool) {
 		if to.machine == nil {
 			return nil, false
 		}
-		_ = to.gate.pass(from.id, from.boot, func() error {
+		_ = to.gate.Pass(from.ID, from.Boot, func() error {
 			d := &to.disk[a.P]
-			last, ok := to.marks.of(a.P)
-			if d.copy && d.epoch <= a.Epoch && (!ok || last.from == from && last.attempt < a.Attempt) {
+			if d.copy && d.epoch <= a.Epoch && to.marks.MayDrop(a.P, from, a.Attempt) {
 				*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
 			}
 			return nil
@@ -310,11 +312,11 @@ func (n *simNode) sweep(a machine.Sweep) {
 	for _, id := range slices.Sorted(maps.Keys(a.Parts)) {
 		owner := n.w.node(id)
 		var parts []machine.UselessPart
-		seen := map[crawl.Partition]mark{}
+		seen := map[crawl.Partition]copies.Mark{}
 		for _, p := range a.Parts[id] {
 			if d := &n.disk[p]; d.copy {
 				parts = append(parts, machine.UselessPart{P: p, Epoch: d.epoch})
-				seen[p], _ = n.marks.of(p)
+				seen[p], _ = n.marks.Of(p)
 			}
 		}
 		n.w.call(n, owner, func() (any, bool) {
@@ -331,7 +333,7 @@ func (n *simNode) sweep(a machine.Sweep) {
 			for _, p := range reply.([]crawl.Partition) {
 				i := slices.IndexFunc(parts, func(x machine.UselessPart) bool { return x.P == p })
 				d := &n.disk[p]
-				if last, _ := n.marks.of(p); d.copy && d.epoch == parts[i].Epoch && last == seen[p] {
+				if last, _ := n.marks.Of(p); d.copy && d.epoch == parts[i].Epoch && last == seen[p] {
 					*d = simDisk{maxEpoch: d.maxEpoch, set: d.set}
 				}
 			}
@@ -391,7 +393,7 @@ func (n *simNode) spread() {
 				continue
 			}
 			to := n.w.node(id)
-			n.w.call(n, to, func() (any, bool) { return to.putSet(linkFrom{n.id, boot}, p, s, v.n) }, func(reply any, ok bool) {
+			n.w.call(n, to, func() (any, bool) { return to.putSet(copies.Sender{ID: n.id, Boot: boot}, p, s, v.n) }, func(reply any, ok bool) {
 				answered++
 				if ok && reply.(bool) {
 					stored++
@@ -403,12 +405,12 @@ func (n *simNode) spread() {
 	}
 }
 
-func (n *simNode) putSet(from linkFrom, p crawl.Partition, s Set, view crawl.Epoch) (any, bool) {
+func (n *simNode) putSet(from copies.Sender, p crawl.Partition, s Set, view crawl.Epoch) (any, bool) {
 	if n.machine == nil {
 		return nil, false
 	}
 	stored := false
-	_ = n.gate.pass(from.id, from.boot, func() error {
+	_ = n.gate.Pass(from.ID, from.Boot, func() error {
 		if view < n.gate.view {
 			return nil
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/acks"
+	"crawlnode/handoff/copies"
 	"crawlnode/handoff/machine"
 )
 
@@ -55,10 +57,10 @@ type simNode struct {
 	view    crawl.Epoch      // installed
 	machine *machine.Machine // nil until a view lists the boot
 
-	acks     *ackBook
+	acks     *acks.Book
 	gate     gate
-	marks    *marks
-	wanted   *wantedCopies
+	marks    *copies.Marks
+	wanted   *copies.Wanted
 	flows    map[crawl.NodeID]map[crawl.Partition]*simFlow
 	begun    map[crawl.Partition]begun
 	records  map[crawl.Partition]Set
@@ -73,7 +75,7 @@ type simNode struct {
 type simWrite struct {
 	p  crawl.Partition
 	id uint64
-	w  *waiter
+	w  *acks.Waiter
 }
 
 func newSimNode(w *simWorld, id crawl.NodeID) *simNode { return &simNode{w: w, id: id} }
@@ -101,8 +103,8 @@ func (n *simNode) crash() {
 // begin starts the driver, once a view lists the boot.
 func (n *simNode) begin() {
 	n.machine = machine.New(n.id, simPartitions, simFactor, Limits{Out: 2})
-	n.acks, n.gate, n.marks = newAckBook(simPartitions), gate{}, &marks{parts: map[crawl.Partition]mark{}}
-	n.wanted = &wantedCopies{parts: map[crawl.Partition]machine.RequestCopy{}}
+	n.acks, n.gate, n.marks = acks.New(simPartitions), gate{}, &copies.Marks{}
+	n.wanted = &copies.Wanted{}
 	n.flows = map[crawl.NodeID]map[crawl.Partition]*simFlow{}
 	n.begun = map[crawl.Partition]begun{}
 	n.counts = map[crawl.Partition]bool{}
@@ -144,7 +146,7 @@ func (n *simNode) installNext() {
 			v.Barred = append(v.Barred, o.id)
 		}
 	}
-	n.wanted.clear()
+	n.wanted.Clear()
 	n.gate.install(&Members{ViewInstalled: v, Boots: next.boots})
 	n.step(v)
 }
@@ -189,7 +191,7 @@ func (n *simNode) write(p crawl.Partition) {
 			f.pending = append(f.pending, simMutation{seq, id})
 		}
 	}
-	wait, err := n.acks.wait(Tenure{p, d.epoch}, crawl.Seq(seq), false)
+	wait, err := n.acks.Wait(Tenure{P: p, Epoch: d.epoch}, crawl.Seq(seq), false)
 	switch {
 	case err != nil:
 	case wait == nil:
@@ -206,7 +208,7 @@ func (n *simNode) poll() {
 	}
 	n.writes = slices.DeleteFunc(n.writes, func(x simWrite) bool {
 		select {
-		case err := <-x.w.done:
+		case err := <-x.w.Done():
 			if err == nil {
 				n.w.acked[x.p][x.id] = true
 			}
@@ -276,9 +278,9 @@ func (n *simNode) perform(a machine.Action) machine.Event {
 			f.over = true
 			delete(n.flows[a.Node], a.P)
 		}
-		n.acks.forget(a.Node, a.P, a.Attempt)
+		n.acks.LinkClosed(a.Node, a.P, a.Attempt)
 	case machine.ConfirmLink:
-		if c := n.acks.confirm(a, crawl.Seq(len(n.disk[a.P].content))); c != nil {
+		if c := n.acks.Confirm(a, crawl.Seq(len(n.disk[a.P].content))); c != nil {
 			n.confirms = append(n.confirms, c)
 		} else {
 			n.later(machine.LinkUp(a))
@@ -286,9 +288,9 @@ func (n *simNode) perform(a machine.Action) machine.Event {
 	case machine.DropCopy:
 		n.drop(a)
 	case machine.SetAcks:
-		n.acks.set(a)
+		n.acks.Set(a)
 	case machine.EndAcks:
-		n.acks.end(a.P)
+		n.acks.End(a.P)
 		delete(n.records, a.P)
 		delete(n.counts, a.P)
 		delete(n.live, a.P)
@@ -325,11 +327,11 @@ func (n *simNode) performCall(a machine.Action) {
 		}
 		a.Reply <- machine.Told{Answers: out, Past: a.Past}
 	case machine.RequestCopy:
-		n.wanted.note(a)
+		n.wanted.Note(a)
 		from := n.w.node(a.From)
 		boot := n.boot
 		n.w.call(n, from, func() (any, bool) {
-			if from.machine != nil && from.gate.pass(n.id, boot, func() error { return nil }) == nil {
+			if from.machine != nil && from.gate.Pass(n.id, boot, func() error { return nil }) == nil {
 				from.snapshot(a.P, n, nil)
 			}
 			return nil, true
@@ -381,7 +383,7 @@ func (n *simNode) tryFreeze(f machine.Freeze) {
 		return
 	}
 	n.disk[f.P].frozen = true
-	wait, err := n.acks.wait(Tenure{f.P, n.disk[f.P].epoch}, crawl.Seq(len(n.disk[f.P].content)), false)
+	wait, err := n.acks.Wait(Tenure{P: f.P, Epoch: n.disk[f.P].epoch}, crawl.Seq(len(n.disk[f.P].content)), false)
 	if err != nil || wait != nil {
 		n.later(machine.Broken{P: f.P, Attempt: f.Attempt})
 		return

@@ -12,8 +12,8 @@ import (
 	"crawlnode/ring"
 )
 
-// The simulation runs several machines, with the real acknowledgement book, gate
-// and marks, above a model of disks, links, calls and views, in one goroutine:
+// The simulation runs several machines, with the real acknowledgements, gate, marks and
+// wanted copies, above a model of disks, links, calls and views, in one goroutine:
 // any message may be late, lost or out of turn, any node may crash, with its disk
 // or without, and be cut off. What the rules promise is looked at after each step.
 

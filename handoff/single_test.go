@@ -3,10 +3,12 @@ package handoff
 import (
 	"testing"
 	"time"
+
+	"crawlnode/handoff/replication"
 )
 
-// TestSingleCopy: while a replica is silent, the status says of how many partitions
-// there is one copy only, and for how long.
+// TestSingleCopy: while a replica is silent, the status tells how many partitions have
+// only one copy, and for how long.
 func TestSingleCopy(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
@@ -22,7 +24,7 @@ func TestSingleCopy(t *testing.T) {
 		w.mu.Lock()
 		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
 		w.mu.Unlock()
-		time.Sleep(stallTimeout + 10*time.Second)
+		time.Sleep(replication.StallTimeout + 10*time.Second)
 		s := a.driver.Status()
 		if s.SingleCopy == 0 || s.SingleCopy != s.UnderReplicated || s.SingleFor < 9*time.Second || s.SingleFor > 11*time.Second {
 			t.Errorf("ten seconds after the links were given up: %d of %d partitions have one copy, for %v", s.SingleCopy, s.Held, s.SingleFor)

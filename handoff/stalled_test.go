@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/handoff/machine"
+	"crawlnode/handoff/wire"
 )
 
 // TestStalledMember: the disk of one of three does not answer, with mutations under
@@ -25,8 +26,8 @@ func TestStalledMember(t *testing.T) {
 			goOn := w.nodes[stalled].store.stall()
 			stop := w.load()
 			// A set that the dead one wants recorded waits in the gate.
-			body, _ := json.Marshal(recordCall{View: 1, Sets: []partSet{{P: 0, Set: Set{Epoch: 1, Version: 1, Members: three}}}})
-			payload, _ := json.Marshal(envelope{Kind: callRecord, Boot: 1, Body: body})
+			body, _ := json.Marshal(wire.Record{View: 1, Sets: []wire.PartSet{{P: 0, Set: Set{Epoch: 1, Version: 1, Members: three}}}})
+			payload, _ := json.Marshal(wire.Envelope{Kind: wire.CallRecord, Boot: 1, Body: body})
 			recorded := make(chan error, 1)
 			go func() {
 				_, err := w.nodes[stalled].driver.HandleCall(context.WithoutCancel(t.Context()), dead, payload)
@@ -56,9 +57,9 @@ func TestStalledMember(t *testing.T) {
 	}
 }
 
-// TestUnsaid: a release to a node that is gone is not called "not I" before it is
-// sealed on the disk; of everything else the asker hears meanwhile.
-func TestUnsaid(t *testing.T) {
+// TestSealedBeforeAnswer: a release to a node that is gone is not answered with "not I"
+// before it is sealed on the disk; the asker gets all other answers meanwhile.
+func TestSealedBeforeAnswer(t *testing.T) {
 	bubble(t, []crawl.NodeID{"b", "a", "c"}, func(t *testing.T, w *memNet) {
 		b := w.nodes["b"]
 		if err := b.stop(); err != nil {
@@ -73,7 +74,7 @@ func TestUnsaid(t *testing.T) {
 		w.install(2, "b", "c")
 		synctest.Wait()
 		ask := func() map[crawl.Partition]machine.Answer {
-			told, err := b.driver.answer(t.Context(), askCall{View: 2, Parts: []crawl.Partition{0, 1}})
+			told, err := b.driver.answer(t.Context(), wire.Ask{View: 2, Parts: []crawl.Partition{0, 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +107,7 @@ func TestRevoked(t *testing.T) {
 		g.install(&v)
 		for _, long := range []bool{false, true} {
 			release, got := make(chan struct{}), make(chan error, 1)
-			go func() { got <- g.pass("b", 1, func() error { <-release; return nil }) }()
+			go func() { got <- g.Pass("b", 1, func() error { <-release; return nil }) }()
 			synctest.Wait()
 			if !long {
 				time.AfterFunc(gatePatience/2, func() { close(release) })
@@ -116,7 +117,7 @@ func TestRevoked(t *testing.T) {
 			if took := time.Since(begun); took > gatePatience {
 				t.Errorf("the view waited for %v", took)
 			}
-			entered := g.pass("b", 1, func() error { return nil })
+			entered := g.Pass("b", 1, func() error { return nil })
 			if long {
 				close(release)
 			}
@@ -127,13 +128,13 @@ func TestRevoked(t *testing.T) {
 	})
 }
 
-// TestAskedAtAnotherView: who is at a newer view says so at once, who is at an older
-// one when the asker's patience ends.
+// TestAskedAtAnotherView: a node at a newer view answers that at once, one at an older
+// view when the deadline of the asker is over.
 func TestAskedAtAnotherView(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		w.settle(w.install(2, three...))
 		d := w.nodes["b"].driver
-		told, err := d.answer(t.Context(), askCall{View: 1, Parts: []crawl.Partition{0}})
+		told, err := d.answer(t.Context(), wire.Ask{View: 1, Parts: []crawl.Partition{0}})
 		if err != nil || told.Answers != nil || len(told.Past) == 0 {
 			t.Errorf("of an older view: %+v, %v", told, err)
 		}
@@ -141,7 +142,7 @@ func TestAskedAtAnotherView(t *testing.T) {
 		defer goOn()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if told, err := d.answer(ctx, askCall{View: 3, Parts: []crawl.Partition{0}}); told.Answers != nil {
+		if told, err := d.answer(ctx, wire.Ask{View: 3, Parts: []crawl.Partition{0}}); told.Answers != nil {
 			t.Errorf("of a view that is not installed: %+v, %v", told, err)
 		}
 	})

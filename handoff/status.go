@@ -6,7 +6,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// Stuck is a partition that cannot get where it should for longer than stuckAfter.
+// Stuck is a partition that could not be had where it should be for longer than stuckAfter.
 type Stuck struct {
 	P        crawl.Partition
 	From, To crawl.NodeID
@@ -17,20 +17,19 @@ type Stuck struct {
 // maxStuck bounds the list of what is stuck.
 const maxStuck = 20
 
-// Status is what the driver says of itself.
+// Status is the state of the driver and its partitions.
 type Status struct {
 	View            crawl.Epoch
 	Moving          int // freezes and tokens on their way
 	Outstanding     int // that must still leave or arrive, those on their way included
 	Held            int
 	UnderReplicated int // held, with fewer in-sync copies than factor and members allow
-	// SingleCopy counts those of the under-replicated of which nobody but this node is
-	// known to have all that was acknowledged; SingleFor is how long one has been so,
-	// at the most.
+	// SingleCopy counts those of the under-replicated of which only this node is known to
+	// have all that was acknowledged; SingleFor is how long the oldest of them has been so.
 	SingleCopy int
 	SingleFor  time.Duration
-	Promoting  int // owned by this node, and held by nobody that it knows of
-	Offline    int // of these, those that nobody can have now
+	Promoting  int // owned by this node, and held by no node that it knows of
+	Offline    int // of these, those that no node can have now
 	Lost       int // whose last copies a person has forgotten
 	Stuck      []Stuck
 	States     []State // by partition
@@ -56,7 +55,7 @@ func (d *Driver) publish() {
 			delete(d.single, id)
 		}
 		mine := owner == d.opts.Self
-		if !mine || x.State != Absent || x.Reason == "" { // who passes it on is at it, or about to be asked
+		if !mine || x.State != Absent || x.Reason == "" { // its holder is passing it on, or about to be asked
 			delete(d.absent, id)
 		}
 		switch x.State {
@@ -111,15 +110,15 @@ func (d *Driver) noteSingle(s *Status, p crawl.Partition, single bool) {
 // take-over is over before: some seconds until the view, the fence, and the questions.
 const stuckAfter = 30 * time.Second
 
-// absence is from when on something has stood between this node and a partition that is
-// its own by the table.
+// absence is the time since which this node could not have a partition that is its own
+// by the table.
 type absence struct {
 	since time.Duration // by the driver's clock
 	at    time.Time     // for people
 }
 
-// noteAbsent keeps the time from which on a partition cannot be had, and lists it when
-// that is too long ago. Why it cannot may change meanwhile.
+// noteAbsent keeps the time since which a partition cannot be had, and lists it when
+// that is too long ago. The reason may change meanwhile.
 func (d *Driver) noteAbsent(s *Status, id crawl.Partition, why string) {
 	a, was := d.absent[id]
 	if !was {

@@ -108,7 +108,7 @@
 //	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
 //	outbox                    links.Completer          links.Sender           the disk            low disk pauses the crawl   always (frontier)
 //	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
-//	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   the tail begins             acknowledged by the replica
+//	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   hints are kept              acknowledged by the replica
 //	                                                                          8 groups in flight
 //	mutations of a partition  frontier.Run             when the copy is made  16 MiB, small: 4    the copy begins again       at the replica's commit
 //	that is being copied

@@ -182,15 +182,15 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
 		Store: store, Fetching: fetching, Transport: transfer.Transport{Pool: n.pool, Target: n.target},
 		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
-		TailDir: n.dir.Join("tail"), TailRoom: n.roomForTail,
+		HintsDir: n.dir.Join("tail"), HintsRoom: n.roomForHints,
 	}, loaded)
 	n.engine.Store(e)
 	return nil
 }
 
-// roomForTail reports whether the disk has room for more of what replicas miss, far
+// roomForHints reports whether the disk has room for more of what replicas miss, far
 // above where fetching pauses.
-func (n *Node) roomForTail() bool {
+func (n *Node) roomForHints() bool {
 	free, err := datadir.FreeBytes(n.dir.Path())
 	return err == nil && free > 4*disk.LowBytes
 }

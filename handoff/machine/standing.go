@@ -7,7 +7,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// This file is what others may read of the machine.
+// This file is what other packages may read of the machine.
 
 // Standing is how a partition stands on this node.
 type Standing struct {
@@ -25,7 +25,7 @@ type Standing struct {
 	// Single: this node's copy is the only one that is known to have all that was
 	// acknowledged, although factor and cluster allow another.
 	Single bool
-	// Reason says why an Absent partition that this node owns is not here; "" when
+	// Reason is why an Absent partition that this node owns is not here; "" when
 	// that is not known. Away: a node must come back, or be forgotten.
 	Reason string
 	Away   bool
@@ -43,10 +43,10 @@ func (m *Machine) Standing(p crawl.Partition) Standing {
 	}
 }
 
-// Word is what this node says of a partition to those who ask. unsealed: it was
-// released to a node that is no member any more, so the release must be sealed on
-// the disk before this node says that it holds nothing.
-func (m *Machine) Word(p crawl.Partition) (holds, unsealed bool) {
+// Ownership is what this node answers to a member that asks about a partition. unsealed:
+// it was released to a node that is no member any more, so the release must be sealed on
+// the disk before this node answers that it holds nothing.
+func (m *Machine) Ownership(p crawl.Partition) (holds, unsealed bool) {
 	x := &m.parts[p]
 	return x.held(), x.state == Released && !m.member(x.to)
 }
@@ -57,7 +57,7 @@ func (m *Machine) View() crawl.Epoch { return m.view }
 // Listed reports whether that view lists this node's boot.
 func (m *Machine) Listed() bool { return m.listed }
 
-// Owner is the owner of a partition by the table; "" while nobody may hold anything.
+// Owner is the owner of a partition by the table; "" while no node may hold anything.
 func (m *Machine) Owner(p crawl.Partition) crawl.NodeID { return m.ownerOf(p) }
 
 // Past returns the views that the machine remembers.
@@ -89,7 +89,7 @@ type PartStatus struct {
 	// InSync is the newest recorded set that is known here, sorted; while a change
 	// of it is being recorded, the set before. nil: none is known.
 	InSync []crawl.NodeID
-	// Away says that an Absent partition cannot be had until a node comes back or
+	// Away: an Absent partition cannot be had until a node comes back or
 	// is forgotten; Reason, why it is not here. "": nothing is known against it.
 	Away   bool
 	Reason string

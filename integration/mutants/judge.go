@@ -17,7 +17,7 @@ import (
 )
 
 // deciders are the packages whose tests judge a mutant, the quick ones first.
-var deciders = []string{"ring", "scheduler", "handoff/machine", "handoff", "peer", "membership/consensus", "membership/prober", "membership", "frontier", "node/links", "node/finish", "node"}
+var deciders = []string{"ring", "scheduler", "handoff/machine", "handoff", "handoff/replication", "handoff/copies", "handoff/hints", "handoff/acks", "peer", "membership/consensus", "membership/prober", "membership", "frontier", "node/links", "node/finish", "node"}
 
 const (
 	testLimit = 5 * time.Minute // of one package's tests, and of a build

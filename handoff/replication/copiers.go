@@ -1,4 +1,4 @@
-package handoff
+package replication
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// This file hands out the copies to be made. One of a few kilobytes costs its nodes
-// nothing but three waits for their writers, and a member that leaves, or is lost,
-// leaves hundreds of them behind: many of those are under way at once. Of large ones
-// few are, for each holds a snapshot open and keeps what is stored meanwhile.
+// This file decides which copies are made next. A copy of a few kilobytes costs its nodes
+// three waits for their writers and nothing else, and there are hundreds of them to make
+// after a member has left or is lost: many small ones are under way at once. Of large
+// ones few are, because each holds a snapshot open and keeps what is stored meanwhile.
 
 // copyClass is small or large.
 type copyClass uint8
@@ -30,30 +30,30 @@ const (
 	maxPendingSmall = 4 << 20
 )
 
-// copySlots bounds the copies that leave this node at once, and the copiers of one
+// copySlots bounds the copies that leave this node at once, and the copiers for one
 // other node.
 var copySlots = [copyClasses]int{smallCopy: 16, largeCopy: 4}
 
-// copyJob is a snapshot to be sent; f is nil when the receiver only asked for it.
+// copyJob is a snapshot to be sent; link is nil when the receiver has asked for it.
 type copyJob struct {
 	p     crawl.Partition
-	f     *flow
+	link  *link
 	class copyClass
 }
 
-// newJob judges a copy when it is ordered. The partition may grow until it is made;
-// that costs no more than its place among the small ones.
-func (r *replica) newJob(p crawl.Partition, f *flow) copyJob {
-	j := copyJob{p: p, f: f, class: smallCopy}
-	if r.d.opts.Store.Size(p) > smallBytes {
+// newJob sorts a copy into its class when it is ordered. The partition may grow until the
+// copy is made; then a large one takes the place of a small one, no more.
+func (r *replica) newJob(p crawl.Partition, l *link) copyJob {
+	j := copyJob{p: p, link: l, class: smallCopy}
+	if r.rs.opts.Store.Size(p) > smallBytes {
 		j.class = largeCopy
 	}
 	return j
 }
 
-// spur starts copiers for jobs that wait, as many as there may be. They end when
+// startCopiers starts copiers for jobs that wait, within the bounds. They end when
 // nothing is left for them, and their streams with them.
-func (rs *replicas) spur(r *replica) {
+func (rs *Replicas) startCopiers(r *replica) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.ended || r.ctx.Err() != nil {
@@ -68,26 +68,26 @@ func (rs *replicas) spur(r *replica) {
 	for class := range copyClasses {
 		for range min(waiting[class], copySlots[class]-r.copiers[class]) {
 			r.copiers[class]++
-			rs.d.wg.Go(func() { r.copyLoop(r.ctx, class) })
+			rs.wg.Go(func() { r.copyLoop(r.ctx, class) })
 		}
 	}
 }
 
 // nextJob takes the first job of a class that may be begun: a partition has one copy
-// on its way to a node at a time, for a second one would end the first over there.
+// on its way to a node at a time, because a second one would end the first over there.
 // False ends the copier.
 func (r *replica) nextJob(class copyClass) (copyJob, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.jobs = slices.DeleteFunc(r.jobs, func(j copyJob) bool { return j.f != nil && j.f.over })
+	r.jobs = slices.DeleteFunc(r.jobs, func(j copyJob) bool { return j.link != nil && j.link.over })
 	for i, j := range r.jobs {
 		if _, busy := r.making[j.p]; busy || j.class != class {
 			continue
 		}
 		r.jobs = slices.Delete(r.jobs, i, i+1)
-		r.making[j.p] = j.f == nil
-		if j.f != nil && class == smallCopy {
-			j.f.room = maxPendingSmall
+		r.making[j.p] = j.link == nil
+		if j.link != nil && class == smallCopy {
+			j.link.room = maxPendingSmall
 		}
 		return j, true
 	}
@@ -102,7 +102,7 @@ func (r *replica) jobOver(j copyJob) {
 	more := len(r.jobs) > 0
 	r.mu.Unlock()
 	if more { // one of the other class may have waited for this one
-		r.d.peers.spur(r)
+		r.rs.startCopiers(r)
 	}
 }
 
@@ -120,7 +120,7 @@ func (r *replica) copyLoop(ctx context.Context, class copyClass) {
 		if !ok {
 			return
 		}
-		slots := r.d.peers.slots[class]
+		slots := r.rs.slots[class]
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -139,10 +139,10 @@ func (r *replica) copyLoop(ctx context.Context, class copyClass) {
 			continue
 		}
 		if ctx.Err() == nil {
-			r.d.opts.Logger.Debug("a copy was not made", "partition", j.p, "peer", r.id, "error", err)
+			r.rs.opts.Logger.Debug("a copy was not made and will be tried again", "partition", j.p, "peer", r.id, "error", err)
 		}
-		if j.f != nil {
-			r.give([]*flow{j.f})
+		if j.link != nil {
+			r.failLinks([]*link{j.link})
 		}
 		if stream != nil {
 			stream.close()

@@ -1,4 +1,4 @@
-package handoff
+package replication
 
 import (
 	"sync"
@@ -8,11 +8,11 @@ import (
 )
 
 // bases are the last mutations that this process has found on the disk, of the
-// partitions that were held. A loss of power may have taken the end of what was
+// partitions that were held at its start. A loss of power may have taken the end of what was
 // acknowledged from this disk, and not from a replica's. New mutations have the
-// numbers of the lost ones by the time the replica is asked, so its copy is held
-// against what was found, until it is known not to be ahead: from then on this
-// process writes it.
+// numbers of the lost ones by the time the replica is asked. So its copy is compared
+// with what was found, until it is known not to be ahead; from then on this process
+// writes it.
 type bases struct {
 	mu    sync.Mutex // guards parts
 	parts map[crawl.Partition]*base
@@ -21,13 +21,13 @@ type bases struct {
 type base struct {
 	epoch crawl.Epoch
 	seq   crawl.Seq
-	met   map[crawl.NodeID]bool // whose copy was looked at
+	met   map[crawl.NodeID]bool // nodes whose copy was compared
 }
 
 func findBases(s Store, loaded []machine.Loaded) *bases {
 	b := &bases{parts: map[crawl.Partition]*base{}}
 	for _, l := range loaded {
-		if k := s.Kept(l.P); l.State == Holding && k.State == Holding {
+		if k := s.Kept(l.P); l.State == machine.Holding && k.State == machine.Holding {
 			b.parts[l.P] = &base{epoch: k.Epoch, seq: k.Seq, met: map[crawl.NodeID]bool{}}
 		}
 	}

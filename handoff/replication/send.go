@@ -1,4 +1,4 @@
-package handoff
+package replication
 
 import (
 	"context"
@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/handoff/wire"
 )
 
 // This file sends mutations to one replica. What is in flight when a stream
-// breaks is sent again: the replica passes over what it has.
+// breaks is sent again: the replica ignores what it has.
 
 const (
 	resendMin = 20 * time.Millisecond
@@ -34,7 +35,7 @@ func (r *replica) sendLoop(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.d.opts.Logger.Debug("the stream to a replica broke", "peer", r.id, "error", err)
+		r.rs.opts.Logger.Debug("the stream to a replica broke", "peer", r.id, "error", err)
 		r.takeBack()
 		if rest = min(2*rest, resendMax); acked {
 			rest = resendMin
@@ -48,12 +49,12 @@ func (r *replica) sendLoop(ctx context.Context) {
 	}
 }
 
-// waits reports whether something is to be sent, and gives up a replica that has
-// been silent for too long.
+// waits reports whether something is to be sent, and gives up a replica that was
+// silent for too long.
 func (r *replica) waits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.oldest.IsZero() && time.Since(r.oldest) > stallTimeout {
+	if !r.oldest.IsZero() && time.Since(r.oldest) > StallTimeout {
 		r.giveUp()
 	}
 	return len(r.queue) > 0
@@ -70,26 +71,27 @@ func (r *replica) takeBack() {
 	r.queue, r.flying = append(items, r.queue...), nil
 }
 
-// session is one stream. It ends with an error; acked says that it was of use.
+// session is one stream. It ends with an error; acked reports whether the replica has
+// acknowledged anything on it.
 func (r *replica) session(ctx context.Context) (acked bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watch := time.AfterFunc(stallTimeout, cancel) // opening and sending have no deadline of their own
+	watch := time.AfterFunc(StallTimeout, cancel) // opening and sending have no deadline of their own
 	defer watch.Stop()
-	stream, err := r.d.opts.Transport.Open(ctx, r.id)
+	stream, err := r.rs.opts.Transport.Open(ctx, r.id)
 	if err != nil {
 		return false, err
 	}
 	defer stream.Close()
-	err = stream.Send(helloFrame(r.d.opts.Boot))
+	err = stream.Send(wire.Hello(r.rs.opts.Boot))
 	watch.Stop()
 	if err != nil {
 		return false, err
 	}
 	answers := make(chan []byte, maxFlying)
 	broken := make(chan error, 1)
-	r.d.wg.Go(func() { receiveAll(ctx, stream, answers, broken) })
-	tick := time.NewTicker(stallTimeout / 4)
+	r.rs.wg.Go(func() { receiveAll(ctx, stream, answers, broken) })
+	tick := time.NewTicker(StallTimeout / 4)
 	defer tick.Stop()
 	for id := uint64(1); ; {
 		for {
@@ -98,7 +100,7 @@ func (r *replica) session(ctx context.Context) (acked bool, err error) {
 				break
 			}
 			id++
-			watch.Reset(stallTimeout) // a peer that is stopped lets the windows fill
+			watch.Reset(StallTimeout) // a peer that is stopped lets the windows fill
 			err := stream.Send(frame)
 			watch.Stop()
 			if err != nil {
@@ -118,14 +120,14 @@ func (r *replica) session(ctx context.Context) (acked bool, err error) {
 			return acked, err
 		case <-tick.C:
 			if r.stalled() {
-				return acked, fmt.Errorf("no acknowledgement for %v", stallTimeout)
+				return acked, fmt.Errorf("no acknowledgement for %v", StallTimeout)
 			}
 		}
 	}
 }
 
-// receiveAll hands over what comes until the stream breaks.
-func receiveAll(ctx context.Context, s Stream, answers chan<- []byte, broken chan<- error) {
+// receiveAll hands over the answers until the stream breaks.
+func receiveAll(ctx context.Context, s wire.Stream, answers chan<- []byte, broken chan<- error) {
 	for {
 		b, err := s.Recv()
 		if err != nil {
@@ -143,7 +145,7 @@ func receiveAll(ctx context.Context, s Stream, answers chan<- []byte, broken cha
 func (r *replica) stalled() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.oldest.IsZero() || time.Since(r.oldest) <= stallTimeout {
+	if r.oldest.IsZero() || time.Since(r.oldest) <= StallTimeout {
 		return false
 	}
 	r.giveUp()
@@ -153,11 +155,11 @@ func (r *replica) stalled() bool {
 // giveUp ends the links to a replica that does not answer. r.mu is held.
 func (r *replica) giveUp() {
 	r.failAll()
-	r.d.acks.hear(r.id, false)
+	r.rs.opts.Acks.Answered(r.id, false)
 }
 
-// nextGroup takes what is to be sent next; nil when it can wait: a small group
-// waits for the answer to the one before, so that groups grow with the load.
+// nextGroup takes what is sent next; nil when that can wait: a small group waits for
+// the answer to the one before, so that groups grow with the load.
 func (r *replica) nextGroup(id uint64) (*group, []byte) {
 	r.mu.Lock()
 	waiting := r.bytes
@@ -173,7 +175,7 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 	for n < len(r.queue) && (n == 0 || g.bytes+r.queue[n].m.Bytes() <= groupBytes) {
 		it := r.queue[n]
 		n++
-		if it.f.over {
+		if it.link.over {
 			r.bytes -= it.m.Bytes()
 			signal(r.room)
 			continue
@@ -183,21 +185,21 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 	}
 	r.queue = r.queue[n:]
 	if len(g.items) == 0 {
-		r.settleOldest()
+		r.restartStallClock()
 		r.mu.Unlock()
 		return nil, nil
 	}
 	r.flying = append(r.flying, g)
 	r.mu.Unlock()
-	frame := binary.AppendUvarint(append(make([]byte, 0, g.bytes+32*len(g.items)), frameGroup), id)
+	frame := binary.AppendUvarint(append(make([]byte, 0, g.bytes+32*len(g.items)), wire.FrameGroup), id)
 	for i := range g.items {
-		frame = appendMutation(frame, g.items[i].f.a.P, &g.items[i].m)
+		frame = wire.AppendMutation(frame, g.items[i].link.a.P, &g.items[i].m)
 	}
 	return &g, frame
 }
 
-// settleOldest restarts the clock of silence after progress. r.mu is held.
-func (r *replica) settleOldest() {
+// restartStallClock measures silence anew, after progress. r.mu is held.
+func (r *replica) restartStallClock() {
 	r.oldest = time.Time{}
 	if len(r.queue) > 0 || len(r.flying) > 0 {
 		r.oldest = time.Now()
@@ -206,20 +208,20 @@ func (r *replica) settleOldest() {
 
 // onAck takes the answer to the oldest group in flight.
 func (r *replica) onAck(ctx context.Context, b []byte) error {
-	fr := frameReader{b: b}
-	if kind := fr.bytes(1); fr.bad || kind[0] != frameAck {
-		return fmt.Errorf("%w: an acknowledgement was due", errFrame)
+	fr := wire.NewReader(b)
+	if fr.Kind() != wire.FrameAck {
+		return fmt.Errorf("%w: an acknowledgement was due", wire.ErrFrame)
 	}
-	id := fr.u()
+	id := fr.Uint()
 	var refused []crawl.Partition
-	for len(fr.b) > 0 && !fr.bad {
-		refused = append(refused, fr.partition())
+	for fr.More() {
+		refused = append(refused, fr.Partition())
 	}
-	if err := fr.end("acknowledgement"); err != nil {
+	if err := fr.End("acknowledgement"); err != nil {
 		return err
 	}
 	var noted []item
-	var nowUp []*flow
+	var nowUp []*link
 	r.mu.Lock()
 	if len(r.flying) == 0 || r.flying[0].id != id {
 		failed := len(r.flying) == 0
@@ -227,36 +229,36 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 		if failed {
 			return nil // all was given up meanwhile
 		}
-		return fmt.Errorf("%w: group %d was acknowledged out of turn", errFrame, id)
+		return fmt.Errorf("%w: group %d was acknowledged out of turn", wire.ErrFrame, id)
 	}
 	g := r.flying[0]
 	r.flying = r.flying[1:]
 	r.bytes -= g.bytes
 	signal(r.room)
-	r.settleOldest()
+	r.restartStallClock()
 	for _, it := range g.items {
 		switch {
-		case it.f.over:
-		case slices.Contains(refused, it.f.a.P):
-			r.fail(it.f)
+		case it.link.over:
+		case slices.Contains(refused, it.link.a.P):
+			r.fail(it.link)
 		default:
 			noted = append(noted, it)
-			it.f.acked = it.m.Seq
-			if !it.f.isUp && it.m.Seq >= it.f.upAt {
-				it.f.isUp = true
-				nowUp = append(nowUp, it.f)
+			it.link.acked = it.m.Seq
+			if !it.link.isUp && it.m.Seq >= it.link.upAt {
+				it.link.isUp = true
+				nowUp = append(nowUp, it.link)
 			}
 		}
 	}
 	r.mu.Unlock()
-	// A call may have failed while the stream, or the one after it, went on; then
-	// nothing else would tell that the replica is there.
-	r.d.acks.hear(r.id, true)
+	// A call may have failed while the stream, or the one after it, went on; then only
+	// this tells that the replica answers.
+	r.rs.opts.Acks.Answered(r.id, true)
 	for _, it := range noted {
-		r.d.acks.note(r.id, it.f.a.P, it.f.a.Attempt, it.m.Seq)
+		r.rs.opts.Acks.Acknowledged(r.id, it.link.a.P, it.link.a.Attempt, it.m.Seq)
 	}
-	for _, f := range nowUp {
-		r.follows(ctx, f)
+	for _, l := range nowUp {
+		r.follows(ctx, l)
 	}
 	return nil
 }

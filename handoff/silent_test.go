@@ -1,0 +1,197 @@
+package handoff
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/handoff/machine"
+	"crawlnode/handoff/replication"
+)
+
+// TestStall: a replica that does not answer for some seconds goes on where it was, and
+// nothing is copied again.
+func TestStall(t *testing.T) {
+	for _, stall := range []time.Duration{replication.StallTimeout + time.Second, 10 * time.Second, time.Minute} {
+		t.Run(stall.String(), func(t *testing.T) {
+			bubble(t, three, func(t *testing.T, w *memNet) {
+				v := w.install(1, three...)
+				stop := w.load()
+				w.settleUnder(v, time.Second)
+				before := w.count((*Driver).Copied)
+				w.mu.Lock()
+				w.nodes["b"].stopped = true
+				w.mu.Unlock()
+				time.Sleep(stall)
+				w.mu.Lock()
+				w.nodes["b"].stopped = false
+				w.mu.Unlock()
+				time.Sleep(4 * time.Second)
+				if n := w.nodes["a"].driver.Status().SingleCopy + w.nodes["c"].driver.Status().SingleCopy; n > 0 {
+					t.Errorf("four seconds after b has come back there is one copy of %d partitions", n)
+				}
+				stop()
+				w.settle(v)
+				synctest.Wait()
+				if n := w.count((*Driver).Copied) - before; n > 0 {
+					t.Errorf("%d whole copies were made", n)
+				}
+				if w.count((*Driver).CaughtUp) == 0 {
+					t.Error("nothing was caught up from hints")
+				}
+				for _, id := range three {
+					if files, err := os.ReadDir(w.nodes[id].hints); err != nil || len(files) > 0 {
+						t.Errorf("%s keeps files of hints: %v, %v", id, files, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func (w *memNet) count(of func(*Driver) int64) (n int64) {
+	for _, x := range w.nodes {
+		n += of(x.driver)
+	}
+	return n
+}
+
+// TestReturn: a member that was excluded comes back. What it held had been promoted
+// elsewhere; it adopts those tenures and goes on from where they began.
+func TestReturn(t *testing.T) {
+	bubble(t, three, func(t *testing.T, w *memNet) {
+		v := w.install(1, three...)
+		stop := w.load()
+		w.settleUnder(v, time.Second)
+		stop()
+		time.Sleep(time.Second) // b has all
+		b := w.nodes["b"]
+		held := 0
+		for p := range crawl.Partition(memPartitions) {
+			_ = b.store.part(p, func(x *memPart) error {
+				if x.state == Holding {
+					held++
+					x.frozen = true // a process that is stopped writes nothing
+				}
+				return nil
+			})
+		}
+		w.mu.Lock()
+		b.stopped = true
+		w.mu.Unlock()
+		v = w.install(2, "a", "c")
+		stop = w.load()
+		w.settleUnder(v, 20*time.Second)
+		copied, caughtUp := w.count((*Driver).Copied), w.count((*Driver).CaughtUp)
+		w.mu.Lock()
+		b.stopped = false
+		w.mu.Unlock()
+		v = memView(t, 3, three...)
+		v.Sinces = map[crawl.NodeID]crawl.Epoch{"a": 1, "b": 3, "c": 1}
+		for _, id := range three {
+			own := v
+			own.Since = v.Sinces[id]
+			w.nodes[id].driver.Installed(own)
+		}
+		time.Sleep(10 * time.Second)
+		stop()
+		w.settle(v)
+		copied, caughtUp = w.count((*Driver).Copied)-copied, w.count((*Driver).CaughtUp)-caughtUp
+		if copied > 0 || held == 0 || caughtUp < int64(held) {
+			t.Errorf("b had held %d partitions: %d whole copies were made, %d were caught up", held, copied, caughtUp)
+		}
+	})
+}
+
+// TestStallAgain: the link breaks at each message while a replica is being caught up.
+func TestStallAgain(t *testing.T) {
+	for at := range 24 {
+		bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+			v := w.install(1, "a", "b")
+			stop := w.load()
+			w.settleUnder(v, time.Second)
+			w.mu.Lock()
+			w.nodes["b"].stopped = true
+			w.mu.Unlock()
+			time.Sleep(5 * time.Second)
+			w.mu.Lock()
+			w.nodes["b"].stopped = false
+			begin := w.messages
+			w.cut = func(m int) cutMode {
+				if m == begin+at {
+					return cutMode(at%int(numCuts-1)) + 1
+				}
+				return whole
+			}
+			w.mu.Unlock()
+			time.Sleep(4 * time.Second)
+			stop()
+			w.settle(v)
+			time.Sleep(time.Second) // what nobody waits for arrives, too
+			for p := range crawl.Partition(memPartitions) {
+				w.sameContent(p)
+			}
+		})
+	}
+}
+
+// sameContent compares the copies of a partition.
+func (w *memNet) sameContent(p crawl.Partition) {
+	w.t.Helper()
+	first := ""
+	for id, n := range w.nodes {
+		got := ""
+		_ = n.store.part(p, func(x *memPart) error { got = fmt.Sprint(x.seq, x.content); return nil })
+		if first == "" {
+			first = got
+		} else if got != first {
+			w.t.Errorf("partition %d at %s is not what it is elsewhere", p, id)
+		}
+	}
+}
+
+// A call to a replica fails for a link that is not wanted any more, and the stream to
+// it goes on: callers must not be told for ever that it is silent.
+func TestAnswersOnItsStream(t *testing.T) {
+	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
+		v := w.install(1, "a", "b")
+		w.settle(v)
+		a := w.nodes["a"]
+		var held, other crawl.Partition
+		for p := range crawl.Partition(memPartitions) {
+			if v.Table.Owner(p) == "a" {
+				held = p
+			} else {
+				other = p
+			}
+		}
+		w.mu.Lock()
+		w.cut = func(int) cutMode { return cutBefore }
+		w.mu.Unlock()
+		link := machine.OpenLink{P: other, Node: "b", Epoch: 1, Attempt: 1 << 40}
+		a.driver.replicas.Open(t.Context(), link)
+		synctest.Wait()
+		a.driver.replicas.Close(machine.CloseLink{P: other, Node: "b", Attempt: link.Attempt})
+		w.mu.Lock()
+		w.cut = nil
+		w.mu.Unlock()
+		var err error
+		for try := range 5 { // as those do whose links wait in an outbox
+			if !a.store.write(held, "k", string(rune('0'+try))) {
+				t.Fatal("not held")
+			}
+			if err = a.wait(t.Context(), false, held); err == nil && try > 0 {
+				return
+			}
+			if try == 0 && !errors.Is(err, ErrSilent) {
+				t.Fatalf("the call did not fail: %v", err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Errorf("b acknowledges, and it is said of it: %v", err)
+	})
+}
