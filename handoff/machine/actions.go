@@ -18,7 +18,7 @@ type OpenLink struct {
 	BaseSeq   crawl.Seq
 }
 
-// CloseLink ends a link. It is not told of any more.
+// CloseLink ends a link. No event of it comes any more.
 type CloseLink struct {
 	P       crawl.Partition
 	Node    crawl.NodeID
@@ -26,7 +26,7 @@ type CloseLink struct {
 }
 
 // ConfirmLink asks for LinkUp once the replica has everything that was stored
-// here before this action, and so all that was acknowledged without its word.
+// here before this action, and so all that was acknowledged without it.
 type ConfirmLink struct {
 	P       crawl.Partition
 	Node    crawl.NodeID
@@ -42,10 +42,10 @@ type DropCopy struct {
 	Attempt uint64
 }
 
-// SetAcks says whose acknowledgement counts from now on, this node's aside.
-// Full says that the recorded set has as many members as factor and cluster
-// allow; Unsure that nothing may be acknowledged yet, whoever has it: no set of
-// this tenure is known to be recorded.
+// SetAcks names the nodes that must acknowledge from now on, beside this one.
+// Full: the recorded set has as many members as factor and cluster allow. Unsure:
+// nothing may be acknowledged yet, on however many disks it is, because no set of this
+// tenure is known to be recorded.
 type SetAcks struct {
 	P      crawl.Partition
 	Epoch  crawl.Epoch // of the tenure
@@ -54,7 +54,7 @@ type SetAcks struct {
 	Unsure bool
 }
 
-// EndAcks says that this node can acknowledge nothing of the partition any more.
+// EndAcks: this node can acknowledge nothing of the partition any more.
 type EndAcks struct{ P crawl.Partition }
 
 // Record stores a set with more than half of the view. It is tried until it
@@ -98,7 +98,7 @@ type PassToken struct {
 	Attempt uint64
 }
 
-// StoreHolder takes a release back, on the receiver's word, and resumes.
+// StoreHolder takes a release back, because the receiver has refused it, and resumes.
 type StoreHolder struct{ P crawl.Partition }
 
 // StoreCopy makes a released partition a mere copy: this node will never hold
@@ -113,7 +113,7 @@ type Yield struct {
 }
 
 // Promote makes the copy (FromEpoch, Seq) on this node's disk the partition,
-// held in Epoch, durably. Reply, when not nil, waits for the word.
+// held in Epoch, durably. Reply, when not nil, is for the sender of the token.
 type Promote struct {
 	P         crawl.Partition
 	FromEpoch crawl.Epoch
@@ -134,7 +134,7 @@ type Acquired struct {
 	Fenced bool
 }
 
-// Ask asks every member who holds the partitions.
+// Ask asks every member whether it holds the partitions.
 type Ask struct {
 	Attempt uint64
 	View    crawl.Epoch
@@ -142,7 +142,7 @@ type Ask struct {
 	Parts   []crawl.Partition
 }
 
-// Tell answers an Asked, from what the disk says; Holds names those of Parts
+// Tell answers an Asked, from what is on the disk; Holds names those of Parts
 // that this node has the authority over. Without Parts the answer is that this
 // node is at another view.
 type Tell struct {
@@ -152,8 +152,8 @@ type Tell struct {
 	Reply chan<- Told
 }
 
-// Sweep asks the owners, by whom the parts are grouped, whether the copies of
-// them that are here are needed.
+// Sweep asks the owners whether copies that are here are needed. Parts are grouped by
+// owner.
 type Sweep struct {
 	View  crawl.Epoch
 	Parts map[crawl.NodeID][]crawl.Partition

@@ -1,5 +1,5 @@
-// Package machine decides for every partition of one node who holds it: when it
-// is passed on, taken over, or given up, and which replicas count. It is pure:
+// Package machine decides for every partition of one node whether this node holds it: when
+// it is passed on, taken over, or given up, and which replicas count. It is pure:
 // Step takes an event and returns actions in the order in which they must be
 // carried out. It reads no clock, does no I/O and starts nothing; time comes with
 // the events. Package handoff drives it.
@@ -11,7 +11,7 @@
 //
 //	Absent     this node has no authority; a copy of it may be on its disk
 //	Holding    this node has the authority: it stores and fetches
-//	Freezing   Holding, but no new visits; the running ones are being settled
+//	Freezing   Holding, but no new visits; the running ones are ending
 //	Released   let go, durably, to one node in one view; the token is on its way
 //
 // # Legal moves
@@ -21,7 +21,7 @@
 //
 //	from       event                              to         actions
 //	Holding    owner is X, X is in sync           Freezing   Freeze
-//	Freezing   frozen, and X has the last word    Freezing   StoreReleased
+//	Freezing   frozen, and X has everything       Freezing   StoreReleased
 //	Freezing   release stored, in the same turn   Released   PassToken
 //	Freezing   broken, or a view changes          Holding    AbortMove, Resume
 //	Released   took                               Absent     StoreCopy
@@ -40,8 +40,8 @@
 //	links.go     replicas in the making, and the in-sync set
 //	promote.go   questions to all members, tokens, promotion
 //	history.go   whether the members can know the newest in-sync set
-//	sweep.go     copies that nobody counts
-//	standing.go  what others may read
+//	sweep.go     copies that no set counts
+//	standing.go  what other packages may read
 //	events.go, actions.go
 //
 // # What it does not do

@@ -24,13 +24,13 @@ func (s Set) Newer(o Set) bool {
 	return s.Epoch > o.Epoch || s.Epoch == o.Epoch && s.Version > o.Version
 }
 
-// Loaded tells what the disk says of a partition at start.
+// Loaded tells what is on the disk of a partition at start.
 type Loaded struct {
 	P        crawl.Partition
 	State    State       // Absent, Holding or Released
 	Epoch    crawl.Epoch // of the tenure
 	MaxEpoch crawl.Epoch
-	To       crawl.NodeID // Released: to whom
+	To       crawl.NodeID // Released: the receiver
 	View     crawl.Epoch  // Released: in which view
 	Set      Set          // the newest record known here
 }
@@ -44,7 +44,7 @@ type ViewInstalled struct {
 	Since   crawl.Epoch                  // when this node's id last joined
 	Sinces  map[crawl.NodeID]crawl.Epoch // when each member last joined; nil: unknown
 	Barred  []crawl.NodeID               // forgotten for ever
-	// Fenced: somebody was removed without proof, a view was skipped, or it is
+	// Fenced: a node was removed without proof of death, a view was skipped, or it is
 	// this process's first: promotions wait for the full fence.
 	Fenced bool
 	Now    time.Duration
@@ -67,8 +67,8 @@ type LinkFollows struct {
 	Attempt uint64
 }
 
-// LinkUp tells that a replica whose word was needed already has everything that
-// was acknowledged before.
+// LinkUp tells that a replica that must acknowledge already has everything that was
+// acknowledged before.
 type LinkUp struct {
 	P       crawl.Partition
 	Node    crawl.NodeID
@@ -148,20 +148,20 @@ type Promoted struct {
 	OK bool // false: the copy here is another one
 }
 
-// Asked tells that the owner of partitions wants to know who holds them.
+// Asked tells that the owner of partitions asks whether this node holds them.
 type Asked struct {
 	View  crawl.Epoch
 	Parts []crawl.Partition
 	Reply chan<- Told // capacity 1
 }
 
-// Told is one member's word: nil answers, when it is at another view.
+// Told is one member's answer; without Answers it is at another view.
 type Told struct {
 	Answers []Answer
 	Past    []PastView // the views that it remembers
 }
 
-// Answer is one member's word on one partition.
+// Answer is one member's answer about one partition.
 type Answer struct {
 	P     crawl.Partition `json:"p"`
 	Holds bool            `json:"h,omitempty"` // it holds it, or is passing it on
@@ -195,7 +195,7 @@ type CopyArrived struct {
 	Epoch crawl.Epoch
 }
 
-// UselessAsked tells that another node would like to delete copies.
+// UselessAsked tells that another node asks which of its copies may be deleted.
 type UselessAsked struct {
 	From  crawl.NodeID
 	View  crawl.Epoch
@@ -231,7 +231,7 @@ func (Answered) event()      {}
 func (AskOver) event()       {}
 func (CopyArrived) event()   {}
 
-// EventPart is the partition that an event is about; noPartition when it may be
+// EventPart is the partition that an event is about; NoPartition when it may be
 // about several.
 func EventPart(e Event) crawl.Partition {
 	switch e := e.(type) {
@@ -261,7 +261,7 @@ func EventPart(e Event) crawl.Partition {
 	return NoPartition
 }
 
-// UselessPart is a copy that the asker would rather not keep.
+// UselessPart is a copy that the table does not give to the node that asks.
 type UselessPart struct {
 	P     crawl.Partition `json:"p"`
 	Epoch crawl.Epoch     `json:"epoch"`

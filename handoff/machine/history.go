@@ -9,10 +9,11 @@ import (
 // This file decides whether the members of a view can know the newest in-sync
 // set of a partition that has no holder. More than half of a view record a set,
 // and mostly more than half of a view stay in the next one. But a member may vote
-// for the view that drops it, those who know may leave in several steps, and those
-// who are here may have been away. Each set says in which view it was recorded; holders and owners
-// record anew in each view. If a set could have been recorded since by members
-// none of whom has answered, nobody may be promoted on the word of an older one.
+// for the view that drops it, those that know may leave in several steps, and those
+// that are here may have been away. Each set names the view in which it was recorded;
+// holders and owners record it again in each view. If a set could have been recorded
+// since by members of which none has answered, no copy may be promoted because an older
+// set names it.
 
 // PastView is a view that a node remembers.
 type PastView struct {
@@ -45,9 +46,9 @@ func versionIn(view crawl.Epoch, above uint64) uint64 {
 	return max(above+1, uint64(view)<<32)
 }
 
-// newest judges the newest set that the members know. ok: nothing says that a
+// newest judges the newest set that the members know. ok: there is no sign that a
 // newer one was recorded without them. sure: that is impossible; it is not when
-// the views in between are remembered by nobody.
+// no member remembers the views in between.
 func (m *Machine) newest(set Set) (ok, sure bool) {
 	from := set.recordedIn()
 	missing := false
@@ -76,7 +77,7 @@ func (m *Machine) newest(set Set) (ok, sure bool) {
 }
 
 // allHere reports whether every member of a set has answered, or is forgotten.
-// Who cannot say more than that still lets the partition come back.
+// When no more than that is known, the partition can still return.
 func (m *Machine) allHere(set Set) bool {
 	return !slices.ContainsFunc(set.Members, func(id crawl.NodeID) bool { return !m.member(id) && !slices.Contains(m.barred, id) })
 }

@@ -13,8 +13,8 @@ type linkState uint8
 const (
 	opening   linkState = iota // what does it have?
 	copying                    // a snapshot is on its way; its copy counts no more
-	following                  // it has the copy and follows; its word is needed from here on
-	up                         // it has all that was acknowledged before its word was needed, too
+	following                  // it has the copy and follows; it must acknowledge from here on
+	up                         // it also has all that was acknowledged before
 )
 
 // link is one replica in the making, or made.
@@ -61,8 +61,8 @@ func (m *Machine) tend(i crawl.Partition, p *part) {
 		return
 	}
 	m.tendSet(i, p, targets)
-	m.sayAcks(i, p)
-	p.settled = p.proposed == nil && m.complete(p, targets)
+	m.tellAcks(i, p)
+	p.atRest = p.proposed == nil && m.complete(p, targets)
 }
 
 func (m *Machine) tendLinks(i crawl.Partition, p *part, targets []crawl.NodeID) {
@@ -110,7 +110,7 @@ func (m *Machine) complete(p *part, targets []crawl.NodeID) bool {
 
 // tendSet proposes a new in-sync set when the recorded one is not what the links
 // say. A member whose link is being opened stays: it has all that was
-// acknowledged. One that must be copied anew leaves, so that nobody waits for it.
+// acknowledged. One that must be copied anew leaves, so that no caller waits for it.
 func (m *Machine) tendSet(i crawl.Partition, p *part, targets []crawl.NodeID) {
 	if p.proposed != nil {
 		return
@@ -127,7 +127,7 @@ func (m *Machine) tendSet(i crawl.Partition, p *part, targets []crawl.NodeID) {
 		want = append(want, id)
 	}
 	slices.Sort(want)
-	// What the disk says after a start may be a proposal that nobody else knows.
+	// The set on the disk may be a proposal that no other node knows.
 	if p.sure && slices.Equal(want, p.set.Members) {
 		return
 	}
@@ -148,7 +148,7 @@ func (m *Machine) propose(i crawl.Partition, p *part, members []crawl.NodeID) {
 }
 
 // proposeAgain lets more than half of a newer view know the set, not only of the
-// one before. A release is not recorded anew: its receiver, or who asks, does that.
+// one before. A release is not recorded anew: its receiver, or the owner that asks, does that.
 func (m *Machine) proposeAgain(i crawl.Partition, p *part) {
 	switch {
 	case p.state == Released:
@@ -184,11 +184,11 @@ func (m *Machine) onRecorded(e Recorded) {
 	m.fill()
 }
 
-// sayAcks tells whose acknowledgement counts, when that has changed: that of the
-// recorded set, of the one that is being recorded, and of whoever follows. The
-// last, so that a replica which enters the set lacks nothing that was
+// tellAcks tells which nodes must acknowledge, when that has changed: those of the
+// recorded set, of the one that is being recorded, and all that follow. The
+// last, so that a replica that enters the set lacks nothing that was
 // acknowledged while it was on its way.
-func (m *Machine) sayAcks(i crawl.Partition, p *part) {
+func (m *Machine) tellAcks(i crawl.Partition, p *part) {
 	need := slices.Clone(p.set.Members)
 	if p.proposed != nil {
 		need = append(need, p.proposed.Members...)
@@ -201,10 +201,10 @@ func (m *Machine) sayAcks(i crawl.Partition, p *part) {
 	slices.Sort(need)
 	need = slices.DeleteFunc(slices.Compact(need), func(id crawl.NodeID) bool { return id == m.self })
 	full, unsure := m.isFull(p), !p.sure
-	if p.acksSaid && full == p.full && unsure == p.unsure && slices.Equal(need, p.acks) {
+	if p.acksTold && full == p.full && unsure == p.unsure && slices.Equal(need, p.acks) {
 		return
 	}
-	p.acks, p.full, p.unsure, p.acksSaid = need, full, unsure, true
+	p.acks, p.full, p.unsure, p.acksTold = need, full, unsure, true
 	m.do(SetAcks{P: i, Epoch: p.epoch, Nodes: need, Full: full, Unsure: unsure})
 }
 

@@ -28,14 +28,14 @@ type part struct {
 	sure     bool // a set of this tenure was recorded since this process has it
 	proposed *Set // a newer one that is being recorded; nil: none
 	links    map[crawl.NodeID]*link
-	acks     []crawl.NodeID // whose acknowledgement counts, as last said
+	acks     []crawl.NodeID // nodes that must acknowledge, as last told
 	full     bool
-	unsure   bool // as last said
-	acksSaid bool
-	settled  bool // links and sets are as they should be: tend has nothing to do
+	unsure   bool // as last told
+	acksTold bool
+	atRest   bool // links and sets are as they should be: tend has nothing to do
 
 	offline string // Absent and owned: why this node cannot have it now; "": not known
-	away    bool   // because who has what it needs is away: somebody must return, or be forgotten
+	away    bool   // because a node that has what it needs is away: it must return, or be forgotten
 }
 
 // held reports whether this node has something to keep or to pass on.
@@ -77,8 +77,8 @@ type rest struct{ left, length int }
 // maxRest bounds a rest, in retries.
 const maxRest = 16
 
-// fullFence is what promotions wait for after a view that removed somebody who
-// may still be alive: his lease (8 s), clocks that run apart (5 %), and a second
+// fullFence is what promotions wait for after a view that removed a node that may
+// still be alive: its lease (8 s), clocks that run apart (5 %), and a second
 // (ownership rule 10).
 const fullFence = 8*time.Second*105/100 + time.Second
 
@@ -144,7 +144,7 @@ func (m *Machine) Step(e Event) []Action {
 
 func (m *Machine) do(a Action) { m.actions = append(m.actions, a) }
 
-// ownerOf is "" while nobody may hold anything.
+// ownerOf is "" while no node may hold anything.
 func (m *Machine) ownerOf(p crawl.Partition) crawl.NodeID {
 	if m.table == nil {
 		return ""
@@ -209,7 +209,7 @@ func (m *Machine) install(e ViewInstalled) {
 	m.startAsk()
 }
 
-// keep goes on with what this node has in a newer view. first: nobody has heard
+// keep goes on with what this node has in a newer view. first: no other package was told
 // of it yet.
 func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 	if p.state == Freezing {
@@ -229,7 +229,7 @@ func (m *Machine) retry(e Retry) {
 		r.left = max(r.left-1, 0)
 	}
 	for i := range m.parts {
-		if p := &m.parts[i]; p.held() && !p.settled {
+		if p := &m.parts[i]; p.held() && !p.atRest {
 			m.tend(crawl.Partition(i), p)
 		}
 	}
@@ -276,7 +276,7 @@ func (m *Machine) stop(p *part) {
 }
 
 // fill starts as many moves as the limits allow. Tokens that are on their way
-// come first: nobody serves those partitions.
+// come first: no node serves those partitions.
 func (m *Machine) fill() {
 	if !m.listed {
 		return
@@ -320,7 +320,7 @@ func (m *Machine) resting(to crawl.NodeID) bool {
 	return r != nil && r.left > 0
 }
 
-// letRest leaves a node out for a while after a failure.
+// letRest leaves a node out for a while, after a failure.
 func (m *Machine) letRest(to crawl.NodeID) {
 	r := m.rests[to]
 	if r == nil {
@@ -361,7 +361,7 @@ func (m *Machine) onReleaseStored(e ReleaseStored) {
 	if p := m.current(e.P, e.Attempt, Freezing); p != nil {
 		p.become(Released)
 		m.do(EndAcks{P: e.P})
-		p.acksSaid = false
+		p.acksTold = false
 		m.passToken(e.P, p)
 	}
 }
@@ -412,8 +412,8 @@ func (m *Machine) onBroken(e Broken) {
 	}
 }
 
-// onCopyArrived: whoever sends copies of a later tenure has taken the token,
-// even if its word was lost.
+// onCopyArrived: a node that sends copies of a later tenure has taken the token,
+// even if its answer was lost.
 func (m *Machine) onCopyArrived(e CopyArrived) {
 	p := &m.parts[e.P]
 	if p.state == Released && e.Epoch > p.epoch {

@@ -22,7 +22,7 @@ type asking struct {
 const MaxAsked = 4096
 
 // A take-over is in a hurry: the first eagerRounds follow each other at once; then
-// askAgain retries lie between two, because somebody has to come back first.
+// askAgain retries lie between two, because a node has to return first.
 const (
 	eagerRounds = 20
 	askAgain    = 10
@@ -31,7 +31,7 @@ const (
 func (a *asking) reset() { *a = asking{attempt: a.attempt} }
 
 // startAsk asks about the partitions that are this node's by the table and that
-// nobody has passed to it (ownership rule 9).
+// no node has passed to it (ownership rule 9).
 func (m *Machine) startAsk() {
 	if !m.listed || m.table == nil || m.ask.running || m.ask.wait > 0 {
 		return
@@ -82,7 +82,7 @@ func (m *Machine) onAnswered(e Answered) {
 	m.past = remember(m.past, e.Past)
 }
 
-// onAskOver judges what was heard.
+// onAskOver judges the answers.
 func (m *Machine) onAskOver(e AskOver) {
 	if !m.ask.running || e.Attempt != m.ask.attempt {
 		return
@@ -102,7 +102,7 @@ func (m *Machine) onAskOver(e AskOver) {
 }
 
 // judge decides what becomes of a partition that this node owns and does not
-// hold, by the members' words. Any doubt leaves it as it is for the next round.
+// hold, by the members' answers. Any doubt leaves it as it is for the next round.
 func (m *Machine) judge(i crawl.Partition) {
 	p := &m.parts[i]
 	set := p.set
@@ -110,7 +110,7 @@ func (m *Machine) judge(i crawl.Partition) {
 	for _, id := range m.ask.members {
 		a, ok := m.ask.answers[id][i]
 		if !ok {
-			if !p.away { // who is away is known from a round in which all have answered
+			if !p.away { // a round in which all have answered has told who is away
 				p.offline = "member " + string(id) + " has not answered"
 			}
 			return
@@ -142,7 +142,7 @@ func (m *Machine) judge(i crawl.Partition) {
 }
 
 // spread records the newest set of a partition that has no holder once more in
-// each view: those who know it may leave one by one before it has one.
+// each view: those that know it may leave one by one before it has a holder.
 func (m *Machine) spread(i crawl.Partition, set Set, sure bool) {
 	if len(set.Members) == 0 {
 		return
@@ -188,13 +188,13 @@ func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 }
 
 // hasSame reports whether this node's own copy is the best one, although its
-// word does not count: it is outside the set and was sent here.
+// answer does not count: it is outside the set, and its copy was sent here.
 func (m *Machine) hasSame(i crawl.Partition, best Answer) bool {
 	a := m.ask.answers[m.self][i]
 	return a.Copy && !a.Suspect && a.Epoch == best.Epoch && a.Seq == best.Seq
 }
 
-// whyAway says why the copies that are here are not promoted.
+// whyAway is the reason why the copies that are here are not promoted.
 func whyAway(unsure bool) string {
 	if unsure {
 		return "the copies here are of machines that lost power, and who may have more is away: "
@@ -203,8 +203,8 @@ func whyAway(unsure bool) string {
 }
 
 // best is the highest copy of the recorded set, this node's own before an equal
-// one of another, and who of the set is away and may return. Copies of machines that
-// have lost power since may lack what was acknowledged last: unsure says that there are
+// one of another, and the nodes of the set that are away and may return. Copies of machines that
+// have lost power since may lack what was acknowledged last: unsure: there are
 // only such, and that none of them is taken before all of the set have come.
 func (m *Machine) best(i crawl.Partition, set Set) (best Answer, from crawl.NodeID, away []crawl.NodeID, unsure bool) {
 	sure := false
@@ -276,8 +276,8 @@ func (m *Machine) onToken(e TokenArrived) {
 	}
 	switch {
 	case p.maxEpoch >= e.View:
-		// This node took it, whatever became of it since. Any other word would
-		// let the sender hold it again beside whoever has it now.
+		// This node took it, whatever became of it since. Any other answer would
+		// let the sender hold it again beside the node that has it now.
 		reply(ReplyTook, "")
 	case e.View < m.view:
 		reply(ReplyRefused, "the token is of an older view")

@@ -14,8 +14,8 @@ const (
 	Absent State = iota
 	// Holding: this node has the authority: it stores and fetches.
 	Holding
-	// Freezing is Holding without new visits: the running ones are being settled,
-	// and then the partition is released.
+	// Freezing is Holding without new visits: when the running ones have ended, the
+	// partition is released.
 	Freezing
 	// Released: let go, durably, to one node in one view; the token is on its way.
 	Released
