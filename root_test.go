@@ -150,8 +150,8 @@ var table = []rule{
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
 	{
-		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "scheduler", "web/urlnorm"},
-		"it joins scheduler, frontier and resolver; the lease, the view and the moves reach it as hooks and orders",
+		[]string{"node/dispatch"}, []string{"crawl", "dnscache", "fairshare", "frontier", "peer", "ring", "scheduler", "web/robots", "web/urlnorm"},
+		"it joins scheduler, frontier and resolver; the lease, the view, the moves and the way to peers reach it as hooks and orders",
 	},
 	{
 		[]string{"node/drain"}, []string{"crawl", "frontier", "handoff", "membership"},

@@ -35,7 +35,7 @@
 // owner's store. Complete is the only arrow that points back.
 //
 // A robots.txt that redirects to another host is fetched by who holds that host
-// (robots.go, package dispatch), as one visit in its turn; who wants it asks every second.
+// (package dispatch), as one visit in its turn; who wants it asks every second.
 //
 // # Who holds what
 //

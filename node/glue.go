@@ -39,6 +39,27 @@ func (n *Node) newDispatcher() *dispatch.Dispatcher {
 	return d
 }
 
+// newElsewhere makes what fetches a robots.txt of a host that another node holds.
+func (n *Node) newElsewhere() *dispatch.Elsewhere {
+	return dispatch.NewElsewhere(dispatch.ElsewhereOptions{
+		Self: n.id, Partitions: n.partitions, Holder: n.router.Holder,
+		Dispatcher: func() *dispatch.Dispatcher {
+			if e := n.engine.Load(); e != nil {
+				return e.dispatcher
+			}
+			return nil
+		},
+		Ask: func(ctx context.Context, to crawl.NodeID, req *peer.RobotsRequest) (*peer.RobotsReply, error) {
+			return peer.Call(ctx, n.pool, n.target(to), req, peer.PeerClient.Robots)
+		},
+	})
+}
+
+// Robots answers another node's question for a file.
+func (h handler) Robots(_ context.Context, _ string, req *peer.RobotsRequest) (*peer.RobotsReply, error) {
+	return h.node.elsewhere.Serve(req)
+}
+
 // newContents makes what knows the payloads and texts that were seen before. The
 // fingerprints of texts take a thirty-second part of --memory.
 func (n *Node) newContents() *contents.Index {
@@ -133,7 +154,7 @@ func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	f := fetcher.New(fetcher.Options{UserAgent: s.UserAgent, MaxBody: s.MaxBody, TLSRecord: s.TLSRecord,
 		MaxIdleConns: 4 * n.cfg.Fetchers, LargeBodyMemory: int64(n.cfg.Memory) / 4, Allowed: n.mayDial, Denied: n.mayNotDial,
 		SpoolDir: n.dir.Path(), SpoolBytes: 2 * int64(n.cfg.Fetchers) * s.MaxBody, DialContext: n.network.Fetcher()})
-	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n, Keeper: n, Rules: n.pipelineRules, Log: n.log,
+	return pipeline.Options{Workers: n.cfg.Fetchers, Source: e.dispatcher, Sink: e.completer, Archive: n.outputs.Archive(), Contents: n.contents, Deriver: n.outputs.Deriver(), Fetcher: f, Elsewhere: n.elsewhere, Keeper: n, Rules: n.pipelineRules, Log: n.log,
 		NoFingerprints: n.bare}
 }
 

@@ -97,8 +97,10 @@ func (s linkStart) Run(ctx context.Context) error { return s.node.startCrawl(ctx
 // linkResults is what an outcome leads to beside links.
 type linkResults struct{ node *Node }
 
-func (r linkResults) Robots(v crawl.Visit, o *crawl.Outcome) { r.node.robotsSettled(v, o) }
-func (r linkResults) Observe(o *crawl.Outcome)               { r.node.report.Observe(o) }
+func (r linkResults) Robots(v crawl.Visit, o *crawl.Outcome) {
+	r.node.engine.Load().dispatcher.RobotsSettled(v, o)
+}
+func (r linkResults) Observe(o *crawl.Outcome) { r.node.report.Observe(o) }
 
 func (r linkResults) Failed(ctx context.Context, v crawl.Visit, c *frontier.Completion) error {
 	return r.node.outputs.Failed(ctx, v, c)

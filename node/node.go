@@ -114,6 +114,7 @@ type Node struct {
 	finisher  *finish.Finisher
 	inspector *inspect.Inspector
 	contents  *contents.Index
+	elsewhere *dispatch.Elsewhere
 	report    *report.Reporter
 	drainer   *drain.Drainer
 	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.

@@ -106,7 +106,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openLinks()
 	n.openFinish()
 	n.openInspector()
-	n.contents = n.newContents()
+	n.contents, n.elsewhere = n.newContents(), n.newElsewhere()
 	n.openReport()
 	n.openDrain()
 	n.egress = egress.New(egress.Options{Deny: n.cfg.DenyNet, Allow: n.cfg.AllowNet, Ports: n.cfg.AllowPorts, Listeners: n.listeners(), Interfaces: n.network == nil})

@@ -52,6 +52,6 @@
 //	gaps.go        changed settings
 //	budget.go      what counts as a page, and what of a host is over its budget
 //	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
-//	               in robotsfetches.go
+//	               in robotsfetches.go, the way to other nodes in elsewhere.go
 //	inspect.go     hosts in memory, for people
 package dispatch
