@@ -199,7 +199,11 @@ var table = []rule{
 		"it starts this program again and waits for it; what runs there is not linked in",
 	},
 	{
-		[]string{"cli/help"}, []string{"cli/command", "config"},
+		[]string{"cli/codes"}, []string{"cli/command", "crawl"},
+		"a table and a verb; its test holds it against the codes that the program has",
+	},
+	{
+		[]string{"cli/help"}, []string{"cli/codes", "cli/command", "config"},
 		"made from the parser's model; it knows no verb but its own",
 	},
 	{

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"crawlnode/cli/bench"
+	"crawlnode/cli/codes"
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
@@ -44,6 +45,7 @@ type grammar struct {
 	Tokens     tokensVerbs         `cmd:"" help:"Revoke a token."`
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
+	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category or a skip reason."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Version    versionVerb         `cmd:"" help:"Print the version."`
 	Reference  help.ReferenceVerb  `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`

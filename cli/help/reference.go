@@ -12,13 +12,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"crawlnode/cli/codes"
 	"crawlnode/cli/command"
 	"crawlnode/config"
 )
 
 // ReferenceVerb writes the references that stand in docs/.
 type ReferenceVerb struct {
-	Dir string `arg:"" placeholder:"DIR" help:"The folder in which cli.md and configuration.md are written."`
+	Dir string `arg:"" placeholder:"DIR" help:"The folder in which cli.md, configuration.md and codes.md are written."`
 
 	app *kong.Application
 }
@@ -43,7 +44,12 @@ func (v *ReferenceVerb) Run(_ context.Context, env *command.Env) int {
 
 // references are the files by name.
 func references(app *kong.Application) map[string][]byte {
-	return map[string][]byte{"cli.md": cliReference(app), "configuration.md": configReference()}
+	return map[string][]byte{"cli.md": cliReference(app), "configuration.md": configReference(), "codes.md": codesReference()}
+}
+
+// codesReference explains the codes.
+func codesReference() []byte {
+	return append([]byte("# Codes and what to do\n\n"+generated), codes.Reference()...)
 }
 
 const generated = "<!-- Written by `make generate`: change the code, not this file. -->\n\n"

@@ -1,0 +1,65 @@
+package codes
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"crawlnode/cli/command"
+	"crawlnode/crawl"
+)
+
+// TestEveryCode holds the table against the codes that the program knows, in both directions.
+func TestEveryCode(t *testing.T) {
+	t.Parallel()
+	want := map[Kind][]string{
+		Health: crawl.HealthReasons[:], Fetch: crawl.ErrCategoryNames[:], Skip: crawl.SkipReasonNames[:],
+	}
+	for _, m := range command.ExitMeanings {
+		want[Exit] = append(want[Exit], fmt.Sprint(m.Code))
+	}
+	for kind, codes := range want {
+		var have []string
+		for _, e := range entries {
+			if e.Kind != kind {
+				continue
+			}
+			have = append(have, e.Code)
+			if e = e.complete(); e.Meaning == "" || e.Causes == "" || e.Do == "" {
+				t.Errorf("%s %s is not explained in full", kind, e.Code)
+			}
+		}
+		slices.Sort(have)
+		sorted := slices.Sorted(slices.Values(codes))
+		if !slices.Equal(have, sorted) {
+			t.Errorf("%ss: explained are %v, the program has %v", kind, have, sorted)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		code string
+		exit int
+		out  string
+	}{
+		{"low_disk", 0, "low_disk (health reason)"},
+		{"LOW-DISK", 0, "256 MiB"},
+		{"4", 0, "4 (exit code)"},
+		{"robots", 0, "robots (skip reason)"},
+		{"", 0, "Error categories"},
+		{"disk", 2, "did you mean low_disk?"},
+		{"partitions_stukc", 2, "did you mean partitions_stuck?"},
+		{"7", 2, `"7" is no code; crawlnode explain lists them all`},
+	} {
+		var out, errs bytes.Buffer
+		code := (&Verb{Code: c.code}).Run(context.Background(), &command.Env{Stdout: &out, Stderr: &errs})
+		if text := out.String() + errs.String(); code != c.exit || !strings.Contains(text, c.out) {
+			t.Errorf("explain %q: exit code %d, %q; want %d and %q", c.code, code, text, c.exit, c.out)
+		}
+	}
+}

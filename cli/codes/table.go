@@ -1,0 +1,121 @@
+package codes
+
+// Kind is where a code is printed.
+type Kind string
+
+// The kinds, in the order of docs/codes.md.
+const (
+	Health Kind = "health reason"
+	Exit   Kind = "exit code"
+	Fetch  Kind = "error category"
+	Skip   Kind = "skip reason"
+)
+
+// kinds says where each kind is seen.
+var kinds = []struct {
+	kind  Kind
+	title string
+	where string
+}{
+	{Health, "Health reasons", "`cluster.health.reasons` in `/status`, the dashboard, `crawlnode status`. Critical: work stands still or may be lost."},
+	{Exit, "Exit codes", "The number with which a command ends."},
+	{Fetch, "Error categories", "`fetch.errors_by_category` in `/status`: fetches that failed."},
+	{Skip, "Skip reasons", "`fetch.skipped_by_reason` in `/status` and the log of skipped URLs: URLs that were found and are not fetched."},
+}
+
+// Entry explains one code.
+type Entry struct {
+	Kind    Kind
+	Code    string
+	Meaning string // what it says
+	Causes  string // what leads to it
+	Do      string // what to do
+}
+
+var entries = []Entry{
+	{Health, "paused_minority", "Critical. A node has no lease and fetches nothing.",
+		"It reaches fewer than half of the members of its view: its network is cut, or too many members are down at once.",
+		"One node only: repair its network. Several: start the members that are down. Members that will never come back: `crawlnode nodes forget NODE`."},
+	{Health, "waits_for_members", "Critical. A restarted node waits, because too few members of its last view answer.",
+		"The other members are down, moved to other addresses, or cannot be reached from here.",
+		"Start the members that the message names. When they have moved, give one of their addresses with `--join`."},
+	{Health, "offline", "Critical. Some partitions have no copy that may be used.",
+		"All nodes that hold their copies are down.",
+		"Start one of the nodes that the message names. Only when all of them are gone for good: `crawlnode nodes forget NODE`. The URLs of those partitions are lost then."},
+	{Health, "partitions_unserved", "Critical. Nobody fetches the hosts of some partitions, and that will not end by itself.",
+		"A member neither answers nor is known to be dead: a stopped process, a frozen machine, a full one.",
+		"Start or end the members that the message names."},
+	{Health, "low_disk", "Critical. A node does not fetch, because a volume has less than 128 MiB free.",
+		"The archive or other files have filled the volume.",
+		"Move finished files out of `warc/` and `derived/` (those without `.open`). The node resumes at 256 MiB free. `docs/operations.md` has a chapter about it."},
+	{Health, "disk_full", "Critical, beside `low_disk`. A node stores nothing new; seeds are answered with 503.",
+		"Less than 64 MiB are free.",
+		"As for `low_disk`. Hand-overs still work, so the node can be drained: `crawlnode nodes drain NODE`."},
+	{Health, "disk_stalled", "Critical. The disk of a node has not answered for some seconds.",
+		"A frozen file system, a hanging network volume, a dying disk.",
+		"Look at the kernel's log and at the volume. The node resumes by itself; the others take its hosts over meanwhile."},
+	{Health, "dns_down", "Critical. No name server answers a node.",
+		"The resolver is down, or its address is wrong, or port 53 is blocked.",
+		"Check `--dns`, or `/etc/resolv.conf` when it is not set. No URL is given up meanwhile."},
+	{Health, "insecure", "Warning. A node listens beyond loopback without a cluster key.",
+		"It was started with `--insecure`.",
+		"Make a key with `crawlnode keygen` and start each node with `--cluster-key-file`."},
+	{Health, "join_address_silent", "Warning. Nobody answers at an address of `--join`.",
+		"The node there is down, or the address is wrong, or a firewall drops packets.",
+		"Check the address and the gossip port (TCP and UDP). The node keeps trying."},
+	{Health, "join_address_wrong", "Warning. Something else answers at an address of `--join`.",
+		"Another program, another cluster, another key, or the HTTP or RPC port instead of the gossip port.",
+		"Correct the address: it is the one of `--gossip`, 27296 by default."},
+	{Health, "scope_behind", "Warning. A node cannot get the scope entries that another node has.",
+		"The other node is down or slow.",
+		"Start the node that the message names. Links outside the known scope wait meanwhile."},
+	{Health, "taking_over", "Warning. Nobody fetches the hosts of some partitions for a moment.",
+		"A node failed, and its lease has not run out yet.",
+		"Nothing. It ends within seconds, or becomes `partitions_unserved`."},
+	{Health, "node_failed", "Warning. A member failed and is not back.",
+		"Its process or its machine ended.",
+		"Start it again with the same command. When it will never come back: `crawlnode nodes forget NODE`."},
+	{Health, "under_replicated", "Warning. Some partitions have fewer copies than `--replication` asks for.",
+		"A node is down, or copies are on their way to a new node.",
+		"Wait while `repair` in `/status` advances. Otherwise start the missing node, or add one."},
+	{Health, "partitions_stuck", "Warning. Some partitions have not moved for 30 s although they should.",
+		"The other node is slow or cannot be reached, or its disk is full. The message gives the reason.",
+		"Repair what the message names. Restarting the node that it names is safe."},
+	{Health, "partitions_lost", "Warning. Some partitions began again, empty.",
+		"A node was forgotten that had their only copies.",
+		"Add the seeds of those hosts again. Adding all seeds again is harmless."},
+	{Health, "domain_fails", "Warning. Most hosts of a domain fail or are too slow, so they get a small share of look-ups and fetchers.",
+		"Names that do not resolve, servers that send a few bytes a second, a crawler trap.",
+		"Nothing, or leave the domain out: `crawlnode crawl-config set 'exclude=host:*.DOMAIN'`."},
+	{Health, "copies_not_deleted", "Warning. Copies that are not used any more stay on a node's disk.",
+		"The node cannot ask their owners, or its disk is full.",
+		"Start the members that are down. The copies cost disk and nothing else."},
+
+	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
+	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which.", "Do what the last line says."},
+	{Exit, "2", "", "A flag, a setting, the configuration file or a seed list is wrong. Each mistake is named.", "Correct what is named. `crawlnode VERB --help` lists the flags."},
+	{Exit, "3", "", "The data directory cannot be used, or the disk failed: permissions, another process in it, a newer data format, an I/O error.", "Do what the last line says. The same command resumes."},
+	{Exit, "4", "", "No node answers, the cluster refuses this node (other key, other cluster, other release), or the order is refused.", "Check `--addr` and `--join`. `crawlnode doctor` with the flags of the node finds most causes."},
+	{Exit, "5", "", "SIGINT or SIGTERM came before the crawl's end.", "Run the same command again: it resumes."},
+	{Exit, "6", "", "A volume has too little space.", "Make room, or choose another `--data-dir`, then run the same command again."},
+	{Exit, "130", "", "A second SIGINT or SIGTERM ended the process at once.", "Run the same command again: it resumes."},
+
+	{Fetch, "dns", "The host's name could not be resolved.", "The name does not exist, or its name servers fail.", "Check the name with `crawlnode hosts show HOST`. When no name resolves, see `dns_down`."},
+	{Fetch, "connect", "No connection came about.", "The server is down or refuses connections, or a firewall drops them.", "Nothing: the host is tried again at growing distances. All hosts at once: check this machine's network."},
+	{Fetch, "tls", "TLS failed.", "The certificate is expired, self-signed, or of another name, or the server speaks no common version.", "`--tls-verify record` goes on with a bad certificate and records it."},
+	{Fetch, "timeout", "The server did not answer in time, or too slowly.", "An overloaded or distant server, or one that drips.", "Nothing: it is tried again later."},
+	{Fetch, "protocol", "The answer is not valid HTTP.", "Something else listens on that port, or a proxy damages the answer.", "Look at the URL: `crawlnode urls why URL`."},
+	{Fetch, "truncated", "The answer ended before its announced length.", "The connection broke.", "Nothing: it is tried again. What came is archived as truncated."},
+	{Fetch, "blocked_address", "The crawl must not connect to the host's address.", "The name resolves to a private, link-local or reserved address, or to one of `--deny-net`; or no contact is set for public ones.", "To crawl a private network: `--allow-net CIDR` on each node. `docs/security.md` says what can never be allowed."},
+	{Fetch, "other", "The fetch failed for another reason.", "See the URL.", "`crawlnode urls why URL` gives the reason."},
+
+	{Skip, "out_of_scope", "The URL is outside the crawl's scope.", "`--scope`, `--include` or `--exclude`.", "`crawlnode scope test URL` names the rule that decided."},
+	{Skip, "robots", "The host's robots.txt forbids it.", "A rule for this user agent or for `*`.", "Ask the site's owner. `crawlnode urls why URL` names the rule."},
+	{Skip, "depth", "It is more links away from a seed than `--max-depth`.", "The limit that you set.", "`crawlnode crawl-config set max-depth=N` raises it."},
+	{Skip, "trap", "It looks like part of an endless series.", "Repeated path segments, calendars, sessions in the path.", "When the pages matter, add them as seeds."},
+	{Skip, "too_long", "The URL is longer than the limit.", "Most often a trap or a broken template.", "Nothing."},
+	{Skip, "host_budget", "The host has had its `--max-pages-per-host`.", "The limit that you set.", "`crawlnode crawl-config set max-pages-per-host=N` raises it."},
+	{Skip, "scheme", "The link is no http or https URL.", "mailto:, javascript:, tel:, data: and the like.", "Nothing."},
+	{Skip, "invalid", "The link is no valid URL.", "A broken page.", "Nothing."},
+	{Skip, "nofollow", "The page asks that its links are not followed.", "A robots meta tag or an X-Robots-Tag header.", "Nothing: it is the site's wish."},
+}
