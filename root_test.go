@@ -74,7 +74,19 @@ var table = []rule{
 		"it observes processes and addresses; what a proof leads to is decided by views",
 	},
 	{
-		[]string{"membership"}, []string{"membership/consensus", "membership/prober", "ring", "crawl", "door"},
+		[]string{"membership/gossip"}, []string{"membership/consensus", "crawl", "door"},
+		"the edge to memberlist; what its news lead to is decided by views, and the door is for strangers",
+	},
+	{
+		[]string{"membership/join"}, []string{"membership/gossip", "crawl"},
+		"it tries addresses through an interface that it declares; who founds a cluster is decided above",
+	},
+	{
+		[]string{"membership/storage"}, []string{"membership/consensus", "crawl"},
+		"it stores the state of the views and knows neither gossip nor network",
+	},
+	{
+		[]string{"membership"}, []string{"membership/consensus", "membership/gossip", "membership/join", "membership/prober", "membership/storage", "ring", "crawl"},
 		"the cluster knows no web, and views come before partitions",
 	},
 	{

@@ -26,7 +26,7 @@ func newerRelease(t *testing.T) string {
 		constant string
 		number   int
 	}{
-		"../membership/options.go": {"const ProtocolVersion = ", protocol},
+		"../membership/consensus/version.go": {"const ProtocolVersion = ", protocol},
 		"../node/datadir/dir.go":   {"FormatVersion = ", format},
 	} {
 		raw, err := os.ReadFile(file)

@@ -17,6 +17,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/gossip"
 )
 
 // wire is a transport without sockets. Unlike memberlist's own, it holds nobody
@@ -29,8 +30,8 @@ type wire struct {
 }
 
 func (w *wire) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
-	at, err := splitPort(w.own)
-	return net.ParseIP(at.host), at.port, err
+	at, err := gossip.ParseAddress(w.own)
+	return net.ParseIP(at.Host), at.Port, err
 }
 
 func (w *wire) WriteTo(b []byte, addr string) (time.Time, error) {
@@ -40,9 +41,9 @@ func (w *wire) WriteTo(b []byte, addr string) (time.Time, error) {
 func (w *wire) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
 	now := time.Now()
 	if peer := w.v.wireTo(w.own, to.Addr); peer != nil {
-		from, _ := splitPort(w.own)
+		from, _ := gossip.ParseAddress(w.own)
 		select {
-		case peer.packets <- &memberlist.Packet{Buf: slices.Clone(b), From: &net.UDPAddr{IP: net.ParseIP(from.host), Port: from.port}, Timestamp: now}:
+		case peer.packets <- &memberlist.Packet{Buf: slices.Clone(b), From: &net.UDPAddr{IP: net.ParseIP(from.Host), Port: from.Port}, Timestamp: now}:
 		default: // lost
 		}
 	}

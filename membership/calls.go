@@ -25,12 +25,12 @@ type result struct {
 	err      error
 }
 
-// answer lets the core see a caller's messages and returns what it has to say
-// to the caller.
+// answer passes a caller's messages to the core and replies with the messages that the
+// core has for the caller.
 func (l *loop) answer(ctx context.Context, in incoming) error {
 	var reply []consensus.Message
 	if l.m.stalled.Load() {
-		in.messages = l.fromSelf(in.messages) // as if the others were lost
+		in.messages = l.fromSelf(in.messages) // the others count as lost
 	}
 	for _, m := range in.messages {
 		if err := l.step(ctx, consensus.Received{Message: m}, &reply); err != nil {
@@ -64,7 +64,7 @@ func (l *loop) call(ctx context.Context, msg consensus.Message) {
 	})
 }
 
-// address finds a node: as it describes itself, else as the view lists it.
+// address finds a node: as its own metadata say, else as the view lists it.
 func (l *loop) address(id crawl.NodeID) (Member, bool) {
 	var listed Member
 	var ok bool
@@ -78,7 +78,8 @@ func (l *loop) address(id crawl.NodeID) (Member, bool) {
 	return Member{ID: id, Name: n.Name, Boot: n.Boot, Since: listed.Since, Draining: listed.Draining, RPC: n.RPC, HTTP: n.HTTP, Gossip: n.Gossip, Process: n.Process}, true
 }
 
-func (l *loop) finish(ctx context.Context, r result) error {
+// onResult takes in how a call ended.
+func (l *loop) onResult(ctx context.Context, r result) error {
 	if l.calling[r.to]--; l.calling[r.to] == 0 {
 		delete(l.calling, r.to)
 	}

@@ -425,7 +425,9 @@ func TestOpenRefuses(t *testing.T) {
 	used := x.run(t, x.options("n0"))
 	stored := func(doc string) Storage {
 		m := new(Memory)
-		m.doc = []byte(doc)
+		if err := m.Save([]byte(doc)); err != nil {
+			t.Fatal(err)
+		}
 		return m
 	}
 	for _, c := range []struct {

@@ -1,111 +1,114 @@
-// Package membership decides who is a member of the cluster, a sequence of
-// numbered views, each decided by the members of the one before; and until when
-// a member may fetch, its lease.
+// Package membership decides who is a member of the cluster, as a sequence of numbered
+// views, each decided by the members of the one before; and until when a member may
+// fetch, its lease.
 //
-// Two layers, kept apart. Gossip (github.com/hashicorp/memberlist) finds nodes
-// and suspects them; it decides nothing, because two halves of a split cluster
-// each see the other die. Views decide: at most one view exists per number, on
-// all nodes together and for ever, so everything that must never be held twice
-// is tied to a view number.
+// Gossip shows nodes and suspects them. It decides nothing, because each half of a split
+// cluster sees the other one as dead. Views decide: at most one view exists per number,
+// on all nodes together and for ever, so everything that must never be held twice is tied
+// to a view number.
+//
+//	membership             this package: Run's loop joins the parts below
+//	membership/consensus   pure: decides views, computes leases
+//	membership/gossip      memberlist, its packets and metadata
+//	membership/join        tries the addresses of other nodes again and again
+//	membership/prober      looks for proof that a member is dead
+//	membership/storage     the state file
 //
 // # The life of a membership
 //
-// Open loads the state file, raises the boot number and binds the gossip
-// address. Run gossips, and then:
+// Open loads the state file, raises the boot number and binds the gossip address. Run
+// starts gossip, and then this boot has one of these statuses:
 //
-//	joining   this boot is in no view: the node looks for the cluster at the
-//	          join addresses and those on its disk, for ever, and shows itself
-//	          in gossip. A member that has heard it proposes a view that lists
-//	          it. A node that was excluded is here again, with the same boot.
-//	active    a view lists this boot: it votes, and the table may give it
-//	          partitions.
-//	draining  SetDraining: a view marks it and the table gives it nothing.
-//	leaving   SetLeft, when it holds nothing any more: a view drops it.
+//	joining   no view lists it. The node tries the join addresses and those on its
+//	          disk, for ever, and shows itself in gossip. A member that has heard it
+//	          proposes a view that lists it. A node that was excluded is joining
+//	          again, with the same boot.
+//	active    a view lists it: it votes, and the table may give it partitions.
+//	draining  after SetDraining: a view marks it, and the table gives it nothing.
+//	leaving   after SetLeft, when it holds nothing any more: a view drops it.
 //	left      it is about to end, in the view or out of it.
 //
-// founding.go says who founds a cluster, listed.go what is told of addresses that are
-// of no use.
+// founding.go decides which node founds a cluster. joining.go gives package join its
+// addresses and reports those that are of no use.
 //
-// A quick restart is a new boot: the old one is gone, and the new one is
-// joining until a view lists it. It keeps the number of the view in which its
-// id joined (Member.Since), unless it was excluded meanwhile.
+// A quick restart is a new boot: the old one is gone, and the new one is joining until a
+// view lists it. It keeps the number of the view in which its id joined (Member.Since),
+// unless it was excluded meanwhile.
 //
 // # How a view is decided
 //
-// By package consensus, which is pure: events in, actions out. loop.go is the
-// one goroutine that owns its Core: it passes in what gossip, the prober, other
-// nodes and time bring, and carries out what the core asks for, in order: a
-// promise is on the disk before anybody hears of it.
+// By package consensus, which is pure: events in, actions out. loop.go is the one
+// goroutine that owns its Core: it passes in the events from gossip, the prober, other
+// nodes and the clock, and performs the actions in order: a promise is on the disk before
+// it is sent.
 //
 // # Proof of death
 //
-// Package prober. Of a boot of a node, for ever, and only each node's own
-// observation: its process on this machine is gone; or a connection to exactly
-// that boot was ended by the other side (StreamEnded) and two connects to its
-// address are then refused; or a higher boot of its id speaks. Never a time-out.
+// By package prober. A proof holds for one boot of a node, for ever, and each node accepts
+// only its own: the process on this machine is gone; or a connection to exactly that boot
+// was ended by the other side (StreamEnded) and two connections to its address are then
+// refused; or a higher boot of its id is heard. A time-out is never proof.
 //
-// A boot number is used once and by one process, unless a data directory was
-// copied. A node that comes back with its data at another address is listed there,
-// under its new boot. twin.go: a process with data looks for another one with its id
-// before anybody hears of it, and ends when it finds one; one that a view has passed
-// over ends; and whoever hears both takes no proof from the higher number.
+// A boot number is used once and by one process, unless a data directory was copied. A
+// node that returns with its data at another address is listed there, under its new boot.
+// duplicate.go: a process with data looks for another one with its id before it gossips,
+// and ends if it finds one; a process ends when a view lists a later one; and a member
+// that hears both takes no proof from the higher number.
 //
 // # Leases
 //
-// consensus.Lease computes, leasing.go shares the result. Each second the node asks
-// every member for its lease: LeaseAsked before the request is sent, Grant at the
-// receiver, LeaseGranted with the answer. It is measured on a clock that runs while the
-// process is stopped. The loop takes the right to grant away before anybody can hear of
-// an acceptance.
+// consensus.Lease computes, leasing.go shares the result. Each second the node asks every
+// member for its lease: LeaseAsked before the request is sent, Grant at the receiver,
+// LeaseGranted with the answer. Leases are measured on a clock that runs while the process
+// is stopped. The loop withdraws the right to grant before another node can learn of an
+// acceptance.
 //
 // Renewals, their answers and a small call each 250 ms carry readings of the clocks. A
-// node whose own clock stood still (consensus.Standstill) loses its lease at once; it
-// comes back with what is asked for from then on. Between the end of the pause and the
-// first message after it, nothing tells.
+// node whose own clock stood still (consensus.Standstill) loses its lease at once; the
+// lease returns with grants that are requested from then on. Between the end of the pause
+// and the first message after it, the pause cannot be detected.
 //
 // stalled.go: a node whose disk does not answer asks for no lease and takes no part in
-// decisions. It goes on granting, which counts as no sign of life.
+// decisions. It continues to grant, which counts as no sign of life.
 //
-// Snapshot.Minority says that a node has no lease and hears too few to get one.
+// Snapshot.Minority says that a node has no lease and hears too few members to get one.
 //
 // # Forgetting
 //
-// forget.go. Forget is an operator's oath that a node is gone. The id leaves
-// the electorate of everybody who hears of it, and the next view bars it for
-// ever: a barred node that comes back learns that and ends with ErrForgotten.
-// An oath is taken back when the node speaks before a view bars it. A false
-// oath can give two halves different views; no rule can mend that. Nor can two
-// oaths at two sides of a cut: forget nodes at one member only.
+// forget.go. With Forget an operator asserts that a node is gone for good. The id leaves
+// the electorate of every member that receives the request, and the next view bars it for
+// ever: a barred node that returns learns that and ends with ErrForgotten. A request is
+// withdrawn when the node is heard before a view bars it. If the node is not gone, two
+// halves may decide different views, which no rule can repair. Two requests at two sides
+// of a cut do the same: forget nodes at one member only.
 //
 // # Without a quorum
 //
-// With Options.QuorumOff any voters decide once all others are silent or dead
-// in the proposer's own ears, and a lease needs no grants. Two views may then have one number; when their
-// members meet, the higher digest wins, and who is not in it joins anew. It
+// With Options.QuorumOff any voters decide once the proposer finds all others silent or
+// dead, and a lease needs no grants. Two views may then have one number; when their
+// members meet, the higher digest wins, and a node that it does not list joins anew. This
 // gives up "one crawler per host" in a split: each side crawls all of it.
 //
 // # Queues
 //
-//	gossip inbox   filled by memberlist's callbacks, emptied by the loop; the
-//	               newest event for each node, so bounded by the nodes
-//	packets        unbuffered, behind the sieve (sieve.go): what does not carry the
-//	               cluster's label, or is not encrypted with its key, is dropped
-//	               before anything is kept of it, and so is what is too much
-//	streams        64 that come in, 4 MiB each, 8 MiB all together (transport.go)
+//	gossip         see package gossip: the newest event for each node
+//	rounds         unbuffered: the joiner waits for the loop
 //	calls, forgets unbuffered: Handle and Forget wait until the loop has answered
 //	results        unbuffered: a call to another node waits for the loop; at
 //	               most four calls to each node, more are dropped as if lost
+//	duplicates,    unbuffered: one call each, which waits for the loop
+//	nameAsked
 //	proofs         unbuffered: the prober waits for the loop
 //	heard          one entry for each node that asked for or granted a lease,
 //	               taken by the loop each tick
+//	wished         one signal; the status asked for is in wish
 //	watchers       one signal each; the state is in Snapshot
-//	lease ended    one signal, for who aborts the fetches
+//	lease ended    one signal, for the caller that aborts the fetches
 //
 // # What it does not do
 //
-// It does not say who holds a partition, and moves nothing. It does not send
-// the requests for leases, and it aborts no fetch when a lease ends: node does
-// both. Residual assumptions: the clocks of two machines run within 5 % of each
-// other; disks are not rolled back or cloned; a process that closes its RPC
-// listener has ended its last fetch.
+// It does not decide which node holds a partition, and moves nothing. It does not send the
+// requests for leases, and it aborts no fetch when a lease ends: node does both. Residual
+// assumptions: the clocks of two machines run within 5 % of each other; disks are not
+// rolled back or cloned; a process that closes its RPC listener has ended its last fetch.
 package membership

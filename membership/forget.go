@@ -9,17 +9,17 @@ import (
 	"crawlnode/membership/consensus"
 )
 
-// Forgetting is an operator's oath that a node is gone for good. Its id leaves
-// the electorate at once, the next view drops and bars it, and nobody may take
-// over before its lease has surely run out. If the oath is false, two halves
-// may decide different views: nothing can mend that.
+// With a forget request an operator asserts that a node is gone for good. Its id leaves
+// the electorate at once, the next view drops and bars it, and no node takes over before
+// its lease has certainly run out. If the assertion is false, two halves may decide
+// different views: that cannot be repaired.
 
 // Errors of Forget and Run about forgetting.
 var (
-	// ErrForgotten: this node's id was forgotten by its cluster. It can never
-	// come back under that id.
+	// ErrForgotten: this node's id was forgotten by its cluster. It can never return
+	// under that id.
 	ErrForgotten = errors.New("membership: this node was forgotten by its cluster")
-	// ErrAnswers: the node to forget is alive.
+	// ErrAnswers: the node to forget still runs.
 	ErrAnswers = errors.New("membership: that node answers")
 	// ErrUnknown: no such node was ever a member, as far as this node knows.
 	ErrUnknown = errors.New("membership: no such node")
@@ -30,7 +30,7 @@ var (
 // forgetting is a request of Forget that waits for the loop.
 type forgetting struct {
 	id    crawl.NodeID
-	check bool // only say whether it can be forgotten, and where it is
+	check bool // only report whether it can be forgotten, and where it is
 	reply chan forgettable
 }
 
@@ -40,9 +40,9 @@ type forgettable struct {
 	err error
 }
 
-// Forget is the operator's oath that a node, a member now or once, is gone for
-// good. It is durable on this node and on its way to the others when Forget
-// returns; the next view drops and bars the node.
+// Forget removes a node, a member now or formerly, that is gone for good. When it
+// returns, the request is durable on this node and on its way to the others; the next
+// view drops and bars the node.
 //
 // Errors: ErrUnknown, ErrAnswers (drain it instead), ErrForget (this node
 // itself, too many, or this node is no member), ErrStopped, ctx's error.
@@ -66,8 +66,8 @@ func (m *Membership) Forget(ctx context.Context, id crawl.NodeID) error {
 	return err
 }
 
-// answers reports whether that very node answers a greeting, and which boot of it.
-// This process itself does not count.
+// answers reports whether exactly that node answers a greeting, and which boot of it.
+// An answer of this process itself does not count.
 func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, ok bool) {
 	hello := consensus.Message{Kind: consensus.KindHello, From: m.self.ID, Boot: m.self.Boot, To: to.ID}
 	if v := m.View(); v != nil {
@@ -82,7 +82,7 @@ func (m *Membership) answers(ctx context.Context, to Member) (boot crawl.Boot, o
 		return 0, false
 	}
 	for _, reply := range messages {
-		if reply.From == to.ID && reply.Mark != m.mark() {
+		if reply.From == to.ID && reply.Mark != m.gossip.Mark() {
 			return reply.Boot, true
 		}
 	}
@@ -118,14 +118,14 @@ func (l *loop) forget(ctx context.Context, f forgetting) error {
 			return err
 		}
 		if !l.m.core.IsForgotten(f.id) && !l.m.core.View().Bars(f.id) {
-			r.err = fmt.Errorf("%w: it was not taken in", ErrForget)
+			r.err = fmt.Errorf("%w: the request was not accepted", ErrForget)
 		}
 	}
 	f.reply <- r
 	return nil
 }
 
-// forgettable finds a node and says what stands against forgetting it.
+// forgettable finds a node and returns why it cannot be forgotten, if so.
 func (l *loop) forgettable(id crawl.NodeID) forgettable {
 	v := l.m.core.View()
 	switch {
@@ -144,9 +144,9 @@ func (l *loop) forgettable(id crawl.NodeID) forgettable {
 	}
 	switch {
 	case !ok:
-		return forgettable{err: fmt.Errorf("%w: %q is no member and was none; nodes list shows their ids", ErrUnknown, id)}
+		return forgettable{err: fmt.Errorf("%w: %q is no member and never was one; crawlnode nodes list shows the ids", ErrUnknown, id)}
 	case len(v.Barred)+len(l.m.core.Forgotten()) >= consensus.MaxBarred:
-		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, more are not kept", ErrForget, consensus.MaxBarred)}
+		return forgettable{err: fmt.Errorf("%w: %d nodes are forgotten already, which is the most", ErrForget, consensus.MaxBarred)}
 	}
 	return forgettable{at: at}
 }

@@ -14,20 +14,20 @@ import (
 type leasing struct {
 	clock Clock
 	// granting is the view in which this node grants, nil while it grants
-	// nothing. The loop stores it before anybody can learn of an acceptance.
+	// nothing. The loop stores it before another node can learn of an acceptance.
 	granting  atomic.Pointer[View]
 	published atomic.Pointer[askable]
 
 	mu    sync.Mutex // guards the rest; held for memory only
 	lease *consensus.Lease
-	apart time.Duration               // wall clock minus boot time, as last looked at
+	apart time.Duration               // wall clock minus boot time, at the loop's last look
 	view  *View                       // installed
-	heard map[crawl.NodeID]crawl.Boot // spoke since the loop's last look
-	// clocks says whether this machine stood still; of members of view.
+	heard map[crawl.NodeID]crawl.Boot // nodes that called or answered since the loop's last look
+	// clocks has the clocks of members of view, and detects that this machine stood still.
 	clocks consensus.Standstill
 }
 
-// askable is what asking needs, in one immutable piece.
+// askable is what a question about the lease needs, in one immutable piece.
 type askable struct {
 	consensus.Terms
 	apart time.Duration
@@ -49,20 +49,20 @@ func (l *leasing) publishLocked() {
 }
 
 // remaining reads the clock first: an own grant must not be dated later than
-// the state that it rests on, or it could follow an acceptance.
+// the state that it is based on, or it could follow an acceptance.
 func (l *leasing) remaining() time.Duration {
 	now := l.clock.BootTime()
 	apart := l.difference(now)
 	terms := l.published.Load()
 	if moved := apart - terms.apart; moved > maxWallJump || moved < -maxWallJump {
-		return 0 // the loop's next look ends the lease for good
+		return 0 // at the loop's next look the lease ends for good
 	}
 	return max(terms.End(now)-now, 0)
 }
 
 // follow takes over what the core has installed or accepted. The loop calls it
-// after each step, before it carries out what the step asks for: a promise to
-// grant nothing must hold before anybody can hear of it.
+// after each step, before it performs the step's actions: a promise to grant nothing must
+// hold before another node can learn of it.
 func (l *leasing) follow(installed, granting *View) {
 	if installed == nil || installed == l.view && granting == l.granting.Load() {
 		return
@@ -81,8 +81,8 @@ func (l *leasing) follow(installed, granting *View) {
 	l.publishLocked()
 }
 
-// look compares the clocks, slow drift allowed, and ends the lease when they
-// have jumped apart. It returns who spoke since the last look.
+// look compares the clocks, slow drift allowed, and ends the lease when they have jumped
+// apart. It returns the nodes that called or answered since the last look.
 func (l *leasing) look() (heard map[crawl.NodeID]crawl.Boot, jumped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,9 +129,9 @@ func (m *Membership) LeaseGranted(view crawl.Epoch, from crawl.NodeID, sentAt ti
 	m.leases.granted(view, from, sentAt, true)
 }
 
-// LeaseGrantedStalled is LeaseGranted by a member that says that its disk does not
-// answer. It grants from memory, which is as good: it has accepted no successor of the
-// view, nor can it. But it can decide nothing either, so this is no sign of life.
+// LeaseGrantedStalled is LeaseGranted for a member that reports that its disk does not
+// answer. Its grant from memory is valid: it has accepted no successor of the view, and
+// cannot accept one. It cannot decide anything either, so this is no sign of life.
 func (m *Membership) LeaseGrantedStalled(view crawl.Epoch, from crawl.NodeID, sentAt time.Duration) {
 	m.leases.granted(view, from, sentAt, false)
 }
@@ -155,16 +155,16 @@ func (m *Membership) Lease() time.Duration { return m.leases.remaining() }
 // LeaseValid reports whether this node may fetch now.
 func (m *Membership) LeaseValid() bool { return m.leases.remaining() > 0 }
 
-// ClockReading is what to send to a peer as a reading of this node's clock.
+// ClockReading is the reading of this node's clock to send to a peer.
 func (m *Membership) ClockReading() time.Duration { return m.leases.clock.BootTime() }
 
-// ClockTold reports a reading of the clock of a member's boot that came unasked.
+// ClockTold reports a reading of the clock of a member's boot that came without a request.
 func (m *Membership) ClockTold(id crawl.NodeID, boot crawl.Boot, reading time.Duration) {
 	m.compareClocks(id, boot, func(s consensus.Standstill, now time.Duration) time.Duration { return s.Told(id, boot, reading, now) })
 }
 
-// ClockAnswered reports a reading that came with an answer of a member's boot, to what
-// was asked at askedAt (of ClockReading). Report it before what else the answer says.
+// ClockAnswered reports a reading that came with an answer of a member's boot, to a
+// request sent at askedAt (of ClockReading). Report it before the rest of the answer.
 func (m *Membership) ClockAnswered(id crawl.NodeID, boot crawl.Boot, reading, askedAt time.Duration) {
 	m.compareClocks(id, boot, func(s consensus.Standstill, now time.Duration) time.Duration {
 		return s.Answered(id, boot, reading, askedAt, now)
@@ -183,11 +183,11 @@ func (m *Membership) compareClocks(id crawl.NodeID, boot crawl.Boot, compare fun
 	}
 }
 
-// LeaseEnded gets a signal when the lease has ended before its time.
+// LeaseEnded gets a signal when the lease has ended early.
 func (m *Membership) LeaseEnded() <-chan struct{} { return m.leaseEnded }
 
 // compare takes a reading in, and ends the lease when the own clock stood still. Readings
-// of who is no member of the view count for nothing.
+// of nodes that are no members of the view are ignored.
 func (l *leasing) compare(id crawl.NodeID, boot crawl.Boot, compare func(consensus.Standstill, time.Duration) time.Duration) (lost time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -202,7 +202,7 @@ func (l *leasing) compare(id crawl.NodeID, boot crawl.Boot, compare func(consens
 	return lost
 }
 
-// maxWallJump ends a lease when the wall clock moves by more than this against
-// the clock that counts: then that clock stood still, as in a machine that was
-// copied or put to sleep from outside.
+// maxWallJump ends a lease when the wall clock moves by more than this against the boot
+// time: then the boot time stood still, as in a machine that was copied or suspended from
+// outside.
 const maxWallJump = 2 * time.Second

@@ -4,82 +4,83 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/gossip"
+	"crawlnode/membership/join"
+	"crawlnode/membership/storage"
 	"crawlnode/ring"
 )
 
 // stoppedAfter is a gap between two ticks that shows that this node stood
-// still: others may have called in vain.
+// still: calls of other nodes may have failed meanwhile.
 const stoppedAfter = 2 * time.Second
 
-// maxTold bounds the refusals that are remembered so as to be told once.
-const maxTold = 256
+// maxReported bounds the refusals that are remembered so as to be reported once.
+const maxReported = 256
 
-// loop is the one goroutine that owns the core and everything it decides on.
+// loop is the one goroutine that owns the core and everything that it decides from.
 type loop struct {
 	m       *Membership
-	nodes   map[crawl.NodeID]*node // all others that gossip spoke of
-	status  consensus.Status       // this node's own, as announced
+	nodes   map[crawl.NodeID]*node // all others that gossip has shown
+	status  consensus.Status       // this node's own, as its metadata say
 	table   *ring.Table            // of core.View()
 	calling map[crawl.NodeID]int   // calls under way
 	results chan result            // filled by the calls, emptied by the loop
-	rounds  chan joinRound         // filled by the rejoiner, emptied by the loop
-	// twinSought is filled by the call to a process with this node's id, boot 0 when
-	// none answered; emptied by the loop. seeking: that call is under way.
-	twinSought chan Member
-	seeking    bool
-	nameAsked  chan nameAnswer  // filled by the call to who has this node's name, emptied by the loop
-	told       map[refusal]bool // refusals already logged, at most maxTold
+	// duplicates is filled by the call to another process with this node's id, boot 0 when
+	// none answered; emptied by the loop. asking: that call is under way.
+	duplicates chan Member
+	asking     bool
+	nameAsked  chan nameAnswer         // filled by the call to the member with this node's name, emptied by the loop
+	reported   map[gossip.Refusal]bool // refusals already logged, at most maxReported
 	calls      sync.WaitGroup
-	// numbers are the newest views of which members have said that they have
-	// them installed; of others nothing is kept.
+	// numbers are the newest views that members have reported as installed; of other
+	// nodes nothing is kept.
 	numbers map[crawl.NodeID]crawl.Epoch
 
-	ticked    time.Duration       // boot time of the last tick
-	listed    map[string]*listing // by address of Join
-	first     time.Time           // since when this node finds itself at the first address of Join
-	askedName time.Time           // when the member with this node's name was asked last, or its answer is due
-	waitsFor  crawl.NodeID        // the member of whose name people were told
-	alone     time.Time           // since when no node of a cluster, nor one that founds it, was in sight
+	ticked    time.Duration            // boot time of the last tick
+	listed    map[string]*join.Listing // by address of Join
+	first     time.Time                // since when this node finds itself at the first address of Join
+	askedName time.Time                // when the member with this node's name was asked last, or its answer is due
+	waitsFor  crawl.NodeID             // the member with this node's name that was logged
+	alone     time.Time                // since when gossip shows no node of a cluster, nor one that will found it
 }
 
 func newLoop(m *Membership) *loop {
 	return &loop{
 		m: m, nodes: make(map[crawl.NodeID]*node), calling: make(map[crawl.NodeID]int),
-		results: make(chan result), rounds: make(chan joinRound), twinSought: make(chan Member), nameAsked: make(chan nameAnswer), told: make(map[refusal]bool),
-		numbers: make(map[crawl.NodeID]crawl.Epoch), listed: make(map[string]*listing),
+		results: make(chan result), duplicates: make(chan Member), nameAsked: make(chan nameAnswer), reported: make(map[gossip.Refusal]bool),
+		numbers: make(map[crawl.NodeID]crawl.Epoch), listed: make(map[string]*join.Listing),
 	}
 }
 
-// Run takes part in the cluster until ctx ends, says goodbye to gossip and
-// waits for everything it started. It must be called once. It returns nil when
-// ctx ended it, ErrMismatch, ErrNameTaken, ErrTwin or ErrForgotten when this node
-// cannot join, and an error of the Storage, after which the process must end.
+// Run takes part in the cluster until ctx ends, leaves gossip and waits for everything
+// it started. It must be called once. It returns nil when ctx ended it, ErrMismatch,
+// ErrNameTaken, ErrDuplicate or ErrForgotten when this node cannot join, and an error of
+// the Storage, after which the process must end.
 func (m *Membership) Run(ctx context.Context) error {
 	defer close(m.stopped)
 	l := newLoop(m)
-	if err := l.seekFirst(ctx); err != nil {
+	if err := l.checkDuplicate(ctx); err != nil {
 		return errors.Join(err, m.transport.Shutdown())
 	}
-	if err := m.gossip.start(&m.o, m.transport, m.advertise); err != nil {
+	if err := m.gossip.Start(m.advertise); err != nil {
 		return errors.Join(err, m.transport.Shutdown())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
-	parts.Go(func() { m.gossip.publish(ctx, m.announce, m.o.Logger) })
-	parts.Go(func() { m.rejoin(ctx, l.rounds) })
+	parts.Go(func() { m.gossip.Publish(ctx) })
+	parts.Go(func() { m.joiner.Run(ctx) })
 	parts.Go(func() { m.prober.Run(ctx) })
 	err := l.run(ctx)
 	cancel()
 	l.calls.Wait()
 	parts.Wait()
-	l.say(consensus.Left)
-	m.gossip.stop()
+	l.announce(consensus.Left)
+	m.gossip.Stop()
 	last := *m.snapshot.Load()
 	last.Status = consensus.Left
 	m.snapshot.Store(&last)
@@ -91,7 +92,7 @@ func (l *loop) run(ctx context.Context) error {
 	tick := time.NewTicker(consensus.TickInterval)
 	defer tick.Stop()
 	l.alone = time.Now()
-	if err := l.settle(ctx); err != nil {
+	if err := l.afterEvent(ctx); err != nil {
 		return err
 	}
 	for {
@@ -101,26 +102,27 @@ func (l *loop) run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			err = l.tick(ctx)
-		case <-l.m.gossip.inbox.wake:
-			l.observe(ctx)
+		case <-l.m.wished: // afterEvent announces the wish
+		case <-l.m.gossip.Changed():
+			l.onGossip(ctx)
 		case in := <-l.m.calls:
 			err = l.answer(ctx, in)
 		case r := <-l.results:
-			err = l.finish(ctx, r)
-		case r := <-l.rounds:
-			err = l.consider(r)
+			err = l.onResult(ctx, r)
+		case r := <-l.m.joiner.Rounds:
+			err = l.onRound(r)
 		case proof := <-l.m.prober.Proofs:
 			l.m.o.Logger.Info("proof of death", "id", proof.ID, "boot", proof.Boot)
 			err = l.step(ctx, proof, nil)
-		case other := <-l.twinSought:
-			err = l.giveWay(other)
+		case other := <-l.duplicates:
+			err = l.onDuplicate(other)
 		case a := <-l.nameAsked:
-			err = l.nameTaken(a)
+			err = l.onNameAnswer(a)
 		case f := <-l.m.forgets:
 			err = l.forget(ctx, f)
 		}
 		if err == nil {
-			err = l.settle(ctx)
+			err = l.afterEvent(ctx)
 		}
 		if err != nil {
 			return err
@@ -128,7 +130,7 @@ func (l *loop) run(ctx context.Context) error {
 	}
 }
 
-// tick passes one unit of time on, after what happened since the last one.
+// tick passes one unit of time to the core, after what happened since the last one.
 func (l *loop) tick(ctx context.Context) error {
 	heard, jumped := l.m.leases.look()
 	if jumped {
@@ -140,7 +142,7 @@ func (l *loop) tick(ctx context.Context) error {
 		}
 	}
 	if l.m.stalled.Load() {
-		return nil // silent; the gap shows that this node stood still
+		return nil // silent; afterwards the gap shows that this node stood still
 	}
 	now := l.m.o.Clock.BootTime()
 	if l.ticked != 0 && now-l.ticked > stoppedAfter {
@@ -156,15 +158,15 @@ func (l *loop) tick(ctx context.Context) error {
 	return l.step(ctx, consensus.Tick{Random: l.m.o.Random()}, nil)
 }
 
-// step runs one event through the core and carries the actions out. Sends to
-// the node that waits for an answer are appended to *reply instead.
+// step passes one event to the core and performs the actions. Messages to the node that
+// waits for an answer are appended to *reply instead of sent.
 func (l *loop) step(ctx context.Context, e consensus.Event, reply *[]consensus.Message) error {
 	if r, ok := e.(consensus.Received); ok {
-		l.hears(&r.Message)
+		l.noteNumber(&r.Message)
 	}
 	actions := l.m.core.Step(e)
 	if granting := l.m.leases.granting.Load(); granting != nil && granting != l.m.core.Grants() {
-		// No grant may follow an acceptance, nor a view that is left.
+		// No grant may follow an acceptance, nor be given in a view that was replaced.
 		l.m.leases.follow(granting, nil)
 	}
 	for _, a := range actions {
@@ -191,7 +193,7 @@ func (l *loop) step(ctx context.Context, e consensus.Event, reply *[]consensus.M
 
 func (l *loop) persist(s consensus.State) error {
 	if old := l.m.doc.State.View; old != nil && old != s.View {
-		l.m.doc.moved(old, s.View)
+		l.m.doc.Replace(old, s.View)
 	}
 	l.m.doc.State = s
 	if s.View != nil {
@@ -201,12 +203,12 @@ func (l *loop) persist(s consensus.State) error {
 }
 
 func (l *loop) save() error {
-	return l.m.saving.during(func() error { return l.m.o.Storage.Save(encodeDocument(&l.m.doc)) })
+	return l.m.saving.during(func() error { return l.m.o.Storage.Save(storage.Encode(&l.m.doc)) })
 }
 
-// install shows a new view before the lease follows it: a lease that needs
-// nobody's grant must not be good while the old view is still shown. Whom the new
-// view drops sees that it is not listed any more.
+// install publishes a new view before the lease follows it: a lease that needs no grants
+// must not be valid while the old view is still shown. A node that the new view drops
+// reads in it that it is not listed any more.
 func (l *loop) install(a consensus.Install) error {
 	l.m.o.Logger.Info("view installed", "view", a.View.Number, "members", len(a.View.Members), "skipped", a.Skipped)
 	for _, r := range a.View.Removed {
@@ -222,8 +224,8 @@ func (l *loop) install(a consensus.Install) error {
 	return nil
 }
 
-// settle does what any event may have made necessary.
-func (l *loop) settle(ctx context.Context) error {
+// afterEvent does what any event may have made necessary.
+func (l *loop) afterEvent(ctx context.Context) error {
 	if err := l.publish(); err != nil {
 		return err
 	}
@@ -231,12 +233,11 @@ func (l *loop) settle(ctx context.Context) error {
 		return fmt.Errorf("%w (view %d): its data cannot be used again; start with an empty data directory to join as a new node", ErrForgotten, v.Number)
 	}
 	l.askForName(ctx)
-	return l.leftBehind()
+	return superseded(l.m.core.View(), l.m.self)
 }
 
-// publish announces this node's status, shows the core what is in sight, and
-// renews the snapshot, the peers on the disk and the rejoiner's plan, as far
-// as they have changed.
+// publish announces this node's status, gives the core the living nodes, and renews the
+// snapshot, the peers on the disk and the joiner's plan, as far as they have changed.
 func (l *loop) publish() error {
 	v := l.m.core.View()
 	if v != nil && (l.m.snapshot.Load() == nil || l.m.snapshot.Load().View != v || l.table == nil) {
@@ -246,7 +247,7 @@ func (l *loop) publish() error {
 		}
 		l.table = table
 	}
-	l.say(l.ownStatus(v))
+	l.announce(l.ownStatus(v))
 	l.m.core.Step(consensus.Seen{Nodes: l.sightings()})
 	l.prune(v)
 	l.m.prober.Watch(l.targets(v))
@@ -261,15 +262,15 @@ func (l *loop) publish() error {
 	return l.remember(now)
 }
 
-// hears notes how far a member is.
-func (l *loop) hears(m *consensus.Message) {
+// noteNumber notes which view a member has installed.
+func (l *loop) noteNumber(m *consensus.Message) {
 	if v := l.m.core.View(); v != nil && listed(v, m.From) || m.View != nil && listed(m.View, m.From) {
 		l.numbers[m.From] = max(l.numbers[m.From], m.Number)
 	}
 }
 
 // followed reports whether more than half of a view's members are known to have
-// it installed, and forgets what others said.
+// it installed, and drops what is known of nodes that are no members.
 func (l *loop) followed(v *View) bool {
 	if v == nil {
 		return false
@@ -296,62 +297,48 @@ func (l *loop) ownStatus(v *View) consensus.Status {
 	return wish
 }
 
-// say puts status and cluster into the gossip metadata.
-func (l *loop) say(s consensus.Status) {
+// announce puts status and cluster into the gossip metadata.
+func (l *loop) announce(s consensus.Status) {
 	l.status = s
-	cluster := l.m.doc.Cluster
-	out, err := (&meta{
-		Boot: l.m.self.Boot, Status: s, Name: l.m.self.Name, Cluster: cluster, RPC: l.m.self.RPC, HTTP: l.m.self.HTTP, Process: l.m.self.Process,
-	}).encode()
-	if err != nil {
-		panic("BUG: checked by Open: " + err.Error())
-	}
-	if old := l.m.gossip.meta.Load(); old != nil && slices.Equal(*old, out) {
-		return
-	}
-	l.m.gossip.cluster.Store(&cluster)
-	l.m.gossip.meta.Store(&out)
-	signal(l.m.announce)
+	me := &l.m.self
+	l.m.gossip.SetMeta(gossip.Meta{
+		Boot: me.Boot, Status: s, Name: me.Name, Cluster: l.m.doc.Cluster, RPC: me.RPC, HTTP: me.HTTP, Process: me.Process,
+	})
 }
 
-// observe takes in what gossip saw.
-func (l *loop) observe(ctx context.Context) {
-	made := l.m.gossip.inbox.takeClaims() // before the events: they are older
-	events, refusals, twin := l.m.gossip.inbox.take()
-	if twin.Boot > 0 {
-		l.seek(ctx, twin)
+// onGossip takes in what gossip has brought.
+func (l *loop) onGossip(ctx context.Context) {
+	news := l.m.gossip.Take()
+	if news.Duplicate.Boot > 0 {
+		l.askDuplicate(ctx, news.Duplicate)
 	}
-	for _, e := range events {
-		n := l.nodes[e.id]
+	for _, e := range news.Events {
+		n := l.nodes[e.ID]
 		if n == nil {
 			n = new(node)
-			l.nodes[e.id] = n
+			l.nodes[e.ID] = n
 		}
-		if n.alive != e.alive || n.Boot != e.meta.Boot {
-			l.m.o.Logger.Info("node sighted", "id", e.id, "node", e.meta.Name, "boot", e.meta.Boot, "status", e.meta.Status, "alive", e.alive)
+		if n.alive != e.Alive || n.Boot != e.Boot {
+			l.m.o.Logger.Info("node sighted", "id", e.ID, "node", e.Name, "boot", e.Boot, "status", e.Status, "alive", e.Alive)
 			n.unreachable = false
 		}
-		n.alive, n.cluster = e.alive, e.meta.Cluster.ID
-		n.Sighting = consensus.Sighting{
-			ID: e.id, Name: e.meta.Name, Boot: e.meta.Boot, Status: e.meta.Status,
-			RPC: e.meta.RPC, HTTP: e.meta.HTTP, Gossip: e.gossip, Process: e.meta.Process,
-		}
+		n.alive, n.cluster, n.Sighting = e.Alive, e.Cluster, e.Sighting
 	}
-	l.claims(made)
-	for _, r := range refusals {
-		l.tell(r)
+	l.onClaims(news.Claims)
+	for _, r := range news.Refusals {
+		l.reportRefusal(r)
 	}
-	l.namesTaken()
+	l.refuseNames()
 }
 
-// tell reports a refusal once.
-func (l *loop) tell(r refusal) {
-	if l.told[r] || len(l.told) >= maxTold {
+// reportRefusal reports a refusal once.
+func (l *loop) reportRefusal(r gossip.Refusal) {
+	if l.reported[r] || len(l.reported) >= maxReported {
 		return
 	}
-	l.told[r] = true
-	l.m.o.Logger.Warn("node refused", "id", r.id, "node", r.name, "reason", r.reason)
+	l.reported[r] = true
+	l.m.o.Logger.Warn("node refused", "id", r.ID, "node", r.Name, "reason", r.Reason)
 	if l.m.o.Events.Refused != nil {
-		l.m.o.Events.Refused(r.id, r.name, r.reason)
+		l.m.o.Events.Refused(r.ID, r.Name, r.Reason)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"net"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -16,20 +15,35 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/gossip"
+	"crawlnode/membership/join"
 	"crawlnode/membership/prober"
+	"crawlnode/membership/storage"
 	"crawlnode/ring"
 )
 
-// Errors of SetLeft and Handle; those of Run stand in name.go, twin.go and forget.go.
+// Errors of SetLeft and Handle; those of Run are in name.go, duplicate.go and forget.go.
 var (
-	// ErrLastActive: no other active member could take over, so this node
-	// stays in the view. It may stop all the same.
+	// ErrLastActive: no other active member could take over, so this node stays in the
+	// view. Its process may end all the same.
 	ErrLastActive = errors.New("membership: no other active member is left")
 	// ErrStopped: Run has ended.
 	ErrStopped = errors.New("membership: stopped")
 )
 
-// What the members decide: its nouns are the core's.
+// Errors of Open and Run that are found below this package.
+var (
+	// ErrCorrupt: the state file is damaged.
+	ErrCorrupt = storage.ErrCorrupt
+	// ErrForeign: the state file is a newer release's, or another cluster's.
+	ErrForeign = storage.ErrForeign
+	// ErrAddressInUse: the gossip port is taken.
+	ErrAddressInUse = gossip.ErrAddressInUse
+	// ErrMismatch: the cluster that answered differs in what all members share.
+	ErrMismatch = gossip.ErrMismatch
+)
+
+// What the members decide: the nouns of package consensus.
 type (
 	// View is a numbered set of members.
 	View = consensus.View
@@ -47,14 +61,16 @@ type Membership struct {
 	o         Options
 	self      Member // identity and addresses; Since and Draining are not kept
 	transport memberlist.Transport
-	advertise hostPort
-	gossip    *gossip
-	doc       document        // owned by Open, then by Run
-	core      *consensus.Core // the same
+	advertise gossip.Address
+	gossip    *gossip.Gossip
+	doc       storage.Document // owned by Open, then by Run
+	core      *consensus.Core  // the same
 	leases    *leasing
 	prober    *prober.Prober
+	joiner    *join.Joiner
 
 	wish     atomic.Uint32   // the Status this node asks for: Active, Draining, Leaving
+	wished   chan struct{}   // cap 1: wish has changed
 	calls    chan incoming   // unbuffered: Handle waits for the loop
 	forgets  chan forgetting // unbuffered: Forget waits for the loop
 	stopped  chan struct{}   // closed when Run has ended
@@ -62,9 +78,6 @@ type Membership struct {
 	saving   stopwatch       // of the loop's writes
 	snapshot atomic.Pointer[Snapshot]
 	watchers watchers
-	plan     atomic.Pointer[joinPlan]
-	replan   chan struct{} // cap 1: plan has changed
-	announce chan struct{} // cap 1: gossip.meta has changed
 	// leaseEnded, cap 1: this machine stood still.
 	leaseEnded chan struct{}
 }
@@ -73,8 +86,8 @@ type Membership struct {
 // address and, without data and without Join, founds a cluster. It starts no
 // traffic; Run does. If Run is never called, Close must be.
 //
-// Errors: ErrCorrupt, ErrForeign, ErrMismatch (the data contradict the
-// options), ErrAddressInUse, and what Options, Storage and network yield.
+// Errors: ErrCorrupt, ErrForeign, ErrMismatch (the data contradict the options),
+// ErrAddressInUse, and errors of Options, Storage and network.
 func Open(o Options) (*Membership, error) {
 	o.setDefaults()
 	if err := o.validate(); err != nil {
@@ -86,7 +99,7 @@ func Open(o Options) (*Membership, error) {
 	}
 	transport := o.Transport
 	if transport == nil {
-		if transport, err = bind(&o); err != nil {
+		if transport, err = gossip.Listen(o.gossip(doc.ID), o.Bind); err != nil {
 			return nil, err
 		}
 	}
@@ -97,40 +110,36 @@ func Open(o Options) (*Membership, error) {
 	return m, nil
 }
 
-func open(o Options, doc document, transport memberlist.Transport) (*Membership, error) {
+func open(o Options, doc storage.Document, transport memberlist.Transport) (*Membership, error) {
 	m := &Membership{
 		o: o, transport: transport, doc: doc,
 		calls: make(chan incoming), forgets: make(chan forgetting), stopped: make(chan struct{}),
-		replan: make(chan struct{}, 1), announce: make(chan struct{}, 1), leaseEnded: make(chan struct{}, 1),
-		saving: stopwatch{base: time.Now()},
+		wished: make(chan struct{}, 1), leaseEnded: make(chan struct{}, 1), saving: stopwatch{base: time.Now()},
 	}
 	address, err := m.findAddress()
 	if err != nil {
 		return nil, err
 	}
 	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: prober.OwnProcess()}
-	m.gossip = &gossip{self: doc.ID, inbox: inbox{wake: make(chan struct{}, 1)}}
-	if len(o.SecretKey) > 0 {
-		if m.gossip.keys, err = memberlist.NewKeyring(o.AlsoKeys, o.SecretKey); err != nil {
-			return nil, fmt.Errorf("membership: the gossip keys: %w", err)
-		}
+	if m.gossip, err = gossip.New(o.gossip(doc.ID), transport); err != nil {
+		return nil, err
 	}
-	rand.Read(m.gossip.mark[:]) // it never fails
+	m.joiner = join.New(join.Options{Listed: o.Join, Own: address, Gossip: m.gossip, Lookup: o.Lookup})
 	// The largest metadata this node can ever send must fit.
-	full := meta{Boot: consensus.MaxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: consensus.Cluster{
+	full := gossip.Meta{Boot: consensus.MaxNumber, Name: o.Name, RPC: o.RPC, HTTP: o.HTTP, Process: m.self.Process, Cluster: consensus.Cluster{
 		ID: newClusterID(), Name: o.Cluster, Partitions: ring.MaxPartitions, VirtualNodes: ring.VirtualNodes, Protocol: ProtocolVersion}}
-	if _, err := full.encode(); err != nil {
+	if err := full.CheckSize(); err != nil {
 		return nil, err
 	}
 	if o.Random == nil {
 		m.o.Random = mathrand.Uint64
 	}
-	m.core = consensus.New(consensus.Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
+	m.core = consensus.New(consensus.Identity{ID: doc.ID, Boot: doc.Boot, Mark: m.gossip.Mark(), Cluster: doc.Cluster, QuorumOff: o.QuorumOff}, doc.State)
 	m.leases = newLeasing(o.Clock, doc.ID, doc.Boot, o.QuorumOff)
 	m.leases.follow(m.core.View(), m.core.Grants())
 	m.prober = prober.New(m.self.Process, o.Dial, o.Processes)
 	m.wish.Store(uint32(consensus.Active))
-	if err := o.Storage.Save(encodeDocument(&m.doc)); err != nil {
+	if err := o.Storage.Save(storage.Encode(&m.doc)); err != nil {
 		return nil, err
 	}
 	l := newLoop(m)
@@ -143,14 +152,14 @@ func open(o Options, doc document, transport memberlist.Transport) (*Membership,
 }
 
 // loadDocument reads the state and counts the start.
-func loadDocument(o *Options) (*document, error) {
+func loadDocument(o *Options) (*storage.Document, error) {
 	raw, err := o.Storage.Load()
 	if err != nil {
 		return nil, err
 	}
-	doc := &document{ID: o.ID}
+	doc := &storage.Document{ID: o.ID}
 	if len(raw) > 0 {
-		if doc, err = decodeDocument(raw); err != nil {
+		if doc, err = storage.Decode(raw); err != nil {
 			return nil, err
 		}
 	} else if doc.ID == "" {
@@ -165,92 +174,14 @@ func loadDocument(o *Options) (*document, error) {
 	if doc.Cluster.Name != o.Cluster {
 		return nil, fmt.Errorf("%w: it holds a node of cluster %q, this node was started for cluster %q (--cluster); use another data directory", ErrForeign, doc.Cluster.Name, o.Cluster)
 	}
-	doc.upgrade()
+	doc.Upgrade()
 	if difference := ours.Difference(doc.Cluster); difference != "" {
 		return nil, fmt.Errorf("%w: the data directory's cluster: %s", ErrMismatch, difference)
 	}
 	return doc, nil
 }
 
-// findAddress settles the address under which others reach this node's gossip.
-func (m *Membership) findAddress() (string, error) {
-	want, err := m.wantedAddress()
-	if err != nil {
-		return "", err
-	}
-	ip, port, err := m.transport.FinalAdvertiseAddr(want.host, want.port)
-	if err != nil {
-		return "", fmt.Errorf("membership: find the address to advertise (set --advertise): %w", err)
-	}
-	m.advertise = hostPort{ip.String(), port}
-	return m.advertise.String(), nil
-}
-
-// wantedAddress reads Advertise; its host is empty when the transport decides.
-func (m *Membership) wantedAddress() (hostPort, error) {
-	if m.o.Advertise == "" {
-		return hostPort{}, nil
-	}
-	want, err := splitPort(m.o.Advertise)
-	if err != nil {
-		want = hostPort{host: m.o.Advertise}
-	}
-	if want.port == 0 {
-		_, port, err := m.transport.FinalAdvertiseAddr("", 0)
-		if err != nil {
-			return hostPort{}, fmt.Errorf("membership: find the gossip port: %w", err)
-		}
-		want.port = port
-	}
-	if net.ParseIP(want.host) != nil {
-		return want, nil
-	}
-	ips, err := m.awaitName(want.host)
-	if err != nil {
-		return hostPort{}, fmt.Errorf("membership: advertised name %q: %w", want.host, err)
-	}
-	return hostPort{preferIPv4(ips), want.port}, nil
-}
-
-// How long a node waits at its start until the name that it advertises has an address:
-// where names are made for machines as they start, they come seconds later.
-const (
-	nameWithin = 30 * time.Second
-	nameEvery  = 500 * time.Millisecond
-)
-
-// awaitName looks a name up until it has an address.
-func (m *Membership) awaitName(name string) ([]string, error) {
-	begin := time.Now()
-	for told := false; ; told = true {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*resolveWithin)
-		ips, err := m.o.Lookup(ctx, name)
-		cancel()
-		if err == nil && len(ips) > 0 {
-			return ips, nil
-		}
-		if err == nil {
-			err = errors.New("it has no address")
-		}
-		if time.Since(begin) >= nameWithin {
-			return nil, err
-		}
-		if !told {
-			m.o.Logger.Warn("the name of --advertise has no address yet; this node waits for one", "name", name, "err", err, "for", nameWithin)
-		}
-		time.Sleep(nameEvery)
-	}
-}
-
-// preferIPv4 is the first IPv4 address of several, or the first of any kind.
-func preferIPv4(ips []string) string {
-	if i := slices.IndexFunc(ips, func(ip string) bool { return net.ParseIP(ip).To4() != nil }); i >= 0 {
-		return ips[i]
-	}
-	return ips[0]
-}
-
-// Close gives the gossip address back. It is for an opened Membership whose
+// Close releases the gossip address. It is for an opened Membership whose
 // Run was never called; Run does it itself.
 func (m *Membership) Close() error { return m.transport.Shutdown() }
 
@@ -284,11 +215,12 @@ func (m *Membership) Watch() <-chan struct{} { return m.watchers.add() }
 // stays as it is.
 func (m *Membership) SetDraining() { m.ask(consensus.Draining) }
 
-// SetLeft asks for a view without this node and waits for it. The node must
-// hold no partition any more. It returns nil once such a view is installed here
-// and by more than half of its members: else this node, gone, could be the only
-// one that knew of it, and nobody could go on. It returns ErrLastActive when nobody could take over, ErrStopped, or ctx's error; in
-// these cases the node stays in the view, and its data must be kept.
+// SetLeft asks for a view without this node and waits for it. The node must hold no
+// partition any more. SetLeft returns nil once such a view is installed here and by more
+// than half of its members: if this node were the only one that has it and then ended,
+// no later view could be decided. It returns ErrLastActive when no other node could take
+// over, ErrStopped, or ctx's error; in these cases the node stays in the view, and its
+// data must be kept.
 func (m *Membership) SetLeft(ctx context.Context) error {
 	changed := m.watchers.add()
 	defer m.watchers.remove(changed)
@@ -302,7 +234,7 @@ func (m *Membership) SetLeft(ctx context.Context) error {
 		if !ok && s.Followed {
 			return nil
 		}
-		if ok && !me.Draining && !m.heir(s) {
+		if ok && !me.Draining && !m.hasSuccessor(s) {
 			return ErrLastActive
 		}
 		select {
@@ -311,16 +243,16 @@ func (m *Membership) SetLeft(ctx context.Context) error {
 			return ErrStopped
 		case <-ctx.Done():
 			if !ok {
-				return fmt.Errorf("membership: too few members have said that they have installed the view without this node: %w", ctx.Err())
+				return fmt.Errorf("membership: too few members have reported that they have installed the view without this node: %w", ctx.Err())
 			}
 			return fmt.Errorf("membership: no view without this node was decided: %w", ctx.Err())
 		}
 	}
 }
 
-// heir reports whether another active member lives and does not want to drain
+// hasSuccessor reports whether another active member is alive and does not want to drain
 // as well.
-func (m *Membership) heir(s *Snapshot) bool {
+func (m *Membership) hasSuccessor(s *Snapshot) bool {
 	return slices.ContainsFunc(s.View.Members, func(other Member) bool {
 		return other.ID != m.self.ID && !other.Draining && !slices.ContainsFunc(s.Peers, func(p Peer) bool {
 			return p.ID == other.ID && (p.State == crawl.NodeDraining || p.State == crawl.NodeLeft || p.State == crawl.NodeFailed)
@@ -328,7 +260,7 @@ func (m *Membership) heir(s *Snapshot) bool {
 	})
 }
 
-// ask raises the wish; a boot never takes one back.
+// ask raises the wish, which never goes back within a boot.
 func (m *Membership) ask(s consensus.Status) {
 	for {
 		old := m.wish.Load()
@@ -336,10 +268,10 @@ func (m *Membership) ask(s consensus.Status) {
 			break
 		}
 	}
-	signal(m.gossip.inbox.wake)
+	signal(m.wished)
 }
 
-// incoming is a payload that waits for the loop.
+// incoming are another node's messages that wait for the loop.
 type incoming struct {
 	messages []consensus.Message
 	reply    chan []consensus.Message // cap 1

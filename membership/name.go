@@ -8,24 +8,25 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/gossip"
 )
 
-// A name belongs to a member until a view drops that member. A node with another id
-// that has the same name is not admitted before. It asks the member: if that answers,
-// the two cannot both stay, and the second ends. If it does not, it is dead perhaps,
-// and the node waits until a view has dropped it: a node whose data directory was
-// deleted comes back under its name that way.
+// A name belongs to a member until a view drops that member. Until then a node with the
+// same name and another id is not admitted. It asks the member: if the member answers,
+// the node ends, because the name is taken. If the member does not answer, it may be
+// dead, and the node waits until a view drops it. So a node whose data directory was
+// deleted can return under its name.
 
-// ErrNameTaken: another member of the cluster has this node's name, and lives.
+// ErrNameTaken: another member of the cluster has this node's name, and answers.
 var ErrNameTaken = errors.New("membership: the node name is taken")
 
-// holderEvery is how often the member with this node's name is asked whether it lives.
+// holderEvery is how often the member with this node's name is asked whether it runs.
 const holderEvery = time.Second
 
-// nameAnswer is what came of asking.
+// nameAnswer says whether the member with this node's name answers.
 type nameAnswer struct {
-	holder Member
-	lives  bool
+	holder  Member
+	answers bool
 }
 
 // nameHolder is the member that keeps this node from being admitted.
@@ -42,7 +43,7 @@ func (l *loop) nameHolder() (Member, bool) {
 	return Member{}, false
 }
 
-// askForName asks the member that has this node's name whether it lives.
+// askForName asks the member that has this node's name whether it runs.
 func (l *loop) askForName(ctx context.Context) {
 	holder, taken := l.nameHolder()
 	if !taken || time.Since(l.askedName) < holderEvery {
@@ -52,36 +53,36 @@ func (l *loop) askForName(ctx context.Context) {
 	l.calls.Go(func() {
 		limited, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		_, lives := l.m.answers(limited, holder)
+		_, answers := l.m.answers(limited, holder)
 		select {
-		case l.nameAsked <- nameAnswer{holder, lives}:
+		case l.nameAsked <- nameAnswer{holder, answers}:
 		case <-ctx.Done():
 		}
 	})
 }
 
-// nameTaken ends a node whose name another one has that lives.
-func (l *loop) nameTaken(a nameAnswer) error {
+// onNameAnswer ends this node if its name belongs to a member that answers.
+func (l *loop) onNameAnswer(a nameAnswer) error {
 	l.askedName = time.Now()
 	holder, taken := l.nameHolder()
 	if !taken || holder.ID != a.holder.ID {
 		return nil
 	}
-	if a.lives {
+	if a.answers {
 		return fmt.Errorf("%w: %q is node %s of cluster %q, which answers at %s; choose another --name, or remove that node first (crawlnode nodes drain %s)",
 			ErrNameTaken, holder.Name, holder.ID, l.m.core.View().Cluster.Name, holder.RPC, holder.ID)
 	}
 	if l.waitsFor != holder.ID {
 		l.waitsFor = holder.ID
-		l.m.o.Logger.Warn("this node's name belongs to a member that does not answer; it is admitted when the others have dropped that one: if they are too few for that and it is gone for good, forget it (crawlnode nodes forget)",
+		l.m.o.Logger.Warn("this node's name belongs to a member that does not answer; this node is admitted after a view has dropped that member; if it is gone for good and too few members are left to drop it, forget it (crawlnode nodes forget)",
 			"node", holder.Name, "id", holder.ID, "at", holder.RPC)
 	}
 	return nil
 }
 
-// namesTaken reports the nodes in sight that cannot be admitted because of
-// their names.
-func (l *loop) namesTaken() {
+// refuseNames reports the living nodes that cannot be admitted because they were
+// forgotten or because of their names.
+func (l *loop) refuseNames() {
 	v := l.m.core.View()
 	if v == nil {
 		return
@@ -91,11 +92,11 @@ func (l *loop) namesTaken() {
 			continue
 		}
 		if v.Bars(id) {
-			l.tell(refusal{id, n.Name, "it was forgotten; it must join with an empty data directory"})
+			l.reportRefusal(gossip.Refusal{ID: id, Name: n.Name, Reason: "it was forgotten; it must join with an empty data directory"})
 		}
 		for _, m := range v.Members {
 			if m.Name == n.Name {
-				l.tell(refusal{id, n.Name, fmt.Sprintf("its name is taken by node %s", m.ID)})
+				l.reportRefusal(gossip.Refusal{ID: id, Name: n.Name, Reason: fmt.Sprintf("its name is taken by node %s", m.ID)})
 			}
 		}
 	}

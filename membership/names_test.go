@@ -2,7 +2,6 @@ package membership
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -336,63 +335,4 @@ func TestAdvertisedNameResolvesLate(t *testing.T) {
 			t.Errorf("a name that never resolves: %v after %v", err, time.Since(begin))
 		}
 	})
-}
-
-// TestTroubles has each kind of what is found at an address of Join.
-func TestTroubles(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		p            place
-		code, reason string
-	}{
-		{place{}, "", ""},
-		{place{self: true, err: errors.New("i/o timeout")}, "", ""},
-		{place{self: true, others: true}, crawl.ReasonJoinWrong, "several nodes"},
-		{place{err: fmt.Errorf("%w: %w", errNoAddress, &net.DNSError{Err: "no such host", IsNotFound: true})}, crawl.ReasonJoinSilent, "no address now (no such host)"},
-		{place{err: fmt.Errorf("%w: %w", errNoAddress, &net.DNSError{Err: "read udp 127.0.0.1:5: i/o timeout", IsTimeout: true})}, crawl.ReasonJoinSilent, "(the name servers do not answer)"},
-		{place{err: errors.New("failed to join 192.0.2.1:1: dial tcp 192.0.2.1:1: connect: connection refused")}, crawl.ReasonJoinSilent, "nothing listens there"},
-		{place{err: errors.New("dial tcp 192.0.2.1:1: i/o timeout")}, crawl.ReasonJoinSilent, "nobody answers there"},
-		{place{err: errors.New("dial tcp 192.0.2.1:1: connect: network is unreachable")}, crawl.ReasonJoinSilent, "no way there"},
-		{place{err: errors.New("read tcp 192.0.2.2:4->192.0.2.1:1: i/o timeout")}, crawl.ReasonJoinSilent, "not that of --http or --rpc"},
-		{place{err: errors.New("received invalid msgType (72), expected pushPullMsg (6) from=192.0.2.1:1")}, crawl.ReasonJoinWrong, "not that of --http or --rpc"},
-		{place{err: errors.New("Failed to join 192.0.2.1:1: EOF")}, crawl.ReasonJoinWrong, "closed the connection unread"},
-		{place{err: fmt.Errorf("%w: node %q at 192.0.2.1:1: cluster %q, here %q", ErrMismatch, "x", "a", "b")}, crawl.ReasonJoinWrong, "another cluster answers there: node"},
-	} {
-		if code, reason := troubleOf(&tt.p); code != tt.code || !strings.Contains(reason, tt.reason) {
-			t.Errorf("%v: %s %q, want %s %q", tt.p.err, code, reason, tt.code, tt.reason)
-		}
-	}
-}
-
-// TestListing steps through what is found at one address.
-func TestListing(t *testing.T) {
-	t.Parallel()
-	refused, wrong := errors.New("connection refused"), errors.New("EOF")
-	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	type step struct {
-		second int
-		err    error
-		known  bool
-		shown  string
-	}
-	for name, steps := range map[string][]step{
-		"silent for long":          {{0, refused, false, ""}, {9, refused, false, ""}, {10, refused, false, crawl.ReasonJoinSilent}, {11, nil, false, ""}, {40, refused, false, ""}, {80, refused, false, ""}},
-		"of a known node":          {{0, refused, true, ""}, {60, refused, true, ""}},
-		"known only for a while":   {{0, refused, true, ""}, {60, refused, false, ""}, {70, refused, false, crawl.ReasonJoinSilent}},
-		"wrong":                    {{0, wrong, true, ""}, {2, wrong, true, ""}, {3, wrong, true, crawl.ReasonJoinWrong}, {4, nil, true, ""}},
-		"another after it was one": {{0, nil, false, ""}, {1, wrong, false, ""}, {4, wrong, false, crawl.ReasonJoinWrong}, {5, refused, false, ""}},
-		"silent, then wrong":       {{0, refused, false, ""}, {20, refused, false, crawl.ReasonJoinSilent}, {21, wrong, false, ""}, {24, wrong, false, crawl.ReasonJoinWrong}},
-	} {
-		var l listing
-		for _, s := range steps {
-			l.look(&place{addr: "a:1", err: s.err}, s.known, at(s.second))
-			shown := ""
-			if l.due(at(s.second)) {
-				shown = l.now.Code
-			}
-			if shown != s.shown {
-				t.Errorf("%s, %d s: shown %q, want %q", name, s.second, shown, s.shown)
-			}
-		}
-	}
 }

@@ -6,17 +6,37 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/gossip"
+	"crawlnode/membership/storage"
 	"crawlnode/ring"
 )
 
-// Caller carries the core's messages to other nodes.
+// Storage keeps one small document, the node's membership state. NewFile and Memory
+// implement it.
+type Storage interface {
+	// Load returns what Save stored last, or nil when nothing was ever stored.
+	Load() ([]byte, error)
+	// Save replaces the document. When it returns nil the document survives a
+	// crash and a power loss; when it fails, the old one or the new one does.
+	Save([]byte) error
+}
+
+// Memory is a Storage for simulations.
+type Memory = storage.Memory
+
+// NewFile returns a Storage in a file of the directory dir. replace gives a file a new
+// content as Save must.
+func NewFile(dir string, replace func(path string, content []byte) error) Storage {
+	return storage.NewFile(dir, replace)
+}
+
+// Caller sends the core's messages to other nodes.
 type Caller interface {
 	// Call hands payload to Handle of the node at to.RPC and returns its
 	// answer. It blocks until then or until ctx ends, and is called from
@@ -69,7 +89,7 @@ type Options struct {
 
 	// SecretKey encrypts gossip: 16, 24 or 32 bytes; nil sends it in the clear.
 	SecretKey []byte
-	// AlsoKeys are read as well, while a cluster goes from one key to another; see
+	// AlsoKeys are accepted as well while a cluster changes its key; see
 	// Membership.SetKeys.
 	AlsoKeys [][]byte
 	// Transport replaces sockets, for simulations. Membership shuts it down.
@@ -77,21 +97,20 @@ type Options struct {
 	Caller    Caller
 	Logger    *slog.Logger // nil: silent
 	Events    Events
-	// QuorumOff (--quorum=off) lets any members decide a view once all others
-	// are silent or dead, and asks no grants of a lease. In a split each side
-	// then goes on, and two nodes may fetch from one host. All nodes of a
-	// cluster must agree on it.
+	// QuorumOff (--quorum=off) lets any members decide a view once all others are
+	// silent or dead, and leases need no grants. In a split each side then continues,
+	// and two nodes may fetch from one host. All nodes of a cluster must have the
+	// same setting.
 	QuorumOff bool
-	// ProofOfDeath (--proof-of-death) lets a member be excluded at once when
-	// its process is seen to be gone or its address refuses connects. It must
-	// be off where something in between rejects connects for others:
-	// firewalls, NAT, proxies.
+	// ProofOfDeath (--proof-of-death) lets a member be excluded at once when its
+	// process is gone or its address refuses connections. It must be off where
+	// something between the nodes rejects connections: firewalls, NAT, proxies.
 	ProofOfDeath bool
-	// Dial tries to connect to host:port and hangs up; nil: TCP. Its error
-	// counts only if it is ECONNREFUSED.
+	// Dial connects to host:port and closes the connection; nil: over TCP. Only the error
+	// ECONNREFUSED counts.
 	Dial func(ctx context.Context, addr string) error
-	// Processes reports whether the process of a member is gone, if that can be
-	// known here; nil: looks into /proc for members on this machine.
+	// Processes reports whether the process of a member is gone, if that can be known
+	// here; nil: reads /proc for members on this machine.
 	Processes func(Member) (gone, known bool)
 	// Lookup returns the IP addresses of a name, at each attempt anew; nil: the
 	// system's resolver.
@@ -133,7 +152,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// validate names all that is wrong at once.
+// validate returns all errors at once.
 func (o *Options) validate() error {
 	var errs []error
 	if o.Storage == nil || o.Caller == nil {
@@ -160,7 +179,7 @@ func (o *Options) validate() error {
 		errs = append(errs, fmt.Errorf("the gossip key has %d bytes: must have 16, 24 or 32", n))
 	}
 	for _, addr := range o.Join {
-		if _, err := splitPort(addr); err != nil {
+		if _, err := gossip.ParseAddress(addr); err != nil {
 			errs = append(errs, fmt.Errorf("join address %q: %w", addr, err))
 		}
 	}
@@ -170,30 +189,27 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// hostPort is an address whose port is known.
-type hostPort struct {
-	host string
-	port int
+// gossip are the options of this node's gossip.
+func (o *Options) gossip(self crawl.NodeID) gossip.Options {
+	return gossip.Options{Self: self, Cluster: o.Cluster, SecretKey: o.SecretKey, AlsoKeys: o.AlsoKeys, Logger: o.Logger}
 }
 
-func (h hostPort) String() string { return net.JoinHostPort(h.host, strconv.Itoa(h.port)) }
+// ProtocolVersion numbers what nodes send to each other.
+const ProtocolVersion = consensus.ProtocolVersion
 
-func splitPort(addr string) (hostPort, error) {
-	host, portText, err := net.SplitHostPort(addr)
-	if err != nil {
-		return hostPort{}, err
-	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil {
-		return hostPort{}, fmt.Errorf("port %q is not a number below 65536", portText)
-	}
-	return hostPort{host, int(port)}, nil
+// SetKeys encrypts gossip with one key from now on, and accepts that one and also. It may
+// be called at any time between Open and Close, by one goroutine at a time. A node that
+// had no key cannot get one.
+func (m *Membership) SetKeys(use []byte, also ...[]byte) error { return m.gossip.SetKeys(use, also...) }
+
+// ProbeOptions say how Probe asks a node, and ProbeResult is what it found.
+type (
+	ProbeOptions = gossip.ProbeOptions
+	ProbeResult  = gossip.ProbeResult
+)
+
+// Probe tests whether the node whose gossip listens at addr, host:port, can be reached
+// over TCP and over UDP. It joins nothing.
+func Probe(ctx context.Context, o ProbeOptions, addr string) ProbeResult {
+	return gossip.Probe(ctx, o, addr)
 }
-
-// ProtocolVersion numbers what nodes say to each other and what they copy to
-// each other. Nodes of different versions do not share a cluster: gossip and the
-// calls between nodes refuse, and name both. Raise it when a node of the release
-// before could not do all that one of this release asks of it, or would not
-// understand a copy that it is given. docs/decisions/0140-versions.md lists what
-// each number brought.
-const ProtocolVersion = 3

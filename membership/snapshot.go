@@ -10,7 +10,7 @@ import (
 	"crawlnode/ring"
 )
 
-// Peer is a node as gossip sees it. It is news for people: it decides nothing.
+// Peer is a node as gossip shows it. It is for people: no decision depends on it.
 type Peer struct {
 	ID                crawl.NodeID
 	Name              string
@@ -27,16 +27,16 @@ type Snapshot struct {
 	View *View
 	// Table is the assignment by the active members of View; nil without one.
 	Table *ring.Table
-	// Peers are the members of the view and all other nodes in sight, this one
+	// Peers are the members of the view and all other nodes that gossip shows, this one
 	// included, sorted by id.
 	Peers []Peer
 	// Status is this node's own. Active means that View lists this boot.
 	Status consensus.Status
 	// Followed says that more than half of View's members are known to have it
-	// installed: no view before it can be gone on from without one of them.
+	// installed: no other successor of an earlier view can be decided without one of them.
 	Followed bool
-	// Minority says that this node is in the view, has no lease, and hears too
-	// few members to get one: it may not fetch until others come back or are
+	// Minority says that this node is in the view, has no lease, and receives messages
+	// of too few members to get one: it may not fetch until others return or are
 	// forgotten.
 	Minority bool
 	// Join are the addresses of Options.Join that are of no use, in its order.
@@ -51,8 +51,8 @@ func (s *Snapshot) equal(other *Snapshot) bool {
 type node struct {
 	consensus.Sighting
 	cluster consensus.ClusterID // "" while it has none
-	alive   bool                // as gossip says
-	first   bool                // it says that it finds itself at the first address of Join
+	alive   bool                // in gossip
+	first   bool                // it claims to be at the first address of Join
 	// unreachable is set while calls to it fail.
 	unreachable bool
 }
@@ -71,14 +71,15 @@ func (n *node) state() string {
 	return crawl.NodeAlive
 }
 
-// peers merges the view with the nodes that were sighted. A member whose listed boot
-// was never sighted shows with the addresses of the view: gossip takes seconds to
-// learn that a node has moved. It has failed unless it was heard of late; so has one
-// whose listed boot is proved dead, unless a later one is in sight.
+// peers merges the view with the nodes that gossip shows. A member whose listed boot
+// gossip has not shown yet appears with the addresses of the view: it takes seconds until
+// gossip shows the new address of a node that has moved. Its state is failed unless it
+// was heard lately. A member whose listed boot is proved dead is failed, unless gossip
+// shows a later one.
 func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 	var out []Peer
 	for id, n := range nodes {
-		if unsighted(v, nodes, id) {
+		if notShown(v, nodes, id) {
 			continue
 		}
 		state := n.state()
@@ -94,7 +95,7 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 	}
 	if v != nil {
 		for _, m := range v.Members {
-			if unsighted(v, nodes, m.ID) {
+			if notShown(v, nodes, m.ID) {
 				state := crawl.NodeFailed
 				if c.Reached(m.ID) && !c.IsDead(m) {
 					state = crawl.NodeAlive
@@ -110,9 +111,9 @@ func peers(v *View, nodes map[crawl.NodeID]*node, c *consensus.Core) []Peer {
 	return out
 }
 
-// unsighted reports whether gossip has not shown the boot of a member that the view
+// notShown reports whether gossip has not shown the boot of a member that the view
 // lists, nor a later one.
-func unsighted(v *View, nodes map[crawl.NodeID]*node, id crawl.NodeID) bool {
+func notShown(v *View, nodes map[crawl.NodeID]*node, id crawl.NodeID) bool {
 	if v == nil {
 		return false
 	}
@@ -120,8 +121,8 @@ func unsighted(v *View, nodes map[crawl.NodeID]*node, id crawl.NodeID) bool {
 	return ok && (nodes[id] == nil || nodes[id].Boot < m.Boot)
 }
 
-// watchers wakes those who wait for a change. Signals carry no data: a channel
-// holds one at most and says "look".
+// watchers signals a change of the snapshot to all channels of Watch. A signal carries no
+// data, and a channel holds at most one.
 type watchers struct {
 	mu  sync.Mutex // guards all; held for the map only
 	all map[chan struct{}]bool

@@ -61,9 +61,9 @@ func TestStalledStillGrants(t *testing.T) {
 	})
 }
 
-// TestStalledTellsItsTwin: a node whose disk does not answer lives, and a copy of its
-// data hears so.
-func TestStalledTellsItsTwin(t *testing.T) {
+// TestStalledAnswersItsDuplicate: a node whose disk does not answer runs, and answers a copy of
+// its data.
+func TestStalledAnswersItsDuplicate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		v := newVillage(t, "n1", "n2")
@@ -76,7 +76,7 @@ func TestStalledTellsItsTwin(t *testing.T) {
 		double.start()
 		time.Sleep(time.Second)
 		double.stop()
-		if err := <-double.done; !errors.Is(err, ErrTwin) {
+		if err := <-double.done; !errors.Is(err, ErrDuplicate) {
 			t.Errorf("the copy ends with %v", err)
 		}
 		double.beats.Wait()

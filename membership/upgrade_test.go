@@ -7,24 +7,29 @@ import (
 	"testing"
 
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/storage"
 )
 
 // TestOlderProtocolGoesOn: the data of a cluster that ran an older release are
 // taken over by this one, all of it that names the version.
 func TestOlderProtocolGoesOn(t *testing.T) {
 	t.Parallel()
-	at := func(protocol int) *document {
+	at := func(protocol int) *storage.Document {
 		c := foundedCluster
 		c.Protocol = protocol
 		v := &View{Number: 4, Cluster: c, Members: []Member{{ID: "a", Name: "a", Boot: 1, Since: 1, RPC: "rpc-a:1", HTTP: "http-a:1", Gossip: "127.0.0.1:1"}}}
 		next := *v
 		next.Number++
-		return &document{ID: "a", Boot: 1, Cluster: c, State: consensus.State{View: v, AcceptedView: &next}}
+		return &storage.Document{ID: "a", Boot: 1, Cluster: c, State: consensus.State{View: v, AcceptedView: &next}}
 	}
-	open := func(d *document) (*Membership, error) {
+	open := func(d *storage.Document) (*Membership, error) {
 		o := new(exchange).options("a")
 		o.RequirePartitions = 0
-		o.Storage = &Memory{doc: encodeDocument(d)}
+		disk := new(Memory)
+		if err := disk.Save(storage.Encode(d)); err != nil {
+			t.Fatal(err)
+		}
+		o.Storage = disk
 		return Open(o)
 	}
 	m, err := open(at(ProtocolVersion - 1))
@@ -41,7 +46,7 @@ func TestOlderProtocolGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeDocument(raw); err != nil {
+	if _, err := storage.Decode(raw); err != nil {
 		t.Errorf("what was saved is not read again: %v", err)
 	}
 

@@ -91,7 +91,7 @@ func classed(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken), errors.Is(err, membership.ErrTwin):
+	case errors.Is(err, membership.ErrMismatch), errors.Is(err, membership.ErrNameTaken), errors.Is(err, membership.ErrDuplicate):
 		return clusterError("join", err)
 	default:
 		return datadir.Failed("keep the membership", err)

@@ -17,16 +17,15 @@ type Founded struct{ View *View }
 // Received is a message from another core, checked by its decoder only.
 type Received struct{ Message Message }
 
-// Seen is the complete set of nodes in sight, this one included. It replaces
-// the one before.
+// Seen is the complete set of nodes that are alive in gossip, this one included. It
+// replaces the one before.
 type Seen struct{ Nodes []Sighting }
 
-// Tick is the passing of one TickInterval. Random
-// spreads the retries and picks whom to greet.
+// Tick is the passing of one TickInterval. Random spreads the retries and picks the node
+// that is sent a hello.
 type Tick struct{ Random uint64 }
 
-// Heard says that a boot of another node spoke to this one in another way than
-// by a Message: it asked for or granted a lease.
+// Heard says that a boot of another node asked this one for a lease, or granted one.
 type Heard struct {
 	ID   crawl.NodeID
 	Boot crawl.Boot
@@ -39,11 +38,11 @@ type Dead struct {
 	Boot crawl.Boot
 }
 
-// Woken says that this node stood still for a while. Others may have called in
-// vain meanwhile, so their silence counts from now.
+// Woken says that this node stood still for a while. Messages of others may have been lost
+// meanwhile, so their silence counts from now.
 type Woken struct{}
 
-// Forget is an operator's oath that a node is gone for good.
+// Forget is an operator's request to forget a node, which is gone for good.
 type Forget struct{ ID crawl.NodeID }
 
 func (Founded) event()  {}
@@ -55,14 +54,14 @@ func (Dead) event()     {}
 func (Woken) event()    {}
 func (Forget) event()   {}
 
-// Action is what the driver has to do, in the order given.
+// Action is what the driver must do, in the order given.
 type Action interface{ action() }
 
-// Persist replaces the durable state. It must be on the disk before any later
-// action is carried out: promises outlive crashes.
+// Persist replaces the durable state. It must be on the disk before any later action is
+// performed: promises survive crashes.
 type Persist struct{ State State }
 
-// Send hands a message to its receiver, with no guarantee.
+// Send sends a message, with no guarantee.
 type Send struct{ Message Message }
 
 // Install makes View the node's view. Skipped says that it does not follow the
@@ -76,7 +75,7 @@ func (Persist) action() {}
 func (Send) action()    {}
 func (Install) action() {}
 
-// State is what a node must not forget. Promised, Accepted and AcceptedView
+// State is what a node must keep across restarts. Promised, Accepted and AcceptedView
 // belong to the decision about view View.Number+1 and start anew with each
 // installed view.
 type State struct {
@@ -84,8 +83,8 @@ type State struct {
 	Promised     Ballot `json:"promised"`
 	Accepted     Ballot `json:"accepted"`
 	AcceptedView *View  `json:"accepted_view"` // nil when nothing was accepted
-	// Forgotten are the ids that an operator swore to be gone and that View
-	// does not bar yet, sorted. It is replaced, never changed.
+	// Forgotten are the ids of forget requests that View does not bar yet, sorted. It
+	// is replaced, never changed.
 	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
 }
 
@@ -94,18 +93,17 @@ const (
 	debounceTicks = 1  // changes that come together go into one view
 	rankTicks     = 5  // head start over the next reachable member
 	retryTicks    = 5  // least wait before the next attempt
-	helloTicks    = 10 // between two greetings
+	helloTicks    = 10 // between two hellos
 	maxBackoff    = 4  // doublings of the random part of the wait
 )
 
-// Core decides views: it takes events and gives actions, without clock or I/O.
+// Core decides views: it takes events and returns actions, without clock or I/O.
 // It is not safe for concurrent use.
 //
-// Its parts: plan.go says which view should come next, paxos.go gets it
-// decided, quorum.go counts the votes, fate.go keeps who is silent or dead,
-// silence.go lets the voters judge silence, forgotten.go keeps whom an operator
-// gave up, twins.go keeps two processes with one id apart. This file spreads what
-// was decided.
+// Its parts: plan.go computes the next view, paxos.go gets it decided, quorum.go counts
+// the votes, liveness.go keeps which members are silent or dead, silence.go lets the
+// voters judge silence, forgotten.go keeps the forget requests, duplicates.go tells two
+// processes with one id apart. This file spreads the decided views.
 type Core struct {
 	self      crawl.NodeID
 	boot      crawl.Boot
@@ -118,14 +116,14 @@ type Core struct {
 	proposal  *proposal // what this node is trying to get decided, or nil
 	round     uint64    // highest round heard of for this decision
 
-	heard     map[crawl.NodeID]voice
-	dead      map[crawl.NodeID]crawl.Boot // boots up to this are dead
-	newer     map[crawl.NodeID]crawl.Boot // the highest boot of a member that spoke or was seen
-	twins     map[crawl.NodeID]twin
-	greeted   map[crawl.NodeID]int // tick of the last greeting
-	flaps     map[crawl.NodeID]flap
-	denials   map[crawl.NodeID]denial // in this decision
-	listening int                     // tick since when silence counts
+	heard      map[crawl.NodeID]lastHeard
+	dead       map[crawl.NodeID]crawl.Boot // boots up to this are dead
+	newer      map[crawl.NodeID]crawl.Boot // the highest boot of a member that was heard or shown by gossip
+	duplicates map[crawl.NodeID]duplicate
+	greeted    map[crawl.NodeID]int // tick of the last hello
+	flaps      map[crawl.NodeID]flap
+	denials    map[crawl.NodeID]denial // in this decision
+	silentFrom int                     // tick since when silence counts
 
 	ticks    int // since the start
 	waited   int // ticks since a change was first wanted or last tried
@@ -133,12 +131,12 @@ type Core struct {
 	attempts int // failed attempts at the present decision
 }
 
-// Identity is what a core has to know of its node.
+// Identity is what a core must know of its node.
 type Identity struct {
 	ID   crawl.NodeID
 	Boot crawl.Boot
-	// Mark is drawn by this process, in hex: two that were started from one and the
-	// same data have the same id and boot.
+	// Mark is a random number of this process, in hex: two processes that were started
+	// from the same data have the same id and boot.
 	Mark string
 	// Cluster is what the node knows of its cluster; with a view in the state,
 	// the view's is taken.
@@ -151,8 +149,8 @@ type Identity struct {
 func New(me Identity, state State) *Core {
 	c := &Core{
 		self: me.ID, boot: me.Boot, mark: me.Mark, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
-		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]voice{},
-		dead: map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, twins: map[crawl.NodeID]twin{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
+		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]lastHeard{},
+		dead: map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, duplicates: map[crawl.NodeID]duplicate{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
 		denials: map[crawl.NodeID]denial{},
 	}
 	if state.View != nil {
@@ -164,8 +162,8 @@ func New(me Identity, state State) *Core {
 // View returns the installed view, nil before the first.
 func (c *Core) View() *View { return c.state.View }
 
-// Forgotten returns the ids that an operator swore to be gone and that the view
-// does not bar yet, sorted. It must not be changed.
+// Forgotten returns the ids of forget requests that the view does not bar yet, sorted.
+// The caller must not change it.
 func (c *Core) Forgotten() []crawl.NodeID { return c.state.Forgotten }
 
 // Grants returns the view in which this node grants leases: the installed one,
@@ -191,7 +189,7 @@ func (c *Core) Step(e Event) []Action {
 		c.seen = make(map[crawl.NodeID]Sighting, len(e.Nodes))
 		for _, s := range e.Nodes {
 			c.seen[s.ID] = s
-			c.outlived(s.ID, s.Boot)
+			c.noteBoot(s.ID, s.Boot)
 		}
 		return nil
 	case Heard:
@@ -200,7 +198,7 @@ func (c *Core) Step(e Event) []Action {
 		c.proved(e.ID, e.Boot)
 		return nil
 	case Woken:
-		c.listenAnew()
+		c.restartSilence()
 		return nil
 	case Forget:
 		return c.forget(e.ID)
@@ -231,15 +229,15 @@ func (c *Core) listed(id crawl.NodeID) (Member, bool) {
 	return c.state.View.Member(id)
 }
 
-// tick greets and proposes when a change is due. The reachable member with the
-// lowest id goes first; the others have the longer to wait the more reachable
-// members are before them, so that they step in only when those do not get on.
-// While no quorum is in sight there is nothing to gain by asking.
+// tick sends hellos, and proposes when a change is due. The reachable member with the
+// lowest id proposes first; each other one waits longer the more reachable members have
+// lower ids, so that it proposes only if those fail. Without a quorum of reachable
+// members no attempt is made, since none could succeed.
 func (c *Core) tick(random uint64) []Action {
 	c.ticks++
 	c.prune()
 	out := c.greet(random)
-	if !c.wants() || !c.QuorumInSight() {
+	if !c.wants() || !c.QuorumReached() {
 		c.waited, c.delay, c.attempts = 0, 0, 0
 		return out
 	}
@@ -253,7 +251,7 @@ func (c *Core) tick(random uint64) []Action {
 	return append(out, c.prepare()...)
 }
 
-// wants reports whether a new view is needed, or a decision was left half done.
+// wants reports whether a new view is needed, or a decision is incomplete.
 func (c *Core) wants() bool {
 	return c.member(c.self) && (c.state.AcceptedView != nil || c.plan() != nil)
 }
@@ -262,17 +260,17 @@ func (c *Core) wants() bool {
 func (c *Core) rank() int {
 	n := 0
 	for _, m := range c.state.View.Members {
-		if s, ok := c.seen[m.ID]; ok && m.ID < c.self && s.Status != Left && c.fate(m) == stays {
+		if s, ok := c.seen[m.ID]; ok && m.ID < c.self && s.Status != Left && c.verdict(m) == stay {
 			n++
 		}
 	}
 	return n
 }
 
-// greet tells others how far this one is. Whoever is behind learns the newer
-// view by that, whichever side greets. One at random is greeted each
-// helloTicks, and each that was not heard for suspectTicks, so that nobody
-// counts as silent without having been asked.
+// greet sends hellos with the number of this node's view. The side that is behind gets the
+// newer view, whichever side sent the hello. Each helloTicks a random node gets one, and
+// so does each node that was not heard for suspectTicks: no node counts as silent unless
+// it was asked.
 func (c *Core) greet(random uint64) []Action {
 	known := make(map[crawl.NodeID]bool, len(c.seen))
 	for id := range c.seen {
@@ -299,29 +297,29 @@ func (c *Core) greet(random uint64) []Action {
 	return out
 }
 
-// receive takes a message in.
+// receive takes a message in, if it is for this node and of its cluster.
 func (c *Core) receive(m Message) []Action {
 	if m.To != c.self || !c.sameCluster(m) {
 		return nil
 	}
 	if m.From == c.self {
-		return c.meet(m)
+		return c.answerSelf(m)
 	}
-	c.noteTwin(m.From, m.Boot)
-	if listed, ok := c.listed(m.From); ok && c.shadows(listed, m.Boot) {
+	c.noteDuplicate(m.From, m.Boot)
+	if listed, ok := c.listed(m.From); ok && c.shadowed(listed, m.Boot) {
 		return nil
 	}
 	out := c.hear(m.From, m.Boot)
-	out = append(out, c.heardForgotten(m)...)
+	out = append(out, c.adoptForgotten(m)...)
 	return append(out, c.react(m)...)
 }
 
-// react answers a message. Votes count only between nodes with the same view;
-// to everybody else only the newer view matters.
+// react answers a message. Votes count only between nodes with the same view; between all
+// others only the newer view matters.
 func (c *Core) react(m Message) []Action {
 	switch {
 	case m.Kind == KindDecided:
-		// Who told of the view may wait to hear that it is known here.
+		// The sender may wait until it knows that the view is installed here.
 		return append(c.learn(m.View), c.send(m.From, Message{Kind: KindHere}))
 	case m.Number < c.number() || m.Number == c.number() && m.Digest < c.digest && m.Digest != "":
 		return []Action{c.send(m.From, Message{Kind: KindDecided, View: c.state.View})}
@@ -335,8 +333,8 @@ func (c *Core) react(m Message) []Action {
 	return c.vote(m)
 }
 
-// sameCluster keeps clusters apart. A node without a cluster listens to
-// decided views and greetings, and is heard only when it greets.
+// sameCluster keeps clusters apart. A node without a cluster accepts decided views and
+// hellos, and only its hellos are accepted.
 func (c *Core) sameCluster(m Message) bool {
 	greeting := m.Kind == KindHello || m.Kind == KindHere
 	switch {
@@ -360,7 +358,7 @@ func (c *Core) learn(v *View) []Action {
 	return c.install(v)
 }
 
-// install moves to v and starts the next decision from nothing.
+// install replaces the view by v and starts the next decision anew.
 func (c *Core) install(v *View) []Action {
 	skipped := v.Number != c.number()+1
 	c.state = State{View: v, Forgotten: stillForgotten(v, c.state.Forgotten)}
@@ -377,10 +375,10 @@ func (c *Core) enter(v *View) {
 	}
 	c.proposal, c.round, c.denials = nil, 0, map[crawl.NodeID]denial{}
 	c.waited, c.delay, c.attempts = 0, 0, 0
-	c.listenAnew()
+	c.restartSilence()
 }
 
-// send fills in the envelope.
+// send fills in the fields that all messages have.
 func (c *Core) send(to crawl.NodeID, m Message) Send {
 	m.Cluster, m.From, m.Boot, m.To, m.Number = c.cluster.ID, c.self, c.boot, to, c.number()
 	m.Forgotten, m.Digest = c.state.Forgotten, c.digest

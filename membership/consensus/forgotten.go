@@ -12,7 +12,7 @@ func (c *Core) IsForgotten(id crawl.NodeID) bool {
 	return ok
 }
 
-// forget takes the oath in, durably, and tells all other members.
+// forget takes in a forget request, durably, and sends it to all other members.
 func (c *Core) forget(id crawl.NodeID) []Action {
 	out := c.addForgotten([]crawl.NodeID{id})
 	if out == nil {
@@ -27,17 +27,17 @@ func (c *Core) forget(id crawl.NodeID) []Action {
 	return out
 }
 
-// heardForgotten takes over what another member was told to forget, except
-// for nodes that were heard here lately: the oath is false then, or too fresh.
-// Every message repeats it.
-func (c *Core) heardForgotten(m Message) []Action {
+// adoptForgotten takes over the forget requests of another member, except for nodes that
+// were heard here lately: then the request is wrong, or too recent. Every message repeats
+// the requests.
+func (c *Core) adoptForgotten(m Message) []Action {
 	if len(m.Forgotten) == 0 || !c.member(m.From) {
 		return nil
 	}
 	return c.addForgotten(slices.DeleteFunc(slices.Clone(m.Forgotten), c.Reached))
 }
 
-// addForgotten takes ids in that can be forgotten, within the bound.
+// addForgotten adds the ids that can be forgotten, within the bound.
 func (c *Core) addForgotten(ids []crawl.NodeID) []Action {
 	v := c.state.View
 	if v == nil || !c.member(c.self) {
@@ -56,8 +56,8 @@ func (c *Core) addForgotten(ids []crawl.NodeID) []Action {
 	return []Action{Persist{c.state}}
 }
 
-// withdraw takes the oath back when the node speaks and no view bars it yet.
-func (c *Core) withdraw(id crawl.NodeID) []Action {
+// withdrawForget cancels a forget request when the node is heard and no view bars it yet.
+func (c *Core) withdrawForget(id crawl.NodeID) []Action {
 	if !c.IsForgotten(id) {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (c *Core) withdraw(id crawl.NodeID) []Action {
 	return []Action{Persist{c.state}}
 }
 
-// stillForgotten are the ids that v does not bar, as far as they fit.
+// stillForgotten returns the ids that v does not bar, within the bound.
 func stillForgotten(v *View, ids []crawl.NodeID) []crawl.NodeID {
 	var out []crawl.NodeID
 	for _, id := range ids {

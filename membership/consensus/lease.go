@@ -9,13 +9,13 @@ import (
 	"crawlnode/crawl"
 )
 
-// LeaseTime is how long a lease lasts from the sending of the oldest request
-// that it counts on.
+// LeaseTime is how long a lease lasts from the sending of the oldest request that it
+// depends on.
 const LeaseTime = 8 * time.Second
 
-// Fence is how long a taker waits from its own install of a view, before it
-// may do what a removed member had the right to do: the lease, 5 % for clocks
-// that run apart, and a second. The host's delay comes on top.
+// Fence is how long a new owner waits from its own install of a view, before it may do
+// what a removed member had the right to do: the lease, 5 % for the drift between clocks,
+// and a second. The host's delay is added to it.
 const Fence = LeaseTime + LeaseTime/20 + time.Second
 
 const (
@@ -28,10 +28,10 @@ const (
 // is not safe for concurrent use.
 //
 // A lease needs grants of at least half of the installed view, the node's own
-// included, and the node's boot listed there. The own grant is given at any
-// moment, until the node accepts a successor of the view; then the last one
-// stays. What was granted in the view before runs out across an install,
-// unless the new view, or one between them, dropped this id or boot.
+// included, and the node's boot listed there. The own grant is renewed at every moment
+// until the node accepts a successor of the view; then the last one stays. Grants of the
+// view before remain valid across an install until they run out, unless the new view, or
+// one between them, dropped this id or boot.
 type Lease struct {
 	id   crawl.NodeID
 	boot crawl.Boot
@@ -39,12 +39,12 @@ type Lease struct {
 	number  crawl.Epoch // installed view; 0 for none
 	members []crawl.NodeID
 	need    int                            // grants of others
-	notSent time.Duration                  // requests sent before this do not count
+	notSent time.Duration                  // requests sent earlier do not count
 	grants  map[crawl.NodeID]time.Duration // newest counted request, by granter
 	terms   Terms
 }
 
-// Terms is all that the end of a lease depends on, but the time.
+// Terms is all that the end of a lease depends on, except the time.
 type Terms struct {
 	listed  bool          // the installed view lists this boot
 	free    bool          // no grants are needed: the quorum is off
@@ -54,8 +54,8 @@ type Terms struct {
 	carried time.Duration // end of what was granted in earlier views
 }
 
-// End returns when the lease ends as it stands at now, which is past when
-// there is none.
+// End returns when the lease ends as it stands at now, which is in the past if there is
+// none.
 func (s *Terms) End(now time.Duration) time.Duration {
 	switch {
 	case !s.listed:
@@ -78,8 +78,8 @@ func NewLease(id crawl.NodeID, boot crawl.Boot, free bool) *Lease {
 	return l
 }
 
-// Install moves to another view. accepted says that a successor of it is
-// accepted already: so it can be after a restart.
+// Install replaces the view. accepted says that a successor of it is accepted already,
+// which can be after a restart.
 func (l *Lease) Install(v *View, accepted bool, now time.Duration) {
 	carried := l.terms.End(now)
 	me, _ := v.Member(l.id)
@@ -96,8 +96,8 @@ func (l *Lease) Install(v *View, accepted bool, now time.Duration) {
 	l.count()
 }
 
-// Accept notes that the node has accepted a successor of its view: it grants
-// nothing any more, itself included.
+// Accept notes that the node has accepted a successor of its view: it grants no leases any
+// more, not even its own.
 func (l *Lease) Accept(now time.Duration) {
 	if l.terms.live {
 		l.terms.live, l.terms.own = false, now
@@ -115,21 +115,21 @@ func (l *Lease) Grant(view crawl.Epoch, from crawl.NodeID, sent, now time.Durati
 	}
 }
 
-// End drops all that was granted and all that was asked for before now.
+// End drops all grants, and those that will come for requests sent before now.
 func (l *Lease) End(now time.Duration) {
 	clear(l.grants)
 	l.notSent, l.terms.own, l.terms.carried = now, never, never
 	l.count()
 }
 
-// Terms returns what the lease rests on now.
+// Terms returns what the lease depends on now.
 func (l *Lease) Terms() Terms { return l.terms }
 
-// Until returns when the lease ends as it stands at now; past or now if there
-// is none.
+// Until returns when the lease ends as it stands at now. It is not after now if there is
+// no lease.
 func (l *Lease) Until(now time.Duration) time.Duration { return l.terms.End(now) }
 
-// count finds the oldest of the newest grants that are needed.
+// count finds the oldest of the newest grants that are needed for a lease.
 func (l *Lease) count() {
 	l.terms.others = never
 	if l.need == 0 {

@@ -25,21 +25,21 @@ type Kind string
 
 // The kinds of message. The first five are single-decree Paxos for view
 // Number+1 among the members of view Number (Lamport, "Paxos Made Simple",
-// 2001, section 2.2); the last three bring everybody to the newest view and
-// tell a living node from a silent one.
+// 2001, section 2.2); the last three bring all nodes to the newest view and show that a
+// node is not silent.
 const (
-	KindPrepare  Kind = "prepare"  // proposer: will you promise Ballot?
+	KindPrepare  Kind = "prepare"  // proposer: asks for a promise of Ballot
 	KindPromise  Kind = "promise"  // acceptor: yes; Accepted and View are what it accepted before
 	KindAccept   Kind = "accept"   // proposer: accept View under Ballot
 	KindAccepted Kind = "accepted" // acceptor: done
 	KindNack     Kind = "nack"     // acceptor: Ballot is too low, Accepted is what it promised
-	KindDecided  Kind = "decided"  // View is decided; whoever is behind installs it
-	KindHello    Kind = "hello"    // my newest view is Number; always answered
-	KindHere     Kind = "here"     // my newest view is Number: answer to a hello by a node with the same view, and to a decided view
+	KindDecided  Kind = "decided"  // View is decided; a receiver that is behind installs it
+	KindHello    Kind = "hello"    // the sender's newest view is Number; always answered
+	KindHere     Kind = "here"     // the same, in answer to a hello by a node with the same view, and to a decided view
 )
 
-// Message is what two cores say to each other. It may be lost, doubled,
-// delayed and reordered.
+// Message is sent from one core to another. It may be lost, duplicated, delayed and
+// reordered.
 type Message struct {
 	Kind    Kind         `json:"kind"`
 	Cluster ClusterID    `json:"cluster"` // "" from a node that has not joined yet
@@ -51,10 +51,10 @@ type Message struct {
 	Ballot   Ballot      `json:"ballot,omitzero"`
 	Accepted Ballot      `json:"accepted,omitzero"`
 	View     *View       `json:"view,omitempty"`
-	// Forgotten are the ids that the sender was told to forget and that its
-	// view does not bar yet, sorted.
+	// Forgotten are the ids of the sender's forget requests that its view does not bar
+	// yet, sorted.
 	Forgotten []crawl.NodeID `json:"forgotten,omitempty"`
-	// Silent are the nodes that the giver of a promise finds silent, sorted.
+	// Silent are the nodes that the sender of a promise finds silent, sorted.
 	Silent []crawl.NodeID `json:"silent,omitempty"`
 	// Mark is the mark of the process that answers a hello of its own id.
 	Mark string `json:"mark,omitempty"`
@@ -71,7 +71,7 @@ const (
 )
 
 // ErrPayload is returned for bytes from a peer that are no messages.
-var ErrPayload = errors.New("membership: a peer sent what is no membership message")
+var ErrPayload = errors.New("membership: a peer sent something that is no membership message")
 
 // Encode makes a payload: a JSON array of messages.
 func Encode(ms []Message) []byte {
@@ -82,8 +82,8 @@ func Encode(ms []Message) []byte {
 	return out
 }
 
-// Decode reads a payload and checks all that can be checked without
-// knowing the receiver's state. An empty payload holds no messages.
+// Decode reads a payload and checks everything that does not depend on the receiver's
+// state. An empty payload holds no messages.
 func Decode(payload []byte) ([]Message, error) {
 	if len(payload) == 0 {
 		return nil, nil

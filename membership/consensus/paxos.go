@@ -15,9 +15,9 @@ type proposal struct {
 	ballot   Ballot
 	promises map[crawl.NodeID]crawl.Boot // the boot that promised
 	accepts  map[crawl.NodeID]crawl.Boot
-	silent   map[crawl.NodeID][]crawl.NodeID // whom each promising member finds silent, sorted
+	silent   map[crawl.NodeID][]crawl.NodeID // which nodes each promising member finds silent, sorted
 	started  int                             // tick
-	denied   bool                            // a quorum did not share the wish
+	denied   bool                            // a quorum did not support the change
 	// best is the highest ballot under which a promising member had accepted a
 	// view, and value is that view; once proposed, value is what is proposed.
 	best     Ballot
@@ -25,7 +25,7 @@ type proposal struct {
 	proposed bool
 }
 
-// prepare starts an attempt with a ballot above all that were heard of.
+// prepare starts an attempt with a ballot above all known ones.
 func (c *Core) prepare() []Action {
 	ballot := Ballot{Round: max(c.state.Promised.Round, c.round) + 1, Node: c.self}
 	c.state.Promised = ballot
@@ -38,8 +38,8 @@ func (c *Core) prepare() []Action {
 	return append(out, c.promised(c.promise(c.self, ballot))...)
 }
 
-// vote handles the messages between members with the same view. One that was
-// forgotten has left the electorate.
+// vote handles the messages between members with the same view. A forgotten node has left
+// the electorate.
 func (c *Core) vote(m Message) []Action {
 	if c.IsForgotten(m.From) {
 		return nil
@@ -65,8 +65,8 @@ func (c *Core) vote(m Message) []Action {
 	return nil
 }
 
-// onPrepare promises to ignore lower ballots. A repeated prepare is answered
-// again: the first answer may be lost.
+// onPrepare promises to ignore lower ballots. A repeated prepare is answered again: the
+// first answer may be lost.
 func (c *Core) onPrepare(m Message) []Action {
 	if m.Ballot.compare(c.state.Promised) < 0 {
 		return c.refuse(m)
@@ -79,7 +79,8 @@ func (c *Core) onPrepare(m Message) []Action {
 	return append(out, Send{c.promise(m.From, m.Ballot)})
 }
 
-// promise says what this node accepted and whom it finds silent.
+// promise is the answer with the view that this node accepted and the nodes that it finds
+// silent.
 func (c *Core) promise(to crawl.NodeID, ballot Ballot) Message {
 	return c.send(to, Message{
 		Kind: KindPromise, Ballot: ballot, Accepted: c.state.Accepted, View: c.state.AcceptedView, Silent: c.silent(),
@@ -88,7 +89,7 @@ func (c *Core) promise(to crawl.NodeID, ballot Ballot) Message {
 
 func (c *Core) onAccept(m Message) []Action {
 	if m.View.Number != c.number()+1 {
-		return nil // from a broken proposer
+		return nil // the proposer has a bug
 	}
 	if m.Ballot.compare(c.state.Promised) < 0 {
 		return c.refuse(m)
@@ -105,10 +106,9 @@ func (c *Core) refuse(m Message) []Action {
 	return []Action{c.send(m.From, Message{Kind: KindNack, Ballot: m.Ballot, Accepted: c.state.Promised})}
 }
 
-// promised counts a promise. With a quorum of them it proposes the view that
-// may have been decided already, or else as much of this node's own wish as
-// the voters share. While they share nothing the attempt stays open for more
-// promises, until the next one begins.
+// promised counts a promise. With a quorum of them it proposes the view that may have been
+// decided already, or else those of this node's own changes that the voters support. If
+// they support none, the attempt stays open for more promises until the next one begins.
 func (c *Core) promised(m Message) []Action {
 	p := c.proposal
 	if p.proposed {
@@ -121,8 +121,8 @@ func (c *Core) promised(m Message) []Action {
 	if !c.decides(p.promises) {
 		return nil
 	}
-	// Somebody may have promised a higher ballot here meanwhile: this node
-	// itself. Then its own attempt is over.
+	// If this node itself has promised a higher ballot meanwhile, its own attempt is
+	// over.
 	if p.ballot.compare(c.state.Promised) < 0 {
 		c.proposal = nil
 		return nil
@@ -132,7 +132,7 @@ func (c *Core) promised(m Message) []Action {
 	}
 	if p.value == nil {
 		if !c.deny(p) {
-			c.proposal = nil // the wish is gone
+			c.proposal = nil // no change is wanted any more
 		}
 		return nil
 	}
@@ -144,7 +144,7 @@ func (c *Core) promised(m Message) []Action {
 }
 
 // accepted counts an acceptance. With a quorum of them the view is decided:
-// it is installed here and told to everybody in the old view and the new.
+// it is installed here and sent to all members of the old view and the new one.
 func (c *Core) accepted(from crawl.NodeID, boot crawl.Boot) []Action {
 	p := c.proposal
 	if !p.proposed {

@@ -8,7 +8,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// Status is what a node says of itself in gossip.
+// Status is a node's own status in its gossip metadata.
 type Status uint8
 
 // The statuses of a node, in the order in which a boot goes through them. The
@@ -30,7 +30,7 @@ var statusNames = [...]string{"joining", "active", "draining", "leaving", "left"
 
 func (s Status) String() string { return statusNames[min(s, Left)] }
 
-// Sighting is a node that gossip holds for alive, as it describes itself. It
+// Sighting is a node that is alive in gossip, as its own metadata describe it. It
 // proposes changes and decides nothing.
 type Sighting struct {
 	ID                crawl.NodeID
@@ -41,33 +41,33 @@ type Sighting struct {
 	Process
 }
 
-// outlook is what a core knows of the world around an installed view.
+// outlook is what a core knows of the nodes around an installed view.
 type outlook struct {
-	seen      map[crawl.NodeID]Sighting
-	fate      func(Member) fate
-	welcome   func(crawl.NodeID) bool // may join: it was heard of late
-	forgotten []crawl.NodeID          // sorted, none barred by the view yet
+	seen       map[crawl.NodeID]Sighting
+	verdict    func(Member) verdict
+	admissible func(crawl.NodeID) bool // may join: it was heard lately
+	forgotten  []crawl.NodeID          // sorted, none barred by the view yet
 }
 
-// next returns the view that should follow v as things look, or nil when v
-// fits them. It is a wish: only a decision makes it a view.
+// next returns the view that should follow v, or nil when no change is needed. It is
+// only a proposal: a decision makes it a view.
 //
 // Several changes may go into one view:
 //   - a restarted member is listed with its new boot and keeps its Since;
-//   - a node that shows itself as joining and was heard is admitted, unless its
-//     name is another member's, it is barred, this very boot has left before,
-//     or the partitions are too few. It may have been excluded before: then it
-//     joins anew, with a new Since;
-//   - a member that is dead or forgotten, or silent in the ears of enough
-//     voters, is removed, draining or not;
+//   - a node with the status joining that was heard is admitted, unless its name is
+//     another member's, it is barred, exactly this boot has left before, or the
+//     partitions are too few. It may have been excluded before: then it joins
+//     anew, with a new Since;
+//   - a member that is dead or forgotten, or that enough voters find silent, is removed,
+//     draining or not;
 //   - a member that drains is marked, as long as one active member remains;
 //     if all of them want to drain, none is marked: they stop and stay;
 //   - a marked member that asks to be removed is.
 //
-// There is always an active member left: when all of them seem to be gone, they
-// stay, and nobody else is let go either, since nobody could take over.
+// There is always an active member left: when all of them seem to be gone, they stay,
+// and no other member is removed either, since none could take over.
 //
-// What gossip says removes nobody: it cannot tell death from a cut.
+// Gossip alone never removes a member: it cannot tell a dead node from a cut link.
 func next(v *View, o outlook) *View {
 	d := draft{
 		members: slices.Clone(v.Members), left: slices.Clone(v.Left), barred: slices.Clone(v.Barred),
@@ -81,7 +81,7 @@ func next(v *View, o outlook) *View {
 		}
 		if i, ok := find(d.members, id); ok {
 			changed = d.relist(i, s) || changed
-		} else if o.welcome(id) {
+		} else if o.admissible(id) {
 			changed = d.admit(s) || changed
 		}
 	}
@@ -108,23 +108,23 @@ type draft struct {
 	capacity int
 }
 
-// exclude removes the members of v that are gone and bars the forgotten.
-// served says that an active member is left that is not gone. If none would be,
-// it does nothing, until somebody can take over.
+// exclude removes the members of v that are gone and bars the forgotten ones.
+// served says that an active member is left that is not gone. If none would be
+// left, exclude does nothing until a member can take over.
 func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
 	var keep []Member
 	var removed []Removal
 	for _, m := range d.members {
-		fate := stays
+		judged := stay
 		if old, ok := v.Member(m.ID); ok && old.Boot == m.Boot {
-			fate = o.fate(m)
+			judged = o.verdict(m)
 		}
-		if fate == stays {
+		if judged == stay {
 			keep = append(keep, m)
 			served = served || !m.Draining
 			continue
 		}
-		removed = append(removed, Removal{ID: m.ID, Boot: m.Boot, Name: m.Name, Proved: fate == goneDead})
+		removed = append(removed, Removal{ID: m.ID, Boot: m.Boot, Name: m.Name, Proved: judged == dropDead})
 	}
 	if !served {
 		return false, false

@@ -117,7 +117,7 @@ func TestNextIsBounded(t *testing.T) {
 // the node: dead, silent, forgotten, or unheard.
 func outlookOf(sightings []Sighting) outlook {
 	seen := map[crawl.NodeID]Sighting{}
-	fates := map[crawl.NodeID]fate{}
+	verdicts := map[crawl.NodeID]verdict{}
 	unheard := map[crawl.NodeID]bool{}
 	var forgotten []crawl.NodeID
 	for _, s := range sightings {
@@ -126,19 +126,19 @@ func outlookOf(sightings []Sighting) outlook {
 		case "":
 			seen[node] = s
 		case "dead":
-			fates[node] = goneDead
+			verdicts[node] = dropDead
 		case "silent":
-			fates[node] = goneSilent
+			verdicts[node] = dropSilent
 		case "forgotten":
-			fates[node], forgotten = goneForgotten, append(forgotten, node)
+			verdicts[node], forgotten = dropForgotten, append(forgotten, node)
 		case "unheard":
 			unheard[node] = true
 		}
 	}
 	return outlook{
 		seen: seen, forgotten: forgotten,
-		fate:    func(m Member) fate { return fates[m.ID] },
-		welcome: func(id crawl.NodeID) bool { return !unheard[id] },
+		verdict:    func(m Member) verdict { return verdicts[m.ID] },
+		admissible: func(id crawl.NodeID) bool { return !unheard[id] },
 	}
 }
 

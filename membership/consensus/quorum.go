@@ -6,13 +6,13 @@ import (
 	"crawlnode/crawl"
 )
 
-// electorate says who decides what follows a view.
+// electorate says which members decide the successor of a view.
 type electorate struct {
 	view *View
-	// forgotten ids do not count: neither as voters nor as members.
+	// forgotten ids count neither as voters nor as members.
 	forgotten []crawl.NodeID
-	// dead reports whether the listed boot of a member is proved dead. Proofs
-	// are this node's own and never taken back.
+	// dead reports whether the listed boot of a member is proved dead. Proofs are this
+	// node's own and final.
 	dead func(Member) bool
 	// gone is nil unless the quorum is off; then it reports whether a member
 	// is silent or proved dead.
@@ -26,13 +26,13 @@ type electorate struct {
 //     restart still counts;
 //   - or exactly half, none of them restarted since its boot in the view, when
 //     the boot of every other member is proved dead. Two opposite halves cannot
-//     both do that: the one that proves the other dead outlived it, and the
-//     proposer votes itself.
+//     both do that: the half that has the proof runs after the other one ended, and
+//     the proposer votes itself.
 //
 // With the quorum off, any voters decide once all others are gone.
 func (e electorate) decides(voters map[crawl.NodeID]crawl.Boot) bool {
 	members, votes := 0, 0
-	tie, alone := true, true // what the two other ways ask of each member
+	tie, alone := true, true // whether all members fulfil the two other conditions
 	for _, m := range e.view.Members {
 		if slices.Contains(e.forgotten, m.ID) {
 			continue

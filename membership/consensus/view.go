@@ -24,22 +24,21 @@ const (
 	// MaxNumber bounds view numbers, boots and rounds, so that one more can
 	// always be added.
 	MaxNumber = 1 << 62
-	// maxDepartures bounds View.Left. A stale sighting older than the last 64
-	// polite leaves is not to be expected.
+	// maxDepartures bounds View.Left. Gossip does not show a node that left before the
+	// last 64 polite leaves.
 	maxDepartures = 64
-	// MaxBarred bounds View.Barred: forgetting is rare, done by a person.
+	// MaxBarred bounds View.Barred: a forget request is rare, and made by a person.
 	MaxBarred = 256
 	MaxPID    = 1 << 31
 )
 
-// ClusterID is a cluster's random identity, 32 hex digits; "" means not known
+// ClusterID is a cluster's random identity, 32 hex digits; "" means that it is not known
 // yet. Clusters with different ids never merge.
 type ClusterID string
 
-// Cluster is what all members must share. A node without data knows only a
-// part of it before it joins: the zero value of a field means "not known yet,
-// taken over from the cluster", except for Name, VirtualNodes and Protocol,
-// which every build and start has.
+// Cluster is what all members must share. A node without data knows only a part of it
+// before it joins: the zero value of a field means that it is taken over from the
+// cluster. Name, VirtualNodes and Protocol are known to every node.
 type Cluster struct {
 	ID           ClusterID `json:"id"`
 	Name         string    `json:"name"` // --cluster
@@ -81,8 +80,8 @@ type Member struct {
 	Process
 }
 
-// Process says which process a node is, so that others on its machine can see
-// that it is gone. The zero value means not known.
+// Process identifies the process of a node, so that others on its machine can see that it
+// is gone. The zero value means that it is not known.
 type Process struct {
 	// Machine names the running machine and the process id namespace, hashed.
 	Machine string `json:"machine,omitempty"`
@@ -91,9 +90,9 @@ type Process struct {
 	Started uint64 `json:"started,omitempty"`
 }
 
-// Departure is a polite leave: this boot of the node asked to be removed and
-// was. Only a higher boot is admitted again, so that news of the node that is
-// still on its way cannot bring it back.
+// Departure is a polite leave: this boot of the node asked to be removed and was. Only a
+// higher boot is admitted again, so that a late message of gossip cannot bring the node
+// back.
 type Departure struct {
 	ID   crawl.NodeID `json:"id"`
 	Boot crawl.Boot   `json:"boot"`
@@ -104,10 +103,10 @@ type Removal struct {
 	ID   crawl.NodeID `json:"id"`
 	Boot crawl.Boot   `json:"boot"`
 	Name string       `json:"name"`
-	// Proved says that this boot can send nothing any more: its death was
-	// proved to the proposer, or it left politely and had closed everything.
-	// False for one dropped for silence or forgotten: who takes over must then
-	// wait until its lease has surely run out.
+	// Proved says that this boot can send nothing any more: the proposer had proof of
+	// its death, or it left politely and had closed everything. It is false for a
+	// member dropped for silence or forgotten: then a new owner must wait until the
+	// lease has certainly run out.
 	Proved bool `json:"proved,omitempty"`
 }
 
@@ -119,8 +118,8 @@ type View struct {
 	Members []Member    `json:"members"` // sorted by id
 	// Left holds the last polite leaves, oldest first, at most 64.
 	Left []Departure `json:"left,omitempty"`
-	// Removed lists whom this view dropped against the one before, sorted by
-	// id. It does not accumulate: who skips a view misses some.
+	// Removed lists the members that this view dropped against the one before, sorted
+	// by id. It does not accumulate: a node that skips a view misses some.
 	Removed []Removal `json:"removed,omitempty"`
 	// Barred lists the ids that were forgotten and are never admitted again,
 	// sorted, at most 256.

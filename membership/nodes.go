@@ -6,13 +6,13 @@ import (
 	"crawlnode/membership/prober"
 )
 
-// This file makes out of what the loop remembers of other nodes what the core,
-// the prober and people are shown.
+// This file derives from the nodes that the loop remembers what the core, the prober and
+// people get.
 
 // maxGone bounds the remembered nodes that are neither alive nor members.
 const maxGone = 64
 
-// sightings are the nodes that gossip holds for alive, and this one.
+// sightings are the nodes that are alive in gossip, and this one.
 func (l *loop) sightings() []consensus.Sighting {
 	out := []consensus.Sighting{l.ownSighting()}
 	for _, n := range l.nodes {
@@ -28,14 +28,14 @@ func (l *loop) ownSighting() consensus.Sighting {
 	return consensus.Sighting{ID: me.ID, Name: me.Name, Boot: me.Boot, Status: l.status, RPC: me.RPC, HTTP: me.HTTP, Gossip: me.Gossip, Process: me.Process}
 }
 
-// minority reports whether this node is in the view, may not fetch, and hears
-// too few to change that.
+// minority reports whether this node is in the view, may not fetch, and receives messages
+// of too few members to change that.
 func (l *loop) minority(v *View) bool {
-	return v != nil && listed(v, l.m.self.ID) && !l.m.LeaseValid() && !l.m.core.QuorumInSight()
+	return v != nil && listed(v, l.m.self.ID) && !l.m.LeaseValid() && !l.m.core.QuorumReached()
 }
 
-// targets are the other members, for the prober. Those are suspect that are
-// silent, that cannot be called, or that gossip holds for dead.
+// targets are the other members, for the prober. A member is suspect if it is silent, if
+// calls to it fail, or if it is dead in gossip.
 func (l *loop) targets(v *View) []prober.Target {
 	if v == nil || !l.m.o.ProofOfDeath {
 		return nil
@@ -59,8 +59,8 @@ func (l *loop) withSelf() map[crawl.NodeID]*node {
 	return all
 }
 
-// prune bounds what is remembered of nodes that are gone and no members, and
-// drops the forgotten.
+// prune bounds the remembered nodes that are gone and no members, and drops the
+// forgotten ones.
 func (l *loop) prune(v *View) {
 	var gone []crawl.NodeID
 	for id, n := range l.nodes {

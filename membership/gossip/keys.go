@@ -1,4 +1,4 @@
-package membership
+package gossip
 
 import (
 	"bytes"
@@ -7,30 +7,21 @@ import (
 	"slices"
 )
 
-// secretKeys are all keys that gossip is read with, the one in use first; none without a
-// key.
-func (o *Options) secretKeys() [][]byte {
-	if len(o.SecretKey) == 0 {
-		return nil
-	}
-	return append([][]byte{o.SecretKey}, o.AlsoKeys...)
-}
-
-// SetKeys has gossip sent with one key from now on, and read with that one and also. At
-// any time between Open and Close; by one goroutine. A node that had no key cannot get
-// one.
-func (m *Membership) SetKeys(use []byte, also ...[]byte) error {
-	ring := m.gossip.keys
+// SetKeys changes the keys: from now on packets are encrypted with use, and accepted
+// when encrypted with use or one of also. It may be called at any time, by one
+// goroutine at a time. A node that had no key cannot get one.
+func (g *Gossip) SetKeys(use []byte, also ...[]byte) error {
+	ring := g.keys
 	if ring == nil {
 		return errors.New("membership: this node was opened without a key")
 	}
 	all := append([][]byte{use}, also...)
-	if t, ok := m.transport.(*netTransport); ok {
-		if err := t.sieve.setKeys(all); err != nil {
+	if t, ok := g.transport.(*netTransport); ok {
+		if err := t.filter.setKeys(all); err != nil {
 			return fmt.Errorf("membership: the gossip keys: %w", err)
 		}
 	}
-	forget := func() error { // from the last to the first: memberlist moves what stands behind in place
+	forget := func() error { // from the last to the first: RemoveKey moves the later ones in place
 		keys := ring.GetKeys()
 		for _, key := range slices.Backward(keys[1:]) {
 			if !slices.ContainsFunc(all, func(k []byte) bool { return bytes.Equal(k, key) }) {

@@ -1,4 +1,4 @@
-package membership
+package gossip
 
 import (
 	"context"
@@ -10,29 +10,29 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// ProbeOptions say how to knock at a node.
+// ProbeOptions say how Probe asks a node.
 type ProbeOptions struct {
-	Bind      string // the IP address to ask from; "" is any
+	Bind      string // the IP address to ask from; "": any
 	Cluster   string // as Options.Cluster
 	SecretKey []byte // as Options.SecretKey
 }
 
-// ProbeResult is what came of it. An error of TCP or UDP is about that way alone.
+// ProbeResult is what Probe found. Each error is about its own protocol only.
 type ProbeResult struct {
 	TCP, UDP error
-	// RTT is the time that the answer over UDP took.
+	// RTT is the round-trip time over UDP.
 	RTT time.Duration
 }
 
-// Probe asks the node whose gossip listens at addr, host:port, for an answer, over
-// TCP and over UDP, without joining anything: the node takes no notice. Over UDP it
-// answers only who asks with its cluster's name and key, and the answer comes to a
-// port that the system chose. It blocks for some seconds at most.
+// Probe tests whether the node whose gossip listens at addr, host:port, can be reached
+// over TCP and over UDP. It joins nothing and changes nothing at that node. Over UDP the
+// node answers only a request with its cluster's name and key; the answer is sent to a
+// port that the system chose. Probe blocks for some seconds at most.
 func Probe(ctx context.Context, o ProbeOptions, addr string) (r ProbeResult) {
 	dialer := net.Dialer{Timeout: streamTimeout}
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if r.TCP = err; err == nil {
-		_ = conn.Close() // nothing was said
+		_ = conn.Close() // nothing was sent
 	}
 	r.RTT, r.UDP = ping(ctx, o, addr)
 	return r
@@ -41,7 +41,7 @@ func Probe(ctx context.Context, o ProbeOptions, addr string) (r ProbeResult) {
 // ping sends memberlist's own ping, from a memberlist of one.
 func ping(ctx context.Context, o ProbeOptions, addr string) (time.Duration, error) {
 	var dialer net.Dialer
-	route, err := dialer.DialContext(ctx, "udp", addr) // sends nothing: it finds the addresses
+	route, err := dialer.DialContext(ctx, "udp", addr) // sends nothing: it only resolves the addresses
 	if err != nil {
 		return 0, err
 	}
@@ -54,7 +54,7 @@ func ping(ctx context.Context, o ProbeOptions, addr string) (time.Duration, erro
 		conf.BindAddr = o.Bind
 	}
 	conf.Label, conf.SecretKey, conf.ProbeTimeout = o.Cluster, o.SecretKey, streamTimeout
-	conf.ProbeInterval = 2 * streamTimeout // how long the answer is waited for inside
+	conf.ProbeInterval = 2 * streamTimeout // memberlist's own wait for the answer
 	conf.Logger = bridge(slog.New(slog.DiscardHandler))
 	list, err := memberlist.Create(conf)
 	if err != nil {

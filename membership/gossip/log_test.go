@@ -1,4 +1,4 @@
-package membership
+package gossip
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What memberlist calls an error is a warning, but for what is said elsewhere and what
-// comes of this node's own end.
+// An error of memberlist's is a warning, except for errors that are logged elsewhere and
+// those of this node's own end.
 func TestGossipLog(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-package membership
+package gossip
 
 import (
 	"encoding/binary"
@@ -12,9 +12,9 @@ import (
 	"crawlnode/membership/consensus"
 )
 
-// meta is what a node carries in its gossip metadata. The id is the gossip
-// name and the gossip address is known to the receiver, so neither is in here.
-type meta struct {
+// Meta is a node's gossip metadata. It has neither the id, which is the gossip name,
+// nor the gossip address, which the receiver knows.
+type Meta struct {
 	Boot      crawl.Boot
 	Status    consensus.Status
 	Name      string
@@ -31,14 +31,26 @@ type meta struct {
 //	boot, partitions, replication, virtual nodes, protocol, pid, started   uvarint each
 //	name, cluster name, RPC, HTTP, machine                   1 byte length, UTF-8
 //
-// What follows is a later release's and is ignored. The order up to the protocol
-// never changes: by it a node of another release is told what keeps it out.
+// Bytes behind the last field are a later release's and are ignored. The order up to the
+// protocol never changes: so a node of another release can name the difference in its
+// error.
 const metaVersion = 1
 
-// errMeta is returned for metadata that is not ours.
+// errMeta is returned for metadata of another format.
 var errMeta = errors.New("its gossip metadata cannot be read")
 
-func (m *meta) encode() ([]byte, error) {
+// CheckSize returns an error that says what is too long, if the metadata cannot be sent.
+func (m *Meta) CheckSize() error {
+	_, err := m.encode()
+	return err
+}
+
+// sighting is what the metadata of the node with this id say of it.
+func (m *Meta) sighting(id crawl.NodeID, address string) consensus.Sighting {
+	return consensus.Sighting{ID: id, Name: m.Name, Boot: m.Boot, Status: m.Status, RPC: m.RPC, HTTP: m.HTTP, Gossip: address, Process: m.Process}
+}
+
+func (m *Meta) encode() ([]byte, error) {
 	id, err := hex.DecodeString(string(m.Cluster.ID))
 	if err != nil {
 		panic("BUG: cluster id " + string(m.Cluster.ID))
@@ -64,7 +76,7 @@ type boundText struct {
 }
 
 // texts lists the fields of text in the order of the encoding.
-func (m *meta) texts() []boundText {
+func (m *Meta) texts() []boundText {
 	return []boundText{
 		{"node name", &m.Name, consensus.MaxNameBytes},
 		{"cluster name", &m.Cluster.Name, consensus.MaxNameBytes},
@@ -75,7 +87,7 @@ func (m *meta) texts() []boundText {
 }
 
 // numbers lists the numeric fields in the order of the encoding.
-func (m *meta) numbers() []uint64 {
+func (m *Meta) numbers() []uint64 {
 	c := m.Cluster
 	return []uint64{
 		uint64(m.Boot), uint64(c.Partitions), uint64(c.Replication), uint64(c.VirtualNodes), uint64(c.Protocol),
@@ -83,12 +95,12 @@ func (m *meta) numbers() []uint64 {
 	}
 }
 
-func decodeMeta(b []byte) (m meta, err error) {
+func decodeMeta(b []byte) (m Meta, err error) {
 	r := metaReader{rest: b}
 	protocol := 0
 	defer func() {
-		if err != nil && protocol != 0 && protocol != ProtocolVersion {
-			err = fmt.Errorf("%w: it speaks protocol version %d, we speak %d (run the same release)", errMeta, protocol, ProtocolVersion)
+		if err != nil && protocol != 0 && protocol != consensus.ProtocolVersion {
+			err = fmt.Errorf("%w: it speaks protocol version %d, we speak %d (run the same release)", errMeta, protocol, consensus.ProtocolVersion)
 		}
 	}()
 	version := r.byte()
@@ -106,19 +118,19 @@ func decodeMeta(b []byte) (m meta, err error) {
 	for _, t := range m.texts() {
 		*t.text = r.text()
 		if err := consensus.ValidateText(t.what, *t.text, t.bytes); err != nil {
-			return meta{}, fmt.Errorf("%w: %w", errMeta, err)
+			return Meta{}, fmt.Errorf("%w: %w", errMeta, err)
 		}
 	}
 	if r.failed || version != metaVersion || m.Status > consensus.Left || m.Boot < 1 || m.PID > consensus.MaxPID {
-		return meta{}, fmt.Errorf("%w: %d bytes of version %d", errMeta, len(b), version)
+		return Meta{}, fmt.Errorf("%w: %d bytes of version %d", errMeta, len(b), version)
 	}
 	if m.Cluster.ID != "" && m.Cluster.ID.Validate() != nil {
-		return meta{}, fmt.Errorf("%w: the cluster id has a wrong length", errMeta)
+		return Meta{}, fmt.Errorf("%w: the cluster id has a wrong length", errMeta)
 	}
 	return m, nil
 }
 
-// metaReader reads fields until one is missing; then all further ones are zero.
+// metaReader reads fields until one is missing; then all later ones are zero.
 type metaReader struct {
 	rest   []byte
 	failed bool
@@ -134,7 +146,7 @@ func (r *metaReader) byte() byte {
 	return b
 }
 
-// number reads a uvarint of at most maxNumber.
+// number reads a uvarint of at most consensus.MaxNumber.
 func (r *metaReader) number() uint64 {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || v > consensus.MaxNumber {

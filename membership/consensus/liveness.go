@@ -6,12 +6,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// This file keeps what a core knows of the other members' lives: when each was
-// last heard, and which boots are proved dead.
+// This file keeps when each of the other members was last heard, and which boots are
+// proved dead. A member is heard when it sends a message, or asks for or grants a lease.
 
 // Units of Tick.
 const (
-	// suspectTicks of silence make a member suspect: it is greeted, and the
+	// suspectTicks of silence make a member suspect: it is sent a hello, and the
 	// prober looks for proof of its death. 1 s.
 	suspectTicks = 10
 	// silentTicks of silence let a member be excluded without proof, when
@@ -19,53 +19,52 @@ const (
 	silentTicks = 50
 )
 
-// MaxHeard bounds the nodes whose voice is remembered. All of them hold the
+// MaxHeard bounds the nodes of which the last message is remembered. All of them have the
 // cluster's key, so it is no defence, only a bound.
 const MaxHeard = 4096
 
-// fate is what should become of a member in the next view.
-type fate uint8
+// verdict says whether the next view should drop a member, and why.
+type verdict uint8
 
 const (
-	stays         fate = iota
-	goneSilent         // nothing heard for silentTicks
-	goneDead           // its boot is proved dead
-	goneForgotten      // an operator swore so
+	stay          verdict = iota
+	dropSilent            // nothing heard for silentTicks
+	dropDead              // its boot is proved dead
+	dropForgotten         // an operator has forgotten it
 )
 
-// voice is when a node was last heard, and the highest boot that spoke.
-type voice struct {
+// lastHeard is when a node was last heard, and the highest boot of it that was.
+type lastHeard struct {
 	tick int
 	boot crawl.Boot
 }
 
-// hear notes that a boot of id spoke: it sent a message or answered a call. A
-// boot lower than the listed one says nothing about the listed one. A higher
-// one proves that the listed one is dead, since a boot number is used once and
-// one process at a time has the data.
+// hear notes that a boot of id sent a message or answered a call. A boot lower than the
+// listed one says nothing about the listed one. A higher one proves that the listed one
+// is dead, since a boot number is used once and one process at a time has the data.
 func (c *Core) hear(id crawl.NodeID, boot crawl.Boot) []Action {
 	if id == c.self {
 		return nil
 	}
-	if m, ok := c.listed(id); ok && (boot < m.Boot || c.shadows(m, boot)) {
+	if m, ok := c.listed(id); ok && (boot < m.Boot || c.shadowed(m, boot)) {
 		return nil
 	}
-	c.outlived(id, boot)
+	c.noteBoot(id, boot)
 	if old, known := c.heard[id]; known || len(c.heard) < MaxHeard {
-		c.heard[id] = voice{tick: c.ticks, boot: max(old.boot, boot)}
+		c.heard[id] = lastHeard{tick: c.ticks, boot: max(old.boot, boot)}
 	}
-	return c.withdraw(id)
+	return c.withdrawForget(id)
 }
 
-// outlived notes that all lower boots of a member are dead, unless they speak.
-func (c *Core) outlived(id crawl.NodeID, boot crawl.Boot) {
+// noteBoot notes that all lower boots of a member are dead, unless they are heard again.
+func (c *Core) noteBoot(id crawl.NodeID, boot crawl.Boot) {
 	if c.member(id) {
 		c.newer[id] = max(c.newer[id], boot)
 	}
 }
 
-// proved takes a proof in. The next attempt need not wait: what stood in its
-// way may have been the lack of it.
+// proved takes a proof in. The next attempt is made at once: the one before may have
+// failed for lack of this proof.
 func (c *Core) proved(id crawl.NodeID, boot crawl.Boot) {
 	if !c.member(id) || id == c.self || c.dead[id] >= boot {
 		return
@@ -75,15 +74,15 @@ func (c *Core) proved(id crawl.NodeID, boot crawl.Boot) {
 }
 
 // IsDead reports whether the listed boot of a member is proved dead.
-func (c *Core) IsDead(m Member) bool { return c.dead[m.ID] >= m.Boot || c.outlasted(m.ID, m.Boot) }
+func (c *Core) IsDead(m Member) bool { return c.dead[m.ID] >= m.Boot || c.superseded(m.ID, m.Boot) }
 
-// silence is for how many ticks nothing was heard of a member. A fresh view, a
-// start, and a stop of this node itself begin it anew.
+// silence is for how many ticks nothing was heard of a member. It is counted anew after
+// an install, after a start, and after this node itself stood still.
 func (c *Core) silence(id crawl.NodeID) int {
 	if id == c.self {
 		return 0
 	}
-	last := c.listening
+	last := c.silentFrom
 	if v, ok := c.heard[id]; ok {
 		last = max(last, v.tick)
 	}
@@ -96,11 +95,11 @@ type flap struct {
 	count int
 }
 
-// A node whose links come and go would be excluded and admitted again and
-// again, and its partitions moved each time. So after its second exclusion it
-// has to wait, counted from that exclusion.
+// A node with unstable links would be excluded and admitted again and again, and its
+// partitions moved each time. So from its second exclusion on it must wait before it is
+// admitted again.
 const (
-	flapTicks     = 6000 // 10 min without exclusion, and all is forgiven
+	flapTicks     = 6000 // after 10 min without exclusion, the count begins anew
 	flapFirstWait = 100  // 10 s, doubled each time
 	flapMostWait  = 200
 )
@@ -114,10 +113,10 @@ func (c *Core) noteFlaps(v *View) {
 	}
 }
 
-// welcome reports whether a node that is no member may be admitted now. Gossip
-// may show a dead one for a while yet.
-func (c *Core) welcome(id crawl.NodeID) bool {
-	if boot := c.seen[id].Boot; c.dead[id] >= boot || c.outlasted(id, boot) {
+// admissible reports whether a node that is no member may be admitted now. Gossip
+// may show a dead one for some more seconds.
+func (c *Core) admissible(id crawl.NodeID) bool {
+	if boot := c.seen[id].Boot; c.dead[id] >= boot || c.superseded(id, boot) {
 		return false
 	}
 	f, ok := c.flaps[id]
@@ -134,30 +133,30 @@ func (c *Core) Reached(id crawl.NodeID) bool {
 	return ok && c.ticks-v.tick < silentTicks
 }
 
-// fate judges a member of the installed view. A member whose new boot speaks
+// verdict judges a member of the installed view. A member whose new boot is heard
 // is not excluded for the death of the old one: it will be listed anew.
-func (c *Core) fate(m Member) fate {
+func (c *Core) verdict(m Member) verdict {
 	if m.ID == c.self {
-		return stays
+		return stay
 	}
 	if c.IsForgotten(m.ID) {
-		return goneForgotten
+		return dropForgotten
 	}
 	restarted := c.Reached(m.ID) && c.heard[m.ID].boot > m.Boot
 	silent := c.silence(m.ID) >= silentTicks
 	switch {
 	case c.IsDead(m) && (!restarted || silent):
-		return goneDead
+		return dropDead
 	case silent:
-		return goneSilent
+		return dropSilent
 	}
-	return stays
+	return stay
 }
 
-// listenAnew gives everybody silentTicks to be heard.
-func (c *Core) listenAnew() { c.listening = c.ticks }
+// restartSilence counts the silence of all members from now.
+func (c *Core) restartSilence() { c.silentFrom = c.ticks }
 
-// prune drops what is known of nodes that matter no more.
+// prune drops what is known of nodes that are neither members nor shown by gossip.
 func (c *Core) prune() {
 	for id, v := range c.heard {
 		if c.ticks-v.tick > silentTicks {
@@ -177,10 +176,10 @@ func (c *Core) prune() {
 	maps.DeleteFunc(c.greeted, func(id crawl.NodeID, _ int) bool { return gone(id) })
 	maps.DeleteFunc(c.dead, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
 	maps.DeleteFunc(c.newer, func(id crawl.NodeID, _ crawl.Boot) bool { return gone(id) })
-	maps.DeleteFunc(c.twins, func(id crawl.NodeID, t twin) bool { return !c.state.View.Lists(id, t.boot) })
+	maps.DeleteFunc(c.duplicates, func(id crawl.NodeID, d duplicate) bool { return !c.state.View.Lists(id, d.boot) })
 }
 
-// Suspects returns the members of which nothing was heard for a second.
+// Suspects returns the members of which nothing was heard for suspectTicks.
 func (c *Core) Suspects() map[crawl.NodeID]bool {
 	out := map[crawl.NodeID]bool{}
 	if c.state.View == nil {
@@ -194,9 +193,9 @@ func (c *Core) Suspects() map[crawl.NodeID]bool {
 	return out
 }
 
-// QuorumInSight reports whether the members that are heard would decide: if
+// QuorumReached reports whether the members that are heard would be a quorum: if
 // not, no view can follow until more are heard.
-func (c *Core) QuorumInSight() bool {
+func (c *Core) QuorumReached() bool {
 	voters := map[crawl.NodeID]crawl.Boot{}
 	if c.state.View == nil {
 		return false
@@ -205,7 +204,7 @@ func (c *Core) QuorumInSight() bool {
 		switch {
 		case m.ID == c.self:
 			voters[m.ID] = c.boot
-		case c.fate(m) == stays:
+		case c.verdict(m) == stay:
 			voters[m.ID] = max(m.Boot, c.heard[m.ID].boot)
 		}
 	}
@@ -216,7 +215,7 @@ func (c *Core) QuorumInSight() bool {
 func (c *Core) decides(voters map[crawl.NodeID]crawl.Boot) bool {
 	e := electorate{view: c.state.View, forgotten: c.state.Forgotten, dead: c.IsDead}
 	if c.quorumOff {
-		e.gone = func(m Member) bool { return c.fate(m) != stays }
+		e.gone = func(m Member) bool { return c.verdict(m) != stay }
 	}
 	return e.decides(voters)
 }

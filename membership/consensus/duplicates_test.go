@@ -35,14 +35,14 @@ func TestHigherBootIsNoProofBesideALivingOne(t *testing.T) {
 		c.Step(Heard{"b", 2})
 	}
 	c.Step(Tick{})
-	if got := c.fate(b); got != goneSilent {
-		t.Errorf("b/1 has been silent for 5 s beside its copy: fate %d, want %d, with the fence that goes with it", got, goneSilent)
+	if got := c.verdict(b); got != dropSilent {
+		t.Errorf("b/1 has been silent for 5 s beside its copy: verdict %d, want %d, with the fence that goes with it", got, dropSilent)
 	}
 	// Who seemed to live was a late message of a process that is gone, perhaps.
 	if speak(2); !c.Reached("b") {
 		t.Error("the higher boot is never listened to again")
 	}
-	if c.fate(b) == goneDead {
+	if c.verdict(b) == dropDead {
 		t.Error("the higher boot has become proof")
 	}
 }

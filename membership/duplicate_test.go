@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/membership/consensus"
+	"crawlnode/membership/gossip"
 )
 
 // copied returns a storage with the same content.
@@ -28,14 +29,14 @@ func copied(t *testing.T, from Storage) *Memory {
 	return to
 }
 
-// endsAsTwin starts a node that must end because another process has its id.
-func endsAsTwin(t *testing.T, x *exchange, o Options) {
+// endsAsDuplicate starts a node that must end because another process has its id.
+func endsAsDuplicate(t *testing.T, x *exchange, o Options) {
 	t.Helper()
 	o.RPC = "rpc-copy:1"
 	m := x.run(t, o)
 	select {
 	case err := <-m.done:
-		if !errors.Is(err, ErrTwin) {
+		if !errors.Is(err, ErrDuplicate) {
 			t.Errorf("the copy ends with %v", err)
 		}
 	case <-time.After(patience):
@@ -58,7 +59,7 @@ func TestCopyGivesWay(t *testing.T) {
 	first := copied(t, o.Storage) // boot 1 is in use: its next start has boot 2
 	double := o
 	double.Storage = copied(t, first)
-	endsAsTwin(t, x, double)
+	endsAsDuplicate(t, x, double)
 	if v := n1.View(); !v.Lists(n2.self.ID, 1) || v.Number != 2 {
 		t.Errorf("the copy has changed the view to %s", v)
 	}
@@ -73,19 +74,19 @@ func TestCopyGivesWay(t *testing.T) {
 	}
 	listed(2)
 	double.Storage = second // boot 2, as the one that lives
-	endsAsTwin(t, x, double)
+	endsAsDuplicate(t, x, double)
 
 	n2.end()
 	n2 = x.run(t, o)
 	listed(3)
 	n2.end()
 	double.Storage = first // boot 2, and a view lists boot 3
-	endsAsTwin(t, x, double)
+	endsAsDuplicate(t, x, double)
 }
 
 // A node whose data have moved to another address is a member there: nobody
 // answers at the old one.
-func TestMovedDataIsNoTwin(t *testing.T) {
+func TestMovedDataIsNoDuplicate(t *testing.T) {
 	t.Parallel()
 	x := new(exchange)
 	n1 := x.run(t, x.options("n1"))
@@ -104,7 +105,7 @@ func TestMovedDataIsNoTwin(t *testing.T) {
 }
 
 // A node that was killed comes back with its data and its name at another address:
-// its name leads to itself there, so it must not take itself for its twin, although
+// its name leads to itself there, so it must not take itself for a duplicate, although
 // gossip still shows its former boot at the old address.
 func TestMovesWithItsName(t *testing.T) {
 	t.Parallel()
@@ -155,8 +156,8 @@ type misled struct {
 }
 
 func (w *misled) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
-	at, err := splitPort(w.shown)
-	return net.ParseIP(at.host), at.port, err
+	at, err := gossip.ParseAddress(w.shown)
+	return net.ParseIP(at.Host), at.Port, err
 }
 
 // double makes a place for a process with a copy of a node's data, its name, and an
@@ -217,7 +218,7 @@ func copyGivesWay(t *testing.T, stopped, own bool) {
 		}
 	}
 	double.stop()
-	if err := <-double.done; !errors.Is(err, ErrTwin) {
+	if err := <-double.done; !errors.Is(err, ErrDuplicate) {
 		t.Errorf("the copy ends with %v", err)
 	}
 	double.beats.Wait()
@@ -260,7 +261,7 @@ func TestCopyOfASilentNode(t *testing.T) {
 		n3.heal()
 		select {
 		case err := <-n3.done:
-			if !errors.Is(err, ErrTwin) {
+			if !errors.Is(err, ErrDuplicate) {
 				t.Errorf("the former one ends with %v", err)
 			}
 		case <-time.After(10 * time.Second):
@@ -276,14 +277,14 @@ func TestCopyOfASilentNode(t *testing.T) {
 
 // A process whose number the view gives to another one is the copy, whoever else
 // answers; where the system does not tell processes apart nobody is one.
-func TestPassedOver(t *testing.T) {
+func TestSuperseded(t *testing.T) {
 	t.Parallel()
 	p := consensus.Process{Machine: "ab", PID: 7, Started: 100}
 	later := consensus.Process{Machine: "ab", PID: 7, Started: 101}
 	for _, c := range []struct {
 		name   string
 		listed Member
-		twin   bool
+		ends   bool
 	}{
 		{"itself", Member{ID: "a", Boot: 2, Process: p}, false},
 		{"its former self", Member{ID: "a", Boot: 1, Process: later}, false},
@@ -292,8 +293,8 @@ func TestPassedOver(t *testing.T) {
 		{"processes are unknown", Member{ID: "a", Boot: 2}, false},
 		{"another node", Member{ID: "b", Boot: 2, Process: later}, false},
 	} {
-		err := passedOver(&View{Number: 1, Cluster: foundedCluster, Members: []Member{c.listed}}, Member{ID: "a", Boot: 2, Process: p})
-		if errors.Is(err, ErrTwin) != c.twin {
+		err := superseded(&View{Number: 1, Cluster: foundedCluster, Members: []Member{c.listed}}, Member{ID: "a", Boot: 2, Process: p})
+		if errors.Is(err, ErrDuplicate) != c.ends {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package membership
+package gossip
 
 import (
 	"bytes"
@@ -17,29 +17,29 @@ import (
 	"crawlnode/door"
 )
 
-// Bounds of what comes in by gossip, from anybody. memberlist's own transport takes a
-// new 64 KiB buffer for each packet, and any number of streams of 20 MiB each: a
-// stranger's tiny packets alone drove a node's memory to --memory.
+// Bounds of what is received by gossip, from any sender. memberlist's own transport
+// allocates a new 64 KiB buffer for each packet, and accepts any number of streams of
+// 20 MiB each: a stranger's tiny packets alone drove a node's memory to --memory.
 const (
 	// inboundStreams are answered at the same time. A push/pull takes milliseconds.
 	inboundStreams = 64
-	// maxStreamBytes bounds what one stream brings: the states of 6,000 nodes.
+	// maxStreamBytes bounds the bytes of one stream: the states of 6,000 nodes.
 	maxStreamBytes = 4 << 20
-	// maxStreamsBytes bounds what all open streams have brought together.
+	// maxStreamsBytes bounds the bytes of all open streams together.
 	maxStreamsBytes = 8 << 20
 	// packetBytes is the largest packet that UDP carries.
 	packetBytes = 64 << 10
-	// receiveBytes is what the kernel is asked to keep of packets not yet read.
+	// receiveBytes is the size of the kernel's buffer for packets not yet read.
 	receiveBytes = 2 << 20
 )
 
-// netTransport is memberlist's way to the network: packets over UDP, streams over TCP,
-// on one port. Two goroutines read; Shutdown ends them.
+// netTransport carries memberlist's traffic: packets over UDP, streams over TCP, on one
+// port. Two goroutines read; Shutdown ends them.
 type netTransport struct {
 	ip      net.IP // listened on
 	tcp     net.Listener
 	udp     *net.UDPConn
-	sieve   *sieve // readPackets owns it
+	filter  *packetFilter // readPackets owns it
 	budget  budget
 	packets chan *memberlist.Packet
 	streams chan net.Conn
@@ -50,7 +50,7 @@ type netTransport struct {
 }
 
 // newNetTransport opens the sockets, on the same port; 0 lets the system choose.
-func newNetTransport(ip net.IP, port int, s *sieve, logger *slog.Logger) (*netTransport, error) {
+func newNetTransport(ip net.IP, port int, f *packetFilter, logger *slog.Logger) (*netTransport, error) {
 	tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip, Port: port})
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func newNetTransport(ip net.IP, port int, s *sieve, logger *slog.Logger) (*netTr
 	for size := receiveBytes; size > 4<<10 && udp.SetReadBuffer(size) != nil; size /= 2 {
 	}
 	t := &netTransport{
-		ip: ip, tcp: door.Listen(tcp, door.Limits{Strangers: inboundStreams, Trusted: 1}), udp: udp, sieve: s,
+		ip: ip, tcp: door.Listen(tcp, door.Limits{Strangers: inboundStreams, Trusted: 1}), udp: udp, filter: f,
 		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), done: make(chan struct{}), log: door.NewLog(logger),
 	}
 	t.wg.Go(t.readPackets)
@@ -71,7 +71,7 @@ func newNetTransport(ip net.IP, port int, s *sieve, logger *slog.Logger) (*netTr
 	return t, nil
 }
 
-// readPackets hands on what the sieve lets through. The rest costs no memory.
+// readPackets passes on what the filter admits. The rest costs no memory.
 func (t *netTransport) readPackets() {
 	buf := make([]byte, packetBytes)
 	for {
@@ -85,29 +85,29 @@ func (t *netTransport) readPackets() {
 			continue
 		}
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-		if why := t.sieve.judge(buf[:n], from, now); why != admitted {
-			if why.worthALine() {
+		if why := t.filter.judge(buf[:n], from, now); why != admitted {
+			if why.logged() {
 				t.log.Warn("refused a gossip packet", "from", from.String(), "reason", string(why))
 			}
 			continue
 		}
 		p := &memberlist.Packet{Buf: bytes.Clone(buf[:n]), From: net.UDPAddrFromAddrPort(from), Timestamp: now}
 		select {
-		case t.packets <- p: // memberlist takes one after the other; the kernel drops what it cannot keep
+		case t.packets <- p: // memberlist takes one at a time; the kernel drops what does not fit into its buffer
 		case <-t.done:
 			return
 		}
 	}
 }
 
-// accept hands on the streams that others open.
+// accept passes on the streams that other nodes open.
 func (t *netTransport) accept() {
 	for wait := time.Duration(0); ; {
 		conn, err := t.tcp.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // no descriptors: that passes
+		if err != nil { // for example, no free descriptors: that ends by itself
 			t.log.Warn("a gossip connection could not be accepted", "error", err)
 			wait = min(2*wait+5*time.Millisecond, time.Second)
 			select {
@@ -172,8 +172,8 @@ func (t *netTransport) DialTimeout(addr string, timeout time.Duration) (net.Conn
 	return t.DialAddressTimeout(memberlist.Address{Addr: addr}, timeout)
 }
 
-// DialAddressTimeout implements memberlist.NodeAwareTransport. What answers there may be
-// anybody.
+// DialAddressTimeout implements memberlist.NodeAwareTransport. Its bytes are counted,
+// since a stranger may answer there.
 func (t *netTransport) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", to.Addr, timeout)
 	if err != nil {
@@ -199,39 +199,40 @@ func (t *netTransport) Shutdown() error {
 	return nil
 }
 
-// bind opens the gossip sockets.
-func bind(o *Options) (memberlist.Transport, error) {
-	at, err := splitPort(o.Bind)
+// Listen opens the gossip sockets at a bind address, IP:port; port 0 takes a free one. A
+// Transport that New does not get must be shut down.
+func Listen(o Options, bind string) (memberlist.Transport, error) {
+	at, err := ParseAddress(bind)
 	if err != nil {
-		return nil, fmt.Errorf("membership: gossip address %q: %w", o.Bind, err)
+		return nil, fmt.Errorf("membership: gossip address %q: %w", bind, err)
 	}
-	switch at.host {
+	switch at.Host {
 	case "":
-		at.host = "0.0.0.0"
+		at.Host = "0.0.0.0"
 	case "localhost":
-		at.host = "127.0.0.1"
+		at.Host = "127.0.0.1"
 	}
-	ip := net.ParseIP(at.host)
+	ip := net.ParseIP(at.Host)
 	if ip == nil {
-		return nil, fmt.Errorf("membership: gossip address %q: the host must be an IP address; use --advertise for names", o.Bind)
+		return nil, fmt.Errorf("membership: gossip address %q: the host must be an IP address; use --advertise for names", bind)
 	}
-	s, err := newSieve(o.Cluster, o.secretKeys())
+	f, err := newPacketFilter(o.Cluster, o.secretKeys())
 	if err != nil {
 		return nil, fmt.Errorf("membership: the gossip key: %w", err)
 	}
-	// The system picks a free TCP port; the same UDP port may be taken.
+	// The system picks a free TCP port; the same UDP port may be in use.
 	attempts := 1
-	if at.port == 0 {
+	if at.Port == 0 {
 		attempts = 10
 	}
 	for range attempts {
 		var t *netTransport
-		if t, err = newNetTransport(ip, at.port, s, o.Logger); err == nil {
+		if t, err = newNetTransport(ip, at.Port, f, o.Logger); err == nil {
 			return t, nil
 		}
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, o.Bind)
+		return nil, fmt.Errorf("%w: %s", ErrAddressInUse, bind)
 	}
-	return nil, fmt.Errorf("membership: bind gossip to %s: %w", o.Bind, err)
+	return nil, fmt.Errorf("membership: bind gossip to %s: %w", bind, err)
 }
