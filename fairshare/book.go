@@ -10,7 +10,7 @@ type Resource uint8
 
 // The resources.
 const (
-	Fetchers Resource = iota // visits that are not settled: the request, parser and archive
+	Fetchers Resource = iota // visits that are not completed: the request, parser and archive
 	Lookups                  // names that are being asked for
 	numResources
 )

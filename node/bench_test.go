@@ -66,7 +66,7 @@ func BenchmarkLease(b *testing.B) {
 			v, ok = core.Next(now)
 		}
 		core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond})
-		core.Settled(now, v.ID)
+		core.Completed(now, v.ID)
 	}
 	b.StopTimer()
 	stop()

@@ -48,7 +48,7 @@ func BenchmarkVisit(b *testing.B) {
 		}
 		c.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Millisecond})
 		c.HostState(v.ID)
-		c.Settled(now, v.ID)
+		c.Completed(now, v.ID)
 		for _, a := range c.Actions() {
 			if a.Kind == Refill {
 				c.Offer(now, a.Host, batch[a.Host], Cursor{}, true)

@@ -42,7 +42,7 @@ func TestGapsThatGrow(t *testing.T) {
 	}
 	end := func(v crawl.Visit) {
 		core.Release(now, v.ID, crawl.Response{Kind: crawl.Fetched, Requested: true})
-		core.Settled(now, v.ID)
+		core.Completed(now, v.ID)
 	}
 	activate("waits.test", crawl.HostState{}, time.Time{})
 	end(next("waits.test")) // at 0 s: it may be asked at 1 s again

@@ -66,7 +66,7 @@ type Parked struct {
 // those without anything to fetch are in none of the others.
 type Counts struct {
 	Active, InFlight, Ready, Waiting, Backoff, Frozen int
-	Unsettled                                         int // visits handed out and not settled
+	Incomplete                                        int // visits handed out and not completed
 	OverShare                                         int // held back by the share of their domain or block
 }
 
@@ -299,7 +299,7 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	h.items = slices.Delete(h.items, i, i+1)
 	h.open, h.heldSince = true, 0
 	h.turns++
-	h.unsettled = append(h.unsettled, v)
+	h.incomplete = append(h.incomplete, v)
 	c.visits[v.id] = v
 	out := crawl.Visit{
 		Lease:  crawl.Lease{Partition: h.part, Host: h.name, Item: v.item},
@@ -385,36 +385,36 @@ func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
 }
 
 // HostState returns the state of a visit's host, to be written with the
-// visit's record. Call it after Release and before Settled.
+// visit's record. Call it after Release and before Completed.
 func (c *Core) HostState(id uint64) (crawl.HostState, bool) {
 	v := c.visits[id]
 	if v == nil {
 		return crawl.HostState{}, false
 	}
 	// With two writers on their way the older state may come last.
-	v.host.saved = len(v.host.unsettled) == 1
+	v.host.saved = len(v.host.incomplete) == 1
 	return v.host.state, true
 }
 
 // Excused reports whether the visit's URL, which has had all its tries, is not
 // given up over this 429 or 503, because the whole host answers so. Call it after
-// Release and before Settled.
+// Release and before Completed.
 func (c *Core) Excused(id uint64) bool {
 	v := c.visits[id]
 	return v != nil && v.excused
 }
 
 // KeptOthers says for how long a visit's page kept those of other domains from the parser.
-// From heavyPage on its answer was a slow one. Call it after Release and before Settled.
+// From heavyPage on its answer was a slow one. Call it after Release and before Completed.
 func (c *Core) KeptOthers(id uint64, d time.Duration) {
 	if v := c.visits[id]; v != nil {
 		v.heavy = d >= heavyPage
 	}
 }
 
-// Settled ends a visit: its record and queue entry are on disk. A visit that
+// Completed ends a visit: its record and queue entry are on disk. A visit that
 // was not released is released as aborted.
-func (c *Core) Settled(now time.Time, id uint64) {
+func (c *Core) Completed(now time.Time, id uint64) {
 	v := c.visits[id]
 	if v == nil {
 		return
@@ -424,10 +424,10 @@ func (c *Core) Settled(now time.Time, id uint64) {
 	}
 	h := v.host
 	delete(c.visits, id)
-	c.noteSettled(now, v)
+	c.noteCompleted(now, v)
 	c.giveFetcher(now, v)
-	c.shares.cuts.settled(&v.item, v.over && v.kind == crawl.Aborted)
-	h.unsettled = slices.DeleteFunc(h.unsettled, func(o *visit) bool { return o == v })
+	c.shares.cuts.completed(&v.item, v.over && v.kind == crawl.Aborted)
+	h.incomplete = slices.DeleteFunc(h.incomplete, func(o *visit) bool { return o == v })
 	switch v.kind {
 	case crawl.RobotsFetched, crawl.RobotsPending, crawl.HostFailed, crawl.Aborted:
 		c.putBack(h, v.item)
@@ -462,6 +462,6 @@ func (c *Core) Counts() Counts {
 	return Counts{
 		Active: len(c.hosts), InFlight: c.classes[classInFlight], Ready: c.classes[classReady],
 		Waiting: c.classes[classWaiting], Backoff: c.classes[classBackoff], Frozen: c.classes[classFrozen],
-		Unsettled: len(c.visits), OverShare: c.classes[classOverShare],
+		Incomplete: len(c.visits), OverShare: c.classes[classOverShare],
 	}
 }

@@ -19,7 +19,7 @@ type Status uint8
 // The places. See the package page for the ways between them.
 const (
 	// Dry: there is nothing in memory to fetch. A Refill is under way, or a
-	// visit is not settled yet, or the host leaves memory before long.
+	// visit is not completed yet, or the host leaves memory before long.
 	Dry Status = iota
 	// Waiting: the host's time, or that of its next item, has not come.
 	Waiting
@@ -87,9 +87,9 @@ type host struct {
 	nameAt    time.Time // the next one, or the zero time
 	turn      *address  // the spaced address that it holds or stands in line for
 
-	open      bool     // a visit is open
-	unsettled []*visit // visits without Settled, the open one included
-	dead      bool
+	open       bool     // a visit is open
+	incomplete []*visit // visits without Completed, the open one included
+	dead       bool
 
 	status Status
 	class  class
@@ -110,7 +110,7 @@ type host struct {
 	before, behind *host
 }
 
-// visit is one visit handed out and not settled.
+// visit is one visit handed out and not completed.
 type visit struct {
 	id    uint64
 	host  *host
@@ -125,7 +125,7 @@ type visit struct {
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time
-	well    bool // it was answered well, which counts when it is settled
+	well    bool // it was answered well, which counts when it is completed
 	heavy   bool // its page kept others from the parser
 	excused bool // it used up the URL's tries, and the URL is not given up; see limits
 }
@@ -203,7 +203,7 @@ func (h *host) due(now time.Time) (int, time.Time) {
 // visited is left out, and looked for again when the host has run dry.
 func (h *host) insert(items ...crawl.Item) {
 	for _, it := range items {
-		if slices.ContainsFunc(h.unsettled, func(v *visit) bool { return v.item.URL == it.URL }) {
+		if slices.ContainsFunc(h.incomplete, func(v *visit) bool { return v.item.URL == it.URL }) {
 			h.rewind = true
 			continue
 		}
@@ -255,7 +255,7 @@ func (c *Core) wanted(h *host, now time.Time) (after Cursor, n int, ok bool) {
 	switch {
 	case h.more && (low || better) && len(h.items) < 4*c.cfg.ItemsPerHost:
 		return h.cursor, c.cfg.ItemsPerHost, true
-	case h.rewind && !h.more && len(h.items) == 0 && len(h.unsettled) == 0:
+	case h.rewind && !h.more && len(h.items) == 0 && len(h.incomplete) == 0:
 		return Cursor{}, c.cfg.ItemsPerHost, true
 	}
 	return after, 0, false

@@ -20,7 +20,7 @@ func (c *Core) remove(now time.Time, h *host) {
 	}
 	c.unclaim(now, h)
 	c.timers.stop(&h.timer)
-	for _, v := range h.unsettled {
+	for _, v := range h.incomplete {
 		delete(c.visits, v.id)
 		c.giveFetcher(now, v)
 	}
@@ -68,11 +68,11 @@ func (c *Core) placeAll(now time.Time, p crawl.Partition) {
 	}
 }
 
-// Open returns the ids of p's visits that are not settled: those whose request
+// Open returns the ids of p's visits that are not completed: those whose request
 // is open, and those that were released.
 func (c *Core) Open(p crawl.Partition) (open, released []uint64) {
 	for _, h := range c.sorted(p) {
-		for _, v := range h.unsettled {
+		for _, v := range h.incomplete {
 			if v.open {
 				open = append(open, v.id)
 			} else {
@@ -83,7 +83,7 @@ func (c *Core) Open(p crawl.Partition) (open, released []uint64) {
 	return open, released
 }
 
-// Drop takes all hosts of p out of memory, with their unsettled visits, and
+// Drop takes all hosts of p out of memory, with their incomplete visits, and
 // ends a Freeze. What it returns must be written, or moved with the partition.
 func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
 	out := make([]Parked, 0, len(c.parts[p]))
@@ -130,7 +130,7 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 	inLine := c.lineWaits(now)
 	var found []candidate
 	for _, h := range c.hosts {
-		if len(h.unsettled) > 0 || h.loading || h.asking || h.status == Held || h.status == Dying {
+		if len(h.incomplete) > 0 || h.loading || h.asking || h.status == Held || h.status == Dying {
 			continue
 		}
 		k := candidate{h: h, wait: c.start(h).Sub(now), rank: 3}
@@ -187,7 +187,7 @@ func (c *Core) lineWaits(now time.Time) map[*host]time.Time {
 // Remaining is what is left to do in memory.
 type Remaining struct {
 	// Active counts hosts that have, or may have, something to fetch within an
-	// hour, and those with visits that are not settled.
+	// hour, and those with visits that are not completed.
 	Active int
 	// Stalled counts hosts that are frozen, or wait for more than an hour.
 	Stalled int
@@ -198,7 +198,7 @@ func (c *Core) Remaining(now time.Time) Remaining {
 	var r Remaining
 	for _, h := range c.hosts {
 		switch {
-		case len(h.unsettled) > 0 || h.loading || h.resolving || h.status == Dying:
+		case len(h.incomplete) > 0 || h.loading || h.resolving || h.status == Dying:
 			r.Active++
 		case !h.hasWork():
 		case stalled(&h.state, now):
@@ -217,7 +217,7 @@ func (c *Core) Remaining(now time.Time) Remaining {
 func (c *Core) LastTries(now time.Time) int {
 	var touched []*host
 	for _, h := range c.hosts {
-		if h.hasWork() && len(h.unsettled) == 0 && !h.dead && stalled(&h.state, now) && h.status != Held {
+		if h.hasWork() && len(h.incomplete) == 0 && !h.dead && stalled(&h.state, now) && h.status != Held {
 			touched = append(touched, h)
 		}
 	}

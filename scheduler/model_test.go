@@ -25,7 +25,7 @@ type modelHost struct {
 	delay   time.Duration // Crawl-delay of its robots.txt
 	robots  []*crawl.Robots
 	open    *modelVisit
-	earlier []*modelVisit // released, not settled
+	earlier []*modelVisit // released, not completed
 	allowed time.Time     // earliest start of the next request, by the model
 	ended   time.Time     // of the last request
 	backoff time.Duration
@@ -162,7 +162,7 @@ func (m *model) step() {
 	case 7, 8:
 		m.release(h)
 	case 9:
-		m.settle(h)
+		m.complete(h)
 	case 10:
 		m.now = m.now.Add(time.Duration(m.rng.IntN(800)) * time.Millisecond)
 		m.core.Advance(m.now)
@@ -271,7 +271,7 @@ func (m *model) next() {
 		m.t.Fatalf("%v is not queued", v.Item.URL)
 	}
 	if slices.ContainsFunc(h.earlier, func(o *modelVisit) bool { return o.Item.URL == v.Item.URL }) {
-		m.t.Fatalf("%v is visited while its last visit is not settled", v.Item.URL)
+		m.t.Fatalf("%v is visited while its last visit is not completed", v.Item.URL)
 	}
 	m.busy[v.Addr]++
 	h.open = &modelVisit{Visit: v}
@@ -361,7 +361,7 @@ func (m *model) judge(h *modelHost, v *modelVisit, crawlDelay time.Duration) {
 	h.ended, m.quiet[v.Addr] = m.now, m.now
 }
 
-func (m *model) settle(h *modelHost) {
+func (m *model) complete(h *modelHost) {
 	if len(h.earlier) == 0 {
 		return
 	}
@@ -386,7 +386,7 @@ func (m *model) settle(h *modelHost) {
 			h.fetched[v.Item.URL]++
 		}
 	}
-	m.core.Settled(m.now, v.ID)
+	m.core.Completed(m.now, v.ID)
 }
 
 // check holds the Core's books against each other.
@@ -460,7 +460,7 @@ func (m *model) finish(seed uint64) {
 				m.core.Resolved(m.now, h.name, []netip.Addr{h.addr}, m.now.Add(time.Minute), nil)
 			}
 			m.release(h)
-			m.settle(h)
+			m.complete(h)
 			m.actions()
 		}
 		if left == 0 {

@@ -33,7 +33,7 @@ func TestNoAddressSaysWhy(t *testing.T) {
 			t.Fatalf("visit %+v, %v; want the cause %v", v, ok, want)
 		}
 		core.Release(now, v.ID, crawl.Response{Kind: crawl.HostFailed})
-		core.Settled(now, v.ID)
+		core.Completed(now, v.ID)
 		now = now.Add(time.Minute)
 	}
 }

@@ -84,7 +84,7 @@ func (c *Core) decideDead(h *host) Status {
 	switch {
 	case h.status == Dying:
 		return Dying
-	case len(h.unsettled) > 0:
+	case len(h.incomplete) > 0:
 		return Dry // the last visit writes its record first
 	}
 	c.emit(Action{Kind: Dead, Partition: h.part, Host: h.name, State: h.state})
@@ -110,7 +110,7 @@ func (c *Core) needsAddress(now time.Time, h *host) bool {
 // decideDry is decide for a host without items in memory.
 func (c *Core) decideDry(now, start time.Time, h *host) (Status, time.Time) {
 	switch {
-	case h.loading || len(h.unsettled) > 0:
+	case h.loading || len(h.incomplete) > 0:
 		return Dry, time.Time{}
 	case h.more || h.rewind:
 		return Waiting, start.Add(-LoadAhead) // then the refill is asked for
@@ -155,7 +155,7 @@ func (c *Core) stand(h *host, s Status, now time.Time) {
 // stir counts h for its domain and block as one that could use a fetcher or a look-up
 // now or within LoadAhead, or not: only for such a host is anything kept.
 func (c *Core) stir(h *host, now time.Time) {
-	awake := len(h.unsettled) > 0 || h.asking || h.nameLine != nil
+	awake := len(h.incomplete) > 0 || h.asking || h.nameLine != nil
 	switch h.status {
 	case Waiting:
 		at := c.start(h)

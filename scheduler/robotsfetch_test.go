@@ -47,7 +47,7 @@ func TestRobotsFetch(t *testing.T) {
 			t.Fatalf("%v (%v, %v) was handed out, want %s", v.Item.URL, v.Item.Via, ok, want)
 		}
 		core.Release(now, v.ID, crawl.Response{Kind: kind, Requested: true})
-		core.Settled(now, v.ID)
+		core.Completed(now, v.ID)
 		now = now.Add(time.Second)
 	}
 	next("/0", crawl.Fetched)
@@ -69,7 +69,7 @@ func TestRobotsFetch(t *testing.T) {
 		t.Fatalf("%+v, %v", v.Item, ok)
 	}
 	core.Release(now, v.ID, crawl.Response{Kind: crawl.RobotsFetched, Requested: true})
-	core.Settled(now, v.ID)
+	core.Completed(now, v.ID)
 	if a := core.Actions(); len(a) != 1 || a[0].Kind != Refill || a[0].After != (Cursor{}) {
 		t.Errorf("actions %+v, want the page to be read again", a)
 	}

@@ -29,7 +29,7 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' expected output an
 //	resolved HOST ADDR[,ADDR] [ttl=1m] | resolved HOST error | unanswered HOST -5s   (no server answers since then)
 //	next | advance
 //	release ID KIND [took=1ms] [retryafter=5s] [crawldelay=5s] [norequest]
-//	hoststate ID | settled ID
+//	hoststate ID | completed ID
 //	acquired P -1s                              (from now)
 //	freeze P | unfreeze P | drop P | evict N | lasttries | forget HOST | counts | remaining
 func TestScripts(t *testing.T) {
@@ -215,8 +215,8 @@ func (p *player) command(fields []string) {
 		if _, ok := p.core.HostState(uint64(p.num(words[0]))); !ok {
 			p.say("unknown visit")
 		}
-	case "settled":
-		p.core.Settled(p.now, uint64(p.num(words[0])))
+	case "completed":
+		p.core.Completed(p.now, uint64(p.num(words[0])))
 	default:
 		p.partitions(name, words)
 	}

@@ -14,12 +14,12 @@ import (
 //
 // A ready host whose domain or block has had its share of the fetchers is held back: it
 // stands in a line of the domain or block, without the turn of its address, until a visit
-// of that is settled or, twice a second, the share is looked at again. A host whose
+// of that is completed or, twice a second, the share is looked at again. A host whose
 // name must be asked for stands in line for a look-up.
 //
-//	hosts held back     filled by Next       emptied by Settled, time    bound MaxActive hosts
+//	hosts held back     filled by Next       emptied by Completed, time    bound MaxActive hosts
 //	names to ask for    filled by place      emptied by Resolved         bound MaxActive hosts
-//	URLs taken back     filled by Settled    emptied by Settled              bound maxCuts, the oldest go
+//	URLs taken back     filled by Completed    emptied by Completed              bound maxCuts, the oldest go
 //	domains, blocks     filled by Activate   emptied when hosts leave    bound MaxActive, and maxStandings without hosts
 
 const (
@@ -233,12 +233,12 @@ func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 	case o != fairshare.Well:
 		c.noteVisit(now, v, o)
 	case r.Kind == crawl.Fetched:
-		v.well = true // what it takes is known when it is settled
+		v.well = true // what it takes is known when it is completed
 	}
 }
 
-// noteSettled counts an answer that was good, now that it is known what its page cost.
-func (c *Core) noteSettled(now time.Time, v *visit) {
+// noteCompleted counts an answer that was good, now that it is known what its page cost.
+func (c *Core) noteCompleted(now time.Time, v *visit) {
 	switch {
 	case v.well && v.heavy:
 		c.noteVisit(now, v, fairshare.Slow)

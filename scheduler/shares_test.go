@@ -139,7 +139,7 @@ func (r *rush) step() {
 			delete(r.open, a.Visit)
 			r.taken++
 			r.core.Release(r.now, a.Visit, crawl.Response{Kind: crawl.Aborted, Requested: true})
-			r.core.Settled(r.now, a.Visit)
+			r.core.Completed(r.now, a.Visit)
 			r.fetchers++
 		case Resolve:
 			if r.looking++; r.looking > r.core.shares.most {
@@ -186,7 +186,7 @@ func (r *rush) visit(v crawl.Visit) {
 		r.after(wait, func() {
 			r.unread--
 			r.core.KeptOthers(v.ID, k.parse)
-			r.core.Settled(r.now, v.ID)
+			r.core.Completed(r.now, v.ID)
 			r.fetchers++
 		})
 	})

@@ -45,8 +45,8 @@ func (c *cuts) of(it *crawl.Item) int {
 	return c.n[cutKey(it)]
 }
 
-// settled counts a visit that was taken back, and forgets a URL whose visit was not.
-func (c *cuts) settled(it *crawl.Item, back bool) {
+// completed counts a visit that was taken back, and forgets a URL whose visit was not.
+func (c *cuts) completed(it *crawl.Item, back bool) {
 	if !back && len(c.n) == 0 {
 		return
 	}

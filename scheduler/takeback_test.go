@@ -20,8 +20,8 @@ func slow(h crawl.Host) temperament {
 	return k
 }
 
-// settledVisits is how many visits have come to their end.
-func (r *rush) settledVisits() (n int) {
+// completedVisits is how many visits have come to their end.
+func (r *rush) completedVisits() (n int) {
 	for _, v := range r.visits {
 		n += v
 	}
@@ -40,9 +40,9 @@ func TestSlowAndAlone(t *testing.T) {
 				r.pass(time.Duration(100+i%7*50) * time.Millisecond)
 			}
 			r.pass(time.Minute)
-			before := r.settledVisits()
+			before := r.completedVisits()
 			r.pass(5 * time.Minute)
-			if n, want := r.settledVisits()-before, 25*fetchers*9/10; r.taken > 0 || n < want {
+			if n, want := r.completedVisits()-before, 25*fetchers*9/10; r.taken > 0 || n < want {
 				t.Errorf("%s, %d fetchers: %d were taken back, %d answers in five minutes, want %d", format, fetchers, r.taken, n, want)
 			}
 		}
@@ -66,7 +66,7 @@ func TestSlowBesideOthers(t *testing.T) {
 		}
 		r.pass(30 * time.Second)
 		r.add("good.other.test")
-		before := r.settledVisits()
+		before := r.completedVisits()
 		good := r.of([]crawl.Host{"good.other.test"}, 10*time.Minute)
 		if good < 1000 {
 			t.Errorf("%s: the good host had %d visits in ten minutes", format, good)
@@ -77,7 +77,7 @@ func TestSlowBesideOthers(t *testing.T) {
 				unvisited++
 			}
 		}
-		t.Logf("%s: %d slow answers, %d taken back, the good host %d", format, r.settledVisits()-before-good, r.taken, good)
+		t.Logf("%s: %d slow answers, %d taken back, the good host %d", format, r.completedVisits()-before-good, r.taken, good)
 		if unvisited > 0 {
 			t.Errorf("%s: %d of 16 slow hosts never came to an end", format, unvisited)
 		}
@@ -160,7 +160,7 @@ func TestLetFinish(t *testing.T) {
 	r, open := besideSlow(t, 16)
 	for _, v := range open[12:] {
 		for range enoughCuts {
-			r.core.shares.cuts.settled(&v.Item, true)
+			r.core.shares.cuts.completed(&v.Item, true)
 		}
 		r.core.visits[v.ID].cuts = r.core.shares.cuts.of(&v.Item)
 	}
@@ -181,7 +181,7 @@ func TestLetFinish(t *testing.T) {
 			t.Errorf("visit %d is taken back for the third time", id)
 		}
 	}
-	r.core.shares.cuts.settled(&open[15].Item, false)
+	r.core.shares.cuts.completed(&open[15].Item, false)
 	if n := r.core.shares.cuts.of(&open[15].Item); n != 0 {
 		t.Errorf("a URL that was answered counts %d times taken back", n)
 	}
@@ -194,7 +194,7 @@ func TestCutsAreBounded(t *testing.T) {
 	c := newCuts()
 	items := r.items("a.test", maxCuts+100)
 	for i := range items {
-		c.settled(&items[i], true)
+		c.completed(&items[i], true)
 	}
 	if len(c.n) > maxCuts || len(c.order) > maxCuts || c.of(&items[0]) != 0 || c.of(&items[len(items)-1]) != 1 {
 		t.Errorf("%d URLs are remembered in a ring of %d, at most %d are allowed", len(c.n), len(c.order), maxCuts)
@@ -301,7 +301,7 @@ func TestSmallSlowPage(t *testing.T) {
 				kind = crawl.Aborted
 			}
 			r.core.Release(r.now, v.ID, crawl.Response{Kind: kind, Requested: true, Took: 8 * time.Second, Bytes: 1000})
-			r.core.Settled(r.now, v.ID)
+			r.core.Completed(r.now, v.ID)
 		}
 		if poor := d.Class() == fairshare.Poor; poor != (others > 0) {
 			t.Errorf("16 small pages took 8 s each while %d others waited: the domain is %v", others, d.Class())

@@ -60,9 +60,9 @@ func TestErrorsOfAHostAreCounted(t *testing.T) {
 	h := c.hosts["a.test"]
 	for i, kind := range []crawl.Kind{crawl.Fetched, crawl.URLFailed, crawl.HostFailed, crawl.RateLimited, crawl.RobotsFetched, crawl.Aborted} {
 		v := &visit{id: uint64(i + 1), host: h, open: true}
-		c.visits[v.id], h.open, h.unsettled = v, true, append(h.unsettled, v)
+		c.visits[v.id], h.open, h.incomplete = v, true, append(h.incomplete, v)
 		c.Release(now, v.id, crawl.Response{Kind: kind, Requested: true})
-		c.Settled(now, v.id)
+		c.Completed(now, v.id)
 	}
 	top := c.Top(now, crawl.SortErrors, 9)
 	if len(top) != 1 || top[0].Errors != 3 || h.queued != 5 {

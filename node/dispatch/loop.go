@@ -220,7 +220,7 @@ func (l *loop) handOut(now time.Time) {
 		page := !over && isPage(v, settings)
 		if !l.allowed(now, v, page) || !l.send(v, h, page, over) {
 			l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
-			l.core.Settled(now, v.ID)
+			l.core.Completed(now, v.ID)
 			l.d.RobotsDone(v, nil)
 			return
 		}
@@ -330,7 +330,7 @@ func (l *loop) settled(now time.Time, id uint64) {
 	}
 	l.landed(f)
 	l.core.KeptOthers(id, time.Duration(f.kept.Load()))
-	l.core.Settled(now, id)
+	l.core.Completed(now, id)
 	if f.page && l.d.o.PermitDone != nil {
 		l.d.o.PermitDone(f.used)
 		l.noPermit = l.noPermit && f.used

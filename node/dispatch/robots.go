@@ -58,6 +58,6 @@ func (l *loop) beginRobotsFetch(now time.Time, v crawl.Visit) bool {
 		return true
 	}
 	l.core.Release(now, v.ID, crawl.Response{Kind: crawl.Aborted})
-	l.core.Settled(now, v.ID)
+	l.core.Completed(now, v.ID)
 	return false
 }
