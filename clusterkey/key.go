@@ -35,7 +35,7 @@ const (
 	infoTokens   = "crawlnode scoped tokens 1"
 )
 
-// Key is a cluster's key with all that follows from it. The zero value is none.
+// Key is a cluster's key with everything derived from it. The zero value is no key.
 type Key struct {
 	secret      [secretLen]byte
 	gossip      [32]byte
@@ -54,8 +54,8 @@ func Generate() (Key, error) {
 	return derive(secret)
 }
 
-// Parse reads the text form. White space around it does not matter. Errors never
-// show what was read.
+// Parse reads the text form. White space around it is ignored. Errors never contain the
+// text.
 func Parse(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -68,7 +68,7 @@ func Parse(text string) (Key, error) {
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text[len(prefix):])
 	if err != nil || len(raw) != secretLen+checksumLen {
-		return Key{}, errors.New("the cluster key is cut or altered: copy its file again")
+		return Key{}, errors.New("the cluster key is truncated or altered: copy its file again")
 	}
 	secret := [secretLen]byte(raw)
 	if sum := sha256.Sum256(secret[:]); !bytes.Equal(sum[:checksumLen], raw[secretLen:]) {
@@ -77,8 +77,8 @@ func Parse(text string) (Key, error) {
 	return derive(secret)
 }
 
-// Load reads a key file. A file that everybody on the machine may read is
-// refused: such a key keeps nobody out.
+// Load reads a key file. A file that every user of the machine may read is refused:
+// its key protects nothing.
 func Load(path string) (Key, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,7 +96,7 @@ func Load(path string) (Key, error) {
 		return Key{}, fmt.Errorf("read the cluster key: %s is not a file", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o007 != 0 && runtime.GOOS != "windows" {
-		return Key{}, fmt.Errorf("the cluster key in %s is open to everybody (mode %04o): chmod 600 %s", path, mode, path)
+		return Key{}, fmt.Errorf("the cluster key in %s can be read by all users (mode %04o): chmod 600 %s", path, mode, path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	if err != nil {
@@ -109,8 +109,8 @@ func Load(path string) (Key, error) {
 	return key, nil
 }
 
-// Save writes the key to a new file that only its owner may read. It replaces
-// no file: the old key could be the only one that a cluster knows.
+// Save writes the key to a new file that only its owner may read. It never replaces a
+// file: the old key could be the only copy of a cluster's.
 func (k Key) Save(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -129,7 +129,7 @@ func (k Key) Save(path string) error {
 	return nil
 }
 
-// derive computes all that follows from the secret.
+// derive computes everything that depends on the secret.
 func derive(secret [secretLen]byte) (Key, error) {
 	k := Key{secret: secret}
 	var seed []byte
@@ -166,18 +166,18 @@ func (k Key) Text() string {
 // GossipKey returns the 32 octets for AES-256 that encrypt membership messages.
 func (k Key) GossipKey() []byte { return bytes.Clone(k.gossip[:]) }
 
-// APIToken returns what the API demands: 43 characters that need no escaping
+// APIToken returns the token that the API demands: 43 characters that need no escaping
 // in a header.
 func (k Key) APIToken() string { return k.token }
 
-// Fingerprint tells keys apart without giving them away, for people.
+// Fingerprint identifies the key for people without revealing it.
 func (k Key) Fingerprint() string { return k.pin()[:16] }
 
-// pinLen is how many octets of a digest stand for an identity in a token: whoever wants
-// another identity with the same ones tries 2^128.
+// pinLen is how many octets of a digest identify the cluster in a token: to find another
+// identity with the same octets takes 2^128 attempts.
 const pinLen = 16
 
-// pin stands for the cluster's identity.
+// pin is the digest of the cluster's identity.
 func (k Key) pin() string { return pinOf(k.public) }
 
 func pinOf(public ed25519.PublicKey) string {

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// Ring is the keys of a node while its cluster goes from one to another: it shows and
-// sends the first and takes all. It is safe for concurrent use; what was made of it
-// follows each Set.
+// Ring holds the keys of a node while its cluster replaces its key: the node presents the
+// first one and accepts all. It is safe for concurrent use; the TLS configurations made
+// from it follow each Set.
 type Ring struct{ keys atomic.Pointer[[]Key] }
 
-// NewRing makes a ring; also are the keys that are taken beside the one in use.
+// NewRing makes a ring; also are the keys that are accepted beside the one in use.
 func NewRing(use Key, also ...Key) *Ring {
 	r := &Ring{}
 	r.Set(use, also...)
@@ -24,10 +24,11 @@ func (r *Ring) Set(use Key, also ...Key) {
 	r.keys.Store(&keys)
 }
 
-// Keys are those that are taken, the one in use first. They are not to be changed.
+// Keys returns the accepted keys, the one in use first. The caller must not change them.
 func (r *Ring) Keys() []Key { return *r.keys.Load() }
 
-// ServerTLS is Key's, for all keys of the ring: who dials names the identity it wants.
+// ServerTLS is Key.ServerTLS for all keys of the ring: the dialing side names the
+// identity that it expects.
 func (r *Ring) ServerTLS() *tls.Config {
 	c := r.APITLS()
 	c.ClientAuth = tls.RequireAnyClientCert
@@ -35,7 +36,7 @@ func (r *Ring) ServerTLS() *tls.Config {
 	return c
 }
 
-// APITLS is Key's, for all keys of the ring.
+// APITLS is Key.APITLS for all keys of the ring.
 func (r *Ring) APITLS() *tls.Config {
 	c := baseTLS()
 	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -50,18 +51,19 @@ func (r *Ring) APITLS() *tls.Config {
 	return c
 }
 
-// ClientTLS is Key's, for the key in use, and at the next try, after the other side has
-// shown another identity, for the next one: it may be a step behind, or ahead.
+// ClientTLS is Key.ClientTLS for the key in use. If the other side presents another
+// identity, the next attempt expects that of the next key: the other side may be one step
+// behind, or ahead.
 func (r *Ring) ClientTLS(try int) *tls.Config {
 	keys := r.Keys()
 	return keys[try%len(keys)].ClientTLS()
 }
 
-// Takes reports whether the other side of a connection has shown an identity that is
-// still taken.
+// Takes reports whether the other side of a connection has presented an identity that is
+// still accepted.
 func (r *Ring) Takes(state tls.ConnectionState) bool { return r.verify(state) == nil }
 
-// Shows reports whether the other side has shown the identity that this node shows first.
+// Shows reports whether the other side has presented the identity of the key in use.
 func (r *Ring) Shows(state tls.ConnectionState) bool {
 	public, err := identityOf(state)
 	return err == nil && public.Equal(r.Keys()[0].public)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// selfSigned makes the certificate of the cluster's identity: the same octets on
-// every node. TLS wants one; nobody looks at its name or its dates, and they are
-// wide enough for clocks that are far off.
+// selfSigned makes the certificate of the cluster's identity: the same octets on every
+// node. TLS needs one; its name and dates are never checked, and the dates are wide
+// enough for clocks that are far off.
 func selfSigned(private ed25519.PrivateKey) (tls.Certificate, error) {
 	template := x509.Certificate{
 		SerialNumber: big.NewInt(1),
@@ -24,7 +24,7 @@ func selfSigned(private ed25519.PrivateKey) (tls.Certificate, error) {
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	// Ed25519 signatures take no randomness, and the serial number is given.
+	// Ed25519 signatures need no randomness, and the serial number is given.
 	der, err := x509.CreateCertificate(nil, &template, &template, private.Public(), private)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make the certificate: %w", err)
@@ -37,7 +37,7 @@ func selfSigned(private ed25519.PrivateKey) (tls.Certificate, error) {
 }
 
 // ServerTLS returns a new configuration for the accepting side of a connection
-// between nodes: it shows the cluster's identity and demands it.
+// between nodes: it presents the cluster's identity and demands it.
 func (k Key) ServerTLS() *tls.Config {
 	c := k.base()
 	c.ClientAuth = tls.RequireAnyClientCert
@@ -51,18 +51,17 @@ func (k Key) ClientTLS() *tls.Config {
 	c := k.base()
 	c.ServerName = nameOf(k.pin())
 	// The usual checks of names, dates and authorities are replaced by a stricter
-	// one: exactly one public key will do.
+	// one: exactly one public key is accepted.
 	c.InsecureSkipVerify = true
 	c.VerifyConnection = k.verify
 	return c
 }
 
-// APITLS returns a new configuration for the API's server: it shows the
-// cluster's identity and asks for none, because browsers have none; the API
-// token stands in for it.
+// APITLS returns a new configuration for the API's server: it presents the cluster's
+// identity and asks for none, because browsers have none; the API token replaces it.
 func (k Key) APITLS() *tls.Config { return k.base() }
 
-// base is what all configurations share.
+// base is the common part of all configurations.
 func (k Key) base() *tls.Config {
 	c := baseTLS()
 	c.Certificates = []tls.Certificate{k.certificate}
@@ -72,20 +71,20 @@ func (k Key) base() *tls.Config {
 func baseTLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13,
-		// A resumed session would show a certificate of another time.
+		// A resumed session would present an earlier certificate.
 		SessionTicketsDisabled: true,
 	}
 }
 
-// nameOf is the server name by which who dials says which key it expects. While a key
-// is being replaced a node has two identities, and shows that one.
+// nameOf is the server name with which the dialing side says which key it expects. While
+// a key is being replaced, a node has two identities and presents the expected one.
 func nameOf(pin string) string { return pin + ".crawlnode" }
 
-// errOtherKey says that the other side is of another cluster.
+// errOtherKey: the other side belongs to another cluster.
 var errOtherKey = errors.New("the other side has another cluster key")
 
-// verify demands the cluster's own identity of the other side. TLS 1.3 has
-// already proved that the other side has the private key to what it shows.
+// verify demands the cluster's own identity of the other side. TLS 1.3 has already proved
+// that the other side has the private key of the identity that it presents.
 func (k Key) verify(state tls.ConnectionState) error {
 	public, err := identityOf(state)
 	if err == nil && !public.Equal(k.public) {
@@ -94,8 +93,8 @@ func (k Key) verify(state tls.ConnectionState) error {
 	return err
 }
 
-// identityOf is the identity that the other side has shown; of another kind than a
-// cluster's is nobody's.
+// identityOf returns the identity that the other side has presented, or an error if it is
+// of another kind than a cluster's.
 func identityOf(state tls.ConnectionState) (ed25519.PublicKey, error) {
 	if len(state.PeerCertificates) == 0 {
 		return nil, errors.New("the other side shows no certificate: it has no cluster key")

@@ -15,24 +15,23 @@ import (
 	"time"
 )
 
-// Token is what one program or person may do with a cluster, for some time. Its text
-// is
+// Token gives one program or person a role in a cluster, for some time. Its text is
 //
 //	cn1.<role>.<id>.<expiry>.<pin>.<code>
 //
-// with the expiry in seconds of Unix time, the fingerprint of the cluster's identity,
-// by which its holder knows a node of the cluster, and an HMAC-SHA256 of all before it
-// under a key derived from the cluster's. So every node can judge it and nobody keeps
-// a list; with the cluster's key all its tokens end. None of it needs escaping in a
-// header.
+// with the expiry in seconds of Unix time, the fingerprint of the cluster's identity, by
+// which its holder recognises a node of the cluster, and an HMAC-SHA256 of all before it
+// under a key derived from the cluster's. So every node can verify it and no list of
+// tokens is kept; when the cluster's key is replaced, all its tokens become invalid. No
+// part of it needs escaping in a header.
 type Token struct {
 	Role    string // a word of lower-case letters; what it allows is the API's matter
 	ID      string // 16 hexadecimal digits
 	Expires time.Time
 }
 
-// MaxTokenLife bounds how long a token may live. A revoked one has to be remembered
-// as long.
+// MaxTokenLife bounds how long a token may be valid. A revoked one must be remembered as
+// long.
 const MaxTokenLife = 366 * 24 * time.Hour
 
 const (
@@ -54,7 +53,7 @@ func (k Key) NewToken(role string, life time.Duration, now time.Time) (Token, st
 		return Token{}, "", fmt.Errorf("a token's role is a word of lower-case letters, not %q", role)
 	}
 	if life < time.Second || life > MaxTokenLife {
-		return Token{}, "", fmt.Errorf("a token lives for 1s to %d days, not %v", MaxTokenLife/(24*time.Hour), life)
+		return Token{}, "", fmt.Errorf("a token is valid for 1s to %d days, not %v", MaxTokenLife/(24*time.Hour), life)
 	}
 	var id [idLen]byte
 	if _, err := rand.Read(id[:]); err != nil {
@@ -77,8 +76,8 @@ func (k Key) codeOf(body string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// ReadToken judges a token's text. It says nothing of what is wrong with one that was
-// not made with this key.
+// ReadToken verifies a token's text. For a token that was not made with this key its
+// error gives no reason.
 func (k Key) ReadToken(text string, now time.Time) (Token, error) {
 	cut := strings.LastIndexByte(text, '.')
 	if len(text) > maxTokenBytes || cut < 0 || subtle.ConstantTimeCompare([]byte(text[cut+1:]), []byte(k.codeOf(text[:cut]))) != 1 {
@@ -91,8 +90,8 @@ func (k Key) ReadToken(text string, now time.Time) (Token, error) {
 	return t, err
 }
 
-// parseToken reads what a token says, with the fingerprint of its cluster. Whether it
-// is true only a node can tell.
+// parseToken reads the fields of a token, with the fingerprint of its cluster. Only a
+// node can verify them.
 func parseToken(text string) (t Token, pin string, err error) {
 	parts := strings.Split(text, ".")
 	if len(text) > maxTokenBytes || len(parts) != tokenFields || parts[0] != tokenVersion {
@@ -105,15 +104,15 @@ func parseToken(text string) (t Token, pin string, err error) {
 	return Token{Role: parts[1], ID: parts[2], Expires: time.Unix(seconds, 0).UTC()}, parts[4], nil
 }
 
-// TokenTLS returns what the holder of a token, who has no key, needs to reach a node:
-// only the cluster that the token was made for will do.
+// TokenTLS returns the configuration with which the holder of a token, who has no key,
+// reaches a node: it accepts only the cluster that the token was made for.
 func TokenTLS(text string) (*tls.Config, error) {
 	_, pin, err := parseToken(strings.TrimSpace(text))
 	if err != nil {
 		return nil, errors.New("this is no token: make one with: crawlnode keygen --role read|operate|admin KEYFILE")
 	}
 	c := baseTLS()
-	c.InsecureSkipVerify = true // one fingerprint will do, and that is checked
+	c.InsecureSkipVerify = true // exactly one fingerprint is accepted, which is checked
 	c.ServerName = nameOf(pin)
 	c.VerifyConnection = func(state tls.ConnectionState) error {
 		public, err := identityOf(state)

@@ -15,8 +15,8 @@ import (
 // have up to five.
 const maxChain = 16
 
-// rcodeError is an answer that says "no" for the server's own reasons. It says
-// nothing about the health of the way to the server.
+// rcodeError is a refusal for the server's own reasons. It says nothing about the
+// connection to the server.
 type rcodeError int
 
 func (e rcodeError) Error() string { return "server answered " + dns.RcodeToString[int(e)] }
@@ -65,13 +65,13 @@ func isReferral(reply *dns.Msg) bool {
 	return servers
 }
 
-// reasonNXDOMAIN also tells that asking for another type is of no use.
+// reasonNXDOMAIN also says that a query for another type is of no use.
 const reasonNXDOMAIN = "the name does not exist (NXDOMAIN)"
 
-// reading is what one answer says.
+// reading is the content of one answer.
 type reading struct {
 	addrs []netip.Addr  // at most the given number, without repeats
-	ttl   time.Duration // of the shortest link, unclamped; 0 when nothing said
+	ttl   time.Duration // of the shortest link, unclamped; 0 when no record has one
 	// next is the name to ask for, when the chain leads out of the answer.
 	next string
 	// reason is set when there is no address and nothing left to ask.
@@ -91,15 +91,14 @@ func read(reply *dns.Msg, name string, qtype uint16, maxAddrs int) reading {
 		return reading{addrs: addrs, ttl: seconds(ttl)}
 	case reply.Rcode == dns.RcodeNameError:
 		return reading{ttl: seconds(min(ttl, soa)), reason: reasonNXDOMAIN}
-	case hops > 0 && !hasSOA && end != "" && end != ".": // those are no hosts
+	case hops > 0 && !hasSOA && end != "" && end != ".": // such names are no hosts
 		return reading{ttl: seconds(ttl), next: end}
 	default:
 		return reading{ttl: seconds(min(ttl, soa)), reason: "the name has no address"}
 	}
 }
 
-// noTTL stands for "nothing said" until a record says something; it is larger
-// than any TTL.
+// noTTL is the value before the first record with a TTL; it is larger than any TTL.
 const noTTL = ^uint32(0)
 
 // seconds turns a TTL into a duration. A TTL with the top bit set counts as
@@ -152,9 +151,8 @@ func collect(answer []dns.RR, owner string, qtype uint16, limit int, ttl uint32)
 	return addrs, ttl
 }
 
-// addressOf returns the address of an A or AAAA record, else the zero Addr. An
-// IPv4 address in IPv6 clothes is undressed, so that no rule about addresses
-// can be passed by in them.
+// addressOf returns the address of an A or AAAA record, else the zero Addr. An IPv4-mapped
+// IPv6 address becomes IPv4, so that it cannot bypass rules about addresses.
 func addressOf(rr dns.RR) netip.Addr {
 	var addr netip.Addr
 	switch rr := rr.(type) {

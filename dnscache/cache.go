@@ -22,7 +22,7 @@ type Answer struct {
 	Stale bool
 }
 
-// Cache looks names up and remembers the answers. Its methods may be called
+// Cache resolves names and keeps the answers. Its methods may be called
 // from any number of goroutines.
 type Cache struct {
 	opts     Options
@@ -82,7 +82,7 @@ func (c *Cache) Close() {
 // Lookup returns the addresses of host: a name in any case, with or without a
 // trailing dot, or an IP literal (IPv6 with or without brackets). It waits for
 // the servers if it must. The error is an *Error, ErrClosed, or wraps that of
-// ctx; a flight goes on without the caller who gave up.
+// ctx; a flight continues without a caller that gave up.
 func (c *Cache) Lookup(ctx context.Context, host string) (Answer, error) {
 	name, literal := canonical(host)
 	if literal.IsValid() {
@@ -122,7 +122,7 @@ func (c *Cache) Lookup(ctx context.Context, host string) (Answer, error) {
 }
 
 // canonical returns the lower-case name without trailing dot, or the address
-// that host is. An address with a zone is neither: it leads into our own links.
+// that host is. An address with a zone is neither: it is link-local.
 func canonical(host string) (name string, literal netip.Addr) {
 	bare := host
 	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
@@ -137,7 +137,7 @@ func canonical(host string) (name string, literal netip.Addr) {
 	return strings.ToLower(strings.TrimSuffix(host, ".")), netip.Addr{}
 }
 
-// local answers what needs no server: localhost (RFC 6761 section 6.3) and,
+// local answers names that need no server: localhost (RFC 6761 section 6.3) and,
 // with the system's servers, the hosts file.
 func (c *Cache) local(name string) (Answer, bool) {
 	var addrs []netip.Addr
@@ -178,9 +178,8 @@ func (c *Cache) join(ctx context.Context, name string) (*flight, error) {
 	}
 }
 
-// launch starts a flight; the caller has taken a slot, which launch gives back
-// when there is nothing to do: a flight is under way, or one has ended since
-// the caller looked.
+// launch starts a flight; the caller has taken a slot. launch releases the slot if there
+// is nothing to do: a flight is under way, or one has ended since the caller looked.
 func (c *Cache) launch(name string) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +223,7 @@ func (c *Cache) fly(f *flight, name string) {
 
 	c.mu.Lock()
 	if closed {
-		f.err = ErrClosed // what failed was us
+		f.err = ErrClosed // the servers are not to blame
 	} else {
 		f.answer, f.err = c.entries.put(name, got, time.Now(), &c.opts)
 	}

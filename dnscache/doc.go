@@ -1,5 +1,5 @@
-// Package dnscache turns host names into addresses, and asks the name servers
-// no more often than it has to.
+// Package dnscache resolves host names to addresses, with as few queries to the name
+// servers as possible.
 //
 // The life of a look-up:
 //
@@ -21,11 +21,11 @@
 //	                      long, up to 5 minutes, so that a dead server is not
 //	                      asked once per URL
 //
-// When every server kept silent, and none has said anything to anybody since the
-// look-up began, all are asked for the servers of the root at once. Is there no
-// reply either, then it is an outage of the servers and says nothing about the
-// name. Until one of them replies, one look-up at a time tries again, after pauses of 1 s
-// to 15 s; the others are answered at once, with an expired address or ErrOutage.
+// If no server answers a look-up, and none has answered any query since the look-up
+// began, all are asked for the root servers at once. If there is no reply either, it is
+// an outage of the servers and says nothing about the name. Until one of them replies,
+// one look-up at a time tries again, after pauses of 1 s to 15 s; the others are answered
+// at once, with an expired address or ErrOutage.
 //
 // What is bounded, and what happens when it is full:
 //
@@ -39,17 +39,16 @@
 //	flight    LookupTimeout in all, whatever the servers do; Timeout more when all are silent
 //
 // Two classes of error: ErrNotFound (the name has no address: an answer) and
-// ErrFailed (nobody could say: try again later), of which ErrOutage and ErrLimited
-// are those that no name is to be blamed for. Everything else that Lookup returns is the
+// ErrFailed (no server could answer: try again later). ErrOutage and ErrLimited are
+// ErrFailed for which the name is not to blame. Any other error of Lookup is the
 // caller's own context.
 //
-// Nothing is renewed before its time: whoever wants an address ahead of a visit
-// looks it up then, as the scheduler does, and so a name costs one query for each
-// lifetime of its address that somebody wants it in. AAAA is asked for only where
-// there is no A.
+// No entry is renewed before it expires: a caller that needs an address ahead of a visit
+// looks it up then, as the scheduler does. So a name costs one query for each lifetime of
+// its address in which it is needed. AAAA is asked for only if there is no A.
 //
-// The package does not judge addresses: a name that points into a private
-// network is answered like any other, and who dials must check. It validates no
-// DNSSEC, walks no delegation from the root and uses no search list: a host
-// name is complete as it stands.
+// The package does not judge addresses: a name that points into a private network is
+// answered like any other, and the caller must check before it connects. It validates no
+// DNSSEC, follows no delegation from the root and uses no search list: a host name is
+// always complete.
 package dnscache

@@ -13,9 +13,9 @@ type entry struct {
 	// gone is set, and addrs is nil, when the servers said that there is no
 	// address.
 	gone *Error
-	// expires ends addrs or gone.
+	// expires is the end of addrs or gone.
 	expires time.Time
-	// staleUntil is how long addrs may stand in while the servers fail.
+	// staleUntil is how long addrs may be served while the servers fail.
 	staleUntil time.Time
 	// failed is the failure that holds until retry.
 	failed *Error
@@ -29,7 +29,7 @@ func failureWait(first time.Duration, n int) time.Duration {
 	return min(first<<min(n-1, 16), max(first, maxFailureTTL))
 }
 
-// at says what a look-up at now gets; known is false when it must ask.
+// at returns the answer to a look-up at now; known is false if the servers must be asked.
 func (e *entry) at(now time.Time) (answer Answer, err error, known bool) {
 	switch {
 	case now.Before(e.expires) && e.gone != nil:
@@ -45,15 +45,14 @@ func (e *entry) at(now time.Time) (answer Answer, err error, known bool) {
 	}
 }
 
-// entries is a bounded set of entries that forgets the one not used for
-// longest; an owner of names that has its share forgets one of its own. Its owner
-// guards it.
+// entries is a bounded set of entries that drops the least recently used one; for an owner
+// of names that has its share, one of its own. The caller locks it.
 type entries struct {
 	limit   int
 	ownerOf func(name string) string
 	byName  map[string]*list.Element // of *kept
 	order   *list.List               // front: used last
-	owners  map[string]*list.List    // theirs of order's elements, in the same order
+	owners  map[string]*list.List    // each one's elements of order, in the same order
 }
 
 // kept is an entry in its places.
@@ -70,7 +69,7 @@ func newEntries(limit int, ownerOf func(name string) string) *entries {
 	return &entries{limit: limit, ownerOf: ownerOf, byName: make(map[string]*list.Element), order: list.New(), owners: make(map[string]*list.List)}
 }
 
-// use marks what is kept as used.
+// use marks an entry as used.
 func (s *entries) use(el *list.Element) *entry {
 	k := el.Value.(*kept)
 	s.order.MoveToFront(el)
@@ -87,7 +86,7 @@ func (s *entries) get(name string, now time.Time) (answer Answer, err error, kno
 	return s.use(el).at(now)
 }
 
-// standIn returns the expired address that may be used while the servers fail.
+// standIn returns the expired address that may be served while the servers fail.
 func (s *entries) standIn(name string, now time.Time) (Answer, bool) {
 	el := s.byName[name]
 	if el == nil {
@@ -97,8 +96,8 @@ func (s *entries) standIn(name string, now time.Time) (Answer, bool) {
 	return Answer{Addrs: e.addrs, Stale: true}, e.addrs != nil && now.Before(e.staleUntil)
 }
 
-// put keeps the outcome of a flight and returns what the look-ups get. A
-// failure leaves the old addresses in place.
+// put stores the outcome of a flight and returns the answer to its look-ups. A failure
+// leaves the old addresses in place.
 func (s *entries) put(name string, got result, now time.Time, o *Options) (Answer, error) {
 	e := s.ensure(name)
 	switch {
@@ -109,7 +108,7 @@ func (s *entries) put(name string, got result, now time.Time, o *Options) (Answe
 		*e = entry{name: name, gone: got.err, expires: now.Add(got.ttl)}
 	default:
 		wait := o.FailureTTL
-		if got.err.Class == ErrFailed { // else no name is to be blamed
+		if got.err.Class == ErrFailed { // else the name is not to blame
 			e.fails++
 			wait = failureWait(wait, e.fails)
 		}

@@ -13,8 +13,8 @@ var (
 	ErrNotFound = errors.New("host not found")
 	// ErrFailed: no server gave a usable answer. The name may be fine.
 	ErrFailed = errors.New("name servers failed")
-	// ErrOutage is an ErrFailed that says nothing about the name: no server
-	// answers anything, whatever it is asked for.
+	// ErrOutage is an ErrFailed that says nothing about the name: no server answers any
+	// query.
 	ErrOutage = fmt.Errorf("%w: none answers anything", ErrFailed)
 	// ErrLimited is an ErrFailed that says nothing about the name: a server that was
 	// asked limits how much it answers.
@@ -27,7 +27,7 @@ var (
 type Error struct {
 	Host   string
 	Class  error     // ErrNotFound, ErrFailed, ErrOutage or ErrLimited
-	Reason string    // for a person: what the servers said
+	Reason string    // for people: the answer of the servers
 	Since  time.Time // with ErrOutage and ErrLimited: when it began
 	Err    error     // the cause, or nil
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// ednsSize is the largest UDP answer we ask for: what passes every sane path
-// without fragments (the DNS flag day 2020 value).
+// ednsSize is the largest UDP answer that is requested: it passes nearly every path
+// without fragments (the value of DNS flag day 2020).
 const ednsSize = 1232
 
 // exchange is the ExchangeFunc over real sockets, a fresh one per query. The
-// library looks at the deadline of a context but not at its end, so the end
+// library respects the deadline of a context but not its cancellation, so a cancellation
 // closes the socket.
 func exchange(ctx context.Context, query *dns.Msg, server, network string) (*dns.Msg, error) {
 	client := dns.Client{Net: network}

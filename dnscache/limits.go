@@ -8,7 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// limitedError is the failure of a server that limits us, or of all to have room.
+// limitedError: a server limits this node, or no server has room for a query.
 type limitedError struct {
 	since time.Time
 	err   error
@@ -17,12 +17,12 @@ type limitedError struct {
 func (e *limitedError) Error() string { return "the name servers limit us: " + e.err.Error() }
 func (e *limitedError) Unwrap() error { return e.err }
 
-// Room is how many look-ups the name servers bear at a time, as far as is known: who
-// looks up more has them wait.
+// Room is how many look-ups the name servers answer at a time, as far as is known; more
+// look-ups wait.
 func (c *Cache) Room() int { return c.resolver.servers.room(time.Now()) }
 
-// conclude takes in how a query to addr, begun at that time, ended: a suspicion is
-// followed up. It returns err, as a limitedError when the server turned out to limit us.
+// conclude takes in how a query to addr, begun at that time, ended, and verifies a
+// suspicion with a probe. It returns err, as a limitedError if the server limits this node.
 func (r *resolver) conclude(ctx context.Context, addr string, begun time.Time, err error) error {
 	now := time.Now()
 	rcode, said := errors.AsType[rcodeError](err)
@@ -50,8 +50,8 @@ func (r *resolver) conclude(ctx context.Context, addr string, begun time.Time, e
 	return &limitedError{since: since, err: err}
 }
 
-// probe asks a server for the servers of the root, if it is time, and returns since when
-// such probes have failed. One that is under way is waited for on demand.
+// probe asks a server for the root servers, if it is time, and returns since when such
+// probes have failed. On demand it waits for a probe that is under way.
 func (r *resolver) probe(ctx context.Context, addr string, silence, wait bool) (limited time.Time) {
 	var pause time.Duration
 	var mine, others chan struct{}
@@ -78,7 +78,7 @@ func (r *resolver) probe(ctx context.Context, addr string, silence, wait bool) (
 		now := time.Now()
 		r.change(addr, func(one *server) {
 			one.probing = nil
-			if ctx.Err() == nil || err == nil { // else the end of ours says nothing
+			if ctx.Err() == nil || err == nil { // else this node cancelled it, which says nothing
 				one.window.probed(now, now.Sub(begun), err == nil && reply.Rcode != dns.RcodeRefused)
 			}
 		})
@@ -93,7 +93,7 @@ func (r *resolver) probe(ctx context.Context, addr string, silence, wait bool) (
 	return limited
 }
 
-// change does f to a server, and tells people when its window has become small.
+// change applies f to a server, and reports when its window has become small.
 func (r *resolver) change(addr string, f func(one *server)) {
 	places, small, news := r.servers.change(addr, f)
 	if news && r.opts.Events.Limited != nil {

@@ -16,15 +16,15 @@ import (
 // error of type *dns.Error.
 type ExchangeFunc func(ctx context.Context, query *dns.Msg, server, network string) (*dns.Msg, error)
 
-// Options says whom to ask and what to keep. The zero value asks the system's
+// Options say which servers to ask and what to keep. The zero value asks the system's
 // servers with the defaults named below.
 type Options struct {
 	// Servers are name servers as "ip:port", in order of preference. None: those
-	// of ResolvConf, and HostsFile is honoured; both files are read again when
-	// they change.
+	// of ResolvConf, and HostsFile is used; both files are read again when they
+	// change.
 	Servers []string
-	// BothFamilies asks for IPv6 addresses even when there are IPv4 ones. They
-	// stand behind them in an answer.
+	// BothFamilies asks for IPv6 addresses even when there are IPv4 ones, and puts
+	// them last in an answer.
 	BothFamilies bool
 
 	// Timeout bounds one query to one server; the second round has twice as
@@ -32,11 +32,11 @@ type Options struct {
 	Timeout time.Duration
 	// LookupTimeout bounds a flight with all its queries. Default 10 s.
 	LookupTimeout time.Duration
-	// MinTTL and MaxTTL clamp what the servers say, for positive and negative
+	// MinTTL and MaxTTL clamp the servers' TTL, for positive and negative
 	// answers. Defaults 30 s and 1 h.
 	MinTTL, MaxTTL time.Duration
-	// FailureTTL is how long the first failure of a name is kept; each that follows it
-	// twice as long, up to 5 minutes. Default 5 s.
+	// FailureTTL is how long the first failure of a name is kept; each further one is
+	// kept twice as long, up to 5 minutes. Default 5 s.
 	FailureTTL time.Duration
 	// StaleFor is how long after its end an entry may be served while the
 	// servers fail. Default 24 h; negative: never.
@@ -44,28 +44,28 @@ type Options struct {
 
 	// MaxEntries bounds the names kept. Default 65,536 (about 250 octets each).
 	MaxEntries int
-	// Owner names whom a name belongs to: when the memory for names is full, an owner has an
-	// eighth of it beside others. Default: each name is its own.
+	// Owner returns the owner of a name: when the memory for names is full, one owner has
+	// at most an eighth of it. Default: each name is its own owner.
 	Owner func(name string) string
 	// MaxAddrs bounds the addresses kept of a name. Default 16.
 	MaxAddrs int
 	// Concurrency bounds the flights, and with them the open queries. Default 128.
 	Concurrency int
-	// PerServer bounds the queries that one server has to answer at a time; one that
-	// limits us gets fewer (Cache.Room). Default 64.
+	// PerServer bounds the queries under way to one server; a server that limits this node
+	// gets fewer (Cache.Room). Default 64.
 	PerServer int
 
 	// ResolvConf and HostsFile name the system's files. Defaults
 	// /etc/resolv.conf and /etc/hosts. Not read when Servers are given.
 	ResolvConf, HostsFile string
-	// Exchange carries the queries. Default: a new socket per query, which also
-	// makes source ports hard to guess.
+	// Exchange sends the queries. Default: a new socket per query, which also makes
+	// source ports hard to guess.
 	Exchange ExchangeFunc
 	Events   Events
 }
 
-// Events are called as things happen, from the goroutine of the look-up; nil
-// ones are not. They must not block and must not call back.
+// Events are optional callbacks from the goroutine of the look-up. They must not block
+// and must not call back.
 type Events struct {
 	Lookup      func(host string)            // a name was asked for (IP literals are not counted)
 	Hit         func(host string)            // answered from memory or a local file
@@ -73,11 +73,11 @@ type Events struct {
 	StaleServed func(host string)            // answered with an expired entry
 	Failure     func(host string, err error) // not answered: the servers failed
 	Resolved    func(took time.Duration)     // a name that was not in memory was asked for, with or without success
-	// Outage: no server answers anything since that time, and why; the zero time:
-	// one answers again.
+	// Outage: no server has answered any query since that time, and why; the zero
+	// time: one answers again.
 	Outage func(since time.Time, err error)
-	// Limited: a server limits us and has fewer than half of PerServer queries at a
-	// time; or, with small false, it has most of them again.
+	// Limited: a server limits this node to fewer than half of PerServer queries at a
+	// time; or, with small false, to more again.
 	Limited func(server string, places int, small bool)
 }
 

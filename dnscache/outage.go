@@ -8,21 +8,21 @@ import (
 	"github.com/miekg/dns"
 )
 
-// The pause between two look-ups that try whether the servers are back: the
-// first value, doubled by each that found them silent, up to the last.
+// The pause between two look-ups that test whether the servers are back: the first value,
+// doubled after each that got no reply, up to the last.
 const (
 	firstTry = time.Second
 	maxTry   = 15 * time.Second
 )
 
-// outage knows whether the servers answer at all. A server that says anything,
-// be it "no" or nonsense, answers. It is pure: time is an argument.
+// outage knows whether the servers answer at all. Any reply is an answer, even a refusal
+// or an unreadable one. It is pure: time is an argument.
 type outage struct {
 	mu    sync.Mutex // guards the rest; held for moments
 	heard time.Time  // the last reply of any server
 	since time.Time  // when the look-up began that found the outage; zero: there is none
 	next  time.Time  // when one look-up may try again
-	tries int        // that found the servers silent, in a row
+	tries int        // without a reply, in a row
 }
 
 // answered notes a reply, and reports whether it ended an outage.
@@ -41,10 +41,9 @@ func (o *outage) heardSince(t time.Time) bool {
 	return !o.heard.Before(t)
 }
 
-// silent notes a look-up that was begun at that time and found all servers silent,
-// about a name that they must know as well. It returns since when there is an
-// outage, and whether this look-up began it; the zero time when a reply to
-// another one has come meanwhile.
+// silent notes a look-up, begun at that time, that no server answered, not even with the
+// root servers, which each of them knows. It returns since when there is an outage, and
+// whether this look-up began it; the zero time if another look-up got a reply meanwhile.
 func (o *outage) silent(now, begun time.Time) (since time.Time, began bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,8 +73,8 @@ func (o *outage) admit(now time.Time) (since time.Time, ok bool) {
 	return o.since, true
 }
 
-// Outage reports since when no server has answered anything. False: they answer,
-// as far as is known.
+// Outage reports since when no server has answered any query. False: they answer, as far
+// as is known.
 func (c *Cache) Outage() (since time.Time, down bool) {
 	c.outage.mu.Lock()
 	defer c.outage.mu.Unlock()
@@ -89,9 +88,8 @@ func (c *Cache) heard() {
 	}
 }
 
-// blame turns the failure of a flight that was begun at that time into an
-// outage, if that is what it is. Silence about one name is none: the servers are
-// asked for something that each of them can say something of.
+// blame turns the failure of a flight that was begun at that time into an outage, if the
+// servers do not answer a probe either. Silence about one name is no outage.
 func (c *Cache) blame(begun time.Time, failure *Error) *Error {
 	if c.outage.heardSince(begun) {
 		return failure
@@ -100,7 +98,7 @@ func (c *Cache) blame(begun time.Time, failure *Error) *Error {
 		c.probe()
 	}
 	if c.ctx.Err() != nil {
-		return failure // what failed was us
+		return failure // the servers are not to blame
 	}
 	since, began := c.outage.silent(time.Now(), begun)
 	if since.IsZero() {
@@ -112,9 +110,8 @@ func (c *Cache) blame(begun time.Time, failure *Error) *Error {
 	return &Error{Host: failure.Host, Class: ErrOutage, Reason: failure.Reason, Since: since, Err: failure.Err}
 }
 
-// probe asks all servers at once for the servers of the root, and returns with the
-// first reply, which heard notes, or when none came. Flights that fail together
-// share one.
+// probe asks all servers at once for the root servers, and returns with the first reply,
+// which heard notes, or after the time-out. Flights that fail together share one probe.
 func (c *Cache) probe() {
 	c.mu.Lock()
 	done := c.probing
@@ -146,8 +143,8 @@ func (c *Cache) probe() {
 	close(done)
 }
 
-// unasked is the answer of a look-up that may not ask, because no server answers
-// anything: an expired address, or the error that says so.
+// unasked is the answer of a look-up that may not ask during an outage: an expired
+// address, or ErrOutage.
 func (c *Cache) unasked(name string, since time.Time) (Answer, error) {
 	now := time.Now()
 	c.mu.Lock()

@@ -15,12 +15,12 @@ import (
 // leads from answer to answer.
 const maxQueries = 8
 
-// resolver asks the servers. It keeps nothing but their health and their windows.
+// resolver asks the servers. Its only state is their health and their windows.
 type resolver struct {
 	opts    *Options
 	servers servers
 	queried func() // called once per query sent
-	heard   func() // called once per reply, whatever it says
+	heard   func() // called once per reply of any kind
 }
 
 // result is the outcome of a flight.
@@ -75,9 +75,9 @@ func (r *resolver) chase(ctx context.Context, name string, qtype uint16) result 
 	return result{ttl: ttl, err: notFound(name, "its CNAME chain is a loop or too long")}
 }
 
-// ask puts one question to the servers until one of them answers it. There is
-// a second, more patient round when somebody kept silent or limits us; not when all servers
-// are known to be down, because then every name would take that long.
+// ask sends one query to the servers in turn until one of them answers it. There is a
+// second round with longer time-outs if a server did not reply or limits this node; not if
+// all servers are known to be down, because then every name would take that long.
 func (r *resolver) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg, error) {
 	var last error
 	for round := range 2 {
@@ -115,7 +115,7 @@ func (r *resolver) ask(ctx context.Context, name string, qtype uint16) (*dns.Msg
 	return nil, last
 }
 
-// askIn is askOne within the place that was taken for it, which it gives back.
+// askIn is askOne with a place of the server's window, which it releases.
 func (r *resolver) askIn(ctx context.Context, addr, name string, qtype uint16, timeout time.Duration) (*dns.Msg, error) {
 	begun := time.Now()
 	reply, err := r.askOne(ctx, addr, name, qtype, timeout)
@@ -124,8 +124,8 @@ func (r *resolver) askIn(ctx context.Context, addr, name string, qtype uint16, t
 	return reply, err
 }
 
-// askOne puts one question to one server: by UDP, without EDNS0 if it does not
-// know that, and by TCP if the answer is cut or cannot be read.
+// askOne sends one query to one server: by UDP, without EDNS0 if the server does not
+// support it, and by TCP if the answer is truncated or cannot be read.
 func (r *resolver) askOne(ctx context.Context, addr, name string, qtype uint16, timeout time.Duration) (*dns.Msg, error) {
 	reply, err := r.send(ctx, addr, newQuery(name, qtype, true), "udp", timeout)
 	edns := true
@@ -146,7 +146,7 @@ func (r *resolver) askOne(ctx context.Context, addr, name string, qtype uint16, 
 	return reply, check(reply, name, qtype)
 }
 
-// send carries one message.
+// send sends one message and returns the reply.
 func (r *resolver) send(ctx context.Context, addr string, query *dns.Msg, network string, timeout time.Duration) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

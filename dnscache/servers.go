@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// The rest that a server gets after a failure: the first value, doubled by
-// each further one, up to the last.
+// How long a server is avoided after a failure: the first value, doubled by each further
+// failure, up to the last.
 const (
 	firstRest = time.Second
 	maxRest   = 30 * time.Second
 )
 
-// servers is a list of name servers with what is known of their health, and what each
-// is asked at a time.
+// servers is a list of name servers with their health and the queries under way to each.
 type servers struct {
 	perServer int // queries at a time
 
 	mu   sync.Mutex // guards the rest; never held while waiting
 	list []server
-	// freed is closed when a query has ended or a window has changed; nil: nobody waits.
+	// freed is closed when a query has ended or a window has changed; nil: no query waits.
 	freed chan struct{}
 }
 
@@ -34,7 +33,7 @@ type server struct {
 	probing   chan struct{} // closed when the probe under way has ended; nil: there is none
 }
 
-// set replaces the list and keeps the health of those who stay.
+// set replaces the list and keeps the health of servers that are in both.
 func (s *servers) set(addrs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +49,8 @@ func (s *servers) set(addrs []string) {
 	s.wakeLocked()
 }
 
-// order returns whom to ask, best first: the healthy ones as listed, then the
-// others, longest rested first. allDown says that there is no healthy one.
+// order returns the servers in the order of asking: the healthy ones as listed, then the
+// others, those avoided for longest first. allDown says that there is no healthy one.
 func (s *servers) order(now time.Time) (addrs []string, allDown bool) {
 	s.mu.Lock()
 	list := slices.Clone(s.list)
@@ -63,14 +62,14 @@ func (s *servers) order(now time.Time) (addrs []string, allDown bool) {
 	return addrs, len(list) > 0 && list[0].downUntil.After(now)
 }
 
-// rest compares two servers by how long they must still rest.
+// rest compares two servers by how long they are still avoided.
 func (s server) rest(now time.Time, other server) int {
 	return cmp.Compare(max(s.downUntil.Sub(now), 0), max(other.downUntil.Sub(now), 0))
 }
 
-// take returns the best server of addrs that has room, and counts a query for it: the
-// caller must give it back. It waits while none has. A server that is not healthy is
-// taken only when it is the best.
+// take returns the best server of addrs that has room, and counts a query for it, which
+// the caller must release. It waits while none has room. A server that is not healthy is
+// taken only if it is the best.
 func (s *servers) take(ctx context.Context, addrs []string) (string, error) {
 	for {
 		now := time.Now()
@@ -134,8 +133,8 @@ func (s *servers) wakeLocked() {
 	}
 }
 
-// change does f to a server, if it is still there, and wakes who waits for room. It returns the
-// window's places, and whether people are to be told of them.
+// change applies f to a server, if it is still listed, and wakes queries that wait for
+// room. It returns the window's places, and whether to report them.
 func (s *servers) change(addr string, f func(one *server)) (places int, small, news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

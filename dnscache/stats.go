@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Stats counts what happened since New. Lookups = Hits + NegativeHits +
+// Stats counts look-ups since New. Lookups = Hits + NegativeHits +
 // StaleServed + Failures + those that asked the servers and got an answer,
-// positive or negative, + those whose caller gave up.
+// positive or negative, + those that the caller cancelled.
 type Stats struct {
 	Lookups      int64
 	Hits         int64

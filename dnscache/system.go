@@ -13,7 +13,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// recheck is how often the system's files are looked at for changes.
+// recheck is how often the system's files are checked for changes.
 const recheck = 5 * time.Second
 
 // Bounds for reading a hosts file. Block lists used as hosts files have some
@@ -37,13 +37,13 @@ type systemFiles struct {
 	next                    atomic.Int64 // Unix nanoseconds of the next check
 }
 
-// stamp tells versions of a file apart.
+// stamp identifies a version of a file.
 type stamp struct {
 	mtime time.Time
 	size  int64
 }
 
-// newSystemFiles reads both files. Missing ones are as good as empty ones.
+// newSystemFiles reads both files. A missing file counts as empty.
 func newSystemFiles(resolvConf, hostsFile string, setServers func([]string)) *systemFiles {
 	s := &systemFiles{resolvConf: resolvConf, hostsFile: hostsFile, setServers: setServers, turn: make(chan struct{}, 1)}
 	s.resolvStamp.size, s.hostsStamp.size = -2, -2 // unlike every file and every missing one
@@ -51,14 +51,13 @@ func newSystemFiles(resolvConf, hostsFile string, setServers func([]string)) *sy
 	return s
 }
 
-// addresses returns what the hosts file says of name, IPv4 first.
+// addresses returns the addresses of name in the hosts file, IPv4 first.
 func (s *systemFiles) addresses(name string, now time.Time) []netip.Addr {
 	s.refresh(now)
 	return (*s.hosts.Load())[name]
 }
 
-// refresh reads again what has changed, if it is time to look and nobody else
-// does.
+// refresh reads the changed files again, if it is time and no other goroutine does.
 func (s *systemFiles) refresh(now time.Time) {
 	if now.UnixNano() < s.next.Load() {
 		return
@@ -107,7 +106,7 @@ func readResolvConf(path string) []string {
 	return addrs
 }
 
-// readHostsFile reads a hosts(5) file; what cannot be read is skipped.
+// readHostsFile reads a hosts(5) file; invalid lines are skipped.
 func readHostsFile(path string) map[string][]netip.Addr {
 	file, err := os.Open(path)
 	if err != nil {

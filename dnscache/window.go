@@ -2,42 +2,42 @@ package dnscache
 
 import "time"
 
-// A server's answers to the names that we want say little of the server: some name is
-// always broken, slow or without servers of its own, and whoever links to many of those
-// must not slow the look-ups of others. So a refusal, a late answer, or silence while
-// others are answered is a suspicion only. It is followed by a question that every
-// resolver has the answer to in memory, the servers of the root (a probe): only a
-// refusal, silence or a late answer to that counts against the server.
+// A server's answers to the names of a crawl say little about the server: some names are
+// always broken, slow or without servers of their own, and a site that links to many of
+// those must not slow the look-ups of others. So a refusal, a late answer, or no answer
+// while other queries are answered is only a suspicion. It is verified by a probe: a query
+// for the root servers, which every resolver has in memory. Only a refusal of the probe,
+// or a late or missing answer to it, counts against the server.
 const (
-	// lateAnswer is from when on an answer is a suspicion.
+	// lateAnswer is after how long an answer is a suspicion.
 	lateAnswer = 500 * time.Millisecond
-	// A probe is late from so long on, if it also took lateTimes what the quickest did.
+	// A probe is late after so long, if it also took lateTimes as long as the quickest one.
 	lateProbe = 300 * time.Millisecond
 	lateTimes = 8
 	// probeTimeout bounds a probe, or the time-out of a query if that is less.
 	probeTimeout = time.Second
-	// probeEvery is the least time between two probes of a server. A limit for each second
-	// shows during a part of the second only.
+	// probeEvery is the least time between two probes of a server. A limit per second is
+	// visible during a part of the second only.
 	probeEvery = 100 * time.Millisecond
-	// After silence a probe is sent a part of a second later, each time another part, and less often: those
-	// who were dropped together time out together, when a limit has just begun anew.
+	// After a missing answer the probe is sent a part of a second later, each time another
+	// part, and less often: queries that were dropped together time out together, when a
+	// limit per second has just begun anew.
 	silenceProbeEvery = time.Second
-	// limitedFor is how long after a probe that failed a query that is not answered counts
-	// as one more that the limit caught, whatever probes say meanwhile.
+	// limitedFor is how long after a failed probe an unanswered query counts as caught by
+	// the limit, even if later probes succeed.
 	limitedFor = 10 * time.Second
 	// learnEvery is how often a server that answers is probed until it has answered a
-	// probe: with its first answer, usually.
+	// probe, which is usually the first one.
 	learnEvery = time.Minute
-	// After a probe that failed the server is left alone: for the first value, doubled
-	// by each further one in a row, up to the last.
+	// After a failed probe no query is sent to the server: for the first value, doubled by
+	// each further failure in a row, up to the last.
 	firstPause = 500 * time.Millisecond
 	maxPause   = 4 * time.Second
 )
 
-// window bounds the queries that one server has to answer at a time. It begins with the
-// most that are allowed, falls to half with each probe that fails, and grows by one with
-// as many answers as it is large: additive increase, multiplicative decrease. It is
-// pure: time is an argument.
+// window bounds the queries under way to one server. It begins with the largest size, is
+// halved by each failed probe, and grows by one after as many answers as it is large:
+// additive increase, multiplicative decrease. It is pure: time is an argument.
 type window struct {
 	most  int
 	size  float64 // 1 to most
@@ -53,7 +53,7 @@ type window struct {
 	pausedTo time.Time     // no query before
 	limited  time.Time     // since when probes fail again and again
 	failed   time.Time     // the last that did
-	told     bool          // that it is small
+	told     bool          // the small window was reported
 }
 
 func newWindow(most int) window { return window{most: most, size: float64(most)} }
@@ -70,19 +70,19 @@ func (w *window) room(now time.Time) (ok bool, again time.Time) {
 	return w.open < w.places(), time.Time{}
 }
 
-// answered notes an answer that is above suspicion, to a query that is still counted.
+// answered notes an answer without suspicion, to a query that is still counted.
 func (w *window) answered(now time.Time) {
 	w.heard = now
 	if now.Before(w.pausedTo) {
 		return // it was on its way when the probe failed
 	}
 	w.fails = 0
-	if 2*w.open >= w.places() { // else the bound was not tried
+	if 2*w.open >= w.places() { // else the bound was not reached
 		w.size = min(w.size+1/w.size, float64(w.most))
 	}
 }
 
-// learn reports whether a probe is to be sent although nothing is suspicious.
+// learn reports whether to send a probe although there is no suspicion.
 func (w *window) learn(now time.Time) bool {
 	if w.quickest > 0 || now.Before(w.learnAt) {
 		return false
@@ -91,7 +91,7 @@ func (w *window) learn(now time.Time) bool {
 	return true
 }
 
-// mayProbe reports whether a suspicion is to be followed up now, and after what wait.
+// mayProbe reports whether to verify a suspicion now, and after which wait.
 func (w *window) mayProbe(now time.Time, silence bool) (wait time.Duration, ok bool) {
 	if !silence {
 		return 0, !now.Before(w.probeAt)

@@ -7,28 +7,29 @@ import (
 )
 
 const (
-	// failuresAtOnce is how many log-ins an address may fail in before it has to wait.
+	// failuresAtOnce is how many log-ins of an address may fail before it must wait.
 	failuresAtOnce = 100
-	// failureEvery is after how long it may fail once more.
+	// failureEvery is after how long one more may fail.
 	failureEvery = time.Second
-	// maxSources bounds the addresses that are told apart; the others share one account.
+	// maxSources bounds the addresses that are counted separately; all others share one
+	// account.
 	maxSources = 4096
 )
 
-// Failures counts the log-ins that failed, by address: an IPv6 /64 is one. It tells
-// when one has failed too often. It is no reason to refuse a valid token from there:
-// tokens cannot be guessed, and somebody else behind that address would be locked out.
+// Failures counts failed log-ins by address, where an IPv6 /64 is one address, and
+// reports when there were too many. A valid token is still accepted from such an address:
+// tokens cannot be guessed, and other users behind that address would be locked out.
 // It may be used by many goroutines.
 type Failures struct {
 	mu      sync.Mutex                 // guards sources
-	sources map[netip.Prefix]time.Time // when all that failed there is forgotten
+	sources map[netip.Prefix]time.Time // when all failures there expire
 }
 
-// NewFailures returns a Failures that has seen none.
+// NewFailures returns a Failures without any.
 func NewFailures() *Failures { return &Failures{sources: map[netip.Prefix]time.Time{}} }
 
-// Note takes in one failed log-in. wait is how long the address has to wait before it
-// is answered again; 0: it has not failed too often.
+// Note counts one failed log-in. wait is how long the address must wait before it is
+// answered again; 0: there were not too many.
 func (f *Failures) Note(from netip.Addr, now time.Time) (wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

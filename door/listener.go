@@ -9,12 +9,12 @@ import (
 
 // Limits bound the connections of a Listener; both must be above zero.
 type Limits struct {
-	Strangers int // that nobody has called Trust for
+	Strangers int // without a call of Trust
 	Trusted   int
 }
 
-// Listener accepts connections as *Conn. Its methods may be called by anybody at any
-// time; Accept never waits for room.
+// Listener accepts connections as *Conn. Its methods may be called from any goroutine at
+// any time; Accept never waits for room.
 type Listener struct {
 	net.Listener
 	limits Limits
@@ -25,7 +25,7 @@ type Listener struct {
 	trusted   int
 }
 
-// Listen bounds the connections that come through l.
+// Listen bounds the connections that l accepts.
 func Listen(l net.Listener, limits Limits) *Listener {
 	return &Listener{Listener: l, limits: limits, strangers: map[netip.Prefix]*list.List{}}
 }
@@ -38,12 +38,12 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 	c := &Conn{Conn: raw, door: l, source: sourceOf(raw.RemoteAddr())}
 	if crowded := l.enter(c); crowded != nil {
-		_ = crowded.Close() // whoever reads from it learns it
+		_ = crowded.Close() // its reader gets an error
 	}
 	return c, nil
 }
 
-// enter adds a stranger and returns the one that has to go for it, or nil.
+// enter adds a stranger and returns the one to close for it, or nil.
 func (l *Listener) enter(c *Conn) *Conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,8 +92,7 @@ type Conn struct {
 	trusted bool
 }
 
-// Trust says that the other side has shown that it may be here. A second call does
-// nothing.
+// Trust says that the other side has authenticated itself. A second call does nothing.
 func (c *Conn) Trust() {
 	l := c.door
 	l.mu.Lock()
@@ -119,8 +118,9 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// sourceOf is what counts as one stranger: an IPv4 address, or the /64 of an IPv6
-// address, because one machine has all of it. Addresses of other kinds are one source.
+// sourceOf returns the source that a connection is counted for: an IPv4 address, or the
+// /64 of an IPv6 address, because one machine has all of it. Addresses of other kinds are
+// one source.
 func sourceOf(addr net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
@@ -142,8 +142,8 @@ func sourceOfIP(ip netip.Addr) netip.Prefix {
 	return source
 }
 
-// Trust calls Trust of c, or of the connection that c wraps as TLS does, when there is
-// a *Conn. Servers that get any connection use it.
+// Trust calls Trust of c, or of the connection that c wraps as TLS does, if that is a
+// *Conn. It is for servers that accept connections of any kind.
 func Trust(c net.Conn) {
 	if wrapped, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = wrapped.NetConn()

@@ -12,12 +12,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// The constants of the placement. Nodes with different values would disagree
-// about every partition, so they are part of what members compare on joining.
+// The constants of the placement. Nodes with different values would disagree about every
+// partition, so members compare them when they join.
 const (
 	// VirtualNodes is the number of places of each member on the circle. It is
-	// one constant for all cluster sizes: a value that followed the size would
-	// move nearly everything whenever it changed.
+	// one constant for all cluster sizes: if it depended on the size, nearly all
+	// partitions would move whenever it changed.
 	VirtualNodes = 100
 	// Load bounds a member's share: ceil(Load * floor(partitions/members)).
 	// Above 1 the placement always succeeds.
@@ -32,8 +32,8 @@ const (
 // joining.
 const terminator = "#"
 
-// Errors of Build. ErrLibrary is no matter of the arguments: this program was
-// built with another version of the library than the cluster.
+// Errors of Build. ErrLibrary does not depend on the arguments: this program was built
+// with another version of the library than the cluster's other nodes.
 var (
 	ErrNoMembers      = errors.New("ring: a table needs at least one member")
 	ErrTooManyMembers = errors.New("ring: more members than partitions")
@@ -45,8 +45,7 @@ var (
 
 // Build computes the table of the members: replicas copies of each partition
 // beside its owner, fewer when there are too few members. Order and repeats in
-// members do not matter. It is an error when the arguments make no table
-// (ErrNoMembers and its neighbours), and ErrLibrary.
+// members do not matter. Its errors are those above.
 //
 // The cost is in docs/scaling.md: with one replica, milliseconds of processor
 // for some tens of members, and less than a tenth of a second for a thousand
@@ -97,13 +96,13 @@ type hasher struct{}
 
 func (hasher) Sum64(b []byte) uint64 { return xxhash.Sum64(b) }
 
-// libraryMembers is up to how many members the library itself places the
-// partitions in each Build. It sorts its circle once for each member: 0.1 s of
-// processor for 128, 10 s for 1000, which is longer than a member may be silent.
+// libraryMembers is the largest cluster for which each Build compares with the library's
+// placement. The library sorts its circle once for each member: that takes 0.1 s of
+// processor time for 128, and 10 s for 1000, which is longer than a member may be silent.
 const libraryMembers = 128
 
-// agrees compares a placement without replicas with the library's, which says
-// what is right.
+// agrees compares a placement without replicas with the library's, which is
+// authoritative.
 func agrees(ids []crawl.NodeID, owners []uint16) (err error) {
 	defer func() {
 		// The library panics when it cannot place a partition. Build's checks rule

@@ -20,7 +20,7 @@ func PartitionOf(h crawl.Host, partitions int) crawl.Partition {
 	return crawl.Partition(xxhash.Sum64String(string(h)) % uint64(partitions))
 }
 
-// Table says for each partition who owns it and who keeps its copies. It is
+// Table has the owner of each partition and the nodes that keep its copies. It is
 // immutable, so any number of goroutines may read it.
 type Table struct {
 	members  []crawl.NodeID // sorted
@@ -56,11 +56,11 @@ func (t *Table) Members() []crawl.NodeID { return t.members }
 // Partitions returns the number of partitions.
 func (t *Table) Partitions() int { return len(t.owners) }
 
-// OwnedBy returns the partitions of id in ascending order; nil for a stranger.
+// OwnedBy returns the partitions of id in ascending order; nil if it is not in the table.
 // The caller must not change it.
 func (t *Table) OwnedBy(id crawl.NodeID) []crawl.Partition { return t.owned[id] }
 
-// Digest names the assignment, owners and replicas, in 16 hex digits. Two
+// Digest identifies the assignment, owners and replicas, in 16 hex digits. Two
 // tables with the same digest send every partition to the same nodes.
 func (t *Table) Digest() string { return t.digest }
 

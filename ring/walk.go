@@ -12,9 +12,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// walk is the circle of some members, laid out once, so that the placement
-// without a member costs one pass over the partitions and nothing else. It
-// follows the library to the letter: the two must never differ (agrees).
+// walk is the circle of some members, built once, so that the placement without a member
+// costs one pass over the partitions. It follows the rules of the library exactly: the two
+// must never differ (agrees).
 //
 // A table needs a placement without each member, and with two replicas without
 // each pair that occurs. The library makes each of them by sorting the whole
@@ -48,8 +48,8 @@ func newWalk(ids []crawl.NodeID, partitions int) *walk {
 			circle = append(circle, spot{xxhash.Sum64(name), uint16(m)})
 		}
 	}
-	// Two equal hashes are left to chance: at a thousand members that is one
-	// set of ids in some 10^9.
+	// Two equal hashes may be in either order: with a thousand members that occurs for
+	// one set of ids in some 10^9.
 	slices.SortFunc(circle, func(a, b spot) int { return cmp.Compare(a.at, b.at) })
 	w := &walk{members: len(ids), spots: make([]uint16, len(circle)), first: make([]int32, partitions), load: make([]int32, len(ids))}
 	for i, s := range circle {
@@ -69,10 +69,10 @@ func room(members, partitions int) int32 {
 	return int32(math.Ceil(Load * float64(partitions/members)))
 }
 
-// place writes the owners of the first partitions, as many as owners has room
-// for, as if the members in gone, which are not all, did not exist. The
-// partitions choose in their order, each the first member clockwise that is not
-// full, so a later one changes nothing for those before it.
+// place writes the owners of the first len(owners) partitions, as if the members in gone,
+// which are not all, did not exist. Partitions are placed in their order, each with the
+// first member clockwise that is not full, so a later one changes nothing for those before
+// it.
 func (w *walk) place(owners []uint16, gone ...uint16) {
 	full := room(w.members-len(gone), len(w.first))
 	clear(w.load)
@@ -94,8 +94,8 @@ func (w *walk) place(owners []uint16, gone ...uint16) {
 
 // successors finds the replicas of the partitions with these owners: one
 // placement without each owner, and for the second replica one without each
-// pair that occurs. The result has a slice for each partition, nil when there
-// is nobody to keep a copy.
+// pair that occurs. The result has a slice for each partition, nil when no member is left
+// to keep a copy.
 func (w *walk) successors(owners []uint16, replicas int) [][]uint16 {
 	out := make([][]uint16, len(owners))
 	if replicas = min(replicas, w.members-1); replicas < 1 {
