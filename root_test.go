@@ -30,7 +30,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "node/datadir", "node/resources"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "node/datadir", "node/fanout", "node/resources"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -142,12 +142,24 @@ var table = []rule{
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
-		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "peer"},
+		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer"},
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/inspect"}, []string{"crawl", "frontier", "node/crawldoc", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
+		[]string{"node/inspect"}, []string{"crawl", "frontier", "node/crawldoc", "node/fanout", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
 		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
+	},
+	{
+		[]string{"node/access"}, []string{"clusterkey", "crawl", "node/datadir"},
+		"it judges callers by the cluster's key and records what they change; what they may do is the API's",
+	},
+	{
+		[]string{"node/rotation"}, []string{"clusterkey", "crawl", "membership", "node/datadir", "node/fanout", "store/files"},
+		"it replaces the cluster's key step by step; gossip and connections follow through functions that node gives it",
+	},
+	{
+		[]string{"node/spread"}, []string{"config", "crawl", "membership", "node/crawldoc", "node/datadir", "peer", "store/scopeset"},
+		"it makes the crawl document and the scope entries the same on all members; what a new document means is node's",
 	},
 	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
@@ -158,7 +170,7 @@ var table = []rule{
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{
-		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "peer"},
+		[]string{"node/transfer"}, []string{"crawl", "frontier", "handoff", "membership", "node/datadir", "peer"},
 		"it joins handoff to the frontier and to peers; what a move means for fetching is node's",
 	},
 	{
@@ -332,6 +344,9 @@ func judge(dir, target string, test bool) string {
 			return ""
 		}
 	}
+	if room := path.Dir(target); test && target == room+"/"+path.Base(room)+"test" && room != dir {
+		return judge(dir, room, test) // a package's helpers come with the package
+	}
 	helper := strings.HasPrefix(dir, target+"/") && strings.HasSuffix(dir, "test")
 	if dir == target || helper || test && (slices.Contains(forTests, target) || strings.HasPrefix(target, dir+"/")) {
 		return ""
@@ -378,6 +393,8 @@ func TestImportTableForbids(t *testing.T) {
 		{"frontier/frontiertest", "frontier", false, true},
 		{"frontier", "frontier/frontiertest", true, true},
 		{"frontier", "frontier/frontiertest", false, false},
+		{"node", "frontier/frontiertest", true, true},
+		{"pipeline", "frontier/frontiertest", true, false},
 		{"pipeline", "web/robots", false, true},
 		{"node", "api", false, false},
 		{"cmd/crawlnode", "node", false, false},

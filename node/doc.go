@@ -21,7 +21,7 @@
 // of this package and the packages below it fill it: package dispatch (scheduler and frontier to
 // pipeline), package links (pipeline to frontier and peers), package transfer (handoff to frontier and
 // peer), serve.go (peer to all). The packages below this one each do one job of the
-// node, and have a page of their own: contents, crawldoc, datadir, dispatch, finish, inspect, links, status, transfer.
+// node, and have a page of their own: access, contents, crawldoc, datadir, dispatch, finish, inspect, links, rotation, spread, status, transfer.
 //
 // # The life of a URL
 //
@@ -49,27 +49,20 @@
 // # The crawl document
 //
 // Settings, the crawl's state and the end of it are one small document
-// (package crawldoc) that the newest version of wins everywhere; scope entries are a
-// set that only grows, kept on disk as logs (store/scopeset). Who changes either sends
-// it to all members, and what they missed is exchanged after a renewal that told of a
-// difference (spread.go). Seeds wait until a majority has their entries, nobody waits
-// for a member that is silent. A node fetches nothing before it has heard, in its own
+// (package crawldoc) of which the newest version wins everywhere; scope entries are a
+// set that only grows, kept on disk as logs (store/scopeset). Package spread sends both
+// to all members, and exchanges what a member missed after a renewal that showed a
+// difference. Seeds wait until a majority has their entries, and no caller waits
+// for a member that is silent. A node fetches nothing before it has, in its own
 // boot, what at least half of the others have. It refuses no link for want of an entry
-// while it has heard of entries that it does not have, or has heard nobody of some
+// while it may lack entries, or has heard from no member of some
 // majority for two seconds: such a link waits in the outbox of its page, which is done,
-// and is judged there (package links); a link of another node is answered "later". The
-// founder's document is one version above what a joiner begins with (founding.go).
-//
-// A seed, and what a seed redirects to, opens its own scope: whoever stores such a URL
-// for another node, or has fetched it, adds its entry if that is not known. So an entry is
-// as safe as its URL, and the redirect of a seed waits for nobody.
+// and is judged there (package links); a link of another node is answered "later".
 //
 // # The cluster's key
 //
-// While the cluster goes from one key to another (rotation.go, pure; rotator.go carries
-// it out) every node first takes both, then sends with the new one, then refuses the old
-// one. Each step is on disk before it is in effect, and taken once all members of the
-// view have confirmed the one before; any node that has heard them all takes it.
+// While the cluster goes from one key to another (package rotation) every node first accepts
+// both, then uses the new one, then refuses the old one.
 //
 // # Goroutines and queues
 //
@@ -120,7 +113,7 @@
 //	replicas
 //	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again
 //	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
-//	a new cluster key         nodes rotate-key         rotator                one                    a second one is refused  before it is in effect
+//	a new cluster key         nodes rotate-key         rotation               one                    a second one is refused  before it is in effect
 //	connections of an old     Pool.Renew               time, 6 s              one a peer and change  -                        not needed
 //	identity
 //	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
@@ -164,7 +157,7 @@
 // node that it is for, forgetting is membership's, pause, resume and stop change
 // the crawl document.
 //
-// Settings are changed the same way (settings.go): a change is made on top of
+// Settings are changed the same way (package spread): a change is made on top of
 // whatever document is the newest, and again when another one has won meanwhile. A
 // gap that grew holds from the next request of each host on (package dispatch), a
 // page limit that was set or lowered has the permits counted anew (package finish), and

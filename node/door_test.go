@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"crawlnode/clusterkey"
+	"crawlnode/clusterkey/clusterkeytest"
 	"crawlnode/door"
 	"crawlnode/peer"
 )
@@ -38,20 +38,11 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-func newKey(t *testing.T) clusterkey.Key {
-	t.Helper()
-	k, err := clusterkey.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 // Whoever has not the key gets no answer, the log says so at most once a second, and a
 // member's connection counts as trusted from its first call on.
 func TestStrangersAtTheDoor(t *testing.T) {
 	t.Parallel()
-	ours, theirs := newKey(t), newKey(t)
+	ours, theirs := clusterkeytest.New(t), clusterkeytest.New(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

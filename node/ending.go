@@ -16,7 +16,7 @@ import (
 // openFinish makes the permits and the Finisher.
 func (n *Node) openFinish() {
 	o := finish.Options{Self: n.id, Boot: n.members.Self().Boot, Documents: n.doc, Cluster: endCluster{n}, Engine: endEngine{n}, Peers: endPeers{n},
-		Rules: func() *peer.RulesStamp { return stampOf(n.doc) }, DocumentChanged: n.documentChanged, Logger: n.log}
+		Rules: n.spread.Stamp, DocumentChanged: n.documentChanged, Logger: n.log}
 	n.permits = finish.NewPermits(o)
 	n.finisher = finish.New(o, n.permits)
 }

@@ -37,10 +37,10 @@ func (h handler) Clock(_ context.Context, from string, req *peer.ClockRequest) (
 // heartbeatRules are the crawl document and the scope entries as package heartbeat sees them.
 type heartbeatRules struct{ node *Node }
 
-func (r heartbeatRules) Stamp() *peer.RulesStamp { return stampOf(r.node.doc) }
+func (r heartbeatRules) Stamp() *peer.RulesStamp { return r.node.spread.Stamp() }
 
 func (r heartbeatRules) Compare(id crawl.NodeID, theirs *peer.RulesStamp) {
-	r.node.compareRules(id, theirs)
+	r.node.spread.Compare(id, theirs)
 }
 
 func (r heartbeatRules) Correct(theirs *peer.RulesStamp, ran time.Duration) {

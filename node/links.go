@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"crawlnode/crawl"
@@ -67,32 +68,37 @@ func (p linkPeers) Forward(ctx context.Context, to crawl.NodeID, batch []*peer.L
 	return p.node.pool.Forward(ctx, p.node.target(to), batch)
 }
 
-// linkScope is the spreader's.
+// linkScope is the scope entries of package spread.
 type linkScope struct{ node *Node }
 
-func (s linkScope) Complete(now time.Time) bool       { return s.node.spread.complete(now) }
-func (s linkScope) CaughtUp(ctx context.Context) bool { return s.node.spread.caughtUp(ctx) }
-func (s linkScope) Spread(ctx context.Context) error  { return s.node.spread.reach(ctx) }
+func (s linkScope) Complete(now time.Time) bool       { return s.node.spread.Complete(now) }
+func (s linkScope) CaughtUp(ctx context.Context) bool { return s.node.spread.AwaitComplete(ctx) }
+func (s linkScope) Spread(ctx context.Context) error  { return s.node.spread.AwaitMajority(ctx) }
 
 func (s linkScope) Agrees(member crawl.NodeID, stamp *peer.RulesStamp) bool {
-	if agree(s.node.doc, stamp) {
-		return true
-	}
-	s.node.compareRules(member, stamp)
-	return false
+	return s.node.spread.Compare(member, stamp)
 }
 
-func (s linkScope) Add(entries ...string) error { return s.node.joinScope(entries...) }
+func (s linkScope) Add(entries ...string) error { return s.node.spread.Add(entries...) }
 
+// AddWhenRoom waits while the disk is full: nothing is lost meanwhile.
 func (s linkScope) AddWhenRoom(ctx context.Context, entries ...string) error {
-	return s.node.joinScopeInTime(ctx, entries...)
+	return onceThereIsSpace(ctx, s.node.running, func() error { return s.node.spread.Add(entries...) })
 }
 
 // linkStart sets the crawl running for seeds.
 type linkStart struct{ node *Node }
 
-func (s linkStart) May() error                    { return s.node.checkContact() }
-func (s linkStart) Run(ctx context.Context) error { return s.node.startCrawl(ctx) }
+func (s linkStart) Run(ctx context.Context) error { return s.node.spread.StartEverywhere(ctx) }
+
+// May refuses seeds while nothing at all could be fetched.
+func (s linkStart) May() error {
+	c := &s.node.doc.Current().Doc.Settings
+	if c.Contact == "" && len(c.AllowNet) == 0 {
+		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
+	}
+	return nil
+}
 
 // linkResults is what an outcome leads to beside links.
 type linkResults struct{ node *Node }

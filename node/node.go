@@ -14,6 +14,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/access"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
@@ -30,6 +31,8 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/rotation"
+	"crawlnode/node/spread"
 	"crawlnode/node/transfer"
 	"crawlnode/peer"
 )
@@ -104,7 +107,7 @@ type Node struct {
 	peers     *heartbeat.Table
 	heartbeat *heartbeat.Heartbeat
 	clocks    *heartbeat.ClockWatch
-	spread    *spreader
+	spread    *spread.Spreader
 	heap      *resources.Collector // of measure
 	router    *links.Router
 	outbox    *links.Sender
@@ -124,8 +127,8 @@ type Node struct {
 	fences     *transfer.Fences
 	space      *disk.Space
 	stalls     *disk.Stalls
-	audit      auditLog
-	rotator    rotator
+	audit      *access.Audit
+	rotator    *rotation.Rotator
 	egress     *egress.Rules
 
 	drain       chan struct{} // closed by Drain
@@ -260,19 +263,7 @@ func (n *Node) viewNumber() crawl.Epoch {
 }
 
 // others are the other members of the installed view.
-func (n *Node) others() []membership.Member {
-	v := n.members.Snapshot().View
-	if v == nil {
-		return nil
-	}
-	var ms []membership.Member
-	for _, m := range v.Members {
-		if m.ID != n.id {
-			ms = append(ms, m)
-		}
-	}
-	return ms
-}
+func (n *Node) others() []membership.Member { return n.members.View().Others(n.id) }
 
 // target is a member as calls name it: the boot that the view lists. Of another node
 // than a member it is zero, and a call to that fails.
@@ -324,7 +315,7 @@ func (n *Node) documentChanged() {
 		}
 	}
 	n.heartbeat.Soon()
-	n.spread.soon()
+	n.spread.Wake()
 }
 
 // settings are the crawl's at this moment.

@@ -17,6 +17,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/membership"
 	"crawlnode/metrics"
+	"crawlnode/node/access"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
@@ -62,7 +63,6 @@ func Open(o Options) (_ *Node, err error) {
 	if n.processors = o.ProcessorTime; n.processors == nil {
 		n.processors = resources.ProcessorTime
 	}
-	n.spread = newSpreader(n)
 	defer func() {
 		if err == nil {
 			return
@@ -87,11 +87,10 @@ func Open(o Options) (_ *Node, err error) {
 		}
 	}
 	n.space.Look()
-	n.rotator.node, n.rotator.look = n, make(chan struct{}, 1)
-	if n.keys, err = n.rotator.open(key); err != nil {
+	if err = n.openKeys(key); err != nil {
 		return nil, err
 	}
-	n.audit.dir, n.audit.max = n.dir, maxAuditFile
+	n.audit = access.NewAudit(n.dir, n.name, n.log)
 	if err = n.openStores(o.Store); err != nil {
 		return nil, err
 	}
@@ -101,6 +100,7 @@ func Open(o Options) (_ *Node, err error) {
 	if err = n.openOutputs(); err != nil {
 		return nil, err
 	}
+	n.openSpread()
 	n.openPeers()
 	n.openHeartbeat()
 	n.openLinks()
@@ -298,7 +298,7 @@ func (n *Node) openPeers() {
 		}
 		return ""
 	}
-	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: func() *peer.RulesStamp { return stampOf(n.doc) }, Dial: n.network.Dialer(), Ended: n.streamEnded}
+	po := peer.PoolOptions{Self: string(n.id), Protocol: protocolVersion, Cluster: cluster, Rules: n.spread.Stamp, Dial: n.network.Dialer(), Ended: n.streamEnded}
 	so := peer.ServerOptions{Self: string(n.id), Boot: uint64(n.members.Self().Boot), Protocol: protocolVersion, Cluster: cluster, Handler: handler{n}, Logger: n.log}
 	if n.keys.ring != nil {
 		po.TLS, so.TLS = n.keys.ring.ClientTLS, n.keys.ring.ServerTLS()

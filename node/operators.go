@@ -6,25 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
-	"crawlnode/node/crawldoc"
+	"crawlnode/node/rotation"
 	"crawlnode/peer"
 )
 
-// controlPatience is how long an order about the crawl waits for members that
-// do not answer; they follow with the renewals.
-const controlPatience = 3 * time.Second
-
 // operatorOrder is an operator's order as it travels to the member that it is for.
 type operatorOrder struct {
-	Drain    bool      `json:"drain"`
-	Rotation *rotation `json:"rotation,omitempty"` // the cluster's key is being replaced
+	Drain    bool            `json:"drain"`
+	Rotation *rotation.State `json:"rotation,omitempty"` // the cluster's key is being replaced
 }
 
 // DrainMember asks a member to hand its partitions over and to leave. It returns
@@ -79,25 +74,12 @@ func (h handler) Operate(_ context.Context, _ string, req *peer.Envelope) (*peer
 		return nil, status.Error(codes.InvalidArgument, "an order that this release does not know")
 	}
 	if o.Rotation != nil {
-		return h.hearRotation(*o.Rotation)
+		return h.receiveRotation(*o.Rotation)
 	}
 	if err := h.node.obeyDrain(); err != nil {
 		return nil, status.Error(codes.FailedPrecondition, withoutRefused(err))
 	}
 	return &peer.Envelope{}, nil
-}
-
-// hearRotation takes over how far the replacement of the key has come.
-func (h handler) hearRotation(told rotation) (*peer.Envelope, error) {
-	c, err := h.node.rotator.hear(told)
-	if err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
-	}
-	payload, err := json.Marshal(c)
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return &peer.Envelope{Payload: payload}, nil
 }
 
 // withoutRefused is the text of a refusal; the caller puts the word before it
@@ -138,33 +120,9 @@ func (n *Node) knows(id crawl.NodeID) bool {
 	return told || gone || slices.ContainsFunc(snap.Peers, func(p membership.Peer) bool { return p.ID == id })
 }
 
-// ControlCrawl pauses, resumes or stops the crawl: here, durably, and on every
-// member that answers within controlPatience.
+// ControlCrawl pauses, resumes or stops the crawl on all members: spread.Spreader.Control.
 func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error) {
-	if !n.synced.Load() {
-		return crawl.ActionReport{}, ErrNotReady
-	}
-	var refused error
-	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
-		var next *crawldoc.Document
-		next, refused = d.Act(action, n.id, time.Now())
-		return next
-	})
-	if err = errors.Join(refused, err); err != nil {
-		return crawl.ActionReport{}, err
-	}
-	report := crawl.ActionReport{State: n.doc.Current().Doc.State, Untold: []string{}}
-	if doc == nil { // it is so already
-		return report, nil
-	}
-	n.log.Info("an operator changed the crawl", "action", action, "state", doc.State)
-	n.documentChanged()
-	ctx, cancel := context.WithTimeout(ctx, controlPatience)
-	defer cancel()
-	for _, m := range n.spread.tell(ctx) {
-		report.Untold = append(report.Untold, m.Name)
-	}
-	return report, nil
+	return n.spread.Control(ctx, action)
 }
 
 // resumeFinished sets a crawl running again that was called finished while URLs
@@ -175,32 +133,6 @@ func (n *Node) resumeFinished() error {
 		return nil
 	}
 	n.log.Info("URLs came in while the crawl was being called finished; it goes on")
-	_, err := n.runCrawl()
+	_, err := n.spread.Start()
 	return err
-}
-
-// startCrawl sets an idle or finished crawl running, and waits until more than half
-// of the members know: the others hear of it when they answer.
-func (n *Node) startCrawl(ctx context.Context) error {
-	changed, err := n.runCrawl()
-	if err != nil || !changed {
-		return err
-	}
-	return n.spread.reach(ctx)
-}
-
-// runCrawl sets an idle or finished crawl running here; the members are being told.
-func (n *Node) runCrawl() (changed bool, err error) {
-	doc, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
-		if d.State != crawl.CrawlIdle && d.State != crawl.CrawlFinished {
-			return nil
-		}
-		return d.Enter(crawl.CrawlRunning, "", n.id, time.Now())
-	})
-	if err != nil || doc == nil {
-		return false, err
-	}
-	n.log.Info("the crawl runs")
-	n.documentChanged()
-	return true, nil
 }

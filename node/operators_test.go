@@ -30,7 +30,7 @@ func TestOrdersToALoneNode(t *testing.T) {
 	if _, err := n.ControlCrawl(ctx, crawl.ActionPause); !errors.Is(err, crawl.ErrRefused) {
 		t.Errorf("pause of an idle crawl: %v", err)
 	}
-	if err := n.startCrawl(ctx); err != nil {
+	if err := n.spread.StartEverywhere(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := n.ControlCrawl(ctx, crawl.ActionPause); err != nil || r.State != crawl.CrawlPaused || len(r.Untold) != 0 {
@@ -59,7 +59,7 @@ func TestOrdersBetweenNodes(t *testing.T) {
 	b, c := join("b"), join("c")
 	converged(t, 3, a, b, c)
 	ctx := t.Context()
-	if err := a.startCrawl(ctx); err != nil {
+	if err := a.spread.StartEverywhere(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {

@@ -1,153 +1,87 @@
 package node
 
 import (
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"context"
+	"encoding/json"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"crawlnode/clusterkey"
 	"crawlnode/crawl"
+	"crawlnode/membership"
+	"crawlnode/node/rotation"
+	"crawlnode/peer"
 )
 
-// keyPhase is how far a rotation of the cluster's key has come. A node enters the next
-// one when all members have confirmed the one before, so two nodes are at most one apart.
-type keyPhase int
+// This file fits package rotation to the rest of the node.
 
-const (
-	keyKnown   keyPhase = 1 // both keys are taken, the old one is shown and sent
-	keyUsed    keyPhase = 2 // both keys are taken, the new one is shown and sent
-	keyAlone   keyPhase = 3 // the old key is refused
-	noRotation keyPhase = 0
-)
-
-func (p keyPhase) String() string {
-	return [...]string{noRotation: "none", keyKnown: "known", keyUsed: "used", keyAlone: "alone"}[p]
-}
-
-// rotation is one change of the cluster's key, as a node keeps it on disk and tells it to
-// the others. All decisions about it are made by pure functions of this file; rotator
-// carries them out. The zero value is none.
-type rotation struct {
-	Number uint64   `json:"number"` // of the time it began, in ms; a later rotation has a higher one
-	Phase  keyPhase `json:"phase"`
-	New    string   `json:"new"`           // the key's text
-	Old    string   `json:"old,omitempty"` // until it is dropped
-	OldPin string   `json:"old_fingerprint"`
-	// Awaited are the members when it began, by name. One that is none any more, because it
-	// was killed or cut off, may have the old key only: the new one is not used before it
-	// has come back, or was forgotten.
-	Awaited map[crawl.NodeID]string `json:"awaited,omitempty"`
-}
-
-// is reports whether two are the same step of the same rotation.
-func (r rotation) is(o rotation) bool {
-	return r.Number == o.Number && r.New == o.New && r.Phase == o.Phase
-}
-
-// newerThan orders what is told of rotations the same way on every node. Of two that began
-// at the same moment one wins before anybody has both confirmed.
-func (r rotation) newerThan(o rotation) bool {
-	switch {
-	case r.Number != o.Number:
-		return r.Number > o.Number
-	case r.New != o.New:
-		return strings.Compare(r.New, o.New) > 0
+// openKeys makes the node's keys of the key file, nil without one, and of what an earlier start has kept.
+func (n *Node) openKeys(file *clusterkey.Key) (err error) {
+	n.rotator, err = rotation.Open(rotation.Options{
+		Dir: n.dir, Logger: n.log,
+		Self:      func() membership.Member { return n.members.Self() },
+		View:      func() *membership.View { return n.members.View() },
+		Joiners:   n.joiners,
+		Ask:       n.askRotation,
+		Ready:     n.ready,
+		SetGossip: func(use []byte, also ...[]byte) error { return n.members.SetKeys(use, also...) },
+		Renew:     func() int { return n.pool.Renew(n.keys.ring.Shows) },
+		Recheck:   func() { n.server.Recheck(n.keys.ring.Takes) },
+	}, file)
+	if err != nil {
+		return err
 	}
-	return r.Phase > o.Phase
+	n.keys = &keyring{n.rotator.Ring()}
+	return nil
 }
 
-// pending reports whether somebody may still have the old key only.
-func (r rotation) pending() bool { return r.Phase == keyKnown || r.Phase == keyUsed }
-
-// beginRotation is one from one key to another, among these members.
-func beginRotation(last rotation, old, next clusterkey.Key, members map[crawl.NodeID]string, millis uint64) rotation {
-	return rotation{Number: max(last.Number+1, millis), Phase: keyKnown, Old: old.Text(), New: next.Text(), OldPin: old.Fingerprint(), Awaited: members}
-}
-
-// heard is what a node enters that is told of a newer one. It never goes to the last step
-// on another's word: there may be a member that only this node knows of, and that has the
-// old key still. It uses the new one, and goes on when all have confirmed that.
-func (r rotation) heard(told rotation) rotation {
-	if told.Phase == keyAlone && told.Number == r.Number && told.New == r.New {
-		r.Phase = keyUsed
-		return r
+// joiners are the nodes that gossip shows and no view lists yet. They are sent a rotation before
+// they are members, as they may be when it is over; it waits for none of them.
+func (n *Node) joiners() (found []membership.Member) {
+	snap := n.members.Snapshot()
+	if snap.View == nil {
+		return nil
 	}
-	return told
-}
-
-// confirmation is what a member has said of a rotation: what it keeps on disk, and whether
-// it has carried that out whole.
-type confirmation struct {
-	Rotation rotation `json:"rotation"`
-	Done     bool     `json:"done"`
-}
-
-// confirms reports whether the member is as far as r.
-func (c confirmation) confirms(r rotation) bool {
-	if c.Rotation.Number != r.Number || c.Rotation.New != r.New {
-		return false
-	}
-	return c.Rotation.Phase > r.Phase || c.Rotation.Phase == r.Phase && c.Done
-}
-
-// advance returns the next step, once this node (own) and all members have confirmed the
-// one that r is, and before the new key is used all that are awaited; else r, and whom it
-// waits for. It asks nobody to confirm who is forgotten.
-func (r rotation) advance(own bool, members []crawl.NodeID, forgotten func(crawl.NodeID) bool, told map[crawl.NodeID]confirmation) (next rotation, waiting []crawl.NodeID) {
-	if !r.pending() {
-		return r, nil
-	}
-	if r.Phase == keyKnown {
-		members = slices.AppendSeq(slices.Clone(members), maps.Keys(r.Awaited))
-		slices.Sort(members)
-		members = slices.Compact(members)
-	}
-	for _, m := range members {
-		if !told[m].confirms(r) && !forgotten(m) {
-			waiting = append(waiting, m)
+	for _, p := range snap.Peers {
+		if p.Listed || p.ID == n.id || p.State != crawl.NodeAlive {
+			continue
+		}
+		if _, ok := snap.View.Member(p.ID); !ok {
+			found = append(found, membership.Member{ID: p.ID, Name: p.Name, Boot: p.Boot, RPC: p.RPC})
 		}
 	}
-	slices.Sort(waiting)
-	if !own || len(waiting) > 0 {
-		return r, waiting
-	}
-	if r.Phase++; r.Phase == keyAlone {
-		r.Old = ""
-	}
-	return r, nil
+	return found
 }
 
-// keys are those of a node in this step: the one that is used, and those that are taken
-// beside it. It fails for what no node has written.
-func (r rotation) keys() (use clusterkey.Key, also []clusterkey.Key, err error) {
-	if r.Phase < keyKnown || r.Phase > keyAlone {
-		return use, nil, fmt.Errorf("a rotation of the key has no step %d", r.Phase)
-	}
-	if use, err = clusterkey.Parse(r.New); err != nil || r.Phase == keyAlone {
-		return use, nil, err
-	}
-	old, err := clusterkey.Parse(r.Old)
+// askRotation carries a rotation to another node, as an operator's order.
+func (n *Node) askRotation(ctx context.Context, to membership.Member, s rotation.State) (c rotation.Confirmation, err error) {
+	payload, err := json.Marshal(operatorOrder{Rotation: &s})
 	if err != nil {
-		return use, nil, err
+		panic("BUG: " + err.Error())
 	}
-	if r.Phase == keyKnown {
-		return old, []clusterkey.Key{use}, nil
+	reply, err := peer.Call(ctx, n.pool, targetOf(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	if err != nil {
+		return c, err
 	}
-	return use, []clusterkey.Key{old}, nil
+	err = json.Unmarshal(reply.Payload, &c)
+	return c, err
 }
 
-// standing is what a node with this rotation on disk, and that key in its file, begins
-// with. Whoever puts a third key into the file has ended the rotation. stale: the file
-// still has the old key.
-func (r rotation) standing(file clusterkey.Key) (kept rotation, stale bool) {
-	switch {
-	case r.Phase == noRotation:
-		return rotation{}, false
-	case file.Text() == r.New:
-		return r, false
-	case file.Fingerprint() == r.OldPin:
-		return r, r.Phase == keyAlone
+// receiveRotation answers another node's rotation.
+func (h handler) receiveRotation(s rotation.State) (*peer.Envelope, error) {
+	c, err := h.node.rotator.Receive(s)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return rotation{}, false
+	payload, err := json.Marshal(c)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return &peer.Envelope{Payload: payload}, nil
+}
+
+// RotateKey replaces the cluster's key on all members: rotation.Rotator.Rotate.
+func (n *Node) RotateKey(ctx context.Context, text string) (crawl.RotationReport, error) {
+	return n.rotator.Rotate(ctx, text)
 }

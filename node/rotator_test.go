@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"crawlnode/clusterkey"
+	"crawlnode/clusterkey/clusterkeytest"
 	"crawlnode/config"
 	"crawlnode/crawl"
+	"crawlnode/node/rotation"
 	"crawlnode/peer"
 )
 
@@ -31,7 +33,7 @@ func keyedConfig(t *testing.T, name, keyFile string, first *running) config.Conf
 // savedKey makes a key in a file.
 func savedKey(t *testing.T, dir, name string) (k clusterkey.Key, file string) {
 	t.Helper()
-	k, file = newKey(t), filepath.Join(dir, name)
+	k, file = clusterkeytest.New(t), filepath.Join(dir, name)
 	if err := k.Save(file); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +252,7 @@ func TestRotateKeyRefuses(t *testing.T) {
 	old, file := savedKey(t, dir, "old")
 	n := startNode(t, keyedConfig(t, "n1", file, nil))
 	awaitMembers(t, n, 1)
-	next := newKey(t)
+	next := clusterkeytest.New(t)
 	admin := crawl.WithAsker(t.Context(), crawl.Asker{ID: "0123456789abcdef", Role: crawl.RoleAdmin, Remote: true})
 	for _, c := range []struct {
 		name, key, says string
@@ -267,8 +269,8 @@ func TestRotateKeyRefuses(t *testing.T) {
 		t.Error("what was refused has begun")
 	}
 	// Somebody who was a member when it began holds it up.
-	held := beginRotation(rotation{}, old, newKey(t), map[crawl.NodeID]string{"gone": "n9"}, 1)
-	if _, err := n.rotator.hear(held); err != nil {
+	held := rotation.Begin(rotation.State{}, old, clusterkeytest.New(t), map[crawl.NodeID]string{"gone": "n9"}, 1)
+	if _, err := n.rotator.Receive(held); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := n.RotateKey(keyAsks(t), next.Text()); err == nil || !strings.Contains(err.Error(), "being replaced already") {
@@ -280,7 +282,7 @@ func TestRotateKeyRefuses(t *testing.T) {
 		}
 		return ""
 	})
-	if _, err := n.rotator.hear(beginRotation(held, old, next, nil, 2)); err != nil {
+	if _, err := n.rotator.Receive(rotation.Begin(held, old, next, nil, 2)); err != nil {
 		t.Fatal(err)
 	}
 	rotatedTo(t, n, next) // a cluster of one waits for nobody
@@ -299,7 +301,7 @@ func TestRotateKeyWhileAway(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	before, oldFile := savedKey(t, dir, "old")
-	after := newKey(t)
+	after := clusterkeytest.New(t)
 	nodes := make([]*running, 4)
 	for i := range nodes {
 		nodes[i] = startNode(t, keyedConfig(t, fmt.Sprint("n", i+1), oldFile, nodes[0]))
@@ -311,7 +313,7 @@ func TestRotateKeyWhileAway(t *testing.T) {
 	away.Stop()
 	away.ended(t, patience)
 	awaitMembers(t, nodes[0], 3)
-	heard := beginRotation(rotation{}, before, after, nil, uint64(time.Now().UnixMilli()))
+	heard := rotation.Begin(rotation.State{}, before, after, nil, uint64(time.Now().UnixMilli()))
 	content, err := json.Marshal(heard)
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +324,7 @@ func TestRotateKeyWhileAway(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(away.cfg.DataDir, "keys", "rotation.json"), content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nodes[0].rotator.hear(heard); err != nil {
+	if _, err := nodes[0].rotator.Receive(heard); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range nodes[:3] {

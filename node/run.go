@@ -61,8 +61,8 @@ func (n *Node) runAll(ctx context.Context) error {
 		return n.server.Serve(n.rpc)
 	})
 	group.Go(func() error { return classed(n.members.Run(ctx)) })
-	group.Go(func() error { return n.spread.run(ctx) })
-	group.Go(func() error { return n.rotator.run(ctx) })
+	group.Go(func() error { return n.spread.Run(ctx) })
+	group.Go(func() error { return n.rotator.Run(ctx) })
 	group.Go(func() error { return n.syncLoop(ctx) })
 	group.Go(func() error { return n.stalls.Run(ctx) })
 	group.Go(func() error { return n.lead(ctx) })
@@ -129,7 +129,7 @@ func (n *Node) lead(ctx context.Context) error {
 		case <-changed:
 		}
 	}
-	if err := n.foundDocument(); err != nil {
+	if err := n.spread.Found(); err != nil {
 		return err
 	}
 	if err := n.buildEngine(ctx); err != nil {
@@ -163,7 +163,7 @@ func (n *Node) listed() bool {
 func (n *Node) buildEngine(ctx context.Context) error {
 	snap := n.members.Snapshot()
 	c := snap.View.Cluster
-	if err := n.foundPartitions(ctx, snap); err != nil {
+	if err := n.founder().Found(ctx, snap.View, n.id); err != nil {
 		return err
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
@@ -186,6 +186,11 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}, loaded)
 	n.engine.Store(e)
 	return nil
+}
+
+// founder gives this node the partitions of a cluster that it founds.
+func (n *Node) founder() transfer.Founder {
+	return transfer.Founder{Dir: n.dir, Frontier: n.front, Room: n.space.RoomForNew, Logger: n.log}
 }
 
 // roomForHints reports whether the disk has room for more of what replicas miss, far
@@ -284,7 +289,7 @@ var errNoLease = errors.New("this node has no lease: it cannot reach enough memb
 // that it was excluded from the view.
 func (n *Node) joinCrawl(ctx context.Context) error {
 	for first := true; ; first = false {
-		if !n.spread.hearAll(ctx) {
+		if !n.spread.CatchUp(ctx) {
 			return nil
 		}
 		n.synced.Store(true)

@@ -11,7 +11,7 @@ import (
 )
 
 // handler answers the other nodes' calls. Its methods stand beside what they
-// serve: Renew and Clock in heartbeat.go, StoreLinks in links.go, Crawl in spreadwire.go, Handoff,
+// serve: Renew and Clock in heartbeat.go, StoreLinks in links.go, Crawl in spread.go, Handoff,
 // Replicate and Partitions in transfer.go, Permits and Idle in ending.go, Explain and
 // Archive in inspect.go.
 type handler struct{ node *Node }

@@ -21,7 +21,7 @@ func setting(name, value, version string) crawl.CrawlChange {
 // made is what a node says of its change.
 type made struct {
 	err error
-	// untold: it has not reached the other nodes that make a change, within controlPatience.
+	// untold: it has not reached the other nodes that make a change, in time.
 	// Theirs may win yet.
 	untold bool
 }

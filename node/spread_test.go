@@ -14,6 +14,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
+	"crawlnode/node/heartbeat"
 	"crawlnode/ring"
 )
 
@@ -165,13 +166,13 @@ func TestLinksWaitForEntriesOfASilentMember(t *testing.T) {
 	if err := other.doc.AddScope([]string{"host:" + late}); err != nil {
 		t.Fatal(err)
 	}
-	behind.compareRules(other.id, stampOf(other.doc)) // its last renewal
+	behind.spread.Compare(other.id, other.spread.Stamp()) // its last renewal
 	u := fmt.Sprintf("http://%s:%d/", seed, port)
 	add := behind.router.Route([]crawl.Target{{URL: mustParse(t, u), Via: crawl.ViaSeed}})
-	if err := behind.joinScope("host:" + seed); err != nil {
+	if err := behind.spread.Add("host:" + seed); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := behind.runCrawl(); err != nil {
+	if _, err := behind.spread.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := behind.router.Submit(t.Context(), add); err != nil || s.Added != 1 {
@@ -241,7 +242,7 @@ func TestSeedsReachAMajority(t *testing.T) {
 		if err := n.doc.AddScope([]string{entry}); err != nil {
 			return err
 		}
-		return n.spread.reach(ctx)
+		return n.spread.AwaitMajority(ctx)
 	}
 	gone := others[1]
 	gone.Stop()
@@ -253,7 +254,7 @@ func TestSeedsReachAMajority(t *testing.T) {
 		t.Error("the other member has not got the entry of a seed")
 	}
 	g.close() // now nobody has what the first one adds
-	ctx, cancel := context.WithTimeout(t.Context(), 2*silence)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*heartbeat.Every)
 	defer cancel()
 	if err := open(ctx, first, "host:two.test"); err == nil || !strings.Contains(err.Error(), "more than half") {
 		t.Errorf("seeds of a node that reaches nobody: %v", err)
@@ -265,7 +266,7 @@ func TestSeedsReachAMajority(t *testing.T) {
 		if _, why := again.Ready(); why != "" {
 			return why
 		}
-		if !again.doc.Seeds.Has("host:one.test") || !again.doc.Seeds.Has("host:two.test") || !again.spread.complete(time.Now()) {
+		if !again.doc.Seeds.Has("host:one.test") || !again.doc.Seeds.Has("host:two.test") || !again.spread.Complete(time.Now()) {
 			return "n3 lacks entries"
 		}
 		return ""

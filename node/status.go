@@ -68,8 +68,8 @@ func (r reportedNode) Reachable(id crawl.NodeID) bool { return r.node.reachable(
 func (r reportedNode) WhyNotIdle() string             { return r.node.whyNotIdle() }
 func (r reportedNode) Activity() uint64               { return r.node.activity() }
 
-func (r reportedNode) Behind(now time.Time) ([]membership.Member, time.Time) {
-	return r.node.spread.behind(now)
+func (r reportedNode) Behind(now time.Time) ([]string, time.Time) {
+	return r.node.spread.Behind(now)
 }
 
 // reportedChanges are the changes of members as package report sees them.

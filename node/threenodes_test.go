@@ -38,11 +38,6 @@ var anyPort = []config.PortRange{{First: 1, Last: 65535}}
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-func testSettings() crawl.Settings {
-	c := config.Default()
-	return c.Settings("test")
-}
-
 // startNode opens and runs a node; it ends with the test at the latest.
 func startNode(t testing.TB, c config.Config) *running {
 	t.Helper()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -69,26 +68,8 @@ func TestHandlersRefuse(t *testing.T) {
 	if _, ok := s.node.peers.All()["q"]; ok {
 		t.Error("a refused renewal was remembered")
 	}
-	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Fetch: true}); err == nil {
-		t.Error("a pull from a newer view was answered")
-	}
-	if _, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Pieces: []*peer.ScopePiece{{Origin: "p", Lines: make([]byte, maxSpreadBytes+1)}}}); err == nil {
-		t.Error("too many entries were taken")
-	}
-	for name, piece := range map[string]*peer.ScopePiece{
-		"half a line":         {Origin: "p", Lines: []byte("host:x.test")},
-		"a line that is none": {Origin: "p", Lines: []byte("host:x.test\n\n")},
-		"another folder":      {Origin: "../p", Lines: []byte("host:x.test\n")},
-		"an offset below 0":   {Origin: "p", From: 1 << 63, Lines: []byte("host:x.test\n")},
-	} {
-		if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{piece}}); err != nil || r.Error == "" || s.node.doc.Scope.Len() != 0 {
-			t.Errorf("%s: %v, %v", name, r, err)
-		}
-	}
-	// What leaves a gap is passed over, and the answer says what is here.
-	r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Pieces: []*peer.ScopePiece{{Origin: "p", From: 12, Lines: []byte("host:x.test\n")}}})
-	if err != nil || r.Error != "" || len(r.Have) != 0 || r.View != uint64(s.node.viewNumber()) {
-		t.Errorf("a piece after a gap: %v, %v", r, err)
+	if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{View: 99, Fetch: true}); err == nil {
+		t.Errorf("a question of a newer view was answered: %v", r)
 	}
 	if _, err := s.Idle(s.ctx, "p", &peer.IdleRequest{Finish: []byte(`{"blocks":{}}`)}); err == nil {
 		t.Error("an end without a document was taken")
@@ -97,7 +78,7 @@ func TestHandlersRefuse(t *testing.T) {
 		t.Error("the crawl has ended")
 	}
 	links := []*peer.Link{wireLink(t, "http://a.test/", 512)}
-	same := stampOf(s.node.doc)
+	same := s.node.spread.Stamp()
 	for _, c := range []struct {
 		stamp *peer.RulesStamp
 		want  peer.Verdict
@@ -158,43 +139,12 @@ func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
 	}
 	sitemap, page := wireLink(t, "http://a.test/3.xml", 512), wireLink(t, "http://a.test/3", 512)
 	page.Via = uint32(crawl.ViaLink)
-	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, stampOf(s.node.doc))
+	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, s.node.spread.Stamp())
 	if want := []peer.Verdict{peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED}; err != nil || !slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)
 	}
 	if got := s.node.front.Totals().Skipped; got != (crawl.SkipCounts{crawl.SkipDepth: 1}) {
 		t.Errorf("skipped: %v", got)
-	}
-}
-
-// A long list of scope entries is pulled piece by piece, whole.
-func TestPullInPieces(t *testing.T) {
-	t.Parallel()
-	s := newStranger(t)
-	var entries []string
-	for i := range 50_000 {
-		entries = append(entries, fmt.Sprintf("host:h%d.test", i))
-	}
-	if err := s.node.doc.AddScope(entries); err != nil {
-		t.Fatal(err)
-	}
-	var got strings.Builder
-	calls := 0
-	for more := true; more && calls < 10; calls++ {
-		r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, Have: []*peer.ScopeLog{{Origin: string(s.node.id), Length: uint64(got.Len())}}})
-		if err != nil || len(r.Pieces) != 1 || r.Pieces[0].From != uint64(got.Len()) || len(r.Pieces[0].Lines) > spreadPiece {
-			t.Fatalf("%d pieces, %v", len(r.GetPieces()), err)
-		}
-		got.Write(r.Pieces[0].Lines)
-		more = r.More
-	}
-	if got.String() != strings.Join(entries, "\n")+"\n" || calls < 3 {
-		t.Errorf("%d bytes arrived in %d calls", got.Len(), calls)
-	}
-	for _, length := range []uint64{1 << 63, uint64(got.Len())} {
-		if r, err := s.Crawl(s.ctx, "p", &peer.CrawlRequest{Fetch: true, Have: []*peer.ScopeLog{{Origin: string(s.node.id), Length: length}}}); err != nil || len(r.Pieces) != 0 || r.More {
-			t.Errorf("behind %d bytes: %d pieces, %v", length, len(r.GetPieces()), err)
-		}
 	}
 }
 
@@ -213,7 +163,7 @@ func TestStoredSeedsBringTheirScope(t *testing.T) {
 		link.Via, link.Depth = uint32(l.via), l.depth
 		links = append(links, link)
 	}
-	v, err := s.StoreLinks(s.ctx, "p", links, stampOf(s.node.doc))
+	v, err := s.StoreLinks(s.ctx, "p", links, s.node.spread.Stamp())
 	added, refused := peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED
 	if want := []peer.Verdict{added, added, refused, refused, refused}; err != nil || !slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)

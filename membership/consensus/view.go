@@ -146,6 +146,20 @@ func (v *View) Member(id crawl.NodeID) (Member, bool) {
 	return Member{}, false
 }
 
+// Others returns the members but for one; a nil view has none.
+func (v *View) Others(than crawl.NodeID) []Member {
+	if v == nil {
+		return nil
+	}
+	var out []Member
+	for _, m := range v.Members {
+		if m.ID != than {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // Lists reports whether the view lists exactly this boot of the node. A node
 // whose boot is not listed may not fetch.
 func (v *View) Lists(id crawl.NodeID, boot crawl.Boot) bool {

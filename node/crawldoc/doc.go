@@ -7,7 +7,7 @@
 // A node that changes the document raises its version and sends it to every member. The greater
 // (version, node id) wins on every node, so two changes at once end in one of them everywhere.
 // Revocations of the other one are kept: see Store.Merge. Carrying documents to other nodes is the
-// caller's part (node's spreader).
+// caller's part (package spread).
 //
 // # Time
 //

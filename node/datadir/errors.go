@@ -39,6 +39,9 @@ func Failed(doing string, err error) error {
 // NoRoom gives err, which says what to do, the class ErrNoRoom.
 func NoRoom(err error) error { return &classError{ErrNoRoom, err} }
 
+// Fatal reports whether err ends a node: an error of the disk, unless the disk is only full.
+func Fatal(err error) bool { return errors.Is(err, ErrStorage) && !errors.Is(err, ErrNoRoom) }
+
 // diskAdvice says what to do about a disk; "" when that is said already, or not known.
 func diskAdvice(err error) string {
 	switch {

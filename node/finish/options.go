@@ -92,16 +92,4 @@ func (o *Options) viewNumber() crawl.Epoch {
 }
 
 // others are the other members of the installed view.
-func (o *Options) others() []membership.Member {
-	v := o.Cluster.View()
-	if v == nil {
-		return nil
-	}
-	var ms []membership.Member
-	for _, m := range v.Members {
-		if m.ID != o.Self {
-			ms = append(ms, m)
-		}
-	}
-	return ms
-}
+func (o *Options) others() []membership.Member { return o.Cluster.View().Others(o.Self) }

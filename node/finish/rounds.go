@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
+	"crawlnode/node/fanout"
 	"crawlnode/peer"
 )
 
@@ -124,20 +124,11 @@ func (f *Finisher) round(ctx context.Context, view crawl.Epoch) map[crawl.NodeID
 		return nil
 	}
 	answers := map[crawl.NodeID]answer{f.o.Self: own}
-	var mu sync.Mutex // guards answers
-	var wg sync.WaitGroup
-	for _, m := range f.o.others() {
-		wg.Go(func() {
-			a, err := f.ask(ctx, m, view)
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			answers[m.ID] = a
-			mu.Unlock()
-		})
+	for _, a := range fanout.Ask(f.o.others(), func(m membership.Member) (answer, error) { return f.ask(ctx, m, view) }) {
+		if a.Err == nil {
+			answers[a.Node.ID] = a.Value
+		}
 	}
-	wg.Wait()
 	if !allIdle(f.o.Cluster.View().Members, answers, f.o.Cluster.Partitions()) {
 		return nil
 	}

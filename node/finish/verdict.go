@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"crawlnode/crawl"
+	"crawlnode/membership"
 	"crawlnode/node/crawldoc"
+	"crawlnode/node/fanout"
 	"crawlnode/peer"
 )
 
@@ -76,16 +77,13 @@ func (f *Finisher) tell(ctx context.Context, n *note) {
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}
-	var wg sync.WaitGroup
-	for _, m := range f.o.others() {
-		wg.Go(func() {
-			req := &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw}
-			if _, err := f.o.Peers.Idle(ctx, m, req); err != nil {
-				f.o.Logger.Warn("a member could not be told that the crawl has ended; the next renewal tells it", "peer", m.Name, "error", err)
-			}
-		})
+	for _, a := range fanout.Ask(f.o.others(), func(m membership.Member) (*peer.IdleReply, error) {
+		return f.o.Peers.Idle(ctx, m, &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw})
+	}) {
+		if a.Err != nil {
+			f.o.Logger.Warn("a member could not be told that the crawl has ended; the next renewal tells it", "peer", a.Node.Name, "error", a.Err)
+		}
 	}
-	wg.Wait()
 }
 
 // takeEnd takes the end of the crawl from another node.

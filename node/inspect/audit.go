@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"crawlnode/crawl"
@@ -28,21 +27,13 @@ func (i *Inspector) Audit(ctx context.Context, limit int) (crawl.AuditReport, er
 		return crawl.AuditReport{}, fmt.Errorf("read the audit: %w", err)
 	}
 	r := crawl.AuditReport{Changes: own}
-	var mu sync.Mutex // guards r
-	var wg sync.WaitGroup
-	for _, m := range i.o.Cluster.Others() {
-		wg.Go(func() {
-			a, err := i.askMember(ctx, m.ID, question{Audit: limit})
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				r.Unanswered = append(r.Unanswered, m.Name)
-				return
-			}
-			r.Changes = append(r.Changes, a.Audit...)
-		})
+	for _, a := range i.askOthers(ctx, question{Audit: limit}) {
+		if a.Err != nil {
+			r.Unanswered = append(r.Unanswered, a.Node.Name)
+			continue
+		}
+		r.Changes = append(r.Changes, a.Value.Audit...)
 	}
-	wg.Wait()
 	slices.Sort(r.Unanswered)
 	slices.SortStableFunc(r.Changes, func(a, b crawl.AuditEntry) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.Node, b.Node)) })
 	r.Changes = r.Changes[:min(len(r.Changes), limit)]

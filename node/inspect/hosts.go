@@ -70,11 +70,8 @@ func (i *Inspector) Hosts(ctx context.Context, sort string, limit int) (*crawl.H
 	}
 	totals := i.o.Store.Totals()
 	r := &crawl.HostsReport{Sort: sort, Unanswered: []string{}, Total: totals.Hosts + i.o.Cluster.HostsElsewhere()}
-	var mu sync.Mutex // guards r
 	take := func(ref crawl.NodeRef, top *topHosts) {
-		mu.Lock()
-		defer mu.Unlock()
-		if top == nil {
+		if top == nil { // it did not answer, or has not joined
 			r.Unanswered = append(r.Unanswered, ref.Name)
 			return
 		}
@@ -85,17 +82,9 @@ func (i *Inspector) Hosts(ctx context.Context, sort string, limit int) (*crawl.H
 		}
 	}
 	take(i.o.Cluster.Ref(i.o.Self), own)
-	var wg sync.WaitGroup
-	for _, m := range i.o.Cluster.Others() {
-		wg.Go(func() {
-			a, err := i.askMember(ctx, m.ID, question{Top: sort})
-			if err != nil {
-				a.Top = nil // it did not answer, or has not joined
-			}
-			take(m, a.Top)
-		})
+	for _, a := range i.askOthers(ctx, question{Top: sort}) {
+		take(a.Node, a.Value.Top)
 	}
-	wg.Wait()
 	slices.Sort(r.Unanswered)
 	r.Hosts = crawl.SortHosts(r.Hosts, sort, min(limit, crawl.MaxHostLines))
 	return r, nil

@@ -13,6 +13,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/node/crawldoc"
+	"crawlnode/node/fanout"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
 	"crawlnode/store/archive"
@@ -152,8 +153,15 @@ func (i *Inspector) askMember(ctx context.Context, to crawl.NodeID, q question) 
 		return answer{}, err
 	}
 	var a answer
-	err = json.Unmarshal(reply, &a)
-	return a, err
+	if err := json.Unmarshal(reply, &a); err != nil {
+		return answer{}, err
+	}
+	return a, nil
+}
+
+// askOthers puts a question to all other members.
+func (i *Inspector) askOthers(ctx context.Context, q question) []fanout.Answer[crawl.NodeRef, answer] {
+	return fanout.Ask(i.o.Cluster.Others(), func(m crawl.NodeRef) (answer, error) { return i.askMember(ctx, m.ID, q) })
 }
 
 // Serve answers a question of another member.

@@ -3,9 +3,9 @@ package inspect
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"crawlnode/crawl"
+	"crawlnode/node/fanout"
 	"crawlnode/ring"
 )
 
@@ -20,21 +20,15 @@ func (i *Inspector) Ring(ctx context.Context) (*crawl.RingReport, error) {
 		return nil, err
 	}
 	answers := []ringAnswer{{from: i.o.Self, view: r.View, parts: own}}
-	var mu sync.Mutex // guards answers
-	var wg sync.WaitGroup
-	for _, m := range i.o.Cluster.Others() {
-		wg.Go(func() {
-			a := ringAnswer{from: m.ID}
-			var err error
-			if a.view, a.parts, err = i.o.Peers.Partitions(ctx, m.ID); err != nil {
-				a = ringAnswer{from: m.ID, silent: true}
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			answers = append(answers, a)
-		})
+	for _, a := range fanout.Ask(i.o.Cluster.Others(), func(m crawl.NodeRef) (ringAnswer, error) {
+		view, parts, err := i.o.Peers.Partitions(ctx, m.ID)
+		return ringAnswer{from: m.ID, view: view, parts: parts}, err
+	}) {
+		if a.Err != nil {
+			a.Value = ringAnswer{from: a.Node.ID, silent: true}
+		}
+		answers = append(answers, a.Value)
 	}
-	wg.Wait()
 	mergeRing(r, answers)
 	return r, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
-	"crawlnode/membership"
 	"crawlnode/node/disk"
 )
 
@@ -164,20 +163,11 @@ func (r *Reporter) membershipReasons(now time.Time) []crawl.HealthReason {
 		}
 		return nil
 	}
-	ms, since := r.Node.Behind(now)
-	if len(ms) == 0 {
+	names, since := r.Node.Behind(now)
+	if len(names) == 0 {
 		return nil
 	}
 	return []crawl.HealthReason{{Code: crawl.ReasonScopeBehind, Since: since.UTC(), Message: fmt.Sprintf(
 		"%s lacks scope entries or settings that %s may have, and gets no answer: links out of the scope that it knows wait in its outboxes (%d wait there) and the crawl does not end; start that node again, or when it will not come back: crawlnode nodes forget %s",
-		r.Name, namesOf(ms), r.Front.Totals().Outbox, ms[0].Name)}}
-}
-
-// namesOf lists members in a sentence.
-func namesOf(ms []membership.Member) string {
-	names := make([]string, len(ms))
-	for i, m := range ms {
-		names[i] = m.Name
-	}
-	return strings.Join(names, ", ")
+		r.Name, strings.Join(names, ", "), r.Front.Totals().Outbox, names[0])}}
 }

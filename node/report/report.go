@@ -44,8 +44,8 @@ type Node interface {
 	WhyNotIdle() string
 	// Activity rises with everything that may lead to more work.
 	Activity() uint64
-	// Behind are the members that may have entries or settings which this node lacks, and since when.
-	Behind(now time.Time) ([]membership.Member, time.Time)
+	// Behind names the members that may have entries or settings which this node lacks, and since when.
+	Behind(now time.Time) ([]string, time.Time)
 }
 
 // Departed is a former member and how it went.

@@ -2,6 +2,7 @@
 // node: the frontier, where partitions are, and the peers, to which they go.
 //
 //	store.go      the frontier as handoff uses it; what the disk says at a start
+//	found.go      the founder of a cluster gets its partitions
 //	transport.go  handoff's calls and streams, carried by package peer
 //	fences.go     views as handoff needs them, and which of them need the full fence
 //	figures.go    what handoff and the frontier come to, for the status

@@ -1,7 +1,6 @@
-package node
+package spread
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -14,49 +13,58 @@ import (
 	"crawlnode/store/scopeset"
 )
 
-// This file is the spreader's side towards the wire: what other members send and ask.
+// maxPieces bounds the entries that a peer may send at once, in bytes.
+const maxPieces = 1 << 20
 
-// maxSpreadBytes bounds the entries that a peer may send at once.
-const maxSpreadBytes = 1 << 20
-
-// Crawl answers another member's exchange of document and scope entries. A question
-// is answered only by who has the asker's view installed: a member that joined with
+// Serve answers another member's exchange of document and scope entries. A question
+// is answered only when this node has installed the asker's view: a member that joined with
 // it must miss nothing that was stored under an older one.
-func (h handler) Crawl(_ context.Context, _ string, req *peer.CrawlRequest) (*peer.CrawlReply, error) {
-	n := h.node
-	if view := uint64(n.viewNumber()); req.Fetch && view < req.View {
+func (s *Spreader) Serve(req *peer.CrawlRequest) (*peer.CrawlReply, error) {
+	if view := uint64(s.o.viewNumber()); req.Fetch && view < req.View {
 		return nil, status.Errorf(codes.Unavailable, "this node is at view %d, not yet at %d", view, req.View)
 	}
-	if req.Fetch && n.foundsDocument() {
+	if req.Fetch && s.founding() {
 		return nil, status.Error(codes.Unavailable, "this node is founding the cluster")
 	}
 	size := 0
 	for _, p := range req.Pieces {
 		size += len(p.Lines)
 	}
-	if size > maxSpreadBytes {
-		return nil, status.Errorf(codes.InvalidArgument, "%d bytes of scope entries in one message, %d are allowed", size, maxSpreadBytes)
+	if size > maxPieces {
+		return nil, status.Errorf(codes.InvalidArgument, "%d bytes of scope entries in one message, %d are allowed", size, maxPieces)
 	}
 	reply := &peer.CrawlReply{}
-	if err := n.takeOver(req.Document, req.Pieces); err != nil {
+	if err := s.takeOver(req.Document, req.Pieces); err != nil {
 		reply.Error = err.Error()
 	}
 	// After storing: had a newer view come before, the sender must count under that.
-	reply.View = uint64(n.viewNumber())
-	reply.Rules, reply.Have = stampOf(n.doc), wireLengths(n.doc.Scope.Lengths())
+	reply.View = uint64(s.o.viewNumber())
+	reply.Rules, reply.Have = s.Stamp(), wireLengths(s.o.Document.Scope.Lengths())
 	theirs := crawldoc.Document{Version: req.Rules.GetCrawlVersion(), By: crawl.NodeID(req.Rules.GetCrawlBy())}
-	if doc := n.doc.Current().Doc; doc.NewerThan(&theirs) {
+	if doc := s.o.document(); doc.NewerThan(&theirs) {
 		reply.Document = encodeDocument(doc)
 	}
 	if !req.Fetch {
 		return reply, nil
 	}
-	pieces, more, err := n.doc.Scope.Missing(lengthsOf(req.Have), spreadPiece)
+	pieces, more, err := s.o.Document.Scope.Missing(lengthsOf(req.Have), maxPiece)
 	if err != nil {
 		return nil, status.Error(codes.Internal, fmt.Sprintf("read the scope entries: %v", err))
 	}
 	reply.Pieces, reply.More = wirePieces(pieces), more
 	return reply, nil
+}
+
+// Stamp names the rules of this moment: calls between nodes carry it.
+func (s *Spreader) Stamp() *peer.RulesStamp {
+	d := s.o.document()
+	return &peer.RulesStamp{CrawlVersion: d.Version, CrawlBy: string(d.By), ScopeHash: s.o.Document.Scope.Digest()}
+}
+
+// agrees reports whether a stamp names the rules of this node.
+func (s *Spreader) agrees(r *peer.RulesStamp) bool {
+	own := s.Stamp()
+	return r.GetCrawlVersion() == own.CrawlVersion && r.GetCrawlBy() == own.CrawlBy && r.GetScopeHash() == own.ScopeHash
 }
 
 func encodeDocument(d *crawldoc.Document) []byte {
@@ -97,16 +105,4 @@ func fromWirePieces(wire []*peer.ScopePiece) []scopeset.Piece {
 		pieces[i] = scopeset.Piece{Origin: p.Origin, From: int64(p.From), Lines: string(p.Lines)}
 	}
 	return pieces
-}
-
-// stampOf names the rules of this moment.
-func stampOf(s *crawldoc.Store) *peer.RulesStamp {
-	d := s.Current().Doc
-	return &peer.RulesStamp{CrawlVersion: d.Version, CrawlBy: string(d.By), ScopeHash: s.Scope.Digest()}
-}
-
-// agree reports whether another node judges by the rules of s.
-func agree(s *crawldoc.Store, r *peer.RulesStamp) bool {
-	own := stampOf(s)
-	return r.GetCrawlVersion() == own.CrawlVersion && r.GetCrawlBy() == own.CrawlBy && r.GetScopeHash() == own.ScopeHash
 }

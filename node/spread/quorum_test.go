@@ -1,4 +1,4 @@
-package node
+package spread
 
 import (
 	"math/bits"
@@ -9,23 +9,23 @@ import (
 	"crawlnode/membership"
 )
 
-// TestToldAndHeard checks, for clusters of up to 7, that every member which has heard
+// TestStoredAndFetched checks, for clusters of up to 7, that every member which has heard
 // enough has heard of what was acknowledged, whoever was silent: a node that fetches must
 // not refuse a link that a scope entry allows.
-func TestToldAndHeard(t *testing.T) {
+func TestStoredAndFetched(t *testing.T) {
 	for members := 1; members <= 7; members++ {
 		v := viewOf(members)
 		for have := range 1 << members { // as bits, who was told
 			if have&1 == 0 {
 				continue // the first one tells
 			}
-			if enough, _ := toldEnough(members, members-bits.OnesCount(uint(have)), 0); !enough {
+			if enough, _ := storedEnough(members, members-bits.OnesCount(uint(have)), 0); !enough {
 				continue
 			}
 			for heard := range 1 << members {
 				for i, m := range v.Members {
 					hears := func(id crawl.NodeID) bool { return heard>>indexOf(v, id)&1 == 1 }
-					if have>>i&1 == 0 && heard&have&^(1<<i) == 0 && heardEnough(v, m.ID, false, hears) {
+					if have>>i&1 == 0 && heard&have&^(1<<i) == 0 && fetchedEnough(v, m.ID, false, hears) {
 						t.Fatalf("%d members, %b were told, member %d has heard from %b: it has missed what was acknowledged", members, have, i, heard)
 					}
 				}
@@ -34,7 +34,7 @@ func TestToldAndHeard(t *testing.T) {
 	}
 }
 
-func TestToldEnough(t *testing.T) {
+func TestStoredEnough(t *testing.T) {
 	for _, tc := range []struct {
 		members, missing, answering int
 		enough, done                bool
@@ -47,13 +47,13 @@ func TestToldEnough(t *testing.T) {
 		{4, 2, 0, false, false},
 		{5, 2, 0, true, true},
 	} {
-		if enough, done := toldEnough(tc.members, tc.missing, tc.answering); enough != tc.enough || done != tc.done {
-			t.Errorf("toldEnough(%d, %d, %d) = %v, %v; want %v, %v", tc.members, tc.missing, tc.answering, enough, done, tc.enough, tc.done)
+		if enough, done := storedEnough(tc.members, tc.missing, tc.answering); enough != tc.enough || done != tc.done {
+			t.Errorf("storedEnough(%d, %d, %d) = %v, %v; want %v, %v", tc.members, tc.missing, tc.answering, enough, done, tc.enough, tc.done)
 		}
 	}
 }
 
-func TestHeardEnough(t *testing.T) {
+func TestFetchedEnough(t *testing.T) {
 	nobody := func(crawl.NodeID) bool { return false }
 	only := func(ids ...crawl.NodeID) func(crawl.NodeID) bool {
 		return func(id crawl.NodeID) bool { return slices.Contains(ids, id) }
@@ -76,7 +76,7 @@ func TestHeardEnough(t *testing.T) {
 		{"started again, has heard from one of two", three, "b", false, only("c"), true},
 		{"started again, has heard from one of four", viewOf(5), "b", false, only("c"), false},
 	} {
-		if got := heardEnough(tc.view, tc.id, tc.fresh, tc.heard); got != tc.want {
+		if got := fetchedEnough(tc.view, tc.id, tc.fresh, tc.heard); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
@@ -100,7 +100,8 @@ func TestInEachMajority(t *testing.T) {
 func viewOf(members int) *membership.View {
 	v := &membership.View{Number: crawl.Epoch(members)}
 	for i := range members {
-		v.Members = append(v.Members, membership.Member{ID: crawl.NodeID(string('a' + rune(i))), Boot: 1, Since: crawl.Epoch(i + 1)})
+		id := string("abcdefghi"[i])
+		v.Members = append(v.Members, membership.Member{ID: crawl.NodeID(id), Name: "n-" + id, Boot: 1, Since: crawl.Epoch(i + 1)})
 	}
 	return v
 }

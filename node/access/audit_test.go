@@ -1,4 +1,4 @@
-package node
+package access
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	a := &auditLog{dir: dir, max: 400}
+	a := &Audit{dir: dir, max: 400}
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	add := func(i int) {
 		t.Helper()
@@ -28,7 +28,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	newest := func(limit int) (got string) {
 		t.Helper()
-		entries, err := a.newest(limit)
+		entries, err := a.Newest(limit)
 		if err != nil {
 			t.Fatal(err)
 		}

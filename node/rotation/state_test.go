@@ -1,4 +1,4 @@
-package node
+package rotation
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"crawlnode/clusterkey"
+	"crawlnode/clusterkey/clusterkeytest"
 	"crawlnode/crawl"
 )
 
@@ -19,18 +20,18 @@ type paper struct {
 }
 
 type paperNode struct {
-	now  rotation
+	now  State
 	rest bool // it has not carried the step out whole yet
-	told map[crawl.NodeID]confirmation
-	of   rotation // what told is about
-	disk rotation
+	told map[crawl.NodeID]Confirmation
+	of   State // what told is about
+	disk State
 	out  bool // no view lists it
 	gone bool // an operator swore so
 }
 
 // show is a node's step, as none, known(n) or alone(n).
 func (p *paper) show(n *paperNode) string {
-	if n.now.Phase == noRotation {
+	if n.now.Phase == None {
 		return "none"
 	}
 	for letter, k := range p.keys {
@@ -41,15 +42,15 @@ func (p *paper) show(n *paperNode) string {
 	return "?"
 }
 
-// hear is what a node does with another's word, as rotator.hear does.
-func (n *paperNode) hear(r rotation) confirmation {
+// hear is what a node does with another's word, as Rotator.Receive does.
+func (n *paperNode) hear(r State) Confirmation {
 	if r.newerThan(n.now) {
-		n.enter(n.now.heard(r))
+		n.enter(n.now.merged(r))
 	}
-	return confirmation{n.now, !n.rest}
+	return Confirmation{n.now, !n.rest}
 }
 
-func (n *paperNode) enter(r rotation) {
+func (n *paperNode) enter(r State) {
 	if r.newerThan(n.now) {
 		n.now, n.disk, n.told = r, r, nil
 	}
@@ -75,13 +76,13 @@ func (p *paper) do(line string) {
 			awaited[other] = string(other)
 		}
 		old := p.keys["o"]
-		if n.now.Phase == keyAlone {
+		if n.now.Phase == Alone {
 			old, _, _ = n.now.keys()
 		}
-		n.enter(beginRotation(n.now, old, p.keys[w[2]], awaited, number))
+		n.enter(Begin(n.now, old, p.keys[w[2]], awaited, number))
 	case ">":
 		if n.told == nil || !n.of.is(n.now) {
-			n.told, n.of = map[crawl.NodeID]confirmation{}, n.now
+			n.told, n.of = map[crawl.NodeID]Confirmation{}, n.now
 		}
 		asked := n.now
 		c := p.nodes[crawl.NodeID(w[2])].hear(asked)
@@ -94,7 +95,7 @@ func (p *paper) do(line string) {
 				others = append(others, other)
 			}
 		}
-		told := map[crawl.NodeID]confirmation{id: {n.now, !n.rest}}
+		told := map[crawl.NodeID]Confirmation{id: {n.now, !n.rest}}
 		maps.Copy(told, n.told)
 		next, _ := n.now.advance(!n.rest, others, func(id crawl.NodeID) bool { return p.nodes[id].gone }, told)
 		n.enter(next)
@@ -111,7 +112,7 @@ func (p *paper) do(line string) {
 	case "dies":
 		n.told = nil
 	case "restarts":
-		kept, stale := n.disk.standing(p.keys[w[2]])
+		kept, stale := n.disk.resumed(p.keys[w[2]])
 		*n = paperNode{now: kept, disk: n.disk}
 		if len(w) > 3 && w[3] == "stale" != stale {
 			p.t.Errorf("%s: stale %v", line, stale)
@@ -134,7 +135,7 @@ func (p *paper) judge(line string) {
 	p.t.Helper()
 	old := p.keys["o"]
 	ring := func(n *paperNode) (string, []string) {
-		if n.now.Phase == noRotation {
+		if n.now.Phase == None {
 			return old.Text(), []string{old.Text()}
 		}
 		use, also, err := n.now.keys()
@@ -186,7 +187,7 @@ func TestRotationScripts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &paper{t: t, keys: map[string]clusterkey.Key{"o": newKey(t), "n": newKey(t), "m": newKey(t)}, nodes: map[crawl.NodeID]*paperNode{"a": {}, "b": {}, "c": {}}}
+			p := &paper{t: t, keys: map[string]clusterkey.Key{"o": clusterkeytest.New(t), "n": clusterkeytest.New(t), "m": clusterkeytest.New(t)}, nodes: map[crawl.NodeID]*paperNode{"a": {}, "b": {}, "c": {}}}
 			for line := range strings.SplitSeq(script, ";") {
 				p.do(strings.TrimSpace(line))
 			}
@@ -197,18 +198,18 @@ func TestRotationScripts(t *testing.T) {
 // TestRotationStanding is what a node begins with.
 func TestRotationStanding(t *testing.T) {
 	t.Parallel()
-	o, n, third := newKey(t), newKey(t), newKey(t)
-	r := beginRotation(rotation{}, o, n, nil, 7)
-	if kept, _ := r.standing(third); kept.Phase != noRotation {
+	o, n, third := clusterkeytest.New(t), clusterkeytest.New(t), clusterkeytest.New(t)
+	r := Begin(State{}, o, n, nil, 7)
+	if kept, _ := r.resumed(third); kept.Phase != None {
 		t.Error("a third key in the file does not end the rotation")
 	}
-	if kept, stale := (rotation{}).standing(o); kept.Phase != noRotation || stale {
+	if kept, stale := (State{}).resumed(o); kept.Phase != None || stale {
 		t.Error("no rotation is one")
 	}
-	if again := beginRotation(r, n, third, nil, 3); again.Number != 8 || !again.newerThan(r) {
+	if again := Begin(r, n, third, nil, 3); again.Number != 8 || !again.newerThan(r) {
 		t.Errorf("a later rotation by a slow clock: %+v", again)
 	}
-	for _, phase := range []keyPhase{-1, 0, 4} {
+	for _, phase := range []Phase{-1, 0, 4} {
 		bad := r
 		bad.Phase = phase
 		if _, _, err := bad.keys(); err == nil {

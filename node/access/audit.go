@@ -1,9 +1,10 @@
-package node
+package access
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"slices"
 	"sync"
@@ -12,23 +13,39 @@ import (
 	"crawlnode/node/datadir"
 )
 
-// The audit of a node is what it was asked to change, one JSON object a line:
-//
-//	audit.log    only ever appended to, synced before the asker's answer ends
-//	audit.1.log  the one before: when a file has maxAuditFile bytes it takes this place
-//
-// A line that a crash cut off is skipped. Reports are the newest entries of all members.
+// maxAuditFile bounds one file of the audit, in bytes.
 const maxAuditFile = 16 << 20
 
-// auditLog writes and reads those files.
-type auditLog struct {
-	mu  sync.Mutex // guards the files
-	dir *datadir.Dir
-	max int64 // maxAuditFile, but in tests
+// Audit is what a node was asked to change, one JSON object a line:
+//
+//	audit.log    only ever appended to, synced before the asker's answer ends
+//	audit.1.log  the one before: a file of maxAuditFile bytes is renamed to this
+//
+// A line that a crash cut off is skipped. A report is the newest entries of all members.
+type Audit struct {
+	mu   sync.Mutex // guards the files
+	dir  *datadir.Dir
+	node string // its name
+	log  *slog.Logger
+	max  int64 // maxAuditFile, but in tests
+}
+
+// NewAudit is the audit in the data directory of the node with a name.
+func NewAudit(dir *datadir.Dir, node string, log *slog.Logger) *Audit {
+	return &Audit{dir: dir, node: node, log: log, max: maxAuditFile}
+}
+
+// Record writes down what somebody asked this node to change. An operator must be able to pause the
+// crawl although the disk takes nothing, so such an error is logged only.
+func (a *Audit) Record(e crawl.AuditEntry) {
+	e.Node = a.node
+	if err := a.add(e); err != nil {
+		a.log.Error("a change could not be written to the audit", "what", e.What, "token", e.Token, "from", e.From, "error", err)
+	}
 }
 
 // add appends an entry and syncs it.
-func (a *auditLog) add(e crawl.AuditEntry) error {
+func (a *Audit) add(e crawl.AuditEntry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		panic("BUG: " + err.Error())
@@ -77,8 +94,8 @@ func endLine(f *os.File, path string) error {
 	return err
 }
 
-// newest reads the newest entries, newest first.
-func (a *auditLog) newest(limit int) ([]crawl.AuditEntry, error) {
+// Newest reads the newest entries, newest first.
+func (a *Audit) Newest(limit int) ([]crawl.AuditEntry, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var kept []crawl.AuditEntry // the last limit, in order
@@ -105,13 +122,4 @@ func (a *auditLog) newest(limit int) ([]crawl.AuditEntry, error) {
 	kept = kept[max(0, len(kept)-limit):]
 	slices.Reverse(kept)
 	return kept, nil
-}
-
-// RecordChange writes down what somebody asked this node to change. A disk that takes
-// nothing must not keep an operator from pausing the crawl, so that is logged only.
-func (n *Node) RecordChange(e crawl.AuditEntry) {
-	e.Node = n.name
-	if err := n.audit.add(e); err != nil {
-		n.log.Error("a change could not be written to the audit", "what", e.What, "token", e.Token, "from", e.From, "error", err)
-	}
 }

@@ -1,0 +1,2 @@
+// Package clusterkeytest makes cluster keys for tests of other packages.
+package clusterkeytest

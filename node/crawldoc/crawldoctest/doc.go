@@ -1,0 +1,2 @@
+// Package crawldoctest makes crawl documents for tests of other packages.
+package crawldoctest

@@ -1,0 +1,93 @@
+package spread
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/node/crawldoc"
+	"crawlnode/node/crawldoc/crawldoctest"
+)
+
+// TestRevocationsAreFull counts those that have to be remembered, not those that are over.
+func TestRevocationsAreFull(t *testing.T) {
+	t.Parallel()
+	n := newCluster(t, 1).nodes["a"]
+	fill := func(until time.Time) {
+		t.Helper()
+		if _, err := n.doc.Change(func(d *crawldoc.Document) *crawldoc.Document {
+			c := *d
+			c.Version++
+			c.Revoked = crawldoc.Revocations{}
+			for i := range crawldoc.MaxRevoked {
+				c.Revoked[fmt.Sprintf("%016x", i)] = until
+			}
+			return &c
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(time.Now().Add(time.Hour))
+	if _, err := n.Revoke(t.Context(), "ffffffffffffffff"); !errors.Is(err, crawl.ErrRefused) || !strings.Contains(err.Error(), "rotate-key") {
+		t.Errorf("one more than fit: %v", err)
+	}
+	if _, err := n.Revoke(t.Context(), "0000000000000001"); err != nil {
+		t.Errorf("one that is revoked already: %v", err)
+	}
+	fill(time.Now().Add(-time.Hour))
+	if _, err := n.Revoke(t.Context(), "ffffffffffffffff"); err != nil {
+		t.Errorf("one more than are over: %v", err)
+	}
+}
+
+// TestUnsafeChangesAreNotForTheNetwork is the table of callers that may change what opens a
+// private network.
+func TestUnsafeChangesAreNotForTheNetwork(t *testing.T) {
+	t.Parallel()
+	before, after := crawldoctest.Settings(), crawldoctest.Settings()
+	after.UserAgent = "Mozilla/5.0"
+	for _, c := range []struct {
+		remote, flag, ok bool
+	}{{false, false, true}, {true, false, false}, {true, true, true}, {false, true, true}} {
+		err := mayWiden(crawl.Asker{Role: crawl.RoleAdmin, Remote: c.remote}, &before, &after, c.flag)
+		if (err == nil) != c.ok || err != nil && (!errors.Is(err, crawl.ErrForbidden) || !strings.Contains(err.Error(), "--allow-remote-unsafe")) {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err := mayWiden(crawl.Asker{Remote: c.remote}, &before, &before, c.flag); err != nil {
+			t.Errorf("%+v: no change is refused: %v", c, err)
+		}
+	}
+}
+
+// TestChangesOfOneVersion: a change for a version is made once, and a change that is made already
+// stores no document.
+func TestChangesOfOneVersion(t *testing.T) {
+	t.Parallel()
+	n := newCluster(t, 1).nodes["a"]
+	change := func(depth int, version string) (crawl.CrawlReport, error) {
+		return n.ChangeSettings(t.Context(), crawl.CrawlChange{Version: version, Settings: map[string]json.RawMessage{"max_depth": json.RawMessage(fmt.Sprint(depth))}})
+	}
+	first := n.o.document().Name()
+	r, err := change(3, first)
+	if err != nil || r.Settings.MaxDepth != 3 || n.changed != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := change(4, first); !errors.Is(err, crawl.ErrChanged) || !strings.Contains(err.Error(), r.Version) {
+		t.Errorf("a second change for the same version: %v", err)
+	}
+	if again, err := change(3, ""); err != nil || again.Version != r.Version || n.changed != 1 {
+		t.Errorf("the same change again: %+v, %v", again, err)
+	}
+	if _, err := n.Control(t.Context(), crawl.ActionPause); err == nil {
+		t.Error("an idle crawl was paused")
+	}
+	late := errors.New("not yet")
+	n.o.Ready = func() error { return late }
+	if _, err := change(5, ""); !errors.Is(err, late) {
+		t.Errorf("before the node is ready: %v", err)
+	}
+}
