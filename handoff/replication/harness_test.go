@@ -83,17 +83,21 @@ func (s *taking) Close() {}
 // posted are the events for the machine, in their order.
 type posted chan machine.Event
 
+// noCall reaches no other node.
+func noCall(context.Context, crawl.NodeID, string, any, any) error {
+	return errors.New("there is no other node")
+}
+
 // underTest returns Replicas of a holder, whose calls fail, and the events that they post.
 func underTest(t *testing.T) (*Replicas, posted) {
 	ctx, cancel := context.WithCancel(t.Context())
 	events := make(posted, 1000)
 	rs := New(ctx, Options{Boot: 1, Store: holder{}, Transport: taker{},
-		Call: func(context.Context, crawl.NodeID, string, any, any) error {
-			return errors.New("there is no other node")
-		},
+		Call: noCall,
 		Post: func(_ context.Context, e machine.Event) bool { events <- e; return true },
 		Acks: acks.New(partitions), Hints: hints.New("", nil, slog.New(slog.DiscardHandler)),
-		BytesPerSecond: 1 << 30, Logger: slog.New(slog.DiscardHandler)}, nil)
+		BytesPerSecond: 1 << 30, Logger: slog.New(slog.DiscardHandler)},
+		[]machine.Loaded{{P: 1, State: machine.Holding, Epoch: 1}})
 	t.Cleanup(func() { cancel(); rs.End() })
 	return rs, events
 }

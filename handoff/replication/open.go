@@ -121,6 +121,7 @@ func (r *replica) resume(ctx context.Context, l *link, a machine.Answer) (late b
 	switch {
 	case a.Holds:
 		r.failLinks([]*link{l}) // by an older view or a newer one; the next view decides
+		return false
 	case same && k.State == machine.Holding && r.rs.bases.ahead(l.a.P, l.a.Epoch, r.id, a.Seq, k.Seq):
 		r.mu.Lock()
 		gone := l.over
