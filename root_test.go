@@ -256,7 +256,7 @@ var table = []rule{
 // row: judges and fakes that know nothing of the package under test, and
 // urlnorm, because the nouns hold canonical URLs and nobody else can make one.
 // The tests of a room may also import the packages below the room.
-var forTests = []string{"simweb", "integration/simnet", "web/urlnorm"}
+var forTests = []string{"simweb", "integration/simnet", "web/urlnorm", "frontier/frontiertest"}
 
 // longFunctions may exceed the limit of lines, for the reason given.
 var longFunctions = map[string]string{}

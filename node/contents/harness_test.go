@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/frontiertest"
 	"crawlnode/peer"
 )
 
@@ -58,27 +59,11 @@ func memberOf(ms []*member, id crawl.NodeID) *member {
 
 // holding starts a frontier that holds each nth partition from the first on.
 func holding(t *testing.T, first, n int) *frontier.Frontier {
-	front, err := frontier.New(frontier.NewMemory(), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	over := make(chan error, 1)
-	go func() { over <- front.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-over; err != nil {
-			t.Errorf("the frontier: %v", err)
-		}
-	})
 	var ps []crawl.Partition
 	for p := first; p < partitions; p += n {
 		ps = append(ps, crawl.Partition(p))
 	}
-	if err := front.Found(t.Context(), ps, 1); err != nil {
-		t.Fatal(err)
-	}
-	return front
+	return frontiertest.Holding(t, 1, ps...)
 }
 
 // called is a call of another member.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/frontiertest"
 	"crawlnode/handoff"
 	"crawlnode/web/urlnorm"
 )
@@ -12,7 +13,7 @@ import (
 // What handoff tells of a partition arrives at another member.
 func TestReports(t *testing.T) {
 	t.Parallel()
-	front := holding(t, 1)
+	front := frontiertest.Holding(t, 3, 0)
 	u, err := urlnorm.Parse("http://a.test/")
 	if err != nil {
 		t.Fatal(err)

@@ -1,45 +1,19 @@
 package transfer
 
 import (
-	"context"
 	"testing"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/frontiertest"
 	"crawlnode/handoff"
 )
-
-// holding starts a frontier in memory that holds partitions 0 to n-1 in epoch 3.
-func holding(t *testing.T, n int) *frontier.Frontier {
-	t.Helper()
-	front, err := frontier.New(frontier.NewMemory(), frontier.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	over := make(chan error, 1)
-	go func() { over <- front.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-over; err != nil {
-			t.Errorf("the frontier: %v", err)
-		}
-	})
-	s := NewStore(front)
-	for p := range n {
-		if err := s.Found(t.Context(), crawl.Partition(p), 3); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return front
-}
 
 // Each change of authority is in the frontier when it returns, and handoff finds it there at
 // the next start.
 func TestStoreKeepsStates(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	s := NewStore(holding(t, 6))
+	s := NewStore(frontiertest.Holding(t, 3, 0, 1, 2, 3, 4, 5))
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -90,7 +64,7 @@ func TestStoreKeepsStates(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	front := holding(t, 3)
+	front := frontiertest.Holding(t, 3, 0, 1, 2)
 	if err := NewStore(front).StoreCopy(t.Context(), 1, false); err != nil {
 		t.Fatal(err)
 	}
