@@ -18,7 +18,7 @@ import (
 const maxHeaderBytes = 16 << 10
 
 // creds are the server's side of a connection's beginning. They remember the
-// connection, so that a valid call can make it trusted, and log who is refused.
+// connection, so that a valid call can make it trusted, and log what is refused.
 type creds struct {
 	credentials.TransportCredentials
 	log  *door.Log
@@ -81,7 +81,7 @@ func (o *openConns) but(takes func(tls.ConnectionState) bool) (others []*shown) 
 // recheck closes the connections whose identity is not taken any more.
 func (o *openConns) recheck(takes func(tls.ConnectionState) bool) {
 	for _, s := range o.but(takes) {
-		_ = s.Close() // whoever serves it hears of it
+		_ = s.Close() // its server gets the error
 	}
 }
 
@@ -98,7 +98,7 @@ func newClientCreds(config func(try int) *tls.Config, open *openConns) clientCre
 }
 
 // ClientHandshake shows the identity of this try. A handshake that fails for another
-// reason, as one that takes too long, says nothing of the other side's keys.
+// reason, such as its deadline, tells nothing about the other side's keys.
 func (c clientCreds) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	config := c.config(int(c.refused.Load())).Clone()
 	verify := config.VerifyConnection
@@ -127,7 +127,7 @@ func (c clientCreds) Clone() credentials.TransportCredentials {
 	return clientCreds{c.TransportCredentials.Clone(), c.config, c.refused, c.open}
 }
 
-// ServerHandshake lets in who has the cluster's key, or anybody when there is none.
+// ServerHandshake lets in callers that have the cluster's key; without a key it lets in all.
 func (c creds) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := c.TransportCredentials.ServerHandshake(raw)
 	if err != nil {

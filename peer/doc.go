@@ -5,23 +5,23 @@
 // Server answers them from a Handler that package node implements. Both check
 // that the other side belongs to the same cluster.
 //
-// # Who answers
+// # Only the target answers
 //
 // target.go: each call and each stream names the id and the boot that it is for
-// (metadata "crawlnode-to"), and each answer names who gives it ("crawlnode-self"). A
-// server refuses what is not for it before its handler sees it; a caller takes an
-// answer of anybody else, or of nobody, for none, as if the target had not answered.
-// It then hangs up, if another node or an earlier boot answered, and the next call
-// resolves the name again, a quarter of a second later at the earliest. So a node
-// that got another one's address, or to which a stale name leads, can neither
-// acknowledge, deny, grant nor die in the other one's place.
+// (metadata "crawlnode-to"), and each answer names its sender ("crawlnode-self"). A
+// server refuses what is not for it before its handler sees it. A caller treats an
+// answer of another node, or one without a sender, as if the target had not answered.
+// If another node or an earlier boot answered, it closes the connection, and the next call
+// resolves the name again, a quarter of a second later at the earliest. So a node that
+// got another one's address, or to which a stale name leads, cannot acknowledge, deny or
+// grant anything in its place, and its end proves nothing about the other one.
 //
 // Membership alone may be answered by another boot than the one that it names: its
 // messages carry id and boot of both sides and are judged by them, and they are how
-// nodes learn that one was started again. So does the search for a second process of
-// one id, and for a node that an operator wants forgotten, whose boots nobody knows.
+// nodes learn that one was restarted. They also search for a second process of
+// one id, and for a node that an operator wants to forget, whose boots are not known.
 //
-// How a connection ended is told with the boot that had answered on that very
+// The end of a connection is reported with the boot that had answered on that very
 // connection, and with the address behind the name (ended.go).
 //
 // # Bytes
@@ -35,12 +35,11 @@
 // foreign links to the stream's one goroutine, which packs what is waiting into
 // batches, keeps at most eight of them in flight, and answers each caller when
 // the batch that held its links was acknowledged. While one is in flight, fewer than
-// 250 links wait for company. An acknowledgement means:
-// stored. A peer that is slow, stopped or dead costs its callers nothing but
+// 250 links wait for more. An acknowledgement means that the links are stored. A peer that is slow, stopped or dead costs its callers nothing but
 // their own deadline: the queue in front of the stream is bounded, a full queue
 // answers ErrBusy at once, and after a failure the stream rests (100 ms doubling
-// to 5 s, with jitter) and answers ErrDown meanwhile. What was not acknowledged
-// belongs into the caller's outbox.
+// to 5 s, with jitter) and answers ErrDown meanwhile. The caller puts what was not
+// acknowledged into its outbox.
 //
 //	queue            filled by   emptied by        bound          when full
 //	linkStream.in    Forward     linkStream.run    256 pieces     ErrBusy
@@ -51,10 +50,10 @@
 //
 // While the cluster's key is replaced, a handshake in which the other side has shown
 // another key than the wanted one is made with the node's other key the next time
-// (PoolOptions.TLS); one that failed for another reason is not. Pool.Renew has the
-// targets connected to anew that were reached with the old key, and closes these
-// connections six seconds later; Server.Recheck closes those
-// that have shown a key that is not taken any more.
+// (PoolOptions.TLS); one that failed for another reason is not. Pool.Renew connects
+// again to the targets that were reached with the old key, and closes the old
+// connections six seconds later; Server.Recheck closes connections that have shown a key
+// that is not valid any more.
 //
 // # Strangers
 //

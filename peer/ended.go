@@ -14,18 +14,18 @@ import (
 
 // This file watches how connections end. One that the other side has closed or
 // reset is the first half of a proof that its process is gone (ownership rule
-// 5); one that timed out, or that this side closed, proves nothing. It is proof of
-// the boot that has answered on that connection, and of nobody else.
+// 5); one that timed out, or that this side closed, proves nothing. It is proof for
+// the boot that has answered on that connection, and for no other.
 
-// redialRest is the least time from the end of a connection on which somebody else
+// redialRest is the least time from the end of a connection on which another node
 // answered to the next one.
 const redialRest = 250 * time.Millisecond
 
-// watched is a connection whose end is told.
+// watched is a connection whose end is reported.
 type watched struct {
 	net.Conn
 	conn *conn
-	who  identity // who has answered on it; zero: nobody yet; guarded by conn.mu
+	peer identity // the node that has answered on it; zero: none yet; guarded by conn.mu
 	once sync.Once
 }
 
@@ -70,7 +70,7 @@ func (c *conn) awaitRest(ctx context.Context) error {
 	}
 }
 
-// at finds the connection on which a call was answered, nil when it is gone.
+// atLocked finds the connection on which a call was answered, nil when it is gone.
 func (c *conn) atLocked(at *grpcpeer.Peer) *watched {
 	if at == nil || at.LocalAddr == nil {
 		return nil
@@ -78,16 +78,16 @@ func (c *conn) atLocked(at *grpcpeer.Peer) *watched {
 	return c.open[at.LocalAddr.String()]
 }
 
-// answered notes who is at the other end.
+// answered notes which node is at the other end.
 func (c *conn) answered(at *grpcpeer.Peer, who identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.atLocked(at); w != nil {
-		w.who = who
+		w.peer = who
 	}
 }
 
-// hangUp ends the connection on which somebody else has answered. The next call
+// hangUp ends the connection on which another node has answered. The next call
 // opens another one, and so resolves the name again.
 func (c *conn) hangUp(at *grpcpeer.Peer) {
 	c.mu.Lock()
@@ -97,7 +97,7 @@ func (c *conn) hangUp(at *grpcpeer.Peer) {
 	}
 	c.mu.Unlock()
 	if w != nil {
-		_ = w.Close() // whoever reads from it hears of it
+		_ = w.Close() // its reader gets the error
 	}
 }
 
@@ -107,7 +107,7 @@ func (w *watched) Close() error {
 	return w.Conn.Close()
 }
 
-// forget takes the connection out of the open ones and says who answered on it.
+// forget takes the connection out of the open ones and returns the node that answered on it.
 func (w *watched) forget() identity {
 	w.conn.mu.Lock()
 	defer w.conn.mu.Unlock()
@@ -115,7 +115,7 @@ func (w *watched) forget() identity {
 	if w.conn.open[local] == w {
 		delete(w.conn.open, local)
 	}
-	return w.who
+	return w.peer
 }
 
 func (w *watched) Read(b []byte) (int, error) {

@@ -120,7 +120,7 @@ func (s *linkStream) run() {
 	}
 }
 
-// serve opens a stream and works until it breaks; it returns why.
+// serve opens a stream and works until it breaks; it returns the reason.
 func (s *linkStream) serve(first piece) error {
 	ctx, cancel := context.WithCancel(s.conn.outgoing(s.ctx))
 	defer cancel()
@@ -151,7 +151,7 @@ func (s *linkStream) serve(first piece) error {
 			if a.err != nil {
 				return a.err
 			}
-			if err := s.settle(a.ack); err != nil {
+			if err := s.acknowledge(a.ack); err != nil {
 				return err
 			}
 			s.rest = 0
@@ -164,7 +164,7 @@ func (s *linkStream) serve(first piece) error {
 	}
 }
 
-// hold puts a caller's links, and whatever else waits, aside for the next batch.
+// hold keeps a caller's links, and what else waits in the queue, for the next batch.
 func (s *linkStream) hold(p piece) {
 	for {
 		s.held = append(s.held, p)
@@ -208,8 +208,8 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[LinkBatch, Lin
 	}
 }
 
-// sendDue sends what is held as far as it is due: a small batch waits for the answer to
-// the one before, so that batches grow with the load.
+// sendDue sends the held links that are due: a small batch waits for the answer to the
+// one before, so that batches grow with the load.
 func (s *linkStream) sendDue(stream grpc.BidiStreamingClient[LinkBatch, LinkAck]) error {
 	for len(s.held) > 0 && len(s.inFlight) < maxInFlight && (len(s.inFlight) == 0 || s.heldSize >= eagerLinks) {
 		s.nextID++
@@ -240,8 +240,8 @@ func (s *linkStream) message(id uint64, links []*Link) *LinkBatch {
 	return b
 }
 
-// settle answers the callers of the batch that ack names. Acks come in order.
-func (s *linkStream) settle(ack *LinkAck) error {
+// acknowledge answers the callers of the batch that ack names. Acks come in order.
+func (s *linkStream) acknowledge(ack *LinkAck) error {
 	if len(s.inFlight) == 0 || s.inFlight[0].id != ack.Id {
 		return fmt.Errorf("peer: %s acknowledged batch %d, which it was not sent", s.conn.to.Addr, ack.Id)
 	}
@@ -269,7 +269,7 @@ func (s *linkStream) settle(ack *LinkAck) error {
 	return nil
 }
 
-// fail answers everybody in flight and in the queue.
+// fail answers all callers whose links are in flight or in the queue.
 func (s *linkStream) fail(err error) {
 	for _, b := range s.inFlight {
 		for _, p := range b.pieces {

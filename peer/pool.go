@@ -57,8 +57,9 @@ type PoolOptions struct {
 	// boot of that node had answered; Addr is the address that was connected to, not
 	// a name. It must not block.
 	Ended func(was Target)
-	// TLS is the client's side of the cluster's identity, asked for before each handshake;
-	// try counts those in which that target has shown an identity that was not wanted. nil means plain text.
+	// TLS is the client's side of the cluster's identity, called before each handshake;
+	// try counts those in which that target has shown an identity that was not wanted. nil
+	// means plain text.
 	TLS func(try int) *tls.Config
 	// Rand seeds the jitter of the back-off; nil means a random seed.
 	Rand *rand.Rand
@@ -86,12 +87,12 @@ type conn struct {
 	cc      *grpc.ClientConn
 	client  PeerClient
 	links   *linkStream
-	shown   *openConns // what the other side has shown
-	renewed bool       // another one is being made for its place; pool.mu guards it
+	shown   *openConns // the identities that the other side has shown
+	renewed bool       // another one is being made in its place; pool.mu guards it
 
 	mu     sync.Mutex          // guards the rest
 	open   map[string]*watched // by this side's address: one, and those that are ending
-	hungUp time.Time           // when one was ended because somebody else answered
+	hungUp time.Time           // when one was ended because another node answered
 }
 
 // NewPool returns an empty pool. Close must be called in the end.
@@ -134,13 +135,13 @@ func (p *Pool) Keep(keep map[Target]bool) {
 	}
 }
 
-// retireAfter is how long a replaced connection lives on: longer than any call.
+// retireAfter is how long a replaced connection is kept: longer than any call.
 const retireAfter = callTimeout + time.Second
 
 // Renew replaces the connections to targets that have shown an identity that keep does not
-// take. A new one is made first, with what TLS says now; until it stands calls take the old
-// one. What is open on the old ones may end; streams are broken off after retireAfter, and
-// begin again on the new ones. It returns how many old ones are left.
+// take. A new one is made first, with the present TLS configuration; calls use the old one
+// until the new one is ready. Calls on old ones may end; streams are broken off after
+// retireAfter, and begin again on the new ones. It returns how many old ones are left.
 func (p *Pool) Renew(keep func(tls.ConnectionState) bool) (left int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -160,8 +161,8 @@ func (p *Pool) Renew(keep func(tls.ConnectionState) bool) (left int) {
 	return left + p.retiring
 }
 
-// replace takes fresh in the place of old as soon as it stands, and ends old when no call
-// is open on it any more. When the target is not wanted any more fresh ends instead.
+// replace puts fresh in the place of old as soon as it is ready, and ends old when no call
+// can be open on it any more. When the target is not wanted any more fresh ends instead.
 func (p *Pool) replace(old, fresh *conn) {
 	defer func() {
 		p.mu.Lock()
@@ -199,7 +200,7 @@ func (p *Pool) replace(old, fresh *conn) {
 	old.end()
 }
 
-// end closes a connection that nobody gets any more.
+// end closes a connection that no call gets any more.
 func (c *conn) end() {
 	c.links.cancel()
 	_ = c.cc.Close() // it was closed before
@@ -266,7 +267,7 @@ func (c *conn) outgoing(ctx context.Context) context.Context {
 }
 
 // Call makes one unary call, with a deadline of 5 s when ctx has no nearer one. The
-// answer is the target's: when somebody else answers, that is an error. The function
+// answer is the target's: when another node answers, that is an error. The function
 // gets the client and the prepared context:
 //
 //	reply, err := peer.Call(ctx, pool, to, req, peer.PeerClient.Renew)
@@ -281,8 +282,8 @@ func Call[Req, Reply any](ctx context.Context, p *Pool, to Target, req *Req,
 	return method(c.client, ctx, req)
 }
 
-// Replicate opens a stream of a replica's copies. It lives as long as ctx. Who is at
-// the other end shows with the first message that comes from there.
+// Replicate opens a stream of a replica's copies. It ends with ctx. The first message
+// that comes back shows whether the target is at the other end.
 func (p *Pool) Replicate(ctx context.Context, to Target) (grpc.BidiStreamingClient[Envelope, Envelope], error) {
 	c, err := p.conn(to)
 	if err != nil {

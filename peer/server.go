@@ -36,7 +36,7 @@ type Handler interface {
 	Replicate(from string, stream grpc.BidiStreamingServer[Envelope, Envelope]) error
 	Membership(ctx context.Context, from string, req *Envelope) (*Envelope, error)
 	Renew(ctx context.Context, from string, req *RenewRequest) (*RenewReply, error)
-	// Clock takes in the caller's reading, and answers with its own.
+	// Clock takes the caller's reading of its clock, and answers with its own.
 	Clock(ctx context.Context, from string, req *ClockRequest) (*ClockReply, error)
 	Crawl(ctx context.Context, from string, req *CrawlRequest) (*CrawlReply, error)
 	Permits(ctx context.Context, from string, req *PermitRequest) (*PermitReply, error)
@@ -141,8 +141,8 @@ func (s *Server) warnOnce(from, what string, err error) {
 	}
 }
 
-// sender checks that a call comes from this cluster and is for this node, and names
-// who calls. Whatever it says, the answer names this node.
+// sender checks that a call comes from this cluster and is for this node, and returns the
+// caller's id. The answer names this node, also when the call is refused.
 func (s *Server) sender(ctx context.Context, method string) (string, error) {
 	if err := grpc.SetHeader(ctx, metadata.Pairs(answererKey, s.self.String())); err != nil {
 		return "", err
@@ -161,7 +161,7 @@ func (s *Server) sender(ctx context.Context, method string) (string, error) {
 	}
 	if own := s.opts.Cluster(); (own == "" || cluster != own) && method != Peer_Membership_FullMethodName {
 		err := status.Errorf(codes.FailedPrecondition, "the caller is of cluster %.40q, this node of %q", cluster, own)
-		if own != "" { // a node that is joining hears its members a moment before its first view
+		if own != "" { // a joining node gets calls of members a moment before its first view
 			s.warnOnce(from, method, err)
 		}
 		return "", err

@@ -18,13 +18,13 @@ import (
 // This file makes sure that a call is answered by the node that it is for (ownership
 // rule 13). An address proves nothing: a name may be stale, and another node may
 // have got the address meanwhile. So each call names its target, a node that is not
-// the target refuses before it has looked at the call, and each answer names who
-// gives it: one that comes from anybody else is an error here, whatever it says.
+// the target refuses it before its handler sees it, and each answer names its sender.
+// An answer of any other node is an error here, whatever it contains.
 
 // Metadata keys of identities. A value is a boot number in decimal, a space, and an id.
 const (
-	targetKey   = "crawlnode-to"   // of a call: whom it is for
-	answererKey = "crawlnode-self" // of an answer: who gives it
+	targetKey   = "crawlnode-to"   // of a call: its target
+	answererKey = "crawlnode-self" // of an answer: its sender
 )
 
 // Target is the process that a call is meant for.
@@ -51,7 +51,7 @@ func identityIn(md metadata.MD, key string) (identity, bool) {
 
 // anyBoot reports whether a call may be answered by another boot of its target than
 // it names. Membership may: its messages carry ids and boots themselves, and they
-// are how a node learns that another was started again.
+// are how a node learns that another was restarted.
 func anyBoot(method string) bool { return method == Peer_Membership_FullMethodName }
 
 // meant reports whether a call for to is for this node.
@@ -63,7 +63,7 @@ func (i identity) meant(to identity, method string) bool {
 // of the target.
 type otherNode struct {
 	to       Target
-	answered identity // zero: the answer names nobody
+	answered identity // zero: the answer names no node
 }
 
 func (e *otherNode) Error() string {
@@ -81,13 +81,13 @@ func (e *otherNode) GRPCStatus() *status.Status { return status.New(codes.Unavai
 func (s *Server) identify(md metadata.MD, method, from string) error {
 	to, ok := identityIn(md, targetKey)
 	if !ok {
-		return status.Error(codes.FailedPrecondition, "the call does not say for which node it is")
+		return status.Error(codes.FailedPrecondition, "the call does not name its target")
 	}
 	if s.self.meant(to, method) {
 		return nil
 	}
 	err := status.Errorf(codes.FailedPrecondition, "the call is for boot %d of node %.64q, this is boot %d of %q", to.boot, to.id, s.self.boot, s.self.id)
-	if to.id != s.self.id { // else one of the two was started again: that happens
+	if to.id != s.self.id { // another boot of this id is common: one of the two was restarted
 		s.warnOnce(from, targetKey, err)
 	}
 	return err
@@ -110,7 +110,7 @@ func (c *conn) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Clien
 	return &verifiedStream{ClientStream: s, conn: c, method: method}, nil
 }
 
-// verifiedStream looks at who answers with the first message that comes.
+// verifiedStream checks the sender of answers at the first message.
 type verifiedStream struct {
 	grpc.ClientStream
 	conn     *conn
@@ -136,14 +136,14 @@ func (s *verifiedStream) RecvMsg(m any) error {
 	return err
 }
 
-// verify judges an answer by who gives it; err is what the call came to. When it is
-// not the target, the connection is ended, so that the next one is opened to where
-// the name leads then. A later boot of the target is where it should be, though.
+// verify checks that an answer comes from the target; err is the result of the call. When
+// another node or an earlier boot has answered, the connection is ended, so that the next
+// one resolves the name again. A later boot of the target is at the right address.
 func (c *conn) verify(method string, header metadata.MD, at *grpcpeer.Peer, err error) error {
 	who, named := identityIn(header, answererKey)
 	switch {
 	case !named && err != nil:
-		return err // nobody has answered, or somebody of another release
+		return err // no answer, or one of another release
 	case who.meant(identity{c.to.ID, c.to.Boot}, method):
 		c.answered(at, who)
 		return err
