@@ -1,8 +1,8 @@
-// Package node is one crawlnode process: it builds all parts, owns every
-// goroutine, and carries URLs between them. It is the only room that knows both
-// the web side and the cluster side. This page is the map of the whole.
+// Package node puts one crawlnode process together: it builds the parts, starts and ends their
+// goroutines, and fits each part to the others. What a node does lies in the packages below this
+// one and beside it; no other package knows both the web side and the cluster side.
 //
-// # The rooms
+// # The parts
 //
 //	            cli, api                       people and programs
 //	               │
@@ -16,176 +16,140 @@
 //	web/* dnscache │
 //	               └ crawl (nouns), metrics, clusterkey, config
 //
-// The engine knows no cluster, the cluster knows no web; neither imports the
-// other. What one needs of the other it declares as an interface, and the files
-// of this package and the packages below it fill it: package dispatch (scheduler and frontier to
-// pipeline), package links (pipeline to frontier and peers), package transfer (handoff to frontier and
-// peer), serve.go (peer to all). The packages below this one each do one job of the
-// node, and have a page of their own: access, contents, crawldoc, datadir, dispatch, finish, inspect, links, rotation, spread, status, transfer.
+// The engine knows no cluster, the cluster knows no web; neither imports the other. What a part
+// needs of another one it declares, as an interface or as a function in its Options, and this
+// package fills it in. The adapters are named after the part that asks: linkPeers are the peers
+// as package links sees them.
+//
+//	package    what it does                                                     fitted in by
+//	access     judges callers of the API; records what they changed             access.go
+//	contents   payloads and texts that were seen anywhere                       glue.go
+//	crawldoc   the crawl document: settings and state that all nodes share      open.go
+//	datadir    lock, version and small files of the data directory              open.go
+//	disk       whether the disks have room, and answer                          open.go, status.go
+//	dispatch   which host is visited next; the right to fetch                   glue.go
+//	drain      how a node leaves                                                drain.go
+//	egress     which addresses the crawl may connect to                         open.go, glue.go
+//	events     the list of what happened                                        cluster.go, status.go
+//	fanout     asks many members at once                                        (used by others)
+//	finish     the end of the crawl; page permits                               ending.go
+//	heartbeat  what members tell each other every second; who holds what        heartbeat.go
+//	inspect    questions about one URL, one host, lists, archives               inspect.go
+//	links      where a URL goes; when a page is done                            links.go
+//	network    listeners; a simulation's network                                open.go
+//	outputs    archive and derived files                                        open.go, glue.go
+//	report     what this node says of itself: block, health, metrics            status.go
+//	resources  heap, processor time                                             open.go, status.go
+//	rotation   the cluster's key is replaced                                    rotation.go
+//	spread     the crawl document and scope entries on all members              spread.go
+//	status     the status document: pure                                        status.go
+//	transfer   partitions that come and go                                      transfer.go
+//
+// Calls of other members arrive at handler, one method for each, beside what they serve; serve.go
+// has the list. Orders of operators that are about nodes are in operators.go.
+//
+// # From start to end
+//
+// Open locks the data directory, binds the addresses and opens everything on disk. Nothing runs yet
+// and no node is called. Run starts the membership, waits for the first view that lists this boot
+// (lead), then makes the engine: dispatcher, completer and mover need the number of partitions, which
+// a joining node learns from that view. A node fetches nothing before it has taken over the cluster's
+// document (joinCrawl).
+//
+// While it runs, three loops carry the state of the cluster to the parts: followViews (a view goes to
+// handoff only when membership has said whether it needs the full fence; a node that was excluded
+// loses its permits and asks for the document again), followLease (no lease: all fetches end at once),
+// and measure (totals, disk, heap, the end of a change of members).
+//
+// Run returns when all has ended, in this order: the fetchers, then everything that calls peers, the
+// listener for other nodes, last the frontier's writer. So nothing that was acknowledged is still on
+// its way when the files close, and a node that finds the port closed may take over. Nothing can call
+// a write back that a dead disk does not answer, so an end that was asked for does not wait for it
+// (lastcall.go).
 //
 // # The life of a URL
 //
 //	seed or link ─ urlnorm ─ scope ─ ring.PartitionOf ─┬─ held here: frontier.Add
-//	                                                   └─ else: peer.Forward to the holder ─ its frontier.Add
-//	frontier ─ dispatcher ─ pipeline: DNS, robots, GET, parse, archive, derive ─ links.Completer
+//	                               else: peer.Forward ─┴─ the holder's frontier.Add
+//	frontier ─ dispatch ─ pipeline: DNS, robots, GET, parse, archive, derive ─ links.Completer
 //	Completer: foreign links to their holders (at most 500 ms), then frontier.Complete:
 //	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
 //
-// A link is therefore always behind a leased page, in an outbox, or in its
-// owner's store. Complete is the only arrow that points back.
+// A link is therefore always behind a leased page, in an outbox, or in its owner's store. Complete is
+// the only arrow that points back.
 //
-// A robots.txt that redirects to another host is fetched by who holds that host
-// (package dispatch), as one visit in its turn; who wants it asks every second.
+// # Who may fetch
 //
-// # Who holds what
+// The dispatcher asks before each visit, the fetcher again when it writes a request (mayFetch): the
+// crawl runs, the lease is good, the view lists this boot, and the partition was acquired since this
+// id last joined.
 //
-// membership decides numbered views; ring makes each view's table of owners;
-// handoff moves partitions until every owner is the holder. Members tell each
-// other every second, and at once after each move, what they hold (peers.go):
-// links go to who says that it holds the partition, else to its owner. A node
-// that gets a link for a partition that it does not hold says so, and the link
-// stays with the sender.
+// # A changed document
 //
-// # The crawl document
+// documentChanged acts on each new crawl document: the dispatcher pauses or goes on, the permits
+// follow a new page limit, events say what changed, and the next heartbeat goes out at once. A gap
+// that grew holds from the next request of each host on; after a change of the scope what is queued
+// is judged again before it is fetched.
 //
-// Settings, the crawl's state and the end of it are one small document
-// (package crawldoc) of which the newest version wins everywhere; scope entries are a
-// set that only grows, kept on disk as logs (store/scopeset). Package spread sends both
-// to all members, and exchanges what a member missed after a renewal that showed a
-// difference. Seeds wait until a majority has their entries, and no caller waits
-// for a member that is silent. A node fetches nothing before it has, in its own
-// boot, what at least half of the others have. It refuses no link for want of an entry
-// while it may lack entries, or has heard from no member of some
-// majority for two seconds: such a link waits in the outbox of its page, which is done,
-// and is judged there (package links); a link of another node is answered "later".
+// # Queues
 //
-// # The cluster's key
+// Every queue is bounded. What each line says: bound; what happens when it is full; since when its
+// contents survive a crash. "Not needed" means that what is lost is asked for again, or still queued.
 //
-// While the cluster goes from one key to another (package rotation) every node first accepts
-// both, then uses the new one, then refuses the old one.
+// Between the frontier and the workers:
 //
-// # Goroutines and queues
+//	frontier requests        the waiting callers; they block; durable when answered
+//	queues of the dispatcher see package dispatch; callers block; always in the frontier
+//	hosts in memory          20,000; others wait in the wake index; always in the frontier
+//	hosts over their share   hosts in memory, until a visit of their domain is settled; always
+//	items of a host          64; no more are loaded; always in the frontier
+//	names to resolve         hosts in memory; 64 look-ups, fewer if a server limits us; not needed
+//	queries of a server      64 or its window; look-ups wait or ask the next server; not needed
+//	robots fetches           1,024, 16 of a host, answers of 16 MiB; asked again; not needed
+//	copies to delete         256 MiB; no copy begins to arrive; always in the frontier
 //
-// Run starts everything and returns when all has ended. First stop the fetchers,
-// then those who call peers, last the frontier's writer, so that nothing that
-// was acknowledged is still on its way when the files close.
+// From a fetch to the disk:
 //
-//	queue                     filled by                emptied by             bound               when full                   durable when
-//	frontier requests         every changing call      frontier.Run           waiting callers     callers block               answered
-//	queues of the dispatcher  workers, frontier,       Dispatcher.Run         package dispatch    callers block               not needed: the frontier has it
-//	                          views, resolver
-//	hosts in memory           dispatcher               visits, eviction       20,000 hosts        hosts wait in the wake index  always (frontier)
-//	hosts held back           ready, over the share    a settled visit, time  hosts in memory     -                           always (frontier)
-//	                          of their domain
-//	names to ask for          hosts without address    64 look-ups, fewer     hosts in memory     -                           not needed
-//	                                                   if the servers limit us
-//	queries of a name server  look-ups                 its answers            64, or its window   look-ups wait, or ask       not needed
-//	                                                                                              the next server
-//	items of a host           loads                    visits                 64                  no more are loaded          always (frontier)
-//	visits                    dispatcher               pipeline workers       --fetchers          hosts wait                  not needed
-//	pages to read             fetches                  parser and archive     32 a processor,     no fetch begins             not needed: still queued
-//	                                                                          + those in flight
-//	pages that take the       fetches                  parser, after others   --fetchers; beside  no fetch of their domain    not needed: still queued
-//	parser 100 ms                                                             others an eighth    begins
-//	indexes to sort           a finished file          the archive's sorter   4                   the file's turn waits       always (.open file)
-//	derived lines             parsed pages             Outputs, when 1 MiB    1 MiB an output     who adds compresses it      once a second; a killed
-//	                                                   waits, or a checkpoint                     and the others wait         process loses none
-//	payloads over 256 KiB     fetches                  the page is settled    --memory / 4        fetches wait                not needed
-//	robots.txt files for      RobotsFile, peers        a visit of the host    1,024, 16 of a host,  who asks asks again         not needed: asked for again
-//	other hosts                                                               answers of 16 MiB
-//	links to one peer         package links            peer link stream       256 pieces of       ErrBusy: the outbox         acknowledged by the holder
-//	                                                                          1,000 links, and
-//	                                                                          1,000 that gather
-//	questions and notes about Seen, Settle             contents's batcher     4,096 of each a peer, not asked: stored whole  not needed
-//	contents for one peer                                                     a call of 500
-//	payloads being stored     who asks first           a note, 5 s            65,536              not promised: stored whole  not needed
-//	outbox                    links.Completer          links.Sender           the disk            low disk pauses the crawl   always (frontier)
-//	incoming link batches     peers                    frontier.Add           one a stream        the sender waits            acknowledged
-//	mutations for a replica   frontier.Run             handoff, its stream    64 MiB a replica,   hints are kept              acknowledged by the replica
-//	                                                                          8 groups in flight
-//	mutations of a partition  frontier.Run             when the copy is made  16 MiB, small: 4    the copy begins again       at the replica's commit
-//	that is being copied
-//	copies to delete          imports, Delete          frontier's sweep       256 MiB             no copy begins to arrive     always (frontier)
-//	what a silent replica     links that were          its next link, age     256 MiB on disk,    the oldest goes: a whole    not needed: a whole copy
-//	has missed                given up                                        64 MiB in memory    copy is made
-//	copies to make            views                    handoff's copiers      partitions          4 large, 16 small at once   not needed
-//	callers that wait for     Add                      replicas' answers      the callers         they wait, 0.5 to 10 s      not needed
-//	replicas
-//	copies to ask for         promotions              handoff's work loop    partitions          each is in it once          not needed: asked again
-//	handoff inbox             links, calls, views      handoff.Driver.Run     256 events          callers block               each step before its event
-//	a new cluster key         nodes rotate-key         rotation               one                    a second one is refused  before it is in effect
-//	connections of an old     Pool.Renew               time, 6 s              one a peer and change  -                        not needed
-//	identity
-//	sent cache                acknowledged links       age                    262,144 links       old ones are forgotten      not needed
-//	top hosts                 who looks at them        age, 1 s               5 orders, 100 each  -                           not needed
-//	events for people         views, documents,        age                    1,000               the oldest are forgotten    not needed
-//	                          status, seeds
-//	strangers' connections    the listeners            trust, the end         128 HTTP, 64 RPC, 64     the oldest of the           not needed
-//	                                                                          gossip                busiest address is closed
-//	bytes of gossip streams   other nodes, strangers   the end of the stream  4 MiB each, 8 in all  the largest is closed       not needed
-//	gossip packets            anybody, judged first    memberlist             500 a second and      dropped                     not needed
-//	                                                                          sender, 5,000 in all
-//	renewals                  one a second and peer    the call               one a peer          skipped                     not needed
-//	scope entries for a       who adds or stores them  its exchange           256 KiB a call,     they wait on disk           the member's answer
-//	member                                                                    one call a member
-//	links to be judged        fetched pages            entries that were      those pages, 2 s    they go into the outbox     always (frontier)
-//	                                                   heard of arrive
-//	readings of clocks        one each 250 ms          the call               one a peer          skipped                     not needed
+//	visits                   --fetchers; hosts wait; not needed
+//	pages to read            32 a processor and those in flight; no fetch begins; not needed
+//	slow pages (100 ms)      --fetchers, an eighth if others wait; their domain waits; not needed
+//	payloads over 256 KiB    --memory / 4; fetches wait; not needed
+//	links to be judged       those pages, for 2 s; they go into the outbox; always in the frontier
+//	indexes to sort          4 files; the next file waits; always (the .open file)
+//	derived lines            1 MiB an output; the caller compresses it; each second, and at a kill
 //
-// Times to the next look that nobody tells of: renewals 1 s, outbox 1 s, rounds
-// at the end 250 ms, sync to disk 1 s. Commits, and questions about contents, gather
-// for 10 ms (decision 0163).
+// To other members:
 //
-// # The end
+//	links to one peer        256 pieces of 1,000 and 1,000 that gather; the outbox; acknowledged
+//	outbox                   the disk; low disk pauses the crawl; always in the frontier
+//	sent cache               262,144 links; the oldest are forgotten; not needed
+//	incoming link batches    one a stream; the sender waits; when acknowledged
+//	questions, notes         4,096 of each a peer, calls of 500; stored whole; not needed
+//	payloads being stored    65,536, for 5 s; stored whole; not needed
+//	heartbeats, clocks       one call a peer and kind; skipped; not needed
+//	scope entries            256 KiB a call, one call a member; they wait on disk; the answer
 //
-// Package finish ends the crawl: after two rounds in which every member of a view is idle,
-// with the same boots and the same activity, or by a limit. It also keeps the page permits
-// (--max-pages), which the holder of partition 0 grants. ending.go fits it to the rest.
+// Partitions that move or are copied:
 //
-// A disk that does not answer (progress.go) ends the lease; what waits for it cannot be
-// called back, so an end that was asked for does not wait for it either (lastcall.go).
+//	handoff inbox            256 events; callers block; each step before its event
+//	copies to make           partitions, 4 large and 16 small at once; not needed
+//	copies to ask for        partitions, each once; not needed
+//	mutations for a replica  64 MiB, 8 groups in flight; hints are kept; the replica's answer
+//	mutations during a copy  16 MiB, 4 if small; the copy begins again; the replica's commit
+//	hints                    256 MiB on disk, 64 in memory; a whole copy is made; not needed
+//	waiting for replicas     the callers, 0.5 to 10 s; not needed
 //
-// # What people see and order
+// People, operators, strangers:
 //
-// A node's block (status.go) is what it says of itself each second; the status is
-// the sum of the last blocks, made and judged by package status: pure code, so that
-// each step of a failure is a row of a table in the tests. A member is suspect
-// after two seconds of silence, serves nothing after three or without a lease,
-// and has failed when a view went on without it. A change of members (cluster.go)
-// is over when every partition is served again; the log then says in one line
-// what it came to. Orders (operators.go) go to any member: a drain travels to the
-// node that it is for, forgetting is membership's, pause, resume and stop change
-// the crawl document.
+//	events                   1,000; the oldest are forgotten; not needed
+//	top hosts                5 orders of 100, for 1 s; not needed
+//	a new cluster key        one; a second one is refused; before it is in effect
+//	connections with an old identity  one a peer and change, 6 s; not needed
+//	strangers' connections   128 HTTP, 64 RPC, 64 gossip; the busiest address loses its oldest
+//	gossip streams           4 MiB each, 8 in all; the largest is closed
+//	gossip packets           500 a second and sender, 5,000 in all; dropped
 //
-// Settings are changed the same way (package spread): a change is made on top of
-// whatever document is the newest, and again when another one has won meanwhile. A
-// gap that grew holds from the next request of each host on (package dispatch), a
-// page limit that was set or lowered has the permits counted anew (package finish), and
-// once the scope has changed what is queued is judged again before it is fetched.
-//
-// Questions about one URL, one host, the first hosts in an order, partitions, changes and archives are answered
-// by package inspect, on any node; inspect.go fits it to the rest.
-//
-// What happened is kept as a list of events (events.go): views and documents tell of
-// what they change, and once a second the status is held against the one before.
-// Nothing of a page's trip takes part in that.
-//
-// # Who may fetch, and what is promised
-//
-// The dispatcher asks before each visit, the fetcher again at each request's
-// write (mayFetch): the crawl runs, the lease is good, the view lists this boot,
-// and the partition was acquired since this id last joined. A view goes to
-// handoff only when membership has told whether it needs the full fence. A node
-// that was excluded loses its page permits, and hears document and scope again
-// before it judges or fetches anything.
-//
-// A link is acknowledged, to a peer or to who adds seeds, when the partition's
-// in-sync replicas have it (package links), in the tenure in which it was
-// stored. A batch of links is answered when its last partition is, at the latest
-// after 3.5 s, and batches of one peer in order: a replica that falls silent holds
-// the links of others up until its links are given up, 3 s later; from then on those
-// that need its word are refused at once. Before a page is done its
-// links to other partitions are acknowledged, those that are held here as well,
-// or they stand in the page's outbox. Its links to its own partition
-// are in its own mutation, so a replica has both or neither.
+// Loops without a signal look again: heartbeats and the outbox after 1 s, rounds at the end after
+// 250 ms, the sync to disk after 1 s. Commits, and questions about contents, gather for 10 ms
+// (decision 0163).
 package node

@@ -24,7 +24,9 @@
 // A link is always behind a leased page, in an outbox, or in its owner's store (invariant I3). It is
 // acknowledged, to a peer or to the caller that adds seeds, when the in-sync replicas of its partition have it, in
 // the tenure in which it was stored. A batch of links is answered when its last partition is, at the
-// latest after 3.5 s.
+// latest after 3.5 s, and batches of one peer in order. So a replica that falls silent delays the links
+// of others until its own link is given up, 3 s later; from then on what needs its answer is refused
+// at once.
 //
 // Before a page is done its links to other partitions are acknowledged, those that are held here as
 // well, or they stand in the page's outbox. Its links to its own partition are in its own

@@ -2,7 +2,10 @@
 // of the whole cluster. It does no I/O, reads no clock and starts no goroutine; but for the Meter,
 // which several goroutines may read while one samples, its functions are pure.
 //
-// A node gathers a Picture: the last block of every node that it has ever heard of, with what
+// A member is suspect after two seconds of silence, serves nothing after three or without a lease,
+// and has failed when a view went on without it.
+//
+// A node gathers a Picture (package report): the last block of every node that it has ever heard of, with what
 // gossip and the view say of that node. Merge makes the document of it in O(nodes):
 //
 //	ring.go      what is served, moving, or short of copies
