@@ -120,7 +120,7 @@ func (n *Node) Access() func(secret string) (crawl.Asker, error) {
 	return func(secret string) (crawl.Asker, error) { return judge.Asker(secret, time.Now()) }
 }
 
-// RecordChange writes down what somebody asked this node to change.
+// RecordChange writes down what this node was asked to change.
 func (n *Node) RecordChange(e crawl.AuditEntry) { n.audit.Record(e) }
 
 // RevokeToken ends a token on all members: spread.Spreader.Revoke. One that nobody has made

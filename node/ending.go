@@ -97,7 +97,7 @@ func (h handler) Idle(_ context.Context, _ string, req *peer.IdleRequest) (*peer
 	return h.node.finisher.Serve(req)
 }
 
-// activity rises with everything that could lead to more work.
+// activity rises with everything that may lead to more work.
 func (n *Node) activity() uint64 {
 	a := n.moved.Load() + n.seeder.Begun() + n.doc.Current().Doc.Version
 	if e := n.engine.Load(); e != nil {
@@ -106,7 +106,7 @@ func (n *Node) activity() uint64 {
 	return a
 }
 
-// work is what this node still has to do. It is read in the order that finish.Work asks for.
+// work is what this node has to do yet, read in the order that finish.Work asks for.
 func (n *Node) work() finish.Work {
 	e := n.engine.Load()
 	if e == nil || !n.synced.Load() {
@@ -122,7 +122,7 @@ func (n *Node) work() finish.Work {
 	return w
 }
 
-// whyNotIdle names what this node still has to do; "" is nothing.
+// whyNotIdle names what this node has to do yet; "" is nothing.
 func (n *Node) whyNotIdle() string {
 	w := n.work()
 	return w.WhyNotIdle()

@@ -1,15 +1,10 @@
 package node
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
-	"crawlnode/crawl"
-	"crawlnode/membership"
 	"crawlnode/node/datadir"
-	"crawlnode/node/disk"
-	"crawlnode/node/report"
 )
 
 // The classes of errors of Open and Run; the command's exit code goes by them.
@@ -37,12 +32,3 @@ func clusterError(doing string, err error) error {
 }
 
 func usageError(err error) error { return &classError{ErrUsage, err} }
-
-// forgotten reports whether an operator has declared that a node is gone for good.
-func forgotten(v *membership.View, id crawl.NodeID) bool { return report.Forgotten(v, id) }
-
-func isFull(err error) bool { return disk.IsFull(err) }
-
-func onceThereIsSpace(ctx, running context.Context, do func() error) error {
-	return disk.Retry(ctx, running, do)
-}

@@ -12,6 +12,7 @@ import (
 	"crawlnode/node/dispatch"
 	"crawlnode/node/egress"
 	"crawlnode/node/heartbeat"
+	"crawlnode/node/report"
 	"crawlnode/peer"
 	"crawlnode/pipeline"
 	"crawlnode/scheduler"
@@ -68,7 +69,7 @@ func (n *Node) newContents() *contents.Index {
 		Partitions: n.partitions,
 		Holder:     n.router.Holder,
 		Alone:      n.alone,
-		Forgotten:  func(id crawl.NodeID) bool { return forgotten(n.members.Snapshot().View, id) },
+		Forgotten:  func(id crawl.NodeID) bool { return report.Forgotten(n.members.Snapshot().View, id) },
 		Call: func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
 			return peer.Call(ctx, n.pool, n.target(to), b, peer.PeerClient.Contents)
 		},
@@ -114,7 +115,7 @@ func (n *Node) noteQueued(hosts []frontier.QueuedHost) {
 }
 
 // mayLastTry reports whether only frozen hosts are left in the whole cluster, as
-// far as the members' last words tell.
+// far as the members' last blocks tell.
 func (n *Node) mayLastTry() bool {
 	e := n.engine.Load()
 	if e == nil || n.front.Totals().Outbox > 0 || e.moves.Status().Outstanding > 0 {
@@ -169,7 +170,7 @@ type moveFetching struct {
 }
 
 // Hold starts a partition that was just acquired; every host waits for its delay
-// first, whoever may have fetched it a moment ago. Partition 0 brings the duty to
+// first, since another node may have fetched from it a moment ago. Partition 0 brings the duty to
 // grant page permits with it.
 func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch, _ bool) {
 	if p == 0 {

@@ -12,7 +12,7 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file fits package inspect to the rest of the node, and to those who ask.
+// This file fits package inspect to the rest of the node, and to its callers.
 
 func (n *Node) openInspector() {
 	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(),

@@ -10,7 +10,7 @@ import (
 
 const (
 	// stopSlack is what an end may take beyond the time-out of a drain when the disk
-	// does not answer. A stop without a drain gets as much: a busy disk is no dead one.
+	// does not answer. A stop without a drain gets as much: a busy disk is not a dead one.
 	stopSlack = 1200 * time.Millisecond
 	// deadDisk is how long the disk has not answered then.
 	deadDisk = time.Second
@@ -37,16 +37,16 @@ func (n *Node) awaitEnd(over <-chan error) error {
 		if wait, what := n.stalls.Longest(); wait >= deadDisk {
 			return n.abandon(wait, what)
 		}
-		limit = time.After(disk.LookEvery) // it may take its time, or freeze yet
+		limit = time.After(disk.LookEvery) // it may be slow, or freeze later
 	}
 }
 
-// abandon closes the doors, so that nobody takes this node for a living one, and says
-// why it ends as it does. The listener for other nodes is the last, as ever.
+// abandon closes the listeners, so that no caller takes this node for a running one, and says
+// why it ends so. The listener for other nodes is the last, as always.
 func (n *Node) abandon(wait time.Duration, what string) error {
 	n.closing.Store(true)
 	if e := n.engine.Load(); e != nil {
-		go e.dispatcher.EndAll(errNoLease) // it may be busy for ever
+		go e.dispatcher.EndAll(errNoLease) // it may never return
 	}
 	_ = n.http.Close()
 	_ = n.rpc.Close()

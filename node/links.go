@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/handoff"
+	"crawlnode/node/disk"
 	"crawlnode/node/links"
 	"crawlnode/peer"
 	"crawlnode/web/scope"
@@ -83,7 +84,7 @@ func (s linkScope) Add(entries ...string) error { return s.node.spread.Add(entri
 
 // AddWhenRoom waits while the disk is full: nothing is lost meanwhile.
 func (s linkScope) AddWhenRoom(ctx context.Context, entries ...string) error {
-	return onceThereIsSpace(ctx, s.node.running, func() error { return s.node.spread.Add(entries...) })
+	return disk.Retry(ctx, s.node.running, func() error { return s.node.spread.Add(entries...) })
 }
 
 // linkStart sets the crawl running for seeds.

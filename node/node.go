@@ -52,8 +52,8 @@ type Options struct {
 	Config  config.Config
 	Logger  *slog.Logger
 	Version string
-	// Given names the settings that somebody has chosen, as config.Given tells: a person
-	// hears of those that the cluster overrules.
+	// Given names the settings that were chosen, as config.Given tells: the operator is told
+	// of those that the cluster overrules.
 	Given []string
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
@@ -61,14 +61,13 @@ type Options struct {
 	// nil is Badger. The node closes it when it ends, and when Open fails after
 	// having begun to use it.
 	Store frontier.KV
-	// State puts a simulation's disk between the membership and its file; nil: nothing
-	// is between them.
+	// State puts a simulation's disk between the membership and its file; nil: none.
 	State func(membership.Storage) membership.Storage
-	// FreeBytes tells the free space of the volume that holds a path, in simulations;
-	// nil: the system does.
+	// FreeBytes returns the free space of the volume that holds a path, in simulations;
+	// nil: the system's figure.
 	FreeBytes func(path string) (int64, error)
-	// ProcessorTime tells the processors' time used so far, by this process in
-	// microseconds and by everybody and in all in ticks, in tests; nil: the system does.
+	// ProcessorTime returns the processors' time used so far, by this process in
+	// microseconds and by all and in total in ticks, in tests; nil: the system's figures.
 	ProcessorTime func() (own, busy, all int64)
 	// Bare leaves out the fingerprints of texts and the index of the archive, so
 	// that what they cost can be measured.
@@ -135,9 +134,9 @@ type Node struct {
 	stop        chan struct{} // closed by Stop
 	draining    atomic.Bool
 	stopped     atomic.Bool
-	writersDone chan struct{}   // closed when nobody writes to the frontier any more
+	writersDone chan struct{}   // closed when no part writes to the frontier any more
 	running     context.Context // Run's; set before anything starts
-	settling    atomic.Bool     // no visit is started any more
+	settling    atomic.Bool     // no visit starts any more
 	closing     atomic.Bool     // the listener for other nodes closes: nothing is requested any more
 	ended       atomic.Bool     // the crawl has, as was logged last
 	finished    chan string     // capacity 1: why the crawl ended, with --exit-when-done
@@ -188,7 +187,7 @@ func (n *Node) Stop() {
 	}
 }
 
-// Finished tells why the crawl ended, once it has.
+// Finished says why the crawl ended; not ok: it has not.
 func (n *Node) Finished() (reason string, ok bool) {
 	d := n.doc.Current().Doc
 	return d.Reason, d.State == crawl.CrawlFinished
@@ -287,7 +286,7 @@ func (n *Node) tableOwner(p crawl.Partition) crawl.NodeID {
 	return ""
 }
 
-// documentChanged acts on a new document: the crawl runs, rests, or has ended.
+// documentChanged acts on a new document: the crawl runs, is paused, or has ended.
 func (n *Node) documentChanged() {
 	d := n.doc.Current().Doc
 	joining := false

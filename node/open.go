@@ -51,7 +51,7 @@ func (k *keyring) describe(insecure bool) string {
 }
 
 // Open locks the data directory, binds the addresses and opens everything on
-// disk. Nothing runs and nobody is called yet. Its errors are of the classes
+// disk. Nothing runs and no node is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
 	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: report.NewTimings(),
@@ -69,7 +69,7 @@ func Open(o Options) (_ *Node, err error) {
 		}
 		n.close()
 		if n.http != nil {
-			_ = n.http.Close() // later it belongs to whoever serves the API
+			_ = n.http.Close() // later its owner is the API's server
 		}
 	}()
 	n.heap = resources.NewCollector(int64(o.Config.Memory))
@@ -161,8 +161,8 @@ const seenEntryShare = 1 << 10
 const commitPace = 10 * time.Millisecond
 
 // storeOptions are the frontier's store's. With little memory its tables and caches
-// are smaller: as they were, three tables of 42 MiB and the caches alone took more than
-// a --memory of 128 MiB, and the collector never rested.
+// are smaller: with the usual ones, three tables of 42 MiB and the caches alone took more
+// than a --memory of 128 MiB, and the garbage collector never stopped.
 func (n *Node) storeOptions() frontier.BadgerOptions {
 	o := frontier.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log}
 	if memory := int64(n.cfg.Memory); memory < 512<<20 {
@@ -208,7 +208,7 @@ func (n *Node) openStores(kv frontier.KV) (err error) {
 }
 
 // openAddresses binds the three addresses and opens the membership on the gossip
-// one. When somebody takes that between the look and memberlist's bind, the next
+// one. When another process takes that between the check and memberlist's bind, the next
 // triple is tried.
 func (n *Node) openAddresses(wrap func(membership.Storage) membership.Storage) error {
 	for try := 0; ; try++ {
@@ -355,7 +355,7 @@ func (n *Node) close() {
 		errs = append(errs, n.doc.Close())
 	}
 	if n.rpc != nil {
-		_ = n.rpc.Close() // the server has closed it; after a failed Open nobody has
+		_ = n.rpc.Close() // the server has closed it, but not after a failed Open
 	}
 	if n.dir != nil {
 		n.dir.Close()
@@ -366,7 +366,7 @@ func (n *Node) close() {
 }
 
 // mayDial reports whether the crawl may connect to an address that is not
-// public. Public ones need a contact, whom a site can ask.
+// public. Public ones need a contact, for the site's operator.
 func (n *Node) mayDial(addr netip.Addr) bool {
 	return n.settings().Allowed(addr)
 }

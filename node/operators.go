@@ -16,7 +16,7 @@ import (
 	"crawlnode/peer"
 )
 
-// operatorOrder is an operator's order as it travels to the member that it is for.
+// operatorOrder is an operator's order on its way to the member that it is for.
 type operatorOrder struct {
 	Drain    bool            `json:"drain"`
 	Rotation *rotation.State `json:"rotation,omitempty"` // the cluster's key is being replaced
@@ -82,7 +82,7 @@ func (h handler) Operate(_ context.Context, _ string, req *peer.Envelope) (*peer
 	return &peer.Envelope{}, nil
 }
 
-// withoutRefused is the text of a refusal; the caller puts the word before it
+// withoutRefused is the text of a refusal without ErrRefused before it, which the caller adds
 // again.
 func withoutRefused(err error) string {
 	text, prefix := err.Error(), crawl.ErrRefused.Error()+": "
@@ -92,8 +92,7 @@ func withoutRefused(err error) string {
 	return text
 }
 
-// ForgetMember takes the operator's oath that a node is gone for good. Who
-// answers is not gone.
+// ForgetMember removes a node for good, as an operator orders. A node that answers is not removed.
 func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
 	err := n.members.Forget(ctx, id)
 	switch {
@@ -104,10 +103,10 @@ func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
 	case errors.Is(err, membership.ErrAnswers), errors.Is(err, membership.ErrForget):
 		return fmt.Errorf("%w: %w", crawl.ErrRefused, err)
 	}
-	return fmt.Errorf("the oath was not taken in, send it again: %w", err)
+	return fmt.Errorf("the forget request was not stored, send it again: %w", err)
 }
 
-// knows reports whether a node was ever heard of here.
+// knows reports whether this node has ever heard of another one.
 func (n *Node) knows(id crawl.NodeID) bool {
 	snap := n.members.Snapshot()
 	if v := snap.View; v != nil {
@@ -126,7 +125,7 @@ func (n *Node) ControlCrawl(ctx context.Context, action string) (crawl.ActionRep
 }
 
 // resumeFinished sets a crawl running again that was called finished while URLs
-// came in: the last word on that has who holds them.
+// came in: their holder decides that.
 func (n *Node) resumeFinished() error {
 	d, t := n.doc.Current().Doc, n.front.Totals()
 	if d.State != crawl.CrawlFinished || d.Reason != crawl.FinishExhausted || t.QueuedTotal() == 0 {

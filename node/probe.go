@@ -50,8 +50,8 @@ func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProb
 // probeTimeout bounds one step of ProbeCalls.
 const probeTimeout = 3 * time.Second
 
-// ProbeCalls finds out whether a node answers calls at its --rpc address: whoever
-// serves HTTP/2 there greets first, and with a key only who has the same.
+// ProbeCalls finds out whether a node answers calls at its --rpc address: a server of
+// HTTP/2 sends its settings first, and with a key only one that has the same key does.
 func ProbeCalls(ctx context.Context, c *config.Config, addr string) error {
 	key, err := loadKey(c)
 	if err != nil {

@@ -30,13 +30,13 @@ const syncEvery = time.Second
 // ended with --exit-when-done, or something broke. It returns when all
 // goroutines have ended and all files are closed. Call it once.
 //
-// Who waits for whom at the end: the fetchers, movers and callers stop first,
+// The order of the end: the fetchers, movers and callers stop first,
 // then the listener for other nodes' calls, then the store's writer. So nothing
-// that was acknowledged is still on its way when the files close, and whoever
-// finds the listener closed knows that this node fetches nothing any more.
+// that was acknowledged is still on its way when the files close, and a node
+// that finds the listener closed knows that this one fetches nothing any more.
 //
-// A disk that does not answer holds up whoever waits for it, and nothing can call that
-// back. So an end that was asked for does not wait for it: lastcall.go.
+// A disk that does not answer blocks its callers, and nothing can cancel their calls.
+// So an end that was asked for does not wait for it: lastcall.go.
 func (n *Node) Run(ctx context.Context) error {
 	over := make(chan error, 1)
 	go func() { over <- n.runAll(ctx) }()
@@ -50,7 +50,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	defer cancel()
 	n.running = ctx
 
-	// The store's writer outlives everybody who writes.
+	// The store's writer ends after all that write.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
 	var store errgroup.Group
 	store.Go(func() error { return n.front.Run(storeCtx) })
@@ -75,7 +75,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.untilTheEnd(ctx, cancel) })
 
 	<-ctx.Done()
-	cancel() // whoever waits for space on the disk sees that the node ends
+	cancel() // ends the waits for space on the disk
 	n.front.Hurry()
 	// lead, which started the engine, has to end before the writer may.
 	err := n.waitForWriters(group, stopStore)
@@ -85,8 +85,8 @@ func (n *Node) runAll(ctx context.Context) error {
 	return err
 }
 
-// classed gives membership's errors their class: who may not join has a cluster
-// problem, everything else that ends it is the disk.
+// classed gives membership's errors their class: a node that may not join has a cluster
+// problem, everything else that ends membership is the disk.
 func classed(err error) error {
 	switch {
 	case err == nil:
@@ -107,7 +107,7 @@ func (n *Node) waitForWriters(group *errgroup.Group, stopStore func()) error {
 		case <-n.writersDone:
 		case <-time.After(2*dispatch.StopGrace + 4*time.Second): // the dispatcher's own bounds and some more
 		}
-		n.closing.Store(true) // who finds the port closed may take over
+		n.closing.Store(true) // a node that finds the port closed may take over
 		n.server.Stop()
 		stopStore()
 		close(done)
@@ -219,7 +219,7 @@ func (n *Node) loadedPartitions(ctx context.Context, store transfer.Store) ([]ha
 	return loaded, nil
 }
 
-// followViews tells the movers of each view and keeps only members' connections.
+// followViews passes each view on to the movers and keeps only members' connections.
 func (n *Node) followViews(ctx context.Context, e *engine) error {
 	var installed crawl.Epoch
 	barred := 0
@@ -230,11 +230,11 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 			fenced := n.fences.Take(snap.View.Number) || installed == 0
 			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
 				n.permits.Lapse()
-				n.synced.Store(false) // what was decided meanwhile is not known here
+				n.synced.Store(false) // it does not know what was decided meanwhile
 				signal(n.excluded)
 			}
 			if len(snap.View.Barred) > barred {
-				n.router.ForgetSent() // what only the forgotten had is to be sent again
+				n.router.ForgetSent() // what only the forgotten node had is sent again
 			}
 			installed, barred = snap.View.Number, len(snap.View.Barred)
 			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, fenced))
@@ -249,8 +249,8 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 	}
 }
 
-// followLease stops all fetches the moment the lease ends, and lets them go on
-// when it has come back (ownership rule 3).
+// followLease stops all fetches the moment the lease ends, and lets them continue
+// when there is a new one (ownership rule 3).
 func (n *Node) followLease(ctx context.Context, e *engine) error {
 	had := true
 	for {
@@ -310,7 +310,7 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 	}
 }
 
-// signal sets a channel of capacity 1.
+// signal fills a channel of capacity 1.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -380,9 +380,9 @@ func (n *Node) untilTheEnd(ctx context.Context, cancel func()) error {
 	return fmt.Errorf("node: %w", errFinished)
 }
 
-// staysFinished waits for a moment, which whoever tells the others of the end needs
-// anyway; nothing is fetched any more. False: it was the end of an earlier run, and
-// the seeds of this one have set the crawl running again.
+// staysFinished waits for a moment, in which the others are told of the end; nothing is fetched
+// any more. False: it was the end of an earlier run, and the seeds of this one have started the
+// crawl again.
 func (n *Node) staysFinished(ctx context.Context) bool {
 	waitFor(ctx, 2*heartbeat.Every)
 	for n.seeder.Active() > 0 && !n.stopped.Load() && waitFor(ctx, 20*time.Millisecond) {

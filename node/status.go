@@ -14,7 +14,7 @@ import (
 	"crawlnode/node/status"
 )
 
-// This file fits package report to the rest of the node, and to those who ask.
+// This file fits package report to the rest of the node, and to its callers.
 
 func (n *Node) openReport() {
 	n.report = report.New(report.Options{ID: n.id, Name: n.name, Version: n.version, Protocol: protocolVersion, Started: n.started, Dir: n.dir.Path(),
