@@ -134,6 +134,10 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
+		[]string{"node/changes"}, []string{"crawl", "membership", "node/events", "node/status"},
+		"it compares views and decides nothing; when every partition is served again is judged by package status",
+	},
+	{
 		[]string{"node/contents"}, []string{"crawl", "frontier", "peer", "pipeline", "ring", "web/simhash", "web/urlnorm"},
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},

@@ -15,6 +15,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/node/access"
+	"crawlnode/node/changes"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/datadir"
@@ -121,7 +122,7 @@ type Node struct {
 	drainer   *drain.Drainer
 	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.
 	processors func() (own, busy, all int64)
-	changes    changeLog
+	changes    changes.Log
 	events     *events.Log
 	fences     *transfer.Fences
 	space      *disk.Space

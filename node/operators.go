@@ -115,7 +115,7 @@ func (n *Node) knows(id crawl.NodeID) bool {
 		}
 	}
 	_, told := n.peers.All()[id]
-	_, gone := n.changes.departed()[id]
+	_, gone := n.changes.Departed()[id]
 	return told || gone || slices.ContainsFunc(snap.Peers, func(p membership.Peer) bool { return p.ID == id })
 }
 

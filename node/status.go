@@ -18,7 +18,7 @@ import (
 
 func (n *Node) openReport() {
 	n.report = report.New(report.Options{ID: n.id, Name: n.name, Version: n.version, Protocol: protocolVersion, Started: n.started, Dir: n.dir.Path(),
-		Keyed: n.keys.ring != nil, Config: &n.cfg, Node: reportedNode{n}, Changes: reportedChanges{n}, Members: n.members, Documents: n.doc, Front: n.front, DNS: n.dns,
+		Keyed: n.keys.ring != nil, Config: &n.cfg, Node: reportedNode{n}, Changes: &n.changes, Members: n.members, Documents: n.doc, Front: n.front, DNS: n.dns,
 		Router: n.router, Outputs: n.outputs, Contents: n.contents, Permits: n.permits, Peers: n.peers, Space: n.space, Stalls: n.stalls,
 		Timings: n.timings, Processors: n.processors})
 }
@@ -70,27 +70,6 @@ func (r reportedNode) Activity() uint64               { return r.node.activity()
 
 func (r reportedNode) Behind(now time.Time) ([]string, time.Time) {
 	return r.node.spread.Behind(now)
-}
-
-// reportedChanges are the changes of members as package report sees them.
-type reportedChanges struct{ node *Node }
-
-func (r reportedChanges) Last() crawl.ChangeStatus { return r.node.changes.status() }
-
-func (r reportedChanges) Departed() map[crawl.NodeID]report.Departed {
-	gone := map[crawl.NodeID]report.Departed{}
-	for id, d := range r.node.changes.departed() {
-		gone[id] = report.Departed{Member: d.member, Departure: d.told()}
-	}
-	return gone
-}
-
-func (r reportedChanges) PausedSince(minority bool, now time.Time) time.Time {
-	return r.node.changes.pausedSince(minority, now)
-}
-
-func (r reportedChanges) Progress(leaving, copies int) (moves, repairs [2]int) {
-	return r.node.changes.progress(leaving, copies)
 }
 
 // watchEvery is how often the end of a change of members is looked for.

@@ -9,6 +9,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/membership"
+	"crawlnode/node/changes"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/disk"
@@ -48,18 +49,12 @@ type Node interface {
 	Behind(now time.Time) ([]string, time.Time)
 }
 
-// Departed is a former member and how it went.
-type Departed struct {
-	Member    membership.Member
-	Departure status.Departure
-}
-
 // Changes are the changes of members.
 type Changes interface {
 	// Last is the last change, and how long its take-over took.
 	Last() crawl.ChangeStatus
 	// Departed has the former members that no view has taken back.
-	Departed() map[crawl.NodeID]Departed
+	Departed() map[crawl.NodeID]changes.Departed
 	// PausedSince takes whether the node is in a minority now, and returns since when.
 	PausedSince(minority bool, now time.Time) time.Time
 	// Progress takes what is left to move and to copy, and returns done and total of both.

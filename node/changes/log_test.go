@@ -1,4 +1,4 @@
-package node
+package changes
 
 import (
 	"fmt"
@@ -10,7 +10,9 @@ import (
 	"crawlnode/membership"
 )
 
-func TestChangeLog(t *testing.T) {
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func TestLog(t *testing.T) {
 	t.Parallel()
 	view := func(ms ...membership.Member) *membership.View { return &membership.View{Members: ms} }
 	left := func(v *membership.View, id crawl.NodeID, boot crawl.Boot) *membership.View {
@@ -21,14 +23,14 @@ func TestChangeLog(t *testing.T) {
 	again, drains := b, b
 	again.Boot = 2
 	drains.Draining = true
-	word := func(m membership.Member) lastWord { return lastWord{inFlight: 10 * int64(m.Boot), held: 5} }
-	var log changeLog
+	report := func(m membership.Member) Report { return Report{InFlight: 10 * int64(m.Boot), Held: 5} }
+	var log Log
 	for i, s := range []struct {
 		view        *membership.View
 		cause, name string
 		requeued    int64
 		gone        string // id=state, joined by spaces
-	}{ // each is settled before the next
+	}{ // each has ended before the next
 		{view(a), "", "", 0, ""}, // the first view is no change
 		{view(a), "", "", 0, ""},
 		{view(a, b), crawl.CauseJoin, "B", 0, ""},
@@ -46,32 +48,32 @@ func TestChangeLog(t *testing.T) {
 		{view(a, b, c), crawl.CauseJoin, "B, C", 0, ""},
 		{view(a), crawl.CauseFailed, "B, C", 20, "b=failed c=failed"},
 	} {
-		log.settle(noon, 3)
-		ch, _ := log.note(s.view, noon, word, 3)
-		if name := strings.Join(ch.names, ", "); ch.cause != s.cause || name != s.name || ch.words.inFlight != s.requeued {
-			t.Errorf("%d: %q %q %d, want %q %q %d", i, ch.cause, name, ch.words.inFlight, s.cause, s.name, s.requeued)
+		log.End(noon, 3)
+		ch, _ := log.Note(s.view, noon, report, 3)
+		if name := strings.Join(ch.Names, ", "); ch.Cause != s.cause || name != s.name || ch.sum.InFlight != s.requeued {
+			t.Errorf("%d: %q %q %d, want %q %q %d", i, ch.Cause, name, ch.sum.InFlight, s.cause, s.name, s.requeued)
 		}
 		var gone []string
 		for _, id := range []crawl.NodeID{"a", "b", "c"} {
-			if d, ok := log.departed()[id]; ok {
-				gone = append(gone, string(id)+"="+d.state)
+			if d, ok := log.Departed()[id]; ok {
+				gone = append(gone, string(id)+"="+d.Departure.State)
 			}
 		}
 		if got := strings.Join(gone, " "); got != s.gone {
 			t.Errorf("%d: gone %q, want %q", i, got, s.gone)
 		}
 	}
-	if !log.pending() {
+	if !log.Pending() {
 		t.Error("the last change is not pending")
 	}
-	last, passed, ok := log.settle(noon.Add(2*time.Second), 4)
+	last, passed, ok := log.End(noon.Add(2*time.Second), 4)
 	if !ok || *last.TakeoverSeconds != 2 || *last.PartitionsLost != 1 || *last.InflightRequeued != 20 || passed != 10 {
-		t.Errorf("settled: %+v, %d passed on", last, passed)
+		t.Errorf("ended: %+v, %d passed on", last, passed)
 	}
-	if _, _, ok := log.settle(noon.Add(3*time.Second), 4); ok || log.pending() {
-		t.Error("settled twice")
+	if _, _, ok := log.End(noon.Add(3*time.Second), 4); ok || log.Pending() {
+		t.Error("ended twice")
 	}
-	if s := log.status(); *s.Cause != crawl.CauseFailed || *s.Node != "B, C" || *s.TakeoverSeconds != 2 || !s.At.Equal(noon) {
+	if s := log.Last(); *s.Cause != crawl.CauseFailed || *s.Node != "B, C" || *s.TakeoverSeconds != 2 || !s.At.Equal(noon) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -83,23 +85,23 @@ func TestFailureStaysTheLastChange(t *testing.T) {
 	a, b, c := membership.Member{ID: "a", Name: "A", Boot: 1}, membership.Member{ID: "b", Name: "B", Boot: 1}, membership.Member{ID: "c", Name: "C", Boot: 1}
 	again := b
 	again.Boot = 2
-	var log changeLog
+	var log Log
 	for i, ms := range [][]membership.Member{{a, b, c}, {a, c}, {a, again, c}, {a, again}} {
-		log.note(&membership.View{Members: ms}, noon.Add(time.Duration(i)*time.Second), func(membership.Member) lastWord { return lastWord{7, 3} }, 0)
+		log.Note(&membership.View{Members: ms}, noon.Add(time.Duration(i)*time.Second), func(membership.Member) Report { return Report{7, 3} }, 0)
 	}
-	last, passed, ok := log.settle(noon.Add(11*time.Second), 0)
+	last, passed, ok := log.End(noon.Add(11*time.Second), 0)
 	if !ok || *last.Cause != crawl.CauseFailed || *last.Node != "B, C" || *last.InflightRequeued != 14 || passed != 6 || *last.TakeoverSeconds != 10 {
 		t.Errorf("%s of %s: %d fetches, %d partitions, %v s", *last.Cause, *last.Node, *last.InflightRequeued, passed, *last.TakeoverSeconds)
 	}
-	log.note(&membership.View{Members: []membership.Member{a, again, c}}, noon, func(membership.Member) lastWord { return lastWord{} }, 0)
-	if s := log.status(); *s.Cause != crawl.CauseJoin || *s.Node != "C" || s.TakeoverSeconds != nil {
+	log.Note(&membership.View{Members: []membership.Member{a, again, c}}, noon, func(membership.Member) Report { return Report{} }, 0)
+	if s := log.Last(); *s.Cause != crawl.CauseJoin || *s.Node != "C" || s.TakeoverSeconds != nil {
 		t.Errorf("the change after it: %+v", s)
 	}
 }
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	var log changeLog
+	var log Log
 	for i, s := range []struct {
 		outstanding, copies int
 		moves, repairs      [2]int
@@ -110,7 +112,7 @@ func TestProgress(t *testing.T) {
 		{0, 2, [2]int{0, 0}, [2]int{7, 9}},
 		{2, 0, [2]int{0, 2}, [2]int{0, 0}},
 	} {
-		if moves, repairs := log.progress(s.outstanding, s.copies); moves != s.moves || repairs != s.repairs {
+		if moves, repairs := log.Progress(s.outstanding, s.copies); moves != s.moves || repairs != s.repairs {
 			t.Errorf("%d: moves %v, repairs %v; want %v, %v", i, moves, repairs, s.moves, s.repairs)
 		}
 	}
@@ -118,12 +120,12 @@ func TestProgress(t *testing.T) {
 
 func TestPausedSince(t *testing.T) {
 	t.Parallel()
-	var log changeLog
+	var log Log
 	for i, s := range []struct {
 		minority bool
 		want     time.Time
 	}{{false, time.Time{}}, {true, noon.Add(time.Second)}, {true, noon.Add(time.Second)}, {false, time.Time{}}, {true, noon.Add(4 * time.Second)}} {
-		if got := log.pausedSince(s.minority, noon.Add(time.Duration(i)*time.Second)); !got.Equal(s.want) {
+		if got := log.PausedSince(s.minority, noon.Add(time.Duration(i)*time.Second)); !got.Equal(s.want) {
 			t.Errorf("%d: since %v, want %v", i, got, s.want)
 		}
 	}
@@ -146,15 +148,15 @@ func TestMemberEvents(t *testing.T) {
 	member := func(id crawl.NodeID, boot crawl.Boot) membership.Member {
 		return membership.Member{ID: id, Name: strings.ToUpper(string(id)), Boot: boot}
 	}
-	word := func(membership.Member) lastWord { return lastWord{inFlight: 4, held: 9} }
+	report := func(membership.Member) Report { return Report{InFlight: 4, Held: 9} }
 	drains := member("d", 1)
 	drains.Draining = true
-	var log changeLog
-	if _, events := log.note(&membership.View{Members: []membership.Member{member("a", 1), member("b", 1), member("c", 1), member("d", 1)}}, noon, word, 0); events != nil {
+	var log Log
+	if _, events := log.Note(&membership.View{Members: []membership.Member{member("a", 1), member("b", 1), member("c", 1), member("d", 1)}}, noon, report, 0); events != nil {
 		t.Errorf("the first view: %s", codesOf(events))
 	}
 	v := &membership.View{Members: []membership.Member{member("a", 1), drains, member("e", 1)}, Left: []membership.Departure{{ID: "c", Boot: 1}}}
-	_, events := log.note(v, noon, word, 0)
+	_, events := log.Note(v, noon, report, 0)
 	if got, want := codesOf(events), "node_failed=B node_draining=D node_left=C node_joined=E"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
