@@ -53,7 +53,7 @@ func TestLowerEpochCounts(t *testing.T) {
 			n.start()
 		}
 		w.install(9, three...)
-		w.settle(v)
+		w.awaitRest(v)
 		for p := range crawl.Partition(memPartitions) {
 			_ = w.nodes[v.Table.Owner(p)].store.part(p, func(x *memPart) error {
 				if _, ok := x.content["not acknowledged"]; ok {
@@ -79,7 +79,7 @@ func TestWanted(t *testing.T) {
 		ok    bool
 	}{
 		"an earlier tenure":        {&machine.RequestCopy{P: 1, From: "b", Epoch: 0, Here: here}, "b", 0, true},
-		"nobody asked":             {nil, "b", 2, false},
+		"not asked for":            {nil, "b", 2, false},
 		"of another node":          {&machine.RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "a", 2, false},
 		"of another tenure":        {&machine.RequestCopy{P: 1, From: "b", Epoch: 2, Here: here}, "b", 3, false},
 		"more is here by now":      {&machine.RequestCopy{P: 1, From: "b", Epoch: 2, Here: Kept{Copy: true, Epoch: 1, MaxEpoch: 1, Seq: 6}}, "b", 2, false},
@@ -106,16 +106,16 @@ func TestWanted(t *testing.T) {
 // of another.
 func TestTenure(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
-		w.settle(w.install(1, "a"))
+		w.awaitRest(w.install(1, "a"))
 		a := w.nodes["a"]
 		old := a.driver.Tenures([]crawl.Partition{0, 1})
 		if err := errors.Join(a.driver.Wait(t.Context(), old, true)...); err != nil {
 			t.Errorf("in its own tenure: %v", err)
 		}
-		w.settle(w.install(2, "a", "b"))
-		w.settle(w.install(3, "b"))
-		w.settle(w.install(4, "a", "b"))
-		w.settle(w.install(5, "a"))
+		w.awaitRest(w.install(2, "a", "b"))
+		w.awaitRest(w.install(3, "b"))
+		w.awaitRest(w.install(4, "a", "b"))
+		w.awaitRest(w.install(5, "a"))
 		for i, err := range a.driver.Wait(t.Context(), old, false) {
 			if !errors.Is(err, ErrNotAcknowledged) {
 				t.Errorf("partition %d: a later tenure answers for an earlier one: %v", i, err)
@@ -132,7 +132,7 @@ func TestTenure(t *testing.T) {
 func TestSilent(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
-		w.settle(v)
+		w.awaitRest(v)
 		a := w.nodes["a"]
 		mine := map[crawl.NodeID]crawl.Partition{}
 		for p := range crawl.Partition(memPartitions) {
@@ -143,7 +143,7 @@ func TestSilent(t *testing.T) {
 		if len(mine) == 0 {
 			t.Fatal("a holds nothing")
 		}
-		// Nobody answers any more: the set cannot shrink.
+		// No replica answers any more: the set cannot shrink.
 		w.mu.Lock()
 		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
 		w.mu.Unlock()
@@ -171,7 +171,7 @@ func TestSilent(t *testing.T) {
 		w.mu.Lock()
 		w.nodes["b"].stopped, w.nodes["c"].stopped = false, false
 		w.mu.Unlock()
-		w.settle(v)
+		w.awaitRest(v)
 		for id, p := range mine {
 			if err := a.wait(t.Context(), false, p); err != nil {
 				t.Errorf("%s answers again: %v", id, err)
@@ -184,7 +184,7 @@ func TestSilent(t *testing.T) {
 func TestOvertaken(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
-		w.settle(v)
+		w.awaitRest(v)
 		a := w.nodes["a"]
 		a.driver.sets.add(machine.Record{P: 0, Set: Set{Epoch: 0, Version: 7, Members: []crawl.NodeID{"a"}}})
 		time.Sleep(2 * recordLate)
@@ -206,12 +206,12 @@ func TestOvertaken(t *testing.T) {
 	})
 }
 
-// TestList tells what is held, what is about to come, and who is missing.
+// TestList lists what is held, what is about to come, and the nodes that are missing.
 func TestList(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
-		w.settle(v)
-		word := func(x PartStatus) string {
+		w.awaitRest(v)
+		line := func(x PartStatus) string {
 			return fmt.Sprint(x.State, " ", x.Epoch, " ", x.InSync, " ", x.Away)
 		}
 		list := func(id crawl.NodeID) map[crawl.Partition]string {
@@ -221,7 +221,7 @@ func TestList(t *testing.T) {
 			}
 			out := map[crawl.Partition]string{}
 			for _, x := range ps {
-				out[x.P] = word(x)
+				out[x.P] = line(x)
 			}
 			return out
 		}
@@ -235,7 +235,7 @@ func TestList(t *testing.T) {
 					want = fmt.Sprint(Holding, " 1 ", set, " false")
 				}
 				if got[p] != want {
-					t.Errorf("%s says of partition %d: %q, want %q", id, p, got[p], want)
+					t.Errorf("%s lists partition %d as %q, want %q", id, p, got[p], want)
 				}
 			}
 		}
@@ -260,7 +260,7 @@ func TestList(t *testing.T) {
 				want = fmt.Sprint(Absent, " 0 ", set, " true")
 			}
 			if got[p] != want {
-				t.Errorf("alone, a says of partition %d: %q, want %q", p, got[p], want)
+				t.Errorf("alone, a lists partition %d as %q, want %q", p, got[p], want)
 			}
 		}
 	})
@@ -272,7 +272,7 @@ func TestPowerLoss(t *testing.T) {
 	for _, c := range []struct{ lost, fresh int }{{3, 0}, {3, 1}, {3, 3}, {3, 9}, {0, 9}} { // fresh ones come before the replica is asked
 		bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
 			v := w.install(1, "a", "b")
-			w.settle(v)
+			w.awaitRest(v)
 			var p crawl.Partition
 			for v.Table.Owner(p) != "a" {
 				p++
@@ -302,7 +302,7 @@ func TestPowerLoss(t *testing.T) {
 			}
 			v = w.install(2, "a", "b")
 			time.Sleep(5 * time.Second)
-			w.settle(v)
+			w.awaitRest(v)
 			// A replica that is asked again later is not ahead: this process wrote it.
 			w.write(t.Context(), p, "later")
 			for _, silent := range []bool{true, false} {
@@ -312,7 +312,7 @@ func TestPowerLoss(t *testing.T) {
 				a.store.write(p, fmt.Sprint("silent ", silent), "x")
 				time.Sleep(3 * replication.StallTimeout)
 			}
-			w.settle(v)
+			w.awaitRest(v)
 			want := crawl.Epoch(1)
 			if c.lost > 0 {
 				want = 2 // the replica's copy was promoted

@@ -73,7 +73,7 @@ type Driver struct {
 	arrivals  map[crawl.Partition]crawl.Epoch
 }
 
-// NewDriver returns a driver that Run starts. loaded is what the disk says.
+// NewDriver returns a driver that Run starts. loaded is what the disk held.
 func NewDriver(o Options, loaded []machine.Loaded) *Driver {
 	if o.BytesPerSecond == 0 {
 		o.BytesPerSecond = 64 << 20

@@ -21,12 +21,12 @@ var three = []crawl.NodeID{"a", "b", "c"}
 func TestJoinUnderLoad(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		stop := w.load()
-		w.settleUnder(w.install(1, "a"), time.Second)
-		w.settleUnder(w.install(2, "a", "b"), time.Second)
+		w.awaitRestAfter(w.install(1, "a"), time.Second)
+		w.awaitRestAfter(w.install(2, "a", "b"), time.Second)
 		v := w.install(3, "a", "b", "c")
 		time.Sleep(2 * time.Second)
 		stop()
-		w.settle(v)
+		w.awaitRest(v)
 		for p := range w.acked {
 			if len(w.acked[p]) < 100 {
 				t.Errorf("partition %d: %d writes were acknowledged", p, len(w.acked[p]))
@@ -35,9 +35,9 @@ func TestJoinUnderLoad(t *testing.T) {
 	})
 }
 
-func (w *memNet) settleUnder(v Members, d time.Duration) {
+func (w *memNet) awaitRestAfter(v Members, d time.Duration) {
 	time.Sleep(d)
-	w.settle(v)
+	w.awaitRest(v)
 }
 
 // TestEveryMessage breaks the line at each message of a join and of a move back,
@@ -57,9 +57,9 @@ func TestEveryMessage(t *testing.T) {
 			v := w.install(1, "a", "b")
 			time.Sleep(200 * time.Millisecond)
 			stop()
-			w.settle(v)
-			w.settle(w.install(2, "b"))
-			w.settle(w.install(3, "a", "b"))
+			w.awaitRest(v)
+			w.awaitRest(w.install(2, "b"))
+			w.awaitRest(w.install(3, "a", "b"))
 			w.mu.Lock()
 			total = w.messages
 			w.mu.Unlock()
@@ -93,7 +93,7 @@ func TestEveryMessage(t *testing.T) {
 func TestDeath(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		stop := w.load()
-		w.settleUnder(w.install(1, three...), time.Second)
+		w.awaitRestAfter(w.install(1, three...), time.Second)
 		if err := w.nodes["b"].stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -101,12 +101,12 @@ func TestDeath(t *testing.T) {
 		v := w.install(2, "a", "c")
 		time.Sleep(3 * time.Second)
 		stop()
-		w.settle(v)
+		w.awaitRest(v)
 		// One by one: a lone node goes on.
 		if err := w.nodes["a"].stop(); err != nil {
 			t.Fatal(err)
 		}
-		w.settle(w.install(3, "c"))
+		w.awaitRest(w.install(3, "c"))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestDeath(t *testing.T) {
 func TestStopped(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
-		w.settle(v)
+		w.awaitRest(v)
 		var p crawl.Partition
 		for v.Table.Owner(p) != "a" {
 			p++
@@ -139,10 +139,10 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// TestWaitEnds: what yields or is released while somebody waits is not promised.
+// TestWaitEnds: a wait for a partition that yields or is released ends with an error.
 func TestWaitEnds(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
-		w.settle(w.install(1, "a"))
+		w.awaitRest(w.install(1, "a"))
 		a := w.nodes["a"]
 		if err := a.wait(t.Context(), true, 0, 1); err != nil {
 			t.Errorf("alone: %v", err)
@@ -150,7 +150,7 @@ func TestWaitEnds(t *testing.T) {
 		if err := w.nodes["b"].wait(t.Context(), false, 0); !errors.Is(err, ErrNotAcknowledged) {
 			t.Errorf("not held: %v", err)
 		}
-		// Nobody answers, so a new set cannot be recorded, and nothing is full.
+		// No replica answers, so a new set cannot be recorded, and nothing is full.
 		w.mu.Lock()
 		w.nodes["b"].stopped, w.nodes["c"].stopped = true, true
 		w.mu.Unlock()
@@ -162,7 +162,7 @@ func TestWaitEnds(t *testing.T) {
 		synctest.Wait()
 		select {
 		case err := <-got:
-			t.Fatalf("it is full without anybody else: %v", err)
+			t.Fatalf("it is full without another node: %v", err)
 		default:
 		}
 		w.install(3, "b", "c")
@@ -193,7 +193,7 @@ func TestMinority(t *testing.T) {
 		for _, id := range []crawl.NodeID{"b", "c"} {
 			w.nodes[id].driver.Installed(v)
 		}
-		w.settle(v)
+		w.awaitRest(v)
 	})
 }
 
@@ -201,7 +201,7 @@ func TestMinority(t *testing.T) {
 func TestGate(t *testing.T) {
 	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
 		v := w.install(1, "a", "b")
-		w.settle(v)
+		w.awaitRest(v)
 		a := w.nodes["a"]
 		var p crawl.Partition
 		for a.store.Kept(p).State == Holding {
@@ -241,7 +241,7 @@ func TestGate(t *testing.T) {
 func TestSweep(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
-		w.settle(v)
+		w.awaitRest(v)
 		left := 0
 		for p := range crawl.Partition(memPartitions) {
 			for _, id := range three {
@@ -264,7 +264,7 @@ func TestSweep(t *testing.T) {
 				}
 			}
 		}
-		w.settle(v)
+		w.awaitRest(v)
 	})
 }
 
@@ -290,10 +290,10 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestDiskFails: a node that cannot store a decision ends, and says why.
+// TestDiskFails: a node that cannot store a decision ends with the error.
 func TestDiskFails(t *testing.T) {
 	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
-		w.settle(w.install(1, "a"))
+		w.awaitRest(w.install(1, "a"))
 		broken := errors.New("no space left")
 		a := w.nodes["a"]
 		a.store.mu.Lock()

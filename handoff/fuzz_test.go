@@ -92,10 +92,10 @@ func fuzzDriver(t *testing.T) *Driver {
 	return d
 }
 
-// nowhere reaches nobody.
+// nowhere reaches no node.
 type nowhere struct{}
 
-var errNowhere = errors.New("nobody is there")
+var errNowhere = errors.New("no node is there")
 
 func (nowhere) Call(context.Context, crawl.NodeID, []byte) ([]byte, error) { return nil, errNowhere }
 func (nowhere) Open(context.Context, crawl.NodeID) (Stream, error)         { return nil, errNowhere }

@@ -22,7 +22,7 @@ import (
 
 var errCut = errors.New("the line broke")
 
-// cutMode says how a message is lost.
+// cutMode is how a message is lost.
 type cutMode int
 
 const (
@@ -127,12 +127,12 @@ func (w *memNet) install(view crawl.Epoch, members ...crawl.NodeID) Members {
 	return v
 }
 
-// settle waits until every partition is where the table wants it, with a full
+// awaitRest waits until every partition is where the table wants it, with a full
 // set and all that was acknowledged.
-func (w *memNet) settle(v Members) {
+func (w *memNet) awaitRest(v Members) {
 	w.t.Helper()
 	for range 600 {
-		if w.settled(v) {
+		if w.atRest(v) {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -143,7 +143,7 @@ func (w *memNet) settle(v Members) {
 	w.t.Fatal("the partitions do not come to rest")
 }
 
-func (w *memNet) settled(v Members) bool {
+func (w *memNet) atRest(v Members) bool {
 	for p := range crawl.Partition(memPartitions) {
 		for _, id := range v.ViewInstalled.Members {
 			n := w.nodes[id]
@@ -173,7 +173,7 @@ func (w *memNet) checkContent(p crawl.Partition, n *memNode) {
 	})
 }
 
-// write adds a key where the partition is held, and waits for the word.
+// write adds a key where the partition is held, and waits until it is acknowledged.
 func (w *memNet) write(ctx context.Context, p crawl.Partition, k string) {
 	for _, id := range slices.Sorted(maps.Keys(w.nodes)) {
 		n := w.nodes[id]

@@ -18,7 +18,7 @@ type (
 	Kept = machine.Kept
 	// PartStatus is a partition that this node holds, is passing on, or should hold.
 	PartStatus = machine.PartStatus
-	// Loaded tells what the disk says of a partition at start.
+	// Loaded tells what is on the disk of a partition at start.
 	Loaded = machine.Loaded
 	// ViewInstalled tells that a newer view is durable here.
 	ViewInstalled = machine.ViewInstalled

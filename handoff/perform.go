@@ -247,7 +247,7 @@ func (d *Driver) confirm(a machine.ConfirmLink) {
 	})
 }
 
-// tell reads what the disk says of the partitions that were asked about.
+// tell reads what is on the disk of the partitions that were asked about.
 func (d *Driver) tell(a machine.Tell) []machine.Answer {
 	if a.Parts == nil {
 		return nil

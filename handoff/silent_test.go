@@ -21,7 +21,7 @@ func TestStall(t *testing.T) {
 			bubble(t, three, func(t *testing.T, w *memNet) {
 				v := w.install(1, three...)
 				stop := w.load()
-				w.settleUnder(v, time.Second)
+				w.awaitRestAfter(v, time.Second)
 				before := w.count((*Driver).Copied)
 				w.mu.Lock()
 				w.nodes["b"].stopped = true
@@ -35,7 +35,7 @@ func TestStall(t *testing.T) {
 					t.Errorf("four seconds after b has come back there is one copy of %d partitions", n)
 				}
 				stop()
-				w.settle(v)
+				w.awaitRest(v)
 				synctest.Wait()
 				if n := w.count((*Driver).Copied) - before; n > 0 {
 					t.Errorf("%d whole copies were made", n)
@@ -66,7 +66,7 @@ func TestReturn(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
 		stop := w.load()
-		w.settleUnder(v, time.Second)
+		w.awaitRestAfter(v, time.Second)
 		stop()
 		time.Sleep(time.Second) // b has all
 		b := w.nodes["b"]
@@ -85,7 +85,7 @@ func TestReturn(t *testing.T) {
 		w.mu.Unlock()
 		v = w.install(2, "a", "c")
 		stop = w.load()
-		w.settleUnder(v, 20*time.Second)
+		w.awaitRestAfter(v, 20*time.Second)
 		copied, caughtUp := w.count((*Driver).Copied), w.count((*Driver).CaughtUp)
 		w.mu.Lock()
 		b.stopped = false
@@ -99,7 +99,7 @@ func TestReturn(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		stop()
-		w.settle(v)
+		w.awaitRest(v)
 		copied, caughtUp = w.count((*Driver).Copied)-copied, w.count((*Driver).CaughtUp)-caughtUp
 		if copied > 0 || held == 0 || caughtUp < int64(held) {
 			t.Errorf("b had held %d partitions: %d whole copies were made, %d were caught up", held, copied, caughtUp)
@@ -113,7 +113,7 @@ func TestStallAgain(t *testing.T) {
 		bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
 			v := w.install(1, "a", "b")
 			stop := w.load()
-			w.settleUnder(v, time.Second)
+			w.awaitRestAfter(v, time.Second)
 			w.mu.Lock()
 			w.nodes["b"].stopped = true
 			w.mu.Unlock()
@@ -130,7 +130,7 @@ func TestStallAgain(t *testing.T) {
 			w.mu.Unlock()
 			time.Sleep(4 * time.Second)
 			stop()
-			w.settle(v)
+			w.awaitRest(v)
 			time.Sleep(time.Second) // what nobody waits for arrives, too
 			for p := range crawl.Partition(memPartitions) {
 				w.sameContent(p)
@@ -159,7 +159,7 @@ func (w *memNet) sameContent(p crawl.Partition) {
 func TestAnswersOnItsStream(t *testing.T) {
 	bubble(t, []crawl.NodeID{"a", "b"}, func(t *testing.T, w *memNet) {
 		v := w.install(1, "a", "b")
-		w.settle(v)
+		w.awaitRest(v)
 		a := w.nodes["a"]
 		var held, other crawl.Partition
 		for p := range crawl.Partition(memPartitions) {

@@ -176,7 +176,7 @@ func (n *simNode) tick() {
 	n.freezes = nil
 }
 
-// write commits one mutation, and waits for the word that it is safe.
+// write commits one mutation, and waits until it is acknowledged.
 func (n *simNode) write(p crawl.Partition) {
 	d := &n.disk[p]
 	if !n.up || n.machine == nil || d.state != Holding || d.frozen {
@@ -201,7 +201,7 @@ func (n *simNode) write(p crawl.Partition) {
 	}
 }
 
-// poll looks for what the book has said.
+// poll takes the results of waits and confirmations.
 func (n *simNode) poll() {
 	if !n.up || n.machine == nil {
 		return

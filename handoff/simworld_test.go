@@ -28,7 +28,7 @@ type simView struct {
 	n       crawl.Epoch
 	boots   map[crawl.NodeID]crawl.Boot
 	since   map[crawl.NodeID]crawl.Epoch
-	unsure  bool // somebody was removed who may be alive
+	unsure  bool // a node was removed that may be alive
 	table   *ring.Table
 	decided time.Duration
 }
@@ -163,7 +163,7 @@ func (w *simWorld) changeView() {
 		case listed && n.up && n.boot == boot:
 			unsure, changed = true, true
 		case listed && !n.up && w.chance(40) && !w.calm && !n.gone:
-			next[n.id] = boot // nobody has noticed
+			next[n.id] = boot // not noticed yet
 		case n.up && (w.calm || w.chance(60)):
 			next[n.id], changed = n.boot, true
 		case listed:
@@ -171,8 +171,8 @@ func (w *simWorld) changeView() {
 			unsure = unsure || n.gone && w.calm
 		}
 	}
-	// Those who decide must stay: what more than half have recorded is then known
-	// to somebody in the next view.
+	// Those that decide must stay: what more than half have recorded is then known
+	// to a member of the next view.
 	ready, same = 0, 0
 	for id, boot := range next {
 		if n := w.node(id); v.boots[id] != 0 && n.up && n.view == v.n {
@@ -407,7 +407,7 @@ func (w *simWorld) rest() {
 		for len(w.messages) > 0 && w.chance(80) {
 			w.deliver(0)
 		}
-		if w.rng.IntN(20) == 0 && w.settled() {
+		if w.rng.IntN(20) == 0 && w.atRest() {
 			return
 		}
 	}
@@ -423,9 +423,9 @@ func (w *simWorld) rest() {
 	w.fail("the partitions do not come to rest in view %d", w.newest().n)
 }
 
-// settled: everybody is in the newest view, each partition is where the table
+// atRest: all nodes are in the newest view, each partition is where the table
 // wants it, with a full set, and has all that was acknowledged.
-func (w *simWorld) settled() bool {
+func (w *simWorld) atRest() bool {
 	v := w.newest()
 	for _, n := range w.nodes {
 		if n.gone && v.boots[n.id] == 0 {

@@ -12,7 +12,7 @@ import (
 func TestSingleCopy(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
 		v := w.install(1, three...)
-		w.settle(v)
+		w.awaitRest(v)
 		a := w.nodes["a"]
 		for _, id := range three {
 			if s := w.nodes[id].driver.Status(); s.SingleCopy != 0 || s.SingleFor != 0 {
@@ -33,7 +33,7 @@ func TestSingleCopy(t *testing.T) {
 		w.nodes["b"].stopped, w.nodes["c"].stopped = false, false
 		w.mu.Unlock()
 		stop()
-		w.settle(v)
+		w.awaitRest(v)
 		if s := a.driver.Status(); s.SingleCopy != 0 || s.SingleFor != 0 {
 			t.Errorf("afterwards: %d partitions, for %v", s.SingleCopy, s.SingleFor)
 		}

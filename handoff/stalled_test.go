@@ -22,7 +22,7 @@ func TestStalledMember(t *testing.T) {
 		taker, stalled := three[(i+1)%3], three[(i+2)%3]
 		bubble(t, three, func(t *testing.T, w *memNet) {
 			v := w.install(1, three...)
-			w.settle(v)
+			w.awaitRest(v)
 			goOn := w.nodes[stalled].store.stall()
 			stop := w.load()
 			// A set that the dead one wants recorded waits in the gate.
@@ -52,7 +52,7 @@ func TestStalledMember(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			stop()
-			w.settle(next)
+			w.awaitRest(next)
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestSealedBeforeAnswer(t *testing.T) {
 		}
 		got := ask()
 		if x, ok := got[0]; !ok || !x.Holds {
-			t.Errorf("of what b holds it says %+v, %v", x, ok)
+			t.Errorf("of what b holds it answers %+v, %v", x, ok)
 		}
 		if x, ok := got[1]; ok {
 			t.Errorf("a release that is not sealed was answered with %+v", x)
@@ -94,7 +94,7 @@ func TestSealedBeforeAnswer(t *testing.T) {
 		goOn()
 		synctest.Wait()
 		if x, ok := ask()[1]; !ok || x.Holds || !x.Copy {
-			t.Errorf("of the sealed release b says %+v, %v", x, ok)
+			t.Errorf("of the sealed release b answers %+v, %v", x, ok)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func TestRevoked(t *testing.T) {
 // view when the deadline of the asker is over.
 func TestAskedAtAnotherView(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
-		w.settle(w.install(2, three...))
+		w.awaitRest(w.install(2, three...))
 		d := w.nodes["b"].driver
 		told, err := d.answer(t.Context(), wire.Ask{View: 1, Parts: []crawl.Partition{0}})
 		if err != nil || told.Answers != nil || len(told.Past) == 0 {

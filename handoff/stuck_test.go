@@ -7,17 +7,17 @@ import (
 )
 
 // TestStuckIsNoTakeOver: while the partitions of a failed node are taken over behind a
-// full fence nothing is stuck; when another member is not heard of they are, after
-// stuckAfter, and the status says why and since when.
+// full fence nothing is stuck; when another member does not answer they are, after
+// stuckAfter, and the status has the reason and the time.
 func TestStuckIsNoTakeOver(t *testing.T) {
 	bubble(t, three, func(t *testing.T, w *memNet) {
-		w.settle(w.install(1, three...))
-		b := w.nodes["b"] // whom c leaves something
+		w.awaitRest(w.install(1, three...))
+		b := w.nodes["b"] // takes over from c
 		w.mu.Lock()
 		w.nodes["c"].stopped = true
 		w.mu.Unlock()
 		v := w.install(2, "a", "b")
-		for begun := time.Now(); !w.settled(v); time.Sleep(100 * time.Millisecond) {
+		for begun := time.Now(); !w.atRest(v); time.Sleep(100 * time.Millisecond) {
 			if s := b.driver.Status(); len(s.Stuck) > 0 {
 				t.Fatalf("%v into an ordinary take-over: %+v", time.Since(begun), s.Stuck[0])
 			}
@@ -27,8 +27,8 @@ func TestStuckIsNoTakeOver(t *testing.T) {
 		}
 	})
 	bubble(t, three, func(t *testing.T, w *memNet) {
-		w.settle(w.install(1, three...))
-		b := w.nodes["b"] // whom c leaves something
+		w.awaitRest(w.install(1, three...))
+		b := w.nodes["b"] // takes over from c
 		w.mu.Lock()
 		w.nodes["a"].stopped, w.nodes["c"].stopped = true, true
 		w.mu.Unlock()

@@ -35,11 +35,12 @@
 // foreign links to the stream's one goroutine, which packs what is waiting into
 // batches, keeps at most eight of them in flight, and answers each caller when
 // the batch that held its links was acknowledged. While one is in flight, fewer than
-// 250 links wait for more. An acknowledgement means that the links are stored. A peer that is slow, stopped or dead costs its callers nothing but
-// their own deadline: the queue in front of the stream is bounded, a full queue
-// answers ErrBusy at once, and after a failure the stream rests (100 ms doubling
-// to 5 s, with jitter) and answers ErrDown meanwhile. The caller puts what was not
-// acknowledged into its outbox.
+// 250 links wait for more. An acknowledgement means that the links are stored.
+//
+// A peer that is slow, stopped or dead costs its callers nothing but their own deadline:
+// the queue in front of the stream is bounded, a full queue answers ErrBusy at once, and
+// after a failure the stream rests (100 ms doubling to 5 s, with jitter) and answers
+// ErrDown meanwhile. The caller puts what was not acknowledged into its outbox.
 //
 //	queue            filled by   emptied by        bound          when full
 //	linkStream.in    Forward     linkStream.run    256 pieces     ErrBusy

@@ -127,12 +127,12 @@ func (m *Machine) judge(i crawl.Partition) {
 	p.set, p.away = set, false
 	ok, sure := m.newest(set)
 	if len(set.Members) > 0 && !ok {
-		p.offline, p.away = "those who may know of a newer in-sync set are away", true
+		p.offline, p.away = "nodes that may know of a newer in-sync set are away", true
 		return
 	}
 	switch {
 	case maxEpoch >= m.view:
-		p.offline = "it was held in this very view; the next view decides"
+		p.offline = "it was held in this view already; the next view decides"
 	case m.now < m.fenceEnd:
 		p.offline = "the fence after a node that may still be alive is not over"
 	case m.choose(i, p, set):
@@ -197,7 +197,7 @@ func (m *Machine) hasSame(i crawl.Partition, best Answer) bool {
 // whyAway is the reason why the copies that are here are not promoted.
 func whyAway(unsure bool) string {
 	if unsure {
-		return "the copies here are of machines that lost power, and who may have more is away: "
+		return "the copies here are of machines that lost power, and nodes that may have more are away: "
 	}
 	return "every copy is away: "
 }
