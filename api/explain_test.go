@@ -95,7 +95,7 @@ func TestExplainTexts(t *testing.T) {
 	refused := &crawl.URLReport{Input: "mailto:x", Scope: crawl.ScopeReport{Reason: "scheme", Rule: "not an http or https URL"}}
 	lost := &crawl.URLReport{Input: "x", URL: full.URL, Unanswered: ptr("n2 is away"), Partition: full.Partition, Owner: full.Owner}
 	host := &crawl.HostReport{Host: "a.test", State: crawl.HostBackoff, Summary: "it is held back", NextAllowedAt: &noon, Queued: 1234,
-		Politeness: crawl.PolitenessReport{GapSeconds: ptr(2.5), BackoffReason: ptr("it answered 429"), Address: ptr("127.0.0.1")},
+		Politeness: crawl.PolitenessReport{GapSeconds: ptr(2.5), BackoffReason: ptr("it answered 429"), Address: ptr("127.0.0.1"), LastFailure: &crawl.HostFailure{Category: "connect", Reason: "refused\x1b"}},
 		Robots:     []crawl.RobotsSummary{{Origin: "http://a.test", Verdict: "rules", Status: 200, FetchedAt: noon, ExpiresAt: noon}}}
 	for name, tc := range map[string]struct {
 		write func(*bytes.Buffer) error
@@ -108,7 +108,7 @@ func TestExplainTexts(t *testing.T) {
 		"a holder that is away": {func(b *bytes.Buffer) error { return WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
 		"the scope alone":       {func(b *bytes.Buffer) error { return WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},
 		"a host": {func(b *bytes.Buffer) error { return WriteHost(b, host) }, []string{
-			"backoff: it is held back", "1,234 queued", "gap         2.5s;", "held back   it answered 429", "address     127.0.0.1", "http://a.test: rules, answered 200"}},
+			"backoff: it is held back", "1,234 queued", "gap         2.5s;", "held back   it answered 429", "address     127.0.0.1", "failure     connect: refused\\x1b", "http://a.test: rules, answered 200"}},
 		"an empty host": {func(b *bytes.Buffer) error { return WriteHost(b, &crawl.HostReport{}) }, []string{"next        at once", "gap         -;"}},
 	} {
 		var b bytes.Buffer

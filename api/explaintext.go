@@ -122,6 +122,9 @@ func WriteHost(w io.Writer, r *crawl.HostReport) error {
 	if p.BackoffReason != nil {
 		row(&b, "held back", "%s", *p.BackoffReason)
 	}
+	if f := p.LastFailure; f != nil {
+		row(&b, "failure", "%s: %s", f.Category, f.Reason)
+	}
 	if p.Address != nil {
 		row(&b, "address", "%s", *p.Address)
 	}

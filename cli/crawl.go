@@ -26,6 +26,7 @@ func (*crawlVerb) Help() string {
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500",
 		"crawlnode crawl https://a.example.org/ https://b.example.org/ --contact me@example.org --data-dir archive",
 	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped." +
+		"\nWhen no seed can be fetched it says why and stops within 20 seconds, with exit code 1." +
 		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
 }
 
@@ -51,16 +52,16 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(seedsCode(err), "--seeds: %v", err)
 	}
+	if seeds = validSeeds(env, seeds); len(seeds) == 0 { // before anything is made on disk
+		return env.Fail(command.ExitUsage, "no seed can be crawled: give URLs such as https://example.org/")
+	}
 	line := command.NewProgress(env.Stderr)
 	around := *env
 	around.Stderr = line // what is logged stands above the line
-	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
+	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true, seeds: seeds}
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
 		reload: load, given: config.Given(in)}
-	code := s.run(ctx)
-	if watch.full.Load() && s.finished == "" && code == command.ExitInterrupted {
-		code = command.ExitSafety
-	}
+	code := watch.exitCode(s.run(ctx), s.finished)
 	watch.summary(code, s.finished)
 	return code
 }

@@ -105,6 +105,22 @@ func complaint(seeds []seedInput, bad crawl.SeedError) string {
 	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(bad.Error))
 }
 
+// validSeeds complains of the seeds that cannot be crawled and returns the others.
+func validSeeds(env *Env, seeds []seedInput) []seedInput {
+	var valid []seedInput
+	for _, s := range seeds {
+		if err := node.CheckSeed(s.URL); err != nil {
+			env.Fail(0, "%s", complaint(seeds, crawl.SeedError{Line: s.Line, Input: s.URL, Error: err.Error()}))
+			continue
+		}
+		valid = append(valid, s)
+	}
+	for i := range valid {
+		valid[i].Line = i + 1 // as readSeeds does
+	}
+	return valid
+}
+
 // submit gives the seeds to the node of this process, in parts, each until it
 // is acknowledged. It returns false when the node ended before.
 func (s *session) submit(ctx context.Context) (crawl.SeedReport, bool) {

@@ -19,15 +19,25 @@ import (
 // stops: other programs may free some space in that time.
 const fullFor = time.Minute
 
+// progressEvery is how often progress is written where there is no terminal to redraw a
+// line on.
+const progressEvery = 10 * time.Second
+
 // crawlWatch shows the progress of a crawl that ends by itself, and its result.
 type crawlWatch struct {
 	env     *Env
-	line    *command.Progress // nil: nothing is drawn
+	line    *command.Progress // nil: nothing is shown
 	started time.Time
 	info    node.Info
 	batch   bool          // one node, which stops when the disk stays full
 	full    atomic.Bool   // it was stopped for that
 	last    *crawl.Status // the newest status; read only after run has ended
+
+	seeds  []seedInput // looked at until the first page was fetched; none: not at all
+	states []seedState // what became of the first of them, as of the last look
+	stored time.Time   // when they were first found in the frontier
+	gaveUp atomic.Bool // no seed could be fetched
+	told   time.Time   // when progress was written last, without a terminal
 }
 
 func (w *crawlWatch) open(info node.Info) {
@@ -35,27 +45,124 @@ func (w *crawlWatch) open(info node.Info) {
 	fmt.Fprintf(w.env.Stderr, "crawlnode %s: %s, status at http://%s/status\n", api.Escape(w.env.Version), api.Escape(info.DataDir), client.Reachable(info.HTTP))
 }
 
-// run keeps the newest status and draws it, until the node has ended.
+// run keeps the newest status and shows it, until the node has ended.
 func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 	if w.line != nil {
 		defer w.line.End()
 	}
 	for running := true; running; {
 		running = command.Pause(ctx, 250*time.Millisecond)
+		now := time.Now()
 		st, err := n.Status(context.WithoutCancel(ctx), false)
 		if err != nil {
 			continue
 		}
 		w.last = st
-		if w.line != nil {
-			w.line.Draw("%s pages, %.1f/s, %s queued, %d in flight, %s", api.Count(st.Throughput.PagesTotal), st.Throughput.PagesPerSecond.Now,
-				api.Count(st.Frontier.Queued), st.Frontier.InFlight, time.Since(w.started).Round(time.Second))
+		if running && len(w.seeds) > 0 && st.Throughput.PagesTotal == 0 {
+			w.lookAtSeeds(ctx, n, now)
 		}
-		if w.batch && diskFull(st, time.Now()) && w.full.CompareAndSwap(false, true) {
+		w.show(st, now)
+		if w.batch && diskFull(st, now) && w.full.CompareAndSwap(false, true) {
 			w.env.Fail(command.ExitSafety, "the disk is nearly full: the crawl stops; free some space and run the same command again")
 			n.Drain()
 		}
 	}
+}
+
+// lookAtSeeds ends a crawl that cannot fetch any of its seeds.
+func (w *crawlWatch) lookAtSeeds(ctx context.Context, n *node.Node, now time.Time) {
+	states := lookAtSeeds(ctx, n, w.seeds, now)
+	if len(states) == 0 {
+		return // not stored yet, or the node ends
+	}
+	if w.states = states; w.stored.IsZero() {
+		w.stored = now
+	}
+	if hopeless(states, now.Sub(w.stored)) && w.gaveUp.CompareAndSwap(false, true) {
+		n.Stop() // nothing is under way that could be lost
+	}
+}
+
+// exitCode is that of the whole crawl. code is the node's own, and finished why the crawl has
+// ended, or "".
+func (w *crawlWatch) exitCode(code int, finished string) int {
+	fruitless := finished != "" && w.last != nil && w.last.Throughput.PagesTotal == 0 && hopeless(w.states, seedPatience)
+	switch {
+	case w.gaveUp.Load() || fruitless && code == command.ExitOK:
+		w.gaveUp.Store(true)
+		w.complain()
+		return command.ExitError
+	case w.full.Load() && finished == "" && code == command.ExitInterrupted:
+		return command.ExitSafety
+	}
+	return code
+}
+
+// complain says of each seed that was looked at why it could not be fetched.
+func (w *crawlWatch) complain() {
+	for _, s := range w.states {
+		w.env.Fail(command.ExitError, "%s: %s", s.url, s.cause)
+	}
+	if more := len(w.seeds) - len(w.states); more > 0 {
+		w.env.Fail(command.ExitError, "and %s more seeds, none of which was fetched: crawlnode urls why tells about each while the node runs", api.Count(int64(more)))
+	}
+}
+
+// show draws the progress on a terminal, and writes a line now and then elsewhere.
+func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
+	if w.line == nil {
+		return
+	}
+	text := progressText(st, w.doing(), now.Sub(w.started))
+	if command.IsTerminal(w.line) {
+		w.line.Draw("%s", text)
+		return
+	}
+	if wait := progressEvery; w.told.IsZero() && now.Sub(w.started) >= time.Second || !w.told.IsZero() && now.Sub(w.told) >= wait {
+		w.told = now
+		fmt.Fprintln(w.line, api.Escape(text))
+	}
+}
+
+// doing is what the first seed that was not fetched waits for.
+func (w *crawlWatch) doing() string {
+	for _, s := range w.states {
+		if s.doing != "" {
+			return s.doing
+		}
+	}
+	return ""
+}
+
+// progressText is the progress in one line. doing is what a crawl without a page does.
+func progressText(st *crawl.Status, doing string, took time.Duration) string {
+	took = took.Round(time.Second)
+	if st.Throughput.PagesTotal == 0 && doing != "" {
+		return fmt.Sprintf("no page yet: %s (%v)", doing, took)
+	}
+	text := fmt.Sprintf("%s pages, %.1f/s, %s queued, %d in flight, %v", api.Count(st.Throughput.PagesTotal), st.Throughput.PagesPerSecond.Now,
+		api.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
+	if left, ok := timeLeft(st); ok {
+		text += fmt.Sprintf(", about %v left", left)
+	}
+	return text
+}
+
+// timeLeft is the time until the crawl reaches one of its limits, at the rate of the last
+// minute; false when it has none.
+func timeLeft(st *crawl.Status) (left time.Duration, ok bool) {
+	l := &st.Crawl.Limits
+	if rate := st.Throughput.PagesPerSecond.Avg1m; l.MaxPages != nil && rate > 0 {
+		pages := max(*l.MaxPages-st.Throughput.PagesTotal, 0)
+		left, ok = time.Duration(float64(pages)/rate*float64(time.Second)), true
+	}
+	if l.MaxDurationSeconds != nil {
+		byTime := time.Duration(max(*l.MaxDurationSeconds-st.Crawl.RunningSeconds, 0) * float64(time.Second))
+		if !ok || byTime < left {
+			left, ok = byTime, true
+		}
+	}
+	return left.Round(time.Second), ok
 }
 
 // diskFull says whether a disk has been nearly full for long.
@@ -99,6 +206,8 @@ func (w *crawlWatch) summary(code int, reason string) {
 			api.Bytes(st.Output.WARCBytesTotal), w.info.DataDir, os.PathSeparator)
 	}
 	switch {
+	case w.gaveUp.Load():
+		say("ended", "no seed could be fetched; the same command tries again")
 	case reason != "":
 		say("ended", "%s", reason)
 	case code == command.ExitSafety:

@@ -142,6 +142,15 @@ type PolitenessReport struct {
 	FrozenUntil       *time.Time `json:"frozen_until"`
 	HoldUntil         *time.Time `json:"hold_until"` // as its Retry-After asked
 	Address           *string    `json:"address"`    // that is asked; null while none is known
+	// LastFailure is why the host could not be reached the last time; null: it could, or
+	// it is not in memory.
+	LastFailure *HostFailure `json:"last_failure"`
+}
+
+// HostFailure is why a host could not be reached.
+type HostFailure struct {
+	Category string `json:"category"` // as in /status.fetch.errors_by_category
+	Reason   string `json:"reason"`   // one sentence for a person
 }
 
 // RobotsSummary is one stored robots.txt.

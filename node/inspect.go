@@ -109,6 +109,14 @@ func (h hostsInMemory) Inspect(ctx context.Context, host crawl.Host) (s schedule
 	return e.dispatcher.Inspect(ctx, host)
 }
 
+func (h hostsInMemory) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {
+	e := h.node.engine.Load()
+	if e == nil {
+		return nil, errNotJoined
+	}
+	return e.dispatcher.LastFailure(ctx, host)
+}
+
 func (h hostsInMemory) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {
 	e := h.node.engine.Load()
 	if e == nil {

@@ -13,6 +13,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
+	"crawlnode/node/links"
 )
 
 // LowDiskBytes is the free space below which a node does not fetch.
@@ -26,6 +27,12 @@ func InspectData(path string) DataState { return datadir.Inspect(path) }
 
 // FreeBytes is the free space of the volume that holds path.
 func FreeBytes(path string) (int64, error) { return datadir.FreeBytes(path) }
+
+// CheckSeed says what is wrong with the URL of a seed; nil: it can be crawled.
+func CheckSeed(url string) error {
+	_, err := links.ParseSeed(url)
+	return err
+}
 
 // GossipProbe is what came of ProbeGossip; its errors are each about one way.
 type GossipProbe = membership.ProbeResult

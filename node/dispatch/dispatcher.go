@@ -96,10 +96,10 @@ type flight struct {
 	received  atomic.Int64 // bytes of the payload up to now
 	kept      atomic.Int64 // nanoseconds that others waited for it to be parsed
 	// Guarded by mu:
-	why    string          // the host could not be reached: why
-	state  crawl.HostState // the host's, as of Release
-	newest bool            // state is the host's newest, and no other visit's is on its way to disk
-	taken  bool            // state was given out to be written, as the newest
+	why    crawl.HostFailure // the host could not be reached: why
+	state  crawl.HostState   // the host's, as of Release
+	newest bool              // state is the host's newest, and no other visit's is on its way to disk
+	taken  bool              // state was given out to be written, as the newest
 }
 
 // New returns a dispatcher that holds no partition. Visits are handed out while Run runs.

@@ -453,7 +453,7 @@ func (r *rig) finish(v crawl.Visit, answer crawl.Response) error {
 		return nil
 	}
 	if answer.Kind == crawl.HostFailed {
-		r.d.Unreachable(v, "no way to "+string(v.Host))
+		r.d.Unreachable(v, crawl.HostFailure{Category: "connect", Reason: "no way to " + string(v.Host)})
 	}
 	return r.disk.complete(v, answer, r.d.HostState(v), r.d.RetryAt(v, answer.Kind))
 }

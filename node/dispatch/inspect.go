@@ -26,6 +26,22 @@ func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.
 	return got.s, got.ok, nil
 }
 
+// LastFailure says why a host in memory could not be reached the last time; nil: it could
+// be reached, or is not in memory. It waits like Inspect.
+func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {
+	answer := make(chan *crawl.HostFailure, 1)
+	if err := d.call(ctx, func(time.Time) {
+		if why, ok := d.loop.causes[host]; ok {
+			answer <- &why
+			return
+		}
+		answer <- nil
+	}); err != nil {
+		return nil, err
+	}
+	return <-answer, nil
+}
+
 // Top looks at the first n hosts in memory, in an order (crawl.SortQueued...), and
 // counts all that are there. It takes a turn of the loop of up to some milliseconds.
 func (d *Dispatcher) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {

@@ -105,7 +105,7 @@ func (l *loop) left(p crawl.Partition, host crawl.Host) {
 func (l *loop) deadJob(a scheduler.Action) {
 	l.leaving[a.Host] = true
 	l.held[a.Partition].leaving++
-	reason := deathReason(time.Now(), &a.State, l.causes[a.Host])
+	reason := deathReason(time.Now(), &a.State, l.causes[a.Host].Reason)
 	l.disk(func(ctx context.Context) func(time.Time) {
 		err := l.d.park(ctx, []scheduler.Parked{{Partition: a.Partition, Host: a.Host, State: a.State}})
 		n := 0

@@ -28,12 +28,12 @@ type loop struct {
 	waiters []waiter
 
 	held     map[crawl.Partition]*holding
-	sweeps   []*holding                // partitions with something to be read, in turn
-	loading  map[crawl.Host]crawl.Band // hosts on their way into memory; best band noted meanwhile, or Bands
-	leaving  map[crawl.Host]bool       // hosts whose state is on its way to disk
-	flying   map[crawl.Host][]*flight  // visits that are not settled; seldom more than one of a host
-	causes   map[crawl.Host]string     // why hosts in memory could not be reached the last time
-	denied   int                       // hosts that wait on disk because their domain has its share, at the last look
+	sweeps   []*holding                       // partitions with something to be read, in turn
+	loading  map[crawl.Host]crawl.Band        // hosts on their way into memory; best band noted meanwhile, or Bands
+	leaving  map[crawl.Host]bool              // hosts whose state is on its way to disk
+	flying   map[crawl.Host][]*flight         // visits that are not settled; seldom more than one of a host
+	causes   map[crawl.Host]crawl.HostFailure // why hosts in memory could not be reached the last time
+	denied   int                              // hosts that wait on disk because their domain has its share, at the last look
 	diskJobs []job
 	lookups  []job
 	pending  int // disk jobs that a worker has
@@ -51,7 +51,7 @@ func newLoop(d *Dispatcher) loop {
 	return loop{
 		d: d, core: scheduler.New(d.o.Scheduler), base: context.Background(),
 		held: make(map[crawl.Partition]*holding), loading: make(map[crawl.Host]crawl.Band), leaving: make(map[crawl.Host]bool),
-		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]string),
+		flying: make(map[crawl.Host][]*flight), causes: make(map[crawl.Host]crawl.HostFailure),
 	}
 }
 
@@ -322,7 +322,7 @@ func (l *loop) settled(now time.Time, id uint64) {
 	delete(l.d.flights, id)
 	written, why := f.taken && f.newest, f.why
 	l.d.mu.Unlock()
-	if delete(l.causes, f.host); why != "" {
+	if delete(l.causes, f.host); why != (crawl.HostFailure{}) {
 		l.causes[f.host] = why
 	}
 	if written {

@@ -77,11 +77,11 @@ func (d *Dispatcher) excused(id uint64) bool {
 
 // Unreachable says why v's host could not be reached. Before Settled. When the
 // host is given up, its URLs' records say so.
-func (d *Dispatcher) Unreachable(v crawl.Visit, reason string) {
+func (d *Dispatcher) Unreachable(v crawl.Visit, why crawl.HostFailure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if f := d.flights[v.ID]; f != nil {
-		f.why = reason
+		f.why = why
 	}
 }
 

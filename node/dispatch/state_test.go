@@ -137,3 +137,31 @@ func TestOutage(t *testing.T) {
 		}
 	})
 }
+
+// TestLastFailure tells why a host could not be reached, and nothing of the others.
+func TestLastFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.options.Resolver = fakeResolver{unknown: map[string]bool{"nowhere.test": true}}
+		r.disk.add(1, "nowhere.test", 0, 1)
+		r.disk.add(1, "good.test", 0, 5)
+		r.start(2)
+		defer r.end()
+		r.d.Hold(1, 7, time.Time{})
+		var why *crawl.HostFailure
+		r.until("a failure", func() (known bool) {
+			var err error
+			if why, err = r.d.LastFailure(t.Context(), "nowhere.test"); err != nil {
+				t.Fatal(err)
+			}
+			return why != nil
+		})
+		if want := (crawl.HostFailure{Category: "connect", Reason: "no way to nowhere.test"}); *why != want {
+			t.Errorf("%+v, want %+v", *why, want)
+		}
+		if why, err := r.d.LastFailure(t.Context(), "good.test"); why != nil || err != nil {
+			t.Errorf("good.test: %+v, %v", why, err)
+		}
+	})
+}

@@ -49,6 +49,9 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 		inMemory = &s
 	}
 	r := hostReport(host, &info, inMemory, time.Now())
+	if r.Politeness.LastFailure, err = i.o.Dispatcher.LastFailure(ctx, host); err != nil {
+		return answer{}, fmt.Errorf("looking at host %s: %w", host, err)
+	}
 	r.Partition, r.SuspiciousBudget = p, int64(i.o.Store.SuspiciousPerHost())
 	return answer{Host: r}, nil
 }

@@ -49,6 +49,9 @@ type Store interface {
 type Dispatcher interface {
 	// Inspect looks at one host; ok is false when it is not in memory.
 	Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error)
+	// LastFailure says why a host could not be reached the last time; nil: it could be, or
+	// it is not in memory.
+	LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error)
 	// Top looks at the first n hosts in an order, and counts all.
 	Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error)
 }

@@ -78,6 +78,10 @@ func (n *fakeNode) Inspect(context.Context, crawl.Host) (scheduler.Sight, bool, 
 	return scheduler.Sight{Status: scheduler.Ready}, true, nil
 }
 
+func (n *fakeNode) LastFailure(context.Context, crawl.Host) (*crawl.HostFailure, error) {
+	return &crawl.HostFailure{Category: "connect", Reason: "refused"}, nil
+}
+
 func (n *fakeNode) Top(context.Context, string, int) (top []scheduler.Glance, inMemory int, err error) {
 	n.tops++
 	if n.host == "" {
@@ -211,7 +215,7 @@ func TestHostOfAnyHolder(t *testing.T) {
 	nodes["b"].host, nodes["b"].queued = "x.test", 5
 	for name, n := range nodes {
 		r, err := n.Inspector.Host(t.Context(), "X.test")
-		if err != nil || r.Holder.Name != "node b" || r.Queued != 5 || r.State != crawl.HostReady || r.SuspiciousBudget != 100 {
+		if err != nil || r.Holder.Name != "node b" || r.Queued != 5 || r.State != crawl.HostReady || r.SuspiciousBudget != 100 || r.Politeness.LastFailure == nil {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}

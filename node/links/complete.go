@@ -47,7 +47,7 @@ func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) 
 	}
 	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: k.visits.RetryAt(v, o.Kind), Contents: k.results.FirstHere(&v, &o)}
 	if o.Kind == crawl.HostFailed {
-		k.visits.Unreachable(v, o.Reason)
+		k.visits.Unreachable(v, crawl.HostFailure{Category: o.Category.String(), Reason: o.Reason})
 	}
 	k.results.Observe(&o)
 	k.logVisit(ctx, v, &o)

@@ -20,8 +20,8 @@ func (e ending) HostState(crawl.Visit) crawl.HostState {
 	return crawl.HostState{Failures: 7}
 }
 func (e ending) RetryAt(crawl.Visit, crawl.Kind) time.Time { return time.Time{} }
-func (e ending) Unreachable(_ crawl.Visit, reason string) {
-	e.did = append(e.did, "unreachable: "+reason)
+func (e ending) Unreachable(_ crawl.Visit, why crawl.HostFailure) {
+	e.did = append(e.did, "unreachable: "+why.Reason)
 }
 func (e ending) Settled(crawl.Visit)                { e.did = append(e.did, "settled") }
 func (e ending) Robots(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }

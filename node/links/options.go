@@ -85,7 +85,7 @@ type Visits interface {
 	// RetryAt is when a failed URL is tried again; the zero time gives it up.
 	RetryAt(v crawl.Visit, kind crawl.Kind) time.Time
 	// Unreachable notes why the host could not be reached.
-	Unreachable(v crawl.Visit, reason string)
+	Unreachable(v crawl.Visit, why crawl.HostFailure)
 	// Settled notes that the outcome is on disk, or was given up. Once, last.
 	Settled(v crawl.Visit)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -124,7 +125,7 @@ func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
 		if line == 0 {
 			line = i + 1
 		}
-		u, err := urlnorm.Parse(s.URL)
+		u, err := ParseSeed(s.URL)
 		if err == nil && s.Priority != nil && (*s.Priority < 0 || *s.Priority > 1) {
 			err = fmt.Errorf("priority %v is not between 0 and 1", *s.Priority)
 		}
@@ -135,6 +136,17 @@ func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
 		targets = append(targets, crawl.Target{URL: u, Via: crawl.ViaSeed, Band: seedBand(s.Priority), Again: s.Again})
 	}
 	return targets
+}
+
+// ParseSeed reads the URL of a seed. A space that is followed by another URL is a mistake, most
+// often of a script; the standard's parser would escape it and ask for a page of that name.
+func ParseSeed(raw string) (urlnorm.URL, error) {
+	for i, word := range strings.Fields(raw) {
+		if i > 0 && strings.Contains(word, "://") {
+			return urlnorm.URL{}, fmt.Errorf("%w: it holds several URLs: give each an argument of its own, or a line of its own in a file", urlnorm.ErrInvalid)
+		}
+	}
+	return urlnorm.Parse(raw)
 }
 
 // seedBand maps a seed's priority, 1 first, to a band; seeds without one are first.

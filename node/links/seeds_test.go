@@ -22,11 +22,12 @@ func TestSeedBands(t *testing.T) {
 		}
 	}
 	var report crawl.SeedReport
-	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"}, {URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90}}, &report)
-	if len(targets) != 1 || targets[0].URL.String() != "http://a.test/" || len(report.Invalid) != 3 {
+	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"}, {URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90},
+		{URL: "http://d.test http://e.test"}, {URL: "http://f.test/a b"}}, &report)
+	if len(targets) != 2 || targets[0].URL.String() != "http://a.test/" || len(report.Invalid) != 4 {
 		t.Fatalf("%+v, %+v", targets, report)
 	}
-	for i, line := range []int{2, 3, 90} {
+	for i, line := range []int{2, 3, 90, 5} {
 		if e := report.Invalid[i]; e.Line != line || e.Error == "" || e.Input == "" {
 			t.Errorf("%+v is not line %d", e, line)
 		}
