@@ -218,11 +218,11 @@ func (pg *partGroup) lookup(u urlnorm.URL, fp fingerprint) lookup {
 
 // lookupSole finds the URL if it is the only one of its host, which has no record.
 func (pg *partGroup) lookupSole(u urlnorm.URL, h crawl.Host) lookup {
-	found, err := pg.host(h).sole.lookup(u)
+	rec, ok, err := pg.host(h).sole.record(u)
 	if err != nil {
 		pg.g.fail(fmt.Errorf("%w of %s", err, u))
 	}
-	return found
+	return lookup{ok: ok, rec: rec}
 }
 
 // Skip counts links that were refused before they came here, by partition. Of a
@@ -312,7 +312,7 @@ func (pg *partGroup) learn(fp fingerprint) {
 }
 
 // take gives an item the next number in its host's queue.
-func (pg *partGroup) take(e *hostEntry, host crawl.Host, it *crawl.Item) {
+func (pg *partGroup) take(e *groupHost, host crawl.Host, it *crawl.Item) {
 	b := &e.bands[it.Band]
 	if b.next == 0 {
 		b.head, b.next = 1, 1
@@ -342,5 +342,3 @@ func (pg *partGroup) requeue(t *crawl.Target, fp fingerprint, found *lookup) {
 func itemOf(t *crawl.Target) crawl.Item {
 	return crawl.Item{URL: t.URL, Band: min(t.Band, crawl.Bands-1), Depth: t.Depth, Hops: t.Hops, Via: t.Via}
 }
-
-func hostOf(u urlnorm.URL) crawl.Host { return crawl.Host(u.Host()) }

@@ -22,16 +22,22 @@ import (
 // 1 GiB.
 type BadgerOptions struct {
 	// Sync makes every Write survive a loss of power, at some 70 times the
-	// cost. Without it a Write survives the death of the process at once, and
-	// a loss of power from the next call of KV.Sync on.
+	// cost. Without it a Write survives kill -9 at once, and a loss of power
+	// from the next call of KV.Sync on.
 	Sync bool
-	// MemTableBytes is the size of a table in memory; up to three stand there,
-	// and one transaction holds 15 % of one. 0 means 32 MiB; less than 16 MiB
-	// is too little for a robots.txt of 500 KiB beside a page's links.
+	// MemTableBytes is the size of a table in memory. There are up to three,
+	// and a transaction may have 15 % of the size of one. 0 means 32 MiB. Less than
+	// 16 MiB is too little for a robots.txt of 500 KiB beside a page's links.
 	MemTableBytes int64
 	// BlockCacheBytes and IndexCacheBytes bound the caches of table blocks and
 	// indexes. 0 means 48 MiB and 24 MiB.
 	BlockCacheBytes, IndexCacheBytes int64
+	// ValueLogBytes is the size of a file of Badger's value log. 0 means 64 MiB. Values
+	// stay in the tables, so one file is made, and stays empty.
+	ValueLogBytes int64
+	// FreeSpace says how many bytes are free on a folder's volume; nil: the file system is
+	// asked.
+	FreeSpace func(dir string) (int64, error)
 	// Logger gets the store's warnings and errors; nil drops them.
 	Logger *slog.Logger
 }
@@ -40,17 +46,22 @@ type BadgerOptions struct {
 // processes until Close. It reads the whole store once, and fails with the
 // name of a file that is damaged.
 func OpenBadger(dir string, o BadgerOptions) (KV, error) {
-	return openBadger(o.badger(dir))
+	if o.FreeSpace == nil {
+		o.FreeSpace = freeSpace
+	}
+	return openBadger(o.badger(dir), o.FreeSpace)
 }
 
 // badger is what these options are to Badger.
 func (o *BadgerOptions) badger(dir string) badger.Options {
+	memTable := or(o.MemTableBytes, 32<<20)
 	return badger.DefaultOptions(dir).
 		WithSyncWrites(o.Sync).
 		WithDetectConflicts(false). // there is one writer
 		WithNumVersionsToKeep(1).
 		WithMetricsEnabled(false).
-		WithMemTableSize(or(o.MemTableBytes, 32<<20)).
+		WithMemTableSize(memTable).
+		WithValueThreshold(min(1<<20, memTable/16)). // the most that a small table allows
 		WithNumMemtables(3).
 		// A compaction holds a dozen tables in the making, uncompressed, and URLs
 		// compress four times: with 2 MiB tables that was 400 MB of memory.
@@ -58,12 +69,12 @@ func (o *BadgerOptions) badger(dir string) badger.Options {
 		WithNumCompactors(2).
 		WithBlockCacheSize(or(o.BlockCacheBytes, 48<<20)).
 		WithIndexCacheSize(or(o.IndexCacheBytes, 24<<20)).
-		WithValueLogFileSize(64 << 20). // values stay in the tables: it stays empty
+		WithValueLogFileSize(or(o.ValueLogBytes, 64<<20)). // values stay in the tables: it stays empty
 		WithLogger(badgerLogger{o.Logger})
 }
 
-func openBadger(opt badger.Options) (KV, error) {
-	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: freeSpace}, run: MachineRun(), synced: opt.SyncWrites, patience: closePatience}
+func openBadger(opt badger.Options, free func(dir string) (int64, error)) (KV, error) {
+	b := &badgerKV{files: newFileSync(opt.Dir), space: space{dir: opt.Dir, free: free}, run: MachineRun(), synced: opt.SyncWrites, patience: closePatience}
 	err := dropUnmadeLogs(b.files)
 	if err == nil {
 		err = b.verify(opt)
@@ -105,8 +116,8 @@ func (b *badgerKV) openReserve() (err error) {
 	return nil
 }
 
-// damageFile holds, in the store's folder, what is known of damaged logs from
-// before Badger mends them until the frontier knows.
+// damageFile, in the store's folder, names damaged logs. It is written before Badger cuts
+// them, and removed once the frontier has noted the damage.
 const damageFile = "DAMAGE"
 
 func (b *badgerKV) verify(opt badger.Options) error {
@@ -276,7 +287,7 @@ func (b *badgerKV) Close() error {
 	if err := writeBoot(b.files, closedProperly); err != nil && !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
-	return nil // without space for that word the next run of the machine is less sure
+	return nil // without space for the note the next start only treats the store as unsure
 }
 
 // closePatience is how long Badger may take to write the tables that it has in memory: some
@@ -347,8 +358,8 @@ func (i *badgerIterator) Value() ([]byte, error) {
 	return v, nil
 }
 
-// badgerLogger passes on what an operator should read; Badger's own info lines
-// are for its developers.
+// badgerLogger forwards warnings and errors. Badger's info lines are for its developers and
+// are logged at debug level.
 type badgerLogger struct{ log *slog.Logger }
 
 func (l badgerLogger) Errorf(f string, a ...any)   { l.emit(slog.LevelError, f, a) }

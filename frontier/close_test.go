@@ -22,8 +22,7 @@ func TestCloseOnAFailingDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	clear := obstruct(t, dir)
-	b := kv.(*badgerKV)
-	b.patience = 50 * time.Millisecond
+	SetPatience(kv, 50*time.Millisecond)
 	closed := make(chan error, 1)
 	go func() { closed <- kv.Close() }()
 	select {
@@ -39,7 +38,7 @@ func TestCloseOnAFailingDisk(t *testing.T) {
 	}
 	killed := cloneStore(t, dir)
 	clear()
-	_ = b.db.Close() // waits for the first call to end
+	WaitClosed(kv) // waits for the first call to end
 	for what, dir := range map[string]string{"killed": killed, "healed": dir} {
 		holds(t, what, dir)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// This file gets the room of deleted keys back from Badger. A deleted key is one more
+// This file gets the disk space of deleted keys back from Badger. A deleted key is one more
 // entry in a young table; what it deletes goes when the two meet in a compaction, and
 // those are begun only by tables that grow. A store at rest therefore keeps on disk
 // what was deleted: after five copies that were given up, three times what it holds.
@@ -29,15 +29,6 @@ const (
 // tightBytes is the free space below which a disk is nearly full: a node stops
 // fetching at half of it.
 const tightBytes = 256 << 20
-
-// compacter is a KV that keeps the room of deleted keys.
-type compacter interface {
-	// Compact begins to give room back, if that is worth it and can be done after so
-	// many bytes were deleted, and reports whether it did. It does not wait.
-	Compact(deleted int64) bool
-	// MostDead is how many bytes may wait to be deleted before more is written.
-	MostDead() int64
-}
 
 // compaction is the one that runs.
 type compaction struct {
@@ -126,8 +117,8 @@ func (b *badgerKV) Compact(deleted int64) bool {
 	})
 }
 
-// MostDead implements compacter: on a disk that is nearly full, what is dead goes
-// before anything new comes.
+// MostDead is how many bytes may wait to be deleted before a copy may begin to arrive. On a
+// disk that is nearly full it is little or nothing.
 func (b *badgerKV) MostDead() int64 {
 	free, err := b.space.free(b.space.dir)
 	if err != nil {
@@ -135,3 +126,7 @@ func (b *badgerKV) MostDead() int64 {
 	}
 	return min(maxDeadBytes, max(free-tightBytes, 0)/4)
 }
+
+// maxDeadBytes is how much may wait to be deleted before another copy begins to
+// arrive: copies that are given up again and again must not fill the disk.
+const maxDeadBytes = 256 << 20

@@ -240,13 +240,13 @@ func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
 }
 
 // setState takes over a state on the partition's timeline, save the counts that the frontier keeps.
-func (h *hostEntry) setState(s crawl.HostState) {
+func (h *groupHost) setState(s crawl.HostState) {
 	s.Suspicious, s.NearStreak = h.HostState.Suspicious, h.HostState.NearStreak
 	h.HostState = s
 }
 
 // setRobots keeps a robots entry, and drops the oldest beyond maxRobots.
-func (pg *partGroup) setRobots(host crawl.Host, e *hostEntry, r *crawl.Robots) {
+func (pg *partGroup) setRobots(host crawl.Host, e *groupHost, r *crawl.Robots) {
 	tag := originTag(host, r.Origin)
 	if i := slices.Index(e.origin, tag); i >= 0 {
 		e.origin = slices.Delete(e.origin, i, i+1)
@@ -271,8 +271,8 @@ func (pg *partGroup) settle(host crawl.Host, q *queued, o *crawl.Outcome, state 
 		rec.ETag, rec.LastModified = o.ETag, o.LastMod
 	}
 	if o.Skipped[crawl.SkipDepth] > 0 {
-		// When it is asked for again nearer to a seed, its links are wanted, and
-		// the answer that it has not changed would not bring them.
+		// When the URL is requested again with a lower depth, its links are wanted. An
+		// answer 304 would not bring them.
 		rec.ETag, rec.LastModified = "", ""
 	}
 	fp := fingerprintOf(q.item.URL.String()).probe(q.probe)

@@ -7,9 +7,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// What was fetched is remembered by the partition of its digest, whichever host it
-// came from: so any node can find out whether a payload is stored already, and the
-// memory moves, survives and is copied with the partition.
+// Each fetched payload is remembered by the partition of its digest, whichever host it
+// came from. So any node can find out whether a payload is stored already, and this
+// knowledge moves, survives and is copied with the partition.
 //
 // A partition remembers at most Options.ContentsPerPartition payloads. Digests are as
 // good as random, so from then on each new one takes the place of the next in their
@@ -27,27 +27,6 @@ type Content struct {
 	// Replace takes the place of what is known; else only the same URL's capture does,
 	// which is lost if that is stored again.
 	Replace bool
-}
-
-// encodeContent writes what is known of a payload.
-//
-//	version, 16 bytes record, str node, time fetched, rest URL
-func encodeContent(o *crawl.Original) []byte {
-	w := newWriter(28 + len(o.Node) + len(o.URL))
-	w.bytes(o.Record[:])
-	w.str(string(o.Node))
-	w.time(o.FetchedAt)
-	w.rest(o.URL)
-	return w.b
-}
-
-func decodeContent(b []byte) (o crawl.Original, err error) {
-	r := newReader(b)
-	copy(o.Record[:], r.take(uint64(len(o.Record))))
-	o.Node = crawl.NodeID(r.str())
-	o.FetchedAt = r.time()
-	o.URL = string(r.rest())
-	return o, r.end("first capture of a payload")
 }
 
 // Content returns the first capture of a payload, and false when none is known. It

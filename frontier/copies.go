@@ -150,3 +150,6 @@ func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch c
 	}
 	return nil
 }
+
+// maxKeyBytes is far above the longest key: a URL has 2,083 bytes at most.
+const maxKeyBytes = 4096

@@ -202,7 +202,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 
 // crashAt runs the story until its at-th write and verifies what the next
 // process finds. It reports whether the story came to its end.
-func crashAt(t *testing.T, open func(*testing.T) (KV, func() KV), at int, applied bool) bool {
+func crashAt(t *testing.T, open func(*testing.T, ...func(*BadgerOptions)) (KV, func() KV), at int, applied bool) bool {
 	kv, reopen := open(t)
 	if err := kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {
 		t.Fatal(err)

@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// maxDeadBytes is how much may wait to be deleted before another copy begins to
-// arrive: copies that are given up again and again must not fill the disk.
-const maxDeadBytes = 256 << 20
-
 // Dead is what this node has on disk of copies that it does not use any more, and how
 // deleting it goes.
 type Dead struct {

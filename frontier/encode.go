@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -24,21 +25,28 @@ import (
 // Each value begins with the byte formatVersion. A version that is not known
 // is an error. What is new in a value stands behind a flag, so that older values
 // are read as they are; the byte is raised only when the same bytes would mean
-// something else. A program that does not know a flag calls the value damaged:
-// that an older one never sees it is for the version of the data directory and
-// for that of the protocol to see to (docs/decisions/0140-versions.md).
+// something else. A program that does not know a flag reports the value as damaged.
+// The versions of the data directory and of the protocol keep newer values from
+// older programs (docs/decisions/0140-versions.md).
 const formatVersion = 1
 
 // writer appends pieces to a value.
 type writer struct{ b []byte }
 
-func (w *writer) byte(v byte)         { w.b = append(w.b, v) }
-func (w *writer) u(v uint64)          { w.b = binary.AppendUvarint(w.b, v) }
-func (w *writer) i(v int64)           { w.b = binary.AppendVarint(w.b, v) }
-func (w *writer) rest(s string)       { w.b = append(w.b, s...) }
-func (w *writer) bytes(b []byte)      { w.b = append(w.b, b...) }
+func (w *writer) byte(v byte) { w.b = append(w.b, v) }
+
+func (w *writer) u(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
+
+func (w *writer) i(v int64) { w.b = binary.AppendVarint(w.b, v) }
+
+func (w *writer) rest(s string) { w.b = append(w.b, s...) }
+
+func (w *writer) bytes(b []byte) { w.b = append(w.b, b...) }
+
 func (w *writer) dur(d time.Duration) { w.i(int64(d)) }
-func (w *writer) str(s string)        { w.u(uint64(len(s))); w.b = append(w.b, s...) }
+
+func (w *writer) str(s string) { w.u(uint64(len(s))); w.b = append(w.b, s...) }
+
 func newWriter(capacityBytes int) writer {
 	return writer{append(make([]byte, 0, capacityBytes), formatVersion)}
 }
@@ -60,8 +68,8 @@ func (w *writer) time(t time.Time) {
 	}
 }
 
-// reader takes pieces off a value. After the first that cannot be read all
-// are zero, and end tells.
+// reader takes pieces off a value. After the first piece that cannot be read all
+// others are zero, and end returns an error.
 type reader struct {
 	b   []byte
 	bad bool
@@ -130,7 +138,8 @@ func (r *reader) take(n uint64) []byte {
 	return v
 }
 
-func (r *reader) str() string        { return string(r.take(r.u())) }
+func (r *reader) str() string { return string(r.take(r.u())) }
+
 func (r *reader) dur() time.Duration { return time.Duration(r.i()) }
 
 func (r *reader) time() time.Time {
@@ -144,13 +153,16 @@ func (r *reader) time() time.Time {
 // rest takes all that is left.
 func (r *reader) rest() []byte { return r.take(uint64(len(r.b))) }
 
-// end checks that everything was read and nothing was amiss.
+// end returns an error unless every piece could be read and nothing is left.
 func (r *reader) end(what string) error {
 	if r.bad || len(r.b) > 0 {
 		return fmt.Errorf("%w: %s", ErrCorrupt, what)
 	}
 	return nil
 }
+
+// ErrCorrupt says that something in the store cannot be read as what it should be.
+var ErrCorrupt = errors.New("frontier: damaged entry in the store")
 
 // Of a URL only what stands behind the host is written: the host stands in the
 // key, and the scheme is one bit.
@@ -173,9 +185,8 @@ func sameURL(u urlnorm.URL, https bool, rest []byte) bool {
 	return https == isHTTPS(u) && string(rest) == behindHost(u)
 }
 
-// joinURL puts a URL together again. What was written is canonical, or was when it
-// was written, so it must come out as it went in: what the canonical form loses,
-// ParseStored keeps reading.
+// joinURL makes a URL of its pieces. The URL was canonical when it was written.
+// ParseStored reads it unchanged, also when a newer canonical form differs.
 func joinURL(h crawl.Host, https bool, rest []byte) (urlnorm.URL, error) {
 	var b strings.Builder
 	b.Grow(len("https://") + len(h) + len(rest))
@@ -192,3 +203,5 @@ func joinURL(h crawl.Host, https bool, rest []byte) (urlnorm.URL, error) {
 	}
 	return u, nil
 }
+
+func hostOf(u urlnorm.URL) crawl.Host { return crawl.Host(u.Host()) }

@@ -10,12 +10,26 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
+var (
+	noon     = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
+	archived = crawl.ArchiveRef{Node: "n1", File: "f-1.warc.gz", Offset: 7, Length: 9}
+)
+
+// canonical reads a URL that is canonical.
+func canonical(raw string) urlnorm.URL {
+	u, err := urlnorm.Parse(raw)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return u
+}
+
 func TestTimesSurvive(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ in, want time.Time }{
 		{time.Time{}, time.Time{}},
-		{day, day},
-		{day.Local(), day},
+		{noon, noon},
+		{noon.Local(), noon},
 		{time.Date(1900, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(1900, 1, 1, 0, 0, 0, 1, time.UTC)},
 		{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, 1<<63-1).UTC()},
 		{time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), time.Unix(0, -1<<63).UTC()},
@@ -31,13 +45,13 @@ func TestTimesSurvive(t *testing.T) {
 
 func TestWakeNeverTooEarly(t *testing.T) {
 	t.Parallel()
-	for _, at := range []time.Time{day, day.Truncate(time.Millisecond), day.Add(-time.Nanosecond), time.Unix(0, 1).UTC()} {
+	for _, at := range []time.Time{noon, noon.Truncate(time.Millisecond), noon.Add(-time.Nanosecond), time.Unix(0, 1).UTC()} {
 		w := wakeOf(3, &crawl.HostState{NotBefore: at})
 		if got := w.time(); got.Before(at) || got.Sub(at) >= time.Millisecond || w.band != 3 {
 			t.Errorf("%v became %v", at, got)
 		}
 	}
-	late := crawl.HostState{NotBefore: day, FrozenUntil: day.Add(time.Hour), HoldUntil: day.Add(2 * time.Hour)}
+	late := crawl.HostState{NotBefore: noon, FrozenUntil: noon.Add(time.Hour), HoldUntil: noon.Add(2 * time.Hour)}
 	if got := wakeOf(0, &late).time(); got.Before(late.HoldUntil) {
 		t.Errorf("a held host wakes at %v", got)
 	}
@@ -49,13 +63,13 @@ func TestWakeNeverTooEarly(t *testing.T) {
 // TestValuesSurvive writes and reads each kind of value.
 func TestValuesSurvive(t *testing.T) {
 	t.Parallel()
-	u := mustURL("https://[::1]:8443/a%20b?q=1")
-	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: day, ETag: "e", LastModified: "m"}
+	u := canonical("https://[::1]:8443/a%20b?q=1")
+	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m"}
 	got, err := decodeItem(hostOf(u), item.Band, item.Seq, encodeQueued(&item, true, 2))
 	if err != nil || got != item {
 		t.Errorf("item %+v came back as %+v, %v", item, got, err)
 	}
-	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: day, Reason: "no", Digest: [20]byte{9}, Archive: fetched.Archive}
+	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
 	rec.NotBefore = time.Time{}
 	s, err := decodeRecord(encodeRecord(&rec))
 	if err != nil || !s.is(u) {
@@ -69,7 +83,7 @@ func TestValuesSurvive(t *testing.T) {
 	if l, err := decodeLink(encodeLink(&link)); err != nil || l != link {
 		t.Errorf("link %+v came back as %+v, %v", link, l, err)
 	}
-	robots := &crawl.Robots{Origin: "https://[::1]:8443", Verdict: crawl.RobotsDenyAll, Status: 500, Fetched: day, Expires: day, CrawlDelay: 9, Body: []byte("b")}
+	robots := &crawl.Robots{Origin: "https://[::1]:8443", Verdict: crawl.RobotsDenyAll, Status: 500, Fetched: noon, Expires: noon, CrawlDelay: 9, Body: []byte("b")}
 	tag := originTag(hostOf(u), robots.Origin)
 	if r, err := decodeRobots(hostOf(u), tag, encodeRobots(robots)); err != nil || !reflect.DeepEqual(r, robots) || tag != "s:8443" {
 		t.Errorf("robots %+v came back as %+v, %v", robots, r, err)
@@ -110,9 +124,9 @@ func TestEarlierURLs(t *testing.T) {
 // those of another node. What is read without an error is written and read
 // again to the same.
 func FuzzDecode(f *testing.F) {
-	u := mustURL("http://h.test:81/x")
-	item := crawl.Item{URL: u, NotBefore: day, ETag: "e"}
-	rec := crawl.Record{Item: item, State: crawl.Done, Status: 200, FetchedAt: day, Reason: "r", Digest: [20]byte{1}, Archive: fetched.Archive}
+	u := canonical("http://h.test:81/x")
+	item := crawl.Item{URL: u, NotBefore: noon, ETag: "e"}
+	rec := crawl.Record{Item: item, State: crawl.Done, Status: 200, FetchedAt: noon, Reason: "r", Digest: [20]byte{1}, Archive: archived}
 	host := hostEntry{awake: true, wake: wake{2, 5}, origin: []string{"h", "s:1"}}
 	host.bands[2] = bandQueue{1, 2, 9}
 	st := partState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}

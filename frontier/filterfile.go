@@ -3,12 +3,10 @@ package frontier
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/bits-and-blooms/bloom/v3"
 
@@ -37,42 +35,6 @@ type savedFilter struct {
 	gen    generation
 	seq    crawl.Seq
 	filter *filter
-}
-
-// saveFilters writes the filters of the held partitions. Only what Run left
-// behind may call it.
-func (f *Frontier) saveFilters() error {
-	if f.o.BloomDir == "" {
-		return nil
-	}
-	var saved []savedFilter
-	for _, p := range f.parts {
-		if p.State == Holder && p.filter != nil {
-			saved = append(saved, savedFilter{generation{p.Partition, p.Generation}, p.Seq, p.filter})
-		}
-	}
-	path := filepath.Join(f.o.BloomDir, filterFile)
-	if err := writeFileWhole(path, func(w io.Writer) error { return writeFilters(w, saved) }); err != nil {
-		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
-	}
-	return nil
-}
-
-// writeFileWhole writes a file so that after a crash it is there whole or not.
-func writeFileWhole(path string, write func(io.Writer) error) error {
-	tmp := path + ".tmp"
-	file, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(file), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return nil
 }
 
 func writeFilters(out io.Writer, saved []savedFilter) error {
@@ -104,49 +66,6 @@ func writeFilters(out io.Writer, saved []savedFilter) error {
 		return err
 	}
 	return buffered.Flush()
-}
-
-// loadFilters takes over what saveFilters left, removes the file, and lists
-// the held partitions that have no filter.
-func (f *Frontier) loadFilters() {
-	for _, s := range f.takeFilterFile() {
-		p := f.parts[s.gen.partition]
-		if p != nil && p.State == Holder && p.Generation == s.gen.number && p.Seq == s.seq {
-			p.filter = s.filter
-		}
-	}
-	metas := f.Metas()
-	for _, m := range metas {
-		if m.State == Holder && f.parts[m.Partition].filter == nil {
-			f.rebuilds.add(rebuild{m.Partition, tableRecords})
-		}
-	}
-	for _, m := range metas { // behind those, which save more
-		f.refreshPayloads(f.parts[m.Partition])
-	}
-}
-
-// takeFilterFile reads and removes the file. Without a good one the filters
-// are rebuilt, so an error is only worth a line in the log.
-func (f *Frontier) takeFilterFile() []savedFilter {
-	if f.o.BloomDir == "" {
-		return nil
-	}
-	path := filepath.Join(f.o.BloomDir, filterFile)
-	saved, err := readFilterFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	// Used or not, it must not be there at the next start: this one is going
-	// to add URLs.
-	if rmErr := os.Remove(path); rmErr != nil {
-		err = errors.Join(err, rmErr)
-	}
-	if err != nil {
-		f.log.Warn("the saved Bloom filters are not used; they are rebuilt behind the crawl", "file", path, "err", err)
-		return nil
-	}
-	return saved
 }
 
 func readFilterFile(path string) ([]savedFilter, error) {

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/binary"
@@ -146,13 +145,27 @@ func New(kv KV, o Options) (*Frontier, error) {
 	_, _ = rand.Read(secret[:]) // it never fails
 	f.cache = newSeenCache(f.o.CacheEntries, binary.NativeEndian.Uint64(secret[:]))
 	if err := f.load(); err != nil {
-		if f.marks != nil {
-			err = errors.Join(err, f.marks.close())
-		}
 		return nil, fmt.Errorf("frontier: cannot read the partitions of the store: %w", err)
 	}
 	f.loadFilters()
 	return f, nil
+}
+
+// load begins with what the store has.
+func (f *Frontier) load() error {
+	found, err := recoveryLoad(recoveryOptions{KV: f.kv, HighWater: f.o.HighWater, Machine: f.run, Now: f.moment(), Node: f.o.Node, Log: f.log})
+	if err != nil {
+		return err
+	}
+	f.marks, f.sets = found.Marks, found.Sets
+	for p, s := range found.Partitions {
+		f.parts[p] = &partition{partState: *s}
+		f.showLocked(s) // no other goroutine knows f yet
+	}
+	for _, g := range found.Dead {
+		f.dead.add(g, 0)
+	}
+	return nil
 }
 
 // Metas returns all partitions that this node knows, by number.
@@ -241,40 +254,11 @@ func (f *Frontier) read(p crawl.Partition) (*view, error) {
 	return &view{snap: snap, gen: generation{p, m.Generation}, line: m.line}, nil
 }
 
-// view reads one generation of a partition by relative keys.
-type view struct {
-	snap Snapshot
-	gen  generation
-	line timeline // for who reads times
-	key  []byte   // scratch
-	buf  []byte   // scratch; what get returned last
-}
-
-func (v *view) close() { v.snap.Close() }
-
-// abs is the absolute form of a relative key, good until the next call.
-func (v *view) abs(rel []byte) []byte {
-	v.key = append(appendPrefix(v.key[:0], v.gen.partition, v.gen.number), rel...)
-	return v.key
-}
-
-// get returns a value that is good until the next call.
-func (v *view) get(rel []byte) ([]byte, bool, error) {
-	b, ok, err := v.snap.Get(v.abs(rel), v.buf)
-	if ok {
-		v.buf = b
+// Close closes the store. Run and all readers must be over.
+func (f *Frontier) Close() error {
+	err := f.kv.Close()
+	if f.marks != nil {
+		err = errors.Join(err, f.marks.close())
 	}
-	return b, ok, err
-}
-
-// iterate walks the keys that begin with rel.
-func (v *view) iterate(rel []byte) Iterator { return v.snap.Iterate(bytes.Clone(v.abs(rel))) }
-
-// host reads a host's entry; nil when it is not known.
-func (v *view) host(h crawl.Host) (*hostEntry, error) {
-	b, ok, err := v.get(appendHost(nil, tableHosts, h))
-	if err != nil || !ok {
-		return nil, err
-	}
-	return decodeHost(b)
+	return err
 }

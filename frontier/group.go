@@ -32,13 +32,22 @@ type partGroup struct {
 	part     *partition
 	state    partState         // takes the place of the original at commit
 	over     map[string][]byte // relative key -> new value; empty: deleted
-	hosts    map[crawl.Host]*hostEntry
+	hosts    map[crawl.Host]*groupHost
 	news     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
 	seen     []xxh3.Uint128            // cache keys of records that exist after the commit
 	key, buf []byte                    // scratch
 	mutated  bool                      // the sequence number rises
 	followed bool                      // a copy has taken mutations of its holder
 	restated bool                      // the state on this node changes
+}
+
+// groupHost is a host in a group. Only its entry is written.
+type groupHost struct {
+	hostEntry
+	fresh  bool // no URL of the host was ever queued: it is not counted
+	absent bool // the store has no entry of it
+	dirty  bool // the entry must be written
+	parked bool // its place in the wake index must be brought up to date
 }
 
 func newGroup(f *Frontier) *group {
@@ -157,23 +166,22 @@ func (pg *partGroup) del(rel []byte) {
 	pg.g.grow(len(rel), 0)
 }
 
-// host opens a host in the group; one that is not known is made. Who changes
-// it calls touch.
-func (pg *partGroup) host(h crawl.Host) *hostEntry {
+// host opens a host in the group, or makes an unknown one. Callers that change
+// it call touch.
+func (pg *partGroup) host(h crawl.Host) *groupHost {
 	if e, ok := pg.hosts[h]; ok {
 		return e
 	}
-	e := &hostEntry{fresh: true, absent: true}
+	e := &groupHost{fresh: true, absent: true}
 	if v, ok := pg.hostValue(h); ok {
-		var err error
-		if e, err = decodeHost(v); err != nil {
+		if err := e.decode(v); err != nil {
 			pg.g.fail(fmt.Errorf("%w: host %s", err, h))
-			e = &hostEntry{}
+			e.hostEntry = hostEntry{}
 		}
-		e.fresh = !e.admitted()
+		e.fresh, e.absent = !e.admitted(), false
 	}
 	if pg.hosts == nil {
-		pg.hosts = map[crawl.Host]*hostEntry{}
+		pg.hosts = map[crawl.Host]*groupHost{}
 	}
 	pg.hosts[h] = e
 	return e
@@ -188,7 +196,7 @@ func (pg *partGroup) hostValue(h crawl.Host) ([]byte, bool) {
 }
 
 // touch says that the host has to be written.
-func (pg *partGroup) touch(e *hostEntry) {
+func (pg *partGroup) touch(e *groupHost) {
 	if !e.dirty {
 		e.dirty = true
 		pg.g.count += 3
@@ -229,7 +237,7 @@ func (pg *partGroup) writeHosts() {
 			place = wake{}
 		}
 		e.awake, e.wake = waits, place
-		pg.set(appendHost(nil, tableHosts, name), encodeHost(e))
+		pg.set(appendHost(nil, tableHosts, name), encodeHost(&e.hostEntry))
 		if e.absent {
 			e.absent = false
 			pg.learn(fingerprintOf(string(name)))
@@ -289,7 +297,7 @@ func (g *group) commit(full error) error {
 		}
 	}
 	if g.f.marks != nil {
-		if err := g.f.writing.during(func() error { return g.f.marks.note(g.order) }); err != nil {
+		if err := g.f.writing.during(g.mark); err != nil {
 			return err
 		}
 	}
@@ -302,6 +310,16 @@ func (g *group) commit(full error) error {
 	g.publishMetas()
 	g.announce()
 	return nil
+}
+
+// mark writes to the high-water file how far each changed partition has come.
+func (g *group) mark() error {
+	for _, pg := range g.order {
+		if pg.mutated || pg.restated || pg.followed {
+			g.f.marks.set(pg.state.Partition, markOf(&pg.state))
+		}
+	}
+	return g.f.marks.flush()
 }
 
 // writeMeta writes the partition's books as they stand now.
@@ -341,7 +359,7 @@ func (g *group) publishMetas() {
 	}
 }
 
-// announce tells who waits for URLs.
+// announce calls OnQueued with the hosts that got URLs.
 func (g *group) announce() {
 	if g.f.o.OnQueued == nil {
 		return

@@ -6,11 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -390,36 +385,6 @@ func (c *census) judge(m Meta) error {
 	return nil
 }
 
-// faulty is a KV whose n-th Write is the last: it fails, before or after the
-// store has it, and so does every later one.
-type faulty struct {
-	KV
-	mu      sync.Mutex
-	left    int
-	applied bool // the fatal Write reaches the store
-	dead    bool
-}
-
-var errInjected = errors.New("injected crash")
-
-func (f *faulty) Write(entries []Entry) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dead {
-		return errInjected
-	}
-	if f.left--; f.left >= 0 {
-		return f.KV.Write(entries)
-	}
-	f.dead = true
-	if f.applied {
-		if err := f.KV.Write(entries); err != nil {
-			return err
-		}
-	}
-	return errInjected
-}
-
 // gated is a KV on which a walk over a partition's records, or another table, waits for
 // the gate.
 type gated struct {
@@ -448,90 +413,4 @@ func (s gatedSnapshot) Iterate(prefix []byte) Iterator {
 		}
 	}
 	return s.Snapshot.Iterate(prefix)
-}
-
-// cloneStore copies the files of an open store as kill -9 would leave them:
-// what the process wrote into its shared mappings is in the page cache, where
-// this reads it. Holes stay holes. A copy during which the store's background
-// work changed its set of files is no moment in time, and is made again.
-func cloneStore(t testing.TB, from string) string {
-	t.Helper()
-	for {
-		to, before := t.TempDir(), listing(t, from)
-		ok := true
-		for name := range before {
-			if name != "LOCK" {
-				ok = ok && cloneFile(filepath.Join(from, name), filepath.Join(to, name)) == nil
-			}
-		}
-		if ok && maps.Equal(before, listing(t, from)) {
-			return to
-		}
-	}
-}
-
-// listing names the files of a folder with their sizes. A store has no folders: those in it
-// stand in its way.
-func listing(t testing.TB, dir string) map[string]int64 {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]int64{}
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		info, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[e.Name()] = info.Size()
-	}
-	return out
-}
-
-func cloneFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = in.Close() }()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = out.Close() }()
-	buf, zero := make([]byte, 1<<16), make([]byte, 1<<16)
-	at := int64(0)
-	for {
-		n, err := in.Read(buf)
-		if n == 0 {
-			return errors.Join(out.Truncate(at), ignoreEOF(err))
-		}
-		if !bytes.Equal(buf[:n], zero[:n]) {
-			if _, err := out.WriteAt(buf[:n], at); err != nil {
-				return err
-			}
-		}
-		at += int64(n)
-	}
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
-// onceClose returns what closes a channel, at the end of the test at the latest.
-func onceClose(t *testing.T, c chan struct{}) func() {
-	f := sync.OnceFunc(func() { close(c) })
-	t.Cleanup(f)
-	return f
 }

@@ -12,9 +12,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// The high-water file says how far each partition had come, beside the store:
-// Badger cuts its log at the first bad entry without a word, and what would
-// notice it, the books of the partitions, is cut off with it.
+// The high-water file says, beside the store, how far each partition had come.
+// Badger cuts its log at the first bad entry without an error, and the books of
+// the partitions, which would show the loss, are cut off with it.
 //
 // Slot n, at 64 n, is partition n's; all zero when there is none. Little endian:
 //
@@ -22,10 +22,10 @@ import (
 //	partition (2) 0 (2) generation (4) last generation (4) 0 (4)
 //	epoch (8) highest epoch (8) seq (8) changes of the state (8) view (8)
 //
-// It is written behind each group, without a sync: it survives the death of
-// the process with the store, and after a loss of power says at worst too
-// little, or truly that something acknowledged is lost. A slot that cannot be
-// read says nothing.
+// It is written after each group, without a sync. It survives kill -9, as the
+// store does. After a loss of power it is at worst older than the store, or it
+// shows correctly that something acknowledged is lost. A slot that cannot be
+// read counts as none.
 const (
 	markBytes   = 64
 	markVersion = 1
@@ -55,7 +55,8 @@ func markOf(s *partState) mark {
 	}
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// markSums is the table of the checksums of marks.
+var markSums = crc32.MakeTable(crc32.Castagnoli)
 
 // encodeMark fills a slot.
 func encodeMark(b []byte, p crawl.Partition, m *mark) {
@@ -71,7 +72,7 @@ func encodeMark(b []byte, p crawl.Partition, m *mark) {
 	le.PutUint64(b[40:], uint64(m.seq))
 	le.PutUint64(b[48:], m.changes)
 	le.PutUint64(b[56:], uint64(m.view))
-	le.PutUint32(b, crc32.Checksum(b[4:markBytes], castagnoli))
+	le.PutUint32(b, crc32.Checksum(b[4:markBytes], markSums))
 }
 
 // decodeMark reads the slot of a partition; ok is false when it is empty.
@@ -80,7 +81,7 @@ func decodeMark(b []byte, p crawl.Partition) (m mark, ok bool, err error) {
 		return m, false, nil
 	}
 	le := binary.LittleEndian
-	if le.Uint32(b) != crc32.Checksum(b[4:markBytes], castagnoli) || crawl.Partition(le.Uint16(b[8:])) != p || State(b[5]) > Copy {
+	if le.Uint32(b) != crc32.Checksum(b[4:markBytes], markSums) || crawl.Partition(le.Uint16(b[8:])) != p || State(b[5]) > Copy {
 		return m, false, fmt.Errorf("%w: mark of partition %d", ErrCorrupt, p)
 	}
 	if b[4] != markVersion {
@@ -167,16 +168,6 @@ func (w *highWater) flush() error {
 }
 
 func (w *highWater) close() error { return w.file.Close() }
-
-// note writes the marks of what the group has changed.
-func (w *highWater) note(parts []*partGroup) error {
-	for _, pg := range parts {
-		if pg.mutated || pg.restated || pg.followed {
-			w.set(pg.state.Partition, markOf(&pg.state))
-		}
-	}
-	return w.flush()
-}
 
 // judge compares a partition as the store has it (the zero partState when it
 // has nothing) with its mark, and returns what to go on with. why is "" when

@@ -33,12 +33,6 @@ type hostEntry struct {
 	wake   wake
 	origin []string // tags of the robots entries, the oldest first
 	sole   *sole    // its only URL, while that stands here
-
-	// In a group only, never written:
-	fresh  bool // no URL of the host was ever queued: it is not counted
-	absent bool // it is not in the store
-	dirty  bool // has to be written
-	parked bool // its wake entry has to be brought up to date
 }
 
 const (
@@ -116,8 +110,13 @@ func encodeHost(h *hostEntry) []byte {
 }
 
 func decodeHost(b []byte) (*hostEntry, error) {
-	r := newReader(b)
 	h := &hostEntry{}
+	return h, h.decode(b)
+}
+
+// decode reads a host's entry into h, which is empty.
+func (h *hostEntry) decode(b []byte) error {
+	r := newReader(b)
 	flags := r.u()
 	h.LastTry, h.awake = flags&hostLastTry != 0, flags&hostAwake != 0
 	h.NotBefore = r.time()
@@ -150,7 +149,7 @@ func decodeHost(b []byte) (*hostEntry, error) {
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()
 	}
-	return h, r.end("host state")
+	return r.end("host state")
 }
 
 // readSole reads the only URL of the host, which is the last of its only band.

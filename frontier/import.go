@@ -124,9 +124,6 @@ func (b *budget) cutEntries(entries []Entry) (int, error) {
 	return len(entries), nil
 }
 
-// maxKeyBytes is far above the longest key: a URL has 2,083 bytes at most.
-const maxKeyBytes = 4096
-
 // write puts entries under the import's generation.
 func (i *Import) write(g *group, entries []Entry) error {
 	if i.finished {

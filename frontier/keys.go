@@ -177,3 +177,10 @@ const metaKey = string(tableMeta)
 
 // isMeta reports whether a relative key is that of sequence and counters.
 func isMeta(rel []byte) bool { return string(rel) == metaKey }
+
+// OutboxKey names a waiting link within the partition of its page. Keys are in
+// the order of the target partition, then of age.
+type OutboxKey struct {
+	Target crawl.Partition
+	Seq    uint64 // from 1
+}

@@ -58,20 +58,12 @@ type Limits struct {
 	Bytes   int // sum of the lengths of keys and values, with room for overheads
 }
 
-// Errors of a KV and of a frontier.
+// Errors of a KV.
 var (
 	// ErrTooBig says that a Write is beyond the store's Limits.
 	ErrTooBig = errors.New("frontier: too much for one transaction of the store")
 	// ErrClosed says that the store was closed or has crashed.
 	ErrClosed = errors.New("frontier: the store is closed")
-	// ErrStopped says that Run has ended; nothing was changed.
-	ErrStopped = errors.New("frontier: stopped")
-	// ErrNotHolder says that this node does not hold the partition, holds it
-	// in another epoch than the lease, or has frozen it.
-	ErrNotHolder = errors.New("frontier: the partition is not held here")
-	// ErrStaleLease says that the leased URL left the queue meanwhile.
-	ErrStaleLease = errors.New("frontier: the leased URL is not in the queue any more")
-	// ErrCorrupt says that something in the store cannot be read as what it
-	// should be.
-	ErrCorrupt = errors.New("frontier: damaged entry in the store")
+	// ErrDamaged says that a file of the store cannot be read as what it should be.
+	ErrDamaged = errors.New("frontier: damaged file of the store")
 )

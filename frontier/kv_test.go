@@ -5,92 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sort"
-	"strings"
 	"testing"
 )
-
-// stores are the KVs that every test of the conformance suite runs on.
-var stores = []struct {
-	name string
-	// open opens a store; reopen ends it as kill -9 would and opens it again.
-	open func(t *testing.T) (kv KV, reopen func() KV)
-}{
-	{"memory", openTestMemory},
-	{"badger", openTestBadger},
-}
-
-func openTestMemory(*testing.T) (KV, func() KV) {
-	m := NewMemory()
-	return m, func() KV {
-		m = m.Crash()
-		return m
-	}
-}
-
-func openTestBadger(t *testing.T) (KV, func() KV) {
-	dir := t.TempDir()
-	open := func() KV {
-		// Small files, so that a copy of them costs little.
-		o := BadgerOptions{MemTableBytes: 8 << 20, BlockCacheBytes: 8 << 20, IndexCacheBytes: 4 << 20}
-		kv, err := openBadger(o.badger(dir).WithValueLogFileSize(1 << 20))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return kv
-	}
-	kv := open()
-	t.Cleanup(func() { _ = kv.Close() })
-	return kv, func() KV {
-		old := kv
-		dir = cloneStore(t, dir)
-		kv = open()
-		_ = old.Close()
-		return kv
-	}
-}
-
-// onStores runs a test on each store.
-func onStores(t *testing.T, test func(t *testing.T, kv KV, reopen func() KV)) {
-	t.Parallel()
-	for _, s := range stores {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			kv, reopen := s.open(t)
-			test(t, kv, reopen)
-		})
-	}
-}
-
-// dump reads all keys with a prefix.
-func dump(t testing.TB, kv KV, prefix string) map[string]string {
-	t.Helper()
-	snap, err := kv.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer snap.Close()
-	return dumpSnapshot(t, snap, prefix)
-}
-
-func dumpSnapshot(t testing.TB, snap Snapshot, prefix string) map[string]string {
-	t.Helper()
-	it := snap.Iterate([]byte(prefix))
-	defer it.Close()
-	out := map[string]string{}
-	last := ""
-	for it.Seek([]byte(prefix)); it.Valid(); it.Next() {
-		v, err := it.Value()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if k := string(it.Key()); k <= last && last != "" || !strings.HasPrefix(k, prefix) {
-			t.Fatalf("key %q came after %q, prefix %q", k, last, prefix)
-		}
-		last = string(it.Key())
-		out[last] = string(v)
-	}
-	return out
-}
 
 // TestKVAgainstMap compares a store with a map over random writes, with
 // snapshots that must not move and crashes that must not lose.
@@ -157,18 +73,6 @@ func checkGetAndSeek(t *testing.T, kv KV, model map[string]string, key string) {
 	it.Seek([]byte(key))
 	if it.Valid() != (i < len(keys)) || it.Valid() && string(it.Key()) != keys[i] {
 		t.Fatalf("Seek(%q): valid %v, want key %d of %d", key, it.Valid(), i, len(keys))
-	}
-}
-
-func compare(t *testing.T, what string, got, want map[string]string) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d keys, want %d", what, len(got), len(want))
-	}
-	for k, v := range want {
-		if got[k] != v {
-			t.Fatalf("%s: %q = %q, want %q", what, k, got[k], v)
-		}
 	}
 }
 

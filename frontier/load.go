@@ -4,43 +4,77 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"crawlnode/crawl"
 )
 
-// loading is what New finds out before there is a writer.
+// recoveryOptions says where to look, and how.
+type recoveryOptions struct {
+	KV KV
+	// HighWater is the high-water file, "": none.
+	HighWater string
+	// Machine names this run of the machine, as stamps do; 0: it has no name.
+	Machine uint64
+	Now     moment
+	Node    crawl.NodeID // for log lines
+	Log     *slog.Logger
+}
+
+// recoveryResult is what a frontier begins with. The store and the high-water file agree with it.
+type recoveryResult struct {
+	Partitions map[crawl.Partition]*partState
+	Sets       map[crawl.Partition]SetRecord
+	// Dead are the generations whose keys must be deleted.
+	Dead []generation
+	// Marks is the open high-water file, nil: there is none.
+	Marks *highWater
+}
+
+// loading is a Load under way.
 type loading struct {
-	f      *Frontier
-	snap   Snapshot
-	now    moment
-	states map[crawl.Partition]*partState
+	recoveryOptions
+	recoveryResult
+	snap Snapshot
 	// What the store does not say as it is now, and is written before anything
 	// else: states, and generations to be deleted.
 	restated []*partState
 	lost     []generation
 }
 
-// load reads the node's own range and the books of the partitions, compares
-// them with the high-water file, and lists what is left to delete.
-func (f *Frontier) load() error {
-	snap, err := f.kv.Snapshot()
+// recoveryLoad reads the node's own range and the books of the partitions, compares
+// them with the high-water file, and lists what is left to delete. It reads no URL, save of
+// partitions whose books are lost.
+func recoveryLoad(o recoveryOptions) (recoveryResult, error) {
+	l := loading{recoveryOptions: o}
+	err := l.run()
+	if err == nil {
+		return l.recoveryResult, nil
+	}
+	if l.Marks != nil {
+		err = errors.Join(err, l.Marks.close())
+	}
+	return recoveryResult{}, err
+}
+
+func (l *loading) run() error {
+	snap, err := l.KV.Snapshot()
 	if err != nil {
 		return err
 	}
 	defer snap.Close()
-	if err := f.loadVersion(snap); err != nil {
+	l.snap = snap
+	if err := l.version(); err != nil {
 		return err
 	}
-	if f.sets, err = loadSets(snap); err != nil {
+	if l.Sets, err = loadSets(snap); err != nil {
 		return err
 	}
-	l := loading{f: f, snap: snap, now: f.moment()}
-	var dead []generation
-	if l.states, dead, err = loadStates(snap); err != nil {
+	if l.Partitions, l.Dead, err = loadStates(snap); err != nil {
 		return err
 	}
-	for _, s := range l.states {
+	for _, s := range l.Partitions {
 		if err := l.books(s); err != nil {
 			return err
 		}
@@ -50,18 +84,13 @@ func (f *Frontier) load() error {
 	}
 	l.suspectAll()
 	l.unsureAll()
-	for _, s := range l.states {
-		f.parts[s.Partition] = &partition{partState: *s}
-		f.showLocked(s) // nobody else knows f yet
-	}
-	for _, g := range append(dead, l.lost...) {
-		f.dead.add(g, 0)
-	}
-	return l.settle()
+	l.Dead = append(l.Dead, l.lost...)
+	return l.record()
 }
 
-func (f *Frontier) loadVersion(snap Snapshot) error {
-	version, ok, err := snap.Get(nodeKey(nodeVersion), nil)
+// version checks the version of the store's format, and writes it into a new store.
+func (l *loading) version() error {
+	version, ok, err := l.snap.Get(nodeKey(nodeVersion), nil)
 	if err != nil {
 		return err
 	}
@@ -69,13 +98,13 @@ func (f *Frontier) loadVersion(snap Snapshot) error {
 		return fmt.Errorf("the store has format %v, this program reads format %d: use the program that wrote it", version, formatVersion)
 	}
 	if !ok {
-		return f.kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}})
+		return l.KV.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}})
 	}
 	return nil
 }
 
-// books completes the state of a partition that has keys. One whose books are
-// lost is suspect, and gets such as its keys show.
+// books completes the state of a partition that has keys. A partition whose books are
+// lost becomes suspect, and gets such books as its keys show.
 func (l *loading) books(s *partState) error {
 	if s.State == Absent {
 		return nil
@@ -88,83 +117,34 @@ func (l *loading) books(s *partState) error {
 	if ok {
 		if m, err := decodeMeta(b); err == nil {
 			s.apply(&m)
-			s.line = m.stamp.resume(l.f.run, l.now)
+			s.line = m.stamp.resume(l.Machine, l.Now)
 			return nil
 		}
 	}
-	l.f.log.Error("the books of a partition are lost", "node", l.f.o.Node, "partition", s.Partition, "state", s.State)
+	l.Log.Error("the counters of a partition are lost; they are recounted from its keys", "node", l.Node, "partition", s.Partition, "state", s.State)
 	s.Suspect = true
 	m, err := v.recount()
 	m.seq = s.Seq
 	s.apply(&m)
-	s.line = m.stamp.begin(l.now)
+	s.line = m.stamp.begin(l.Now)
 	return err
-}
-
-// recount makes a partition's books of its keys: what else was counted is lost.
-func (v *view) recount() (m metaEntry, err error) {
-	it := v.iterate(nil)
-	defer it.Close()
-	for it.Seek(v.abs(nil)); it.Valid(); it.Next() {
-		rel := it.Key()[prefixLen:]
-		c := &m.counters
-		switch rel[0] {
-		case tableHosts:
-			value, err := it.Value()
-			if err != nil {
-				return m, err
-			}
-			e, err := decodeHost(value)
-			if err != nil || e.admitted() {
-				c.Hosts++
-			}
-			if err == nil && e.sole != nil {
-				c.Seen++
-				c.Queued[e.sole.band]++
-			}
-		case tableQueue:
-			if band := len(rel) - 9; band > 0 && rel[band] < crawl.Bands {
-				c.Queued[rel[band]]++
-			}
-		case tableOutbox:
-			if k, ok := parseOutboxKey(rel); ok {
-				c.Outbox++
-				m.outboxNext = max(m.outboxNext, k.Seq)
-			}
-		case tableContents:
-			c.Contents++
-		case tableRecords:
-			c.Seen++
-			value, err := it.Value()
-			if err != nil {
-				return m, err
-			}
-			if rec, err := decodeRecord(value); err == nil && rec.State == crawl.Failed {
-				c.Failed++
-			} else if err == nil && rec.State == crawl.Done {
-				c.Pages++
-			}
-		}
-	}
-	return m, nil
 }
 
 // compareMarks opens the high-water file and judges each partition.
 func (l *loading) compareMarks() error {
-	f := l.f
-	if f.o.HighWater == "" {
+	if l.HighWater == "" {
 		return nil
 	}
-	w, marks, bad, err := openHighWater(f.o.HighWater)
+	w, marks, bad, err := openHighWater(l.HighWater)
 	if err != nil {
 		return err
 	}
-	f.marks = w
+	l.Marks = w
 	if len(bad) > 0 {
-		f.log.Warn("marks cannot be read; their partitions are taken as the store has them", "file", f.o.HighWater, "marks", len(bad), "err", bad[0])
+		l.Log.Warn("high-water marks cannot be read; their partitions are used as the store has them", "file", l.HighWater, "marks", len(bad), "err", bad[0])
 	}
 	for p, m := range marks {
-		s := l.states[p]
+		s := l.Partitions[p]
 		if s == nil {
 			s = &partState{Meta: Meta{Partition: p}}
 		}
@@ -179,11 +159,11 @@ func (l *loading) compareMarks() error {
 			next.Seq = max(next.Seq, m.seq)
 		}
 		if why != "" {
-			f.log.Error("a partition lacks what this node acknowledged; it must be rebuilt from a replica",
-				"node", f.o.Node, "partition", p, "state", next.State, "epoch", next.Epoch, "reason", why)
+			l.Log.Error("a partition lacks what this node acknowledged; it must be rebuilt from a replica",
+				"node", l.Node, "partition", p, "state", next.State, "epoch", next.Epoch, "reason", why)
 		}
 		l.findLost(s, &next)
-		l.states[p] = &next
+		l.Partitions[p] = &next
 		l.restated = append(l.restated, &next)
 	}
 	return nil
@@ -221,12 +201,12 @@ type damaged interface {
 // suspectAll suspects every partition when the store knows of a damage that
 // the marks cannot show: one in front of what is whole.
 func (l *loading) suspectAll() {
-	kv, ok := l.f.kv.(damaged)
+	kv, ok := l.KV.(damaged)
 	if !ok || kv.Damage() == "" {
 		return
 	}
-	l.f.log.Error("the store is damaged; its partitions must be rebuilt from replicas", "node", l.f.o.Node, "damage", kv.Damage())
-	for _, s := range l.states {
+	l.Log.Error("the store is damaged; its partitions must be rebuilt from replicas", "node", l.Node, "damage", kv.Damage())
+	for _, s := range l.Partitions {
 		if s.State != Absent && !s.Suspect {
 			s.Suspect = true
 			l.restated = append(l.restated, s)
@@ -234,11 +214,10 @@ func (l *loading) suspectAll() {
 	}
 }
 
-// settle writes what was found out: first the states, to disk, so that no
+// record writes what was found out: first the states, to disk, so that no
 // suspicion is forgotten, then the marks, which say from now on what the store
 // has.
-func (l *loading) settle() error {
-	f := l.f
+func (l *loading) record() error {
 	var entries []Entry
 	for _, s := range l.restated {
 		entries = append(entries, Entry{Key: stateKey(s.Partition), Value: encodeState(s)})
@@ -247,39 +226,58 @@ func (l *loading) settle() error {
 		entries = append(entries, Entry{Key: deadKey(g), Value: []byte{formatVersion}})
 	}
 	for piece := range slices.Chunk(entries, 2_000) {
-		if err := f.kv.Write(piece); err != nil {
+		if err := l.KV.Write(piece); err != nil {
 			return err
 		}
 	}
 	if len(entries) > 0 {
-		if err := f.kv.Sync(); err != nil {
+		if err := l.KV.Sync(); err != nil {
 			return err
 		}
 	}
-	if kv, ok := f.kv.(damaged); ok && kv.Damage() != "" {
+	if kv, ok := l.KV.(damaged); ok && kv.Damage() != "" {
 		if err := kv.NoteDamage(); err != nil {
 			return err
 		}
 	}
-	if kv, ok := f.kv.(powerless); ok {
+	if kv, ok := l.KV.(powerless); ok {
 		if err := kv.NotePowerLoss(); err != nil {
 			return err
 		}
 	}
-	if f.marks == nil {
+	if l.Marks == nil {
 		return nil
 	}
-	for _, p := range f.parts {
-		f.marks.set(p.Partition, markOf(&p.partState))
+	for p, s := range l.Partitions {
+		l.Marks.set(p, markOf(s))
 	}
-	return f.marks.flush()
+	return l.Marks.flush()
 }
 
-// Close closes the store. Run and all readers must be over.
-func (f *Frontier) Close() error {
-	err := f.kv.Close()
-	if f.marks != nil {
-		err = errors.Join(err, f.marks.close())
+// powerless is a KV that may have lost the end of what was written.
+type powerless interface {
+	// LostPower reports whether the machine has lost power, or crashed, since writes
+	// that were not synced.
+	LostPower() bool
+	// NotePowerLoss says that the frontier knows, on disk. It is called at every start,
+	// before anything else is written.
+	NotePowerLoss() error
+}
+
+// unsureAll notes a loss of power with every partition.
+func (l *loading) unsureAll() {
+	kv, ok := l.KV.(powerless)
+	if !ok || !kv.LostPower() {
+		return
 	}
-	return err
+	n := 0
+	for _, s := range l.Partitions {
+		if s.State != Absent && !s.Unsure {
+			s.Unsure = true
+			l.restated = append(l.restated, s)
+			n++
+		}
+	}
+	l.Log.Warn("this machine has lost power, or crashed: what it wrote in its last second may be missing; other copies of its partitions are asked first",
+		"node", l.Node, "partitions", n)
 }

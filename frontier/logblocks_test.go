@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -17,7 +18,13 @@ func TestLogsHaveTheirBlocks(t *testing.T) {
 	t.Parallel()
 	const table = 8 << 20
 	dir := t.TempDir()
-	kv, err := OpenBadger(dir, BadgerOptions{MemTableBytes: table})
+	var nearlyFull atomic.Bool
+	kv, err := OpenBadger(dir, BadgerOptions{MemTableBytes: table, FreeSpace: func(dir string) (int64, error) {
+		if nearlyFull.Load() {
+			return ReserveBytes + logBytes(table) - 1, nil
+		}
+		return freeSpace(dir)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +60,11 @@ func TestLogsHaveTheirBlocks(t *testing.T) {
 			t.Errorf("log %d has %d bytes of blocks, want %d", number, blocks, logBytes(table))
 		}
 	}
-	b := kv.(*badgerKV)
-	b.space.free = func(string) (int64, error) { return ReserveBytes + logBytes(table) - 1, nil }
+	nearlyFull.Store(true)
 	if blocks := write(4); blocks >= logBytes(table) {
 		t.Errorf("log 4 has %d bytes of blocks on a disk that is nearly full", blocks)
 	}
-	b.space.free = freeSpace
+	nearlyFull.Store(false)
 	if err := kv.Write([]Entry{{Key: []byte("k"), Value: []byte("v")}}); err != nil {
 		t.Fatal(err)
 	}

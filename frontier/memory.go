@@ -26,14 +26,14 @@ type Memory struct {
 	changed   chan struct{} // closed when trouble has changed or the store is over; nil: nobody waits
 }
 
-// Trouble is what ails the disk under a Memory. The zero value is a good one.
+// Trouble is a fault of the disk under a Memory. The zero value is a good disk.
 type Trouble struct {
 	Full   bool  // only what there is a reserve for has room
 	Frozen bool  // no write and no sync comes to an end until it has thawed
 	Err    error // of every write and sync
 }
 
-// SetTrouble changes what ails the disk.
+// SetTrouble changes the disk's fault.
 func (m *Memory) SetTrouble(t Trouble) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +85,7 @@ func (m *Memory) Room() error {
 
 // WriteReserved implements roomy.
 func (m *Memory) WriteReserved(entries []Entry) error {
-	if !ownRange(entries) {
+	if !InOwnRange(entries) {
 		panic("BUG: the reserve is for the node's own range")
 	}
 	if err := m.put(entries); err != nil {

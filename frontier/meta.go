@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"crawlnode/crawl"
@@ -37,10 +36,10 @@ type Meta struct {
 	Generation uint32       // of its keys in this node's store; 0 when there are none
 	To         crawl.NodeID // with Released: to whom
 	View       crawl.Epoch  // with Released: in which view; with Holder: of the acquisition
-	Sealed     bool         // a released partition that this node will never hold on to again
-	// Suspect: mutations that were acknowledged are missing here. Such a
-	// partition takes none, as a holder or as a copy, until it is replaced, or
-	// Transition says that there is nothing better.
+	Sealed     bool         // a released partition that this node can never take back
+	// Suspect: acknowledged mutations are missing here. Such a partition takes no
+	// mutation, as a holder or as a copy, until it is replaced, or Transition clears
+	// the flag because no better copy exists.
 	Suspect bool
 	// Unsure: this machine has lost power since the partition, or the copy, was known
 	// to be whole; mutations that were acknowledged may be missing here.
@@ -57,7 +56,7 @@ const (
 	contentBytes = 100
 )
 
-// Bytes is about how much the partition's entries have.
+// Bytes estimates the size of the partition's entries.
 func (m *Meta) Bytes() int64 {
 	c := &m.Counters
 	return c.Seen*recordBytes + c.Hosts*hostBytes + c.Outbox*outboxBytes + c.Contents*contentBytes
@@ -71,12 +70,12 @@ type partState struct {
 	changes        uint64 // how often the state entry was written
 	outboxNext     uint64 // the number of the last outbox entry
 	line           timeline
-	// frozen: neither Add nor Complete change it. It is not written to disk:
-	// who restarts holds nothing until a view says so.
+	// frozen: neither Add nor Complete changes it. It is not written to disk: after a
+	// restart the node holds nothing until a view confirms it.
 	frozen bool
 }
 
-// String says for an error what is here of the partition.
+// String describes the partition's state for error messages.
 func (s *partState) String() string {
 	suspect := ""
 	if s.Suspect {
@@ -218,45 +217,4 @@ func restamped(b []byte, at stamp) ([]byte, error) {
 // apply takes over what travels with the partition, but for its timeline.
 func (s *partState) apply(m *metaEntry) {
 	s.Seq, s.outboxNext, s.Counters = m.seq, m.outboxNext, m.counters
-}
-
-// loadStates reads from the node's own range all partitions that it knows, and
-// the generations that are to be deleted.
-func loadStates(snap Snapshot) (parts map[crawl.Partition]*partState, dead []generation, err error) {
-	parts = map[crawl.Partition]*partState{}
-	err = eachNodeKey(snap, nodeStates, 2, func(key, value []byte) error {
-		s, err := decodeState(crawl.Partition(binary.BigEndian.Uint16(key)), value)
-		parts[s.Partition] = &s
-		return err
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	err = eachNodeKey(snap, nodeDead, prefixLen, func(key, _ []byte) error {
-		dead = append(dead, generation{crawl.Partition(binary.BigEndian.Uint16(key)), binary.BigEndian.Uint32(key[2:])})
-		return nil
-	})
-	return parts, dead, err
-}
-
-// eachNodeKey walks one table of the node's own range, whose keys have n bytes
-// behind the table's letter.
-func eachNodeKey(snap Snapshot, table byte, n int, fn func(key, value []byte) error) error {
-	prefix := nodeKey(table)
-	it := snap.Iterate(prefix)
-	defer it.Close()
-	for it.Seek(prefix); it.Valid(); it.Next() {
-		key := it.Key()[len(prefix):]
-		if len(key) != n {
-			return fmt.Errorf("%w: key %x of table %c", ErrCorrupt, it.Key(), table)
-		}
-		value, err := it.Value()
-		if err == nil {
-			err = fn(key, value)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

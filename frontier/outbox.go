@@ -7,13 +7,6 @@ import (
 	"crawlnode/crawl"
 )
 
-// OutboxKey names a waiting link within the partition of its page. Keys are in
-// the order of the target partition, then of age.
-type OutboxKey struct {
-	Target crawl.Partition
-	Seq    uint64 // from 1
-}
-
 // OutboxEntry is a link that waits for its owner's acknowledgement.
 type OutboxEntry struct {
 	From   crawl.Partition // of the page on which it was found

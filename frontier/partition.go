@@ -97,7 +97,7 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	if err := fn(&m); err != nil {
 		return err
 	}
-	if err := s.mayBecome(&m); err != nil {
+	if err := mayBecome(s, &m); err != nil {
 		return err
 	}
 	switch {
@@ -129,7 +129,7 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 }
 
 // mayBecome checks a move against the list at Transition.
-func (s *partState) mayBecome(m *Meta) error {
+func mayBecome(s *partState, m *Meta) error {
 	switch {
 	case m.State == s.State:
 	case m.State == Absent || s.State == Absent || m.State > Copy:

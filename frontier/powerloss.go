@@ -16,34 +16,6 @@ import (
 // is then unsure: what was acknowledged last may be missing here, and not in the other
 // copies. A kill of the process loses nothing and is none.
 
-// powerless is a KV that may have lost the end of what was written.
-type powerless interface {
-	// LostPower reports whether the machine has lost power, or crashed, since writes
-	// that were not synced.
-	LostPower() bool
-	// NotePowerLoss says that the frontier knows, on disk. It is called at every start,
-	// before anything else is written.
-	NotePowerLoss() error
-}
-
-// unsureAll notes a loss of power with every partition.
-func (l *loading) unsureAll() {
-	kv, ok := l.f.kv.(powerless)
-	if !ok || !kv.LostPower() {
-		return
-	}
-	n := 0
-	for _, s := range l.states {
-		if s.State != Absent && !s.Unsure {
-			s.Unsure = true
-			l.restated = append(l.restated, s)
-			n++
-		}
-	}
-	l.f.log.Warn("this machine has lost power, or crashed: what it wrote in its last second may be missing; other copies of its partitions are asked first",
-		"node", l.f.o.Node, "partitions", n)
-}
-
 // bootFile names, in the store's folder, the run of the machine in which the store was
 // opened. syncedAlways stands behind it when each write was synced, so that nothing
 // can have been lost; closedProperly stands there instead when all was.
@@ -76,7 +48,7 @@ func readBoot(dir, run string) (lost bool, err error) {
 	return run != "" && !safe, nil
 }
 
-// writeBoot notes a run, or closedProperly, durably: an older word must not come back.
+// writeBoot writes a run, or closedProperly, durably: an older content must not come back.
 func writeBoot(files *fileSync, what string) error {
 	err := writeFileWhole(filepath.Join(files.dir, bootFile), func(w io.Writer) error {
 		_, err := io.WriteString(w, what+"\n")

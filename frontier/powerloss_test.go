@@ -51,43 +51,26 @@ func TestUnsure(t *testing.T) {
 	unsure(2)
 }
 
-// The store knows by the machine's run that it was not closed before the machine ended.
-func TestBootFile(t *testing.T) {
+// TestUnsureAfterReopening: the store on disk notes under which run of the machine it is
+// open, and every partition is unsure when that run is over.
+func TestUnsureAfterReopening(t *testing.T) {
 	t.Parallel()
 	if MachineRun() == "" {
 		t.Skip("this system does not name its runs")
 	}
 	dir := t.TempDir()
-	path := filepath.Join(dir, bootFile)
-	for _, step := range []struct {
-		change string // what the file is made to say between two processes; "": nothing
-		lost   bool
-	}{{"", false}, {"", false}, {"another-run", true}, {"", false}, {closedProperly, false}, {"another-run" + syncedAlways, false}} {
-		if step.change != "" {
-			if err := os.WriteFile(path, []byte(step.change+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		lost, err := readBoot(dir, MachineRun())
-		if err != nil || lost != step.lost {
-			t.Fatalf("%+v: lost power is %t, %v", step, lost, err)
-		}
-		if err := writeBoot(newFileSync(dir), MachineRun()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	kv, err := OpenBadger(filepath.Join(dir, "store"), BadgerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := startHolding(t, kv, 1, Options{})
-	file := filepath.Join(dir, "store", bootFile)
+	file := filepath.Join(dir, "store", "MACHINE")
 	if b, _ := os.ReadFile(file); string(b) != MachineRun()+"\n" {
 		t.Fatalf("an open store says %q", b)
 	}
 	r.must(r.stop())
 	r.must(kv.Close())
-	if b, _ := os.ReadFile(file); string(b) != closedProperly+"\n" {
+	if b, _ := os.ReadFile(file); string(b) != "closed\n" {
 		t.Fatalf("a closed store says %q", b)
 	}
 	// Whoever starts with --sync after the power cut does not make it undone.
@@ -97,14 +80,14 @@ func TestBootFile(t *testing.T) {
 	if kv, err = OpenBadger(filepath.Join(dir, "store"), BadgerOptions{Sync: true}); err != nil {
 		t.Fatal(err)
 	}
-	if !kv.(powerless).LostPower() {
+	if !kv.(interface{ LostPower() bool }).LostPower() {
 		t.Error("with --sync the loss of power is not seen")
 	}
 	r = start(t, kv, Options{})
 	if m, _ := r.Meta(0); !m.Unsure {
 		t.Errorf("partition 0 is %+v", m)
 	}
-	if b, _ := os.ReadFile(file); string(b) != MachineRun()+syncedAlways+"\n" {
+	if b, _ := os.ReadFile(file); string(b) != MachineRun()+" synced\n" {
 		t.Fatalf("a store that syncs each write says %q", b)
 	}
 	r.must(r.stop())

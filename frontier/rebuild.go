@@ -29,7 +29,7 @@ func (f *Frontier) rebuildFilters(ctx context.Context) {
 			make, what = f.rebuildPayloads, "payload"
 		}
 		if err := make(ctx, r.partition); err != nil && !isStop(err) {
-			f.log.Error("a Bloom filter was not rebuilt; its partition looks every "+what+" up", "partition", r.partition, "err", err)
+			f.log.Error("a Bloom filter was not rebuilt; every "+what+" of its partition is looked up in the store", "partition", r.partition, "err", err)
 		}
 	}
 }
@@ -78,54 +78,6 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 		pg.part.filter = fl
 		return nil
 	})
-}
-
-// readFilter makes a filter of the records and the hosts of one generation; keys is
-// how many these are.
-func readFilter(ctx context.Context, snap Snapshot, gen generation, keys int64) (*filter, error) {
-	fl := newFilter(keys)
-	v := view{snap: snap, gen: gen}
-	err := v.each(ctx, tableRecords, func(it Iterator) error {
-		if fp, ok := fingerprintOfKey(it.Key()); ok {
-			fl.add(fp)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = v.each(ctx, tableHosts, func(it Iterator) error {
-		h := crawl.Host(it.Key()[prefixLen+1:])
-		fl.add(fingerprintOf(string(h)))
-		value, err := it.Value()
-		if err != nil {
-			return err
-		}
-		e, err := decodeHost(value)
-		if err != nil || e.sole == nil {
-			return err
-		}
-		fp, err := e.sole.fingerprint(h)
-		fl.add(fp)
-		return err
-	})
-	return fl, err
-}
-
-// each walks one table until ctx ends.
-func (v *view) each(ctx context.Context, table byte, do func(Iterator) error) error {
-	it := v.iterate([]byte{table})
-	defer it.Close()
-	n := 0
-	for it.Seek(v.abs([]byte{table})); it.Valid(); it.Next() {
-		if err := do(it); err != nil {
-			return err
-		}
-		if n++; n%4096 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return nil
 }
 
 // noteDelta remembers a URL for a filter in the making.

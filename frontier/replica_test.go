@@ -171,7 +171,7 @@ func TestReplicaCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-func (h *tenure) crashAt(t *testing.T, open func(*testing.T) (KV, func() KV), at int, applied bool, rng *rand.Rand) (ended bool) {
+func (h *tenure) crashAt(t *testing.T, open func(*testing.T, ...func(*BadgerOptions)) (KV, func() KV), at int, applied bool, rng *rand.Rand) (ended bool) {
 	t.Helper()
 	kv, reopen := open(t)
 	if err := kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -101,11 +102,11 @@ func readEntries(body []byte) (es []Entry, err error) {
 	le := binary.LittleEndian
 	for len(body) > 0 {
 		if len(body) < 6 {
-			return nil, fmt.Errorf("%w: an entry of the reserve", ErrCorrupt)
+			return nil, fmt.Errorf("%w: an entry of the reserve", ErrDamaged)
 		}
 		k, v := int64(le.Uint16(body)), int64(le.Uint32(body[2:]))
 		if body = body[6:]; k+v > int64(len(body)) {
-			return nil, fmt.Errorf("%w: an entry of the reserve", ErrCorrupt)
+			return nil, fmt.Errorf("%w: an entry of the reserve", ErrDamaged)
 		}
 		es = append(es, Entry{Key: body[:k:k], Value: body[k : k+v : k+v]})
 		body = body[k+v:]
@@ -159,9 +160,9 @@ func (r *reserve) write(b []byte, at int64) error {
 }
 
 // touch writes the last byte of the file, which no record reaches. The store's own
-// files are mapped into memory: where the file system does not answer, a write there
-// holds up the whole process, and where it errs it kills it. This one is a call like
-// any other: it waits alone, and returns what is wrong.
+// files are mapped into memory: a write to them blocks the whole process while the file
+// system does not answer, and kills it on an error. This write is an ordinary call: only
+// its goroutine waits, and an error is returned.
 func (r *reserve) touch() error {
 	if _, err := r.file.WriteAt([]byte{0}, r.size); err != nil {
 		return fmt.Errorf("frontier: the disk of the store: %w", err)
@@ -171,17 +172,6 @@ func (r *reserve) touch() error {
 
 func (r *reserve) close() error { return r.file.Close() }
 
-// ownRange reports whether entries are all of the node's own range, which is read at
-// the start only: so they may lie in the reserve for a while.
-func ownRange(entries []Entry) bool {
-	for i := range entries {
-		if k := entries[i].Key; len(k) < prefixLen || binary.BigEndian.Uint16(k) != uint16(nodePartition) {
-			return false
-		}
-	}
-	return true
-}
-
 // fillZero writes a file out to size, where blocks cannot be had otherwise.
 func fillZero(file *os.File, size int64) error {
 	info, err := file.Stat()
@@ -190,4 +180,18 @@ func fillZero(file *os.File, size int64) error {
 	}
 	_, err = file.WriteAt(make([]byte, max(0, size-info.Size())), info.Size())
 	return err
+}
+
+// OwnRange begins the keys of the node's own range. They are read at the start only, so
+// they may wait in the reserve.
+const OwnRange = "\xff\xff"
+
+// InOwnRange reports whether all entries are of the node's own range.
+func InOwnRange(entries []Entry) bool {
+	for i := range entries {
+		if !bytes.HasPrefix(entries[i].Key, []byte(OwnRange)) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,34 +1,18 @@
 package frontier
 
 import (
-	"encoding/binary"
+	"context"
 	"math/bits"
 
 	"github.com/bits-and-blooms/bloom/v3"
 	"github.com/zeebo/xxh3"
+
+	"crawlnode/crawl"
 )
 
-// fingerprint is the xxh3-128 hash of a canonical URL. It names the record;
-// two URLs of one host with the same fingerprint are told apart by the URL in
-// the record, and the second takes the next fingerprint that is free.
-type fingerprint [16]byte
-
-// maxProbes bounds that search. It cannot be reached by accident.
-const maxProbes = 16
-
-// probe is the n-th fingerprint under which a record may stand, from 0.
-func (f fingerprint) probe(n uint64) fingerprint {
-	if n > 0 {
-		binary.BigEndian.PutUint64(f[8:], binary.BigEndian.Uint64(f[8:])+n)
-	}
-	return f
-}
-
-func fingerprintOf(url string) fingerprint { return xxh3.HashString128(url).Bytes() }
-
 // seenCache remembers URLs whose record exists. It holds hashes with a secret
-// seed, so that nobody can make URLs that collide in it, and of each bucket of
-// four it forgets the oldest. The zero slot is empty.
+// seed, so that nobody can craft URLs that collide in it. A bucket has four slots,
+// and the oldest hash is evicted. A zero slot is empty.
 type seenCache struct {
 	slots  []xxh3.Uint128
 	mask   uint64 // number of buckets - 1
@@ -46,8 +30,8 @@ func newSeenCache(n int, secret uint64) *seenCache {
 	return &seenCache{slots: make([]xxh3.Uint128, buckets*bucketSize), mask: buckets - 1, secret: secret}
 }
 
-// key hashes a URL of one generation of a partition: a partition that went
-// away and comes back begins with nothing.
+// key hashes a URL of one generation of a partition, so nothing is known of a partition
+// that was given away and comes back under a new generation.
 func (c *seenCache) key(g generation, url string) xxh3.Uint128 {
 	seed := c.secret ^ bits.RotateLeft64(uint64(g.partition)<<32|uint64(g.number), 17)
 	return xxh3.HashString128Seed(url, seed)
@@ -108,3 +92,35 @@ func (f *filter) maybe(fp fingerprint) bool { return f.bits.Test(fp[:]) }
 
 // full reports whether the filter should be rebuilt larger.
 func (f *filter) full() bool { return f.count > f.capacity }
+
+// readFilter makes a filter of the records and the hosts of one generation; keys is
+// how many these are.
+func readFilter(ctx context.Context, snap Snapshot, gen generation, keys int64) (*filter, error) {
+	fl := newFilter(keys)
+	v := view{snap: snap, gen: gen}
+	err := v.each(ctx, tableRecords, func(it Iterator) error {
+		if fp, ok := fingerprintOfKey(it.Key()); ok {
+			fl.add(fp)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = v.each(ctx, tableHosts, func(it Iterator) error {
+		h := crawl.Host(it.Key()[prefixLen+1:])
+		fl.add(fingerprintOf(string(h)))
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		e, err := decodeHost(value)
+		if err != nil || e.sole == nil {
+			return err
+		}
+		fp, err := e.sole.fingerprint(h)
+		fl.add(fp)
+		return err
+	})
+	return fl, err
+}

@@ -2,49 +2,11 @@ package frontier
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"crawlnode/crawl"
 )
-
-// SetRecord is this node's vote for a partition's in-sync set: the nodes that
-// have every mutation which the holder of Epoch acknowledged. Of two records
-// the one with the higher Epoch counts, then the one with the higher Version.
-type SetRecord struct {
-	Partition crawl.Partition
-	Epoch     crawl.Epoch
-	Version   uint64
-	Members   []crawl.NodeID // nobody changes it any more
-}
-
-// newer reports whether r takes the place of o.
-func (r *SetRecord) newer(o *SetRecord) bool {
-	return r.Epoch > o.Epoch || r.Epoch == o.Epoch && r.Version > o.Version
-}
-
-// Bounds of a record.
-const (
-	maxSetMembers  = 16
-	maxMemberBytes = 255
-)
-
-// valid checks a record that came from another node.
-func (r *SetRecord) valid() error {
-	if r.Partition > MaxPartition {
-		return fmt.Errorf("partition %d is beyond the highest, %d", r.Partition, MaxPartition)
-	}
-	if len(r.Members) > maxSetMembers {
-		return fmt.Errorf("the set of partition %d has %d members, %d at the most", r.Partition, len(r.Members), maxSetMembers)
-	}
-	for _, id := range r.Members {
-		if id == "" || len(id) > maxMemberBytes {
-			return fmt.Errorf("the set of partition %d names a member of %d bytes, 1 to %d it may be", r.Partition, len(id), maxMemberBytes)
-		}
-	}
-	return nil
-}
 
 // setPiece is the number of records in one request.
 const setPiece = 1_000
@@ -112,44 +74,4 @@ func (f *Frontier) Set(p crawl.Partition) (r SetRecord, ok bool) {
 	defer f.mu.Unlock()
 	r, ok = f.sets[p]
 	return r, ok
-}
-
-// encodeSet writes a record; the partition stands in the key.
-//
-//	version, u epoch, u version of the set, u members, for each: str id
-func encodeSet(s *SetRecord) []byte {
-	w := newWriter(24 + 32*len(s.Members))
-	w.u(uint64(s.Epoch))
-	w.u(s.Version)
-	w.u(uint64(len(s.Members)))
-	for _, id := range s.Members {
-		w.str(string(id))
-	}
-	return w.b
-}
-
-func decodeSet(p crawl.Partition, b []byte) (SetRecord, error) {
-	r := newReader(b)
-	s := SetRecord{Partition: p, Epoch: crawl.Epoch(r.u()), Version: r.u()}
-	for range r.small(maxSetMembers + 1) {
-		id := r.str()
-		if id == "" || len(id) > maxMemberBytes {
-			r.fail()
-			break
-		}
-		s.Members = append(s.Members, crawl.NodeID(id))
-	}
-	return s, r.end("in-sync set of a partition")
-}
-
-// loadSets reads all records.
-func loadSets(snap Snapshot) (map[crawl.Partition]SetRecord, error) {
-	sets := map[crawl.Partition]SetRecord{}
-	err := eachNodeKey(snap, nodeSets, 2, func(key, value []byte) error {
-		p := crawl.Partition(binary.BigEndian.Uint16(key))
-		s, err := decodeSet(p, value)
-		sets[p] = s
-		return err
-	})
-	return sets, err
 }

@@ -7,17 +7,17 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Most hosts of a wide crawl are known by one URL until that is fetched. Such a host's
-// only URL stands in the host's entry, as the queue entry that it would have: it has
-// neither a record nor a place in the queue. So a new host costs two keys, not four.
-// A second URL, a failed try or another depth splits them, and it is as if they had
-// never been one; what completes the URL writes its record.
+// Most hosts of a wide crawl have one known URL until that is fetched. Such a URL is
+// stored inline in the host's entry, as the queue entry that it would have: it has neither
+// a record nor a place in the queue. So a new host costs two keys, not four. A second URL,
+// a failed try or a lower depth moves the URL out into its own keys, as if it had never
+// been inline. Completing the URL writes its record.
 
-// maxSole bounds what a host's entry holds for its only URL, in bytes. It keeps what a
-// split adds to a transaction within what budget allows for a link.
+// maxSole bounds an inline URL's queue entry, in bytes. It keeps what moving the URL out
+// adds to a transaction within what the budget allows for a link.
 const maxSole = 128
 
-// sole is the only URL of a host: it was never tried, nor found nearer to a seed.
+// sole is the only URL of a host. It was never tried, and its depth was never lowered.
 type sole struct {
 	band  crawl.Band
 	seq   uint64
@@ -29,23 +29,19 @@ func (s *sole) at(band crawl.Band, seq uint64) bool {
 	return s != nil && s.band == band && s.seq == seq
 }
 
-// lookup is what stands for the record of the host's only URL when that is u.
-func (s *sole) lookup(u urlnorm.URL) (found lookup, err error) {
+// record is the record that the host's only URL would have; ok is false when that URL is
+// not u.
+func (s *sole) record(u urlnorm.URL) (rec stored, ok bool, err error) {
 	if s == nil {
-		return lookup{}, nil
+		return stored{}, false, nil
 	}
 	q, err := decodeQueued(s.entry)
 	if err != nil || !sameURL(u, q.https, q.rest) {
-		return lookup{}, err
+		return stored{}, false, err
 	}
-	return lookup{ok: true, rec: s.record(&q)}, nil
-}
-
-// record is the record that the URL would have.
-func (s *sole) record(q *queued) stored {
-	rec := stored{https: q.https, rest: q.rest, Record: crawl.Record{Item: q.item, State: crawl.Queued}}
+	rec = stored{https: q.https, rest: q.rest, Record: crawl.Record{Item: q.item, State: crawl.Queued}}
 	rec.Band, rec.Seq = s.band, s.seq
-	return rec
+	return rec, true, nil
 }
 
 // item is the URL as it is loaded.
@@ -60,22 +56,4 @@ func (s *sole) fingerprint(h crawl.Host) (fingerprint, error) {
 		return fingerprint{}, fmt.Errorf("%w of %s", err, h)
 	}
 	return fingerprintOf(schemeOf(q.https) + "://" + string(h) + string(q.rest)), nil
-}
-
-// split gives the only URL of a host the record and the place in the queue that it would
-// have had. Of any other host nothing changes.
-func (pg *partGroup) split(h crawl.Host, e *hostEntry) {
-	if e.sole == nil {
-		return
-	}
-	it, err := e.sole.item(h)
-	if err != nil {
-		pg.g.fail(err)
-		return
-	}
-	pg.set(appendQueueKey(nil, h, it.Band, it.Seq), e.sole.entry)
-	rec := crawl.Record{Item: it, State: crawl.Queued}
-	pg.set(appendRecordKey(nil, h, fingerprintOf(it.URL.String())), encodeRecord(&rec))
-	e.sole = nil
-	pg.touch(e)
 }

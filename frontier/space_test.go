@@ -1,18 +1,14 @@
 package frontier
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
-
-	"crawlnode/crawl"
 )
 
 func TestRoom(t *testing.T) {
@@ -38,86 +34,6 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestFullDisk: while the disk is full nothing that needs space is acknowledged, and
-// partitions change hands all the same. It survives kill -9, and what waits goes on
-// when there is space.
-func TestFullDisk(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
-		var full atomic.Bool
-		watch := func(kv KV) KV {
-			if b, ok := kv.(*badgerKV); ok {
-				b.space.free = func(string) (int64, error) {
-					if full.Load() {
-						return 0, nil
-					}
-					return ReserveBytes, nil
-				}
-			}
-			return kv
-		}
-		set := func(kv KV, on bool) {
-			full.Store(on)
-			if m, ok := kv.(*Memory); ok {
-				m.SetTrouble(Trouble{Full: on})
-			}
-		}
-		f := start(t, watch(kv), Options{})
-		ctx := t.Context()
-		if err := f.Found(ctx, []crawl.Partition{1, 2}, 3); err != nil {
-			t.Fatal(err)
-		}
-		set(kv, true)
-		hurried, cancel := context.WithTimeout(ctx, 3*spaceAgain)
-		defer cancel()
-		add := func(ctx context.Context) error {
-			_, err := f.Add(ctx, []crawl.Routed{link("http://h1.p1.test/")})
-			return err
-		}
-		if err := add(hurried); !errors.Is(err, ErrNoSpace) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("without space an addition ended with %v", err)
-		}
-		waits := make(chan error, 1)
-		go func() { waits <- add(ctx) }()
-		if err := f.Freeze(ctx, 2); err != nil {
-			t.Fatal(err)
-		}
-		release := func(m *Meta) error { m.State, m.To, m.View = Released, "x", 4; return nil }
-		if err := f.Transition(ctx, 2, release); err != nil {
-			t.Fatalf("a full disk keeps a partition from being released: %v", err)
-		}
-		set9 := SetRecord{Partition: 2, Epoch: 3, Version: 9, Members: []crawl.NodeID{"x"}}
-		if err := f.PutSets(ctx, []SetRecord{set9}); err != nil {
-			t.Fatalf("a full disk keeps a set from being recorded: %v", err)
-		}
-		if err := f.Found(hurried, []crawl.Partition{7}, 4); err == nil {
-			t.Error("a partition was begun anew without space for it")
-		}
-		select {
-		case err := <-waits:
-			t.Fatalf("an addition went on without space: %v", err)
-		default:
-		}
-		set(kv, false)
-		if err := <-waits; err != nil {
-			t.Fatalf("with space again: %v", err)
-		}
-		set(kv, true)
-		if err := f.Transition(ctx, 2, func(m *Meta) error { m.State, m.To, m.View = Copy, "", 0; return nil }); err != nil {
-			t.Fatal(err)
-		}
-		f = f.crash(reopen, Options{})
-		if m, _ := f.Meta(2); m.State != Copy || m.Suspect {
-			t.Errorf("after a kill partition 2 is %+v", m)
-		}
-		if r, _ := f.Set(2); r.Version != 9 {
-			t.Errorf("after a kill the set is %+v", r)
-		}
-		if m, _ := f.Meta(1); m.State != Holder || m.Counters.Seen != 1 {
-			t.Errorf("after a kill partition 1 is %+v", m)
-		}
-	})
-}
-
 // TestReserve: what was added is there after any crash, in its order, and nothing of
 // an earlier round.
 func TestReserve(t *testing.T) {
@@ -132,7 +48,7 @@ func TestReserve(t *testing.T) {
 		t.Cleanup(func() { _ = r.close() })
 		return r
 	}
-	entry := func(i int) Entry { return Entry{Key: stateKey(crawl.Partition(i)), Value: []byte(fmt.Sprint(i))} }
+	entry := func(i int) Entry { return Entry{Key: fmt.Append(nil, OwnRange, i), Value: []byte(fmt.Sprint(i))} }
 	keys := func(r *reserve) (out []string) {
 		for _, e := range r.kept {
 			out = append(out, string(e.Value))

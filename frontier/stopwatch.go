@@ -56,8 +56,8 @@ func (f *Frontier) Stalled() time.Duration {
 // touchable is a KV whose disk can be tried without changing anything.
 type touchable interface{ Touch() error }
 
-// Beat has the writer try the disk, and returns when that is over: so a disk that does
-// not answer is noticed by a node that has nothing to store, too.
+// Beat has the writer try the disk, and returns when that is done. So a node with nothing
+// to store also notices a disk that does not answer.
 func (f *Frontier) Beat(ctx context.Context) error {
 	kv, ok := f.kv.(touchable)
 	if !ok {

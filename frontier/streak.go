@@ -7,14 +7,14 @@ import (
 	"crawlnode/crawl"
 )
 
-// nearStreak is how many pages in a row have to be like pages that were seen before
-// until a host's links wait behind those of others. A host that makes pages without
-// end makes them alike; so do mirrors, and neither is worth its turn.
+// nearStreak is how many near-duplicate pages in a row a host may serve before its
+// links queue behind those of other hosts. Endless generated sites and mirrors serve
+// such pages.
 const nearStreak = 8
 
-// countNear brings the streak up to date with a page that was fetched. What has no
-// fingerprint and is no duplicate says nothing.
-func (h *hostEntry) countNear(o *crawl.Outcome) {
+// countNear updates the streak with a fetched page. A page without a fingerprint that is
+// no duplicate does not count.
+func (h *groupHost) countNear(o *crawl.Outcome) {
 	switch {
 	case o.Kind != crawl.Fetched:
 	case o.NearOf != "" || o.DuplicateOf != "":

@@ -55,7 +55,7 @@ func (f *Frontier) sweep(ctx context.Context) {
 			retry = sweepRetry
 			continue
 		case f.dead.failed(gen, err, time.Now()):
-			f.log.Error("a copy that is not used any more was not deleted; it is tried again", "partition", gen.partition, "generation", gen.number, "err", err)
+			f.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.partition, "generation", gen.number, "err", err)
 		}
 		select {
 		case <-time.After(retry):
@@ -126,4 +126,13 @@ func (f *Frontier) deadKeys(gen generation, from []byte) ([][]byte, error) {
 		size += len(it.Key()) + prefixLen
 	}
 	return keys, nil
+}
+
+// compacter is a KV that keeps the room of deleted keys.
+type compacter interface {
+	// Compact begins to give room back, if that is worth it and can be done after so
+	// many bytes were deleted, and reports whether it did. It does not wait.
+	Compact(deleted int64) bool
+	// MostDead is how many bytes may wait to be deleted before more is written.
+	MostDead() int64
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -102,16 +103,32 @@ func TestImportWaitsForSweep(t *testing.T) {
 	})
 }
 
+// compacted is a KV that says when it has begun to compact.
+type compacted struct {
+	KV
+	compacter
+	once  sync.Once
+	begun chan struct{}
+}
+
+func (c *compacted) Compact(deleted int64) bool {
+	ok := c.compacter.Compact(deleted)
+	if ok {
+		c.once.Do(func() { close(c.begun) })
+	}
+	return ok
+}
+
 // TestNearlyFullDisk lets no copy begin before what is dead is gone, and gets the room of
 // little back.
 func TestNearlyFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	kv, err := OpenBadger(dir, BadgerOptions{})
+	kv, err := OpenBadger(dir, BadgerOptions{FreeSpace: func(string) (int64, error) { return 200 << 20, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kv.(*badgerKV).space.free = func(string) (int64, error) { return tightBytes - 1, nil }
-	r := startHolding(t, kv, 1, Options{})
+	watched := &compacted{KV: kv, compacter: kv.(compacter), begun: make(chan struct{})}
+	r := startHolding(t, watched, 1, Options{})
 	for range 3 {
 		r.giveUp(3, 5_000)
 		i, err := r.BeginImport(t.Context(), 4)
@@ -121,43 +138,14 @@ func TestNearlyFullDisk(t *testing.T) {
 		}
 		r.must(i.Abort(t.Context()))
 	}
-	b := kv.(*badgerKV)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		b.compaction.mu.Lock()
-		begun := b.compaction.over != nil
-		b.compaction.mu.Unlock()
-		if begun {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("nothing was compacted")
-		}
+	select {
+	case <-watched.begun:
+	case <-time.After(time.Minute):
+		t.Fatal("nothing was compacted")
 	}
 	_ = r.stop()
 	if err := kv.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestWorthCompacting(t *testing.T) {
-	const mb = 1 << 20
-	for _, c := range []struct {
-		name    string
-		s       storeSize
-		deleted int64
-		want    bool
-	}{
-		{"nothing was deleted", storeSize{young: 9 * mb, all: 100 * mb, free: 200 * mb}, 0, false},
-		{"little", storeSize{all: 20 * mb, free: -1}, 15 * mb, false},
-		{"a small part", storeSize{all: 200 * mb, free: -1}, 40 * mb, false},
-		{"much of a small store", storeSize{all: 200 * mb, free: -1}, 60 * mb, true},
-		{"much of a large store", storeSize{all: 900 * mb, free: 9000 * mb}, 600 * mb, false},
-		{"a large store on a full disk", storeSize{young: 70 * mb, all: 900 * mb, free: 200 * mb}, mb, true},
-		{"no room for it", storeSize{young: 70 * mb, all: 900 * mb, free: 100 * mb}, 600 * mb, false},
-	} {
-		if got := c.s.worth(c.deleted); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
-		}
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 // syncQueue holds the requests that are committed and are answered once they
 // are on disk. One goroutine syncs for all that wait, while the writer goes on:
 // a thousand transitions from several callers cost a few syncs, and none of
-// them holds up a page. It is bounded by the callers, each of whom waits.
+// them delays a page. The queue is bounded by the callers, since each waits.
 //
 // What such a request has changed can be seen before it is on disk; whoever
 // acts on it waits for the answer.

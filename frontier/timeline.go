@@ -10,42 +10,19 @@ import (
 
 // Times in a partition's values (waits of hosts and URLs, the wake index, robots.txt)
 // are on the partition's own timeline, not on any node's wall clock. It begins with the
-// founder's time of day. From then on it runs while somebody counts it, by a clock
-// that never jumps: the holder between two mutations, a copy since it took the
-// last one, and a later start of the store on the same run of the machine. So it never
-// runs ahead, and a wait is never cut short by a clock that is wrong; where nobody
-// counted, it stood still, and what was left of a wait is waited in full, but no more.
+// founder's time of day. From then on it advances by a clock that never jumps: at the
+// holder between two mutations, in a copy since its last mutation, and after a restart
+// during the same run of the machine. So it never runs ahead, and a wrong clock cannot
+// cut a wait short. Otherwise it stands still, and the rest of a wait is waited in full.
 //
 // With each mutation the holder writes where the timeline stands, see stamp. Physical
 // copies need no conversion: the same bytes mean the same on every node.
-
-// Clock tells a frontier the time.
-type Clock interface {
-	// Wall is the time of day. It may be wrong, and jump.
-	Wall() time.Time
-	// BootTime is the time since the beginning of the machine's run. It never jumps.
-	BootTime() time.Duration
-}
-
-// processClock serves where nobody needs to know the machine's run.
-type processClock struct{ start time.Time }
-
-func (c processClock) Wall() time.Time         { return time.Now().Round(0) }
-func (c processClock) BootTime() time.Duration { return time.Since(c.start) }
 
 // moment is one look at all clocks.
 type moment struct {
 	now  time.Time // with the monotonic reading
 	wall time.Time
 	boot time.Duration
-}
-
-func (f *Frontier) moment() moment {
-	if _, ok := f.clock.(processClock); ok {
-		now := time.Now()
-		return moment{now, now.Round(0), 0}
-	}
-	return moment{time.Now(), f.clock.Wall(), f.clock.BootTime()}
 }
 
 // stamp is what the holder's clocks said when it wrote a mutation.
@@ -121,7 +98,7 @@ func (l *timeline) writeRobots(r *crawl.Robots) *crawl.Robots {
 	return &w
 }
 
-// readRobots errs to the other side: what may be too old is fetched again.
+// readRobots makes an entry as old as it may be: rules that may be too old are fetched again.
 func (l *timeline) readRobots(r *crawl.Robots) *crawl.Robots {
 	r.Fetched, r.Expires = l.read(r.Fetched).Add(-l.missed), l.read(r.Expires).Add(-l.missed)
 	return r

@@ -20,17 +20,20 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Badger opens damaged files without a word and then reads less: a block whose
+// Badger opens damaged files without an error and then reads less: a block whose
 // checksum is wrong looks like the end of its table, to a look-up and to the
 // compaction that rewrites it; a MANIFEST is cut at a record that is too short,
 // and the tables behind it are deleted; a log is cut at its first bad entry. So
 // the files are judged before it may touch them.
 //
-// What a table or the MANIFEST has lost cannot be told: the store is not
-// opened. The log in use is cut like that by every loss of power, and the
-// high-water file shows what went with it. A log in front of that one was
-// whole when the next was begun: what it has lost may be in front of anything,
-// so all partitions become suspect.
+// Nobody can tell what a damaged table or MANIFEST has lost: the store is not
+// opened. A loss of power often cuts the log in use, and the high-water file
+// shows what is missing then. An older log was whole when the next one was
+// begun. What a damaged one has lost may concern any partition, so all of
+// them become suspect.
+
+// castagnoli is the table of the store's checksums.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // verifyStore judges the files in opt.Dir. Its error names the file that makes
 // the store unusable; damage tells of logs that have lost entries.
@@ -58,7 +61,7 @@ func verifyManifest(opt badger.Options) (tables []uint64, err error) {
 	defer func() { _ = file.Close() }()
 	m, end, err := badger.ReplayManifestFile(file, opt.ExternalMagicVersion, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%w: file %s: %w", ErrCorrupt, path, err)
+		return nil, fmt.Errorf("%w: file %s: %w", ErrDamaged, path, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
@@ -69,7 +72,7 @@ func verifyManifest(opt badger.Options) (tables []uint64, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if !tornRecord(tail) {
-		return nil, fmt.Errorf("%w: file %s: a record at %d says a false length", ErrCorrupt, path, end)
+		return nil, fmt.Errorf("%w: file %s: a record at %d says a false length", ErrDamaged, path, end)
 	}
 	for id := range m.Tables {
 		tables = append(tables, id)
@@ -86,7 +89,7 @@ func manifestMissing(dir string) error {
 			return err
 		}
 		if len(found) > 0 {
-			return fmt.Errorf("%w: file %s is missing beside %d others", ErrCorrupt, filepath.Join(dir, badger.ManifestFilename), len(found))
+			return fmt.Errorf("%w: file %s is missing beside %d others", ErrDamaged, filepath.Join(dir, badger.ManifestFilename), len(found))
 		}
 	}
 	return nil
@@ -123,7 +126,7 @@ func verifyTables(opt badger.Options, ids []uint64) error {
 		g.Go(func() error {
 			path := table.NewFilename(id, opt.Dir)
 			if err := verifyTable(opt, id, path); err != nil {
-				return fmt.Errorf("%w: file %s: %w", ErrCorrupt, path, err)
+				return fmt.Errorf("%w: file %s: %w", ErrDamaged, path, err)
 			}
 			return nil
 		})
@@ -181,7 +184,7 @@ func damagedLogs(dir string) (string, error) {
 		case err != nil:
 			return "", err
 		case end == logAbsurd:
-			return "", fmt.Errorf("%w: file %s: an entry says that it is larger than the file", ErrCorrupt, path)
+			return "", fmt.Errorf("%w: file %s: an entry says that it is larger than the file", ErrDamaged, path)
 		case end == logCut && i < len(logs)-1:
 			bad = append(bad, filepath.Base(path))
 		}

@@ -1,0 +1,28 @@
+package frontier
+
+import (
+	"time"
+)
+
+// Clock tells a frontier the time.
+type Clock interface {
+	// Wall is the time of day. It may be wrong, and jump.
+	Wall() time.Time
+	// BootTime is the time since the beginning of the machine's run. It never jumps.
+	BootTime() time.Duration
+}
+
+// processClock is the process's own clock, for frontiers without Options.Clock.
+type processClock struct{ start time.Time }
+
+func (c processClock) Wall() time.Time { return time.Now().Round(0) }
+
+func (c processClock) BootTime() time.Duration { return time.Since(c.start) }
+
+func (f *Frontier) moment() moment {
+	if _, ok := f.clock.(processClock); ok {
+		now := time.Now()
+		return moment{now, now.Round(0), 0}
+	}
+	return moment{time.Now(), f.clock.Wall(), f.clock.BootTime()}
+}

@@ -1,0 +1,30 @@
+package frontier
+
+// roomy is a KV that knows whether it has room, and that has set some aside.
+type roomy interface {
+	// Room is nil when a Write has room, and ErrNoSpace when it would have to wait;
+	// any other error is a failure of the store.
+	Room() error
+	// WriteReserved is a Write, and a Sync of it, for which there is room while
+	// there is none for others. The entries are few, and of the node's own range.
+	WriteReserved(entries []Entry) error
+}
+
+// room asks the store whether it has room; one that cannot tell has.
+func (f *Frontier) room() error {
+	if kv, ok := f.kv.(roomy); ok {
+		return kv.Room()
+	}
+	return nil
+}
+
+// write hands a group's entries to the store, or to what the store has set aside.
+func (f *Frontier) write(entries []Entry, full error) error {
+	if full == nil {
+		return f.kv.Write(entries)
+	}
+	if !InOwnRange(entries) {
+		return full
+	}
+	return f.kv.(roomy).WriteReserved(entries)
+}

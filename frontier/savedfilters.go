@@ -1,0 +1,71 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// saveFilters writes the filters of the held partitions. Only what Run left
+// behind may call it.
+func (f *Frontier) saveFilters() error {
+	if f.o.BloomDir == "" {
+		return nil
+	}
+	var saved []savedFilter
+	for _, p := range f.parts {
+		if p.State == Holder && p.filter != nil {
+			saved = append(saved, savedFilter{generation{p.Partition, p.Generation}, p.Seq, p.filter})
+		}
+	}
+	path := filepath.Join(f.o.BloomDir, filterFile)
+	if err := writeFileWhole(path, func(w io.Writer) error { return writeFilters(w, saved) }); err != nil {
+		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
+	}
+	return nil
+}
+
+// loadFilters takes over what saveFilters left, removes the file, and lists
+// the held partitions that have no filter.
+func (f *Frontier) loadFilters() {
+	for _, s := range f.takeFilterFile() {
+		p := f.parts[s.gen.partition]
+		if p != nil && p.State == Holder && p.Generation == s.gen.number && p.Seq == s.seq {
+			p.filter = s.filter
+		}
+	}
+	metas := f.Metas()
+	for _, m := range metas {
+		if m.State == Holder && f.parts[m.Partition].filter == nil {
+			f.rebuilds.add(rebuild{m.Partition, tableRecords})
+		}
+	}
+	for _, m := range metas { // behind those, which save more
+		f.refreshPayloads(f.parts[m.Partition])
+	}
+}
+
+// takeFilterFile reads and removes the file. Without a good one the filters
+// are rebuilt, so an error is only worth a line in the log.
+func (f *Frontier) takeFilterFile() []savedFilter {
+	if f.o.BloomDir == "" {
+		return nil
+	}
+	path := filepath.Join(f.o.BloomDir, filterFile)
+	saved, err := readFilterFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	// Used or not, it must not be there at the next start: this one is going
+	// to add URLs.
+	if rmErr := os.Remove(path); rmErr != nil {
+		err = errors.Join(err, rmErr)
+	}
+	if err != nil {
+		f.log.Warn("the saved Bloom filters cannot be used; they are rebuilt in the background", "file", path, "err", err)
+		return nil
+	}
+	return saved
+}
