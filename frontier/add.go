@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
 	"crawlnode/web/urlnorm"
 )
 
@@ -89,7 +90,7 @@ type candidate struct {
 	i     int // in the list
 	pg    *partGroup
 	key   xxh3.Uint128 // in the cache
-	fp    fingerprint
+	fp    layout.Fingerprint
 	rel   []byte // key of its record, where a look-up is needed
 	maybe bool
 	found lookup
@@ -106,7 +107,7 @@ func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see nearer.
-		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.cache.has(keys[i])) {
+		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.cache.Has(keys[i])) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -118,7 +119,7 @@ func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
 		case NotHolder:
 			continue
 		case Added:
-			cs = append(cs, candidate{i: i, pg: g.part(urls[i].Partition), key: keys[i], fp: fingerprintOf(t.URL.String())})
+			cs = append(cs, candidate{i: i, pg: g.part(urls[i].Partition), key: keys[i], fp: layout.FingerprintOf(t.URL.String())})
 		default:
 			out[i] = Known
 			known++
@@ -145,18 +146,18 @@ func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
 func (g *group) cacheKeys(urls []crawl.Routed, out []Admission) []xxh3.Uint128 {
 	keys := slices.Grow(g.f.keys[:0], len(urls))[:len(urls)]
 	g.f.keys = keys
-	var s *partState
+	var s *layout.PartState
 	for i := range urls {
 		// Most links are to the page's own host: one look into the map is enough.
 		if p := urls[i].Partition; s == nil || s.Partition != p {
 			s = g.stateOf(p)
 		}
-		if s == nil || !s.serves() {
+		if s == nil || !s.Serves() {
 			out[i] = NotHolder
 			continue
 		}
 		out[i] = 0
-		keys[i] = g.f.cache.key(generation{s.Partition, s.Generation}, urls[i].Target.URL.String())
+		keys[i] = g.f.cache.Key(layout.Generation{Partition: s.Partition, Number: s.Generation}, urls[i].Target.URL.String())
 	}
 	return keys
 }
@@ -167,9 +168,9 @@ func (g *group) confirm(urls []crawl.Routed, cs []candidate) {
 	var maybes []*candidate
 	for i := range cs {
 		c := &cs[i]
-		if c.pg.part.filter == nil || c.pg.part.filter.maybe(c.fp) {
+		if c.pg.part.filter == nil || c.pg.part.filter.Maybe(c.fp) {
 			c.maybe = true
-			c.rel = appendRecordKey(nil, hostOf(urls[c.i].Target.URL), c.fp)
+			c.rel = layout.AppendRecordKey(nil, layout.HostOf(urls[c.i].Target.URL), c.fp)
 			maybes = append(maybes, c)
 		}
 	}
@@ -186,39 +187,39 @@ func (g *group) confirm(urls []crawl.Routed, cs []candidate) {
 
 // lookup is the place of a URL's record.
 type lookup struct {
-	probe uint64 // the fingerprint's: of the record, or the first that is free
-	ok    bool   // there is a record
-	rec   stored // with ok
+	probe uint64              // the fingerprint's: of the record, or the first that is free
+	ok    bool                // there is a record
+	rec   layout.StoredRecord // with ok
 }
 
 // lookup finds the record of a URL. The records of one host that share a
 // fingerprint stand under it and those that follow it; none is ever deleted.
-func (pg *partGroup) lookup(u urlnorm.URL, fp fingerprint) lookup {
-	h := hostOf(u)
-	for n := uint64(0); n < maxProbes; n++ {
-		v, ok := pg.get(appendRecordKey(nil, h, fp.probe(n)))
+func (pg *partGroup) lookup(u urlnorm.URL, fp layout.Fingerprint) lookup {
+	h := layout.HostOf(u)
+	for n := uint64(0); n < layout.MaxProbes; n++ {
+		v, ok := pg.get(layout.AppendRecordKey(nil, h, fp.Probe(n)))
 		if !ok && n == 0 {
-			return pg.lookupSole(u, h)
+			return pg.lookupInline(u, h)
 		}
 		if !ok {
 			return lookup{probe: n}
 		}
-		rec, err := decodeRecord(v)
+		rec, err := layout.DecodeRecord(v)
 		if err != nil {
 			pg.g.fail(fmt.Errorf("%w of %s", err, u))
 			return lookup{}
 		}
-		if rec.is(u) {
+		if rec.Is(u) {
 			return lookup{probe: n, ok: true, rec: rec}
 		}
 	}
-	pg.g.fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", ErrCorrupt, maxProbes, u))
+	pg.g.fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", layout.ErrCorrupt, layout.MaxProbes, u))
 	return lookup{}
 }
 
-// lookupSole finds the URL if it is the only one of its host, which has no record.
-func (pg *partGroup) lookupSole(u urlnorm.URL, h crawl.Host) lookup {
-	rec, ok, err := pg.host(h).sole.record(u)
+// lookupInline finds the URL if it is the only one of its host, which has no record.
+func (pg *partGroup) lookupInline(u urlnorm.URL, h crawl.Host) lookup {
+	rec, ok, err := pg.host(h).Inline.Record(u)
 	if err != nil {
 		pg.g.fail(fmt.Errorf("%w of %s", err, u))
 	}
@@ -234,7 +235,7 @@ func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.S
 	err := f.change(ctx, func(g *group) error {
 		for p, counts := range skipped {
 			pg := g.part(p)
-			if !pg.state.serves() {
+			if !pg.state.Serves() {
 				continue
 			}
 			for i, n := range counts {
@@ -253,22 +254,22 @@ func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.S
 // admitOne decides on a URL, knowing what the store said before the request.
 func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 	found := c.found
-	host := hostOf(t.URL)
+	host := layout.HostOf(t.URL)
 	if !found.ok {
 		// The group may have added the host's only URL, maybe the same one.
-		if found = pg.lookupSole(t.URL, host); !found.ok {
+		if found = pg.lookupInline(t.URL, host); !found.ok {
 			found.probe = c.found.probe
 			pg.split(host, pg.host(host))
 		}
 	}
-	if _, again := pg.over[string(appendRecordKey(nil, host, c.fp))]; again {
+	if _, again := pg.over[string(layout.AppendRecordKey(nil, host, c.fp))]; again {
 		// The group has written this record, maybe for the same URL.
 		found = pg.lookup(t.URL, c.fp)
 	}
 	if found.ok {
 		pg.seen = append(pg.seen, c.key)
 		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
-			pg.nearer(t, c.fp, &found)
+			pg.lowerDepth(t, c.fp, &found)
 		}
 		if !t.Again || found.rec.State == crawl.Queued {
 			return Known
@@ -284,11 +285,11 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 	}
 	rec := crawl.Record{Item: itemOf(t), State: crawl.Queued}
 	pg.take(e, host, &rec.Item)
-	if entry := encodeQueued(&rec.Item, false, found.probe); e.fresh && len(entry) <= maxSole {
-		e.sole = &sole{rec.Band, rec.Seq, entry}
+	if entry := layout.EncodeQueued(&rec.Item, false, found.probe); e.fresh && len(entry) <= layout.MaxInline {
+		e.Inline = &layout.InlineURL{Band: rec.Band, Seq: rec.Seq, Entry: entry}
 	} else {
-		pg.set(appendQueueKey(nil, host, rec.Band, rec.Seq), entry)
-		pg.set(appendRecordKey(nil, host, c.fp.probe(found.probe)), encodeRecord(&rec))
+		pg.set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), entry)
+		pg.set(layout.AppendRecordKey(nil, host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 	}
 	pg.state.Counters.Seen++
 	if e.fresh {
@@ -304,22 +305,22 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 }
 
 // learn tells the partition's filter, and the one that may be in the making.
-func (pg *partGroup) learn(fp fingerprint) {
+func (pg *partGroup) learn(fp layout.Fingerprint) {
 	if pg.part.filter != nil {
-		pg.part.filter.add(fp)
+		pg.part.filter.Add(fp)
 	}
 	pg.part.noteDelta(fp)
 }
 
 // take gives an item the next number in its host's queue.
 func (pg *partGroup) take(e *groupHost, host crawl.Host, it *crawl.Item) {
-	b := &e.bands[it.Band]
-	if b.next == 0 {
-		b.head, b.next = 1, 1
+	b := &e.Bands[it.Band]
+	if b.Next == 0 {
+		b.Head, b.Next = 1, 1
 	}
-	it.Seq = b.next
-	b.next++
-	b.queued++
+	it.Seq = b.Next
+	b.Next++
+	b.Queued++
 	pg.touch(e)
 	pg.state.Counters.Queued[it.Band]++
 	pg.queuedNews(host, it.Band)
@@ -327,16 +328,16 @@ func (pg *partGroup) take(e *groupHost, host crawl.Host, it *crawl.Item) {
 
 // requeue puts a known URL back into its queue, with its validators. What the
 // last fetch brought stays in the record until the next one is over.
-func (pg *partGroup) requeue(t *crawl.Target, fp fingerprint, found *lookup) {
-	host := hostOf(t.URL)
+func (pg *partGroup) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
+	host := layout.HostOf(t.URL)
 	rec := found.rec.Record
 	etag, modified := rec.ETag, rec.LastModified
 	rec.Item = itemOf(t)
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
 	pg.take(pg.host(host), host, &rec.Item)
-	pg.set(appendQueueKey(nil, host, rec.Band, rec.Seq), encodeQueued(&rec.Item, true, found.probe))
-	pg.set(appendRecordKey(nil, host, fp.probe(found.probe)), encodeRecord(&rec))
+	pg.set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), layout.EncodeQueued(&rec.Item, true, found.probe))
+	pg.set(layout.AppendRecordKey(nil, host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 }
 
 func itemOf(t *crawl.Target) crawl.Item {

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
 )
 
 func benchFrontier(b *testing.B, partitions int, o Options) *running {
 	b.Helper()
-	kv, err := OpenBadger(b.TempDir(), BadgerOptions{})
+	kv, err := storage.OpenBadger(b.TempDir(), storage.BadgerOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -49,7 +52,7 @@ func BenchmarkComplete(b *testing.B) {
 				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
 				r.add(seed)
 				it := r.record(seed.Target.URL.String()).Item
-				cs = append(cs, Completion{Lease: crawl.Lease{Partition: seed.Partition, Epoch: 1, Host: hostOf(it.URL), Item: it}, Outcome: fetched, Own: page(n)})
+				cs = append(cs, Completion{Lease: crawl.Lease{Partition: seed.Partition, Epoch: 1, Host: layout.HostOf(it.URL), Item: it}, Outcome: fetched, Own: page(n)})
 			}
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -125,7 +128,7 @@ func BenchmarkLoad(b *testing.B) {
 		links = append(links, link(fmt.Sprintf("http://h1.p0.test/section/%d", i)))
 	}
 	r.add(links...)
-	var cursor Cursor
+	var cursor reader.Cursor
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
@@ -134,7 +137,7 @@ func BenchmarkLoad(b *testing.B) {
 			b.Fatal(err)
 		}
 		if cursor = q.Next; !q.More {
-			cursor = Cursor{}
+			cursor = reader.Cursor{}
 		}
 	}
 }
@@ -173,13 +176,13 @@ func BenchmarkOutbox(b *testing.B) {
 		seed := link(fmt.Sprintf("http://h%d.p0.test/%d", n%benchHosts, n))
 		r.add(seed)
 		it := r.record(seed.Target.URL.String()).Item
-		cs = append(cs, Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: hostOf(it.URL), Item: it}, Outcome: fetched, Outbox: links})
+		cs = append(cs, Completion{Lease: crawl.Lease{Partition: 0, Epoch: 1, Host: layout.HostOf(it.URL), Item: it}, Outcome: fetched, Outbox: links})
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	for n := range b.N {
 		r.must(r.Complete(context.Background(), cs[n]))
-		waiting, err := r.Outbox(0, OutboxKey{}, len(links))
+		waiting, err := r.Outbox(0, layout.OutboxKey{}, len(links))
 		if err != nil || len(waiting) != len(links) {
 			b.Fatalf("%d links wait, %v", len(waiting), err)
 		}

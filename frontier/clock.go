@@ -2,6 +2,8 @@ package frontier
 
 import (
 	"time"
+
+	"crawlnode/frontier/layout"
 )
 
 // Clock tells a frontier the time.
@@ -19,10 +21,10 @@ func (c processClock) Wall() time.Time { return time.Now().Round(0) }
 
 func (c processClock) BootTime() time.Duration { return time.Since(c.start) }
 
-func (f *Frontier) moment() moment {
+func (f *Frontier) moment() layout.Moment {
 	if _, ok := f.clock.(processClock); ok {
 		now := time.Now()
-		return moment{now, now.Round(0), 0}
+		return layout.Moment{Now: now, Wall: now.Round(0), Boot: 0}
 	}
-	return moment{time.Now(), f.clock.Wall(), f.clock.BootTime()}
+	return layout.Moment{Now: time.Now(), Wall: f.clock.Wall(), Boot: f.clock.BootTime()}
 }

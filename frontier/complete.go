@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
 )
 
 // Completion is all that becomes of a visit.
@@ -87,7 +88,7 @@ func (f *Frontier) addExcess(ctx context.Context, c *Completion) error {
 // leased opens the partition of a lease.
 func (g *group) leased(l *crawl.Lease) (*partGroup, error) {
 	pg := g.part(l.Partition)
-	if !pg.state.serves() || pg.state.Epoch != l.Epoch {
+	if !pg.state.Serves() || pg.state.Epoch != l.Epoch {
 		return nil, fmt.Errorf("%w: it is %s in epoch %d, the lease is of epoch %d", ErrNotHolder, pg.state.State, pg.state.Epoch, l.Epoch)
 	}
 	return pg, nil
@@ -135,24 +136,24 @@ func (g *group) complete(c *Completion) error {
 		return err
 	}
 	it := &c.Lease.Item
-	host := hostOf(it.URL)
+	host := layout.HostOf(it.URL)
 	q, ok := pg.queueEntry(host, it.Band, it.Seq)
-	if !ok || !sameURL(it.URL, q.https, q.rest) {
+	if !ok || !layout.SameURL(it.URL, q.HTTPS, q.Rest) {
 		return fmt.Errorf("%w: band %d, number %d", ErrStaleLease, it.Band, it.Seq)
 	}
-	q.item.URL, q.item.Band, q.item.Seq = it.URL, it.Band, it.Seq
+	q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
 	pg.completeHost(host, c)
 	pg.count(&c.Outcome)
 	switch v := verdictOf(c); v {
 	case keep:
 	case retry:
-		q.item.Attempts++
-		q.item.NotBefore = pg.state.line.write(c.RetryAt)
+		q.Item.Attempts++
+		q.Item.NotBefore = pg.state.Line.Write(c.RetryAt)
 		pg.split(host, pg.host(host))
-		pg.set(appendQueueKey(nil, host, it.Band, it.Seq), encodeQueued(&q.item, q.refetch, q.probe))
+		pg.set(layout.AppendQueueKey(nil, host, it.Band, it.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
-		pg.settle(host, &q, &c.Outcome, crawl.RecordState(v))
+		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
 	for i := range c.Contents {
@@ -162,22 +163,22 @@ func (g *group) complete(c *Completion) error {
 }
 
 // noteFailure writes into the record of a queued URL why its last try failed.
-func (pg *partGroup) noteFailure(host crawl.Host, q *queued, reason string) {
-	key := appendRecordKey(nil, host, fingerprintOf(q.item.URL.String()).probe(q.probe))
+func (pg *partGroup) noteFailure(host crawl.Host, q *layout.QueueEntry, reason string) {
+	key := layout.AppendRecordKey(nil, host, layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe))
 	v, ok := pg.get(key)
 	if !ok {
 		return // the store is damaged, or cannot be read; what settles the URL writes it anew
 	}
-	rec, err := decodeRecord(v)
+	rec, err := layout.DecodeRecord(v)
 	if err != nil {
-		pg.g.fail(fmt.Errorf("%w of %s", err, q.item.URL))
+		pg.g.fail(fmt.Errorf("%w of %s", err, q.Item.URL))
 		return
 	}
 	if rec.Reason == reason {
 		return // most tries of a URL fail alike
 	}
-	rec.URL, rec.Reason = q.item.URL, reason
-	pg.set(key, encodeRecord(&rec.Record))
+	rec.URL, rec.Reason = q.Item.URL, reason
+	pg.set(key, layout.EncodeRecord(&rec.Record))
 }
 
 // A verdict is what becomes of the queue entry: keep, retry, or the state in
@@ -209,19 +210,19 @@ func verdictOf(c *Completion) verdict {
 
 // queueEntry reads a host's queue entry with this number. Its URL pieces are
 // good until the next read of the partition.
-func (pg *partGroup) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (queued, bool) {
+func (pg *partGroup) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.QueueEntry, bool) {
 	var v []byte
-	if s := pg.host(host).sole; s.at(band, seq) {
-		v = s.entry
-	} else if in, ok := pg.get(appendQueueKey(nil, host, band, seq)); ok {
+	if s := pg.host(host).Inline; s.At(band, seq) {
+		v = s.Entry
+	} else if in, ok := pg.get(layout.AppendQueueKey(nil, host, band, seq)); ok {
 		v = in
 	} else {
-		return queued{}, false
+		return layout.QueueEntry{}, false
 	}
-	q, err := decodeQueued(v)
+	q, err := layout.DecodeQueued(v)
 	if err != nil {
 		pg.g.fail(fmt.Errorf("%w of host %s", err, host))
-		return queued{}, false
+		return layout.QueueEntry{}, false
 	}
 	return q, true
 }
@@ -230,7 +231,7 @@ func (pg *partGroup) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (q
 func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
 	e := pg.host(host)
 	if c.Host.Requests >= e.Requests { // else a later visit's completion has overtaken this one
-		e.setState(pg.state.line.writeHost(c.Host))
+		e.setState(pg.state.Line.WriteHost(c.Host))
 	}
 	e.countNear(&c.Outcome)
 	pg.touch(e)
@@ -245,24 +246,24 @@ func (h *groupHost) setState(s crawl.HostState) {
 	h.HostState = s
 }
 
-// setRobots keeps a robots entry, and drops the oldest beyond maxRobots.
+// setRobots keeps a robots entry, and drops the oldest beyond MaxRobots.
 func (pg *partGroup) setRobots(host crawl.Host, e *groupHost, r *crawl.Robots) {
-	tag := originTag(host, r.Origin)
-	if i := slices.Index(e.origin, tag); i >= 0 {
-		e.origin = slices.Delete(e.origin, i, i+1)
+	tag := layout.OriginTag(host, r.Origin)
+	if i := slices.Index(e.Origins, tag); i >= 0 {
+		e.Origins = slices.Delete(e.Origins, i, i+1)
 	}
-	if len(e.origin) >= maxRobots {
-		pg.del(appendRobotsKey(nil, host, e.origin[0]))
-		e.origin = slices.Delete(e.origin, 0, 1)
+	if len(e.Origins) >= layout.MaxRobots {
+		pg.del(layout.AppendRobotsKey(nil, host, e.Origins[0]))
+		e.Origins = slices.Delete(e.Origins, 0, 1)
 	}
-	e.origin = append(e.origin, tag)
-	pg.set(appendRobotsKey(nil, host, tag), encodeRobots(pg.state.line.writeRobots(r)))
+	e.Origins = append(e.Origins, tag)
+	pg.set(layout.AppendRobotsKey(nil, host, tag), layout.EncodeRobots(pg.state.Line.WriteRobots(r)))
 }
 
-// settle takes a URL out of the queue and writes its record.
-func (pg *partGroup) settle(host crawl.Host, q *queued, o *crawl.Outcome, state crawl.RecordState) {
+// finalise takes a URL out of the queue and writes its record.
+func (pg *partGroup) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) {
 	rec := crawl.Record{
-		Item: q.item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
+		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
 		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
 	}
 	rec.Archive.Record = [16]byte{} // stands in the file
@@ -275,17 +276,17 @@ func (pg *partGroup) settle(host crawl.Host, q *queued, o *crawl.Outcome, state 
 		// answer 304 would not bring them.
 		rec.ETag, rec.LastModified = "", ""
 	}
-	fp := fingerprintOf(q.item.URL.String()).probe(q.probe)
-	key := appendRecordKey(nil, host, fp)
-	if q.refetch {
+	fp := layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe)
+	key := layout.AppendRecordKey(nil, host, fp)
+	if q.Refetch {
 		pg.keepCapture(key, &rec)
 	}
-	pg.set(key, encodeRecord(&rec))
-	pg.dequeue(host, &q.item)
+	pg.set(key, layout.EncodeRecord(&rec))
+	pg.dequeue(host, &q.Item)
 	if state == crawl.Failed {
 		pg.state.Counters.Failed++
 	}
-	if o.Status != 0 && !o.IsSitemap && q.item.Via != crawl.ViaSitemapFile {
+	if o.Status != 0 && !o.IsSitemap && q.Item.Via != crawl.ViaSitemapFile {
 		// A page counts when it leaves the queue, so that one which was asked
 		// to wait with 429 counts once.
 		pg.state.Counters.Pages++
@@ -301,7 +302,7 @@ func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 	if !ok {
 		return
 	}
-	old, err := decodeRecord(v)
+	old, err := layout.DecodeRecord(v)
 	if err != nil {
 		pg.g.fail(fmt.Errorf("%w of %s", err, rec.URL))
 		return
@@ -320,20 +321,20 @@ func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 // dequeue gives up an item's place.
 func (pg *partGroup) dequeue(host crawl.Host, it *crawl.Item) {
 	e := pg.host(host)
-	b := &e.bands[it.Band]
-	b.queued--
-	if b.head == it.Seq {
-		b.head++
+	b := &e.Bands[it.Band]
+	b.Queued--
+	if b.Head == it.Seq {
+		b.Head++
 	}
-	if b.queued == 0 {
-		b.head = b.next
+	if b.Queued == 0 {
+		b.Head = b.Next
 	}
 	pg.touch(e)
 	pg.state.Counters.Queued[it.Band]--
-	if e.sole.at(it.Band, it.Seq) {
-		e.sole = nil
+	if e.Inline.At(it.Band, it.Seq) {
+		e.Inline = nil
 	} else {
-		pg.del(appendQueueKey(nil, host, it.Band, it.Seq))
+		pg.del(layout.AppendQueueKey(nil, host, it.Band, it.Seq))
 	}
 }
 

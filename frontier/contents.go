@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
 )
 
 // Each fetched payload is remembered by the partition of its digest, whichever host it
@@ -44,7 +47,7 @@ func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original,
 	switch {
 	case !held:
 		return o, false, ErrNotHolder
-	case fl != nil && !fl.maybe(d):
+	case fl != nil && !fl.Maybe(d):
 		return o, false, nil
 	}
 	snap, err := f.kv.Snapshot()
@@ -52,25 +55,25 @@ func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original,
 		return o, false, err
 	}
 	defer snap.Close()
-	v := view{snap: snap, gen: gen}
-	b, ok, err := v.get(appendContentKey(nil, d))
+	v := reader.Partition{Snapshot: snap, Generation: gen}
+	b, ok, err := v.Get(layout.AppendContentKey(nil, d))
 	if err != nil || !ok {
 		return o, false, err
 	}
-	o, err = decodeContent(b)
+	o, err = layout.DecodeContent(b)
 	return o, err == nil, err
 }
 
 // whereContents returns what to ask for a payload of a partition; held is false when it
 // is not held here.
-func (f *Frontier) whereContents(p crawl.Partition) (gen generation, fl *payloadFilter, held bool) {
+func (f *Frontier) whereContents(p crawl.Partition) (gen layout.Generation, fl *filters.Payloads, held bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m := f.metas[p]
-	if m == nil || m.State != Holder {
+	if m == nil || m.State != layout.Holder {
 		return gen, nil, false
 	}
-	return generation{p, m.Generation}, f.payloads[p], true
+	return layout.Generation{Partition: p, Number: m.Generation}, f.payloads[p], true
 }
 
 // contentsPiece is the number of payloads in one request.
@@ -97,18 +100,18 @@ func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
 
 func (g *group) noteContent(c *Content) {
 	pg := g.part(c.Partition)
-	if !pg.state.serves() {
+	if !pg.state.Serves() {
 		return
 	}
-	key := appendContentKey(nil, c.Digest)
-	if pg.part.payloads.isNew(c.Digest) {
+	key := layout.AppendContentKey(nil, c.Digest)
+	if pg.part.payloads.IsNew(c.Digest) {
 		pg.firstContent(key, c)
 		return
 	}
 	if b, known := pg.get(key); known {
-		old, err := decodeContent(b)
+		old, err := layout.DecodeContent(b)
 		if c.Replace || err != nil || old.URL == c.Original.URL {
-			pg.set(key, encodeContent(&c.Original))
+			pg.set(key, layout.EncodeContent(&c.Original))
 		}
 		return
 	}
@@ -121,9 +124,9 @@ func (pg *partGroup) firstContent(key []byte, c *Content) {
 	if pg.state.Counters.Contents >= g.f.o.ContentsPerPartition {
 		pg.forgetContent(key)
 	}
-	pg.set(key, encodeContent(&c.Original))
+	pg.set(key, layout.EncodeContent(&c.Original))
 	pg.state.Counters.Contents++
-	pg.part.payloads.learn(c.Digest)
+	pg.part.payloads.Learn(c.Digest)
 }
 
 // forgetContent deletes the payload behind key, or the first of all. One that the
@@ -134,12 +137,12 @@ func (pg *partGroup) forgetContent(key []byte) {
 	if !ok {
 		return
 	}
-	v := view{snap: snap, gen: pg.gen()}
-	it := v.iterate([]byte{tableContents})
+	v := reader.Partition{Snapshot: snap, Generation: pg.gen()}
+	it := v.Iterate([]byte{layout.TableContents})
 	defer it.Close()
-	for _, from := range [...][]byte{key, {tableContents}} {
-		for it.Seek(v.abs(from)); it.Valid(); it.Next() {
-			rel := it.Key()[prefixLen:]
+	for _, from := range [...][]byte{key, {layout.TableContents}} {
+		for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
+			rel := it.Key()[layout.PrefixLen:]
 			if _, written := pg.over[string(rel)]; !written {
 				pg.del(append([]byte(nil), rel...))
 				pg.state.Counters.Contents--

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // payload is the n-th of a partition, in the order in which hashes would come.
@@ -44,7 +47,7 @@ func (m *model) note() {
 // A partition remembers the first capture of a payload, and no more payloads than it
 // may; all of it survives a crash, and goes with the partition.
 func TestContents(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const most = 50
 		o := Options{ContentsPerPartition: most}
 		r := startHolding(t, kv, 2, o)
@@ -96,7 +99,7 @@ func TestContents(t *testing.T) {
 		r.check()
 		r.must(r.Freeze(t.Context(), 1))
 		r.must(r.NoteContents(t.Context(), []Content{payload(1, 9999)}))
-		r.become(1, Released)
+		r.become(1, layout.Released)
 		if _, _, err := r.Content(1, first.Digest); !errors.Is(err, ErrNotHolder) {
 			t.Fatalf("asked for what is not held: %v", err)
 		}
@@ -116,7 +119,7 @@ func TestNearStreak(t *testing.T) {
 		{"its own payload", "", "http://h1.p0.test/x", 1},
 		{"another host's", "http://h10.p0.test/x", "", 0},
 	} {
-		r := startHolding(t, NewMemory(), 1, Options{})
+		r := startHolding(t, storage.NewMemory(), 1, Options{})
 		r.add(link("http://h1.p0.test/0"))
 		for n := 1; n <= nearStreak+2; n++ {
 			o := fetched

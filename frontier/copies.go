@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // CopyMutation is a mutation for this node's copy of a partition.
@@ -58,7 +60,7 @@ func (b *budget) cutMutations(ms []CopyMutation) (n, entries, size int) {
 // sizeOf is what a mutation costs in a transaction, in bytes.
 func sizeOf(m *Mutation) (n int) {
 	for i := range m.Entries {
-		n += prefixLen + len(m.Entries[i].Key) + len(m.Entries[i].Value)
+		n += layout.PrefixLen + len(m.Entries[i].Key) + len(m.Entries[i].Value)
 	}
 	return n
 }
@@ -68,7 +70,7 @@ func (g *group) follow(m *CopyMutation) error {
 	pg := g.part(m.Partition)
 	s := &pg.state
 	switch {
-	case s.State != Copy || s.Epoch != m.Epoch || s.Suspect:
+	case s.State != layout.Copy || s.Epoch != m.Epoch || s.Suspect:
 		return copyError(m.Partition, fmt.Errorf("%w: it is %s, the mutation is of epoch %d", ErrNotCopy, s, m.Epoch))
 	case m.Seq <= s.Seq:
 		return nil
@@ -80,47 +82,47 @@ func (g *group) follow(m *CopyMutation) error {
 		return copyError(m.Partition, err)
 	}
 	g.putUnder(pg.gen(), m.Entries)
-	s.apply(&meta)
-	s.line = meta.stamp.begin(g.now)
+	s.Apply(&meta)
+	s.Line = meta.Stamp.Begin(g.now)
 	pg.followed = true
 	return nil
 }
 
 // check judges a mutation from another node, and returns what it makes of the
 // partition's books. It was one transaction there, with the same limits.
-func (b *budget) check(m *Mutation) (meta metaEntry, err error) {
+func (b *budget) check(m *Mutation) (meta layout.MetaEntry, err error) {
 	found := false
 	for i := range m.Entries {
 		e := &m.Entries[i]
 		if len(e.Key) == 0 || len(e.Key) > maxKeyBytes {
-			return meta, fmt.Errorf("%w: a key of %d bytes", ErrCorrupt, len(e.Key))
+			return meta, fmt.Errorf("%w: a key of %d bytes", layout.ErrCorrupt, len(e.Key))
 		}
-		if isMeta(e.Key) {
-			if meta, err = decodeMeta(e.Value); err != nil {
+		if layout.IsMeta(e.Key) {
+			if meta, err = layout.DecodeMeta(e.Value); err != nil {
 				return meta, err
 			}
 			found = true
 		}
 	}
 	if n := sizeOf(m); len(m.Entries) > b.maxEntries || n > b.maxBytes {
-		return meta, fmt.Errorf("%w: mutation %d with %d entries, %d bytes", ErrTooBig, m.Seq, len(m.Entries), n)
+		return meta, fmt.Errorf("%w: mutation %d with %d entries, %d bytes", storage.ErrTooBig, m.Seq, len(m.Entries), n)
 	}
-	if !found || meta.seq != m.Seq {
-		return meta, fmt.Errorf("%w: mutation %d says that it is %d", ErrCorrupt, m.Seq, meta.seq)
+	if !found || meta.Seq != m.Seq {
+		return meta, fmt.Errorf("%w: mutation %d says that it is %d", layout.ErrCorrupt, m.Seq, meta.Seq)
 	}
 	return meta, nil
 }
 
 // putUnder adds entries with relative keys, and returns how many bytes they have.
-func (g *group) putUnder(gen generation, entries []Entry) int {
+func (g *group) putUnder(gen layout.Generation, entries []storage.Entry) int {
 	size, values := 0, 0
 	for i := range entries {
-		size += prefixLen + len(entries[i].Key)
+		size += layout.PrefixLen + len(entries[i].Key)
 	}
 	keys := make([]byte, 0, size)
 	for i := range entries {
 		from := len(keys)
-		keys = append(appendPrefix(keys, gen.partition, gen.number), entries[i].Key...)
+		keys = append(layout.AppendPrefix(keys, gen.Partition, gen.Number), entries[i].Key...)
 		g.put(keys[from:len(keys):len(keys)], entries[i].Value)
 		values += len(entries[i].Value)
 	}
@@ -135,7 +137,7 @@ func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch c
 		pg := g.part(p)
 		s := &pg.state
 		switch {
-		case s.State != Copy || s.Suspect || s.Seq != seq || s.Epoch != fromEpoch && s.Epoch != toEpoch:
+		case s.State != layout.Copy || s.Suspect || s.Seq != seq || s.Epoch != fromEpoch && s.Epoch != toEpoch:
 			return fmt.Errorf("%w: it is %s, asked for a copy of epoch %d at mutation %d", ErrGap, s, fromEpoch, seq)
 		case toEpoch < s.Epoch:
 			return fmt.Errorf("%w: epoch %d is below %d", ErrGap, toEpoch, s.Epoch)

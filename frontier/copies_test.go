@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // replicate gives r a copy of partition p of from, and returns the sink that
@@ -20,7 +24,7 @@ func (r *running) replicate(from *running, p crawl.Partition) *caught {
 	defer e.Close()
 	i, err := r.BeginImport(r.t.Context(), p)
 	r.must(err)
-	r.must(e.Snapshot(r.t.Context(), 1<<20, func(es []Entry) error { return i.Put(r.t.Context(), es) }))
+	r.must(e.Snapshot(r.t.Context(), 1<<20, func(es []storage.Entry) error { return i.Put(r.t.Context(), es) }))
 	r.must(i.CommitCopy(r.t.Context(), e.Epoch()))
 	return tail
 }
@@ -32,8 +36,8 @@ func (r *running) applyAll(ms []CopyMutation) {
 
 // TestApplyCopies checks what each mutation of a call is answered.
 func TestApplyCopies(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
-		holder := startHolding(t, NewMemory(), 3, Options{})
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+		holder := startHolding(t, storage.NewMemory(), 3, Options{})
 		r := start(t, kv, Options{})
 		tails := [2]*caught{r.replicate(holder, 0), r.replicate(holder, 1)}
 		for n := range 3 {
@@ -54,10 +58,10 @@ func TestApplyCopies(t *testing.T) {
 			{"a gap in one, another goes on", []CopyMutation{a[1], b[0], a[2]}, []error{ErrGap, nil, ErrGap}},
 			{"no copy, another epoch", []CopyMutation{stranger, later}, []error{ErrNotCopy, ErrNotCopy}},
 			{"in order, with a repeat", []CopyMutation{a[0], a[0], a[1]}, []error{nil, nil, nil}},
-			{"a false number, and one behind it", []CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}}, []error{ErrCorrupt, ErrGap}},
-			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: []Entry{{Key: []byte("u"), Value: []byte{1}}}}}}, []error{ErrCorrupt}},
-			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...)}}}, []error{ErrCorrupt}},
-			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}}, a[2].Entries...)}}}, []error{ErrTooBig}},
+			{"a false number, and one behind it", []CopyMutation{lie, {Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 4, Entries: nil}}}, []error{layout.ErrCorrupt, ErrGap}},
+			{"without its books", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: []storage.Entry{{Key: []byte("u"), Value: []byte{1}}}}}}, []error{layout.ErrCorrupt}},
+			{"a bad key", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]storage.Entry{{Key: nil, Value: []byte{1}}}, a[2].Entries...)}}}, []error{layout.ErrCorrupt}},
+			{"too large", []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: 3, Entries: append([]storage.Entry{{Key: []byte("u"), Value: make([]byte, 8<<20)}}, a[2].Entries...)}}}, []error{storage.ErrTooBig}},
 			{"the rest", []CopyMutation{b[1], a[2], b[2]}, []error{nil, nil, nil}},
 		}
 		for _, test := range tests {
@@ -69,9 +73,9 @@ func TestApplyCopies(t *testing.T) {
 		}
 		for round := range 2 { // the second time after a crash
 			for p := range crawl.Partition(2) {
-				compare(t, "content", content(t, r, p), content(t, holder, p))
+				storagetest.Compare(t, "content", content(t, r, p), content(t, holder, p))
 				want, _ := holder.Meta(p)
-				if m, _ := r.Meta(p); m.State != Copy || m.Seq != want.Seq || m.Counters != want.Counters {
+				if m, _ := r.Meta(p); m.State != layout.Copy || m.Seq != want.Seq || m.Counters != want.Counters {
 					t.Errorf("round %d: meta = %+v, want what %+v is", round, m, want)
 				}
 			}
@@ -91,9 +95,9 @@ func TestApplyCopies(t *testing.T) {
 
 // TestAdoptCopy lets a replica follow the next holder, who was a replica too.
 func TestAdoptCopy(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
-		holder := startHolding(t, NewMemory(), 1, Options{})
-		next := start(t, NewMemory(), Options{})
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+		holder := startHolding(t, storage.NewMemory(), 1, Options{})
+		next := start(t, storage.NewMemory(), Options{})
 		r := start(t, kv, Options{})
 		tail := r.replicate(holder, 0)
 		holder.add(link("http://h1.p0.test/1"))
@@ -131,7 +135,7 @@ func TestAdoptCopy(t *testing.T) {
 		holder.add(link("http://h1.p0.test/old"))
 		next.add(link("http://h1.p0.test/new"))
 		r.applyAll(tail.take())
-		compare(t, "content", content(t, r, 0), content(t, next, 0))
+		storagetest.Compare(t, "content", content(t, r, 0), content(t, next, 0))
 		if err := r.AdoptCopy(t.Context(), 0, 1, before.Seq, 4); !errors.Is(err, ErrGap) {
 			t.Errorf("adopted behind a mutation: %v", err)
 		}
@@ -146,8 +150,8 @@ func TestAdoptCopy(t *testing.T) {
 // TestYield takes a partition from a holder and gives it another content: of
 // what it knew before, nothing may be left in its memory.
 func TestYield(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
-		other := startHolding(t, NewMemory(), 1, Options{})
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
+		other := startHolding(t, storage.NewMemory(), 1, Options{})
 		other.add(link("http://h1.p0.test/theirs"))
 		r := startHolding(t, kv, 1, Options{})
 		dropped := &caught{}
@@ -159,7 +163,7 @@ func TestYield(t *testing.T) {
 			t.Fatalf("the sink got %d mutations behind the Close of its Export, want 1", n)
 		}
 		r.must(r.Freeze(t.Context(), 0))
-		r.become(0, Copy)
+		r.become(0, layout.Copy)
 		if fl := r.filterOf(0); fl != nil {
 			t.Fatal("a copy has a filter, which does not learn what the holder adds")
 		}
@@ -175,7 +179,7 @@ func TestYield(t *testing.T) {
 				t.Errorf("%s is %v, want %v", raw, got[0], want)
 			}
 		}
-		r.waitFilter(0, func(f *filter) bool { return f.count == 3+2 }) // URLs and hosts
+		r.waitFilter(0, func(f *filters.URLs) bool { return f.Count == 3+2 }) // URLs and hosts
 		if n := len(dropped.take()); n != 0 {
 			t.Errorf("a sink of the time before got %d mutations", n)
 		}
@@ -187,27 +191,27 @@ func TestYield(t *testing.T) {
 // whose filter is being made from what it was before.
 func TestYieldDuringRebuild(t *testing.T) {
 	t.Parallel()
-	kv, reopen := openTestMemory(t)
+	kv, reopen := storagetest.OpenMemory(t)
 	first := startHolding(t, kv, 1, Options{})
 	first.add(manyLinks(0, 10)...)
 	_ = first.stop()
 	g := &gated{KV: reopen(), arrived: make(chan struct{}), gate: make(chan struct{})}
 	r := start(t, g, Options{CacheEntries: 4})
-	open := onceClose(t, g.gate)
+	open := storagetest.OnceClose(t, g.gate)
 	<-g.arrived
-	twin := start(t, NewMemory(), Options{})
+	twin := start(t, storage.NewMemory(), Options{})
 	twin.replicate(r, 0)
 	twin.must(twin.promote(0, 2))
 	tail := &caught{}
 	m, _ := twin.Meta(0)
 	twin.must(twin.Attach(t.Context(), 0, m.Seq, 2, tail.sink))
 	twin.add(manyLinks(10, 10)...)
-	r.become(0, Copy)
+	r.become(0, layout.Copy)
 	r.must(r.AdoptCopy(t.Context(), 0, 1, m.Seq, 2))
 	r.applyAll(tail.take())
 	r.must(r.promote(0, 3))
 	open()
-	r.waitFilter(0, func(f *filter) bool { return f.count == 20+manyHosts })
+	r.waitFilter(0, func(f *filters.URLs) bool { return f.Count == 20+manyHosts })
 	for i, a := range r.add(manyLinks(0, 20)...) {
 		if a != Known {
 			t.Fatalf("URL %d is %v", i, a)
@@ -217,13 +221,13 @@ func TestYieldDuringRebuild(t *testing.T) {
 
 func TestTransitionRefuses(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 2, Options{})
-	r.become(0, Copy)
+	r := startHolding(t, storage.NewMemory(), 2, Options{})
+	r.become(0, layout.Copy)
 	for what, err := range map[string]error{
-		"a copy is released":              r.Transition(t.Context(), 0, func(m *Meta) error { m.State = Released; return nil }),
-		"a copy becomes absent":           r.Transition(t.Context(), 0, func(m *Meta) error { m.State = Absent; return nil }),
+		"a copy is released":              r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State = layout.Released; return nil }),
+		"a copy becomes absent":           r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State = layout.Absent; return nil }),
 		"nothing becomes held":            r.promote(7, 9),
-		"a state that is none":            r.Transition(t.Context(), 1, func(m *Meta) error { m.State = 9; return nil }),
+		"a state that is none":            r.Transition(t.Context(), 1, func(m *layout.Meta) error { m.State = 9; return nil }),
 		"promoted in an old epoch":        r.promote(0, 1),
 		"a held partition is deleted":     r.Delete(t.Context(), 1),
 		"a mutation for a held partition": r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 1, Mutation: Mutation{Epoch: 1, Seq: 1, Entries: nil}}})[0],
@@ -232,36 +236,40 @@ func TestTransitionRefuses(t *testing.T) {
 			t.Errorf("%s", what)
 		}
 	}
+	r.must(r.Transition(t.Context(), 5, func(*layout.Meta) error { return nil }))
+	if m, known := r.Meta(5); known {
+		t.Errorf("a transition that changes nothing has left %+v of a partition that was never here", m)
+	}
 	r.must(r.Delete(t.Context(), 0))
-	if m, _ := r.Meta(0); m.State != Absent || m.MaxEpoch != 1 {
+	if m, _ := r.Meta(0); m.State != layout.Absent || m.MaxEpoch != 1 {
 		t.Errorf("a deleted copy: %+v", m)
 	}
-	r.become(1, Released)
-	r.must(r.Transition(t.Context(), 1, func(m *Meta) error { m.Sealed = true; return nil }))
-	r.become(1, Copy)
-	if m, _ := r.Meta(1); m.State != Copy || !m.Sealed {
+	r.become(1, layout.Released)
+	r.must(r.Transition(t.Context(), 1, func(m *layout.Meta) error { m.Sealed = true; return nil }))
+	r.become(1, layout.Copy)
+	if m, _ := r.Meta(1); m.State != layout.Copy || !m.Sealed {
 		t.Errorf("a released partition that became a copy: %+v", m)
 	}
 }
 
 func TestSets(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := start(t, kv, Options{})
 		ids := func(s ...crawl.NodeID) []crawl.NodeID { return s }
-		r.must(r.PutSets(t.Context(), []SetRecord{
-			{3, 2, 5, ids("a", "b")}, {3, 2, 4, ids("x")}, {3, 2, 6, ids("a")}, {4, 9, 0, nil}, {3, 1, 9, ids("y")},
+		r.must(r.PutSets(t.Context(), []layout.SetRecord{
+			{Partition: 3, Epoch: 2, Version: 5, Members: ids("a", "b")}, {Partition: 3, Epoch: 2, Version: 4, Members: ids("x")}, {Partition: 3, Epoch: 2, Version: 6, Members: ids("a")}, {Partition: 4, Epoch: 9, Version: 0, Members: nil}, {Partition: 3, Epoch: 1, Version: 9, Members: ids("y")},
 		}))
-		r.must(r.PutSets(t.Context(), []SetRecord{{3, 2, 6, ids("z")}, {4, 8, 7, ids("z")}, {1, 1, 1, ids("c")}}))
-		var many []SetRecord
+		r.must(r.PutSets(t.Context(), []layout.SetRecord{{Partition: 3, Epoch: 2, Version: 6, Members: ids("z")}, {Partition: 4, Epoch: 8, Version: 7, Members: ids("z")}, {Partition: 1, Epoch: 1, Version: 1, Members: ids("c")}}))
+		var many []layout.SetRecord
 		for p := range crawl.Partition(2*setPiece + 1) {
-			many = append(many, SetRecord{p + 100, 1, 1, ids("m")})
+			many = append(many, layout.SetRecord{Partition: p + 100, Epoch: 1, Version: 1, Members: ids("m")})
 		}
 		r.must(r.PutSets(t.Context(), many))
-		for what, bad := range map[string]SetRecord{
-			"no partition": {nodePartition, 9, 9, ids("a")}, "an empty name": {3, 9, 9, ids("")},
-			"too many": {3, 9, 9, make([]crawl.NodeID, maxSetMembers+1)}, "a long name": {3, 9, 9, ids(crawl.NodeID(make([]byte, 256)))},
+		for what, bad := range map[string]layout.SetRecord{
+			"no partition": {Partition: layout.NodePartition, Epoch: 9, Version: 9, Members: ids("a")}, "an empty name": {Partition: 3, Epoch: 9, Version: 9, Members: ids("")},
+			"too many": {Partition: 3, Epoch: 9, Version: 9, Members: make([]crawl.NodeID, layout.MaxSetMembers+1)}, "a long name": {Partition: 3, Epoch: 9, Version: 9, Members: ids(crawl.NodeID(make([]byte, 256)))},
 		} {
-			if err := r.PutSets(t.Context(), []SetRecord{{2, 1, 1, nil}, bad}); err == nil {
+			if err := r.PutSets(t.Context(), []layout.SetRecord{{Partition: 2, Epoch: 1, Version: 1, Members: nil}, bad}); err == nil {
 				t.Errorf("%s was recorded", what)
 			}
 		}
@@ -286,14 +294,14 @@ func TestSets(t *testing.T) {
 
 // FuzzApplyCopies feeds a copy what another node could send.
 func FuzzApplyCopies(f *testing.F) {
-	good := encodeMeta(&partState{Meta: Meta{Seq: 1, Epoch: 1}}, stamp{})
+	good := layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: 1, Epoch: 1}}, layout.Stamp{})
 	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(1))
 	f.Add([]byte("m"), good[:5], []byte{}, []byte{}, uint64(1<<63))
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {
-		holder := startHolding(t, NewMemory(), 1, Options{CacheEntries: 8})
-		r := startHolding(t, NewMemory(), 0, Options{CacheEntries: 8})
+		holder := startHolding(t, storage.NewMemory(), 1, Options{CacheEntries: 8})
+		r := startHolding(t, storage.NewMemory(), 0, Options{CacheEntries: 8})
 		r.replicate(holder, 0)
-		err := r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: crawl.Seq(seq), Entries: []Entry{{Key: k1, Value: v1}, {Key: k2, Value: v2}}}}})[0]
+		err := r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: crawl.Seq(seq), Entries: []storage.Entry{{Key: k1, Value: v1}, {Key: k2, Value: v2}}}}})[0]
 		m, _ := r.Meta(0)
 		if took := m.Seq == 1; took != (err == nil && seq == 1) {
 			t.Fatalf("seq %d: %v, and the copy is at %d", seq, err, m.Seq)

@@ -7,6 +7,10 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // promises are what a frontier acknowledged before it crashed.
@@ -15,18 +19,18 @@ type promises struct {
 	done   []Completion
 	failed []crawl.Host
 	begun  *Completion // not acknowledged: all of it is there, or nothing
-	state  map[crawl.Partition]State
+	state  map[crawl.Partition]layout.State
 }
 
 // story is a run over everything that writes. It ends with the first error,
 // which the crash makes, and returns what was acknowledged until then.
 func story(ctx context.Context, f *Frontier) (p promises, err error) {
-	p.state = map[crawl.Partition]State{}
+	p.state = map[crawl.Partition]layout.State{}
 	if err = f.Found(ctx, []crawl.Partition{0, 1, 2}, 1); err != nil {
 		return p, err
 	}
 	for part := range crawl.Partition(3) {
-		p.state[part] = Holder
+		p.state[part] = layout.Holder
 	}
 	for round := range 4 {
 		var links []crawl.Routed
@@ -55,7 +59,7 @@ func story(ctx context.Context, f *Frontier) (p promises, err error) {
 		return p, err
 	}
 	p.failed = append(p.failed, "h2.p0.test")
-	if out, err := f.Outbox(0, OutboxKey{}, 2); err != nil {
+	if out, err := f.Outbox(0, layout.OutboxKey{}, 2); err != nil {
 		return p, err
 	} else if err := f.AckOutbox(ctx, out); err != nil {
 		return p, err
@@ -66,7 +70,7 @@ func story(ctx context.Context, f *Frontier) (p promises, err error) {
 // visit completes two visits, one that is done and one that is tried again.
 func (p *promises) visit(ctx context.Context, f *Frontier, round int) error {
 	for i, kind := range []crawl.Kind{crawl.Fetched, crawl.URLFailed} {
-		q, err := f.Load(0, crawl.Host(fmt.Sprintf("h%d.p0.test", i*2)), Cursor{}, 1)
+		q, err := f.Load(0, crawl.Host(fmt.Sprintf("h%d.p0.test", i*2)), reader.Cursor{}, 1)
 		if err != nil || len(q.Items) == 0 {
 			return err
 		}
@@ -93,24 +97,24 @@ func (p *promises) move(ctx context.Context, f *Frontier) error {
 		return err
 	}
 	defer e.Close()
-	var entries []Entry
-	if err := e.Snapshot(ctx, 1<<20, func(es []Entry) error { entries = append(entries, es...); return nil }); err != nil {
+	var entries []storage.Entry
+	if err := e.Snapshot(ctx, 1<<20, func(es []storage.Entry) error { entries = append(entries, es...); return nil }); err != nil {
 		return err
 	}
 	if err := f.Freeze(ctx, 2); err != nil {
 		return err
 	}
 	delete(p.state, 2) // until it is acknowledged either will do
-	if err := f.Transition(ctx, 2, func(m *Meta) error { m.State, m.To, m.View = Released, "n2", 2; return nil }); err != nil {
+	if err := f.Transition(ctx, 2, func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "n2", 2; return nil }); err != nil {
 		return err
 	}
-	p.state[2] = Released
+	p.state[2] = layout.Released
 	i, err := f.BeginImport(ctx, 2)
 	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
-		if err := i.Put(ctx, []Entry{entry}); err != nil {
+		if err := i.Put(ctx, []storage.Entry{entry}); err != nil {
 			return err
 		}
 	}
@@ -118,10 +122,10 @@ func (p *promises) move(ctx context.Context, f *Frontier) error {
 	if err := i.CommitCopy(ctx, 2); err != nil {
 		return err
 	}
-	if err := f.Transition(ctx, 2, func(m *Meta) error { m.State, m.Epoch = Holder, 3; return nil }); err != nil {
+	if err := f.Transition(ctx, 2, func(m *layout.Meta) error { m.State, m.Epoch = layout.Holder, 3; return nil }); err != nil {
 		return err
 	}
-	p.state[2] = Holder
+	p.state[2] = layout.Holder
 	return nil
 }
 
@@ -185,14 +189,14 @@ func isApplied(f *Frontier, c *Completion) (bool, error) {
 // before and just after the write reached the store.
 func TestCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	for _, s := range stores {
-		t.Run(s.name, func(t *testing.T) {
+	for _, s := range storagetest.Stores {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			for at, ended := 0, false; !ended; at++ {
 				// The disk store costs more, and takes turns.
 				for _, applied := range []bool{false, true} {
-					if s.name == "memory" || applied == (at%2 == 0) {
-						ended = crashAt(t, s.open, at, applied)
+					if s.Name == "memory" || applied == (at%2 == 0) {
+						ended = crashAt(t, s.Open, at, applied)
 					}
 				}
 			}
@@ -202,14 +206,14 @@ func TestCrashAtEveryWrite(t *testing.T) {
 
 // crashAt runs the story until its at-th write and verifies what the next
 // process finds. It reports whether the story came to its end.
-func crashAt(t *testing.T, open func(*testing.T, ...func(*BadgerOptions)) (KV, func() KV), at int, applied bool) bool {
+func crashAt(t *testing.T, open storagetest.Opener, at int, applied bool) bool {
 	kv, reopen := open(t)
-	if err := kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {
+	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
-	f := start(t, &faulty{KV: kv, left: at, applied: applied}, Options{})
+	f := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, Options{})
 	p, err := story(t.Context(), f.Frontier)
-	if runErr := f.stop(); err != nil && !errors.Is(runErr, errInjected) {
+	if runErr := f.stop(); err != nil && !errors.Is(runErr, storagetest.ErrInjected) {
 		t.Fatalf("write %d: the story ended with %v, Run with %v", at, err, runErr)
 	}
 	next := start(t, reopen(), Options{})
@@ -218,7 +222,7 @@ func crashAt(t *testing.T, open func(*testing.T, ...func(*BadgerOptions)) (KV, f
 	}
 	// It goes on: what was refused as known, or not, is decided rightly.
 	for _, l := range p.added {
-		if m, _ := next.Meta(l.Partition); m.State == Holder {
+		if m, _ := next.Meta(l.Partition); m.State == layout.Holder {
 			if got := next.add(l); got[0] != Known {
 				t.Fatalf("crash at write %d: %s is %v", at, l.Target.URL, got[0])
 			}
@@ -238,19 +242,19 @@ func crashAt(t *testing.T, open func(*testing.T, ...func(*BadgerOptions)) (KV, f
 // TestPowerLoss checks that what is promised to be on disk is.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := storage.NewMemory()
 	r := startHolding(t, m, 2, Options{})
-	r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.State, m.To = Released, "n2"; return nil }))
+	r.must(r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State, m.To = layout.Released, "n2"; return nil }))
 	i, err := r.BeginImport(t.Context(), 5)
 	r.must(err)
-	r.must(i.Put(t.Context(), []Entry{{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: 4}}, stamp{})}}))
+	r.must(i.Put(t.Context(), []storage.Entry{{Key: []byte(layout.MetaKey), Value: layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: 4}}, layout.Stamp{})}}))
 	r.must(i.CommitCopy(t.Context(), 6))
 	r.must(r.promote(5, 7))
 	r.add(link("http://h1.p1.test/lost"))
 	_ = r.stop()
 	r = start(t, m.PowerLoss(), Options{})
 	r.check()
-	for p, want := range map[crawl.Partition]State{0: Released, 1: Holder, 5: Holder} {
+	for p, want := range map[crawl.Partition]layout.State{0: layout.Released, 1: layout.Holder, 5: layout.Holder} {
 		if m, _ := r.Meta(p); m.State != want {
 			t.Errorf("partition %d is %v, want %v", p, m.State, want)
 		}
@@ -261,7 +265,7 @@ func TestPowerLoss(t *testing.T) {
 	r.add(link("http://h1.p1.test/kept"))
 	r.must(r.Sync())
 	_ = r.stop()
-	r = start(t, r.kv.(*Memory).PowerLoss(), Options{})
+	r = start(t, r.kv.(*storage.Memory).PowerLoss(), Options{})
 	if c := r.Totals(); c.Seen != 1 {
 		t.Errorf("what was synced is lost: %+v", c)
 	}

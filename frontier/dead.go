@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"crawlnode/frontier/layout"
 )
 
 // Dead is what this node has on disk of copies that it does not use any more, and how
@@ -22,10 +24,10 @@ func (f *Frontier) Dead() Dead { return f.dead.read() }
 // deadList lists the generations that are to be deleted. The list on disk is the
 // truth: this one is made from it at the start.
 type deadList struct {
-	waits *todo[generation]
+	waits *todo[layout.Generation]
 
-	mu    sync.Mutex           // guards the rest
-	bytes map[generation]int64 // of all, the one that is being deleted too
+	mu    sync.Mutex                  // guards the rest
+	bytes map[layout.Generation]int64 // of all, the one that is being deleted too
 	total int64
 	freed chan struct{} // closed when total falls, and then made anew
 	err   error
@@ -33,11 +35,11 @@ type deadList struct {
 }
 
 func newDeadList() *deadList {
-	return &deadList{waits: newTodo[generation](), bytes: map[generation]int64{}, freed: make(chan struct{})}
+	return &deadList{waits: newTodo[layout.Generation](), bytes: map[layout.Generation]int64{}, freed: make(chan struct{})}
 }
 
 // add puts a generation on the list. It never blocks.
-func (d *deadList) add(gen generation, bytes int64) {
+func (d *deadList) add(gen layout.Generation, bytes int64) {
 	d.mu.Lock()
 	if _, known := d.bytes[gen]; !known {
 		d.bytes[gen] = bytes
@@ -48,7 +50,7 @@ func (d *deadList) add(gen generation, bytes int64) {
 }
 
 // gone takes a generation off the list: its keys are deleted.
-func (d *deadList) gone(gen generation) {
+func (d *deadList) gone(gen layout.Generation) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.total -= d.bytes[gen]
@@ -60,7 +62,7 @@ func (d *deadList) gone(gen generation) {
 
 // failed puts a generation back, behind the others. It reports whether this is the
 // first failure since something was deleted.
-func (d *deadList) failed(gen generation, err error, now time.Time) bool {
+func (d *deadList) failed(gen layout.Generation, err error, now time.Time) bool {
 	d.mu.Lock()
 	first := d.err == nil
 	if d.err = err; first {

@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/storage"
 )
 
 // A queued URL that is found nearer to a seed takes the smaller depth and keeps
 // its place; a seed always does, whatever was seen a moment ago.
-func TestNearer(t *testing.T) {
+func TestLowerDepth(t *testing.T) {
 	t.Parallel()
 	const url = "http://h1.p0.test/x"
 	at := func(depth int, via crawl.Via) crawl.Routed {
@@ -16,7 +17,7 @@ func TestNearer(t *testing.T) {
 		l.Target.Depth, l.Target.Via, l.Target.Band = depth, via, 5
 		return l
 	}
-	r := startHolding(t, NewMemory(), 1, Options{CacheEntries: 64})
+	r := startHolding(t, storage.NewMemory(), 1, Options{CacheEntries: 64})
 	r.add(link("http://h1.p0.test/first"), at(5, crawl.ViaLink))
 	for _, tt := range []struct {
 		depth int
@@ -56,7 +57,7 @@ func TestNearer(t *testing.T) {
 func TestCutPageAgain(t *testing.T) {
 	t.Parallel()
 	for cut, want := range map[int64]string{0: `"e1"`, 3: ""} {
-		r := startHolding(t, NewMemory(), 1, Options{})
+		r := startHolding(t, storage.NewMemory(), 1, Options{})
 		l := link("http://h1.p0.test/")
 		l.Target.Depth = 4
 		r.add(l)

@@ -12,10 +12,10 @@
 //	           outbox, the host's state and the counters brought up to date
 //	FailHost   what Complete does for all URLs of a host that is given up
 //
-// As long as a host has only one URL, which was never tried, that stands in the host's
-// entry and needs neither record nor place of its own (sole.go).
+// While a host has only one URL, which was never tried, that URL is stored inline in the
+// host's entry: it has neither a record nor a place of its own (layout/inline.go).
 //
-// A lease is memory only. A crash between Load and Complete leaves the URL in
+// A lease exists in memory only. A crash between Load and Complete leaves the URL in
 // the queue, so work is repeated and never lost.
 //
 // # One writer
@@ -52,10 +52,10 @@
 //
 // # A full disk
 //
-// While the store has no room (space.go), Run keeps what needs space waiting, at most
-// until its caller has gone, so nothing of it is acknowledged. What partitions need to
-// change hands goes on: states and sets go into the reserve (reserve.go), a file whose
-// blocks were set aside when there was space. A read-only or failing disk ends Run
+// While the store has no room, Run keeps requests that need space waiting, at most
+// until their callers give up, so none of them is acknowledged. What partitions need to
+// change hands goes on: states and sets go into the store's reserve, a file whose
+// blocks were set aside when there was space (storage/reserve.go). A read-only or failing disk ends Run
 // with an error before anything is written into a mapped file.
 //
 // # Seen or new
@@ -73,10 +73,10 @@
 // # Contents
 //
 // A partition also remembers the first capture of payloads whose digests are its own
-// (contents.go): at most Options.ContentsPerPartition, then each new one takes the
-// place of another. A Bloom filter of them for each held partition (payloads.go) answers
-// most questions for what is new, without the store; who asks reads it without a lock. And a host's streak of pages that are like others (streak.go) sends
-// its links behind those of other hosts.
+// (contents.go): at most Options.ContentsPerPartition, then each new one replaces an
+// older one. A Bloom filter for each held partition (payloads.go) answers most questions
+// for new payloads without the store; readers need no lock. A host that serves many
+// near-duplicates in a row (streak.go) gets its links queued behind those of other hosts.
 //
 // # Partitions
 //
@@ -94,8 +94,8 @@
 // which comes alive with CommitCopy in one write. Generations that are not alive
 // are deleted in the background (sweep.go); the list of them is on disk. It goes faster
 // the more of them wait, an error is tried again, and while too much waits no copy
-// begins to arrive, on a disk that is nearly full none while anything waits (Dead
-// tells). Badger keeps the room of what was deleted until it compacts: compact.go.
+// begins to arrive; on a disk that is nearly full, none while anything waits (see Dead).
+// Badger keeps the room of deleted keys until it compacts (storage/compact.go).
 //
 // From then on ApplyCopies adds each mutation of the holder to the copy. So a
 // copy is always what the holder was at some mutation, and (epoch, sequence)
@@ -105,23 +105,20 @@
 //
 // # Damage
 //
-// Badger opens damaged files without a word and reads less. OpenBadger therefore
-// reads the store once, and refuses it when a table or the MANIFEST is damaged,
-// by the name of the file. A log is cut at its first bad entry, and the books of
-// the partitions with it; so the high-water file beside the store (HighWater)
-// says how far each partition had come. A partition that is behind its mark is
-// Suspect, also after later starts: it takes no URL and no mutation, and is not
-// promoted, until CommitCopy has replaced it, or Transition says that
-// there is no better copy. A loss of power before the next Sync has
-// the same effect, for the same reason. It takes the marks along, so that nothing
-// is seen to be missing: every partition is Unsure then (powerloss.go), until its copy
-// is replaced or followed anew, or it is promoted.
+// The store refuses damaged tables by the name of the file (storage). A log is cut at its
+// first bad entry, and the books of the partitions with it; so the high-water file beside
+// the store (recovery) says how far each partition had come. A partition that is behind its
+// mark is Suspect, also after later starts: it takes no URL and no mutation, and is not
+// promoted, until CommitCopy has replaced it, or Transition clears the flag because
+// there is no better copy. A loss of power before the next Sync may lose the marks as
+// well, so that nothing seems to be missing. Every partition is Unsure then, until its
+// copy is replaced or followed anew, or it is promoted.
 //
 // # Times
 //
-// Callers say and hear times of this process. In the store they are on the
-// partition's own timeline (timeline.go), which no wall clock moves: so what is left of
-// a wait is the same for whoever has the partition next, and after a restart.
+// Callers give and get times of this process. In the store they are on the
+// partition's own timeline (layout/timeline.go), which no wall clock moves: so the rest of
+// a wait is the same for the next holder, and after a restart.
 //
 // # What it does not do
 //
@@ -129,4 +126,12 @@
 // with the URLs. It does not judge URLs, schedule hosts or decide by a clock: times
 // arrive in host states and outcomes. It talks to no other node: it makes, takes
 // and promotes copies, and others carry them and decide.
+//
+// # Packages
+//
+//	storage    bytes by keys: Badger or memory, sync, damage, full disks
+//	layout     what keys and values look like
+//	reader     one snapshot of one partition
+//	filters    the cache of seen URLs, Bloom filters of URLs and payloads
+//	recovery   what a start still has
 package frontier

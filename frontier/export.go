@@ -8,6 +8,9 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
 )
 
 // Mutation is one group's change of one partition: the Seq-th of those made
@@ -26,10 +29,10 @@ type Sink func(p crawl.Partition, m Mutation) bool
 // Export is a snapshot of a partition for another node. It is for one
 // goroutine. Close it.
 type Export struct {
-	view  view
+	view  reader.Partition
 	seq   crawl.Seq
 	epoch crawl.Epoch
-	stamp stamp
+	stamp layout.Stamp
 }
 
 // Export opens a snapshot of a partition between two groups, and attaches the
@@ -41,18 +44,18 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink Sink) (*E
 	var e *Export
 	err := f.alone(ctx, false, func(g *group) error {
 		pg := g.part(p)
-		if pg.state.State == Absent {
+		if pg.state.State == layout.Absent {
 			return fmt.Errorf("%w: it is %s", ErrNotHolder, pg.state.State)
 		}
 		snap, err := f.kv.Snapshot()
 		if err != nil {
 			return err
 		}
-		if pg.state.State != Copy {
+		if pg.state.State != layout.Copy {
 			pg.part.attach(sink)
 		}
-		e = &Export{view: view{snap: snap, gen: pg.gen()}, seq: pg.state.Seq, epoch: pg.state.Epoch,
-			stamp: pg.state.line.stamp(f.run, g.now)}
+		e = &Export{view: reader.Partition{Snapshot: snap, Generation: pg.gen()}, seq: pg.state.Seq, epoch: pg.state.Epoch,
+			stamp: pg.state.Line.Stamp(f.run, g.now)}
 		return nil
 	})
 	if err != nil {
@@ -83,7 +86,7 @@ func (f *Frontier) listen(ctx context.Context, p crawl.Partition, epoch crawl.Ep
 	err = f.alone(ctx, false, func(g *group) error {
 		pg := g.part(p)
 		s := &pg.state
-		if s.State != Holder || s.Suspect || s.Epoch != epoch || after != nil && s.Seq != *after {
+		if s.State != layout.Holder || s.Suspect || s.Epoch != epoch || after != nil && s.Seq != *after {
 			return fmt.Errorf("%w: it is %s, asked for a holder of epoch %d", ErrGap, s, epoch)
 		}
 		pg.part.attach(sink)
@@ -105,20 +108,20 @@ func (e *Export) Epoch() crawl.Epoch { return e.epoch }
 // Snapshot hands all entries of the partition to fn, in pieces of about
 // chunkBytes; an entry that is larger (a robots.txt of up to 500 KiB) comes
 // alone. It ends with the first error of fn or of ctx.
-func (e *Export) Snapshot(ctx context.Context, chunkBytes int, fn func([]Entry) error) error {
-	it := e.view.iterate(nil)
+func (e *Export) Snapshot(ctx context.Context, chunkBytes int, fn func([]storage.Entry) error) error {
+	it := e.view.Iterate(nil)
 	defer it.Close()
-	var chunk []Entry
+	var chunk []storage.Entry
 	size := 0
-	for it.Seek(e.view.abs(nil)); it.Valid(); it.Next() {
+	for it.Seek(e.view.Abs(nil)); it.Valid(); it.Next() {
 		value, err := it.Value()
 		if err != nil {
 			return err
 		}
-		entry := Entry{Key: bytes.Clone(it.Key()[prefixLen:]), Value: bytes.Clone(value)}
-		if isMeta(entry.Key) {
+		entry := storage.Entry{Key: bytes.Clone(it.Key()[layout.PrefixLen:]), Value: bytes.Clone(value)}
+		if layout.IsMeta(entry.Key) {
 			// The last mutation may be long ago: the copy's timeline begins here.
-			if entry.Value, err = restamped(value, e.stamp); err != nil {
+			if entry.Value, err = layout.Restamped(value, e.stamp); err != nil {
 				return err
 			}
 		}
@@ -138,7 +141,7 @@ func (e *Export) Snapshot(ctx context.Context, chunkBytes int, fn func([]Entry) 
 	return send(ctx, fn, chunk)
 }
 
-func send(ctx context.Context, fn func([]Entry) error, chunk []Entry) error {
+func send(ctx context.Context, fn func([]storage.Entry) error, chunk []storage.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func send(ctx context.Context, fn func([]Entry) error, chunk []Entry) error {
 }
 
 // Close frees the snapshot. The sink stays attached.
-func (e *Export) Close() { e.view.close() }
+func (e *Export) Close() { e.view.Close() }
 
 func (p *partition) attach(sink Sink) {
 	if sink != nil {

@@ -15,6 +15,11 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/recovery"
+	"crawlnode/frontier/storage"
 )
 
 // Options sets up a Frontier.
@@ -70,7 +75,7 @@ type QueuedHost struct {
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	kv      KV
+	kv      storage.KV
 	o       Options
 	clock   Clock
 	run     uint64 // names the machine's run in stamps
@@ -85,18 +90,18 @@ type Frontier struct {
 
 	mu     sync.Mutex // guards the fields below
 	metas  map[crawl.Partition]*shown
-	sets   map[crawl.Partition]SetRecord
+	sets   map[crawl.Partition]layout.SetRecord
 	totals crawl.Counters // of the metas that are held
 	// payloads are the filters that Content asks; only the writer changes the map.
-	payloads map[crawl.Partition]*payloadFilter
+	payloads map[crawl.Partition]*filters.Payloads
 
 	// The rest belongs to the writer (and to New before it).
 	parts     map[crawl.Partition]*partition
 	importing map[crawl.Partition]*Import
 	held      []*request // that wait for space on the disk; as many as callers
-	cache     *seenCache
-	keys      []xxh3.Uint128 // scratch of cacheKeys
-	marks     *highWater     // nil: none
+	cache     *filters.SeenCache
+	keys      []xxh3.Uint128      // scratch of cacheKeys
+	marks     *recovery.HighWater // nil: none
 	// payloadRoom is what the filters of payloads may still take, in bytes.
 	payloadRoom int64
 
@@ -106,23 +111,23 @@ type Frontier struct {
 
 // partition is all that the writer has of one partition.
 type partition struct {
-	partState
-	filter *filter // nil: everything is maybe
+	layout.PartState
+	filter *filters.URLs // nil: everything is maybe
 	// delta holds what was added since a rebuild of the filter began.
 	rebuilding bool
-	delta      []fingerprint
+	delta      []layout.Fingerprint
 	sinks      []Sink
-	payloads   payloadFilters
+	payloads   filters.PayloadPair
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no
 // URL. Call Run next.
-func New(kv KV, o Options) (*Frontier, error) {
+func New(kv storage.KV, o Options) (*Frontier, error) {
 	f := &Frontier{
-		kv: kv, o: o, log: o.Logger, clock: o.Clock, run: runOf(o.Machine),
+		kv: kv, o: o, log: o.Logger, clock: o.Clock, run: layout.RunOf(o.Machine),
 		in: make(chan *request), stopped: make(chan struct{}), budget: budgetOf(kv.Limits()),
 		metas: map[crawl.Partition]*shown{}, parts: map[crawl.Partition]*partition{}, importing: map[crawl.Partition]*Import{},
-		payloads: map[crawl.Partition]*payloadFilter{}, rebuilds: newTodo[rebuild](), dead: newDeadList(),
+		payloads: map[crawl.Partition]*filters.Payloads{}, rebuilds: newTodo[rebuild](), dead: newDeadList(),
 	}
 	if f.clock == nil {
 		f.clock, f.run = processClock{time.Now()}, 0
@@ -134,7 +139,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 		f.log = slog.New(slog.DiscardHandler)
 	}
 	f.o.ContentsPerPartition = cmp.Or(f.o.ContentsPerPartition, defaultContents)
-	f.payloadRoom = cmp.Or(f.o.PayloadFilterBytes, defaultPayloadFilters)
+	f.payloadRoom = cmp.Or(f.o.PayloadFilterBytes, filters.DefaultPayloadFilters)
 	if f.o.SuspiciousPerHost == 0 {
 		f.o.SuspiciousPerHost = 10_000
 	}
@@ -143,7 +148,7 @@ func New(kv KV, o Options) (*Frontier, error) {
 	}
 	var secret [8]byte
 	_, _ = rand.Read(secret[:]) // it never fails
-	f.cache = newSeenCache(f.o.CacheEntries, binary.NativeEndian.Uint64(secret[:]))
+	f.cache = filters.NewSeenCache(f.o.CacheEntries, binary.NativeEndian.Uint64(secret[:]))
 	if err := f.load(); err != nil {
 		return nil, fmt.Errorf("frontier: cannot read the partitions of the store: %w", err)
 	}
@@ -153,13 +158,13 @@ func New(kv KV, o Options) (*Frontier, error) {
 
 // load begins with what the store has.
 func (f *Frontier) load() error {
-	found, err := recoveryLoad(recoveryOptions{KV: f.kv, HighWater: f.o.HighWater, Machine: f.run, Now: f.moment(), Node: f.o.Node, Log: f.log})
+	found, err := recovery.Load(recovery.Options{KV: f.kv, HighWater: f.o.HighWater, Machine: f.run, Now: f.moment(), Node: f.o.Node, Log: f.log})
 	if err != nil {
 		return err
 	}
 	f.marks, f.sets = found.Marks, found.Sets
 	for p, s := range found.Partitions {
-		f.parts[p] = &partition{partState: *s}
+		f.parts[p] = &partition{PartState: *s}
 		f.showLocked(s) // no other goroutine knows f yet
 	}
 	for _, g := range found.Dead {
@@ -169,21 +174,21 @@ func (f *Frontier) load() error {
 }
 
 // Metas returns all partitions that this node knows, by number.
-func (f *Frontier) Metas() []Meta {
+func (f *Frontier) Metas() []layout.Meta {
 	f.mu.Lock()
-	out := make([]Meta, 0, len(f.metas))
+	out := make([]layout.Meta, 0, len(f.metas))
 	for _, m := range f.metas {
 		out = append(out, m.Meta)
 	}
 	f.mu.Unlock()
-	slices.SortFunc(out, func(a, b Meta) int { return int(a.Partition) - int(b.Partition) })
+	slices.SortFunc(out, func(a, b layout.Meta) int { return int(a.Partition) - int(b.Partition) })
 	return out
 }
 
 // Walk calls fn with each partition that this node knows, in no order, until it
 // returns false. Unlike Metas it copies nothing: fn must be quick, must not
 // call the frontier, and must not keep or change what it gets.
-func (f *Frontier) Walk(fn func(m *Meta) bool) {
+func (f *Frontier) Walk(fn func(m *layout.Meta) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.metas {
@@ -194,13 +199,13 @@ func (f *Frontier) Walk(fn func(m *Meta) bool) {
 }
 
 // Meta returns one partition; ok is false when this node never had it.
-func (f *Frontier) Meta(p crawl.Partition) (m Meta, ok bool) {
+func (f *Frontier) Meta(p crawl.Partition) (m layout.Meta, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if known := f.metas[p]; known != nil {
 		return known.Meta, true
 	}
-	return Meta{}, false
+	return layout.Meta{}, false
 }
 
 // Totals sums the counters of the held partitions. They are kept as things happen.
@@ -212,24 +217,24 @@ func (f *Frontier) Totals() crawl.Counters {
 
 // shown is what readers see of a partition.
 type shown struct {
-	Meta
-	line timeline
+	layout.Meta
+	line layout.Timeline
 }
 
 // showLocked shows what a partition has become.
-func (f *Frontier) showLocked(m *partState) {
+func (f *Frontier) showLocked(m *layout.PartState) {
 	place := f.metas[m.Partition]
 	if place == nil {
 		place = new(shown)
 		f.metas[m.Partition] = place
 	}
-	if place.State == Holder {
+	if place.State == layout.Holder {
 		f.totals.Minus(&place.Counters)
 	}
-	if m.State == Holder {
+	if m.State == layout.Holder {
 		f.totals.Plus(&m.Counters)
 	}
-	*place = shown{m.Meta, m.line}
+	*place = shown{m.Meta, m.Line}
 }
 
 // Sync returns when all that was acknowledged survives a loss of power.
@@ -237,28 +242,28 @@ func (f *Frontier) Sync() error { return f.kv.Sync() }
 
 // read opens a snapshot for a caller's own goroutine, and finds the prefix of
 // the partition's keys. It fails with ErrNotHolder when it has none here.
-func (f *Frontier) read(p crawl.Partition) (*view, error) {
+func (f *Frontier) read(p crawl.Partition) (*reader.Partition, error) {
 	var m shown
 	f.mu.Lock()
 	if known := f.metas[p]; known != nil {
 		m = *known
 	}
 	f.mu.Unlock()
-	if m.State == Absent {
+	if m.State == layout.Absent {
 		return nil, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
 	}
 	snap, err := f.kv.Snapshot()
 	if err != nil {
 		return nil, err
 	}
-	return &view{snap: snap, gen: generation{p, m.Generation}, line: m.line}, nil
+	return &reader.Partition{Snapshot: snap, Generation: layout.Generation{Partition: p, Number: m.Generation}, Line: m.line}, nil
 }
 
 // Close closes the store. Run and all readers must be over.
 func (f *Frontier) Close() error {
 	err := f.kv.Close()
 	if f.marks != nil {
-		err = errors.Join(err, f.marks.close())
+		err = errors.Join(err, f.marks.Close())
 	}
 	return err
 }

@@ -12,6 +12,10 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 var (
@@ -25,7 +29,7 @@ var (
 )
 
 func TestAddLoadComplete(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		var news []QueuedHost
 		r := startHolding(t, kv, 2, Options{OnQueued: func(q []QueuedHost) { news = append(news, q...) }})
 		a, b := link("http://h1.p0.test/a"), link("https://h1.p0.test:8443/b?x=1")
@@ -73,7 +77,7 @@ func TestAddLoadComplete(t *testing.T) {
 			if err != nil || !ok || !sameHost(s, state) || queued != [crawl.Bands]int64{1: 1} {
 				t.Fatalf("host = %+v, %v, %v, %v", s, queued, ok, err)
 			}
-			entries, err := r.Outbox(0, OutboxKey{}, 10)
+			entries, err := r.Outbox(0, layout.OutboxKey{}, 10)
 			if err != nil || len(entries) != 2 || entries[0].Routed != out || entries[1].Routed != lost {
 				t.Fatalf("outbox = %+v, %v", entries, err)
 			}
@@ -88,7 +92,7 @@ func TestAddLoadComplete(t *testing.T) {
 			r = r.crash(reopen, Options{})
 			r.check()
 		}
-		entries, _ := r.Outbox(0, OutboxKey{}, 10)
+		entries, _ := r.Outbox(0, layout.OutboxKey{}, 10)
 		r.must(r.AckOutbox(t.Context(), append(entries, entries...)))
 		r.check()
 		if c := r.Totals(); c.Outbox != 0 {
@@ -103,7 +107,7 @@ func TestAddLoadComplete(t *testing.T) {
 func TestLinksOfCopiedPage(t *testing.T) {
 	t.Parallel()
 	for _, copied := range []bool{false, true} {
-		r := start(t, NewMemory(), Options{})
+		r := start(t, storage.NewMemory(), Options{})
 		r.must(r.Found(t.Context(), []crawl.Partition{0, 1}, 3))
 		r.add(link("http://h1.p0.test/"))
 		if tail := (&caught{}); copied {
@@ -112,7 +116,7 @@ func TestLinksOfCopiedPage(t *testing.T) {
 		}
 		same, other := link("http://h2.p0.test/"), link("http://h2.p1.test/")
 		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{same, other}}))
-		entries, err := r.Outbox(0, OutboxKey{}, 10)
+		entries, err := r.Outbox(0, layout.OutboxKey{}, 10)
 		r.must(err)
 		if waits := len(entries) == 1 && entries[0].Routed == other; waits != copied || len(entries) > 1 {
 			t.Errorf("copied %t: the outbox has %+v", copied, entries)
@@ -161,7 +165,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := startHolding(t, NewMemory(), 1, Options{})
+			r := startHolding(t, storage.NewMemory(), 1, Options{})
 			r.add(link("http://h1.p0.test/"))
 			lease := r.lease(0, "h1.p0.test")
 			r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: tc.outcome, RetryAt: tc.retryAt}))
@@ -193,7 +197,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestAgain(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
 	seed := link("http://h1.p0.test/")
 	r.add(seed)
 	seed.Target.Again = true
@@ -229,7 +233,7 @@ func TestAgain(t *testing.T) {
 
 func TestSuspiciousBudget(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{SuspiciousPerHost: 3})
+	r := startHolding(t, storage.NewMemory(), 1, Options{SuspiciousPerHost: 3})
 	var links []crawl.Routed
 	for i := range 5 {
 		l := link(fmt.Sprintf("http://h1.p0.test/%d", i))
@@ -254,7 +258,7 @@ func TestSuspiciousBudget(t *testing.T) {
 // TestCursorChain checks that a chain of Loads returns every entry once, with
 // URLs that come and go meanwhile.
 func TestCursorChain(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
 		n := 0
 		addSome := func(count int) {
@@ -269,7 +273,7 @@ func TestCursorChain(t *testing.T) {
 		}
 		addSome(50)
 		seen := map[string]int{}
-		var cursor Cursor
+		var cursor reader.Cursor
 		for round := 0; ; round++ {
 			q, err := r.Load(0, "h1.p0.test", cursor, 7)
 			r.must(err)
@@ -303,7 +307,7 @@ func TestCursorChain(t *testing.T) {
 }
 
 func TestWaitingAndPark(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
 		for h := range 6 {
 			l := link(fmt.Sprintf("http://h%d.p0.test/", h))
@@ -318,7 +322,7 @@ func TestWaitingAndPark(t *testing.T) {
 		r.check()
 		r = r.crash(reopen, Options{})
 		var order []string
-		var from WakeCursor
+		var from reader.WakeCursor
 		for {
 			ws, next, err := r.Waiting(0, from, 4)
 			r.must(err)
@@ -345,7 +349,7 @@ func TestWaitingAndPark(t *testing.T) {
 // no tombstones in front of the next Load.
 func TestParkFindsTheHead(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
 	for i := range 10 {
 		r.add(link(fmt.Sprintf("http://h1.p0.test/%d", i)))
 	}
@@ -356,16 +360,16 @@ func TestParkFindsTheHead(t *testing.T) {
 	r.must(r.Park(t.Context(), []Parked{{Host: "h1.p0.test"}}))
 	v, err := r.read(0)
 	r.must(err)
-	defer v.close()
-	e, err := v.host("h1.p0.test")
-	if err != nil || e.bands[1].head != 9 {
+	defer v.Close()
+	e, err := v.Host("h1.p0.test")
+	if err != nil || e.Bands[1].Head != 9 {
 		t.Fatalf("head = %+v, %v, want 9", e, err)
 	}
 	r.check()
 }
 
 func TestFailHost(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
 		var links []crawl.Routed
 		for i := range 3*failPiece + 5 {
@@ -394,16 +398,16 @@ func TestFailHost(t *testing.T) {
 
 func TestRobotsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
 	r.add(link("http://h1.p0.test/"))
 	lease := r.lease(0, "h1.p0.test")
-	for i := range maxRobots + 3 {
+	for i := range layout.MaxRobots + 3 {
 		origin := fmt.Sprintf("http://h1.p0.test:%d", 8000+i)
 		if i == 0 {
 			origin = "https://elsewhere.test" // it should not happen, and is kept as it is
 		}
 		r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: crawl.Outcome{Kind: crawl.RobotsFetched, Robots: &crawl.Robots{Origin: origin}}}))
-		if q := r.load(0, "h1.p0.test", 1); q.Robots[len(q.Robots)-1].Origin != origin || len(q.Robots) != min(i+1, maxRobots) {
+		if q := r.load(0, "h1.p0.test", 1); q.Robots[len(q.Robots)-1].Origin != origin || len(q.Robots) != min(i+1, layout.MaxRobots) {
 			t.Fatalf("after %s: %d entries", origin, len(q.Robots))
 		}
 	}
@@ -412,7 +416,7 @@ func TestRobotsAreBounded(t *testing.T) {
 
 // TestManyLinks completes a page with more links than one transaction takes.
 func TestManyLinks(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 4, Options{})
 		r.add(link("http://h1.p0.test/"))
 		var own, out []crawl.Routed
@@ -435,7 +439,7 @@ func TestManyLinks(t *testing.T) {
 // TestGroupsFitTheStore lets many callers wait with more than one transaction
 // takes together.
 func TestGroupsFitTheStore(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 4, Options{})
 		entered, leave := make(chan struct{}), make(chan struct{})
 		var callers sync.WaitGroup
@@ -473,10 +477,10 @@ func TestGroupsFitTheStore(t *testing.T) {
 
 func TestFingerprintCollision(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
 	r.add(link("http://h1.p0.test/first"))
 	// That of the host's only URL, which has no record yet.
-	fp := fingerprintOf("http://h1.p0.test/first")
+	fp := layout.FingerprintOf("http://h1.p0.test/first")
 	r.must(r.change(t.Context(), func(g *group) error {
 		pg := g.part(0)
 		for i, raw := range []string{"http://h1.p0.test/a", "http://h1.p0.test/b", "http://h1.p0.test/a"} {
@@ -499,7 +503,7 @@ func TestFingerprintCollision(t *testing.T) {
 
 func TestStoppedAndFrozen(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 2, Options{})
+	r := startHolding(t, storage.NewMemory(), 2, Options{})
 	r.add(link("http://h1.p0.test/"))
 	lease := r.lease(0, "h1.p0.test")
 	r.must(r.Freeze(t.Context(), 0))
@@ -522,17 +526,17 @@ func TestStoppedAndFrozen(t *testing.T) {
 }
 
 func TestStatesSurvive(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 3, Options{})
 		r.add(link("http://h1.p1.test/"))
-		r.must(r.Transition(t.Context(), 1, func(m *Meta) error {
-			m.State, m.To, m.View, m.Sealed, m.Seq, m.Generation = Released, "n2", 5, true, 999, 77
+		r.must(r.Transition(t.Context(), 1, func(m *layout.Meta) error {
+			m.State, m.To, m.View, m.Sealed, m.Seq, m.Generation = layout.Released, "n2", 5, true, 999, 77
 			return nil
 		}))
-		if err := r.Transition(t.Context(), 1, func(m *Meta) error { m.State = Absent; return nil }); err == nil {
+		if err := r.Transition(t.Context(), 1, func(m *layout.Meta) error { m.State = layout.Absent; return nil }); err == nil {
 			t.Fatal("a transition to absent went through")
 		}
-		if err := r.Transition(t.Context(), 2, func(*Meta) error { return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := r.Transition(t.Context(), 2, func(*layout.Meta) error { return io.ErrUnexpectedEOF }); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("the error of fn came back as %v", err)
 		}
 		if err := r.Delete(t.Context(), 0); err == nil {
@@ -540,7 +544,7 @@ func TestStatesSurvive(t *testing.T) {
 		}
 		r = r.crash(reopen, Options{})
 		m, _ := r.Meta(1)
-		if m.State != Released || m.To != "n2" || m.View != 5 || !m.Sealed || m.Seq != 1 || m.Generation != 1 || m.Epoch != 1 {
+		if m.State != layout.Released || m.To != "n2" || m.View != 5 || !m.Sealed || m.Seq != 1 || m.Generation != 1 || m.Epoch != 1 {
 			t.Fatalf("meta = %+v", m)
 		}
 		if c := r.Totals(); c.Seen != 0 {
@@ -549,10 +553,10 @@ func TestStatesSurvive(t *testing.T) {
 		r.must(r.Delete(t.Context(), 1))
 		r = r.crash(reopen, Options{})
 		m, ok := r.Meta(1)
-		if !ok || m.State != Absent || m.MaxEpoch != 1 || m.Seq != 1 || m.Counters != (crawl.Counters{}) {
+		if !ok || m.State != layout.Absent || m.MaxEpoch != 1 || m.Seq != 1 || m.Counters != (crawl.Counters{}) {
 			t.Fatalf("meta after Delete = %+v", m)
 		}
-		if _, err := r.Load(1, "h1.p1.test", Cursor{}, 1); !errors.Is(err, ErrNotHolder) {
+		if _, err := r.Load(1, "h1.p1.test", reader.Cursor{}, 1); !errors.Is(err, ErrNotHolder) {
 			t.Fatalf("Load of a deleted partition: %v", err)
 		}
 		if err := r.Found(t.Context(), []crawl.Partition{1}, 1); err == nil {
@@ -576,7 +580,7 @@ func waitSwept(t *testing.T, r *running, p crawl.Partition, gen uint32) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		snap, err := r.kv.Snapshot()
 		r.must(err)
-		n := len(dumpSnapshot(t, snap, string(appendPrefix(nil, p, gen)))) + len(dumpSnapshot(t, snap, string(deadKey(generation{p, gen}))))
+		n := len(storagetest.DumpSnapshot(t, snap, string(layout.AppendPrefix(nil, p, gen)))) + len(storagetest.DumpSnapshot(t, snap, string(layout.DeadKey(layout.Generation{Partition: p, Number: gen}))))
 		snap.Close()
 		if n == 0 {
 			return

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // TestFullDisk: while the disk is full nothing that needs space is acknowledged, and
@@ -18,12 +21,12 @@ func TestFullDisk(t *testing.T) {
 		if full.Load() {
 			return 0, nil
 		}
-		return ReserveBytes, nil
+		return storage.ReserveBytes, nil
 	}
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
-		set := func(kv KV, on bool) {
-			if m, ok := kv.(*Memory); ok {
-				m.SetTrouble(Trouble{Full: on})
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+		set := func(kv storage.KV, on bool) {
+			if m, ok := kv.(*storage.Memory); ok {
+				m.SetTrouble(storage.Trouble{Full: on})
 			} else {
 				full.Store(on)
 			}
@@ -34,13 +37,13 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		set(kv, true)
-		hurried, cancel := context.WithTimeout(ctx, 3*spaceAgain)
+		hurried, cancel := context.WithTimeout(ctx, 3*storage.SpaceAgain)
 		defer cancel()
 		add := func(ctx context.Context) error {
 			_, err := f.Add(ctx, []crawl.Routed{link("http://h1.p1.test/")})
 			return err
 		}
-		if err := add(hurried); !errors.Is(err, ErrNoSpace) || !errors.Is(err, context.DeadlineExceeded) {
+		if err := add(hurried); !errors.Is(err, storage.ErrNoSpace) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("without space an addition ended with %v", err)
 		}
 		waits := make(chan error, 1)
@@ -48,12 +51,12 @@ func TestFullDisk(t *testing.T) {
 		if err := f.Freeze(ctx, 2); err != nil {
 			t.Fatal(err)
 		}
-		release := func(m *Meta) error { m.State, m.To, m.View = Released, "x", 4; return nil }
+		release := func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "x", 4; return nil }
 		if err := f.Transition(ctx, 2, release); err != nil {
 			t.Fatalf("a full disk keeps a partition from being released: %v", err)
 		}
-		set9 := SetRecord{Partition: 2, Epoch: 3, Version: 9, Members: []crawl.NodeID{"x"}}
-		if err := f.PutSets(ctx, []SetRecord{set9}); err != nil {
+		set9 := layout.SetRecord{Partition: 2, Epoch: 3, Version: 9, Members: []crawl.NodeID{"x"}}
+		if err := f.PutSets(ctx, []layout.SetRecord{set9}); err != nil {
 			t.Fatalf("a full disk keeps a set from being recorded: %v", err)
 		}
 		if err := f.Found(hurried, []crawl.Partition{7}, 4); err == nil {
@@ -69,21 +72,21 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("with space again: %v", err)
 		}
 		set(kv, true)
-		if err := f.Transition(ctx, 2, func(m *Meta) error { m.State, m.To, m.View = Copy, "", 0; return nil }); err != nil {
+		if err := f.Transition(ctx, 2, func(m *layout.Meta) error { m.State, m.To, m.View = layout.Copy, "", 0; return nil }); err != nil {
 			t.Fatal(err)
 		}
-		f = f.crash(func() KV {
-			full.Store(false)
+		f = f.crash(func() storage.KV {
+			set(kv, false)
 			return reopen()
 		}, Options{})
-		if m, _ := f.Meta(2); m.State != Copy || m.Suspect {
+		if m, _ := f.Meta(2); m.State != layout.Copy || m.Suspect {
 			t.Errorf("after a kill partition 2 is %+v", m)
 		}
 		if r, _ := f.Set(2); r.Version != 9 {
 			t.Errorf("after a kill the set is %+v", r)
 		}
-		if m, _ := f.Meta(1); m.State != Holder || m.Counters.Seen != 1 {
+		if m, _ := f.Meta(1); m.State != layout.Holder || m.Counters.Seen != 1 {
 			t.Errorf("after a kill partition 1 is %+v", m)
 		}
-	}, func(o *BadgerOptions) { o.FreeSpace = free })
+	}, func(o *storage.BadgerOptions) { o.FreeSpace = free })
 }

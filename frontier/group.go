@@ -7,6 +7,9 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/recovery"
+	"crawlnode/frontier/storage"
 )
 
 // group is the work of one transaction. Requests see what those before them in
@@ -14,23 +17,23 @@ import (
 // filters learn URLs early, which is harmless.
 type group struct {
 	f       *Frontier
-	now     moment
+	now     layout.Moment
 	parts   map[crawl.Partition]*partGroup
 	order   []*partGroup
-	entries []Entry // with absolute keys, beside those of the partitions
-	size    int     // bytes so far, roughly
-	count   int     // entries so far, roughly
-	snap    Snapshot
+	entries []storage.Entry // with absolute keys, beside those of the partitions
+	size    int             // bytes so far, roughly
+	count   int             // entries so far, roughly
+	snap    storage.Snapshot
 	err     error    // the first failure to read the store
 	after   []func() // called once the group is committed
-	sets    map[crawl.Partition]SetRecord
+	sets    map[crawl.Partition]layout.SetRecord
 }
 
 // partGroup is one partition in a group.
 type partGroup struct {
 	g        *group
 	part     *partition
-	state    partState         // takes the place of the original at commit
+	state    layout.PartState  // takes the place of the original at commit
 	over     map[string][]byte // relative key -> new value; empty: deleted
 	hosts    map[crawl.Host]*groupHost
 	news     map[crawl.Host]crawl.Band // hosts with new URLs, and the best band of these
@@ -43,7 +46,7 @@ type partGroup struct {
 
 // groupHost is a host in a group. Only its entry is written.
 type groupHost struct {
-	hostEntry
+	layout.HostEntry
 	fresh  bool // no URL of the host was ever queued: it is not counted
 	absent bool // the store has no entry of it
 	dirty  bool // the entry must be written
@@ -75,9 +78,9 @@ func (g *group) part(p crawl.Partition) *partGroup {
 	}
 	part := g.f.parts[p]
 	if part == nil {
-		part = &partition{partState: partState{Meta: Meta{Partition: p}}}
+		part = &partition{PartState: layout.PartState{Meta: layout.Meta{Partition: p}}}
 	}
-	pg := &partGroup{g: g, part: part, state: part.partState}
+	pg := &partGroup{g: g, part: part, state: part.PartState}
 	g.parts[p] = pg
 	g.order = append(g.order, pg)
 	return pg
@@ -85,30 +88,30 @@ func (g *group) part(p crawl.Partition) *partGroup {
 
 // stateOf is a partition as the group sees it, to look at; nil when the node does not
 // know it.
-func (g *group) stateOf(p crawl.Partition) *partState {
+func (g *group) stateOf(p crawl.Partition) *layout.PartState {
 	if pg, ok := g.parts[p]; ok {
 		return &pg.state
 	}
 	if part := g.f.parts[p]; part != nil {
-		return &part.partState
+		return &part.PartState
 	}
 	return nil
 }
 
 // put adds an entry with an absolute key.
 func (g *group) put(key, value []byte) {
-	g.entries = append(g.entries, Entry{Key: key, Value: value})
+	g.entries = append(g.entries, storage.Entry{Key: key, Value: value})
 	g.grow(len(key), len(value))
 }
 
 // grow accounts for an entry.
 func (g *group) grow(key, value int) {
 	g.count++
-	g.size += prefixLen + key + value
+	g.size += layout.PrefixLen + key + value
 }
 
 // snapshot is the store before the group.
-func (g *group) snapshot() (Snapshot, bool) {
+func (g *group) snapshot() (storage.Snapshot, bool) {
 	if g.snap == nil && g.err == nil {
 		snap, err := g.f.kv.Snapshot()
 		if err != nil {
@@ -120,8 +123,8 @@ func (g *group) snapshot() (Snapshot, bool) {
 	return g.snap, g.snap != nil
 }
 
-func (pg *partGroup) gen() generation {
-	return generation{pg.state.Partition, pg.state.Generation}
+func (pg *partGroup) gen() layout.Generation {
+	return layout.Generation{Partition: pg.state.Partition, Number: pg.state.Generation}
 }
 
 // get reads a relative key as the group sees it. The value is good until the
@@ -134,7 +137,7 @@ func (pg *partGroup) get(rel []byte) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	pg.key = append(appendPrefix(pg.key[:0], pg.state.Partition, pg.state.Generation), rel...)
+	pg.key = append(layout.AppendPrefix(pg.key[:0], pg.state.Partition, pg.state.Generation), rel...)
 	v, ok, err := snap.Get(pg.key, pg.buf)
 	if err != nil {
 		pg.g.fail(err)
@@ -174,11 +177,11 @@ func (pg *partGroup) host(h crawl.Host) *groupHost {
 	}
 	e := &groupHost{fresh: true, absent: true}
 	if v, ok := pg.hostValue(h); ok {
-		if err := e.decode(v); err != nil {
+		if err := e.Decode(v); err != nil {
 			pg.g.fail(fmt.Errorf("%w: host %s", err, h))
-			e.hostEntry = hostEntry{}
+			e.HostEntry = layout.HostEntry{}
 		}
-		e.fresh, e.absent = !e.admitted(), false
+		e.fresh, e.absent = !e.Admitted(), false
 	}
 	if pg.hosts == nil {
 		pg.hosts = map[crawl.Host]*groupHost{}
@@ -189,10 +192,10 @@ func (pg *partGroup) host(h crawl.Host) *groupHost {
 
 // hostValue reads a host's entry, unless the filter knows that there is none.
 func (pg *partGroup) hostValue(h crawl.Host) ([]byte, bool) {
-	if fl := pg.part.filter; fl != nil && !fl.maybe(fingerprintOf(string(h))) {
+	if fl := pg.part.filter; fl != nil && !fl.Maybe(layout.FingerprintOf(string(h))) {
 		return nil, false
 	}
-	return pg.get(appendHost(nil, tableHosts, h))
+	return pg.get(layout.AppendHost(nil, layout.TableHosts, h))
 }
 
 // touch says that the host has to be written.
@@ -222,25 +225,25 @@ func (pg *partGroup) writeHosts() {
 		if !e.dirty {
 			continue
 		}
-		band, waits := e.best()
-		place := e.wake
-		if waits && (!e.awake || e.parked || band < e.wake.band) {
-			place = wakeOf(band, &e.HostState)
+		band, waits := e.Best()
+		place := e.Wake
+		if waits && (!e.Awake || e.parked || band < e.Wake.Band) {
+			place = layout.WakeOf(band, &e.HostState)
 		}
-		if e.awake && (!waits || place != e.wake) {
-			pg.del(appendWakeKey(nil, e.wake, name))
+		if e.Awake && (!waits || place != e.Wake) {
+			pg.del(layout.AppendWakeKey(nil, e.Wake, name))
 		}
-		if waits && (!e.awake || place != e.wake) {
-			pg.set(appendWakeKey(nil, place, name), []byte{formatVersion})
+		if waits && (!e.Awake || place != e.Wake) {
+			pg.set(layout.AppendWakeKey(nil, place, name), []byte{layout.FormatVersion})
 		}
 		if !waits {
-			place = wake{}
+			place = layout.WakePlace{}
 		}
-		e.awake, e.wake = waits, place
-		pg.set(appendHost(nil, tableHosts, name), encodeHost(&e.hostEntry))
+		e.Awake, e.Wake = waits, place
+		pg.set(layout.AppendHost(nil, layout.TableHosts, name), layout.EncodeHost(&e.HostEntry))
 		if e.absent {
 			e.absent = false
-			pg.learn(fingerprintOf(string(name)))
+			pg.learn(layout.FingerprintOf(string(name)))
 		}
 	}
 }
@@ -255,22 +258,22 @@ func (pg *partGroup) finish() (m Mutation) {
 	m.Epoch, m.Seq = pg.state.Epoch, pg.state.Seq
 	size := 0
 	for rel := range pg.over {
-		size += prefixLen + len(rel)
+		size += layout.PrefixLen + len(rel)
 	}
 	keys := make([]byte, 0, size)
 	pg.g.entries = slices.Grow(pg.g.entries, len(pg.over))
 	for rel, v := range pg.over {
 		from := len(keys)
-		keys = append(appendPrefix(keys, pg.state.Partition, pg.state.Generation), rel...)
+		keys = append(layout.AppendPrefix(keys, pg.state.Partition, pg.state.Generation), rel...)
 		key := keys[from:len(keys):len(keys)]
-		pg.g.entries = append(pg.g.entries, Entry{Key: key, Value: v})
+		pg.g.entries = append(pg.g.entries, storage.Entry{Key: key, Value: v})
 		if pg.mutated && len(pg.part.sinks) > 0 {
-			m.Entries = append(m.Entries, Entry{Key: key[prefixLen:], Value: v})
+			m.Entries = append(m.Entries, storage.Entry{Key: key[layout.PrefixLen:], Value: v})
 		}
 	}
 	if pg.restated {
-		pg.state.changes++
-		pg.g.entries = append(pg.g.entries, Entry{Key: stateKey(pg.state.Partition), Value: encodeState(&pg.state)})
+		pg.state.Changes++
+		pg.g.entries = append(pg.g.entries, storage.Entry{Key: layout.StateKey(pg.state.Partition), Value: layout.EncodeState(&pg.state)})
 	}
 	return m
 }
@@ -316,33 +319,33 @@ func (g *group) commit(full error) error {
 func (g *group) mark() error {
 	for _, pg := range g.order {
 		if pg.mutated || pg.restated || pg.followed {
-			g.f.marks.set(pg.state.Partition, markOf(&pg.state))
+			g.f.marks.Set(pg.state.Partition, recovery.MarkOf(&pg.state))
 		}
 	}
-	return g.f.marks.flush()
+	return g.f.marks.Flush()
 }
 
 // writeMeta writes the partition's books as they stand now.
 func (pg *partGroup) writeMeta() {
-	pg.write(metaKey, encodeMeta(&pg.state, pg.state.line.stamp(pg.g.f.run, pg.g.now)))
+	pg.write(layout.MetaKey, layout.EncodeMeta(&pg.state, pg.state.Line.Stamp(pg.g.f.run, pg.g.now)))
 }
 
 // publish makes the group's copy of a partition the real one.
 func (pg *partGroup) publish(m Mutation) {
 	f := pg.g.f
-	pg.part.partState = pg.state
+	pg.part.PartState = pg.state
 	if pg.mutated || pg.restated {
 		f.parts[pg.state.Partition] = pg.part
 	}
 	for _, k := range pg.seen {
-		f.cache.add(k)
+		f.cache.Add(k)
 	}
 	if pg.mutated {
 		pg.part.deliver(m)
 		f.refreshPayloads(pg.part)
 	}
-	if fl := pg.part.filter; fl != nil && fl.full() && !pg.part.rebuilding {
-		f.rebuilds.add(rebuild{pg.state.Partition, tableRecords})
+	if fl := pg.part.filter; fl != nil && fl.Full() && !pg.part.rebuilding {
+		f.rebuilds.add(rebuild{pg.state.Partition, layout.TableRecords})
 	}
 }
 
@@ -351,7 +354,7 @@ func (g *group) publishMetas() {
 	defer g.f.mu.Unlock()
 	for _, pg := range g.order {
 		if pg.mutated || pg.restated || pg.followed {
-			g.f.showLocked(&pg.part.partState)
+			g.f.showLocked(&pg.part.PartState)
 		}
 	}
 	for p, r := range g.sets {

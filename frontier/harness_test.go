@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
 	"crawlnode/web/urlnorm"
 )
 
@@ -21,7 +24,7 @@ type running struct {
 	stop func() error // ends Run and returns its error
 }
 
-func start(t testing.TB, kv KV, o Options) *running {
+func start(t testing.TB, kv storage.KV, o Options) *running {
 	t.Helper()
 	f, err := New(kv, o)
 	if err != nil {
@@ -39,7 +42,7 @@ func start(t testing.TB, kv KV, o Options) *running {
 }
 
 // startHolding starts a frontier that holds partitions 0 to n-1 in epoch 1.
-func startHolding(t testing.TB, kv KV, n int, o Options) *running {
+func startHolding(t testing.TB, kv storage.KV, n int, o Options) *running {
 	t.Helper()
 	r := start(t, kv, o)
 	var ps []crawl.Partition
@@ -58,7 +61,7 @@ func (r *running) must(err error) {
 }
 
 // crash ends the frontier as kill -9 would and starts it again.
-func (r *running) crash(reopen func() KV, o Options) *running {
+func (r *running) crash(reopen func() storage.KV, o Options) *running {
 	r.t.Helper()
 	_ = r.stop()
 	return start(r.t, reopen(), o)
@@ -66,16 +69,16 @@ func (r *running) crash(reopen func() KV, o Options) *running {
 
 // promote makes the holder of a copy.
 func (r *running) promote(p crawl.Partition, epoch crawl.Epoch) error {
-	return r.Transition(r.t.Context(), p, func(m *Meta) error {
-		m.State, m.Epoch, m.View = Holder, epoch, epoch
+	return r.Transition(r.t.Context(), p, func(m *layout.Meta) error {
+		m.State, m.Epoch, m.View = layout.Holder, epoch, epoch
 		return nil
 	})
 }
 
 // become moves a partition to another state.
-func (r *running) become(p crawl.Partition, s State) {
+func (r *running) become(p crawl.Partition, s layout.State) {
 	r.t.Helper()
-	r.must(r.Transition(r.t.Context(), p, func(m *Meta) error { m.State = s; return nil }))
+	r.must(r.Transition(r.t.Context(), p, func(m *layout.Meta) error { m.State = s; return nil }))
 }
 
 // caught collects what a sink is handed.
@@ -138,9 +141,9 @@ func (r *running) add(links ...crawl.Routed) []Admission {
 	return as
 }
 
-func (r *running) load(p crawl.Partition, host string, n int) HostQueue {
+func (r *running) load(p crawl.Partition, host string, n int) reader.HostQueue {
 	r.t.Helper()
-	q, err := r.Load(p, crawl.Host(host), Cursor{}, n)
+	q, err := r.Load(p, crawl.Host(host), reader.Cursor{}, n)
 	r.must(err)
 	return q
 }
@@ -179,7 +182,7 @@ func (r *running) check() {
 func invariants(f *Frontier) error {
 	var errs []error
 	for _, m := range f.Metas() {
-		if m.State == Absent {
+		if m.State == layout.Absent {
 			continue
 		}
 		if err := partitionInvariants(f, m); err != nil {
@@ -191,9 +194,9 @@ func invariants(f *Frontier) error {
 
 // census is what a walk over a partition's keys finds.
 type census struct {
-	hosts   map[crawl.Host]*hostEntry
+	hosts   map[crawl.Host]*layout.HostEntry
 	queue   map[crawl.Host]*[crawl.Bands]int64
-	wakes   map[crawl.Host][]wake
+	wakes   map[crawl.Host][]layout.WakePlace
 	robots  map[string]bool // host 00 tag
 	queued  map[string]bool // host, band and number of queued records
 	places  map[string]bool // the same of the queue entries
@@ -201,25 +204,25 @@ type census struct {
 	seen    int64
 	content int64
 	outLast uint64
-	meta    metaEntry
+	meta    layout.MetaEntry
 }
 
-func partitionInvariants(f *Frontier, m Meta) error {
+func partitionInvariants(f *Frontier, m layout.Meta) error {
 	v, err := f.read(m.Partition)
 	if err != nil {
 		return err
 	}
-	defer v.close()
+	defer v.Close()
 	c := census{
-		hosts: map[crawl.Host]*hostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]wake{},
+		hosts: map[crawl.Host]*layout.HostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]layout.WakePlace{},
 		robots: map[string]bool{}, queued: map[string]bool{}, places: map[string]bool{},
 	}
-	it := v.iterate(nil)
+	it := v.Iterate(nil)
 	defer it.Close()
-	for it.Seek(v.abs(nil)); it.Valid(); it.Next() {
+	for it.Seek(v.Abs(nil)); it.Valid(); it.Next() {
 		value, err := it.Value()
 		if err == nil {
-			err = c.note(bytes.Clone(it.Key()[prefixLen:]), value)
+			err = c.note(bytes.Clone(it.Key()[layout.PrefixLen:]), value)
 		}
 		if err != nil {
 			return err
@@ -232,24 +235,24 @@ func (c *census) note(rel, value []byte) error {
 	host, rest, _ := bytes.Cut(rel[1:], []byte{0})
 	h := crawl.Host(host)
 	switch rel[0] {
-	case tableRecords:
-		rec, err := decodeRecord(value)
+	case layout.TableRecords:
+		rec, err := layout.DecodeRecord(value)
 		if err != nil {
 			return err
 		}
-		u, err := joinURL(h, rec.https, rec.rest)
+		u, err := layout.JoinURL(h, rec.HTTPS, rec.Rest)
 		if err != nil {
 			return err
 		}
-		if fp, _ := fingerprintOfKey(append(make([]byte, prefixLen), rel...)); fp != fingerprintOf(u.String()) {
+		if fp, _ := layout.FingerprintOfKey(append(make([]byte, layout.PrefixLen), rel...)); fp != layout.FingerprintOf(u.String()) {
 			return fmt.Errorf("record of %s under a foreign fingerprint", u)
 		}
 		c.seen++
 		if rec.State == crawl.Queued {
 			c.queued[fmt.Sprint(h, rec.Band, rec.Seq)] = true
 		}
-	case tableQueue:
-		seq, _ := seqOfQueueKey(rel)
+	case layout.TableQueue:
+		seq, _ := layout.SeqOfQueueKey(rel)
 		if c.queue[h] == nil {
 			c.queue[h] = new([crawl.Bands]int64)
 		}
@@ -259,48 +262,48 @@ func (c *census) note(rel, value []byte) error {
 		if e == nil {
 			return fmt.Errorf("queue entry of the unknown host %s", h)
 		}
-		if b := e.bands[rest[0]]; seq < b.head || seq >= b.next {
-			return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.head, b.next)
+		if b := e.Bands[rest[0]]; seq < b.Head || seq >= b.Next {
+			return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.Head, b.Next)
 		}
-		_, err := decodeItem(h, crawl.Band(rest[0]), seq, value)
+		_, err := layout.DecodeItem(h, crawl.Band(rest[0]), seq, value)
 		return err
-	case tableHosts:
-		e, err := decodeHost(value)
+	case layout.TableHosts:
+		e, err := layout.DecodeHost(value)
 		h := crawl.Host(rel[1:])
 		c.hosts[h] = e
-		if err != nil || e.sole == nil {
+		if err != nil || e.Inline == nil {
 			return err
 		}
-		return c.noteSole(h, e)
-	case tableRobots:
+		return c.noteInline(h, e)
+	case layout.TableRobots:
 		c.robots[string(rel[1:])] = true
-		_, err := decodeRobots(h, string(rest), value)
+		_, err := layout.DecodeRobots(h, string(rest), value)
 		return err
-	case tableWake:
-		w, h, ok := parseWakeKey(rel)
+	case layout.TableWake:
+		w, h, ok := layout.ParseWakeKey(rel)
 		if !ok {
 			return errors.New("bad wake key")
 		}
 		c.wakes[h] = append(c.wakes[h], w)
-	case tableOutbox:
-		k, ok := parseOutboxKey(rel)
+	case layout.TableOutbox:
+		k, ok := layout.ParseOutboxKey(rel)
 		if !ok {
 			return errors.New("bad outbox key")
 		}
 		c.outbox++
 		c.outLast = max(c.outLast, k.Seq)
-		_, err := decodeLink(value)
+		_, err := layout.DecodeLink(value)
 		return err
-	case tableContents:
+	case layout.TableContents:
 		c.content++
 		if len(rel) != 1+len(crawl.Digest{}) {
 			return fmt.Errorf("a payload under a key of %d bytes", len(rel))
 		}
-		_, err := decodeContent(value)
+		_, err := layout.DecodeContent(value)
 		return err
-	case tableMeta:
+	case layout.TableMeta:
 		var err error
-		c.meta, err = decodeMeta(value)
+		c.meta, err = layout.DecodeMeta(value)
 		return err
 	default:
 		return fmt.Errorf("unknown table %q", rel[0])
@@ -308,17 +311,17 @@ func (c *census) note(rel, value []byte) error {
 	return nil
 }
 
-// noteSole counts a host's only URL as its record and its place in the queue.
-func (c *census) noteSole(h crawl.Host, e *hostEntry) error {
-	it, err := e.sole.item(h)
+// noteInline counts a host's only URL as its record and its place in the queue.
+func (c *census) noteInline(h crawl.Host, e *layout.HostEntry) error {
+	it, err := e.Inline.Item(h)
 	if err != nil {
 		return err
 	}
-	if fp, err := e.sole.fingerprint(h); err != nil || fp != fingerprintOf(it.URL.String()) {
+	if fp, err := e.Inline.Fingerprint(h); err != nil || fp != layout.FingerprintOf(it.URL.String()) {
 		return fmt.Errorf("the fingerprint of the only URL of %s is %x, %v", h, fp, err)
 	}
-	if e.bands[it.Band] != (bandQueue{queued: 1, head: 1, next: 2}) || len(e.sole.entry) > maxSole || it.Attempts > 0 {
-		return fmt.Errorf("the only URL of %s is not the first: %+v, %+v", h, it, e.bands[it.Band])
+	if e.Bands[it.Band] != (layout.BandQueue{Queued: 1, Head: 1, Next: 2}) || len(e.Inline.Entry) > layout.MaxInline || it.Attempts > 0 {
+		return fmt.Errorf("the only URL of %s is not the first: %+v, %+v", h, it, e.Bands[it.Band])
 	}
 	c.seen++
 	c.queue[h] = new([crawl.Bands]int64)
@@ -328,34 +331,34 @@ func (c *census) noteSole(h crawl.Host, e *hostEntry) error {
 	return nil
 }
 
-func (c *census) judge(m Meta) error {
-	if c.meta.seq != m.Seq || c.meta.counters != m.Counters {
-		return fmt.Errorf("the meta entry (seq %d) is not what is in memory (seq %d)", c.meta.seq, m.Seq)
+func (c *census) judge(m layout.Meta) error {
+	if c.meta.Seq != m.Seq || c.meta.Counters != m.Counters {
+		return fmt.Errorf("the meta entry (seq %d) is not what is in memory (seq %d)", c.meta.Seq, m.Seq)
 	}
 	var bands [crawl.Bands]int64
 	robots, admitted := 0, int64(0)
 	for h, e := range c.hosts {
-		if e.admitted() {
+		if e.Admitted() {
 			admitted++
 		}
-		for b := range e.bands {
+		for b := range e.Bands {
 			n := int64(0)
 			if c.queue[h] != nil {
 				n = c.queue[h][b]
 			}
-			if n != e.bands[b].queued {
-				return fmt.Errorf("host %s, band %d: %d queued, says %d", h, b, n, e.bands[b].queued)
+			if n != e.Bands[b].Queued {
+				return fmt.Errorf("host %s, band %d: %d queued, says %d", h, b, n, e.Bands[b].Queued)
 			}
 			bands[b] += n
 		}
-		if (e.total() > 0) != e.awake || e.awake != (len(c.wakes[h]) == 1) || len(c.wakes[h]) > 1 {
-			return fmt.Errorf("host %s: %d queued, awake %v, wake entries %v", h, e.total(), e.awake, c.wakes[h])
+		if (e.Total() > 0) != e.Awake || e.Awake != (len(c.wakes[h]) == 1) || len(c.wakes[h]) > 1 {
+			return fmt.Errorf("host %s: %d queued, awake %v, wake entries %v", h, e.Total(), e.Awake, c.wakes[h])
 		}
-		if e.awake && c.wakes[h][0] != e.wake {
-			return fmt.Errorf("host %s: wake entry %v, says %v", h, c.wakes[h][0], e.wake)
+		if e.Awake && c.wakes[h][0] != e.Wake {
+			return fmt.Errorf("host %s: wake entry %v, says %v", h, c.wakes[h][0], e.Wake)
 		}
-		robots += len(e.origin)
-		for _, tag := range e.origin {
+		robots += len(e.Origins)
+		for _, tag := range e.Origins {
 			if !c.robots[string(h)+"\x00"+tag] {
 				return fmt.Errorf("host %s: robots entry %q is missing", h, tag)
 			}
@@ -372,8 +375,8 @@ func (c *census) judge(m Meta) error {
 	case got.Seen != c.seen || got.Queued != bands || got.Hosts != admitted || got.Outbox != c.outbox:
 		return fmt.Errorf("counters say seen %d, queued %v, hosts %d, outbox %d; found %d, %v, %d, %d",
 			got.Seen, got.Queued, got.Hosts, got.Outbox, c.seen, bands, admitted, c.outbox)
-	case c.outLast > c.meta.outboxNext:
-		return fmt.Errorf("outbox entry %d above %d", c.outLast, c.meta.outboxNext)
+	case c.outLast > c.meta.OutboxNext:
+		return fmt.Errorf("outbox entry %d above %d", c.outLast, c.meta.OutboxNext)
 	case len(c.queued) != len(c.places):
 		return fmt.Errorf("%d queued records, %d queue entries", len(c.queued), len(c.places))
 	}
@@ -388,24 +391,24 @@ func (c *census) judge(m Meta) error {
 // gated is a KV on which a walk over a partition's records, or another table, waits for
 // the gate.
 type gated struct {
-	KV
-	table   byte          // 0: tableRecords
+	storage.KV
+	table   byte          // 0: TableRecords
 	arrived chan struct{} // gets a value when a walk is at the gate
 	gate    chan struct{} // closed: walks pass
 }
 
-func (g *gated) Snapshot() (Snapshot, error) {
+func (g *gated) Snapshot() (storage.Snapshot, error) {
 	s, err := g.KV.Snapshot()
 	return gatedSnapshot{s, g}, err
 }
 
 type gatedSnapshot struct {
-	Snapshot
+	storage.Snapshot
 	kv *gated
 }
 
-func (s gatedSnapshot) Iterate(prefix []byte) Iterator {
-	if len(prefix) == prefixLen+1 && prefix[prefixLen] == cmp.Or(s.kv.table, tableRecords) {
+func (s gatedSnapshot) Iterate(prefix []byte) storage.Iterator {
+	if len(prefix) == layout.PrefixLen+1 && prefix[layout.PrefixLen] == cmp.Or(s.kv.table, layout.TableRecords) {
 		select {
 		case s.kv.arrived <- struct{}{}:
 			<-s.kv.gate

@@ -8,12 +8,16 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/recovery"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // rollback is a store that can be set back to an earlier moment, as a store
 // that cuts its log is.
 type rollback struct {
-	*Memory
+	*storage.Memory
 	kept atomic.Bool // no Sync moves the moment any more
 }
 
@@ -32,13 +36,13 @@ func (b *rollback) Sync() error {
 
 // cut ends the store and returns the one of the moment of keep, which does not know that
 // it has lost anything.
-func (b *rollback) cut() *Memory {
+func (b *rollback) cut() *storage.Memory {
 	m := b.PowerLoss()
 	_ = m.NotePowerLoss()
 	return m
 }
 
-func metaOf(t *testing.T, r *running, p crawl.Partition) Meta {
+func metaOf(t *testing.T, r *running, p crawl.Partition) layout.Meta {
 	t.Helper()
 	m, _ := r.Meta(p)
 	return m
@@ -49,17 +53,17 @@ func metaOf(t *testing.T, r *running, p crawl.Partition) Meta {
 func TestStoreBehindItsMarks(t *testing.T) {
 	t.Parallel()
 	o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
-	kv := &rollback{Memory: NewMemory()}
+	kv := &rollback{Memory: storage.NewMemory()}
 	r := startHolding(t, kv, 6, o)
 	r.add(link("http://h1.p0.test/1"), link("http://h1.p1.test/1"))
-	r.become(5, Copy)
+	r.become(5, layout.Copy)
 	kv.keep()
 	r.add(link("http://h1.p1.test/2")) // loses a mutation
 	r.must(r.Freeze(t.Context(), 2))   // loses its release
-	r.must(r.Transition(t.Context(), 2, func(m *Meta) error { m.State, m.Sealed = Released, true; return nil }))
-	r.become(3, Released) // loses its deletion
+	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State, m.Sealed = layout.Released, true; return nil }))
+	r.become(3, layout.Released) // loses its deletion
 	r.must(r.Delete(t.Context(), 3))
-	twin := start(t, NewMemory(), Options{})
+	twin := start(t, storage.NewMemory(), Options{})
 	twin.replicate(r, 0)
 	twin.must(twin.promote(0, 2))
 	r.must(r.Found(t.Context(), []crawl.Partition{7}, 3)) // is lost wholly
@@ -68,9 +72,9 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	for round := range 2 { // the second start must still know
 		r = start(t, m, o)
 		for p, want := range map[crawl.Partition]struct {
-			state   State
+			state   layout.State
 			suspect bool
-		}{0: {Holder, false}, 1: {Holder, true}, 2: {Released, true}, 3: {Absent, false}, 4: {Holder, false}, 5: {Copy, false}, 7: {Holder, true}} {
+		}{0: {layout.Holder, false}, 1: {layout.Holder, true}, 2: {layout.Released, true}, 3: {layout.Absent, false}, 4: {layout.Holder, false}, 5: {layout.Copy, false}, 7: {layout.Holder, true}} {
 			if m := metaOf(t, r, p); m.State != want.state || m.Suspect != want.suspect {
 				t.Errorf("round %d: partition %d is %v, suspect %v; want %+v", round, p, m.State, m.Suspect, want)
 			}
@@ -92,7 +96,7 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	}
 	waitSwept(t, r, 3, 1)
 	// For want of a better copy it goes on, with numbers that nobody has seen.
-	r.must(r.Transition(t.Context(), 1, func(m *Meta) error { m.Suspect = false; return nil }))
+	r.must(r.Transition(t.Context(), 1, func(m *layout.Meta) error { m.Suspect = false; return nil }))
 	if got := r.add(link("http://h1.p1.test/2")); got[0] != Added {
 		t.Errorf("admission %v", got)
 	}
@@ -100,7 +104,7 @@ func TestStoreBehindItsMarks(t *testing.T) {
 		t.Errorf("the next mutation has number %d, and 2 was given before", m.Seq)
 	}
 	// A replaced copy is no longer suspect; nor is it at the next start.
-	r.become(7, Copy)
+	r.become(7, layout.Copy)
 	if err := r.promote(7, 9); err == nil {
 		t.Error("a suspect copy was promoted")
 	}
@@ -108,7 +112,7 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	if err := r.AdoptCopy(t.Context(), 7, m7.Epoch, m7.Seq, 9); !errors.Is(err, ErrGap) {
 		t.Errorf("a suspect copy was adopted: %v", err)
 	}
-	other := startHolding(t, NewMemory(), 8, Options{})
+	other := startHolding(t, storage.NewMemory(), 8, Options{})
 	r.replicate(other, 7)
 	_ = r.stop()
 	r = start(t, m.Crash(), o)
@@ -127,11 +131,11 @@ func TestMarksAreNotInTheWay(t *testing.T) {
 	for at, ended := 0, false; !ended; at++ {
 		for _, applied := range []bool{false, true} {
 			o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
-			m := NewMemory()
-			if err := m.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {
+			m := storage.NewMemory()
+			if err := m.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 				t.Fatal(err)
 			}
-			f := start(t, &faulty{KV: m, left: at, applied: applied}, o)
+			f := start(t, &storagetest.Faulty{KV: m, Left: at, Applied: applied}, o)
 			_, err := story(t.Context(), f.Frontier)
 			ended = err == nil
 			_ = f.stop()
@@ -151,13 +155,13 @@ func TestMarksAreNotInTheWay(t *testing.T) {
 func TestLostStates(t *testing.T) {
 	t.Parallel()
 	o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
-	r := startHolding(t, NewMemory(), 3, o)
-	r.must(r.Transition(t.Context(), 2, func(m *Meta) error { m.State = Released; return nil }))
+	r := startHolding(t, storage.NewMemory(), 3, o)
+	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State = layout.Released; return nil }))
 	r.must(r.Delete(t.Context(), 2))
 	_ = r.stop()
-	r = start(t, NewMemory(), o)
-	for p, want := range map[crawl.Partition]State{0: Holder, 1: Holder, 2: Absent} {
-		if m := metaOf(t, r, p); m.State != want || m.Suspect != (want == Holder) || m.MaxEpoch != 1 {
+	r = start(t, storage.NewMemory(), o)
+	for p, want := range map[crawl.Partition]layout.State{0: layout.Holder, 1: layout.Holder, 2: layout.Absent} {
+		if m := metaOf(t, r, p); m.State != want || m.Suspect != (want == layout.Holder) || m.MaxEpoch != 1 {
 			t.Errorf("partition %d: %+v", p, m)
 		}
 	}
@@ -167,7 +171,7 @@ func TestLostStates(t *testing.T) {
 }
 
 func TestLostBooks(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 2, Options{})
 		r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/2"), link("http://h2.p0.test/1"), link("http://h1.p1.test/1"))
 		for range 2 {
@@ -176,7 +180,7 @@ func TestLostBooks(t *testing.T) {
 		want := metaOf(t, r, 0).Counters
 		_ = r.stop()
 		kv = reopen()
-		if err := kv.Write([]Entry{{Key: append(appendPrefix(nil, 0, 1), metaKey...), Value: nil}}); err != nil {
+		if err := kv.Write([]storage.Entry{{Key: append(layout.AppendPrefix(nil, 0, 1), layout.MetaKey...), Value: nil}}); err != nil {
 			t.Fatal(err)
 		}
 		r = start(t, kv, Options{})
@@ -187,10 +191,10 @@ func TestLostBooks(t *testing.T) {
 		if got := m.Counters; got.Seen != want.Seen || got.Queued != want.Queued || got.Hosts != want.Hosts || got.Outbox != want.Outbox || got.Pages != want.Pages {
 			t.Errorf("recounted %+v, want %+v", got, want)
 		}
-		r.must(r.Transition(t.Context(), 0, func(m *Meta) error { m.Suspect = false; return nil }))
+		r.must(r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.Suspect = false; return nil }))
 		r.check()
 		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h2.p0.test"), Outcome: fetched, Outbox: []crawl.Routed{link("http://h2.p9.test/")}}))
-		if out, err := r.Outbox(0, OutboxKey{}, 9); err != nil || len(out) != 3 {
+		if out, err := r.Outbox(0, layout.OutboxKey{}, 9); err != nil || len(out) != 3 {
 			t.Errorf("outbox %v, %v: an entry was overwritten", out, err)
 		}
 		r.check()
@@ -205,14 +209,14 @@ func TestDamagedMark(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "marks")
 	o := Options{HighWater: path}
-	kv := &rollback{Memory: NewMemory()}
+	kv := &rollback{Memory: storage.NewMemory()}
 	r := startHolding(t, kv, 200, o)
 	kv.keep()
 	r.add(link("http://h1.p1.test/1"), link("http://h1.p150.test/1"))
 	_ = r.stop()
 	b, err := os.ReadFile(path)
 	r.must(err)
-	b[markBytes+40] ^= 4
+	b[recovery.MarkBytes+40] ^= 4
 	r.must(os.WriteFile(path, b, 0o600))
 	r = start(t, kv.cut(), o)
 	if metaOf(t, r, 1).Suspect || !metaOf(t, r, 150).Suspect {

@@ -21,19 +21,19 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 	if err != nil {
 		return info, false, err
 	}
-	defer v.close()
-	e, err := v.host(host)
+	defer v.Close()
+	e, err := v.Host(host)
 	if err == nil && e != nil {
-		info.State = v.line.readHost(e.HostState)
-		for b := range e.bands {
-			info.Queued[b] = e.bands[b].queued
+		info.State = v.Line.ReadHost(e.HostState)
+		for b := range e.Bands {
+			info.Queued[b] = e.Bands[b].Queued
 		}
-		info.Robots, err = v.robots(host, e)
+		info.Robots, err = v.Robots(host, e)
 	}
 	if err != nil {
 		return info, false, fmt.Errorf("frontier: host %s: %w", host, err)
 	}
-	return info, e != nil && e.admitted(), nil
+	return info, e != nil && e.Admitted(), nil
 }
 
 // SuspiciousPerHost is the number of URLs that look like a trap which one host

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // A host that was only asked for another host's robots.txt keeps what it said: the
 // first URL of it that is found waits for that. Until then it is not counted.
 func TestParkWithoutURLs(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const host = "h1.p0.test"
 		r := startHolding(t, kv, 1, Options{})
 		state := crawl.HostState{Requests: 1, Latency: time.Second, NotBefore: day, HoldUntil: day.Add(time.Hour)}
@@ -37,7 +39,7 @@ func TestParkWithoutURLs(t *testing.T) {
 // Visits of one host are settled beside each other: a completion that was overtaken by
 // that of a later visit must not bring the host's earlier state back.
 func TestOvertakenCompletion(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		const host = "h1.p0.test"
 		r := startHolding(t, kv, 1, Options{})
 		r.add(link("http://"+host+"/1"), link("http://"+host+"/2"))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // Import is a partition on its way to this node: Put the entries of a
@@ -14,11 +16,11 @@ import (
 // leaves nothing behind but keys that are deleted in the background.
 type Import struct {
 	f        *Frontier
-	gen      generation
-	bytes    int64      // the writer's: what was written
-	meta     *metaEntry // the writer's; nil until the meta entry has come
-	line     timeline   // the writer's: as of meta
-	finished bool       // the writer's: committed, aborted or superseded
+	gen      layout.Generation
+	bytes    int64             // the writer's: what was written
+	meta     *layout.MetaEntry // the writer's; nil until the meta entry has come
+	line     layout.Timeline   // the writer's: as of meta
+	finished bool              // the writer's: committed, aborted or superseded
 }
 
 // ErrImportOver says that the import was committed, aborted, or that another
@@ -31,7 +33,7 @@ func (i *Import) Seq() crawl.Seq {
 	if i.meta == nil {
 		return 0
 	}
-	return i.meta.seq
+	return i.meta.Seq
 }
 
 // BeginImport makes room for a partition that this node does not hold, under a
@@ -45,20 +47,20 @@ func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import,
 	var i *Import
 	err := f.do(ctx, &request{solo: true, apply: func(g *group) error {
 		pg := g.part(p)
-		if pg.state.State == Holder {
+		if pg.state.State == layout.Holder {
 			return errors.New("this node holds it")
 		}
-		if p > MaxPartition {
-			return fmt.Errorf("the highest partition is %d", MaxPartition)
+		if p > layout.MaxPartition {
+			return fmt.Errorf("the highest partition is %d", layout.MaxPartition)
 		}
 		if old := f.importing[p]; old != nil {
 			g.abandon(old)
 		}
-		pg.state.lastGeneration++
+		pg.state.LastGeneration++
 		pg.restated = true
-		i = &Import{f: f, gen: generation{p, pg.state.lastGeneration}}
+		i = &Import{f: f, gen: layout.Generation{Partition: p, Number: pg.state.LastGeneration}}
 		// Dead until CommitCopy says otherwise: so a crash cleans up.
-		g.put(deadKey(i.gen), []byte{formatVersion})
+		g.put(layout.DeadKey(i.gen), []byte{layout.FormatVersion})
 		g.after = append(g.after, func() { f.importing[p] = i })
 		return nil
 	}})
@@ -73,15 +75,15 @@ func (f *Frontier) mostDead() int64 {
 	if c, ok := f.kv.(compacter); ok {
 		return c.MostDead()
 	}
-	return maxDeadBytes
+	return storage.MaxDeadBytes
 }
 
 // abandon ends an import; its keys are swept.
 func (g *group) abandon(i *Import) {
 	i.finished = true
 	g.after = append(g.after, func() {
-		if g.f.importing[i.gen.partition] == i {
-			delete(g.f.importing, i.gen.partition)
+		if g.f.importing[i.gen.Partition] == i {
+			delete(g.f.importing, i.gen.Partition)
 		}
 		g.f.dead.add(i.gen, i.bytes)
 	})
@@ -89,7 +91,7 @@ func (g *group) abandon(i *Import) {
 
 // Put writes entries of the snapshot. Any division into calls will do, and an
 // entry may come twice.
-func (i *Import) Put(ctx context.Context, entries []Entry) error {
+func (i *Import) Put(ctx context.Context, entries []storage.Entry) error {
 	for len(entries) > 0 {
 		n, err := i.f.budget.cutEntries(entries)
 		if err != nil {
@@ -107,16 +109,16 @@ func (i *Import) Put(ctx context.Context, entries []Entry) error {
 
 // cutEntries returns how many of the entries, one at least, fit into one
 // request.
-func (b *budget) cutEntries(entries []Entry) (int, error) {
+func (b *budget) cutEntries(entries []storage.Entry) (int, error) {
 	size := 0
 	for n, e := range entries {
 		switch {
 		case len(e.Key) == 0 || len(e.Key) > maxKeyBytes:
-			return 0, fmt.Errorf("%w: a key of %d bytes", ErrCorrupt, len(e.Key))
+			return 0, fmt.Errorf("%w: a key of %d bytes", layout.ErrCorrupt, len(e.Key))
 		case len(e.Value) > b.maxBytes/2:
-			return 0, fmt.Errorf("%w: a value of %d bytes", ErrCorrupt, len(e.Value))
+			return 0, fmt.Errorf("%w: a value of %d bytes", layout.ErrCorrupt, len(e.Value))
 		}
-		size += prefixLen + len(e.Key) + len(e.Value)
+		size += layout.PrefixLen + len(e.Key) + len(e.Value)
 		if n > 0 && (size > b.linkBytes || n >= b.groupEntries) {
 			return n, nil
 		}
@@ -125,14 +127,14 @@ func (b *budget) cutEntries(entries []Entry) (int, error) {
 }
 
 // write puts entries under the import's generation.
-func (i *Import) write(g *group, entries []Entry) error {
+func (i *Import) write(g *group, entries []storage.Entry) error {
 	if i.finished {
 		return ErrImportOver
 	}
-	var meta *metaEntry
+	var meta *layout.MetaEntry
 	for _, e := range entries {
-		if isMeta(e.Key) {
-			m, err := decodeMeta(e.Value)
+		if layout.IsMeta(e.Key) {
+			m, err := layout.DecodeMeta(e.Value)
 			if err != nil {
 				return err
 			}
@@ -141,7 +143,7 @@ func (i *Import) write(g *group, entries []Entry) error {
 	}
 	i.bytes += int64(g.putUnder(i.gen, entries))
 	if meta != nil {
-		i.meta, i.line = meta, meta.stamp.begin(g.now)
+		i.meta, i.line = meta, meta.Stamp.Begin(g.now)
 	}
 	return nil
 }
@@ -166,17 +168,17 @@ func (i *Import) follow(g *group, m *Mutation) error {
 		return ErrImportOver
 	case i.meta == nil:
 		return fmt.Errorf("%w: mutation %d came before the snapshot was complete", ErrGap, m.Seq)
-	case m.Seq <= i.meta.seq:
+	case m.Seq <= i.meta.Seq:
 		return nil
-	case m.Seq > i.meta.seq+1:
-		return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.seq)
+	case m.Seq > i.meta.Seq+1:
+		return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.Seq)
 	}
 	meta, err := g.f.budget.check(m)
 	if err != nil {
 		return err
 	}
 	g.putUnder(i.gen, m.Entries)
-	i.meta, i.line = &meta, meta.stamp.begin(g.now)
+	i.meta, i.line = &meta, meta.Stamp.Begin(g.now)
 	return nil
 }
 
@@ -193,27 +195,27 @@ func (i *Import) CommitCopy(ctx context.Context, epoch crawl.Epoch) error {
 }
 
 func (i *Import) commit(g *group, epoch crawl.Epoch) error {
-	pg := g.part(i.gen.partition)
+	pg := g.part(i.gen.Partition)
 	s := &pg.state
 	switch {
 	case i.finished:
 		return ErrImportOver
 	case i.meta == nil:
 		return fmt.Errorf("%w: the snapshot is not complete", ErrGap)
-	case s.State == Holder:
+	case s.State == layout.Holder:
 		return errors.New("this node holds it")
 	}
 	i.finished = true
-	if s.State != Absent {
+	if s.State != layout.Absent {
 		g.bury(pg, pg.gen())
 	}
-	s.State, s.Epoch, s.Generation, s.To, s.View = Copy, epoch, i.gen.number, "", 0
-	s.Sealed, s.Suspect, s.Unsure, s.frozen = false, false, false, false
-	s.apply(i.meta)
-	s.line = i.line
+	s.State, s.Epoch, s.Generation, s.To, s.View = layout.Copy, epoch, i.gen.Number, "", 0
+	s.Sealed, s.Suspect, s.Unsure, s.Frozen = false, false, false, false
+	s.Apply(i.meta)
+	s.Line = i.line
 	pg.restated = true
-	g.put(deadKey(i.gen), nil)
-	g.after = append(g.after, func() { delete(g.f.importing, i.gen.partition) })
+	g.put(layout.DeadKey(i.gen), nil)
+	g.after = append(g.after, func() { delete(g.f.importing, i.gen.Partition) })
 	return nil
 }
 
@@ -233,5 +235,5 @@ func (i *Import) Abort(ctx context.Context) error {
 }
 
 func (i *Import) failed(err error) error {
-	return fmt.Errorf("frontier: importing partition %d: %w", i.gen.partition, err)
+	return fmt.Errorf("frontier: importing partition %d: %w", i.gen.Partition, err)
 }

@@ -7,36 +7,39 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
-const soleURL = "http://h1.p0.test/only?a=1"
+const inlineURL = "http://h1.p0.test/only?a=1"
 
-// soleOf is the only URL of h1.p0.test as it stands in the host's entry, and how many
+// inlineOf is the only URL of h1.p0.test as it stands in the host's entry, and how many
 // keys the host has in the tables of records and queues.
-func (r *running) soleOf() (s *sole, keys int) {
+func (r *running) inlineOf() (s *layout.InlineURL, keys int) {
 	r.t.Helper()
 	v, err := r.read(0)
 	r.must(err)
-	defer v.close()
-	e, err := v.host("h1.p0.test")
+	defer v.Close()
+	e, err := v.Host("h1.p0.test")
 	r.must(err)
-	for _, table := range []byte{tableRecords, tableQueue} {
-		r.must(v.each(r.t.Context(), table, func(Iterator) error { keys++; return nil }))
+	for _, table := range []byte{layout.TableRecords, layout.TableQueue} {
+		r.must(v.Each(r.t.Context(), table, func(storage.Iterator) error { keys++; return nil }))
 	}
-	return e.sole, keys
+	return e.Inline, keys
 }
 
 // A host's only URL stands in the host's entry, and whoever reads sees no difference.
-func TestSoleURL(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+func TestInlineURL(t *testing.T) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
-		r.add(link(soleURL))
-		if s, keys := r.soleOf(); s == nil || keys != 0 {
+		r.add(link(inlineURL))
+		if s, keys := r.inlineOf(); s == nil || keys != 0 {
 			t.Fatalf("%+v, and %d keys", s, keys)
 		}
 		r = r.crash(reopen, Options{}) // its filter is made anew
-		want := crawl.Item{URL: mustURL(soleURL), Band: 1, Seq: 1, Depth: 1}
-		if rec := r.record(soleURL); rec.Item != want || rec.State != crawl.Queued {
+		want := crawl.Item{URL: mustURL(inlineURL), Band: 1, Seq: 1, Depth: 1}
+		if rec := r.record(inlineURL); rec.Item != want || rec.State != crawl.Queued {
 			t.Errorf("record %+v", rec)
 		}
 		q := r.load(0, "h1.p0.test", 5)
@@ -46,18 +49,18 @@ func TestSoleURL(t *testing.T) {
 		if again, err := r.Load(0, "h1.p0.test", q.Next, 5); err != nil || len(again.Items) != 0 || again.More {
 			t.Errorf("loaded twice: %+v, %v", again, err)
 		}
-		if a := r.add(link(soleURL), link(soleURL)); !slices.Equal(a, []Admission{Known, Known}) {
+		if a := r.add(link(inlineURL), link(inlineURL)); !slices.Equal(a, []Admission{Known, Known}) {
 			t.Errorf("%v", a)
 		}
 		r.check()
-		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{link(soleURL)}}))
-		if s, keys := r.soleOf(); s != nil || keys != 1 {
+		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{link(inlineURL)}}))
+		if s, keys := r.inlineOf(); s != nil || keys != 1 {
 			t.Errorf("completed: %+v, and %d keys", s, keys)
 		}
-		if rec := r.record(soleURL); rec.State != crawl.Done {
+		if rec := r.record(inlineURL); rec.State != crawl.Done {
 			t.Errorf("completed: %+v", rec)
 		}
-		if a := r.add(link(soleURL)); a[0] != Known {
+		if a := r.add(link(inlineURL)); a[0] != Known {
 			t.Errorf("a completed URL is %v", a[0])
 		}
 		r.check()
@@ -65,15 +68,15 @@ func TestSoleURL(t *testing.T) {
 }
 
 // What gives the only URL of a host a record and a place in the queue.
-func TestSoleURLIsSplit(t *testing.T) {
+func TestInlineURLIsSplit(t *testing.T) {
 	t.Parallel()
-	nearer, seed := link(soleURL), link(soleURL)
+	nearer, seed := link(inlineURL), link(inlineURL)
 	nearer.Target.Depth = 0
 	seed.Target.Depth, seed.Target.Via = 0, crawl.ViaSeed
 	for name, do := range map[string]func(r *running){
 		"second URL": func(r *running) { r.add(link("http://h1.p0.test/second")) },
 		"two at once": func(r *running) {
-			r.add(link("http://h1.p0.test/second"), link(soleURL), link("http://h1.p0.test/second"))
+			r.add(link("http://h1.p0.test/second"), link(inlineURL), link("http://h1.p0.test/second"))
 		},
 		"nearer": func(r *running) { r.add(nearer, seed) },
 		"failed": func(r *running) {
@@ -83,15 +86,15 @@ func TestSoleURLIsSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			kv, reopen := openTestMemory(t)
+			kv, reopen := storagetest.OpenMemory(t)
 			r := startHolding(t, kv, 1, Options{})
-			r.add(link(soleURL))
+			r.add(link(inlineURL))
 			do(r)
-			s, keys := r.soleOf()
+			s, keys := r.inlineOf()
 			if s != nil || keys != int(2*r.Totals().Seen) {
 				t.Errorf("%+v, and %d keys", s, keys)
 			}
-			rec := r.record(soleURL)
+			rec := r.record(inlineURL)
 			if rec.State != crawl.Queued || rec.Seq != 1 || name == "nearer" && (rec.Depth != 0 || rec.Via != crawl.ViaSeed) ||
 				name == "failed" && (rec.Attempts != 1 || rec.NotBefore.IsZero() || rec.Reason != "timeout") {
 				t.Errorf("record %+v", rec)
@@ -108,17 +111,17 @@ func TestSoleURLIsSplit(t *testing.T) {
 
 // A URL that is too long to stand in its host's entry, one of a host that is given up,
 // and one that leaves memory.
-func TestSoleURLElsewhere(t *testing.T) {
+func TestInlineURLElsewhere(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
-	long := "http://h2.p0.test/" + strings.Repeat("x", maxSole)
-	r.add(link(long), link(soleURL))
-	if _, keys := r.soleOf(); keys != 2 {
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	long := "http://h2.p0.test/" + strings.Repeat("x", layout.MaxInline)
+	r.add(link(long), link(inlineURL))
+	if _, keys := r.inlineOf(); keys != 2 {
 		t.Errorf("%d keys for a long URL", keys)
 	}
 	state := crawl.HostState{Requests: 1, Failures: 2}
 	r.must(r.Park(t.Context(), []Parked{{Partition: 0, Host: "h1.p0.test", State: state}, {Partition: 0, Host: "h2.p0.test", State: state}}))
-	if s, keys := r.soleOf(); s == nil || keys != 2 {
+	if s, keys := r.inlineOf(); s == nil || keys != 2 {
 		t.Errorf("parked: %+v, and %d keys", s, keys)
 	}
 	r.check()
@@ -127,12 +130,12 @@ func TestSoleURLElsewhere(t *testing.T) {
 			t.Errorf("%s: %d URLs failed, %v", host, n, err)
 		}
 	}
-	for _, raw := range []string{soleURL, long} {
+	for _, raw := range []string{inlineURL, long} {
 		if rec := r.record(raw); rec.State != crawl.Failed || rec.Reason != "host_dead" {
 			t.Errorf("%+v", rec)
 		}
 	}
-	again := link(soleURL)
+	again := link(inlineURL)
 	again.Target.Again = true
 	if a := r.add(again); a[0] != Added {
 		t.Errorf("asked for again: %v", a[0])
@@ -141,35 +144,35 @@ func TestSoleURLElsewhere(t *testing.T) {
 }
 
 // A replica gets the only URL of a host with the host, and goes on with it as holder.
-func TestSoleURLIsCopied(t *testing.T) {
+func TestInlineURLIsCopied(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
-	r.add(link(soleURL))
-	twin := start(t, NewMemory(), Options{})
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r.add(link(inlineURL))
+	twin := start(t, storage.NewMemory(), Options{})
 	tail := twin.replicate(r, 0)
 	r.add(link("http://h2.p0.test/only"))
 	twin.applyAll(tail.take())
 	twin.must(twin.promote(0, 2))
 	twin.check()
-	if s, keys := twin.soleOf(); s == nil || keys != 0 {
+	if s, keys := twin.inlineOf(); s == nil || keys != 0 {
 		t.Errorf("%+v, and %d keys", s, keys)
 	}
-	if a := twin.add(link(soleURL), link("http://h2.p0.test/only"), link("http://h2.p0.test/new")); !slices.Equal(a, []Admission{Known, Known, Added}) {
+	if a := twin.add(link(inlineURL), link("http://h2.p0.test/only"), link("http://h2.p0.test/new")); !slices.Equal(a, []Admission{Known, Known, Added}) {
 		t.Errorf("%v", a)
 	}
 	twin.check()
 }
 
 // The books of a partition that are lost are made of what its keys say, host entries as well.
-func TestSoleURLIsRecounted(t *testing.T) {
+func TestInlineURLIsRecounted(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
-	r.add(link(soleURL), link("http://h2.p0.test/a"), link("http://h2.p0.test/b"))
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r.add(link(inlineURL), link("http://h2.p0.test/a"), link("http://h2.p0.test/b"))
 	v, err := r.read(0)
 	r.must(err)
-	defer v.close()
-	m, err := v.recount()
-	if want := r.Totals(); err != nil || m.counters.Seen != want.Seen || m.counters.Queued != want.Queued || m.counters.Hosts != want.Hosts {
-		t.Errorf("%+v, want %+v, %v", m.counters, want, err)
+	defer v.Close()
+	m, err := v.Recount()
+	if want := r.Totals(); err != nil || m.Counters.Seen != want.Seen || m.Counters.Queued != want.Queued || m.Counters.Hosts != want.Hosts {
+		t.Errorf("%+v, want %+v, %v", m.Counters, want, err)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // TestKnownLinksAreCountedAtHome checks that a partition is not written for a link that it
@@ -11,17 +14,17 @@ import (
 func TestKnownLinksAreCountedAtHome(t *testing.T) {
 	for name, entries := range map[string]int{"cache": 1 << 10, "store": 1} {
 		t.Run(name, func(t *testing.T) {
-			onStores(t, func(t *testing.T, kv KV, reopen func() KV) { knownAtHome(t, kv, reopen, entries) })
+			storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) { knownAtHome(t, kv, reopen, entries) })
 		})
 	}
 }
 
-func knownAtHome(t *testing.T, kv KV, reopen func() KV, cacheEntries int) {
+func knownAtHome(t *testing.T, kv storage.KV, reopen func() storage.KV, cacheEntries int) {
 	r := startHolding(t, kv, 3, Options{CacheEntries: cacheEntries})
 	a, b, c := link("http://h1.p0.test/"), link("http://h1.p1.test/"), link("http://h1.p2.test/")
 	r.add(a, b, c)
 	r.add(manyLinks(0, 40)...) // which a small cache has instead
-	was := [3]Meta{}
+	was := [3]layout.Meta{}
 	for p := range was {
 		was[p], _ = r.Meta(crawl.Partition(p))
 	}

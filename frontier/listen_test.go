@@ -3,12 +3,16 @@ package frontier
 import (
 	"errors"
 	"testing"
+
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // TestListen: a sink that is attached in the middle gets all that follows the number it
 // is told, and nobody listens to what is not held.
 func TestListen(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
 		r.add(link("http://h1.p0.test/1"))
 		r.add(link("http://h1.p0.test/2"))
@@ -25,7 +29,7 @@ func TestListen(t *testing.T) {
 		if _, err := r.Listen(t.Context(), 0, m.Epoch+1, c.sink); !errors.Is(err, ErrGap) {
 			t.Errorf("another epoch: %v", err)
 		}
-		r.become(0, Released)
+		r.become(0, layout.Released)
 		if _, err := r.Listen(t.Context(), 0, m.Epoch, c.sink); !errors.Is(err, ErrGap) {
 			t.Errorf("released: %v", err)
 		}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // model is what a frontier should know, kept in maps.
@@ -67,7 +69,7 @@ func (m *model) expect(l *crawl.Routed) Admission {
 	return Known
 }
 
-func (m *model) step(reopen func() KV) {
+func (m *model) step(reopen func() storage.KV) {
 	m.t.Helper()
 	switch k := m.rng.IntN(100); {
 	case k < 35:
@@ -88,7 +90,7 @@ func (m *model) step(reopen func() KV) {
 		m.failHost()
 	case k < 94:
 		p, _ := m.someHost()
-		out, err := m.r.Outbox(p, OutboxKey{}, 3)
+		out, err := m.r.Outbox(p, layout.OutboxKey{}, 3)
 		m.r.must(err)
 		m.r.must(m.r.AckOutbox(m.t.Context(), out))
 		m.outbox[p] -= int64(len(out))
@@ -123,7 +125,7 @@ func (m *model) visit() {
 	it := q.Items[0]
 	u := m.urls[it.URL.String()]
 	for raw, other := range m.urls {
-		if other.state == crawl.Queued && hostOf(mustURL(raw)) == host &&
+		if other.state == crawl.Queued && layout.HostOf(mustURL(raw)) == host &&
 			(other.band < u.band || other.band == u.band && other.order < u.order) {
 			m.t.Fatalf("%s came before %s", it.URL, raw)
 		}
@@ -160,7 +162,7 @@ func (m *model) visit() {
 
 func (m *model) queuedOf(host crawl.Host) (n int) {
 	for raw, u := range m.urls {
-		if u.state == crawl.Queued && hostOf(mustURL(raw)) == host {
+		if u.state == crawl.Queued && layout.HostOf(mustURL(raw)) == host {
 			n++
 		}
 	}
@@ -177,7 +179,7 @@ func (m *model) failHost() {
 	}
 	m.failed += int64(n)
 	for raw, u := range m.urls {
-		if u.state == crawl.Queued && hostOf(mustURL(raw)) == host {
+		if u.state == crawl.Queued && layout.HostOf(mustURL(raw)) == host {
 			*u = modelURL{state: crawl.Failed}
 		}
 	}
@@ -192,10 +194,10 @@ func (m *model) moveOntoItself() {
 	m.r.must(err)
 	defer e.Close()
 	m.r.must(m.r.Freeze(ctx, p))
-	m.r.must(m.r.Transition(ctx, p, func(m *Meta) error { m.State = Released; return nil }))
+	m.r.must(m.r.Transition(ctx, p, func(m *layout.Meta) error { m.State = layout.Released; return nil }))
 	i, err := m.r.BeginImport(ctx, p)
 	m.r.must(err)
-	m.r.must(e.Snapshot(ctx, 500, func(es []Entry) error { return i.Put(ctx, es) }))
+	m.r.must(e.Snapshot(ctx, 500, func(es []storage.Entry) error { return i.Put(ctx, es) }))
 	m.current[p]++
 	m.r.must(i.CommitCopy(ctx, m.current[p]-1))
 	m.r.must(m.r.promote(p, m.current[p]))

@@ -7,14 +7,17 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // TestMove gives a partition to another node while URLs are being added and
 // fetched, and compares both sides.
 func TestMove(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		from := startHolding(t, kv, 2, Options{Node: "n1"})
-		to := startHolding(t, NewMemory(), 0, Options{Node: "n2"})
+		to := startHolding(t, storage.NewMemory(), 0, Options{Node: "n2"})
 		n := 0
 		work := func() {
 			for range 5 {
@@ -39,7 +42,7 @@ func TestMove(t *testing.T) {
 		i, err := to.BeginImport(t.Context(), 1)
 		to.must(err)
 		chunks := 0
-		from.must(e.Snapshot(t.Context(), 300, func(entries []Entry) error {
+		from.must(e.Snapshot(t.Context(), 300, func(entries []storage.Entry) error {
 			chunks++
 			work()
 			return i.Put(t.Context(), entries)
@@ -68,19 +71,19 @@ func TestMove(t *testing.T) {
 		}
 		work()
 		from.must(from.Freeze(t.Context(), 1))
-		from.must(from.Transition(t.Context(), 1, func(m *Meta) error { m.State, m.To, m.View = Released, "n2", 7; return nil }))
+		from.must(from.Transition(t.Context(), 1, func(m *layout.Meta) error { m.State, m.To, m.View = layout.Released, "n2", 7; return nil }))
 		to.must(errors.Join(to.ApplyCopies(t.Context(), tail.take())...))
 		before, _ := from.Meta(1)
 		to.must(to.promote(1, 7))
 		to.check()
 		m, _ := to.Meta(1)
-		if m.State != Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 7 || m.Seq != before.Seq || m.Counters != before.Counters {
+		if m.State != layout.Holder || m.Epoch != 7 || m.MaxEpoch != 7 || m.View != 7 || m.Seq != before.Seq || m.Counters != before.Counters {
 			t.Fatalf("meta = %+v, want what %+v was", m, before)
 		}
 		if to.Totals() != m.Counters {
 			t.Fatalf("totals = %+v, want %+v", to.Totals(), m.Counters)
 		}
-		compare(t, "content", content(t, to, 1), content(t, from, 1))
+		storagetest.Compare(t, "content", content(t, to, 1), content(t, from, 1))
 		// It lives on: what was known is known, and new URLs are admitted.
 		if got := to.add(link("http://h0.p1.test/0"), link("http://h0.p1.test/new")); got[0] != Known || got[1] != Added {
 			t.Fatalf("admissions = %v", got)
@@ -97,15 +100,15 @@ func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 	t.Helper()
 	m, _ := r.Meta(p)
 	out := map[string]string{}
-	for k, v := range dump(t, r.kv, string(appendPrefix(nil, p, m.Generation))) {
-		out[k[prefixLen:]] = v
+	for k, v := range storagetest.Dump(t, r.kv, string(layout.AppendPrefix(nil, p, m.Generation))) {
+		out[k[layout.PrefixLen:]] = v
 	}
-	if b, ok := out[metaKey]; ok {
-		plain, err := restamped([]byte(b), stamp{})
+	if b, ok := out[layout.MetaKey]; ok {
+		plain, err := layout.Restamped([]byte(b), layout.Stamp{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[metaKey] = string(plain)
+		out[layout.MetaKey] = string(plain)
 	}
 	return out
 }
@@ -113,7 +116,7 @@ func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 // TestComeBack takes a released partition in again, while its old generation is
 // being deleted.
 func TestComeBack(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{})
 		var links []crawl.Routed
 		for i := range 3 * sweepPiece {
@@ -121,18 +124,18 @@ func TestComeBack(t *testing.T) {
 		}
 		r.add(links...)
 		copyOf := content(t, r, 0)
-		r.become(0, Released)
+		r.become(0, layout.Released)
 		dropped, err := r.BeginImport(t.Context(), 0)
 		r.must(err)
-		r.must(dropped.Put(t.Context(), []Entry{{Key: []byte("uleft"), Value: []byte{1}}}))
+		r.must(dropped.Put(t.Context(), []storage.Entry{{Key: []byte("uleft"), Value: []byte{1}}}))
 		i, err := r.BeginImport(t.Context(), 0)
 		r.must(err)
-		if err := dropped.Put(t.Context(), []Entry{{Key: []byte("u"), Value: []byte{1}}}); !errors.Is(err, ErrImportOver) {
+		if err := dropped.Put(t.Context(), []storage.Entry{{Key: []byte("u"), Value: []byte{1}}}); !errors.Is(err, ErrImportOver) {
 			t.Fatalf("the first import goes on: %v", err)
 		}
-		var entries []Entry
+		var entries []storage.Entry
 		for k, v := range copyOf {
-			entries = append(entries, Entry{Key: []byte(k), Value: []byte(v)})
+			entries = append(entries, storage.Entry{Key: []byte(k), Value: []byte(v)})
 		}
 		r.must(i.Put(t.Context(), entries))
 		r.must(i.CommitCopy(t.Context(), 1))
@@ -142,12 +145,12 @@ func TestComeBack(t *testing.T) {
 		r.must(r.promote(0, 2))
 		r.must(i.Abort(t.Context()))
 		r.check()
-		compare(t, "content", content(t, r, 0), copyOf)
+		storagetest.Compare(t, "content", content(t, r, 0), copyOf)
 		r = r.crash(reopen, Options{})
 		for gen := uint32(1); gen <= 2; gen++ {
 			waitSwept(t, r, 0, gen)
 		}
-		compare(t, "content", content(t, r, 0), copyOf)
+		storagetest.Compare(t, "content", content(t, r, 0), copyOf)
 		if got := r.add(links[17], link("http://h1.p0.test/new")); got[0] != Known || got[1] != Added {
 			t.Fatalf("admissions = %v", got)
 		}
@@ -156,11 +159,11 @@ func TestComeBack(t *testing.T) {
 
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, Options{})
 	if _, err := r.BeginImport(t.Context(), 0); err == nil {
 		t.Fatal("a held partition is being imported")
 	}
-	if _, err := r.BeginImport(t.Context(), nodePartition); err == nil {
+	if _, err := r.BeginImport(t.Context(), layout.NodePartition); err == nil {
 		t.Fatal("the node's own range is being imported")
 	}
 	i, err := r.BeginImport(t.Context(), 1)
@@ -168,21 +171,21 @@ func TestImportRefuses(t *testing.T) {
 	if err := i.CommitCopy(t.Context(), 2); !errors.Is(err, ErrGap) {
 		t.Fatalf("commit of nothing: %v", err)
 	}
-	meta := func(seq crawl.Seq) Entry {
-		return Entry{Key: []byte(metaKey), Value: encodeMeta(&partState{Meta: Meta{Seq: seq}}, stamp{})}
+	meta := func(seq crawl.Seq) storage.Entry {
+		return storage.Entry{Key: []byte(layout.MetaKey), Value: layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: seq}}, layout.Stamp{})}
 	}
-	if err := i.Apply(t.Context(), []Mutation{{Seq: 1, Entries: []Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
+	if err := i.Apply(t.Context(), []Mutation{{Seq: 1, Entries: []storage.Entry{meta(1)}}}); !errors.Is(err, ErrGap) {
 		t.Fatalf("mutation before the snapshot: %v", err)
 	}
-	for _, bad := range [][]Entry{
-		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, maxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(metaKey), Value: []byte{9, 9}}},
+	for _, bad := range [][]storage.Entry{
+		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, maxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
 	} {
-		if err := i.Put(t.Context(), bad); !errors.Is(err, ErrCorrupt) {
+		if err := i.Put(t.Context(), bad); !errors.Is(err, layout.ErrCorrupt) {
 			t.Errorf("Put of a bad entry: %v", err)
 		}
 	}
-	r.must(i.Put(t.Context(), []Entry{meta(5)}))
-	if err := i.Apply(t.Context(), []Mutation{{Seq: 6, Entries: []Entry{meta(9)}}}); !errors.Is(err, ErrCorrupt) {
+	r.must(i.Put(t.Context(), []storage.Entry{meta(5)}))
+	if err := i.Apply(t.Context(), []Mutation{{Seq: 6, Entries: []storage.Entry{meta(9)}}}); !errors.Is(err, layout.ErrCorrupt) {
 		t.Fatalf("a mutation with a false number: %v", err)
 	}
 	r.must(i.Abort(t.Context()))
@@ -194,15 +197,15 @@ func TestImportRefuses(t *testing.T) {
 
 // FuzzImport feeds an import what another node could send.
 func FuzzImport(f *testing.F) {
-	good := encodeMeta(&partState{Meta: Meta{Seq: 3}}, stamp{})
+	good := layout.EncodeMeta(&layout.PartState{Meta: layout.Meta{Seq: 3}}, layout.Stamp{})
 	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(4))
 	f.Add([]byte("m"), good[:3], []byte("w\x00"), []byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {
-		r := startHolding(t, NewMemory(), 1, Options{CacheEntries: 8})
+		r := startHolding(t, storage.NewMemory(), 1, Options{CacheEntries: 8})
 		i, err := r.BeginImport(t.Context(), 1)
 		r.must(err)
-		_ = i.Put(t.Context(), []Entry{{Key: k1, Value: v1}})
-		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []Entry{{Key: k2, Value: v2}, {Key: k1, Value: v1}}}})
+		_ = i.Put(t.Context(), []storage.Entry{{Key: k1, Value: v1}})
+		_ = i.Apply(t.Context(), []Mutation{{Seq: crawl.Seq(seq), Entries: []storage.Entry{{Key: k2, Value: v2}, {Key: k1, Value: v1}}}})
 		_ = i.CommitCopy(t.Context(), 5)
 		// Whatever it was, the writer goes on and partition 0 is untouched.
 		if got := r.add(link("http://h1.p0.test/")); got[0] != Added {
@@ -219,7 +222,7 @@ func FuzzImport(f *testing.F) {
 
 // TestModel runs random operations against a map, with crashes and moves.
 func TestModel(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, Options{CacheEntries: 64}))

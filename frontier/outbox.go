@@ -5,37 +5,38 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
 )
 
 // OutboxEntry is a link that waits for its owner's acknowledgement.
 type OutboxEntry struct {
 	From   crawl.Partition // of the page on which it was found
-	Key    OutboxKey
+	Key    layout.OutboxKey
 	Routed crawl.Routed
 }
 
 // Outbox lists up to n links found on pages of partition p, behind the key
 // after; the zero key is the start.
-func (f *Frontier) Outbox(p crawl.Partition, after OutboxKey, n int) ([]OutboxEntry, error) {
+func (f *Frontier) Outbox(p crawl.Partition, after layout.OutboxKey, n int) ([]OutboxEntry, error) {
 	v, err := f.read(p)
 	if err != nil {
 		return nil, err
 	}
-	defer v.close()
-	it := v.iterate([]byte{tableOutbox})
+	defer v.Close()
+	it := v.Iterate([]byte{layout.TableOutbox})
 	defer it.Close()
 	var out []OutboxEntry
 	after.Seq++
-	for it.Seek(v.abs(appendOutboxKey(nil, after))); it.Valid() && len(out) < n; it.Next() {
-		key, ok := parseOutboxKey(it.Key()[prefixLen:])
+	for it.Seek(v.Abs(layout.AppendOutboxKey(nil, after))); it.Valid() && len(out) < n; it.Next() {
+		key, ok := layout.ParseOutboxKey(it.Key()[layout.PrefixLen:])
 		if !ok {
-			return nil, fmt.Errorf("%w: outbox of partition %d", ErrCorrupt, p)
+			return nil, fmt.Errorf("%w: outbox of partition %d", layout.ErrCorrupt, p)
 		}
 		value, err := it.Value()
 		if err != nil {
 			return nil, err
 		}
-		t, err := decodeLink(value)
+		t, err := layout.DecodeLink(value)
 		if err != nil {
 			return nil, err
 		}
@@ -69,10 +70,10 @@ func (f *Frontier) AckOutbox(ctx context.Context, entries []OutboxEntry) error {
 
 func (g *group) ack(e *OutboxEntry) {
 	pg := g.part(e.From)
-	if !pg.state.serves() {
+	if !pg.state.Serves() {
 		return
 	}
-	key := appendOutboxKey(nil, e.Key)
+	key := layout.AppendOutboxKey(nil, e.Key)
 	if _, ok := pg.get(key); ok {
 		pg.del(key)
 		pg.state.Counters.Outbox--
@@ -81,8 +82,8 @@ func (g *group) ack(e *OutboxEntry) {
 
 // post puts a link of a page of this partition into the outbox.
 func (pg *partGroup) post(r *crawl.Routed) {
-	pg.state.outboxNext++
-	key := OutboxKey{Target: r.Partition, Seq: pg.state.outboxNext}
-	pg.set(appendOutboxKey(nil, key), encodeLink(&r.Target))
+	pg.state.OutboxNext++
+	key := layout.OutboxKey{Target: r.Partition, Seq: pg.state.OutboxNext}
+	pg.set(layout.AppendOutboxKey(nil, key), layout.EncodeLink(&r.Target))
 	pg.state.Counters.Outbox++
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/storage"
 )
 
 // What is patient gathers for one commit; what is not goes at once and takes the
@@ -17,7 +18,7 @@ func TestCommitPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pace = 10 * time.Millisecond
 		var commits atomic.Int64
-		f := startHolding(t, NewMemory(), 8, Options{CommitPace: pace, OnCommit: func(time.Duration) { commits.Add(1) }})
+		f := startHolding(t, storage.NewMemory(), 8, Options{CommitPace: pace, OnCommit: func(time.Duration) { commits.Add(1) }})
 		var wg sync.WaitGroup
 		adds := func(n int, before int64) {
 			for i := range n {

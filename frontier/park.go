@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
 )
 
 // Parked is a host that leaves memory.
@@ -49,11 +51,11 @@ func (f *Frontier) Park(ctx context.Context, hosts []Parked) error {
 // heads finds the first live entry of each queue of the hosts. It reads
 // outside the writer: since entries are never added below the tail, an old
 // head is still a lower bound when it is written.
-func (f *Frontier) heads(hosts []Parked) ([]Cursor, error) {
-	heads := make([]Cursor, len(hosts))
+func (f *Frontier) heads(hosts []Parked) ([]reader.Cursor, error) {
+	heads := make([]reader.Cursor, len(hosts))
 	for i := range hosts {
 		m, _ := f.Meta(hosts[i].Partition)
-		if m.State != Holder {
+		if m.State != layout.Holder {
 			continue
 		}
 		// A chain that begins at the head and reads one entry of each band.
@@ -64,26 +66,26 @@ func (f *Frontier) heads(hosts []Parked) ([]Cursor, error) {
 	return heads, nil
 }
 
-func (f *Frontier) headsOf(h *Parked, heads *Cursor) error {
+func (f *Frontier) headsOf(h *Parked, heads *reader.Cursor) error {
 	v, err := f.read(h.Partition)
 	if err != nil {
 		return err
 	}
-	defer v.close()
-	e, err := v.host(h.Host)
-	if err != nil || e == nil || e.sole != nil {
+	defer v.Close()
+	e, err := v.Host(h.Host)
+	if err != nil || e == nil || e.Inline != nil {
 		return err
 	}
-	it := v.iterate(append(appendHost(nil, tableQueue, h.Host), 0))
+	it := v.Iterate(append(layout.AppendHost(nil, layout.TableQueue, h.Host), 0))
 	defer it.Close()
 	for b := range crawl.Band(crawl.Bands) {
-		if e.bands[b].queued == 0 {
+		if e.Bands[b].Queued == 0 {
 			continue
 		}
-		it.Seek(v.abs(appendQueueKey(nil, h.Host, b, e.bands[b].head)))
+		it.Seek(v.Abs(layout.AppendQueueKey(nil, h.Host, b, e.Bands[b].Head)))
 		if it.Valid() {
 			if key := it.Key(); crawl.Band(key[len(key)-9]) == b {
-				heads[b], _ = seqOfQueueKey(key)
+				heads[b], _ = layout.SeqOfQueueKey(key)
 			}
 		}
 	}
@@ -91,18 +93,18 @@ func (f *Frontier) headsOf(h *Parked, heads *Cursor) error {
 }
 
 // park applies one host; false when the partition is not served here.
-func (g *group) park(p *Parked, heads Cursor) bool {
+func (g *group) park(p *Parked, heads reader.Cursor) bool {
 	pg := g.part(p.Partition)
-	if !pg.state.serves() {
+	if !pg.state.Serves() {
 		return false
 	}
 	e := pg.host(p.Host)
 	if e.fresh && p.State.Requests == 0 {
 		return true // nothing waits, and nothing was asked that it could remember
 	}
-	e.setState(pg.state.line.writeHost(p.State))
-	for b := range e.bands {
-		e.bands[b].head = max(e.bands[b].head, min(heads[b], e.bands[b].next))
+	e.setState(pg.state.Line.WriteHost(p.State))
+	for b := range e.Bands {
+		e.Bands[b].Head = max(e.Bands[b].Head, min(heads[b], e.Bands[b].Next))
 	}
 	e.parked = true
 	pg.touch(e)
@@ -116,7 +118,7 @@ const failPiece = 200
 // returns how many these were. Nothing of the host may be leased.
 func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error) {
 	failed := 0
-	var cursor Cursor
+	var cursor reader.Cursor
 	for {
 		q, err := f.Load(p, host, cursor, failPiece)
 		if err != nil {
@@ -141,7 +143,7 @@ func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.H
 // failItems fails those of the items that are still queued.
 func (g *group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item, reason string) (int, error) {
 	pg := g.part(p)
-	if !pg.state.serves() {
+	if !pg.state.Serves() {
 		return 0, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
 	}
 	n := 0
@@ -151,8 +153,8 @@ func (g *group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item
 		if !ok {
 			continue
 		}
-		q.item.URL, q.item.Band, q.item.Seq = it.URL, it.Band, it.Seq
-		pg.settle(host, &q, &crawl.Outcome{Reason: reason}, crawl.Failed)
+		q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
+		pg.finalise(host, &q, &crawl.Outcome{Reason: reason}, crawl.Failed)
 		n++
 	}
 	return n, nil

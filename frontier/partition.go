@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
 )
 
 // alone is do for a request that changes what partitions are: it has a group
@@ -39,11 +41,11 @@ func (f *Frontier) Found(ctx context.Context, ps []crawl.Partition, epoch crawl.
 func (g *group) mayFound(p crawl.Partition, epoch crawl.Epoch) error {
 	s := &g.part(p).state
 	switch {
-	case p > MaxPartition:
-		return fmt.Errorf("partition %d is beyond the highest, %d", p, MaxPartition)
-	case s.State == Holder:
+	case p > layout.MaxPartition:
+		return fmt.Errorf("partition %d is beyond the highest, %d", p, layout.MaxPartition)
+	case s.State == layout.Holder:
 		return nil
-	case s.State != Absent:
+	case s.State != layout.Absent:
 		return fmt.Errorf("partition %d is here already, as %s", p, s.State)
 	case s.MaxEpoch >= epoch:
 		return fmt.Errorf("partition %d was held here in epoch %d", p, s.MaxEpoch)
@@ -54,16 +56,16 @@ func (g *group) mayFound(p crawl.Partition, epoch crawl.Epoch) error {
 func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
 	pg := g.part(p)
 	s := &pg.state
-	if s.State == Holder {
+	if s.State == layout.Holder {
 		return
 	}
-	s.lastGeneration++
-	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = Holder, epoch, epoch, epoch, s.lastGeneration
-	s.line = stamp{}.begin(g.now)
+	s.LastGeneration++
+	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = layout.Holder, epoch, epoch, epoch, s.LastGeneration
+	s.Line = layout.Stamp{}.Begin(g.now)
 	pg.restated = true
 	pg.writeMeta()
 	g.after = append(g.after, func() {
-		pg.part.filter = newFilter(0)
+		pg.part.filter = filters.NewURLs(0)
 		g.f.usePayloads(pg.part, g.f.takeRoom(0))
 	})
 }
@@ -82,7 +84,7 @@ func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
 //
 // A partition leaves Absent by Found or Import, and becomes it by Delete. Who
 // becomes the holder is not frozen.
-func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *Meta) error) error {
+func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *layout.Meta) error) error {
 	err := f.alone(ctx, true, func(g *group) error { return g.transition(p, fn) })
 	if err != nil {
 		return fmt.Errorf("frontier: state of partition %d: %w", p, err)
@@ -90,7 +92,7 @@ func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m 
 	return nil
 }
 
-func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
+func (g *group) transition(p crawl.Partition, fn func(m *layout.Meta) error) error {
 	pg := g.part(p)
 	s := &pg.state
 	m := s.Meta
@@ -100,25 +102,28 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 	if err := mayBecome(s, &m); err != nil {
 		return err
 	}
+	if m == s.Meta {
+		return nil // nothing changes: a partition that is unknown here stays unknown
+	}
 	switch {
 	case m.State == s.State:
-	case m.State == Holder:
-		s.frozen, s.Unsure = false, false
+	case m.State == layout.Holder:
+		s.Frozen, s.Unsure = false, false
 		g.after = append(g.after, func() {
 			if pg.part.filter == nil {
-				g.f.rebuilds.add(rebuild{p, tableRecords})
+				g.f.rebuilds.add(rebuild{p, layout.TableRecords})
 			}
 			g.f.refreshPayloads(pg.part)
 		})
-	case m.State == Copy:
+	case m.State == layout.Copy:
 		// From here on it changes behind the back of the filter.
-		s.frozen = false
+		s.Frozen = false
 		g.after = append(g.after, func() { g.f.reset(pg.part) })
 	}
-	cleared := s.Suspect && !m.Suspect && s.State != Absent
+	cleared := s.Suspect && !m.Suspect && s.State != layout.Absent
 	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
 	s.MaxEpoch = max(s.MaxEpoch, m.MaxEpoch)
-	if s.State == Holder {
+	if s.State == layout.Holder {
 		s.MaxEpoch = max(s.MaxEpoch, s.Epoch)
 	}
 	pg.restated = true
@@ -129,16 +134,16 @@ func (g *group) transition(p crawl.Partition, fn func(m *Meta) error) error {
 }
 
 // mayBecome checks a move against the list at Transition.
-func mayBecome(s *partState, m *Meta) error {
+func mayBecome(s *layout.PartState, m *layout.Meta) error {
 	switch {
 	case m.State == s.State:
-	case m.State == Absent || s.State == Absent || m.State > Copy:
+	case m.State == layout.Absent || s.State == layout.Absent || m.State > layout.Copy:
 		return fmt.Errorf("it cannot go from %s to %s: use Found, Import or Delete", s.State, m.State)
-	case s.State == Copy && m.State == Released:
+	case s.State == layout.Copy && m.State == layout.Released:
 		return errors.New("a copy cannot be released: nobody held it here")
-	case s.State == Copy && m.Suspect:
+	case s.State == layout.Copy && m.Suspect:
 		return errors.New("a suspect copy cannot be promoted: mutations are missing in it")
-	case s.State == Copy && m.Epoch <= s.MaxEpoch:
+	case s.State == layout.Copy && m.Epoch <= s.MaxEpoch:
 		return fmt.Errorf("epoch %d is not above %d, in which this node held it", m.Epoch, s.MaxEpoch)
 	}
 	return nil
@@ -159,10 +164,10 @@ func (f *Frontier) Unfreeze(ctx context.Context, p crawl.Partition) error {
 func (f *Frontier) setFrozen(ctx context.Context, p crawl.Partition, frozen bool) error {
 	return f.alone(ctx, false, func(g *group) error {
 		pg := g.part(p)
-		if pg.state.State != Holder {
+		if pg.state.State != layout.Holder {
 			return fmt.Errorf("%w: partition %d is %s", ErrNotHolder, p, pg.state.State)
 		}
-		pg.state.frozen = frozen
+		pg.state.Frozen = frozen
 		return nil
 	})
 }
@@ -176,16 +181,16 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 	err := f.alone(ctx, true, func(g *group) error {
 		pg := g.part(p)
 		switch pg.state.State {
-		case Absent:
+		case layout.Absent:
 			return nil
-		case Holder:
+		case layout.Holder:
 			return errInUse
 		}
 		g.bury(pg, pg.gen())
 		s := &pg.state
-		s.State, s.Epoch, s.Generation, s.To, s.View = Absent, 0, 0, "", 0
-		s.Sealed, s.Suspect, s.Unsure, s.frozen = false, false, false, false
-		s.Counters, s.outboxNext = crawl.Counters{}, 0
+		s.State, s.Epoch, s.Generation, s.To, s.View = layout.Absent, 0, 0, "", 0
+		s.Sealed, s.Suspect, s.Unsure, s.Frozen = false, false, false, false
+		s.Counters, s.OutboxNext = crawl.Counters{}, 0
 		pg.restated = true
 		return nil
 	})
@@ -197,8 +202,8 @@ func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
 
 // bury puts a generation on the list of those to be deleted, and drops what
 // the writer has of it in memory.
-func (g *group) bury(pg *partGroup, gen generation) {
-	g.put(deadKey(gen), []byte{formatVersion})
+func (g *group) bury(pg *partGroup, gen layout.Generation) {
+	g.put(layout.DeadKey(gen), []byte{layout.FormatVersion})
 	bytes := pg.state.Bytes()
 	g.after = append(g.after, func() {
 		g.f.reset(pg.part)

@@ -5,6 +5,10 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
 )
 
 // Most payloads that are asked for are new, and a look-up that finds nothing costs the
@@ -20,25 +24,25 @@ import (
 // What displaced payloads leave in a filter goes when it is made anew.
 
 // takeRoom makes a filter; nil when all of them would take too much memory.
-func (f *Frontier) takeRoom(payloads int64) *payloadFilter {
-	n := payloadFilterBytes(payloads)
+func (f *Frontier) takeRoom(payloads int64) *filters.Payloads {
+	n := filters.PayloadBytes(payloads)
 	if n > f.payloadRoom {
 		return nil
 	}
 	f.payloadRoom -= n
-	return newPayloadFilter(n, f.cache.secret)
+	return filters.NewPayloads(n, f.cache.Secret)
 }
 
-func (f *Frontier) giveRoom(fl *payloadFilter) {
+func (f *Frontier) giveRoom(fl *filters.Payloads) {
 	if fl != nil {
-		f.payloadRoom += fl.bytes()
+		f.payloadRoom += fl.Bytes()
 	}
 }
 
 // usePayloads puts a filter, or none, in the place of the one that is asked.
-func (f *Frontier) usePayloads(p *partition, fl *payloadFilter) {
-	f.giveRoom(p.payloads.used)
-	p.payloads.used = fl
+func (f *Frontier) usePayloads(p *partition, fl *filters.Payloads) {
+	f.giveRoom(p.payloads.Used)
+	p.payloads.Used = fl
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fl == nil {
@@ -51,32 +55,32 @@ func (f *Frontier) usePayloads(p *partition, fl *payloadFilter) {
 // dropPayloads leaves a partition without filters.
 func (f *Frontier) dropPayloads(p *partition) {
 	f.usePayloads(p, nil)
-	f.giveRoom(p.payloads.making)
-	p.payloads.making, p.payloads.due = nil, false
+	f.giveRoom(p.payloads.Making)
+	p.payloads.Making, p.payloads.Due = nil, false
 }
 
 // refreshPayloads has a filter made where it is missing or full, and there is room.
 func (f *Frontier) refreshPayloads(p *partition) {
 	s := &p.payloads
-	if p.State != Holder || s.due || s.making != nil || s.used != nil && !s.used.full() ||
-		payloadFilterBytes(p.Counters.Contents) > f.payloadRoom {
+	if p.State != layout.Holder || s.Due || s.Making != nil || s.Used != nil && !s.Used.Full() ||
+		filters.PayloadBytes(p.Counters.Contents) > f.payloadRoom {
 		return
 	}
-	s.due = true
-	f.rebuilds.add(rebuild{p.Partition, tableContents})
+	s.Due = true
+	f.rebuilds.add(rebuild{p.Partition, layout.TableContents})
 }
 
 // rebuildPayloads makes a partition's filter: the writer tells it what comes from a
 // snapshot on, and this goroutine what is in that.
 func (f *Frontier) rebuildPayloads(ctx context.Context, p crawl.Partition) error {
-	var snap Snapshot
-	var gen generation
+	var snap storage.Snapshot
+	var gen layout.Generation
 	var live int64
-	var fl *payloadFilter
+	var fl *filters.Payloads
 	err := f.alone(ctx, false, func(g *group) (err error) {
 		pg := g.part(p)
-		pg.part.payloads.due = false
-		if pg.state.State != Holder || pg.part.payloads.making != nil {
+		pg.part.payloads.Due = false
+		if pg.state.State != layout.Holder || pg.part.payloads.Making != nil {
 			return nil
 		}
 		if snap, err = f.kv.Snapshot(); err != nil {
@@ -86,7 +90,7 @@ func (f *Frontier) rebuildPayloads(ctx context.Context, p crawl.Partition) error
 		if fl = f.takeRoom(live); fl == nil {
 			return nil
 		}
-		pg.part.payloads.making = fl
+		pg.part.payloads.Making = fl
 		return nil
 	})
 	if snap != nil {
@@ -95,22 +99,22 @@ func (f *Frontier) rebuildPayloads(ctx context.Context, p crawl.Partition) error
 	if err != nil || fl == nil {
 		return err
 	}
-	n, err := fl.read(ctx, &view{snap: snap, gen: gen})
+	n, err := fl.Read(ctx, &reader.Partition{Snapshot: snap, Generation: gen})
 	if err == nil && n < live { // a damaged table reads like one that ends
-		err = fmt.Errorf("%w: %d payloads were read of %d", ErrCorrupt, n, live)
+		err = fmt.Errorf("%w: %d payloads were read of %d", layout.ErrCorrupt, n, live)
 	}
 	return f.alone(context.WithoutCancel(ctx), false, func(g *group) error {
 		part := g.part(p).part
-		if part.payloads.making != fl {
+		if part.payloads.Making != fl {
 			return nil // the partition went away meanwhile, and this filter's room was given back
 		}
-		part.payloads.making = nil
+		part.payloads.Making = nil
 		if err != nil {
-			part.payloads.due = true // until the partition is replaced, or the next start
+			part.payloads.Due = true // until the partition is replaced, or the next start
 			f.giveRoom(fl)
 			return err
 		}
-		fl.count += n
+		fl.Count += n
 		f.usePayloads(part, fl)
 		return nil
 	})

@@ -10,16 +10,20 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // reads counts the snapshots of a KV, and can end the walks over payloads early.
 type reads struct {
-	KV
+	storage.KV
 	snapshots atomic.Int64
 	short     bool
 }
 
-func (k *reads) Snapshot() (Snapshot, error) {
+func (k *reads) Snapshot() (storage.Snapshot, error) {
 	k.snapshots.Add(1)
 	s, err := k.KV.Snapshot()
 	if k.short {
@@ -28,18 +32,18 @@ func (k *reads) Snapshot() (Snapshot, error) {
 	return s, err
 }
 
-type shortSnapshot struct{ Snapshot }
+type shortSnapshot struct{ storage.Snapshot }
 
-func (s shortSnapshot) Iterate(prefix []byte) Iterator {
+func (s shortSnapshot) Iterate(prefix []byte) storage.Iterator {
 	it := s.Snapshot.Iterate(prefix)
-	if len(prefix) == prefixLen+1 && prefix[prefixLen] == tableContents {
+	if len(prefix) == layout.PrefixLen+1 && prefix[layout.PrefixLen] == layout.TableContents {
 		return &shortIterator{Iterator: it}
 	}
 	return it
 }
 
 type shortIterator struct {
-	Iterator
+	storage.Iterator
 	steps int
 }
 
@@ -54,10 +58,10 @@ func (r *running) payloadsOf(p crawl.Partition) (used, room int64, due bool) {
 	used = -1
 	r.must(r.change(r.t.Context(), func(g *group) error {
 		s := &g.part(p).part.payloads
-		if s.used != nil {
-			used = s.used.count
+		if s.Used != nil {
+			used = s.Used.Count
 		}
-		room, due = r.payloadRoom, s.due || s.making != nil
+		room, due = r.payloadRoom, s.Due || s.Making != nil
 		return nil
 	}))
 	return used, room, due
@@ -98,7 +102,7 @@ func (r *running) knows(want bool, cs []Content) {
 func TestPayloadFilterSpares(t *testing.T) {
 	t.Parallel()
 	const n, most = 10_000, 10_000 / 50
-	kv := &reads{KV: NewMemory()}
+	kv := &reads{KV: storage.NewMemory()}
 	r := startHolding(t, kv, 1, Options{})
 	before := kv.snapshots.Load()
 	r.knows(false, payloads(0, 0, n))
@@ -108,7 +112,7 @@ func TestPayloadFilterSpares(t *testing.T) {
 	cs := payloads(0, 0, n)
 	r.must(r.NoteContents(t.Context(), cs))
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) { // it has grown
-		if used, room, due := r.payloadsOf(0); used >= n && !due && defaultPayloadFilters-room >= n*payloadBits/8 {
+		if used, room, due := r.payloadsOf(0); used >= n && !due && filters.DefaultPayloadFilters-room >= n*filters.PayloadBits/8 {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -128,12 +132,12 @@ func TestPayloadFilterSpares(t *testing.T) {
 // making learns what is added meanwhile.
 func TestPayloadFilterFills(t *testing.T) {
 	t.Parallel()
-	kv, reopen := openTestMemory(t)
+	kv, reopen := storagetest.OpenMemory(t)
 	r := startHolding(t, kv, 1, Options{})
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 500)))
 	_ = r.stop()
 	counted := &reads{KV: reopen()}
-	g := &gated{KV: counted, table: tableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
+	g := &gated{KV: counted, table: layout.TableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
 	r = start(t, g, Options{})
 	open := sync.OnceFunc(func() { close(g.gate) })
 	t.Cleanup(open)
@@ -161,9 +165,9 @@ func TestPayloadFilterFills(t *testing.T) {
 // TestPayloadFilterMoves takes a partition to another node and back: what came while it
 // was a copy is known to its holder.
 func TestPayloadFilterMoves(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		ctx := t.Context()
-		a, b := startHolding(t, kv, 1, Options{}), start(t, NewMemory(), Options{})
+		a, b := startHolding(t, kv, 1, Options{}), start(t, storage.NewMemory(), Options{})
 		a.must(a.NoteContents(ctx, payloads(0, 0, 300)))
 		send := func(from, to *running, epoch crawl.Epoch) *caught {
 			tail := &caught{}
@@ -172,13 +176,13 @@ func TestPayloadFilterMoves(t *testing.T) {
 			defer e.Close()
 			i, err := to.BeginImport(ctx, 0)
 			to.must(err)
-			to.must(e.Snapshot(ctx, 500, func(es []Entry) error { return i.Put(ctx, es) }))
+			to.must(e.Snapshot(ctx, 500, func(es []storage.Entry) error { return i.Put(ctx, es) }))
 			to.must(i.CommitCopy(ctx, epoch))
 			return tail
 		}
 		hand := func(from, to *running, tail *caught, epoch crawl.Epoch) {
 			from.must(from.Freeze(ctx, 0))
-			from.become(0, Released)
+			from.become(0, layout.Released)
 			to.must(errors.Join(to.ApplyCopies(ctx, tail.take())...))
 			to.must(to.promote(0, epoch))
 		}
@@ -190,8 +194,8 @@ func TestPayloadFilterMoves(t *testing.T) {
 			t.Errorf("the filter has %d payloads, want 350", n)
 		}
 		b.knows(true, payloads(0, 0, 350))
-		a.become(0, Copy)
-		if _, room, _ := a.payloadsOf(0); room != defaultPayloadFilters {
+		a.become(0, layout.Copy)
+		if _, room, _ := a.payloadsOf(0); room != filters.DefaultPayloadFilters {
 			t.Errorf("a copy keeps a filter: there is room for %d bytes", room)
 		}
 		b.must(b.NoteContents(ctx, payloads(0, 350, 50)))
@@ -202,7 +206,7 @@ func TestPayloadFilterMoves(t *testing.T) {
 		a.waitPayloads(0)
 		a.knows(true, payloads(0, 0, 450))
 		b.must(b.Delete(ctx, 0))
-		if _, room, _ := b.payloadsOf(0); room != defaultPayloadFilters {
+		if _, room, _ := b.payloadsOf(0); room != filters.DefaultPayloadFilters {
 			t.Errorf("a partition that is gone keeps a filter: there is room for %d bytes", room)
 		}
 		a.check()
@@ -213,7 +217,7 @@ func TestPayloadFilterMoves(t *testing.T) {
 func TestPayloadFilterIsBounded(t *testing.T) {
 	t.Parallel()
 	const bound = 4 << 10
-	r := startHolding(t, NewMemory(), 24, Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
+	r := startHolding(t, storage.NewMemory(), 24, Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
 	held := 0
 	for p := range crawl.Partition(24) {
 		r.must(r.NoteContents(t.Context(), payloads(p, 0, 1500)))
@@ -225,14 +229,14 @@ func TestPayloadFilterIsBounded(t *testing.T) {
 			held++
 		}
 	}
-	if want := bound / (payloadMinBlocks * blockBytes); held != want {
+	if want := bound / (filters.PayloadMinBlocks * filters.BlockBytes); held != want {
 		t.Errorf("%d partitions have a filter, want %d", held, want)
 	}
 	for p := range crawl.Partition(24) {
 		r.knows(true, payloads(p, 0, 1500))
 		r.knows(false, payloads(p, 1500, 100))
 	}
-	none := startHolding(t, NewMemory(), 1, Options{PayloadFilterBytes: -1})
+	none := startHolding(t, storage.NewMemory(), 1, Options{PayloadFilterBytes: -1})
 	none.must(none.NoteContents(t.Context(), payloads(0, 0, 10)))
 	none.knows(true, payloads(0, 0, 10))
 	if used, room, _ := none.payloadsOf(0); used >= 0 || room != -1 {
@@ -244,7 +248,7 @@ func TestPayloadFilterIsBounded(t *testing.T) {
 func TestPayloadFilterForgets(t *testing.T) {
 	t.Parallel()
 	const most = 100
-	r := startHolding(t, NewMemory(), 1, Options{ContentsPerPartition: most})
+	r := startHolding(t, storage.NewMemory(), 1, Options{ContentsPerPartition: most})
 	for n := 0; ; n += 10 {
 		r.must(r.NoteContents(t.Context(), payloads(0, n, 10)))
 		r.knows(true, payloads(0, n+9, 1))
@@ -261,7 +265,7 @@ func TestPayloadFilterForgets(t *testing.T) {
 // TestPayloadFilterNeedsAllKeys leaves a filter out when not all payloads could be read.
 func TestPayloadFilterNeedsAllKeys(t *testing.T) {
 	t.Parallel()
-	kv, reopen := openTestMemory(t)
+	kv, reopen := storagetest.OpenMemory(t)
 	r := startHolding(t, kv, 1, Options{})
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 50)))
 	_ = r.stop()
@@ -275,7 +279,7 @@ func TestPayloadFilterNeedsAllKeys(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("nobody says that a filter was not made")
 	}
-	if used, room, due := r.payloadsOf(0); used >= 0 || room != defaultPayloadFilters || !due {
+	if used, room, due := r.payloadsOf(0); used >= 0 || room != filters.DefaultPayloadFilters || !due {
 		t.Errorf("a filter was made of %d payloads of 50; there is room for %d bytes, another try %t", used, room, due)
 	}
 	r.knows(true, payloads(0, 0, 50))
@@ -291,17 +295,17 @@ func (s said) Write(line []byte) (int, error) {
 
 func TestPayloadFilterRate(t *testing.T) {
 	t.Parallel()
-	fl := newPayloadFilter(payloadFilterBytes(20_000), 42)
-	n := int(fl.bytes() * 8 / payloadBits)
+	fl := filters.NewPayloads(filters.PayloadBytes(20_000), 42)
+	n := int(fl.Bytes() * 8 / filters.PayloadBits)
 	if n < 30_000 || n > 30_100 {
 		t.Fatalf("it is full with %d digests", n)
 	}
 	for i := range n {
-		fl.add(payload(0, i).Digest)
+		fl.Add(payload(0, i).Digest)
 	}
 	maybes := 0
 	for i := range 100_000 {
-		switch maybe := fl.maybe(payload(0, i).Digest); {
+		switch maybe := fl.Maybe(payload(0, i).Digest); {
 		case i < n && !maybe:
 			t.Fatalf("it forgot %d", i)
 		case i >= n && maybe:

@@ -6,19 +6,21 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // After a loss of power every partition is unsure, also after a later kill; a fresh
 // copy, a holder who goes on from exactly here, and a promotion end that.
 func TestUnsure(t *testing.T) {
 	t.Parallel()
-	m := NewMemory()
+	m := storage.NewMemory()
 	r := startHolding(t, m, 3, Options{})
-	r.become(1, Released)
-	r.become(1, Copy)
+	r.become(1, layout.Released)
+	r.become(1, layout.Copy)
 	r.must(m.Sync())
 	m = m.Crash()
-	r = r.crash(func() KV { return m }, Options{})
+	r = r.crash(func() storage.KV { return m }, Options{})
 	unsure := func(want ...crawl.Partition) {
 		t.Helper()
 		is := map[crawl.Partition]bool{}
@@ -33,17 +35,17 @@ func TestUnsure(t *testing.T) {
 	}
 	unsure()
 	m = m.PowerLoss()
-	r = r.crash(func() KV { return m }, Options{})
+	r = r.crash(func() storage.KV { return m }, Options{})
 	unsure(0, 1, 2)
 	m = m.Crash()
-	r = r.crash(func() KV { return m }, Options{})
+	r = r.crash(func() storage.KV { return m }, Options{})
 	unsure(0, 1, 2)
 	r.must(r.AdoptCopy(t.Context(), 1, 1, 0, 2))
 	unsure(0, 2)
 	for p := range crawl.Partition(3) {
 		if p != 1 {
-			r.become(p, Released)
-			r.become(p, Copy)
+			r.become(p, layout.Released)
+			r.become(p, layout.Copy)
 		}
 	}
 	unsure(0, 2)
@@ -55,17 +57,17 @@ func TestUnsure(t *testing.T) {
 // open, and every partition is unsure when that run is over.
 func TestUnsureAfterReopening(t *testing.T) {
 	t.Parallel()
-	if MachineRun() == "" {
+	if storage.MachineRun() == "" {
 		t.Skip("this system does not name its runs")
 	}
 	dir := t.TempDir()
-	kv, err := OpenBadger(filepath.Join(dir, "store"), BadgerOptions{})
+	kv, err := storage.OpenBadger(filepath.Join(dir, "store"), storage.BadgerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := startHolding(t, kv, 1, Options{})
 	file := filepath.Join(dir, "store", "MACHINE")
-	if b, _ := os.ReadFile(file); string(b) != MachineRun()+"\n" {
+	if b, _ := os.ReadFile(file); string(b) != storage.MachineRun()+"\n" {
 		t.Fatalf("an open store says %q", b)
 	}
 	r.must(r.stop())
@@ -77,7 +79,7 @@ func TestUnsureAfterReopening(t *testing.T) {
 	if err := os.WriteFile(file, []byte("another-run\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if kv, err = OpenBadger(filepath.Join(dir, "store"), BadgerOptions{Sync: true}); err != nil {
+	if kv, err = storage.OpenBadger(filepath.Join(dir, "store"), storage.BadgerOptions{Sync: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !kv.(interface{ LostPower() bool }).LostPower() {
@@ -87,7 +89,7 @@ func TestUnsureAfterReopening(t *testing.T) {
 	if m, _ := r.Meta(0); !m.Unsure {
 		t.Errorf("partition 0 is %+v", m)
 	}
-	if b, _ := os.ReadFile(file); string(b) != MachineRun()+" synced\n" {
+	if b, _ := os.ReadFile(file); string(b) != storage.MachineRun()+" synced\n" {
 		t.Fatalf("a store that syncs each write says %q", b)
 	}
 	r.must(r.stop())

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
 	"crawlnode/web/urlnorm"
 )
 
@@ -12,25 +14,25 @@ import (
 // meanwhile, in whichever band, comes with the next call. A host that is not
 // known has an empty queue. It fails with ErrNotHolder when nothing of the
 // partition is here.
-func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after Cursor, n int) (HostQueue, error) {
-	q := HostQueue{Partition: p, Host: host, Next: after}
+func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after reader.Cursor, n int) (reader.HostQueue, error) {
+	q := reader.HostQueue{Partition: p, Host: host, Next: after}
 	v, err := f.read(p)
 	if err != nil {
 		return q, err
 	}
-	defer v.close()
-	e, err := v.host(host)
+	defer v.Close()
+	e, err := v.Host(host)
 	if err != nil {
 		return q, fmt.Errorf("frontier: loading host %s: %w", host, err)
 	}
 	if e == nil {
 		return q, nil
 	}
-	q.State, q.Queued = v.line.readHost(e.HostState), e.total()
-	if q.Robots, err = v.robots(host, e); err != nil {
+	q.State, q.Queued = v.Line.ReadHost(e.HostState), e.Total()
+	if q.Robots, err = v.Robots(host, e); err != nil {
 		return q, err
 	}
-	return q, v.items(&q, e, n)
+	return q, v.Items(&q, e, n)
 }
 
 // Waiting lists hosts with queued URLs: by band, in the band by time. Each
@@ -38,24 +40,24 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after Cursor, n int)
 // last parked, or got its first or a better URL; Load tells the truth. The
 // cursor returned continues behind the last host; with less than n hosts, the
 // end is reached.
-func (f *Frontier) Waiting(p crawl.Partition, from WakeCursor, n int) ([]Wake, WakeCursor, error) {
+func (f *Frontier) Waiting(p crawl.Partition, from reader.WakeCursor, n int) ([]reader.Wake, reader.WakeCursor, error) {
 	v, err := f.read(p)
 	if err != nil {
 		return nil, from, err
 	}
-	defer v.close()
-	it := v.iterate([]byte{tableWake})
+	defer v.Close()
+	it := v.Iterate([]byte{layout.TableWake})
 	defer it.Close()
-	var out []Wake
-	for it.Seek(v.abs(append([]byte{tableWake}, from...))); it.Valid() && len(out) < n; it.Next() {
-		rel := it.Key()[prefixLen:]
-		w, host, ok := parseWakeKey(rel)
+	var out []reader.Wake
+	for it.Seek(v.Abs(append([]byte{layout.TableWake}, from...))); it.Valid() && len(out) < n; it.Next() {
+		rel := it.Key()[layout.PrefixLen:]
+		w, host, ok := layout.ParseWakeKey(rel)
 		if !ok {
-			return nil, from, fmt.Errorf("%w: wake index of partition %d", ErrCorrupt, p)
+			return nil, from, fmt.Errorf("%w: wake index of partition %d", layout.ErrCorrupt, p)
 		}
-		out = append(out, Wake{Host: host, Band: w.band, NotBefore: v.line.read(w.time())})
+		out = append(out, reader.Wake{Host: host, Band: w.Band, NotBefore: v.Line.Read(w.Time())})
 		// The zero byte makes the next key in order: no host holds one.
-		from = WakeCursor(rel[1:]) + "\x00"
+		from = reader.WakeCursor(rel[1:]) + "\x00"
 	}
 	return out, from, nil
 }
@@ -67,26 +69,26 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 	if err != nil {
 		return rec, false, err
 	}
-	defer v.close()
-	host := hostOf(u)
-	fp := fingerprintOf(u.String())
-	for n := uint64(0); n < maxProbes; n++ {
-		b, ok, err := v.get(appendRecordKey(nil, host, fp.probe(n)))
+	defer v.Close()
+	host := layout.HostOf(u)
+	fp := layout.FingerprintOf(u.String())
+	for n := uint64(0); n < layout.MaxProbes; n++ {
+		b, ok, err := v.Get(layout.AppendRecordKey(nil, host, fp.Probe(n)))
 		if err == nil && !ok && n == 0 {
-			return v.soleRecord(u, host)
+			return v.InlineRecord(u, host)
 		}
 		if err != nil || !ok {
 			return rec, false, err
 		}
-		s, err := decodeRecord(b)
+		s, err := layout.DecodeRecord(b)
 		if err != nil {
 			return rec, false, fmt.Errorf("%w of %s", err, u)
 		}
-		if !s.is(u) {
+		if !s.Is(u) {
 			continue
 		}
 		s.URL = u
-		err = v.queueState(&s.Record)
+		err = v.QueueState(&s.Record)
 		return s.Record, true, err
 	}
 	return rec, false, nil
@@ -99,13 +101,13 @@ func (f *Frontier) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, 
 	if err != nil {
 		return s, queued, false, err
 	}
-	defer v.close()
-	e, err := v.host(host)
+	defer v.Close()
+	e, err := v.Host(host)
 	if err != nil || e == nil {
 		return s, queued, false, err
 	}
-	for i := range e.bands {
-		queued[i] = e.bands[i].queued
+	for i := range e.Bands {
+		queued[i] = e.Bands[i].Queued
 	}
-	return v.line.readHost(e.HostState), queued, true, nil
+	return v.Line.ReadHost(e.HostState), queued, true, nil
 }

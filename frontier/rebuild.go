@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // maxDelta bounds what is remembered of a partition while its filter is being
@@ -13,7 +16,7 @@ const maxDelta = 1 << 20
 // rebuild is a filter to be made: of which table of which partition.
 type rebuild struct {
 	partition crawl.Partition
-	table     byte // tableRecords or tableContents
+	table     byte // TableRecords or TableContents
 }
 
 // rebuildFilters makes the filters that are missing or full, one at a time,
@@ -25,7 +28,7 @@ func (f *Frontier) rebuildFilters(ctx context.Context) {
 			return
 		}
 		make, what := f.rebuildFilter, "URL"
-		if r.table == tableContents {
+		if r.table == layout.TableContents {
 			make, what = f.rebuildPayloads, "payload"
 		}
 		if err := make(ctx, r.partition); err != nil && !isStop(err) {
@@ -38,12 +41,12 @@ func (f *Frontier) rebuildFilters(ctx context.Context) {
 // which point on the writer remembers what it adds, reads the records, and
 // hands the filter over between two groups.
 func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
-	var snap Snapshot
-	var gen generation
+	var snap storage.Snapshot
+	var gen layout.Generation
 	var keys int64
 	err := f.alone(ctx, false, func(g *group) (err error) {
 		pg := g.part(p)
-		if pg.state.State != Holder {
+		if pg.state.State != layout.Holder {
 			return nil
 		}
 		if snap, err = f.kv.Snapshot(); err != nil {
@@ -56,7 +59,7 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	if err != nil || snap == nil {
 		return err
 	}
-	fl, err := readFilter(ctx, snap, gen, keys)
+	fl, err := filters.ReadURLs(ctx, snap, gen, keys)
 	snap.Close()
 	return f.alone(context.WithoutCancel(ctx), false, func(g *group) error {
 		pg := g.part(p)
@@ -69,11 +72,11 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 			return err
 		}
 		if len(delta) >= maxDelta {
-			f.rebuilds.add(rebuild{p, tableRecords})
+			f.rebuilds.add(rebuild{p, layout.TableRecords})
 			return nil
 		}
 		for _, fp := range delta {
-			fl.add(fp)
+			fl.Add(fp)
 		}
 		pg.part.filter = fl
 		return nil
@@ -81,7 +84,7 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 }
 
 // noteDelta remembers a URL for a filter in the making.
-func (p *partition) noteDelta(fp fingerprint) {
+func (p *partition) noteDelta(fp layout.Fingerprint) {
 	if p.rebuilding && len(p.delta) < maxDelta {
 		p.delta = append(p.delta, fp)
 	}

@@ -10,12 +10,15 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // tenure is what a holder did with two partitions: each mutation, and the
 // content behind each.
 type tenure struct {
-	from    [2][]Entry // a snapshot at mutation at
+	from    [2][]storage.Entry // a snapshot at mutation at
 	at      [2]crawl.Seq
 	ms      []CopyMutation // behind the snapshots, of both
 	content [2]map[crawl.Seq]map[string]string
@@ -25,7 +28,7 @@ type tenure struct {
 // hold runs a holder in epoch 3 and writes down what it does.
 func hold(t *testing.T) *tenure {
 	t.Helper()
-	r := start(t, NewMemory(), Options{})
+	r := start(t, storage.NewMemory(), Options{})
 	r.must(r.Found(t.Context(), []crawl.Partition{0, 1}, 3))
 	h := &tenure{}
 	tail := &caught{}
@@ -46,7 +49,7 @@ func hold(t *testing.T) *tenure {
 			for p := range crawl.Partition(2) {
 				e, err := r.Export(t.Context(), p, tail.sink)
 				r.must(err)
-				r.must(e.Snapshot(t.Context(), 1<<20, func(es []Entry) error { h.from[p] = append(h.from[p], es...); return nil }))
+				r.must(e.Snapshot(t.Context(), 1<<20, func(es []storage.Entry) error { h.from[p] = append(h.from[p], es...); return nil }))
 				h.at[p] = e.Seq()
 				e.Close()
 			}
@@ -69,7 +72,7 @@ func hold(t *testing.T) *tenure {
 // had is what a replica acknowledged.
 type had struct {
 	seq   [2]crawl.Seq
-	state [2]State // Absent: not yet anything
+	state [2]layout.State // Absent: not yet anything
 	epoch crawl.Epoch
 }
 
@@ -88,7 +91,7 @@ func (h *tenure) follow(ctx context.Context, f *Frontier, rng *rand.Rand) (got h
 		if err := i.CommitCopy(ctx, 3); err != nil {
 			return got, err
 		}
-		got.state[p], got.seq[p] = Copy, h.at[p]
+		got.state[p], got.seq[p] = layout.Copy, h.at[p]
 	}
 	for from := 0; from < len(h.ms); {
 		to := min(len(h.ms), from+1+rng.IntN(4))
@@ -106,10 +109,10 @@ func (h *tenure) follow(ctx context.Context, f *Frontier, rng *rand.Rand) (got h
 		return got, err
 	}
 	got.epoch = 5
-	if err := f.Transition(ctx, 1, func(m *Meta) error { m.State, m.Epoch = Holder, 6; return nil }); err != nil {
+	if err := f.Transition(ctx, 1, func(m *layout.Meta) error { m.State, m.Epoch = layout.Holder, 6; return nil }); err != nil {
 		return got, err
 	}
-	got.state[1] = Holder
+	got.state[1] = layout.Holder
 	return got, nil
 }
 
@@ -119,22 +122,22 @@ func (h *tenure) verify(t *testing.T, r *running, got had) {
 	t.Helper()
 	for p := range crawl.Partition(2) {
 		m := metaOf(t, r, p)
-		if m.State == Absent {
-			if got.state[p] != Absent {
+		if m.State == layout.Absent {
+			if got.state[p] != layout.Absent {
 				t.Fatalf("partition %d: an acknowledged %v is gone", p, got.state[p])
 			}
 			continue
 		}
-		if m.Seq < got.seq[p] || got.state[p] == Holder && m.State != Holder || p == 0 && m.Epoch < got.epoch {
+		if m.Seq < got.seq[p] || got.state[p] == layout.Holder && m.State != layout.Holder || p == 0 && m.Epoch < got.epoch {
 			t.Fatalf("partition %d: %+v, acknowledged %+v", p, m, got)
 		}
 		want, ok := h.content[p][m.Seq]
 		if !ok {
 			t.Fatalf("partition %d: the holder never was at %d", p, m.Seq)
 		}
-		compare(t, fmt.Sprintf("partition %d at %d", p, m.Seq), content(t, r, p), want)
+		storagetest.Compare(t, fmt.Sprintf("partition %d at %d", p, m.Seq), content(t, r, p), want)
 		r.must(invariants(r.Frontier))
-		if m.State == Copy {
+		if m.State == layout.Copy {
 			r.must(r.promote(p, 9))
 		}
 		for seq, links := range h.urls[p] {
@@ -156,14 +159,14 @@ func TestReplicaCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	h := hold(t)
 	seed := rand.Uint64()
-	for _, s := range stores {
-		t.Run(s.name, func(t *testing.T) {
+	for _, s := range storagetest.Stores {
+		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			t.Logf("seed %d", seed)
 			for at, ended := 0, false; !ended; at++ {
 				for _, applied := range []bool{false, true} {
-					if s.name == "memory" || applied == (at%2 == 0) { // the disk store costs more
-						ended = h.crashAt(t, s.open, at, applied, rand.New(rand.NewPCG(seed, uint64(at))))
+					if s.Name == "memory" || applied == (at%2 == 0) { // the disk store costs more
+						ended = h.crashAt(t, s.Open, at, applied, rand.New(rand.NewPCG(seed, uint64(at))))
 					}
 				}
 			}
@@ -171,15 +174,15 @@ func TestReplicaCrashAtEveryWrite(t *testing.T) {
 	}
 }
 
-func (h *tenure) crashAt(t *testing.T, open func(*testing.T, ...func(*BadgerOptions)) (KV, func() KV), at int, applied bool, rng *rand.Rand) (ended bool) {
+func (h *tenure) crashAt(t *testing.T, open storagetest.Opener, at int, applied bool, rng *rand.Rand) (ended bool) {
 	t.Helper()
 	kv, reopen := open(t)
-	if err := kv.Write([]Entry{{Key: nodeKey(nodeVersion), Value: []byte{formatVersion}}}); err != nil {
+	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, &faulty{KV: kv, left: at, applied: applied}, Options{})
+	r := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, Options{})
 	got, err := h.follow(t.Context(), r.Frontier, rng)
-	if runErr := r.stop(); err != nil && (!errors.Is(err, errInjected) || !errors.Is(runErr, errInjected)) {
+	if runErr := r.stop(); err != nil && (!errors.Is(err, storagetest.ErrInjected) || !errors.Is(runErr, storagetest.ErrInjected)) {
 		t.Fatalf("write %d: the replica ended with %v, Run with %v", at, err, runErr)
 	}
 	next := start(t, reopen(), Options{})
@@ -194,7 +197,7 @@ type trio struct {
 	t      *testing.T
 	rng    *rand.Rand
 	nodes  [3]*running
-	reopen [3]func() KV
+	reopen [3]func() storage.KV
 	tails  [3]*caught // of the replicas; nil: not attached
 	holder int
 	epoch  crawl.Epoch
@@ -205,7 +208,7 @@ type trio struct {
 // TestReplicasModel runs random operations on three nodes, kills them at
 // random, and promotes what is left.
 func TestReplicasModel(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		g := &trio{t: t, rng: rand.New(rand.NewPCG(seed, 3)), epoch: 1, acked: map[string]bool{}}
@@ -213,14 +216,14 @@ func TestReplicasModel(t *testing.T) {
 		g.reopen[0] = reopen
 		g.nodes[0] = startHolding(t, kv, 1, o)
 		for i := 1; i < 3; i++ {
-			kv, reopen := openTestMemory(t)
+			kv, reopen := storagetest.OpenMemory(t)
 			g.nodes[i], g.reopen[i] = start(t, kv, o), reopen
 			g.attach(i)
 		}
 		for range 150 {
 			g.step()
 		}
-		g.settle()
+		g.catchUp()
 	})
 }
 
@@ -248,7 +251,7 @@ func (g *trio) step() {
 			g.h().must(g.h().Complete(g.t.Context(), Completion{Lease: g.h().lease(0, host), Outcome: fetched}))
 		}
 	case k < 85:
-		g.settle()
+		g.catchUp()
 	case k < 93:
 		i := g.rng.IntN(3)
 		g.nodes[i] = g.nodes[i].crash(g.reopen[i], Options{CacheEntries: 64})
@@ -266,18 +269,18 @@ func (g *trio) attach(i int) {
 	g.t.Helper()
 	r, tail := g.nodes[i], &caught{}
 	m := metaOf(g.t, r, 0)
-	if m.State == Copy && m.Epoch == g.epoch && g.h().Attach(g.t.Context(), 0, m.Seq, g.epoch, tail.sink) == nil {
+	if m.State == layout.Copy && m.Epoch == g.epoch && g.h().Attach(g.t.Context(), 0, m.Seq, g.epoch, tail.sink) == nil {
 		g.tails[i] = tail
 		return
 	}
-	if m.State == Holder || m.State == Released {
-		r.become(0, Copy)
+	if m.State == layout.Holder || m.State == layout.Released {
+		r.become(0, layout.Copy)
 	}
 	g.tails[i] = r.replicate(g.h(), 0)
 }
 
-// settle brings both replicas to where the holder is: then all is acknowledged.
-func (g *trio) settle() {
+// catchUp brings both replicas to where the holder is: then all is acknowledged.
+func (g *trio) catchUp() {
 	g.t.Helper()
 	g.replicas(func(i int, r *running) {
 		if g.tails[i] == nil {
@@ -287,7 +290,7 @@ func (g *trio) settle() {
 	})
 	want := content(g.t, g.h(), 0)
 	for _, r := range g.nodes {
-		compare(g.t, "replica", content(g.t, r, 0), want)
+		storagetest.Compare(g.t, "replica", content(g.t, r, 0), want)
 		r.must(invariants(r.Frontier))
 	}
 	for n := range g.urls + 1 {

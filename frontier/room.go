@@ -1,5 +1,7 @@
 package frontier
 
+import "crawlnode/frontier/storage"
+
 // roomy is a KV that knows whether it has room, and that has set some aside.
 type roomy interface {
 	// Room is nil when a Write has room, and ErrNoSpace when it would have to wait;
@@ -7,7 +9,7 @@ type roomy interface {
 	Room() error
 	// WriteReserved is a Write, and a Sync of it, for which there is room while
 	// there is none for others. The entries are few, and of the node's own range.
-	WriteReserved(entries []Entry) error
+	WriteReserved(entries []storage.Entry) error
 }
 
 // room asks the store whether it has room; one that cannot tell has.
@@ -19,11 +21,11 @@ func (f *Frontier) room() error {
 }
 
 // write hands a group's entries to the store, or to what the store has set aside.
-func (f *Frontier) write(entries []Entry, full error) error {
+func (f *Frontier) write(entries []storage.Entry, full error) error {
 	if full == nil {
 		return f.kv.Write(entries)
 	}
-	if !InOwnRange(entries) {
+	if !storage.InOwnRange(entries) {
 		return full
 	}
 	return f.kv.(roomy).WriteReserved(entries)

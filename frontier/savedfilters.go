@@ -6,6 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // saveFilters writes the filters of the held partitions. Only what Run left
@@ -14,14 +18,14 @@ func (f *Frontier) saveFilters() error {
 	if f.o.BloomDir == "" {
 		return nil
 	}
-	var saved []savedFilter
+	var saved []filters.Saved
 	for _, p := range f.parts {
-		if p.State == Holder && p.filter != nil {
-			saved = append(saved, savedFilter{generation{p.Partition, p.Generation}, p.Seq, p.filter})
+		if p.State == layout.Holder && p.filter != nil {
+			saved = append(saved, filters.Saved{Gen: layout.Generation{Partition: p.Partition, Number: p.Generation}, Seq: p.Seq, Filter: p.filter})
 		}
 	}
-	path := filepath.Join(f.o.BloomDir, filterFile)
-	if err := writeFileWhole(path, func(w io.Writer) error { return writeFilters(w, saved) }); err != nil {
+	path := filepath.Join(f.o.BloomDir, filters.FileName)
+	if err := storage.WriteFile(path, func(w io.Writer) error { return filters.Write(w, saved) }); err != nil {
 		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
 	}
 	return nil
@@ -31,15 +35,15 @@ func (f *Frontier) saveFilters() error {
 // the held partitions that have no filter.
 func (f *Frontier) loadFilters() {
 	for _, s := range f.takeFilterFile() {
-		p := f.parts[s.gen.partition]
-		if p != nil && p.State == Holder && p.Generation == s.gen.number && p.Seq == s.seq {
-			p.filter = s.filter
+		p := f.parts[s.Gen.Partition]
+		if p != nil && p.State == layout.Holder && p.Generation == s.Gen.Number && p.Seq == s.Seq {
+			p.filter = s.Filter
 		}
 	}
 	metas := f.Metas()
 	for _, m := range metas {
-		if m.State == Holder && f.parts[m.Partition].filter == nil {
-			f.rebuilds.add(rebuild{m.Partition, tableRecords})
+		if m.State == layout.Holder && f.parts[m.Partition].filter == nil {
+			f.rebuilds.add(rebuild{m.Partition, layout.TableRecords})
 		}
 	}
 	for _, m := range metas { // behind those, which save more
@@ -49,12 +53,12 @@ func (f *Frontier) loadFilters() {
 
 // takeFilterFile reads and removes the file. Without a good one the filters
 // are rebuilt, so an error is only worth a line in the log.
-func (f *Frontier) takeFilterFile() []savedFilter {
+func (f *Frontier) takeFilterFile() []filters.Saved {
 	if f.o.BloomDir == "" {
 		return nil
 	}
-	path := filepath.Join(f.o.BloomDir, filterFile)
-	saved, err := readFilterFile(path)
+	path := filepath.Join(f.o.BloomDir, filters.FileName)
+	saved, err := filters.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // filterOf reads a partition's filter between two groups.
-func (r *running) filterOf(p crawl.Partition) (fl *filter) {
+func (r *running) filterOf(p crawl.Partition) (fl *filters.URLs) {
 	r.t.Helper()
 	r.must(r.change(r.t.Context(), func(g *group) error {
 		fl = g.part(p).part.filter
@@ -22,7 +25,7 @@ func (r *running) filterOf(p crawl.Partition) (fl *filter) {
 }
 
 // waitFilter waits until a partition has a filter that satisfies ok.
-func (r *running) waitFilter(p crawl.Partition, ok func(*filter) bool) *filter {
+func (r *running) waitFilter(p crawl.Partition, ok func(*filters.URLs) bool) *filters.URLs {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		if fl := r.filterOf(p); fl != nil && ok(fl) {
@@ -47,16 +50,16 @@ func manyLinks(from, n int) []crawl.Routed {
 
 // TestFilterGrows fills a filter beyond its design, while it is being used.
 func TestFilterGrows(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, _ func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		r := startHolding(t, kv, 1, Options{CacheEntries: 8})
-		small := r.filterOf(0).capacity
+		small := r.filterOf(0).Capacity
 		n := 0
 		for ; int64(n) < 3*small; n += 100 {
 			r.add(manyLinks(n, 100)...)
 		}
-		fl := r.waitFilter(0, func(f *filter) bool { return f.capacity > small && !f.full() })
-		if fl.count != int64(n+manyHosts) {
-			t.Errorf("the filter has %d URLs and hosts, want %d", fl.count, n+manyHosts)
+		fl := r.waitFilter(0, func(f *filters.URLs) bool { return f.Capacity > small && !f.Full() })
+		if fl.Count != int64(n+manyHosts) {
+			t.Errorf("the filter has %d URLs and hosts, want %d", fl.Count, n+manyHosts)
 		}
 		for i := 0; i < n; i += 100 {
 			for j, a := range r.add(manyLinks(i, 100)...) {
@@ -73,7 +76,7 @@ func TestFilterGrows(t *testing.T) {
 // its end: the new filter must not call them new.
 func TestFilterLearnsWhileItIsMade(t *testing.T) {
 	t.Parallel()
-	kv, reopen := openTestMemory(t)
+	kv, reopen := storagetest.OpenMemory(t)
 	r := startHolding(t, kv, 1, Options{})
 	r.add(manyLinks(0, 50)...)
 	_ = r.stop()
@@ -89,7 +92,7 @@ func TestFilterLearnsWhileItIsMade(t *testing.T) {
 		}
 	}
 	open()
-	r.waitFilter(0, func(f *filter) bool { return f.count == 100+manyHosts })
+	r.waitFilter(0, func(f *filters.URLs) bool { return f.Count == 100+manyHosts })
 	for i, a := range r.add(manyLinks(0, 100)...) {
 		if a != Known {
 			t.Fatalf("URL %d is %v", i, a)
@@ -102,9 +105,9 @@ func TestFilterLearnsWhileItIsMade(t *testing.T) {
 // are used once, and never after a crash.
 func TestFiltersAreSavedOnce(t *testing.T) {
 	t.Parallel()
-	kv, reopen := openTestMemory(t)
+	kv, reopen := storagetest.OpenMemory(t)
 	o := Options{BloomDir: t.TempDir(), CacheEntries: 8}
-	path := filepath.Join(o.BloomDir, filterFile)
+	path := filepath.Join(o.BloomDir, filters.FileName)
 	r := startHolding(t, kv, 2, o)
 	r.add(manyLinks(0, 300)...)
 	if err := r.stop(); err != nil {
@@ -115,7 +118,7 @@ func TestFiltersAreSavedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r = start(t, reopen(), o)
-	if fl := r.filterOf(0); fl == nil || fl.count != 300+manyHosts {
+	if fl := r.filterOf(0); fl == nil || fl.Count != 300+manyHosts {
 		t.Fatalf("filter after a clean stop: %+v", fl)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -137,6 +140,6 @@ func TestFiltersAreSavedOnce(t *testing.T) {
 	if got := r.add(link("http://h1.p0.test/later")); got[0] != Known {
 		t.Fatalf("with a stale filter a known URL is %v", got)
 	}
-	r.waitFilter(0, func(f *filter) bool { return f.count == 301+manyHosts })
+	r.waitFilter(0, func(f *filters.URLs) bool { return f.Count == 301+manyHosts })
 	r.check()
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
 )
 
 // setPiece is the number of records in one request.
@@ -13,9 +14,9 @@ const setPiece = 1_000
 
 // PutSets records in-sync sets, each unless this node has the same or a newer
 // one of the partition. All are on disk before it returns, with one sync.
-func (f *Frontier) PutSets(ctx context.Context, records []SetRecord) error {
+func (f *Frontier) PutSets(ctx context.Context, records []layout.SetRecord) error {
 	for i := range records {
-		if err := records[i].valid(); err != nil {
+		if err := records[i].Valid(); err != nil {
 			return fmt.Errorf("frontier: recording in-sync sets: %w", err)
 		}
 	}
@@ -37,39 +38,39 @@ func (f *Frontier) PutSets(ctx context.Context, records []SetRecord) error {
 // putSets keeps those of the records that are newer. Sets are shown with the
 // commit; within the group the last one of a partition may not be the newest,
 // so they are compared with those before them too.
-func (g *group) putSets(records []SetRecord) {
+func (g *group) putSets(records []layout.SetRecord) {
 	for i := range records {
 		r := records[i]
 		old, ok := g.sets[r.Partition]
 		if !ok {
 			old, ok = g.f.Set(r.Partition)
 		}
-		if ok && !r.newer(&old) {
+		if ok && !r.Newer(&old) {
 			continue
 		}
 		r.Members = slices.Clone(r.Members)
 		if g.sets == nil {
-			g.sets = map[crawl.Partition]SetRecord{}
+			g.sets = map[crawl.Partition]layout.SetRecord{}
 		}
 		g.sets[r.Partition] = r
-		g.put(setKey(r.Partition), encodeSet(&r))
+		g.put(layout.SetKey(r.Partition), layout.EncodeSet(&r))
 	}
 }
 
 // Sets returns this node's records, by partition.
-func (f *Frontier) Sets() []SetRecord {
+func (f *Frontier) Sets() []layout.SetRecord {
 	f.mu.Lock()
-	out := make([]SetRecord, 0, len(f.sets))
+	out := make([]layout.SetRecord, 0, len(f.sets))
 	for _, r := range f.sets {
 		out = append(out, r)
 	}
 	f.mu.Unlock()
-	slices.SortFunc(out, func(a, b SetRecord) int { return int(a.Partition) - int(b.Partition) })
+	slices.SortFunc(out, func(a, b layout.SetRecord) int { return int(a.Partition) - int(b.Partition) })
 	return out
 }
 
 // Set returns this node's record of one partition.
-func (f *Frontier) Set(p crawl.Partition) (r SetRecord, ok bool) {
+func (f *Frontier) Set(p crawl.Partition) (r layout.SetRecord, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r, ok = f.sets[p]

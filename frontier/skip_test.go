@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // Refused links are counted with the partition, durably; what is not held is not.
 func TestSkip(t *testing.T) {
-	onStores(t, func(t *testing.T, kv KV, reopen func() KV) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		r := startHolding(t, kv, 2, Options{})
 		counts := crawl.SkipCounts{crawl.SkipDepth: 2, crawl.SkipNoFollow: 5}
 		r.must(r.Skip(t.Context(), nil))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
 )
 
 // nearStreak is how many near-duplicate pages in a row a host may serve before its
@@ -36,7 +37,7 @@ func (pg *partGroup) demoted(host crawl.Host, c *Completion) []crawl.Routed {
 	own := slices.Clone(c.Own)
 	for i := range own {
 		t := &own[i].Target
-		if hostOf(t.URL) != host || t.Via != crawl.ViaLink && t.Via != crawl.ViaAsset {
+		if layout.HostOf(t.URL) != host || t.Via != crawl.ViaLink && t.Via != crawl.ViaAsset {
 			continue
 		}
 		t.Band, t.Suspicious = crawl.Bands-1, t.Suspicious || trap

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"time"
+
+	"crawlnode/frontier/layout"
 )
 
 // A piece is this many keys. While little waits, the crawl has the writer to itself
@@ -55,7 +57,7 @@ func (f *Frontier) sweep(ctx context.Context) {
 			retry = sweepRetry
 			continue
 		case f.dead.failed(gen, err, time.Now()):
-			f.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.partition, "generation", gen.number, "err", err)
+			f.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.Partition, "generation", gen.Number, "err", err)
 		}
 		select {
 		case <-time.After(retry):
@@ -68,7 +70,7 @@ func (f *Frontier) sweep(ctx context.Context) {
 
 // sweepGeneration deletes all keys of one generation, then its place on the
 // list. It counts the keys, also when it fails.
-func (f *Frontier) sweepGeneration(ctx context.Context, gen generation) (deleted int, err error) {
+func (f *Frontier) sweepGeneration(ctx context.Context, gen layout.Generation) (deleted int, err error) {
 	var from []byte
 	for {
 		keys, err := f.deadKeys(gen, from)
@@ -100,20 +102,20 @@ func (f *Frontier) sweepGeneration(ctx context.Context, gen generation) (deleted
 		}
 	}
 	return deleted, f.change(ctx, func(g *group) error {
-		g.put(deadKey(gen), nil)
+		g.put(layout.DeadKey(gen), nil)
 		return nil
 	})
 }
 
 // deadKeys lists some keys of a generation from a key on, absolute. The keys
 // deleted before lie in front of it, so they are not walked over again.
-func (f *Frontier) deadKeys(gen generation, from []byte) ([][]byte, error) {
+func (f *Frontier) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) {
 	snap, err := f.kv.Snapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer snap.Close()
-	prefix := appendPrefix(nil, gen.partition, gen.number)
+	prefix := layout.AppendPrefix(nil, gen.Partition, gen.Number)
 	it := snap.Iterate(prefix)
 	defer it.Close()
 	var keys [][]byte
@@ -123,7 +125,7 @@ func (f *Frontier) deadKeys(gen generation, from []byte) ([][]byte, error) {
 	size, most := 0, f.budget.linkBytes
 	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, f.budget.groupEntries) && size < most; it.Next() {
 		keys = append(keys, bytes.Clone(it.Key()))
-		size += len(it.Key()) + prefixLen
+		size += len(it.Key()) + layout.PrefixLen
 	}
 	return keys, nil
 }

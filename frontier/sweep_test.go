@@ -16,18 +16,21 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // deaf is a KV whose snapshots cannot be read while it is broken.
 type deaf struct {
-	KV
+	storage.KV
 	broken atomic.Bool
 	asked  atomic.Int64
 }
 
 var errDeaf = errors.New("injected read error")
 
-func (d *deaf) Snapshot() (Snapshot, error) {
+func (d *deaf) Snapshot() (storage.Snapshot, error) {
 	if d.broken.Load() {
 		d.asked.Add(1)
 		return nil, errDeaf
@@ -39,13 +42,13 @@ func (d *deaf) Snapshot() (Snapshot, error) {
 func (r *running) giveUp(p crawl.Partition, keys int) {
 	i, err := r.BeginImport(r.t.Context(), p)
 	r.must(err)
-	es := make([]Entry, keys)
+	es := make([]storage.Entry, keys)
 	for k := range es {
 		value := make([]byte, 64)
 		for n := range value {
 			value[n] = byte(rand.Uint32())
 		}
-		es[k] = Entry{Key: fmt.Appendf(nil, "u%032x", rand.Uint64()), Value: value}
+		es[k] = storage.Entry{Key: fmt.Appendf(nil, "u%032x", rand.Uint64()), Value: value}
 	}
 	r.must(i.Put(r.t.Context(), es))
 	r.must(i.Abort(r.t.Context()))
@@ -55,7 +58,7 @@ func (r *running) giveUp(p crawl.Partition, keys int) {
 // while: once this ended the deletion for good.
 func TestSweepAfterError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := &deaf{KV: NewMemory()}
+		kv := &deaf{KV: storage.NewMemory()}
 		r := startHolding(t, kv, 1, Options{})
 		kv.broken.Store(true)
 		r.giveUp(3, 10)
@@ -72,7 +75,7 @@ func TestSweepAfterError(t *testing.T) {
 		if d := r.Dead(); d.Generations != 0 || d.Bytes != 0 || d.Err != nil {
 			t.Errorf("afterwards: %+v", d)
 		}
-		if n := len(dump(t, kv, string(appendPrefix(nil, 3, 1)))) + len(dump(t, kv, string(appendPrefix(nil, 4, 1)))); n > 0 {
+		if n := len(storagetest.Dump(t, kv, string(layout.AppendPrefix(nil, 3, 1)))) + len(storagetest.Dump(t, kv, string(layout.AppendPrefix(nil, 4, 1)))); n > 0 {
 			t.Errorf("%d keys are left", n)
 		}
 		_ = r.stop()
@@ -82,13 +85,13 @@ func TestSweepAfterError(t *testing.T) {
 // TestImportWaitsForSweep lets no copy begin while too much waits to be deleted.
 func TestImportWaitsForSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := &deaf{KV: NewMemory()}
+		kv := &deaf{KV: storage.NewMemory()}
 		r := startHolding(t, kv, 1, Options{})
 		kv.broken.Store(true)
 		r.giveUp(3, 10)
 		r.dead.mu.Lock()
-		r.dead.bytes[generation{3, 1}] += maxDeadBytes
-		r.dead.total += maxDeadBytes
+		r.dead.bytes[layout.Generation{Partition: 3, Number: 1}] += storage.MaxDeadBytes
+		r.dead.total += storage.MaxDeadBytes
 		r.dead.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -105,7 +108,7 @@ func TestImportWaitsForSweep(t *testing.T) {
 
 // compacted is a KV that says when it has begun to compact.
 type compacted struct {
-	KV
+	storage.KV
 	compacter
 	once  sync.Once
 	begun chan struct{}
@@ -123,7 +126,7 @@ func (c *compacted) Compact(deleted int64) bool {
 // little back.
 func TestNearlyFullDisk(t *testing.T) {
 	dir := t.TempDir()
-	kv, err := OpenBadger(dir, BadgerOptions{FreeSpace: func(string) (int64, error) { return 200 << 20, nil }})
+	kv, err := storage.OpenBadger(dir, storage.BadgerOptions{FreeSpace: func(string) (int64, error) { return 200 << 20, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +159,7 @@ func TestDiskReturns(t *testing.T) {
 		t.Skip("it writes 100 MB")
 	}
 	dir := t.TempDir()
-	kv, err := OpenBadger(dir, BadgerOptions{})
+	kv, err := storage.OpenBadger(dir, storage.BadgerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,20 @@
 package frontier
 
 import (
-	"crawlnode/crawl"
 	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // slowSync is a KV whose Sync waits for the gate, and counts.
 type slowSync struct {
-	KV
+	storage.KV
 	begun chan struct{} // gets a value at each Sync
 	gate  chan struct{} // closed: syncs pass
 	fail  atomic.Bool
@@ -20,7 +24,7 @@ func (s *slowSync) Sync() error {
 	s.begun <- struct{}{}
 	<-s.gate
 	if s.fail.Load() {
-		return errInjected
+		return storagetest.ErrInjected
 	}
 	return s.KV.Sync()
 }
@@ -29,7 +33,7 @@ func (s *slowSync) Sync() error {
 // those which wait at once share one sync, and that nobody else waits.
 func TestTransitionsShareSyncs(t *testing.T) {
 	t.Parallel()
-	kv := &slowSync{KV: NewMemory(), begun: make(chan struct{}, 2000), gate: make(chan struct{})}
+	kv := &slowSync{KV: storage.NewMemory(), begun: make(chan struct{}, 2000), gate: make(chan struct{})}
 	r := start(t, kv, Options{})
 	release := sync.OnceFunc(func() { close(kv.gate) })
 	t.Cleanup(release) // before the one of start, which waits for the disk
@@ -48,7 +52,7 @@ func TestTransitionsShareSyncs(t *testing.T) {
 	var answered atomic.Int32
 	for _, p := range ps {
 		wg.Go(func() {
-			err := r.Transition(t.Context(), p, func(m *Meta) error { m.State, m.View = Released, 2; return nil })
+			err := r.Transition(t.Context(), p, func(m *layout.Meta) error { m.State, m.View = layout.Released, 2; return nil })
 			if err != nil {
 				t.Error(err)
 			}
@@ -56,7 +60,7 @@ func TestTransitionsShareSyncs(t *testing.T) {
 		})
 	}
 	for _, p := range ps { // all are committed
-		for m, _ := r.Meta(p); m.State != Released; m, _ = r.Meta(p) {
+		for m, _ := r.Meta(p); m.State != layout.Released; m, _ = r.Meta(p) {
 			r.add(link("http://h1.p1.test/"))
 		}
 	}
@@ -70,10 +74,10 @@ func TestTransitionsShareSyncs(t *testing.T) {
 		t.Errorf("%d syncs for 64 transitions", n)
 	}
 	kv.fail.Store(true)
-	if err := r.Transition(t.Context(), 0, func(m *Meta) error { m.View = 3; return nil }); !errors.Is(err, errInjected) {
+	if err := r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.View = 3; return nil }); !errors.Is(err, storagetest.ErrInjected) {
 		t.Fatalf("a transition that is not on disk: %v", err)
 	}
-	if err := r.stop(); !errors.Is(err, errInjected) {
+	if err := r.stop(); !errors.Is(err, storagetest.ErrInjected) {
 		t.Fatalf("Run ended with %v", err)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // wrongClock is a machine's clock whose time of day is wrong.
@@ -26,25 +28,25 @@ func TestTimelineKeepsWaits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	upTo := func(d time.Duration) time.Duration { return time.Duration(rng.Int64N(int64(d) + 1)) }
 	now := time.Now()
-	at := func(t time.Time) moment {
-		return moment{now: t, wall: t.Add(upTo(24*time.Hour) - 12*time.Hour), boot: t.Sub(now)}
+	at := func(t time.Time) layout.Moment {
+		return layout.Moment{Now: t, Wall: t.Add(upTo(24*time.Hour) - 12*time.Hour), Boot: t.Sub(now)}
 	}
 	for n := range 20_000 {
 		written := at(now)
-		line := stamp{}.begin(written)
+		line := layout.Stamp{}.Begin(written)
 		wait := upTo(time.Hour)
-		stored := line.write(written.now.Add(wait))
-		s := line.stamp(1, written)
+		stored := line.Write(written.Now.Add(wait))
+		s := line.Stamp(1, written)
 		passed := time.Duration(0)
 		// From hand to hand, sometimes with nobody counting in between.
 		for range rng.IntN(4) {
 			idle, counted := upTo(10*time.Minute), upTo(10*time.Minute)
 			m := at(now.Add(passed + idle))
-			line = s.resume(uint64(2+rng.IntN(2)), m)
+			line = s.Resume(uint64(2+rng.IntN(2)), m)
 			passed += idle + counted
-			s = line.stamp(uint64(2+rng.IntN(2)), at(now.Add(passed)))
+			s = line.Stamp(uint64(2+rng.IntN(2)), at(now.Add(passed)))
 		}
-		left := line.read(stored).Sub(now.Add(passed))
+		left := line.Read(stored).Sub(now.Add(passed))
 		if left < wait-passed || left > wait {
 			t.Fatalf("round %d: %v are left of a wait of %v after %v", n, left, wait, passed)
 		}
@@ -55,27 +57,27 @@ func TestTimelineKeepsWaits(t *testing.T) {
 // day says; on another it counts for nothing.
 func TestTimelineResumes(t *testing.T) {
 	now := time.Now()
-	m := moment{now: now, wall: now, boot: time.Hour}
-	line := stamp{}.begin(m)
-	stored, s := line.write(now.Add(10*time.Minute)), line.stamp(7, m)
-	later := moment{now: now.Add(4 * time.Minute), wall: now.Add(3 * time.Hour), boot: time.Hour + 4*time.Minute}
+	m := layout.Moment{Now: now, Wall: now, Boot: time.Hour}
+	line := layout.Stamp{}.Begin(m)
+	stored, s := line.Write(now.Add(10*time.Minute)), line.Stamp(7, m)
+	later := layout.Moment{Now: now.Add(4 * time.Minute), Wall: now.Add(3 * time.Hour), Boot: time.Hour + 4*time.Minute}
 	for run, want := range map[uint64]time.Duration{7: 6 * time.Minute, 8: 10 * time.Minute, 0: 10 * time.Minute} {
-		line := s.resume(run, later)
-		if left := line.read(stored).Sub(later.now); left != want {
+		line := s.Resume(run, later)
+		if left := line.Read(stored).Sub(later.Now); left != want {
 			t.Errorf("run %d: %v are left, want %v", run, left, want)
 		}
 	}
-	s.run = 0 // it had no name there either
-	line = s.resume(0, later)
-	if left := line.read(stored).Sub(later.now); left != 10*time.Minute {
+	s.Run = 0 // it had no name there either
+	line = s.Resume(0, later)
+	if left := line.Read(stored).Sub(later.Now); left != 10*time.Minute {
 		t.Errorf("runs without a name: %v are left", left)
 	}
-	s.run = 7
-	line = s.resume(7, moment{now: later.now, wall: later.wall, boot: time.Minute})
-	if left := line.read(stored).Sub(later.now); left != 10*time.Minute {
+	s.Run = 7
+	line = s.Resume(7, layout.Moment{Now: later.Now, Wall: later.Wall, Boot: time.Minute})
+	if left := line.Read(stored).Sub(later.Now); left != 10*time.Minute {
 		t.Errorf("a boot time that went back: %v are left", left)
 	}
-	if line.read(time.Time{}) != (time.Time{}) || line.write(time.Time{}) != (time.Time{}) {
+	if line.Read(time.Time{}) != (time.Time{}) || line.Write(time.Time{}) != (time.Time{}) {
 		t.Error("the zero time moved")
 	}
 }
@@ -84,17 +86,17 @@ func TestTimelineResumes(t *testing.T) {
 // counted; by none where it is known how much did.
 func TestTimelineRobots(t *testing.T) {
 	now := time.Now()
-	m := moment{now: now, wall: now, boot: time.Hour}
-	line := stamp{}.begin(m)
-	stored, s := line.writeRobots(&crawl.Robots{Fetched: now, Expires: now.Add(24 * time.Hour)}), line.stamp(7, m)
-	later := moment{now: now.Add(time.Minute), wall: now.Add(5 * time.Hour), boot: time.Hour + time.Minute}
+	m := layout.Moment{Now: now, Wall: now, Boot: time.Hour}
+	line := layout.Stamp{}.Begin(m)
+	stored, s := line.WriteRobots(&crawl.Robots{Fetched: now, Expires: now.Add(24 * time.Hour)}), line.Stamp(7, m)
+	later := layout.Moment{Now: now.Add(time.Minute), Wall: now.Add(5 * time.Hour), Boot: time.Hour + time.Minute}
 	for run, want := range map[uint64]time.Duration{7: 24*time.Hour - time.Minute, 8: 19 * time.Hour} {
-		line, r := s.resume(run, later), *stored
-		line.readRobots(&r)
-		if left := r.Expires.Sub(later.now); left != want {
+		line, r := s.Resume(run, later), *stored
+		line.ReadRobots(&r)
+		if left := r.Expires.Sub(later.Now); left != want {
 			t.Errorf("run %d: they hold for %v, want %v", run, left, want)
 		}
-		if age := later.now.Sub(r.Fetched); age != 24*time.Hour-want {
+		if age := later.Now.Sub(r.Fetched); age != 24*time.Hour-want {
 			t.Errorf("run %d: they are %v old, want %v", run, age, 24*time.Hour-want)
 		}
 	}
@@ -110,8 +112,8 @@ func TestWrongClocksMeet(t *testing.T) {
 
 func wrongClocksMeet(t *testing.T, off time.Duration) {
 	booted := time.Now().Add(-time.Hour)
-	a := startHolding(t, NewMemory(), 1, Options{Clock: wrongClock{off, booted}, Machine: "a"})
-	b := start(t, NewMemory(), Options{Clock: wrongClock{0, booted}, Machine: "b"})
+	a := startHolding(t, storage.NewMemory(), 1, Options{Clock: wrongClock{off, booted}, Machine: "a"})
+	b := start(t, storage.NewMemory(), Options{Clock: wrongClock{0, booted}, Machine: "b"})
 	first, second := crawl.Host("h1.p0.test"), crawl.Host("h2.p0.test")
 	a.add(link("http://h1.p0.test/"), link("http://h2.p0.test/"), link("http://h1.p0.test/again"))
 	begun := time.Now()
@@ -131,7 +133,7 @@ func wrongClocksMeet(t *testing.T, off time.Duration) {
 		time.Sleep(time.Minute)
 		epoch++
 		holder.must(holder.Freeze(t.Context(), 0))
-		holder.become(0, Released)
+		holder.become(0, layout.Released)
 		copier.must(copier.promote(0, epoch))
 		holder.must(holder.Delete(t.Context(), 0))
 		holder, copier = copier, holder
@@ -173,6 +175,6 @@ func follow(t *testing.T, holder, copier *running, epoch crawl.Epoch) {
 	defer e.Close()
 	i, err := copier.BeginImport(t.Context(), 0)
 	copier.must(err)
-	holder.must(e.Snapshot(t.Context(), 1<<20, func(entries []Entry) error { return i.Put(context.Background(), entries) }))
+	holder.must(e.Snapshot(t.Context(), 1<<20, func(entries []storage.Entry) error { return i.Put(context.Background(), entries) }))
 	copier.must(i.CommitCopy(t.Context(), epoch))
 }

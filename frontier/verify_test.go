@@ -14,6 +14,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage/storagetest"
 )
 
 // damageStore is a small store with tables and logs, as kill -9 left it.
@@ -25,7 +27,7 @@ type damageStore struct {
 func makeDamageStore(t *testing.T) damageStore {
 	t.Helper()
 	s := damageStore{dir: t.TempDir(), marks: filepath.Join(t.TempDir(), "marks"), seen: map[crawl.Partition]int64{}}
-	kv, err := smallBadger(s.dir)
+	kv, err := storagetest.OpenSmall(s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func makeDamageStore(t *testing.T) damageStore {
 		s.seen[m.Partition] = m.Counters.Seen
 	}
 	from := s.dir
-	s.dir = cloneStore(t, from)
+	s.dir = storagetest.Clone(t, from)
 	r.must(r.Close())
 	return s
 }
@@ -73,7 +75,7 @@ func (s damageStore) rotated(t *testing.T) (full string) {
 
 func (s damageStore) files(t *testing.T, ext string) (names []string) {
 	t.Helper()
-	for name := range listing(t, s.dir) {
+	for name := range storagetest.List(t, s.dir) {
 		if strings.HasSuffix(name, ext) {
 			names = append(names, name)
 		}
@@ -85,8 +87,8 @@ func (s damageStore) files(t *testing.T, ext string) (names []string) {
 // flipped copies the store and flips one bit of a file, at a byte that is used.
 func (s damageStore) flipped(t *testing.T, name string, rng *rand.Rand) (to damageStore, at int) {
 	t.Helper()
-	to = damageStore{dir: cloneStore(t, s.dir), marks: filepath.Join(t.TempDir(), "marks"), seen: s.seen}
-	if err := cloneFile(s.marks, to.marks); err != nil {
+	to = damageStore{dir: storagetest.Clone(t, s.dir), marks: filepath.Join(t.TempDir(), "marks"), seen: s.seen}
+	if err := storagetest.CloneFile(s.marks, to.marks); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(to.dir, name)
@@ -110,7 +112,7 @@ func (s damageStore) flipped(t *testing.T, name string, rng *rand.Rand) (to dama
 // "whole"; anything else is a loss that nobody was told of.
 func (s damageStore) judge(t *testing.T, name string) string {
 	t.Helper()
-	kv, err := smallBadger(s.dir)
+	kv, err := storagetest.OpenSmall(s.dir)
 	if err != nil {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: the error does not name it: %v", name, err)
@@ -121,11 +123,11 @@ func (s damageStore) judge(t *testing.T, name string) string {
 	verdict := "whole"
 	for p, want := range s.seen {
 		m := metaOf(t, r, p)
-		found := int64(len(dump(t, kv, string(append(appendPrefix(nil, p, 1), tableRecords)))))
+		found := int64(len(storagetest.Dump(t, kv, string(append(layout.AppendPrefix(nil, p, 1), layout.TableRecords)))))
 		switch {
 		case m.Suspect:
 			verdict = "suspect"
-		case m.State != Holder || found != want || m.Counters.Seen != want:
+		case m.State != layout.Holder || found != want || m.Counters.Seen != want:
 			t.Errorf("%s: partition %d is %v with %d of %d records, and not suspect", name, p, m.State, found, want)
 			verdict = "silent"
 		}
@@ -141,7 +143,7 @@ func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	s := makeDamageStore(t)
 	logs := s.files(t, ".mem")
-	full := damageStore{dir: cloneStore(t, s.dir), marks: s.marks, seen: s.seen}
+	full := damageStore{dir: storagetest.Clone(t, s.dir), marks: s.marks, seen: s.seen}
 	full.rotated(t)
 	tests := []struct {
 		what  string
@@ -195,7 +197,7 @@ func TestDamageIsRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the first time the process dies before New
-		kv, err := smallBadger(s.dir)
+		kv, err := storagetest.OpenSmall(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,13 +205,13 @@ func TestDamageIsRemembered(t *testing.T) {
 			t.Fatalf("damage %q, want %q", got, log)
 		}
 		old := s.dir
-		s.dir = cloneStore(t, old)
+		s.dir = storagetest.Clone(t, old)
 		if err := kv.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 2 {
-		kv, err := smallBadger(s.dir)
+		kv, err := storagetest.OpenSmall(s.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +265,7 @@ func TestUnmadeLogs(t *testing.T) {
 	t.Parallel()
 	made := makeDamageStore(t)
 	for _, name := range []string{"00000.mem", "99999.mem"} {
-		s := damageStore{dir: cloneStore(t, made.dir), marks: made.marks, seen: made.seen}
+		s := damageStore{dir: storagetest.Clone(t, made.dir), marks: made.marks, seen: made.seen}
 		if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

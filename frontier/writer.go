@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"crawlnode/frontier/storage"
 )
 
 // budget bounds what goes into one transaction. A group is closed when it has
@@ -19,7 +21,7 @@ type budget struct {
 
 // budgetOf shares out a transaction. A new link costs five entries at most:
 // record, queue entry, host, the wake entry, and the one that it replaces.
-func budgetOf(l Limits) budget {
+func budgetOf(l storage.Limits) budget {
 	return budget{
 		groupEntries: min(8_000, l.Entries/4), groupBytes: min(1<<20, l.Bytes/4),
 		links: min(5_000, l.Entries/8), linkBytes: min(1<<20, l.Bytes/4),
@@ -116,7 +118,7 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 		}
 	}
 	syncFailed := f.syncs.failed
-	look := time.NewTicker(spaceAgain)
+	look := time.NewTicker(storage.SpaceAgain)
 	defer look.Stop()
 	var last time.Time // when the last group was begun
 	for {
@@ -140,7 +142,7 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 				return failed
 			}
 			step(rest)
-			answer(f.held, ErrNoSpace) // a full disk must not keep the node from stopping
+			answer(f.held, storage.ErrNoSpace) // a full disk must not keep the node from stopping
 			f.held = nil
 		}
 		if failed != nil {
@@ -194,7 +196,7 @@ func (f *Frontier) waiting(rs []*request) []*request {
 func (f *Frontier) work(rs []*request) error {
 	for len(rs) > 0 {
 		full := f.room()
-		if errors.Is(full, ErrNoSpace) {
+		if errors.Is(full, storage.ErrNoSpace) {
 			if rs = f.hold(rs); len(rs) == 0 {
 				return nil
 			}
@@ -214,7 +216,7 @@ func (f *Frontier) work(rs []*request) error {
 		if f.o.OnCommit != nil {
 			f.o.OnCommit(time.Since(begun))
 		}
-		if errors.Is(err, ErrNoSpace) { // it is not that small
+		if errors.Is(err, storage.ErrNoSpace) { // it is not that small
 			f.held, rs = append(f.held, rs[:n]...), rs[n:]
 			continue
 		}
@@ -265,9 +267,9 @@ func (f *Frontier) takeHeld() (rs []*request) {
 	for _, r := range held {
 		switch err := r.ctx.Err(); {
 		case err != nil:
-			r.done <- fmt.Errorf("%w: %w", ErrNoSpace, err)
-		case f.hurried.Load() && errors.Is(f.room(), ErrNoSpace):
-			r.done <- ErrNoSpace
+			r.done <- fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
+		case f.hurried.Load() && errors.Is(f.room(), storage.ErrNoSpace):
+			r.done <- storage.ErrNoSpace
 		default:
 			rs = append(rs, r)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	placement "crawlnode/ring" // ring is what the API says of it
 	"crawlnode/web/urlnorm"
 )
@@ -32,7 +33,7 @@ type bigStore struct {
 // must have been founded.
 func openBigStore(t *testing.T, dir string) *bigStore {
 	t.Helper()
-	kv, err := frontier.OpenBadger(filepath.Join(dir, "frontier"), frontier.BadgerOptions{})
+	kv, err := storage.OpenBadger(filepath.Join(dir, "frontier"), storage.BadgerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

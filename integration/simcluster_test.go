@@ -20,7 +20,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/integration/simnet"
 	"crawlnode/membership"
 	crawlnode "crawlnode/node"
@@ -72,8 +72,8 @@ type simulation struct {
 // simMember is a node's machine: its disk outlives its processes.
 type simMember struct {
 	name      string
-	path      string           // data directory of the present or last life
-	store     *frontier.Memory // of the present or last life
+	path      string          // data directory of the present or last life
+	store     *storage.Memory // of the present or last life
 	disk      *machineDisk
 	clock     *simnet.Clock
 	addr      netip.Addr        // of the present or last life

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/membership"
 )
 
@@ -67,7 +67,7 @@ func (d *machineDisk) thaw(dead <-chan struct{}) error {
 		select {
 		case <-changed:
 		case <-dead:
-			return frontier.ErrClosed
+			return storage.ErrClosed
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (d *machineDisk) free(string) (int64, error) {
 // simDisk is a member's store in one life, with what a disk does to it: who says too
 // soon that something is stored is found out when the process dies meanwhile.
 type simDisk struct {
-	*frontier.Memory
+	*storage.Memory
 	machine *machineDisk
 	sync    bool          // --sync: what Write returns for survives a loss of power
 	onWrite func()        // called before each write, by the frontier's writer
@@ -100,7 +100,7 @@ type simDisk struct {
 
 // Write waits for a frozen disk, and for space as the store on a real one does. On a
 // failing one it fails, in half of the cases with everything stored.
-func (d *simDisk) Write(entries []frontier.Entry) error {
+func (d *simDisk) Write(entries []storage.Entry) error {
 	d.onWrite()
 	if err := d.space(); err != nil {
 		return err
@@ -132,9 +132,9 @@ func (d *simDisk) space() error {
 		select {
 		case <-changed:
 		case <-d.dead:
-			return frontier.ErrClosed
+			return storage.ErrClosed
 		case <-d.hurried:
-			return fmt.Errorf("%w: the simulated one", frontier.ErrNoSpace)
+			return fmt.Errorf("%w: the simulated one", storage.ErrNoSpace)
 		}
 	}
 }
@@ -145,13 +145,13 @@ func (d *simDisk) Hurry() { d.once.Do(func() { close(d.hurried) }) }
 // Room tells the writer whether the disk is full.
 func (d *simDisk) Room() error {
 	if full, _ := d.machine.has(fullDisk); full {
-		return fmt.Errorf("%w: the simulated one", frontier.ErrNoSpace)
+		return fmt.Errorf("%w: the simulated one", storage.ErrNoSpace)
 	}
 	return nil
 }
 
 // WriteReserved goes into what was set aside while there was space.
-func (d *simDisk) WriteReserved(entries []frontier.Entry) error {
+func (d *simDisk) WriteReserved(entries []storage.Entry) error {
 	if err := d.turn(); err != nil {
 		return err
 	}

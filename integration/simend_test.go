@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 )
 
 // This file holds what must come true after the last fault.
@@ -80,7 +80,7 @@ func (s *simulation) swept(within time.Duration) {
 
 // deadGenerations counts the partitions of which a store has more than one generation:
 // each key begins with two bytes of the partition and four of the generation.
-func deadGenerations(store *frontier.Memory) (int, error) {
+func deadGenerations(store *storage.Memory) (int, error) {
 	snap, err := store.Snapshot()
 	if err != nil {
 		return 0, err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"crawlnode/config"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/integration/simnet"
 	crawlnode "crawlnode/node"
 )
@@ -43,7 +43,7 @@ func simPort(host string, port int) string {
 // machine sets up a member's machine, before its first start.
 func (s *simulation) machine(name string) *simMember {
 	n := numberOf(name)
-	m := &simMember{name: name, path: filepath.Join(s.dir, name), store: frontier.NewMemory(), disk: newMachineDisk(s.pace),
+	m := &simMember{name: name, path: filepath.Join(s.dir, name), store: storage.NewMemory(), disk: newMachineDisk(s.pace),
 		clock: simnet.NewClock(time.Duration(n) * time.Hour), addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(n)})}
 	for _, f := range s.plan.faults {
 		if f.kind == skewClock && f.at < 0 && f.nodes[0] == name {

@@ -10,6 +10,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
 	"crawlnode/web/urlnorm"
@@ -27,7 +28,7 @@ func mustParse(b testing.TB, raw string) urlnorm.URL {
 // BenchmarkLease is the way of a queued URL from the store to a worker, with 2,000
 // hosts that have 200 URLs each.
 func BenchmarkLease(b *testing.B) {
-	kv, err := frontier.OpenBadger(b.TempDir(), frontier.BadgerOptions{})
+	kv, err := storage.OpenBadger(b.TempDir(), storage.BadgerOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}

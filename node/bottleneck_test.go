@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/simweb"
 )
 
 // slowStore takes its time for each write.
 type slowStore struct {
-	*frontier.Memory
+	*storage.Memory
 	writes time.Duration
 }
 
-func (s slowStore) Write(entries []frontier.Entry) error {
+func (s slowStore) Write(entries []storage.Entry) error {
 	time.Sleep(s.writes) // this is the fault
 	return s.Memory.Write(entries)
 }
@@ -35,7 +35,7 @@ func TestBottleneckIsTheDisk(t *testing.T) {
 	var ticks atomic.Int64 // other tests keep the whole machine busy, which would be named first
 	idle := func() (own, busy, all int64) { return 0, 0, ticks.Add(100) }
 	n := startNodeWith(t, Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", ProcessorTime: idle,
-		Store: slowStore{frontier.NewMemory(), 50 * time.Millisecond}})
+		Store: slowStore{storage.NewMemory(), 50 * time.Millisecond}})
 	converged(t, 1, n)
 	if _, err := n.AddSeeds(t.Context(), seedsOf(web)); err != nil {
 		t.Fatal(err)

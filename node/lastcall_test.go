@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/node/crawldoc"
 )
 
@@ -29,7 +29,7 @@ func (l *doorListener) Close() error {
 // by then a node that ends has no right to fetch any more.
 func TestNoRightBehindAClosedDoor(t *testing.T) {
 	t.Parallel()
-	n, err := Open(Options{Config: testConfig(t, "door"), Logger: slog.New(slog.DiscardHandler), Version: "test", Store: frontier.NewMemory()})
+	n, err := Open(Options{Config: testConfig(t, "door"), Logger: slog.New(slog.DiscardHandler), Version: "test", Store: storage.NewMemory()})
 	if err != nil {
 		t.Fatal(err)
 	}

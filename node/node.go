@@ -11,6 +11,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/metrics"
@@ -61,7 +62,7 @@ type Options struct {
 	// Store replaces the frontier's files in the data directory, in simulations;
 	// nil is Badger. The node closes it when it ends, and when Open fails after
 	// having begun to use it.
-	Store frontier.KV
+	Store storage.KV
 	// State puts a simulation's disk between the membership and its file; nil: none.
 	State func(membership.Storage) membership.Storage
 	// FreeBytes returns the free space of the volume that holds a path, in simulations;
@@ -95,7 +96,7 @@ type Node struct {
 	members *membership.Membership
 	pool    *peer.Pool
 	server  *peer.Server
-	kv      frontier.KV
+	kv      storage.KV
 	front   *frontier.Frontier
 	outputs *outputs.Outputs
 	dns     *dnscache.Cache

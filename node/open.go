@@ -15,6 +15,7 @@ import (
 	"crawlnode/dnscache"
 	"crawlnode/fairshare"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/node/access"
@@ -163,8 +164,8 @@ const commitPace = 10 * time.Millisecond
 // storeOptions are the frontier's store's. With little memory its tables and caches
 // are smaller: with the usual ones, three tables of 42 MiB and the caches alone took more
 // than a --memory of 128 MiB, and the garbage collector never stopped.
-func (n *Node) storeOptions() frontier.BadgerOptions {
-	o := frontier.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log}
+func (n *Node) storeOptions() storage.BadgerOptions {
+	o := storage.BadgerOptions{Sync: n.cfg.Sync, Logger: n.log}
 	if memory := int64(n.cfg.Memory); memory < 512<<20 {
 		o.MemTableBytes = 16 << 20
 		o.BlockCacheBytes, o.IndexCacheBytes = memory/16, memory/32
@@ -174,13 +175,13 @@ func (n *Node) storeOptions() frontier.BadgerOptions {
 
 // openStores opens the frontier, in kv unless that is nil, the document and the
 // resolver.
-func (n *Node) openStores(kv frontier.KV) (err error) {
+func (n *Node) openStores(kv storage.KV) (err error) {
 	if n.doc, err = crawldoc.Open(n.dir, n.cfg.Settings(n.version), crawldoc.NewClock(n.network.TimeSource())); err != nil {
 		return err
 	}
 	n.events.StartFrom(n.doc.Current().Doc)
 	if n.kv = kv; kv == nil {
-		n.kv, err = frontier.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
+		n.kv, err = storage.OpenBadger(n.dir.Join("frontier"), n.storeOptions())
 		if err != nil {
 			return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 		}

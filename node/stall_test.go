@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/node/crawldoc"
 )
 
@@ -22,7 +22,7 @@ func TestFrozenDisk(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	store := frontier.NewMemory()
+	store := storage.NewMemory()
 	n, err := Open(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Version: "test", Store: store})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestFrozenDisk(t *testing.T) {
 	if !n.mayCrawl() {
 		t.Error("it does not crawl though its disk answers")
 	}
-	store.SetTrouble(frontier.Trouble{Frozen: true})
+	store.SetTrouble(storage.Trouble{Frozen: true})
 	says(true)
 	if n.mayCrawl() {
 		t.Error("it crawls without its disk")
@@ -61,9 +61,9 @@ func TestFrozenDisk(t *testing.T) {
 	if why := n.report.PausedReason(false); !strings.Contains(why, "gets no answer from its disk") {
 		t.Errorf("it is paused because %q", why)
 	}
-	store.SetTrouble(frontier.Trouble{})
+	store.SetTrouble(storage.Trouble{})
 	says(false)
-	store.SetTrouble(frontier.Trouble{Frozen: true})
+	store.SetTrouble(storage.Trouble{Frozen: true})
 	says(true)
 	begun := time.Now()
 	n.Drain()
@@ -75,7 +75,7 @@ func TestFrozenDisk(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("it waits for its disk")
 	}
-	store.SetTrouble(frontier.Trouble{}) // frees what was left behind
+	store.SetTrouble(storage.Trouble{}) // frees what was left behind
 	until(t, patience, func() string {
 		if n.front.Stalled() > 0 {
 			return "the writer waits"

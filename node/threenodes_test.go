@@ -10,7 +10,7 @@ import (
 
 	"crawlnode/config"
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/simweb"
 )
 
@@ -45,7 +45,7 @@ func startNode(t testing.TB, c config.Config) *running {
 }
 
 // startNodeIn keeps the frontier in a store of the test's.
-func startNodeIn(t testing.TB, c config.Config, store frontier.KV) *running {
+func startNodeIn(t testing.TB, c config.Config, store storage.KV) *running {
 	t.Helper()
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)

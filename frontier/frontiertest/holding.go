@@ -6,13 +6,14 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 )
 
 // Holding runs a frontier in memory that holds the partitions since the epoch. It runs until the
 // test ends, which fails when the frontier has failed. In a synctest bubble it runs in that bubble.
 func Holding(t testing.TB, epoch crawl.Epoch, ps ...crawl.Partition) *frontier.Frontier {
 	t.Helper()
-	front, err := frontier.New(frontier.NewMemory(), frontier.Options{})
+	front, err := frontier.New(storage.NewMemory(), frontier.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

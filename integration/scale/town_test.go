@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"crawlnode/config"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/integration/simnet"
 	"crawlnode/node"
 )
@@ -58,7 +58,7 @@ func (c *town) open(i int) {
 		c.t.Fatal(err)
 	}
 	n, err := node.Open(node.Options{
-		Config: cfg, Version: "scale", Store: frontier.NewMemory(), Logger: slog.New(slog.DiscardHandler),
+		Config: cfg, Version: "scale", Store: storage.NewMemory(), Logger: slog.New(slog.DiscardHandler),
 		Network: &node.Network{
 			Listen: func(addr string) (net.Listener, error) {
 				at, err := netip.ParseAddrPort(addr)

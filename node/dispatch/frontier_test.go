@@ -11,6 +11,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/scheduler"
 	"crawlnode/web/urlnorm"
 )
@@ -24,7 +25,7 @@ func TestWithFrontier(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		r := newRig(t)
 		w := &frontierWorld{rig: r, attempts: map[string]int{}}
-		front, err := frontier.New(frontier.NewMemory(), frontier.Options{Node: "n1", OnQueued: func(q []frontier.QueuedHost) { r.d.NoteQueued(q) }})
+		front, err := frontier.New(storage.NewMemory(), frontier.Options{Node: "n1", OnQueued: func(q []frontier.QueuedHost) { r.d.NoteQueued(q) }})
 		if err != nil {
 			t.Fatal(err)
 		}

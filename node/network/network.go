@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"crawlnode/dnscache"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/membership"
 )
 
@@ -42,7 +42,7 @@ type Network struct {
 // TimeSource is the node's clock, and the name of this run of its machine.
 func (w *Network) TimeSource() (c membership.Clock, machine string) {
 	if w == nil || w.Clock == nil {
-		return membership.SystemClock(), frontier.MachineRun()
+		return membership.SystemClock(), storage.MachineRun()
 	}
 	return w.Clock, w.Machine
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
+	"crawlnode/frontier/storage"
 	"crawlnode/node/disk"
 )
 
@@ -21,9 +21,9 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	for _, v := range r.Space.Short() {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonLowDisk, Since: v.Since, Message: fmt.Sprintf(
 			"%s does not fetch, because only %d MiB are free at %s: free some space there; it goes on when %d MiB are free", r.Name, v.Free>>20, v.Path, 2*disk.LowBytes>>20)})
-		if v.Path == r.Dir && v.Free < frontier.ReserveBytes {
+		if v.Path == r.Dir && v.Free < storage.ReserveBytes {
 			rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDiskFull, Since: v.Since, Message: fmt.Sprintf(
-				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", r.Name, frontier.ReserveBytes>>20, v.Path)})
+				"%s stores and acknowledges nothing new, seeds and links included, because less than %d MiB are free at %s; its partitions can still change hands: free some space, or drain it", r.Name, storage.ReserveBytes>>20, v.Path)})
 		}
 	}
 	if s := r.Stalls.Stalled(); s != nil {

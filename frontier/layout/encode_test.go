@@ -1,0 +1,184 @@
+package layout
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+var (
+	noon     = time.Date(2026, 11, 20, 12, 0, 0, 123456789, time.UTC)
+	archived = crawl.ArchiveRef{Node: "n1", File: "f-1.warc.gz", Offset: 7, Length: 9}
+)
+
+// canonical reads a URL that is canonical.
+func canonical(raw string) urlnorm.URL {
+	u, err := urlnorm.Parse(raw)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return u
+}
+
+func TestTimesSurvive(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ in, want time.Time }{
+		{time.Time{}, time.Time{}},
+		{noon, noon},
+		{noon.Local(), noon},
+		{time.Date(1900, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(1900, 1, 1, 0, 0, 0, 1, time.UTC)},
+		{time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, 1<<63-1).UTC()},
+		{time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), time.Unix(0, -1<<63).UTC()},
+	} {
+		w := newEncoder(10)
+		w.time(tc.in)
+		r := newDecoder(w.b)
+		if got := r.time(); !got.Equal(tc.want) || r.end("time") != nil {
+			t.Errorf("%v came back as %v, want %v", tc.in, got, tc.want)
+		}
+	}
+}
+
+func TestWakeNeverTooEarly(t *testing.T) {
+	t.Parallel()
+	for _, at := range []time.Time{noon, noon.Truncate(time.Millisecond), noon.Add(-time.Nanosecond), time.Unix(0, 1).UTC()} {
+		w := WakeOf(3, &crawl.HostState{NotBefore: at})
+		if got := w.Time(); got.Before(at) || got.Sub(at) >= time.Millisecond || w.Band != 3 {
+			t.Errorf("%v became %v", at, got)
+		}
+	}
+	late := crawl.HostState{NotBefore: noon, FrozenUntil: noon.Add(time.Hour), HoldUntil: noon.Add(2 * time.Hour)}
+	if got := WakeOf(0, &late).Time(); got.Before(late.HoldUntil) {
+		t.Errorf("a held host wakes at %v", got)
+	}
+	if got := WakeOf(0, &crawl.HostState{}).Time(); !got.IsZero() {
+		t.Errorf("a host that may start at once wakes at %v", got)
+	}
+}
+
+// TestValuesSurvive writes and reads each kind of value.
+func TestValuesSurvive(t *testing.T) {
+	t.Parallel()
+	u := canonical("https://[::1]:8443/a%20b?q=1")
+	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m"}
+	got, err := DecodeItem(HostOf(u), item.Band, item.Seq, EncodeQueued(&item, true, 2))
+	if err != nil || got != item {
+		t.Errorf("item %+v came back as %+v, %v", item, got, err)
+	}
+	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
+	rec.NotBefore = time.Time{}
+	s, err := DecodeRecord(EncodeRecord(&rec))
+	if err != nil || !s.Is(u) {
+		t.Errorf("record: %+v, %v", s, err)
+	}
+	s.URL = u
+	if s.Record != rec {
+		t.Errorf("record %+v came back as %+v", rec, s.Record)
+	}
+	link := crawl.Target{URL: u, Depth: 3, Band: 7, Hops: 1, Via: crawl.ViaAsset, Again: true, Suspicious: true}
+	if l, err := DecodeLink(EncodeLink(&link)); err != nil || l != link {
+		t.Errorf("link %+v came back as %+v, %v", link, l, err)
+	}
+	robots := &crawl.Robots{Origin: "https://[::1]:8443", Verdict: crawl.RobotsDenyAll, Status: 500, Fetched: noon, Expires: noon, CrawlDelay: 9, Body: []byte("b")}
+	tag := OriginTag(HostOf(u), robots.Origin)
+	if r, err := DecodeRobots(HostOf(u), tag, EncodeRobots(robots)); err != nil || !reflect.DeepEqual(r, robots) || tag != "s:8443" {
+		t.Errorf("robots %+v came back as %+v, %v", robots, r, err)
+	}
+	st := PartState{Meta: Meta{Partition: 3, State: Released, Epoch: 4, MaxEpoch: 5, Seq: 6, Generation: 7, To: "n", View: 8, Sealed: true}, LastGeneration: 9}
+	if got, err := DecodeState(3, EncodeState(&st)); err != nil || got != st {
+		t.Errorf("state %+v came back as %+v, %v", st, got, err)
+	}
+	st.OutboxNext = 17
+	i := int64(0)
+	st.Counters.Each(func(v *int64) { i++; *v = i * i })
+	if m, err := DecodeMeta(EncodeMeta(&st, Stamp{})); err != nil || m.Seq != 6 || m.epoch != 4 || m.OutboxNext != 17 || m.Counters != st.Counters {
+		t.Errorf("meta came back as %+v, %v", m, err)
+	}
+}
+
+// TestEarlierURLs reads what was canonical when it was stored: a store with such a URL
+// opens, and its records stay under their keys.
+func TestEarlierURLs(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"http://h.test/a^b?c", "https://xn--a-.h.test:81/"} {
+		u, err := urlnorm.ParseStored(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := crawl.Item{URL: u}
+		if it, err := DecodeItem(HostOf(u), 0, 0, EncodeQueued(&q, false, 0)); err != nil || it.URL != u {
+			t.Errorf("item of %s: %q, %v", form, it.URL, err)
+		}
+		link := crawl.Target{URL: u}
+		if l, err := DecodeLink(EncodeLink(&link)); err != nil || l != link {
+			t.Errorf("link to %s: %q, %v", form, l.URL, err)
+		}
+	}
+}
+
+// FuzzDecode feeds every decoder with bytes from outside: an import brings
+// those of another node. What is read without an error is written and read
+// again to the same.
+func FuzzDecode(f *testing.F) {
+	u := canonical("http://h.test:81/x")
+	item := crawl.Item{URL: u, NotBefore: noon, ETag: "e"}
+	rec := crawl.Record{Item: item, State: crawl.Done, Status: 200, FetchedAt: noon, Reason: "r", Digest: [20]byte{1}, Archive: archived}
+	host := HostEntry{Awake: true, Wake: WakePlace{2, 5}, Origins: []string{"h", "s:1"}}
+	host.Bands[2] = BandQueue{1, 2, 9}
+	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
+	for _, b := range [][]byte{
+		EncodeQueued(&item, true, 1), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeHost(&host),
+		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), nil, {FormatVersion}, {99},
+	} {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if it, err := DecodeItem("h.test", 1, 2, b); err == nil {
+			again, err := DecodeItem("h.test", 1, 2, EncodeQueued(&it, false, 0))
+			if err != nil || again != it {
+				t.Fatalf("item %+v became %+v, %v", it, again, err)
+			}
+		}
+		if s, err := DecodeRecord(b); err == nil {
+			if s.URL, err = JoinURL("h.test", s.HTTPS, s.Rest); err == nil {
+				again, err := DecodeRecord(EncodeRecord(&s.Record))
+				if again.URL = s.URL; err != nil || again.Record != s.Record {
+					t.Fatalf("record %+v became %+v, %v", s.Record, again.Record, err)
+				}
+			}
+		}
+		if l, err := DecodeLink(b); err == nil {
+			if again, err := DecodeLink(EncodeLink(&l)); err != nil || again != l {
+				t.Fatalf("link %+v became %+v, %v", l, again, err)
+			}
+		}
+		if h, err := DecodeHost(b); err == nil {
+			_ = EncodeHost(h)
+		}
+		if s, err := DecodeState(1, b); err == nil {
+			if again, err := DecodeState(1, EncodeState(&s)); err != nil || again != s {
+				t.Fatalf("state %+v became %+v, %v", s, again, err)
+			}
+		}
+		if m, err := DecodeMeta(b); err == nil {
+			s := PartState{Meta: Meta{Epoch: m.epoch}}
+			s.Apply(&m)
+			if again, err := DecodeMeta(EncodeMeta(&s, m.Stamp)); err != nil || again != m {
+				t.Fatalf("meta %+v became %+v, %v", m, again, err)
+			}
+		}
+		if r, err := DecodeRobots("h.test", "h", b); err == nil {
+			if again, err := DecodeRobots("h.test", "h", EncodeRobots(r)); err != nil || !bytes.Equal(again.Body, r.Body) {
+				t.Fatalf("robots %+v became %+v, %v", r, again, err)
+			}
+		}
+		_, _, _ = ParseWakeKey(b)
+		_, _ = ParseOutboxKey(b)
+		_, _ = SeqOfQueueKey(b)
+		_, _ = FingerprintOfKey(b)
+	})
+}

@@ -1,0 +1,222 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+
+	"crawlnode/crawl"
+)
+
+// MaxRobots is the number of origins of one host whose robots.txt is kept.
+const MaxRobots = 8
+
+// BandQueue is the state of a host's queue of one band. Sequence numbers begin
+// with 1 and are never used twice.
+type BandQueue struct {
+	Queued int64
+	Head   uint64 // no entry is below; what is between may be gone
+	Next   uint64 // the next entry's number
+}
+
+// HostEntry is all that stands under a host's key.
+//
+//	version, u flags, time not before, dur crawl delay, dur backoff,
+//	dur latency, u failures, time frozen until, time hold until, u requests,
+//	u pages, u suspicious, byte band mask,
+//	  for each band of the mask: u queued, u head, u next - head
+//	[u wake band, u wake ms], u origins, for each: str tag,
+//	[str queue entry of its only URL, the last of its band], [u near streak]
+type HostEntry struct {
+	crawl.HostState
+	Bands   [crawl.Bands]BandQueue
+	Awake   bool // an entry stands in the wake index, at Wake
+	Wake    WakePlace
+	Origins []string   // tags of the robots entries, the oldest first
+	Inline  *InlineURL // its only URL, while that stands here
+}
+
+const (
+	hostLastTry = 1 << iota
+	hostAwake
+	hostInline // the queue entry of its only URL follows
+)
+
+// Total is the number of the host's queued URLs.
+func (h *HostEntry) Total() (n int64) {
+	for i := range h.Bands {
+		n += h.Bands[i].Queued
+	}
+	return n
+}
+
+// Admitted reports whether a URL of the host was ever queued. A host may be in the
+// store without one: it was asked for another host's robots.txt.
+func (h *HostEntry) Admitted() bool {
+	return slices.ContainsFunc(h.Bands[:], func(b BandQueue) bool { return b.Next > 0 })
+}
+
+// Best is the best band with a queued URL.
+func (h *HostEntry) Best() (crawl.Band, bool) {
+	for i := range h.Bands {
+		if h.Bands[i].Queued > 0 {
+			return crawl.Band(i), true
+		}
+	}
+	return 0, false
+}
+
+// EncodeHost writes a host's entry.
+func EncodeHost(h *HostEntry) []byte {
+	w := newEncoder(64 + MaxInline)
+	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline))
+	w.time(h.NotBefore)
+	w.dur(h.CrawlDelay)
+	w.dur(h.Backoff)
+	w.dur(h.Latency)
+	w.n(h.Failures)
+	w.time(h.FrozenUntil)
+	w.time(h.HoldUntil)
+	w.u(uint64(max(h.Requests, 0)))
+	w.u(uint64(max(h.Pages, 0)))
+	w.u(uint64(max(h.Suspicious, 0)))
+	var mask byte
+	for i := range h.Bands {
+		if h.Bands[i].Next > 0 {
+			mask |= 1 << i
+		}
+	}
+	w.byte(mask)
+	for i := range h.Bands {
+		if b := &h.Bands[i]; b.Next > 0 {
+			w.u(uint64(b.Queued))
+			w.u(b.Head)
+			w.u(b.Next - b.Head)
+		}
+	}
+	if h.Awake {
+		w.u(uint64(h.Wake.Band))
+		w.u(h.Wake.ms)
+	}
+	w.u(uint64(len(h.Origins)))
+	for _, tag := range h.Origins {
+		w.str(tag)
+	}
+	if h.Inline != nil {
+		w.u(uint64(len(h.Inline.Entry)))
+		w.bytes(h.Inline.Entry)
+	}
+	if h.NearStreak > 0 {
+		w.n(h.NearStreak)
+	}
+	return w.b
+}
+
+// DecodeHost reads a host's entry.
+func DecodeHost(b []byte) (*HostEntry, error) {
+	h := &HostEntry{}
+	return h, h.Decode(b)
+}
+
+// Decode reads a host's entry into h, which is empty.
+func (h *HostEntry) Decode(b []byte) error {
+	r := newDecoder(b)
+	flags := r.u()
+	h.LastTry, h.Awake = flags&hostLastTry != 0, flags&hostAwake != 0
+	h.NotBefore = r.time()
+	h.CrawlDelay = r.dur()
+	h.Backoff = r.dur()
+	h.Latency = r.dur()
+	h.Failures = r.count()
+	h.FrozenUntil = r.time()
+	h.HoldUntil = r.time()
+	h.Requests = int64(r.u())
+	h.Pages = int64(r.u())
+	h.Suspicious = int64(r.u())
+	mask := r.byte()
+	for i := range h.Bands {
+		if mask&(1<<i) != 0 {
+			h.Bands[i] = BandQueue{Queued: int64(r.u()), Head: r.u()}
+			h.Bands[i].Next = h.Bands[i].Head + r.u()
+		}
+	}
+	if h.Awake {
+		h.Wake = WakePlace{Band: crawl.Band(r.small(crawl.Bands)), ms: r.u()}
+	}
+	n := r.small(MaxRobots + 1)
+	for range n {
+		h.Origins = append(h.Origins, r.str())
+	}
+	if flags&hostInline != 0 {
+		h.readInline(&r)
+	}
+	if len(r.b) > 0 {
+		h.NearStreak = r.count()
+	}
+	return r.end("host state")
+}
+
+// readInline reads the only URL of the host, which is the last of its only band.
+func (h *HostEntry) readInline(r *decoder) {
+	band, ok := h.Best()
+	entry := append([]byte(nil), r.take(r.u())...)
+	if !ok || h.Total() != 1 || h.Bands[band].Next < 2 {
+		r.fail()
+		return
+	}
+	h.Inline = &InlineURL{band, h.Bands[band].Next - 1, entry}
+}
+
+// An origin's tag is 'h' or 's' with the port, if any, when the origin is one
+// of this host, which it always should be; else 'x' with the whole origin.
+
+// OriginTag is the short form of an origin under the key of its host.
+func OriginTag(h crawl.Host, origin string) string {
+	if port, ok := strings.CutPrefix(origin, "http://"+string(h)); ok {
+		return "h" + port
+	}
+	if port, ok := strings.CutPrefix(origin, "https://"+string(h)); ok {
+		return "s" + port
+	}
+	return "x" + origin
+}
+
+func originOf(h crawl.Host, tag string) string {
+	switch {
+	case strings.HasPrefix(tag, "h"):
+		return "http://" + string(h) + tag[1:]
+	case strings.HasPrefix(tag, "s"):
+		return "https://" + string(h) + tag[1:]
+	default:
+		return strings.TrimPrefix(tag, "x")
+	}
+}
+
+// EncodeRobots writes a robots entry; the origin stands in the key.
+//
+//	version, byte verdict, u status, time fetched, time expires,
+//	dur crawl delay, rest body
+func EncodeRobots(e *crawl.Robots) []byte {
+	w := newEncoder(len(e.Body) + 32)
+	w.byte(byte(e.Verdict))
+	w.n(e.Status)
+	w.time(e.Fetched)
+	w.time(e.Expires)
+	w.dur(e.CrawlDelay)
+	w.bytes(e.Body)
+	return w.b
+}
+
+// DecodeRobots reads a robots entry.
+func DecodeRobots(h crawl.Host, tag string, b []byte) (*crawl.Robots, error) {
+	r := newDecoder(b)
+	e := &crawl.Robots{Origin: originOf(h, tag)}
+	e.Verdict = crawl.RobotsVerdict(r.byte())
+	e.Status = r.count()
+	e.Fetched = r.time()
+	e.Expires = r.time()
+	e.CrawlDelay = r.dur()
+	if body := r.rest(); len(body) > 0 {
+		e.Body = append([]byte(nil), body...)
+	}
+	return e, r.end("robots entry of " + e.Origin)
+}

@@ -1,0 +1,246 @@
+package layout
+
+import (
+	"fmt"
+
+	"crawlnode/crawl"
+	"crawlnode/web/urlnorm"
+)
+
+// Flags of a queue entry and of an outbox link.
+const (
+	queueHTTPS     = 1 << iota // the scheme is https
+	queueRefetch               // the URL was fetched before: its record holds a result
+	queueNotBefore             // a time follows
+	queueValidator             // ETag and Last-Modified follow
+	linkAgain                  // outbox: Target.Again
+	linkSuspicious             // outbox: Target.Suspicious
+)
+
+// QueueEntry is a queue entry: an Item without what its key says.
+//
+//	version, u flags, byte via, u depth, u hops, u attempts, u probe,
+//	[time not before], [str etag, str last-modified], rest URL behind the host
+type QueueEntry struct {
+	HTTPS, Refetch bool
+	Probe          uint64 // which fingerprint of the URL names its record, see probe
+	Item           crawl.Item
+	Rest           []byte // the URL behind the host
+}
+
+// EncodeQueued writes a queue entry.
+func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
+	rest := behindHost(it.URL)
+	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified))
+	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(refetch, queueRefetch) |
+		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.ETag != "" || it.LastModified != "", queueValidator)
+	w.u(flags)
+	w.byte(byte(it.Via))
+	w.n(it.Depth)
+	w.n(it.Hops)
+	w.n(it.Attempts)
+	w.u(probe)
+	if flags&queueNotBefore != 0 {
+		w.time(it.NotBefore)
+	}
+	if flags&queueValidator != 0 {
+		w.str(it.ETag)
+		w.str(it.LastModified)
+	}
+	w.rest(rest)
+	return w.b
+}
+
+// DecodeQueued reads all but the URL, whose pieces point into b.
+func DecodeQueued(b []byte) (q QueueEntry, err error) {
+	r := newDecoder(b)
+	flags := r.u()
+	q.HTTPS, q.Refetch = flags&queueHTTPS != 0, flags&queueRefetch != 0
+	q.Item.Via = crawl.Via(r.byte())
+	q.Item.Depth = r.count()
+	q.Item.Hops = r.count()
+	q.Item.Attempts = r.count()
+	q.Probe = r.u()
+	if flags&queueNotBefore != 0 {
+		q.Item.NotBefore = r.time()
+	}
+	if flags&queueValidator != 0 {
+		q.Item.ETag = r.str()
+		q.Item.LastModified = r.str()
+	}
+	q.Rest = r.rest()
+	return q, r.end("queue entry")
+}
+
+// DecodeItem reads a queue entry into an Item.
+func DecodeItem(h crawl.Host, band crawl.Band, seq uint64, b []byte) (crawl.Item, error) {
+	q, err := DecodeQueued(b)
+	if err != nil {
+		return crawl.Item{}, fmt.Errorf("%w of %s, band %d, seq %d", err, h, band, seq)
+	}
+	if q.Item.URL, err = JoinURL(h, q.HTTPS, q.Rest); err != nil {
+		return crawl.Item{}, err
+	}
+	q.Item.Band, q.Item.Seq = band, seq
+	return q.Item, nil
+}
+
+// Flags of a record. The lowest three bits are its crawl.RecordState.
+const (
+	recordState   = 1<<3 - 1
+	recordHTTPS   = 1 << 3
+	recordResult  = 1 << 4 // status and time of a fetch follow
+	recordDigest  = 1 << 5
+	recordArchive = 1 << 6
+	recordReason  = 1 << 7
+	recordValid   = 1 << 8 // ETag and Last-Modified follow
+	recordSame    = 1 << 9 // DuplicateOf follows
+	recordNear    = 1 << 10
+)
+
+// EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
+// its queue entry only.
+//
+//	version, u flags, byte via, u band, u seq, u depth, u hops, u attempts,
+//	[u status, time fetched], [20 bytes digest],
+//	[str node, str file, i offset, i length], [str reason],
+//	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
+//	rest URL behind the host
+func EncodeRecord(rec *crawl.Record) []byte {
+	rest := behindHost(rec.URL)
+	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + 40)
+	flags := uint64(rec.State)&recordState | FlagIf(isHTTPS(rec.URL), recordHTTPS) |
+		FlagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
+		FlagIf(rec.Digest != [20]byte{}, recordDigest) |
+		FlagIf(rec.Archive != crawl.ArchiveRef{}, recordArchive) |
+		FlagIf(rec.Reason != "", recordReason) |
+		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
+		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear)
+	w.u(flags)
+	w.byte(byte(rec.Via))
+	w.u(uint64(rec.Band))
+	w.u(rec.Seq)
+	w.n(rec.Depth)
+	w.n(rec.Hops)
+	w.n(rec.Attempts)
+	if flags&recordResult != 0 {
+		w.n(rec.Status)
+		w.time(rec.FetchedAt)
+	}
+	if flags&recordDigest != 0 {
+		w.bytes(rec.Digest[:])
+	}
+	if flags&recordArchive != 0 {
+		w.str(string(rec.Archive.Node))
+		w.str(rec.Archive.File)
+		w.i(rec.Archive.Offset)
+		w.i(rec.Archive.Length)
+	}
+	if flags&recordReason != 0 {
+		w.str(rec.Reason)
+	}
+	if flags&recordValid != 0 {
+		w.str(rec.ETag)
+		w.str(rec.LastModified)
+	}
+	if flags&recordSame != 0 {
+		w.str(rec.DuplicateOf)
+	}
+	if flags&recordNear != 0 {
+		w.str(rec.NearOf)
+	}
+	w.rest(rest)
+	return w.b
+}
+
+// StoredRecord is a record as it stands in the store: all but the URL, whose pieces
+// point into the value.
+type StoredRecord struct {
+	crawl.Record
+	HTTPS bool
+	Rest  []byte
+}
+
+func (s *StoredRecord) Is(u urlnorm.URL) bool { return SameURL(u, s.HTTPS, s.Rest) }
+
+// DecodeRecord reads all of a record but its URL, whose pieces point into b.
+func DecodeRecord(b []byte) (s StoredRecord, err error) {
+	r := newDecoder(b)
+	flags := r.u()
+	s.State, s.HTTPS = crawl.RecordState(flags&recordState), flags&recordHTTPS != 0
+	s.Via = crawl.Via(r.byte())
+	s.Band = crawl.Band(r.small(crawl.Bands))
+	s.Seq = r.u()
+	s.Depth = r.count()
+	s.Hops = r.count()
+	s.Attempts = r.count()
+	if flags&recordResult != 0 {
+		s.Status = r.count()
+		s.FetchedAt = r.time()
+	}
+	if flags&recordDigest != 0 {
+		copy(s.Digest[:], r.take(uint64(len(s.Digest))))
+	}
+	if flags&recordArchive != 0 {
+		s.Archive.Node = crawl.NodeID(r.str())
+		s.Archive.File = r.str()
+		s.Archive.Offset = r.i()
+		s.Archive.Length = r.i()
+	}
+	if flags&recordReason != 0 {
+		s.Reason = r.str()
+	}
+	if flags&recordValid != 0 {
+		s.ETag = r.str()
+		s.LastModified = r.str()
+	}
+	if flags&recordSame != 0 {
+		s.DuplicateOf = r.str()
+	}
+	if flags&recordNear != 0 {
+		s.NearOf = r.str()
+	}
+	s.Rest = r.rest()
+	return s, r.end("record")
+}
+
+// EncodeLink writes an outbox entry. Its target partition stands in the key.
+//
+//	version, u flags, byte via, u band, u depth, u hops, rest URL
+func EncodeLink(t *crawl.Target) []byte {
+	w := newEncoder(len(t.URL.String()) + 10)
+	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious))
+	w.byte(byte(t.Via))
+	w.u(uint64(t.Band))
+	w.n(t.Depth)
+	w.n(t.Hops)
+	w.rest(t.URL.String())
+	return w.b
+}
+
+// DecodeLink reads an outbox entry.
+func DecodeLink(b []byte) (t crawl.Target, err error) {
+	r := newDecoder(b)
+	flags := r.u()
+	t.Again, t.Suspicious = flags&linkAgain != 0, flags&linkSuspicious != 0
+	t.Via = crawl.Via(r.byte())
+	t.Band = crawl.Band(r.small(crawl.Bands))
+	t.Depth = r.count()
+	t.Hops = r.count()
+	raw := string(r.rest())
+	if err = r.end("outbox entry"); err != nil {
+		return t, err
+	}
+	if t.URL, err = urlnorm.ParseStored(raw); err != nil {
+		return t, fmt.Errorf("%w: URL %q in the outbox: %w", ErrCorrupt, raw, err)
+	}
+	return t, nil
+}
+
+// FlagIf is flag when set, otherwise 0.
+func FlagIf(set bool, flag uint64) uint64 {
+	if set {
+		return flag
+	}
+	return 0
+}

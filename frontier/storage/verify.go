@@ -1,0 +1,306 @@
+package storage
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+	"github.com/dgraph-io/badger/v4/table"
+	"golang.org/x/sync/errgroup"
+)
+
+// Badger opens damaged files without an error and then reads less: a block whose
+// checksum is wrong looks like the end of its table, to a look-up and to the
+// compaction that rewrites it; a MANIFEST is cut at a record that is too short,
+// and the tables behind it are deleted; a log is cut at its first bad entry. So
+// the files are judged before it may touch them.
+//
+// Nobody can tell what a damaged table or MANIFEST has lost: the store is not
+// opened. A loss of power often cuts the log in use, and the high-water file
+// shows what is missing then. An older log was whole when the next one was
+// begun. What a damaged one has lost may concern any partition, so all of
+// them become suspect.
+
+// castagnoli is the table of the store's checksums.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// verifyStore judges the files in opt.Dir. Its error names the file that makes
+// the store unusable; damage tells of logs that have lost entries.
+func verifyStore(opt badger.Options) (damage string, err error) {
+	ids, err := verifyManifest(opt)
+	if err != nil {
+		return "", err
+	}
+	if err := verifyTables(opt, ids); err != nil {
+		return "", err
+	}
+	return damagedLogs(opt.Dir)
+}
+
+// verifyManifest reads the MANIFEST, which lists the tables.
+func verifyManifest(opt badger.Options) (tables []uint64, err error) {
+	path := filepath.Join(opt.Dir, badger.ManifestFilename)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, manifestMissing(opt.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	m, end, err := badger.ReplayManifestFile(file, opt.ExternalMagicVersion, opt)
+	if err != nil {
+		return nil, fmt.Errorf("%w: file %s: %w", ErrDamaged, path, err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tail := make([]byte, info.Size()-end)
+	if _, err := file.ReadAt(tail, end); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !tornRecord(tail) {
+		return nil, fmt.Errorf("%w: file %s: a record at %d says a false length", ErrDamaged, path, end)
+	}
+	for id := range m.Tables {
+		tables = append(tables, id)
+	}
+	slices.Sort(tables)
+	return tables, nil
+}
+
+// manifestMissing says whether a folder without a MANIFEST had a store.
+func manifestMissing(dir string) error {
+	for _, pattern := range []string{"*.sst", "*.mem"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return fmt.Errorf("%w: file %s is missing beside %d others", ErrDamaged, filepath.Join(dir, badger.ManifestFilename), len(found))
+		}
+	}
+	return nil
+}
+
+// tornRecord reports whether the end of a MANIFEST is the beginning of a record
+// whose writing was cut off: so it is unless, with one bit of its length
+// flipped, it is a whole record.
+func tornRecord(tail []byte) bool {
+	const head = 8 // length and checksum, big endian
+	if len(tail) < head {
+		return true
+	}
+	length, sum := binary.BigEndian.Uint32(tail), binary.BigEndian.Uint32(tail[4:])
+	for bit := range 32 {
+		n := uint64(length ^ 1<<bit)
+		if n <= uint64(len(tail)-head) && crc32.Checksum(tail[head:head+n], castagnoli) == sum {
+			return false
+		}
+	}
+	return true
+}
+
+// verifyTablesAtOnce bounds the memory: a table of the lowest level has some
+// 20 MB, compressed.
+const verifyTablesAtOnce = 2
+
+// verifyTables checks each block of each table against its checksum. It reads
+// all of the store once, at a few hundred megabytes a second.
+func verifyTables(opt badger.Options, ids []uint64) error {
+	var g errgroup.Group
+	g.SetLimit(verifyTablesAtOnce)
+	for _, id := range ids {
+		g.Go(func() error {
+			path := table.NewFilename(id, opt.Dir)
+			if err := verifyTable(opt, id, path); err != nil {
+				return fmt.Errorf("%w: file %s: %w", ErrDamaged, path, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+func verifyTable(opt badger.Options, id uint64, path string) (err error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	// Badger means some of its own checks as assertions.
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("it is not a table")
+		}
+	}()
+	if len(b) < 16 {
+		return fmt.Errorf("it has %d bytes", len(b))
+	}
+	t, err := table.OpenInMemoryTable(b, id, &table.Options{
+		ReadOnly: true, BlockSize: opt.BlockSize, TableSize: uint64(opt.BaseTableSize), Compression: opt.Compression,
+		ChkMode: options.OnBlockRead,
+	})
+	if err != nil {
+		return err
+	}
+	// The table's own check keeps all blocks in memory. A walk keeps one; it does
+	// not say that a block is bad, but ends there.
+	it := t.NewIterator(table.NOCACHE)
+	var last []byte
+	for it.Rewind(); it.Valid(); it.Next() {
+		last = append(last[:0], it.Key()...)
+	}
+	if !bytes.Equal(last, t.Biggest()) {
+		return fmt.Errorf("the block behind key %x is damaged", last)
+	}
+	return it.Close()
+}
+
+// damagedLogs names those logs of tables in memory, save the newest, that do
+// not end where their writer stopped. A log that would make Badger ask for more
+// memory than there may be is an error.
+func damagedLogs(dir string) (string, error) {
+	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(logs) // Badger's numbers have five digits
+	var bad []string
+	for i, path := range logs {
+		end, err := endOfLog(path)
+		switch {
+		case err != nil:
+			return "", err
+		case end == logAbsurd:
+			return "", fmt.Errorf("%w: file %s: an entry says that it is larger than the file", ErrDamaged, path)
+		case end == logCut && i < len(logs)-1:
+			bad = append(bad, filepath.Base(path))
+		}
+	}
+	return strings.Join(bad, ", "), nil
+}
+
+func endOfLog(path string) (logEnd, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return scanLog(file, info.Size())
+}
+
+// Badger's log: a head of 20 bytes, then entries
+//
+//	meta (1) user meta (1) uvarint key length, value length, expiry
+//	key, value, CRC-32C of all before (4, big endian)
+//
+// and zero bytes to the end of the file.
+const (
+	logHead      = 20
+	logEntryHead = 22 // at the most
+	logMaxKey    = 1 << 16
+)
+
+// logEnd is how a log ends.
+type logEnd int
+
+const (
+	logWhole  logEnd = iota // whole entries, then zero bytes
+	logCut                  // something else behind the whole entries
+	logAbsurd               // an entry that cannot be in a file of this size
+)
+
+// scanLog walks the entries of a log of the given size.
+func scanLog(in io.Reader, size int64) (logEnd, error) {
+	r := bufio.NewReaderSize(in, 1<<18)
+	if _, err := r.Discard(logHead); err != nil {
+		return logWhole, ignoreEnd(err)
+	}
+	for {
+		head, err := r.Peek(logEntryHead)
+		if err = ignoreEnd(err); err != nil {
+			return logCut, err
+		}
+		headBytes, key, value, ok := logEntry(head)
+		switch {
+		case !ok:
+			return restOfLog(r)
+		case value > uint64(size):
+			return logAbsurd, nil
+		}
+		sum := crc32.New(castagnoli)
+		if _, err := io.CopyN(sum, r, int64(headBytes)+int64(key)+int64(value)); err != nil {
+			return logCut, ignoreEnd(err)
+		}
+		var crc [4]byte
+		if _, err := io.ReadFull(r, crc[:]); err != nil {
+			return logCut, ignoreEnd(err)
+		}
+		if binary.BigEndian.Uint32(crc[:]) != sum.Sum32() {
+			return logCut, nil
+		}
+	}
+}
+
+// logEntry reads the head of an entry: its length, and that of key and value.
+// No entry has an empty key.
+func logEntry(head []byte) (n int, key, value uint64, ok bool) {
+	n = 2
+	var lengths [3]uint64
+	for i := range lengths {
+		v, width := binary.Uvarint(head[min(n, len(head)):])
+		if width <= 0 {
+			return 0, 0, 0, false
+		}
+		lengths[i] = v
+		n += width
+	}
+	key, value = lengths[0], lengths[1]
+	return n, key, value, key > 0 && key <= logMaxKey
+}
+
+// restOfLog judges what is behind the entries.
+func restOfLog(r io.Reader) (logEnd, error) {
+	zeros, err := onlyZeros(r)
+	if !zeros {
+		return logCut, err
+	}
+	return logWhole, err
+}
+
+// onlyZeros reports whether nothing but zero bytes is left.
+func onlyZeros(r io.Reader) (bool, error) {
+	buf := make([]byte, 1<<16)
+	for {
+		n, err := r.Read(buf)
+		if slices.ContainsFunc(buf[:n], func(b byte) bool { return b != 0 }) {
+			return false, nil
+		}
+		if err != nil {
+			return true, ignoreEnd(err)
+		}
+	}
+}
+
+func ignoreEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
