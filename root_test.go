@@ -78,7 +78,11 @@ var table = []rule{
 		"it judges what a start finds, before there is a writer",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/storage", "frontier/layout", "frontier/reader", "frontier/filters", "frontier/recovery"},
+		[]string{"frontier/commit"}, []string{"crawl", "frontier/storage", "frontier/layout", "frontier/reader", "frontier/filters", "frontier/recovery"},
+		"it carries out requests; what they mean is known above",
+	},
+	{
+		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{

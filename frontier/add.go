@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/web/urlnorm"
 )
@@ -44,10 +45,10 @@ func (a Admission) String() string { return admissionNames[min(int(a), len(admis
 func (f *Frontier) Add(ctx context.Context, urls []crawl.Routed) ([]Admission, error) {
 	admissions := make([]Admission, len(urls))
 	for from := 0; from < len(urls); {
-		to := from + f.budget.cut(urls[from:])
+		to := from + f.w.Budget.Cut(urls[from:])
 		piece, out := urls[from:to], admissions[from:to]
-		err := f.change(ctx, func(g *group) error {
-			g.admit(nil, piece, out)
+		err := f.change(ctx, func(g group) error {
+			g.admit(part{}, piece, out)
 			return nil
 		})
 		if err != nil {
@@ -58,37 +59,10 @@ func (f *Frontier) Add(ctx context.Context, urls []crawl.Routed) ([]Admission, e
 	return admissions, nil
 }
 
-// linkCost is what a link adds to a transaction at most, in bytes: its record
-// and its queue entry hold the URL and the host.
-func linkCost(r *crawl.Routed) int { return 4*len(r.Target.URL.String()) + 400 }
-
-// cut returns how many of the links, one at least, fit into one request.
-func (b *budget) cut(links []crawl.Routed) int {
-	size := 0
-	for i := range links {
-		size += linkCost(&links[i])
-		if i > 0 && (size > b.linkBytes || i >= b.links) {
-			return i
-		}
-	}
-	return len(links)
-}
-
-// fits reports whether all these links fit into one request.
-func (b *budget) fits(own, outbox []crawl.Routed) bool {
-	size := 0
-	for _, links := range [...][]crawl.Routed{own, outbox} {
-		for i := range links {
-			size += linkCost(&links[i])
-		}
-	}
-	return len(own)+len(outbox) == 0 || len(own)+len(outbox) <= b.links && size <= b.linkBytes
-}
-
 // candidate is a URL whose admission is being decided.
 type candidate struct {
 	i     int // in the list
-	pg    *partGroup
+	pg    part
 	key   xxh3.Uint128 // in the cache
 	fp    layout.Fingerprint
 	rel   []byte // key of its record, where a look-up is needed
@@ -99,7 +73,7 @@ type candidate struct {
 // admit decides on each URL and writes what follows. It sets out[i]. URLs that are known
 // are counted in home: a partition that only knows a link is not written for it. Without
 // a home the first of the URLs' own partitions that serves counts them.
-func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
+func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	keys := g.cacheKeys(urls, out)
 	// The cache is far larger than the processor's, and these reads wait for memory; one
 	// behind the other, with nothing between them, they wait together.
@@ -107,7 +81,7 @@ func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see nearer.
-		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.cache.Has(keys[i])) {
+		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.w.Cache.Has(keys[i])) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -124,7 +98,7 @@ func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
 			out[i] = Known
 			known++
 		}
-		if home == nil {
+		if home.Part == nil {
 			home = g.part(urls[i].Partition)
 		}
 	}
@@ -136,39 +110,39 @@ func (g *group) admit(home *partGroup, urls []crawl.Routed, out []Admission) {
 		}
 	}
 	if known > 0 {
-		home.state.Counters.Duplicates += int64(known)
-		home.mutated = true
+		home.State.Counters.Duplicates += int64(known)
+		home.Mutated = true
 	}
 }
 
 // cacheKeys returns the URLs' keys in the cache, good until the next call. It sets
 // out[i] to NotHolder, or to 0.
-func (g *group) cacheKeys(urls []crawl.Routed, out []Admission) []xxh3.Uint128 {
+func (g group) cacheKeys(urls []crawl.Routed, out []Admission) []xxh3.Uint128 {
 	keys := slices.Grow(g.f.keys[:0], len(urls))[:len(urls)]
 	g.f.keys = keys
 	var s *layout.PartState
 	for i := range urls {
 		// Most links are to the page's own host: one look into the map is enough.
 		if p := urls[i].Partition; s == nil || s.Partition != p {
-			s = g.stateOf(p)
+			s = g.StateOf(p)
 		}
 		if s == nil || !s.Serves() {
 			out[i] = NotHolder
 			continue
 		}
 		out[i] = 0
-		keys[i] = g.f.cache.Key(layout.Generation{Partition: s.Partition, Number: s.Generation}, urls[i].Target.URL.String())
+		keys[i] = g.f.w.Cache.Key(layout.Generation{Partition: s.Partition, Number: s.Generation}, urls[i].Target.URL.String())
 	}
 	return keys
 }
 
 // confirm looks up, in the order of the keys, those URLs of which the filters
 // say maybe.
-func (g *group) confirm(urls []crawl.Routed, cs []candidate) {
+func (g group) confirm(urls []crawl.Routed, cs []candidate) {
 	var maybes []*candidate
 	for i := range cs {
 		c := &cs[i]
-		if c.pg.part.filter == nil || c.pg.part.filter.Maybe(c.fp) {
+		if c.pg.Live.Filter == nil || c.pg.Live.Filter.Maybe(c.fp) {
 			c.maybe = true
 			c.rel = layout.AppendRecordKey(nil, layout.HostOf(urls[c.i].Target.URL), c.fp)
 			maybes = append(maybes, c)
@@ -176,7 +150,7 @@ func (g *group) confirm(urls []crawl.Routed, cs []candidate) {
 	}
 	slices.SortFunc(maybes, func(a, b *candidate) int {
 		if a.pg != b.pg {
-			return int(a.pg.state.Partition) - int(b.pg.state.Partition)
+			return int(a.pg.State.Partition) - int(b.pg.State.Partition)
 		}
 		return bytes.Compare(a.rel, b.rel)
 	})
@@ -194,10 +168,10 @@ type lookup struct {
 
 // lookup finds the record of a URL. The records of one host that share a
 // fingerprint stand under it and those that follow it; none is ever deleted.
-func (pg *partGroup) lookup(u urlnorm.URL, fp layout.Fingerprint) lookup {
+func (pg part) lookup(u urlnorm.URL, fp layout.Fingerprint) lookup {
 	h := layout.HostOf(u)
 	for n := uint64(0); n < layout.MaxProbes; n++ {
-		v, ok := pg.get(layout.AppendRecordKey(nil, h, fp.Probe(n)))
+		v, ok := pg.Get(layout.AppendRecordKey(nil, h, fp.Probe(n)))
 		if !ok && n == 0 {
 			return pg.lookupInline(u, h)
 		}
@@ -206,22 +180,22 @@ func (pg *partGroup) lookup(u urlnorm.URL, fp layout.Fingerprint) lookup {
 		}
 		rec, err := layout.DecodeRecord(v)
 		if err != nil {
-			pg.g.fail(fmt.Errorf("%w of %s", err, u))
+			pg.Group.Fail(fmt.Errorf("%w of %s", err, u))
 			return lookup{}
 		}
 		if rec.Is(u) {
 			return lookup{probe: n, ok: true, rec: rec}
 		}
 	}
-	pg.g.fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", layout.ErrCorrupt, layout.MaxProbes, u))
+	pg.Group.Fail(fmt.Errorf("%w: %d URLs share the fingerprint of %s", layout.ErrCorrupt, layout.MaxProbes, u))
 	return lookup{}
 }
 
 // lookupInline finds the URL if it is the only one of its host, which has no record.
-func (pg *partGroup) lookupInline(u urlnorm.URL, h crawl.Host) lookup {
-	rec, ok, err := pg.host(h).Inline.Record(u)
+func (pg part) lookupInline(u urlnorm.URL, h crawl.Host) lookup {
+	rec, ok, err := pg.Host(h).Inline.Record(u)
 	if err != nil {
-		pg.g.fail(fmt.Errorf("%w of %s", err, u))
+		pg.Group.Fail(fmt.Errorf("%w of %s", err, u))
 	}
 	return lookup{ok: ok, rec: rec}
 }
@@ -232,16 +206,16 @@ func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.S
 	if len(skipped) == 0 {
 		return nil
 	}
-	err := f.change(ctx, func(g *group) error {
+	err := f.change(ctx, func(g group) error {
 		for p, counts := range skipped {
 			pg := g.part(p)
-			if !pg.state.Serves() {
+			if !pg.State.Serves() {
 				continue
 			}
 			for i, n := range counts {
-				pg.state.Counters.Skipped[i] += n
+				pg.State.Counters.Skipped[i] += n
 			}
-			pg.mutated = true
+			pg.Mutated = true
 		}
 		return nil
 	})
@@ -252,22 +226,22 @@ func (f *Frontier) Skip(ctx context.Context, skipped map[crawl.Partition]crawl.S
 }
 
 // admitOne decides on a URL, knowing what the store said before the request.
-func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
+func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 	found := c.found
 	host := layout.HostOf(t.URL)
 	if !found.ok {
 		// The group may have added the host's only URL, maybe the same one.
 		if found = pg.lookupInline(t.URL, host); !found.ok {
 			found.probe = c.found.probe
-			pg.split(host, pg.host(host))
+			pg.split(host, pg.Host(host))
 		}
 	}
-	if _, again := pg.over[string(layout.AppendRecordKey(nil, host, c.fp))]; again {
+	if pg.Written(layout.AppendRecordKey(nil, host, c.fp)) {
 		// The group has written this record, maybe for the same URL.
 		found = pg.lookup(t.URL, c.fp)
 	}
 	if found.ok {
-		pg.seen = append(pg.seen, c.key)
+		pg.Seen = append(pg.Seen, c.key)
 		if found.rec.State == crawl.Queued && t.Depth < found.rec.Depth {
 			pg.lowerDepth(t, c.fp, &found)
 		}
@@ -277,43 +251,35 @@ func (pg *partGroup) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.requeue(t, c.fp, &found)
 		return Added
 	}
-	e := pg.host(host)
-	if t.Suspicious && e.Suspicious >= int64(pg.g.f.o.SuspiciousPerHost) {
-		pg.state.Counters.Skipped[crawl.SkipHostBudget]++
-		pg.mutated = true
+	e := pg.Host(host)
+	if t.Suspicious && e.Suspicious >= int64(pg.f.o.SuspiciousPerHost) {
+		pg.State.Counters.Skipped[crawl.SkipHostBudget]++
+		pg.Mutated = true
 		return Refused
 	}
 	rec := crawl.Record{Item: itemOf(t), State: crawl.Queued}
 	pg.take(e, host, &rec.Item)
-	if entry := layout.EncodeQueued(&rec.Item, false, found.probe); e.fresh && len(entry) <= layout.MaxInline {
+	if entry := layout.EncodeQueued(&rec.Item, false, found.probe); e.Fresh && len(entry) <= layout.MaxInline {
 		e.Inline = &layout.InlineURL{Band: rec.Band, Seq: rec.Seq, Entry: entry}
 	} else {
-		pg.set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), entry)
-		pg.set(layout.AppendRecordKey(nil, host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
+		pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), entry)
+		pg.Set(layout.AppendRecordKey(nil, host, c.fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 	}
-	pg.state.Counters.Seen++
-	if e.fresh {
-		e.fresh = false
-		pg.state.Counters.Hosts++
+	pg.State.Counters.Seen++
+	if e.Fresh {
+		e.Fresh = false
+		pg.State.Counters.Hosts++
 	}
 	if t.Suspicious {
 		e.Suspicious++
 	}
-	pg.learn(c.fp)
-	pg.seen = append(pg.seen, c.key)
+	pg.Learn(c.fp)
+	pg.Seen = append(pg.Seen, c.key)
 	return Added
 }
 
-// learn tells the partition's filter, and the one that may be in the making.
-func (pg *partGroup) learn(fp layout.Fingerprint) {
-	if pg.part.filter != nil {
-		pg.part.filter.Add(fp)
-	}
-	pg.part.noteDelta(fp)
-}
-
 // take gives an item the next number in its host's queue.
-func (pg *partGroup) take(e *groupHost, host crawl.Host, it *crawl.Item) {
+func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
 	b := &e.Bands[it.Band]
 	if b.Next == 0 {
 		b.Head, b.Next = 1, 1
@@ -321,23 +287,23 @@ func (pg *partGroup) take(e *groupHost, host crawl.Host, it *crawl.Item) {
 	it.Seq = b.Next
 	b.Next++
 	b.Queued++
-	pg.touch(e)
-	pg.state.Counters.Queued[it.Band]++
-	pg.queuedNews(host, it.Band)
+	pg.Touch(e)
+	pg.State.Counters.Queued[it.Band]++
+	pg.QueuedNews(host, it.Band)
 }
 
 // requeue puts a known URL back into its queue, with its validators. What the
 // last fetch brought stays in the record until the next one is over.
-func (pg *partGroup) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
+func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	host := layout.HostOf(t.URL)
 	rec := found.rec.Record
 	etag, modified := rec.ETag, rec.LastModified
 	rec.Item = itemOf(t)
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
-	pg.take(pg.host(host), host, &rec.Item)
-	pg.set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), layout.EncodeQueued(&rec.Item, true, found.probe))
-	pg.set(layout.AppendRecordKey(nil, host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
+	pg.take(pg.Host(host), host, &rec.Item)
+	pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), layout.EncodeQueued(&rec.Item, true, found.probe))
+	pg.Set(layout.AppendRecordKey(nil, host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 }
 
 func itemOf(t *crawl.Target) crawl.Item {

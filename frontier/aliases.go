@@ -1,12 +1,23 @@
 package frontier
 
 import (
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
 
 // The nouns of this package's methods that are defined below it.
 type (
+	// Options sets up a Frontier.
+	Options = commit.Options
+	// QueuedHost says that a host got new URLs, the best of them in Band.
+	QueuedHost = commit.QueuedHost
+	// Clock tells a frontier the time.
+	Clock = commit.Clock
+	// Sink is handed the mutations of a held partition.
+	Sink = commit.Sink
+	// Dead is what this node has on disk of copies that it does not use any more.
+	Dead = commit.Dead
 	// State says what a partition is to this node.
 	State = layout.State
 	// Meta is what this node knows of one partition.

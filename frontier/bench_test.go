@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
 )
 
-func benchFrontier(b *testing.B, partitions int, o Options) *running {
+func benchFrontier(b *testing.B, partitions int, o commit.Options) *running {
 	b.Helper()
 	kv, err := storage.OpenBadger(b.TempDir(), storage.BadgerOptions{})
 	if err != nil {
@@ -46,7 +47,7 @@ func page(n int) []crawl.Routed {
 func BenchmarkComplete(b *testing.B) {
 	for _, callers := range []int{1, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			r := benchFrontier(b, 8, Options{})
+			r := benchFrontier(b, 8, commit.Options{})
 			var cs []Completion
 			for n := range b.N {
 				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
@@ -83,7 +84,7 @@ func fanOut(callers, n int, f func(int)) {
 
 // BenchmarkAdd adds batches of 200 new URLs; the figure is for one batch.
 func BenchmarkAdd(b *testing.B) {
-	r := benchFrontier(b, 8, Options{})
+	r := benchFrontier(b, 8, commit.Options{})
 	batches := make([][]crawl.Routed, b.N)
 	for n := range batches {
 		for i := range 200 {
@@ -102,7 +103,7 @@ func BenchmarkAdd(b *testing.B) {
 func BenchmarkSeen(b *testing.B) {
 	for name, entries := range map[string]int{"cache": 1 << 20, "store": 4} {
 		b.Run(name, func(b *testing.B) {
-			r := benchFrontier(b, 8, Options{CacheEntries: entries})
+			r := benchFrontier(b, 8, commit.Options{CacheEntries: entries})
 			for n := range 200 {
 				r.add(page(n)...)
 			}
@@ -118,7 +119,7 @@ func BenchmarkSeen(b *testing.B) {
 
 // BenchmarkLoad reads the next 16 URLs of a host with 100,000, with 5,000 with -short.
 func BenchmarkLoad(b *testing.B) {
-	r := benchFrontier(b, 1, Options{})
+	r := benchFrontier(b, 1, commit.Options{})
 	queued := 100_000
 	if testing.Short() {
 		queued = 5_000
@@ -144,7 +145,7 @@ func BenchmarkLoad(b *testing.B) {
 
 // BenchmarkContent asks for payloads: one that is known, and one that is not.
 func BenchmarkContent(b *testing.B) {
-	r := benchFrontier(b, 1, Options{})
+	r := benchFrontier(b, 1, commit.Options{})
 	var cs []Content
 	for n := range 20_000 {
 		cs = append(cs, payload(0, n))
@@ -166,7 +167,7 @@ func BenchmarkContent(b *testing.B) {
 // BenchmarkOutbox puts 20 links of a page aside, lists them and takes them out
 // again.
 func BenchmarkOutbox(b *testing.B) {
-	r := benchFrontier(b, 2, Options{})
+	r := benchFrontier(b, 2, commit.Options{})
 	links := make([]crawl.Routed, 20)
 	for i := range links {
 		links[i] = link(fmt.Sprintf("http://h%d.p1.test/section/page-%d.html", i, i))
@@ -195,7 +196,7 @@ func BenchmarkOutbox(b *testing.B) {
 // for one URL; cpu-us is all that the process used for it, in the background as well.
 func BenchmarkNewHosts(b *testing.B) {
 	const batch, partitions = 3000, 300
-	r := benchFrontier(b, partitions, Options{})
+	r := benchFrontier(b, partitions, commit.Options{})
 	for p := range crawl.Partition(partitions) {
 		e, err := r.Export(b.Context(), p, func(crawl.Partition, Mutation) bool { return true })
 		if err != nil {

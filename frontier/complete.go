@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 )
 
@@ -53,7 +54,7 @@ type Completion struct {
 func (f *Frontier) Complete(ctx context.Context, c Completion) error {
 	err := f.addExcess(ctx, &c)
 	if err == nil {
-		err = f.change(ctx, func(g *group) error { return g.complete(&c) })
+		err = f.change(ctx, func(g group) error { return g.complete(&c) })
 	}
 	if err != nil {
 		return fmt.Errorf("frontier: completing %s in partition %d: %w", c.Lease.Item.URL, c.Lease.Partition, err)
@@ -64,13 +65,13 @@ func (f *Frontier) Complete(ctx context.Context, c Completion) error {
 // addExcess adds the links that do not fit into the completion's own
 // transaction, and takes them out of c.
 func (f *Frontier) addExcess(ctx context.Context, c *Completion) error {
-	for !f.budget.fits(c.Own, c.Outbox) {
-		own := c.Own[:f.budget.cut(c.Own)]
+	for !f.w.Budget.Fits(c.Own, c.Outbox) {
+		own := c.Own[:f.w.Budget.Cut(c.Own)]
 		var out []crawl.Routed
 		if len(own) == 0 {
-			out = c.Outbox[:f.budget.cut(c.Outbox)]
+			out = c.Outbox[:f.w.Budget.Cut(c.Outbox)]
 		}
-		err := f.change(ctx, func(g *group) error {
+		err := f.change(ctx, func(g group) error {
 			pg, err := g.leased(&c.Lease)
 			if err == nil {
 				pg.links(own, out)
@@ -86,22 +87,22 @@ func (f *Frontier) addExcess(ctx context.Context, c *Completion) error {
 }
 
 // leased opens the partition of a lease.
-func (g *group) leased(l *crawl.Lease) (*partGroup, error) {
+func (g group) leased(l *crawl.Lease) (part, error) {
 	pg := g.part(l.Partition)
-	if !pg.state.Serves() || pg.state.Epoch != l.Epoch {
-		return nil, fmt.Errorf("%w: it is %s in epoch %d, the lease is of epoch %d", ErrNotHolder, pg.state.State, pg.state.Epoch, l.Epoch)
+	if !pg.State.Serves() || pg.State.Epoch != l.Epoch {
+		return part{}, fmt.Errorf("%w: it is %s in epoch %d, the lease is of epoch %d", commit.ErrNotHolder, pg.State.State, pg.State.Epoch, l.Epoch)
 	}
 	return pg, nil
 }
 
 // links adds the links of a page of this partition.
-func (pg *partGroup) links(own, outbox []crawl.Routed) {
+func (pg part) links(own, outbox []crawl.Routed) {
 	own, aside := pg.apart(own)
 	for i := range aside {
 		pg.post(&aside[i])
 	}
 	admissions := make([]Admission, len(own))
-	pg.g.admit(pg, own, admissions)
+	pg.group().admit(pg, own, admissions)
 	for i, a := range admissions {
 		if a == NotHolder {
 			pg.post(&own[i])
@@ -115,12 +116,12 @@ func (pg *partGroup) links(own, outbox []crawl.Routed) {
 // apart takes out the links to other partitions when the page's is copied. The copies
 // of theirs may be elsewhere, and know of the links later than the page's knows that it
 // is done: the page's outbox goes with it.
-func (pg *partGroup) apart(own []crawl.Routed) (with, aside []crawl.Routed) {
-	if len(pg.part.sinks) == 0 {
+func (pg part) apart(own []crawl.Routed) (with, aside []crawl.Routed) {
+	if len(pg.Live.Sinks) == 0 {
 		return own, nil
 	}
 	for _, l := range own {
-		if l.Partition == pg.state.Partition {
+		if l.Partition == pg.State.Partition {
 			with = append(with, l)
 		} else {
 			aside = append(aside, l)
@@ -130,7 +131,7 @@ func (pg *partGroup) apart(own []crawl.Routed) (with, aside []crawl.Routed) {
 }
 
 // complete applies a completion.
-func (g *group) complete(c *Completion) error {
+func (g group) complete(c *Completion) error {
 	pg, err := g.leased(&c.Lease)
 	if err != nil {
 		return err
@@ -148,9 +149,9 @@ func (g *group) complete(c *Completion) error {
 	case keep:
 	case retry:
 		q.Item.Attempts++
-		q.Item.NotBefore = pg.state.Line.Write(c.RetryAt)
-		pg.split(host, pg.host(host))
-		pg.set(layout.AppendQueueKey(nil, host, it.Band, it.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))
+		q.Item.NotBefore = pg.State.Line.Write(c.RetryAt)
+		pg.split(host, pg.Host(host))
+		pg.Set(layout.AppendQueueKey(nil, host, it.Band, it.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
 		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))
@@ -163,22 +164,22 @@ func (g *group) complete(c *Completion) error {
 }
 
 // noteFailure writes into the record of a queued URL why its last try failed.
-func (pg *partGroup) noteFailure(host crawl.Host, q *layout.QueueEntry, reason string) {
+func (pg part) noteFailure(host crawl.Host, q *layout.QueueEntry, reason string) {
 	key := layout.AppendRecordKey(nil, host, layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe))
-	v, ok := pg.get(key)
+	v, ok := pg.Get(key)
 	if !ok {
 		return // the store is damaged, or cannot be read; what settles the URL writes it anew
 	}
 	rec, err := layout.DecodeRecord(v)
 	if err != nil {
-		pg.g.fail(fmt.Errorf("%w of %s", err, q.Item.URL))
+		pg.Group.Fail(fmt.Errorf("%w of %s", err, q.Item.URL))
 		return
 	}
 	if rec.Reason == reason {
 		return // most tries of a URL fail alike
 	}
 	rec.URL, rec.Reason = q.Item.URL, reason
-	pg.set(key, layout.EncodeRecord(&rec.Record))
+	pg.Set(key, layout.EncodeRecord(&rec.Record))
 }
 
 // A verdict is what becomes of the queue entry: keep, retry, or the state in
@@ -210,58 +211,58 @@ func verdictOf(c *Completion) verdict {
 
 // queueEntry reads a host's queue entry with this number. Its URL pieces are
 // good until the next read of the partition.
-func (pg *partGroup) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.QueueEntry, bool) {
+func (pg part) queueEntry(host crawl.Host, band crawl.Band, seq uint64) (layout.QueueEntry, bool) {
 	var v []byte
-	if s := pg.host(host).Inline; s.At(band, seq) {
+	if s := pg.Host(host).Inline; s.At(band, seq) {
 		v = s.Entry
-	} else if in, ok := pg.get(layout.AppendQueueKey(nil, host, band, seq)); ok {
+	} else if in, ok := pg.Get(layout.AppendQueueKey(nil, host, band, seq)); ok {
 		v = in
 	} else {
 		return layout.QueueEntry{}, false
 	}
 	q, err := layout.DecodeQueued(v)
 	if err != nil {
-		pg.g.fail(fmt.Errorf("%w of host %s", err, host))
+		pg.Group.Fail(fmt.Errorf("%w of host %s", err, host))
 		return layout.QueueEntry{}, false
 	}
 	return q, true
 }
 
 // completeHost takes over the host's state and robots entry.
-func (pg *partGroup) completeHost(host crawl.Host, c *Completion) {
-	e := pg.host(host)
+func (pg part) completeHost(host crawl.Host, c *Completion) {
+	e := pg.Host(host)
 	if c.Host.Requests >= e.Requests { // else a later visit's completion has overtaken this one
-		e.setState(pg.state.Line.WriteHost(c.Host))
+		setState(e, pg.State.Line.WriteHost(c.Host))
 	}
-	e.countNear(&c.Outcome)
-	pg.touch(e)
+	countNear(e, &c.Outcome)
+	pg.Touch(e)
 	if r := c.Outcome.Robots; r != nil && (c.Outcome.Kind == crawl.RobotsFetched || c.Outcome.Kind == crawl.HostFailed) {
 		pg.setRobots(host, e, r)
 	}
 }
 
 // setState takes over a state on the partition's timeline, save the counts that the frontier keeps.
-func (h *groupHost) setState(s crawl.HostState) {
+func setState(h *commit.Host, s crawl.HostState) {
 	s.Suspicious, s.NearStreak = h.HostState.Suspicious, h.HostState.NearStreak
 	h.HostState = s
 }
 
 // setRobots keeps a robots entry, and drops the oldest beyond MaxRobots.
-func (pg *partGroup) setRobots(host crawl.Host, e *groupHost, r *crawl.Robots) {
+func (pg part) setRobots(host crawl.Host, e *commit.Host, r *crawl.Robots) {
 	tag := layout.OriginTag(host, r.Origin)
 	if i := slices.Index(e.Origins, tag); i >= 0 {
 		e.Origins = slices.Delete(e.Origins, i, i+1)
 	}
 	if len(e.Origins) >= layout.MaxRobots {
-		pg.del(layout.AppendRobotsKey(nil, host, e.Origins[0]))
+		pg.Del(layout.AppendRobotsKey(nil, host, e.Origins[0]))
 		e.Origins = slices.Delete(e.Origins, 0, 1)
 	}
 	e.Origins = append(e.Origins, tag)
-	pg.set(layout.AppendRobotsKey(nil, host, tag), layout.EncodeRobots(pg.state.Line.WriteRobots(r)))
+	pg.Set(layout.AppendRobotsKey(nil, host, tag), layout.EncodeRobots(pg.State.Line.WriteRobots(r)))
 }
 
 // finalise takes a URL out of the queue and writes its record.
-func (pg *partGroup) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) {
+func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome, state crawl.RecordState) {
 	rec := crawl.Record{
 		Item: q.Item, State: state, Status: o.Status, FetchedAt: o.FetchedAt, Reason: o.Reason,
 		Digest: o.Digest, Archive: o.Archive, DuplicateOf: o.DuplicateOf, NearOf: o.NearOf,
@@ -281,15 +282,15 @@ func (pg *partGroup) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Ou
 	if q.Refetch {
 		pg.keepCapture(key, &rec)
 	}
-	pg.set(key, layout.EncodeRecord(&rec))
+	pg.Set(key, layout.EncodeRecord(&rec))
 	pg.dequeue(host, &q.Item)
 	if state == crawl.Failed {
-		pg.state.Counters.Failed++
+		pg.State.Counters.Failed++
 	}
 	if o.Status != 0 && !o.IsSitemap && q.Item.Via != crawl.ViaSitemapFile {
 		// A page counts when it leaves the queue, so that one which was asked
 		// to wait with 429 counts once.
-		pg.state.Counters.Pages++
+		pg.State.Counters.Pages++
 	}
 }
 
@@ -297,14 +298,14 @@ const notModified = 304
 
 // keepCapture leaves the capture of an earlier fetch in the record when the
 // last one brought no content.
-func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
-	v, ok := pg.get(key)
+func (pg part) keepCapture(key []byte, rec *crawl.Record) {
+	v, ok := pg.Get(key)
 	if !ok {
 		return
 	}
 	old, err := layout.DecodeRecord(v)
 	if err != nil {
-		pg.g.fail(fmt.Errorf("%w of %s", err, rec.URL))
+		pg.Group.Fail(fmt.Errorf("%w of %s", err, rec.URL))
 		return
 	}
 	if rec.Archive == (crawl.ArchiveRef{}) || rec.Status == notModified && old.Archive != (crawl.ArchiveRef{}) {
@@ -319,8 +320,8 @@ func (pg *partGroup) keepCapture(key []byte, rec *crawl.Record) {
 }
 
 // dequeue gives up an item's place.
-func (pg *partGroup) dequeue(host crawl.Host, it *crawl.Item) {
-	e := pg.host(host)
+func (pg part) dequeue(host crawl.Host, it *crawl.Item) {
+	e := pg.Host(host)
 	b := &e.Bands[it.Band]
 	b.Queued--
 	if b.Head == it.Seq {
@@ -329,18 +330,18 @@ func (pg *partGroup) dequeue(host crawl.Host, it *crawl.Item) {
 	if b.Queued == 0 {
 		b.Head = b.Next
 	}
-	pg.touch(e)
-	pg.state.Counters.Queued[it.Band]--
+	pg.Touch(e)
+	pg.State.Counters.Queued[it.Band]--
 	if e.Inline.At(it.Band, it.Seq) {
 		e.Inline = nil
 	} else {
-		pg.del(layout.AppendQueueKey(nil, host, it.Band, it.Seq))
+		pg.Del(layout.AppendQueueKey(nil, host, it.Band, it.Seq))
 	}
 }
 
 // count brings the counters up to date with an outcome.
-func (pg *partGroup) count(o *crawl.Outcome) {
-	c := &pg.state.Counters
+func (pg part) count(o *crawl.Outcome) {
+	c := &pg.State.Counters
 	if o.Kind == crawl.Aborted {
 		return
 	}

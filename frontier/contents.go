@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/filters"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -43,14 +43,14 @@ func (f *Frontier) Content(p crawl.Partition, d crawl.Digest) (crawl.Original, b
 }
 
 func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original, ok bool, err error) {
-	gen, fl, held := f.whereContents(p)
+	gen, fl, held := f.w.WhereContents(p)
 	switch {
 	case !held:
-		return o, false, ErrNotHolder
+		return o, false, commit.ErrNotHolder
 	case fl != nil && !fl.Maybe(d):
 		return o, false, nil
 	}
-	snap, err := f.kv.Snapshot()
+	snap, err := f.w.KV.Snapshot()
 	if err != nil {
 		return o, false, err
 	}
@@ -64,18 +64,6 @@ func (f *Frontier) content(p crawl.Partition, d crawl.Digest) (o crawl.Original,
 	return o, err == nil, err
 }
 
-// whereContents returns what to ask for a payload of a partition; held is false when it
-// is not held here.
-func (f *Frontier) whereContents(p crawl.Partition) (gen layout.Generation, fl *filters.Payloads, held bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	m := f.metas[p]
-	if m == nil || m.State != layout.Holder {
-		return gen, nil, false
-	}
-	return layout.Generation{Partition: p, Number: m.Generation}, f.payloads[p], true
-}
-
 // contentsPiece is the number of payloads in one request.
 const contentsPiece = 500
 
@@ -85,7 +73,7 @@ func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
 	for len(cs) > 0 {
 		piece := cs[:min(len(cs), contentsPiece)]
 		cs = cs[len(piece):]
-		err := f.change(ctx, func(g *group) error {
+		err := f.change(ctx, func(g group) error {
 			for i := range piece {
 				g.noteContent(&piece[i])
 			}
@@ -98,20 +86,20 @@ func (f *Frontier) NoteContents(ctx context.Context, cs []Content) error {
 	return nil
 }
 
-func (g *group) noteContent(c *Content) {
+func (g group) noteContent(c *Content) {
 	pg := g.part(c.Partition)
-	if !pg.state.Serves() {
+	if !pg.State.Serves() {
 		return
 	}
 	key := layout.AppendContentKey(nil, c.Digest)
-	if pg.part.payloads.IsNew(c.Digest) {
+	if pg.Live.Payloads.IsNew(c.Digest) {
 		pg.firstContent(key, c)
 		return
 	}
-	if b, known := pg.get(key); known {
+	if b, known := pg.Get(key); known {
 		old, err := layout.DecodeContent(b)
 		if c.Replace || err != nil || old.URL == c.Original.URL {
-			pg.set(key, layout.EncodeContent(&c.Original))
+			pg.Set(key, layout.EncodeContent(&c.Original))
 		}
 		return
 	}
@@ -119,33 +107,33 @@ func (g *group) noteContent(c *Content) {
 }
 
 // firstContent adds a payload that is not known.
-func (pg *partGroup) firstContent(key []byte, c *Content) {
-	g := pg.g
-	if pg.state.Counters.Contents >= g.f.o.ContentsPerPartition {
+func (pg part) firstContent(key []byte, c *Content) {
+	g := pg.Group
+	if pg.State.Counters.Contents >= g.F.O.ContentsPerPartition {
 		pg.forgetContent(key)
 	}
-	pg.set(key, layout.EncodeContent(&c.Original))
-	pg.state.Counters.Contents++
-	pg.part.payloads.Learn(c.Digest)
+	pg.Set(key, layout.EncodeContent(&c.Original))
+	pg.State.Counters.Contents++
+	pg.Live.Payloads.Learn(c.Digest)
 }
 
 // forgetContent deletes the payload behind key, or the first of all. One that the
 // group itself has written or deleted is passed over: the bound may be exceeded by
 // as many as one group adds, until later ones find them.
-func (pg *partGroup) forgetContent(key []byte) {
-	snap, ok := pg.g.snapshot()
+func (pg part) forgetContent(key []byte) {
+	snap, ok := pg.Group.Snapshot()
 	if !ok {
 		return
 	}
-	v := reader.Partition{Snapshot: snap, Generation: pg.gen()}
+	v := reader.Partition{Snapshot: snap, Generation: pg.Gen()}
 	it := v.Iterate([]byte{layout.TableContents})
 	defer it.Close()
 	for _, from := range [...][]byte{key, {layout.TableContents}} {
 		for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
 			rel := it.Key()[layout.PrefixLen:]
-			if _, written := pg.over[string(rel)]; !written {
-				pg.del(append([]byte(nil), rel...))
-				pg.state.Counters.Contents--
+			if !pg.Written(rel) {
+				pg.Del(append([]byte(nil), rel...))
+				pg.State.Counters.Contents--
 				return
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -33,7 +34,7 @@ func (m *model) note() {
 	for _, c := range cs {
 		o, known, err := m.r.Content(c.Partition, c.Digest)
 		if m.current[c.Partition] == 0 {
-			if !errors.Is(err, ErrNotHolder) {
+			if !errors.Is(err, commit.ErrNotHolder) {
 				m.t.Fatalf("partition %d: %v", c.Partition, err)
 			}
 			continue
@@ -49,7 +50,7 @@ func (m *model) note() {
 func TestContents(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const most = 50
-		o := Options{ContentsPerPartition: most}
+		o := commit.Options{ContentsPerPartition: most}
 		r := startHolding(t, kv, 2, o)
 		first := payload(1, 0)
 		again := first
@@ -100,7 +101,7 @@ func TestContents(t *testing.T) {
 		r.must(r.Freeze(t.Context(), 1))
 		r.must(r.NoteContents(t.Context(), []Content{payload(1, 9999)}))
 		r.become(1, layout.Released)
-		if _, _, err := r.Content(1, first.Digest); !errors.Is(err, ErrNotHolder) {
+		if _, _, err := r.Content(1, first.Digest); !errors.Is(err, commit.ErrNotHolder) {
 			t.Fatalf("asked for what is not held: %v", err)
 		}
 		r.check()
@@ -119,7 +120,7 @@ func TestNearStreak(t *testing.T) {
 		{"its own payload", "", "http://h1.p0.test/x", 1},
 		{"another host's", "http://h10.p0.test/x", "", 0},
 	} {
-		r := startHolding(t, storage.NewMemory(), 1, Options{})
+		r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 		r.add(link("http://h1.p0.test/0"))
 		for n := 1; n <= nearStreak+2; n++ {
 			o := fetched

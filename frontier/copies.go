@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 )
@@ -20,14 +21,14 @@ type CopyMutation = crawl.CopyMutation
 func (f *Frontier) ApplyCopies(ctx context.Context, ms []CopyMutation) []error {
 	errs := make([]error, len(ms))
 	for from := 0; from < len(ms); {
-		n, entries, size := f.budget.cutMutations(ms[from:])
+		n, entries, size := f.w.Budget.CutMutations(ms[from:])
 		piece, out := ms[from:from+n], errs[from:from+n]
-		err := f.do(ctx, &request{entries: entries, bytes: size, patient: true, apply: func(g *group) error {
+		err := f.do(ctx, &commit.Request{Entries: entries, Bytes: size, Patient: true, Apply: f.in(func(g group) error {
 			for i := range piece {
 				out[i] = g.follow(&piece[i])
 			}
 			return nil
-		}})
+		})})
 		if err != nil {
 			for i := from; i < len(ms); i++ {
 				errs[i] = copyError(ms[i].Partition, err)
@@ -43,32 +44,10 @@ func copyError(p crawl.Partition, err error) error {
 	return fmt.Errorf("frontier: copy of partition %d: %w", p, err)
 }
 
-// cutMutations returns how many of the mutations, one at least, go into one
-// request, and what they come to.
-func (b *budget) cutMutations(ms []CopyMutation) (n, entries, size int) {
-	for i := range ms {
-		bytes := sizeOf(&ms[i].Mutation)
-		if i > 0 && (entries+len(ms[i].Entries) > b.groupEntries || size+bytes > b.groupBytes) {
-			return i, entries, size
-		}
-		entries += len(ms[i].Entries)
-		size += bytes
-	}
-	return len(ms), entries, size
-}
-
-// sizeOf is what a mutation costs in a transaction, in bytes.
-func sizeOf(m *Mutation) (n int) {
-	for i := range m.Entries {
-		n += layout.PrefixLen + len(m.Entries[i].Key) + len(m.Entries[i].Value)
-	}
-	return n
-}
-
 // follow writes one mutation into a copy.
-func (g *group) follow(m *CopyMutation) error {
+func (g group) follow(m *CopyMutation) error {
 	pg := g.part(m.Partition)
-	s := &pg.state
+	s := &pg.State
 	switch {
 	case s.State != layout.Copy || s.Epoch != m.Epoch || s.Suspect:
 		return copyError(m.Partition, fmt.Errorf("%w: it is %s, the mutation is of epoch %d", ErrNotCopy, s, m.Epoch))
@@ -77,44 +56,19 @@ func (g *group) follow(m *CopyMutation) error {
 	case m.Seq != s.Seq+1:
 		return copyError(m.Partition, fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, s.Seq))
 	}
-	meta, err := g.f.budget.check(&m.Mutation)
+	meta, err := g.f.w.Budget.Check(&m.Mutation)
 	if err != nil {
 		return copyError(m.Partition, err)
 	}
-	g.putUnder(pg.gen(), m.Entries)
+	g.putUnder(pg.Gen(), m.Entries)
 	s.Apply(&meta)
-	s.Line = meta.Stamp.Begin(g.now)
-	pg.followed = true
+	s.Line = meta.Stamp.Begin(g.Now)
+	pg.Followed = true
 	return nil
 }
 
-// check judges a mutation from another node, and returns what it makes of the
-// partition's books. It was one transaction there, with the same limits.
-func (b *budget) check(m *Mutation) (meta layout.MetaEntry, err error) {
-	found := false
-	for i := range m.Entries {
-		e := &m.Entries[i]
-		if len(e.Key) == 0 || len(e.Key) > maxKeyBytes {
-			return meta, fmt.Errorf("%w: a key of %d bytes", layout.ErrCorrupt, len(e.Key))
-		}
-		if layout.IsMeta(e.Key) {
-			if meta, err = layout.DecodeMeta(e.Value); err != nil {
-				return meta, err
-			}
-			found = true
-		}
-	}
-	if n := sizeOf(m); len(m.Entries) > b.maxEntries || n > b.maxBytes {
-		return meta, fmt.Errorf("%w: mutation %d with %d entries, %d bytes", storage.ErrTooBig, m.Seq, len(m.Entries), n)
-	}
-	if !found || meta.Seq != m.Seq {
-		return meta, fmt.Errorf("%w: mutation %d says that it is %d", layout.ErrCorrupt, m.Seq, meta.Seq)
-	}
-	return meta, nil
-}
-
 // putUnder adds entries with relative keys, and returns how many bytes they have.
-func (g *group) putUnder(gen layout.Generation, entries []storage.Entry) int {
+func (g group) putUnder(gen layout.Generation, entries []storage.Entry) int {
 	size, values := 0, 0
 	for i := range entries {
 		size += layout.PrefixLen + len(entries[i].Key)
@@ -123,7 +77,7 @@ func (g *group) putUnder(gen layout.Generation, entries []storage.Entry) int {
 	for i := range entries {
 		from := len(keys)
 		keys = append(layout.AppendPrefix(keys, gen.Partition, gen.Number), entries[i].Key...)
-		g.put(keys[from:len(keys):len(keys)], entries[i].Value)
+		g.Put(keys[from:len(keys):len(keys)], entries[i].Value)
 		values += len(entries[i].Value)
 	}
 	return size + values
@@ -133,9 +87,9 @@ func (g *group) putUnder(gen layout.Generation, entries []storage.Entry) int {
 // of toEpoch, who went on from there. It is idempotent. It fails with ErrGap,
 // and says what is here, when the copy is anywhere else.
 func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch crawl.Epoch, seq crawl.Seq, toEpoch crawl.Epoch) error {
-	err := f.alone(ctx, false, func(g *group) error {
+	err := f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)
-		s := &pg.state
+		s := &pg.State
 		switch {
 		case s.State != layout.Copy || s.Suspect || s.Seq != seq || s.Epoch != fromEpoch && s.Epoch != toEpoch:
 			return fmt.Errorf("%w: it is %s, asked for a copy of epoch %d at mutation %d", ErrGap, s, fromEpoch, seq)
@@ -143,7 +97,7 @@ func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch c
 			return fmt.Errorf("%w: epoch %d is below %d", ErrGap, toEpoch, s.Epoch)
 		case s.Epoch != toEpoch || s.Unsure:
 			s.Epoch, s.Unsure = toEpoch, false
-			pg.restated = true
+			pg.Restated = true
 		}
 		return nil
 	})
@@ -152,6 +106,3 @@ func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch c
 	}
 	return nil
 }
-
-// maxKeyBytes is far above the longest key: a URL has 2,083 bytes at most.
-const maxKeyBytes = 4096

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/filters"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
@@ -37,8 +38,8 @@ func (r *running) applyAll(ms []CopyMutation) {
 // TestApplyCopies checks what each mutation of a call is answered.
 func TestApplyCopies(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		holder := startHolding(t, storage.NewMemory(), 3, Options{})
-		r := start(t, kv, Options{})
+		holder := startHolding(t, storage.NewMemory(), 3, commit.Options{})
+		r := start(t, kv, commit.Options{})
 		tails := [2]*caught{r.replicate(holder, 0), r.replicate(holder, 1)}
 		for n := range 3 {
 			holder.add(link(fmt.Sprintf("http://h1.p0.test/%d", n)))
@@ -80,7 +81,7 @@ func TestApplyCopies(t *testing.T) {
 				}
 			}
 			r.check()
-			r = r.crash(reopen, Options{})
+			r = r.crash(reopen, commit.Options{})
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -96,9 +97,9 @@ func TestApplyCopies(t *testing.T) {
 // TestAdoptCopy lets a replica follow the next holder, who was a replica too.
 func TestAdoptCopy(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		holder := startHolding(t, storage.NewMemory(), 1, Options{})
-		next := start(t, storage.NewMemory(), Options{})
-		r := start(t, kv, Options{})
+		holder := startHolding(t, storage.NewMemory(), 1, commit.Options{})
+		next := start(t, storage.NewMemory(), commit.Options{})
+		r := start(t, kv, commit.Options{})
 		tail := r.replicate(holder, 0)
 		holder.add(link("http://h1.p0.test/1"))
 		next.replicate(holder, 0)
@@ -131,7 +132,7 @@ func TestAdoptCopy(t *testing.T) {
 		for range 2 { // again, as by a repeated call
 			r.must(r.AdoptCopy(t.Context(), 0, 1, before.Seq, 4))
 		}
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		holder.add(link("http://h1.p0.test/old"))
 		next.add(link("http://h1.p0.test/new"))
 		r.applyAll(tail.take())
@@ -151,9 +152,9 @@ func TestAdoptCopy(t *testing.T) {
 // what it knew before, nothing may be left in its memory.
 func TestYield(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		other := startHolding(t, storage.NewMemory(), 1, Options{})
+		other := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 		other.add(link("http://h1.p0.test/theirs"))
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		dropped := &caught{}
 		e, err := r.Export(t.Context(), 0, dropped.sink)
 		r.must(err)
@@ -192,14 +193,14 @@ func TestYield(t *testing.T) {
 func TestYieldDuringRebuild(t *testing.T) {
 	t.Parallel()
 	kv, reopen := storagetest.OpenMemory(t)
-	first := startHolding(t, kv, 1, Options{})
+	first := startHolding(t, kv, 1, commit.Options{})
 	first.add(manyLinks(0, 10)...)
 	_ = first.stop()
 	g := &gated{KV: reopen(), arrived: make(chan struct{}), gate: make(chan struct{})}
-	r := start(t, g, Options{CacheEntries: 4})
+	r := start(t, g, commit.Options{CacheEntries: 4})
 	open := storagetest.OnceClose(t, g.gate)
 	<-g.arrived
-	twin := start(t, storage.NewMemory(), Options{})
+	twin := start(t, storage.NewMemory(), commit.Options{})
 	twin.replicate(r, 0)
 	twin.must(twin.promote(0, 2))
 	tail := &caught{}
@@ -221,7 +222,7 @@ func TestYieldDuringRebuild(t *testing.T) {
 
 func TestTransitionRefuses(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 2, Options{})
+	r := startHolding(t, storage.NewMemory(), 2, commit.Options{})
 	r.become(0, layout.Copy)
 	for what, err := range map[string]error{
 		"a copy is released":              r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State = layout.Released; return nil }),
@@ -254,7 +255,7 @@ func TestTransitionRefuses(t *testing.T) {
 
 func TestSets(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := start(t, kv, Options{})
+		r := start(t, kv, commit.Options{})
 		ids := func(s ...crawl.NodeID) []crawl.NodeID { return s }
 		r.must(r.PutSets(t.Context(), []layout.SetRecord{
 			{Partition: 3, Epoch: 2, Version: 5, Members: ids("a", "b")}, {Partition: 3, Epoch: 2, Version: 4, Members: ids("x")}, {Partition: 3, Epoch: 2, Version: 6, Members: ids("a")}, {Partition: 4, Epoch: 9, Version: 0, Members: nil}, {Partition: 3, Epoch: 1, Version: 9, Members: ids("y")},
@@ -287,7 +288,7 @@ func TestSets(t *testing.T) {
 			if _, ok := r.Set(2); ok {
 				t.Error("a refused call recorded something")
 			}
-			r = r.crash(reopen, Options{})
+			r = r.crash(reopen, commit.Options{})
 		}
 	})
 }
@@ -298,8 +299,8 @@ func FuzzApplyCopies(f *testing.F) {
 	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(1))
 	f.Add([]byte("m"), good[:5], []byte{}, []byte{}, uint64(1<<63))
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {
-		holder := startHolding(t, storage.NewMemory(), 1, Options{CacheEntries: 8})
-		r := startHolding(t, storage.NewMemory(), 0, Options{CacheEntries: 8})
+		holder := startHolding(t, storage.NewMemory(), 1, commit.Options{CacheEntries: 8})
+		r := startHolding(t, storage.NewMemory(), 0, commit.Options{CacheEntries: 8})
 		r.replicate(holder, 0)
 		err := r.ApplyCopies(t.Context(), []CopyMutation{{Partition: 0, Mutation: Mutation{Epoch: 1, Seq: crawl.Seq(seq), Entries: []storage.Entry{{Key: k1, Value: v1}, {Key: k2, Value: v2}}}}})[0]
 		m, _ := r.Meta(0)

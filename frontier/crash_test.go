@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
@@ -52,7 +53,7 @@ func story(ctx context.Context, f *Frontier) (p promises, err error) {
 			return p, err
 		}
 	}
-	if err := f.Park(ctx, []Parked{{0, "h1.p1.test", crawl.HostState{}}, {0, "h0.p0.test", crawl.HostState{NotBefore: day}}}); err != nil && !errors.Is(err, ErrNotHolder) {
+	if err := f.Park(ctx, []Parked{{0, "h1.p1.test", crawl.HostState{}}, {0, "h0.p0.test", crawl.HostState{NotBefore: day}}}); err != nil && !errors.Is(err, commit.ErrNotHolder) {
 		return p, err
 	}
 	if _, err = f.FailHost(ctx, 0, "h2.p0.test", "dead"); err != nil {
@@ -211,12 +212,12 @@ func crashAt(t *testing.T, open storagetest.Opener, at int, applied bool) bool {
 	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
-	f := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, Options{})
+	f := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{})
 	p, err := story(t.Context(), f.Frontier)
 	if runErr := f.stop(); err != nil && !errors.Is(runErr, storagetest.ErrInjected) {
 		t.Fatalf("write %d: the story ended with %v, Run with %v", at, err, runErr)
 	}
-	next := start(t, reopen(), Options{})
+	next := start(t, reopen(), commit.Options{})
 	if err := p.verify(next.Frontier); err != nil {
 		t.Fatalf("crash at write %d, applied %v: %v", at, applied, err)
 	}
@@ -235,7 +236,7 @@ func crashAt(t *testing.T, open storagetest.Opener, at int, applied bool) bool {
 		}
 	}
 	_ = next.stop()
-	_ = next.kv.Close()
+	_ = next.w.KV.Close()
 	return err == nil
 }
 
@@ -243,7 +244,7 @@ func crashAt(t *testing.T, open storagetest.Opener, at int, applied bool) bool {
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	m := storage.NewMemory()
-	r := startHolding(t, m, 2, Options{})
+	r := startHolding(t, m, 2, commit.Options{})
 	r.must(r.Transition(t.Context(), 0, func(m *layout.Meta) error { m.State, m.To = layout.Released, "n2"; return nil }))
 	i, err := r.BeginImport(t.Context(), 5)
 	r.must(err)
@@ -252,7 +253,7 @@ func TestPowerLoss(t *testing.T) {
 	r.must(r.promote(5, 7))
 	r.add(link("http://h1.p1.test/lost"))
 	_ = r.stop()
-	r = start(t, m.PowerLoss(), Options{})
+	r = start(t, m.PowerLoss(), commit.Options{})
 	r.check()
 	for p, want := range map[crawl.Partition]layout.State{0: layout.Released, 1: layout.Holder, 5: layout.Holder} {
 		if m, _ := r.Meta(p); m.State != want {
@@ -265,7 +266,7 @@ func TestPowerLoss(t *testing.T) {
 	r.add(link("http://h1.p1.test/kept"))
 	r.must(r.Sync())
 	_ = r.stop()
-	r = start(t, r.kv.(*storage.Memory).PowerLoss(), Options{})
+	r = start(t, r.w.KV.(*storage.Memory).PowerLoss(), commit.Options{})
 	if c := r.Totals(); c.Seen != 1 {
 		t.Errorf("what was synced is lost: %+v", c)
 	}

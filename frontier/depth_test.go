@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/storage"
 )
 
@@ -17,7 +18,7 @@ func TestLowerDepth(t *testing.T) {
 		l.Target.Depth, l.Target.Via, l.Target.Band = depth, via, 5
 		return l
 	}
-	r := startHolding(t, storage.NewMemory(), 1, Options{CacheEntries: 64})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{CacheEntries: 64})
 	r.add(link("http://h1.p0.test/first"), at(5, crawl.ViaLink))
 	for _, tt := range []struct {
 		depth int
@@ -57,7 +58,7 @@ func TestLowerDepth(t *testing.T) {
 func TestCutPageAgain(t *testing.T) {
 	t.Parallel()
 	for cut, want := range map[int64]string{0: `"e1"`, 3: ""} {
-		r := startHolding(t, storage.NewMemory(), 1, Options{})
+		r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 		l := link("http://h1.p0.test/")
 		l.Target.Depth = 4
 		r.add(l)

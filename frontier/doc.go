@@ -20,23 +20,14 @@
 //
 // # One writer
 //
-// Run is the one goroutine that changes anything: Bloom filters, counters,
-// states and the store. Callers hand it requests and wait:
-//
-//	queue            filled by            emptied by  bound           when full
-//	requests         every changing call  Run         waiting callers callers block
-//	waiting for disk Run, after commit    syncQueue   waiting callers callers block
-//	held for space   Run, on a full disk  Run         waiting callers callers block, as long as they wait
-//	fingerprints     Run, after commit    -           CacheEntries    old ones are overwritten
-//	dead generations Run, after commit    sweep       256 MiB         no copy begins to arrive
-//
-// Run takes all requests that wait, up to about 1 MiB, into one transaction of
-// the store (group commit), and answers them when that is committed. Links,
-// completions and mutations are patient: they gather for Options.CommitPace after
-// the commit before, unless something waits that a partition needs to change hands. Each
-// request is atomic; a long Add, or a page with very many links, is cut into
-// several requests before it reaches Run. Whatever is read with Load, Record,
-// Host, Waiting or Outbox is read by the caller's own goroutine from a snapshot.
+// Run is the one goroutine that changes anything (frontier/commit): callers hand it
+// requests and wait. It takes all requests that wait, up to about 1 MiB, into one
+// transaction of the store (group commit), and answers them when that is committed. Links,
+// completions and mutations are patient: they gather for Options.CommitPace after the
+// commit before, unless something waits that a partition needs to change hands. Each
+// request is atomic. A long Add, or a page with very many links, is cut into several
+// requests. What is read with Load, Record, Host, Waiting or Outbox is read by the caller's
+// own goroutine from a snapshot. The table of queues is in frontier/commit.
 //
 // Every group that changes a partition raises the partition's sequence number
 // by one, and its counters change in the same transaction as what they count.
@@ -74,7 +65,7 @@
 //
 // A partition also remembers the first capture of payloads whose digests are its own
 // (contents.go): at most Options.ContentsPerPartition, then each new one replaces an
-// older one. A Bloom filter for each held partition (payloads.go) answers most questions
+// older one. A Bloom filter for each held partition (commit/payloads.go) answers most questions
 // for new payloads without the store; readers need no lock. A host that serves many
 // near-duplicates in a row (streak.go) gets its links queued behind those of other hosts.
 //
@@ -92,7 +83,7 @@
 // node as a physical copy: Export opens a snapshot and attaches a Sink, which is
 // handed the mutations that follow. Import writes them under a fresh generation,
 // which comes alive with CommitCopy in one write. Generations that are not alive
-// are deleted in the background (sweep.go); the list of them is on disk. It goes faster
+// are deleted in the background (commit/sweep.go); the list of them is on disk. It goes faster
 // the more of them wait, an error is tried again, and while too much waits no copy
 // begins to arrive; on a disk that is nearly full, none while anything waits (see Dead).
 // Badger keeps the room of deleted keys until it compacts (storage/compact.go).
@@ -129,6 +120,7 @@
 //
 // # Packages
 //
+//	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like
 //	reader     one snapshot of one partition

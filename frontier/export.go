@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
@@ -18,13 +18,6 @@ import (
 // relative, so they mean the same on every node; each occurs once, in no order.
 // Nobody changes the entries any more: whoever gets them may keep them.
 type Mutation = crawl.Mutation
-
-// Sink is handed the mutations of a held partition, each after it was
-// committed and before the callers that made it are answered, in their order.
-// The writer calls it, so it must not block, nor call the frontier. false
-// detaches it. A partition that is deleted, or becomes a copy, drops its sinks
-// without a call; one that is released keeps them, for the receiver may refuse.
-type Sink func(p crawl.Partition, m Mutation) bool
 
 // Export is a snapshot of a partition for another node. It is for one
 // goroutine. Close it.
@@ -40,22 +33,22 @@ type Export struct {
 // follow. A partition that is not held does not hand on its mutations: a sink
 // attached to a copy is never called, one of a released partition only if it
 // is held again. The sink may be nil.
-func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink Sink) (*Export, error) {
+func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink commit.Sink) (*Export, error) {
 	var e *Export
-	err := f.alone(ctx, false, func(g *group) error {
+	err := f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)
-		if pg.state.State == layout.Absent {
-			return fmt.Errorf("%w: it is %s", ErrNotHolder, pg.state.State)
+		if pg.State.State == layout.Absent {
+			return fmt.Errorf("%w: it is %s", commit.ErrNotHolder, pg.State.State)
 		}
-		snap, err := f.kv.Snapshot()
+		snap, err := f.w.KV.Snapshot()
 		if err != nil {
 			return err
 		}
-		if pg.state.State != layout.Copy {
-			pg.part.attach(sink)
+		if pg.State.State != layout.Copy {
+			pg.Live.Attach(sink)
 		}
-		e = &Export{view: reader.Partition{Snapshot: snap, Generation: pg.gen()}, seq: pg.state.Seq, epoch: pg.state.Epoch,
-			stamp: pg.state.Line.Stamp(f.run, g.now)}
+		e = &Export{view: reader.Partition{Snapshot: snap, Generation: pg.Gen()}, seq: pg.State.Seq, epoch: pg.State.Epoch,
+			stamp: pg.State.Line.Stamp(f.w.Machine, g.Now)}
 		return nil
 	})
 	if err != nil {
@@ -67,7 +60,7 @@ func (f *Frontier) Export(ctx context.Context, p crawl.Partition, sink Sink) (*E
 // Attach attaches a sink without a snapshot, for a replica that has the
 // partition's mutations up to after. It fails with ErrGap when the partition
 // is not held in the epoch, or is not exactly there.
-func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Seq, epoch crawl.Epoch, sink Sink) error {
+func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Seq, epoch crawl.Epoch, sink commit.Sink) error {
 	_, err := f.listen(ctx, p, epoch, &after, sink)
 	return err
 }
@@ -75,21 +68,21 @@ func (f *Frontier) Attach(ctx context.Context, p crawl.Partition, after crawl.Se
 // Listen attaches a sink wherever the partition is, and returns the number of the last
 // mutation before what the sink gets. It fails with ErrGap when the partition is not
 // held in the epoch.
-func (f *Frontier) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink Sink) (crawl.Seq, error) {
+func (f *Frontier) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, sink commit.Sink) (crawl.Seq, error) {
 	return f.listen(ctx, p, epoch, nil, sink)
 }
 
-func (f *Frontier) listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after *crawl.Seq, sink Sink) (seq crawl.Seq, err error) {
+func (f *Frontier) listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch, after *crawl.Seq, sink commit.Sink) (seq crawl.Seq, err error) {
 	if sink == nil {
 		panic("BUG: listening without a sink")
 	}
-	err = f.alone(ctx, false, func(g *group) error {
+	err = f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)
-		s := &pg.state
+		s := &pg.State
 		if s.State != layout.Holder || s.Suspect || s.Epoch != epoch || after != nil && s.Seq != *after {
 			return fmt.Errorf("%w: it is %s, asked for a holder of epoch %d", ErrGap, s, epoch)
 		}
-		pg.part.attach(sink)
+		pg.Live.Attach(sink)
 		seq = s.Seq
 		return nil
 	})
@@ -150,17 +143,6 @@ func send(ctx context.Context, fn func([]storage.Entry) error, chunk []storage.E
 
 // Close frees the snapshot. The sink stays attached.
 func (e *Export) Close() { e.view.Close() }
-
-func (p *partition) attach(sink Sink) {
-	if sink != nil {
-		p.sinks = append(p.sinks, sink)
-	}
-}
-
-// deliver hands a mutation to the sinks, and forgets those that are over.
-func (p *partition) deliver(m Mutation) {
-	p.sinks = slices.DeleteFunc(p.sinks, func(sink Sink) bool { return !sink(p.Partition, m) })
-}
 
 // Errors between the holder of a partition and its replicas.
 var (

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
@@ -30,15 +31,15 @@ var (
 
 func TestAddLoadComplete(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		var news []QueuedHost
-		r := startHolding(t, kv, 2, Options{OnQueued: func(q []QueuedHost) { news = append(news, q...) }})
+		var news []commit.QueuedHost
+		r := startHolding(t, kv, 2, commit.Options{OnQueued: func(q []commit.QueuedHost) { news = append(news, q...) }})
 		a, b := link("http://h1.p0.test/a"), link("https://h1.p0.test:8443/b?x=1")
 		b.Target.Band, b.Target.Via, b.Target.Depth, b.Target.Hops = 0, crawl.ViaRedirect, 4, 2
 		got := r.add(a, b, a, link("http://h1.p7.test/"))
 		if want := []Admission{Added, Added, Known, NotHolder}; !slices.Equal(got, want) {
 			t.Fatalf("admissions = %v, want %v", got, want)
 		}
-		if want := []QueuedHost{{0, "h1.p0.test", 0}}; !slices.Equal(news, want) {
+		if want := []commit.QueuedHost{{Partition: 0, Host: "h1.p0.test", Band: 0}}; !slices.Equal(news, want) {
 			t.Fatalf("news = %v, want %v", news, want)
 		}
 		if got := r.add(a); got[0] != Known {
@@ -89,7 +90,7 @@ func TestAddLoadComplete(t *testing.T) {
 				c.Responses != [4]int64{1} || c.LinksFound != 3 || c.Captures != 1 || c.Outbox != 2 {
 				t.Fatalf("counters = %+v", c)
 			}
-			r = r.crash(reopen, Options{})
+			r = r.crash(reopen, commit.Options{})
 			r.check()
 		}
 		entries, _ := r.Outbox(0, layout.OutboxKey{}, 10)
@@ -107,7 +108,7 @@ func TestAddLoadComplete(t *testing.T) {
 func TestLinksOfCopiedPage(t *testing.T) {
 	t.Parallel()
 	for _, copied := range []bool{false, true} {
-		r := start(t, storage.NewMemory(), Options{})
+		r := start(t, storage.NewMemory(), commit.Options{})
 		r.must(r.Found(t.Context(), []crawl.Partition{0, 1}, 3))
 		r.add(link("http://h1.p0.test/"))
 		if tail := (&caught{}); copied {
@@ -165,7 +166,7 @@ func TestOutcomes(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := startHolding(t, storage.NewMemory(), 1, Options{})
+			r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 			r.add(link("http://h1.p0.test/"))
 			lease := r.lease(0, "h1.p0.test")
 			r.must(r.Complete(t.Context(), Completion{Lease: lease, Outcome: tc.outcome, RetryAt: tc.retryAt}))
@@ -197,7 +198,7 @@ func TestOutcomes(t *testing.T) {
 
 func TestAgain(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	seed := link("http://h1.p0.test/")
 	r.add(seed)
 	seed.Target.Again = true
@@ -233,7 +234,7 @@ func TestAgain(t *testing.T) {
 
 func TestSuspiciousBudget(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{SuspiciousPerHost: 3})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{SuspiciousPerHost: 3})
 	var links []crawl.Routed
 	for i := range 5 {
 		l := link(fmt.Sprintf("http://h1.p0.test/%d", i))
@@ -259,7 +260,7 @@ func TestSuspiciousBudget(t *testing.T) {
 // URLs that come and go meanwhile.
 func TestCursorChain(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		n := 0
 		addSome := func(count int) {
 			var links []crawl.Routed
@@ -308,7 +309,7 @@ func TestCursorChain(t *testing.T) {
 
 func TestWaitingAndPark(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		for h := range 6 {
 			l := link(fmt.Sprintf("http://h%d.p0.test/", h))
 			l.Target.Band = crawl.Band(h % 2)
@@ -320,7 +321,7 @@ func TestWaitingAndPark(t *testing.T) {
 		}
 		r.must(r.Park(t.Context(), append(parked, Parked{0, "nobody.test", crawl.HostState{}})))
 		r.check()
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		var order []string
 		var from reader.WakeCursor
 		for {
@@ -339,7 +340,7 @@ func TestWaitingAndPark(t *testing.T) {
 		if want := []string{"h4", "h2", "h0", "h5", "h3", "h1"}; !slices.Equal(order, want) {
 			t.Fatalf("wake order = %v, want %v", order, want)
 		}
-		if err := r.Park(t.Context(), append(parked[:1:1], Parked{Partition: 9, Host: "x"})); !errors.Is(err, ErrNotHolder) {
+		if err := r.Park(t.Context(), append(parked[:1:1], Parked{Partition: 9, Host: "x"})); !errors.Is(err, commit.ErrNotHolder) {
 			t.Fatalf("Park of a foreign host: %v", err)
 		}
 	})
@@ -349,7 +350,7 @@ func TestWaitingAndPark(t *testing.T) {
 // no tombstones in front of the next Load.
 func TestParkFindsTheHead(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	for i := range 10 {
 		r.add(link(fmt.Sprintf("http://h1.p0.test/%d", i)))
 	}
@@ -358,7 +359,7 @@ func TestParkFindsTheHead(t *testing.T) {
 		r.must(r.Complete(t.Context(), Completion{Lease: crawl.Lease{Epoch: 1, Host: "h1.p0.test", Item: items[i]}, Outcome: fetched}))
 	}
 	r.must(r.Park(t.Context(), []Parked{{Host: "h1.p0.test"}}))
-	v, err := r.read(0)
+	v, err := r.w.Read(0)
 	r.must(err)
 	defer v.Close()
 	e, err := v.Host("h1.p0.test")
@@ -370,7 +371,7 @@ func TestParkFindsTheHead(t *testing.T) {
 
 func TestFailHost(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		var links []crawl.Routed
 		for i := range 3*failPiece + 5 {
 			l := link(fmt.Sprintf("http://h1.p0.test/%d", i))
@@ -398,7 +399,7 @@ func TestFailHost(t *testing.T) {
 
 func TestRobotsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	r.add(link("http://h1.p0.test/"))
 	lease := r.lease(0, "h1.p0.test")
 	for i := range layout.MaxRobots + 3 {
@@ -417,7 +418,7 @@ func TestRobotsAreBounded(t *testing.T) {
 // TestManyLinks completes a page with more links than one transaction takes.
 func TestManyLinks(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := startHolding(t, kv, 4, Options{})
+		r := startHolding(t, kv, 4, commit.Options{})
 		r.add(link("http://h1.p0.test/"))
 		var own, out []crawl.Routed
 		for i := range 7_000 {
@@ -428,7 +429,7 @@ func TestManyLinks(t *testing.T) {
 		}
 		r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: own, Outbox: out}))
 		r.check()
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		r.check()
 		if c := r.Totals(); c.Seen != 7_001 || c.Outbox != 1_750 {
 			t.Fatalf("counters = %+v", c)
@@ -440,11 +441,11 @@ func TestManyLinks(t *testing.T) {
 // takes together.
 func TestGroupsFitTheStore(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		r := startHolding(t, kv, 4, Options{})
+		r := startHolding(t, kv, 4, commit.Options{})
 		entered, leave := make(chan struct{}), make(chan struct{})
 		var callers sync.WaitGroup
 		callers.Go(func() {
-			err := r.change(context.Background(), func(*group) error {
+			err := r.change(context.Background(), func(group) error {
 				close(entered)
 				<-leave
 				return nil
@@ -477,11 +478,11 @@ func TestGroupsFitTheStore(t *testing.T) {
 
 func TestFingerprintCollision(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	r.add(link("http://h1.p0.test/first"))
 	// That of the host's only URL, which has no record yet.
 	fp := layout.FingerprintOf("http://h1.p0.test/first")
-	r.must(r.change(t.Context(), func(g *group) error {
+	r.must(r.change(t.Context(), func(g group) error {
 		pg := g.part(0)
 		for i, raw := range []string{"http://h1.p0.test/a", "http://h1.p0.test/b", "http://h1.p0.test/a"} {
 			l := link(raw)
@@ -503,23 +504,23 @@ func TestFingerprintCollision(t *testing.T) {
 
 func TestStoppedAndFrozen(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 2, Options{})
+	r := startHolding(t, storage.NewMemory(), 2, commit.Options{})
 	r.add(link("http://h1.p0.test/"))
 	lease := r.lease(0, "h1.p0.test")
 	r.must(r.Freeze(t.Context(), 0))
 	if got := r.add(link("http://h1.p0.test/2"), link("http://h1.p1.test/")); got[0] != NotHolder || got[1] != Added {
 		t.Fatalf("Add into a frozen partition: %v", got)
 	}
-	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, ErrNotHolder) {
+	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, commit.ErrNotHolder) {
 		t.Fatalf("Complete in a frozen partition: %v", err)
 	}
 	r.must(r.Unfreeze(t.Context(), 0))
 	lease.Epoch = 2
-	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, ErrNotHolder) {
+	if err := r.Complete(t.Context(), Completion{Lease: lease, Outcome: fetched}); !errors.Is(err, commit.ErrNotHolder) {
 		t.Fatalf("Complete of another epoch: %v", err)
 	}
 	r.must(r.stop())
-	if _, err := r.Add(t.Context(), []crawl.Routed{link("http://h1.p1.test/late")}); !errors.Is(err, ErrStopped) {
+	if _, err := r.Add(t.Context(), []crawl.Routed{link("http://h1.p1.test/late")}); !errors.Is(err, commit.ErrStopped) {
 		t.Fatalf("Add after the end: %v", err)
 	}
 	r.check()
@@ -527,7 +528,7 @@ func TestStoppedAndFrozen(t *testing.T) {
 
 func TestStatesSurvive(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := startHolding(t, kv, 3, Options{})
+		r := startHolding(t, kv, 3, commit.Options{})
 		r.add(link("http://h1.p1.test/"))
 		r.must(r.Transition(t.Context(), 1, func(m *layout.Meta) error {
 			m.State, m.To, m.View, m.Sealed, m.Seq, m.Generation = layout.Released, "n2", 5, true, 999, 77
@@ -542,7 +543,7 @@ func TestStatesSurvive(t *testing.T) {
 		if err := r.Delete(t.Context(), 0); err == nil {
 			t.Fatal("a held partition was deleted")
 		}
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		m, _ := r.Meta(1)
 		if m.State != layout.Released || m.To != "n2" || m.View != 5 || !m.Sealed || m.Seq != 1 || m.Generation != 1 || m.Epoch != 1 {
 			t.Fatalf("meta = %+v", m)
@@ -551,12 +552,12 @@ func TestStatesSurvive(t *testing.T) {
 			t.Fatalf("totals count a released partition: %+v", c)
 		}
 		r.must(r.Delete(t.Context(), 1))
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		m, ok := r.Meta(1)
 		if !ok || m.State != layout.Absent || m.MaxEpoch != 1 || m.Seq != 1 || m.Counters != (crawl.Counters{}) {
 			t.Fatalf("meta after Delete = %+v", m)
 		}
-		if _, err := r.Load(1, "h1.p1.test", reader.Cursor{}, 1); !errors.Is(err, ErrNotHolder) {
+		if _, err := r.Load(1, "h1.p1.test", reader.Cursor{}, 1); !errors.Is(err, commit.ErrNotHolder) {
 			t.Fatalf("Load of a deleted partition: %v", err)
 		}
 		if err := r.Found(t.Context(), []crawl.Partition{1}, 1); err == nil {
@@ -578,7 +579,7 @@ func TestStatesSurvive(t *testing.T) {
 func waitSwept(t *testing.T, r *running, p crawl.Partition, gen uint32) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		snap, err := r.kv.Snapshot()
+		snap, err := r.w.KV.Snapshot()
 		r.must(err)
 		n := len(storagetest.DumpSnapshot(t, snap, string(layout.AppendPrefix(nil, p, gen)))) + len(storagetest.DumpSnapshot(t, snap, string(layout.DeadKey(layout.Generation{Partition: p, Number: gen}))))
 		snap.Close()

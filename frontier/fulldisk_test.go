@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -31,7 +32,7 @@ func TestFullDisk(t *testing.T) {
 				full.Store(on)
 			}
 		}
-		f := start(t, kv, Options{})
+		f := start(t, kv, commit.Options{})
 		ctx := t.Context()
 		if err := f.Found(ctx, []crawl.Partition{1, 2}, 3); err != nil {
 			t.Fatal(err)
@@ -78,7 +79,7 @@ func TestFullDisk(t *testing.T) {
 		f = f.crash(func() storage.KV {
 			set(kv, false)
 			return reopen()
-		}, Options{})
+		}, commit.Options{})
 		if m, _ := f.Meta(2); m.State != layout.Copy || m.Suspect {
 			t.Errorf("after a kill partition 2 is %+v", m)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
@@ -24,7 +25,7 @@ type running struct {
 	stop func() error // ends Run and returns its error
 }
 
-func start(t testing.TB, kv storage.KV, o Options) *running {
+func start(t testing.TB, kv storage.KV, o commit.Options) *running {
 	t.Helper()
 	f, err := New(kv, o)
 	if err != nil {
@@ -42,7 +43,7 @@ func start(t testing.TB, kv storage.KV, o Options) *running {
 }
 
 // startHolding starts a frontier that holds partitions 0 to n-1 in epoch 1.
-func startHolding(t testing.TB, kv storage.KV, n int, o Options) *running {
+func startHolding(t testing.TB, kv storage.KV, n int, o commit.Options) *running {
 	t.Helper()
 	r := start(t, kv, o)
 	var ps []crawl.Partition
@@ -61,7 +62,7 @@ func (r *running) must(err error) {
 }
 
 // crash ends the frontier as kill -9 would and starts it again.
-func (r *running) crash(reopen func() storage.KV, o Options) *running {
+func (r *running) crash(reopen func() storage.KV, o commit.Options) *running {
 	r.t.Helper()
 	_ = r.stop()
 	return start(r.t, reopen(), o)
@@ -208,7 +209,7 @@ type census struct {
 }
 
 func partitionInvariants(f *Frontier, m layout.Meta) error {
-	v, err := f.read(m.Partition)
+	v, err := f.w.Read(m.Partition)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/recovery"
 	"crawlnode/frontier/storage"
@@ -52,7 +53,7 @@ func metaOf(t *testing.T, r *running, p crawl.Partition) layout.Meta {
 // which lost something are suspect, for as long as nothing is done about it.
 func TestStoreBehindItsMarks(t *testing.T) {
 	t.Parallel()
-	o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
+	o := commit.Options{HighWater: filepath.Join(t.TempDir(), "marks")}
 	kv := &rollback{Memory: storage.NewMemory()}
 	r := startHolding(t, kv, 6, o)
 	r.add(link("http://h1.p0.test/1"), link("http://h1.p1.test/1"))
@@ -63,7 +64,7 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State, m.Sealed = layout.Released, true; return nil }))
 	r.become(3, layout.Released) // loses its deletion
 	r.must(r.Delete(t.Context(), 3))
-	twin := start(t, storage.NewMemory(), Options{})
+	twin := start(t, storage.NewMemory(), commit.Options{})
 	twin.replicate(r, 0)
 	twin.must(twin.promote(0, 2))
 	r.must(r.Found(t.Context(), []crawl.Partition{7}, 3)) // is lost wholly
@@ -112,7 +113,7 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	if err := r.AdoptCopy(t.Context(), 7, m7.Epoch, m7.Seq, 9); !errors.Is(err, ErrGap) {
 		t.Errorf("a suspect copy was adopted: %v", err)
 	}
-	other := startHolding(t, storage.NewMemory(), 8, Options{})
+	other := startHolding(t, storage.NewMemory(), 8, commit.Options{})
 	r.replicate(other, 7)
 	_ = r.stop()
 	r = start(t, m.Crash(), o)
@@ -130,7 +131,7 @@ func TestMarksAreNotInTheWay(t *testing.T) {
 	t.Parallel()
 	for at, ended := 0, false; !ended; at++ {
 		for _, applied := range []bool{false, true} {
-			o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
+			o := commit.Options{HighWater: filepath.Join(t.TempDir(), "marks")}
 			m := storage.NewMemory()
 			if err := m.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 				t.Fatal(err)
@@ -154,7 +155,7 @@ func TestMarksAreNotInTheWay(t *testing.T) {
 // on one without the books of a partition.
 func TestLostStates(t *testing.T) {
 	t.Parallel()
-	o := Options{HighWater: filepath.Join(t.TempDir(), "marks")}
+	o := commit.Options{HighWater: filepath.Join(t.TempDir(), "marks")}
 	r := startHolding(t, storage.NewMemory(), 3, o)
 	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State = layout.Released; return nil }))
 	r.must(r.Delete(t.Context(), 2))
@@ -172,7 +173,7 @@ func TestLostStates(t *testing.T) {
 
 func TestLostBooks(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := startHolding(t, kv, 2, Options{})
+		r := startHolding(t, kv, 2, commit.Options{})
 		r.add(link("http://h1.p0.test/1"), link("http://h1.p0.test/2"), link("http://h2.p0.test/1"), link("http://h1.p1.test/1"))
 		for range 2 {
 			r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Outbox: []crawl.Routed{link("http://h1.p9.test/")}}))
@@ -183,7 +184,7 @@ func TestLostBooks(t *testing.T) {
 		if err := kv.Write([]storage.Entry{{Key: append(layout.AppendPrefix(nil, 0, 1), layout.MetaKey...), Value: nil}}); err != nil {
 			t.Fatal(err)
 		}
-		r = start(t, kv, Options{})
+		r = start(t, kv, commit.Options{})
 		m := metaOf(t, r, 0)
 		if !m.Suspect || metaOf(t, r, 1).Suspect {
 			t.Errorf("suspect: %v, %v; want the first", m.Suspect, metaOf(t, r, 1).Suspect)
@@ -198,7 +199,7 @@ func TestLostBooks(t *testing.T) {
 			t.Errorf("outbox %v, %v: an entry was overwritten", out, err)
 		}
 		r.check()
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		if metaOf(t, r, 0).Suspect {
 			t.Error("suspect again")
 		}
@@ -208,7 +209,7 @@ func TestLostBooks(t *testing.T) {
 func TestDamagedMark(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "marks")
-	o := Options{HighWater: path}
+	o := commit.Options{HighWater: path}
 	kv := &rollback{Memory: storage.NewMemory()}
 	r := startHolding(t, kv, 200, o)
 	kv.keep()

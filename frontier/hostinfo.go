@@ -17,7 +17,7 @@ type HostInfo struct {
 // its cost does not grow with the queue. It fails with ErrNotHolder when nothing
 // of the partition is here.
 func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, ok bool, err error) {
-	v, err := f.read(p)
+	v, err := f.w.Read(p)
 	if err != nil {
 		return info, false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
 )
@@ -14,11 +15,11 @@ import (
 func TestParkWithoutURLs(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		const host = "h1.p0.test"
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		state := crawl.HostState{Requests: 1, Latency: time.Second, NotBefore: day, HoldUntil: day.Add(time.Hour)}
 		r.must(r.Park(t.Context(), []Parked{{0, host, state}, {0, "h2.p0.test", crawl.HostState{NotBefore: day}}}))
 		r.check()
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		if q := r.load(0, host, 4); len(q.Items) != 0 || q.More || !sameHost(q.State, state) {
 			t.Fatalf("%+v", q)
 		}
@@ -41,7 +42,7 @@ func TestParkWithoutURLs(t *testing.T) {
 func TestOvertakenCompletion(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		const host = "h1.p0.test"
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		r.add(link("http://"+host+"/1"), link("http://"+host+"/2"))
 		items := r.load(0, host, 2).Items
 		earlier := crawl.HostState{Requests: 2, Pages: 1, NotBefore: day}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 )
@@ -41,13 +42,13 @@ func (i *Import) Seq() crawl.Seq {
 // has of the partition is kept until CommitCopy takes its place, and then deleted
 // in the background. While too much waits to be deleted it waits, too.
 func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import, error) {
-	if err := f.dead.await(ctx, f.mostDead()); err != nil {
+	if err := f.w.DeadList.Await(ctx, f.w.MostDead()); err != nil {
 		return nil, fmt.Errorf("frontier: importing partition %d: old copies are not deleted yet: %w", p, err)
 	}
 	var i *Import
-	err := f.do(ctx, &request{solo: true, apply: func(g *group) error {
+	err := f.do(ctx, &commit.Request{Solo: true, Apply: f.in(func(g group) error {
 		pg := g.part(p)
-		if pg.state.State == layout.Holder {
+		if pg.State.State == layout.Holder {
 			return errors.New("this node holds it")
 		}
 		if p > layout.MaxPartition {
@@ -56,36 +57,28 @@ func (f *Frontier) BeginImport(ctx context.Context, p crawl.Partition) (*Import,
 		if old := f.importing[p]; old != nil {
 			g.abandon(old)
 		}
-		pg.state.LastGeneration++
-		pg.restated = true
-		i = &Import{f: f, gen: layout.Generation{Partition: p, Number: pg.state.LastGeneration}}
+		pg.State.LastGeneration++
+		pg.Restated = true
+		i = &Import{f: f, gen: layout.Generation{Partition: p, Number: pg.State.LastGeneration}}
 		// Dead until CommitCopy says otherwise: so a crash cleans up.
-		g.put(layout.DeadKey(i.gen), []byte{layout.FormatVersion})
-		g.after = append(g.after, func() { f.importing[p] = i })
+		g.Put(layout.DeadKey(i.gen), []byte{layout.FormatVersion})
+		g.Then(func() { f.importing[p] = i })
 		return nil
-	}})
+	})})
 	if err != nil {
 		return nil, fmt.Errorf("frontier: importing partition %d: %w", p, err)
 	}
 	return i, nil
 }
 
-// mostDead is how much may wait to be deleted when another copy begins.
-func (f *Frontier) mostDead() int64 {
-	if c, ok := f.kv.(compacter); ok {
-		return c.MostDead()
-	}
-	return storage.MaxDeadBytes
-}
-
 // abandon ends an import; its keys are swept.
-func (g *group) abandon(i *Import) {
+func (g group) abandon(i *Import) {
 	i.finished = true
-	g.after = append(g.after, func() {
+	g.Then(func() {
 		if g.f.importing[i.gen.Partition] == i {
 			delete(g.f.importing, i.gen.Partition)
 		}
-		g.f.dead.add(i.gen, i.bytes)
+		g.f.w.DeadList.Add(i.gen, i.bytes)
 	})
 }
 
@@ -93,13 +86,13 @@ func (g *group) abandon(i *Import) {
 // entry may come twice.
 func (i *Import) Put(ctx context.Context, entries []storage.Entry) error {
 	for len(entries) > 0 {
-		n, err := i.f.budget.cutEntries(entries)
+		n, err := i.f.w.Budget.CutEntries(entries)
 		if err != nil {
 			return i.failed(err)
 		}
 		piece := entries[:n]
 		entries = entries[n:]
-		err = i.f.do(ctx, &request{apply: func(g *group) error { return i.write(g, piece) }})
+		err = i.f.do(ctx, &commit.Request{Apply: i.f.in(func(g group) error { return i.write(g, piece) })})
 		if err != nil {
 			return i.failed(err)
 		}
@@ -107,27 +100,8 @@ func (i *Import) Put(ctx context.Context, entries []storage.Entry) error {
 	return nil
 }
 
-// cutEntries returns how many of the entries, one at least, fit into one
-// request.
-func (b *budget) cutEntries(entries []storage.Entry) (int, error) {
-	size := 0
-	for n, e := range entries {
-		switch {
-		case len(e.Key) == 0 || len(e.Key) > maxKeyBytes:
-			return 0, fmt.Errorf("%w: a key of %d bytes", layout.ErrCorrupt, len(e.Key))
-		case len(e.Value) > b.maxBytes/2:
-			return 0, fmt.Errorf("%w: a value of %d bytes", layout.ErrCorrupt, len(e.Value))
-		}
-		size += layout.PrefixLen + len(e.Key) + len(e.Value)
-		if n > 0 && (size > b.linkBytes || n >= b.groupEntries) {
-			return n, nil
-		}
-	}
-	return len(entries), nil
-}
-
 // write puts entries under the import's generation.
-func (i *Import) write(g *group, entries []storage.Entry) error {
+func (i *Import) write(g group, entries []storage.Entry) error {
 	if i.finished {
 		return ErrImportOver
 	}
@@ -143,7 +117,7 @@ func (i *Import) write(g *group, entries []storage.Entry) error {
 	}
 	i.bytes += int64(g.putUnder(i.gen, entries))
 	if meta != nil {
-		i.meta, i.line = meta, meta.Stamp.Begin(g.now)
+		i.meta, i.line = meta, meta.Stamp.Begin(g.Now)
 	}
 	return nil
 }
@@ -154,7 +128,7 @@ func (i *Import) write(g *group, entries []storage.Entry) error {
 func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
 	for n := range mutations {
 		m := &mutations[n]
-		err := i.f.do(ctx, &request{entries: len(m.Entries), bytes: sizeOf(m), apply: func(g *group) error { return i.follow(g, m) }})
+		err := i.f.do(ctx, &commit.Request{Entries: len(m.Entries), Bytes: commit.SizeOf(m), Apply: i.f.in(func(g group) error { return i.follow(g, m) })})
 		if err != nil {
 			return i.failed(err)
 		}
@@ -162,7 +136,7 @@ func (i *Import) Apply(ctx context.Context, mutations []Mutation) error {
 	return nil
 }
 
-func (i *Import) follow(g *group, m *Mutation) error {
+func (i *Import) follow(g group, m *Mutation) error {
 	switch {
 	case i.finished:
 		return ErrImportOver
@@ -173,12 +147,12 @@ func (i *Import) follow(g *group, m *Mutation) error {
 	case m.Seq > i.meta.Seq+1:
 		return fmt.Errorf("%w: mutation %d came after %d", ErrGap, m.Seq, i.meta.Seq)
 	}
-	meta, err := g.f.budget.check(m)
+	meta, err := g.f.w.Budget.Check(m)
 	if err != nil {
 		return err
 	}
 	g.putUnder(i.gen, m.Entries)
-	i.meta, i.line = &meta, meta.Stamp.Begin(g.now)
+	i.meta, i.line = &meta, meta.Stamp.Begin(g.Now)
 	return nil
 }
 
@@ -187,16 +161,16 @@ func (i *Import) follow(g *group, m *Mutation) error {
 // for a partition that this node holds. It survives kill -9; a loss of power
 // may take it back, all of it.
 func (i *Import) CommitCopy(ctx context.Context, epoch crawl.Epoch) error {
-	err := i.f.do(ctx, &request{solo: true, apply: func(g *group) error { return i.commit(g, epoch) }})
+	err := i.f.do(ctx, &commit.Request{Solo: true, Apply: i.f.in(func(g group) error { return i.commit(g, epoch) })})
 	if err != nil {
 		return i.failed(err)
 	}
 	return nil
 }
 
-func (i *Import) commit(g *group, epoch crawl.Epoch) error {
+func (i *Import) commit(g group, epoch crawl.Epoch) error {
 	pg := g.part(i.gen.Partition)
-	s := &pg.state
+	s := &pg.State
 	switch {
 	case i.finished:
 		return ErrImportOver
@@ -207,22 +181,22 @@ func (i *Import) commit(g *group, epoch crawl.Epoch) error {
 	}
 	i.finished = true
 	if s.State != layout.Absent {
-		g.bury(pg, pg.gen())
+		g.Bury(pg.Part, pg.Gen())
 	}
 	s.State, s.Epoch, s.Generation, s.To, s.View = layout.Copy, epoch, i.gen.Number, "", 0
 	s.Sealed, s.Suspect, s.Unsure, s.Frozen = false, false, false, false
 	s.Apply(i.meta)
 	s.Line = i.line
-	pg.restated = true
-	g.put(layout.DeadKey(i.gen), nil)
-	g.after = append(g.after, func() { delete(g.f.importing, i.gen.Partition) })
+	pg.Restated = true
+	g.Put(layout.DeadKey(i.gen), nil)
+	g.Then(func() { delete(g.f.importing, i.gen.Partition) })
 	return nil
 }
 
 // Abort ends the import; what was written is deleted in the background. After
 // CommitCopy it does nothing.
 func (i *Import) Abort(ctx context.Context) error {
-	err := i.f.alone(ctx, false, func(g *group) error {
+	err := i.f.alone(ctx, false, func(g group) error {
 		if !i.finished {
 			g.abandon(i)
 		}

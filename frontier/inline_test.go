@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -18,7 +19,7 @@ const inlineURL = "http://h1.p0.test/only?a=1"
 // keys the host has in the tables of records and queues.
 func (r *running) inlineOf() (s *layout.InlineURL, keys int) {
 	r.t.Helper()
-	v, err := r.read(0)
+	v, err := r.w.Read(0)
 	r.must(err)
 	defer v.Close()
 	e, err := v.Host("h1.p0.test")
@@ -32,12 +33,12 @@ func (r *running) inlineOf() (s *layout.InlineURL, keys int) {
 // A host's only URL stands in the host's entry, and whoever reads sees no difference.
 func TestInlineURL(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		r.add(link(inlineURL))
 		if s, keys := r.inlineOf(); s == nil || keys != 0 {
 			t.Fatalf("%+v, and %d keys", s, keys)
 		}
-		r = r.crash(reopen, Options{}) // its filter is made anew
+		r = r.crash(reopen, commit.Options{}) // its filter is made anew
 		want := crawl.Item{URL: mustURL(inlineURL), Band: 1, Seq: 1, Depth: 1}
 		if rec := r.record(inlineURL); rec.Item != want || rec.State != crawl.Queued {
 			t.Errorf("record %+v", rec)
@@ -87,7 +88,7 @@ func TestInlineURLIsSplit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kv, reopen := storagetest.OpenMemory(t)
-			r := startHolding(t, kv, 1, Options{})
+			r := startHolding(t, kv, 1, commit.Options{})
 			r.add(link(inlineURL))
 			do(r)
 			s, keys := r.inlineOf()
@@ -100,7 +101,7 @@ func TestInlineURLIsSplit(t *testing.T) {
 				t.Errorf("record %+v", rec)
 			}
 			r.check()
-			r = r.crash(reopen, Options{})
+			r = r.crash(reopen, commit.Options{})
 			r.check()
 			if q := r.load(0, "h1.p0.test", 5); len(q.Items) != int(r.Totals().Seen) || q.Items[0].URL != rec.URL {
 				t.Errorf("queue %+v", q)
@@ -113,7 +114,7 @@ func TestInlineURLIsSplit(t *testing.T) {
 // and one that leaves memory.
 func TestInlineURLElsewhere(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	long := "http://h2.p0.test/" + strings.Repeat("x", layout.MaxInline)
 	r.add(link(long), link(inlineURL))
 	if _, keys := r.inlineOf(); keys != 2 {
@@ -146,9 +147,9 @@ func TestInlineURLElsewhere(t *testing.T) {
 // A replica gets the only URL of a host with the host, and goes on with it as holder.
 func TestInlineURLIsCopied(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	r.add(link(inlineURL))
-	twin := start(t, storage.NewMemory(), Options{})
+	twin := start(t, storage.NewMemory(), commit.Options{})
 	tail := twin.replicate(r, 0)
 	r.add(link("http://h2.p0.test/only"))
 	twin.applyAll(tail.take())
@@ -166,9 +167,9 @@ func TestInlineURLIsCopied(t *testing.T) {
 // The books of a partition that are lost are made of what its keys say, host entries as well.
 func TestInlineURLIsRecounted(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	r.add(link(inlineURL), link("http://h2.p0.test/a"), link("http://h2.p0.test/b"))
-	v, err := r.read(0)
+	v, err := r.w.Read(0)
 	r.must(err)
 	defer v.Close()
 	m, err := v.Recount()

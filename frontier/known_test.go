@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -20,7 +21,7 @@ func TestKnownLinksAreCountedAtHome(t *testing.T) {
 }
 
 func knownAtHome(t *testing.T, kv storage.KV, reopen func() storage.KV, cacheEntries int) {
-	r := startHolding(t, kv, 3, Options{CacheEntries: cacheEntries})
+	r := startHolding(t, kv, 3, commit.Options{CacheEntries: cacheEntries})
 	a, b, c := link("http://h1.p0.test/"), link("http://h1.p1.test/"), link("http://h1.p2.test/")
 	r.add(a, b, c)
 	r.add(manyLinks(0, 40)...) // which a small cache has instead
@@ -51,7 +52,7 @@ func knownAtHome(t *testing.T, kv storage.KV, reopen func() storage.KV, cacheEnt
 	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: own}))
 	changes("a page", [3]crawl.Seq{0: 1, 1: 1}, [3]int64{0: 3})
 	r.check()
-	r = r.crash(reopen, Options{})
+	r = r.crash(reopen, commit.Options{})
 	if got := r.Totals().Duplicates; got != 6 {
 		t.Errorf("%d known links after a crash, want 6", got)
 	}

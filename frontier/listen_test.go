@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -13,7 +14,7 @@ import (
 // is told, and nobody listens to what is not held.
 func TestListen(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		r.add(link("http://h1.p0.test/1"))
 		r.add(link("http://h1.p0.test/2"))
 		m, _ := r.Meta(0)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 )
@@ -101,7 +102,7 @@ func (m *model) step(reopen func() storage.KV) {
 	case k < 98:
 		m.moveOntoItself()
 	default:
-		m.r = m.r.crash(reopen, Options{CacheEntries: 64})
+		m.r = m.r.crash(reopen, commit.Options{CacheEntries: 64})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -16,8 +17,8 @@ import (
 // fetched, and compares both sides.
 func TestMove(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		from := startHolding(t, kv, 2, Options{Node: "n1"})
-		to := startHolding(t, storage.NewMemory(), 0, Options{Node: "n2"})
+		from := startHolding(t, kv, 2, commit.Options{Node: "n1"})
+		to := startHolding(t, storage.NewMemory(), 0, commit.Options{Node: "n2"})
 		n := 0
 		work := func() {
 			for range 5 {
@@ -100,7 +101,7 @@ func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 	t.Helper()
 	m, _ := r.Meta(p)
 	out := map[string]string{}
-	for k, v := range storagetest.Dump(t, r.kv, string(layout.AppendPrefix(nil, p, m.Generation))) {
+	for k, v := range storagetest.Dump(t, r.w.KV, string(layout.AppendPrefix(nil, p, m.Generation))) {
 		out[k[layout.PrefixLen:]] = v
 	}
 	if b, ok := out[layout.MetaKey]; ok {
@@ -117,9 +118,9 @@ func content(t *testing.T, r *running, p crawl.Partition) map[string]string {
 // being deleted.
 func TestComeBack(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		var links []crawl.Routed
-		for i := range 3 * sweepPiece {
+		for i := range 12_000 { // several pieces of a sweep
 			links = append(links, link(fmt.Sprintf("http://h1.p0.test/%d", i)))
 		}
 		r.add(links...)
@@ -146,7 +147,7 @@ func TestComeBack(t *testing.T) {
 		r.must(i.Abort(t.Context()))
 		r.check()
 		storagetest.Compare(t, "content", content(t, r, 0), copyOf)
-		r = r.crash(reopen, Options{})
+		r = r.crash(reopen, commit.Options{})
 		for gen := uint32(1); gen <= 2; gen++ {
 			waitSwept(t, r, 0, gen)
 		}
@@ -159,7 +160,7 @@ func TestComeBack(t *testing.T) {
 
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
-	r := startHolding(t, storage.NewMemory(), 1, Options{})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	if _, err := r.BeginImport(t.Context(), 0); err == nil {
 		t.Fatal("a held partition is being imported")
 	}
@@ -178,7 +179,7 @@ func TestImportRefuses(t *testing.T) {
 		t.Fatalf("mutation before the snapshot: %v", err)
 	}
 	for _, bad := range [][]storage.Entry{
-		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, maxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
+		{{Key: nil, Value: []byte{1}}}, {{Key: make([]byte, commit.MaxKeyBytes+1), Value: []byte{1}}}, {{Key: []byte("u"), Value: make([]byte, 3<<20)}}, {{Key: []byte(layout.MetaKey), Value: []byte{9, 9}}},
 	} {
 		if err := i.Put(t.Context(), bad); !errors.Is(err, layout.ErrCorrupt) {
 			t.Errorf("Put of a bad entry: %v", err)
@@ -201,7 +202,7 @@ func FuzzImport(f *testing.F) {
 	f.Add([]byte("m"), good, []byte("u"), []byte{1}, uint64(4))
 	f.Add([]byte("m"), good[:3], []byte("w\x00"), []byte{}, uint64(0))
 	f.Fuzz(func(t *testing.T, k1, v1, k2, v2 []byte, seq uint64) {
-		r := startHolding(t, storage.NewMemory(), 1, Options{CacheEntries: 8})
+		r := startHolding(t, storage.NewMemory(), 1, commit.Options{CacheEntries: 8})
 		i, err := r.BeginImport(t.Context(), 1)
 		r.must(err)
 		_ = i.Put(t.Context(), []storage.Entry{{Key: k1, Value: v1}})
@@ -225,7 +226,7 @@ func TestModel(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, Options{CacheEntries: 64}))
+		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, commit.Options{CacheEntries: 64}))
 		for range 300 {
 			m.step(reopen)
 		}

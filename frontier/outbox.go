@@ -18,7 +18,7 @@ type OutboxEntry struct {
 // Outbox lists up to n links found on pages of partition p, behind the key
 // after; the zero key is the start.
 func (f *Frontier) Outbox(p crawl.Partition, after layout.OutboxKey, n int) ([]OutboxEntry, error) {
-	v, err := f.read(p)
+	v, err := f.w.Read(p)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (f *Frontier) AckOutbox(ctx context.Context, entries []OutboxEntry) error {
 	for len(entries) > 0 {
 		piece := entries[:min(len(entries), ackPiece)]
 		entries = entries[len(piece):]
-		err := f.change(ctx, func(g *group) error {
+		err := f.change(ctx, func(g group) error {
 			for i := range piece {
 				g.ack(&piece[i])
 			}
@@ -68,22 +68,22 @@ func (f *Frontier) AckOutbox(ctx context.Context, entries []OutboxEntry) error {
 	return nil
 }
 
-func (g *group) ack(e *OutboxEntry) {
+func (g group) ack(e *OutboxEntry) {
 	pg := g.part(e.From)
-	if !pg.state.Serves() {
+	if !pg.State.Serves() {
 		return
 	}
 	key := layout.AppendOutboxKey(nil, e.Key)
-	if _, ok := pg.get(key); ok {
-		pg.del(key)
-		pg.state.Counters.Outbox--
+	if _, ok := pg.Get(key); ok {
+		pg.Del(key)
+		pg.State.Counters.Outbox--
 	}
 }
 
 // post puts a link of a page of this partition into the outbox.
-func (pg *partGroup) post(r *crawl.Routed) {
-	pg.state.OutboxNext++
-	key := layout.OutboxKey{Target: r.Partition, Seq: pg.state.OutboxNext}
-	pg.set(layout.AppendOutboxKey(nil, key), layout.EncodeLink(&r.Target))
-	pg.state.Counters.Outbox++
+func (pg part) post(r *crawl.Routed) {
+	pg.State.OutboxNext++
+	key := layout.OutboxKey{Target: r.Partition, Seq: pg.State.OutboxNext}
+	pg.Set(layout.AppendOutboxKey(nil, key), layout.EncodeLink(&r.Target))
+	pg.State.Counters.Outbox++
 }

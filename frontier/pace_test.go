@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/storage"
 )
 
@@ -18,7 +19,7 @@ func TestCommitPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const pace = 10 * time.Millisecond
 		var commits atomic.Int64
-		f := startHolding(t, storage.NewMemory(), 8, Options{CommitPace: pace, OnCommit: func(time.Duration) { commits.Add(1) }})
+		f := startHolding(t, storage.NewMemory(), 8, commit.Options{CommitPace: pace, OnCommit: func(time.Duration) { commits.Add(1) }})
 		var wg sync.WaitGroup
 		adds := func(n int, before int64) {
 			for i := range n {
@@ -42,7 +43,7 @@ func TestCommitPace(t *testing.T) {
 			{"fifty behind it", 0, 50, false, 1, pace},
 			{"one soon after", 4 * time.Millisecond, 1, false, 1, pace - 4*time.Millisecond},
 			{"something urgent among others", time.Millisecond, 50, true, 2, 0},
-			{"more than one group holds", 0, maxGroup + 1, false, 2, pace},
+			{"more than one group holds", 0, commit.MaxGroup + 1, false, 2, pace},
 		}
 		for _, s := range steps {
 			time.Sleep(s.rest)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -33,10 +34,10 @@ func (f *Frontier) Park(ctx context.Context, hosts []Parked) error {
 		if err != nil {
 			return fmt.Errorf("frontier: parking hosts: %w", err)
 		}
-		err = f.change(ctx, func(g *group) error {
+		err = f.change(ctx, func(g group) error {
 			for i := range piece {
 				if !g.park(&piece[i], heads[i]) {
-					missed = fmt.Errorf("%w: partition %d, when host %s was parked", ErrNotHolder, piece[i].Partition, piece[i].Host)
+					missed = fmt.Errorf("%w: partition %d, when host %s was parked", commit.ErrNotHolder, piece[i].Partition, piece[i].Host)
 				}
 			}
 			return nil
@@ -67,7 +68,7 @@ func (f *Frontier) heads(hosts []Parked) ([]reader.Cursor, error) {
 }
 
 func (f *Frontier) headsOf(h *Parked, heads *reader.Cursor) error {
-	v, err := f.read(h.Partition)
+	v, err := f.w.Read(h.Partition)
 	if err != nil {
 		return err
 	}
@@ -93,21 +94,21 @@ func (f *Frontier) headsOf(h *Parked, heads *reader.Cursor) error {
 }
 
 // park applies one host; false when the partition is not served here.
-func (g *group) park(p *Parked, heads reader.Cursor) bool {
+func (g group) park(p *Parked, heads reader.Cursor) bool {
 	pg := g.part(p.Partition)
-	if !pg.state.Serves() {
+	if !pg.State.Serves() {
 		return false
 	}
-	e := pg.host(p.Host)
-	if e.fresh && p.State.Requests == 0 {
+	e := pg.Host(p.Host)
+	if e.Fresh && p.State.Requests == 0 {
 		return true // nothing waits, and nothing was asked that it could remember
 	}
-	e.setState(pg.state.Line.WriteHost(p.State))
+	setState(e, pg.State.Line.WriteHost(p.State))
 	for b := range e.Bands {
 		e.Bands[b].Head = max(e.Bands[b].Head, min(heads[b], e.Bands[b].Next))
 	}
-	e.parked = true
-	pg.touch(e)
+	e.Parked = true
+	pg.Touch(e)
 	return true
 }
 
@@ -129,7 +130,7 @@ func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.H
 		}
 		cursor = q.Next
 		n := 0
-		err = f.change(ctx, func(g *group) (err error) {
+		err = f.change(ctx, func(g group) (err error) {
 			n, err = g.failItems(p, host, q.Items, reason)
 			return err
 		})
@@ -141,10 +142,10 @@ func (f *Frontier) FailHost(ctx context.Context, p crawl.Partition, host crawl.H
 }
 
 // failItems fails those of the items that are still queued.
-func (g *group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item, reason string) (int, error) {
+func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item, reason string) (int, error) {
 	pg := g.part(p)
-	if !pg.state.Serves() {
-		return 0, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
+	if !pg.State.Serves() {
+		return 0, fmt.Errorf("%w: partition %d", commit.ErrNotHolder, p)
 	}
 	n := 0
 	for i := range items {

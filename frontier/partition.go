@@ -6,22 +6,15 @@ import (
 	"fmt"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier/filters"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 )
-
-// alone is do for a request that changes what partitions are: it has a group
-// of its own, so nothing else in the group sees two generations. It is small: a full
-// disk does not keep partitions from changing hands.
-func (f *Frontier) alone(ctx context.Context, toDisk bool, apply func(*group) error) error {
-	return f.do(ctx, &request{apply: apply, solo: true, small: true, sync: toDisk})
-}
 
 // Found makes partitions that nobody ever held: empty, with this node as the
 // holder in the epoch. They are on disk before it returns. Those that this
 // node holds already are left as they are.
 func (f *Frontier) Found(ctx context.Context, ps []crawl.Partition, epoch crawl.Epoch) error {
-	err := f.alone(ctx, true, func(g *group) error {
+	err := f.alone(ctx, true, func(g group) error {
 		for _, p := range ps {
 			if err := g.mayFound(p, epoch); err != nil {
 				return err
@@ -38,8 +31,8 @@ func (f *Frontier) Found(ctx context.Context, ps []crawl.Partition, epoch crawl.
 	return nil
 }
 
-func (g *group) mayFound(p crawl.Partition, epoch crawl.Epoch) error {
-	s := &g.part(p).state
+func (g group) mayFound(p crawl.Partition, epoch crawl.Epoch) error {
+	s := &g.part(p).State
 	switch {
 	case p > layout.MaxPartition:
 		return fmt.Errorf("partition %d is beyond the highest, %d", p, layout.MaxPartition)
@@ -53,21 +46,18 @@ func (g *group) mayFound(p crawl.Partition, epoch crawl.Epoch) error {
 	return nil
 }
 
-func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
+func (g group) found(p crawl.Partition, epoch crawl.Epoch) {
 	pg := g.part(p)
-	s := &pg.state
+	s := &pg.State
 	if s.State == layout.Holder {
 		return
 	}
 	s.LastGeneration++
 	s.State, s.Epoch, s.MaxEpoch, s.View, s.Generation = layout.Holder, epoch, epoch, epoch, s.LastGeneration
-	s.Line = layout.Stamp{}.Begin(g.now)
-	pg.restated = true
-	pg.writeMeta()
-	g.after = append(g.after, func() {
-		pg.part.filter = filters.NewURLs(0)
-		g.f.usePayloads(pg.part, g.f.takeRoom(0))
-	})
+	s.Line = layout.Stamp{}.Begin(g.Now)
+	pg.Restated = true
+	pg.WriteMeta()
+	g.Then(func() { g.f.w.Begin(pg.Live) })
 }
 
 // Transition changes what a partition is to this node: fn may set State, Epoch,
@@ -85,16 +75,16 @@ func (g *group) found(p crawl.Partition, epoch crawl.Epoch) {
 // A partition leaves Absent by Found or Import, and becomes it by Delete. Who
 // becomes the holder is not frozen.
 func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *layout.Meta) error) error {
-	err := f.alone(ctx, true, func(g *group) error { return g.transition(p, fn) })
+	err := f.alone(ctx, true, func(g group) error { return g.transition(p, fn) })
 	if err != nil {
 		return fmt.Errorf("frontier: state of partition %d: %w", p, err)
 	}
 	return nil
 }
 
-func (g *group) transition(p crawl.Partition, fn func(m *layout.Meta) error) error {
+func (g group) transition(p crawl.Partition, fn func(m *layout.Meta) error) error {
 	pg := g.part(p)
-	s := &pg.state
+	s := &pg.State
 	m := s.Meta
 	if err := fn(&m); err != nil {
 		return err
@@ -109,16 +99,11 @@ func (g *group) transition(p crawl.Partition, fn func(m *layout.Meta) error) err
 	case m.State == s.State:
 	case m.State == layout.Holder:
 		s.Frozen, s.Unsure = false, false
-		g.after = append(g.after, func() {
-			if pg.part.filter == nil {
-				g.f.rebuilds.add(rebuild{p, layout.TableRecords})
-			}
-			g.f.refreshPayloads(pg.part)
-		})
+		g.Then(func() { g.f.w.Prepare(pg.Live) })
 	case m.State == layout.Copy:
 		// From here on it changes behind the back of the filter.
 		s.Frozen = false
-		g.after = append(g.after, func() { g.f.reset(pg.part) })
+		g.Then(func() { g.f.w.Reset(pg.Live) })
 	}
 	cleared := s.Suspect && !m.Suspect && s.State != layout.Absent
 	s.State, s.Epoch, s.To, s.View, s.Sealed, s.Suspect = m.State, m.Epoch, m.To, m.View, m.Sealed, m.Suspect
@@ -126,9 +111,9 @@ func (g *group) transition(p crawl.Partition, fn func(m *layout.Meta) error) err
 	if s.State == layout.Holder {
 		s.MaxEpoch = max(s.MaxEpoch, s.Epoch)
 	}
-	pg.restated = true
+	pg.Restated = true
 	if cleared {
-		pg.writeMeta() // as load has made it
+		pg.WriteMeta() // as load has made it
 	}
 	return nil
 }
@@ -162,12 +147,12 @@ func (f *Frontier) Unfreeze(ctx context.Context, p crawl.Partition) error {
 }
 
 func (f *Frontier) setFrozen(ctx context.Context, p crawl.Partition, frozen bool) error {
-	return f.alone(ctx, false, func(g *group) error {
+	return f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)
-		if pg.state.State != layout.Holder {
-			return fmt.Errorf("%w: partition %d is %s", ErrNotHolder, p, pg.state.State)
+		if pg.State.State != layout.Holder {
+			return fmt.Errorf("%w: partition %d is %s", commit.ErrNotHolder, p, pg.State.State)
 		}
-		pg.state.Frozen = frozen
+		pg.State.Frozen = frozen
 		return nil
 	})
 }
@@ -178,41 +163,24 @@ var errInUse = errors.New("only a released partition or a copy can be deleted")
 // Delete forgets a released partition or a copy, all but its highest epoch and
 // its sequence number. The keys are deleted in the background.
 func (f *Frontier) Delete(ctx context.Context, p crawl.Partition) error {
-	err := f.alone(ctx, true, func(g *group) error {
+	err := f.alone(ctx, true, func(g group) error {
 		pg := g.part(p)
-		switch pg.state.State {
+		switch pg.State.State {
 		case layout.Absent:
 			return nil
 		case layout.Holder:
 			return errInUse
 		}
-		g.bury(pg, pg.gen())
-		s := &pg.state
+		g.Bury(pg.Part, pg.Gen())
+		s := &pg.State
 		s.State, s.Epoch, s.Generation, s.To, s.View = layout.Absent, 0, 0, "", 0
 		s.Sealed, s.Suspect, s.Unsure, s.Frozen = false, false, false, false
 		s.Counters, s.OutboxNext = crawl.Counters{}, 0
-		pg.restated = true
+		pg.Restated = true
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("frontier: deleting partition %d: %w", p, err)
 	}
 	return nil
-}
-
-// bury puts a generation on the list of those to be deleted, and drops what
-// the writer has of it in memory.
-func (g *group) bury(pg *partGroup, gen layout.Generation) {
-	g.put(layout.DeadKey(gen), []byte{layout.FormatVersion})
-	bytes := pg.state.Bytes()
-	g.after = append(g.after, func() {
-		g.f.reset(pg.part)
-		g.f.dead.add(gen, bytes)
-	})
-}
-
-// reset drops what belongs to one generation of a partition that was served.
-func (f *Frontier) reset(p *partition) {
-	p.filter, p.rebuilding, p.delta, p.sinks = nil, false, nil, nil
-	f.dropPayloads(p)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/filters"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
@@ -56,12 +57,12 @@ func (i *shortIterator) Next()       { i.steps++; i.Iterator.Next() }
 func (r *running) payloadsOf(p crawl.Partition) (used, room int64, due bool) {
 	r.t.Helper()
 	used = -1
-	r.must(r.change(r.t.Context(), func(g *group) error {
-		s := &g.part(p).part.payloads
+	r.must(r.change(r.t.Context(), func(g group) error {
+		s := &g.part(p).Live.Payloads
 		if s.Used != nil {
 			used = s.Used.Count
 		}
-		room, due = r.payloadRoom, s.Due || s.Making != nil
+		room, due = r.w.PayloadRoom, s.Due || s.Making != nil
 		return nil
 	}))
 	return used, room, due
@@ -103,7 +104,7 @@ func TestPayloadFilterSpares(t *testing.T) {
 	t.Parallel()
 	const n, most = 10_000, 10_000 / 50
 	kv := &reads{KV: storage.NewMemory()}
-	r := startHolding(t, kv, 1, Options{})
+	r := startHolding(t, kv, 1, commit.Options{})
 	before := kv.snapshots.Load()
 	r.knows(false, payloads(0, 0, n))
 	if got := kv.snapshots.Load() - before; got != 0 {
@@ -133,12 +134,12 @@ func TestPayloadFilterSpares(t *testing.T) {
 func TestPayloadFilterFills(t *testing.T) {
 	t.Parallel()
 	kv, reopen := storagetest.OpenMemory(t)
-	r := startHolding(t, kv, 1, Options{})
+	r := startHolding(t, kv, 1, commit.Options{})
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 500)))
 	_ = r.stop()
 	counted := &reads{KV: reopen()}
 	g := &gated{KV: counted, table: layout.TableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
-	r = start(t, g, Options{})
+	r = start(t, g, commit.Options{})
 	open := sync.OnceFunc(func() { close(g.gate) })
 	t.Cleanup(open)
 	<-g.arrived
@@ -167,7 +168,7 @@ func TestPayloadFilterFills(t *testing.T) {
 func TestPayloadFilterMoves(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
 		ctx := t.Context()
-		a, b := startHolding(t, kv, 1, Options{}), start(t, storage.NewMemory(), Options{})
+		a, b := startHolding(t, kv, 1, commit.Options{}), start(t, storage.NewMemory(), commit.Options{})
 		a.must(a.NoteContents(ctx, payloads(0, 0, 300)))
 		send := func(from, to *running, epoch crawl.Epoch) *caught {
 			tail := &caught{}
@@ -217,7 +218,7 @@ func TestPayloadFilterMoves(t *testing.T) {
 func TestPayloadFilterIsBounded(t *testing.T) {
 	t.Parallel()
 	const bound = 4 << 10
-	r := startHolding(t, storage.NewMemory(), 24, Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
+	r := startHolding(t, storage.NewMemory(), 24, commit.Options{PayloadFilterBytes: bound, ContentsPerPartition: 2000})
 	held := 0
 	for p := range crawl.Partition(24) {
 		r.must(r.NoteContents(t.Context(), payloads(p, 0, 1500)))
@@ -236,7 +237,7 @@ func TestPayloadFilterIsBounded(t *testing.T) {
 		r.knows(true, payloads(p, 0, 1500))
 		r.knows(false, payloads(p, 1500, 100))
 	}
-	none := startHolding(t, storage.NewMemory(), 1, Options{PayloadFilterBytes: -1})
+	none := startHolding(t, storage.NewMemory(), 1, commit.Options{PayloadFilterBytes: -1})
 	none.must(none.NoteContents(t.Context(), payloads(0, 0, 10)))
 	none.knows(true, payloads(0, 0, 10))
 	if used, room, _ := none.payloadsOf(0); used >= 0 || room != -1 {
@@ -248,7 +249,7 @@ func TestPayloadFilterIsBounded(t *testing.T) {
 func TestPayloadFilterForgets(t *testing.T) {
 	t.Parallel()
 	const most = 100
-	r := startHolding(t, storage.NewMemory(), 1, Options{ContentsPerPartition: most})
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{ContentsPerPartition: most})
 	for n := 0; ; n += 10 {
 		r.must(r.NoteContents(t.Context(), payloads(0, n, 10)))
 		r.knows(true, payloads(0, n+9, 1))
@@ -266,11 +267,11 @@ func TestPayloadFilterForgets(t *testing.T) {
 func TestPayloadFilterNeedsAllKeys(t *testing.T) {
 	t.Parallel()
 	kv, reopen := storagetest.OpenMemory(t)
-	r := startHolding(t, kv, 1, Options{})
+	r := startHolding(t, kv, 1, commit.Options{})
 	r.must(r.NoteContents(t.Context(), payloads(0, 0, 50)))
 	_ = r.stop()
 	log := make(said, 8)
-	r = start(t, &reads{KV: reopen(), short: true}, Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	r = start(t, &reads{KV: reopen(), short: true}, commit.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
 	select {
 	case line := <-log:
 		if !strings.Contains(line, "3 payloads were read of 50") {

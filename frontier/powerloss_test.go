@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 )
@@ -15,12 +16,12 @@ import (
 func TestUnsure(t *testing.T) {
 	t.Parallel()
 	m := storage.NewMemory()
-	r := startHolding(t, m, 3, Options{})
+	r := startHolding(t, m, 3, commit.Options{})
 	r.become(1, layout.Released)
 	r.become(1, layout.Copy)
 	r.must(m.Sync())
 	m = m.Crash()
-	r = r.crash(func() storage.KV { return m }, Options{})
+	r = r.crash(func() storage.KV { return m }, commit.Options{})
 	unsure := func(want ...crawl.Partition) {
 		t.Helper()
 		is := map[crawl.Partition]bool{}
@@ -35,10 +36,10 @@ func TestUnsure(t *testing.T) {
 	}
 	unsure()
 	m = m.PowerLoss()
-	r = r.crash(func() storage.KV { return m }, Options{})
+	r = r.crash(func() storage.KV { return m }, commit.Options{})
 	unsure(0, 1, 2)
 	m = m.Crash()
-	r = r.crash(func() storage.KV { return m }, Options{})
+	r = r.crash(func() storage.KV { return m }, commit.Options{})
 	unsure(0, 1, 2)
 	r.must(r.AdoptCopy(t.Context(), 1, 1, 0, 2))
 	unsure(0, 2)
@@ -65,7 +66,7 @@ func TestUnsureAfterReopening(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := startHolding(t, kv, 1, Options{})
+	r := startHolding(t, kv, 1, commit.Options{})
 	file := filepath.Join(dir, "store", "MACHINE")
 	if b, _ := os.ReadFile(file); string(b) != storage.MachineRun()+"\n" {
 		t.Fatalf("an open store says %q", b)
@@ -85,7 +86,7 @@ func TestUnsureAfterReopening(t *testing.T) {
 	if !kv.(interface{ LostPower() bool }).LostPower() {
 		t.Error("with --sync the loss of power is not seen")
 	}
-	r = start(t, kv, Options{})
+	r = start(t, kv, commit.Options{})
 	if m, _ := r.Meta(0); !m.Unsure {
 		t.Errorf("partition 0 is %+v", m)
 	}

@@ -16,7 +16,7 @@ import (
 // partition is here.
 func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after reader.Cursor, n int) (reader.HostQueue, error) {
 	q := reader.HostQueue{Partition: p, Host: host, Next: after}
-	v, err := f.read(p)
+	v, err := f.w.Read(p)
 	if err != nil {
 		return q, err
 	}
@@ -41,7 +41,7 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after reader.Cursor,
 // cursor returned continues behind the last host; with less than n hosts, the
 // end is reached.
 func (f *Frontier) Waiting(p crawl.Partition, from reader.WakeCursor, n int) ([]reader.Wake, reader.WakeCursor, error) {
-	v, err := f.read(p)
+	v, err := f.w.Read(p)
 	if err != nil {
 		return nil, from, err
 	}
@@ -65,7 +65,7 @@ func (f *Frontier) Waiting(p crawl.Partition, from reader.WakeCursor, n int) ([]
 // Record returns what is known of a URL; ok is false when it was never seen in
 // this partition.
 func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, ok bool, err error) {
-	v, err := f.read(p)
+	v, err := f.w.Read(p)
 	if err != nil {
 		return rec, false, err
 	}
@@ -97,7 +97,7 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 // Host returns the state of a host and the number of its queued URLs by band;
 // ok is false when it is not known in this partition.
 func (f *Frontier) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
-	v, err := f.read(p)
+	v, err := f.w.Read(p)
 	if err != nil {
 		return s, queued, false, err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -28,7 +29,7 @@ type tenure struct {
 // hold runs a holder in epoch 3 and writes down what it does.
 func hold(t *testing.T) *tenure {
 	t.Helper()
-	r := start(t, storage.NewMemory(), Options{})
+	r := start(t, storage.NewMemory(), commit.Options{})
 	r.must(r.Found(t.Context(), []crawl.Partition{0, 1}, 3))
 	h := &tenure{}
 	tail := &caught{}
@@ -180,15 +181,15 @@ func (h *tenure) crashAt(t *testing.T, open storagetest.Opener, at int, applied 
 	if err := kv.Write([]storage.Entry{{Key: layout.NodeKey(layout.NodeVersion), Value: []byte{layout.FormatVersion}}}); err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, Options{})
+	r := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{})
 	got, err := h.follow(t.Context(), r.Frontier, rng)
 	if runErr := r.stop(); err != nil && (!errors.Is(err, storagetest.ErrInjected) || !errors.Is(runErr, storagetest.ErrInjected)) {
 		t.Fatalf("write %d: the replica ended with %v, Run with %v", at, err, runErr)
 	}
-	next := start(t, reopen(), Options{})
+	next := start(t, reopen(), commit.Options{})
 	h.verify(t, next, got)
 	_ = next.stop()
-	_ = next.kv.Close()
+	_ = next.w.KV.Close()
 	return err == nil
 }
 
@@ -212,7 +213,7 @@ func TestReplicasModel(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		g := &trio{t: t, rng: rand.New(rand.NewPCG(seed, 3)), epoch: 1, acked: map[string]bool{}}
-		o := Options{CacheEntries: 64}
+		o := commit.Options{CacheEntries: 64}
 		g.reopen[0] = reopen
 		g.nodes[0] = startHolding(t, kv, 1, o)
 		for i := 1; i < 3; i++ {
@@ -254,7 +255,7 @@ func (g *trio) step() {
 		g.catchUp()
 	case k < 93:
 		i := g.rng.IntN(3)
-		g.nodes[i] = g.nodes[i].crash(g.reopen[i], Options{CacheEntries: 64})
+		g.nodes[i] = g.nodes[i].crash(g.reopen[i], commit.Options{CacheEntries: 64})
 		g.tails[i] = nil
 		if i == g.holder { // its sinks are gone
 			g.tails = [3]*caught{}

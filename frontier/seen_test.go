@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/filters"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -17,8 +18,8 @@ import (
 // filterOf reads a partition's filter between two groups.
 func (r *running) filterOf(p crawl.Partition) (fl *filters.URLs) {
 	r.t.Helper()
-	r.must(r.change(r.t.Context(), func(g *group) error {
-		fl = g.part(p).part.filter
+	r.must(r.change(r.t.Context(), func(g group) error {
+		fl = g.part(p).Live.Filter
 		return nil
 	}))
 	return fl
@@ -51,7 +52,7 @@ func manyLinks(from, n int) []crawl.Routed {
 // TestFilterGrows fills a filter beyond its design, while it is being used.
 func TestFilterGrows(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {
-		r := startHolding(t, kv, 1, Options{CacheEntries: 8})
+		r := startHolding(t, kv, 1, commit.Options{CacheEntries: 8})
 		small := r.filterOf(0).Capacity
 		n := 0
 		for ; int64(n) < 3*small; n += 100 {
@@ -77,11 +78,11 @@ func TestFilterGrows(t *testing.T) {
 func TestFilterLearnsWhileItIsMade(t *testing.T) {
 	t.Parallel()
 	kv, reopen := storagetest.OpenMemory(t)
-	r := startHolding(t, kv, 1, Options{})
+	r := startHolding(t, kv, 1, commit.Options{})
 	r.add(manyLinks(0, 50)...)
 	_ = r.stop()
 	g := &gated{KV: reopen(), arrived: make(chan struct{}), gate: make(chan struct{})}
-	r = start(t, g, Options{CacheEntries: 4})
+	r = start(t, g, commit.Options{CacheEntries: 4})
 	open := sync.OnceFunc(func() { close(g.gate) })
 	t.Cleanup(open) // before the one of start, which waits for the walk
 	<-g.arrived
@@ -106,7 +107,7 @@ func TestFilterLearnsWhileItIsMade(t *testing.T) {
 func TestFiltersAreSavedOnce(t *testing.T) {
 	t.Parallel()
 	kv, reopen := storagetest.OpenMemory(t)
-	o := Options{BloomDir: t.TempDir(), CacheEntries: 8}
+	o := commit.Options{BloomDir: t.TempDir(), CacheEntries: 8}
 	path := filepath.Join(o.BloomDir, filters.FileName)
 	r := startHolding(t, kv, 2, o)
 	r.add(manyLinks(0, 300)...)

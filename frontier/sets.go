@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 )
 
@@ -24,10 +25,10 @@ func (f *Frontier) PutSets(ctx context.Context, records []layout.SetRecord) erro
 		piece := records[:min(len(records), setPiece)]
 		records = records[len(piece):]
 		// The sync of the last piece covers those before.
-		err := f.do(ctx, &request{sync: len(records) == 0, small: true, apply: func(g *group) error {
+		err := f.do(ctx, &commit.Request{Sync: len(records) == 0, Small: true, Apply: f.in(func(g group) error {
 			g.putSets(piece)
 			return nil
-		}})
+		})})
 		if err != nil {
 			return fmt.Errorf("frontier: recording in-sync sets: %w", err)
 		}
@@ -38,10 +39,10 @@ func (f *Frontier) PutSets(ctx context.Context, records []layout.SetRecord) erro
 // putSets keeps those of the records that are newer. Sets are shown with the
 // commit; within the group the last one of a partition may not be the newest,
 // so they are compared with those before them too.
-func (g *group) putSets(records []layout.SetRecord) {
+func (g group) putSets(records []layout.SetRecord) {
 	for i := range records {
 		r := records[i]
-		old, ok := g.sets[r.Partition]
+		old, ok := g.Sets[r.Partition]
 		if !ok {
 			old, ok = g.f.Set(r.Partition)
 		}
@@ -49,30 +50,10 @@ func (g *group) putSets(records []layout.SetRecord) {
 			continue
 		}
 		r.Members = slices.Clone(r.Members)
-		if g.sets == nil {
-			g.sets = map[crawl.Partition]layout.SetRecord{}
+		if g.Sets == nil {
+			g.Sets = map[crawl.Partition]layout.SetRecord{}
 		}
-		g.sets[r.Partition] = r
-		g.put(layout.SetKey(r.Partition), layout.EncodeSet(&r))
+		g.Sets[r.Partition] = r
+		g.Put(layout.SetKey(r.Partition), layout.EncodeSet(&r))
 	}
-}
-
-// Sets returns this node's records, by partition.
-func (f *Frontier) Sets() []layout.SetRecord {
-	f.mu.Lock()
-	out := make([]layout.SetRecord, 0, len(f.sets))
-	for _, r := range f.sets {
-		out = append(out, r)
-	}
-	f.mu.Unlock()
-	slices.SortFunc(out, func(a, b layout.SetRecord) int { return int(a.Partition) - int(b.Partition) })
-	return out
-}
-
-// Set returns this node's record of one partition.
-func (f *Frontier) Set(p crawl.Partition) (r layout.SetRecord, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r, ok = f.sets[p]
-	return r, ok
 }

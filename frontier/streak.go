@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 )
 
@@ -15,7 +16,7 @@ const nearStreak = 8
 
 // countNear updates the streak with a fetched page. A page without a fingerprint that is
 // no duplicate does not count.
-func (h *groupHost) countNear(o *crawl.Outcome) {
+func countNear(h *commit.Host, o *crawl.Outcome) {
 	switch {
 	case o.Kind != crawl.Fetched:
 	case o.NearOf != "" || o.DuplicateOf != "":
@@ -28,9 +29,9 @@ func (h *groupHost) countNear(o *crawl.Outcome) {
 // demoted returns the page's links that go with its transaction. During a streak
 // those to its own host take the lowest band; when it is that host's own pages that
 // the page is like, they count against the host's trap budget too.
-func (pg *partGroup) demoted(host crawl.Host, c *Completion) []crawl.Routed {
+func (pg part) demoted(host crawl.Host, c *Completion) []crawl.Routed {
 	like := c.Outcome.NearOf + c.Outcome.DuplicateOf // at most one of the two is known
-	if like == "" || pg.host(host).NearStreak < nearStreak {
+	if like == "" || pg.Host(host).NearStreak < nearStreak {
 		return c.Own
 	}
 	trap := hostOfText(like) == string(host)

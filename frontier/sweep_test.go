@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -59,7 +60,7 @@ func (r *running) giveUp(p crawl.Partition, keys int) {
 func TestSweepAfterError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kv := &deaf{KV: storage.NewMemory()}
-		r := startHolding(t, kv, 1, Options{})
+		r := startHolding(t, kv, 1, commit.Options{})
 		kv.broken.Store(true)
 		r.giveUp(3, 10)
 		r.giveUp(4, 10)
@@ -71,7 +72,7 @@ func TestSweepAfterError(t *testing.T) {
 			t.Errorf("it was tried %d times in ten seconds", n)
 		}
 		kv.broken.Store(false)
-		time.Sleep(2 * sweepRetryMax)
+		time.Sleep(2 * time.Minute)
 		if d := r.Dead(); d.Generations != 0 || d.Bytes != 0 || d.Err != nil {
 			t.Errorf("afterwards: %+v", d)
 		}
@@ -82,17 +83,19 @@ func TestSweepAfterError(t *testing.T) {
 	})
 }
 
+// crowded is a store on which nothing may wait to be deleted.
+type crowded struct{ *deaf }
+
+func (*crowded) Compact(int64) bool { return false }
+func (*crowded) MostDead() int64    { return 0 }
+
 // TestImportWaitsForSweep lets no copy begin while too much waits to be deleted.
 func TestImportWaitsForSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kv := &deaf{KV: storage.NewMemory()}
-		r := startHolding(t, kv, 1, Options{})
+		kv := &crowded{&deaf{KV: storage.NewMemory()}}
+		r := startHolding(t, kv, 1, commit.Options{})
 		kv.broken.Store(true)
 		r.giveUp(3, 10)
-		r.dead.mu.Lock()
-		r.dead.bytes[layout.Generation{Partition: 3, Number: 1}] += storage.MaxDeadBytes
-		r.dead.total += storage.MaxDeadBytes
-		r.dead.mu.Unlock()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := r.BeginImport(ctx, 4); !errors.Is(err, context.DeadlineExceeded) {
@@ -106,16 +109,22 @@ func TestImportWaitsForSweep(t *testing.T) {
 	})
 }
 
+// compacting is what compacts a store.
+type compacting interface {
+	Compact(deleted int64) bool
+	MostDead() int64
+}
+
 // compacted is a KV that says when it has begun to compact.
 type compacted struct {
 	storage.KV
-	compacter
+	compacting
 	once  sync.Once
 	begun chan struct{}
 }
 
 func (c *compacted) Compact(deleted int64) bool {
-	ok := c.compacter.Compact(deleted)
+	ok := c.compacting.Compact(deleted)
 	if ok {
 		c.once.Do(func() { close(c.begun) })
 	}
@@ -130,8 +139,8 @@ func TestNearlyFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watched := &compacted{KV: kv, compacter: kv.(compacter), begun: make(chan struct{})}
-	r := startHolding(t, watched, 1, Options{})
+	watched := &compacted{KV: kv, compacting: kv.(compacting), begun: make(chan struct{})}
+	r := startHolding(t, watched, 1, commit.Options{})
 	for range 3 {
 		r.giveUp(3, 5_000)
 		i, err := r.BeginImport(t.Context(), 4)
@@ -163,7 +172,7 @@ func TestDiskReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := startHolding(t, kv, 1, Options{})
+	r := startHolding(t, kv, 1, commit.Options{})
 	empty, most := diskUsage(t, dir), int64(0) // a new store has the blocks of its logs
 	for round := range 40 {
 		r.giveUp(crawl.Partition(3+round%10), 20_000)

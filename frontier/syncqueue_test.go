@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 	"crawlnode/frontier/storage/storagetest"
@@ -34,7 +35,7 @@ func (s *slowSync) Sync() error {
 func TestTransitionsShareSyncs(t *testing.T) {
 	t.Parallel()
 	kv := &slowSync{KV: storage.NewMemory(), begun: make(chan struct{}, 2000), gate: make(chan struct{})}
-	r := start(t, kv, Options{})
+	r := start(t, kv, commit.Options{})
 	release := sync.OnceFunc(func() { close(kv.gate) })
 	t.Cleanup(release) // before the one of start, which waits for the disk
 	var ps []crawl.Partition

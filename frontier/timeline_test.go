@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage"
 )
@@ -112,8 +113,8 @@ func TestWrongClocksMeet(t *testing.T) {
 
 func wrongClocksMeet(t *testing.T, off time.Duration) {
 	booted := time.Now().Add(-time.Hour)
-	a := startHolding(t, storage.NewMemory(), 1, Options{Clock: wrongClock{off, booted}, Machine: "a"})
-	b := start(t, storage.NewMemory(), Options{Clock: wrongClock{0, booted}, Machine: "b"})
+	a := startHolding(t, storage.NewMemory(), 1, commit.Options{Clock: wrongClock{off, booted}, Machine: "a"})
+	b := start(t, storage.NewMemory(), commit.Options{Clock: wrongClock{0, booted}, Machine: "b"})
 	first, second := crawl.Host("h1.p0.test"), crawl.Host("h2.p0.test")
 	a.add(link("http://h1.p0.test/"), link("http://h2.p0.test/"), link("http://h1.p0.test/again"))
 	begun := time.Now()

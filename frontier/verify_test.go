@@ -14,6 +14,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/storage/storagetest"
 )
@@ -31,7 +32,7 @@ func makeDamageStore(t *testing.T) damageStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := startHolding(t, kv, 4, Options{HighWater: s.marks})
+	r := startHolding(t, kv, 4, commit.Options{HighWater: s.marks})
 	for n := 0; ; n++ {
 		var links []crawl.Routed
 		for i := range 100 {
@@ -119,7 +120,7 @@ func (s damageStore) judge(t *testing.T, name string) string {
 		}
 		return "refused"
 	}
-	r := start(t, kv, Options{HighWater: s.marks})
+	r := start(t, kv, commit.Options{HighWater: s.marks})
 	verdict := "whole"
 	for p, want := range s.seen {
 		m := metaOf(t, r, p)
@@ -215,7 +216,7 @@ func TestDamageIsRemembered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := start(t, kv, Options{})
+		r := start(t, kv, commit.Options{})
 		for _, m := range r.Metas() {
 			if !m.Suspect {
 				t.Errorf("partition %d is not suspect", m.Partition)

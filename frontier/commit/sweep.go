@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"bytes"
@@ -33,16 +33,16 @@ const keyBytes = 128
 
 // sweep deletes the keys of dead generations, one generation after the other. An
 // error is not its end: the generation waits behind the others for another try.
-func (f *Frontier) sweep(ctx context.Context) {
+func (f *Writer) sweep(ctx context.Context) {
 	var swept int64 // since the store has given room back
 	retry := sweepRetry
 	for {
-		gen, ok := f.dead.waits.nextWithin(ctx, sweepRest)
+		gen, ok := f.DeadList.waits.nextWithin(ctx, sweepRest)
 		if ctx.Err() != nil {
 			return
 		}
 		if !ok {
-			if c, able := f.kv.(compacter); able && c.Compact(swept) {
+			if c, able := f.KV.(compacter); able && c.Compact(swept) {
 				swept = 0
 			}
 			continue
@@ -53,10 +53,10 @@ func (f *Frontier) sweep(ctx context.Context) {
 		case isStop(err):
 			return // the list is on disk: the next start goes on
 		case err == nil:
-			f.dead.gone(gen)
+			f.DeadList.gone(gen)
 			retry = sweepRetry
 			continue
-		case f.dead.failed(gen, err, time.Now()):
+		case f.DeadList.failed(gen, err, time.Now()):
 			f.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.Partition, "generation", gen.Number, "err", err)
 		}
 		select {
@@ -70,7 +70,7 @@ func (f *Frontier) sweep(ctx context.Context) {
 
 // sweepGeneration deletes all keys of one generation, then its place on the
 // list. It counts the keys, also when it fails.
-func (f *Frontier) sweepGeneration(ctx context.Context, gen layout.Generation) (deleted int, err error) {
+func (f *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (deleted int, err error) {
 	var from []byte
 	for {
 		keys, err := f.deadKeys(gen, from)
@@ -81,10 +81,10 @@ func (f *Frontier) sweepGeneration(ctx context.Context, gen layout.Generation) (
 			break
 		}
 		from = keys[len(keys)-1]
-		hurry := f.dead.read().Bytes > sweepHurry
-		err = f.do(ctx, &request{patient: !hurry, entries: len(keys), bytes: len(keys) * len(from), apply: func(g *group) error {
+		hurry := f.DeadList.read().Bytes > sweepHurry
+		err = f.Do(ctx, &Request{Patient: !hurry, Entries: len(keys), Bytes: len(keys) * len(from), Apply: func(g *Group) error {
 			for _, k := range keys {
-				g.put(k, nil)
+				g.Put(k, nil)
 			}
 			return nil
 		}})
@@ -101,16 +101,16 @@ func (f *Frontier) sweepGeneration(ctx context.Context, gen layout.Generation) (
 			return deleted, ctx.Err()
 		}
 	}
-	return deleted, f.change(ctx, func(g *group) error {
-		g.put(layout.DeadKey(gen), nil)
+	return deleted, f.Change(ctx, func(g *Group) error {
+		g.Put(layout.DeadKey(gen), nil)
 		return nil
 	})
 }
 
 // deadKeys lists some keys of a generation from a key on, absolute. The keys
 // deleted before lie in front of it, so they are not walked over again.
-func (f *Frontier) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) {
-	snap, err := f.kv.Snapshot()
+func (f *Writer) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) {
+	snap, err := f.KV.Snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (f *Frontier) deadKeys(gen layout.Generation, from []byte) ([][]byte, error
 	if from == nil {
 		from = prefix
 	}
-	size, most := 0, f.budget.linkBytes
-	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, f.budget.groupEntries) && size < most; it.Next() {
+	size, most := 0, f.Budget.linkBytes
+	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, f.Budget.groupEntries) && size < most; it.Next() {
 		keys = append(keys, bytes.Clone(it.Key()))
 		size += len(it.Key()) + layout.PrefixLen
 	}

@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ type syncQueue struct {
 	failed chan struct{} // closed when a sync has failed
 
 	mu      sync.Mutex // guards the fields below
-	waiting []*request
+	waiting []*Request
 	closed  bool
 	err     error // of the first sync that failed
 }
@@ -28,7 +28,7 @@ func newSyncQueue(sync func() error) *syncQueue {
 }
 
 // add takes over the answer of a committed request. It does not block.
-func (q *syncQueue) add(r *request) {
+func (q *syncQueue) add(r *Request) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, r)
 	q.mu.Unlock()

@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"time"
@@ -21,7 +21,7 @@ func (c processClock) Wall() time.Time { return time.Now().Round(0) }
 
 func (c processClock) BootTime() time.Duration { return time.Since(c.start) }
 
-func (f *Frontier) moment() layout.Moment {
+func (f *Writer) moment() layout.Moment {
 	if _, ok := f.clock.(processClock); ok {
 		now := time.Now()
 		return layout.Moment{Now: now, Wall: now.Round(0), Boot: 0}

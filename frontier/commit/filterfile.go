@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 
 // saveFilters writes the filters of the held partitions. Only what Run left
 // behind may call it.
-func (f *Frontier) saveFilters() error {
-	if f.o.BloomDir == "" {
+func (f *Writer) saveFilters() error {
+	if f.O.BloomDir == "" {
 		return nil
 	}
 	var saved []filters.Saved
 	for _, p := range f.parts {
-		if p.State == layout.Holder && p.filter != nil {
-			saved = append(saved, filters.Saved{Gen: layout.Generation{Partition: p.Partition, Number: p.Generation}, Seq: p.Seq, Filter: p.filter})
+		if p.State == layout.Holder && p.Filter != nil {
+			saved = append(saved, filters.Saved{Gen: layout.Generation{Partition: p.Partition, Number: p.Generation}, Seq: p.Seq, Filter: p.Filter})
 		}
 	}
-	path := filepath.Join(f.o.BloomDir, filters.FileName)
+	path := filepath.Join(f.O.BloomDir, filters.FileName)
 	if err := storage.WriteFile(path, func(w io.Writer) error { return filters.Write(w, saved) }); err != nil {
 		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
 	}
@@ -33,16 +33,16 @@ func (f *Frontier) saveFilters() error {
 
 // loadFilters takes over what saveFilters left, removes the file, and lists
 // the held partitions that have no filter.
-func (f *Frontier) loadFilters() {
+func (f *Writer) loadFilters() {
 	for _, s := range f.takeFilterFile() {
 		p := f.parts[s.Gen.Partition]
 		if p != nil && p.State == layout.Holder && p.Generation == s.Gen.Number && p.Seq == s.Seq {
-			p.filter = s.Filter
+			p.Filter = s.Filter
 		}
 	}
 	metas := f.Metas()
 	for _, m := range metas {
-		if m.State == layout.Holder && f.parts[m.Partition].filter == nil {
+		if m.State == layout.Holder && f.parts[m.Partition].Filter == nil {
 			f.rebuilds.add(rebuild{m.Partition, layout.TableRecords})
 		}
 	}
@@ -53,11 +53,11 @@ func (f *Frontier) loadFilters() {
 
 // takeFilterFile reads and removes the file. Without a good one the filters
 // are rebuilt, so an error is only worth a line in the log.
-func (f *Frontier) takeFilterFile() []filters.Saved {
-	if f.o.BloomDir == "" {
+func (f *Writer) takeFilterFile() []filters.Saved {
+	if f.O.BloomDir == "" {
 		return nil
 	}
-	path := filepath.Join(f.o.BloomDir, filters.FileName)
+	path := filepath.Join(f.O.BloomDir, filters.FileName)
 	saved, err := filters.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import "crawlnode/frontier/storage"
 
@@ -13,20 +13,20 @@ type roomy interface {
 }
 
 // room asks the store whether it has room; one that cannot tell has.
-func (f *Frontier) room() error {
-	if kv, ok := f.kv.(roomy); ok {
+func (f *Writer) room() error {
+	if kv, ok := f.KV.(roomy); ok {
 		return kv.Room()
 	}
 	return nil
 }
 
 // write hands a group's entries to the store, or to what the store has set aside.
-func (f *Frontier) write(entries []storage.Entry, full error) error {
+func (f *Writer) write(entries []storage.Entry, full error) error {
 	if full == nil {
-		return f.kv.Write(entries)
+		return f.KV.Write(entries)
 	}
 	if !storage.InOwnRange(entries) {
 		return full
 	}
-	return f.kv.(roomy).WriteReserved(entries)
+	return f.KV.(roomy).WriteReserved(entries)
 }

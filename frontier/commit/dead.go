@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // Dead is what this node has on disk of copies that it does not use any more, and how
@@ -19,7 +20,7 @@ type Dead struct {
 }
 
 // Dead tells what waits to be deleted.
-func (f *Frontier) Dead() Dead { return f.dead.read() }
+func (f *Writer) Dead() Dead { return f.DeadList.read() }
 
 // deadList lists the generations that are to be deleted. The list on disk is the
 // truth: this one is made from it at the start.
@@ -38,8 +39,8 @@ func newDeadList() *deadList {
 	return &deadList{waits: newTodo[layout.Generation](), bytes: map[layout.Generation]int64{}, freed: make(chan struct{})}
 }
 
-// add puts a generation on the list. It never blocks.
-func (d *deadList) add(gen layout.Generation, bytes int64) {
+// Add puts a generation on the list. It never blocks.
+func (d *deadList) Add(gen layout.Generation, bytes int64) {
 	d.mu.Lock()
 	if _, known := d.bytes[gen]; !known {
 		d.bytes[gen] = bytes
@@ -79,8 +80,8 @@ func (d *deadList) read() Dead {
 	return Dead{Generations: len(d.bytes), Bytes: d.total, Err: d.err, Since: d.since}
 }
 
-// await returns once no more than most waits to be deleted.
-func (d *deadList) await(ctx context.Context, most int64) error {
+// Await returns once no more than most waits to be deleted.
+func (d *deadList) Await(ctx context.Context, most int64) error {
 	for {
 		d.mu.Lock()
 		total, freed := d.total, d.freed
@@ -94,4 +95,12 @@ func (d *deadList) await(ctx context.Context, most int64) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// MostDead is how much may wait to be deleted when another copy begins.
+func (f *Writer) MostDead() int64 {
+	if c, ok := f.KV.(compacter); ok {
+		return c.MostDead()
+	}
+	return storage.MaxDeadBytes
 }

@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func (s *stopwatch) read() time.Duration {
 // Waited is how long acknowledgements have waited for the disk since New: the longer
 // of the time in writes and, where acknowledgements wait for that, in syncs. It never
 // falls by much, and a write that hangs counts already.
-func (f *Frontier) Waited() time.Duration { return max(f.writing.read(), f.syncing.read()) }
+func (f *Writer) Waited() time.Duration { return max(f.writing.read(), f.syncing.read()) }
 
 // present is how long what goes on has taken; 0: nothing does.
 func (s *stopwatch) present() time.Duration {
@@ -49,7 +49,7 @@ func (s *stopwatch) present() time.Duration {
 
 // Stalled is how long the disk has taken for what it is asked to do now: a write of
 // the writer, or a sync that acknowledgements wait for. 0: it is asked for nothing.
-func (f *Frontier) Stalled() time.Duration {
+func (f *Writer) Stalled() time.Duration {
 	return max(f.writing.present(), f.syncing.present())
 }
 
@@ -58,14 +58,14 @@ type touchable interface{ Touch() error }
 
 // Beat has the writer try the disk, and returns when that is done. So a node with nothing
 // to store also notices a disk that does not answer.
-func (f *Frontier) Beat(ctx context.Context) error {
-	kv, ok := f.kv.(touchable)
+func (f *Writer) Beat(ctx context.Context) error {
+	kv, ok := f.KV.(touchable)
 	if !ok {
 		return nil
 	}
-	return f.do(ctx, &request{small: true, solo: true, apply: func(g *group) error {
+	return f.Do(ctx, &Request{Small: true, Solo: true, Apply: func(g *Group) error {
 		if err := f.writing.during(kv.Touch); err != nil {
-			g.fail(err)
+			g.Fail(err)
 		}
 		return nil
 	}})

@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"context"
@@ -24,25 +24,25 @@ import (
 // What displaced payloads leave in a filter goes when it is made anew.
 
 // takeRoom makes a filter; nil when all of them would take too much memory.
-func (f *Frontier) takeRoom(payloads int64) *filters.Payloads {
+func (f *Writer) takeRoom(payloads int64) *filters.Payloads {
 	n := filters.PayloadBytes(payloads)
-	if n > f.payloadRoom {
+	if n > f.PayloadRoom {
 		return nil
 	}
-	f.payloadRoom -= n
-	return filters.NewPayloads(n, f.cache.Secret)
+	f.PayloadRoom -= n
+	return filters.NewPayloads(n, f.Cache.Secret)
 }
 
-func (f *Frontier) giveRoom(fl *filters.Payloads) {
+func (f *Writer) giveRoom(fl *filters.Payloads) {
 	if fl != nil {
-		f.payloadRoom += fl.Bytes()
+		f.PayloadRoom += fl.Bytes()
 	}
 }
 
 // usePayloads puts a filter, or none, in the place of the one that is asked.
-func (f *Frontier) usePayloads(p *partition, fl *filters.Payloads) {
-	f.giveRoom(p.payloads.Used)
-	p.payloads.Used = fl
+func (f *Writer) usePayloads(p *Partition, fl *filters.Payloads) {
+	f.giveRoom(p.Payloads.Used)
+	p.Payloads.Used = fl
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fl == nil {
@@ -53,17 +53,17 @@ func (f *Frontier) usePayloads(p *partition, fl *filters.Payloads) {
 }
 
 // dropPayloads leaves a partition without filters.
-func (f *Frontier) dropPayloads(p *partition) {
+func (f *Writer) dropPayloads(p *Partition) {
 	f.usePayloads(p, nil)
-	f.giveRoom(p.payloads.Making)
-	p.payloads.Making, p.payloads.Due = nil, false
+	f.giveRoom(p.Payloads.Making)
+	p.Payloads.Making, p.Payloads.Due = nil, false
 }
 
 // refreshPayloads has a filter made where it is missing or full, and there is room.
-func (f *Frontier) refreshPayloads(p *partition) {
-	s := &p.payloads
+func (f *Writer) refreshPayloads(p *Partition) {
+	s := &p.Payloads
 	if p.State != layout.Holder || s.Due || s.Making != nil || s.Used != nil && !s.Used.Full() ||
-		filters.PayloadBytes(p.Counters.Contents) > f.payloadRoom {
+		filters.PayloadBytes(p.Counters.Contents) > f.PayloadRoom {
 		return
 	}
 	s.Due = true
@@ -72,25 +72,25 @@ func (f *Frontier) refreshPayloads(p *partition) {
 
 // rebuildPayloads makes a partition's filter: the writer tells it what comes from a
 // snapshot on, and this goroutine what is in that.
-func (f *Frontier) rebuildPayloads(ctx context.Context, p crawl.Partition) error {
+func (f *Writer) rebuildPayloads(ctx context.Context, p crawl.Partition) error {
 	var snap storage.Snapshot
 	var gen layout.Generation
 	var live int64
 	var fl *filters.Payloads
-	err := f.alone(ctx, false, func(g *group) (err error) {
-		pg := g.part(p)
-		pg.part.payloads.Due = false
-		if pg.state.State != layout.Holder || pg.part.payloads.Making != nil {
+	err := f.Alone(ctx, false, func(g *Group) (err error) {
+		pg := g.Part(p)
+		pg.Live.Payloads.Due = false
+		if pg.State.State != layout.Holder || pg.Live.Payloads.Making != nil {
 			return nil
 		}
-		if snap, err = f.kv.Snapshot(); err != nil {
+		if snap, err = f.KV.Snapshot(); err != nil {
 			return err
 		}
-		gen, live = pg.gen(), pg.state.Counters.Contents
+		gen, live = pg.Gen(), pg.State.Counters.Contents
 		if fl = f.takeRoom(live); fl == nil {
 			return nil
 		}
-		pg.part.payloads.Making = fl
+		pg.Live.Payloads.Making = fl
 		return nil
 	})
 	if snap != nil {
@@ -103,19 +103,32 @@ func (f *Frontier) rebuildPayloads(ctx context.Context, p crawl.Partition) error
 	if err == nil && n < live { // a damaged table reads like one that ends
 		err = fmt.Errorf("%w: %d payloads were read of %d", layout.ErrCorrupt, n, live)
 	}
-	return f.alone(context.WithoutCancel(ctx), false, func(g *group) error {
-		part := g.part(p).part
-		if part.payloads.Making != fl {
+	return f.Alone(context.WithoutCancel(ctx), false, func(g *Group) error {
+		part := g.Part(p).Live
+		if part.Payloads.Making != fl {
 			return nil // the partition went away meanwhile, and this filter's room was given back
 		}
-		part.payloads.Making = nil
+		part.Payloads.Making = nil
 		if err != nil {
-			part.payloads.Due = true // until the partition is replaced, or the next start
+			part.Payloads.Due = true // until the partition is replaced, or the next start
 			f.giveRoom(fl)
 			return err
 		}
 		fl.Count += n
 		f.usePayloads(part, fl)
+		f.refreshPayloads(part) // it may have filled up meanwhile
 		return nil
 	})
+}
+
+// WhereContents returns what to ask for a payload of a partition; held is false when it
+// is not held here.
+func (f *Writer) WhereContents(p crawl.Partition) (gen layout.Generation, fl *filters.Payloads, held bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	m := f.metas[p]
+	if m == nil || m.State != layout.Holder {
+		return gen, nil, false
+	}
+	return layout.Generation{Partition: p, Number: m.Generation}, f.payloads[p], true
 }

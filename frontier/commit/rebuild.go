@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type rebuild struct {
 
 // rebuildFilters makes the filters that are missing or full, one at a time,
 // from the keys of their table.
-func (f *Frontier) rebuildFilters(ctx context.Context) {
+func (f *Writer) rebuildFilters(ctx context.Context) {
 	for {
 		r, ok := f.rebuilds.next(ctx)
 		if !ok {
@@ -40,20 +40,20 @@ func (f *Frontier) rebuildFilters(ctx context.Context) {
 // rebuildFilter makes one filter: it opens a snapshot between two groups, from
 // which point on the writer remembers what it adds, reads the records, and
 // hands the filter over between two groups.
-func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
+func (f *Writer) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	var snap storage.Snapshot
 	var gen layout.Generation
 	var keys int64
-	err := f.alone(ctx, false, func(g *group) (err error) {
-		pg := g.part(p)
-		if pg.state.State != layout.Holder {
+	err := f.Alone(ctx, false, func(g *Group) (err error) {
+		pg := g.Part(p)
+		if pg.State.State != layout.Holder {
 			return nil
 		}
-		if snap, err = f.kv.Snapshot(); err != nil {
+		if snap, err = f.KV.Snapshot(); err != nil {
 			return err
 		}
-		gen, keys = pg.gen(), pg.state.Counters.Seen+pg.state.Counters.Hosts
-		pg.part.rebuilding, pg.part.delta = true, nil
+		gen, keys = pg.Gen(), pg.State.Counters.Seen+pg.State.Counters.Hosts
+		pg.Live.rebuilding, pg.Live.delta = true, nil
 		return nil
 	})
 	if err != nil || snap == nil {
@@ -61,13 +61,13 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	}
 	fl, err := filters.ReadURLs(ctx, snap, gen, keys)
 	snap.Close()
-	return f.alone(context.WithoutCancel(ctx), false, func(g *group) error {
-		pg := g.part(p)
-		if pg.gen() != gen || !pg.part.rebuilding {
+	return f.Alone(context.WithoutCancel(ctx), false, func(g *Group) error {
+		pg := g.Part(p)
+		if pg.Gen() != gen || !pg.Live.rebuilding {
 			return nil // another generation; it has its own rebuild
 		}
-		delta := pg.part.delta
-		pg.part.rebuilding, pg.part.delta = false, nil
+		delta := pg.Live.delta
+		pg.Live.rebuilding, pg.Live.delta = false, nil
 		if err != nil {
 			return err
 		}
@@ -78,13 +78,13 @@ func (f *Frontier) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 		for _, fp := range delta {
 			fl.Add(fp)
 		}
-		pg.part.filter = fl
+		pg.Live.Filter = fl
 		return nil
 	})
 }
 
 // noteDelta remembers a URL for a filter in the making.
-func (p *partition) noteDelta(fp layout.Fingerprint) {
+func (p *Partition) noteDelta(fp layout.Fingerprint) {
 	if p.rebuilding && len(p.delta) < maxDelta {
 		p.delta = append(p.delta, fp)
 	}

@@ -1,4 +1,4 @@
-package frontier
+package commit
 
 import (
 	"context"
@@ -10,48 +10,29 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// budget bounds what goes into one transaction. A group is closed when it has
-// grown beyond its share; the last request in it may add as much as one
-// request may have, and both together stay below the store's limits.
-type budget struct {
-	groupEntries, groupBytes int // a group is closed when it has as much
-	links, linkBytes         int // what one request may add
-	maxEntries, maxBytes     int // the store's own limits
-}
-
-// budgetOf shares out a transaction. A new link costs five entries at most:
-// record, queue entry, host, the wake entry, and the one that it replaces.
-func budgetOf(l storage.Limits) budget {
-	return budget{
-		groupEntries: min(8_000, l.Entries/4), groupBytes: min(1<<20, l.Bytes/4),
-		links: min(5_000, l.Entries/8), linkBytes: min(1<<20, l.Bytes/4),
-		maxEntries: l.Entries, maxBytes: l.Bytes,
-	}
-}
-
-// request is one atomic change. The writer calls apply with the group into
+// Request is one atomic change. The writer calls apply with the group into
 // which it goes; apply either returns an error and has changed nothing, or
 // nil. done gets the answer once the group is committed.
-type request struct {
-	apply func(*group) error
-	solo  bool // it goes into a group of its own
-	// patient requests wait for company, as long as Options.CommitPace says.
-	patient bool
-	// small requests go on while the disk is full: they write nothing, or what has a
+type Request struct {
+	Apply func(*Group) error
+	Solo  bool // it goes into a group of its own
+	// Patient requests wait for company, as long as Options.CommitPace says.
+	Patient bool
+	// Small requests go on while the disk is full: they write nothing, or what has a
 	// place in the store's reserve. apply may then be called again.
-	small bool
-	sync  bool // it is answered when the group is synced to disk
-	// entries and bytes are what it puts into the group; 0 for one that adds no
+	Small bool
+	Sync  bool // it is answered when the group is synced to disk
+	// Entries and bytes are what it puts into the group; 0 for one that adds no
 	// more than a request may have.
-	entries, bytes int
+	Entries, Bytes int
 	ctx            context.Context // of the caller; bounds the wait for space
 	err            error
 	done           chan error
 }
 
-// do hands a request to the writer and waits for the answer. Since the channel
+// Do hands a request to the writer and waits for the answer. Since the channel
 // has no buffer, a request that was accepted is always answered.
-func (f *Frontier) do(ctx context.Context, r *request) error {
+func (f *Writer) Do(ctx context.Context, r *Request) error {
 	r.done, r.ctx = make(chan error, 1), ctx
 	select {
 	case f.in <- r:
@@ -63,16 +44,16 @@ func (f *Frontier) do(ctx context.Context, r *request) error {
 	}
 }
 
-// change is do for an ordinary request, which waits for company.
-func (f *Frontier) change(ctx context.Context, apply func(*group) error) error {
-	return f.do(ctx, &request{apply: apply, patient: true})
+// Change is do for an ordinary request, which waits for company.
+func (f *Writer) Change(ctx context.Context, apply func(*Group) error) error {
+	return f.Do(ctx, &Request{Apply: apply, Patient: true})
 }
 
 // Run is the writer: the one goroutine that changes the frontier. It returns
 // when ctx has ended, all accepted requests are answered and the filters are
 // saved; or, with the error, when the store fails, which nothing here can mend.
 // Call it once.
-func (f *Frontier) Run(ctx context.Context) error {
+func (f *Writer) Run(ctx context.Context) error {
 	bg, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var background sync.WaitGroup
@@ -104,9 +85,9 @@ func (f *Frontier) Run(ctx context.Context) error {
 // serve answers requests until the background is over, then those that still
 // wait. After the first failure of the store it changes nothing any more and
 // answers everything with that failure.
-func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
+func (f *Writer) serve(over <-chan struct{}, cancel func()) error {
 	var failed error
-	step := func(rs []*request) {
+	step := func(rs []*Request) {
 		if failed == nil {
 			failed = f.work(rs)
 		} else {
@@ -124,7 +105,7 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 	for {
 		select {
 		case r := <-f.in:
-			rs := f.gather(r, time.Until(last.Add(f.o.CommitPace)))
+			rs := f.gather(r, time.Until(last.Add(f.O.CommitPace)))
 			last = time.Now()
 			step(rs)
 		case <-look.C:
@@ -151,24 +132,24 @@ func (f *Frontier) serve(over <-chan struct{}, cancel func()) error {
 	}
 }
 
-// maxGroup bounds the requests that are taken at once.
-const maxGroup = 512
+// MaxGroup bounds the requests that are taken at once.
+const MaxGroup = 512
 
 // gather takes first and, while all are patient, what comes within wait; then whatever
 // else waits. A commit costs as much as several small requests, and each mutation costs
 // a message to every replica and an answer. Waiting 10 ms makes a page a tenth cheaper
 // (decision 0163).
-func (f *Frontier) gather(first *request, wait time.Duration) []*request {
-	rs := []*request{first}
-	if !first.patient || wait <= 0 {
+func (f *Writer) gather(first *Request, wait time.Duration) []*Request {
+	rs := []*Request{first}
+	if !first.Patient || wait <= 0 {
 		return f.waiting(rs)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	for len(rs) < maxGroup {
+	for len(rs) < MaxGroup {
 		select {
 		case r := <-f.in:
-			if rs = append(rs, r); !r.patient {
+			if rs = append(rs, r); !r.Patient {
 				return f.waiting(rs)
 			}
 		case <-timer.C:
@@ -179,8 +160,8 @@ func (f *Frontier) gather(first *request, wait time.Duration) []*request {
 }
 
 // waiting takes the requests whose callers wait at this moment, after rs.
-func (f *Frontier) waiting(rs []*request) []*request {
-	for len(rs) < maxGroup {
+func (f *Writer) waiting(rs []*Request) []*Request {
+	for len(rs) < MaxGroup {
 		select {
 		case r := <-f.in:
 			rs = append(rs, r)
@@ -193,7 +174,7 @@ func (f *Frontier) waiting(rs []*request) []*request {
 
 // work commits the requests in one or more groups and answers them, save those
 // that have to wait for the disk. Its error is a failure of the store.
-func (f *Frontier) work(rs []*request) error {
+func (f *Writer) work(rs []*Request) error {
 	for len(rs) > 0 {
 		full := f.room()
 		if errors.Is(full, storage.ErrNoSpace) {
@@ -207,14 +188,14 @@ func (f *Frontier) work(rs []*request) error {
 		}
 		g := newGroup(f)
 		n := 0
-		for n < len(rs) && (n == 0 || !rs[n].solo && !rs[n-1].solo && g.hasRoom(rs[n])) {
-			rs[n].err = rs[n].apply(g)
+		for n < len(rs) && (n == 0 || !rs[n].Solo && !rs[n-1].Solo && g.hasRoom(rs[n])) {
+			rs[n].err = rs[n].Apply(g)
 			n++
 		}
 		begun := time.Now()
 		err := g.commit(full)
-		if f.o.OnCommit != nil {
-			f.o.OnCommit(time.Since(begun))
+		if f.O.OnCommit != nil {
+			f.O.OnCommit(time.Since(begun))
 		}
 		if errors.Is(err, storage.ErrNoSpace) { // it is not that small
 			f.held, rs = append(f.held, rs[:n]...), rs[n:]
@@ -226,7 +207,7 @@ func (f *Frontier) work(rs []*request) error {
 			return err
 		}
 		for _, r := range rs[:n] {
-			if r.sync && r.err == nil {
+			if r.Sync && r.err == nil {
 				f.syncs.add(r)
 			} else {
 				r.done <- r.err
@@ -238,20 +219,20 @@ func (f *Frontier) work(rs []*request) error {
 }
 
 // broken is the error with which everything is answered once the store has failed.
-func (f *Frontier) broken(err error) error {
+func (f *Writer) broken(err error) error {
 	err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
-	f.log.Error("the store of the frontier failed", "node", f.o.Node, "err", err)
+	f.log.Error("the store of the frontier failed", "node", f.O.Node, "err", err)
 	return err
 }
 
 // Hurry ends all waits for disk space, now and later. It is for a node that stops.
-func (f *Frontier) Hurry() { f.hurried.Store(true) }
+func (f *Writer) Hurry() { f.hurried.Store(true) }
 
 // hold sets the requests aside that need space on the disk, and returns the others.
 // They wait until there is some, or until their callers have gone.
-func (f *Frontier) hold(rs []*request) (small []*request) {
+func (f *Writer) hold(rs []*Request) (small []*Request) {
 	for _, r := range rs {
-		if r.small {
+		if r.Small {
 			small = append(small, r)
 		} else {
 			f.held = append(f.held, r)
@@ -261,7 +242,7 @@ func (f *Frontier) hold(rs []*request) (small []*request) {
 }
 
 // takeHeld returns what has waited for space and is still wanted.
-func (f *Frontier) takeHeld() (rs []*request) {
+func (f *Writer) takeHeld() (rs []*Request) {
 	held := f.held
 	f.held = nil
 	for _, r := range held {
@@ -277,7 +258,7 @@ func (f *Frontier) takeHeld() (rs []*request) {
 	return rs
 }
 
-func answer(rs []*request, err error) {
+func answer(rs []*Request, err error) {
 	for _, r := range rs {
 		r.done <- err
 	}
@@ -286,4 +267,11 @@ func answer(rs []*request, err error) {
 // isStop reports whether a background task ended because the frontier does.
 func isStop(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, ErrStopped)
+}
+
+// Alone is do for a request that changes what partitions are: it has a group
+// of its own, so nothing else in the group sees two generations. It is small: a full
+// disk does not keep partitions from changing hands.
+func (f *Writer) Alone(ctx context.Context, toDisk bool, apply func(*Group) error) error {
+	return f.Do(ctx, &Request{Apply: apply, Solo: true, Small: true, Sync: toDisk})
 }

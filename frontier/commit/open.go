@@ -1,0 +1,164 @@
+package commit
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/filters"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/recovery"
+	"crawlnode/frontier/storage"
+)
+
+// Options sets up a frontier. SuspiciousPerHost and ContentsPerPartition are limits of its
+// operations; the writer does not use them.
+type Options struct {
+	// Node is this node, for log lines.
+	Node crawl.NodeID
+	// SuspiciousPerHost is the number of URLs that look like a trap which one
+	// host may have. 0 means 10,000.
+	SuspiciousPerHost int
+	// ContentsPerPartition is the number of payloads that a partition remembers.
+	// Default 32,768.
+	ContentsPerPartition int64
+	// PayloadFilterBytes bounds the filters in front of the payloads, see payloads.go. 0
+	// means 32 MiB, less than 0 none.
+	PayloadFilterBytes int64
+	// CacheEntries is the number of URLs known to be seen that are kept in
+	// memory, at 16 bytes each. 0 means 1,048,576.
+	CacheEntries int
+	// BloomDir is where the filters are saved at a clean stop. "" means
+	// nowhere: they are rebuilt after each start.
+	BloomDir string
+	// HighWater is the file that says, beside the store, how far each partition
+	// had come; the store alone would not notice every loss. "" means none.
+	HighWater string
+	// OnQueued is told which hosts got new URLs, after each commit. It is
+	// called by the writer and must not block. nil: nobody is told.
+	OnQueued func([]QueuedHost)
+	// OnCommit is told how long each group of changes took to be written, by the
+	// writer; it must not block. nil: nobody is told.
+	OnCommit func(took time.Duration)
+	// CommitPace is the least time from the beginning of one commit to that of the next
+	// while all that waits is patient: links, completions, mutations for copies. What
+	// partitions need to change hands is never held up. 0: nothing is.
+	CommitPace time.Duration
+	// Clock tells the time of day and how long the machine runs; nil: the process's.
+	Clock Clock
+	// Machine names the run of the machine whose time Clock tells (MachineRun). "":
+	// unknown; then no time passes between two processes, as far as waits go.
+	Machine string
+	// Logger gets what an operator should know; nil drops it.
+	Logger *slog.Logger
+}
+
+// QueuedHost says that a host got new URLs, the best of them in Band.
+type QueuedHost struct {
+	Partition crawl.Partition
+	Host      crawl.Host
+	Band      crawl.Band
+}
+
+// Writer is the one writer of a frontier, with what others may see of it. Methods that take a
+// context may be called from many goroutines. They change something and need Run: the
+// context bounds the wait for a place in the queue, and for space on the disk; what
+// was accepted is waited for. They return ErrStopped when Run has ended. Methods that read
+// may be called from any goroutine as well. The others are for what the writer applies.
+type Writer struct {
+	KV      storage.KV
+	O       Options
+	clock   Clock
+	Machine uint64 // names the machine's run in stamps
+	log     *slog.Logger
+	in      chan *Request
+	stopped chan struct{} // closed when Run is over
+	Budget  budget
+	syncs   *syncQueue
+	// writing is of the writer's writes, syncing of the syncs that acknowledgements wait for.
+	writing, syncing stopwatch
+	hurried          atomic.Bool // Hurry was called
+
+	mu     sync.Mutex // guards the fields below
+	metas  map[crawl.Partition]*shown
+	sets   map[crawl.Partition]layout.SetRecord
+	totals crawl.Counters // of the metas that are held
+	// payloads are the filters that Content asks; only the writer changes the map.
+	payloads map[crawl.Partition]*filters.Payloads
+
+	// The rest belongs to the writer (and to New before it).
+	parts map[crawl.Partition]*Partition
+	held  []*Request // that wait for space on the disk; as many as callers
+	Cache *filters.SeenCache
+	marks *recovery.HighWater // nil: none
+	// PayloadRoom is what the filters of payloads may still take, in bytes.
+	PayloadRoom int64
+
+	rebuilds *todo[rebuild] // filters to be rebuilt
+	DeadList *deadList      // generations to be deleted
+}
+
+// Open opens the writer of the frontier in kv: it reads the states of the partitions, and no
+// URL. Call Run next.
+func Open(kv storage.KV, o Options) (*Writer, error) {
+	f := &Writer{
+		KV: kv, O: o, log: o.Logger, clock: o.Clock, Machine: layout.RunOf(o.Machine),
+		in: make(chan *Request), stopped: make(chan struct{}), Budget: budgetOf(kv.Limits()),
+		metas: map[crawl.Partition]*shown{}, parts: map[crawl.Partition]*Partition{},
+		payloads: map[crawl.Partition]*filters.Payloads{}, rebuilds: newTodo[rebuild](), DeadList: newDeadList(),
+	}
+	if f.clock == nil {
+		f.clock, f.Machine = processClock{time.Now()}, 0
+	}
+	f.writing.base = time.Now()
+	f.syncing.base = f.writing.base
+	f.syncs = newSyncQueue(func() error { return f.syncing.during(kv.Sync) })
+	if f.log == nil {
+		f.log = slog.New(slog.DiscardHandler)
+	}
+	f.PayloadRoom = cmp.Or(f.O.PayloadFilterBytes, filters.DefaultPayloadFilters)
+	if f.O.CacheEntries == 0 {
+		f.O.CacheEntries = 1 << 20
+	}
+	var secret [8]byte
+	_, _ = rand.Read(secret[:]) // it never fails
+	f.Cache = filters.NewSeenCache(f.O.CacheEntries, binary.NativeEndian.Uint64(secret[:]))
+	if err := f.load(); err != nil {
+		return nil, fmt.Errorf("frontier: cannot read the partitions of the store: %w", err)
+	}
+	f.loadFilters()
+	return f, nil
+}
+
+// load begins with what the store has.
+func (f *Writer) load() error {
+	found, err := recovery.Load(recovery.Options{KV: f.KV, HighWater: f.O.HighWater, Machine: f.Machine, Now: f.moment(), Node: f.O.Node, Log: f.log})
+	if err != nil {
+		return err
+	}
+	f.marks, f.sets = found.Marks, found.Sets
+	for p, s := range found.Partitions {
+		f.parts[p] = &Partition{PartState: *s}
+		f.showLocked(s) // no other goroutine knows f yet
+	}
+	for _, g := range found.Dead {
+		f.DeadList.Add(g, 0)
+	}
+	return nil
+}
+
+// Close closes the store. Run and all readers must be over.
+func (f *Writer) Close() error {
+	err := f.KV.Close()
+	if f.marks != nil {
+		err = errors.Join(err, f.marks.Close())
+	}
+	return err
+}
