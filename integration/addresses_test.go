@@ -72,7 +72,7 @@ const privateNets = "127.88.0.0/16,127.99.0.0/16,10.0.0.0/8,172.16.0.0/12,192.16
 // host's failure keeps another one from being tried; also at the node's own addresses.
 func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	needsProcesses(t)
-	l := newLab(t) // so it is not parallel: there is one network for all labs of a process
+	l := newLab(t)
 	l.add()
 	w := newHostileWeb(t)
 	begin := func(flags ...string) (*cluster, *node) {

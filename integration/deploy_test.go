@@ -90,6 +90,7 @@ func (n *node) series() (names []string, text string) {
 // one, and Prometheus' linter has nothing to say.
 func TestMetricsOfManyHosts(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	web, srv := serveSimweb(t, simweb.Config{Seed: 11, Hosts: *metricHosts, PagesPerHost: 2, PageBytes: 2000, Skew: -1, Redirects: 30, Missing: 20})
 	c := simCluster(t, srv, 0, "--scope", "domain")
 	c.addReady(1)

@@ -143,6 +143,7 @@ func nothingOpen(t *testing.T, c *cluster) {
 // hosts are the sums of the links, and each page of HTML has a text.
 func TestDerivedOutputs(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	web, srv := serveSimweb(t, simweb.Config{Seed: 21, Hosts: 30, PagesPerHost: 40, Skew: -1}.Quirky())
 	c := simCluster(t, srv, 0, "--warc-size", "1MiB", "--derive", "all", "--log-skipped", "1")
 	c.addReady(3)
@@ -242,6 +243,7 @@ func checkPairs(t *testing.T, links []derivedLink, pairs []derivedPair) {
 // end, and no page that is done lacks its line or its text.
 func TestDerivedOutputsSurviveKill(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay = 20 * time.Millisecond
 	web, srv := serveSimweb(t, simweb.Config{Seed: 22, Hosts: 40, PagesPerHost: 40, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay, "--warc-size", "1MiB", "--derive", "all", "--log-skipped", "1")

@@ -42,8 +42,9 @@
 //	simshare     in how many seeds each fault has happened
 //	sim          many seeds, each in a process of its own; makes a failing one smaller
 //
-// The scenarios of TestFaults and TestNetns are two tables. CI runs the quick ones
-// once, with a random seed that is printed; `make soak` runs each SOAK_RUNS times,
+// The scenarios of TestFaults and TestNetns are two tables. Each check runs the quick
+// ones once, with a random seed that is printed; the others name quick tests of the same
+// fault. `make nightly` runs each once, `make soak` SOAK_RUNS times,
 // judges the promised times and shares as well, and appends the worst figures to
 // docs/results/faults.md. Each node enters the web by a door of its own, so a
 // request tells which node sent it.

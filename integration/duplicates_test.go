@@ -82,6 +82,7 @@ func (w *repeatingWeb) page(host int, rw http.ResponseWriter, r *http.Request) {
 // of them may have; every other page becomes a revisit that names the stored one.
 func TestDuplicatesAreStoredOnce(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	w := newRepeatingWeb(60, 40)
 	w.serve(t)
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--ip-delay", "0", "--fetchers", "64")

@@ -29,6 +29,7 @@ type cdxLine struct {
 // in the file and over the API.
 func TestExportedIndex(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	web, srv := serveSimweb(t, simweb.Config{Seed: 11, Hosts: 30, PagesPerHost: 60, Skew: -1}.Quirky())
 	c := simCluster(t, srv, 0, "--warc-size", "1MiB")
 	c.addReady(3)

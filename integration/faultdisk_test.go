@@ -143,6 +143,7 @@ func fillDisk(t *testing.T, dir string, left int64) string {
 func TestDiskFillsUp(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
+	t.Parallel()
 	f := newTrial(t, &scenario{name: "disk-fills-up"}, testSeed(t))
 	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestDiskFillsUp$'", f.seed)
 	f.add().ready()

@@ -21,6 +21,7 @@ const foundedWithin = 15 * time.Second
 func TestNameResolvesLate(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
+	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
 	hosts := filepath.Join(c.dir, "hosts")
 	if err := os.WriteFile(hosts, []byte("127.0.0.1 localhost\n"), 0o644); err != nil {

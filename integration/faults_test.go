@@ -20,14 +20,16 @@ import (
 	"crawlnode/simweb"
 )
 
-// faultRuns is how often `make soak` runs each scenario. Without it TestFaults
+// faultRuns is how often `make nightly` and `make soak` run each scenario. Without it TestFaults
 // runs the quick ones once.
 var faultRuns = flag.Int("faults", 0, "run every fault scenario this many times and append the figures to docs/results/faults.md")
 
 // scenario is a fault that strikes a cluster while it crawls a thin web.
 type scenario struct {
 	name  string
-	quick bool // runs in CI too
+	quick bool // runs in every check
+	// instead are quick tests of the same fault, when it is not quick itself: quickTest says how they are named.
+	instead []string
 
 	shape func(*simweb.Config) // changes the web; nil: the usual one
 	flags []string             // of every node, beside the usual ones
@@ -106,9 +108,10 @@ func (s *scenario) run(t *testing.T) {
 	case *faultRuns > 0:
 		soakScenario(t, s, *faultRuns)
 	case s.quick || os.Getenv("CRAWLNODE_TEST_SEED") != "":
+		t.Parallel() // what is promised of times is judged in long runs only
 		runTrial(t, s, testSeed(t))
 	default:
-		t.Skip("takes long: run it with CRAWLNODE_TEST_SEED set, or with make soak")
+		t.Skipf("takes long, in every check there is %s: run it with CRAWLNODE_TEST_SEED set, or with make nightly or soak", strings.Join(s.instead, ", "))
 	}
 }
 

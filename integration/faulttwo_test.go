@@ -125,6 +125,7 @@ func TestOneOfTwoStopped(t *testing.T) {
 				needsRoot(t)
 			}
 			if *faultRuns == 0 {
+				t.Parallel()
 				way.run(t)
 				return
 			}
@@ -175,7 +176,7 @@ func (way *oneOfTwo) run(t *testing.T) (f figures) {
 	since = time.Now()
 	c.finished(2 * time.Minute)
 	t.Logf("the rest took %.1f s", time.Since(since).Seconds())
-	page := ""
+	var page string
 	if page, f.missing = w.missing(all); f.missing > 0 {
 		t.Errorf("%d pages are missing in the end, the last is %s", f.missing, page)
 	}
@@ -188,7 +189,8 @@ func (way *oneOfTwo) run(t *testing.T) (f figures) {
 
 // start brings two nodes up, with a copy of every partition on each.
 func (way *oneOfTwo) start(t *testing.T, w *leadingWeb) (left, stopped *node, l *lab) {
-	allow, names := "127.0.0.0/8", ""
+	allow := "127.0.0.0/8"
+	var names string
 	if way.lab {
 		l = newLab(t)
 		allow = "198.18.0.0/15"

@@ -20,6 +20,7 @@ import (
 func TestArchiveVolumeFillsUp(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
+	t.Parallel()
 	f := newTrial(t, &scenario{name: "archive-volume-fills-up"}, testSeed(t))
 	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d go test ./integration -count=1 -v -run '^TestArchiveVolumeFillsUp$'", f.seed)
 	f.add().ready()

@@ -33,6 +33,8 @@ func TestKillWhileWriting(t *testing.T) {
 	kills, size := 4, 60
 	if *writingKills > 0 {
 		kills, size = *writingKills, 12**writingKills
+	} else {
+		t.Parallel()
 	}
 	const delay = 20 * time.Millisecond
 	seed := testSeed(t)

@@ -57,6 +57,7 @@ func readRealPages(t *testing.T) (pages []realPage) {
 // for pages of other sites.
 func TestNearDuplicatesOfRealPages(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	pages := readRealPages(t)
 	if len(pages) < 500 {
 		t.Fatalf("%d pages with a fingerprint; `make deps` installs the sites", len(pages))

@@ -16,7 +16,7 @@ import (
 // namespace; the web and the test reach every node always.
 type lab struct {
 	t      *testing.T
-	prefix string // of the names of interfaces and namespaces: labName and the process id
+	prefix string // of the names of interfaces and namespaces: labName, the process id, and a letter
 	net    string // the first three numbers of all addresses
 	nodes  int    // namespaces made so far
 }
@@ -37,27 +37,56 @@ func newLab(t *testing.T) *lab {
 		}
 	}
 	sweepLabs(t)
-	pid := os.Getpid()
-	net := labNet(t)
-	l := &lab{t: t, prefix: fmt.Sprint(labName, pid), net: fmt.Sprintf("198.%d.%d.", 18+net/250, net%250)}
+	place := takeLabPlace(t)
+	l := &lab{t: t, prefix: fmt.Sprintf("%s%d%c", labName, os.Getpid(), place.letter), net: fmt.Sprintf("198.%d.%d.", 18+place.net/250, place.net%250)}
 	bridge := l.prefix + "b"
-	t.Cleanup(func() { removeLab(t, l.prefix) })
+	t.Cleanup(func() {
+		removeLab(t, l.prefix)
+		freeLabPlace(place)
+	})
 	l.run("ip", "link", "add", bridge, "type", "bridge")
 	l.run("ip", "addr", "add", l.net+"1/24", "dev", bridge)
 	l.run("ip", "link", "set", bridge, "up")
 	return l
 }
 
-// labNet is the number of this test binary's network, of 500 in 198.18.0.0/15.
-func labNet(t *testing.T) int {
-	t.Helper()
-	labNumber.Do(func() { labNumber.n = claimOne(t, "networks", os.Getpid()%500, 500) })
-	return labNumber.n
+// labPlace is what a lab needs for itself: a letter that no other lab of this test
+// binary has, and a network of 500 in 198.18.0.0/15 that no other binary has.
+type labPlace struct {
+	letter byte
+	net    int
 }
 
-var labNumber struct {
-	sync.Once
-	n int
+// labPlaces are those that this test binary has claimed.
+var labPlaces struct {
+	sync.Mutex
+	claimed int
+	unused  []labPlace
+}
+
+// maxLabs bounds the labs at one time: a letter each, of those that name no part of a lab.
+const maxLabs = 10
+
+func takeLabPlace(t *testing.T) (p labPlace) {
+	t.Helper()
+	labPlaces.Lock()
+	defer labPlaces.Unlock()
+	if n := len(labPlaces.unused); n > 0 {
+		p, labPlaces.unused = labPlaces.unused[n-1], labPlaces.unused[:n-1]
+		return p
+	}
+	if labPlaces.claimed == maxLabs {
+		t.Fatalf("BUG: more than %d labs at one time", maxLabs)
+	}
+	p = labPlace{letter: 'c' + byte(labPlaces.claimed), net: claimOne(t, "networks", (os.Getpid()+50*labPlaces.claimed)%500, 500)}
+	labPlaces.claimed++
+	return p
+}
+
+func freeLabPlace(p labPlace) {
+	labPlaces.Lock()
+	defer labPlaces.Unlock()
+	labPlaces.unused = append(labPlaces.unused, p)
 }
 
 // run runs a tool, which must work.
@@ -113,7 +142,7 @@ func (l *lab) heal() {
 }
 
 // labParts finds what belongs to labs in the output of ip.
-var labParts = regexp.MustCompile(`\b` + labName + `(\d+)[bvn]\d*\b`)
+var labParts = regexp.MustCompile(`\b` + labName + `(\d+)[a-z]?[bvn]\d*\b`)
 
 // sweepLabs removes what test processes that were killed have left behind.
 func sweepLabs(t *testing.T) {
@@ -127,13 +156,13 @@ func sweepLabs(t *testing.T) {
 		for _, part := range labParts.FindAllStringSubmatch(string(out), -1) {
 			if _, err := os.Stat("/proc/" + part[1]); err != nil && !seen[part[1]] {
 				seen[part[1]] = true
-				removeLab(t, labName+part[1])
+				removeLab(t, labName+part[1]+"[a-z]?")
 			}
 		}
 	}
 }
 
-// removeLab removes everything with a prefix; a namespace takes its interfaces
+// removeLab removes everything with a prefix, a regular expression; a namespace takes its interfaces
 // along.
 func removeLab(t *testing.T, prefix string) {
 	t.Helper()

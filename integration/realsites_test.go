@@ -11,6 +11,7 @@ import (
 // each was asked for once, and nginx saw the promised gaps.
 func TestThreeNodesCrawlRealSites(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay = 20 * time.Millisecond
 	s := startSites(t)
 	var seeds, want []string

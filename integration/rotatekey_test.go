@@ -17,6 +17,7 @@ import (
 // node that starts with it included: that one has kept the new key.
 func TestRotateKeyWhileCrawling(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay = 100 * time.Millisecond
 	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 60, PagesPerHost: 300, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()

@@ -164,7 +164,8 @@ var webLink = simnet.Link{Delay: 2 * time.Millisecond, Jitter: 10 * time.Millise
 // start begins a process on a member's machine, the first or the next.
 func (s *simulation) start(name string) {
 	s.t.Helper()
-	m, host := s.members[name], (*simnet.Host)(nil)
+	m := s.members[name]
+	var host *simnet.Host
 	if m == nil {
 		m = s.machine(name)
 		host = s.net.AddHost(name, m.addr)

@@ -1,6 +1,25 @@
 package integration
 
-import "testing"
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// drawnKinds are the faults of a schedule, each once.
+func drawnKinds(p schedule) []faultKind {
+	had := map[faultKind]bool{}
+	for _, f := range p.faults {
+		had[f.kind] = true
+		if f.as != "" {
+			had[replaceNode] = true
+		}
+		if f.strike != nil {
+			had[f.harm] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(had))
+}
 
 // Each fault is drawn for many seeds, and what a schedule says of itself can be read.
 func TestEveryFaultIsDrawn(t *testing.T) {
@@ -10,20 +29,12 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 	for seed := range uint64(seeds) {
 		p := plan(seed + 1)
 		sizes[p.first]++
-		had := map[faultKind]bool{}
 		for _, f := range p.faults {
-			had[f.kind] = true
-			if f.as != "" {
-				had[replaceNode] = true
-			}
-			if f.strike != nil {
-				had[f.harm] = true
-			}
 			if f.String() == "" {
 				t.Errorf("seed %d: a fault without a name", seed+1)
 			}
 		}
-		for kind := range had {
+		for _, kind := range drawnKinds(p) {
 			drawn[kind]++
 		}
 	}

@@ -73,6 +73,7 @@ func atPage(t *testing.T, web *simweb.Web, pages int) {
 // it: everything is fetched once, politely, and by one node at a time.
 func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay = 200 * time.Millisecond
 	// Hosts of one size keep all nodes busy to the end, some 40 s; moves take
 	// several times as long under the race detector.
@@ -146,6 +147,7 @@ func testSeed(t *testing.T) uint64 {
 // before the last commit is not fetched again.
 func TestKillAllAndStartAgain(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay = 50 * time.Millisecond
 	seed := testSeed(t)
 	t.Logf("repeat with CRAWLNODE_TEST_SEED=%d", seed)
@@ -194,6 +196,7 @@ func TestKillAllAndStartAgain(t *testing.T) {
 // One, three and seven nodes archive the same set of pages.
 func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	const delay = 5 * time.Millisecond
 	var sets [][]string
 	for _, count := range []int{1, 3, 7} {
@@ -242,6 +245,7 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 // fast as they can.
 func TestStatusWhileCrawling(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	web, srv := serveSimweb(t, simweb.Config{Seed: 5, Hosts: 200, PagesPerHost: 30})
 	c := simCluster(t, srv, 0)
 	c.addReady(3)

@@ -66,6 +66,7 @@ func newerRelease(t *testing.T) string {
 // numbers (F29).
 func TestVersions(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	newer := newerRelease(t)
 	protocol, format := crawlnode.Versions()
 	c := newCluster(t, "--partitions", "512")

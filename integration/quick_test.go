@@ -1,0 +1,105 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The check of every commit has no time for all faults on real processes. What is left
+// to `make nightly` names quick tests of the same fault.
+
+// quickTest says what is wrong with the name of a quick test; "": nothing. It is one of
+//
+//	TestName             of this package, or one of its scenarios: TestNetns/cut-20s
+//	package.TestName     of another one, which is tested with -short
+//	case NAME            of simCases
+//	fault KIND           that seeds of the simulation draw, and the fixed ones of each check
+func quickTest(t *testing.T, name string) (wrong string) {
+	t.Helper()
+	if kind, ok := strings.CutPrefix(name, "fault "); ok {
+		if !slices.Contains(allKinds, faultKind(kind)) {
+			return "the simulation has no such fault"
+		}
+		return ""
+	}
+	if wanted, ok := strings.CutPrefix(name, "case "); ok {
+		for _, c := range simCases {
+			if c.name == wanted && c.why == "" {
+				return ""
+			}
+		}
+		return "the simulation has no such case, or it is not run"
+	}
+	dir, function, ok := strings.Cut(name, ".")
+	if !ok {
+		dir, function = "integration", name
+	}
+	function, sub, _ := strings.Cut(function, "/")
+	if sub != "" && !slices.ContainsFunc(slices.Concat(scenarios, cuts, renamed), func(s scenario) bool { return s.name == sub && s.quick }) {
+		return "there is no such quick scenario"
+	}
+	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(function) + `\(`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is.Match(text) {
+			return ""
+		}
+	}
+	return "there is no such test"
+}
+
+// Each fault keeps a quick test, in every check.
+func TestEveryFaultHasAQuickTest(t *testing.T) {
+	t.Parallel()
+	for _, s := range slices.Concat(scenarios, cuts, renamed) {
+		if s.quick == (len(s.instead) > 0) {
+			t.Errorf("%s: either it is quick, or it names quick tests of the same fault", s.name)
+		}
+		for _, name := range s.instead {
+			if wrong := quickTest(t, name); wrong != "" {
+				t.Errorf("%s names %q: %s", s.name, name, wrong)
+			}
+		}
+	}
+}
+
+// The check itself: a name that leads nowhere is found.
+func TestQuickTestNames(t *testing.T) {
+	t.Parallel()
+	for name, ok := range map[string]bool{
+		"TestFaults": true, "TestNetns/cut-20s": true, "TestNetns/cut-90s": false, "TestNothing": false, "ring.TestNothing": false,
+		"case clock-ahead": true, "case nothing": false, "fault kill": true, "fault nothing": false,
+	} {
+		if wrong := quickTest(t, name); (wrong == "") != ok {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
+}
+
+// What the simulation's fixed seeds of each check draw: every fault.
+func TestQuickSeedsDrawEveryFault(t *testing.T) {
+	t.Parallel()
+	drawn := map[faultKind][]uint64{}
+	for seed := uint64(1); seed <= quickSeeds; seed++ {
+		for _, kind := range drawnKinds(plan(seed)) {
+			drawn[kind] = append(drawn[kind], seed)
+		}
+	}
+	for _, kind := range append([]faultKind{lateName, wrongJoin}, allKinds...) {
+		if len(drawn[kind]) == 0 {
+			t.Errorf("none of the seeds 1 to %d draws %s", quickSeeds, kind)
+		}
+	}
+	t.Logf("drawn by the seeds: %v", drawn)
+}
