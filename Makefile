@@ -10,7 +10,9 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 BUILD   := go build -trimpath -ldflags "-X main.version=$(VERSION)"
 
 # Versions of the tools that are no dependency of the product.
-STATICCHECK       := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI_LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOTESTSUM         := gotest.tools/gotestsum@v1.13.0
+GOVULNCHECK       := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 # What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells. Node,
@@ -18,8 +20,16 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
                      chromium fonts-liberation zsh fish
 
+# Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
+NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./handoff/machine ./handoff/wire ./membership/consensus \
+          ./node/datadir ./node/network ./node/resources ./ring ./scheduler ./store/files ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
+          ./web/sitemap ./web/urlnorm ./integration/mutants ./integration/scale
+# All others but the integration tests.
+RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE)),$(shell go list ./...))
+
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
-# repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario.
+# repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,
+# ONLY the steps of a nightly run.
 T         ?= 30s
 SEEDS     ?= 20
 RANDOM_SEEDS ?= 0
@@ -28,8 +38,9 @@ PAIRS     ?= 7
 GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
 BEFORE    ?=
+ONLY      ?=
 
-.PHONY: build demo test race sim mutants fuzz integ bench benchonce flame scale lint generate deps soak release help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak release help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -40,13 +51,22 @@ build: ## bin/crawlnode
 demo: build ## three nodes and a synthetic web on loopback, one node killed half-way, its data deleted
 	$(BIN)/crawlnode demo
 
-test: deps ## everything: all tests under the race detector, integration among them, and a smoke of each fuzz target
-	go test -race $$(go list ./... | grep -v '/integration$$')
-	go test -race -count=1 -timeout 60m ./integration
-	.ci/fuzz 2000x
+test: deps units integ ## tests of every kind, as each commit must pass them: units, models, simulations, real processes, a smoke of each fuzz target
+	.ci/fuzz 500x
+	@.ci/slowest
 
-race: ## all but integration, under the race detector
-	go test -race -short ./...
+check: ## all that a commit must pass: lint, build, test, each benchmark once; the time of each step and the slowest tests
+	.ci/run
+
+nightly: ## what takes hours: see docs/testing.md; appends to docs/results/nightly.md. ONLY="units fuzz" runs some steps
+	.ci/nightly $(ONLY)
+
+units: tools ## all tests but integration: under the race detector where there are goroutines
+	.ci/gotest race -race -short $(RACE)
+	.ci/gotest norace -short $(NORACE)
+
+race: ## all tests but integration to the end, under the race detector
+	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')
 
 sim: ## simulations with the seeds 1 to SEEDS, and RANDOM_SEEDS random ones, which are printed
 	SEEDS=$(SEEDS) RANDOM_SEEDS=$(RANDOM_SEEDS) go test -count=1 -run '^TestSim$$' -timeout 180m -v ./integration
@@ -57,8 +77,8 @@ mutants: ## deliberate mistakes, one at a time: which test notices each; hours; 
 fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)
 
-integ: deps ## real processes against real sites
-	go test -count=1 -timeout 20m -v ./integration
+integ: deps tools ## real processes, real sites, faults, simulations; some clusters at a time
+	.ci/gotest integration -count=1 -timeout 30m -parallel 3 ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2
@@ -76,12 +96,22 @@ scale: ## placement in clusters of up to 1,000 nodes, traffic of up to 30: the t
 	go run ./integration/scale
 	go test -count=1 -timeout 30m -v -run 'Traffic$$' ./integration/scale -traffic.members 5,10,30 -traffic.nodes 3,10
 
-lint: ## gofmt, go vet (for darwin as well), staticcheck
+lint: $(BIN)/golangci-lint ## gofmt, go vet, staticcheck and the linters of .golangci.yml; go vet for darwin
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt differs: $$unformatted"; exit 1; }
-	go vet ./...
+	$(BIN)/golangci-lint run
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go vet ./cmd/crawlnode
-	GOBIN=$(BIN) go install $(STATICCHECK)
-	$(BIN)/staticcheck ./...
+
+vuln: $(BIN)/govulncheck ## known vulnerabilities of the dependencies; needs the network, or GOVULNDB=file:///a/copy
+	.ci/vuln
+
+# A tool is built anew when its version in this file may have changed.
+tools: $(BIN)/gotestsum
+$(BIN)/golangci-lint: Makefile
+	GOBIN=$(BIN) go install $(GOLANGCI_LINT) && touch $@
+$(BIN)/gotestsum: Makefile
+	GOBIN=$(BIN) go install $(GOTESTSUM) && touch $@
+$(BIN)/govulncheck: Makefile
+	GOBIN=$(BIN) go install $(GOVULNCHECK) && touch $@
 
 generate: build ## the code behind peer/*.proto, the references in docs/, THIRD_PARTY_LICENSES
 	$(BIN)/crawlnode reference docs

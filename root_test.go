@@ -1,5 +1,5 @@
-// Package crawlnode holds the tests that read the tree itself: who imports whom,
-// that every package explains itself, and that files and functions stay small.
+// Package crawlnode holds the tests that read the tree itself: who imports whom, that
+// every package explains itself, and that functions, files and packages stay small.
 package crawlnode
 
 import (
@@ -286,14 +286,6 @@ var table = []rule{
 // The tests of a room may also import the packages below the room.
 var forTests = []string{"simweb", "integration/simnet", "web/urlnorm", "frontier/storage", "frontier/frontiertest"}
 
-// longFunctions may exceed the limit of lines, for the reason given.
-var longFunctions = map[string]string{}
-
-const (
-	maxFileLines     = 500
-	maxFunctionLines = 80
-)
-
 // source is one parsed Go file of the project.
 type source struct {
 	path  string // slash-separated, from the root
@@ -457,28 +449,6 @@ func TestEveryPackageExplainsItself(t *testing.T) {
 	for dir, ok := range explained {
 		if !ok {
 			t.Errorf("%s has no doc.go: say there what the package is for, the life of its thing, its queues, and what it does not do", dir)
-		}
-	}
-}
-
-func TestFilesAndFunctionsStaySmall(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.generated() || s.test {
-			continue
-		}
-		if s.lines > maxFileLines {
-			t.Errorf("%s has %d lines, at most %d: split it by what it is about", s.path, s.lines, maxFileLines)
-		}
-		for _, d := range s.file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			from, to := s.fset.Position(f.Pos()), s.fset.Position(f.End())
-			lines := to.Line - from.Line + 1
-			if _, excused := longFunctions[s.dir+"."+f.Name.Name]; lines > maxFunctionLines && !excused {
-				t.Errorf("%s: %s has %d lines, at most %d", from, f.Name.Name, lines, maxFunctionLines)
-			}
 		}
 	}
 }

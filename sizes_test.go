@@ -1,0 +1,131 @@
+package crawlnode
+
+import (
+	"go/ast"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	maxFileLines     = 500
+	maxFunctionLines = 80
+	maxPackageLines  = 3000 // without tests and generated code
+)
+
+// longFunctions may exceed the limit of lines, for the reason given.
+var longFunctions = map[string]string{}
+
+// largePackages may exceed the limit of lines: up to how many, and why. They are
+// being split. The numbers only ever go down.
+var largePackages = map[string]struct {
+	lines int
+	why   string
+}{
+	"frontier": {8300, "one engine on one store; its filters, copies and statistics become packages"},
+	"node":     {4760, "build, run, stop, wire; how scope entries spread and how the key is rotated are to move"},
+}
+
+func TestFilesAndFunctionsStaySmall(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.generated() || s.test {
+			continue
+		}
+		if s.lines > maxFileLines {
+			t.Errorf("%s has %d lines, at most %d: split it by what it is about", s.path, s.lines, maxFileLines)
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			from, to := s.fset.Position(f.Pos()), s.fset.Position(f.End())
+			lines := to.Line - from.Line + 1
+			if _, excused := longFunctions[s.dir+"."+f.Name.Name]; lines > maxFunctionLines && !excused {
+				t.Errorf("%s: %s has %d lines, at most %d", from, f.Name.Name, lines, maxFunctionLines)
+			}
+		}
+	}
+}
+
+func TestPackagesStaySmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.generated() && !s.test {
+			lines[s.dir] += s.lines
+		}
+	}
+	for dir, n := range lines {
+		switch large, ok := largePackages[dir]; {
+		case !ok && n > maxPackageLines:
+			t.Errorf("package %s has %d lines without tests, at most %d: split it by what it is about", dir, n, maxPackageLines)
+		case ok && n > large.lines:
+			t.Errorf("package %s has grown to %d lines, at most %d while it is being split (%s)", dir, n, large.lines, large.why)
+		}
+	}
+}
+
+// noRace reads from the Makefile which packages are not tested under the race detector.
+func noRace(t *testing.T) []string {
+	t.Helper()
+	raw, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(strings.ReplaceAll(string(raw), "\\\n", " "), "\nNORACE := ")
+	if !ok {
+		t.Fatal("the Makefile has no NORACE")
+	}
+	list, _, _ = strings.Cut(list, "\n")
+	var dirs []string
+	for _, dir := range strings.Fields(list) {
+		dirs = append(dirs, strings.TrimPrefix(dir, "./"))
+	}
+	return dirs
+}
+
+// TestNoRaceHasNone: what is not tested under the race detector starts no goroutine and
+// shares nothing. The commands under integration are tests themselves.
+func TestNoRaceHasNone(t *testing.T) {
+	dirs := noRace(t)
+	for _, p := range pureCores {
+		if !slices.Contains(dirs, p) {
+			t.Errorf("%s is a pure core: add it to NORACE in the Makefile", p)
+		}
+	}
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(dirs, s.dir) || strings.HasPrefix(s.dir, "integration/") {
+			continue
+		}
+		for _, what := range concurrency(s) {
+			t.Errorf("%s, and NORACE in the Makefile keeps the race detector from %s", what, s.dir)
+		}
+	}
+}
+
+// concurrency lists where a file starts goroutines or guards something against them.
+func concurrency(s *source) []string {
+	var out []string
+	for _, spec := range s.file.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err != nil || p == "sync" || p == "sync/atomic" {
+			out = append(out, s.fset.Position(spec.Pos()).String()+" imports "+p)
+		}
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			out = append(out, s.fset.Position(g.Pos()).String()+" starts a goroutine")
+		}
+		return true
+	})
+	return out
+}
+
+// The check itself: what is concurrent is found.
+func TestConcurrencyIsFound(t *testing.T) {
+	const text = "package x\nimport \"sync\"\nfunc f() { var m sync.Mutex; m.Lock(); go f() }\n"
+	if got := concurrency(parsed(t, "x/x.go", text)); len(got) != 2 {
+		t.Errorf("found %q, want the import and the goroutine", got)
+	}
+}
