@@ -60,10 +60,10 @@
 // # A replica that falls silent
 //
 // After three seconds without an acknowledgement the links to a replica are given up, and the sets
-// go on without it. Hints of what it misses are kept on disk until it is up to date, for five minutes
-// or 256 MiB at the most. A partition that is promoted in the place of a node that is away has hints
-// from its beginning: when that node returns with exactly what was promoted, it adopts the tenure
-// and goes on. Otherwise the partition is copied anew.
+// go on without it. Hints of what it misses are kept on disk until it is up to date, for five
+// minutes or 256 MiB at the most. A partition that is promoted in the place of a node that is away
+// has hints from its beginning: when that node returns with exactly what was promoted, it adopts
+// the tenure and goes on. Otherwise the partition is copied anew.
 //
 // # Promotion
 //
@@ -98,10 +98,10 @@
 // has gone on from them or has replaced them. They are not promoted while another node of the set
 // is away that may have more.
 //
-// Where that cannot be known, a holder that comes back may have less than its replicas. Their copies
-// are compared with what it found on its disk at the start, whatever it has written since; when one
-// of them is ahead it yields, and that copy is promoted. While no replica can be reached it goes on
-// without them: then what was lost is lost.
+// Where that cannot be known, a holder that comes back may have less than its replicas. Their
+// copies are compared with what it found on its disk at the start, whatever it has written since;
+// when one of them is ahead it yields, and that copy is promoted. While no replica can be reached
+// it goes on without them: then what was lost is lost.
 //
 // # Queues
 //
@@ -111,7 +111,7 @@
 //	inbox           links, calls, views  Driver.Run       256 events  callers block
 //	sets to record  machine              recorder         partitions  the newest replaces the older
 //	sets told late  recorder             recorder         partitions  the newest replaces the older
-//	waiters         Wait                 acknowledgement  callers     they leave when their context ends
+//	waiters         Wait                 acknowledgement  callers     they leave with their context
 //
 // # What it does not do
 //

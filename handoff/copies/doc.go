@@ -5,9 +5,9 @@
 // # What may change a copy
 //
 // Every change passes the Gate: the sender is a member of the installed view, by this boot, and
-// has not joined anew since the epoch of the tenure. A holder's copy never takes the place of one of a
-// later tenure, nor of a partition that is held here. A copy that this node has asked for, to promote
-// it, follows another rule (wanted.go).
+// has not joined anew since the epoch of the tenure. A holder's copy never takes the place of one
+// of a later tenure, nor of a partition that is held here. A copy that this node has asked for, to
+// promote it, follows another rule (wanted.go).
 //
 // # Deleting
 //
@@ -18,7 +18,7 @@
 //
 // # Goroutines and queues
 //
-// This package starts no goroutine: it runs on those of the callers, one for each stream and call. It
-// has no queue. One mutex guards the marks, one the wanted copies; both are held for moments.
+// This package starts no goroutine: it runs on those of the callers, one for each stream and call.
+// It has no queue. One mutex guards the marks, one the wanted copies; both are held for moments.
 // Marks.Alone lets one change of a partition's copy run at a time.
 package copies

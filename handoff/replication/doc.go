@@ -1,5 +1,5 @@
-// Package replication keeps the replicas of the partitions that this node holds: it sends copies and
-// mutations to other nodes and reports what they have acknowledged. The machine decides which
+// Package replication keeps the replicas of the partitions that this node holds: it sends copies
+// and mutations to other nodes and reports what they have acknowledged. The machine decides which
 // partition has a link to which node; package copies is the other end.
 //
 // # A link
@@ -14,14 +14,14 @@
 //   - Anything else, or nothing: a snapshot is sent (snapshot.go), and the mutations that come
 //     meanwhile wait in memory and follow it.
 //
-// A copy that is ahead of this node in the same tenure has what was lost here (bases.go): the machine
-// is told, and this node yields.
+// A copy that is ahead of this node in the same tenure has what was lost here (bases.go): the
+// machine is told, and this node yields.
 //
 // # A replica that falls silent
 //
-// All mutations for a node go over one stream in groups, each of which it acknowledges (send.go). After
-// StallTimeout without an acknowledgement its links are given up, and hints are kept of what it
-// misses (package hints).
+// All mutations for a node go over one stream in groups, each of which it acknowledges (send.go).
+// After StallTimeout without an acknowledgement its links are given up, and hints are kept of what
+// it misses (package hints).
 //
 // # Files
 //
@@ -36,10 +36,10 @@
 //
 // # Goroutines and queues
 //
-// Each other node has one goroutine for mutations and one for calls, and while there is work copiers
-// and one for hints. They end with the context of New, or when the node is no member any more.
-// Replicas.mu comes before replica.mu. Both are held for moments: the frontier's writer takes
-// the latter for each mutation.
+// Each other node has one goroutine for mutations and one for calls, and while there is work
+// copiers and one for hints. They end with the context of New, or when the node is no member any
+// more. Replicas.mu comes before replica.mu. Both are held for moments: the frontier's writer
+// takes the latter for each mutation.
 //
 //	queue            filled by            emptied by       bound           when full
 //	mutations        frontier's writer    sendLoop         64 MiB a node   links are given up, hints
