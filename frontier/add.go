@@ -24,7 +24,7 @@ const (
 	// Known: there is a record already. Counted as a duplicate.
 	Known
 	// NotHolder: the partition is not held here, or is frozen. Nothing was
-	// changed; send the URL to who holds it.
+	// changed; send the URL to the holder.
 	NotHolder
 	// Refused: it looks like a trap, and its host has used up its budget of
 	// such URLs. Counted as skipped; no record is made.

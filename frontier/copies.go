@@ -84,8 +84,8 @@ func (g group) putUnder(gen layout.Generation, entries []storage.Entry) int {
 }
 
 // AdoptCopy lets a copy that is exactly at (fromEpoch, seq) follow the holder
-// of toEpoch, who went on from there. It is idempotent. It fails with ErrGap,
-// and says what is here, when the copy is anywhere else.
+// of toEpoch, which went on from there. It is idempotent. When the copy is anywhere
+// else, it fails with an ErrGap that describes the copy.
 func (f *Frontier) AdoptCopy(ctx context.Context, p crawl.Partition, fromEpoch crawl.Epoch, seq crawl.Seq, toEpoch crawl.Epoch) error {
 	err := f.alone(ctx, false, func(g group) error {
 		pg := g.part(p)

@@ -17,7 +17,7 @@ func (pg part) lowerDepth(t *crawl.Target, fp layout.Fingerprint, found *lookup)
 	pg.split(host, pg.Host(host))
 	q, ok := pg.queueEntry(host, rec.Band, rec.Seq)
 	if !ok {
-		return // the store is damaged, or cannot be read; whoever completes the URL says so
+		return // the store is damaged, or cannot be read; completing the URL reports it
 	}
 	q.Item.URL, q.Item.Depth, rec.URL, rec.Depth = t.URL, t.Depth, t.URL, t.Depth
 	if t.Via == crawl.ViaSeed {

@@ -16,7 +16,7 @@ import (
 // Mutation is one group's change of one partition: the Seq-th of those made
 // since the partition was founded, by the holder of the Epoch. Keys are
 // relative, so they mean the same on every node; each occurs once, in no order.
-// Nobody changes the entries any more: whoever gets them may keep them.
+// The entries are never changed again, so a receiver may keep them.
 type Mutation = crawl.Mutation
 
 // Export is a snapshot of a partition for another node. It is for one
@@ -146,7 +146,7 @@ func (e *Export) Close() { e.view.Close() }
 
 // Errors between the holder of a partition and its replicas.
 var (
-	// ErrGap says that mutations are missing: the copy has to be begun again.
+	// ErrGap says that mutations are missing: a new copy must be made.
 	ErrGap = errors.New("frontier: mutations are missing")
 	// ErrNotCopy says that this node has no copy that could take a mutation:
 	// none at all, one of another epoch, or one that is suspect.

@@ -61,7 +61,7 @@ func (f *Frontier) in(apply func(group) error) func(*commit.Group) error {
 // do hands a request to the writer and waits for the answer.
 func (f *Frontier) do(ctx context.Context, r *commit.Request) error { return f.w.Do(ctx, r) }
 
-// change is do for an ordinary request, which waits for company.
+// change is do for an ordinary request, which is patient.
 func (f *Frontier) change(ctx context.Context, apply func(group) error) error {
 	return f.w.Change(ctx, f.in(apply))
 }
@@ -119,5 +119,5 @@ func (f *Frontier) Stalled() time.Duration { return f.w.Stalled() }
 // to store also notices a disk that does not answer.
 func (f *Frontier) Beat(ctx context.Context) error { return f.w.Beat(ctx) }
 
-// Dead tells what waits to be deleted.
+// Dead returns what waits to be deleted.
 func (f *Frontier) Dead() commit.Dead { return f.w.Dead() }

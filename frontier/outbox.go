@@ -49,8 +49,8 @@ func (f *Frontier) Outbox(p crawl.Partition, after layout.OutboxKey, n int) ([]O
 const ackPiece = 2_000
 
 // AckOutbox removes links that their owners have. Links of partitions that are
-// not held here any more are left alone: whoever holds the partition now sends
-// them again, which is harmless.
+// not held here any more are left alone: the present holder sends them again,
+// which is harmless.
 func (f *Frontier) AckOutbox(ctx context.Context, entries []OutboxEntry) error {
 	for len(entries) > 0 {
 		piece := entries[:min(len(entries), ackPiece)]

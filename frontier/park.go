@@ -93,7 +93,7 @@ func (f *Frontier) headsOf(h *Parked, heads *reader.Cursor) error {
 	return nil
 }
 
-// park applies one host; false when the partition is not served here.
+// park writes the state of one host; false when the partition is not served here.
 func (g group) park(p *Parked, heads reader.Cursor) bool {
 	pg := g.part(p.Partition)
 	if !pg.State.Serves() {

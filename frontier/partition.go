@@ -10,7 +10,7 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// Found makes partitions that nobody ever held: empty, with this node as the
+// Found makes partitions that no node has held before: empty, with this node as the
 // holder in the epoch. They are on disk before it returns. Those that this
 // node holds already are left as they are.
 func (f *Frontier) Found(ctx context.Context, ps []crawl.Partition, epoch crawl.Epoch) error {
@@ -72,8 +72,8 @@ func (g group) found(p crawl.Partition, epoch crawl.Epoch) {
 //	Copy     -> Holder    promotion, in an epoch above every one in which this
 //	                      node held the partition; never of a suspect copy
 //
-// A partition leaves Absent by Found or Import, and becomes it by Delete. Who
-// becomes the holder is not frozen.
+// A partition leaves Absent by Found or Import, and becomes it by Delete. A
+// partition that becomes held is not frozen.
 func (f *Frontier) Transition(ctx context.Context, p crawl.Partition, fn func(m *layout.Meta) error) error {
 	err := f.alone(ctx, true, func(g group) error { return g.transition(p, fn) })
 	if err != nil {

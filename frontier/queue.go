@@ -36,8 +36,8 @@ func (f *Frontier) Load(p crawl.Partition, host crawl.Host, after reader.Cursor,
 }
 
 // Waiting lists hosts with queued URLs: by band, in the band by time. Each
-// such host is listed once. What it says of a host was true when the host was
-// last parked, or got its first or a better URL; Load tells the truth. The
+// such host is listed once. The entry of a host dates from when the host was
+// last parked, or got its first or a better URL; Load has the present state. The
 // cursor returned continues behind the last host; with less than n hosts, the
 // end is reached.
 func (f *Frontier) Waiting(p crawl.Partition, from reader.WakeCursor, n int) ([]reader.Wake, reader.WakeCursor, error) {

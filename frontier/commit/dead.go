@@ -19,7 +19,7 @@ type Dead struct {
 	Since time.Time
 }
 
-// Dead tells what waits to be deleted.
+// Dead returns what waits to be deleted.
 func (f *Writer) Dead() Dead { return f.DeadList.read() }
 
 // deadList lists the generations that are to be deleted. The list on disk is the

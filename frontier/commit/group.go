@@ -210,7 +210,7 @@ func (pg *Part) hostValue(h crawl.Host) ([]byte, bool) {
 	return pg.Get(layout.AppendHost(nil, layout.TableHosts, h))
 }
 
-// Touch says that the host has to be written.
+// Touch marks the host for writing.
 func (pg *Part) Touch(e *Host) {
 	if !e.dirty {
 		e.dirty = true
@@ -390,7 +390,7 @@ func (g *Group) announce() {
 	}
 }
 
-// Learn tells the partition's filter, and the one that may be in the making.
+// Learn adds a fingerprint to the partition's filter, and to one that is being made.
 func (pg *Part) Learn(fp layout.Fingerprint) {
 	if pg.Live.Filter != nil {
 		pg.Live.Filter.Add(fp)

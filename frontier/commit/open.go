@@ -38,14 +38,14 @@ type Options struct {
 	// BloomDir is where the filters are saved at a clean stop. "" means
 	// nowhere: they are rebuilt after each start.
 	BloomDir string
-	// HighWater is the file that says, beside the store, how far each partition
-	// had come; the store alone would not notice every loss. "" means none.
+	// HighWater is the file that records, beside the store, how far each partition
+	// has come; the store alone would not notice every loss. "" means none.
 	HighWater string
-	// OnQueued is told which hosts got new URLs, after each commit. It is
-	// called by the writer and must not block. nil: nobody is told.
+	// OnQueued is called with the hosts that got new URLs, after each commit.
+	// The writer calls it, so it must not block. nil: no call.
 	OnQueued func([]QueuedHost)
-	// OnCommit is told how long each group of changes took to be written, by the
-	// writer; it must not block. nil: nobody is told.
+	// OnCommit is called with the time that each group of changes took to be
+	// written. The writer calls it, so it must not block. nil: no call.
 	OnCommit func(took time.Duration)
 	// CommitPace is the least time from the beginning of one commit to that of the next
 	// while all that waits is patient: links, completions, mutations for copies. What

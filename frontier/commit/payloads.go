@@ -39,7 +39,7 @@ func (f *Writer) giveRoom(fl *filters.Payloads) {
 	}
 }
 
-// usePayloads puts a filter, or none, in the place of the one that is asked.
+// usePayloads replaces the filter that look-ups use, maybe by none.
 func (f *Writer) usePayloads(p *Partition, fl *filters.Payloads) {
 	f.giveRoom(p.Payloads.Used)
 	p.Payloads.Used = fl
@@ -70,8 +70,8 @@ func (f *Writer) refreshPayloads(p *Partition) {
 	f.rebuilds.add(rebuild{p.Partition, layout.TableContents})
 }
 
-// rebuildPayloads makes a partition's filter: the writer tells it what comes from a
-// snapshot on, and this goroutine what is in that.
+// rebuildPayloads makes a partition's filter. This goroutine adds the payloads of a
+// snapshot, and the writer adds what comes after it.
 func (f *Writer) rebuildPayloads(ctx context.Context, p crawl.Partition) error {
 	var snap storage.Snapshot
 	var gen layout.Generation

@@ -83,7 +83,7 @@ func (f *Writer) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	})
 }
 
-// noteDelta remembers a URL for a filter in the making.
+// noteDelta remembers a URL for a filter that is being made.
 func (p *Partition) noteDelta(fp layout.Fingerprint) {
 	if p.rebuilding && len(p.delta) < maxDelta {
 		p.delta = append(p.delta, fp)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stopwatch adds up how long one goroutine is in something, as others can read it
-// while it is. The zero value has measured nothing.
+// stopwatch adds up how long one goroutine spends in something. Others can read it
+// meanwhile. The zero value has measured nothing.
 type stopwatch struct {
 	base  time.Time    // what begun counts from; set before it is used
 	total atomic.Int64 // nanoseconds that are over
@@ -38,7 +38,7 @@ func (s *stopwatch) read() time.Duration {
 // falls by much, and a write that hangs counts already.
 func (f *Writer) Waited() time.Duration { return max(f.writing.read(), f.syncing.read()) }
 
-// present is how long what goes on has taken; 0: nothing does.
+// present is how long the present turn has taken; 0: there is none.
 func (s *stopwatch) present() time.Duration {
 	begun := s.begun.Load()
 	if begun == 0 {

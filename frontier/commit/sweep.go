@@ -8,9 +8,9 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// A piece is this many keys. While little waits, the crawl has the writer to itself
-// for sweepPause between two pieces; with more than sweepHurry there is no pause, so
-// that copies are deleted faster than others arrive.
+// A piece is this many keys. While little waits, there is a pause of sweepPause between
+// two pieces, in which the crawl has the writer to itself. With more than sweepHurry bytes
+// there is no pause, so that copies are deleted faster than others arrive.
 const (
 	sweepPiece = 4_000
 	sweepPause = 10 * time.Millisecond
@@ -24,8 +24,8 @@ const (
 	sweepRetryMax = time.Minute
 )
 
-// sweepRest is how long nothing must have died before the store is told to give the
-// room of what was deleted back.
+// sweepRest is how long nothing new may need deletion before the store is asked to give
+// back the space of deleted keys.
 const sweepRest = 5 * time.Second
 
 // keyBytes is about what a key and its value have, to judge what was deleted.

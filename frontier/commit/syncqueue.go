@@ -10,8 +10,8 @@ import (
 // a thousand transitions from several callers cost a few syncs, and none of
 // them delays a page. The queue is bounded by the callers, since each waits.
 //
-// What such a request has changed can be seen before it is on disk; whoever
-// acts on it waits for the answer.
+// What such a request has changed can be seen before it is on disk. Callers that act
+// on it wait for the answer.
 type syncQueue struct {
 	sync   func() error
 	signal chan struct{} // cap 1: look again

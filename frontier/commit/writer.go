@@ -16,7 +16,7 @@ import (
 type Request struct {
 	Apply func(*Group) error
 	Solo  bool // it goes into a group of its own
-	// Patient requests wait for company, as long as Options.CommitPace says.
+	// Patient requests wait for others, at most for Options.CommitPace.
 	Patient bool
 	// Small requests go on while the disk is full: they write nothing, or what has a
 	// place in the store's reserve. apply may then be called again.
@@ -44,7 +44,7 @@ func (f *Writer) Do(ctx context.Context, r *Request) error {
 	}
 }
 
-// Change is do for an ordinary request, which waits for company.
+// Change is do for an ordinary request, which is patient.
 func (f *Writer) Change(ctx context.Context, apply func(*Group) error) error {
 	return f.Do(ctx, &Request{Apply: apply, Patient: true})
 }
@@ -218,7 +218,7 @@ func (f *Writer) work(rs []*Request) error {
 	return nil
 }
 
-// broken is the error with which everything is answered once the store has failed.
+// broken is the answer to every request once the store has failed.
 func (f *Writer) broken(err error) error {
 	err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
 	f.log.Error("the store of the frontier failed", "node", f.O.Node, "err", err)

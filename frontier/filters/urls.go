@@ -67,7 +67,7 @@ func (c *SeenCache) Add(k xxh3.Uint128) {
 
 // The filters' size: 9.6 bits a URL or host at the capacity, which is half as much
 // again as the partition held when the filter was made. So a filter has
-// between 9.6 and 14.4 bits each, and says maybe to 1 % of new ones at worst.
+// between 9.6 and 14.4 bits each, and at worst 1 % of new ones are maybe.
 const (
 	filterHashes      = 7
 	filterBitsPer10   = 96 // bits for ten URLs

@@ -198,7 +198,7 @@ func DecodeMeta(b []byte) (m MetaEntry, err error) {
 	}
 	if len(r.b) > 0 {
 		m.Stamp = Stamp{at: r.time(), wall: r.time(), Run: r.u(), boot: r.dur()}
-		if m.Stamp.at.IsZero() { // without a place on the timeline the rest says nothing
+		if m.Stamp.at.IsZero() { // without a place on the timeline the rest is meaningless
 			m.Stamp = Stamp{}
 		}
 	}

@@ -13,7 +13,7 @@ type SetRecord struct {
 	Partition crawl.Partition
 	Epoch     crawl.Epoch
 	Version   uint64
-	Members   []crawl.NodeID // nobody changes it any more
+	Members   []crawl.NodeID // never changed again
 }
 
 // Newer reports whether r takes the place of o.

@@ -9,8 +9,8 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// States reads from the node's own range all partitions that it knows, and
-// the generations that are to be deleted.
+// States reads the node's own range: the state of each partition, and the generations
+// whose keys must be deleted.
 func States(snap storage.Snapshot) (parts map[crawl.Partition]*layout.PartState, dead []layout.Generation, err error) {
 	parts = map[crawl.Partition]*layout.PartState{}
 	err = eachNodeKey(snap, layout.NodeStates, 2, func(key, value []byte) error {

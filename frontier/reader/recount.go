@@ -5,7 +5,7 @@ import (
 	"crawlnode/frontier/layout"
 )
 
-// Recount makes a partition's books of its keys: what else was counted is lost.
+// Recount makes a partition's books from its keys. Other counters are lost.
 func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 	it := v.Iterate(nil)
 	defer it.Close()

@@ -37,7 +37,7 @@ const (
 	markBlock = 4096
 )
 
-// mark is what the file says of one partition. The zero mark is none.
+// mark is the file's slot of one partition. The zero mark is none.
 type mark struct {
 	state          layout.State
 	sealed         bool

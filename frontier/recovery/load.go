@@ -40,8 +40,8 @@ type loading struct {
 	Options
 	Result
 	snap storage.Snapshot
-	// What the store does not say as it is now, and is written before anything
-	// else: states, and generations to be deleted.
+	// Corrections of the store, which are written before anything else: states, and
+	// generations to be deleted.
 	restated []*layout.PartState
 	lost     []layout.Generation
 }
@@ -195,9 +195,9 @@ func (l *loading) findLost(was, is *layout.PartState) {
 // damaged is a KV that knows that some of what was written is lost, and not
 // which.
 type damaged interface {
-	// Damage says what is known of it; "" when nothing is lost.
+	// Damage describes the damage; "" when nothing is lost.
 	Damage() string
-	// NoteDamage says that the frontier knows, on disk.
+	// NoteDamage is called once the damage is recorded in the states.
 	NoteDamage() error
 }
 
@@ -217,9 +217,8 @@ func (l *loading) suspectAll() {
 	}
 }
 
-// record writes what was found out: first the states, to disk, so that no
-// suspicion is forgotten, then the marks, which say from now on what the store
-// has.
+// record writes what was found out: first the states, durably, so that no suspicion is
+// forgotten, then the marks, which agree with the store from then on.
 func (l *loading) record() error {
 	var entries []storage.Entry
 	for _, s := range l.restated {
@@ -262,12 +261,12 @@ type powerless interface {
 	// LostPower reports whether the machine has lost power, or crashed, since writes
 	// that were not synced.
 	LostPower() bool
-	// NotePowerLoss says that the frontier knows, on disk. It is called at every start,
+	// NotePowerLoss is called at every start, once the loss is recorded in the states and
 	// before anything else is written.
 	NotePowerLoss() error
 }
 
-// unsureAll notes a loss of power with every partition.
+// unsureAll marks every partition as unsure after a loss of power.
 func (l *loading) unsureAll() {
 	kv, ok := l.KV.(powerless)
 	if !ok || !kv.LostPower() {

@@ -282,7 +282,7 @@ func (b *badgerKV) Close() error {
 		return fmt.Errorf("frontier: closing the store: %w", err)
 	}
 	if b.lostPower {
-		return nil // and nobody has noted that: the next start sees it too
+		return nil // the loss was not noted: the next start must see it too
 	}
 	if err := writeBoot(b.files, closedProperly); err != nil && !errors.Is(err, syscall.ENOSPC) {
 		return err

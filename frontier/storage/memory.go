@@ -23,7 +23,7 @@ type Memory struct {
 	closed    bool
 	lostPower bool
 	trouble   Trouble
-	changed   chan struct{} // closed when trouble has changed or the store is over; nil: nobody waits
+	changed   chan struct{} // closed when trouble has changed or the store is closed; nil: nobody waits
 }
 
 // Trouble is a fault of the disk under a Memory. The zero value is a good disk.

@@ -36,7 +36,7 @@ import (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // verifyStore judges the files in opt.Dir. Its error names the file that makes
-// the store unusable; damage tells of logs that have lost entries.
+// the store unusable; damage names logs that have lost entries.
 func verifyStore(opt badger.Options) (damage string, err error) {
 	ids, err := verifyManifest(opt)
 	if err != nil {
