@@ -80,7 +80,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	fresh, known := 0, 0
 	for i := range keys {
 		t := &urls[i].Target
-		// What a person names is rare, and has to be looked at: see nearer.
+		// What a person names is rare, and has to be looked at: see lowerDepth.
 		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.w.Cache.Has(keys[i])) {
 			out[i] = Added // or what is found out below
 			fresh++

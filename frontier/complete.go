@@ -168,7 +168,7 @@ func (pg part) noteFailure(host crawl.Host, q *layout.QueueEntry, reason string)
 	key := layout.AppendRecordKey(nil, host, layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe))
 	v, ok := pg.Get(key)
 	if !ok {
-		return // the store is damaged, or cannot be read; what settles the URL writes it anew
+		return // the store is damaged, or cannot be read; completing the URL writes it anew
 	}
 	rec, err := layout.DecodeRecord(v)
 	if err != nil {

@@ -108,8 +108,7 @@ func (g group) noteContent(c *Content) {
 
 // firstContent adds a payload that is not known.
 func (pg part) firstContent(key []byte, c *Content) {
-	g := pg.Group
-	if pg.State.Counters.Contents >= g.F.O.ContentsPerPartition {
+	if pg.State.Counters.Contents >= pg.f.o.ContentsPerPartition {
 		pg.forgetContent(key)
 	}
 	pg.Set(key, layout.EncodeContent(&c.Original))

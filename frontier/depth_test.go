@@ -8,7 +8,7 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// A queued URL that is found nearer to a seed takes the smaller depth and keeps
+// A queued URL that is found again with fewer links from a seed takes the smaller depth and keeps
 // its place; a seed always does, whatever was seen a moment ago.
 func TestLowerDepth(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestLowerDepth(t *testing.T) {
 		want  int
 		kind  crawl.Via
 	}{
-		{7, crawl.ViaSeed, 5, crawl.ViaLink}, // no nearer
+		{7, crawl.ViaSeed, 5, crawl.ViaLink}, // no lower
 		{0, crawl.ViaSeed, 0, crawl.ViaSeed},
 		{0, crawl.ViaLink, 0, crawl.ViaSeed},
 	} {

@@ -37,7 +37,7 @@ func TestParkWithoutURLs(t *testing.T) {
 	})
 }
 
-// Visits of one host are settled beside each other: a completion that was overtaken by
+// Visits of one host are completed concurrently: a completion that was overtaken by
 // that of a later visit must not bring the host's earlier state back.
 func TestOvertakenCompletion(t *testing.T) {
 	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, _ func() storage.KV) {

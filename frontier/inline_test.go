@@ -71,15 +71,15 @@ func TestInlineURL(t *testing.T) {
 // What gives the only URL of a host a record and a place in the queue.
 func TestInlineURLIsSplit(t *testing.T) {
 	t.Parallel()
-	nearer, seed := link(inlineURL), link(inlineURL)
-	nearer.Target.Depth = 0
+	lower, seed := link(inlineURL), link(inlineURL)
+	lower.Target.Depth = 0
 	seed.Target.Depth, seed.Target.Via = 0, crawl.ViaSeed
 	for name, do := range map[string]func(r *running){
 		"second URL": func(r *running) { r.add(link("http://h1.p0.test/second")) },
 		"two at once": func(r *running) {
 			r.add(link("http://h1.p0.test/second"), link(inlineURL), link("http://h1.p0.test/second"))
 		},
-		"nearer": func(r *running) { r.add(nearer, seed) },
+		"lower depth": func(r *running) { r.add(lower, seed) },
 		"failed": func(r *running) {
 			r.must(r.Complete(r.t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), RetryAt: time.Now().Add(time.Minute),
 				Outcome: crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrTimeout, Reason: "timeout"}}))
@@ -96,7 +96,7 @@ func TestInlineURLIsSplit(t *testing.T) {
 				t.Errorf("%+v, and %d keys", s, keys)
 			}
 			rec := r.record(inlineURL)
-			if rec.State != crawl.Queued || rec.Seq != 1 || name == "nearer" && (rec.Depth != 0 || rec.Via != crawl.ViaSeed) ||
+			if rec.State != crawl.Queued || rec.Seq != 1 || name == "lower depth" && (rec.Depth != 0 || rec.Via != crawl.ViaSeed) ||
 				name == "failed" && (rec.Attempts != 1 || rec.NotBefore.IsZero() || rec.Reason != "timeout") {
 				t.Errorf("record %+v", rec)
 			}

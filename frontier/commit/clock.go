@@ -21,10 +21,10 @@ func (c processClock) Wall() time.Time { return time.Now().Round(0) }
 
 func (c processClock) BootTime() time.Duration { return time.Since(c.start) }
 
-func (f *Writer) moment() layout.Moment {
-	if _, ok := f.clock.(processClock); ok {
+func (w *Writer) moment() layout.Moment {
+	if _, ok := w.clock.(processClock); ok {
 		now := time.Now()
 		return layout.Moment{Now: now, Wall: now.Round(0), Boot: 0}
 	}
-	return layout.Moment{Now: time.Now(), Wall: f.clock.Wall(), Boot: f.clock.BootTime()}
+	return layout.Moment{Now: time.Now(), Wall: w.clock.Wall(), Boot: w.clock.BootTime()}
 }

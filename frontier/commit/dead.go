@@ -20,7 +20,7 @@ type Dead struct {
 }
 
 // Dead returns what waits to be deleted.
-func (f *Writer) Dead() Dead { return f.DeadList.read() }
+func (w *Writer) Dead() Dead { return w.DeadList.read() }
 
 // deadList lists the generations that are to be deleted. The list on disk is the
 // truth: this one is made from it at the start.
@@ -98,8 +98,8 @@ func (d *deadList) Await(ctx context.Context, most int64) error {
 }
 
 // MostDead is how much may wait to be deleted when another copy begins.
-func (f *Writer) MostDead() int64 {
-	if c, ok := f.KV.(compacter); ok {
+func (w *Writer) MostDead() int64 {
+	if c, ok := w.KV.(compacter); ok {
 		return c.MostDead()
 	}
 	return storage.MaxDeadBytes

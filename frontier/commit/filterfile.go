@@ -14,18 +14,18 @@ import (
 
 // saveFilters writes the filters of the held partitions. Only what Run left
 // behind may call it.
-func (f *Writer) saveFilters() error {
-	if f.O.BloomDir == "" {
+func (w *Writer) saveFilters() error {
+	if w.O.BloomDir == "" {
 		return nil
 	}
 	var saved []filters.Saved
-	for _, p := range f.parts {
+	for _, p := range w.parts {
 		if p.State == layout.Holder && p.Filter != nil {
 			saved = append(saved, filters.Saved{Gen: layout.Generation{Partition: p.Partition, Number: p.Generation}, Seq: p.Seq, Filter: p.Filter})
 		}
 	}
-	path := filepath.Join(f.O.BloomDir, filters.FileName)
-	if err := storage.WriteFile(path, func(w io.Writer) error { return filters.Write(w, saved) }); err != nil {
+	path := filepath.Join(w.O.BloomDir, filters.FileName)
+	if err := storage.WriteFile(path, func(out io.Writer) error { return filters.Write(out, saved) }); err != nil {
 		return fmt.Errorf("frontier: saving the Bloom filters: %w", err)
 	}
 	return nil
@@ -33,31 +33,31 @@ func (f *Writer) saveFilters() error {
 
 // loadFilters takes over what saveFilters left, removes the file, and lists
 // the held partitions that have no filter.
-func (f *Writer) loadFilters() {
-	for _, s := range f.takeFilterFile() {
-		p := f.parts[s.Gen.Partition]
+func (w *Writer) loadFilters() {
+	for _, s := range w.takeFilterFile() {
+		p := w.parts[s.Gen.Partition]
 		if p != nil && p.State == layout.Holder && p.Generation == s.Gen.Number && p.Seq == s.Seq {
 			p.Filter = s.Filter
 		}
 	}
-	metas := f.Metas()
+	metas := w.Metas()
 	for _, m := range metas {
-		if m.State == layout.Holder && f.parts[m.Partition].Filter == nil {
-			f.rebuilds.add(rebuild{m.Partition, layout.TableRecords})
+		if m.State == layout.Holder && w.parts[m.Partition].Filter == nil {
+			w.rebuilds.add(rebuild{m.Partition, layout.TableRecords})
 		}
 	}
 	for _, m := range metas { // behind those, which save more
-		f.refreshPayloads(f.parts[m.Partition])
+		w.refreshPayloads(w.parts[m.Partition])
 	}
 }
 
 // takeFilterFile reads and removes the file. Without a good one the filters
 // are rebuilt, so an error is only worth a line in the log.
-func (f *Writer) takeFilterFile() []filters.Saved {
-	if f.O.BloomDir == "" {
+func (w *Writer) takeFilterFile() []filters.Saved {
+	if w.O.BloomDir == "" {
 		return nil
 	}
-	path := filepath.Join(f.O.BloomDir, filters.FileName)
+	path := filepath.Join(w.O.BloomDir, filters.FileName)
 	saved, err := filters.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -68,7 +68,7 @@ func (f *Writer) takeFilterFile() []filters.Saved {
 		err = errors.Join(err, rmErr)
 	}
 	if err != nil {
-		f.log.Warn("the saved Bloom filters cannot be used; they are rebuilt in the background", "file", path, "err", err)
+		w.log.Warn("the saved Bloom filters cannot be used; they are rebuilt in the background", "file", path, "err", err)
 		return nil
 	}
 	return saved

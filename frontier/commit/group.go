@@ -16,7 +16,7 @@ import (
 // the group did. Nothing of the frontier changes before the commit, save that
 // filters learn URLs early, which is harmless.
 type Group struct {
-	F       *Writer
+	Writer  *Writer
 	Now     layout.Moment
 	parts   map[crawl.Partition]*Part
 	order   []*Part
@@ -53,13 +53,13 @@ type Host struct {
 	Parked bool // its place in the wake index must be brought up to date
 }
 
-func newGroup(f *Writer) *Group {
-	return &Group{F: f, Now: f.moment(), parts: map[crawl.Partition]*Part{}}
+func newGroup(w *Writer) *Group {
+	return &Group{Writer: w, Now: w.moment(), parts: map[crawl.Partition]*Part{}}
 }
 
 // hasRoom reports whether a request may join the group.
 func (g *Group) hasRoom(r *Request) bool {
-	b := &g.F.Budget
+	b := &g.Writer.Budget
 	return g.size < b.groupBytes && g.count < b.groupEntries && g.size+r.Bytes <= b.maxBytes && g.count+r.Entries <= b.maxEntries
 }
 
@@ -76,7 +76,7 @@ func (g *Group) Part(p crawl.Partition) *Part {
 	if pg, ok := g.parts[p]; ok {
 		return pg
 	}
-	part := g.F.parts[p]
+	part := g.Writer.parts[p]
 	if part == nil {
 		part = &Partition{PartState: layout.PartState{Meta: layout.Meta{Partition: p}}}
 	}
@@ -92,7 +92,7 @@ func (g *Group) StateOf(p crawl.Partition) *layout.PartState {
 	if pg, ok := g.parts[p]; ok {
 		return &pg.State
 	}
-	if part := g.F.parts[p]; part != nil {
+	if part := g.Writer.parts[p]; part != nil {
 		return &part.PartState
 	}
 	return nil
@@ -116,7 +116,7 @@ func (g *Group) grow(key, value int) {
 // Snapshot is the store before the group.
 func (g *Group) Snapshot() (storage.Snapshot, bool) {
 	if g.snap == nil && g.err == nil {
-		snap, err := g.F.KV.Snapshot()
+		snap, err := g.Writer.KV.Snapshot()
 		if err != nil {
 			g.Fail(err)
 			return nil, false
@@ -307,12 +307,12 @@ func (g *Group) commit(full error) error {
 		return g.err
 	}
 	if len(g.entries) > 0 {
-		if err := g.F.writing.during(func() error { return g.F.write(g.entries, full) }); err != nil {
+		if err := g.Writer.writing.during(func() error { return g.Writer.write(g.entries, full) }); err != nil {
 			return err
 		}
 	}
-	if g.F.marks != nil {
-		if err := g.F.writing.during(g.mark); err != nil {
+	if g.Writer.marks != nil {
+		if err := g.Writer.writing.during(g.mark); err != nil {
 			return err
 		}
 	}
@@ -331,20 +331,20 @@ func (g *Group) commit(full error) error {
 func (g *Group) mark() error {
 	for _, pg := range g.order {
 		if pg.Mutated || pg.Restated || pg.Followed {
-			g.F.marks.Set(pg.State.Partition, recovery.MarkOf(&pg.State))
+			g.Writer.marks.Set(pg.State.Partition, recovery.MarkOf(&pg.State))
 		}
 	}
-	return g.F.marks.Flush()
+	return g.Writer.marks.Flush()
 }
 
 // WriteMeta writes the partition's books as they stand now.
 func (pg *Part) WriteMeta() {
-	pg.write(layout.MetaKey, layout.EncodeMeta(&pg.State, pg.State.Line.Stamp(pg.Group.F.Machine, pg.Group.Now)))
+	pg.write(layout.MetaKey, layout.EncodeMeta(&pg.State, pg.State.Line.Stamp(pg.Group.Writer.Machine, pg.Group.Now)))
 }
 
 // publish makes the group's copy of a partition the real one.
 func (pg *Part) publish(m crawl.Mutation) {
-	f := pg.Group.F
+	f := pg.Group.Writer
 	pg.Live.PartState = pg.State
 	if pg.Mutated || pg.Restated {
 		f.parts[pg.State.Partition] = pg.Live
@@ -362,21 +362,21 @@ func (pg *Part) publish(m crawl.Mutation) {
 }
 
 func (g *Group) publishMetas() {
-	g.F.mu.Lock()
-	defer g.F.mu.Unlock()
+	g.Writer.mu.Lock()
+	defer g.Writer.mu.Unlock()
 	for _, pg := range g.order {
 		if pg.Mutated || pg.Restated || pg.Followed {
-			g.F.showLocked(&pg.Live.PartState)
+			g.Writer.showLocked(&pg.Live.PartState)
 		}
 	}
 	for p, r := range g.Sets {
-		g.F.sets[p] = r
+		g.Writer.sets[p] = r
 	}
 }
 
 // announce calls OnQueued with the hosts that got URLs.
 func (g *Group) announce() {
-	if g.F.O.OnQueued == nil {
+	if g.Writer.O.OnQueued == nil {
 		return
 	}
 	var news []QueuedHost
@@ -386,7 +386,7 @@ func (g *Group) announce() {
 		}
 	}
 	if len(news) > 0 {
-		g.F.O.OnQueued(news)
+		g.Writer.O.OnQueued(news)
 	}
 }
 

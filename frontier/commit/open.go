@@ -138,27 +138,27 @@ func Open(kv storage.KV, o Options) (*Writer, error) {
 }
 
 // load begins with what the store has.
-func (f *Writer) load() error {
-	found, err := recovery.Load(recovery.Options{KV: f.KV, HighWater: f.O.HighWater, Machine: f.Machine, Now: f.moment(), Node: f.O.Node, Log: f.log})
+func (w *Writer) load() error {
+	found, err := recovery.Load(recovery.Options{KV: w.KV, HighWater: w.O.HighWater, Machine: w.Machine, Now: w.moment(), Node: w.O.Node, Log: w.log})
 	if err != nil {
 		return err
 	}
-	f.marks, f.sets = found.Marks, found.Sets
+	w.marks, w.sets = found.Marks, found.Sets
 	for p, s := range found.Partitions {
-		f.parts[p] = &Partition{PartState: *s}
-		f.showLocked(s) // no other goroutine knows f yet
+		w.parts[p] = &Partition{PartState: *s}
+		w.showLocked(s) // no other goroutine knows w yet
 	}
 	for _, g := range found.Dead {
-		f.DeadList.Add(g, 0)
+		w.DeadList.Add(g, 0)
 	}
 	return nil
 }
 
 // Close closes the store. Run and all readers must be over.
-func (f *Writer) Close() error {
-	err := f.KV.Close()
-	if f.marks != nil {
-		err = errors.Join(err, f.marks.Close())
+func (w *Writer) Close() error {
+	err := w.KV.Close()
+	if w.marks != nil {
+		err = errors.Join(err, w.marks.Close())
 	}
 	return err
 }

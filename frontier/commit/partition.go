@@ -44,27 +44,27 @@ func (g *Group) Bury(pg *Part, gen layout.Generation) {
 	g.Put(layout.DeadKey(gen), []byte{layout.FormatVersion})
 	bytes := pg.State.Bytes()
 	g.after = append(g.after, func() {
-		g.F.Reset(pg.Live)
-		g.F.DeadList.Add(gen, bytes)
+		g.Writer.Reset(pg.Live)
+		g.Writer.DeadList.Add(gen, bytes)
 	})
 }
 
 // Reset drops what belongs to one generation of a partition that was served.
-func (f *Writer) Reset(p *Partition) {
+func (w *Writer) Reset(p *Partition) {
 	p.Filter, p.rebuilding, p.delta, p.Sinks = nil, false, nil, nil
-	f.dropPayloads(p)
+	w.dropPayloads(p)
 }
 
 // Begin gives an empty partition its filters, which are complete.
-func (f *Writer) Begin(p *Partition) {
+func (w *Writer) Begin(p *Partition) {
 	p.Filter = filters.NewURLs(0)
-	f.usePayloads(p, f.takeRoom(0))
+	w.usePayloads(p, w.takeRoom(0))
 }
 
 // Prepare has the filters of a partition made that is held from now on.
-func (f *Writer) Prepare(p *Partition) {
+func (w *Writer) Prepare(p *Partition) {
 	if p.Filter == nil {
-		f.rebuilds.add(rebuild{p.PartState.Partition, layout.TableRecords})
+		w.rebuilds.add(rebuild{p.PartState.Partition, layout.TableRecords})
 	}
-	f.refreshPayloads(p)
+	w.refreshPayloads(p)
 }

@@ -21,18 +21,18 @@ type rebuild struct {
 
 // rebuildFilters makes the filters that are missing or full, one at a time,
 // from the keys of their table.
-func (f *Writer) rebuildFilters(ctx context.Context) {
+func (w *Writer) rebuildFilters(ctx context.Context) {
 	for {
-		r, ok := f.rebuilds.next(ctx)
+		r, ok := w.rebuilds.next(ctx)
 		if !ok {
 			return
 		}
-		make, what := f.rebuildFilter, "URL"
+		make, what := w.rebuildFilter, "URL"
 		if r.table == layout.TableContents {
-			make, what = f.rebuildPayloads, "payload"
+			make, what = w.rebuildPayloads, "payload"
 		}
 		if err := make(ctx, r.partition); err != nil && !isStop(err) {
-			f.log.Error("a Bloom filter was not rebuilt; every "+what+" of its partition is looked up in the store", "partition", r.partition, "err", err)
+			w.log.Error("a Bloom filter was not rebuilt; every "+what+" of its partition is looked up in the store", "partition", r.partition, "err", err)
 		}
 	}
 }
@@ -40,16 +40,16 @@ func (f *Writer) rebuildFilters(ctx context.Context) {
 // rebuildFilter makes one filter: it opens a snapshot between two groups, from
 // which point on the writer remembers what it adds, reads the records, and
 // hands the filter over between two groups.
-func (f *Writer) rebuildFilter(ctx context.Context, p crawl.Partition) error {
+func (w *Writer) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	var snap storage.Snapshot
 	var gen layout.Generation
 	var keys int64
-	err := f.Alone(ctx, false, func(g *Group) (err error) {
+	err := w.Alone(ctx, false, func(g *Group) (err error) {
 		pg := g.Part(p)
 		if pg.State.State != layout.Holder {
 			return nil
 		}
-		if snap, err = f.KV.Snapshot(); err != nil {
+		if snap, err = w.KV.Snapshot(); err != nil {
 			return err
 		}
 		gen, keys = pg.Gen(), pg.State.Counters.Seen+pg.State.Counters.Hosts
@@ -61,7 +61,7 @@ func (f *Writer) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 	}
 	fl, err := filters.ReadURLs(ctx, snap, gen, keys)
 	snap.Close()
-	return f.Alone(context.WithoutCancel(ctx), false, func(g *Group) error {
+	return w.Alone(context.WithoutCancel(ctx), false, func(g *Group) error {
 		pg := g.Part(p)
 		if pg.Gen() != gen || !pg.Live.rebuilding {
 			return nil // another generation; it has its own rebuild
@@ -72,7 +72,7 @@ func (f *Writer) rebuildFilter(ctx context.Context, p crawl.Partition) error {
 			return err
 		}
 		if len(delta) >= maxDelta {
-			f.rebuilds.add(rebuild{p, layout.TableRecords})
+			w.rebuilds.add(rebuild{p, layout.TableRecords})
 			return nil
 		}
 		for _, fp := range delta {

@@ -13,20 +13,20 @@ type roomy interface {
 }
 
 // room asks the store whether it has room; one that cannot tell has.
-func (f *Writer) room() error {
-	if kv, ok := f.KV.(roomy); ok {
+func (w *Writer) room() error {
+	if kv, ok := w.KV.(roomy); ok {
 		return kv.Room()
 	}
 	return nil
 }
 
 // write hands a group's entries to the store, or to what the store has set aside.
-func (f *Writer) write(entries []storage.Entry, full error) error {
+func (w *Writer) write(entries []storage.Entry, full error) error {
 	if full == nil {
-		return f.KV.Write(entries)
+		return w.KV.Write(entries)
 	}
 	if !storage.InOwnRange(entries) {
 		return full
 	}
-	return f.KV.(roomy).WriteReserved(entries)
+	return w.KV.(roomy).WriteReserved(entries)
 }

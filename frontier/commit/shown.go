@@ -10,13 +10,13 @@ import (
 )
 
 // Metas returns all partitions that this node knows, by number.
-func (f *Writer) Metas() []layout.Meta {
-	f.mu.Lock()
-	out := make([]layout.Meta, 0, len(f.metas))
-	for _, m := range f.metas {
+func (w *Writer) Metas() []layout.Meta {
+	w.mu.Lock()
+	out := make([]layout.Meta, 0, len(w.metas))
+	for _, m := range w.metas {
 		out = append(out, m.Meta)
 	}
-	f.mu.Unlock()
+	w.mu.Unlock()
 	slices.SortFunc(out, func(a, b layout.Meta) int { return int(a.Partition) - int(b.Partition) })
 	return out
 }
@@ -24,10 +24,10 @@ func (f *Writer) Metas() []layout.Meta {
 // Walk calls fn with each partition that this node knows, in no order, until it
 // returns false. Unlike Metas it copies nothing: fn must be quick, must not
 // call the frontier, and must not keep or change what it gets.
-func (f *Writer) Walk(fn func(m *layout.Meta) bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, m := range f.metas {
+func (w *Writer) Walk(fn func(m *layout.Meta) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.metas {
 		if !fn(&m.Meta) {
 			return
 		}
@@ -35,20 +35,20 @@ func (f *Writer) Walk(fn func(m *layout.Meta) bool) {
 }
 
 // Meta returns one partition; ok is false when this node never had it.
-func (f *Writer) Meta(p crawl.Partition) (m layout.Meta, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if known := f.metas[p]; known != nil {
+func (w *Writer) Meta(p crawl.Partition) (m layout.Meta, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known := w.metas[p]; known != nil {
 		return known.Meta, true
 	}
 	return layout.Meta{}, false
 }
 
 // Totals sums the counters of the held partitions. They are kept as things happen.
-func (f *Writer) Totals() crawl.Counters {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.totals
+func (w *Writer) Totals() crawl.Counters {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.totals
 }
 
 // shown is what readers see of a partition.
@@ -58,37 +58,37 @@ type shown struct {
 }
 
 // showLocked shows what a partition has become.
-func (f *Writer) showLocked(m *layout.PartState) {
-	place := f.metas[m.Partition]
+func (w *Writer) showLocked(m *layout.PartState) {
+	place := w.metas[m.Partition]
 	if place == nil {
 		place = new(shown)
-		f.metas[m.Partition] = place
+		w.metas[m.Partition] = place
 	}
 	if place.State == layout.Holder {
-		f.totals.Minus(&place.Counters)
+		w.totals.Minus(&place.Counters)
 	}
 	if m.State == layout.Holder {
-		f.totals.Plus(&m.Counters)
+		w.totals.Plus(&m.Counters)
 	}
 	*place = shown{m.Meta, m.Line}
 }
 
 // Sync returns when all that was acknowledged survives a loss of power.
-func (f *Writer) Sync() error { return f.KV.Sync() }
+func (w *Writer) Sync() error { return w.KV.Sync() }
 
 // Read opens a snapshot for a caller's own goroutine, and finds the prefix of
 // the partition's keys. It fails with ErrNotHolder when it has none here.
-func (f *Writer) Read(p crawl.Partition) (*reader.Partition, error) {
+func (w *Writer) Read(p crawl.Partition) (*reader.Partition, error) {
 	var m shown
-	f.mu.Lock()
-	if known := f.metas[p]; known != nil {
+	w.mu.Lock()
+	if known := w.metas[p]; known != nil {
 		m = *known
 	}
-	f.mu.Unlock()
+	w.mu.Unlock()
 	if m.State == layout.Absent {
 		return nil, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
 	}
-	snap, err := f.KV.Snapshot()
+	snap, err := w.KV.Snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -96,21 +96,21 @@ func (f *Writer) Read(p crawl.Partition) (*reader.Partition, error) {
 }
 
 // Sets returns this node's records, by partition.
-func (f *Writer) Sets() []layout.SetRecord {
-	f.mu.Lock()
-	out := make([]layout.SetRecord, 0, len(f.sets))
-	for _, r := range f.sets {
+func (w *Writer) Sets() []layout.SetRecord {
+	w.mu.Lock()
+	out := make([]layout.SetRecord, 0, len(w.sets))
+	for _, r := range w.sets {
 		out = append(out, r)
 	}
-	f.mu.Unlock()
+	w.mu.Unlock()
 	slices.SortFunc(out, func(a, b layout.SetRecord) int { return int(a.Partition) - int(b.Partition) })
 	return out
 }
 
 // Set returns this node's record of one partition.
-func (f *Writer) Set(p crawl.Partition) (r layout.SetRecord, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	r, ok = f.sets[p]
+func (w *Writer) Set(p crawl.Partition) (r layout.SetRecord, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r, ok = w.sets[p]
 	return r, ok
 }

@@ -36,7 +36,7 @@ func (s *stopwatch) read() time.Duration {
 // Waited is how long acknowledgements have waited for the disk since New: the longer
 // of the time in writes and, where acknowledgements wait for that, in syncs. It never
 // falls by much, and a write that hangs counts already.
-func (f *Writer) Waited() time.Duration { return max(f.writing.read(), f.syncing.read()) }
+func (w *Writer) Waited() time.Duration { return max(w.writing.read(), w.syncing.read()) }
 
 // present is how long the present turn has taken; 0: there is none.
 func (s *stopwatch) present() time.Duration {
@@ -49,8 +49,8 @@ func (s *stopwatch) present() time.Duration {
 
 // Stalled is how long the disk has taken for what it is asked to do now: a write of
 // the writer, or a sync that acknowledgements wait for. 0: it is asked for nothing.
-func (f *Writer) Stalled() time.Duration {
-	return max(f.writing.present(), f.syncing.present())
+func (w *Writer) Stalled() time.Duration {
+	return max(w.writing.present(), w.syncing.present())
 }
 
 // touchable is a KV whose disk can be tried without changing anything.
@@ -58,13 +58,13 @@ type touchable interface{ Touch() error }
 
 // Beat has the writer try the disk, and returns when that is done. So a node with nothing
 // to store also notices a disk that does not answer.
-func (f *Writer) Beat(ctx context.Context) error {
-	kv, ok := f.KV.(touchable)
+func (w *Writer) Beat(ctx context.Context) error {
+	kv, ok := w.KV.(touchable)
 	if !ok {
 		return nil
 	}
-	return f.Do(ctx, &Request{Small: true, Solo: true, Apply: func(g *Group) error {
-		if err := f.writing.during(kv.Touch); err != nil {
+	return w.Do(ctx, &Request{Small: true, Solo: true, Apply: func(g *Group) error {
+		if err := w.writing.during(kv.Touch); err != nil {
 			g.Fail(err)
 		}
 		return nil

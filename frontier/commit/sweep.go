@@ -33,31 +33,31 @@ const keyBytes = 128
 
 // sweep deletes the keys of dead generations, one generation after the other. An
 // error is not its end: the generation waits behind the others for another try.
-func (f *Writer) sweep(ctx context.Context) {
+func (w *Writer) sweep(ctx context.Context) {
 	var swept int64 // since the store has given room back
 	retry := sweepRetry
 	for {
-		gen, ok := f.DeadList.waits.nextWithin(ctx, sweepRest)
+		gen, ok := w.DeadList.waits.nextWithin(ctx, sweepRest)
 		if ctx.Err() != nil {
 			return
 		}
 		if !ok {
-			if c, able := f.KV.(compacter); able && c.Compact(swept) {
+			if c, able := w.KV.(compacter); able && c.Compact(swept) {
 				swept = 0
 			}
 			continue
 		}
-		keys, err := f.sweepGeneration(ctx, gen)
+		keys, err := w.sweepGeneration(ctx, gen)
 		swept += int64(keys) * keyBytes
 		switch {
 		case isStop(err):
 			return // the list is on disk: the next start goes on
 		case err == nil:
-			f.DeadList.gone(gen)
+			w.DeadList.gone(gen)
 			retry = sweepRetry
 			continue
-		case f.DeadList.failed(gen, err, time.Now()):
-			f.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.Partition, "generation", gen.Number, "err", err)
+		case w.DeadList.failed(gen, err, time.Now()):
+			w.log.Error("an unused copy was not deleted; the deletion is retried", "partition", gen.Partition, "generation", gen.Number, "err", err)
 		}
 		select {
 		case <-time.After(retry):
@@ -70,10 +70,10 @@ func (f *Writer) sweep(ctx context.Context) {
 
 // sweepGeneration deletes all keys of one generation, then its place on the
 // list. It counts the keys, also when it fails.
-func (f *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (deleted int, err error) {
+func (w *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (deleted int, err error) {
 	var from []byte
 	for {
-		keys, err := f.deadKeys(gen, from)
+		keys, err := w.deadKeys(gen, from)
 		if err != nil {
 			return deleted, err
 		}
@@ -81,8 +81,8 @@ func (f *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (de
 			break
 		}
 		from = keys[len(keys)-1]
-		hurry := f.DeadList.read().Bytes > sweepHurry
-		err = f.Do(ctx, &Request{Patient: !hurry, Entries: len(keys), Bytes: len(keys) * len(from), Apply: func(g *Group) error {
+		hurry := w.DeadList.read().Bytes > sweepHurry
+		err = w.Do(ctx, &Request{Patient: !hurry, Entries: len(keys), Bytes: len(keys) * len(from), Apply: func(g *Group) error {
 			for _, k := range keys {
 				g.Put(k, nil)
 			}
@@ -101,7 +101,7 @@ func (f *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (de
 			return deleted, ctx.Err()
 		}
 	}
-	return deleted, f.Change(ctx, func(g *Group) error {
+	return deleted, w.Change(ctx, func(g *Group) error {
 		g.Put(layout.DeadKey(gen), nil)
 		return nil
 	})
@@ -109,8 +109,8 @@ func (f *Writer) sweepGeneration(ctx context.Context, gen layout.Generation) (de
 
 // deadKeys lists some keys of a generation from a key on, absolute. The keys
 // deleted before lie in front of it, so they are not walked over again.
-func (f *Writer) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) {
-	snap, err := f.KV.Snapshot()
+func (w *Writer) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) {
+	snap, err := w.KV.Snapshot()
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func (f *Writer) deadKeys(gen layout.Generation, from []byte) ([][]byte, error) 
 	if from == nil {
 		from = prefix
 	}
-	size, most := 0, f.Budget.linkBytes
-	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, f.Budget.groupEntries) && size < most; it.Next() {
+	size, most := 0, w.Budget.linkBytes
+	for it.Seek(from); it.Valid() && len(keys) < min(sweepPiece, w.Budget.groupEntries) && size < most; it.Next() {
 		keys = append(keys, bytes.Clone(it.Key()))
 		size += len(it.Key()) + layout.PrefixLen
 	}

@@ -10,8 +10,8 @@ import (
 	"crawlnode/frontier/storage"
 )
 
-// Request is one atomic change. The writer calls apply with the group into
-// which it goes; apply either returns an error and has changed nothing, or
+// Request is one atomic change. The writer calls Apply with the group into
+// which it goes; Apply either returns an error and has changed nothing, or
 // nil. done gets the answer once the group is committed.
 type Request struct {
 	Apply func(*Group) error
@@ -19,10 +19,10 @@ type Request struct {
 	// Patient requests wait for others, at most for Options.CommitPace.
 	Patient bool
 	// Small requests go on while the disk is full: they write nothing, or what has a
-	// place in the store's reserve. apply may then be called again.
+	// place in the store's reserve. Apply may then be called again.
 	Small bool
 	Sync  bool // it is answered when the group is synced to disk
-	// Entries and bytes are what it puts into the group; 0 for one that adds no
+	// Entries and Bytes are what it puts into the group; 0 for one that adds no
 	// more than a request may have.
 	Entries, Bytes int
 	ctx            context.Context // of the caller; bounds the wait for space
@@ -32,33 +32,33 @@ type Request struct {
 
 // Do hands a request to the writer and waits for the answer. Since the channel
 // has no buffer, a request that was accepted is always answered.
-func (f *Writer) Do(ctx context.Context, r *Request) error {
+func (w *Writer) Do(ctx context.Context, r *Request) error {
 	r.done, r.ctx = make(chan error, 1), ctx
 	select {
-	case f.in <- r:
+	case w.in <- r:
 		return <-r.done
-	case <-f.stopped:
+	case <-w.stopped:
 		return ErrStopped
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Change is do for an ordinary request, which is patient.
-func (f *Writer) Change(ctx context.Context, apply func(*Group) error) error {
-	return f.Do(ctx, &Request{Apply: apply, Patient: true})
+// Change is Do for an ordinary request, which is patient.
+func (w *Writer) Change(ctx context.Context, apply func(*Group) error) error {
+	return w.Do(ctx, &Request{Apply: apply, Patient: true})
 }
 
 // Run is the writer: the one goroutine that changes the frontier. It returns
 // when ctx has ended, all accepted requests are answered and the filters are
 // saved; or, with the error, when the store fails, which nothing here can mend.
 // Call it once.
-func (f *Writer) Run(ctx context.Context) error {
+func (w *Writer) Run(ctx context.Context) error {
 	bg, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var background sync.WaitGroup
-	background.Go(func() { f.rebuildFilters(bg) })
-	background.Go(func() { f.sweep(bg) })
+	background.Go(func() { w.rebuildFilters(bg) })
+	background.Go(func() { w.sweep(bg) })
 	over := make(chan struct{})
 	go func() {
 		background.Wait()
@@ -66,18 +66,18 @@ func (f *Writer) Run(ctx context.Context) error {
 	}()
 	synced := make(chan struct{})
 	go func() {
-		f.syncs.run()
+		w.syncs.run()
 		close(synced)
 	}()
-	err := f.serve(over, cancel)
-	f.syncs.close()
+	err := w.serve(over, cancel)
+	w.syncs.close()
 	<-synced
 	if err == nil {
-		err = f.syncs.failure()
+		err = w.syncs.failure()
 	}
-	close(f.stopped)
+	close(w.stopped)
 	if err == nil {
-		err = f.saveFilters()
+		err = w.saveFilters()
 	}
 	return err
 }
@@ -85,46 +85,46 @@ func (f *Writer) Run(ctx context.Context) error {
 // serve answers requests until the background is over, then those that still
 // wait. After the first failure of the store it changes nothing any more and
 // answers everything with that failure.
-func (f *Writer) serve(over <-chan struct{}, cancel func()) error {
+func (w *Writer) serve(over <-chan struct{}, cancel func()) error {
 	var failed error
 	step := func(rs []*Request) {
 		if failed == nil {
-			failed = f.work(rs)
+			failed = w.work(rs)
 		} else {
 			answer(rs, failed)
 		}
 		if failed != nil {
-			answer(f.held, failed)
-			f.held = nil
+			answer(w.held, failed)
+			w.held = nil
 		}
 	}
-	syncFailed := f.syncs.failed
+	syncFailed := w.syncs.failed
 	look := time.NewTicker(storage.SpaceAgain)
 	defer look.Stop()
 	var last time.Time // when the last group was begun
 	for {
 		select {
-		case r := <-f.in:
-			rs := f.gather(r, time.Until(last.Add(f.O.CommitPace)))
+		case r := <-w.in:
+			rs := w.gather(r, time.Until(last.Add(w.O.CommitPace)))
 			last = time.Now()
 			step(rs)
 		case <-look.C:
-			if len(f.held) > 0 {
-				step(f.takeHeld())
+			if len(w.held) > 0 {
+				step(w.takeHeld())
 			}
 		case <-syncFailed:
 			syncFailed = nil
 			if failed == nil {
-				failed = f.syncs.failure()
+				failed = w.syncs.failure()
 			}
 		case <-over:
-			rest := f.waiting(f.takeHeld())
+			rest := w.waiting(w.takeHeld())
 			if len(rest) == 0 {
 				return failed
 			}
 			step(rest)
-			answer(f.held, storage.ErrNoSpace) // a full disk must not keep the node from stopping
-			f.held = nil
+			answer(w.held, storage.ErrNoSpace) // a full disk must not keep the node from stopping
+			w.held = nil
 		}
 		if failed != nil {
 			cancel()
@@ -139,31 +139,31 @@ const MaxGroup = 512
 // else waits. A commit costs as much as several small requests, and each mutation costs
 // a message to every replica and an answer. Waiting 10 ms makes a page a tenth cheaper
 // (decision 0163).
-func (f *Writer) gather(first *Request, wait time.Duration) []*Request {
+func (w *Writer) gather(first *Request, wait time.Duration) []*Request {
 	rs := []*Request{first}
 	if !first.Patient || wait <= 0 {
-		return f.waiting(rs)
+		return w.waiting(rs)
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for len(rs) < MaxGroup {
 		select {
-		case r := <-f.in:
+		case r := <-w.in:
 			if rs = append(rs, r); !r.Patient {
-				return f.waiting(rs)
+				return w.waiting(rs)
 			}
 		case <-timer.C:
-			return f.waiting(rs)
+			return w.waiting(rs)
 		}
 	}
 	return rs
 }
 
 // waiting takes the requests whose callers wait at this moment, after rs.
-func (f *Writer) waiting(rs []*Request) []*Request {
+func (w *Writer) waiting(rs []*Request) []*Request {
 	for len(rs) < MaxGroup {
 		select {
-		case r := <-f.in:
+		case r := <-w.in:
 			rs = append(rs, r)
 		default:
 			return rs
@@ -174,19 +174,19 @@ func (f *Writer) waiting(rs []*Request) []*Request {
 
 // work commits the requests in one or more groups and answers them, save those
 // that have to wait for the disk. Its error is a failure of the store.
-func (f *Writer) work(rs []*Request) error {
+func (w *Writer) work(rs []*Request) error {
 	for len(rs) > 0 {
-		full := f.room()
+		full := w.room()
 		if errors.Is(full, storage.ErrNoSpace) {
-			if rs = f.hold(rs); len(rs) == 0 {
+			if rs = w.hold(rs); len(rs) == 0 {
 				return nil
 			}
 		} else if full != nil {
-			err := f.broken(full)
+			err := w.broken(full)
 			answer(rs, err)
 			return err
 		}
-		g := newGroup(f)
+		g := newGroup(w)
 		n := 0
 		for n < len(rs) && (n == 0 || !rs[n].Solo && !rs[n-1].Solo && g.hasRoom(rs[n])) {
 			rs[n].err = rs[n].Apply(g)
@@ -194,21 +194,21 @@ func (f *Writer) work(rs []*Request) error {
 		}
 		begun := time.Now()
 		err := g.commit(full)
-		if f.O.OnCommit != nil {
-			f.O.OnCommit(time.Since(begun))
+		if w.O.OnCommit != nil {
+			w.O.OnCommit(time.Since(begun))
 		}
 		if errors.Is(err, storage.ErrNoSpace) { // it is not that small
-			f.held, rs = append(f.held, rs[:n]...), rs[n:]
+			w.held, rs = append(w.held, rs[:n]...), rs[n:]
 			continue
 		}
 		if err != nil {
-			err = f.broken(err)
+			err = w.broken(err)
 			answer(rs, err)
 			return err
 		}
 		for _, r := range rs[:n] {
 			if r.Sync && r.err == nil {
-				f.syncs.add(r)
+				w.syncs.add(r)
 			} else {
 				r.done <- r.err
 			}
@@ -219,37 +219,37 @@ func (f *Writer) work(rs []*Request) error {
 }
 
 // broken is the answer to every request once the store has failed.
-func (f *Writer) broken(err error) error {
+func (w *Writer) broken(err error) error {
 	err = fmt.Errorf("frontier: the store failed, nothing more is written: %w", err)
-	f.log.Error("the store of the frontier failed", "node", f.O.Node, "err", err)
+	w.log.Error("the store of the frontier failed", "node", w.O.Node, "err", err)
 	return err
 }
 
 // Hurry ends all waits for disk space, now and later. It is for a node that stops.
-func (f *Writer) Hurry() { f.hurried.Store(true) }
+func (w *Writer) Hurry() { w.hurried.Store(true) }
 
 // hold sets the requests aside that need space on the disk, and returns the others.
 // They wait until there is some, or until their callers have gone.
-func (f *Writer) hold(rs []*Request) (small []*Request) {
+func (w *Writer) hold(rs []*Request) (small []*Request) {
 	for _, r := range rs {
 		if r.Small {
 			small = append(small, r)
 		} else {
-			f.held = append(f.held, r)
+			w.held = append(w.held, r)
 		}
 	}
 	return small
 }
 
 // takeHeld returns what has waited for space and is still wanted.
-func (f *Writer) takeHeld() (rs []*Request) {
-	held := f.held
-	f.held = nil
+func (w *Writer) takeHeld() (rs []*Request) {
+	held := w.held
+	w.held = nil
 	for _, r := range held {
 		switch err := r.ctx.Err(); {
 		case err != nil:
 			r.done <- fmt.Errorf("%w: %w", storage.ErrNoSpace, err)
-		case f.hurried.Load() && errors.Is(f.room(), storage.ErrNoSpace):
+		case w.hurried.Load() && errors.Is(w.room(), storage.ErrNoSpace):
 			r.done <- storage.ErrNoSpace
 		default:
 			rs = append(rs, r)
@@ -269,9 +269,9 @@ func isStop(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, ErrStopped)
 }
 
-// Alone is do for a request that changes what partitions are: it has a group
+// Alone is Do for a request that changes what partitions are: it has a group
 // of its own, so nothing else in the group sees two generations. It is small: a full
 // disk does not keep partitions from changing hands.
-func (f *Writer) Alone(ctx context.Context, toDisk bool, apply func(*Group) error) error {
-	return f.Do(ctx, &Request{Apply: apply, Solo: true, Small: true, Sync: toDisk})
+func (w *Writer) Alone(ctx context.Context, toDisk bool, apply func(*Group) error) error {
+	return w.Do(ctx, &Request{Apply: apply, Solo: true, Small: true, Sync: toDisk})
 }

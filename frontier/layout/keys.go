@@ -16,7 +16,7 @@ import (
 //
 //	u  host 00 fingerprint (16)      record of a URL
 //	q  host 00 band (1) seq (8)      URL waiting for a fetch
-//	h  host                          state of a host; its only URL, see sole.go
+//	h  host                          state of a host; its only URL, see inline.go
 //	r  host 00 origin                robots.txt of an origin of the host
 //	w  band (1) time (8) host        wake index: hosts with queued URLs
 //	o  target (2) seq (8)            link waiting for the target's owner
