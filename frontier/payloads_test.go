@@ -81,6 +81,21 @@ func (r *running) waitPayloads(p crawl.Partition) (count int64) {
 	}
 }
 
+// waitGrown waits until a partition's filter has room for n payloads and has them, and no
+// other filter is due.
+func (r *running) waitGrown(p crawl.Partition, n int64) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		used, room, due := r.payloadsOf(p)
+		if used >= n && !due && filters.DefaultPayloadFilters-room >= n*filters.PayloadBits/8 {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the filter does not grow: it has %d payloads of %d in %d bytes", used, n, filters.DefaultPayloadFilters-room)
+		}
+	}
+}
+
 func payloads(p crawl.Partition, from, n int) (cs []Content) {
 	for i := range n {
 		cs = append(cs, payload(p, from+i))
@@ -112,14 +127,7 @@ func TestPayloadFilterSpares(t *testing.T) {
 	}
 	cs := payloads(0, 0, n)
 	r.must(r.NoteContents(t.Context(), cs))
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(2 * time.Millisecond) { // it has grown
-		if used, room, due := r.payloadsOf(0); used >= n && !due && filters.DefaultPayloadFilters-room >= n*filters.PayloadBits/8 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the filter does not grow")
-		}
-	}
+	r.waitGrown(0, n)
 	before = kv.snapshots.Load()
 	r.knows(false, payloads(0, n, n))
 	if got := kv.snapshots.Load() - before; got > most {
@@ -160,6 +168,26 @@ func TestPayloadFilterFills(t *testing.T) {
 	if got := counted.snapshots.Load() - before; got > 620 {
 		t.Errorf("%d of 700 look-ups asked the store, 600 of them for what is known", got)
 	}
+	r.check()
+}
+
+// TestPayloadFilterOutgrown: a filter that fills up while it is made is made anew, although
+// nothing is added any more.
+func TestPayloadFilterOutgrown(t *testing.T) {
+	t.Parallel()
+	kv, reopen := storagetest.OpenMemory(t)
+	r := startHolding(t, kv, 1, commit.Options{})
+	r.must(r.NoteContents(t.Context(), payloads(0, 0, 500)))
+	_ = r.stop()
+	g := &gated{KV: reopen(), table: layout.TableContents, arrived: make(chan struct{}), gate: make(chan struct{})}
+	r = start(t, g, commit.Options{})
+	open := sync.OnceFunc(func() { close(g.gate) })
+	t.Cleanup(open)
+	<-g.arrived
+	r.must(r.NoteContents(t.Context(), payloads(0, 500, 1500)))
+	open()
+	r.waitGrown(0, 2000)
+	r.knows(true, payloads(0, 0, 2000))
 	r.check()
 }
 
