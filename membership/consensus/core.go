@@ -1,7 +1,6 @@
 package consensus
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -112,7 +111,7 @@ type Core struct {
 	cluster   Cluster // without id until the first view is installed
 	digest    string  // of the installed view, with the quorum off
 	state     State
-	seen      map[crawl.NodeID]Sighting
+	seen      sightings
 	proposal  *proposal // what this node is trying to get decided, or nil
 	round     uint64    // highest round heard of for this decision
 
@@ -149,8 +148,8 @@ type Identity struct {
 func New(me Identity, state State) *Core {
 	c := &Core{
 		self: me.ID, boot: me.Boot, mark: me.Mark, quorumOff: me.QuorumOff, cluster: me.Cluster, state: state,
-		seen: map[crawl.NodeID]Sighting{}, heard: map[crawl.NodeID]lastHeard{},
-		dead: map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, duplicates: map[crawl.NodeID]duplicate{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
+		heard: map[crawl.NodeID]lastHeard{},
+		dead:  map[crawl.NodeID]crawl.Boot{}, newer: map[crawl.NodeID]crawl.Boot{}, duplicates: map[crawl.NodeID]duplicate{}, greeted: map[crawl.NodeID]int{}, flaps: map[crawl.NodeID]flap{},
 		denials: map[crawl.NodeID]denial{},
 	}
 	if state.View != nil {
@@ -186,10 +185,11 @@ func (c *Core) Step(e Event) []Action {
 	case Received:
 		return c.receive(e.Message)
 	case Seen:
-		c.seen = make(map[crawl.NodeID]Sighting, len(e.Nodes))
-		for _, s := range e.Nodes {
-			c.seen[s.ID] = s
-			c.noteBoot(s.ID, s.Boot)
+		if !slices.Equal(c.seen.nodes, e.Nodes) { // most events show the same nodes
+			c.seen = sightingsOf(e.Nodes)
+		}
+		for i := range e.Nodes {
+			c.noteBoot(e.Nodes[i].ID, e.Nodes[i].Boot)
 		}
 		return nil
 	case Heard:
@@ -260,7 +260,10 @@ func (c *Core) wants() bool {
 func (c *Core) rank() int {
 	n := 0
 	for _, m := range c.state.View.Members {
-		if s, ok := c.seen[m.ID]; ok && m.ID < c.self && s.Status != Left && c.verdict(m) == stay {
+		if m.ID >= c.self {
+			break // they are sorted
+		}
+		if s, ok := c.seen.byID[m.ID]; ok && s.Status != Left && c.verdict(m) == stay {
 			n++
 		}
 	}
@@ -272,17 +275,7 @@ func (c *Core) rank() int {
 // so does each node that was not heard for suspectTicks: no node counts as silent unless
 // it was asked.
 func (c *Core) greet(random uint64) []Action {
-	known := make(map[crawl.NodeID]bool, len(c.seen))
-	for id := range c.seen {
-		known[id] = true
-	}
-	if c.state.View != nil {
-		for _, m := range c.state.View.Members {
-			known[m.ID] = true
-		}
-	}
-	delete(known, c.self)
-	ids := slices.Sorted(maps.Keys(known))
+	ids := c.others()
 	var out []Action
 	for i, id := range ids {
 		v, heard := c.heard[id]
@@ -295,6 +288,24 @@ func (c *Core) greet(random uint64) []Action {
 		}
 	}
 	return out
+}
+
+// others are the ids of the members and of the nodes that are alive in gossip, without this
+// one, sorted.
+func (c *Core) others() []crawl.NodeID {
+	ids := slices.Clone(c.seen.ids)
+	if c.state.View != nil {
+		for i := range c.state.View.Members {
+			id := c.state.View.Members[i].ID
+			if at, ok := slices.BinarySearch(ids, id); !ok {
+				ids = slices.Insert(ids, at, id)
+			}
+		}
+	}
+	if at, ok := slices.BinarySearch(ids, c.self); ok {
+		ids = slices.Delete(ids, at, at+1)
+	}
+	return ids
 }
 
 // receive takes a message in, if it is for this node and of its cluster.

@@ -116,7 +116,7 @@ func (c *Core) noteFlaps(v *View) {
 // admissible reports whether a node that is no member may be admitted now. Gossip
 // may show a dead one for some more seconds.
 func (c *Core) admissible(id crawl.NodeID) bool {
-	if boot := c.seen[id].Boot; c.dead[id] >= boot || c.superseded(id, boot) {
+	if boot := c.seen.byID[id].Boot; c.dead[id] >= boot || c.superseded(id, boot) {
 		return false
 	}
 	f, ok := c.flaps[id]
@@ -170,7 +170,7 @@ func (c *Core) prune() {
 	}
 	c.pruneDenials()
 	gone := func(id crawl.NodeID) bool {
-		_, ok := c.seen[id]
+		_, ok := c.seen.byID[id]
 		return !ok && !c.member(id)
 	}
 	maps.DeleteFunc(c.greeted, func(id crawl.NodeID, _ int) bool { return gone(id) })

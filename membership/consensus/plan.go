@@ -41,9 +41,25 @@ type Sighting struct {
 	Process
 }
 
+// sightings are the nodes that are alive in gossip. They are replaced, never changed.
+type sightings struct {
+	nodes []Sighting     // in any order
+	ids   []crawl.NodeID // sorted
+	byID  map[crawl.NodeID]Sighting
+}
+
+func sightingsOf(nodes []Sighting) sightings {
+	s := sightings{nodes: slices.Clone(nodes), byID: make(map[crawl.NodeID]Sighting, len(nodes))}
+	for _, n := range nodes {
+		s.byID[n.ID] = n
+	}
+	s.ids = slices.Sorted(maps.Keys(s.byID))
+	return s
+}
+
 // outlook is what a core knows of the nodes around an installed view.
 type outlook struct {
-	seen       map[crawl.NodeID]Sighting
+	seen       sightings
 	verdict    func(Member) verdict
 	admissible func(crawl.NodeID) bool // may join: it was heard lately
 	forgotten  []crawl.NodeID          // sorted, none barred by the view yet
@@ -69,13 +85,10 @@ type outlook struct {
 //
 // Gossip alone never removes a member: it cannot tell a dead node from a cut link.
 func next(v *View, o outlook) *View {
-	d := draft{
-		members: slices.Clone(v.Members), left: slices.Clone(v.Left), barred: slices.Clone(v.Barred),
-		number: v.Number + 1, capacity: v.Cluster.Partitions,
-	}
+	d := draft{members: v.Members, left: v.Left, barred: v.Barred, number: v.Number + 1, capacity: v.Cluster.Partitions}
 	changed := false
-	for _, id := range slices.Sorted(maps.Keys(o.seen)) {
-		s := o.seen[id]
+	for _, id := range o.seen.ids {
+		s := o.seen.byID[id]
 		if slices.Contains(o.forgotten, id) || v.Bars(id) {
 			continue
 		}
@@ -88,8 +101,8 @@ func next(v *View, o outlook) *View {
 	excluded, served := d.exclude(v, o)
 	changed = excluded || changed
 	if served {
-		changed = d.release(o.seen) || changed
-		changed = d.markDraining(o.seen) || changed
+		changed = d.release(o.seen.byID) || changed
+		changed = d.markDraining(o.seen.byID) || changed
 	}
 	if !changed {
 		return nil
@@ -98,9 +111,11 @@ func next(v *View, o outlook) *View {
 	return &View{Number: d.number, Cluster: v.Cluster, Members: d.members, Left: d.left, Removed: d.removed, Barred: d.barred}
 }
 
-// draft is a view in the making.
+// draft is a view in the making. Its lists are those of the view before until they change:
+// most drafts change nothing, and one is made each tick.
 type draft struct {
 	members  []Member // sorted by id
+	owned    bool     // members is a copy
 	left     []Departure
 	removed  []Removal
 	barred   []crawl.NodeID // sorted
@@ -108,11 +123,17 @@ type draft struct {
 	capacity int
 }
 
+// edit makes members a copy, before it is changed in place.
+func (d *draft) edit() {
+	if !d.owned {
+		d.members, d.owned = slices.Clone(d.members), true
+	}
+}
+
 // exclude removes the members of v that are gone and bars the forgotten ones.
 // served says that an active member is left that is not gone. If none would be
 // left, exclude does nothing until a member can take over.
 func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
-	var keep []Member
 	var removed []Removal
 	for _, m := range d.members {
 		judged := stay
@@ -120,7 +141,6 @@ func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
 			judged = o.verdict(m)
 		}
 		if judged == stay {
-			keep = append(keep, m)
 			served = served || !m.Draining
 			continue
 		}
@@ -129,9 +149,16 @@ func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
 	if !served {
 		return false, false
 	}
-	d.members, d.removed = keep, removed
-	d.barred = append(d.barred, o.forgotten...)
-	slices.Sort(d.barred)
+	if len(removed) > 0 {
+		d.edit()
+		d.members = slices.DeleteFunc(d.members, func(m Member) bool {
+			return slices.ContainsFunc(removed, func(r Removal) bool { return r.ID == m.ID })
+		})
+		d.removed = removed
+	}
+	if len(o.forgotten) > 0 {
+		d.barred = slices.Sorted(slices.Values(slices.Concat(d.barred, o.forgotten)))
+	}
 	return len(removed)+len(o.forgotten) > 0, true
 }
 
@@ -139,28 +166,37 @@ func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
 // One that is not marked yet is marked first: while the table names it,
 // partitions may be moving towards it.
 func (d *draft) release(seen map[crawl.NodeID]Sighting) bool {
-	before := len(d.members)
-	d.members = slices.DeleteFunc(d.members, func(m Member) bool {
+	leaves := func(m Member) bool {
+		if !m.Draining {
+			return false
+		}
 		s := seen[m.ID]
-		if !m.Draining || m.Boot != s.Boot || s.Status != Leaving {
+		return m.Boot == s.Boot && s.Status == Leaving
+	}
+	if !slices.ContainsFunc(d.members, leaves) {
+		return false
+	}
+	d.edit()
+	d.left = slices.Clone(d.left)
+	d.members = slices.DeleteFunc(d.members, func(m Member) bool {
+		if !leaves(m) {
 			return false
 		}
 		d.left = append(d.left, Departure{ID: m.ID, Boot: m.Boot})
 		d.removed = append(d.removed, Removal{ID: m.ID, Boot: m.Boot, Name: m.Name, Proved: true})
 		return true
 	})
-	if over := len(d.left) - maxDepartures; over > 0 {
-		d.left = slices.Delete(d.left, 0, over)
-	}
-	return len(d.members) < before
+	d.left = d.left[max(len(d.left)-maxDepartures, 0):]
+	return true
 }
 
 // relist gives a restarted member its new boot. The restart ends a drain.
 func (d *draft) relist(i int, s Sighting) bool {
-	m := &d.members[i]
-	if s.Boot <= m.Boot || s.Status == Left {
+	if s.Boot <= d.members[i].Boot || s.Status == Left {
 		return false
 	}
+	d.edit()
+	m := &d.members[i]
 	if !d.named(s.Name, s.ID) {
 		m.Name = s.Name
 	}
@@ -176,7 +212,8 @@ func (d *draft) admit(s Sighting) bool {
 	if slices.ContainsFunc(d.left, func(l Departure) bool { return l.ID == s.ID && l.Boot >= s.Boot }) {
 		return false
 	}
-	d.left = slices.DeleteFunc(d.left, func(l Departure) bool { return l.ID == s.ID })
+	d.left = slices.DeleteFunc(slices.Clone(d.left), func(l Departure) bool { return l.ID == s.ID })
+	d.edit()
 	i, _ := find(d.members, s.ID)
 	d.members = slices.Insert(d.members, i, Member{
 		ID: s.ID, Name: s.Name, Boot: s.Boot, Since: d.number, RPC: s.RPC, HTTP: s.HTTP, Gossip: s.Gossip, Process: s.Process,
@@ -205,6 +242,7 @@ func (d *draft) markDraining(seen map[crawl.NodeID]Sighting) bool {
 		return false
 	}
 	for _, i := range mark {
+		d.edit()
 		d.members[i].Draining = true
 	}
 	return len(mark) > 0

@@ -79,23 +79,23 @@ func TestNext(t *testing.T) {
 
 func TestNextIsBounded(t *testing.T) {
 	t.Parallel()
-	seen := map[crawl.NodeID]Sighting{}
+	var seen []Sighting
 	for i := range 3 * testCluster.Partitions {
 		id := crawl.NodeID(fmt.Sprintf("n%03d", i))
-		seen[id] = Sighting{ID: id, Name: string(id), Boot: 1, Status: Joining}
+		seen = append(seen, Sighting{ID: id, Name: string(id), Boot: 1, Status: Joining})
 	}
 	v := &View{Number: 1, Cluster: testCluster, Members: []Member{{ID: "a", Name: "a", Boot: 1, Since: 1}}}
 	look := outlookOf(nil)
-	look.seen = seen
+	look.seen = sightingsOf(seen)
 	v = next(v, look)
 	if len(v.Members) != testCluster.Partitions {
 		t.Errorf("%d members admitted for %d partitions", len(v.Members), testCluster.Partitions)
 	}
 	// All but one leave, wave after wave: the list of departures stays short.
-	for id, s := range seen {
-		s.Status = Leaving
-		seen[id] = s
+	for i := range seen {
+		seen[i].Status = Leaving
 	}
+	look.seen = sightingsOf(seen)
 	for range 2 * len(seen) {
 		if w := next(v, look); w != nil {
 			v = w
@@ -105,7 +105,7 @@ func TestNextIsBounded(t *testing.T) {
 		t.Errorf("%d members and %d departures are left", len(v.Members), len(v.Left))
 	}
 	v.Left = append(v.Left, v.Left...)[:maxDepartures]
-	look.seen = map[crawl.NodeID]Sighting{"x": {ID: "x", Name: "x", Boot: 1, Status: Leaving}}
+	look.seen = sightingsOf([]Sighting{{ID: "x", Name: "x", Boot: 1, Status: Leaving}})
 	v.Members = append(v.Members, Member{ID: "x", Name: "x", Boot: 1, Since: 1, Draining: true})
 	v = next(v, look)
 	if len(v.Left) != maxDepartures || v.Left[maxDepartures-1].ID != "x" {
@@ -116,7 +116,7 @@ func TestNextIsBounded(t *testing.T) {
 // outlookOf reads what is in sight. An id with a suffix says something else of
 // the node: dead, silent, forgotten, or unheard.
 func outlookOf(sightings []Sighting) outlook {
-	seen := map[crawl.NodeID]Sighting{}
+	var seen []Sighting
 	verdicts := map[crawl.NodeID]verdict{}
 	unheard := map[crawl.NodeID]bool{}
 	var forgotten []crawl.NodeID
@@ -124,7 +124,7 @@ func outlookOf(sightings []Sighting) outlook {
 		id, what, _ := strings.Cut(string(s.ID), "/")
 		switch node := crawl.NodeID(id); what {
 		case "":
-			seen[node] = s
+			seen = append(seen, s)
 		case "dead":
 			verdicts[node] = dropDead
 		case "silent":
@@ -136,7 +136,7 @@ func outlookOf(sightings []Sighting) outlook {
 		}
 	}
 	return outlook{
-		seen: seen, forgotten: forgotten,
+		seen: sightingsOf(seen), forgotten: forgotten,
 		verdict:    func(m Member) verdict { return verdicts[m.ID] },
 		admissible: func(id crawl.NodeID) bool { return !unheard[id] },
 	}

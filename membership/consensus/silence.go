@@ -169,7 +169,7 @@ func (c *Core) deny(p *proposal) bool {
 		}
 	}
 	for id := range c.flaps {
-		if _, seen := c.seen[id]; seen && !c.member(id) && c.admissible(id) {
+		if _, seen := c.seen.byID[id]; seen && !c.member(id) && c.admissible(id) {
 			put(id, c.opinions(p, id).heard > 1)
 		}
 	}
