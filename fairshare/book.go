@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Resource is one of those that are shared out.
+// Resource is a resource that is divided.
 type Resource uint8
 
 // The resources.
 const (
 	Fetchers Resource = iota // visits that are not completed: the request, parser and archive
-	Lookups                  // names that are being asked for
+	Lookups                  // look-ups under way
 	numResources
 )
 
-// Class is a claimant's standing in a word.
+// Class sums up a claimant's standing.
 type Class uint8
 
 // The classes, the worst first.
@@ -28,14 +28,14 @@ const (
 
 func (c Class) String() string { return [...]string{"poor", "new", "good"}[min(c, Good)] }
 
-// Outcome is what came of holding a resource.
+// Outcome is the result of holding a resource.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Well Outcome = iota // an answer, soon
-	Slow                // an answer that took long
-	Bad                 // none, or one that took its time for nothing
+	Well Outcome = iota // a quick answer
+	Slow                // a slow answer
+	Bad                 // no answer, or a slow one of no use
 )
 
 // The windows, in parts of a resource.
@@ -44,8 +44,8 @@ const (
 	starting = whole / 8
 	smallest = whole / 128
 	step     = whole / 64
-	// forgiven is how long a window that fell to nothing takes to come back to
-	// starting, when nothing more is heard.
+	// forgiven is how long a window that fell to nothing takes to return to starting
+	// without further outcomes.
 	forgiven = 10 * time.Minute
 )
 
@@ -54,12 +54,13 @@ type Claimant struct {
 	name     string
 	domain   bool
 	window   [numResources]int
-	answered bool // a request, well, once
+	answered bool // at least one request, well
 	changed  time.Time
 	held     [numResources]int
 	hosts    int // in memory
 	awake    int // those of them that could use a resource now, or soon
-	// Outcomes, halved together now and then, so that the recent ones count: for people.
+	// Outcomes, for people. They are halved together from time to time, so that recent ones
+	// weigh more.
 	well, bad [numResources]int
 	since     time.Time     // when it became Poor
 	idle      *list.Element // in Book.idle, while it has no hosts and holds nothing
@@ -71,7 +72,7 @@ func (c *Claimant) Name() string { return c.name }
 // Held is how many of r it holds.
 func (c *Claimant) Held(r Resource) int { return c.held[r] }
 
-// Class is its standing.
+// Class returns its standing.
 func (c *Claimant) Class() Class {
 	switch {
 	case c.narrow() < starting:
@@ -85,10 +86,10 @@ func (c *Claimant) Class() Class {
 // narrow is its smallest window.
 func (c *Claimant) narrow() int { return min(c.window[Fetchers], c.window[Lookups]) }
 
-// Book keeps the standing of claimants and what they hold.
+// Book keeps the standing of claimants, and how much they hold.
 type Book struct {
 	capacity [numResources]int
-	memory   int // hosts that there is room for
+	memory   int // how many hosts there is room for
 	limit    int
 	byName   map[key]*Claimant
 	idle     *list.List // of *Claimant, the longest idle in front
@@ -101,21 +102,20 @@ type Book struct {
 	domains int // that have hosts
 }
 
-// key names a claimant. The hosts of address literals have a domain of the name of their
-// block, which is another claimant.
+// key identifies a claimant. Hosts that are address literals have a domain with the name of
+// their block, which is another claimant than the block.
 type key struct {
 	name   string
 	domain bool
 }
 
-// NewBook makes a Book. limit bounds the claimants that are remembered although they
-// have nothing.
+// NewBook makes a Book. limit bounds the remembered claimants that hold nothing.
 func NewBook(fetchers, lookups, memory, limit int) *Book {
 	return &Book{capacity: [numResources]int{fetchers, lookups}, memory: memory, limit: limit, byName: make(map[key]*Claimant), idle: list.New()}
 }
 
-// Resize says that there are so many of r. What is held beyond that is held until it
-// is given back.
+// Resize sets how many of r there are. Claimants that hold more keep it until they release
+// it.
 func (b *Book) Resize(r Resource, capacity int) { b.capacity[r] = capacity }
 
 // Enter counts one more host of a domain or a block, by name. It sleeps.
@@ -151,8 +151,8 @@ func (b *Book) Leave(c *Claimant) {
 	b.rest(c)
 }
 
-// Wake says that one more host of a claimant could use a resource now, or soon: only
-// for those is anything kept.
+// Wake says that one more host of a claimant could use a resource now or soon: reserves are
+// kept for such hosts only.
 func (b *Book) Wake(c *Claimant) { b.stir(c, 1) }
 
 // Sleep undoes Wake.
@@ -164,8 +164,8 @@ func (b *Book) stir(c *Claimant, n int) {
 	b.count(c)
 }
 
-// rest remembers a claimant that has nothing, and forgets the one that has had nothing
-// for longest.
+// rest remembers a claimant that holds nothing, and drops the one that has held nothing for
+// longest.
 func (b *Book) rest(c *Claimant) {
 	if c.hosts > 0 || c.held != [numResources]int{} || c.idle != nil {
 		return
@@ -178,7 +178,7 @@ func (b *Book) rest(c *Claimant) {
 	}
 }
 
-// count and uncount keep the sums by class around a change of a claimant.
+// count and uncount update the sums by class around a change of a claimant.
 func (b *Book) count(c *Claimant)   { b.add(c, 1) }
 func (b *Book) uncount(c *Claimant) { b.add(c, -1) }
 
@@ -197,7 +197,7 @@ func (b *Book) add(c *Claimant, sign int) {
 	}
 }
 
-// Take and Give say that a claimant holds one more of r, or one less.
+// Take says that a claimant holds one more of r.
 func (b *Book) Take(c *Claimant, r Resource) {
 	c.held[r]++
 	if c.domain {
@@ -214,7 +214,7 @@ func (b *Book) Give(c *Claimant, r Resource) {
 	b.rest(c)
 }
 
-// Note takes in what came of holding r.
+// Note takes in the outcome of holding r.
 func (b *Book) Note(now time.Time, c *Claimant, r Resource, o Outcome) {
 	b.forgive(now, c)
 	b.uncount(c)
@@ -242,7 +242,7 @@ func (b *Book) Note(now time.Time, c *Claimant, r Resource, o Outcome) {
 	}
 }
 
-// Excuse undoes a Bad that turned out better, as far as the beginning.
+// Excuse undoes a Bad whose outcome was better in the end, up to the starting window.
 func (b *Book) Excuse(now time.Time, c *Claimant, r Resource) {
 	b.forgive(now, c)
 	b.uncount(c)
@@ -252,7 +252,7 @@ func (b *Book) Excuse(now time.Time, c *Claimant, r Resource) {
 	c.bad[r] = max(c.bad[r]-1, 0)
 }
 
-// forgive lets a window below its beginning grow with time, whatever else is heard.
+// forgive lets a window below the starting one grow with time, whatever the outcomes.
 func (b *Book) forgive(now time.Time, c *Claimant) {
 	if c.narrow() >= starting {
 		c.changed = now
@@ -274,8 +274,8 @@ func (b *Book) forgive(now time.Time, c *Claimant) {
 	b.count(c)
 }
 
-// room is what a claimant may hold: what its window comes to, one at the least, and for
-// one that fails its part of what is left for all of those, up to a quarter.
+// room is how much a claimant may hold: its window, at least one; and for one that fails,
+// its part of what is left for all such claimants, up to a quarter.
 func (b *Book) room(c *Claimant, r Resource) int {
 	size := b.capacity[r]
 	n := max(c.window[r]*size/whole, 1)
@@ -286,8 +286,8 @@ func (b *Book) room(c *Claimant, r Resource) int {
 }
 
 // Admits reports whether a host of a domain, at an address of a block (nil: not known),
-// may take one more of r. With false comes who has had its share: the domain or the
-// block.
+// may take one more of r. If not, it returns the claimant that has its share already: the
+// domain or the block.
 func (b *Book) Admits(domain, block *Claimant, r Resource) (ok bool, full *Claimant) {
 	if b.alone(domain) {
 		return true, nil
@@ -304,10 +304,10 @@ func (b *Book) Admits(domain, block *Claimant, r Resource) (ok bool, full *Claim
 // alone reports whether no other domain has hosts that are awake.
 func (b *Book) alone(domain *Claimant) bool { return domain.awake == b.about() }
 
-// about is how many hosts are awake.
+// about returns how many hosts are awake.
 func (b *Book) about() int { return b.awake[Poor] + b.awake[New] + b.awake[Good] }
 
-// reserved reports whether what is left of r is kept for claimants of a better class.
+// reserved reports whether the rest of r is kept for claimants of a better class.
 func (b *Book) reserved(c *Claimant, r Resource) bool {
 	size := b.capacity[r]
 	k := c.Class()
@@ -332,8 +332,8 @@ func (b *Book) Over(c *Claimant, r Resource) int {
 	return max(c.held[r]-b.room(c, r), 0)
 }
 
-// Excess is how many of r those that fail hold together beyond what the reserve for the
-// others leaves them.
+// Excess is how many of r all claimants that fail hold together beyond what the reserve
+// for the others leaves them.
 func (b *Book) Excess(r Resource) int { return max(b.held[Poor][r]-b.leftForPoor(r), 0) }
 
 func (b *Book) leftForPoor(r Resource) int {
@@ -341,15 +341,15 @@ func (b *Book) leftForPoor(r Resource) int {
 	return max(size-min(3*size/4, b.awake[Good]+b.awake[New]), 1)
 }
 
-// Fits reports whether a host of a domain may come into memory, which holds so many, has of
-// them that domain's: hosts that take more than others count as several. Half of it is
-// for whoever asks first.
+// Fits reports whether a host of a domain may come into memory. holds is how many hosts are
+// there, has how many of them are the domain's; a host that needs more memory than others
+// counts as several. Half of the memory has no reserve.
 func (b *Book) Fits(name string, has, in int) bool {
 	c := b.byName[key{name, true}]
 	return c == nil || in < b.memory/2 || b.domains <= 1 || has < max(c.narrow()*b.memory/whole, 1)
 }
 
-// Failing is a domain that is held back, for people.
+// Failing is a domain whose share was reduced, for people.
 type Failing struct {
 	Domain     string
 	Bad, Tries int // of late
@@ -386,10 +386,10 @@ func (c *Claimant) fails() Resource {
 }
 
 const (
-	// A domain is shown to people from so many hosts in memory and failures on.
+	// A domain is shown to people if it has so many hosts in memory and failures.
 	failingHosts = 20
 	failingTries = 10
-	// recent is when the outcomes that are counted are halved.
+	// recent is the number of outcomes at which the counts are halved.
 	recent = 200
 )
 

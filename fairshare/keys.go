@@ -7,9 +7,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Domain is the registered domain of a host name: what stands directly below a public
-// suffix, those of hosting platforms among them. An address literal counts as its
-// block, and a name without a registered domain as itself.
+// Domain is the registered domain of a host name: the name directly below a public suffix,
+// where those of hosting platforms count as well. An address literal counts as its block,
+// and a name without a registered domain as itself.
 func Domain(host string) string {
 	if len(host) > 2 && host[0] == '[' {
 		host = host[1 : len(host)-1]
@@ -26,14 +26,14 @@ func Domain(host string) string {
 	return domain
 }
 
-// maybeAddr is false for nearly all names: to parse one as an address leaves an error behind.
+// maybeAddr is false for nearly all names: parsing a name as an address allocates an error.
 // No top-level domain ends with a digit (RFC 3696, section 2), but each IPv4 address does.
 func maybeAddr(host string) bool {
 	return host != "" && '0' <= host[len(host)-1] && host[len(host)-1] <= '9' || strings.IndexByte(host, ':') >= 0
 }
 
 // Block is the block of addresses that one owner is likely to have: a /24 of IPv4, a
-// /48 of IPv6. The zero Prefix stands for no address.
+// /48 of IPv6. The zero Prefix means no address.
 func Block(addr netip.Addr) netip.Prefix {
 	if !addr.IsValid() {
 		return netip.Prefix{}

@@ -7,20 +7,19 @@ import (
 	"crawlnode/crawl"
 )
 
-// address is one IP address whose requests are spaced, whatever the host. Its
-// turn is held by one host at a time: from the moment the host is ready until
-// its request has ended. The others stand in line, so that a thousand names on
-// one machine cost no more than a list.
+// address is one IP address whose requests are spaced, whatever the host. One host at a
+// time has its turn: from the moment the host is ready until its request has ended. The
+// others wait in a line, so that a thousand names on one machine cost no more than a list.
 type address struct {
 	ip     netip.Addr
 	holder *host     // who has the turn
 	next   time.Time // earliest start of the next request
-	line   line      // who waits for the turn
-	timer  timer     // set while nobody holds the turn and next lies ahead
+	line   line      // hosts that wait for the turn
+	timer  timer     // set while no host has the turn and next is in the future
 }
 
-// spaceFrom lets an address rest from now on that was asked before its requests
-// were spaced.
+// spaceFrom begins the gap of an address now, if it was requested before its requests were
+// spaced.
 func (c *Core) spaceFrom(now time.Time, ip netip.Addr) {
 	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
 		return
@@ -30,8 +29,8 @@ func (c *Core) spaceFrom(now time.Time, ip netip.Addr) {
 	c.passOn(now, a)
 }
 
-// address returns an address that is spaced. One that was not until the gaps grew
-// counts as asked just then.
+// address returns an address that is spaced. If it was not until the gaps grew, a request
+// counts as made at that moment.
 func (c *Core) address(ip netip.Addr) *address {
 	a := c.addrs[ip]
 	if a == nil {
@@ -45,7 +44,7 @@ func (c *Core) address(ip netip.Addr) *address {
 	return a
 }
 
-// claim gives h the turn of its address, or a place in the line. True: h may
+// claim gives h the turn of its address, or a place in the line. It returns true if h may
 // be ready. An address without a delay needs no turn.
 func (c *Core) claim(now time.Time, h *host) bool {
 	if h.turn != nil {
@@ -67,7 +66,7 @@ func (c *Core) claim(now time.Time, h *host) bool {
 	return false
 }
 
-// unclaim takes h's turn, or its place in the line, away.
+// unclaim ends h's turn, or its place in the line.
 func (c *Core) unclaim(now time.Time, h *host) {
 	a := h.turn
 	if a == nil {
@@ -83,8 +82,8 @@ func (c *Core) unclaim(now time.Time, h *host) {
 	c.passOn(now, a)
 }
 
-// passOn gives the turn of a to the first in line, now or when its time has
-// come; an address that nobody wants is forgotten once its time is over.
+// passOn gives the turn of a to the first in line, now or when its time has come. An
+// address without a line is dropped after its gap.
 func (c *Core) passOn(now time.Time, a *address) {
 	if a.holder != nil {
 		return

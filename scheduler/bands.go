@@ -2,8 +2,8 @@ package scheduler
 
 import "crawlnode/crawl"
 
-// line is a first-in first-out queue of hosts with removal from anywhere. A
-// host stands in one line at most: the links are in the host.
+// line is a first-in first-out queue of hosts with removal from anywhere. A host is in one
+// line at most: the links are in the host.
 type line struct {
 	first, last *host
 	n           int
@@ -68,16 +68,16 @@ func (l *line) remove(h *host) {
 	}
 }
 
-// lane holds the ready hosts of one domain in one band.
+// lane has the ready hosts of one domain in one band.
 type lane struct {
 	line
-	listed bool  // it stands in its round
+	listed bool  // it is in its round
 	behind *lane // there
 }
 
-// round is the lanes of a band that have hosts, in turn: however many hosts a domain
-// has ready, the next domain's is handed out after one of them. Lanes that ran dry
-// are taken out when their turn comes.
+// round has the lanes of a band that have hosts, in turn: however many hosts of one domain
+// are ready, after one of them comes one of the next domain. Empty lanes are removed when
+// their turn comes.
 type round struct {
 	first, last *lane
 	n           int // hosts in all lanes
@@ -121,11 +121,11 @@ func (r *round) pop() *host {
 	}
 }
 
-// bandQueue holds the ready hosts, a line for each band, and shares the visits
-// out between the bands by self-clocked fair queueing (Golestani, 1994): each
-// band's first host has a finish tag that lies one stride, the inverse of the
-// band's share, behind the one before it; the lowest tag is next. A band that
-// was empty starts at the clock, so it saves nothing up.
+// bandQueue has the ready hosts, a line for each band, and divides the visits between the
+// bands by self-clocked fair queueing (Golestani, 1994): the finish tag of each band's
+// first host is one stride, the inverse of the band's share, after the one before it; the
+// lowest tag is next. A band that was empty starts at the clock, so it accumulates no
+// credit.
 type bandQueue struct {
 	rounds [crawl.Bands]round
 	tag    [crawl.Bands]uint64

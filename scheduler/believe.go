@@ -7,16 +7,16 @@ import (
 	"crawlnode/crawl"
 )
 
-// Times that come from disk are clamped to what the rules can explain (ownership rule 14).
-// The frontier keeps them on a timeline that no wall clock moves, so this binds only what
-// an earlier version wrote, with a clock that was ahead. What a host itself asked for
-// (Retry-After) has no bound and is believed.
+// Times from the disk are clamped to the largest values that the rules can produce
+// (ownership rule 14). The frontier keeps them on a timeline that no wall clock moves, so
+// this matters only for data of an earlier version, written with a clock that was ahead.
+// Retry-After of a host has no bound and is not clamped.
 
-// believe clamps what was read of h.
+// believe clamps the times of h's stored state.
 func (c *Core) believe(now time.Time, h *host) {
 	s := &h.state
-	// An hour covers the waits of which the state does not tell: for an address with
-	// many hosts, a fence, a longer delay that was configured then.
+	// An hour covers the waits that the state does not contain: for an address with many
+	// hosts, a fence, a longer delay that was configured then.
 	explained := max(gap(s, c.cfg.Delay(h.addr()), s.CrawlDelay), failureWait(s.Failures), LongWait)
 	s.NotBefore = earlier(s.NotBefore, now.Add(explained))
 	s.FrozenUntil = earlier(s.FrozenUntil, now.Add(c.cfg.Freeze))
@@ -30,7 +30,7 @@ func (c *Core) believe(now time.Time, h *host) {
 	}
 }
 
-// believeItems clamps the next tries of URLs; items is left as it is.
+// believeItems clamps the next tries of URLs; it does not change items.
 func believeItems(now time.Time, items []crawl.Item) []crawl.Item {
 	last := now.Add(retryDelays[len(retryDelays)-1])
 	late := func(it crawl.Item) bool { return it.NotBefore.After(last) }

@@ -7,32 +7,32 @@ import (
 	"crawlnode/crawl"
 )
 
-// Config holds what the scheduler may be told. The zero value works: each
-// field that is zero gets the default named beside it.
+// Config has the settings of the scheduler. The zero value works: each field that is zero
+// gets its default.
 type Config struct {
 	// Delay is the configured least gap for a host at addr. addr is the zero
 	// Addr while the host is not resolved. It is called for every decision, so
-	// that a change counts at once, and must be cheap. Default: always 1 s.
+	// that a change takes effect at once, and must be cheap. Default: always 1 s.
 	Delay func(addr netip.Addr) time.Duration
-	// IPDelay is the least gap for one address, across the hosts that live
-	// there; 0 lets the address have any number of requests at a time.
+	// IPDelay is the least gap for one address, across all its hosts; 0 allows any
+	// number of requests to the address at a time.
 	// Default: always 0.
 	IPDelay func(addr netip.Addr) time.Duration
 	// MaxActive bounds the hosts in memory. Default 20,000.
 	MaxActive int
-	// MaxBytes bounds what the hosts in memory take, roughly: their URLs and
-	// their robots.txt files. Beyond it no host is let in. Default 256 MiB.
+	// MaxBytes bounds the memory of the hosts, roughly: their URLs and their robots.txt
+	// files. Above it no host is activated. Default 256 MiB.
 	MaxBytes int
 	// Fetchers and Lookups are how many visits and look-ups there can be at a time;
-	// they are shared out fairly (package fairshare). Defaults 256 and 64.
+	// package fairshare divides them. Defaults 256 and 64.
 	Fetchers, Lookups int
 	// Received is how many bytes of the payload of an open visit have arrived, so that a
 	// large one is not taken for a slow one. Default: always 0.
 	Received func(visit uint64) int64
-	// Excluded reports whether an item was queued by older rules and is not to be
-	// fetched any more. Its visit is handed out at once, without look-up, wait or share,
-	// and with nothing that a request could be made with. It is called for every
-	// decision; ExcludeChanged says that its answers changed. Default: never.
+	// Excluded reports whether an item was queued by older rules and must not be fetched
+	// any more. Its visit is handed out at once, without look-up, wait or share, and
+	// without the data that a request needs. It is called for every decision;
+	// ExcludeChanged says that its answers changed. Default: never.
 	Excluded func(it *crawl.Item) bool
 	// ItemsPerHost is how many URLs a host has in memory after a Refill.
 	// Default 16.
@@ -42,7 +42,7 @@ type Config struct {
 	Shares [crawl.Bands]int
 	// MaxFailures in a row freeze a host. Default 5.
 	MaxFailures int
-	// Freeze is how long. Default 1 h.
+	// Freeze is for how long. Default 1 h.
 	Freeze time.Duration
 	// Quantum is how many visits a host may have before it makes room for
 	// hosts that wait on disk. Default 128.
@@ -58,27 +58,27 @@ const (
 	// pendingWait is how soon a host is visited again whose robots.txt is fetched at
 	// another host meanwhile.
 	pendingWait = time.Second
-	// LongWait is the longest wait that a crawl which is otherwise at its end
-	// sits out before it gives a host up.
+	// LongWait is the longest wait for a host before a crawl that is otherwise finished
+	// gives the host up.
 	LongWait = time.Hour
-	// OutagePatience is how long no host is blamed while no name server answers
-	// anything. Beyond it a look-up that fails so is one like any other, so that a
-	// finite crawl whose name servers never come ends.
+	// OutagePatience is how long no failure is counted while no name server answers any
+	// query. After it such a look-up fails like any other, so that a finite crawl ends
+	// even if its name servers never return.
 	OutagePatience = 24 * time.Hour
 	// maxNameWait caps the pause between two look-ups of a host in such an outage.
 	maxNameWait = 30 * time.Second
-	// LoadAhead is how early a host's URLs and address are fetched before its
-	// turn. A host that waits longer than this may as well wait on disk.
+	// LoadAhead is how long before its turn a host's URLs and address are loaded. A host
+	// that waits longer than this may wait on disk.
 	LoadAhead = 10 * time.Second
-	// linger is how long a host without work stays in memory, in case new
-	// links to it turn up.
+	// linger is how long a host without work stays in memory, in case new links to it
+	// are found.
 	linger = 10 * time.Second
-	// shortOutage is how long a host may answer one URL after the other with 429
-	// or 503 before that counts against them for good.
+	// shortOutage is how long a host may answer one URL after the other with 429 or 503
+	// before its URLs are given up for it.
 	shortOutage = 10 * time.Minute
 	// robotsLife is how long an answer for robots.txt is used (RFC 9309, 2.4).
 	robotsLife = 24 * time.Hour
-	// maxLimited bounds what is remembered of such URLs.
+	// maxLimited bounds the remembered URLs of that kind.
 	maxLimited = 32
 	// maxOrigins bounds the robots.txt entries of one host.
 	maxOrigins = 8

@@ -9,7 +9,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// ActionKind says what is asked for.
+// ActionKind says what the caller must do.
 type ActionKind uint8
 
 // The kinds of action.
@@ -23,8 +23,8 @@ const (
 	Park
 	// Dead: Host failed its last try; fail all its URLs, then call Forget.
 	Dead
-	// TakeBack: end the request of Visit, whose domain holds more than its share for
-	// long while others wait; report with Release.
+	// TakeBack: end the request of Visit, whose domain has held more than its share for
+	// a long time while others wait; report with Release.
 	TakeBack
 )
 
@@ -32,7 +32,7 @@ func (k ActionKind) String() string {
 	return [...]string{"resolve", "refill", "park", "dead", "take_back"}[min(k, TakeBack)]
 }
 
-// Action is something that the Core wants done.
+// Action is something that the caller must do for the Core.
 type Action struct {
 	Kind      ActionKind
 	Partition crawl.Partition
@@ -55,23 +55,23 @@ type Queue struct {
 	Queued    int64  // all entries
 }
 
-// Parked is what must be written of a host that left memory.
+// Parked is the state of a host that left memory, which must be written.
 type Parked struct {
 	Partition crawl.Partition
 	Host      crawl.Host
 	State     crawl.HostState
 }
 
-// Counts counts the hosts in memory by state. Active counts all of them;
-// those without anything to fetch are in none of the others.
+// Counts counts the hosts in memory by state. Active counts all of them; hosts without
+// anything to fetch are in no other count.
 type Counts struct {
 	Active, InFlight, Ready, Waiting, Backoff, Frozen int
 	Incomplete                                        int // visits handed out and not completed
 	OverShare                                         int // held back by the share of their domain or block
 }
 
-// Core decides which host may be fetched. The now of successive calls must not
-// go backwards by much: a clock that jumps back lengthens waits.
+// Core decides which host may be fetched. The now of successive calls must not go back by
+// much: a clock that jumps back lengthens waits.
 type Core struct {
 	cfg     Config
 	hosts   map[crawl.Host]*host
@@ -115,11 +115,11 @@ func (c *Core) Places() int {
 	return max(c.cfg.MaxActive-len(c.hosts), 0)
 }
 
-// Activate takes a host into memory. acquired is when this process got the
-// authority over its partition, or when its last holder's ended, and may lie
-// ahead: whoever had it before may have made a request just then, so the host's
-// gap is counted from there, whatever its state says. False: it is in memory
-// already, and the call changed nothing.
+// Activate takes a host into memory. acquired is when this process got the authority over
+// its partition, or when that of the last holder ended, and may be in the future: the last
+// holder may have made a request just then, so the host's gap is counted from there,
+// whatever its state says. It returns false if the host is in memory already; then the
+// call changed nothing.
 func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	if c.hosts[q.Host] != nil {
 		return false
@@ -146,8 +146,8 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	return true
 }
 
-// Acquired counts the gaps of p's hosts that are in memory from at, too, as
-// Activate does with those that come.
+// Acquired counts the gaps of p's hosts in memory from at as well, as Activate does for
+// hosts that are activated later.
 func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
 	for _, h := range c.sorted(p) {
 		h.acquired = crawl.Latest(h.acquired, at)
@@ -155,12 +155,11 @@ func (c *Core) Acquired(now time.Time, p crawl.Partition, at time.Time) {
 	}
 }
 
-// GapsChanged says that the configured gaps have changed. Where they grew, the new
-// ones hold between two requests, also when the first was before: when that was is
-// not kept for each host, so each waits its new gap from now, once, or what it had
-// to wait anyway, whichever is longer. Of hosts that come into memory later the
-// caller says so with Activate. What was promised after a request that has ended
-// stays when gaps get smaller.
+// GapsChanged says that the configured gaps have changed. A gap that grew applies after
+// requests before the change as well: the time of those is not kept for each host, so each
+// host waits its new gap from now, once, or its present wait, whichever is longer. For
+// hosts that are activated later the caller does this with Activate. A gap that shrank
+// does not shorten a wait after a request that has ended.
 func (c *Core) GapsChanged(now time.Time, grew bool) {
 	var since time.Time
 	if grew {
@@ -172,7 +171,7 @@ func (c *Core) GapsChanged(now time.Time, grew bool) {
 	for _, ip := range slices.SortedFunc(maps.Keys(c.addrs), netip.Addr.Compare) {
 		a := c.addrs[ip]
 		if a == nil || !grew {
-			continue // forgotten meanwhile, or as it was promised
+			continue // dropped meanwhile, or the gap did not grow
 		}
 		a.next = crawl.Latest(a.next, now.Add(c.cfg.IPDelay(ip)))
 		if h := a.holder; h == nil {
@@ -184,7 +183,7 @@ func (c *Core) GapsChanged(now time.Time, grew bool) {
 	}
 }
 
-// ExcludeChanged says that Config.Excluded may say other things now.
+// ExcludeChanged says that the answers of Config.Excluded may have changed.
 func (c *Core) ExcludeChanged(now time.Time) {
 	for _, p := range slices.Sorted(maps.Keys(c.parts)) {
 		for _, h := range c.sorted(p) {
@@ -206,15 +205,14 @@ func (c *Core) Offer(now time.Time, name crawl.Host, items []crawl.Item, next Cu
 	c.place(now, h)
 }
 
-// Counted says how many URLs of a host are queued, as Queue.Queued does.
+// Counted sets how many URLs of a host are queued, as Queue.Queued does.
 func (c *Core) Counted(name crawl.Host, queued int64) {
 	if h := c.hosts[name]; h != nil {
 		h.queued = queued
 	}
 }
 
-// OfferFailed says that a Refill could not be done. It is asked for again
-// after a while.
+// OfferFailed says that a Refill failed. It is requested again after a while.
 func (c *Core) OfferFailed(now time.Time, name crawl.Host) {
 	h := c.hosts[name]
 	if h == nil {
@@ -225,8 +223,8 @@ func (c *Core) OfferFailed(now time.Time, name crawl.Host) {
 	c.place(now, h)
 }
 
-// NoteQueued says that URLs were queued for a host, the best of them in band.
-// False: the host is not in memory.
+// NoteQueued says that URLs were queued for a host, the best of them in band. It returns
+// false if the host is not in memory.
 func (c *Core) NoteQueued(now time.Time, name crawl.Host, band crawl.Band) bool {
 	h := c.hosts[name]
 	if h == nil {
@@ -238,7 +236,7 @@ func (c *Core) NoteQueued(now time.Time, name crawl.Host, band crawl.Band) bool 
 	return true
 }
 
-// Advance lets time pass: hosts whose time has come move on. Next does the same.
+// Advance moves the hosts whose time has come by now. Next does the same.
 func (c *Core) Advance(now time.Time) {
 	c.lookAgain(now)
 	for t := c.timers.due(now); t != nil; t = c.timers.due(now) {
@@ -253,11 +251,11 @@ func (c *Core) Advance(now time.Time) {
 	}
 }
 
-// outstayed reports whether h has had nothing to do for too long: a dry host's
-// timer is only set when nothing is under way for it.
+// outstayed reports whether h has had nothing to do for too long: a dry host's timer is set
+// only when nothing is under way for it.
 func (c *Core) outstayed(h *host) bool { return h.status == Dry && !h.hasWork() }
 
-// NextWake returns when Advance has something to do, or the zero time.
+// NextWake returns when Advance must be called next, or the zero time.
 func (c *Core) NextWake() time.Time {
 	at := c.timers.next()
 	for _, look := range [...]time.Time{c.shares.lookAt, c.shares.lateAt} {
@@ -268,20 +266,18 @@ func (c *Core) NextWake() time.Time {
 	return at
 }
 
-// Actions returns what was asked for since the last call. The slice is the
-// caller's.
+// Actions returns the actions since the last call. The slice is the caller's.
 func (c *Core) Actions() []Action {
 	out := c.actions
 	c.actions = nil
 	return out
 }
 
-// Next hands out the next visit, if any host is ready at now. Lease.Epoch is
-// left to the caller.
+// Next hands out the next visit, if any host is ready at now. The caller sets Lease.Epoch.
 func (c *Core) Next(now time.Time) (crawl.Visit, bool) {
 	c.Advance(now)
 	for h := c.nextReady(now); h != nil; h = c.nextReady(now) {
-		// The facts may have changed since h was placed: a delay was raised, an
+		// The facts may have changed since h was placed: a delay was raised, or an
 		// address got one.
 		if i, _ := h.due(now); i >= 0 && (h.excluded || !c.start(h).After(now) && c.claim(now, h)) {
 			return c.open(now, h, i), true
@@ -323,9 +319,8 @@ func (c *Core) open(now time.Time, h *host, i int) crawl.Visit {
 	return out
 }
 
-// Release ends a visit's request: the host's gap counts from now. It returns
-// the host's new state; false when the visit is not open (any more), because
-// its partition was dropped.
+// Release ends a visit's request: the host's gap counts from now. It returns the host's new
+// state; false if the visit is not open any more, because its partition was dropped.
 func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostState, bool) {
 	v := c.visits[id]
 	if v == nil || !v.open {
@@ -335,7 +330,7 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	v.open, v.kind, v.ended = false, r.Kind, now
 	h.open, h.saved = false, false
 	if r.Requested && !h.acquired.After(now) {
-		h.acquired = time.Time{} // this request's end says more
+		h.acquired = time.Time{} // the end of this request is later
 	}
 	if r.Robots != nil {
 		h.robots = keepRobots(h.robots, r.Robots)
@@ -370,14 +365,14 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 	return h.state, true
 }
 
-// observe applies an answer to h's state; robots.txt's wish first.
+// observe applies an answer to h's state, the Crawl-delay of robots.txt first.
 func (c *Core) observe(now time.Time, h *host, r crawl.Response) (dead bool) {
 	k := rules{delay: c.cfg.Delay(h.addr()), maxFailures: c.cfg.MaxFailures, freeze: c.cfg.Freeze, crawlDelay: h.state.CrawlDelay}
 	if r.Robots != nil {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 		k.crawlDelay = h.state.CrawlDelay
 		if r.Kind == crawl.RobotsFetched {
-			// What this robots.txt asks for binds from the second request on.
+			// The Crawl-delay of this robots.txt applies from the second request on.
 			k.crawlDelay = crawlDelay(h.robots, r.Robots.Origin)
 		}
 	}
@@ -391,21 +386,22 @@ func (c *Core) HostState(id uint64) (crawl.HostState, bool) {
 	if v == nil {
 		return crawl.HostState{}, false
 	}
-	// With two writers on their way the older state may come last.
+	// With two writes under way the older state may be written last.
 	v.host.saved = len(v.host.incomplete) == 1
 	return v.host.state, true
 }
 
-// Excused reports whether the visit's URL, which has had all its tries, is not
-// given up over this 429 or 503, because the whole host answers so. Call it after
-// Release and before Completed.
+// Excused reports whether the visit's URL, which has had all its tries, is not given up for
+// this 429 or 503, because the whole host answers so. Call it after Release and before
+// Completed.
 func (c *Core) Excused(id uint64) bool {
 	v := c.visits[id]
 	return v != nil && v.excused
 }
 
-// KeptOthers says for how long a visit's page kept those of other domains from the parser.
-// From heavyPage on its answer was a slow one. Call it after Release and before Completed.
+// KeptOthers says for how long pages of other domains waited for the parser because of a
+// visit's page. From heavyPage on its answer counts as slow. Call it after Release and
+// before Completed.
 func (c *Core) KeptOthers(id uint64, d time.Duration) {
 	if v := c.visits[id]; v != nil {
 		v.heavy = d >= heavyPage
@@ -443,9 +439,8 @@ func (c *Core) Completed(now time.Time, id uint64) {
 	c.place(now, h)
 }
 
-// putBack takes an item into memory again whose queue entry stands on disk
-// where it stood. While too many wait for their next try, it is read again later.
-// A robots fetch stands nowhere.
+// putBack takes an item into memory again whose queue entry on disk is unchanged. While too
+// many wait for their next try, it is read again later. A robots fetch has no entry.
 func (c *Core) putBack(h *host, it crawl.Item) {
 	if it.Via == crawl.ViaRobots {
 		return

@@ -9,35 +9,35 @@ import (
 	"crawlnode/crawl"
 )
 
-// Cursor is a place in a host's queue on disk, one sequence number per band.
-// The zero Cursor is the head. The scheduler only keeps it.
+// Cursor is a position in a host's queue on disk, one sequence number per band. The zero
+// Cursor is the head. The scheduler only stores it.
 type Cursor = [crawl.Bands]uint64
 
 // Status is the place of a host in memory.
 type Status uint8
 
-// The places. See the package page for the ways between them.
+// The places. See the package documentation for the moves between them.
 const (
-	// Dry: there is nothing in memory to fetch. A Refill is under way, or a
-	// visit is not completed yet, or the host leaves memory before long.
+	// Dry: there is nothing in memory to fetch. A Refill is under way, or a visit is not
+	// completed yet, or the host leaves memory soon.
 	Dry Status = iota
 	// Waiting: the host's time, or that of its next item, has not come.
 	Waiting
 	// Resolving: its time has come, an address is being looked up.
 	Resolving
-	// AddressWait: it stands in line for an address that serves others as well.
+	// AddressWait: it waits in the line of an address that serves other hosts as well.
 	AddressWait
-	// Ready: Next may hand it out. Where the address has a delay, the host
-	// holds the address's turn.
+	// Ready: Next may hand it out. If the address has a delay, the host has the address's
+	// turn.
 	Ready
 	// InFlight: a visit is open. There is never a second one.
 	InFlight
-	// OverShare: it could be asked, but its domain or block has had its share of the
-	// fetchers. It stands in that one's line, without the turn of its address.
+	// OverShare: it would be ready, but its domain or block has its share of the fetchers
+	// already. It waits in the line of that one, without the turn of its address.
 	OverShare
-	// Held: its partition is frozen; nothing is handed out or asked for.
+	// Held: its partition is frozen; nothing is handed out or requested.
 	Held
-	// Dying: it failed its last try; its URLs are being given up.
+	// Dying: its last try failed; its URLs are being given up.
 	Dying
 	numStatus = iota
 )
@@ -51,29 +51,29 @@ type host struct {
 	name  crawl.Host
 	part  crawl.Partition
 	state crawl.HostState
-	// saved: the newest state was handed out to be written to disk.
+	// saved: the newest state was returned for writing.
 	saved bool
-	// acquired is when this process took the host over, or may at the earliest
-	// have; after the first request that ended later, the zero time.
+	// acquired is when this process took the host over; the zero time after the first
+	// request that ended later.
 	acquired time.Time
 	robots   []*crawl.Robots
 	turns    int   // visits since Activate
 	errors   int64 // those of them that failed, for people
-	queued   int64 // URLs on disk when some were last read, for people
+	queued   int64 // URLs on disk at the last read, for people
 	limits   limits
 
 	items  []crawl.Item // sorted by band and sequence
 	cursor Cursor       // where the next Refill begins
 	more   bool         // disk has, or may have, entries behind cursor
-	// rewind: disk may have entries before cursor that are not in memory. They
-	// are read when the host has run dry.
+	// rewind: disk may have entries before cursor that are not in memory. They are read
+	// when the host is dry.
 	rewind  bool
 	loading bool       // a Refill is under way
 	noted   bool       // entries were queued while it was
-	fresh   crawl.Band // best band of what was queued since the last Refill; Bands: none
+	fresh   crawl.Band // best band of the URLs queued since the last Refill; Bands: none
 
-	// excluded: the first item is only to be refused. It stays true while the host has
-	// none in memory.
+	// excluded: the first item will only be refused. It stays true while the host has none
+	// in memory.
 	excluded bool
 
 	addrs     []netip.Addr
@@ -82,10 +82,10 @@ type host struct {
 	resolved  time.Time // when addrs came
 	resolving bool
 	nameless  bool      // the look-up failed: the next visit has no address
-	noAddr    error     // why it did, the last time
+	noAddr    error     // of the last failed look-up
 	unnamed   int       // look-ups in a row that no name server answered
 	nameAt    time.Time // the next one, or the zero time
-	turn      *address  // the spaced address that it holds or stands in line for
+	turn      *address  // the spaced address whose turn it has or waits for
 
 	open       bool     // a visit is open
 	incomplete []*visit // visits without Completed, the open one included
@@ -98,15 +98,15 @@ type host struct {
 
 	domain   *domain       // its registered domain
 	block    *share        // of its address; nil while none is known
-	awake    bool          // as its domain and block count it
-	asking   bool          // its name's look-up is under way, and holds a place
-	nameLine *list.List    // that it stands in for a place; nil: none
+	awake    bool          // its domain and block count it so
+	asking   bool          // the look-up of its name is under way
+	nameLine *list.List    // in which it waits for a look-up; nil: none
 	namePost *list.Element // there
 	askedAt  time.Time     // when the look-up began
 
-	heldSince uint64 // its place among those that a share holds back; 0: it was not, since its last visit
+	heldSince uint64 // its place among the hosts held back by a share; 0: none since its last visit
 
-	line           *line // that it stands in, with its neighbours
+	line           *line // that it is in, with its neighbours
 	before, behind *host
 }
 
@@ -116,17 +116,17 @@ type visit struct {
 	host  *host
 	item  crawl.Item
 	open  bool
-	block *share // whose share it holds, beside the domain's; nil: none
+	block *share // whose share it uses, beside the domain's; nil: none
 	begun time.Time
-	late  bool // it has been open for overdue, and counts as failed
-	dear  bool // others have waited for its fetcher since
-	over  bool // it was taken back for others
+	late  bool // it has been open for longer than overdue, and counts as failed
+	dear  bool // other hosts have waited for its fetcher since
+	over  bool // it was taken back for other hosts
 	cuts  int  // how often its URL was taken back before
 	// After Release:
 	kind    crawl.Kind
 	ended   time.Time
-	well    bool // it was answered well, which counts when it is completed
-	heavy   bool // its page kept others from the parser
+	well    bool // it had a good answer, which counts when it is completed
+	heavy   bool // pages of other domains waited for the parser because of its page
 	excused bool // it used up the URL's tries, and the URL is not given up; see limits
 }
 
@@ -139,8 +139,8 @@ func (c *Core) start(h *host) time.Time {
 	return crawl.Latest(crawl.Latest(at, c.fenced(h)), h.nameAt)
 }
 
-// fenced returns until when h must not be asked because of who had it before,
-// or the zero time.
+// fenced returns until when h must not be requested because of its last holder, or the zero
+// time.
 func (c *Core) fenced(h *host) time.Time {
 	if h.acquired.IsZero() {
 		return time.Time{}
@@ -148,7 +148,7 @@ func (c *Core) fenced(h *host) time.Time {
 	return h.acquired.Add(gap(&h.state, c.cfg.Delay(h.addr()), h.state.CrawlDelay))
 }
 
-// gap returns what must lie between two requests to h at its present address.
+// gap returns the least time between two requests to h at its present address.
 func (c *Core) gap(h *host) time.Duration {
 	addr := h.addr()
 	g := gap(&h.state, c.cfg.Delay(addr), h.state.CrawlDelay)
@@ -170,9 +170,8 @@ func (h *host) addr() netip.Addr {
 }
 
 // due returns the index of the best item whose time has come, or -1 and the
-// earliest time of one (zero when there is no item). While the host answers 429
-// or 503, a URL that was not answered so comes before those that were: that
-// tells whether it is the host or the URL.
+// earliest time of one (zero when there is no item). While the host answers 429 or 503, URLs
+// without such an answer come first: that shows whether the host or the URL is the reason.
 func (h *host) due(now time.Time) (int, time.Time) {
 	if h.excluded && len(h.items) > 0 {
 		return 0, time.Time{}
@@ -198,9 +197,8 @@ func (h *host) due(now time.Time) (int, time.Time) {
 	return -1, next
 }
 
-// insert puts items in their places. An item whose URL is there already takes
-// the other's place: what comes from disk is newer. An item that is being
-// visited is left out, and looked for again when the host has run dry.
+// insert adds items in order. An item replaces one with the same URL: the one from disk is
+// newer. An item that is being visited is left out, and read again when the host is dry.
 func (h *host) insert(items ...crawl.Item) {
 	for _, it := range items {
 		if slices.ContainsFunc(h.incomplete, func(v *visit) bool { return v.item.URL == it.URL }) {
@@ -228,7 +226,7 @@ func compareItems(a, b crawl.Item) int {
 	return 0
 }
 
-// robotsOf returns the entry that binds origin at now, or nil.
+// robotsOf returns the entry that applies to origin at now, or nil.
 func (h *host) robotsOf(origin string, now time.Time) *crawl.Robots {
 	for _, r := range h.robots {
 		if r.Origin == origin && now.Before(r.Expires) {
@@ -238,8 +236,7 @@ func (h *host) robotsOf(origin string, now time.Time) *crawl.Robots {
 	return nil
 }
 
-// wanted returns from where and how many items are to be read from disk, if
-// any should be now.
+// wanted returns from where and how many items to read from disk now, if any.
 func (c *Core) wanted(h *host, now time.Time) (after Cursor, n int, ok bool) {
 	if h.loading {
 		return after, 0, false
@@ -261,7 +258,7 @@ func (c *Core) wanted(h *host, now time.Time) (after Cursor, n int, ok bool) {
 	return after, 0, false
 }
 
-// weigh recounts what the host takes in memory.
+// weigh recounts the memory of the host.
 func (c *Core) weigh(h *host) {
 	const fixed, perItem, perRobots = 600, 200, 150
 	n := fixed

@@ -9,8 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// remove takes h out of every book. Its open visits are forgotten: what is
-// still said of them is ignored.
+// remove removes h from all queues and counts. Its open visits are dropped: later calls
+// about them are ignored.
 func (c *Core) remove(now time.Time, h *host) {
 	if h.open && h.turn != nil {
 		h.turn.next = now.Add(c.cfg.IPDelay(h.turn.ip))
@@ -34,8 +34,8 @@ func (c *Core) remove(now time.Time, h *host) {
 	}
 }
 
-// leave lets a host without work go, and asks for its state to be written
-// where disk does not have it.
+// leave removes a host without work from memory, and has its state written if disk does not
+// have it.
 func (c *Core) leave(now time.Time, h *host) {
 	c.remove(now, h)
 	if !h.saved {
@@ -43,14 +43,14 @@ func (c *Core) leave(now time.Time, h *host) {
 	}
 }
 
-// Forget lets a host go whose URLs were all given up (Dead).
+// Forget removes a host whose URLs were all given up (Dead).
 func (c *Core) Forget(now time.Time, name crawl.Host) {
 	if h := c.hosts[name]; h != nil && h.status == Dying {
 		c.remove(now, h)
 	}
 }
 
-// Freeze hands out no more visits of p. Visits that are open go on.
+// Freeze hands out no more visits of p. Open visits continue.
 func (c *Core) Freeze(now time.Time, p crawl.Partition) {
 	c.held[p] = true
 	c.placeAll(now, p)
@@ -83,8 +83,8 @@ func (c *Core) Open(p crawl.Partition) (open, released []uint64) {
 	return open, released
 }
 
-// Drop takes all hosts of p out of memory, with their incomplete visits, and
-// ends a Freeze. What it returns must be written, or moved with the partition.
+// Drop removes all hosts of p from memory, with their incomplete visits, and ends a Freeze.
+// The states that it returns must be written, or moved with the partition.
 func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
 	out := make([]Parked, 0, len(c.parts[p]))
 	for _, h := range c.sorted(p) {
@@ -94,20 +94,21 @@ func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
 	return out
 }
 
-// park lets h go. What the acquisition still forbids goes into its state: it
-// must bind whoever has the host next, and h would be back at once without it.
+// park removes h from memory. A wait that remains from the acquisition becomes part of its
+// state: it applies to the next holder as well, and without it h would be activated again
+// at once.
 func (c *Core) park(now time.Time, h *host) Parked {
 	if until := c.fenced(h); until.After(now) {
 		h.state.NotBefore = crawl.Latest(h.state.NotBefore, until)
 	}
-	if h.nameAt.After(now) { // it would be back at once, to be looked up again
+	if h.nameAt.After(now) { // else it would be activated and looked up again at once
 		h.state.NotBefore = crawl.Latest(h.state.NotBefore, h.nameAt)
 	}
 	c.remove(now, h)
 	return Parked{Partition: h.part, Host: h.name, State: h.state}
 }
 
-// sorted returns p's hosts by name: decisions may not hang on a map's order.
+// sorted returns p's hosts by name: decisions must not depend on a map's order.
 func (c *Core) sorted(p crawl.Partition) []*host {
 	out := make([]*host, 0, len(c.parts[p]))
 	for _, h := range c.parts[p] {
@@ -118,9 +119,9 @@ func (c *Core) sorted(p crawl.Partition) []*host {
 }
 
 // Evict makes room for hosts that wait on disk: it parks up to n hosts, first
-// those without work, then those that wait for longer than LoadAhead (the
-// longest first), then those that have had their Quantum of visits. It looks at
-// every host in memory, so it is to be called now and then and not for one.
+// those without work, then those that wait for longer than LoadAhead (the longest first),
+// then those that have had their Quantum of visits. It reads every host in memory, so it
+// should be called rarely, and not for a single host.
 func (c *Core) Evict(now time.Time, n int) []Parked {
 	type candidate struct {
 		h    *host
@@ -158,8 +159,8 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 	out := make([]Parked, 0, min(n, len(found)))
 	for _, k := range found[:min(n, len(found))] {
 		if at, ok := inLine[k.h]; ok {
-			// Its turn at the address is known to be this far away; without that
-			// it would be back at once.
+			// Its turn at the address is this far away; without that it would be
+			// activated again at once.
 			k.h.state.NotBefore = crawl.Latest(k.h.state.NotBefore, at)
 		}
 		if c.overShare(k.h) {
@@ -170,8 +171,7 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 	return out
 }
 
-// lineWaits estimates, for each host that stands in line for an address, when
-// its turn comes.
+// lineWaits estimates, for each host in the line of an address, when its turn comes.
 func (c *Core) lineWaits(now time.Time) map[*host]time.Time {
 	out := make(map[*host]time.Time)
 	for _, a := range c.addrs {
@@ -184,7 +184,7 @@ func (c *Core) lineWaits(now time.Time) map[*host]time.Time {
 	return out
 }
 
-// Remaining is what is left to do in memory.
+// Remaining counts the hosts in memory that have work left.
 type Remaining struct {
 	// Active counts hosts that have, or may have, something to fetch within an
 	// hour, and those with visits that are not completed.
@@ -193,7 +193,7 @@ type Remaining struct {
 	Stalled int
 }
 
-// Remaining looks at every host in memory; it is for the quiet end of a crawl.
+// Remaining reads every host in memory; it is for the end of a crawl.
 func (c *Core) Remaining(now time.Time) Remaining {
 	var r Remaining
 	for _, h := range c.hosts {
@@ -210,10 +210,9 @@ func (c *Core) Remaining(now time.Time) Remaining {
 	return r
 }
 
-// LastTries gives each stalled host its one last try, or gives it up: a crawl
-// that is otherwise at its end calls it. A Retry-After is never cut; a host
-// that waits for more than an hour gets no try. It returns how many hosts it
-// touched.
+// LastTries gives each stalled host one last try, or gives it up: it is called when a crawl
+// is otherwise finished. A Retry-After is never shortened; a host that waits for more than
+// an hour gets no try. It returns how many hosts it changed.
 func (c *Core) LastTries(now time.Time) int {
 	var touched []*host
 	for _, h := range c.hosts {

@@ -9,9 +9,9 @@ import (
 	"crawlnode/fairshare"
 )
 
-// Unanswered answers a Resolve when no name server has answered anything since
-// that time: the host is not to blame, and is looked up again after a while. In an
-// outage of more than OutagePatience it is, as by Resolved with an error.
+// Unanswered answers a Resolve when no name server has answered any query since that time:
+// no failure is counted, and the host is looked up again after a while. In an outage
+// longer than OutagePatience it is like Resolved with an error.
 func (c *Core) Unanswered(now time.Time, name crawl.Host, since time.Time, err error) {
 	h := c.hosts[name]
 	if h == nil || now.Sub(since) >= OutagePatience {
@@ -27,8 +27,8 @@ func (c *Core) Unanswered(now time.Time, name crawl.Host, since time.Time, err e
 	c.place(now, h)
 }
 
-// LimitLookups bounds the look-ups under way at a time, if Config does not bound them
-// more: the name servers bear no more.
+// LimitLookups bounds the look-ups under way to what the name servers answer, if Config does
+// not bound them more.
 func (c *Core) LimitLookups(now time.Time, most int) {
 	most = min(max(most, 1), c.cfg.Lookups)
 	grew := most > c.shares.most
@@ -39,9 +39,9 @@ func (c *Core) LimitLookups(now time.Time, most int) {
 	}
 }
 
-// Resolved answers a Resolve. After an error, or an answer without addresses,
-// the host's next visit has no address: whoever gets it says that the host
-// failed, so that there is one way for a host to fail.
+// Resolved answers a Resolve. After an error, or an answer without addresses, the host's
+// next visit has no address: its receiver reports that the host failed, so that there is
+// one way for a host to fail.
 func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expires time.Time, err error) {
 	h := c.hosts[name]
 	if h == nil {
@@ -61,7 +61,7 @@ func (c *Core) Resolved(now time.Time, name crawl.Host, addrs []netip.Addr, expi
 	if h.turn != nil && !slices.Contains(addrs, h.turn.ip) {
 		c.unclaim(now, h)
 	}
-	// An answer that has run out by the time it arrives is good for one visit.
+	// An answer that has expired when it arrives is used for one visit.
 	h.addrs, h.expires = addrs, crawl.Latest(expires, now.Add(time.Second))
 	c.moveBlock(now, h)
 	c.place(now, h)

@@ -6,9 +6,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// place puts h where the facts say it belongs, and asks for what it lacks. It
-// changes nothing when h stands there already, so it may be called at will; a
-// host that stays ready keeps its place in the line.
+// place moves h to its place by the facts, and requests what it lacks. It changes nothing if
+// h is there already, so it may be called at any time; a host that stays ready keeps its
+// place in the line.
 func (c *Core) place(now time.Time, h *host) {
 	want, at := c.decide(now, h)
 	switch {
@@ -62,8 +62,8 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 		at = crawl.Latest(at, itemAt)
 	}
 	if at.After(now) {
-		// Ahead of time once for each wait, or an answer with little time left
-		// would be asked for again and again.
+		// Ahead of time once for each wait: else an answer that expires soon would be
+		// requested again and again.
 		if at.Sub(now) <= LoadAhead && !at.Before(h.expires) && now.Sub(h.resolved) >= LoadAhead {
 			c.resolve(now, h)
 		}
@@ -79,7 +79,7 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 	return Ready, time.Time{}
 }
 
-// decideDead is decide for a host that failed its last try.
+// decideDead is decide for a host whose last try failed.
 func (c *Core) decideDead(h *host) Status {
 	switch {
 	case h.status == Dying:
@@ -92,8 +92,7 @@ func (c *Core) decideDead(h *host) Status {
 }
 
 // needsAddress reports whether h, whose time has come, must be resolved first.
-// A host that is ready or in line keeps the address that it was given, until
-// it comes to the head of the line.
+// A host that is ready or in line keeps its address until it is at the head of the line.
 func (c *Core) needsAddress(now time.Time, h *host) bool {
 	if h.nameless || len(h.addrs) > 0 && now.Before(h.expires) {
 		return false
@@ -122,7 +121,7 @@ func (c *Core) decideDry(now, start time.Time, h *host) (Status, time.Time) {
 	return Dry, now.Add(linger)
 }
 
-// stand moves h to a place, in the books as well.
+// stand moves h to a place, and updates the counts.
 func (c *Core) stand(h *host, s Status, now time.Time) {
 	band := crawl.Band(crawl.Bands)
 	var target *line
@@ -152,8 +151,8 @@ func (c *Core) stand(h *host, s Status, now time.Time) {
 	c.classify(h, now)
 }
 
-// stir counts h for its domain and block as one that could use a fetcher or a look-up
-// now or within LoadAhead, or not: only for such a host is anything kept.
+// stir counts h for its domain and block as awake if it could use a fetcher or a look-up now
+// or within LoadAhead: reserves are kept only for such hosts.
 func (c *Core) stir(h *host, now time.Time) {
 	awake := len(h.incomplete) > 0 || h.asking || h.nameLine != nil
 	switch h.status {
@@ -169,7 +168,7 @@ func (c *Core) stir(h *host, now time.Time) {
 	c.wake(h, awake)
 }
 
-// refill asks for more items where they are wanted.
+// refill requests more items if they are wanted.
 func (c *Core) refill(now time.Time, h *host) {
 	after, n, ok := c.wanted(h, now)
 	if !ok {
@@ -182,7 +181,7 @@ func (c *Core) refill(now time.Time, h *host) {
 	c.emit(Action{Kind: Refill, Partition: h.part, Host: h.name, After: after, N: n})
 }
 
-// resolve asks for the host's addresses.
+// resolve requests the host's addresses.
 func (c *Core) resolve(now time.Time, h *host) {
 	if !h.resolving {
 		h.resolving = true
@@ -192,7 +191,7 @@ func (c *Core) resolve(now time.Time, h *host) {
 
 func (c *Core) emit(a Action) { c.actions = append(c.actions, a) }
 
-// class is what /status calls a host's state.
+// class is a host's state in /status.
 type class uint8
 
 const (

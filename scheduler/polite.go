@@ -16,8 +16,8 @@ func gap(s *crawl.HostState, delay, crawlDelay time.Duration) time.Duration {
 	return max(delay, crawlDelay, 2*s.Latency, s.Backoff)
 }
 
-// failureWait is how long a host rests after its nth failure in a row: 1, 4,
-// 16, 64... seconds.
+// failureWait is how long a host is not requested after its nth failure in a row: 1, 4, 16,
+// 64... seconds.
 func failureWait(failures int) time.Duration {
 	return time.Second << min(2*max(failures-1, 0), 12)
 }
@@ -28,15 +28,14 @@ func nameWait(lookups int) time.Duration {
 	return min(time.Second<<min(lookups, 10), maxNameWait)
 }
 
-// raiseBackoff doubles the delay after a 429 or 503 that named no time. owed is
-// the gap that the host has without any back-off.
+// raiseBackoff doubles the delay after a 429 or 503 without a Retry-After. owed is the gap of
+// the host without any back-off.
 func raiseBackoff(backoff, owed time.Duration) time.Duration {
 	base := max(backoff, owed, time.Second)
 	return min(2*base, MaxBackoff)
 }
 
-// lowerBackoff halves the back-off after a success; what falls to the gap that
-// is owed anyway is gone.
+// lowerBackoff halves the back-off after a success. At owed or less it ends.
 func lowerBackoff(backoff, owed time.Duration) time.Duration {
 	if backoff /= 2; backoff > max(owed, time.Second) {
 		return backoff
@@ -44,16 +43,16 @@ func lowerBackoff(backoff, owed time.Duration) time.Duration {
 	return 0
 }
 
-// rules are the configured numbers that observe needs.
+// rules are the configured values that observe needs.
 type rules struct {
 	delay       time.Duration // the configured least gap
-	crawlDelay  time.Duration // that binds the next request
+	crawlDelay  time.Duration // that applies to the next request
 	maxFailures int
 	freeze      time.Duration
 }
 
-// observe changes s by what a visit that ended at now brought. It reports
-// whether the host is dead: it failed its last try.
+// observe updates s with the answer to a visit that ended at now. It reports whether the host
+// is dead: its last try failed.
 func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead bool) {
 	if r.Requested {
 		s.Requests++
@@ -70,8 +69,8 @@ func observe(s *crawl.HostState, now time.Time, r crawl.Response, k rules) (dead
 		s.Backoff = lowerBackoff(s.Backoff, owed)
 		revive(s)
 	case crawl.URLFailed:
-		// The host answered the connection: its own record is clean, the
-		// URL's is not.
+		// The host accepted the connection: the failure is the URL's, not the
+		// host's.
 		if s.LastTry {
 			revive(s)
 		}
@@ -104,21 +103,21 @@ func fail(s *crawl.HostState, now time.Time, k rules) (dead bool) {
 	return s.LastTry
 }
 
-// revive forgets the failures of a host that answered.
+// revive clears the failures of a host that answered.
 func revive(s *crawl.HostState) {
 	s.Failures = 0
 	s.FrozenUntil = time.Time{}
 	s.LastTry = false
 }
 
-// limits is what a host has said of 429 and 503 since it last said anything
-// else. It tells a URL that is refused on its own from a host that refuses all.
+// limits has the 429 and 503 of a host since its last other answer. It distinguishes a single
+// refused URL from a host that refuses all.
 type limits struct {
 	since time.Time    // of the first; zero when there is none
-	items []queuePlace // that were answered so, each once, maxLimited at most
+	items []queuePlace // with such an answer, each once, maxLimited at most
 }
 
-// queuePlace is where an item stands in its host's queue; no other stands there.
+// queuePlace identifies an item in its host's queue.
 type queuePlace struct {
 	band crawl.Band
 	seq  uint64
@@ -143,28 +142,26 @@ func (l *limits) note(now time.Time, k crawl.Kind, it *crawl.Item) {
 
 func (l *limits) has(it *crawl.Item) bool { return slices.Contains(l.items, placeOf(it)) }
 
-// excuse reports whether a URL that has had its tries is not given up over one
-// more 429 or 503: others of its host are answered so as well, and have been for
-// no longer than a short outage takes.
+// excuse reports whether a URL that has had its tries is not given up for one more 429 or
+// 503: other URLs of its host get the same answer, and for no longer than a short outage.
 func (l *limits) excuse(now time.Time) bool {
 	return len(l.items) > 1 && now.Sub(l.since) < shortOutage
 }
 
-// stalled reports whether a host waits for so long that a crawl with nothing
-// else to do need not sit it out.
+// stalled reports whether a host's wait is too long for a crawl without other work.
 func stalled(s *crawl.HostState, now time.Time) bool {
 	return s.FrozenUntil.After(now) || s.HoldUntil.After(now.Add(LongWait)) || s.NotBefore.After(now.Add(LongWait))
 }
 
-// hopeless reports whether a stalled host gets no last try: it had one, or
-// what it asked for is more than an hour away.
+// hopeless reports whether a stalled host gets no last try: it had one, or its Retry-After
+// is more than an hour away.
 func hopeless(s *crawl.HostState, now time.Time) bool {
 	late := now.Add(LongWait)
 	return s.LastTry || s.HoldUntil.After(late) || s.NotBefore.After(late)
 }
 
-// keepRobots returns robots with r in it, in place of the entry of the same
-// origin; beyond maxOrigins the oldest goes.
+// keepRobots returns robots with r, which replaces the entry of the same origin; above
+// maxOrigins the oldest is dropped.
 func keepRobots(robots []*crawl.Robots, r *crawl.Robots) []*crawl.Robots {
 	kept := make([]*crawl.Robots, 0, len(robots)+1)
 	oldest := -1
@@ -183,7 +180,7 @@ func keepRobots(robots []*crawl.Robots, r *crawl.Robots) []*crawl.Robots {
 	return append(kept, r)
 }
 
-// crawlDelay returns the largest wish of the entries other than origin's.
+// crawlDelay returns the largest Crawl-delay of the entries other than origin's.
 func crawlDelay(robots []*crawl.Robots, except string) time.Duration {
 	var d time.Duration
 	for _, r := range robots {

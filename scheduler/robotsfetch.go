@@ -7,11 +7,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// RobotsFetch takes an item into memory that stands in no queue on disk: one request
-// for another host's robots.txt, which redirects here. It goes before the host's
-// own URLs, is handed out as any item, and is never put back; whoever wants it
-// offers it again. It is lost when the host leaves memory. False: the host is not
-// in memory.
+// RobotsFetch takes an item into memory that is in no queue on disk: one request for another
+// host's robots.txt, which redirects here. It precedes the host's own URLs, is handed out
+// like any item, and is never put back; the caller offers it again. It is lost when the
+// host leaves memory. RobotsFetch returns false if the host is not in memory.
 func (c *Core) RobotsFetch(now time.Time, name crawl.Host, it crawl.Item) bool {
 	h := c.hosts[name]
 	if h == nil {

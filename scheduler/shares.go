@@ -12,10 +12,10 @@ import (
 // This file gives each registered domain and each block of addresses its share of
 // fetchers, look-ups and places in memory; package fairshare has the rules.
 //
-// A ready host whose domain or block has had its share of the fetchers is held back: it
-// stands in a line of the domain or block, without the turn of its address, until a visit
-// of that is completed or, twice a second, the share is looked at again. A host whose
-// name must be asked for stands in line for a look-up.
+// A ready host whose domain or block has its share of the fetchers already is held back: it
+// waits in a line of the domain or block, without the turn of its address, until a visit
+// of that one is completed or, twice a second, the share is computed again. A host whose
+// name must be resolved waits in a line for a look-up.
 //
 //	hosts held back     filled by Next       emptied by Completed, time    bound MaxActive hosts
 //	names to ask for    filled by place      emptied by Resolved         bound MaxActive hosts
@@ -23,23 +23,23 @@ import (
 //	domains, blocks     filled by Activate   emptied when hosts leave    bound MaxActive, and maxStandings without hosts
 
 const (
-	// relook is how soon the shares are looked at again, while hosts are held back.
+	// relook is after how long the shares are computed again while hosts are held back.
 	relook = 500 * time.Millisecond
-	// lateName is from when on an answer for a name counts as a slow one.
+	// lateName is after how long a look-up counts as slow.
 	lateName = time.Second
-	// slowVisit is from when on an answer counts as a slow one, and dripVisit as
-	// none at all when it came at less than dripRate.
+	// slowVisit is after how long an answer counts as slow, and dripVisit after how long it
+	// counts as none, if it came at less than dripRate.
 	slowVisit, dripVisit = 3 * time.Second, 5 * time.Second
 	dripRate             = 4 << 10 // bytes a second
-	// heavyPage is from when on a page that kept others from the parser counts as a slow
-	// answer: a domain of such pages has an eighth of the fetchers, and so of the pages that
-	// wait to be parsed.
+	// heavyPage is how long pages of other domains may wait for the parser because of one
+	// page before that page counts as a slow answer: a domain of such pages has an eighth
+	// of the fetchers, and so of the pages that wait to be parsed.
 	heavyPage = 100 * time.Millisecond
-	// heldBackPause is how long a host waits on disk that had to make room although its
-	// time has come.
+	// heldBackPause is how long a host waits on disk that had to leave memory although its
+	// time had come.
 	heldBackPause = 30 * time.Second
-	// overdue is from when on a request that is still open, at less than dripRate, counts
-	// as failed, until its answer says better, and may be taken back for others that wait.
+	// overdue is after how long an open request, at less than dripRate, counts as failed
+	// until its answer is better, and may be taken back for hosts that wait.
 	overdue = 5 * time.Second
 	// maxStandings bounds the domains and blocks without hosts whose standing is
 	// remembered.
@@ -186,7 +186,7 @@ func lookupOutcome(took time.Duration, addrs []netip.Addr, err error) fairshare.
 	return fairshare.Well
 }
 
-// visitOutcome judges an answer, if the visit says anything of the host.
+// visitOutcome judges an answer, if the visit says anything about the host.
 func visitOutcome(r *crawl.Response) (o fairshare.Outcome, says bool) {
 	switch {
 	case !r.Requested:
@@ -208,10 +208,10 @@ func visitOutcome(r *crawl.Response) (o fairshare.Outcome, says bool) {
 	return fairshare.Well, true
 }
 
-// noteFetch counts what came of a visit for its domain and block. One that counted as
-// failed while it was open is excused by its answer. An answer that dripped is a failure
-// when others have waited for its fetcher, and slow else. A robots.txt that comes soon says
-// nothing of pages: a thousand of them would give the domain all fetchers for those.
+// noteFetch counts the outcome of a visit for its domain and block. A visit that counted as
+// failed while it was open is excused by its answer. An answer below dripRate is a failure
+// if hosts have waited for its fetcher, else slow. A quick robots.txt says nothing about
+// pages: a thousand of them would give the domain all fetchers.
 func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 	o, says := visitOutcome(r)
 	if !says {
@@ -233,11 +233,11 @@ func (c *Core) noteFetch(now time.Time, v *visit, r *crawl.Response) {
 	case o != fairshare.Well:
 		c.noteVisit(now, v, o)
 	case r.Kind == crawl.Fetched:
-		v.well = true // what it takes is known when it is completed
+		v.well = true // its cost is known when it is completed
 	}
 }
 
-// noteCompleted counts an answer that was good, now that it is known what its page cost.
+// noteCompleted counts a good answer, now that the cost of its page is known.
 func (c *Core) noteCompleted(now time.Time, v *visit) {
 	switch {
 	case v.well && v.heavy:
@@ -267,8 +267,8 @@ func (c *Core) takeFetcher(now time.Time, v *visit) {
 	}
 }
 
-// giveFetcher counts a visit that has ended, and lets hosts back that wait for that:
-// two, as the window may have grown.
+// giveFetcher counts a visit that has ended, and lets waiting hosts back: two, since the
+// window may have grown.
 func (c *Core) giveFetcher(now time.Time, v *visit) {
 	d := v.host.domain
 	c.shares.book.Give(d.Claimant, fairshare.Fetchers)
@@ -279,8 +279,8 @@ func (c *Core) giveFetcher(now time.Time, v *visit) {
 	}
 }
 
-// nextReady takes the next ready host whose share has room out of its line, and holds
-// those back whose has not.
+// nextReady removes the next ready host whose share has room from its line, and holds back
+// those without room.
 func (c *Core) nextReady(now time.Time) *host {
 	for h := c.ready.pop(); h != nil; h = c.ready.pop() {
 		if h.excluded {
@@ -325,18 +325,18 @@ func (c *Core) letBack(now time.Time, s *share, n int) {
 	}
 }
 
-// letBackAtOnce is how many hosts of a share are let back when it is looked at again.
+// letBackAtOnce is how many hosts of a share are let back when it is computed again.
 const letBackAtOnce = 32
 
-// lookLater makes the shares be looked at again.
+// lookLater schedules the next computation of the shares.
 func (c *Core) lookLater(now time.Time) {
 	if c.shares.lookAt.IsZero() {
 		c.shares.lookAt = now.Add(relook)
 	}
 }
 
-// lookAgain lets hosts back whose share may have room by now: a window grew, or those
-// whom a reserve was kept for have gone.
+// lookAgain lets hosts back whose share may have room by now: a window grew, or a reserve is
+// needed no more.
 func (c *Core) lookAgain(now time.Time) {
 	c.lookAtVisits(now)
 	if c.shares.lookAt.IsZero() || now.Before(c.shares.lookAt) {
@@ -378,7 +378,7 @@ func (c *Core) lineUp(h *host) {
 	}
 }
 
-// leaveLine takes h out of the line that it stands in for a look-up.
+// leaveLine removes h from its line for a look-up.
 func (c *Core) leaveLine(h *host) {
 	h.nameLine.Remove(h.namePost)
 	h.nameLine, h.namePost = nil, nil
@@ -388,7 +388,7 @@ func (c *Core) leaveLine(h *host) {
 	}
 }
 
-// unwait takes h out of the line for a look-up, if it stands there.
+// unwait removes h from the line for a look-up, if it is there.
 func (c *Core) unwait(h *host) {
 	if h.nameLine != nil {
 		c.leaveLine(h)
@@ -407,12 +407,12 @@ func (c *Core) named(now time.Time, h *host) {
 	c.askNames(now)
 }
 
-// maxRefused is how many domains in a row may be found to have had their share of
-// look-ups before the search is left for later.
+// maxRefused is after how many domains in a row without room in their share of look-ups the
+// search ends until later.
 const maxRefused = 64
 
-// askNames begins look-ups while there are places: of hosts that answered before, then
-// one of each domain in turn.
+// askNames begins look-ups while there is room: for hosts that answered before, then one of
+// each domain in turn.
 func (c *Core) askNames(now time.Time) {
 	s := &c.shares
 	for s.asking < s.most && s.known.Len() > 0 {
@@ -433,7 +433,7 @@ func (c *Core) askNames(now time.Time) {
 	}
 }
 
-// begin asks for h's name, if its domain's share has room.
+// begin requests h's look-up, if its domain's share has room.
 func (c *Core) begin(now time.Time, h *host) bool {
 	d := h.domain.Claimant
 	if ok, _ := c.shares.book.Admits(d, nil, fairshare.Lookups); !ok {
@@ -447,11 +447,11 @@ func (c *Core) begin(now time.Time, h *host) bool {
 	return true
 }
 
-// Lookups counts the names that are asked for, or wait for their turn to be.
+// Lookups counts the look-ups under way and those that wait for their turn.
 func (c *Core) Lookups() int { return c.shares.asking + c.shares.waiting }
 
-// Fits reports whether one more host may come into memory, as far as its domain's
-// share of that goes. One that does not is to be tried again after a while.
+// Fits reports whether its domain's share of the memory has room for one more host. If not,
+// the caller tries again after a while.
 func (c *Core) Fits(name crawl.Host) bool {
 	domain, has := fairshare.Domain(string(name)), 0
 	if d := c.shares.domains[domain]; d != nil {
@@ -460,8 +460,8 @@ func (c *Core) Fits(name crawl.Host) bool {
 	return c.shares.book.Fits(domain, has, c.places(len(c.hosts), c.bytes))
 }
 
-// places is how many of MaxActive some hosts take: those with long URLs take more of
-// MaxBytes than their number says.
+// places is how many of MaxActive some hosts use: hosts with long URLs use more of MaxBytes
+// than their number suggests.
 func (c *Core) places(hosts, bytes int) int {
 	return max(hosts, int(float64(bytes)/float64(c.cfg.MaxBytes)*float64(c.cfg.MaxActive)))
 }
@@ -469,7 +469,7 @@ func (c *Core) places(hosts, bytes int) int {
 // Failing are up to n domains whose hosts mostly fail, those with most hosts first.
 func (c *Core) Failing(n int) []fairshare.Failing { return c.shares.book.Failing(n) }
 
-// overShare reports whether a host waits because its domain or block has had its share.
+// overShare reports whether a host waits because its domain or block has its share already.
 func (c *Core) overShare(h *host) bool {
 	return h.nameLine != nil && h.domain.Class() == fairshare.Poor || h.status == OverShare
 }

@@ -10,22 +10,22 @@ import (
 	"crawlnode/fairshare"
 )
 
-// This file takes requests back that a failing domain holds beyond its share while others
-// wait for their fetchers.
+// This file takes back requests that a failing domain has beyond its share while other hosts
+// wait for the fetchers.
 
 const (
-	// enoughCuts is how often a URL's request is taken back before it is let finish.
+	// enoughCuts is how often a URL's request is taken back before it may finish.
 	enoughCuts = 2
-	// maxCuts bounds the URLs that are known to have been taken back. So many are in
-	// 20 minutes at the soonest, with 256 fetchers.
+	// maxCuts bounds the URLs whose taking back is remembered. With 256 fetchers it takes at
+	// least 20 minutes to reach so many.
 	maxCuts = 65_536
 )
 
-// cuts counts how often URLs were taken back, by a hash: of two that share one, one is
-// let finish sooner.
+// cuts counts how often URLs were taken back, by a hash: of two with the same hash, one may
+// finish sooner.
 type cuts struct {
 	n     map[uint64]int
-	order []uint64 // as they came in, a ring of maxCuts; some are gone
+	order []uint64 // in the order of insertion, a ring of maxCuts; some are gone
 	next  int
 }
 
@@ -65,13 +65,13 @@ func (c *cuts) completed(it *crawl.Item, back bool) {
 	}
 }
 
-// waits counts the hosts that wait for a fetcher that somebody else holds, by domain.
+// waits counts the hosts that wait for a fetcher of another domain, by domain.
 type waits struct {
 	of  map[*domain]int
 	all int
 }
 
-// but is how many wait that are not of d.
+// but returns how many waiting hosts are not of d.
 func (w *waits) but(d *domain) int { return w.all - w.of[d] }
 
 func (w *waits) add(d *domain, n int) {
@@ -79,8 +79,8 @@ func (w *waits) add(d *domain, n int) {
 	w.all += n
 }
 
-// waiting counts the hosts that a fetcher would be given to, were one free. Those that
-// their own domain's or block's share holds back do not wait for others.
+// waiting counts the hosts that would get a free fetcher. Hosts held back by their own
+// domain's or block's share do not wait for others.
 func (c *Core) waiting() waits {
 	w := waits{of: make(map[*domain]int)}
 	if len(c.visits) >= c.cfg.Fetchers {
@@ -102,9 +102,9 @@ func (c *Core) waiting() waits {
 	return w
 }
 
-// lookAtVisits counts requests that are open for long and bring less than dripRate against
-// their domains, until their answer says better, and takes those back that are too many
-// while others wait.
+// lookAtVisits counts requests that are open for long at less than dripRate against their
+// domains, until their answer is better, and takes back those that are too many while
+// other hosts wait.
 func (c *Core) lookAtVisits(now time.Time) {
 	if c.shares.lateAt.IsZero() || now.Before(c.shares.lateAt) {
 		return
@@ -127,8 +127,8 @@ func (c *Core) lookAtVisits(now time.Time) {
 }
 
 // openVisits lists the visits that may be taken back, in the order of takeBack, and those
-// that are late. A useful one, overdue at dripRate or more, is in neither. It sets when to
-// look again.
+// that are late. A useful one, overdue at dripRate or more, is in neither list. It sets the
+// time of the next look.
 func (c *Core) openVisits(now time.Time) (open, late []*visit) {
 	c.shares.lateAt = time.Time{}
 	open = make([]*visit, 0, len(c.visits))
@@ -161,11 +161,10 @@ func (c *Core) openVisits(now time.Time) (open, late []*visit) {
 	return open, late
 }
 
-// takeBack makes room for the hosts that wait for a fetcher, out of the visits of domains
-// that fail, hold more than their share and have a request that is late: of the newest,
-// so that the oldest, within the share, come to their end. A URL that was taken back
-// before goes after those that were not, and from enoughCuts on it is let finish, in up
-// to a quarter of the fetchers. open is in this order.
+// takeBack frees fetchers for the hosts that wait. It takes back visits of domains that fail,
+// hold more than their share and have a late request: the newest ones, so that the oldest,
+// within the share, can finish. URLs that were taken back before come last, and from
+// enoughCuts on they may finish, in up to a quarter of the fetchers. open is in this order.
 func (c *Core) takeBack(open []*visit, late map[*domain]bool) {
 	w := c.waiting()
 	if w.all == 0 {
@@ -173,7 +172,7 @@ func (c *Core) takeBack(open []*visit, late map[*domain]bool) {
 	}
 	taken, going, spared := 0, make(map[*domain]int), 0
 	for _, v := range open {
-		if v.over { // its end is on its way
+		if v.over { // it is ending already
 			taken++
 			going[v.host.domain]++
 		} else if v.cuts >= enoughCuts {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// timer is one entry of the heap of times. It belongs to a host or to an
-// address, for as long as that lives.
+// timer is one entry of the heap of times. It is part of a host or of an address.
 type timer struct {
 	at    time.Time
 	seq   uint64 // breaks ties, so that equal times fire in the order set
@@ -50,7 +49,7 @@ func (t *timers) Pop() any {
 	return e
 }
 
-// set makes e fire at the given time, whatever it was set to before.
+// set makes e fire at the given time, and replaces its former time.
 func (t *timers) set(e *timer, at time.Time) {
 	t.seq++
 	e.at, e.seq = at, t.seq

@@ -17,14 +17,14 @@ type Glance struct {
 	Host      crawl.Host
 	State     crawl.HostState
 	Errors    int64 // visits that failed since Activate, with 429 and 503
-	// Held back: how long its failures or its own wish keep it from being asked.
+	// Backoff is how long it is not requested because of its failures or its Retry-After.
 	Backoff time.Duration
 }
 
 // Top returns the first n hosts in memory in the order of sort (crawl.SortQueued...),
-// the largest first. It looks at every host once, up to half a microsecond each, so it is
-// to be called for a person and not for a page. SortQueued goes by what was queued when
-// URLs were last read from disk.
+// the largest first. It reads every host once, up to half a microsecond each, so it is for
+// requests of people and not for every page. SortQueued uses the counts of the last read
+// from disk.
 func (c *Core) Top(now time.Time, sort string, n int) []Glance {
 	best := make(topHeap, 0, n+1)
 	for _, h := range c.hosts {
@@ -48,7 +48,7 @@ func (c *Core) Top(now time.Time, sort string, n int) []Glance {
 	return out
 }
 
-// rank is what h is ordered by; ok is false when it does not belong into the list.
+// rank is the sort key of h; ok is false if h is not part of the list.
 func (c *Core) rank(now time.Time, h *host, sort string) (value int64, ok bool) {
 	switch sort {
 	case crawl.SortFetched:
@@ -64,7 +64,7 @@ func (c *Core) rank(now time.Time, h *host, sort string) (value int64, ok bool) 
 	return h.queued, true
 }
 
-// heldBack is how long h is kept from being asked beyond its usual gap, or 0.
+// heldBack is how long h is not requested beyond its usual gap, or 0.
 func (c *Core) heldBack(now time.Time, h *host) time.Duration {
 	if h.class != classBackoff && h.class != classFrozen {
 		return 0
@@ -72,13 +72,13 @@ func (c *Core) heldBack(now time.Time, h *host) time.Duration {
 	return max(c.start(h).Sub(now), 0)
 }
 
-// ranked is a host with what it is ordered by.
+// ranked is a host with its sort key.
 type ranked struct {
 	host  *host
 	value int64
 }
 
-// behind reports whether r stands behind o in the list.
+// behind reports whether r comes after o in the list.
 func (r ranked) behind(o ranked) bool {
 	return r.value < o.value || r.value == o.value && r.host.name > o.host.name
 }
