@@ -112,6 +112,7 @@ type Core struct {
 	digest    string  // of the installed view, with the quorum off
 	state     State
 	seen      sightings
+	changed   bool      // seen or the view, since the last prune
 	proposal  *proposal // what this node is trying to get decided, or nil
 	round     uint64    // highest round heard of for this decision
 
@@ -186,7 +187,7 @@ func (c *Core) Step(e Event) []Action {
 		return c.receive(e.Message)
 	case Seen:
 		if !slices.Equal(c.seen.nodes, e.Nodes) { // most events show the same nodes
-			c.seen = sightingsOf(e.Nodes)
+			c.seen, c.changed = sightingsOf(e.Nodes), true
 		}
 		for i := range e.Nodes {
 			c.noteBoot(e.Nodes[i].ID, e.Nodes[i].Boot)
@@ -217,7 +218,10 @@ func (c *Core) number() crawl.Epoch {
 
 // member reports whether id votes on the next view.
 func (c *Core) member(id crawl.NodeID) bool {
-	_, ok := c.listed(id)
+	if c.state.View == nil {
+		return false
+	}
+	_, ok := find(c.state.View.Members, id)
 	return ok
 }
 
@@ -380,7 +384,7 @@ func (c *Core) install(v *View) []Action {
 
 // enter sets what is kept in memory for an installed view.
 func (c *Core) enter(v *View) {
-	c.cluster = v.Cluster
+	c.cluster, c.changed = v.Cluster, true
 	if c.quorumOff {
 		c.digest = v.Digest()
 	}

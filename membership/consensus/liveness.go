@@ -169,6 +169,10 @@ func (c *Core) prune() {
 		}
 	}
 	c.pruneDenials()
+	if !c.changed {
+		return
+	}
+	c.changed = false
 	gone := func(id crawl.NodeID) bool {
 		_, ok := c.seen.byID[id]
 		return !ok && !c.member(id)

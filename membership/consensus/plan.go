@@ -135,10 +135,11 @@ func (d *draft) edit() {
 // left, exclude does nothing until a member can take over.
 func (d *draft) exclude(v *View, o outlook) (changed, served bool) {
 	var removed []Removal
-	for _, m := range d.members {
+	for i := range d.members {
+		m := &d.members[i]
 		judged := stay
-		if old, ok := v.Member(m.ID); ok && old.Boot == m.Boot {
-			judged = o.verdict(m)
+		if v.Lists(m.ID, m.Boot) {
+			judged = o.verdict(*m)
 		}
 		if judged == stay {
 			served = served || !m.Draining
@@ -229,7 +230,8 @@ func (d *draft) named(name string, id crawl.NodeID) bool {
 func (d *draft) markDraining(seen map[crawl.NodeID]Sighting) bool {
 	var mark []int
 	active := 0
-	for i, m := range d.members {
+	for i := range d.members {
+		m := &d.members[i]
 		if m.Draining {
 			continue
 		}

@@ -142,7 +142,7 @@ func (s *script) number(word string) int {
 func (s *script) start(id crawl.NodeID, boot crawl.Boot) {
 	state := s.disks[id]
 	s.cores[id] = New(Identity{ID: id, Boot: boot, Cluster: unknownCluster, QuorumOff: s.world.off}, state)
-	me := &inhabitant{boot: boot, lease: NewLease(id, boot, s.world.off), rate: 1}
+	me := &inhabitant{name: "n" + string(id), boot: boot, lease: NewLease(id, boot, s.world.off), rate: 1}
 	if state.View != nil {
 		me.lease.Install(state.View, state.AcceptedView != nil, 0)
 	}

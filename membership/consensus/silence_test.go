@@ -15,14 +15,14 @@ import (
 // once, and the others that hear it do not admit it.
 func TestApart(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(*simRuns) {
+	walks(t, func(t *testing.T, seed uint64) {
 		s := &script{t: t, cores: map[crawl.NodeID]*Core{}, disks: map[crawl.NodeID]State{}, world: newWorld()}
 		s.world.quiet, s.world.rnd = true, rand.New(rand.NewPCG(seed, 3))
 		ids := []crawl.NodeID{"a", "b", "c", "d", "e", "f"}[:3+seed%4]
 		if s.wander(ids); t.Failed() {
-			t.Fatalf("walk %d of %d nodes:\n%s", seed, len(ids), strings.Join(s.out, "\n"))
+			t.Fatalf("%d nodes:\n%s\nrepeat with: go test ./membership/consensus -run TestApart -membership.seed %d", len(ids), strings.Join(s.out, "\n"), seed)
 		}
-	}
+	})
 }
 
 func (s *script) wander(ids []crawl.NodeID) {

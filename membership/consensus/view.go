@@ -163,8 +163,8 @@ func (v *View) Others(than crawl.NodeID) []Member {
 // Lists reports whether the view lists exactly this boot of the node. A node
 // whose boot is not listed may not fetch.
 func (v *View) Lists(id crawl.NodeID, boot crawl.Boot) bool {
-	m, ok := v.Member(id)
-	return ok && m.Boot == boot
+	i, ok := find(v.Members, id)
+	return ok && v.Members[i].Boot == boot
 }
 
 // Bars reports whether the id was forgotten and may never come back.
@@ -224,8 +224,17 @@ func (v *View) Replicas() int {
 
 func compareIDs(a, b Member) int { return cmp.Compare(a.ID, b.ID) }
 
+// find is a binary search by id that copies no Member.
 func find(members []Member, id crawl.NodeID) (int, bool) {
-	return slices.BinarySearchFunc(members, id, func(m Member, id crawl.NodeID) int { return cmp.Compare(m.ID, id) })
+	i, end := 0, len(members)
+	for i < end {
+		if middle := (i + end) / 2; members[middle].ID < id {
+			i = middle + 1
+		} else {
+			end = middle
+		}
+	}
+	return i, i < len(members) && members[i].ID == id
 }
 
 // Validate checks a view that came from outside: from the network or the disk.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type lateNews struct {
 // inhabitant is what a node has beside its core. All but holds dies with the
 // process.
 type inhabitant struct {
+	name  string
 	boot  crawl.Boot
 	lease *Lease
 	holds crawl.Epoch   // 0: not the holder
@@ -83,6 +85,15 @@ func newWorld() *world {
 	}
 }
 
+// link heals the link from one node to another, or cuts it.
+func (w *world) link(from, to crawl.NodeID, up bool) {
+	if up {
+		delete(w.cuts, [2]crawl.NodeID{from, to})
+	} else {
+		w.cuts[[2]crawl.NodeID{from, to}] = true
+	}
+}
+
 // runs reports whether a core runs now.
 func (s *script) runs(id crawl.NodeID) bool { return s.cores[id] != nil && !s.world.stopped[id] }
 
@@ -108,9 +119,9 @@ func (s *script) command(words []string) bool {
 		w.off = true
 	case "cut", "heal", "mute":
 		for _, other := range ids[1:] {
-			w.cuts[[2]crawl.NodeID{ids[0], other}] = words[0] != "heal"
+			w.link(ids[0], other, words[0] == "heal")
 			if words[0] != "mute" {
-				w.cuts[[2]crawl.NodeID{other, ids[0]}] = words[0] == "cut"
+				w.link(other, ids[0], words[0] == "heal")
 			}
 		}
 	case "lose":
@@ -177,7 +188,7 @@ func (s *script) inSight(id crawl.NodeID, all []crawl.NodeID) []Sighting {
 	var out []Sighting
 	for _, other := range all {
 		if other == id || s.linked(id, other) {
-			n := Sighting{ID: other, Name: "n" + string(other), Boot: s.world.nodes[other].boot, Status: Joining}
+			n := Sighting{ID: other, Name: s.world.nodes[other].name, Boot: s.world.nodes[other].boot, Status: Joining}
 			if v := s.cores[other].View(); v != nil && v.Lists(other, n.Boot) {
 				n.Status = Active
 			}
@@ -320,20 +331,16 @@ func (s *script) checkFetchers() {
 // within a while all are members and one of them fetches.
 func TestWorld(t *testing.T) {
 	t.Parallel()
-	first, last := uint64(1), uint64(*simRuns)
-	if *simSeed != 0 {
-		first, last = *simSeed, *simSeed
-	}
-	takings := 0
-	for seed := first; seed <= last; seed++ {
+	var takings atomic.Int64
+	n := walks(t, func(t *testing.T, seed uint64) {
 		s := walk(t, seed)
-		takings += strings.Count(strings.Join(s.out, " "), "takes p")
+		takings.Add(int64(strings.Count(strings.Join(s.out, " "), "takes p")))
 		if t.Failed() {
-			t.Fatalf("walk %d:\n%s\nrepeat with: go test ./membership -run TestWorld -membership.seed %d", seed, strings.Join(s.out, "\n"), seed)
+			t.Fatalf("%s\nrepeat with: go test ./membership/consensus -run TestWorld -membership.seed %d", strings.Join(s.out, "\n"), seed)
 		}
-	}
-	if takings < int(last-first) {
-		t.Errorf("p was taken over %d times only: the walks do not test much", takings)
+	})
+	if got := takings.Load(); got < int64(n-1) {
+		t.Errorf("p was taken over %d times only: the walks do not test much", got)
 	}
 }
 
