@@ -50,8 +50,8 @@ type Backend interface {
 	// returns when the member has taken the order. crawl.ErrUnknownNode and
 	// crawl.ErrRefused say that it never will.
 	DrainMember(ctx context.Context, id crawl.NodeID) error
-	// ForgetMember takes the operator's oath that a node is gone for good. It
-	// refuses for a node that answers.
+	// ForgetMember takes an operator's request to forget a node, which is gone for good.
+	// It refuses a node that answers.
 	ForgetMember(ctx context.Context, id crawl.NodeID) error
 	// ControlCrawl takes crawl.ActionPause, ActionResume or ActionStop. It
 	// returns when this node keeps it and the members that answer were told.

@@ -77,29 +77,28 @@ func (v *nodesDrainVerb) Run(ctx context.Context, env *Env) int {
 type nodesForgetVerb struct {
 	remote `embed:""`
 	Node   string `arg:"" name:"node" help:"The node's name or id."`
-	Yes    bool   `group:"cluster" help:"Do not ask; the oath is sworn."`
+	Yes    bool   `group:"cluster" help:"Do not ask for confirmation."`
 }
 
-// Help gives the examples of the verb and says what the oath means.
+// Help gives the examples of the verb and its consequences.
 func (*nodesForgetVerb) Help() string {
 	return command.Examples("crawlnode nodes forget n3", "crawlnode nodes forget n3 --yes --addr 127.0.0.1:27305") + `
 
-This is an oath: you swear that the node is dead and that its data will never be
-used again. The others then go on without waiting for it: it counts for no
-majority any more, and partitions that only it had a copy of begin anew, empty,
-which loses their URLs. It is refused for ever after, under this id. If the node
-still crawls behind a broken network, hosts are hit by two. A node that answers
-is not forgotten; drain it. A node that can be started again needs no oath:
-start it.`
+Forget a node only if it is dead and its data will never be used again. The
+others then continue without waiting for it: it counts for no majority any
+more, and partitions that only it had a copy of begin anew, empty, which loses
+their URLs. The node can never join again under this id. If it still crawls
+behind a broken network, two nodes may fetch from one host. A node that answers
+is refused; drain it. Do not forget a node that can be started again: start it.`
 }
 
 func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 	if !v.Yes {
 		if !command.IsTerminal(env.Stdin) {
-			return env.Fail(command.ExitUsage, "nodes forget asks on a terminal before it swears; there is none here: give --yes")
+			return env.Fail(command.ExitUsage, "nodes forget asks for confirmation on a terminal; there is none here: give --yes")
 		}
-		fmt.Fprintf(env.Stderr, "You swear that %s is dead and that its data will never be used again.\n"+
-			"URLs that only it had are lost. Type its name to go on: ", api.Escape(v.Node))
+		fmt.Fprintf(env.Stderr, "Forget %s only if it is dead and its data will never be used again.\n"+
+			"URLs that only it had are lost. Type its name to continue: ", api.Escape(v.Node))
 		if !confirmed(env.Stdin, v.Node) {
 			return env.Fail(command.ExitUsage, "not confirmed; nothing was done")
 		}
@@ -107,7 +106,7 @@ func (v *nodesForgetVerb) Run(ctx context.Context, env *Env) int {
 	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
 		n, err := c.ForgetNode(ctx, v.Node)
 		if err == nil {
-			fmt.Fprintf(env.Stdout, "%s is forgotten: the others go on without it; watch them with crawlnode status\n", nodeText(n))
+			fmt.Fprintf(env.Stdout, "%s is forgotten: the others continue without it; watch them with crawlnode status\n", nodeText(n))
 		}
 		return err
 	})

@@ -70,7 +70,7 @@ func TestOperate(t *testing.T) {
 	for _, verb := range []string{"nodes list", "nodes drain n1", "nodes forget n1 --yes", "pause", "resume"} {
 		run(t, "", append(strings.Fields(verb), "--addr", "127.0.0.1:1")...).want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
 	}
-	run(t, "", "nodes", "forget", "--help").want(t, command.ExitOK, "This is an oath", "")
+	run(t, "", "nodes", "forget", "--help").want(t, command.ExitOK, "Forget a node only if it is dead", "")
 }
 
 func TestConfirmed(t *testing.T) {

@@ -25,7 +25,7 @@ type mayFetcher interface {
 	MayFetch(p crawl.Partition) bool
 }
 
-// forgetter takes the operator's oath that a node will not come back.
+// forgetter takes an operator's request to forget a node.
 type forgetter interface {
 	ForgetMember(ctx context.Context, id crawl.NodeID) error
 }
@@ -65,13 +65,13 @@ func (s *simulation) watchRights() {
 	}
 }
 
-// forget swears that the machines that are no more will not come back, as an
-// operator does: at one node after the other, until one takes the oath. A machine
-// that none of them ever knew needs none.
+// forget has the lost machines forgotten, as an operator does: at one node after the
+// other, until one accepts the request. A machine that none of them ever knew needs no
+// request.
 func (s *simulation) forget() {
 	for _, name := range s.those(func(m *simMember) bool { return m.lost && !m.forgotten }) {
 		s.until(2*time.Minute, func() string {
-			if err := s.oath(name); err != nil {
+			if err := s.tryForget(name); err != nil {
 				return fmt.Sprintf("%s is not forgotten: %v", name, err)
 			}
 			return ""
@@ -79,8 +79,8 @@ func (s *simulation) forget() {
 	}
 }
 
-// oath tries once to have a lost machine forgotten.
-func (s *simulation) oath(name string) error {
+// tryForget tries once to have a lost machine forgotten.
+func (s *simulation) tryForget(name string) error {
 	m := s.members[name]
 	var refusal error
 	strangers := 0
@@ -117,7 +117,7 @@ func (s *simulation) loseSmall(name string, after func(time.Duration, func())) {
 	}
 	var try func()
 	try = func() {
-		if m := s.members[name]; len(s.up()) == 0 || !m.forgotten && s.oath(name) != nil {
+		if m := s.members[name]; len(s.up()) == 0 || !m.forgotten && s.tryForget(name) != nil {
 			after(5*time.Second, try)
 		}
 		s.shaken = time.Now()

@@ -30,7 +30,7 @@ type fault struct {
 	flags   int           // of kind otherRun: which of otherFlags; of a promise, how many
 	as      string        // of kind joinNode: the lost node whose name the new one takes over
 	heir    bool          // of such a join: its address as well
-	sworn   bool          // of such a join: not before an operator has said that the lost one will not come back
+	forget  bool          // of such a join: only after an operator has forgotten the lost one
 	wrong   string        // of kind wrongJoin: what stands in --join
 	promise promiseKind   // of kind expectThat
 }
@@ -88,7 +88,7 @@ func (f fault) String() string {
 		b.WriteString(f.strike.String())
 	}
 	if f.as != "" {
-		fmt.Fprintf(&b, " in place of %s, at its address: %v, which was forgotten: %v", f.as, f.heir, f.sworn)
+		fmt.Fprintf(&b, " in place of %s, at its address: %v, which was forgotten: %v", f.as, f.heir, f.forget)
 	}
 	switch f.kind {
 	case moveNode:
@@ -251,7 +251,7 @@ func (p *planner) join() {
 	f := fault{at: p.now, kind: joinNode, nodes: []string{name}}
 	if len(p.lost) > 0 && p.IntN(2) == 0 {
 		f.as, p.lost = p.lost[0], p.lost[1:]
-		f.heir, f.sworn = p.IntN(2) == 0, p.IntN(2) == 0
+		f.heir, f.forget = p.IntN(2) == 0, p.IntN(2) == 0
 	}
 	p.add(f)
 }

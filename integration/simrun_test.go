@@ -117,7 +117,7 @@ func (s *simulation) begin(f fault, after func(time.Duration, func())) {
 func (s *simulation) join(f fault, after func(time.Duration, func())) {
 	name, old := f.nodes[0], s.members[f.as]
 	if old != nil && old.lost {
-		if f.sworn && !old.forgotten && s.oath(f.as) != nil {
+		if f.forget && !old.forgotten && s.tryForget(f.as) != nil {
 			after(5*time.Second, func() { s.join(f, after) })
 			return
 		}

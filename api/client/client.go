@@ -100,7 +100,7 @@ func (c *Client) DrainNode(ctx context.Context, idOrName string) (NodeOrder, err
 	return c.orderNode(ctx, idOrName, "drain")
 }
 
-// ForgetNode takes the operator's oath that a node is gone for good.
+// ForgetNode sends an operator's request to forget a node, which is gone for good.
 func (c *Client) ForgetNode(ctx context.Context, idOrName string) (NodeOrder, error) {
 	return c.orderNode(ctx, idOrName, "forget")
 }

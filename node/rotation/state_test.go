@@ -26,7 +26,7 @@ type paperNode struct {
 	of   State // what told is about
 	disk State
 	out  bool // no view lists it
-	gone bool // an operator swore so
+	gone bool // an operator has forgotten it
 }
 
 // show is a node's step, as none, known(n) or alone(n).

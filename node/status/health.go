@@ -168,8 +168,8 @@ func (p *Picture) failing() bool {
 	return p.Change.TakingOver()
 }
 
-// excluded reports whether the members went on without a failed node that nobody
-// has sworn to be gone.
+// excluded reports whether the members continued without a failed node that was not
+// forgotten.
 func (n *Node) excluded() bool {
 	return !n.Counts && n.State == crawl.NodeFailed && !n.GoneSince.IsZero()
 }

@@ -43,7 +43,7 @@ type Node struct {
 	State     string     // crawl.NodeAlive...
 	Boot      crawl.Boot // that gossip or the view knows
 	Counts    bool       // its counters belong into the totals: it is a member of the view
-	Forgotten bool       // an operator swore that it is gone
+	Forgotten bool       // by an operator
 	GoneSince time.Time  // of a former member: when a view went on without it
 }
 
