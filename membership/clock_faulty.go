@@ -36,7 +36,7 @@ func SystemClock() Clock {
 	return faultyClock{page}
 }
 
-// faultyClock is mapped for as long as the process lives.
+// faultyClock stays mapped until the process ends.
 type faultyClock struct{ page []byte }
 
 func (c faultyClock) off(at int) time.Duration {

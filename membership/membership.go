@@ -207,7 +207,7 @@ func (m *Membership) View() *View { return m.Snapshot().View }
 func (m *Membership) Table() *ring.Table { return m.Snapshot().Table }
 
 // Watch returns a channel that receives whenever Snapshot has changed. It
-// holds one signal at most, and lives as long as m.
+// holds one signal at most, and exists as long as m.
 func (m *Membership) Watch() <-chan struct{} { return m.watchers.add() }
 
 // SetDraining asks for a view in which this node owns nothing. It holds for

@@ -105,7 +105,7 @@ func troubleOf(p *Place) (code, reason string) {
 	case errors.Is(p.Err, errNoAddress):
 		reason = errNoAddress.Error() + " (" + whyNoAddress(p.Err) + "): correct the name, or look at DNS"
 	case has("read tcp") && has("i/o timeout"):
-		reason = "it takes connections and says nothing: name the port of --gossip, not that of --http or --rpc; or the node there hangs"
+		reason = "it accepts connections but sends nothing: name the port of --gossip, not that of --http or --rpc; or the node there hangs"
 	case has("connection refused"):
 		reason = "nothing listens there: start that node, or name the port of its --gossip"
 	case has("unreachable"), has("no route to host"):

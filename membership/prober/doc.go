@@ -1,21 +1,21 @@
-// Package prober looks for proof that a boot of another member is dead. Proof is
-// of one boot, for ever, and only each node's own observation:
+// Package prober looks for proof that a boot of another member is dead. A proof holds for
+// one boot, for ever, and each node accepts only what it observed itself:
 //
 //	process   the member ran on this machine, and its process is gone (/proc,
 //	          looked at each 200 ms)
 //	refusal   an authenticated connection to exactly that boot was ended by the
-//	          other side, and two connects to where it led are then refused
+//	          other side, and two connections to the same address are then refused
 //
 // A time-out or an unreachable network is never proof. A third kind of proof, a
-// higher boot of the same id that speaks, is found by package consensus.
+// higher boot of the same id that is heard, is found by package consensus.
 //
-// Run is the one goroutine that owns the searches. Watch tells it whom to look at,
-// StreamEnded which connections have ended; both only leave a note. At most one
+// Run is the one goroutine that owns the searches. Watch sets the members to look at,
+// StreamEnded reports connections that have ended; both only store it for Run. At most one
 // series of connects to each member is under way. Run waits for what it started.
 //
 //	queue    filled by     emptied by          bound                when full
 //	Proofs   Run, dials    membership's loop   unbuffered           they wait
-//	ended    StreamEnded   Run                 consensus.MaxHeard   the note is dropped
+//	ended    StreamEnded   Run                 consensus.MaxHeard   the report is dropped
 //
-// It decides nothing: what a proof leads to is up to the views.
+// It decides nothing: the views decide what follows from a proof.
 package prober

@@ -27,17 +27,17 @@ const (
 // kinds that it finds itself; the third, a higher boot, is the core's:
 //
 //   - the member ran on this machine and its process is gone;
-//   - a stream to exactly that boot was ended by the other side, and two
-//     connects to where that stream led are then refused. The address belonged to
-//     that boot, and its listener is the last thing that a node closes. The member's
-//     name may lead elsewhere meanwhile, where a refusal says nothing.
+//   - a stream to exactly that boot was ended by the other side, and two connections to
+//     the stream's address are then refused. The address belonged to that boot, and a
+//     node closes its listener last. The member's name may lead elsewhere meanwhile,
+//     where a refusal proves nothing.
 //
 // A time-out or an unreachable network is never proof.
 type Prober struct {
 	dial    func(ctx context.Context, addr string) error
 	gone    func(consensus.Member) (gone, known bool)
 	targets atomic.Pointer[[]Target] // set by the loop
-	wake    chan struct{}            // cap 1: targets or ended have news
+	wake    chan struct{}            // cap 1: targets or ended have changed
 	Proofs  chan consensus.Dead      // unbuffered: emptied by the loop
 
 	mu    sync.Mutex // guards ended
@@ -56,9 +56,9 @@ type Target struct {
 	Suspect bool
 }
 
-// New returns a prober for a node that is the process self. dial tries to connect
-// and hangs up, gone reports whether the process of a member is gone, if that can be
-// known; nil: TCP, and /proc.
+// New returns a prober for a node with the process self. dial connects and closes the
+// connection, gone reports whether the process of a member is gone, if that can be known;
+// nil: over TCP, and from /proc.
 func New(self consensus.Process, dial func(ctx context.Context, addr string) error, gone func(consensus.Member) (gone, known bool)) *Prober {
 	p := &Prober{
 		dial: dial, gone: gone,
@@ -96,7 +96,7 @@ func (p *Prober) look() {
 	}
 }
 
-// Watch tells the prober whom to look at.
+// Watch sets the members to look at.
 func (p *Prober) Watch(targets []Target) {
 	if old := p.targets.Load(); !slices.Equal(*old, targets) {
 		p.targets.Store(&targets)
@@ -119,8 +119,8 @@ func (p *Prober) StreamEnded(id crawl.NodeID, boot crawl.Boot, at string) {
 type search struct {
 	boot    crawl.Boot
 	proved  bool
-	ended   string    // where a stream to this boot led that was ended by its side; "": none was
-	urgent  bool      // that is news
+	ended   string    // address of a stream to this boot that its side ended; "": none
+	urgent  bool      // ended is new
 	dialing bool      // connects are under way
 	dialed  time.Time // when they last began
 }
@@ -166,7 +166,7 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// renew fits the searches to the targets and takes in whose streams ended.
+// renew updates the searches to the targets, and takes in the streams that ended.
 func (p *Prober) renew(searches map[crawl.NodeID]*search) []Target {
 	p.mu.Lock()
 	ended := p.ended
@@ -200,9 +200,9 @@ func (s *search) due(suspect bool, now time.Time) bool {
 	return true
 }
 
-// connect reports the member dead when two connects in a row to at are refused. A
-// killed process may accept for a moment yet, so there are some more attempts;
-// the first that does not end at once ends them.
+// connect reports the member dead when two connects in a row to at are refused. A killed
+// process may still accept for a moment, so there are some more attempts; the first one
+// that fails in another way is the last.
 func (p *Prober) connect(ctx context.Context, m consensus.Member, at string) {
 	refused := 0
 	for range dialAttempts {

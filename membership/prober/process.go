@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// processStat is what /proc/PID/stat says of a process.
+// processStat has the fields of /proc/PID/stat.
 type processStat struct {
 	state   byte   // R, S, D, T, Z, X, ...
-	threads int    // 1 when only the first is left
+	threads int    // 1 if only the first is left
 	started uint64 // clock ticks since the machine's start
 }
 
@@ -17,7 +17,7 @@ var errStat = errors.New("membership: a process's stat cannot be read")
 
 // parseStat reads a line of /proc/PID/stat (proc_pid_stat(5)): pid, name in
 // parentheses, state, and so on; fields 20 and 22 are threads and start. The
-// name may hold anything, parentheses and spaces included.
+// name may contain any character, parentheses and spaces included.
 func parseStat(raw []byte) (processStat, error) {
 	end := bytes.LastIndexByte(raw, ')')
 	fields := bytes.Fields(raw[end+1:])
@@ -33,7 +33,7 @@ func parseStat(raw []byte) (processStat, error) {
 	return processStat{state: fields[0][0], threads: threads, started: started}, nil
 }
 
-// over reports whether a process with this stat is not the one that began at
+// over reports whether a process with this stat is another one than that which began at
 // started, or is dead and waits for its parent. The first thread may be dead
 // before the others; a dead process has closed its sockets once all are.
 func (s processStat) over(started uint64) bool {

@@ -13,8 +13,8 @@ import (
 	"crawlnode/membership/consensus"
 )
 
-// OwnProcess identifies this process, or returns the zero Process where the
-// system does not tell.
+// OwnProcess identifies this process, or returns the zero Process if the system does not
+// tell.
 func OwnProcess() consensus.Process {
 	machine, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -42,8 +42,8 @@ func readStat(pid int) (processStat, error) {
 	return parseStat(raw)
 }
 
-// processGone reports whether a process of this machine is gone, if it can be
-// told. A missing entry is no proof by itself: /proc may hide other users'.
+// processGone reports whether a process of this machine is gone, if that can be known. A
+// missing entry alone is no proof: /proc may hide processes of other users.
 func processGone(p consensus.Process) (gone, known bool) {
 	stat, err := readStat(p.PID)
 	switch {

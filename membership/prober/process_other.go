@@ -4,7 +4,7 @@ package prober
 
 import "crawlnode/membership/consensus"
 
-// OwnProcess: other systems do not tell it in the same way.
+// OwnProcess returns the zero Process: there is no /proc on this system.
 func OwnProcess() consensus.Process { return consensus.Process{} }
 
 func processGone(consensus.Process) (gone, known bool) { return false, false }
