@@ -18,6 +18,7 @@ type crawlVerb struct {
 	Politeness      config.Politeness `embed:""`
 	Output          config.Output     `embed:""`
 	Limits          config.Limits     `embed:""`
+	Again           bool              `group:"scope" help:"Fetch the seeds once more that an earlier run has fetched, and follow what is new there."`
 }
 
 // Help gives the examples of the verb.
@@ -25,7 +26,8 @@ func (*crawlVerb) Help() string {
 	return command.Examples(
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500",
 		"crawlnode crawl https://a.example.org/ https://b.example.org/ --contact me@example.org --data-dir archive",
-	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped." +
+	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped;" +
+		"\nother flags take effect then, and a line says which. A crawl that has ended says so: --again fetches its seeds once more." +
 		"\nWhen no seed can be fetched it says why and stops within 20 seconds, with exit code 1." +
 		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
 }
@@ -61,6 +63,12 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true, seeds: seeds}
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
 		reload: load, given: config.Given(in)}
+	s.adopt = s.tellChanges
+	if v.Again {
+		s.seeds = onceMore(seeds)
+	} else {
+		s.isOver = s.wasOver
+	}
 	code := watch.exitCode(s.run(ctx), s.finished)
 	watch.summary(code, s.finished)
 	return code

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -70,7 +71,7 @@ func Main(ctx context.Context, args []string, env Env) int {
 		return command.ExitOK
 	}
 	if err != nil {
-		return env.Fail(command.ExitUsage, "%v; see crawlnode --help", err)
+		return env.Fail(command.ExitUsage, "%v%s; see crawlnode --help", err, meantVerb(parser.Model, args, err))
 	}
 	if err := emptyFlags(parsed); err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
@@ -87,6 +88,29 @@ func Main(ctx context.Context, args []string, env Env) int {
 	}
 	return v.Run(ctx, &env)
 }
+
+// meantVerb suggests a verb for a first word that is none. The default verb takes the word
+// for an argument, so the parser suggests nothing itself.
+func meantVerb(app *kong.Application, args []string, err error) string {
+	if len(args) == 0 || !strings.HasSuffix(err.Error(), "unexpected argument "+args[0]) {
+		return ""
+	}
+	var verbs []string
+	for _, v := range app.Children {
+		if !v.Hidden {
+			verbs = append(verbs, v.Name)
+		}
+	}
+	// Of two that are equally near the one of the same length is meant: letters are swapped
+	// more often than left out.
+	slices.SortStableFunc(verbs, func(a, b string) int { return lengthsApart(a, args[0]) - lengthsApart(b, args[0]) })
+	if verb := config.Suggest(args[0], verbs); verb != "" {
+		return fmt.Sprintf(", did you mean %q?", verb)
+	}
+	return ""
+}
+
+func lengthsApart(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
 
 // newParser makes the parser of the command line.
 func newParser(env *Env, exit func(int)) *kong.Kong {

@@ -32,3 +32,44 @@ func TestRerunWithOtherFlags(t *testing.T) {
 		t.Errorf("want one line, and nothing of what is the same:\n%s", r.errout)
 	}
 }
+
+// TestRerunOfCrawl runs one crawl again and again: the same command goes on or says that it is
+// over, other flags take effect and one line says which, and what cannot change is refused.
+func TestRerunOfCrawl(t *testing.T) {
+	t.Parallel()
+	web, server := serveWeb(t, simweb.Config{Seed: 11, Hosts: 2, PagesPerHost: 12, Skew: -1, PageBytes: 500})
+	flags := nodeFlags(t, server)
+	seeds := web.Seeds()
+	const changed = "changed since the last run: "
+	for _, step := range []struct {
+		name  string
+		more  []string
+		code  int
+		says  string // on standard error; "": nothing about the run before
+		ended string
+		twice int // pages that were fetched twice so far
+	}{
+		{name: "the first run", more: []string{seeds[0], "--max-pages", "3"}, ended: "ended: max_pages"},
+		{name: "the same command", more: []string{seeds[0], "--max-pages", "3"}, says: "after 3 pages, by --max-pages: it goes on with a higher limit", ended: "ended: max_pages"},
+		{name: "a higher limit and another scope", more: []string{seeds[0], "--max-pages", "5", "--exclude", "*.zip"},
+			says: changed + "--exclude *.zip (was: not set), --max-pages 5 (was: 3)", ended: "pages: 5 in"},
+		{name: "another politeness", more: []string{seeds[0], "--max-pages", "7", "--delay", "7ms"}, says: changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)", ended: "pages: 7 in"},
+		{name: "what cannot change", more: []string{seeds[0], "--store", "none"}, code: command.ExitUsage, says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun"},
+		{name: "no limit", more: []string{seeds[0], "--max-pages", "0"}, says: changed + "--delay 5ms (was: 7ms), --max-pages 0 (was: 7)", ended: "ended: frontier_exhausted"},
+		{name: "over", more: []string{seeds[0], "--max-pages", "0"}, says: "pages that it found were fetched; --again fetches the seeds once more", ended: "ended: frontier_exhausted"},
+		{name: "one more seed", more: seeds, ended: "ended: frontier_exhausted"},
+		{name: "again", more: append([]string{"--again"}, seeds...), ended: "ended: frontier_exhausted", twice: 2},
+	} {
+		r := run(t, "", append(append([]string{"crawl"}, flags...), step.more...)...)
+		r.want(t, step.code, step.ended, step.says)
+		if step.says == "" && (strings.Contains(r.errout, changed) || strings.Contains(r.errout, "this crawl ended")) {
+			t.Errorf("%s: it speaks of another run:\n%s", step.name, r.errout)
+		}
+		if report := web.Report(); report.Duplicates != step.twice {
+			t.Errorf("%s: %d pages were fetched twice, want %d", step.name, report.Duplicates, step.twice)
+		}
+	}
+	if report := web.Report(); report.Missing > 0 {
+		t.Errorf("%d pages are missing: %v", report.Missing, report.MissingExamples)
+	}
+}

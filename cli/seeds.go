@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"regexp"
+	"strings"
 	"time"
 
 	"crawlnode/api"
@@ -102,7 +105,33 @@ func complaint(seeds []seedInput, bad crawl.SeedError) string {
 	if i := bad.Line - 1; i >= 0 && i < len(seeds) && seeds[i].place != "" {
 		place = seeds[i].place
 	}
-	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(bad.Error))
+	why := bad.Error
+	if mistake := mistakenFor(bad.Input); mistake != "" {
+		why = mistake
+	}
+	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(why))
+}
+
+// withoutScheme matches what stands for a web server without a scheme: a name with a dot, an
+// address or localhost, and perhaps a port and a path.
+var withoutScheme = regexp.MustCompile(`^(localhost|[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+)(:[0-9]+)?(/|$)`)
+
+// mistakenFor says what somebody has taken for a URL, and what to write; "": nothing that
+// is known.
+func mistakenFor(input string) string {
+	if strings.Contains(input, "://") {
+		return ""
+	}
+	if info, err := os.Stat(input); err == nil {
+		if info.IsDir() {
+			return "it is a directory, not a URL: give URLs such as https://example.org/"
+		}
+		return "it is a file, not a URL: to read URLs from it give it as a list, crawl --seeds FILE or seeds add -f FILE"
+	}
+	if withoutScheme.MatchString(input) {
+		return "it has no scheme: write https://" + input + ", or http://" + input
+	}
+	return ""
 }
 
 // validSeeds complains of the seeds that cannot be crawled and returns the others.
@@ -181,8 +210,12 @@ func (r *remote) addressOf(env *Env) string {
 	if addr == "" {
 		addr, _ = env.Lookup("CRAWLNODE_ADDR")
 	}
+	usual := config.Default().HTTP
 	if addr == "" {
-		addr = config.Default().HTTP
+		return usual
+	}
+	if _, port, err := net.SplitHostPort(usual); err == nil && !strings.ContainsAny(addr, ":/") {
+		return net.JoinHostPort(addr, port) // a host alone
 	}
 	return addr
 }

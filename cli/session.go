@@ -34,6 +34,11 @@ type session struct {
 	carried []string
 	// given is node.Options.Given.
 	given []string
+	// adopt is node.Options.Adopt.
+	adopt func(changed []string)
+	// isOver, when set, says before the seeds are handed in that there is nothing left to
+	// do, and tells people so.
+	isOver func(context.Context) bool
 	// bare is node.Options.Bare.
 	bare bool
 	// mustFinish makes a stop before the crawl's end an interruption.
@@ -225,6 +230,9 @@ func (s *session) feed(ctx context.Context) {
 		if !command.Pause(ctx, 50*time.Millisecond) {
 			return
 		}
+	}
+	if s.isOver != nil && s.isOver(ctx) {
+		return // the node ends by itself
 	}
 	report, ok := s.submit(ctx)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,9 +58,11 @@ func TestWrongUses(t *testing.T) {
 		t.Cleanup(s.Close)
 	}
 	file := filepath.Join(t.TempDir(), "seeds.txt")
-	if err := os.WriteFile(file, []byte("https://a.example/ https://b.example/\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("https://a.example/ https://b.example/\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	used := filepath.Join(t.TempDir(), "used")
+	startBeside(t, "--data-dir", used, "--partitions", "512")
 	ports := []string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--dns", web.DNS.String(), "--delay", "5ms"}
 	crawlOf := func(seed string, more ...string) []string {
 		return append(append([]string{"crawl", seed}, ports...), more...)
@@ -83,13 +86,43 @@ func TestWrongUses(t *testing.T) {
 			says: []string{"holds several URLs", "each an argument of its own"}},
 		{name: "two URLs in one line of a file", args: crawlOf("ftp://a.example/", "--allow-net", "127.0.0.0/8", "--seeds", file), code: command.ExitUsage,
 			says: []string{file + ":1", "a line of its own in a file"}},
+		{name: "no scheme", args: crawlOf("a.example", allowed...), code: command.ExitUsage, says: []string{`seed: "a.example": it has no scheme: write https://a.example`}},
+		{name: "no scheme with a port", args: crawlOf("localhost:8080/x", allowed...), code: command.ExitUsage, says: []string{"it has no scheme: write https://localhost:8080/x"}},
+		{name: "a file for a URL", args: crawlOf(file, allowed...), code: command.ExitUsage, says: []string{"it is a file, not a URL", "crawl --seeds FILE or seeds add -f FILE"}},
+		{name: "a directory for a URL", args: crawlOf(filepath.Dir(file), allowed...), code: command.ExitUsage, says: []string{"it is a directory, not a URL"}},
+		{name: "a space in the host", args: crawlOf("https://exa mple.org/", allowed...), code: command.ExitUsage, says: []string{"The host contains a forbidden domain code point"}},
+		{name: "a port of another protocol", args: crawlOf("http://a.example:25/", allowed...), code: command.ExitUsage, says: []string{"port 25 is used by another protocol than HTTP"}},
+		{name: "a directory of seeds", args: crawlOf("http://a.example/", "--allow-net", "127.0.0.0/8", "--seeds", filepath.Dir(file)), code: command.ExitUsage, says: []string{"is a directory: give a file with one URL a line"}},
+		{name: "no contact", args: crawlOf("http://a.example/"), code: command.ExitUsage, says: []string{"--contact: is required", "such as --contact me@example.org"}},
+		{name: "a contact that is none", args: crawlOf("http://a.example/", "--contact", "me"), code: command.ExitUsage, says: []string{"neither a mail address nor a web page: write me@example.org"}},
+		{name: "a word for a number", args: crawlOf("http://a.example/", "--max-pages", "ten"), code: command.ExitUsage, says: []string{`--max-pages: expected a valid 64 bit int but got "ten"`}},
+		{name: "a duration without a unit", args: crawlOf("http://a.example/", "--max-duration", "5"), code: command.ExitUsage, says: []string{"write a number and a unit, such as 500ms, 30s or 2h"}},
+		{name: "a pattern that does not compile", args: crawlOf("http://a.example/", "--allow-net", "127.0.0.0/8", "--exclude", "regex:("), code: command.ExitUsage, says: []string{`--exclude: exclude pattern "regex:("`}},
+		{name: "a scope that is none", args: crawlOf("http://a.example/", "--allow-net", "127.0.0.0/8", "--scope", "site"), code: command.ExitUsage, says: []string{`"site" is not page, prefix, host, domain or any`}},
+		{name: "a data directory below a file", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", filepath.Join(file, "data")), code: command.ExitStorage, says: []string{"make the data directory", "not a directory"}},
+		{name: "a data directory of something else", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", filepath.Dir(file)), code: command.ExitStorage,
+			says: []string{`it holds "seeds.txt" and no VERSION file`, "give an empty or another --data-dir"}},
+		{name: "a data directory in use", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", used), code: command.ExitStorage, says: []string{used, "process"}},
 		{name: "an empty --join", args: []string{"start", "--join", ""}, code: command.ExitUsage, says: []string{"--join: is empty: is a variable not set?"}},
+		{name: "a --join without a port", args: []string{"start", "--join", "10.0.0.1"}, code: command.ExitUsage, says: []string{`--join: "10.0.0.1" is not host:port`}},
+		{name: "an open port without a key", args: []string{"start", "--http", "0.0.0.0:0"}, code: command.ExitUsage, says: []string{"listens beyond loopback without a key", "--cluster-key-file", "--insecure"}},
+		{name: "a flag that is none", args: []string{"start", "--dealy", "3s"}, code: command.ExitUsage, says: []string{`did you mean "--delay"?`}},
+		{name: "a verb that is none", args: []string{"stauts"}, code: command.ExitUsage, says: []string{`unexpected argument stauts, did you mean "status"?`}},
+		{name: "a verb below a verb that is none", args: []string{"nodes", "lst"}, code: command.ExitUsage, says: []string{`did you mean "list"?`}},
+		{name: "nobody at --addr", args: []string{"status", "--addr", closed[0]}, code: command.ExitError, says: []string{"nobody answers at " + closed[0], "is the node running?"}},
+		{name: "an --addr without a port", args: []string{"status", "--addr", "127.0.0.9"}, code: command.ExitError, says: []string{"nobody answers at 127.0.0.9:27295"}},
+		{name: "a key that everybody can read", args: []string{"status", "--cluster-key-file", file}, code: command.ExitUsage, says: []string{"can be read by all users", "chmod 600"}},
+		{name: "no such configuration", args: []string{"start", "--config", "/nowhere/node.yaml"}, code: command.ExitUsage, says: []string{"/nowhere/node.yaml: no such file or directory"}},
 	} {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "data")
 			begun := time.Now()
-			r := run(t, "", append(tc.args, "--data-dir", dir)...)
+			args := slices.Clone(tc.args)
+			if v := args[0]; (v == "crawl" || v == "start") && !slices.Contains(args, "--data-dir") {
+				args = append(args, "--data-dir", dir)
+			}
+			r := run(t, "", args...)
 			took, limit := time.Since(begun), tc.within
 			if limit == 0 {
 				limit = 5 * time.Second

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,13 +20,20 @@ type Overruled struct {
 
 // String is the setting in the words of the command line.
 func (o Overruled) String() string {
-	text := func(values []string) string {
-		if len(values) == 0 {
-			return "not set"
-		}
-		return strings.Join(values, ",")
+	return "--" + o.Name + " " + settingText(o.Own) + " (the crawl has: " + settingText(o.Stored) + ")"
+}
+
+// settingText shows the values of a setting.
+func settingText(values []string) string {
+	if len(values) == 0 {
+		return "not set"
 	}
-	return "--" + o.Name + " " + text(o.Own) + " (the crawl has: " + text(o.Stored) + ")"
+	return strings.Join(values, ",")
+}
+
+// Change is the setting as one that replaces the crawl's.
+func (o Overruled) Change() string {
+	return "--" + o.Name + " " + settingText(o.Own) + " (was: " + settingText(o.Stored) + ")"
 }
 
 // Changes are the arguments of crawl-config set that would make it count.
@@ -82,4 +91,25 @@ func (c *Config) Overruled(given []string, stored *crawl.Settings, version strin
 		}
 	}
 	return found
+}
+
+// Adopt returns the stored settings with the own values of those that overruled names. The
+// error is that of Change.
+func Adopt(overruled []Overruled, stored *crawl.Settings, version string) (crawl.Settings, error) {
+	changes := map[string]json.RawMessage{}
+	for _, o := range overruled {
+		var value any = o.Own
+		switch len(o.Own) {
+		case 0:
+			value = ""
+		case 1:
+			value = o.Own[0]
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return crawl.Settings{}, fmt.Errorf("--%s: %w", o.Name, err)
+		}
+		changes[o.Name] = raw
+	}
+	return Change(stored, changes, version)
 }

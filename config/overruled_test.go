@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -53,5 +54,29 @@ func TestOverruled(t *testing.T) {
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%v: %q, want %q", tc.flags, got, tc.want)
 		}
+	}
+}
+
+// TestAdopt: what was given replaces what is stored, and nothing else changes.
+func TestAdopt(t *testing.T) {
+	t.Parallel()
+	stored := Default()
+	stored.MaxPages, stored.Contact, stored.Exclude, stored.MaxDepth = 500, "a@example.org", []string{"*.gz"}, 7
+	before := stored.Settings("1")
+	got, err := Adopt([]Overruled{
+		{Name: "max-pages", Own: []string{"0"}, Stored: []string{"500"}, Live: true},
+		{Name: "exclude", Own: []string{"*.zip", "regex:a{1,2}"}, Live: true},
+		{Name: "include", Own: []string{"*.html"}, Live: true},
+	}, &before, "2")
+	want := before
+	want.MaxPages, want.Exclude, want.Include = 0, []string{"*.zip", "regex:a{1,2}"}, []string{"*.html"}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if _, err := Adopt([]Overruled{{Name: "delay", Own: []string{"0s"}, Live: true}}, &before, "2"); err == nil {
+		t.Error("a delay of 0 outside --allow-net was taken")
+	}
+	if got := (Overruled{Name: "max-pages", Own: []string{"5"}}).Change(); got != "--max-pages 5 (was: not set)" {
+		t.Errorf("%q", got)
 	}
 }

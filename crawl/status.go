@@ -220,6 +220,7 @@ type CrawlStatus struct {
 	Message        string      `json:"message"` // the state in one sentence
 	FinishReason   *string     `json:"finish_reason"`
 	StartedAt      *time.Time  `json:"started_at"` // of the first seed
+	EndedAt        *time.Time  `json:"ended_at"`   // null while it has not ended
 	RunningSeconds float64     `json:"running_seconds"`
 	Limits         LimitStatus `json:"limits"`
 	AllowedActions []string    `json:"allowed_actions"` // pause, resume, stop...

@@ -57,6 +57,10 @@ type Options struct {
 	// Given names the settings that were chosen, as config.Given tells: the operator is told
 	// of those that the cluster overrules.
 	Given []string
+	// Adopt, when set, makes the given settings those of the crawl, which this node runs
+	// alone. It is called, before Ready, with what has changed in the words of the command
+	// line. Run ends with ErrUsage when one was given that cannot change.
+	Adopt func(changed []string)
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
 	// Store replaces the frontier's files in the data directory, in simulations;
@@ -83,9 +87,10 @@ type Node struct {
 	log     *slog.Logger
 	version string
 	started time.Time
-	network *Network // nil is the real one
-	bare    bool     // Options.Bare
-	given   []string // Options.Given
+	network *Network       // nil is the real one
+	bare    bool           // Options.Bare
+	given   []string       // Options.Given
+	adopt   func([]string) // Options.Adopt
 
 	dir     *datadir.Dir
 	http    net.Listener

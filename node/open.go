@@ -55,7 +55,7 @@ func (k *keyring) describe(insecure bool) string {
 // disk. Nothing runs and no node is called yet. Its errors are of the classes
 // ErrUsage, ErrStorage and ErrCluster, and leave nothing half-started.
 func Open(o Options) (_ *Node, err error) {
-	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, timings: report.NewTimings(),
+	n := &Node{cfg: o.Config, log: o.Logger, version: o.Version, started: time.Now(), network: o.Network, bare: o.Bare, given: o.Given, adopt: o.Adopt, timings: report.NewTimings(),
 		peers: heartbeat.NewTable(), events: events.New(), fences: transfer.NewFences(),
 		drain: make(chan struct{}), stop: make(chan struct{}), finished: make(chan string, 1), writersDone: make(chan struct{}), joined: make(chan struct{}), excluded: make(chan struct{}, 1)}
 	if n.log == nil {

@@ -292,6 +292,11 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 		if !n.spread.CatchUp(ctx) {
 			return nil
 		}
+		if first && n.adopt != nil {
+			if err := n.adoptFlags(); err != nil {
+				return err
+			}
+		}
 		n.synced.Store(true)
 		if first {
 			close(n.joined)

@@ -21,6 +21,8 @@ type Document struct {
 	// Started is when the first seed came; RanFor adds up the finished runs.
 	Started *time.Time    `json:"started_at,omitempty"`
 	RanFor  time.Duration `json:"ran_for"`
+	// Ended is when the crawl ended the last time, for people; nil while it has not.
+	Ended *time.Time `json:"ended_at,omitempty"`
 	// RunSince begins the current run, as a time of this process (doctime.go); nil while
 	// none runs. guessed: this process began later, and the time of day told of it.
 	RunSince *time.Time `json:"run_since,omitempty"`
@@ -51,7 +53,10 @@ func (d *Document) RunningFor(now time.Time) time.Duration {
 func (d *Document) Enter(state, reason string, by crawl.NodeID, now time.Time) *Document {
 	c := *d
 	c.Version++
-	c.By, c.State, c.Reason = by, state, reason
+	c.By, c.State, c.Reason, c.Ended = by, state, reason, nil
+	if state == crawl.CrawlFinished {
+		c.Ended = &now
+	}
 	if state == crawl.CrawlRunning {
 		if c.Started == nil {
 			c.Started = &now

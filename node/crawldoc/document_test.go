@@ -45,10 +45,13 @@ func TestDocumentRunsAndRests(t *testing.T) {
 		t.Errorf("running again: %+v", still)
 	}
 	done := still.Enter(crawl.CrawlFinished, crawl.FinishExhausted, "a", at(10))
-	if done.RanFor != 10*time.Second || done.RunSince != nil || done.Reason != crawl.FinishExhausted || done.State != crawl.CrawlFinished {
+	if done.RanFor != 10*time.Second || done.RunSince != nil || !done.Ended.Equal(at(10)) || done.Reason != crawl.FinishExhausted || done.State != crawl.CrawlFinished {
 		t.Errorf("finished: %+v", done)
 	}
 	again := done.Enter(crawl.CrawlRunning, "", "c", at(100))
+	if again.Ended != nil {
+		t.Error("a crawl that runs again has ended")
+	}
 	for _, c := range []struct {
 		doc  *Document
 		at   int

@@ -219,7 +219,7 @@ func fillTotals(s *crawl.Status, c *crawl.Counters) {
 
 func fillCrawl(s *crawl.Status, p *Picture) {
 	d, c := p.Doc, &s.Crawl
-	c.State, c.StartedAt = d.State, d.Started
+	c.State, c.StartedAt, c.EndedAt = d.State, d.Started, d.Ended
 	c.RunningSeconds = d.RunningFor(p.Now).Seconds()
 	if d.Reason != "" {
 		c.FinishReason = &d.Reason

@@ -269,7 +269,7 @@ func TestNoNullWhereSomethingIsKnown(t *testing.T) {
 	for _, at := range nulls {
 		switch {
 		case strings.HasPrefix(at, ".nodes[0]."), strings.HasPrefix(at, ".ring.last_change."), strings.HasPrefix(at, ".crawl.limits."), strings.HasPrefix(at, ".fetch.latency_seconds."):
-		case at == ".ring.handoff.eta_seconds", at == ".crawl.finish_reason":
+		case at == ".ring.handoff.eta_seconds", at == ".crawl.finish_reason", at == ".crawl.ended_at":
 		default:
 			t.Errorf("%s is null", at)
 		}
