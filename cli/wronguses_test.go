@@ -61,6 +61,10 @@ func TestWrongUses(t *testing.T) {
 	if err := os.WriteFile(file, []byte("https://a.example/ https://b.example/\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	newer := t.TempDir()
+	if err := os.WriteFile(filepath.Join(newer, "VERSION"), []byte("crawlnode-data 99\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	used := filepath.Join(t.TempDir(), "used")
 	startBeside(t, "--data-dir", used, "--partitions", "512")
 	ports := []string{"--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0", "--dns", web.DNS.String(), "--delay", "5ms"}
@@ -102,6 +106,8 @@ func TestWrongUses(t *testing.T) {
 		{name: "a data directory below a file", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", filepath.Join(file, "data")), code: command.ExitStorage, says: []string{"make the data directory", "not a directory"}},
 		{name: "a data directory of something else", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", filepath.Dir(file)), code: command.ExitStorage,
 			says: []string{`it holds "seeds.txt" and no VERSION file`, "give an empty or another --data-dir"}},
+		{name: "a data directory of a newer release", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", newer), code: command.ExitStorage,
+			says: []string{"its data format is 99, this program reads up to", "start it with the newer crawlnode that wrote it"}},
 		{name: "a data directory in use", args: append(crawlOf("http://a.example/", allowed...), "--data-dir", used), code: command.ExitStorage, says: []string{used, "process"}},
 		{name: "an empty --join", args: []string{"start", "--join", ""}, code: command.ExitUsage, says: []string{"--join: is empty: is a variable not set?"}},
 		{name: "a --join without a port", args: []string{"start", "--join", "10.0.0.1"}, code: command.ExitUsage, says: []string{`--join: "10.0.0.1" is not host:port`}},

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"crawlnode/cli/command"
+	"crawlnode/cli/process"
+	"crawlnode/simweb"
+)
+
+// interrupted runs a command, sends SIGINT when it has written a text to standard error, and
+// returns what it did and how long it took from then on.
+func interrupted(t *testing.T, until string, args ...string) (result, time.Duration) {
+	t.Helper()
+	signals := make(chan os.Signal, 1)
+	out, errout := &bytes.Buffer{}, &watchedBuffer{want: until, seen: make(chan struct{})}
+	ended := make(chan int, 1)
+	go func() {
+		ended <- Main(context.Background(), args, Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: errout,
+			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: os.Args[0], Version: "test"})
+	}()
+	select {
+	case <-errout.seen:
+	case code := <-ended:
+		t.Errorf("it has ended with %d before it wrote %q:\n%s", code, until, errout.text())
+		return result{code: code}, 0
+	}
+	begun := time.Now()
+	signals <- syscall.SIGINT
+	code := <-ended
+	return result{code, out.String(), errout.text()}, time.Since(begun)
+}
+
+// TestSignalsAtEveryMoment: the first signal ends a command politely while it waits for a name, a
+// server or a cluster, and the same command resumes. Signals before the node runs are those of
+// TestSignalsBeforeTheNodeRuns, during a crawl those of TestCrawlInterrupted, and a second one
+// that of TestSignals.
+func TestSignalsAtEveryMoment(t *testing.T) {
+	t.Parallel()
+	web, server := serveWeb(t, simweb.Config{Seed: 12, Hosts: 1, PagesPerHost: 3, PageBytes: 500})
+	over := nodeFlags(t, server)
+	run(t, "", append([]string{"crawl", web.Seeds()[0]}, over...)...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
+	hang := make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(func() { close(hang); silent.Close() })
+	nobody, err := process.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := func(args ...string) []string {
+		return append(args, nodeFlags(t, server)...)
+	}
+	for _, tc := range []struct {
+		name  string
+		until string // what stands on standard error then
+		args  []string
+		code  int
+		says  string // beside until
+	}{
+		{"a crawl that looks a name up", "no page yet: ", flags("crawl", "http://nosuch.invalid/"), command.ExitInterrupted, ""},
+		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
+		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
+		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},
+		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody[0]), command.ExitOK, ""},
+		{"a node that joins where nobody answers", "an address of --join is of no use", flags("start", "--join", nobody[0]), command.ExitOK, "nothing listens there: start that node"},
+		{"a node that joins an unknown name", "an address of --join is of no use", flags("start", "--join", "nosuch.invalid:27296"), command.ExitOK, "its name has no address now"},
+	} {
+		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			r, took := interrupted(t, tc.until, tc.args...)
+			if r.code != tc.code || took > 10*time.Second {
+				t.Errorf("exit code %d %v after the signal, want %d:\n%s%s", r.code, took, tc.code, r.errout, r.out)
+			}
+			if !strings.Contains(r.errout, tc.says) {
+				t.Errorf("it does not say %q:\n%s", tc.says, r.errout)
+			}
+		})
+	}
+	t.Run("a-status-that-is-watched", func(t *testing.T) {
+		t.Parallel()
+		signals := make(chan os.Signal, 1)
+		signals <- syscall.SIGINT
+		if code := Main(t.Context(), []string{"status", "--watch", "--addr", nobody[0]}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
+			t.Errorf("exit code %d", code)
+		}
+	})
+	t.Run("a-demo", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("starts processes")
+		}
+		t.Parallel()
+		r, took := interrupted(t, "n1: up", "demo", "--partitions", "512")
+		if r.code != command.ExitError || took > 10*time.Second {
+			t.Errorf("exit code %d after %v:\n%s", r.code, took, r.errout)
+		}
+	})
+}
