@@ -202,11 +202,11 @@ const ProtocolVersion = consensus.ProtocolVersion
 // had no key cannot get one.
 func (m *Membership) SetKeys(use []byte, also ...[]byte) error { return m.gossip.SetKeys(use, also...) }
 
-// ProbeOptions say how Probe asks a node, and ProbeResult is what it found.
-type (
-	ProbeOptions = gossip.ProbeOptions
-	ProbeResult  = gossip.ProbeResult
-)
+// ProbeOptions say how Probe asks a node.
+type ProbeOptions = gossip.ProbeOptions
+
+// ProbeResult is what Probe found.
+type ProbeResult = gossip.ProbeResult
 
 // Probe tests whether the node whose gossip listens at addr, host:port, can be reached
 // over TCP and over UDP. It joins nothing.

@@ -42,7 +42,8 @@ func (w *Web) appendPath(b []byte, h *host, n uint32) []byte {
 
 // parsePath is the inverse of appendPath: any other path is no page.
 func (w *Web) parsePath(h *host, path string) (uint32, bool) {
-	digits, base := path, uint64(0)
+	var digits string
+	var base uint64
 	switch {
 	case path == "/":
 		return 0, true

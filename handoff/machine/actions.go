@@ -54,7 +54,7 @@ type SetAcks struct {
 	Unsure bool
 }
 
-// EndAcks: this node can acknowledge nothing of the partition any more.
+// EndAcks says that this node can acknowledge nothing of the partition any more.
 type EndAcks struct{ P crawl.Partition }
 
 // Record stores a set with more than half of the view. It is tried until it

@@ -73,20 +73,20 @@ func (m *Machine) tendLinks(i crawl.Partition, p *part, targets []crawl.NodeID) 
 	}
 	if p.state == Released {
 		if p.needCopy && p.links[p.to] == nil && m.member(p.to) && !m.resting(p.to) {
-			m.openLink(i, p, OpenLink{P: i, Node: p.to})
+			m.openLink(p, OpenLink{P: i, Node: p.to})
 		}
 		return
 	}
 	for _, id := range targets {
 		if p.links[id] == nil && !m.resting(id) {
-			m.openLink(i, p, OpenLink{P: i, Node: id})
+			m.openLink(p, OpenLink{P: i, Node: id})
 		}
 	}
 	// After a restart the members of the recorded set are looked at again, also
 	// those that the table does not name any more.
 	for _, id := range p.set.Members {
 		if id != m.self && p.links[id] == nil && m.member(id) && !m.resting(id) && p.proposed == nil && !m.complete(p, targets) {
-			m.openLink(i, p, OpenLink{P: i, Node: id})
+			m.openLink(p, OpenLink{P: i, Node: id})
 		}
 	}
 }
@@ -232,7 +232,7 @@ func (m *Machine) copies(p *part) int {
 	return n
 }
 
-func (m *Machine) openLink(i crawl.Partition, p *part, a OpenLink) {
+func (m *Machine) openLink(p *part, a OpenLink) {
 	m.attempt++
 	a.Attempt, a.Epoch = m.attempt, p.epoch
 	p.links[a.Node] = &link{attempt: m.attempt}

@@ -318,7 +318,7 @@ func (m *Machine) onPromoted(e Promoted) {
 	}
 	for _, id := range e.Same {
 		if m.member(id) {
-			m.openLink(e.P, p, OpenLink{P: e.P, Node: id, Based: true, BaseEpoch: e.FromEpoch, BaseSeq: e.Seq})
+			m.openLink(p, OpenLink{P: e.P, Node: id, Based: true, BaseEpoch: e.FromEpoch, BaseSeq: e.Seq})
 		}
 	}
 	m.tend(e.P, p)

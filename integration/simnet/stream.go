@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -180,7 +181,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 		switch {
 		case n > 0:
 			return n, nil // whatever ends the stream is read next
-		case err == io.EOF || len(b) == 0:
+		case errors.Is(err, io.EOF) || len(b) == 0:
 			return 0, err
 		case err != nil:
 			return 0, opError("read", c.remote, err)

@@ -250,7 +250,7 @@ func (g *Gossip) check(n *memberlist.Node) error {
 	if err == nil {
 		err = consensus.ValidateID(crawl.NodeID(n.Name))
 	}
-	reason := ""
+	var reason string
 	if err != nil {
 		reason = err.Error()
 	} else {

@@ -127,7 +127,7 @@ func TestFreeze(t *testing.T) {
 
 		start := time.Now()
 		ctx := context.Background()
-		freeze(t, r.d, ctx, &frozen)
+		freeze(ctx, t, r.d, &frozen)
 		if took := time.Since(start); took < freezeGrace || took > freezeGrace+50*time.Millisecond {
 			t.Errorf("Freeze took %v, want 300 ms and little more", took)
 		}
@@ -154,7 +154,7 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
-func freeze(t *testing.T, d *Dispatcher, ctx context.Context, frozen *atomic.Bool) {
+func freeze(ctx context.Context, t *testing.T, d *Dispatcher, frozen *atomic.Bool) {
 	t.Helper()
 	if err := d.Freeze(ctx, 99); err != nil {
 		t.Errorf("Freeze of a partition that is not held: %v", err)

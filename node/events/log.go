@@ -146,11 +146,11 @@ func (l *Log) View(now time.Time, v *membership.View, changes []crawl.Event) {
 // documentEvents are the events between two documents.
 func documentEvents(before, after *crawldoc.Document) []crawl.Event {
 	var events []crawl.Event
-	add := func(level, code, message string, fields map[string]any) {
-		events = append(events, crawl.Event{Level: level, Code: code, Message: message, Fields: fields})
+	add := func(code, message string, fields map[string]any) {
+		events = append(events, crawl.Event{Level: crawl.EventInfo, Code: code, Message: message, Fields: fields})
 	}
 	if names := crawldoc.ChangedSettings(&before.Settings, &after.Settings); len(names) > 0 {
-		add(crawl.EventInfo, crawl.EventSettings, "the crawl's settings were changed: "+strings.Join(names, ", "), map[string]any{"settings": names})
+		add(crawl.EventSettings, "the crawl's settings were changed: "+strings.Join(names, ", "), map[string]any{"settings": names})
 	}
 	if before.State == after.State {
 		return events
@@ -158,14 +158,14 @@ func documentEvents(before, after *crawldoc.Document) []crawl.Event {
 	switch after.State {
 	case crawl.CrawlRunning:
 		if before.State == crawl.CrawlPaused {
-			add(crawl.EventInfo, crawl.EventResumed, "the crawl goes on", map[string]any{})
+			add(crawl.EventResumed, "the crawl goes on", map[string]any{})
 		} else {
-			add(crawl.EventInfo, crawl.EventStarted, "the crawl runs", map[string]any{"before": before.State})
+			add(crawl.EventStarted, "the crawl runs", map[string]any{"before": before.State})
 		}
 	case crawl.CrawlPaused:
-		add(crawl.EventInfo, crawl.EventPaused, "the crawl was paused", map[string]any{})
+		add(crawl.EventPaused, "the crawl was paused", map[string]any{})
 	case crawl.CrawlFinished:
-		add(crawl.EventInfo, crawl.EventFinished, "the crawl has ended: "+strings.ReplaceAll(after.Reason, "_", " "),
+		add(crawl.EventFinished, "the crawl has ended: "+strings.ReplaceAll(after.Reason, "_", " "),
 			map[string]any{"reason": after.Reason, "running_seconds": after.RanFor.Seconds()})
 	}
 	return events

@@ -85,7 +85,7 @@ func (i *Inspector) askArchive(ctx context.Context, m crawl.NodeRef, q archiveQu
 	}
 	first := make([]byte, 1)
 	k, err := io.ReadFull(r, first)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		_ = r.Close()
 		return nil, fmt.Errorf("the archive of %s: %w", m.Name, err)
 	}

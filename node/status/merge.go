@@ -88,7 +88,7 @@ func (n *Node) title() string {
 	return cmp.Or(n.Block.Node.Name, string(n.Block.Node.ID))
 }
 
-// merge makes the status document.
+// Merge makes the status document.
 func Merge(p Picture) *crawl.Status {
 	s := &crawl.Status{APIVersion: crawl.StatusAPIVersion, AsOf: p.Now.UTC(), ServedBy: p.Name,
 		Version: crawl.VersionStatus{Crawlnode: p.Version, Protocol: p.Protocol}}

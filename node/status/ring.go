@@ -103,7 +103,7 @@ func (p *Picture) sameView() bool {
 	return true
 }
 
-// settled reports whether a change of members is over: every member is at this
+// Settled reports whether a change of members is over: every member is at this
 // view, and every partition is held by one that may fetch. After a join or a
 // leave nothing may be on its way any more; a failure is over when all is served.
 func Settled(p *Picture) bool {

@@ -219,7 +219,7 @@ func orMore(err error) error {
 
 // noEOF turns an early end into what it is.
 func noEOF(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

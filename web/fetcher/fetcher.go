@@ -283,7 +283,7 @@ func (x *exchange) run() (*Response, error) {
 			resp.Reused = true
 			return resp, nil
 		}
-		if err.Err != errNothingWritten {
+		if !errors.Is(err.Err, errNothingWritten) {
 			return nil, err
 		}
 	}

@@ -41,7 +41,7 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	w := x.f.wires.Get().(*wire)
 	w.start(x, c.nc)
 	defer w.end()
-	hr, head, err := w.readHead()
+	hr, head, err := w.readHead() //nolint:bodyclose // it reads from w, which is closed with its connection
 	if err != nil {
 		return nil, false, x.failed(false, err)
 	}

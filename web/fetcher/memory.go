@@ -1,6 +1,7 @@
 package fetcher
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -42,7 +43,7 @@ func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte
 		if int64(len(b)) > limit {
 			return b[:limit], true, nil
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return b, false, nil
 		}
 		if err != nil {

@@ -24,7 +24,7 @@ func (w *words) read(text []byte) int {
 		}
 		b := (*[reach]byte)(text[i:])
 		letters, alone := masks(b)
-		n := 0
+		var n int
 		if alone == 0 {
 			n = w.window(b, letters)
 		} else {

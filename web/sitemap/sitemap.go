@@ -84,7 +84,7 @@ func (p *parser) read(r *bufio.Reader) error {
 	for {
 		c, _, err := r.ReadRune()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return fmt.Errorf("%w: the file is empty", ErrFormat)
 		case err != nil:
 			return classify(err)
@@ -107,7 +107,7 @@ func (p *parser) read(r *bufio.Reader) error {
 func (p *parser) readText(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
-		for err == bufio.ErrBufferFull { // far beyond any URL
+		for errors.Is(err, bufio.ErrBufferFull) { // far beyond any URL
 			line, err = nil, skipLine(r)
 		}
 		if text := trim(string(line)); text != "" {
@@ -116,9 +116,9 @@ func (p *parser) readText(r *bufio.Reader) error {
 			}
 		}
 		switch {
-		case err == io.EOF && len(p.out.Entries) == 0:
+		case errors.Is(err, io.EOF) && len(p.out.Entries) == 0:
 			return ErrFormat
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return classify(err)
@@ -138,7 +138,7 @@ func (p *parser) textLine(text string) error {
 // skipLine reads to the end of the line.
 func skipLine(r *bufio.Reader) error {
 	for {
-		if _, err := r.ReadSlice('\n'); err != bufio.ErrBufferFull {
+		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
 			return err
 		}
 	}

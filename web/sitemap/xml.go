@@ -111,7 +111,7 @@ func (s *xmlState) end(err error) error {
 	switch {
 	case s.kind.entry == "":
 		return fmt.Errorf("%w: no element", ErrFormat)
-	case err != io.EOF:
+	case !errors.Is(err, io.EOF):
 		return classify(err)
 	case len(s.open) > 0:
 		s.note("the file ends within <%s>", s.open[len(s.open)-1])
