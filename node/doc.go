@@ -23,21 +23,21 @@
 //
 //	package    what it does                                                     fitted in by
 //	access     judges callers of the API; records what they changed             access.go
-//	contents   payloads and texts that were seen anywhere                       glue.go
+//	contents   payloads and texts that were seen anywhere                       dispatch.go
 //	crawldoc   the crawl document: settings and state that all nodes share      open.go
 //	datadir    lock, version and small files of the data directory              open.go
 //	disk       whether the disks have room, and answer                          open.go, status.go
-//	dispatch   which host is visited next; the right to fetch                   glue.go
+//	dispatch   which host is visited next; the right to fetch                   dispatch.go
 //	drain      how a node leaves                                                drain.go
-//	egress     which addresses the crawl may connect to                         open.go, glue.go
+//	egress     which addresses the crawl may connect to                         open.go, dispatch.go
 //	events     the list of what happened                                        cluster.go, status.go
 //	fanout     asks many members at once                                        (used by others)
-//	finish     the end of the crawl; page permits                               ending.go
+//	finish     the end of the crawl; page permits                               finish.go
 //	heartbeat  what members tell each other every second; who holds what        heartbeat.go
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
 //	links      where a URL goes; when a page is done                            links.go
 //	network    listeners; a simulation's network                                open.go
-//	outputs    archive and derived files                                        open.go, glue.go
+//	outputs    archive and derived files                                        open.go, dispatch.go
 //	report     what this node says of itself: block, health, metrics            status.go
 //	resources  heap, processor time                                             open.go, status.go
 //	rotation   the cluster's key is replaced                                    rotation.go

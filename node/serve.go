@@ -10,10 +10,10 @@ import (
 	"crawlnode/peer"
 )
 
-// handler answers the other nodes' calls. Its methods stand beside what they
-// serve: Renew and Clock in heartbeat.go, StoreLinks in links.go, Crawl in spread.go, Handoff,
-// Replicate and Partitions in transfer.go, Permits and Idle in ending.go, Explain and
-// Archive in inspect.go.
+// handler answers the other nodes' calls. Its methods are in the file that fits in the package
+// that serves them: Renew and Clock in heartbeat.go, StoreLinks in links.go, Crawl in spread.go,
+// Handoff, Replicate and Partitions in transfer.go, Permits and Idle in finish.go, Explain and
+// Archive in inspect.go, Robots in dispatch.go, Operate in operators.go.
 type handler struct{ node *Node }
 
 // Contents answers what is known here of payloads and texts.
