@@ -23,6 +23,7 @@
 //
 //	package    what it does                                                     fitted in by
 //	access     judges callers of the API; records what they changed             access.go
+//	changes    the last change of members                                       cluster.go
 //	contents   payloads and texts that were seen anywhere                       dispatch.go
 //	crawldoc   the crawl document: settings and state that all nodes share      open.go
 //	datadir    lock, version and small files of the data directory              open.go
