@@ -114,3 +114,25 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 }
+
+// TestNextSteps names what can be done after a crawl.
+func TestNextSteps(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		reason, compression string
+		archived            bool
+		want                string
+	}{
+		{crawl.FinishExhausted, "gzip", true, "zcat 'my data'/warc/*.warc.gz | less shows the pages; the same command with --again"},
+		{crawl.FinishMaxPages, "zstd", true, "zstdcat 'my data'/warc/*.warc.zst | less shows the pages; the same command with a higher limit"},
+		{crawl.FinishMaxDuration, "gzip", false, "the same command with a higher limit"},
+		{"", "gzip", true, "zcat "},
+	} {
+		if got := strings.Join(nextSteps(tc.reason, "my data", tc.compression, tc.archived), "; "); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("after %q: %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+	if got := nextSteps("", "d", "gzip", false); len(got) > 0 {
+		t.Errorf("nothing was fetched: %q", got)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -25,13 +26,14 @@ const progressEvery = 10 * time.Second
 
 // crawlWatch shows the progress of a crawl that ends by itself, and its result.
 type crawlWatch struct {
-	env     *Env
-	line    *command.Progress // nil: nothing is shown
-	started time.Time
-	info    node.Info
-	batch   bool          // one node, which stops when the disk stays full
-	full    atomic.Bool   // it was stopped for that
-	last    *crawl.Status // the newest status; read only after run has ended
+	env         *Env
+	line        *command.Progress // nil: nothing is shown
+	started     time.Time
+	info        node.Info
+	compression string        // of the archive's files
+	batch       bool          // one node, which stops when the disk stays full
+	full        atomic.Bool   // it was stopped for that
+	last        *crawl.Status // the newest status; read only after run has ended
 
 	seeds  []seedInput // looked at until the first page was fetched; none: not at all
 	states []seedState // what became of the first of them, as of the last look
@@ -215,6 +217,31 @@ func (w *crawlWatch) summary(code int, reason string) {
 	case code == command.ExitInterrupted:
 		say("ended", "interrupted: the same command goes on from here")
 	}
+	if w.batch {
+		for _, next := range nextSteps(reason, w.info.DataDir, w.compression, st.Output.RecordsTotal > 0) {
+			fmt.Fprintln(w.env.Stdout, "next: "+api.Escape(next))
+		}
+	}
+}
+
+// nextSteps are what a person may want to do when a crawl has ended, for a reason or, with "",
+// before its end.
+func nextSteps(reason, dir, compression string, archived bool) []string {
+	var steps []string
+	if archived {
+		show, ending := "zcat", ".warc.gz"
+		if compression == "zstd" {
+			show, ending = "zstdcat", ".warc.zst"
+		}
+		steps = append(steps, fmt.Sprintf("%s %s%cwarc%c*%s | less shows the pages", show, config.InShell(dir), os.PathSeparator, os.PathSeparator, ending))
+	}
+	switch reason {
+	case crawl.FinishExhausted:
+		steps = append(steps, "the same command with --again fetches the seeds once more and follows what is new there")
+	case crawl.FinishMaxPages, crawl.FinishMaxDuration:
+		steps = append(steps, "the same command with a higher limit goes on from here")
+	}
+	return steps
 }
 
 // amount is a part of a sum.
