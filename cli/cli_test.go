@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"net/http"
@@ -180,6 +181,15 @@ func TestSeedsAdd(t *testing.T) {
 	if err := os.WriteFile(file, []byte("# seeds\nhttp://a/\n\nbad\x1b\nhttp://b/\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	var zipped bytes.Buffer // as Windows writes lines, behind a mark of UTF-8
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write([]byte("\ufeffhttp://a/\r\n\r\nhttp://b/\r\n")); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	packed := filepath.Join(t.TempDir(), "seeds.gz")
+	if err := os.WriteFile(packed, zipped.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		args, stdin string
 		code        int
@@ -190,7 +200,9 @@ func TestSeedsAdd(t *testing.T) {
 		{"http://a/ out", "", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid, 1 out of scope\n", ""},
 		{"-f " + file, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 1 invalid\n", file + `:4: "bad\x1b": no scheme`},
 		{"-", "bad\nhttp://c/\n", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 1 invalid\n", `standard input:1: "bad": no scheme`},
+		{"bad.test", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 1 invalid\n", `seed: "bad.test": it has no scheme: write https://bad.test`},
 		{"bad bad2", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
+		{"-f " + packed, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""},
 		{"-", "", command.ExitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},
 	} {
 		args := append([]string{"seeds", "add", "--addr", addr}, strings.Fields(tc.args)...)

@@ -12,7 +12,7 @@ import (
 // crawlVerb runs one node until its crawl has ended.
 type crawlVerb struct {
 	command.Layered `embed:""`
-	URLs            []string          `arg:"" name:"url" help:"Where to begin."`
+	URLs            []string          `arg:"" name:"url" help:"Where to begin; a host name without a scheme means https."`
 	Node            config.Node       `embed:""`
 	Scope           config.Scope      `embed:""`
 	Politeness      config.Politeness `embed:""`
@@ -54,6 +54,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(seedsCode(err), "--seeds: %v", err)
 	}
+	guessSchemes(seeds)
 	if seeds = validSeeds(env, seeds); len(seeds) == 0 { // before anything is made on disk
 		return env.Fail(command.ExitUsage, "no seed can be crawled: give URLs such as https://example.org/")
 	}
@@ -77,6 +78,9 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 // crawlName names the node after the first site.
 func crawlName(first string) string {
 	host := "site"
+	if lacksScheme(first) {
+		first = "https://" + first
+	}
 	if u, err := url.Parse(first); err == nil && u.Hostname() != "" {
 		host = u.Hostname()
 	}

@@ -34,6 +34,8 @@ type explainer interface {
 // seedState is what became of a seed.
 type seedState struct {
 	url     string
+	guessed bool   // seedInput.guessed
+	refused bool   // the server could not be connected to by this scheme
 	fetched bool   // a server has answered for the page
 	failed  bool   // for good, or as often as seedFailures
 	cause   string // why it was not fetched, and what to do; "": there is no reason to worry
@@ -52,7 +54,9 @@ func lookAtSeeds(ctx context.Context, e explainer, seeds []seedInput, now time.T
 		if r.Host != nil {
 			h, _ = e.DescribeHost(ctx, string(*r.Host)) // without it the record speaks alone
 		}
-		states = append(states, stateOfSeed(s.URL, r, h, now))
+		state := stateOfSeed(s.URL, r, h, now)
+		state.guessed = s.guessed
+		states = append(states, state)
 	}
 	return states
 }
@@ -94,6 +98,9 @@ func (s *seedState) waits(r *crawl.URLReport, h *crawl.HostReport, reason string
 	}
 	switch {
 	case h.Politeness.LastFailure != nil, reason != "":
+		if f := h.Politeness.LastFailure; f != nil && (f.Category == crawl.ErrConnect.String() || f.Category == crawl.ErrTLS.String()) {
+			s.refused = true
+		}
 		s.failed = h.Politeness.Failures >= seedFailures || r.Record.Attempts >= seedFailures
 		s.cause = causeOf(h, reason)
 		s.doing = s.cause + next

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +10,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +26,8 @@ import (
 type seedInput struct {
 	crawl.Seed
 	place string // "seeds.txt:3", or "" for the command line
+	// guessed: it was written without a scheme, and https was put in front of it.
+	guessed bool
 }
 
 // readSeeds collects seeds from the command line and from files; "-" is
@@ -32,7 +37,10 @@ func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
 	for _, url := range urls {
 		seeds = append(seeds, seedInput{Seed: crawl.Seed{URL: url}})
 	}
-	for _, file := range files {
+	for i, file := range files {
+		if file == "-" && slices.Contains(files[:i], "-") {
+			return nil, errors.New("- stands twice: standard input can be read once only")
+		}
 		lines, err := readSeedFile(env, file)
 		if err != nil {
 			return nil, fmt.Errorf("%w: give a file with one URL a line, or - for standard input", err)
@@ -41,7 +49,7 @@ func readSeeds(env *Env, urls, files []string) ([]seedInput, error) {
 			file = "standard input"
 		}
 		for _, seed := range lines {
-			seeds = append(seeds, seedInput{seed, fmt.Sprintf("%s:%d", file, seed.Line)})
+			seeds = append(seeds, seedInput{Seed: seed, place: fmt.Sprintf("%s:%d", file, seed.Line)})
 		}
 	}
 	for i := range seeds {
@@ -83,11 +91,31 @@ func readSeedFile(env *Env, file string) ([]crawl.Seed, error) {
 		defer f.Close()
 		r = f
 	}
-	seeds, err := api.ReadSeedLines(io.LimitReader(r, 1<<30))
+	text, err := plainText(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	seeds, err := api.ReadSeedLines(io.LimitReader(text, maxSeedBytes))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return seeds, nil
+}
+
+// maxSeedBytes bounds what is read of a list of seeds, after decompression.
+const maxSeedBytes = 1 << 30
+
+// plainText decompresses r when it is gzip, and refuses what is no UTF-8 by its mark.
+func plainText(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	mark, _ := b.Peek(2) // an error comes again with the first read
+	switch string(mark) {
+	case "\x1f\x8b":
+		return gzip.NewReader(b)
+	case "\xff\xfe", "\xfe\xff":
+		return nil, errors.New("it is UTF-16: save it as UTF-8")
+	}
+	return b, nil
 }
 
 // plain drops the places.
@@ -128,10 +156,26 @@ func mistakenFor(input string) string {
 		}
 		return "it is a file, not a URL: to read URLs from it give it as a list, crawl --seeds FILE or seeds add -f FILE"
 	}
-	if withoutScheme.MatchString(input) {
+	if lacksScheme(input) {
 		return "it has no scheme: write https://" + input + ", or http://" + input
 	}
 	return ""
+}
+
+// lacksScheme reports whether a web server is meant and only the scheme is missing.
+func lacksScheme(input string) bool {
+	_, err := os.Stat(input)
+	return err != nil && withoutScheme.MatchString(input)
+}
+
+// guessSchemes puts https in front of the seeds without a scheme. A server that speaks http
+// only is found out when nothing could be fetched: see crawlWatch.complain.
+func guessSchemes(seeds []seedInput) {
+	for i := range seeds {
+		if s := &seeds[i]; lacksScheme(s.URL) {
+			s.URL, s.guessed = "https://"+s.URL, true
+		}
+	}
 }
 
 // validSeeds complains of the seeds that cannot be crawled and returns the others.

@@ -104,6 +104,9 @@ func (w *crawlWatch) exitCode(code int, finished string) int {
 func (w *crawlWatch) complain() {
 	for _, s := range w.states {
 		w.env.Fail(command.ExitError, "%s: %s", s.url, s.cause)
+		if plain, ok := strings.CutPrefix(s.url, "https://"); ok && s.guessed && s.refused {
+			w.env.Fail(command.ExitError, "https was guessed: when the server speaks http only, give http://%s", plain)
+		}
 	}
 	if more := len(w.seeds) - len(w.states); more > 0 {
 		w.env.Fail(command.ExitError, "and %s more seeds, none of which was fetched: crawlnode urls why tells about each while the node runs", api.Count(int64(more)))

@@ -61,6 +61,10 @@ func TestWrongUses(t *testing.T) {
 	if err := os.WriteFile(file, []byte("https://a.example/ https://b.example/\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	wide := filepath.Join(t.TempDir(), "wide.txt")
+	if err := os.WriteFile(wide, []byte("\xff\xfeh\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	newer := t.TempDir()
 	if err := os.WriteFile(filepath.Join(newer, "VERSION"), []byte("crawlnode-data 99\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -90,8 +94,11 @@ func TestWrongUses(t *testing.T) {
 			says: []string{"holds several URLs", "each an argument of its own"}},
 		{name: "two URLs in one line of a file", args: crawlOf("ftp://a.example/", "--allow-net", "127.0.0.0/8", "--seeds", file), code: command.ExitUsage,
 			says: []string{file + ":1", "a line of its own in a file"}},
-		{name: "no scheme", args: crawlOf("a.example", allowed...), code: command.ExitUsage, says: []string{`seed: "a.example": it has no scheme: write https://a.example`}},
-		{name: "no scheme with a port", args: crawlOf("localhost:8080/x", allowed...), code: command.ExitUsage, says: []string{"it has no scheme: write https://localhost:8080/x"}},
+		{name: "no scheme, and nothing answers", args: crawlOf("nosuch.invalid/x", allowed...), code: command.ExitError, within: slow, keeps: true, says: []string{"https://nosuch.invalid/x: ", "host not found"}},
+		{name: "no scheme, and only http answers", args: crawlOf(strings.TrimPrefix(private.URL, "http://")+"/", allowed...), code: command.ExitError, within: slow, keeps: true,
+			says: []string{"https was guessed: when the server speaks http only, give " + private.URL + "/"}},
+		{name: "standard input twice", args: crawlOf("http://a.example/", "--allow-net", "127.0.0.0/8", "--seeds", "-", "--seeds", "-"), code: command.ExitUsage, says: []string{"- stands twice"}},
+		{name: "seeds in UTF-16", args: crawlOf("http://a.example/", "--allow-net", "127.0.0.0/8", "--seeds", wide), code: command.ExitUsage, says: []string{wide + ": it is UTF-16: save it as UTF-8"}},
 		{name: "a file for a URL", args: crawlOf(file, allowed...), code: command.ExitUsage, says: []string{"it is a file, not a URL", "crawl --seeds FILE or seeds add -f FILE"}},
 		{name: "a directory for a URL", args: crawlOf(filepath.Dir(file), allowed...), code: command.ExitUsage, says: []string{"it is a directory, not a URL"}},
 		{name: "a space in the host", args: crawlOf("https://exa mple.org/", allowed...), code: command.ExitUsage, says: []string{"The host contains a forbidden domain code point"}},
