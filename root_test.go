@@ -276,7 +276,7 @@ var table = []rule{
 		"the command holds no logic",
 	},
 	{
-		[]string{"integration", "integration/simnet", "integration/scale", "integration/mutants"}, []string{"*", "*/*"},
+		[]string{"integration", "integration/simnet", "integration/scale", "integration/mutants", "integration/structure"}, []string{"*", "*/*"},
 		"the tests of the whole may use everything",
 	},
 }
