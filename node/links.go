@@ -6,13 +6,11 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/node/disk"
 	"crawlnode/node/links"
 	"crawlnode/peer"
 	"crawlnode/web/scope"
-	"crawlnode/web/urlnorm"
 )
 
 // This file fits package links to the rest of the node.
@@ -99,24 +97,4 @@ func (s linkStart) May() error {
 		return usageError(fmt.Errorf("%w: a contact is required before anything is fetched: start the founding node with --contact MAIL|URL, or with --allow-net for a private network", crawl.ErrRefused))
 	}
 	return nil
-}
-
-// linkResults is what an outcome leads to beside links.
-type linkResults struct{ node *Node }
-
-func (r linkResults) Robots(v crawl.Visit, o *crawl.Outcome) {
-	r.node.engine.Load().dispatcher.RobotsSettled(v, o)
-}
-func (r linkResults) Observe(o *crawl.Outcome) { r.node.report.Observe(o) }
-
-func (r linkResults) Failed(ctx context.Context, v crawl.Visit, c *frontier.Completion) error {
-	return r.node.outputs.Failed(ctx, v, c)
-}
-
-func (r linkResults) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
-	return r.node.contents.FirstHere(v, o)
-}
-
-func (r linkResults) PayloadStored(url urlnorm.URL, o *crawl.Outcome) {
-	r.node.contents.Completed(url, o)
 }

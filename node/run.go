@@ -168,7 +168,8 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.dispatcher = n.newDispatcher()
-	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher, linkResults{n})
+	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher,
+		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)
 	loaded, err := n.loadedPartitions(ctx, store)
 	if err != nil {

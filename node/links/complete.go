@@ -33,10 +33,10 @@ func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) 
 	opts := &k.router.opts
 	defer k.visits.Settled(v)
 	if v.Item.Via == crawl.ViaRobots {
-		k.results.Robots(v, &o)
+		k.visits.RobotsSettled(v, &o)
 		return nil
 	}
-	defer k.results.PayloadStored(v.Item.URL, &o)
+	defer k.results.Payloads.Completed(v.Item.URL, &o)
 	if o.Kind == crawl.Aborted {
 		return nil
 	}
@@ -45,13 +45,13 @@ func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) 
 			return err
 		}
 	}
-	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: k.visits.RetryAt(v, o.Kind), Contents: k.results.FirstHere(&v, &o)}
+	c := frontier.Completion{Lease: v.Lease, Outcome: o, RetryAt: k.visits.RetryAt(v, o.Kind), Contents: k.results.Payloads.FirstHere(&v, &o)}
 	if o.Kind == crawl.HostFailed {
 		k.visits.Unreachable(v, crawl.HostFailure{Category: o.Category.String(), Reason: o.Reason})
 	}
-	k.results.Observe(&o)
+	k.results.Outcomes.Observe(&o)
 	k.logVisit(ctx, v, &o)
-	if err := k.results.Failed(ctx, v, &c); err != nil {
+	if err := k.results.Failures.Failed(ctx, v, &c); err != nil {
 		return err // the item stays queued: it has not failed without its record
 	}
 	c.Own, c.Outbox = k.shareOut(ctx, v, o.Targets)

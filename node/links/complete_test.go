@@ -23,22 +23,22 @@ func (e ending) RetryAt(crawl.Visit, crawl.Kind) time.Time { return time.Time{} 
 func (e ending) Unreachable(_ crawl.Visit, why crawl.HostFailure) {
 	e.did = append(e.did, "unreachable: "+why.Reason)
 }
-func (e ending) Settled(crawl.Visit)                { e.did = append(e.did, "settled") }
-func (e ending) Robots(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
-func (e ending) Observe(*crawl.Outcome)             {}
+func (e ending) Settled(crawl.Visit)                       { e.did = append(e.did, "settled") }
+func (e ending) RobotsSettled(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
+func (e ending) Observe(*crawl.Outcome)                    {}
 
 func (e ending) Failed(context.Context, crawl.Visit, *frontier.Completion) error {
 	e.did = append(e.did, "archive")
 	return nil
 }
 func (e ending) FirstHere(*crawl.Visit, *crawl.Outcome) []frontier.Content { return nil }
-func (e ending) PayloadStored(urlnorm.URL, *crawl.Outcome)                 { e.did = append(e.did, "payload") }
+func (e ending) Completed(urlnorm.URL, *crawl.Outcome)                     { e.did = append(e.did, "payload") }
 
 // completer makes one over what stands around it; woken reports whether it has woken the sender.
 func completer(a *around) (k *Completer, woken func() bool) {
 	r := a.router()
 	s := NewSender(r)
-	return NewCompleter(r, s, ending{a}, ending{a}), func() bool { return len(s.look) == 1 }
+	return NewCompleter(r, s, ending{a}, Results{ending{a}, ending{a}, ending{a}}), func() bool { return len(s.look) == 1 }
 }
 
 // visitOf is a visit of a page of a link's host.

@@ -86,22 +86,37 @@ type Visits interface {
 	RetryAt(v crawl.Visit, kind crawl.Kind) time.Time
 	// Unreachable notes why the host could not be reached.
 	Unreachable(v crawl.Visit, why crawl.HostFailure)
+	// RobotsSettled takes what came of a file to which another host's robots.txt redirects; nothing is stored.
+	RobotsSettled(v crawl.Visit, o *crawl.Outcome)
 	// Settled notes that the outcome is on disk, or was given up. Once, last.
 	Settled(v crawl.Visit)
 }
 
-// Results is what else an outcome leads to: counts, the archive, payloads.
-type Results interface {
-	// Robots takes what came of a file to which another host's robots.txt redirects; nothing is stored.
-	Robots(v crawl.Visit, o *crawl.Outcome)
+// Results is what else an outcome leads to.
+type Results struct {
+	Outcomes Outcomes
+	Failures Failures
+	Payloads Payloads
+}
+
+// Outcomes counts what came of visits.
+type Outcomes interface {
 	// Observe counts an outcome that is about to be stored.
 	Observe(o *crawl.Outcome)
+}
+
+// Failures are records of what could not be fetched.
+type Failures interface {
 	// Failed archives why a URL or a host is given up, when c does that. It comes before c is stored.
 	Failed(ctx context.Context, v crawl.Visit, c *frontier.Completion) error
-	// FirstHere is what c adds when the page is the first with its payload.
+}
+
+// Payloads are those that were seen before.
+type Payloads interface {
+	// FirstHere is what the completion adds when the page is the first with its payload.
 	FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content
-	// PayloadStored tells that what the page has of a payload is stored, or was given up.
-	PayloadStored(url urlnorm.URL, o *crawl.Outcome)
+	// Completed tells that what the page has of a payload is stored, or was given up.
+	Completed(url urlnorm.URL, o *crawl.Outcome)
 }
 
 // Start is how seeds set the crawl running.
