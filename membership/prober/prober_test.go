@@ -218,7 +218,8 @@ func TestProberLooksIntoProc(t *testing.T) {
 
 func TestDialOnce(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	// An address that no other test listens at: somebody else may get the port.
+	listener, err := net.Listen("tcp", "127.93.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
