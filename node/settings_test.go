@@ -74,7 +74,11 @@ func TestTwoChangesAtOnce(t *testing.T) {
 		nodes = append(nodes, startNode(t, c))
 	}
 	converged(t, 3, nodes...)
-	for i := range 8 {
+	rounds := 8
+	if testing.Short() {
+		rounds = 2
+	}
+	for i := range rounds {
 		depth, pages := 3+i, int64(1000+i)
 		all, now := atOnce(t, nodes, setting("max_depth", fmt.Sprint(depth), ""), setting("max_pages", fmt.Sprint(pages), ""))
 		first, second := now.Settings.MaxDepth == depth, now.Settings.MaxPages == pages

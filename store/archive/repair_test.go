@@ -81,8 +81,9 @@ func responses(t *testing.T, dir string) int {
 	return n
 }
 
-// TestTornAnywhere cuts the file at every seventh byte behind what was synced, and
-// at and around the ends of records: all whole records stay, nothing else does.
+// TestTornAnywhere cuts the file at every seventh byte behind what was synced, every
+// 61st with -short, and at and around the ends of records: all whole records stay, nothing
+// else does.
 func TestTornAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, c := range both {
@@ -96,8 +97,12 @@ func tornAnywhere(t *testing.T, w wreck) {
 	near := func(size int64) bool {
 		return slices.ContainsFunc(w.refs, func(r crawl.ArchiveRef) bool { return max(size-r.Offset-r.Length, r.Offset+r.Length-size) < 2 })
 	}
+	stride := int64(7)
+	if testing.Short() {
+		stride = 61
+	}
 	for size := synced; size <= int64(len(w.warc)); size++ {
-		if size%7 != 0 && !near(size) && size != int64(len(w.warc)) {
+		if size%stride != 0 && !near(size) && size != int64(len(w.warc)) {
 			continue
 		}
 		dir := w.lay(t, w.warc[:size], w.index)
