@@ -21,7 +21,7 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
                      chromium fonts-liberation zsh fish
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
-NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./handoff/machine ./handoff/wire ./membership/consensus \
+NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./frontier/layout ./handoff/machine ./handoff/wire ./membership/consensus \
           ./node/datadir ./node/network ./node/resources ./ring ./scheduler ./store/files ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
           ./web/sitemap ./web/urlnorm ./integration/mutants ./integration/scale
 # All others but the integration tests.

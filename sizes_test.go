@@ -18,14 +18,13 @@ const (
 // longFunctions may exceed the limit of lines, for the reason given.
 var longFunctions = map[string]string{}
 
-// largePackages may exceed the limit of lines: up to how many, and why. They are
-// being split. The numbers only ever go down.
+// largePackages may exceed the limit of lines: up to how many, and why. The numbers
+// only ever go down.
 var largePackages = map[string]struct {
 	lines int
 	why   string
 }{
-	"frontier": {8300, "one engine on one store; its filters, copies and statistics become packages"},
-	"node":     {4760, "build, run, stop, wire; how scope entries spread and how the key is rotated are to move"},
+	"node": {3060, "build, run, stop, wire, and the hooks by which its parts reach each other"},
 }
 
 func TestFilesAndFunctionsStaySmall(t *testing.T) {
@@ -62,7 +61,9 @@ func TestPackagesStaySmall(t *testing.T) {
 		case !ok && n > maxPackageLines:
 			t.Errorf("package %s has %d lines without tests, at most %d: split it by what it is about", dir, n, maxPackageLines)
 		case ok && n > large.lines:
-			t.Errorf("package %s has grown to %d lines, at most %d while it is being split (%s)", dir, n, large.lines, large.why)
+			t.Errorf("package %s has grown to %d lines, at most %d are excused (%s)", dir, n, large.lines, large.why)
+		case ok && n <= maxPackageLines:
+			t.Errorf("package %s has %d lines: take it out of largePackages", dir, n)
 		}
 	}
 }

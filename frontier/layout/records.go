@@ -161,6 +161,7 @@ type StoredRecord struct {
 	Rest  []byte
 }
 
+// Is reports whether the record is of a URL.
 func (s *StoredRecord) Is(u urlnorm.URL) bool { return SameURL(u, s.HTTPS, s.Rest) }
 
 // DecodeRecord reads all of a record but its URL, whose pieces point into b.

@@ -37,8 +37,8 @@ const (
 	markBlock = 4096
 )
 
-// mark is the file's slot of one partition. The zero mark is none.
-type mark struct {
+// Mark is the file's slot of one partition. The zero Mark is none.
+type Mark struct {
 	state          layout.State
 	sealed         bool
 	generation     uint32
@@ -51,8 +51,8 @@ type mark struct {
 }
 
 // MarkOf is the mark of a partition.
-func MarkOf(s *layout.PartState) mark {
-	return mark{
+func MarkOf(s *layout.PartState) Mark {
+	return Mark{
 		state: s.State, sealed: s.Sealed, generation: s.Generation, lastGeneration: s.LastGeneration,
 		epoch: s.Epoch, maxEpoch: s.MaxEpoch, view: s.View, seq: s.Seq, changes: s.Changes,
 	}
@@ -62,7 +62,7 @@ func MarkOf(s *layout.PartState) mark {
 var markSums = crc32.MakeTable(crc32.Castagnoli)
 
 // encodeMark fills a slot.
-func encodeMark(b []byte, p crawl.Partition, m *mark) {
+func encodeMark(b []byte, p crawl.Partition, m *Mark) {
 	clear(b[:MarkBytes])
 	b[4], b[5] = markVersion, byte(m.state)
 	b[6] = byte(layout.FlagIf(m.sealed, markSealed))
@@ -79,7 +79,7 @@ func encodeMark(b []byte, p crawl.Partition, m *mark) {
 }
 
 // decodeMark reads the slot of a partition; ok is false when it is empty.
-func decodeMark(b []byte, p crawl.Partition) (m mark, ok bool, err error) {
+func decodeMark(b []byte, p crawl.Partition) (m Mark, ok bool, err error) {
 	if [MarkBytes]byte(b) == [MarkBytes]byte{} {
 		return m, false, nil
 	}
@@ -90,7 +90,7 @@ func decodeMark(b []byte, p crawl.Partition) (m mark, ok bool, err error) {
 	if b[4] != markVersion {
 		return m, false, fmt.Errorf("%w: mark of partition %d has version %d, this program reads %d", layout.ErrCorrupt, p, b[4], markVersion)
 	}
-	m = mark{
+	m = Mark{
 		state: layout.State(b[5]), sealed: b[6]&markSealed != 0, generation: le.Uint32(b[12:]), lastGeneration: le.Uint32(b[16:]),
 		epoch: crawl.Epoch(le.Uint64(b[24:])), maxEpoch: crawl.Epoch(le.Uint64(b[32:])), seq: crawl.Seq(le.Uint64(b[40:])),
 		changes: le.Uint64(b[48:]), view: crawl.Epoch(le.Uint64(b[56:])),
@@ -108,7 +108,7 @@ type HighWater struct {
 
 // OpenHighWater opens or makes the file, and reads its marks. bad lists the
 // slots that cannot be read.
-func OpenHighWater(path string) (w *HighWater, marks map[crawl.Partition]mark, bad []error, err error) {
+func OpenHighWater(path string) (w *HighWater, marks map[crawl.Partition]Mark, bad []error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, nil, nil, err
@@ -123,7 +123,7 @@ func OpenHighWater(path string) (w *HighWater, marks map[crawl.Partition]mark, b
 	}
 	w = &HighWater{file: file, image: image}
 	w.grow((len(image) + MarkBytes - 1) / MarkBytes)
-	marks = map[crawl.Partition]mark{}
+	marks = map[crawl.Partition]Mark{}
 	for n := 0; n < len(w.image)/MarkBytes; n++ {
 		p := crawl.Partition(n)
 		m, ok, err := decodeMark(w.image[n*MarkBytes:], p)
@@ -144,7 +144,7 @@ func (w *HighWater) grow(slots int) {
 }
 
 // Set changes a mark in the image.
-func (w *HighWater) Set(p crawl.Partition, m mark) {
+func (w *HighWater) Set(p crawl.Partition, m Mark) {
 	w.grow(int(p) + 1)
 	at := int(p) * MarkBytes
 	encodeMark(w.image[at:], p, &m)
@@ -179,7 +179,7 @@ func (w *HighWater) Close() error { return w.file.Close() }
 //
 // A state that is older than the mark's is replaced by the mark's: a store
 // that lost "released" must not hold again.
-func judge(s layout.PartState, m mark) (out layout.PartState, why string) {
+func judge(s layout.PartState, m Mark) (out layout.PartState, why string) {
 	out = s
 	switch {
 	case s.Changes < m.changes:

@@ -9,7 +9,7 @@ import (
 
 func FuzzMark(f *testing.F) {
 	b := make([]byte, MarkBytes)
-	encodeMark(b, 3, &mark{state: layout.Released, sealed: true, generation: 4, lastGeneration: 5, epoch: 6, maxEpoch: 7, view: 8, seq: 9, changes: 10})
+	encodeMark(b, 3, &Mark{state: layout.Released, sealed: true, generation: 4, lastGeneration: 5, epoch: 6, maxEpoch: 7, view: 8, seq: 9, changes: 10})
 	f.Add(b)
 	f.Add(make([]byte, MarkBytes))
 	f.Fuzz(func(t *testing.T, b []byte) {
