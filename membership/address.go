@@ -25,6 +25,20 @@ func (m *Membership) findAddress() (string, error) {
 	return m.advertise.String(), nil
 }
 
+// reachable is an address as others can dial it: a server that listens on all addresses is
+// reached at the one that gossip advertises. The address "all" would be the caller's own machine.
+func (m *Membership) reachable(addr string) string {
+	at, err := gossip.ParseAddress(addr)
+	if err != nil {
+		return addr // no host:port is a matter of ValidateText
+	}
+	if ip := net.ParseIP(at.Host); at.Host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return addr
+	}
+	at.Host = m.advertise.Host
+	return at.String()
+}
+
 // wantedAddress reads Advertise. Its host is empty when the transport decides.
 func (m *Membership) wantedAddress() (gossip.Address, error) {
 	if m.o.Advertise == "" {

@@ -120,6 +120,8 @@ func open(o Options, doc storage.Document, transport memberlist.Transport) (*Mem
 	if err != nil {
 		return nil, err
 	}
+	o.RPC, o.HTTP = m.reachable(o.RPC), m.reachable(o.HTTP)
+	m.o.RPC, m.o.HTTP = o.RPC, o.HTTP
 	m.self = Member{ID: doc.ID, Name: o.Name, Boot: doc.Boot, RPC: o.RPC, HTTP: o.HTTP, Gossip: address, Process: prober.OwnProcess()}
 	if m.gossip, err = gossip.New(o.gossip(doc.ID), transport); err != nil {
 		return nil, err

@@ -336,3 +336,23 @@ func TestAdvertisedNameResolvesLate(t *testing.T) {
 		}
 	})
 }
+
+// TestServersOnAllAddresses: others are told an address that they can dial, not "all".
+func TestServersOnAllAddresses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTown(t, "n1", "n2")
+		n1, n2 := w.houses[0], w.houses[1]
+		n1.o.RPC, n1.o.HTTP = "[::]:27297", "0.0.0.0:27295"
+		n2.o.RPC, n2.o.HTTP = "rpc.example:27297", "198.18.0.9:27295"
+		n1.start()
+		n2.start()
+		if me := n1.Self(); me.RPC != ip(0)+":27297" || me.HTTP != ip(0)+":27295" {
+			t.Errorf("n1 is told to be at %s and %s", me.RPC, me.HTTP)
+		}
+		if me := n2.Self(); me.RPC != "rpc.example:27297" || me.HTTP != "198.18.0.9:27295" {
+			t.Errorf("n2 is told to be at %s and %s", me.RPC, me.HTTP)
+		}
+		w.end(n1, n2)
+	})
+}

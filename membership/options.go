@@ -79,7 +79,8 @@ type Options struct {
 	// Advertise is the host:port that others use for gossip when it differs
 	// from Bind; without a port, Bind's is used.
 	Advertise string
-	// RPC and HTTP are the host:port that others use for this node.
+	// RPC and HTTP are the host:port that others use for this node. An unspecified host
+	// (0.0.0.0, ::) becomes the one that gossip advertises.
 	RPC, HTTP string
 	// Join are gossip addresses of any members, own ones included.
 	Join []string
