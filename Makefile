@@ -19,6 +19,8 @@ PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
 # for another reader of WARC files, may come from elsewhere. Of prometheus only promtool is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
                      chromium fonts-liberation zsh fish
+# What the nightly run needs beside these: containers.
+CONTAINER_PACKAGES := podman runc netavark aardvark-dns
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./frontier/layout ./handoff/machine ./handoff/wire ./membership/consensus \
@@ -40,7 +42,7 @@ SOAK_RUNS ?= 20
 BEFORE    ?=
 ONLY      ?=
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak release help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -127,8 +129,16 @@ deps: ## what the integration tests need from the system; nothing when it is the
 	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
 	.ci/npm integration/warcio
 
+containers: deps ## deploy/compose.yaml as real containers, under load
+	.ci/deps $(CONTAINER_PACKAGES)
+	go test -count=1 -timeout 60m -v -run '^TestContainers' ./integration -containers
+
 release: ## archives for linux and darwin, amd64 and arm64, and their checksums, in bin/release; the same bytes each time
 	.ci/release $(VERSION) $(BIN)/release
+
+image: ## the container image crawlnode:VERSION, and crawlnode:latest, by podman or docker
+	.ci/image $(VERSION) crawlnode:$(VERSION)
+	$$(command -v podman || command -v docker) tag crawlnode:$(VERSION) crawlnode:latest
 
 soak: build deps ## long runs, for hours; appends the figures to docs/results/
 	.ci/soak $(SEEDS) $(T) $(SOAK_RUNS)

@@ -1,0 +1,308 @@
+package integration
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// withContainers lets the tests with containers run: they need an engine, and change the system's
+// images and networks while they run.
+var withContainers = flag.Bool("containers", false, "run deploy/compose.yaml with podman, as make nightly does")
+
+// service is what the composition says of one container.
+type service struct {
+	Command     []string
+	Hostname    string
+	Environment map[string]string
+	Ports       []string
+	Volumes     []string
+	ReadOnly    bool     `yaml:"read_only"`
+	CapDrop     []string `yaml:"cap_drop"`
+	SecurityOpt []string `yaml:"security_opt"`
+	NetworkMode string   `yaml:"network_mode"`
+	Networks    map[string]struct {
+		Address string `yaml:"ipv4_address"`
+	}
+}
+
+// composition runs deploy/compose.yaml with podman, on a network and ports of its own. podman-compose
+// of Debian gives containers no fixed addresses, so its part is done here.
+type composition struct {
+	t        *testing.T
+	name     string // of the image, and before those of containers and volumes
+	network  string // the first three numbers of its addresses
+	key      string // a copy of the cluster's key
+	services map[string]service
+	ports    map[string]string
+	next     int // the last number of the next free address
+}
+
+// newComposition builds the image and makes the network.
+func newComposition(t *testing.T) *composition {
+	t.Helper()
+	needsProcesses(t)
+	if !*withContainers {
+		t.Skip("needs podman: run it with -containers, or with make nightly")
+	}
+	needsRoot(t)
+	c := &composition{t: t, name: fmt.Sprintf("crawlnode-test-%d", os.Getpid()), ports: map[string]string{}, next: 100}
+	conf := filepath.Join(t.TempDir(), "containers.conf")
+	text := "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=10000:10000\"]\n[engine]\nruntime = \"runc\"\n[network]\nnetwork_backend = \"netavark\"\n"
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CONTAINERS_CONF", conf)
+	tool(t, "", "../.ci/image", "test", c.name)
+	t.Cleanup(func() { c.podman("rmi", "-f", c.name) })
+	for try := 0; ; try++ {
+		c.network = fmt.Sprintf("198.%d.%d.", 18+rand.IntN(2), rand.IntN(256))
+		out, err := exec.Command("podman", "network", "create", "--subnet", c.network+"0/24", c.name).CombinedOutput()
+		if err == nil {
+			break
+		} else if try == 10 {
+			t.Fatalf("podman network create: %v\n%s", err, out)
+		}
+	}
+	t.Cleanup(func() { c.podman("network", "rm", "-f", c.name) })
+	raw, err := os.ReadFile("../deploy/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Services map[string]service }
+	if err := yaml.Unmarshal(bytes.ReplaceAll(raw, []byte("198.18.0."), []byte(c.network)), &file); err != nil {
+		t.Fatal(err)
+	}
+	c.services = file.Services
+	return c
+}
+
+// podman runs one of its commands and returns what it prints.
+func (c *composition) podman(args ...string) string {
+	c.t.Helper()
+	out, err := exec.Command("podman", args...).Output()
+	if err != nil {
+		c.t.Errorf("podman %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// args are what `podman run` needs for a service at an address; "" is that of the composition.
+func (c *composition) args(name, address string, options ...string) []string {
+	s := c.services[name]
+	args := append([]string{"run", "--name", c.name + "-" + name, "--no-healthcheck"}, options...)
+	if s.NetworkMode != "" {
+		args = append(args, "--network", s.NetworkMode)
+	} else {
+		args = append(args, "--network", c.name, "--network-alias", name, "--ip", cmp.Or(address, s.Networks["crawl"].Address))
+	}
+	if s.Hostname != "" {
+		args = append(args, "--hostname", s.Hostname)
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.Environment)) {
+		args = append(args, "-e", k+"="+s.Environment[k])
+	}
+	for _, v := range s.Volumes {
+		args = append(args, "-v", c.name+"-"+v)
+	}
+	for _, p := range s.Ports {
+		_, inside, _ := strings.Cut(p, ":")
+		args = append(args, "-p", c.port(name)+":"+inside)
+	}
+	if s.ReadOnly {
+		args = append(args, "--read-only")
+	}
+	for _, v := range s.CapDrop {
+		args = append(args, "--cap-drop", v)
+	}
+	for _, v := range s.SecurityOpt {
+		args = append(args, "--security-opt", strings.TrimSuffix(v, ":true"))
+	}
+	return append(append(args, c.name), s.Command...)
+}
+
+// port is the port of this machine that a node's API is published at.
+func (c *composition) port(name string) string {
+	if c.ports[name] == "" {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		_, c.ports[name], _ = net.SplitHostPort(l.Addr().String())
+		l.Close()
+	}
+	return c.ports[name]
+}
+
+// up starts everything, the nodes in the order given, and returns the judge's end of the web.
+func (c *composition) up(order ...string) *containerWeb {
+	c.t.Helper()
+	c.podman(c.args("key", "", "--rm")...)
+	w := &containerWeb{cmd: exec.Command("podman", c.args("web", "", "--rm", "-i")...)}
+	var err error
+	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
+		c.t.Fatal(err)
+	}
+	w.cmd.Stdout = &w.out
+	if err := w.cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, name := range order {
+		c.start(name, "")
+	}
+	if c.key == "" {
+		c.key = filepath.Join(c.t.TempDir(), "cluster.key")
+	}
+	c.podman("cp", c.name+"-"+order[0]+":/key/cluster.key", c.key)
+	return w
+}
+
+func (c *composition) start(name, address string) {
+	c.t.Helper()
+	c.podman(c.args(name, address, "-d")...)
+}
+
+// elsewhere starts a node whose container is gone at a new address, with its volume.
+func (c *composition) elsewhere(name string) {
+	c.t.Helper()
+	c.next++
+	c.start(name, fmt.Sprint(c.network, c.next))
+}
+
+// down removes all containers and volumes.
+func (c *composition) down(w *containerWeb) {
+	c.t.Helper()
+	w.stdin.Close()
+	_ = w.cmd.Wait()
+	for name := range c.services {
+		c.podman("rm", "-f", "-i", "-t", "0", c.name+"-"+name)
+		for _, v := range c.services[name].Volumes {
+			volume, _, _ := strings.Cut(v, ":")
+			_ = exec.Command("podman", "volume", "rm", "-f", c.name+"-"+volume).Run() // another service has removed it
+		}
+	}
+}
+
+// status asks a node from outside, by the port that is published.
+func (c *composition) status(name string) (s crawl.Status, ok bool) {
+	code, out, _ := run(c.t, "", "status", "-o", "json", "--addr", "127.0.0.1:"+c.port(name), "--cluster-key-file", c.key)
+	return s, code == 0 && json.Unmarshal([]byte(out), &s) == nil
+}
+
+// await waits until what each of the nodes says is right.
+func (c *composition) await(what string, within time.Duration, right func(*crawl.Status) bool, names ...string) {
+	c.t.Helper()
+	var last crawl.Status
+	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if !slices.ContainsFunc(names, func(name string) bool {
+			s, ok := c.status(name)
+			if ok {
+				last = s
+			}
+			return !ok || !right(&s)
+		}) {
+			return
+		}
+	}
+	text, _ := json.MarshalIndent(last.Cluster, "", " ")
+	c.t.Fatalf("%s: not within %v; the last status: %s", what, within, text)
+}
+
+func whole(s *crawl.Status) bool {
+	return s.Cluster.Members.Alive == 3 && s.Ring.Converged && s.Ring.Served == s.Ring.Partitions && s.Ring.UnderReplicated == 0
+}
+
+// containerWeb is the synthetic web in its container.
+type containerWeb struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	out   bytes.Buffer
+}
+
+// report ends the web and returns what it saw.
+func (w *containerWeb) report(t *testing.T) (r simweb.Report) {
+	t.Helper()
+	w.stdin.Close()
+	_ = w.cmd.Wait()
+	lines := strings.Split(strings.TrimSpace(w.out.String()), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Reachable == 0 {
+		t.Fatalf("the web's report: %v\n%s", err, w.out.String())
+	}
+	return r
+}
+
+// TestContainersInAnyOrder starts the three nodes of the composition in each order.
+func TestContainersInAnyOrder(t *testing.T) {
+	c := newComposition(t)
+	nodes := []string{"n1", "n2", "n3"}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		names := []string{nodes[order[0]], nodes[order[1]], nodes[order[2]]}
+		begin := time.Now()
+		w := c.up(names...)
+		c.await(fmt.Sprint("a cluster of three, started as ", names), 2*time.Minute, whole, nodes...)
+		t.Logf("%v: a whole cluster after %.1f s", names, time.Since(begin).Seconds())
+		c.down(w)
+	}
+}
+
+// TestContainersReplaced kills a container and starts it at a new address, then replaces all
+// three, one after the other, while they crawl: no page is missing, and none is fetched twice but
+// for what was in flight when the container was killed.
+func TestContainersReplaced(t *testing.T) {
+	c := newComposition(t)
+	nodes := []string{"n1", "n2", "n3"}
+	web := c.services["web"]
+	web.Command = append(slices.Clone(web.Command), "--latency", "50ms")
+	c.services["web"] = web
+	w := c.up(nodes...)
+	t.Cleanup(func() { c.down(w) })
+	c.await("a crawl by three nodes", 2*time.Minute, func(s *crawl.Status) bool { return whole(s) && s.Throughput.PagesTotal > 200 }, nodes...)
+
+	c.podman("kill", c.name+"-n2")
+	c.podman("rm", "-f", c.name+"-n2")
+	c.elsewhere("n2")
+	c.await("the killed container's node, at a new address", 2*time.Minute, whole, nodes...)
+	killed := c.pages()
+	for _, name := range nodes {
+		c.podman("stop", "-t", "40", c.name+"-"+name)
+		c.podman("rm", "-f", c.name+"-"+name)
+		c.elsewhere(name)
+		c.await(name+" replaced", 3*time.Minute, whole, nodes...)
+	}
+	rolled := c.pages()
+	c.await("the end of the crawl", 10*time.Minute, func(s *crawl.Status) bool { return s.Crawl.State == crawl.CrawlFinished }, nodes...)
+	r := w.report(t)
+	t.Logf("%d pages after the kill, %d after all were replaced, %d in all; missing %d, twice %d, too soon %d, smallest gap %v", killed, rolled, r.Pages, r.Missing, r.Duplicates, r.TooSoon, r.SmallestGap)
+	if rolled >= int64(r.Pages) {
+		t.Error("the crawl had ended before the last container was replaced: the test says nothing of a load")
+	}
+	if r.Missing > 0 || r.Extra > 0 || r.TooSoon > 0 || r.Overlaps > 0 {
+		t.Errorf("missing %d %v, extra %d, too soon %d, overlaps %d", r.Missing, r.MissingExamples, r.Extra, r.TooSoon, r.Overlaps)
+	}
+	if hosts := 50; r.Duplicates > hosts { // one fetch of a host is in flight at a time
+		t.Errorf("%d pages were fetched twice, at most %d were in flight", r.Duplicates, hosts)
+	}
+}
+
+func (c *composition) pages() int64 {
+	s, _ := c.status("n1")
+	return s.Throughput.PagesTotal
+}
