@@ -256,6 +256,10 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
+		[]string{"cli/readback"}, []string{"api/client", "crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		"it reads archives, through a node or from a folder, and changes nothing",
+	},
+	{
 		[]string{"cli/help"}, []string{"cli/codes", "cli/command", "config"},
 		"made from the parser's model; it knows no verb but its own",
 	},

@@ -36,6 +36,7 @@ type grammar struct {
 	Seeds      seedsVerbs          `cmd:"" help:"Hand URLs to a running cluster."`
 	Nodes      nodesVerbs          `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
 	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled."`
+	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`

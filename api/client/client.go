@@ -258,6 +258,20 @@ func (c *Client) CopyIndex(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// OpenCapture reads one record of the cluster's archive, as it is stored: a gzip member or a
+// zstd frame. The caller closes it.
+func (c *Client) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
+	resp, err := c.send(ctx, c.long, http.MethodGet, fmt.Sprintf("/api/v1/captures/%s/%d", url.PathEscape(file), offset), nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes)) // the status says enough
+		return nil, errors.Join(&Error{c.addr, resp.StatusCode, detailOf(answer)}, resp.Body.Close())
+	}
+	return resp.Body, nil
+}
+
 // send sends one request.
 func (c *Client) send(ctx context.Context, h *http.Client, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))

@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"crawlnode/api/client"
+	"crawlnode/cli/command"
+	"crawlnode/cli/readback"
+)
+
+// catVerb prints what was stored of a URL.
+type catVerb struct {
+	remote  `embed:""`
+	URL     string `arg:"" name:"url" help:"The URL, in any spelling."`
+	Headers bool   `xor:"form" group:"output" help:"The status line and the header only."`
+	Text    bool   `xor:"form" group:"output" help:"The visible text only."`
+	Raw     bool   `xor:"form" group:"output" help:"The answer as it was received: head, and body with its content codings."`
+	DataDir string `name:"data-dir" group:"output" placeholder:"DIR" help:"Read the archive in this node's data directory instead of asking a node; the node need not run."`
+}
+
+// Help gives the examples of the verb and says what it prints.
+func (*catVerb) Help() string {
+	return command.Examples("crawlnode cat https://docs.example.org/guide/", "crawlnode cat https://docs.example.org/guide/ --text --data-dir crawlnode-data/n1") + `
+
+It prints the body of the newest capture, without content codings such as gzip.
+A body that was stored once for several URLs is found with each of them. Any
+node answers for all; with --data-dir only what that node stored is found.`
+}
+
+func (v *catVerb) Run(ctx context.Context, env *Env) int {
+	if v.DataDir != "" {
+		return v.print(ctx, env, readback.Folder{Dir: v.DataDir})
+	}
+	code := command.ExitOK
+	if failed := v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		code = v.print(ctx, env, readback.Cluster{Client: c})
+		return nil
+	}); failed != command.ExitOK {
+		return failed
+	}
+	return code
+}
+
+// print writes what was asked for to standard output.
+func (v *catVerb) print(ctx context.Context, env *Env, source readback.Source) int {
+	if f, ok := source.(readback.Folder); ok {
+		if _, err := os.Stat(f.Dir); err != nil {
+			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+		}
+	}
+	page, err := readback.Load(ctx, source, v.URL)
+	if err != nil {
+		return env.Fail(exitCode(err), "%v", err)
+	}
+	out, err := v.form(env, page)
+	if err != nil {
+		return env.Fail(command.ExitError, "%v", err)
+	}
+	if _, err := env.Stdout.Write(out); err != nil {
+		return env.Fail(command.ExitError, "%v", err)
+	}
+	return command.ExitOK
+}
+
+func (v *catVerb) form(env *Env, page *readback.Page) ([]byte, error) {
+	if page.Record.Truncated != "" {
+		fmt.Fprintf(env.Stderr, "crawlnode: the body is not whole: %s\n", page.Record.Truncated)
+	}
+	switch {
+	case v.Headers:
+		return page.Head(), nil
+	case v.Raw:
+		return page.Raw(), nil
+	case v.Text:
+		text, err := page.Text()
+		return []byte(text + "\n"), err
+	}
+	content, cut, err := page.Content()
+	if cut {
+		fmt.Fprintf(env.Stderr, "crawlnode: only the first %d bytes are shown\n", len(content))
+	}
+	return content, err
+}

@@ -1,0 +1,96 @@
+package readback
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/textproto"
+	"strings"
+	"unicode"
+
+	"crawlnode/store/archive"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/htmlparse"
+	"crawlnode/web/urlnorm"
+)
+
+// MaxContent bounds what Content returns, in bytes.
+const MaxContent = 1 << 30
+
+// Page is a capture with its payload.
+type Page struct {
+	Record  *archive.Record
+	payload []byte
+}
+
+// Load reads the newest capture of a URL, and for a revisit the payload that it refers to.
+func Load(ctx context.Context, s Source, url string) (*Page, error) {
+	record, err := s.Capture(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{Record: record, payload: record.Payload}
+	if record.Type == "revisit" {
+		original, err := s.Payload(ctx, record)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", url, err)
+		}
+		p.payload = original.Payload
+	}
+	return p, nil
+}
+
+// Head is the status line and the header of the answer.
+func (p *Page) Head() []byte { return p.Record.Head }
+
+// Raw is the answer as it was received: head, and payload with its content codings.
+func (p *Page) Raw() []byte { return append(bytes.Clone(p.Record.Head), p.payload...) }
+
+// Content is the payload without its content codings; cut says that it was longer than MaxContent.
+func (p *Page) Content() (content []byte, cut bool, err error) {
+	return fetcher.Content(p.payload, p.header()["Content-Encoding"], MaxContent)
+}
+
+// header are the fields of the head.
+func (p *Page) header() textproto.MIMEHeader {
+	_, fields, _ := bytes.Cut(p.Record.Head, []byte("\r\n"))
+	h, _ := textproto.NewReader(bufio.NewReader(bytes.NewReader(fields))).ReadMIMEHeader() // as far as it can be read
+	return h
+}
+
+// errNoText is returned for what has no text, such as pictures.
+var errNoText = errors.New("it has no text")
+
+// Text is the visible text of an HTML page, or a text as it is, in UTF-8 without control
+// characters.
+func (p *Page) Text() (string, error) {
+	content, _, err := p.Content()
+	if err != nil {
+		return "", err
+	}
+	kind := p.Record.ContentType
+	switch {
+	case kind == "text/html" || kind == "application/xhtml+xml":
+		base, err := urlnorm.Parse(p.Record.TargetURI)
+		if err != nil {
+			return "", err
+		}
+		document := htmlparse.Parse(content, p.header().Get("Content-Type"), base)
+		content = document.Text
+	case !strings.HasPrefix(kind, "text/") && kind != "application/json" && kind != "application/xml":
+		return "", fmt.Errorf("%s: %w: it is %s", p.Record.TargetURI, errNoText, kind)
+	}
+	return plain(content), nil
+}
+
+// plain makes text safe for a terminal: valid UTF-8, no control characters but line ends and tabs.
+func plain(b []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), "\uFFFD"))
+}

@@ -1,0 +1,111 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"crawlnode/crawl"
+)
+
+// ReadRecord reads one record from r, as OpenMember gives it.
+func ReadRecord(r io.Reader) (Record, error) {
+	var record Record
+	_, err := scan(r, 0, maxBlockBytes, func(found Record) error {
+		record = found
+		return errEnough
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return record, nil
+	case err == nil:
+		return record, fmt.Errorf("%w: nothing was sent", ErrNoCapture)
+	}
+	return record, err
+}
+
+// Find looks in the indexes of a folder for the newest capture of a canonical URL. With a
+// payload digest ("sha1:...") it looks for the record that has that payload, of the URL too,
+// and passes revisits over. It reads the indexes from end to end. ErrNoCapture: there is none.
+func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
+	var names []string
+	for _, suffix := range [...]string{indexSuffix, indexSuffix + openSuffix} {
+		found, err := filesWith(dir, suffix)
+		if err != nil {
+			return crawl.ArchiveRef{}, err
+		}
+		names = append(names, found...)
+	}
+	f := finder{key: append([]byte(surt(url)), ' '), url: url, payload: payload}
+	for _, name := range names {
+		if err := f.read(filepath.Join(dir, name)); err != nil {
+			return crawl.ArchiveRef{}, err
+		}
+	}
+	if f.date == nil {
+		return crawl.ArchiveRef{}, fmt.Errorf("%w: no index in %s has a capture of %s", ErrNoCapture, dir, url)
+	}
+	return f.best, nil
+}
+
+// finder keeps the newest line that fits.
+type finder struct {
+	key     []byte
+	url     string
+	payload string
+
+	date []byte // of best; nil: there is none
+	best crawl.ArchiveRef
+}
+
+func (f *finder) read(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it was finished, and has its other name now
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	in := bufio.NewReaderSize(file, readBuffer)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return nil // a line without its end is being written
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if rest, ok := bytes.CutPrefix(line, f.key); ok {
+			if err := f.consider(line, rest); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+	}
+}
+
+// consider takes a line that has the key of the URL; rest begins with the date.
+func (f *finder) consider(line, rest []byte) error {
+	date, fields, _ := bytes.Cut(rest, []byte(" "))
+	if f.date != nil && bytes.Compare(date, f.date) < 0 {
+		return nil
+	}
+	var l indexFields
+	if err := json.Unmarshal(fields, &l); err != nil {
+		return fmt.Errorf("index line: %w", err)
+	}
+	if l.URL != f.url || f.payload != "" && (l.Digest != f.payload || l.MIME == "warc/revisit") {
+		return nil
+	}
+	ref, err := parseIndexLine(line)
+	if err != nil {
+		return err
+	}
+	f.date, f.best = bytes.Clone(date), ref
+	return nil
+}
