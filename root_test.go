@@ -457,3 +457,32 @@ func TestEveryPackageExplainsItself(t *testing.T) {
 		}
 	}
 }
+
+// TestNoConflictMarkers: no text of the tree holds what a merge leaves behind.
+func TestNoConflictMarkers(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "bin" || d.Name() == "node_modules" || d.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".md", ".txt", ".yaml", ".yml", ".proto", ".html", ".css", ".js"}, filepath.Ext(path)) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if strings.HasPrefix(line, "<<<<"+"<<< ") || strings.HasPrefix(line, ">>>>"+">>> ") {
+				t.Errorf("%s:%d: %s", path, i+1, line)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

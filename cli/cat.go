@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"crawlnode/api/client"
@@ -31,6 +30,9 @@ node answers for all; with --data-dir only what that node stored is found.`
 
 func (v *catVerb) Run(ctx context.Context, env *Env) int {
 	if v.DataDir != "" {
+		if _, err := os.Stat(v.DataDir); err != nil {
+			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
+		}
 		return v.print(ctx, env, readback.Folder{Dir: v.DataDir})
 	}
 	code := command.ExitOK
@@ -45,41 +47,9 @@ func (v *catVerb) Run(ctx context.Context, env *Env) int {
 
 // print writes what was asked for to standard output.
 func (v *catVerb) print(ctx context.Context, env *Env, source readback.Source) int {
-	if f, ok := source.(readback.Folder); ok {
-		if _, err := os.Stat(f.Dir); err != nil {
-			return env.Fail(command.ExitUsage, "--data-dir: %v", err)
-		}
-	}
-	page, err := readback.Load(ctx, source, v.URL)
+	err := readback.Print(ctx, source, v.URL, readback.Form{Headers: v.Headers, Text: v.Text, Raw: v.Raw}, env.Stdout, env.Stderr)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
-	out, err := v.form(env, page)
-	if err != nil {
-		return env.Fail(command.ExitError, "%v", err)
-	}
-	if _, err := env.Stdout.Write(out); err != nil {
-		return env.Fail(command.ExitError, "%v", err)
-	}
 	return command.ExitOK
-}
-
-func (v *catVerb) form(env *Env, page *readback.Page) ([]byte, error) {
-	if page.Record.Truncated != "" {
-		fmt.Fprintf(env.Stderr, "crawlnode: the body is not whole: %s\n", page.Record.Truncated)
-	}
-	switch {
-	case v.Headers:
-		return page.Head(), nil
-	case v.Raw:
-		return page.Raw(), nil
-	case v.Text:
-		text, err := page.Text()
-		return []byte(text + "\n"), err
-	}
-	content, cut, err := page.Content()
-	if cut {
-		fmt.Fprintf(env.Stderr, "crawlnode: only the first %d bytes are shown\n", len(content))
-	}
-	return content, err
 }

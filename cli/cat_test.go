@@ -41,7 +41,9 @@ func TestCat(t *testing.T) {
 	run(t, "", "crawl", web.URL+"/", "--data-dir", dir, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
 		"--allow-net", "127.0.0.0/8", "--delay", "5ms").want(t, command.ExitOK, "ended: frontier_exhausted", "")
 
-	cat := func(args ...string) result { return run(t, "", append(append([]string{"cat"}, args...), "--data-dir", dir)...) }
+	cat := func(args ...string) result {
+		return run(t, "", append(append([]string{"cat"}, args...), "--data-dir", dir)...)
+	}
 	if r := cat(web.URL); r.out != page+"<a href=/again>z</a>" || r.code != command.ExitOK {
 		t.Errorf("body: %d %q %s", r.code, r.out, r.errout)
 	}
