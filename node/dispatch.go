@@ -193,7 +193,7 @@ func (n *Node) refuse(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 	sink := n.engine.Load().completer
 	if err := n.outputs.LogRefused(ctx, &v, o.Skip, o.FetchedAt); err != nil {
 		gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt}
-		return errors.Join(err, sink.Settle(ctx, v, gone))
+		return errors.Join(err, sink.Complete(ctx, v, gone))
 	}
-	return sink.Settle(ctx, v, o)
+	return sink.Complete(ctx, v, o)
 }

@@ -7,74 +7,73 @@ import (
 )
 
 const (
-	// backlogPerProcessor is how many pages may have been fetched and not be archived
-	// yet, for each processor, while others are still fetched: enough to keep the
-	// processors busy, and the commits large.
+	// backlogPerProcessor is how many fetched pages may wait for the archive, for each processor,
+	// before new fetches are held back. It is large enough to keep the processors busy and the
+	// commits large.
 	backlogPerProcessor = 32
-	// heavyPage is how long a page takes the parser from which on it is a heavy one; a large
-	// page that takes a fifth of it is one as well. A small one may just have waited for a
-	// processor.
+	// heavyPage is the parse time from which a page counts as heavy. A large page counts as heavy
+	// from a fifth of it. A small page that took that long may just have waited for a processor.
 	heavyPage = 100 * time.Millisecond
 	largePage = 1 << 20
-	// fewPages of a domain hold fetches back until the first of them is parsed: only then is
-	// it known what they take.
+	// fewPages of a domain hold fetches back until the first of them is parsed. Before that, the
+	// cost of the domain's pages is unknown.
 	fewPages = 4
-	// aloneAfter is how long no page of another domain has come when a domain is alone: pages
-	// that take a millisecond are seldom here when one ends that took a hundred times as long.
+	// aloneAfter: a domain is alone when no page of another domain has come for this long. A page
+	// that takes a millisecond is rarely present at the moment when one that took a hundred times
+	// as long ends.
 	aloneAfter = 10 * time.Second
 )
 
-// backlog holds fetches back while the processors are the limit. Hundreds of
-// workers wait for the network; if each fetched a page whenever it could, as many
-// pages would wait to be read: memory, and work that a kill -9 undoes.
+// backlog holds fetches back while the processors are the limit. Hundreds of workers wait for the
+// network. If each fetched a page whenever it could, as many pages would wait for the parser: that
+// takes memory, and a kill -9 loses that work.
 //
-// It opens like a window: while few pages wait, each that is done lets several
-// workers begin, so that slow servers are soon asked by all; when too many wait,
-// none begins. When no page is left, all begin: what is still being fetched may be
-// a tarpit.
+// It opens like a window. While few pages wait, each page that is done lets several workers begin,
+// so that slow servers soon have a request from every worker. When too many pages wait, no worker
+// begins. When no page is left, all workers begin: what is still being fetched may be a tarpit.
 //
-// It also says whose page is parsed next: one of the domain whose pages have had the parser
-// for the least time, so that one whose pages take a thousand times as long as others' does
-// not have it a thousand times as long (start-time fair queueing). While the last page of a
-// domain was heavy, those that wait for it hold no fetch back: they are the last in line, and
-// their number is bounded by the domain's share of the fetchers. While one of them is parsed,
-// there is one more place for pages that are not heavy.
+// It also chooses the page that is parsed next: one of the domain whose pages have used the parser
+// for the least time (start-time fair queueing). So a domain whose pages take a thousand times as
+// long does not get a thousand times as much of the parser. When the last page of a domain was
+// heavy, its waiting pages hold no fetch back: they are the last in line, and their number is
+// bounded by the domain's share of the fetchers. While one of them is parsed, there is one more
+// place for pages that are not heavy.
 type backlog struct {
 	mu    sync.Mutex // guards the rest
 	below *sync.Cond // a worker may begin
-	pages int        // fetched, not archived, that count
+	pages int        // fetched, not archived yet, and counted
 	most  int
 
-	domains map[string]*reading // that have pages here
-	parsers int                 // places that are free
-	heavy   int                 // places that heavy pages have
-	extra   bool                // the place beside those is taken
-	waiting int                 // pages that wait for one
+	domains map[string]*reading // domains with pages here
+	parsers int                 // free places
+	heavy   int                 // places taken by heavy pages
+	extra   bool                // the extra place beside heavy pages is taken
+	waiting int                 // pages that wait for a place
 	arrived uint64
-	now     time.Duration // what the domain that was served last had had when its page began
+	now     time.Duration // reading.had of the domain served last, when its page began
 
-	last      string    // domain of the page that came last
-	lastCame  time.Time // when
-	otherCame time.Time // when the last page of another one than last came
+	last      string    // domain of the latest page
+	lastCame  time.Time // when the latest page came
+	otherCame time.Time // when the latest page of any other domain came
 }
 
-// reading is what the backlog knows of a domain.
+// reading is the backlog's state of one domain.
 type reading struct {
 	pages int
-	count int           // those that count
-	known bool          // one was parsed
-	heavy bool          // the last one was
-	had   time.Duration // with the parser, or what others had had when it came
+	count int           // pages of it that count
+	known bool          // one of its pages was parsed
+	heavy bool          // its last page was heavy
+	had   time.Duration // parser time used; starts at the level of the others
 	line  []turn
 }
 
 // turn is a page that waits for the parser.
 type turn struct {
 	arrived uint64
-	come    chan place // its place, once it has one
+	come    chan place // receives its place
 }
 
-// place is one at the parser.
+// place is a place at the parser.
 type place struct{ heavy, extra bool }
 
 func newBacklog(most, parsers int) *backlog {
@@ -83,8 +82,7 @@ func newBacklog(most, parsers int) *backlog {
 	return b
 }
 
-// wait blocks while too many pages wait, and until ctx is over; whoever ends ctx
-// calls wakeAll.
+// wait blocks while too many pages wait, until ctx ends. A caller that cancels ctx must call wakeAll.
 func (b *backlog) wait(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -93,7 +91,7 @@ func (b *backlog) wait(ctx context.Context) {
 	}
 }
 
-// begin counts a domain's page that was fetched, end one that is archived.
+// begin counts a fetched page of a domain. end removes it once it is archived.
 func (b *backlog) begin(domain string, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,7 +108,7 @@ func (b *backlog) begin(domain string, now time.Time) {
 	b.recount(d)
 }
 
-// alone reports whether no page of another domain has come of late.
+// alone reports whether no page of another domain came in the last aloneAfter.
 func (b *backlog) alone(domain string, now time.Time) bool {
 	came := b.lastCame
 	if domain == b.last {
@@ -119,7 +117,7 @@ func (b *backlog) alone(domain string, now time.Time) bool {
 	return came.IsZero() || now.Sub(came) > aloneAfter
 }
 
-// recount counts a domain's pages anew, as far as they hold fetches back.
+// recount updates how many pages of a domain hold fetches back.
 func (b *backlog) recount(d *reading) {
 	n := d.pages
 	switch {
@@ -143,7 +141,7 @@ func (b *backlog) end(domain string) {
 	b.letBegin()
 }
 
-// letBegin lets workers begin, as one page fewer waits.
+// letBegin lets workers begin after one page has left.
 func (b *backlog) letBegin() {
 	switch {
 	case b.pages == 0:
@@ -190,9 +188,9 @@ func (b *backlog) take(d *reading) place {
 	return place{heavy: d.heavy}
 }
 
-// parsed ends what parse began with a page of so many bytes. It returns for how long pages of
-// other domains were kept from the parser: a heavy one keeps them from its processor, whether
-// or not one waits in line, and counts as heavyPage at the least.
+// parsed ends what parse began, for a page of so many bytes. It returns for how long pages of other
+// domains were kept from the parser. A heavy page keeps them from its processor whether or not one
+// waits in line, and counts as at least heavyPage.
 func (b *backlog) parsed(domain string, p place, now time.Time, took time.Duration, size int) (kept time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,7 +198,7 @@ func (b *backlog) parsed(domain string, p place, now time.Time, took time.Durati
 	d.had += took
 	before := b.pages
 	heavy := took >= heavyPage || took >= heavyPage/5 && size >= largePage
-	d.known, d.heavy = true, heavy && !b.alone(domain, now) // then it is in nobody's way
+	d.known, d.heavy = true, heavy && !b.alone(domain, now) // a page of a domain that is alone delays no other
 	switch {
 	case d.heavy:
 		kept = max(took, heavyPage)
@@ -223,8 +221,8 @@ func (b *backlog) parsed(domain string, p place, now time.Time, took time.Durati
 	return kept
 }
 
-// next is the domain whose page is parsed next: of those that have had the parser for the
-// least time, that whose page came first. Nil: there is none, or no place for it.
+// next is the domain whose page is parsed next: the one with the least parser time; among equals,
+// the one whose page came first. It is nil when no page waits or no place is free for it.
 func (b *backlog) next() (best *reading) {
 	for _, d := range b.domains {
 		if len(d.line) > 0 && b.roomFor(d) && (best == nil || d.had < best.had || d.had == best.had && d.line[0].arrived < best.line[0].arrived) {
@@ -234,9 +232,9 @@ func (b *backlog) next() (best *reading) {
 	return best
 }
 
-// wakeAll lets all that wait look at their contexts.
+// wakeAll makes all waiting workers check their contexts.
 func (b *backlog) wakeAll() {
-	b.mu.Lock() // none is between its look and its wait
+	b.mu.Lock() // so no worker is between its check and its wait
 	defer b.mu.Unlock()
 	b.below.Broadcast()
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// workers begins so many that wait, and returns the count of those that passed.
+// workers starts n workers that wait, and returns a function that counts those that passed.
 func workers(ctx context.Context, b *backlog, wg *sync.WaitGroup, n int) func() int {
 	var mu sync.Mutex
 	passed := 0
@@ -71,8 +71,8 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// TestHeavyPages: pages of one domain take the parser for long. Those of others are parsed
-// before them, or beside one of them, and no fetch waits for them.
+// TestHeavyPages: the pages of one domain take long to parse. Pages of other domains are parsed
+// before them or beside one of them, and no fetch waits for them.
 func TestHeavyPages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestHeavyPages(t *testing.T) {
 	})
 }
 
-// TestHeavy: what is a heavy page, and for how long it is one beside another domain.
+// TestHeavy checks which pages are heavy, and for how long they delay another domain.
 func TestHeavy(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1e9, 0)
@@ -151,7 +151,7 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// TestHeavyAlone: pages of a domain that is alone count as any others, however long they take.
+// TestHeavyAlone: pages of a domain that is alone count like any others, however long they take.
 func TestHeavyAlone(t *testing.T) {
 	t.Parallel()
 	b := newBacklog(8, 1)

@@ -15,7 +15,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// notes is a Deriver that writes down what it is told, in the bench's log too.
+// notes is a Deriver that records its calls, in the bench's log too.
 type notes struct {
 	b       *bench
 	anchors bool
@@ -44,7 +44,7 @@ func (n *notes) Page(_ context.Context, c *crawl.Capture, o *crawl.Outcome, dept
 	return n.err
 }
 
-// Sampled leaves out what has "quiet" in it.
+// Sampled leaves out URLs that contain "quiet".
 func (n *notes) Sampled(u urlnorm.URL) bool { return !strings.Contains(u.String(), "quiet") }
 
 func (n *notes) Skipped(_ context.Context, skips []crawl.Skip) error {
@@ -66,7 +66,7 @@ func newNotes(t *testing.T, o scope.Options) (*bench, *notes) {
 	return b, n
 }
 
-// What is derived of a page is written after its record and before it is done.
+// What is derived from a page is written after its record and before it is done.
 func TestDerived(t *testing.T) {
 	t.Parallel()
 	b, n := newNotes(t, scope.Options{MaxDepth: 1})
@@ -74,7 +74,7 @@ func TestDerived(t *testing.T) {
 		<a href="http://quiet.test/">out</a><a rel="nofollow" href="/y">asked</a>`)
 	b.visit("http://a.test/")
 	b.one()
-	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "derive http://a.test/", "settle fetched"}
+	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "derive http://a.test/", "complete fetched"}
 	if !slices.Equal(b.log, want) {
 		t.Errorf("order %q, want %q", b.log, want)
 	}
@@ -89,7 +89,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// All that is answered is a line; only what is fetched counts.
+// Every answer gives a line; only fetched pages count.
 func TestDerivedKinds(t *testing.T) {
 	t.Parallel()
 	b, n := newNotes(t, scope.Options{})

@@ -1,33 +1,31 @@
 // Package pipeline makes one page's trip: from the visit that the scheduler
-// hands out to the outcome that the frontier writes down.
+// hands out to the outcome that the frontier stores.
 //
 // A worker takes one visit at a time:
 //
-//	Source.Next      one host, one address, one item; nobody else has that host now
+//	Source.Next      one host, one address, one item; no other worker has that host now
 //	robots.txt       missing or expired: this visit is spent on it, see robots.go
 //	rules            forbidden: refused, without a request
-//	fetch            one GET, or a sitemap file; Source.MayRequest is asked at the write
+//	fetch            one GET, or a sitemap file; Source.MayRequest is called at the write
 //	Source.Release   the last byte was read: the host's gap begins, others may have it
 //	parse            links, redirects, sitemap entries; each judged by the scope rules
-//	archive          the exchange as it was on the wire
-//	derive           what is derived of it: lists, texts, the log of skipped URLs
-//	Sink.Settle      what was found, durable in one step with the page being done
+//	archive          the exchange as sent and received
+//	derive           derived data: lists, texts, the log of skipped URLs
+//	Sink.Complete    the outcome and its links, durable in one step
 //
-// The order is the guarantee. Archive and derive stand before Settle, so no page is
+// The order is the guarantee. Archive and derive come before Complete, so no page is
 // done without its record and its lines; a crash anywhere repeats the page and loses nothing.
-// Release stands before parse, so that a slow disk never makes a host's turn
-// longer.
+// Release comes before parse, so that a slow disk never makes a host's turn longer.
 //
-// Exactly once per visit, whatever happens: one Release, then one Settle.
-// A redirect is never followed here: its target is a link like any other and goes
-// through scope, owner, robots.txt and politeness. The one exception is a
-// robots.txt within its host. One that redirects to another host is fetched by who
-// holds that host (Elsewhere), as a robots fetch, a visit of its own; the first host's
-// visits end as RobotsPending until the file has come.
+// Each visit has exactly one Release, then one Complete, in all cases. A redirect is never followed
+// here: its target is a link like any other and passes scope, owner, robots.txt and politeness. The
+// one exception is a robots.txt within its host. If it redirects to another host, the holder of
+// that host fetches the file (Elsewhere), as a robots fetch, a visit of its own. The first host's
+// visits end as RobotsPending until the file has arrived.
 //
 // Queues: none. Workers pull from Source and push into Archive, Deriver and Sink, which
-// block when they are full; so do then the workers, and the hosts wait. What is
-// kept between visits is a bounded cache of parsed robots rules, and how far the
+// block when they are full; then the workers block too, and the hosts wait. Between visits
+// the package keeps a bounded cache of parsed robots rules, and how far the
 // redirects of robots.txt files have been followed, at most 4,096 of them.
 //
 // What it does not do: choose hosts, resolve names, know the cluster, count.

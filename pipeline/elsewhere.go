@@ -9,37 +9,37 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// This file is both ends of a robots.txt that redirects to another host. The host
-// that it is of is not held up by one visit: each looks whether the other host's
-// holder has the file, and ends as RobotsPending while it has not. A redirect within
-// the host ends a visit so, too, when the host wants to be left alone for a while.
+// This file is both ends of a robots.txt that redirects to another host. One visit does not hold up
+// the host that the file belongs to: each visit asks whether the other host's holder has the file,
+// and ends as RobotsPending while it has not. A redirect within the host also ends a visit as
+// RobotsPending when the host asked for a longer pause.
 
-// Elsewhere fetches files of other hosts, each in its host's own turn.
+// Elsewhere fetches files of other hosts, each in its own host's turn.
 type Elsewhere interface {
-	// RobotsFile asks whoever holds u's host for u. The first call for u has it
-	// fetched, with redirects not followed; later ones get the answer when there
-	// is one. False: not yet, ask again in a second. It must not block for long.
+	// RobotsFile asks the holder of u's host for u. The first call for u starts the fetch, with
+	// redirects not followed; later calls get the answer when there is one. False means not yet:
+	// ask again in a second. It must not block for long.
 	RobotsFile(ctx context.Context, u urlnorm.URL) (crawl.RobotsAnswer, bool)
 }
 
 const (
-	// trailLife is how long other hosts may take, all redirects together. It
-	// covers the longest Crawl-delay and the slowest fetch.
+	// trailLife bounds the time that other hosts may take, for all redirects together. It covers
+	// the longest Crawl-delay and the slowest fetch.
 	trailLife = 3 * time.Minute
-	// maxTrails bounds the robots.txt files that are on their way at once.
+	// maxTrails bounds how many robots.txt files are being followed at once.
 	maxTrails = 4096
 )
 
 // trail is how far the redirects of one origin's robots.txt have been followed.
 type trail struct {
-	next  urlnorm.URL // to be fetched
-	hop   int         // redirects up to next
-	since time.Time   // when the redirects left the host; zero: they have not, or it waits for its own turn
-	until time.Time   // it is good until then
+	next  urlnorm.URL // URL to fetch next
+	hop   int         // number of redirects up to next
+	since time.Time   // when the redirects left the host; zero: they have not, or the host waits for its own turn
+	until time.Time   // expiry
 }
 
-// trails keeps the trails between the visits of their hosts. What is lost, with
-// the node or its partition, begins anew with the file itself.
+// trails keeps the trails between the visits of their hosts. A trail that is lost, with the node or
+// its partition, starts again from the host's own robots.txt.
 type trails struct {
 	mu       sync.Mutex // guards byOrigin
 	byOrigin map[string]trail
@@ -49,11 +49,10 @@ func (t *trails) get(origin string, now time.Time) (trail, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	tr, ok := t.byOrigin[origin]
-	return tr, ok && now.Before(tr.until) // older ones are of an earlier time here
+	return tr, ok && now.Before(tr.until) // an expired one is left from an earlier chase
 }
 
-// put keeps a trail. When there are too many, those go that nobody follows any
-// more, or one of them all.
+// put keeps a trail. When there are too many, expired ones are dropped, or else any one.
 func (t *trails) put(origin string, tr trail, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,8 +82,8 @@ func (t *trails) drop(origin string) {
 	delete(t.byOrigin, origin)
 }
 
-// robotsFetch makes the one request that another host's robots.txt needs of this host.
-// It is asked for by its owner, so this host's own rules do not concern it.
+// robotsFetch makes the one request to this host that another host's robots.txt needs. The owner of
+// that file asks for it, so this host's own rules do not apply.
 func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.robotsRequest(v.Item.URL, v, rules))
@@ -102,8 +101,8 @@ func (w *worker) robotsFetch(keep, fetching context.Context, v crawl.Visit, rule
 	return w.finish(keep, v, r, crawl.Outcome{Kind: r.Kind, Status: resp.Status, Took: resp.Took, Bytes: resp.WireBytes, FetchedAt: at, Answer: &a})
 }
 
-// redirectOf is where an answer sends to, or zero: no redirect, or one to nothing
-// that can be fetched.
+// redirectOf is the target of a redirect. It is zero when the answer is no redirect or its target
+// cannot be fetched.
 func redirectOf(u urlnorm.URL, status int, location string) urlnorm.URL {
 	if !redirects(status) || location == "" {
 		return urlnorm.URL{}

@@ -18,8 +18,8 @@ import (
 // again queues the same visit once more.
 func again(b *bench) { b.visit("http://a.test/page", noRobots) }
 
-// TestRobotsElsewhere follows a robots.txt to another host: the visit ends while
-// the file is on its way, and the rules are those of the first host.
+// TestRobotsElsewhere follows a robots.txt to another host. The visit ends while the file is on its
+// way, and the rules apply to the first host.
 func TestRobotsElsewhere(t *testing.T) {
 	t.Parallel()
 	fetched := time.Now().Add(-5 * time.Minute)
@@ -90,7 +90,7 @@ func TestRobotsElsewhere(t *testing.T) {
 	}
 }
 
-// TestRobotsThereAndBack comes back to the host: its own hops are requests in its
+// TestRobotsThereAndBack: the redirects come back to the host. Its own hops are requests in its
 // turn, with its gap, and all redirects count together.
 func TestRobotsThereAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -113,14 +113,15 @@ func TestRobotsThereAndBack(t *testing.T) {
 			t.Errorf("four requests of one host in %v, with a gap of a second", got)
 		}
 		want := []string{"fetch http://a.test/robots.txt", "ask for http://b.test/1", "fetch http://a.test/2", "fetch http://a.test/3",
-			"ask for http://b.test/4", "fetch http://a.test/5", "release robots_fetched", "settle robots_fetched"}
+			"ask for http://b.test/4", "fetch http://a.test/5", "release robots_fetched", "complete robots_fetched"}
 		if !slices.Equal(b.log, want) {
 			t.Errorf("log %q", b.log)
 		}
 	})
 }
 
-// TestRobotsElsewhereTakesTooLong gives up, and begins anew with the file itself.
+// TestRobotsElsewhereTakesTooLong: the chase is given up, and starts again from the host's own
+// file.
 func TestRobotsElsewhereTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, scope.Options{})
@@ -207,7 +208,7 @@ func TestTrailsAreBounded(t *testing.T) {
 	}
 }
 
-// TestBigRobots cuts a file within a line, which counts for nothing then.
+// TestBigRobots cuts a file within a line; that line is ignored.
 func TestBigRobots(t *testing.T) {
 	t.Parallel()
 	body := "user-agent: *\ndisallow: /first\n"

@@ -18,8 +18,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// bench is a pipeline's surroundings: Source, Sink, Archive and Fetcher in one,
-// which write down what is called in which order.
+// bench is the surroundings of a pipeline: Source, Sink, Archive and Fetcher in one. It records
+// what is called, in order.
 type bench struct {
 	t     testing.TB
 	rules Rules
@@ -29,14 +29,14 @@ type bench struct {
 	visits   []crawl.Visit
 	contexts map[uint64]context.Context
 	asks     int      // how often MayRequest was called
-	lost     int      // from which call on it says no; 0: never
-	log      []string // "fetch URL", "release KIND", "archive URL", "settle KIND"
+	lost     int      // MayRequest is false from this call on; 0: never
+	log      []string // "fetch URL", "release KIND", "archive URL", "complete KIND"
 	asked    []fetcher.Request
 	releases []crawl.Response
 	outcomes []crawl.Outcome
 	captures []crawl.Capture
 
-	// elsewhere answers for other hosts; without an entry a file is on its way.
+	// elsewhere holds the answers of other hosts. A file without an entry is on its way.
 	elsewhere map[string]crawl.RobotsAnswer
 	p         *Pipeline // made by the first run
 
@@ -75,7 +75,7 @@ func newBench(t testing.TB, o scope.Options) *bench {
 	return b
 }
 
-// allowAll is a robots entry that stands in nobody's way.
+// allowAll is a robots entry that allows everything.
 func allowAll() *crawl.Robots {
 	return &crawl.Robots{Verdict: crawl.RobotsAllowAll, Fetched: time.Now(), Expires: time.Now().Add(time.Hour)}
 }
@@ -151,7 +151,7 @@ func (b *bench) runWith(ctx context.Context, f Fetcher) error {
 	return err
 }
 
-// one runs the only visit and returns what became of it.
+// one runs the only visit and returns its result.
 func (b *bench) one() (crawl.Response, crawl.Outcome) {
 	b.t.Helper()
 	if err := b.run(); err != nil {
@@ -196,13 +196,13 @@ func (b *bench) Release(_ crawl.Visit, r crawl.Response) {
 	b.releases = append(b.releases, r)
 }
 
-func (b *bench) Settle(ctx context.Context, _ crawl.Visit, o crawl.Outcome) error {
+func (b *bench) Complete(ctx context.Context, _ crawl.Visit, o crawl.Outcome) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {
-		b.t.Error("settled with a cancelled context")
+		b.t.Error("completed with a cancelled context")
 	}
-	b.log = append(b.log, "settle "+o.Kind.String())
+	b.log = append(b.log, "complete "+o.Kind.String())
 	b.outcomes = append(b.outcomes, o)
 	return b.settleErr
 }
@@ -233,7 +233,7 @@ func (b *bench) Do(ctx context.Context, r fetcher.Request) (*fetcher.Response, e
 	f := b.web[r.URL.String()]
 	b.mu.Unlock()
 	if err := ctx.Err(); err != nil {
-		return nil, &fetcher.Error{Category: fetcher.Other, Err: fmt.Errorf("fetch taken back: %w", err)}
+		return nil, &fetcher.Error{Category: fetcher.Other, Err: fmt.Errorf("fetch cancelled: %w", err)}
 	}
 	if f == nil {
 		return answer(404, "", "not here"), nil

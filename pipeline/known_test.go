@@ -9,8 +9,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// What is known of a page goes into its record and its outcome; who was promised to
-// store a payload first says so also when that failed.
+// What is known of a page goes into its record and its outcome. A page that was promised to be
+// stored first says so even when storing fails.
 func TestKnownPages(t *testing.T) {
 	t.Parallel()
 	text := "<title>t</title>" + strings.Repeat("some words of a page that is long enough ", 8)
@@ -40,7 +40,7 @@ func TestKnownPages(t *testing.T) {
 		}
 		if got.Original != c.answer.Original || got.NearOf != c.answer.NearOf || got.Simhash != q.Simhash ||
 			o.First != c.answer.First || o.NearOf != c.answer.NearOf || o.DuplicateOf != c.duplicate {
-			t.Errorf("%s: archived %+v, settled %+v", name, got, o)
+			t.Errorf("%s: archived %+v, completed %+v", name, got, o)
 		}
 	}
 
@@ -54,6 +54,6 @@ func TestKnownPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o := b.outcomes[0]; o.Kind != crawl.Aborted || !o.First || o.Digest != b.questions[0].Digest {
-		t.Errorf("a payload that was not stored: settled %+v", o)
+		t.Errorf("a payload that was not stored: completed %+v", o)
 	}
 }

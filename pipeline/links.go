@@ -22,9 +22,9 @@ const (
 	maxHops = 10
 	// lowestBand is where suspicious URLs wait.
 	lowestBand = crawl.Bands - 1
-	// usualTargets is for how many targets a page's list has room from the start.
+	// usualTargets is the initial capacity of a page's list of targets.
 	usualTargets = 64
-	// defaultPriority is a sitemap entry's that names none (sitemaps.org).
+	// defaultPriority is the priority of a sitemap entry that names none (sitemaps.org).
 	defaultPriority = 0.5
 )
 
@@ -36,8 +36,8 @@ const (
 //	sitemap entry         1 to 6 as its priority falls from 1 to 0
 //	all others            their depth, at most 6
 //
-// priority is a sitemap entry's (see standing), 0 to 1, and is not looked at for
-// others.
+// priority is that of a sitemap entry (see sitemapPriority), 0 to 1. It is ignored for
+// all others.
 func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.Band {
 	const last = lowestBand - 1
 	switch {
@@ -48,7 +48,7 @@ func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.B
 	case via == crawl.ViaSitemapFile:
 		return 1
 	case via == crawl.ViaSitemap:
-		if !(priority >= 0 && priority <= 1) { // not a number, too
+		if !(priority >= 0 && priority <= 1) { // NaN too
 			priority = defaultPriority
 		}
 		return crawl.Band(1 + (1-priority)*(last-1) + 0.5)
@@ -56,7 +56,7 @@ func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.B
 	return crawl.Band(min(max(depth, 0), last))
 }
 
-// ReasonOf translates the scope rules' words: why a verdict does not admit.
+// ReasonOf translates a verdict of the scope rules into the reason of a skip.
 func ReasonOf(v scope.Verdict) crawl.SkipReason {
 	switch v.Reason {
 	case scope.TooDeep:
@@ -67,7 +67,7 @@ func ReasonOf(v scope.Verdict) crawl.SkipReason {
 	return crawl.SkipOutOfScope
 }
 
-// redirects reports whether a status sends to another address by Location.
+// redirects reports whether a status redirects by a Location header.
 func redirects(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -76,7 +76,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// mediaKind says what an answer's links are read as.
+// mediaKind is the format from which an answer's links are read.
 type mediaKind uint8
 
 const (
@@ -85,9 +85,9 @@ const (
 	xmlMedia             // may be a sitemap that a page links to
 )
 
-// kindOf reads the media type. A header that says nothing is treated as none
-// (MIME Sniffing Standard, section 7): what the payload looks like decides. What a
-// header does say is believed: text/plain is never read as HTML.
+// kindOf reads the media type. A header that carries no information is treated as absent (MIME
+// Sniffing Standard, section 7): the payload decides then. Any other header is believed: text/plain
+// is never read as HTML.
 func kindOf(resp *fetcher.Response) mediaKind {
 	media := resp.MediaType
 	switch media {
@@ -107,25 +107,23 @@ func kindOf(resp *fetcher.Response) mediaKind {
 type finds struct {
 	v     crawl.Visit
 	rules *Rules
-	seen  map[string]struct{} // canonical: strings hash faster than URLs, which have offsets beside them
+	seen  map[string]struct{} // canonical; strings hash faster than URLs, which carry offsets
 	o     *crawl.Outcome
 	log   *slog.Logger
-	// deriver may want to know of skipped, the URLs that were not taken; nil: nobody
-	// does.
+	// deriver may need skipped, the URLs that were not taken. Nil: not needed.
 	deriver Deriver
 	skipped []crawl.Skip
-	// fingerprints says that the archive wants those of texts; the deriver may, too.
+	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
 }
 
-// read adds to o what the answer leads to: the target of a redirect, or the
-// links of a page or sitemap that was delivered (2xx). The pages that come with
-// 404, 403, 500 and the like are apologies: their links are the site's navigation,
-// which every real page has, or searches for what is missing, and are not taken.
-// Whatever a page does to a parser, the node goes on: the page then counts as
-// one without links. The Document is nil when the answer was no page.
+// read adds to o what the answer leads to: the target of a redirect, or the links of a page or
+// sitemap that was delivered (2xx). Pages that come with 404, 403, 500 and the like are error
+// pages: their links are the site's navigation, which every real page has, or searches, and are not
+// taken. A panic in a parser does not end the node: the page then counts as one without links. The
+// Document is nil when the answer was no page.
 func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (doc *htmlparse.Document) {
 	place := w.p.backlog.parse(v.Domain)
 	begun := time.Now()
@@ -137,18 +135,18 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	}()
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.p.o.Log.Error("a page broke its parser; its links are lost", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
+			w.p.o.Log.Error("parser panicked on a page; its links are lost", "url", v.Item.URL.String(), "cause", fmt.Sprint(cause))
 			o.Reason = fmt.Sprintf("the page could not be parsed: %v", cause)
 		}
 	}()
-	if w.seen == nil || len(w.seen) > 4096 { // clearing costs what was once needed
+	if w.seen == nil || len(w.seen) > 4096 { // clearing costs as much as its largest use
 		w.seen = make(map[string]struct{}, 256)
 	}
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
 	defer func() { w.skipped = f.skipped }()
-	f.seen[v.Item.URL.String()] = struct{}{} // a page's link to itself is none
+	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
 	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
 	case redirects(resp.Status):
@@ -164,7 +162,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	return doc
 }
 
-// location follows a redirect, as a link.
+// location takes the Location of a redirect as a link.
 func (f *finds) location(ref string) {
 	if ref == "" {
 		return
@@ -178,7 +176,7 @@ func (f *finds) location(ref string) {
 	f.redirect(to)
 }
 
-// invalidBy classes a reference that is no URL to fetch.
+// invalidBy classifies a reference that is not a URL that can be fetched.
 func invalidBy(err error) crawl.SkipReason {
 	switch {
 	case errors.Is(err, urlnorm.ErrScheme):
@@ -189,9 +187,9 @@ func invalidBy(err error) crawl.SkipReason {
 	return crawl.SkipInvalid
 }
 
-// redirect takes the target of a redirect or a meta refresh: at the page's own
-// depth, ten in a row at most. A seed's redirect takes the scope along (apex
-// to www): its target is judged as if it were a seed itself.
+// redirect takes the target of a redirect or a meta refresh, at the depth of the page itself, at
+// most ten in a row. The redirect of a seed extends the scope (apex to www): its target is judged
+// as if it were a seed.
 func (f *finds) redirect(to urlnorm.URL) {
 	item := &f.v.Item
 	t := crawl.Target{URL: to, Depth: item.Depth, Hops: item.Hops + 1, Via: crawl.ViaRedirect}
@@ -215,14 +213,14 @@ func (f *finds) redirect(to urlnorm.URL) {
 	f.admit(t, v, 0)
 }
 
-// OpensScope reports whether a URL opens its own scope: a seed, and what a seed
-// redirects to. Its entry follows from it, so it needs no entry to be admitted.
+// OpensScope reports whether a URL opens its own scope: a seed, or the target of a seed's redirect.
+// Its scope entry follows from it, so it needs no entry to be admitted.
 func OpensScope(via crawl.Via, depth int) bool {
 	return via == crawl.ViaSeed || via == crawl.ViaRedirect && depth == 0
 }
 
-// JudgedDepth is the depth that the scope rules bound. A sitemap file has none:
-// its depth counts nested indexes.
+// JudgedDepth is the depth that the scope rules bound. It is 0 for a sitemap file: the depth of
+// such a file counts nested indexes.
 func JudgedDepth(t *crawl.Target) int {
 	if t.Via == crawl.ViaSitemapFile {
 		return 0
@@ -230,10 +228,10 @@ func JudgedDepth(t *crawl.Target) int {
 	return t.Depth
 }
 
-// first reports whether u was not found on this page before.
+// first reports whether u is new on this page.
 func (f *finds) first(u urlnorm.URL) bool {
 	before := len(f.seen)
-	f.seen[u.String()] = struct{}{} // looked up once: whether it was there shows in the number
+	f.seen[u.String()] = struct{}{} // one look-up: the size tells whether it was new
 	return len(f.seen) > before
 }
 
@@ -259,25 +257,24 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	*list = append(*list, t)
 }
 
-// wantsEntry reports whether a target that was refused lacks nothing but a scope entry,
-// and how it would be judged with one.
+// wantsEntry reports whether a refused target lacks only a scope entry, and the verdict it would
+// get with one.
 func wantsEntry(t *crawl.Target, rules *Rules) (scope.Verdict, bool) {
 	v := rules.Scope.Judge(t.URL, JudgedDepth(t), scope.NewSeeds([]string{rules.Scope.EntryOf(t.URL)}))
 	return v, v.Admit
 }
 
-// page takes the links of an HTML page. A page that asks not to be followed
-// is not.
+// page takes the links of an HTML page, unless the page asks that they are not followed.
 func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	doc := htmlparse.ParseWith(f.options(), resp.Body, resp.ContentType, f.v.Item.URL)
 	f.o.LinksFound += doc.LinksFound
 	f.o.Skipped[crawl.SkipInvalid] += int64(doc.Invalid)
 	f.o.Skipped[crawl.SkipTooLong] += int64(doc.TooLong)
 	f.o.Skipped[crawl.SkipScheme] += int64(doc.OtherScheme)
-	f.o.Skipped[crawl.SkipTrap] += int64(doc.LinksDropped) // more links than any page has
+	f.o.Skipped[crawl.SkipTrap] += int64(doc.LinksDropped) // more links than any real page has
 	if doc.LinksDropped > 0 {
-		f.o.Reason = fmt.Sprintf("%d of the page's %d links were left out: it has more than are taken of one page", doc.LinksDropped, doc.LinksFound)
-		f.log.Warn("a page has more links than are taken of one", "url", f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
+		f.o.Reason = fmt.Sprintf("%d of the page's %d links were left out: it has more than the limit for one page", doc.LinksDropped, doc.LinksFound)
+		f.log.Warn("page has more links than the limit; the rest are dropped", "url", f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
 	}
 	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
 	_, noFollow := directives(resp)
@@ -296,7 +293,7 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	return &doc
 }
 
-// viaOf is how a link leads to its target.
+// viaOf is the way a link leads to its target.
 func viaOf(l *htmlparse.Link) crawl.Via {
 	switch {
 	case l.Tag == "meta":
@@ -307,7 +304,7 @@ func viaOf(l *htmlparse.Link) crawl.Via {
 	return crawl.ViaLink
 }
 
-// directives are what X-Robots-Tag headers ask of everybody or of this crawler.
+// directives reads the X-Robots-Tag headers that address every crawler or this one.
 func directives(resp *fetcher.Response) (noIndex, noFollow bool) {
 	for _, h := range resp.Header["X-Robots-Tag"] {
 		index, follow := htmlparse.HeaderDirectives(h, Agent)
@@ -316,7 +313,7 @@ func directives(resp *fetcher.Response) (noIndex, noFollow bool) {
 	return noIndex, noFollow
 }
 
-// link takes one link of a page: what leads a reader on is queued, its parts
+// link takes one link of a page. Links that a reader would follow are queued; parts of the page
 // (images, scripts ...) only with Settings.Assets.
 func (f *finds) link(l *htmlparse.Link) {
 	switch {

@@ -10,7 +10,7 @@ import (
 	"crawlnode/web/scope"
 )
 
-// BenchmarkPage takes the links of a page with 40 of them, each there twice.
+// BenchmarkPage takes the links of a page with 40 of them, each listed twice.
 func BenchmarkPage(b *testing.B) {
 	rules := newBench(b, scope.Options{}).rules
 	var page strings.Builder

@@ -153,7 +153,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestTooManyLinks checks that links beyond the limit are counted and told.
+// TestTooManyLinks checks that links beyond the limit are counted and reported.
 func TestTooManyLinks(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
@@ -191,8 +191,8 @@ func TestBandOf(t *testing.T) {
 	}
 }
 
-// TestBrokenParser checks that a panic over a page costs its links and
-// nothing more. Rules that are missing stand for a parser that is broken.
+// TestBrokenParser checks that a panic while parsing a page costs only its links. Missing rules
+// stand for a broken parser.
 func TestBrokenParser(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})

@@ -7,8 +7,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// TestRobotsDirectives obeys nofollow and marks noindex, from the page's head and
-// from X-Robots-Tag, for everybody and for this crawler.
+// TestRobotsDirectives checks that nofollow is obeyed and noindex marked, from the page's head and
+// from X-Robots-Tag, for all crawlers and for this one.
 func TestRobotsDirectives(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

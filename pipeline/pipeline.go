@@ -23,42 +23,40 @@ const Agent = "crawlnode"
 
 // Source hands out visits. Its methods are called by many workers at once.
 type Source interface {
-	// Next blocks until a host may be requested and gives it to the caller.
-	// io.EOF says that there will be none any more; a worker ends then.
+	// Next blocks until a host may be requested and gives it to the caller. io.EOF means that no
+	// visit will ever come; the worker ends.
 	Next(ctx context.Context) (crawl.Visit, error)
-	// Context is cancelled when the fetch of v is taken back, or by the function
-	// that comes with it. It is used for the request only: what was fetched is
-	// parsed, archived and settled.
+	// Context is cancelled when the fetch of v is taken back, or by the function that comes with
+	// it. It is used for the request only: a page that was fetched is still parsed, archived and
+	// completed.
 	Context(v crawl.Visit) (context.Context, context.CancelCauseFunc)
-	// MayRequest is asked right before a request of v is written, once its
-	// connection stands. False: it is not written, and v ends as Aborted. It
-	// must not block.
+	// MayRequest is called right before a request of v is written, when its connection is open.
+	// False: the request is not written, and v ends as Aborted. It must not block.
 	MayRequest(v crawl.Visit) bool
-	// Release ends the host's turn, exactly once per visit, as soon as the
-	// last byte was read. It must not block for long.
+	// Release ends the host's turn, exactly once per visit, as soon as the last byte was read. It
+	// must not block for long.
 	Release(v crawl.Visit, r crawl.Response)
 }
 
 // Sink takes outcomes.
 type Sink interface {
-	// Settle makes the outcome of a visit durable with its links. It is called
-	// exactly once per visit, after Release, for every Kind. ctx is not
-	// cancelled when the pipeline stops, so that what was fetched is kept. An
-	// error is one of storage: it ends the pipeline.
-	Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
+	// Complete makes the outcome of a visit durable with its links. It is called exactly once per
+	// visit, after Release, for every Kind. ctx is not cancelled when the pipeline stops, so that a
+	// fetched page is kept. An error is a storage error: it ends the pipeline.
+	Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
 }
 
 // Archive stores exchanges.
 type Archive interface {
-	// Put stores c and says where. It may block. An error is one of storage:
-	// it ends the pipeline.
+	// Put stores c and returns its place. It may block. An error is a storage error: it ends the
+	// pipeline.
 	Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error)
 }
 
-// Contents knows what was fetched before, by whomever.
+// Contents knows what was fetched before, by any node.
 type Contents interface {
-	// Seen says whether a page's payload or text was there before. It may block for
-	// half a second; without an answer everything is new.
+	// Seen reports whether a page's payload or text was seen before. It may block for half a
+	// second; without an answer everything counts as new.
 	Seen(ctx context.Context, q ContentQuestion) ContentAnswer
 }
 
@@ -72,12 +70,12 @@ type ContentQuestion struct {
 
 // ContentAnswer is what is known of a page.
 type ContentAnswer struct {
-	// Original is the capture that has the payload; nil: the page is to be stored.
+	// Original is the capture that has the payload. Nil: store the page.
 	Original *crawl.Original
-	// First says that nobody has the payload, and that others wait for this page to be
-	// stored and settled.
+	// First says that no node has the payload yet, and that others wait until this page is stored
+	// and completed.
 	First bool
-	// NearOf is the URL of a page with nearly the same text; "": none is known.
+	// NearOf is the URL of a page with nearly the same text; "" when none is known.
 	NearOf string
 }
 
@@ -86,27 +84,27 @@ type Fetcher interface {
 	Do(ctx context.Context, req fetcher.Request) (*fetcher.Response, error)
 }
 
-// ScopeKeeper keeps the scope entries that Rules.Seeds stands on.
+// ScopeKeeper keeps the scope entries that Rules.Seeds is built on.
 type ScopeKeeper interface {
-	// Prepare is called before links are judged, and before an item is judged
-	// again. It stores entry, unless that is "": what the page's own URL opens. It may
-	// block for two seconds. complete: this node has every entry that it may need; else
-	// nothing may be refused for want of one. The error is one of storage.
+	// Prepare is called before links are judged, and before an item is judged again. It stores
+	// entry, the entry that the page's own URL opens, unless that is "". It may block for two
+	// seconds. complete says that this node has every entry that it may need; otherwise nothing may
+	// be refused for lack of one. The error is a storage error.
 	Prepare(ctx context.Context, entry string) (complete bool, err error)
 }
 
-// Rules is a snapshot of what may be crawled and how. It is immutable, but for
-// Seeds, which grows and guards itself.
+// Rules is a snapshot of what may be crawled and how. It is immutable except for Seeds, which grows
+// and is safe for concurrent use.
 type Rules struct {
 	Settings crawl.Settings
 	Scope    *scope.Rules
 	Seeds    *scope.Seeds
-	// Rejudge says that the scope has changed since the first URLs were admitted:
-	// what is queued is judged again before it is fetched.
+	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
+	// then judged again before it is fetched.
 	Rejudge bool
 }
 
-// Options are the parts that a Pipeline is made of. All but Keeper, Deriver and Log are needed.
+// Options are the parts of a Pipeline. All but Keeper, Deriver and Log are required.
 type Options struct {
 	Workers  int // visits under way at once
 	Source   Source
@@ -114,19 +112,18 @@ type Options struct {
 	Archive  Archive  // used when Settings.Archive is set
 	Contents Contents // used when Settings.Archive is set
 	Fetcher  Fetcher
-	// Elsewhere has the files fetched that a robots.txt redirects to on other hosts.
+	// Elsewhere fetches the files to which a robots.txt redirects on other hosts.
 	Elsewhere Elsewhere
 	// Keeper keeps the scope entries. Nil: they do not change.
 	Keeper ScopeKeeper
-	// Rules gives the rules of this moment. It is called once per visit by
-	// every worker, so it should cost no more than an atomic load.
+	// Rules returns the current rules. Every worker calls it once per visit, so it should cost no
+	// more than an atomic load.
 	Rules func() *Rules
-	// Deriver writes what is derived of pages. Nil: nothing is, at no cost.
+	// Deriver writes what is derived from pages. Nil: nothing is derived, at no cost.
 	Deriver Deriver
-	// NoFingerprints leaves out the SimHash of a text that nobody but the archive
-	// wants.
+	// NoFingerprints skips the SimHash of texts when only the archive would use it.
 	NoFingerprints bool
-	// Log hears of pages that broke a parser. Nil: nobody does.
+	// Log reports pages that made a parser panic. Nil: no reports.
 	Log *slog.Logger
 }
 
@@ -135,11 +132,10 @@ type Pipeline struct {
 	o      Options
 	parsed parsedRules
 	trails trails
-	// backlog lets one page fewer be parsed at a time than there are processors, and one
-	// at least. Parsing is all processor: hundreds of workers at it at once would gain
-	// nothing, and everything else in the process, /status among it, would wait behind
-	// them. On two processors two at a time give a fifth more pages a second and double
-	// the wait of /status.
+	// backlog bounds the pages parsed at a time to one less than the processors, and at least one.
+	// Parsing uses only the processor: more of it at once would gain nothing, and the rest of the
+	// process, such as /status, would wait. On two processors, two at a time give a fifth more
+	// pages a second and double the latency of /status.
 	backlog *backlog
 	busy    atomic.Int64
 }
@@ -157,10 +153,9 @@ func New(o Options) *Pipeline {
 // Busy counts visits under way.
 func (p *Pipeline) Busy() int { return int(p.busy.Load()) }
 
-// Run starts the workers and blocks until all have ended: because Source has
-// no more visits, because ctx was cancelled (fetches are then aborted; what
-// was fetched is still settled), or because storage failed. The error is nil but
-// in the last case.
+// Run starts the workers and blocks until all have ended: because Source has no more visits,
+// because ctx was cancelled (fetches are then aborted, fetched pages are still completed), or
+// because storage failed. The error is nil except in the last case.
 func (p *Pipeline) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	defer context.AfterFunc(ctx, p.backlog.wakeAll)()
@@ -170,7 +165,7 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// work is one worker.
+// work is the loop of one worker.
 func (p *Pipeline) work(ctx context.Context) error {
 	w := &worker{p: p}
 	defer context.AfterFunc(ctx, w.halt.end)()
@@ -193,16 +188,16 @@ func (p *Pipeline) work(ctx context.Context) error {
 	}
 }
 
-// halt takes a worker's request back when the pipeline ends. It is made once for all
-// visits: a context that ends with both the visit and the pipeline took eight
-// allocations for each.
+// halt cancels a worker's request when the pipeline ends. It is made once for all visits of a
+// worker: a context that ends with both the visit and the pipeline took eight allocations for each
+// visit.
 type halt struct {
 	mu     sync.Mutex // guards the rest; cancel is called without it
 	ended  bool
-	cancel context.CancelCauseFunc // of the visit at hand; nil: there is none
+	cancel context.CancelCauseFunc // cancels the current visit; nil: there is none
 }
 
-// begin says how the visit at hand is taken back, nil that there is none any more.
+// begin sets how the current visit is cancelled; nil when there is none.
 func (h *halt) begin(cancel context.CancelCauseFunc) {
 	h.mu.Lock()
 	h.cancel = cancel
@@ -213,7 +208,7 @@ func (h *halt) begin(cancel context.CancelCauseFunc) {
 	}
 }
 
-// end takes back the visit at hand and all that follow.
+// end cancels the current visit and all that follow.
 func (h *halt) end() {
 	h.mu.Lock()
 	h.ended = true

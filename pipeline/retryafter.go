@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a server can ask for: a year.
+// maxRetryAfter is the longest wait that a server can ask for: a year.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// askedWait is for how long an answer asks to wait. A date is compared with the server's
-// own, where it tells it: the clock of this machine may be wrong.
+// askedWait is how long an answer asks the crawler to wait. A date is compared with the server's
+// own Date header if there is one, since the clock of this machine may be wrong.
 func askedWait(h http.Header, now time.Time) time.Duration {
 	if at, err := http.ParseTime(strings.TrimSpace(h.Get("Date"))); err == nil {
 		now = at
@@ -19,9 +19,9 @@ func askedWait(h http.Header, now time.Time) time.Duration {
 	return retryAfter(h.Get("Retry-After"), now)
 }
 
-// retryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds, or
-// an HTTP date that is compared with now. What cannot be read, or lies in the
-// past, is 0. Fractions of seconds, which some servers send, are rounded up.
+// retryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds, or an HTTP date that is
+// compared with now. Values that cannot be read, or lie in the past, are 0. Fractions of seconds,
+// which some servers send, are rounded up.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if value == "" {

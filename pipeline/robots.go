@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// maxRobotsBytes is what is fetched of a robots.txt: one byte more than is read
-	// (RFC 9309 section 2.5), so that a line that was cut is known.
+	// maxRobotsBytes is how much of a robots.txt is fetched: one byte more than is read (RFC 9309
+	// section 2.5), so that a cut line is recognised.
 	maxRobotsBytes = robots.MaxBody + 1
 	// maxRobotsHops is how many redirects of it are followed (section 2.3.1.2).
 	maxRobotsHops = 5
 	// robotsLife is how long an answer is used (section 2.4).
 	robotsLife = 24 * time.Hour
-	// maxCrawlDelay bounds what a robots.txt can ask for.
+	// maxCrawlDelay is the longest delay that a robots.txt can ask for.
 	maxCrawlDelay = 60 * time.Second
-	// maxHopPause is how long a visit waits between two requests of its own host;
-	// for longer the host is visited again, and the worker is free meanwhile.
+	// maxHopPause is how long a visit waits between two requests to its own host. For a longer
+	// pause the host is visited again later, so the worker is free meanwhile.
 	maxHopPause = 2 * time.Second
 )
 
-// chase is a visit that is spent on a robots.txt: where it has come to, and what
-// there is to be said of the host's own answers.
+// chase is a visit spent on a robots.txt: how far it has come, and what the host's own answers
+// showed.
 type chase struct {
 	w      *worker
 	v      crawl.Visit
@@ -87,8 +87,8 @@ func (w *worker) robots(ctx context.Context, v crawl.Visit, rules *Rules) (crawl
 	}
 }
 
-// step gets the file at next: in this host's turn, or from the holder of another.
-// False: it is on its way, or this host's time for it has not come.
+// step gets the file at next: in this host's turn, or from the holder of another host. False: it is
+// not here yet, or this host may not be asked yet.
 func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 	if crawl.Host(c.next.Host()) != c.v.Host {
 		a, arrived := c.elsewhere(ctx)
@@ -98,7 +98,7 @@ func (c *chase) step(ctx context.Context) (crawl.RobotsAnswer, bool, error) {
 		c.at = time.Now()
 		wait := max(c.v.Gap, c.rules.Settings.Delay, 2*c.r.Took, c.r.RetryAfter)
 		if wait > maxHopPause {
-			// The time that it takes is this host's, and not the others' to answer for.
+			// This wait is spent on this host, so it does not count against the time of the others.
 			c.since, c.until = time.Time{}, c.at.Add(wait+2*trailLife)
 			return crawl.RobotsAnswer{}, false, nil
 		}
@@ -142,7 +142,7 @@ func (w *worker) robotsRequest(u urlnorm.URL, v crawl.Visit, rules *Rules) fetch
 	return r
 }
 
-// answerOf keeps what counts of an answer.
+// answerOf keeps the parts of an answer that are needed.
 func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
 	a := crawl.RobotsAnswer{At: at, Status: resp.Status, Location: resp.Header.Get("Location")}
 	if resp.Status >= 200 && resp.Status < 300 {
@@ -151,22 +151,22 @@ func answerOf(resp *fetcher.Response, at time.Time) crawl.RobotsAnswer {
 	return a
 }
 
-// failed counts a failed request against the host, unless it was taken back.
+// failed counts a failed request against the host, unless it was cancelled.
 func (c *chase) failed(err error) (crawl.Response, crawl.Outcome) {
 	r, o := failure(err, c.v.Host, c.at)
-	// Of a redirect's target it says nothing of the origin: its rules cannot be had.
+	// A redirect's target says nothing about the origin, whose rules stay unavailable.
 	if o.Kind != crawl.Aborted && (o.Kind != crawl.Blocked || c.hop > 0) {
 		r.Kind, o.Kind = crawl.HostFailed, crawl.HostFailed
 	}
 	if o.Kind != crawl.Aborted {
 		o.Reason = "robots.txt: " + o.Reason
 	}
-	// Those before this one were requests, and what they told of the host holds.
+	// The requests before this one were sent; their timings and Retry-After still apply.
 	r.Requested, r.Took, r.RetryAfter = r.Requested || c.r.Requested, max(r.Took, c.r.Took), c.r.RetryAfter
 	return r, o
 }
 
-// pause waits; false says that ctx ended first.
+// pause waits for d. False: ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -178,8 +178,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// unreachable reports whether an answer means that the file cannot be had now
-// (RFC 9309 section 2.3.1.4, and 429 with it: it says nothing of the rules).
+// unreachable reports whether an answer means that the file is unavailable now (RFC 9309 section
+// 2.3.1.4). 429 is included: it says nothing about the rules.
 func unreachable(a *crawl.RobotsAnswer) bool {
 	return a.Status == 0 || a.Status == http.StatusTooManyRequests || a.Status >= 500
 }
@@ -209,10 +209,9 @@ func (c *chase) answered(a crawl.RobotsAnswer) (crawl.Response, crawl.Outcome) {
 	return c.r, c.o
 }
 
-// compact leaves out of a robots.txt what cannot be a rule: comments, empty
-// lines, and lines that begin with none of the letters with which user-agent,
-// allow, disallow, crawl-delay and their known misspellings begin. What is left
-// is kept with the host, in memory and on disk.
+// compact removes what cannot be a rule from a robots.txt: comments, empty lines, and lines that
+// start with none of the letters of user-agent, allow, disallow, crawl-delay and their known
+// misspellings. The rest is kept with the host, in memory and on disk.
 func compact(body []byte) []byte {
 	body = bytes.TrimPrefix(robots.Readable(body), []byte("\xef\xbb\xbf"))
 	out := make([]byte, 0, min(len(body), 4<<10))
@@ -227,25 +226,24 @@ func compact(body []byte) []byte {
 	return out
 }
 
-// parsedRules keeps parsed rules of the hosts at hand. It holds two
-// generations: when the younger is full it becomes the older, and the older is
-// forgotten; so it is bounded and what is used stays.
+// parsedRules caches the parsed rules of active hosts. It has two generations: when the younger is
+// full it becomes the older, and the older is dropped. So it is bounded, and rules in use stay.
 type parsedRules struct {
-	// mu guards what follows. Parsing happens without it.
+	// mu guards the rest. Parsing happens outside it.
 	mu         sync.Mutex
 	young, old map[parsedKey]*robots.Rules
-	bytes      int // that the younger takes, roughly
+	bytes      int // approximate size of the younger generation
 }
 
 // parsedKey names one answer of one origin.
 type parsedKey struct {
 	origin  string
 	fetched int64 // nanoseconds since 1970
-	length  int   // of the body: two answers of one instant, in tests
+	length  int   // of the body; tells apart two answers of one instant, in tests
 }
 
-// The size of one generation: in answers, and in bytes, for hostile files may be
-// large. One answer more than that is kept.
+// Bounds of one generation, in answers and in bytes, since hostile files may be large. One answer
+// beyond the bound is kept.
 const (
 	maxParsedRules = 2048
 	maxParsedBytes = 16 << 20

@@ -12,8 +12,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// untilRobots visits the page's host as a scheduler does, until its robots.txt has
-// been read or has failed: the host's gap lies between two visits.
+// untilRobots visits the page's host as a scheduler does, until its robots.txt was read or has
+// failed. The host's gap lies between two visits.
 func untilRobots(t *testing.T, b *bench, delay time.Duration, change ...func(*crawl.Visit)) (crawl.Response, crawl.Outcome) {
 	t.Helper()
 	for range 20 {
@@ -35,9 +35,9 @@ func untilRobots(t *testing.T, b *bench, delay time.Duration, change ...func(*cr
 	return crawl.Response{}, crawl.Outcome{}
 }
 
-// TestRobotsRedirectGap checks that the largest of the host's gap, the configured
-// delay, twice the response time and Retry-After lies between the hops, and that
-// no visit, with its worker, waits for long.
+// TestRobotsRedirectGap checks that the gap between hops is the largest of the host's gap, the
+// configured delay, twice the response time and Retry-After, and that no visit waits for long, as
+// it occupies a worker.
 func TestRobotsRedirectGap(t *testing.T) {
 	for _, c := range []struct {
 		gap, delay, took, want time.Duration
@@ -77,8 +77,8 @@ func TestRobotsRedirectGap(t *testing.T) {
 	}
 }
 
-// TestRobotsRetryAfterOnTheWay checks that what any hop asks for holds the host,
-// however the others end: those elsewhere, and those that fail.
+// TestRobotsRetryAfterOnTheWay checks that a Retry-After of any hop delays the host, however the
+// other hops end: those on other hosts, and those that fail.
 func TestRobotsRetryAfterOnTheWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		location, header string
@@ -116,8 +116,8 @@ func TestRobotsRetryAfterOnTheWay(t *testing.T) {
 	}
 }
 
-// TestRobotsHopTime checks that the time between two hops is not taken for the
-// server's: twice that would be the host's gap.
+// TestRobotsHopTime checks that the pause between two hops does not count as response time.
+// Otherwise twice the pause would become the host's gap.
 func TestRobotsHopTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, scope.Options{})

@@ -46,7 +46,7 @@ func TestRobotsFetch(t *testing.T) {
 		if r.Kind != c.kind || o.Kind != c.kind || !r.Requested || r.RetryAfter != c.wait || o.Status != c.status {
 			t.Errorf("%s: response %+v, outcome %+v", c.name, r, o)
 		}
-		if !slices.Equal(b.log, []string{"fetch http://a.test:8080/robots.txt", "release " + c.kind.String(), "settle " + c.kind.String()}) {
+		if !slices.Equal(b.log, []string{"fetch http://a.test:8080/robots.txt", "release " + c.kind.String(), "complete " + c.kind.String()}) {
 			t.Errorf("%s: log %q", c.name, b.log)
 		}
 		if c.kind == crawl.HostFailed {
@@ -76,9 +76,9 @@ func TestRobotsUnreachable(t *testing.T) {
 	}
 }
 
-// TestRobotsBlocked: an origin at a port that is not allowed costs its URL and not the
-// host, so that no page can have another host given up by links to it. What a robots.txt
-// redirects to says nothing of the origin: its rules cannot be had.
+// TestRobotsBlocked: an origin at a forbidden port costs its URL and not the host, so that no page
+// can make the node give up another host by links to it. The target of a robots.txt redirect says
+// nothing about the origin: its rules stay unavailable.
 func TestRobotsBlocked(t *testing.T) {
 	t.Parallel()
 	blocked := &fetcher.Error{Category: fetcher.BlockedAddress, Err: fmt.Errorf("%w: 7070", fetcher.ErrPort)}
@@ -184,7 +184,7 @@ func TestCrawlDelayIsCapped(t *testing.T) {
 	}
 }
 
-// FuzzCompact checks that what is kept of a robots.txt decides as the whole does.
+// FuzzCompact checks that the compacted robots.txt decides as the whole file does.
 func FuzzCompact(f *testing.F) {
 	for _, s := range []string{
 		"user-agent: *\ndisallow: /p # not here\n\n# all\nallow: /p/q\n", "\xef\xbb\xbfUser-Agent: crawlnode\rDisallow: /\r",

@@ -12,18 +12,17 @@ import (
 const (
 	// maxSitemapDepth is how deep sitemap indexes may be nested.
 	maxSitemapDepth = 3
-	// Entries changed within fresh count as one band better, those unchanged for
-	// longer than stale as one band worse.
+	// An entry that changed within fresh is queued one band higher; one unchanged for longer than
+	// stale one band lower.
 	fresh = 7 * 24 * time.Hour
 	stale = 365 * 24 * time.Hour
 )
 
-// standing is the priority by which an entry of a sitemap served by host is
-// queued: its own, moved by one band for its last change. now is the time of the
-// fetch; a change that lies ahead of it by more than a day is not believed. A
-// sitemap has a say about its own host only (sitemaps.org, sitemap file
-// location): entries of others come last.
-func standing(e *sitemap.Entry, host string, now time.Time) float64 {
+// sitemapPriority is the priority by which a sitemap entry served by host is queued: its own, moved
+// by one band according to its last change. now is the time of the fetch; a change more than a day
+// in the future is ignored. A sitemap sets the priority of its own host only (sitemaps.org, sitemap
+// file location): entries of other hosts come last.
+func sitemapPriority(e *sitemap.Entry, host string, now time.Time) float64 {
 	const (
 		day     = 24 * time.Hour
 		oneBand = 1.0 / (lowestBand - 2) // entries have the bands 1 to 6
@@ -41,8 +40,7 @@ func standing(e *sitemap.Entry, host string, now time.Time) float64 {
 	return min(max(p, 0), 1)
 }
 
-// sitemapFile takes the entries of a sitemap file. What can be read of a broken
-// one counts.
+// sitemapFile takes the entries of a sitemap file. The readable part of a broken file counts.
 func (f *finds) sitemapFile(resp *fetcher.Response) {
 	sm, err := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
 	if err != nil {
@@ -51,9 +49,9 @@ func (f *finds) sitemapFile(resp *fetcher.Response) {
 	f.entries(&sm, f.v.Item.Depth)
 }
 
-// linkedSitemap takes the entries of a sitemap that was fetched because a page
-// links to it: named by robots.txt or an index later, it is known by then and not
-// fetched again. It counts as a page. Feeds and other XML are not read.
+// linkedSitemap takes the entries of a sitemap that was fetched because a page links to it. When
+// robots.txt or an index names the same file later, it is known and not fetched again. It counts as
+// a page. Feeds and other XML are not read.
 func (f *finds) linkedSitemap(resp *fetcher.Response) {
 	_, noFollow := directives(resp)
 	sm, _ := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
@@ -69,9 +67,9 @@ func (f *finds) linkedSitemap(resp *fetcher.Response) {
 	}
 }
 
-// entries takes a sitemap's entries: pages at depth 1, or the files that an index
-// names, which is itself nested in so many others. Indexes that name each other
-// end there, or earlier because their URLs are known.
+// entries takes a sitemap's entries: pages at depth 1, or the files that an index names, one level
+// deeper. Indexes that name each other end at the depth limit, or earlier because their URLs are
+// known.
 func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 	f.o.LinksFound += len(sm.Entries) + sm.Invalid
 	f.o.Skipped[crawl.SkipInvalid] += int64(sm.Invalid)
@@ -79,7 +77,7 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 		e := &sm.Entries[i]
 		switch {
 		case !sm.Index:
-			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, standing(e, f.v.Item.URL.Host(), f.o.FetchedAt))
+			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, sitemapPriority(e, f.v.Item.URL.Host(), f.o.FetchedAt))
 		case nested >= maxSitemapDepth:
 			f.skip(e.Loc, crawl.ViaSitemapFile, crawl.SkipDepth)
 		default:
@@ -88,8 +86,8 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 	}
 }
 
-// addSitemaps gives the outcome of a robots.txt the sitemap files that it names
-// and the scope admits, or the one at the usual place when there are none.
+// addSitemaps adds to the outcome of a robots.txt the sitemap files that it names and the scope
+// admits, or the one at the usual place if it names none.
 func addSitemaps(o *crawl.Outcome, origin string, named []string, rules *Rules, complete bool) {
 	f := &finds{rules: rules, seen: make(map[string]struct{}), o: o, complete: complete}
 	add := func(raw string) {

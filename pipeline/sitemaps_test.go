@@ -56,8 +56,7 @@ func TestSitemap(t *testing.T) {
 	}
 }
 
-// TestSitemapLoops follows indexes that name themselves and each other to their
-// end.
+// TestSitemapLoops follows indexes that name themselves and each other until they end.
 func TestSitemapLoops(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
@@ -95,8 +94,8 @@ func TestSitemapLoops(t *testing.T) {
 	}
 }
 
-// TestStanding reads sitemap entries with and without a time, by their band.
-func TestStanding(t *testing.T) {
+// TestSitemapPriority checks the band of sitemap entries with and without a time.
+func TestSitemapPriority(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -115,14 +114,14 @@ func TestStanding(t *testing.T) {
 		if c.age != 0 {
 			e.LastMod = now.Add(-c.age)
 		}
-		if got := BandOf(crawl.ViaSitemap, 1, standing(&e, "a.test", now), false); got != c.want {
+		if got := BandOf(crawl.ViaSitemap, 1, sitemapPriority(&e, "a.test", now), false); got != c.want {
 			t.Errorf("%s, priority %v, changed %v ago: band %d, want %d", c.loc, c.priority, c.age, got, c.want)
 		}
 	}
 }
 
-// TestSitemapOfOtherHosts: a sitemap names pages of hosts that are in scope,
-// but has no say in when they come.
+// TestSitemapOfOtherHosts: a sitemap may name pages of other hosts that are in scope, but does not
+// set their priority.
 func TestSitemapOfOtherHosts(t *testing.T) {
 	t.Parallel()
 	const set = `<urlset><url><loc>http://a.test/1</loc><priority>1.0</priority></url><url><loc>http://b.test/2</loc><priority>1.0</priority></url></urlset>`
@@ -133,8 +132,7 @@ func TestSitemapOfOtherHosts(t *testing.T) {
 	wantTargets(t, o.Targets, "http://a.test/1 sitemap d1 h0 b1", "http://b.test/2 sitemap d1 h0 b6")
 }
 
-// TestUsualSitemap: the usual place is tried unless robots.txt names a sitemap
-// that may be fetched.
+// TestUsualSitemap: the usual place is tried unless robots.txt names a sitemap that may be fetched.
 func TestUsualSitemap(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})

@@ -15,19 +15,19 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// worker makes one trip at a time and keeps memory between them.
+// worker makes one trip at a time and reuses its memory.
 type worker struct {
 	p    *Pipeline
 	halt halt
-	seen map[string]struct{} // links of the page at hand
-	// complete says that no scope entry is missing that may admit the links at hand.
+	seen map[string]struct{} // links of the current page
+	// complete says that no scope entry is missing that may admit the current links.
 	complete bool
-	// skipped are those of them that were not taken and that the log shows.
+	// skipped are those links that were not taken and that the log shows.
 	skipped []crawl.Skip
 }
 
-// visit makes the whole trip of v. keep outlives the pipeline's context. The error is
-// one of storage.
+// visit makes the whole trip of v. keep outlives the pipeline's context. The error is a storage
+// error.
 func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	rules := w.p.o.Rules()
 	fetching, takeBack := w.p.o.Source.Context(v)
@@ -48,7 +48,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	}
 	obey := !rules.Settings.RobotsIgnore || !rules.Settings.Allowed(v.Addr)
 	switch {
-	case v.Excluded: // and admitted again meanwhile
+	case v.Excluded: // and admitted again since
 		return w.finish(keep, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: "the scope was changed twice", FetchedAt: time.Now()})
 	case !v.Addr.IsValid():
 		o := noAddress(&v, time.Now())
@@ -56,7 +56,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	case v.Item.Via == crawl.ViaRobots:
 		return w.robotsFetch(keep, fetching, v, rules)
 	case obey && (v.Robots == nil || !time.Now().Before(v.Robots.Expires)):
-		if err := w.prepare(keep, &v, rules); err != nil { // the file may name sitemaps elsewhere
+		if err := w.prepare(keep, &v, rules); err != nil { // the file may name sitemaps on other hosts
 			return w.unprepared(keep, v, err)
 		}
 		r, o := w.robots(fetching, v, rules)
@@ -69,8 +69,7 @@ func (w *worker) visit(keep context.Context, v crawl.Visit) error {
 	return w.page(keep, fetching, v, rules)
 }
 
-// prepare waits until links, or the item itself, can be judged, as long as that may be
-// soon.
+// prepare waits until links, or the item itself, can be judged, if that may be soon.
 func (w *worker) prepare(ctx context.Context, v *crawl.Visit, rules *Rules) error {
 	w.complete = true
 	if w.p.o.Keeper == nil {
@@ -87,21 +86,21 @@ func (w *worker) prepare(ctx context.Context, v *crawl.Visit, rules *Rules) erro
 	return nil
 }
 
-// judgeAgain is how long a host rests whose item cannot be judged yet.
+// judgeAgain is the pause of a host whose item cannot be judged yet.
 const judgeAgain = time.Second
 
-// unjudged ends a visit before any request: the item stays queued until its scope is known.
+// unjudged ends a visit before any request. The item stays queued until its scope is known.
 func (w *worker) unjudged(ctx context.Context, v crawl.Visit) error {
 	const why = "this node may lack the scope entry that admits it"
 	return w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted, RetryAfter: judgeAgain}, crawl.Outcome{Kind: crawl.Aborted, Reason: why, FetchedAt: time.Now()})
 }
 
-// unprepared ends a visit before any request; its item stays queued.
+// unprepared ends a visit before any request. Its item stays queued.
 func (w *worker) unprepared(ctx context.Context, v crawl.Visit, err error) error {
 	return errors.Join(err, w.finish(ctx, v, crawl.Response{Kind: crawl.Aborted}, crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: time.Now()}))
 }
 
-// outOfScope judges an item again that was admitted under other rules.
+// outOfScope judges an item again that was admitted under older rules.
 func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
 	if !rules.Rejudge || v.Item.Via == crawl.ViaRobots {
 		return o, false
@@ -115,7 +114,7 @@ func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
 		Reason: "by the scope as it was changed: " + verdict.Rule}, true
 }
 
-// noAddress is the outcome of a visit of a host that cannot be dialled.
+// noAddress is the outcome of a visit to a host that cannot be dialled.
 func noAddress(v *crawl.Visit, at time.Time) crawl.Outcome {
 	o := crawl.Outcome{Kind: crawl.HostFailed, Category: crawl.ErrDNS, Reason: "the host has no address", FetchedAt: at}
 	if v.NoAddr != nil {
@@ -130,15 +129,15 @@ func noAddress(v *crawl.Visit, at time.Time) crawl.Outcome {
 	return o
 }
 
-// finish releases and settles a visit that has nothing to parse or archive.
+// finish releases and completes a visit that has nothing to parse or archive.
 func (w *worker) finish(ctx context.Context, v crawl.Visit, r crawl.Response, o crawl.Outcome) error {
 	w.p.o.Source.Release(v, r)
-	return w.settle(ctx, v, o)
+	return w.completeVisit(ctx, v, o)
 }
 
-func (w *worker) settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
-	if err := w.p.o.Sink.Settle(ctx, v, o); err != nil {
-		return fmt.Errorf("settle %s: %w", v.Item.URL, err)
+func (w *worker) completeVisit(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+	if err := w.p.o.Sink.Complete(ctx, v, o); err != nil {
+		return fmt.Errorf("complete %s: %w", v.Item.URL, err)
 	}
 	return nil
 }
@@ -166,7 +165,7 @@ func (w *worker) forbidden(v crawl.Visit) (r crawl.Response, o crawl.Outcome, re
 	}, true
 }
 
-// page fetches the item, releases the host, and does the rest without it.
+// page fetches the item, releases the host, and then does the rest.
 func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rules) error {
 	at := time.Now()
 	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
@@ -180,24 +179,24 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 		Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: askedWait(resp.Header, time.Now()),
 	})
 	if o.Kind != crawl.Fetched {
-		return w.settle(keep, v, o)
+		return w.completeVisit(keep, v, o)
 	}
 	if err := w.keep(keep, v, resp, rules, &o); err != nil {
 		return w.broken(keep, v, fmt.Errorf("archive %s: %w", v.Item.URL, err), &o)
 	}
-	return w.settle(keep, v, o)
+	return w.completeVisit(keep, v, o)
 }
 
-// broken settles a visit whose record could not be stored, and returns why. The item
-// stays queued: it is not done without its record.
+// broken completes a visit whose record could not be stored, and returns the cause. The item stays
+// queued: it is not done without its record.
 func (w *worker) broken(ctx context.Context, v crawl.Visit, err error, o *crawl.Outcome) error {
-	// With what was promised of its payload, so that nobody waits for that.
+	// The outcome carries the claim on the payload, so that no node waits for it.
 	gone := crawl.Outcome{Kind: crawl.Aborted, Reason: err.Error(), FetchedAt: o.FetchedAt, Digest: o.Digest, First: o.First}
-	return errors.Join(err, w.settle(ctx, v, gone))
+	return errors.Join(err, w.completeVisit(ctx, v, gone))
 }
 
-// keep reads what was fetched, archives it and writes what is derived of it: the part
-// of a trip that takes the processor.
+// keep parses a fetched page, archives it and writes what is derived from it: the part of a trip
+// that uses the processor.
 func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (err error) {
 	w.p.backlog.begin(v.Domain, time.Now())
 	defer w.p.backlog.end(v.Domain)
@@ -220,7 +219,7 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	return w.derive(ctx, &v, &c, o, doc)
 }
 
-// known finds out whether the page was there before.
+// known finds out whether the page was seen before.
 func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) *crawl.Original {
 	q := ContentQuestion{URL: v.Item.URL, Digest: o.Digest, Simhash: o.Simhash,
 		Countable: len(resp.RawBody) > 0 && !o.Truncated && o.Status != http.StatusNotModified}
@@ -229,17 +228,17 @@ func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Respons
 	}
 	a := w.p.o.Contents.Seen(ctx, q)
 	o.First, o.NearOf = a.First, a.NearOf
-	if a.Original != nil && a.Original.URL != v.Item.URL.String() { // else it has not changed since
+	if a.Original != nil && a.Original.URL != v.Item.URL.String() { // else the page is unchanged
 		o.DuplicateOf = a.Original.URL
 	}
 	return a.Original
 }
 
-// errNoRight is why a request is not sent.
+// errNoRight is the cause when a request is not sent.
 var errNoRight = errors.New("the right to fetch has ended")
 
-// request asks for u at the visit's host. Validators belong to the item's own
-// URL and are sent for nothing else.
+// request builds the request for u to the visit's host. Validators belong to the item's own URL and
+// are sent only for it.
 func (w *worker) request(u urlnorm.URL, v crawl.Visit, rules *Rules) fetcher.Request {
 	r := fetcher.Request{
 		URL: u, Addr: v.Addr, UserAgent: rules.Settings.UserAgent,
@@ -264,17 +263,17 @@ var categories = [...]crawl.ErrCategory{
 	fetcher.BlockedAddress: crawl.ErrBlockedAddress, fetcher.Other: crawl.ErrOther,
 }
 
-// isLiteral reports whether a host is an address: no answer of DNS changes that.
+// isLiteral reports whether a host is an IP address, which no DNS answer changes.
 func isLiteral(h crawl.Host) bool {
 	_, err := netip.ParseAddr(strings.Trim(string(h), "[]"))
 	return err == nil
 }
 
-// failure says what a request to a host without an answer means. A host that cannot be
-// reached, or must not be, fails as a whole; everything later is the URL's. So is a port
-// that is not allowed: a page that links to one must not keep its host from being
-// crawled. That, and an address that is denied itself, is final as robots.txt's word is;
-// a name may have another address the next time.
+// failure classifies a request without an answer. A host that cannot be reached, or must not be,
+// fails as a whole; later failures are the URL's. A forbidden port also fails only the URL: a page
+// that links to such a port must not stop the crawl of its host. A forbidden port, and a literal
+// address that is denied, are final, as a refusal by robots.txt is; a name may get another address
+// next time.
 func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Outcome) {
 	o := crawl.Outcome{Kind: crawl.URLFailed, Category: crawl.ErrOther, Reason: err.Error(), FetchedAt: at, Took: time.Since(at)}
 	contacted := true
@@ -287,7 +286,7 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 		o.Kind = crawl.Aborted
 	case errors.Is(err, fetcher.ErrPort), o.Category == crawl.ErrBlockedAddress && isLiteral(host):
 		o.Kind = crawl.Blocked
-	case errors.Is(err, fetcher.ErrFlood): // the next request would be answered so as well
+	case errors.Is(err, fetcher.ErrFlood): // the next request would get the same answer
 		o.Kind = crawl.HostFailed
 	case o.Category == crawl.ErrDNS, o.Category == crawl.ErrConnect, o.Category == crawl.ErrTLS, o.Category == crawl.ErrBlockedAddress:
 		o.Kind = crawl.HostFailed
@@ -295,12 +294,12 @@ func failure(err error, host crawl.Host, at time.Time) (crawl.Response, crawl.Ou
 	return crawl.Response{Kind: o.Kind, Requested: contacted, Took: o.Took}, o
 }
 
-// limited reports whether an answer asks for fewer requests.
+// limited reports whether a status asks for fewer requests.
 func limited(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// answered begins the outcome of a request that got an answer.
+// answered starts the outcome of a request that got an answer.
 func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
 	o := crawl.Outcome{
 		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
@@ -322,7 +321,7 @@ func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
 	return o
 }
 
-// remark adds to o what a person should know of an answer that is good all the same.
+// remark adds warnings to o about an answer that is used all the same.
 func remark(resp *fetcher.Response, o *crawl.Outcome) {
 	if resp.DecodeErr != nil {
 		o.Reason = joined(o.Reason, "the payload could not be decoded whole: "+resp.DecodeErr.Error())
@@ -343,7 +342,7 @@ func joined(reason, more string) string {
 	return reason + "; " + more
 }
 
-// certificateError says why the server's certificate does not verify, or "".
+// certificateError is why the server's certificate does not verify, or "".
 func certificateError(resp *fetcher.Response) string {
 	if resp.TLS == nil || resp.TLS.Err == nil {
 		return ""
@@ -351,7 +350,7 @@ func certificateError(resp *fetcher.Response) string {
 	return resp.TLS.Err.Error()
 }
 
-// capture is the exchange as the archive takes it.
+// capture is the exchange in the archive's form.
 func capture(v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome, original *crawl.Original) crawl.Capture {
 	c := crawl.Capture{
 		URL: v.Item.URL, FetchedAt: o.FetchedAt, Addr: resp.RemoteAddr, Status: resp.Status,

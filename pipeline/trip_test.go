@@ -17,8 +17,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// TestOrder is the guarantee of the package: the host is free before the page
-// is parsed and stored, and the page is stored before it is done.
+// TestOrder checks the package's guarantee: the host is released before the page is parsed and
+// stored, and the page is stored before it is done.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
@@ -26,7 +26,7 @@ func TestOrder(t *testing.T) {
 	b.serve("http://a.test/", 200, "ETag: \"1\"\nLast-Modified: then", `<a href="/x">`)
 	b.visit("http://a.test/")
 	r, o := b.one()
-	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "settle fetched"}
+	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "complete fetched"}
 	if !slices.Equal(b.log, want) {
 		t.Errorf("order %q, want %q", b.log, want)
 	}
@@ -103,8 +103,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// An answer that is good all the same is archived, and what was wrong with it is
-// kept.
+// A usable answer is archived, and its defects are noted.
 func TestRemarks(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
@@ -126,7 +125,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestBlockedLiteral: what an address's own rules deny is final, as DNS changes nothing.
+// TestBlockedLiteral: a denied literal address is final, as DNS cannot change it.
 func TestBlockedLiteral(t *testing.T) {
 	t.Parallel()
 	for url, blocked := range map[string]bool{"http://10.0.0.1/": true, "http://[fd12::1]/": true, "http://a.test/": false} {
@@ -198,7 +197,7 @@ func TestRobotsCheck(t *testing.T) {
 		t.Errorf("with an unreachable robots.txt: %+v", o)
 	}
 
-	// Ignoring robots.txt is for addresses in AllowNet only.
+	// robots.txt may be ignored only for addresses in AllowNet.
 	for _, net := range []string{"127.0.0.0/8", "10.0.0.0/8"} {
 		b := newBench(t, scope.Options{})
 		b.rules.Settings.RobotsIgnore = true
@@ -210,7 +209,7 @@ func TestRobotsCheck(t *testing.T) {
 	}
 }
 
-// TestTakenBack checks that a cancelled fetch is settled as such.
+// TestTakenBack checks that a cancelled fetch is completed as such.
 func TestTakenBack(t *testing.T) {
 	t.Parallel()
 	gone, cancel := context.WithCancel(context.Background())
@@ -226,7 +225,7 @@ func TestTakenBack(t *testing.T) {
 }
 
 // TestExcludedVisit checks that a visit that is only to be refused makes no request, whatever the
-// rules have become since it was handed out.
+// rules are by then.
 func TestExcludedVisit(t *testing.T) {
 	t.Parallel()
 	for kind, exclude := range map[crawl.Kind][]string{crawl.Refused: {"host:a.test"}, crawl.Aborted: nil} {
@@ -239,8 +238,8 @@ func TestExcludedVisit(t *testing.T) {
 	}
 }
 
-// TestRightLost checks that a request whose right has ended is not sent, that its
-// visit ends as aborted, and that the requests before it in the visit count.
+// TestRightLost checks that a request without the right to fetch is not sent, that its visit ends
+// as aborted, and that the earlier requests of the visit count.
 func TestRightLost(t *testing.T) {
 	t.Parallel()
 	noRobots := func(v *crawl.Visit) { v.Robots = nil }
@@ -269,7 +268,7 @@ func TestRightLost(t *testing.T) {
 	}
 }
 
-// TestStop checks that the pipeline's own end aborts a fetch and settles it.
+// TestStop checks that the end of the pipeline aborts a fetch and completes its visit.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
@@ -282,7 +281,7 @@ func TestStop(t *testing.T) {
 	})); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(b.log, []string{"release aborted", "settle aborted"}) {
+	if !slices.Equal(b.log, []string{"release aborted", "complete aborted"}) {
 		t.Errorf("log %q", b.log)
 	}
 }
@@ -334,7 +333,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A date in Retry-After means the same to a node whose clock is two hours ahead or behind.
+// A date in Retry-After gives the same wait on a node whose clock is two hours ahead or behind.
 func TestAskedWaitGoesByTheServersClock(t *testing.T) {
 	t.Parallel()
 	server := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
@@ -365,8 +364,7 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// TestManyWorkers checks that each visit is released and settled once when
-// many are under way.
+// TestManyWorkers checks that each of many concurrent visits is released and completed once.
 func TestManyWorkers(t *testing.T) {
 	t.Parallel()
 	const n = 300

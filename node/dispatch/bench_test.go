@@ -109,7 +109,7 @@ func BenchmarkVisit(b *testing.B) {
 				}
 				d.Release(v, crawl.Response{Kind: crawl.Fetched, Requested: true, Took: time.Microsecond})
 				d.HostState(v)
-				d.Settled(v)
+				d.Completed(v)
 			}
 		})
 	}

@@ -7,19 +7,18 @@ import "crawlnode/crawl"
 // countedApart reports whether a URL that was found this way is never counted as a page.
 func countedApart(via crawl.Via) bool { return via == crawl.ViaSitemapFile || via == crawl.ViaRobots }
 
-// otherRequests is how many requests a host gets besides its pages, and besides as
-// many as it may have pages, before no more sitemap files are fetched of it: a
-// host can name sitemaps without end.
+// otherRequests is how many requests other than pages a host may get, beyond its limit of pages,
+// before no more of its sitemap files are fetched: a host can list sitemaps without end.
 const otherRequests = 100
 
-// overBudget reports whether a host with a limit of pages (0: unlimited) has had all that it
-// may have of this kind of URL.
+// overBudget reports whether a host with a limit of pages (0: unlimited) has reached its limit for
+// this kind of URL.
 func overBudget(via crawl.Via, s *crawl.HostState, limit int64) bool {
 	switch {
 	case limit <= 0 || via == crawl.ViaRobots:
 		return false
 	case s.Pages >= limit:
-		return true // no page that a sitemap file lists would be fetched
+		return true // the pages that a sitemap file lists would not be fetched
 	}
 	return via == crawl.ViaSitemapFile && s.Requests-s.Pages >= limit+otherRequests
 }

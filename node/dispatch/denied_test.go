@@ -20,8 +20,8 @@ const (
 	floodPartitions = 100
 )
 
-// floodDisk has any number of hosts of one domain in the partitions from 1 to
-// floodPartitions, with a page each, and in partition 0 what its fakeDisk has.
+// floodDisk has any number of hosts of one domain in partitions 1 to floodPartitions, with a page
+// each, and the hosts of its fakeDisk in partition 0.
 type floodDisk struct {
 	*fakeDisk
 	hosts int
@@ -65,8 +65,8 @@ func (s *floodDisk) hold(d *Dispatcher) {
 	}
 }
 
-// TestDenied gives a domain many more hosts than it may have in memory beside
-// those of another one. It must not buy sweeps with their number.
+// TestDenied gives a domain many more hosts than it may have in memory beside another domain. Their
+// number must not cause more sweeps.
 func TestDenied(t *testing.T) {
 	t.Parallel()
 	for _, hosts := range []int{1_000, 100_000, 500_000} {
@@ -82,7 +82,7 @@ func TestDenied(t *testing.T) {
 				disk := &floodDisk{fakeDisk: r.disk, hosts: hosts}
 				r.options.Store = disk
 				r.disk.add(0, "www.other.test", 0, 10)
-				r.start(0) // nobody fetches, so nobody leaves
+				r.start(0) // there are no fetches, so no host leaves
 				defer r.end()
 				r.d.Hold(0, 7, time.Time{})
 				time.Sleep(time.Second) // the other domain is known
@@ -101,9 +101,9 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// TestDeniedComeBack sees that hosts that were denied come into memory as soon as their domain
-// has room, and not with the next sweep, which is most of a minute away, and that this takes few
-// reads: a domain with millions of good hosts is fetched as fast as there are fetchers.
+// TestDeniedComeBack checks that denied hosts come into memory as soon as their domain has room,
+// and not with the next sweep, which is most of a minute away, and that this takes few reads: a
+// domain with millions of good hosts is fetched as fast as there are fetchers.
 func TestDeniedComeBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

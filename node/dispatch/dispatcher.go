@@ -17,56 +17,54 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// This file is what others may call, from any goroutine.
+// This file has the methods that other goroutines may call.
 
 var (
-	// ErrStopped says that no visit will be handed out any more. It is
-	// io.EOF to the pipeline.
+	// ErrStopped says that no more visits will be handed out. The pipeline sees it as io.EOF.
 	ErrStopped = fmt.Errorf("dispatch: the dispatcher has stopped: %w", io.EOF)
 	// errTakenBack is the cause with which a visit's context is cancelled.
-	errTakenBack = errors.New("dispatch: the visit was taken back")
-	// errOverShare is the cause when others wait for a fetcher.
-	errOverShare = errors.New("dispatch: the visit was taken back: its domain fails and holds more than its share of the fetchers")
-	// errExcluded is the cause when the settings exclude the URL since.
-	errExcluded = errors.New("dispatch: the visit was taken back: its URL is excluded now")
+	errTakenBack = errors.New("dispatch: visit cancelled")
+	// errOverShare is the cause when other hosts wait for a fetcher.
+	errOverShare = errors.New("dispatch: visit cancelled: its domain fails and uses more than its share of the fetchers")
+	// errExcluded is the cause when changed settings exclude the URL.
+	errExcluded = errors.New("dispatch: visit cancelled: its URL is excluded now")
 )
 
-// StopGrace is how long Run waits for visits to be settled when it ends.
+// StopGrace is how long Run waits for visits to be completed when it ends.
 const StopGrace = 3 * time.Second
 
 // Dispatcher hands out visits. It owns the scheduler's core, in one goroutine,
 // and connects it with the frontier and the resolver. It is the pipeline's
 // Source.
 //
-// It may hand out visits of the partitions that it was told to Hold, from then
-// on until Freeze or Drop. Everything that it keeps can be read again from the
-// frontier; what only it knows, the hosts' politeness, it writes there (Park)
-// whenever a host leaves memory.
+// It may hand out visits of a partition from Hold until Freeze or Drop. Everything that it stores
+// in memory can be read again from the frontier, except the hosts' politeness, which it writes
+// there (Park) whenever a host leaves memory.
 type Dispatcher struct {
 	o       Options
 	log     *slog.Logger
 	inbox   chan func(now time.Time)
 	results chan func(now time.Time) // from the pools
-	look    chan struct{}            // capacity 1: look at what mu guards
+	look    chan struct{}            // capacity 1: check the fields that mu guards
 	over    chan struct{}            // closed when Run has ended
 
 	activity atomic.Uint64
 	busy     atomic.Int64
 	paused   atomic.Bool
 	stalled  atomic.Bool
-	lookups  atomic.Int64 // asked for by the core and not answered yet
+	lookups  atomic.Int64 // requested by the core and not answered yet
 	halted   atomic.Bool  // since EndAll; set with mu held
 
 	robots robotsFetches // has a lock of its own
-	// spare are waiters that got their grants: one has room for a visit, half a
-	// kilobyte, and there is one for each page.
+	// spare are waiters that got their grants. They are reused: each has room for a visit, half a
+	// kilobyte, and each page needs one.
 	spare sync.Pool
 
 	mu      sync.Mutex // guards the rest of this block; held for moments only
 	notes   map[crawl.Host]note
-	swept   map[crawl.Partition]bool // partitions whose notes were too many
+	swept   map[crawl.Partition]bool // partitions with too many notes
 	orders  []order
-	barred  map[crawl.Partition]int // orders to drop that the loop has not seen yet
+	barred  map[crawl.Partition]int // Drops that the loop has not carried out yet
 	woken   bool
 	flights map[uint64]*flight
 	counts  scheduler.Counts
@@ -81,7 +79,7 @@ type note struct {
 	band      crawl.Band
 }
 
-// flight is a visit that is handed out and not settled.
+// flight is a visit that is handed out and not completed.
 type flight struct {
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
@@ -92,14 +90,14 @@ type flight struct {
 	attempts  int          // the item's, before this visit
 	page      bool         // it holds a page permit
 	used      bool         // the permit became a page
-	stray     bool         // its partition was dropped before it was released
+	stray     bool         // its partition was dropped before its release
 	received  atomic.Int64 // bytes of the payload up to now
-	kept      atomic.Int64 // nanoseconds that others waited for it to be parsed
+	kept      atomic.Int64 // nanoseconds for which its parsing delayed others
 	// Guarded by mu:
 	why    crawl.HostFailure // the host could not be reached: why
 	state  crawl.HostState   // the host's, as of Release
-	newest bool              // state is the host's newest, and no other visit's is on its way to disk
-	taken  bool              // state was given out to be written, as the newest
+	newest bool              // state is the host's newest, and no other visit's is being written
+	taken  bool              // state was returned for writing, as the newest
 }
 
 // New returns a dispatcher that holds no partition. Visits are handed out while Run runs.
@@ -129,7 +127,7 @@ func (d *Dispatcher) received(visit uint64) int64 {
 	return f.received.Load()
 }
 
-// signal makes the loop look at what mu guards.
+// signal makes the loop check the fields that mu guards.
 func (d *Dispatcher) signal() {
 	select {
 	case d.look <- struct{}{}:
@@ -137,8 +135,8 @@ func (d *Dispatcher) signal() {
 	}
 }
 
-// call runs f in the loop and waits for it. It fails when ctx or Run ends first: then f has
-// run, is running, or never will. So a message that is sent after ctx has ended comes after f.
+// call runs f in the loop and waits for it. It fails when ctx or Run ends first: then f has run, is
+// running, or never will. So a message sent after ctx has ended comes after f.
 func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 	done := make(chan struct{})
 	message := func(now time.Time) {
@@ -164,9 +162,8 @@ func (d *Dispatcher) call(ctx context.Context, f func(now time.Time)) error {
 	}
 }
 
-// Next blocks until a host may be requested, and gives it to the caller, who must call
-// Release and Settled once each. It fails with ErrStopped, with the cause of ctx, or with
-// Refuse's error.
+// Next blocks until a host may be requested, and gives it to the caller, who must call Release and
+// Completed once each. It fails with ErrStopped, with the cause of ctx, or with Refuse's error.
 func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) {
 	for {
 		g, err := d.await(ctx)
@@ -175,7 +172,7 @@ func (d *Dispatcher) Next(ctx context.Context) (crawl.Visit, error) {
 		}
 		d.Release(g.visit, crawl.Response{Kind: crawl.Refused})
 		err = d.o.Refuse(context.WithoutCancel(ctx), g.visit, crawl.Outcome{
-			Kind: crawl.Refused, Skip: crawl.SkipHostBudget, Reason: "the host has had its pages (--max-pages-per-host)", FetchedAt: time.Now(),
+			Kind: crawl.Refused, Skip: crawl.SkipHostBudget, Reason: "the host has reached its limit of pages (--max-pages-per-host)", FetchedAt: time.Now(),
 		})
 		if err != nil {
 			return crawl.Visit{}, err
@@ -212,7 +209,7 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 		if !ok {
 			return grant{}, ErrStopped
 		}
-		d.spare.Put(w) // it is empty, and the loop has let go of it
+		d.spare.Put(w) // it is empty, and the loop does not use it any more
 		return g, nil
 	case <-d.over:
 		return grant{}, ErrStopped
@@ -220,18 +217,17 @@ func (d *Dispatcher) await(ctx context.Context) (grant, error) {
 	}
 	if d.call(context.WithoutCancel(ctx), func(time.Time) { d.loop.withdraw(w) }) == nil {
 		if g, ok := <-w; ok {
-			// It was granted at the same moment; the visit goes back unused.
+			// A grant came at the same moment; its visit is returned unused.
 			d.Release(g.visit, crawl.Response{Kind: crawl.Aborted})
 			d.RobotsDone(g.visit, nil)
-			d.Settled(g.visit)
+			d.Completed(g.visit)
 		}
 	}
 	return grant{}, context.Cause(ctx)
 }
 
-// Context is cancelled when the fetch of v is taken back, with a cause, and by the
-// function that comes with it. For a visit that is not open any more it is
-// cancelled already.
+// Context is cancelled when the fetch of v is cancelled, with a cause, and by the function that
+// comes with it. For a visit that is no longer open it is already cancelled.
 func (d *Dispatcher) Context(v crawl.Visit) (context.Context, context.CancelCauseFunc) {
 	d.mu.Lock()
 	f := d.flights[v.ID]
@@ -246,19 +242,19 @@ func (d *Dispatcher) Context(v crawl.Visit) (context.Context, context.CancelCaus
 
 // Release ends the host's turn; its gap counts from now. Once per visit.
 func (d *Dispatcher) Release(v crawl.Visit, r crawl.Response) {
-	id := v.ID // a message that held the visit would be a copy of 400 bytes
+	id := v.ID // with the visit in it, the message would be a copy of 400 bytes
 	select {
 	case d.inbox <- func(now time.Time) { d.loop.release(now, id, r) }:
 	case <-d.over:
 	}
 }
 
-// Settled says that v's outcome is on disk, or was given up. Once per visit,
-// after Release.
-func (d *Dispatcher) Settled(v crawl.Visit) {
+// Completed says that v's outcome is on disk, or was dropped. It is called once per visit, after
+// Release.
+func (d *Dispatcher) Completed(v crawl.Visit) {
 	id := v.ID
 	select {
-	case d.inbox <- func(now time.Time) { d.loop.settled(now, id) }:
+	case d.inbox <- func(now time.Time) { d.loop.completed(now, id) }:
 	case <-d.over:
 	}
 }
@@ -283,14 +279,13 @@ func (d *Dispatcher) NoteQueued(hosts []frontier.QueuedHost) {
 	d.signal()
 }
 
-// Pause stops handing out visits (true) or resumes it (false). Open visits go on.
+// Pause stops handing out visits (true) or resumes it (false). Open visits continue.
 func (d *Dispatcher) Pause(paused bool) {
 	d.paused.Store(paused)
 	d.signal()
 }
 
-// Wake makes the dispatcher ask its hooks again: there may be a permit, or a
-// lease after EndAll.
+// Wake makes the dispatcher call its hooks again: there may be a permit, or a lease after EndAll.
 func (d *Dispatcher) Wake() {
 	d.mu.Lock()
 	d.woken = true
@@ -311,19 +306,18 @@ func (d *Dispatcher) PermitsAgain() {
 // new URLs.
 func (d *Dispatcher) Activity() uint64 { return d.activity.Load() }
 
-// Busy counts the visits that are not settled.
+// Busy counts the visits that are not completed.
 func (d *Dispatcher) Busy() int { return int(d.busy.Load()) }
 
-// Lookups counts the host names that were asked for and are not answered yet.
+// Lookups counts the host names that are being looked up.
 func (d *Dispatcher) Lookups() int { return int(d.lookups.Load()) }
 
-// Stalled reports that nothing queued here can be fetched within an hour, as of
-// the last second: what is left belongs to frozen hosts, waiting for
-// MayLastTry.
+// Stalled reports that nothing queued here can be fetched within an hour, as of the last second:
+// only frozen hosts are left, waiting for MayLastTry.
 func (d *Dispatcher) Stalled() bool { return d.stalled.Load() }
 
-// Failing are the domains whose hosts are held back because they mostly fail, a few
-// with most hosts, as of the last second. The slice is shared: read it only.
+// Failing are the domains whose hosts are held back because most of them fail: the few with most
+// hosts, as of the last second. The slice is shared: it is read-only.
 func (d *Dispatcher) Failing() []fairshare.Failing {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"crawlnode/scheduler"
 )
 
-// TestFetchesEverythingOnce crawls thirty hosts in three partitions,
-// some from disk and some noted while it runs, politely and completely.
+// TestFetchesEverythingOnce crawls thirty hosts in three partitions, some from disk and some noted
+// while it runs, politely and completely.
 func TestFetchesEverythingOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,9 +90,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// TestFreeze freezes a partition while a fast and a slow fetch are
-// open: the fast one ends, the slow one is taken back after 300 ms, nothing of
-// the partition is handed out any more, and all goes on after Resume.
+// TestFreeze freezes a partition while a fast and a slow fetch are open. The fast one ends, the
+// slow one is cancelled after 300 ms, no visit of the partition is handed out any more, and
+// everything continues after Resume.
 func TestFreeze(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,13 +165,13 @@ func freeze(ctx context.Context, t *testing.T, d *Dispatcher, frozen *atomic.Boo
 	frozen.Store(true)
 }
 
-// TestFreezeGivesUp checks that a Freeze whose context ends leaves the
-// partition frozen, and that Resume brings it back.
+// TestFreezeGivesUp checks that a Freeze whose context ends leaves the partition frozen, and that
+// Resume undoes it.
 func TestFreezeGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.settle = 2 * time.Second // longer than the context below
+		r.processing = 2 * time.Second // longer than the context below
 		r.disk.add(1, "a.test", 0, 3)
 		r.start(2)
 		defer r.end()
@@ -191,8 +191,8 @@ func TestFreezeGivesUp(t *testing.T) {
 	})
 }
 
-// TestAcquired checks that nothing is requested before the gap has
-// passed since Hold: another node may have asked just then.
+// TestAcquired checks that nothing is requested before the gap has passed since Hold: another node
+// may have made a request just before.
 func TestAcquired(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,8 +210,8 @@ func TestAcquired(t *testing.T) {
 	})
 }
 
-// TestLastTries lets one host fail for good, one recover in its last
-// try, and one ask for a long wait, in a crawl that ends.
+// TestLastTries has one host that fails for good, one that recovers in its last try, and one that
+// asks for a long wait, in a crawl that ends.
 func TestLastTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -319,8 +319,7 @@ func TestPermits(t *testing.T) {
 	})
 }
 
-// TestHostBudget checks --max-pages-per-host: the rest is refused
-// without a request.
+// TestHostBudget checks --max-pages-per-host: the rest is refused without a request.
 func TestHostBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -399,8 +398,8 @@ func TestPauseAndLease(t *testing.T) {
 	})
 }
 
-// TestStops checks that Run takes open fetches back, that callers get
-// io.EOF, and that the hosts' politeness is written.
+// TestStops checks that Run cancels open fetches, that callers get io.EOF, and that the hosts'
+// politeness is written.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -431,7 +430,7 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// TestStopsInTime checks that Run ends although a visit is never settled.
+// TestStopsInTime checks that Run ends although a visit is never completed.
 func TestStopsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -449,12 +448,11 @@ func TestStopsInTime(t *testing.T) {
 			t.Errorf("the stop took %v", took)
 		}
 		r.d.Release(v, crawl.Response{Kind: crawl.Aborted})
-		r.d.Settled(v)
+		r.d.Completed(v)
 	})
 }
 
-// TestWaiterGoesAway checks that a worker that gives up takes no visit
-// with it.
+// TestWaiterGoesAway checks that no visit is lost when a worker gives up.
 func TestWaiterGoesAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -477,6 +475,6 @@ func TestWaiterGoesAway(t *testing.T) {
 			t.Fatalf("Next: %v, %v", v.Host, err)
 		}
 		r.d.Release(v, crawl.Response{Kind: crawl.Aborted})
-		r.d.Settled(v)
+		r.d.Completed(v)
 	})
 }

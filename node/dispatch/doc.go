@@ -2,24 +2,24 @@
 // core (which host may be asked now) with the frontier (what is queued) and the resolver, and
 // hands visits to the pipeline's workers.
 //
-//	frontier ─ wake index, queues ─► Dispatcher ─ Next ─► worker: Release, Settled
+//	frontier ─ wake index, queues ─► Dispatcher ─ Next ─► worker: Release, Completed
 //	handoff  ─ Hold, Freeze, Resume, Drop ─►  │
 //	lease    ─ EndAll, Wake ─►                │
 //	                                          └ Park: the hosts' politeness goes back to the frontier
 //
 // # A visit
 //
-// Next gives a host to one worker. The worker asks MayRequest just before each request is
-// written, calls Release when its request has ended (the host's gap counts from then), and Settled
-// when the outcome is in the frontier or was given up. Context ends when the visit is taken back.
+// Next gives a host to one worker. The worker calls MayRequest just before each request is
+// written, Release when its request has ended (the host's gap counts from then), and Completed
+// when the outcome is in the frontier or was dropped. Context ends when the visit is cancelled.
 //
 // # The right to fetch
 //
-// A request may be made in the partitions that the Dispatcher was told to Hold, from then on until
-// Freeze or Drop, and only while the hook MayFetch agrees: it stands for the lease, the view and
-// the tenure, of which this package knows nothing. The right is looked at when a visit is handed
-// out and by MayRequest. When Drop or EndAll has returned, no request of what they end may start;
-// when Freeze has, all visits are settled and the hosts' states are in the store (right.go).
+// A request may be made in a partition from Hold until Freeze or Drop,
+// and only while the hook MayFetch agrees. The hook stands for the lease, the view and
+// the tenure, which this package does not know. The right is checked when a visit is handed
+// out and by MayRequest. When Drop or EndAll has returned, no request that they forbid may start;
+// when Freeze has, all visits are completed and the hosts' states are in the store (right.go).
 //
 // # Goroutines and queues
 //
@@ -38,19 +38,19 @@
 //	robots fetches  RobotsFile          visits         1,024, 16 of a host,   the caller asks
 //	                                                   answers of 16 MiB      again
 //
-// Nothing here is durable and nothing has to be: what is queued can be read again from the
-// frontier. What only the Dispatcher knows, the hosts' politeness, it writes there whenever a host
+// Nothing here is durable, and nothing has to be. The queues can be read again from the
+// frontier. The hosts' politeness is known only here; the Dispatcher writes it whenever a host
 // leaves memory.
 //
 // # Files
 //
-//	dispatcher.go  what others may call: Next, Release, Settled, NoteQueued, figures
+//	dispatcher.go  methods for other goroutines: Next, Release, Completed, NoteQueued, figures
 //	loop.go        the goroutine: one turn, handing out, jobs of the pools
 //	fill.go        the way of hosts from disk into memory
 //	right.go       how partitions and the right to fetch come and go
-//	state.go       what is asked and told between Release and Settled
+//	state.go       queries and reports between Release and Completed
 //	gaps.go        changed settings
-//	budget.go      what counts as a page, and what of a host is over its budget
+//	budget.go      what counts as a page, and which URLs of a host are over its budget
 //	robots.go      fetches of a robots.txt for another host, in this host's turn; their table is
 //	               in robotsfetches.go, the way to other nodes in elsewhere.go
 //	inspect.go     hosts in memory, for people

@@ -88,9 +88,9 @@ func (e *Elsewhere) Serve(req *peer.RobotsRequest) (*peer.RobotsReply, error) {
 		Location: []byte(a.Location[:min(len(a.Location), maxLocationBytes)]), Body: a.Body, AgeMs: time.Since(a.At).Milliseconds()}, nil
 }
 
-// RobotsSettled takes what a visit for another host's robots.txt brought. Nothing of it is stored:
+// RobotsCompleted takes the result of a visit for another host's robots.txt. Nothing of it is stored:
 // the host's politeness is written when the host leaves memory.
-func (d *Dispatcher) RobotsSettled(v crawl.Visit, o *crawl.Outcome) {
+func (d *Dispatcher) RobotsCompleted(v crawl.Visit, o *crawl.Outcome) {
 	if o.Kind == crawl.Aborted {
 		o.Answer = nil
 	} else if o.Answer == nil { // no request was made

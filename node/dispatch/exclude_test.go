@@ -13,7 +13,7 @@ import (
 	"crawlnode/dnscache"
 )
 
-// slowServers take their time for the names of one domain, and find nothing.
+// slowServers answer queries for the names of one domain slowly, and find nothing.
 type slowServers struct{ fakeResolver }
 
 func (s slowServers) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
@@ -24,8 +24,8 @@ func (s slowServers) Lookup(ctx context.Context, host string) (dnscache.Answer, 
 	return dnscache.Answer{}, &dnscache.Error{Host: host, Class: dnscache.ErrFailed, Reason: "SERVFAIL"}
 }
 
-// TestExcluded excludes a domain whose names cannot be looked up, as people are told to: its URLs
-// are refused within seconds, those on disk as well, without a request or a look-up.
+// TestExcluded excludes a domain whose names cannot be looked up, as the documentation advises: its
+// URLs are refused within seconds, also those on disk, without a request or a look-up.
 func TestExcluded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// fakeDisk is a frontier in a map, as slow as one wishes.
+// fakeDisk is a frontier in a map, with configurable delays.
 type fakeDisk struct {
 	mu        sync.Mutex // guards the rest
 	hosts     map[crawl.Host]*fakeHost
@@ -33,8 +33,8 @@ type fakeDisk struct {
 
 	parkDelay time.Duration // in place of loadDelay
 	moreDelay time.Duration // of Waiting, unless it begins at the start
-	reading   atomic.Int64  // such calls under way
-	uncounted bool          // Meta's counters say nothing
+	reading   atomic.Int64  // such calls that run
+	uncounted bool          // Meta's counters are zero
 	failing   func()        // called at the end of FailHost
 }
 
@@ -43,12 +43,12 @@ type fakeHost struct {
 	state     crawl.HostState
 	robots    []*crawl.Robots
 	items     []crawl.Item // by band and sequence
-	// index is the host's time in the wake index: as it was when the host left
-	// memory, or before it first came into it (nil: it did not yet).
+	// index is the host's time in the wake index: the time when the host left memory; nil if it
+	// never did.
 	index *time.Time
 }
 
-// place puts the host's present time into the wake index.
+// place puts the host's current time into the wake index.
 func (h *fakeHost) place() {
 	t := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.FrozenUntil), h.state.HoldUntil)
 	h.index = &t
@@ -198,14 +198,14 @@ func (s *fakeDisk) FailHost(_ context.Context, _ crawl.Partition, host crawl.Hos
 	return n, nil
 }
 
-// givenUp tells how many URLs of each host were given up, and why.
+// givenUp returns how many URLs of each host were given up, and why.
 func (s *fakeDisk) givenUp() (map[crawl.Host]int, map[crawl.Host]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.failed), maps.Clone(s.reasons)
 }
 
-// complete is what Settle does of a visit.
+// complete is the part of Complete that concerns a visit.
 func (s *fakeDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostState, retryAt time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,7 +234,7 @@ func (s *fakeDisk) complete(v crawl.Visit, r crawl.Response, state crawl.HostSta
 	return nil
 }
 
-// fakeWeb answers requests and judges them, as a web server would.
+// fakeWeb answers requests and checks their politeness, as a web server would.
 type fakeWeb struct {
 	t     *testing.T
 	delay time.Duration
@@ -319,7 +319,7 @@ func (w *fakeWeb) pages() (n int) {
 	return n
 }
 
-// openNow counts the requests under way.
+// openNow counts the open requests.
 func (w *fakeWeb) openNow() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -343,7 +343,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// fakeResolver knows every name, but for those in the map.
+// fakeResolver knows every name, except those in the map.
 type fakeResolver struct{ unknown map[string]bool }
 
 func (r fakeResolver) Lookup(ctx context.Context, host string) (dnscache.Answer, error) {
@@ -356,16 +356,16 @@ func (r fakeResolver) Lookup(ctx context.Context, host string) (dnscache.Answer,
 	return dnscache.Answer{Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}, Expires: time.Now().Add(30 * time.Second)}, nil
 }
 
-// rig is a dispatcher with its workers and a world around it.
+// rig is a dispatcher with its workers and its surroundings.
 type rig struct {
-	t        *testing.T
-	disk     *fakeDisk
-	web      *fakeWeb
-	settings crawl.Settings
-	options  Options
-	d        *Dispatcher
-	settle   time.Duration                                         // how long a page takes from Release to Settled
-	robots   func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // what a visit for another host's robots.txt brings
+	t          *testing.T
+	disk       *fakeDisk
+	web        *fakeWeb
+	settings   crawl.Settings
+	options    Options
+	d          *Dispatcher
+	processing time.Duration                                         // how long a page takes from Release to Completed
+	robots     func(crawl.Visit, crawl.Response) *crawl.RobotsAnswer // the result of a visit for another host's robots.txt
 
 	ctx     context.Context // of Run and the workers
 	stop    context.CancelFunc
@@ -373,7 +373,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, disk: newFakeDisk(), web: newFakeWeb(t, time.Second, 50*time.Millisecond), settle: 5 * time.Millisecond}
+	r := &rig{t: t, disk: newFakeDisk(), web: newFakeWeb(t, time.Second, 50*time.Millisecond), processing: 5 * time.Millisecond}
 	r.settings = crawl.Settings{Delay: time.Second, AllowNet: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	r.options = Options{
 		Store: r.disk, Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return &r.settings },
@@ -408,7 +408,7 @@ func (r *rig) run(workers int) {
 	r.workers(workers)
 }
 
-// workers adds to those that run.
+// workers adds n workers.
 func (r *rig) workers(n int) {
 	for range n {
 		r.running.Go(func() { r.work(r.ctx) })
@@ -439,7 +439,7 @@ func (r *rig) work(ctx context.Context) {
 			answer = r.web.get(visit, v)
 		}
 		r.d.Release(v, answer)
-		time.Sleep(r.settle)
+		time.Sleep(r.processing)
 		if err := r.finish(v, answer); err != nil {
 			r.t.Error(err)
 		}
@@ -447,7 +447,7 @@ func (r *rig) work(ctx context.Context) {
 }
 
 func (r *rig) finish(v crawl.Visit, answer crawl.Response) error {
-	defer r.d.Settled(v)
+	defer r.d.Completed(v)
 	if v.Item.Via == crawl.ViaRobots {
 		r.d.RobotsDone(v, r.robots(v, answer))
 		return nil
@@ -458,8 +458,7 @@ func (r *rig) finish(v crawl.Visit, answer crawl.Response) error {
 	return r.disk.complete(v, answer, r.d.HostState(v), r.d.RetryAt(v, answer.Kind))
 }
 
-// until waits for something to become true, for an hour of the bubble's time
-// at most.
+// until waits until ok is true, at most an hour of the bubble's time.
 func (r *rig) until(what string, ok func() bool) {
 	r.t.Helper()
 	for range 360_000 {

@@ -9,32 +9,30 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file is the way of hosts from disk into memory.
+// This file loads hosts from disk into memory.
 //
-// A host comes when URLs are queued for it and there is room, or when its
-// partition is swept: the wake index is read from the start, a piece at a time,
-// one partition after the other, and hosts whose time is near are loaded. A
-// partition is swept when it was acquired, when a host was passed over for
-// want of room, and when the time of one that was passed over has come, but at
-// most once a second; and when nothing else is left to do here although the
-// store counts queued URLs in it.
+// A host is loaded when URLs are queued for it and there is room, or when its partition is swept:
+// the wake index is read from the start, a piece at a time, one partition after the other, and
+// hosts whose time is near are loaded. A partition is swept when it was acquired, when a host was
+// skipped for lack of room, and when the time of a skipped host has come, but at most once a
+// second; and when nothing else is left to do here although the store counts queued URLs in it.
 //
-// A host whose domain has its share of the memory is denied. A few of each partition are
-// kept, and let in as soon as they fit. When all of them are in, a top-up reads the wake index
-// from its start until as many are kept again. The next whole sweep comes the later the more
-// hosts were denied.
+// A host whose domain has used its share of the memory is denied. A few denied hosts of each
+// partition are kept, and loaded as soon as there is room. When all of them are loaded, a top-up
+// reads the wake index from its start until as many are kept again. The delay of the next whole
+// sweep grows with the number of denied hosts.
 
 const (
-	// deniedPause is the least time from a sweep to the next one for hosts that were denied.
+	// deniedPause is the minimum time from a sweep to the next one for hosts that were denied.
 	deniedPause = 2 * time.Second
-	// deniedHostPause comes on top for each of them: to read one takes some 2 us, so a
-	// domain with millions of hosts cannot buy more than 2 % of a processor with them.
+	// deniedHostPause is added for each of them: reading one takes about 2 us, so a domain with
+	// millions of hosts cannot use more than 2 % of a processor by them.
 	deniedHostPause = 100 * time.Microsecond
-	// deniedKept is how many of a partition are let in without reading.
+	// deniedKept is how many denied hosts of a partition are loaded without another read.
 	deniedKept = 32
 )
 
-// maxFailingTold bounds the failing domains that the status names.
+// maxFailingTold bounds the failing domains in the status.
 const maxFailingTold = 3
 
 // sweepPiece is how many hosts are read at once from a wake index.
@@ -44,51 +42,51 @@ const sweepPiece = 64
 type holding struct {
 	partition crawl.Partition
 	epoch     crawl.Epoch
-	// acquired: no host is asked before this plus its delay. It never falls.
+	// acquired: no host is requested before this time plus its delay. It never decreases.
 	acquired time.Time
 	frozen   bool
-	// turn counts how often the partition's hosts were dropped, so that what was
-	// read before is not taken for news afterwards.
+	// turn counts how often the partition's hosts were dropped, so that results read before a drop
+	// are recognised as old.
 	turn    int
-	dropped bool // since then nobody took it up again
+	dropped bool // and was not taken up again
 
 	cursor frontier.WakeCursor
-	passed []frontier.Wake // read, and not let in yet for want of room
-	queued bool            // it stands in sweeps, or is being read
-	begun  int             // counts the sweeps; a piece read for an earlier one is no use
+	passed []frontier.Wake // read, and not loaded yet for lack of room
+	queued bool            // it is in sweeps, or is being read
+	begun  int             // counts the sweeps; a piece read for an earlier one is ignored
 	since  time.Time       // when the last began
 	again  bool            // it must be swept once more, from the start
-	due    time.Time       // the earliest time of a host that was passed over
+	due    time.Time       // the earliest time of a skipped host
 	denied denials
-	// lost: notes for hosts in memory may have been lost, so the next sweep
-	// must be thorough: it tells those hosts as well that URLs are queued.
+	// lost: notes for hosts in memory may have been lost. The next sweep must then be thorough: it
+	// also tells hosts in memory that URLs are queued.
 	lost, thorough bool
-	// topUp: what is under way is no sweep, it ends when enough denied hosts are kept.
+	// topUp: the current read is not a sweep. It ends when enough denied hosts are kept.
 	topUp bool
 
-	unsettled int // visits handed out
-	// strays are visits that were open when the partition was dropped, and are
-	// not released yet; awaited is what to do when none is left.
+	visits int // handed out and not completed
+	// strays are visits that were open when the partition was dropped, and are not released yet;
+	// awaited is what to do when there are no more.
 	strays  int
 	awaited *order
-	leaving int // hosts whose state is on its way to disk
+	leaving int // hosts whose state is being written
 	quiet   []chan struct{}
 }
 
-// denials are hosts that were not let in because their domain has its share.
+// denials are hosts that were not loaded because their domain has used its share.
 type denials struct {
 	kept   []frontier.Wake // up to deniedKept
-	hosts  int             // that this sweep has denied; a top-up counts none
-	before int             // that the last one has
+	hosts  int             // denied by this sweep; a top-up counts none
+	before int             // denied by the last one
 }
 
-// pauseDenied is how long denied hosts wait for a sweep, which goes by how many all
-// partitions have: they are swept one after the other.
+// pauseDenied is how long denied hosts wait for a sweep. It depends on their number in all
+// partitions, which are swept one after the other.
 func (l *loop) pauseDenied() time.Duration {
 	return deniedPause + time.Duration(l.denied)*deniedHostPause
 }
 
-// deny keeps one of them, if there is room.
+// deny keeps a denied host, if there is room.
 func (h *holding) deny(w frontier.Wake) {
 	if !h.topUp {
 		h.denied.hosts++
@@ -100,7 +98,7 @@ func (h *holding) deny(w frontier.Wake) {
 
 func (d *denials) full() bool { return len(d.kept) >= deniedKept }
 
-// waits says that a host of h stands on disk until t.
+// waits notes that a host of h waits on disk until t.
 func (h *holding) waits(now, t time.Time) {
 	if t.Sub(now) <= scheduler.LoadAhead {
 		h.again = true
@@ -109,9 +107,9 @@ func (h *holding) waits(now, t time.Time) {
 	}
 }
 
-// announceQuiet tells Freeze when nothing of h is on its way any more.
+// announceQuiet tells Freeze when h has no more visits or writes.
 func (h *holding) announceQuiet() {
-	if h.unsettled > 0 || h.leaving > 0 {
+	if h.visits > 0 || h.leaving > 0 {
 		return
 	}
 	for _, q := range h.quiet {
@@ -120,7 +118,7 @@ func (h *holding) announceQuiet() {
 	h.quiet = nil
 }
 
-// takeNotes carries out the orders and notes that callers have left.
+// takeNotes handles the orders and notes from callers.
 func (l *loop) takeNotes(now time.Time) {
 	d := l.d
 	d.mu.Lock()
@@ -130,8 +128,8 @@ func (l *loop) takeNotes(now time.Time) {
 	}
 	orders := d.orders
 	d.orders = nil
-	// A map is taken whole or left alone: an empty one that stays is not looked
-	// at below, where the lock is not held any more.
+	// A map is taken whole or not at all. An empty one is left alone and not read below, where the
+	// lock is no longer held.
 	var notes map[crawl.Host]note
 	if len(d.notes) > 0 {
 		notes, d.notes = d.notes, make(map[crawl.Host]note)
@@ -157,7 +155,7 @@ func (l *loop) takeNotes(now time.Time) {
 	}
 }
 
-// noted brings a host with new URLs into memory, or remembers to.
+// noted loads a host with new URLs, or remembers to do so.
 func (l *loop) noted(now time.Time, host crawl.Host, n note) {
 	h := l.held[n.partition]
 	if h == nil || l.core.NoteQueued(now, host, n.band) {
@@ -168,7 +166,7 @@ func (l *loop) noted(now time.Time, host crawl.Host, n note) {
 		return
 	}
 	if h.frozen {
-		return // Resume sweeps
+		return // Resume starts a sweep
 	}
 	if l.leaving[host] || l.room() <= 0 {
 		h.again = true
@@ -182,11 +180,10 @@ func (l *loop) noted(now time.Time, host crawl.Host, n note) {
 	l.load(h, host)
 }
 
-// room is how many more hosts may be brought into memory.
+// room is how many more hosts may be loaded.
 func (l *loop) room() int { return l.core.Places() - len(l.loading) }
 
-// sweep puts h in line to be read from the start of its wake index. A sweep
-// that is under way begins anew.
+// sweep queues h to be read from the start of its wake index. A sweep that is running starts again.
 func (l *loop) sweep(now time.Time, h *holding) {
 	h.again, h.due, h.topUp = false, time.Time{}, false
 	h.denied = denials{before: h.denied.hosts}
@@ -194,7 +191,7 @@ func (l *loop) sweep(now time.Time, h *holding) {
 	l.fromStart(now, h)
 }
 
-// topUp puts h in line to have denied hosts kept again. What else it finds comes in as well,
+// topUp queues h to have denied hosts kept again. Other hosts that it finds are loaded as well,
 // but it does not replace a sweep: it ends early.
 func (l *loop) topUp(now time.Time, h *holding) {
 	h.topUp = true
@@ -210,8 +207,7 @@ func (l *loop) fromStart(now time.Time, h *holding) {
 	}
 }
 
-// fill brings hosts into memory while there is room: those that were passed
-// over, then the next piece of a wake index.
+// fill loads hosts while there is room: first skipped ones, then the next piece of a wake index.
 func (l *loop) fill(now time.Time) {
 	for n := len(l.sweeps); n > 0 && l.room() > 0 && l.pending < 4*l.d.o.Readers; n-- {
 		h := l.sweeps[0]
@@ -240,7 +236,7 @@ func (l *loop) readWakes(h *holding) {
 			h.queued = false
 			switch {
 			case h.frozen:
-				return // Resume and Hold begin anew
+				return // Resume and Hold start a new sweep
 			case h.begun != begun: // they did, or will: the cursor is at the start
 			case err != nil:
 				return
@@ -279,21 +275,20 @@ func (l *loop) swept(now time.Time, h *holding, last bool) bool {
 	return true
 }
 
-// admit brings hosts into memory whose time is near. When there is no room
-// left the rest is kept for later.
+// admit loads hosts whose time is near. When there is no room left, the rest is kept for later.
 func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 	for i, w := range wakes {
 		if l.present(now, h, w) {
 			continue
 		}
-		// What is excluded only comes to be refused, whatever it waits for.
+		// An excluded host is loaded only to be refused, whatever its time.
 		soon := l.wide || l.excludes(w.Host)
 		switch {
 		case l.leaving[w.Host]:
 			h.again = true
 		case !soon && w.NotBefore.Sub(h.since) > scheduler.LoadAhead:
-			// By the sweep's start, or hosts that come and go while it lasts would
-			// keep it going for ever, and the better bands waiting.
+			// The time of the sweep's start is used. Otherwise hosts that come and go during the
+			// sweep would keep it running for ever, and better bands would wait.
 			h.waits(now, w.NotBefore)
 		case !soon && !l.core.Fits(w.Host):
 			h.deny(w)
@@ -306,7 +301,7 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 	}
 }
 
-// admitDenied brings hosts into memory whose domain has room again.
+// admitDenied loads denied hosts whose domain has room again.
 func (l *loop) admitDenied(now time.Time, h *holding) {
 	for len(h.denied.kept) > 0 && l.room() > 0 {
 		w := h.denied.kept[0]
@@ -320,8 +315,8 @@ func (l *loop) admitDenied(now time.Time, h *holding) {
 	}
 }
 
-// present reports whether the host is in memory, or on its way there. In a
-// thorough sweep it is told that URLs are queued.
+// present reports whether the host is in memory or being loaded. In a thorough sweep such a host is
+// told that URLs are queued.
 func (l *loop) present(now time.Time, h *holding, w frontier.Wake) bool {
 	band, loading := l.loading[w.Host]
 	switch {
@@ -351,7 +346,7 @@ func (l *loop) load(h *holding, host crawl.Host) {
 				return
 			}
 			if len(q.Items) == 0 && !q.More && band == crawl.Bands && !l.d.robots.wants(host) {
-				return // what was queued has been fetched meanwhile
+				return // its URLs have been fetched meanwhile
 			}
 			l.core.Activate(now, scheduler.Queue{
 				Partition: h.partition, Host: host, State: q.State, Robots: q.Robots, Items: q.Items, Next: scheduler.Cursor(q.Next), More: q.More, Queued: q.Queued,
@@ -375,7 +370,7 @@ func (l *loop) refillJob(a scheduler.Action) job {
 			switch {
 			case h.turn != turn:
 			case err != nil:
-				l.core.OfferFailed(now, a.Host) // the partition is on its way out
+				l.core.OfferFailed(now, a.Host) // the partition is leaving
 			default:
 				l.core.Offer(now, a.Host, q.Items, scheduler.Cursor(q.Next), q.More)
 				l.core.Counted(a.Host, q.Queued)
@@ -384,8 +379,8 @@ func (l *loop) refillJob(a scheduler.Action) job {
 	}
 }
 
-// lookAtDisk, once a second, finds partitions that must be swept, makes room
-// for what waits, and sees whether anything is left that can be fetched.
+// lookAtDisk runs once a second. It finds partitions that must be swept, makes room for waiting
+// hosts, and checks whether anything is left that can be fetched.
 func (l *loop) lookAtDisk(now time.Time) {
 	l.denied = 0
 	for _, h := range l.held {
@@ -421,10 +416,10 @@ func (l *loop) lookAtDisk(now time.Time) {
 	l.d.mu.Unlock()
 }
 
-// lookAtEnd gives frozen hosts their last try when nothing else is left: none
-// in memory that may be fetched within an hour, and none on disk, which takes
-// a sweep that lets hosts with long waits in. The sweep is thorough and goes by
-// the store's counters, so that no crawl stands still over a note that was lost.
+// lookAtEnd gives frozen hosts their last try when nothing else is left: no host in memory can be
+// fetched within an hour, and none on disk, which takes a sweep that also loads hosts with long
+// waits. The sweep is thorough and uses the store's counters, so that a lost note cannot stall the
+// crawl.
 func (l *loop) lookAtEnd(now time.Time) {
 	idle := l.d.busy.Load() == 0 && l.pending+len(l.loading)+len(l.leaving) == 0 && (len(l.sweeps) == 0 || l.room() <= 0)
 	left := scheduler.Remaining{Active: 1}
@@ -451,7 +446,7 @@ func (l *loop) lookAtEnd(now time.Time) {
 		return
 	}
 	n := l.core.LastTries(now)
-	l.d.log.Info("only hosts that could not be reached are left; each gets one last try", "hosts", n)
+	l.d.log.Info("only unreachable hosts are left; each gets one last try", "hosts", n)
 }
 
 // countsQueued reports whether the store counts queued URLs in h's partition.

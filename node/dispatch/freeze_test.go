@@ -14,10 +14,10 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file tests what a hand-over that is called off may leave behind, and
-// what may be forgotten between memory and disk.
+// This file tests what an aborted hand-over leaves behind, and what may be lost between memory and
+// disk.
 
-// calledOff freezes partition 1 for d and then calls it off.
+// calledOff freezes partition 1 for d and then resumes it.
 func (r *rig) calledOff(d time.Duration) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), d)
@@ -27,14 +27,14 @@ func (r *rig) calledOff(d time.Duration) {
 	}
 }
 
-// TestNotesWhileFrozen queues URLs for a host in memory while its
-// partition is being frozen; the freeze is called off before it was dropped.
+// TestNotesWhileFrozen queues URLs for a host in memory while its partition is being frozen. The
+// freeze is undone before the host was dropped.
 func TestNotesWhileFrozen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		r.disk.uncounted = true
-		r.settle = 2 * time.Second
+		r.processing = 2 * time.Second
 		r.disk.add(1, "a.test", 0, 3)
 		r.start(2)
 		defer r.end()
@@ -47,13 +47,13 @@ func TestNotesWhileFrozen(t *testing.T) {
 	})
 }
 
-// TestResumeDuringSweep calls a freeze off while the second piece of a
-// wake index is being read: what the first piece said must not be forgotten.
+// TestResumeDuringSweep resumes while the second piece of a wake index is being read. The content
+// of the first piece must not be forgotten.
 func TestResumeDuringSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.settle, r.disk.moreDelay = 700*time.Millisecond, 5*time.Second
+		r.processing, r.disk.moreDelay = 700*time.Millisecond, 5*time.Second
 		r.disk.add(1, "later.test", 0, 1)
 		r.disk.hosts["later.test"].state.NotBefore = time.Now().Add(time.Minute)
 		for i := range 2 * sweepPiece {
@@ -72,7 +72,7 @@ func TestResumeDuringSweep(t *testing.T) {
 	})
 }
 
-// TestLateFreeze calls a freeze off before the loop sees it.
+// TestLateFreeze resumes before the loop sees the freeze.
 func TestLateFreeze(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,8 +95,7 @@ func TestLateFreeze(t *testing.T) {
 	})
 }
 
-// TestLateDrop calls a freeze off when all is quiet, before the loop
-// sees that the hosts are to leave memory.
+// TestLateDrop resumes when all is quiet, before the loop sees that the hosts are to leave memory.
 func TestLateDrop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,10 +108,10 @@ func TestLateDrop(t *testing.T) {
 		l.core.Activate(now, scheduler.Queue{Partition: 1, Host: "a.test"}, now)
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
-		l.held[1].unsettled = 1
+		l.held[1].visits = 1
 		go func() { done <- r.d.Freeze(ctx, 1) }()
 		l.drain(<-r.d.inbox) // frozen, and not quiet
-		l.held[1].unsettled = 0
+		l.held[1].visits = 0
 		l.held[1].announceQuiet()
 		drop := <-r.d.inbox
 		cancel()
@@ -125,8 +124,8 @@ func TestLateDrop(t *testing.T) {
 	})
 }
 
-// TestDropNeedsQuiet checks that no host is dropped while it may be
-// asked: its open visit would be forgotten.
+// TestDropNeedsQuiet checks that no host is dropped while it may be requested: its open visit would
+// be forgotten.
 func TestDropNeedsQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,18 +136,18 @@ func TestDropNeedsQuiet(t *testing.T) {
 		l := &r.d.loop
 		l.takeNotes(now)
 		l.core.Activate(now, scheduler.Queue{Partition: 1, Host: "a.test"}, now)
-		for _, h := range []holding{{}, {frozen: true, unsettled: 1}, {frozen: true, leaving: 1}} {
-			l.held[1].frozen, l.held[1].unsettled, l.held[1].leaving = h.frozen, h.unsettled, h.leaving
+		for _, h := range []holding{{}, {frozen: true, visits: 1}, {frozen: true, leaving: 1}} {
+			l.held[1].frozen, l.held[1].visits, l.held[1].leaving = h.frozen, h.visits, h.leaving
 			done := make(chan error, 1)
 			if l.drop(now, 1, done); <-done == nil || !l.core.Has("a.test") {
-				t.Errorf("frozen %v, %d visits open, %d hosts leaving: the hosts were dropped", h.frozen, h.unsettled, h.leaving)
+				t.Errorf("frozen %v, %d visits open, %d hosts leaving: the hosts were dropped", h.frozen, h.visits, h.leaving)
 			}
 		}
 	})
 }
 
-// TestCalledOffWhileParking calls a freeze off while the hosts' states
-// are being written: what an aborted request owes its host stands nowhere else.
+// TestCalledOffWhileParking resumes while the hosts' states are being written: the gap after an
+// aborted request is stored nowhere else.
 func TestCalledOffWhileParking(t *testing.T) {
 	t.Parallel()
 	for _, slow := range []time.Duration{time.Millisecond, time.Second, 20 * time.Second} {
@@ -186,7 +185,7 @@ func TestCalledOffWhileParking(t *testing.T) {
 	}
 }
 
-// TestTooManyNotes drops the note of a host in memory for want of room.
+// TestTooManyNotes drops the note of a host in memory for lack of room.
 func TestTooManyNotes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -212,8 +211,7 @@ func TestTooManyNotes(t *testing.T) {
 	})
 }
 
-// TestLostNote queues URLs of which nobody is told: the counters tell
-// that something is left.
+// TestLostNote queues URLs without a note: the counters show that something is left.
 func TestLostNote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -233,8 +231,7 @@ func TestLostNote(t *testing.T) {
 	})
 }
 
-// TestNoteForDyingHost queues a URL for a host that is just being given
-// up, too late for FailHost.
+// TestNoteForDyingHost queues a URL for a host that is being given up, too late for FailHost.
 func TestNoteForDyingHost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -259,8 +256,8 @@ func TestNoteForDyingHost(t *testing.T) {
 	})
 }
 
-// TestSweepEnds adds a host of the best band to a partition whose other
-// hosts are too many for memory and come and go: it must not wait for their end.
+// TestSweepEnds adds a host of the best band to a partition whose other hosts are too many for
+// memory and come and go. The host must not wait for their end.
 func TestSweepEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

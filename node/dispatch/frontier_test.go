@@ -16,9 +16,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// TestWithFrontier runs the dispatcher over the real store, with more
-// hosts than fit in memory, URLs that fail and links that turn up on the way,
-// and a partition that is frozen and resumed again and again.
+// TestWithFrontier runs the dispatcher over the real store, with more hosts than fit in memory,
+// URLs that fail, links found on the way, and a partition that is frozen and resumed repeatedly.
 func TestWithFrontier(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +68,7 @@ func TestWithFrontier(t *testing.T) {
 	})
 }
 
-// frontierWorld settles visits in a real frontier.
+// frontierWorld completes visits in a real frontier.
 type frontierWorld struct {
 	rig   *rig
 	front *frontier.Frontier
@@ -125,7 +124,7 @@ func (w *frontierWorld) work(ctx context.Context) {
 				r.t.Errorf("Complete of %v: %v", v.Item.URL, err)
 			}
 		}
-		r.d.Settled(v)
+		r.d.Completed(v)
 	}
 }
 

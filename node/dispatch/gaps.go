@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// outsideDelay is the least gap for hosts outside --allow-net when the
-	// configured delay is 0, which is meant for hosts inside it.
+	// outsideDelay is the minimum gap for hosts outside --allow-net when the configured delay is 0,
+	// which is meant for hosts inside it.
 	outsideDelay = time.Second
-	// defaultIPDelay is the least gap for addresses outside --allow-net.
+	// defaultIPDelay is the minimum gap for addresses outside --allow-net.
 	defaultIPDelay = 200 * time.Millisecond
 )
 
-// delay is the configured least gap for a host at addr.
+// delay is the configured minimum gap for a host at addr.
 func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
 	s := d.o.Settings()
 	if s.Delay <= 0 && !s.Allowed(addr) {
@@ -26,7 +26,7 @@ func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
 	return s.Delay
 }
 
-// ipDelay is the least gap for an address.
+// ipDelay is the minimum gap for an address.
 func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
 	s := d.o.Settings()
 	switch {
@@ -38,9 +38,9 @@ func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
 	return defaultIPDelay
 }
 
-// followGaps takes changed settings in: a gap that grew holds from the next
-// request of each host on, of those on disk as well. URLs that are excluded now need
-// no turn of their hosts to be refused, and open visits to them are taken back.
+// followGaps applies changed settings. A larger gap holds from the next request of each host on,
+// also for hosts on disk. URLs that are now excluded are refused without waiting for their hosts'
+// turns, and open visits to them are cancelled.
 func (l *loop) followGaps(now time.Time) {
 	s, before := l.d.o.Settings(), l.settings
 	if s == before {
@@ -66,8 +66,8 @@ func (l *loop) followGaps(now time.Time) {
 	l.core.GapsChanged(now, grew)
 }
 
-// takeBackExcluded cancels open visits to URLs that are excluded now: a host that drips would
-// hold its fetcher for as long as a fetch may take. The URL goes back, and is refused then.
+// takeBackExcluded cancels open visits to URLs that are excluded now: a slow host would occupy
+// its fetcher for as long as a fetch may take. The URL returns to the queue and is then refused.
 func (l *loop) takeBackExcluded() {
 	if l.d.o.Excluded == nil {
 		return
@@ -81,8 +81,7 @@ func (l *loop) takeBackExcluded() {
 	}
 }
 
-// excludes reports whether a host on disk is excluded as a whole, as far as its first
-// page tells.
+// excludes reports whether a host on disk is excluded as a whole, judged by its first page.
 func (l *loop) excludes(host crawl.Host) bool {
 	if l.d.o.Excluded == nil || len(l.settings.Exclude) == 0 {
 		return false
@@ -91,8 +90,8 @@ func (l *loop) excludes(host crawl.Host) bool {
 	return err == nil && l.d.o.Excluded(&crawl.Item{URL: u})
 }
 
-// gapsGrew reports whether after asks for more than before of some host or
-// address. Which addresses lie inside --allow-net decides over the gaps as well.
+// gapsGrew reports whether after requires a larger gap than before for some host or address. The
+// addresses inside --allow-net matter too, as they decide over the gaps.
 func gapsGrew(before, after *crawl.Settings) bool {
 	ipDelay := func(s *crawl.Settings) time.Duration {
 		if s.IPDelay == nil {

@@ -8,8 +8,8 @@ import (
 	"crawlnode/scheduler"
 )
 
-// Inspect looks at a host in memory, for people; ok is false when it is not there.
-// It waits for a turn of the loop; an error says that ctx or Run ended first.
+// Inspect returns the state of a host in memory, for people; ok is false when it is not there. It
+// waits for a turn of the loop; an error says that ctx or Run ended first.
 func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error) {
 	type seen struct {
 		s  scheduler.Sight
@@ -26,8 +26,8 @@ func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.
 	return got.s, got.ok, nil
 }
 
-// LastFailure says why a host in memory could not be reached the last time; nil: it could
-// be reached, or is not in memory. It waits like Inspect.
+// LastFailure is why a host in memory was last unreachable; nil: it was reached, or it is not in
+// memory. It waits like Inspect.
 func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {
 	answer := make(chan *crawl.HostFailure, 1)
 	if err := d.call(ctx, func(time.Time) {
@@ -42,8 +42,8 @@ func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.H
 	return <-answer, nil
 }
 
-// Top looks at the first n hosts in memory, in an order (crawl.SortQueued...), and
-// counts all that are there. It takes a turn of the loop of up to some milliseconds.
+// Top returns the first n hosts in memory, in an order (crawl.SortQueued...), and counts all hosts
+// there. It takes up to a few milliseconds of the loop's time.
 func (d *Dispatcher) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {
 	type seen struct {
 		top []scheduler.Glance

@@ -12,10 +12,10 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file holds the work that the loop gives to its pools: looking names up, and writing
-// hosts that leave memory. Jobs that read hosts are in fill.go.
+// This file has the work that the loop gives to its pools: name look-ups, and writes of hosts that
+// leave memory. Jobs that read hosts are in fill.go.
 
-// job is a piece of work for a pool. It returns what the loop has to do then.
+// job is work for a pool. It returns the follow-up for the loop.
 type job func(ctx context.Context) func(now time.Time)
 
 // disk queues a job for the goroutines that read and write the store.
@@ -37,7 +37,7 @@ func (l *loop) lookupJob(host crawl.Host) job {
 	return func(ctx context.Context) func(time.Time) {
 		a, err := l.d.o.Resolver.Lookup(ctx, string(host))
 		if err != nil {
-			l.d.log.Debug("a name could not be resolved", "host", host, "error", err)
+			l.d.log.Debug("host name not resolved", "host", host, "error", err)
 		}
 		if failed, _ := errors.AsType[*dnscache.Error](err); failed != nil && (failed.Class == dnscache.ErrOutage || failed.Class == dnscache.ErrLimited) {
 			return func(now time.Time) { l.core.Unanswered(now, host, failed.Since, err) }
@@ -46,8 +46,8 @@ func (l *loop) lookupJob(host crawl.Host) job {
 	}
 }
 
-// park writes the states of hosts that left memory. For a partition that is not held any
-// more nothing is written, and that is no error.
+// park writes the states of hosts that left memory. For a partition that is no longer held nothing
+// is written, and that is not an error.
 func (d *Dispatcher) park(ctx context.Context, hosts []scheduler.Parked) error {
 	if len(hosts) == 0 {
 		return nil
@@ -67,9 +67,8 @@ func (l *loop) parkJob(hosts []scheduler.Parked, waiting bool) {
 	l.disk(l.parking(hosts, waiting, nil))
 }
 
-// parking is the job that writes hosts that left memory. Until it is done they
-// may not come back: their state on disk is old. done, if any, has room for one
-// answer.
+// parking is the job that writes hosts that left memory. Until it is done they may not come back:
+// their state on disk is old. done, if not nil, needs room for one answer.
 func (l *loop) parking(hosts []scheduler.Parked, waiting bool, done chan<- error) job {
 	for _, h := range hosts {
 		l.leaving[h.Host] = true
@@ -92,7 +91,7 @@ func (l *loop) parking(hosts []scheduler.Parked, waiting bool, done chan<- error
 	}
 }
 
-// left says that a host's state is on disk.
+// left notes that a host's state is on disk.
 func (l *loop) left(p crawl.Partition, host crawl.Host) {
 	delete(l.leaving, host)
 	delete(l.causes, host)
@@ -101,7 +100,7 @@ func (l *loop) left(p crawl.Partition, host crawl.Host) {
 	h.announceQuiet()
 }
 
-// deadJob gives a host up that failed its last try.
+// deadJob gives up a host that failed its last try.
 func (l *loop) deadJob(a scheduler.Action) {
 	l.leaving[a.Host] = true
 	l.held[a.Partition].leaving++
@@ -113,26 +112,26 @@ func (l *loop) deadJob(a scheduler.Action) {
 			n, err = l.d.o.Store.FailHost(ctx, a.Partition, a.Host, reason)
 		}
 		if err == nil {
-			l.d.log.Info("a host was given up: it could not be reached and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n, "reason", reason)
+			l.d.log.Info("host given up: it is unreachable and nothing else is left to fetch", "host", a.Host, "partition", a.Partition, "urls", n, "reason", reason)
 		}
 		return func(now time.Time) {
 			l.broken(err)
 			l.core.Forget(now, a.Host)
 			l.left(a.Partition, a.Host)
-			// What was queued since FailHost looked for the last time was noted
-			// for a host that is forgotten now.
+			// URLs queued since the last check of FailHost were noted for a host that is forgotten
+			// now.
 			l.held[a.Partition].again = true
 		}
 	})
 }
 
-// broken ends the loop for an error of the store. That a partition was lost meanwhile, or
-// that the store is being closed, is no such error.
+// broken ends the loop for an error of the store. That a partition was lost meanwhile, or that the
+// store is being closed, is not such an error.
 func (l *loop) broken(err error) {
 	switch {
 	case err == nil, errors.Is(err, frontier.ErrNotHolder), errors.Is(err, frontier.ErrStopped), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 	case l.fatal == nil:
-		l.fatal = fmt.Errorf("dispatch: the dispatcher cannot go on: %w", err)
+		l.fatal = fmt.Errorf("dispatch: the dispatcher cannot continue: %w", err)
 	}
 }
 
@@ -150,7 +149,7 @@ func (l *loop) parkAll(ctx context.Context) error {
 	}
 	err := l.d.park(ctx, hosts)
 	if errors.Is(err, frontier.ErrStopped) || errors.Is(err, context.DeadlineExceeded) {
-		l.d.log.Warn("the hosts' states were not written in time; after a restart some waits begin anew", "hosts", len(hosts), "error", err)
+		l.d.log.Warn("the hosts' states were not written in time; after a restart some waits start again", "hosts", len(hosts), "error", err)
 		return nil
 	}
 	return err

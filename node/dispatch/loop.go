@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// sweepEvery is how often the loop looks at what waits on disk, if nothing makes it.
+	// sweepEvery is the interval at which the loop checks the hosts on disk by itself.
 	sweepEvery = time.Second
-	// refusedPause is how long nothing is handed out after MayFetch said no.
+	// refusedPause is how long nothing is handed out after MayFetch refused.
 	refusedPause = 100 * time.Millisecond
 	// drainAtOnce bounds the messages taken in one turn of the loop.
 	drainAtOnce = 256
@@ -28,21 +28,21 @@ type loop struct {
 	waiters []waiter
 
 	held     map[crawl.Partition]*holding
-	sweeps   []*holding                       // partitions with something to be read, in turn
-	loading  map[crawl.Host]crawl.Band        // hosts on their way into memory; best band noted meanwhile, or Bands
-	leaving  map[crawl.Host]bool              // hosts whose state is on its way to disk
-	flying   map[crawl.Host][]*flight         // visits that are not settled; seldom more than one of a host
-	causes   map[crawl.Host]crawl.HostFailure // why hosts in memory could not be reached the last time
-	denied   int                              // hosts that wait on disk because their domain has its share, at the last look
+	sweeps   []*holding                       // partitions to be read, in order
+	loading  map[crawl.Host]crawl.Band        // hosts being loaded; best band noted meanwhile, or Bands
+	leaving  map[crawl.Host]bool              // hosts whose state is being written
+	flying   map[crawl.Host][]*flight         // visits that are not completed; rarely more than one per host
+	causes   map[crawl.Host]crawl.HostFailure // why hosts in memory were last unreachable
+	denied   int                              // hosts that wait on disk because their domain has used its share, at the last check
 	diskJobs []job
 	lookups  []job
 	pending  int // disk jobs that a worker has
 
-	noPermit bool            // Permit said no
+	noPermit bool            // Permit refused
 	refused  time.Time       // nothing is handed out before
-	settings *crawl.Settings // whose gaps were taken in
-	tick     time.Time       // the next look at what waits on disk
-	wide     bool            // hosts with long waits are taken into memory as well
+	settings *crawl.Settings // the settings whose gaps were applied
+	tick     time.Time       // the next check of the hosts on disk
+	wide     bool            // hosts with long waits are also loaded
 	fatal    error
 	stopping bool
 }
@@ -55,10 +55,9 @@ func newLoop(d *Dispatcher) loop {
 	}
 }
 
-// Run hands out visits until ctx ends; then it takes back those that are open,
-// waits for all to be settled (3 s at most) and writes the hosts' politeness.
-// It returns when everything that it started has ended: nil, or an error of
-// the store. Call it once. The frontier's Run must outlive it.
+// Run hands out visits until ctx ends. Then it cancels open visits, waits for all to be completed
+// (at most 3 s) and writes the hosts' politeness. It returns when everything that it started has
+// ended: nil, or an error of the store. Call it once. The frontier's Run must outlive it.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer close(d.over)
 	l := &d.loop
@@ -142,9 +141,9 @@ func (l *loop) run(ctx context.Context, disk, lookups chan<- job) {
 	}
 }
 
-// drain does f and what else has come in meanwhile. Orders and notes that were
-// given before a message are seen before it. Each message has its own now: a
-// release that came while others were done must not count from before it came.
+// drain runs f and everything else that has come in. Orders and notes given before a message are
+// seen before it. Each message has its own now: a release that came while others were handled must
+// not count from an earlier time.
 func (l *loop) drain(f func(time.Time)) {
 	for range drainAtOnce {
 		now := time.Now()
@@ -161,7 +160,7 @@ func (l *loop) drain(f func(time.Time)) {
 	f(now)
 }
 
-// turn does all that can be done now.
+// turn does everything that can be done now.
 func (l *loop) turn(now time.Time) {
 	l.takeNotes(now)
 	l.followGaps(now)
@@ -188,7 +187,7 @@ func (l *loop) turn(now time.Time) {
 	l.d.mu.Unlock()
 }
 
-// wake is when the loop has something to do without being told.
+// wake is when the loop next has work without a message.
 func (l *loop) wake(now time.Time) time.Time {
 	at := l.tick
 	if !at.After(now) {
@@ -227,8 +226,8 @@ func (l *loop) handOut(now time.Time) {
 	}
 }
 
-// allowed asks the hooks. A refusal stops all handing out: without a permit until Wake,
-// without the right to fetch for refusedPause.
+// allowed calls the hooks. A refusal stops all handing out: without a permit until Wake, without
+// the right to fetch for refusedPause.
 func (l *loop) allowed(now time.Time, v crawl.Visit, page bool) bool {
 	o := &l.d.o
 	if o.MayFetch != nil && !o.MayFetch(v.Partition) {
@@ -257,7 +256,7 @@ func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
 	l.flying[v.Host] = append(l.flying[v.Host], f)
 	l.d.busy.Add(1)
 	l.d.activity.Add(1)
-	h.unsettled++
+	h.visits++
 	w := l.waiters[0]
 	l.waiters[0] = nil
 	l.waiters = l.waiters[1:]
@@ -276,7 +275,7 @@ func (l *loop) withdraw(w waiter) {
 	}
 }
 
-// dismiss tells all waiters that nothing comes any more.
+// dismiss tells all waiters that no more visits come.
 func (l *loop) dismiss() {
 	for _, w := range l.waiters {
 		close(w)
@@ -307,11 +306,11 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 	l.strayEnded(now, f, r.Requested)
 	_, again := scheduler.RetryDelay(f.attempts + 1)
 	again = again || l.core.Excused(id)
-	// A URL that is given up after an answer is a page as well.
+	// A URL that is given up after an answer also counts as a page.
 	f.used = r.Kind == crawl.Fetched || !again && (r.Kind == crawl.RateLimited || r.Kind == crawl.URLFailed)
 }
 
-func (l *loop) settled(now time.Time, id uint64) {
+func (l *loop) completed(now time.Time, id uint64) {
 	f := l.flight(id)
 	if f == nil {
 		return
@@ -326,7 +325,7 @@ func (l *loop) settled(now time.Time, id uint64) {
 		l.causes[f.host] = why
 	}
 	if written {
-		l.core.HostState(id) // what HostState would have told the core
+		l.core.HostState(id) // as HostState would have told the core
 	}
 	l.landed(f)
 	l.core.KeptOthers(id, time.Duration(f.kept.Load()))
@@ -337,7 +336,7 @@ func (l *loop) settled(now time.Time, id uint64) {
 	}
 	l.d.busy.Add(-1)
 	h := l.held[f.partition]
-	h.unsettled--
+	h.visits--
 	h.announceQuiet()
 }
 

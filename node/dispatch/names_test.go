@@ -13,7 +13,7 @@ import (
 	"crawlnode/scheduler"
 )
 
-// silentServers is a resolver whose servers answer nothing, or limit us, until some time.
+// silentServers is a resolver whose servers do not answer, or limit us, until some time.
 type silentServers struct {
 	fakeResolver
 	class        error
@@ -27,8 +27,8 @@ func (s silentServers) Lookup(ctx context.Context, host string) (dnscache.Answer
 	return s.fakeResolver.Lookup(ctx, host)
 }
 
-// TestWithoutNameServers crawls to the end over an outage of the name
-// servers, in which no host may be blamed, and gives up after a day of one.
+// TestWithoutNameServers crawls to the end through an outage of the name servers, in which no host
+// may be blamed. After a day of outage it gives up.
 func TestWithoutNameServers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -76,8 +76,8 @@ func TestWithoutNameServers(t *testing.T) {
 	}
 }
 
-// TestPauseKeepsHosts checks that no host has to leave memory for another one
-// while the node is paused, and that they do afterwards.
+// TestPauseKeepsHosts checks that no host has to leave memory for another one while the node is
+// paused, and that hosts do afterwards.
 func TestPauseKeepsHosts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"crawlnode/scheduler"
 )
 
-// Store is what the dispatcher needs of the frontier. Its methods may block, save Meta, which the
+// Store is what the dispatcher needs of the frontier. Its methods may block, except Meta, which the
 // loop itself calls. An error ends Run, unless it is frontier.ErrNotHolder (the partition was lost
 // meanwhile) or frontier.ErrStopped.
 type Store interface {
@@ -22,7 +22,7 @@ type Store interface {
 	Waiting(p crawl.Partition, from frontier.WakeCursor, n int) ([]frontier.Wake, frontier.WakeCursor, error)
 	// Park writes the states of hosts that leave memory, and puts those with queued URLs into the wake index.
 	Park(ctx context.Context, hosts []frontier.Parked) error
-	// FailHost gives up what is queued of a host, for reason, and counts it.
+	// FailHost gives up the queued URLs of a host, for reason, and counts them.
 	FailHost(ctx context.Context, p crawl.Partition, host crawl.Host, reason string) (int, error)
 }
 
@@ -32,46 +32,42 @@ type Resolver interface {
 	Lookup(ctx context.Context, host string) (dnscache.Answer, error)
 }
 
-// Options are what a Dispatcher is made of. Store, Resolver, Settings and Refuse are needed; a nil
-// hook allows everything. No hook but Refuse may block or call the dispatcher, save Wake.
+// Options are the parts of a Dispatcher. Store, Resolver, Settings and Refuse are required; a nil
+// hook allows everything. No hook except Refuse may block, or call the dispatcher except Wake.
 type Options struct {
 	Store    Store
 	Resolver Resolver
-	// LookupRoom returns how many look-ups the name servers bear at a time; it may be nil:
-	// then that is Lookups. It is called in every turn of the loop.
+	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
+	// It is called in every turn of the loop.
 	LookupRoom func() int
-	// Settings returns the crawl's present rules. It is called for every
-	// decision.
+	// Settings returns the crawl's current rules. It is called for every decision.
 	Settings func() *crawl.Settings
-	// Refuse settles a visit of a host that has had its --max-pages-per-host.
-	// It runs on the goroutine that called Next, after Release, and may block;
-	// it must call Settled, as for any visit.
+	// Refuse completes a visit of a host that has reached --max-pages-per-host. It runs on the
+	// goroutine that called Next, after Release, and may block. It must call Completed, as for any
+	// visit.
 	Refuse func(ctx context.Context, v crawl.Visit, o crawl.Outcome) error
-	// Excluded reports whether an item was queued before the settings excluded it; it
-	// may be nil: never.
+	// Excluded reports whether the settings exclude an item that was queued earlier; nil: never.
 	Excluded func(it *crawl.Item) bool
-	// Permit takes the right to fetch one page. False: none now; call Wake
-	// when there is one.
+	// Permit takes the right to fetch one page. False: none now; call Wake when there is one.
 	Permit func() bool
-	// PermitDone gives a permit back when its visit is settled; used says that
-	// it became a page.
+	// PermitDone returns a permit when its visit is completed; used says that it became a page.
 	PermitDone func(used bool)
-	// MayFetch is asked before each visit, and by MayRequest once more before
-	// each request, there from any goroutine.
+	// MayFetch is called before each visit, and by MayRequest again before each request, there from
+	// any goroutine.
 	MayFetch func(p crawl.Partition) bool
-	// MayLastTry says that nobody else in the cluster has anything to fetch,
-	// so that frozen hosts get their last try.
+	// MayLastTry says that no other node has anything to fetch, so that frozen hosts get their last
+	// try.
 	MayLastTry func() bool
-	// Scheduler's Delay and IPDelay are set by the dispatcher, from Settings, and Excluded
-	// from here.
+	// Scheduler holds the scheduler's configuration. The dispatcher sets its Delay and IPDelay from
+	// Settings, and its Excluded from Excluded above.
 	Scheduler scheduler.Config
-	// Readers and Lookups are how many goroutines read the disk and resolve
-	// names. Default 4 and 64.
+	// Readers and Lookups are the numbers of goroutines that read the disk and resolve names.
+	// Default 4 and 64.
 	Readers, Lookups int
 	Logger           *slog.Logger
 }
 
-// withDefaults fills in what was left out.
+// withDefaults sets the defaults.
 func (o Options) withDefaults() Options {
 	if o.Readers <= 0 {
 		o.Readers = 4

@@ -10,28 +10,28 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file holds how the right to fetch begins and ends, outside and inside the loop.
+// This file defines how the right to fetch begins and ends, outside and inside the loop.
 // Requests are allowed in partitions that are held, and neither frozen nor dropped, while the
 // node has its lease:
 //
 //	Hold     a partition was acquired: moved here, promoted, or found at the start
-//	Freeze   it is being passed on: open fetches get a moment, states are written
-//	Resume   it was not passed on after all
+//	Freeze   it is about to move: open fetches get a moment, states are written
+//	Resume   it does not move after all
 //	Drop     another node has it: all ends at once, nothing is written
 //	EndAll   the lease has ended, until Wake
 //
-// The right is looked at when a visit is handed out, and by MayRequest once more
+// The right is checked when a visit is handed out, and by MayRequest again
 // when its request is written.
 
-// freezeGrace is how long open fetches may go on while their partition is being
-// handed over (ownership rule 8).
+// freezeGrace is how long open fetches may continue while their partition is being handed over
+// (ownership rule 8).
 const freezeGrace = 300 * time.Millisecond
 
-// order is a change of a partition that the loop has to carry out.
+// order is a change of a partition for the loop to carry out.
 type order struct {
 	kind      orderKind
 	partition crawl.Partition
-	epoch     crawl.Epoch // 0: as the store says
+	epoch     crawl.Epoch // 0: that of the store
 	floor     time.Time
 	at        time.Time
 }
@@ -44,18 +44,17 @@ const (
 	orderDrop
 )
 
-// Hold starts the visits of a partition that was acquired. No host of it,
-// known or new, is requested before floor plus its delay: after a promotion
-// floor is when the last holder's right to fetch has ended, and may lie ahead.
-// The zero floor is this moment: whoever had the partition before, this
-// process's predecessor among them, may have made a request just then. It does
-// not block.
+// Hold starts the visits of a partition that was acquired. No host of it, known or new, is
+// requested before floor plus its delay. After a promotion floor is the time when the last holder's
+// right to fetch has ended, and may be in the future. The zero floor is now: the previous holder,
+// possibly an earlier process of this node, may have made a request just before. Hold does not
+// block.
 func (d *Dispatcher) Hold(p crawl.Partition, epoch crawl.Epoch, floor time.Time) {
 	d.give(order{kind: orderHold, partition: p, epoch: epoch, floor: floor, at: time.Now()})
 }
 
-// Resume undoes Freeze. For a partition that was never held, or was dropped, it
-// is Hold, in the epoch that the store has. It does not block.
+// Resume undoes Freeze. For a partition that was never held, or was dropped, it is Hold, with the
+// epoch of the store. It does not block.
 func (d *Dispatcher) Resume(p crawl.Partition) {
 	d.give(order{kind: orderResume, partition: p, at: time.Now()})
 }
@@ -68,10 +67,9 @@ func (d *Dispatcher) give(o order) {
 	d.signal()
 }
 
-// Drop ends all that is under way for p: when it returns, every open visit is
-// cancelled and no request of p may start, one whose visit was handed out
-// before included. What memory knows of p's hosts is not written. It does
-// not wait for the visits to be settled. Hold takes p up again.
+// Drop ends all fetches of p: when it returns, every open visit is cancelled and no request of p
+// may start, not even one whose visit was handed out before. The state of p's hosts in memory is
+// not written. Drop does not wait for the visits to be completed. Hold takes p up again.
 func (d *Dispatcher) Drop(p crawl.Partition) {
 	d.activity.Add(1)
 	d.mu.Lock()
@@ -83,9 +81,9 @@ func (d *Dispatcher) Drop(p crawl.Partition) {
 	d.signal()
 }
 
-// EndAll cancels all open visits and hands out no more until Wake: the lease has
-// ended, for reason. When it returns, no request may start. The hosts keep
-// their gaps, from the moment at which their visits are released.
+// EndAll cancels all open visits and hands out no more until Wake: the lease has ended, for reason.
+// When it returns, no request may start. The hosts keep their gaps, which count from the release of
+// their visits.
 func (d *Dispatcher) EndAll(reason error) {
 	d.mu.Lock()
 	d.halted.Store(true)
@@ -103,7 +101,7 @@ func (d *Dispatcher) MayRequest(v crawl.Visit) bool {
 	return f != nil && (d.o.MayFetch == nil || d.o.MayFetch(v.Partition)) && f.ctx.Err() == nil
 }
 
-// openLocked returns the visits that are not settled and of which is says yes.
+// openLocked returns the visits that are not completed and for which is is true.
 func (d *Dispatcher) openLocked(is func(*flight) bool) []*flight {
 	var open []*flight
 	for _, f := range d.flights {
@@ -120,12 +118,11 @@ func cancelAll(flights []*flight, cause error) {
 	}
 }
 
-// Freeze hands out no more visits of p, and returns when all that were handed
-// out are settled and the hosts' politeness is in the store. Fetches that are
-// open after 300 ms are taken back. A partition without visits costs one
-// message to the loop, and none of its hosts in memory no write either. After an
-// error p may be frozen: Freeze may be called again, or Resume. Call Resume only
-// when Freeze has returned, or after its ctx has ended.
+// Freeze hands out no more visits of p, and returns when all visits of p are completed and the
+// hosts' politeness is in the store. Fetches that are open after 300 ms are cancelled. A partition
+// without visits costs one message to the loop, and one without hosts in memory no write either.
+// After an error p may be frozen: call Freeze again, or Resume. Call Resume only when Freeze has
+// returned, or after its ctx has ended.
 func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
 	quiet, done := make(chan struct{}), make(chan error, 1)
 	idle := false
@@ -155,7 +152,7 @@ func (d *Dispatcher) Freeze(ctx context.Context, p crawl.Partition) error {
 	}
 }
 
-// awaitQuiet waits for quiet, and takes back what is open after the grace.
+// awaitQuiet waits for quiet, and cancels open fetches after the grace.
 func (d *Dispatcher) awaitQuiet(ctx context.Context, p crawl.Partition, quiet <-chan struct{}) error {
 	grace := time.NewTimer(freezeGrace)
 	defer grace.Stop()
@@ -175,8 +172,8 @@ func (d *Dispatcher) awaitQuiet(ctx context.Context, p crawl.Partition, quiet <-
 	}
 }
 
-// enter adds f to the flights, unless the right to fetch has just ended. Drop and EndAll
-// hold mu as well: they find f among the flights, or f is refused here.
+// enter adds f to the flights, unless the right to fetch has just ended. Drop and EndAll also hold
+// mu: they find f among the flights, or f is refused here.
 func (l *loop) enter(v crawl.Visit, f *flight) bool {
 	d := l.d
 	d.mu.Lock()
@@ -205,7 +202,7 @@ func (l *loop) obey(now time.Time, o order) {
 	case !o.floor.IsZero():
 		h.acquired = crawl.Latest(h.acquired, o.floor)
 	case !known || h.dropped || o.kind == orderHold:
-		// Nothing in memory vouches for the hosts' gaps.
+		// Nothing in memory guarantees the hosts' gaps.
 		h.acquired = crawl.Latest(h.acquired, o.at)
 	}
 	if h.strays > 0 {
@@ -225,13 +222,12 @@ func (l *loop) obey(now time.Time, o order) {
 	l.sweep(now, h)
 }
 
-// yield does a Drop: the visits are cancelled already, so from here on whatever
-// is still told of p's hosts is of the past. An answer that was cut off counts
-// as ended at the Drop.
+// yield carries out a Drop. The visits are already cancelled, so later reports about p's hosts are
+// obsolete. An answer that was cut off counts as ended at the Drop.
 func (l *loop) yield(now time.Time, o order) {
 	d := l.d
 	h := l.held[o.partition]
-	l.act() // what was asked for before must not be taken for news afterwards
+	l.act() // results of earlier requests must not be taken for new ones
 	open, _ := l.core.Open(o.partition)
 	d.mu.Lock()
 	if d.barred[o.partition]--; d.barred[o.partition] == 0 {
@@ -253,9 +249,9 @@ func (l *loop) yield(now time.Time, o order) {
 	l.forget(now, h)
 }
 
-// strayEnded says that a visit whose partition was dropped is open no more. A
-// partition that came back is taken up when the last of them has ended: a host
-// never has two requests open, whatever its delay.
+// strayEnded notes that a visit whose partition was dropped is no longer open. A partition that
+// came back is taken up when the last of them has ended: a host never has two open requests,
+// whatever its delay.
 func (l *loop) strayEnded(now time.Time, f *flight, requested bool) {
 	if !f.stray {
 		return
@@ -272,8 +268,8 @@ func (l *loop) strayEnded(now time.Time, f *flight, requested bool) {
 	}
 }
 
-// freeze stops the visits of p and closes quiet when the last has ended. It
-// reports whether it has already.
+// freeze stops the visits of p and closes quiet when the last has ended. It reports whether it
+// already has.
 func (l *loop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) (idle bool) {
 	h := l.held[p]
 	if h == nil {
@@ -282,22 +278,22 @@ func (l *loop) freeze(now time.Time, p crawl.Partition, quiet chan struct{}) (id
 	}
 	h.frozen, h.awaited = true, nil
 	l.core.Freeze(now, p)
-	l.act() // what leaves memory counts from here on
+	l.act() // hosts that leave memory count from here on
 	h.quiet = append(h.quiet, quiet)
 	h.announceQuiet()
 	return len(h.quiet) == 0
 }
 
-// drop takes all hosts of p, which is frozen and quiet, out of memory, and says
-// when their states are on disk. Whoever gave the order may be gone by then:
-// the states are written all the same, and until then no host comes back.
+// drop takes all hosts of p, which is frozen and quiet, out of memory, and reports when their
+// states are on disk. If the caller is gone by then, the states are written all the same, and until
+// then no host comes back.
 func (l *loop) drop(now time.Time, p crawl.Partition, done chan<- error) {
 	h := l.held[p]
 	switch {
 	case h == nil:
 		done <- nil
 		return
-	case !h.frozen || h.unsettled+h.leaving > 0:
+	case !h.frozen || h.visits+h.leaving > 0:
 		done <- fmt.Errorf("dispatch: partition %d was taken up again while it was being frozen", p)
 		return
 	}
@@ -306,7 +302,7 @@ func (l *loop) drop(now time.Time, p crawl.Partition, done chan<- error) {
 		done <- nil
 		return
 	}
-	// The partition rests until this is done: it goes before all other work.
+	// The partition pauses until this is done, so it comes before all other work.
 	l.diskJobs = slices.Insert(l.diskJobs, 0, l.diskJob(l.parking(hosts, true, done)))
 }
 

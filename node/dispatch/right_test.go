@@ -14,10 +14,9 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file tests how the right to fetch comes and goes: fences, yielded
-// partitions, leases.
+// This file tests how the right to fetch begins and ends: fences, dropped partitions, leases.
 
-// firstRequests writes down when each host is asked for the first time.
+// firstRequests records when each host is requested for the first time.
 func (r *rig) firstRequests() func(crawl.Host) (time.Time, bool) {
 	var mu sync.Mutex
 	at := map[crawl.Host]time.Time{}
@@ -37,9 +36,8 @@ func (r *rig) firstRequests() func(crawl.Host) (time.Time, bool) {
 	}
 }
 
-// TestFloor checks that after a promotion no host is requested before
-// the floor plus its delay, its robots.txt included, however it came into
-// memory, and none much later.
+// TestFloor checks that after a promotion no host is requested before the floor plus its delay, not
+// even for robots.txt, however it came into memory, and none much later.
 func TestFloor(t *testing.T) {
 	t.Parallel()
 	const never = -1
@@ -98,9 +96,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// TestFloorOutlivesMemory checks that hosts that leave memory before the
-// fence is over, for want of room or by a freeze that is called off, are
-// held back as well, and that the wait reaches the store.
+// TestFloorOutlivesMemory checks that hosts that leave memory before the fence is over, for lack of
+// room or by an undone freeze, are also held back, and that the wait reaches the store.
 func TestFloorOutlivesMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,8 +141,8 @@ func TestFloorOutlivesMemory(t *testing.T) {
 	})
 }
 
-// TestDrop yields a partition with a visit that was handed out and has
-// not sent its request, and one whose request is open.
+// TestDrop drops a partition with a visit that has not sent its request, and one whose request is
+// open.
 func TestDrop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -183,7 +180,7 @@ func TestDrop(t *testing.T) {
 			if v.Partition == 1 && r.d.HostState(v).CrawlDelay != 3*time.Second {
 				t.Errorf("%s: its state was forgotten", v.Host)
 			}
-			r.d.Settled(v)
+			r.d.Completed(v)
 		}
 		r.until("idle", func() bool { return r.d.Busy() == 0 })
 		if r.disk.parked != 0 {
@@ -198,7 +195,7 @@ func TestDrop(t *testing.T) {
 	})
 }
 
-// take takes n visits, as workers that do nothing yet.
+// take takes n visits, as idle workers would.
 func (r *rig) take(n int) []crawl.Visit {
 	r.t.Helper()
 	var out []crawl.Visit
@@ -212,8 +209,8 @@ func (r *rig) take(n int) []crawl.Visit {
 	return out
 }
 
-// TestDropAndHold takes a partition up again while a request of before
-// is still open: its host is asked when that has ended, and its gap has passed.
+// TestDropAndHold takes a partition up again while an earlier request is still open. Its host is
+// requested when that has ended and its gap has passed.
 func TestDropAndHold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -252,7 +249,7 @@ func TestDropAndHold(t *testing.T) {
 				}
 				r.d.Release(v, crawl.Response{Kind: crawl.Aborted, Requested: c.requested})
 				released := time.Now()
-				r.d.Settled(v)
+				r.d.Completed(v)
 				r.until("an empty queue", func() bool { return r.disk.left() == 0 })
 				at, _ := first("a.test")
 				if got := at.Sub(released); got < c.want || got > c.want+100*time.Millisecond {
@@ -263,8 +260,8 @@ func TestDropAndHold(t *testing.T) {
 	}
 }
 
-// TestDropInTime checks Drops that come in the moment in which a visit
-// is handed out, and before the loop has seen the Hold.
+// TestDropInTime checks Drops that come while a visit is handed out, and before the loop has seen
+// the Hold.
 func TestDropInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -307,8 +304,8 @@ func TestDropInTime(t *testing.T) {
 	})
 }
 
-// TestEndAll ends the lease while fetches are open: they are cancelled
-// at once, nothing starts until Wake, and the hosts keep their gaps.
+// TestEndAll ends the lease while fetches are open: they are cancelled at once, nothing starts
+// until Wake, and the hosts keep their gaps.
 func TestEndAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -356,9 +353,8 @@ func TestEndAll(t *testing.T) {
 	})
 }
 
-// TestLeaseBack ends the lease for a moment only: the hosts' gaps count
-// from the end of the requests that were aborted (fakeWeb judges), and no
-// fence is added.
+// TestLeaseBack ends the lease for a moment only. The hosts' gaps count from the end of the aborted
+// requests (fakeWeb checks them), and no fence is added.
 func TestLeaseBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -427,7 +423,7 @@ func TestMayRequest(t *testing.T) {
 					t.Errorf("may request: %v, want %v", got, c.want)
 				}
 				r.d.Release(v, crawl.Response{Kind: crawl.Aborted})
-				r.d.Settled(v)
+				r.d.Completed(v)
 				synctest.Wait()
 				if r.d.MayRequest(v) {
 					t.Error("a visit that is over may request")
@@ -462,8 +458,8 @@ func TestFreezeIdle(t *testing.T) {
 	})
 }
 
-// BenchmarkFreezeIdle is the cost of freezing a partition without hosts in
-// memory, of which there are many when a node joins.
+// BenchmarkFreezeIdle is the cost of freezing a partition without hosts in memory; a join freezes
+// many of them.
 func BenchmarkFreezeIdle(b *testing.B) {
 	settings := &crawl.Settings{}
 	d := New(Options{Store: newFakeDisk(), Resolver: fakeResolver{}, Settings: func() *crawl.Settings { return settings }})

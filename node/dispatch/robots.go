@@ -7,13 +7,13 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// This file brings robots fetches (robotsfetches.go) into their hosts' turns. They are
-// items of no queue on disk: the loop offers each to its host until a visit takes it, so it
-// does not matter when a host leaves memory.
+// This file gives robots fetches (robotsfetches.go) a place in their hosts' turns. They are in no
+// queue on disk: the loop offers each to its host until a visit takes it, so a host may leave
+// memory at any time.
 
-// RobotsFile returns what one request for u brought, made in the turn of its host,
-// whose partition p is held here; false: not yet, or it is not held any more. Any
-// goroutine; it does not block.
+// RobotsFile returns the result of one request for u, made in the turn of its host, whose partition
+// p is held here. False: not yet, or p is no longer held. Any goroutine may call it; it does not
+// block.
 func (d *Dispatcher) RobotsFile(p crawl.Partition, u urlnorm.URL) (crawl.RobotsAnswer, bool) {
 	a, begun := d.robots.ask(p, u, time.Now())
 	if begun {
@@ -25,13 +25,13 @@ func (d *Dispatcher) RobotsFile(p crawl.Partition, u urlnorm.URL) (crawl.RobotsA
 	return *a, true
 }
 
-// RobotsDone says what the visit of a robots fetch brought; nil: it was taken back. Once
-// per visit, before Settled.
+// RobotsDone reports the result of the visit of a robots fetch; nil: it was cancelled. It is called
+// once per visit, before Completed.
 func (d *Dispatcher) RobotsDone(v crawl.Visit, a *crawl.RobotsAnswer) {
 	d.robots.end(v.ID, v.Item.URL, a, time.Now())
 }
 
-// runRobotsFetches offers what waits to its hosts, and brings those into memory.
+// runRobotsFetches offers waiting fetches to their hosts, and loads those hosts.
 func (l *loop) runRobotsFetches(now time.Time) {
 	for _, e := range l.d.robots.waiting("", now) {
 		h := l.held[e.partition]
@@ -44,15 +44,15 @@ func (l *loop) runRobotsFetches(now time.Time) {
 	}
 }
 
-// offerRobotsFetches gives a host that has come into memory its robots fetches.
+// offerRobotsFetches gives a loaded host its robots fetches.
 func (l *loop) offerRobotsFetches(now time.Time, host crawl.Host) {
 	for _, e := range l.d.robots.waiting(host, now) {
 		l.core.RobotsFetch(now, host, crawl.Item{URL: e.url})
 	}
 }
 
-// beginRobotsFetch reports whether v is no robots fetch, or one that is wanted still. A fetch
-// that is not wanted ends here.
+// beginRobotsFetch reports whether v is not a robots fetch, or one that is still wanted. An
+// unwanted fetch ends here.
 func (l *loop) beginRobotsFetch(now time.Time, v crawl.Visit) bool {
 	if v.Item.Via != crawl.ViaRobots || l.d.robots.begin(v.Item.URL, v.ID) {
 		return true

@@ -9,27 +9,24 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// A robots fetch is one request of a host held here for a file to which another host's
-// robots.txt redirects. It waits in memory for the host's turn and keeps its
-// answer for a while, so that all who ask for one file share one request. What is
-// lost with the process is asked for again.
+// A robots fetch is one request to a host held here for a file to which another host's robots.txt
+// redirects. It waits in memory for the host's turn and keeps its answer for a while, so that all
+// requests for the same file share one fetch. If the process ends, callers ask again.
 
 const (
-	// maxRobotsFetches bounds the files that wait or were fetched; further askers are told
-	// to ask again.
+	// maxRobotsFetches bounds the waiting and fetched files; further callers are told to ask again.
 	maxRobotsFetches = 1024
-	// maxHostFetches bounds those of one host, so that a slow one does not take the
-	// places of all others.
+	// maxHostFetches bounds the files of one host, so that a slow host does not take all places.
 	maxHostFetches = 16
-	// maxDomainFetches bounds those of one registered domain once half of all places
-	// are taken, an eighth of them as fair shares begin.
+	// maxDomainFetches bounds the files of one registered domain once half of all places are taken:
+	// an eighth of them, as in package fairshare.
 	maxDomainFetches = maxRobotsFetches / 8
-	// maxRobotsBytes bounds the files that were fetched.
+	// maxRobotsBytes bounds the size of the fetched files.
 	maxRobotsBytes = 16 << 20
-	// robotsPatience is how long a file is wanted after the last question for it.
+	// robotsPatience is how long a file is wanted after the last request for it.
 	robotsPatience = 30 * time.Second
-	// robotsLife is how long an answer is given again; robotsFailedLife, when the
-	// server failed: those who ask count that against their own host and wait.
+	// robotsLife is how long an answer is reused; robotsFailedLife applies when the server failed:
+	// the callers count that against their own hosts and wait.
 	robotsLife       = 10 * time.Minute
 	robotsFailedLife = 3 * time.Second
 )
@@ -40,24 +37,23 @@ type robotsFetch struct {
 	host      crawl.Host
 	domain    string // its registered domain
 	url       urlnorm.URL
-	wanted    time.Time // when it was last asked for
-	visit     uint64    // that fetches it now; 0: none
+	wanted    time.Time // last request for it
+	visit     uint64    // the visit that fetches it now; 0: none
 	answer    *crawl.RobotsAnswer
-	until     time.Time // the answer's end
+	until     time.Time // expiry of the answer
 }
 
-// robotsFetches are those of one dispatcher. Its methods may be called from any goroutine.
+// robotsFetches is the table of one dispatcher. Its methods may be called from any goroutine.
 type robotsFetches struct {
 	mu       sync.Mutex // guards all below
 	byURL    map[urlnorm.URL]*robotsFetch
-	byHost   map[crawl.Host]int // how many of them
+	byHost   map[crawl.Host]int // number of files per host
 	byDomain map[string]int
-	fresh    bool // one was asked for since the loop looked
+	fresh    bool // there is a new one since the loop's last check
 	bytes    int  // of the answers' bodies
 }
 
-// ask returns the answer for u, or has it fetched. begun says that the loop has
-// to look.
+// ask returns the answer for u, or starts its fetch. begun says that the loop must check the table.
 func (e *robotsFetches) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a *crawl.RobotsAnswer, begun bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -83,8 +79,8 @@ func (e *robotsFetches) ask(p crawl.Partition, u urlnorm.URL, now time.Time) (a 
 	return r.answer, begun
 }
 
-// roomLocked reports whether there is a place for r, or makes one: of its host's, its
-// domain's, or all.
+// roomLocked reports whether there is a place for r, or makes one, within the bounds of its host,
+// its domain and the table.
 func (e *robotsFetches) roomLocked(now time.Time, r *robotsFetch) bool {
 	switch {
 	case e.byHost[r.host] >= maxHostFetches:
@@ -97,8 +93,8 @@ func (e *robotsFetches) roomLocked(now time.Time, r *robotsFetch) bool {
 	return true
 }
 
-// makeRoomLocked forgets what nobody needs any more, else the oldest answer, among
-// those that may go. False: there is none.
+// makeRoomLocked drops an unwanted file, or else the oldest answer, among those that mayGo allows.
+// False: there is none.
 func (e *robotsFetches) makeRoomLocked(now time.Time, mayGo func(*robotsFetch) bool) bool {
 	var oldest *robotsFetch
 	before := len(e.byURL)
@@ -130,8 +126,8 @@ func (e *robotsFetches) removeLocked(r *robotsFetch) {
 	}
 }
 
-// waiting returns the fetches that no visit has begun, those of one host or, for "", of all.
-// What nobody asks for any more is forgotten.
+// waiting returns the fetches that no visit has started, those of one host or, for "", of all.
+// Unwanted ones are dropped.
 func (e *robotsFetches) waiting(host crawl.Host, now time.Time) []robotsFetch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -153,7 +149,7 @@ func (e *robotsFetches) waiting(host crawl.Host, now time.Time) []robotsFetch {
 	return out
 }
 
-// wants reports whether something is to be fetched of a host.
+// wants reports whether a file of the host is to be fetched.
 func (e *robotsFetches) wants(host crawl.Host) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -168,14 +164,14 @@ func (e *robotsFetches) wants(host crawl.Host) bool {
 	return false
 }
 
-// news reports whether a file was asked for since waiting looked.
+// news reports whether a file was requested since the last call of waiting.
 func (e *robotsFetches) news() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.fresh
 }
 
-// begin says that a visit fetches u. False: nobody wants it any more.
+// begin notes that a visit fetches u. False: u is no longer wanted.
 func (e *robotsFetches) begin(u urlnorm.URL, visit uint64) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,7 +183,7 @@ func (e *robotsFetches) begin(u urlnorm.URL, visit uint64) bool {
 	return true
 }
 
-// end says that a visit is over. Without an answer the fetch waits for another.
+// end notes that a visit is over. Without an answer the fetch waits for another visit.
 func (e *robotsFetches) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -209,7 +205,7 @@ func (e *robotsFetches) end(visit uint64, u urlnorm.URL, a *crawl.RobotsAnswer, 
 	}
 }
 
-// dropLargestLocked forgets the largest answer but keep's.
+// dropLargestLocked drops the largest answer except keep's.
 func (e *robotsFetches) dropLargestLocked(keep *robotsFetch) {
 	var largest *robotsFetch
 	for _, r := range e.byURL {

@@ -43,9 +43,8 @@ func robotsRig(t *testing.T) *rig {
 	return r
 }
 
-// TestRobotsFetchesWaitTheirTurn has files fetched of a busy host, of one that rests on
-// disk, and of one that nothing is known of, in one of two places in memory. The
-// rig's web judges the gaps.
+// TestRobotsFetchesWaitTheirTurn fetches files of a busy host, of one that is on disk, and of an
+// unknown one, with one of two places in memory. The rig's web checks the gaps.
 func TestRobotsFetchesWaitTheirTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,8 +87,8 @@ func TestRobotsFetchesWaitTheirTurn(t *testing.T) {
 	})
 }
 
-// TestRobotsFetchesOutliveAHandOver takes the visit back in the middle of the request:
-// the next one, in whoever's hands, brings the file.
+// TestRobotsFetchesOutliveAHandOver cancels the visit during the request: the next visit brings the
+// file.
 func TestRobotsFetchesOutliveAHandOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestRobotsFetchesOutliveAHandOver(t *testing.T) {
 	})
 }
 
-// TestRobotsFetchesAreBounded asks for too many files, and for too large ones.
+// TestRobotsFetchesAreBounded requests too many files, and too large ones.
 func TestRobotsFetchesAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -176,7 +175,7 @@ func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 	if _, begun := e.ask(1, robotsURL(t, "http://a.test/"), now); !begun || !e.wants("a.test") {
 		t.Error("another host has no place")
 	}
-	// An answer that somebody had makes room, and so does what nobody asks for.
+	// An answer that was used makes room, and so does an unwanted file.
 	e.begin(url(3), 1)
 	e.end(1, url(3), &crawl.RobotsAnswer{Status: 200, Body: []byte("x")}, now)
 	if _, begun := e.ask(1, url(100), now); !begun || e.bytes != 0 {
@@ -186,7 +185,7 @@ func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 	if _, begun := e.ask(1, url(101), now); !begun || len(e.byURL) != 2 || e.byHost["slow.test"] != 1 || e.byHost["a.test"] != 1 {
 		t.Errorf("%d fetches, %v", len(e.byURL), e.byHost)
 	}
-	// Looking for one host's does not hide that there are others' to be offered.
+	// A check for one host does not hide the files of others.
 	e.waiting("slow.test", now)
 	if !e.news() {
 		t.Error("the loop would not look")
@@ -197,8 +196,8 @@ func TestRobotsFetchesOfOneHostAreBounded(t *testing.T) {
 	}
 }
 
-// TestRobotsFetchOfAWaiterWhoLeft cancels the one who waits for a visit at the moment
-// at which it gets a robots fetch: the next one gets it.
+// TestRobotsFetchOfAWaiterWhoLeft cancels a waiter at the moment when it gets a robots fetch: the
+// next waiter gets it.
 func TestRobotsFetchOfAWaiterWhoLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +222,7 @@ func TestRobotsFetchOfAWaiterWhoLeft(t *testing.T) {
 	})
 }
 
-// TestRobotsFetchAnswersAge keeps failures for a moment only.
+// TestRobotsFetchAnswersAge keeps failures only briefly.
 func TestRobotsFetchAnswersAge(t *testing.T) {
 	t.Parallel()
 	for status, life := range map[int]time.Duration{200: robotsLife, 404: robotsLife, 301: robotsLife, 0: robotsFailedLife, 503: robotsFailedLife, 429: robotsFailedLife} {

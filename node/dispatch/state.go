@@ -9,12 +9,12 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file holds the calls between Release and Settled: what is asked and reported while a
-// visit's outcome is written.
+// This file has the calls between Release and Completed: queries and reports while a visit's
+// outcome is written.
 
-// HostState returns the state of v's host, to be written with v's outcome.
-// Between Release and Settled, just before it is written. It asks the loop only
-// where visits of the host overlap, or Release was a moment ago.
+// HostState returns the state of v's host, to be written with v's outcome. It is called between
+// Release and Completed, just before the write. It asks the loop only if visits of the host
+// overlap, or Release was a moment ago.
 func (d *Dispatcher) HostState(v crawl.Visit) crawl.HostState {
 	if s, ok := d.newest(v.ID); ok {
 		return s
@@ -38,8 +38,8 @@ func (d *Dispatcher) askState(id uint64) crawl.HostState {
 	return crawl.HostState{}
 }
 
-// newest returns the state of a visit's host as Release left it, if it is the
-// newest still and the only one on its way to disk.
+// newest returns the state of a visit's host as Release left it, if it is still the newest and no
+// other is being written.
 func (d *Dispatcher) newest(id uint64) (crawl.HostState, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,8 +51,8 @@ func (d *Dispatcher) newest(id uint64) (crawl.HostState, bool) {
 	return f.state, true
 }
 
-// RetryAt says when v's URL, whose fetch failed with kind, is tried again; the
-// zero time gives it up. Between Release and Settled.
+// RetryAt returns when v's URL, whose fetch failed with kind, is retried; the zero time gives it
+// up. It is called between Release and Completed.
 func (d *Dispatcher) RetryAt(v crawl.Visit, kind crawl.Kind) time.Time {
 	if kind != crawl.URLFailed && kind != crawl.RateLimited {
 		return time.Time{}
@@ -72,11 +72,11 @@ func (d *Dispatcher) RetryAt(v crawl.Visit, kind crawl.Kind) time.Time {
 func (d *Dispatcher) excused(id uint64) bool {
 	excused := false
 	err := d.call(context.Background(), func(time.Time) { excused = d.loop.core.Excused(id) })
-	return excused || err != nil // the loop has ended: the next start tells
+	return excused || err != nil // the loop has ended: the next start will retry
 }
 
-// Unreachable says why v's host could not be reached. Before Settled. When the
-// host is given up, its URLs' records say so.
+// Unreachable notes why v's host could not be reached. It is called before Completed. When the host
+// is given up, its URLs' records contain the reason.
 func (d *Dispatcher) Unreachable(v crawl.Visit, why crawl.HostFailure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,8 +85,8 @@ func (d *Dispatcher) Unreachable(v crawl.Visit, why crawl.HostFailure) {
 	}
 }
 
-// deathReason is what the records of a host's URLs say when it is given up:
-// host_dead, and why. cause is why it could not be reached the last time, or "".
+// deathReason is the reason in the records of a host's URLs when it is given up: host_dead, and
+// why. cause is why it was last unreachable, or "".
 func deathReason(now time.Time, s *crawl.HostState, cause string) string {
 	wait := crawl.Latest(s.HoldUntil, s.NotBefore)
 	switch {

@@ -9,9 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestHostState checks that the state written with a visit is the
-// host's newest, also when visits of one host overlap between Release and
-// Settled.
+// TestHostState checks that the state written with a visit is the host's newest, also when visits
+// of one host overlap between Release and Completed.
 func TestHostState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestHostState(t *testing.T) {
 			}
 		}
 		one := get()
-		want(one, 1) // Release may still be on its way
+		want(one, 1) // Release may not have reached the loop yet
 		synctest.Wait()
 		want(one, 1)
 		two := get()
@@ -49,25 +48,24 @@ func TestHostState(t *testing.T) {
 		synctest.Wait()
 		want(one, 2)
 		want(two, 2)
-		r.d.Settled(one)
+		r.d.Completed(one)
 		three := get()
 		synctest.Wait()
 		want(two, 3)
 		want(three, 3)
-		r.d.Settled(two)
-		r.d.Settled(three)
+		r.d.Completed(two)
+		r.d.Completed(three)
 		alone := get()
 		synctest.Wait()
 		want(alone, 4)
-		r.d.Settled(alone)
+		r.d.Completed(alone)
 		synctest.Wait()
 		want(alone, 0)
 	})
 }
 
-// TestParksOnlyNews checks that a host whose newest state was written
-// with its last visit leaves memory without being written again, and that one
-// whose state was not is.
+// TestParksOnlyNews checks that a host whose newest state was written with its last visit leaves
+// memory without another write, and that other hosts are written.
 func TestParksOnlyNews(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{true, false} {
@@ -89,7 +87,7 @@ func TestParksOnlyNews(t *testing.T) {
 			if written {
 				r.d.HostState(v)
 			}
-			r.d.Settled(v)
+			r.d.Completed(v)
 			r.until("an empty memory", func() bool { return r.d.Counts().Active == 0 })
 			time.Sleep(time.Second)
 			r.end()
@@ -102,8 +100,8 @@ func TestParksOnlyNews(t *testing.T) {
 	}
 }
 
-// TestOutage lets a host answer 429 to everything for eight minutes, and
-// one page of another host for ever: the first loses no page, the second that one.
+// TestOutage has a host that answers 429 to everything for eight minutes, and a page of another
+// host that does so for ever. The first loses no page, the second that one.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

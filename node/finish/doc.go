@@ -6,33 +6,33 @@
 //
 // A link is always behind a leased page, in an outbox, or in its owner's store. So the crawl has
 // ended when two rounds in a row find every member of the view idle, with the same boots and the
-// same activity: whatever was on its way in the first round would have made a member active before
-// the second. The member with the lowest id asks. No election is needed for that: two nodes that
-// ask at once come to the same end.
+// same activity: work under way during the first round would have made a member active before
+// the second. The member with the lowest id asks. No election is needed: two nodes that
+// ask at once reach the same result.
 //
 //	rounds.go   the Finisher: its rounds, and what two of them must agree on
-//	verdict.go  why the crawl ends; how members are told of it
+//	verdict.go  why the crawl ends; how the members learn of it
 //	work.go     what keeps one node from being idle
 //
 // # The page limit
 //
 // Page permits keep --max-pages exact over the whole cluster. The holder of partition 0 grants them
-// in blocks; a node fetches a page only against one, and a visit that ends without a page gives its
+// in blocks. A node needs a permit for each page, and a visit that ends without a page returns its
 // permit back.
 //
 //	permits.go  the permits of this node, taken by its visits
 //	granter.go  what the holder of partition 0 grants
 //
-// Grants are not written to disk. The node that acquires partition 0 counts anew: pages done, by
+// Grants are not written to disk. The node that acquires partition 0 counts again: pages done, by
 // the partitions' own counters, and permits in hand, as every member reports them in a block made
 // after the acquisition, while no partition moves. Until every member has reported, nothing is
-// granted. Whatever is not certain counts as in hand, so a count may be too high, never too low.
-// When nothing is left to grant, the count is made again; that also finds the permits that a
-// crashed node took with it.
+// granted. Anything uncertain counts as in hand, so a count may be too high, never too low.
+// When nothing is left to grant, the count is repeated; that also finds the permits of a
+// crashed node.
 //
 // A lowered limit makes all unused permits void. A node that knows the new limit must not get
-// permits by the old one, from a granter that does not know it yet. So a request names the
-// document that it is made by, and a granter with an older one grants nothing.
+// permits under the old one, from a granter that does not know it yet. So a request names the
+// version of its document, and a granter with an older one grants nothing.
 //
 // # Goroutines and queues
 //

@@ -13,8 +13,8 @@ import (
 	"crawlnode/peer"
 )
 
-// fakeNode is a node as this package sees it: a document in memory, and a cluster that is what
-// a test makes of it.
+// fakeNode is a node as this package sees it: a document in memory, and a cluster that the test
+// sets.
 type fakeNode struct {
 	mu  sync.Mutex // guards doc
 	doc *crawldoc.Document
@@ -30,7 +30,7 @@ type fakeNode struct {
 	changed     int // calls of DocumentChanged
 	taken       map[crawl.NodeID]crawl.NodeBlock
 	wakes       int
-	granter     func(*peer.PermitRequest) (*peer.PermitReply, error) // of another node; nil: nobody answers
+	granter     func(*peer.PermitRequest) (*peer.PermitReply, error) // of another node; nil: no answer
 	answerer    func(membership.Member, *peer.IdleRequest) (*peer.IdleReply, error)
 }
 
@@ -43,7 +43,7 @@ func newFake(maxPages int64) *fakeNode {
 	return n
 }
 
-// viewOf is a view of members in boot 1, numbered by how many they are.
+// viewOf is a view of members in boot 1; its number is their count.
 func viewOf(ids ...crawl.NodeID) *membership.View {
 	v := &membership.View{Number: crawl.Epoch(len(ids))}
 	for _, id := range ids {
@@ -57,7 +57,7 @@ func (n *fakeNode) options() Options {
 		Rules: n.rules, DocumentChanged: func() { n.changed++ }, Logger: slog.New(slog.DiscardHandler)}
 }
 
-// permitsOf are the permits of a node that has acquired partition 0 just now, if it holds that.
+// permitsOf are the permits of a node that has just acquired partition 0, if it holds it.
 func permitsOf(n *fakeNode) *Permits {
 	p := NewPermits(n.options())
 	if n.grants {
@@ -97,7 +97,7 @@ func (n *fakeNode) Merge(d *crawldoc.Document, _ time.Time) (bool, error) {
 	return true, nil
 }
 
-// setLimit is another --max-pages, one version on.
+// setLimit sets another --max-pages, with the next version.
 func (n *fakeNode) setLimit(limit int64) *crawldoc.Document {
 	n.mu.Lock()
 	defer n.mu.Unlock()

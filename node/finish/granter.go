@@ -9,23 +9,23 @@ import (
 	"crawlnode/peer"
 )
 
-// callMargin is when a call that was open at some moment is answered or given up.
+// callMargin is the time after which any earlier call is answered or abandoned.
 const callMargin = 5 * time.Second
 
-// granter gives permits out while this node holds partition 0.
+// granter grants permits while this node holds partition 0.
 type granter struct {
 	o   Options
 	own func() int64 // the permits in hand of this node
 
 	mu       sync.Mutex // guards the rest
-	since    time.Time  // of the acquisition, or the last permit that changed hands; zero: not acquired
+	since    time.Time  // of the acquisition, or of the last granted or returned permit; zero: not acquired
 	counted  bool
 	promised int64  // pages done and permits in hand, over all members, or more
-	document uint64 // that members must have for their counts to say anything; 0: any
+	document uint64 // version that members must have for their counts to be valid; 0: any
 }
 
-// acquired starts the count anew. Moved: an earlier granter may still have answers on their
-// way. Those arrive or are given up within callMargin, and only later blocks are counted.
+// acquired restarts the count. moved: answers of an earlier granter may still be on their way. They
+// arrive or are abandoned within callMargin, and only later blocks are counted.
 func (g *granter) acquired(now time.Time, moved bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -35,9 +35,8 @@ func (g *granter) acquired(now time.Time, moved bool) {
 	}
 }
 
-// follow begins the count anew when a document of that version has set a limit or lowered it: a
-// member that does not know it yet fetches by the old one. What is under way then counts as in
-// hand.
+// follow restarts the count when a document of that version has set or lowered the limit: a member
+// that does not know it yet fetches under the old one. Open visits then count as in hand.
 func (g *granter) follow(version uint64) {
 	g.mu.Lock()
 	g.document = version
@@ -59,10 +58,10 @@ func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
 	pages, inHand, complete := g.count(since, basis)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	complete = complete && since.Equal(g.since) // else permits have changed hands meanwhile
+	complete = complete && since.Equal(g.since) // else permits were granted or returned meanwhile
 	switch {
 	case complete && (!g.counted || g.promised >= limit):
-		g.promised, g.counted = pages+inHand, true // perhaps with what is given back here
+		g.promised, g.counted = pages+inHand, true // perhaps including permits returned by this request
 	case !g.counted:
 		return &peer.PermitReply{Error: "the members' permits are still being counted"}
 	case req.Returned > 0:
@@ -77,16 +76,16 @@ func (g *granter) grant(req *peer.PermitRequest) *peer.PermitReply {
 	return &peer.PermitReply{Granted: give, Exhausted: g.promised >= limit && give < req.Wanted}
 }
 
-// basis says which blocks count: those made after a moment, by members that have that document.
+// basis returns which blocks count: those made after a moment, by members that have that document.
 func (g *granter) basis() (since time.Time, document uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.since, g.document
 }
 
-// count adds up pages and permits in hand over all members of the view, by their last blocks.
-// Complete: each block was made after since, in this view, by a member that has the document of
-// that version, and nothing is left to move. So no page is missed by both ends of a move.
+// count sums pages and permits in hand over all members of the view, by their last blocks.
+// complete: each block was made after since, in this view, by a member with that version of the
+// document, and no partition moves. So no page is missed by both ends of a move.
 func (g *granter) count(since time.Time, document uint64) (pages, inHand int64, complete bool) {
 	inHand = g.own() // first: a page that is done in between counts twice
 	totals := g.o.Engine.Totals()

@@ -11,7 +11,7 @@ import (
 	"crawlnode/peer"
 )
 
-// Options are what the package needs of the rest of the node. All are set.
+// Options are the package's dependencies. All are required.
 type Options struct {
 	Self      crawl.NodeID
 	Boot      crawl.Boot
@@ -19,7 +19,7 @@ type Options struct {
 	Cluster   Cluster
 	Engine    Engine
 	Peers     Peers
-	// Rules stamps a request with the rules that this node goes by.
+	// Rules identifies the rules of this node in a request.
 	Rules func() *peer.RulesStamp
 	// DocumentChanged is called after this package has stored another document.
 	DocumentChanged func()
@@ -33,7 +33,7 @@ type Documents interface {
 	Merge(doc *crawldoc.Document, now time.Time) (changed bool, err error)
 }
 
-// Cluster is what this node knows of the cluster. Its methods read memory and call no node.
+// Cluster is this node's knowledge of the cluster. Its methods read memory and call no node.
 type Cluster interface {
 	// View is the installed view; nil before there is one.
 	View() *membership.View
@@ -54,7 +54,7 @@ type Cluster interface {
 // Report is the last report of another node.
 type Report struct {
 	Block crawl.NodeBlock
-	// MadeAfter is a moment of this node's clock: the block was made after it.
+	// MadeAfter is a time of this node's clock before the block was made.
 	MadeAfter time.Time
 }
 
@@ -62,11 +62,11 @@ type Report struct {
 type Engine interface {
 	// Totals are the counters of the partitions held here.
 	Totals() crawl.Counters
-	// Work is what this node still has to do.
+	// Work is the node's remaining work.
 	Work() Work
 	// Activity rises with everything that could lead to more work.
 	Activity() uint64
-	// Block is what this node reports of itself.
+	// Block is this node's report about itself.
 	Block() *crawl.NodeBlock
 	// Wake is called when permits have arrived.
 	Wake()
@@ -80,7 +80,7 @@ type Peers interface {
 	Idle(ctx context.Context, m membership.Member, req *peer.IdleRequest) (*peer.IdleReply, error)
 }
 
-// settings are those that this node goes by now.
+// settings are the current settings of this node.
 func (o *Options) settings() *crawl.Settings { return &o.Documents.Current().Doc.Settings }
 
 // viewNumber is the installed view's, 0 before there is one.

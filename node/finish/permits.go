@@ -18,14 +18,14 @@ const permitBlock = 64
 type Permits struct {
 	o       Options
 	granter granter
-	limit   atomic.Int64  // --max-pages as it was followed last
+	limit   atomic.Int64  // the --max-pages in effect
 	look    chan struct{} // capacity 1: more are needed
 
 	mu        sync.Mutex // guards the rest
 	unused    int64      // granted and not taken
 	taken     int64      // taken by visits that run
-	calling   int64      // asked for or given back in a call that is not answered yet
-	lapsed    int64      // of taken: they are not given back
+	calling   int64      // requested or returned in a call that is not answered yet
+	lapsed    int64      // part of taken that is not returned
 	lapses    int        // how often all lapsed
 	exhausted bool       // the granter has no more, by its last answer
 }
@@ -39,10 +39,10 @@ func NewPermits(o Options) *Permits {
 	return p
 }
 
-// Take gets a permit for one page. False: there is none now; more are asked for.
+// Take takes a permit for one page. False: there is none now; more are requested.
 //
-// Without a limit no permit is needed. What is taken then counts as in hand all the same, for
-// a limit that is set while the page is under way.
+// Without a limit no permit is needed. The page then still counts as in hand, for
+// a limit that is set while the page is fetched.
 func (p *Permits) Take() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *Permits) Take() bool {
 	return false
 }
 
-// more makes Run look whether permits are missing.
+// more makes Run check whether permits are missing.
 func (p *Permits) more() {
 	select {
 	case p.look <- struct{}{}:
@@ -68,7 +68,7 @@ func (p *Permits) more() {
 	}
 }
 
-// Done ends a visit's permit: a page used it up, or it is free again.
+// Done ends a visit's permit: it was used by a page, or it is free again.
 func (p *Permits) Done(used bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,8 +83,8 @@ func (p *Permits) Done(used bool) {
 	}
 }
 
-// Lapse drops all permits. It is called when this node was excluded from the view: the granter
-// has counted without its permits, and given them to others.
+// Lapse drops all permits. It is called when this node was excluded from the view: the granter has
+// counted without its permits, and granted them to others.
 func (p *Permits) Lapse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,8 +92,8 @@ func (p *Permits) Lapse() {
 	p.lapses++
 }
 
-// InHand counts the permits that are not pages yet. Exhausted: there is none to take, and the
-// granter has no more.
+// InHand counts the permits that are not pages yet. exhausted: none is left, and the granter has no
+// more.
 func (p *Permits) InHand() (n int64, exhausted bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,9 +109,9 @@ func (p *Permits) LimitReached() bool {
 	return exhausted
 }
 
-// FollowLimit acts on the page limit of a new document, and reports whether that has changed: visits
-// that were refused a permit should then ask again. A limit that is set or lowered makes all unused
-// permits void; after one that is raised or dropped, more are asked for at once.
+// FollowLimit applies the page limit of a new document, and reports whether the limit has changed:
+// visits that were refused a permit should then ask again. A new or lowered limit makes all unused
+// permits void; after a raised or removed one, more are requested at once.
 func (p *Permits) FollowLimit(d *crawldoc.Document) (changed bool) {
 	limit := d.Settings.MaxPages
 	before := p.limit.Swap(limit)
@@ -126,11 +126,11 @@ func (p *Permits) FollowLimit(d *crawldoc.Document) (changed bool) {
 	return true
 }
 
-// Acquired is called when this node begins to hold partition 0, and with it the duty to grant.
-// Moved: another process may have granted until now.
+// Acquired is called when this node begins to hold partition 0, and so to grant. moved: another
+// process may have granted until now.
 func (p *Permits) Acquired(now time.Time, moved bool) { p.granter.acquired(now, moved) }
 
-// Serve answers a node that asks for permits.
+// Serve answers another node's request for permits.
 func (p *Permits) Serve(req *peer.PermitRequest) *peer.PermitReply {
 	if !p.o.Cluster.Grants() {
 		return &peer.PermitReply{Error: "this node does not hold partition 0"}
@@ -138,8 +138,8 @@ func (p *Permits) Serve(req *peer.PermitRequest) *peer.PermitReply {
 	return p.granter.grant(req)
 }
 
-// Run asks the granter whenever permits are missing, and gives unused ones back when there is
-// nothing here to fetch. It returns when ctx ends.
+// Run requests permits when they are missing, and returns unused ones when there is nothing here to
+// fetch. It ends with ctx.
 func (p *Permits) Run(ctx context.Context) error {
 	wait := 50 * time.Millisecond
 	for {
@@ -168,7 +168,7 @@ func (p *Permits) Run(ctx context.Context) error {
 	}
 }
 
-// ask makes one call to the granter. False: it had nothing or was not reached.
+// ask makes one call to the granter. False: it had no permits or was not reached.
 func (p *Permits) ask(ctx context.Context) bool {
 	totals := p.o.Engine.Totals()
 	queued := totals.QueuedTotal()
@@ -191,7 +191,7 @@ func (p *Permits) ask(ctx context.Context) bool {
 	defer p.mu.Unlock()
 	p.calling = 0
 	switch {
-	case err != nil, lapses != p.lapses: // what was given back may have arrived: the next count tells
+	case err != nil, lapses != p.lapses: // returned permits may have arrived: the next count will show
 		return false
 	case reply.Error != "":
 		p.unused += give

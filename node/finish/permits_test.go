@@ -18,9 +18,9 @@ func ask(t *testing.T, p *Permits, returned, wanted int64) *peer.PermitReply {
 	return r
 }
 
-// Whatever nodes ask for and give back, they never hold more than the limit.
-// A granter alone believes that it knows every permit, so its count is kept from
-// starting again: the limit is not reached by what it sees.
+// Whatever nodes request and return, they never hold more than the limit. A lone granter assumes
+// that it knows every permit, so its count is kept from starting again: it does not see that the
+// limit is reached.
 func TestGranterNeverExceedsTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 500
@@ -64,7 +64,7 @@ func TestGranterNeverExceedsTheLimit(t *testing.T) {
 	}
 }
 
-// Permits that nobody has any more are found by the next count.
+// Permits that no node holds any more are found by the next count.
 func TestGranterCountsAgain(t *testing.T) {
 	t.Parallel()
 	n := newFake(100)
@@ -75,7 +75,7 @@ func TestGranterCountsAgain(t *testing.T) {
 	if r := ask(t, p, 0, 64); r.Granted != 36 || !r.Exhausted {
 		t.Fatalf("%+v", r)
 	}
-	// The asker is no member: none of its 100 permits can become a page.
+	// The requesting node is not a member: none of its 100 permits can become a page.
 	if r := ask(t, p, 0, 64); r.Granted != 64 {
 		t.Fatalf("%+v", r)
 	}
@@ -90,7 +90,7 @@ func TestGranterCountsAgain(t *testing.T) {
 }
 
 // TestCount checks that nothing is granted before every member has reported, after the acquisition,
-// in this view and with the newest limit, and that pages and permits of all are counted then.
+// in this view and with the newest limit, and that the pages and permits of all are then counted.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -157,14 +157,14 @@ func TestPermits(t *testing.T) {
 	}
 	free.Done(true)
 	free.Done(false)
-	// A limit that is set now counts what is under way.
+	// A limit set now counts the open visits.
 	if in, exhausted := free.InHand(); in != 98 || exhausted || free.LimitReached() {
 		t.Errorf("without a limit: %d in hand, exhausted %v", in, exhausted)
 	}
 }
 
-// Permits of a node that was excluded are gone: those not taken, those that
-// running visits would give back, and those of an answer that was on its way.
+// Permits of an excluded node are void: unused ones, those that open visits would return, and those
+// of an answer that was on its way.
 func TestPermitsLapse(t *testing.T) {
 	t.Parallel()
 	n := newFake(100)
@@ -189,7 +189,7 @@ func TestPermitsLapse(t *testing.T) {
 	}
 }
 
-// TestAskPermits checks that a node asks for what it can use and gives back what it cannot.
+// TestAskPermits checks that a node requests the permits that it can use and returns the others.
 func TestAskPermits(t *testing.T) {
 	t.Parallel()
 	n := newFake(100)
@@ -227,8 +227,8 @@ func TestAskPermits(t *testing.T) {
 	}
 }
 
-// TestFollowLimit checks that a limit that is set or lowered makes unused permits void and has
-// all counted anew, and that one that is raised or dropped does not.
+// TestFollowLimit checks that a new or lowered limit makes unused permits void and restarts the
+// count, and that a raised or removed one does not.
 func TestFollowLimit(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -253,7 +253,7 @@ func TestFollowLimit(t *testing.T) {
 	}
 }
 
-// A node that goes by newer settings than the granter gets nothing by the old limit.
+// A node with newer settings than the granter gets no permits under the old limit.
 func TestGranterThatHasNotHeardGrantsNothing(t *testing.T) {
 	t.Parallel()
 	n := newFake(500)

@@ -15,8 +15,8 @@ import (
 // roundEvery is the pause between two rounds.
 const roundEvery = 250 * time.Millisecond
 
-// Finisher asks the members, in rounds, whether they are idle, and ends the crawl. It also
-// answers the rounds of others.
+// Finisher asks the members, in rounds, whether they are idle, and ends the crawl. It also answers
+// the rounds of other nodes.
 type Finisher struct {
 	o       Options
 	permits *Permits
@@ -70,8 +70,8 @@ func (f *Finisher) Run(ctx context.Context) error {
 	}
 }
 
-// asks reports whether it is this node that asks: the crawl runs, and gossip reaches no member
-// with a lower id.
+// asks reports whether this node asks the rounds: the crawl runs, and gossip reaches no member with
+// a lower id.
 func (f *Finisher) asks() bool {
 	if f.o.Cluster.Partitions() == 0 || f.o.Documents.Current().Doc.State != crawl.CrawlRunning {
 		return false
@@ -84,7 +84,7 @@ func (f *Finisher) asks() bool {
 	return true
 }
 
-// rounds remembers the round before.
+// rounds holds the previous round.
 type rounds struct {
 	view    crawl.Epoch
 	answers map[crawl.NodeID]answer // nil: not all were idle
@@ -92,8 +92,8 @@ type rounds struct {
 
 func (r *rounds) forget() { r.answers = nil }
 
-// agree takes in a round, nil when not all were idle. It reports whether this is the second round
-// in a row in which nothing has happened. Then the next one is a first one again.
+// agree adds a round, nil when not all were idle. It reports whether this is the second round in a
+// row without any activity. The next one then counts as a first one again.
 func (r *rounds) agree(view crawl.Epoch, answers map[crawl.NodeID]answer) bool {
 	if answers == nil || r.answers == nil || view != r.view || !same(r.answers, answers) {
 		r.answers, r.view = answers, view
@@ -135,7 +135,7 @@ func (f *Finisher) round(ctx context.Context, view crawl.Epoch) map[crawl.NodeID
 	return answers
 }
 
-// allIdle reports whether all members are idle, by answers of their present boots, and hold all
+// allIdle reports whether all members are idle, by answers of their current boots, and hold all
 // partitions together. If they hold fewer, a partition is moving or offline.
 func allIdle(members []membership.Member, answers map[crawl.NodeID]answer, partitions int) bool {
 	held := 0
@@ -179,7 +179,7 @@ func (f *Finisher) own() answer {
 	return a
 }
 
-// Serve answers a round of another node, or takes the end of the crawl from it.
+// Serve answers a round of another node, or accepts the end of the crawl from it.
 func (f *Finisher) Serve(req *peer.IdleRequest) (*peer.IdleReply, error) {
 	if len(req.Finish) > 0 {
 		if err := f.takeEnd(req.Finish); err != nil {

@@ -11,7 +11,7 @@ import (
 	"crawlnode/peer"
 )
 
-// answersOf are what the members of a view say when all are idle and hold each.
+// answersOf are the answers of the members of a view when all are idle and hold each partitions.
 func answersOf(v *membership.View, each int) map[crawl.NodeID]answer {
 	answers := map[crawl.NodeID]answer{}
 	for _, m := range v.Members {
@@ -22,8 +22,8 @@ func answersOf(v *membership.View, each int) map[crawl.NodeID]answer {
 	return answers
 }
 
-// TestRounds checks that the end needs two rounds in a row in which nothing has happened:
-// a link that was on its way in the first one makes a member active before the second.
+// TestRounds checks that the end needs two rounds in a row without activity: a link on its way
+// during the first one makes a member active before the second.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	quiet := func() map[crawl.NodeID]answer { return answersOf(viewOf("a", "b", "c"), 4) }
@@ -57,8 +57,8 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestAllIdle checks that no round counts while a member is away, works, or holds less
-// than there is: the links of a partition that nobody serves wait elsewhere.
+// TestAllIdle checks that no round counts while a member is away, works, or holds too few
+// partitions: the links of a partition without a holder wait elsewhere.
 func TestAllIdle(t *testing.T) {
 	t.Parallel()
 	v := viewOf("a", "b", "c")
@@ -153,8 +153,8 @@ func TestTimeIsUp(t *testing.T) {
 	}
 }
 
-// TestWhyNotIdle checks that each kind of work keeps a node from being idle, and that URLs which the
-// page limit holds back do not.
+// TestWhyNotIdle checks that each kind of work keeps a node from being idle, and that URLs held
+// back by the page limit do not.
 func TestWhyNotIdle(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestWhyNotIdle(t *testing.T) {
 		{func(*Work) {}, ""},
 		{func(w *Work) { w.Joined = false }, "it has not joined yet"},
 		{func(w *Work) { w.Fetches = 2 }, "2 fetches are open"},
-		{func(w *Work) { w.Moving = 1 }, "1 partitions are on their way"},
+		{func(w *Work) { w.Moving = 1 }, "1 partitions are moving"},
 		{func(w *Work) { w.Leased = false }, "it has no lease"},
 		{func(w *Work) { w.SeedLists = 1 }, "1 lists of seeds are being stored"},
 		{func(w *Work) { w.Outbox = 3 }, "3 links wait in the outbox"},
@@ -204,8 +204,7 @@ func TestLowestAsks(t *testing.T) {
 	}
 }
 
-// TestEndIsTold checks the way of the end from the node that finds it to another one: state, reason
-// and the totals of all.
+// TestEndIsTold checks that the end reaches another node: state, reason and the totals of all.
 func TestEndIsTold(t *testing.T) {
 	t.Parallel()
 	a, b := newFake(0), newFake(0)
@@ -241,7 +240,7 @@ func TestEndIsTold(t *testing.T) {
 		t.Errorf("a second end: %v, %d changes", err, a.changed)
 	}
 
-	// A renewal may bring the document first: the blocks are taken all the same.
+	// A renewal may bring the document first: the blocks are accepted all the same.
 	b.taken = nil
 	raw, err := json.Marshal(note{Document: a.doc, Blocks: map[crawl.NodeID]crawl.NodeBlock{"a": {}}})
 	if err != nil {

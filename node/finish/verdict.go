@@ -16,7 +16,7 @@ import (
 	"crawlnode/peer"
 )
 
-// timeIsUp is the reason to end now, whatever is queued; "" is none.
+// timeIsUp is the reason to end now, whatever is queued; "" if there is none.
 func timeIsUp(d *crawldoc.Document, now time.Time) string {
 	if limit := d.Settings.MaxDuration; limit > 0 && d.RunningFor(now) >= limit {
 		return crawl.FinishMaxDuration
@@ -24,9 +24,9 @@ func timeIsUp(d *crawldoc.Document, now time.Time) string {
 	return ""
 }
 
-// verdict names why the crawl has ended, once all members were idle in two rounds. It is "" when
-// the crawl has not ended: permits were counted too high, and more will be granted after the next
-// count.
+// verdict is the reason why the crawl has ended, once all members were idle in two rounds. It is ""
+// when the crawl has not ended: permits were counted too high, and more will be granted after the
+// next count.
 func verdict(answers map[crawl.NodeID]answer, maxPages int64) string {
 	var pages, queued int64
 	for _, a := range answers {
@@ -43,13 +43,13 @@ func verdict(answers map[crawl.NodeID]answer, maxPages int64) string {
 }
 
 // note carries the end to the members: the document, and every member's last block, so that all
-// show the same totals at once. It travels as JSON.
+// show the same totals at once. It is sent as JSON.
 type note struct {
 	Document *crawldoc.Document               `json:"document"`
 	Blocks   map[crawl.NodeID]crawl.NodeBlock `json:"blocks"`
 }
 
-// end stores the end here and tells every member. A member that does not answer learns of it by
+// end stores the end here and sends it to every member. A member that does not answer gets it with
 // the next renewal.
 func (f *Finisher) end(ctx context.Context, reason string, answers map[crawl.NodeID]answer) error {
 	doc, err := f.o.Documents.Change(func(d *crawldoc.Document) *crawldoc.Document {
@@ -81,12 +81,12 @@ func (f *Finisher) tell(ctx context.Context, n *note) {
 		return f.o.Peers.Idle(ctx, m, &peer.IdleRequest{View: uint64(f.o.viewNumber()), Finish: raw})
 	}) {
 		if a.Err != nil {
-			f.o.Logger.Warn("a member could not be told that the crawl has ended; the next renewal tells it", "peer", a.Node.Name, "error", a.Err)
+			f.o.Logger.Warn("cannot tell a member that the crawl has ended; the next renewal will", "peer", a.Node.Name, "error", a.Err)
 		}
 	}
 }
 
-// takeEnd takes the end of the crawl from another node.
+// takeEnd accepts the end of the crawl from another node.
 func (f *Finisher) takeEnd(raw []byte) error {
 	var n note
 	if err := json.Unmarshal(raw, &n); err != nil {

@@ -2,23 +2,23 @@ package finish
 
 import "fmt"
 
-// Work is what one node still has to do.
+// Work is the remaining work of one node.
 //
-// Its fields must be read in the order in which they stand here: what leaves Fetches or SeedLists
-// shows in Outbox or Queued by then, so nothing is missed on its way.
+// Its fields must be read in this order: work that leaves Fetches or SeedLists
+// is then already in Outbox or Queued, so nothing is missed.
 type Work struct {
 	Joined    bool  // a view lists this boot, and it has the crawl's settings
 	Fetches   int   // open
-	Moving    int   // partitions that are on their way
+	Moving    int   // partitions that move
 	Leased    bool  // it may fetch
-	SeedLists int64 // that are being stored
-	Outbox    int64 // links that wait for the answer of their owner
+	SeedLists int64 // being stored
+	Outbox    int64 // links not yet acknowledged by their owner
 	Queued    int64 // URLs
-	// LimitReached says that the page limit keeps what is queued from being fetched.
+	// LimitReached says that the page limit holds back the queued URLs.
 	LimitReached bool
 }
 
-// WhyNotIdle names what keeps the node from being idle; "" is nothing.
+// WhyNotIdle is why the node is not idle; "" when it is.
 func (w *Work) WhyNotIdle() string {
 	switch {
 	case !w.Joined:
@@ -26,7 +26,7 @@ func (w *Work) WhyNotIdle() string {
 	case w.Fetches > 0:
 		return fmt.Sprintf("%d fetches are open", w.Fetches)
 	case w.Moving > 0:
-		return fmt.Sprintf("%d partitions are on their way", w.Moving)
+		return fmt.Sprintf("%d partitions are moving", w.Moving)
 	case !w.Leased:
 		return "it has no lease"
 	case w.SeedLists > 0:

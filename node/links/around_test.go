@@ -15,8 +15,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// around is what stands around a Router in these tests: its store, what it holds, its peers. By
-// default a partition is held by nobody, and everything that is stored or sent is added.
+// around is the surroundings of a Router in these tests: its store, its partitions, its peers. By
+// default no node holds a partition, and everything that is stored or sent is added.
 type around struct {
 	held  map[crawl.Partition]bool
 	alone bool
@@ -81,7 +81,7 @@ func (a *around) AckOutbox(_ context.Context, es []frontier.OutboxEntry) error {
 	return nil
 }
 
-// Walk shows two partitions: one with all that waits, and a mere copy.
+// Walk visits two partitions: one with all waiting links, and a mere copy.
 func (a *around) Walk(visit func(*frontier.Meta) bool) {
 	for _, state := range []frontier.State{frontier.Holder, frontier.Copy} {
 		m := frontier.Meta{State: state}
@@ -138,7 +138,8 @@ func hosts(links []crawl.Routed) (hs []string) {
 	return hs
 }
 
-// scopeAround is how entries spread: by default this node lacks none, and all agree with it.
+// scopeAround is the spreading of entries: by default this node lacks none, and all nodes agree
+// with it.
 type scopeAround struct {
 	around                 *around
 	differs, lacks, behind bool

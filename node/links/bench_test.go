@@ -32,7 +32,7 @@ func BenchmarkSettle(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		a.did, a.stored = a.did[:0], a.stored[:0]
-		if err := k.Settle(b.Context(), visitOf(page), o); err != nil {
+		if err := k.Complete(b.Context(), visitOf(page), o); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // links; then they go into the outbox with the page's own transaction.
 const ackWait = 500 * time.Millisecond
 
-// Completer makes visits done. It is the pipeline's Sink; its methods may be called from anywhere.
+// Completer completes visits. It is the pipeline's Sink; any goroutine may call its methods.
 type Completer struct {
 	router  *Router
 	outbox  *Sender
@@ -27,13 +27,13 @@ func NewCompleter(r *Router, s *Sender, v Visits, results Results) *Completer {
 	return &Completer{router: r, outbox: s, visits: v, results: results}
 }
 
-// Settle ends a visit: foreign links go to their owners, then one transaction
-// makes the page done with all its links (invariant I3). The host was released before.
-func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
+// Complete ends a visit: links to other nodes go to their owners, then one transaction marks the
+// page as done with all its links (invariant I3). The host was released before.
+func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome) error {
 	opts := &k.router.opts
-	defer k.visits.Settled(v)
+	defer k.visits.Completed(v)
 	if v.Item.Via == crawl.ViaRobots {
-		k.visits.RobotsSettled(v, &o)
+		k.visits.RobotsCompleted(v, &o)
 		return nil
 	}
 	defer k.results.Payloads.Completed(v.Item.URL, &o)
@@ -56,13 +56,13 @@ func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) 
 	}
 	c.Own, c.Outbox = k.shareOut(ctx, v, o.Targets)
 	c.Outbox = append(c.Outbox, k.router.Route(o.Unjudged)...)
-	// As late as can be: another visit of the host may have ended meanwhile.
+	// As late as possible: another visit of the host may have ended meanwhile.
 	c.Host = k.visits.HostState(v)
 	err := opts.Store.Complete(ctx, c)
 	if errors.Is(err, frontier.ErrNotHolder) || errors.Is(err, frontier.ErrStaleLease) {
-		// The freeze of a hand-over waits for every visit to be settled, so this
-		// cannot happen while the rules of ownership hold.
-		opts.Log.Error("a page was finished under a lease that counts no more; whoever holds its host fetches it again",
+		// The freeze of a hand-over waits until every visit is completed, so this cannot happen
+		// while the rules of ownership hold.
+		opts.Log.Error("page completed under an expired lease; the current holder of its host will fetch it again",
 			"host", v.Host, "partition", v.Partition, "epoch", v.Epoch, "error", err)
 		return nil
 	}
@@ -72,7 +72,7 @@ func (k *Completer) Settle(ctx context.Context, v crawl.Visit, o crawl.Outcome) 
 	return err
 }
 
-// logVisit logs what became of a visit, at level debug.
+// logVisit logs the result of a visit, at level debug.
 func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcome) {
 	log := k.router.opts.Log
 	if !log.Enabled(ctx, slog.LevelDebug) {
@@ -91,11 +91,11 @@ func (k *Completer) logVisit(ctx context.Context, v crawl.Visit, o *crawl.Outcom
 	if o.Reason != "" {
 		attrs = append(attrs, "reason", o.Reason)
 	}
-	log.Debug("a visit ended", attrs...)
+	log.Debug("visit completed", attrs...)
 }
 
-// shareOut parts a page's links into those that go into its transaction and
-// those that no node has acknowledged.
+// shareOut splits a page's links into those that go into its transaction and those that no node has
+// acknowledged.
 func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, targets []crawl.Target) (own, unacked []crawl.Routed) {
 	r := k.router
 	own, foreign := r.split(r.Route(targets))
@@ -108,8 +108,8 @@ func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, targets []crawl
 		}
 		fresh = append(fresh, l)
 	}
-	// A node that is alone copies nothing; should that change before the page is
-	// written, the frontier sees it and uses the outbox.
+	// A node without replicas copies nothing. If that changes before the page is written, the
+	// frontier notices and uses the outbox.
 	copied := r.opts.Holdings.Replicated()
 	if !copied && len(fresh) == 0 {
 		return own, nil
@@ -123,10 +123,10 @@ func (k *Completer) shareOut(ctx context.Context, v crawl.Visit, targets []crawl
 	return own, append(aside, r.forward(ctx, fresh).Left...)
 }
 
-// storeAside stores the links to this node's other partitions. They have other
-// replicas than the page: were they only in its transaction, the page could be
-// copied as done to its replica, and this node die, before theirs have the links
-// (invariant I3). What they have not acknowledged goes into the page's outbox.
+// storeAside stores the links to this node's other partitions. Those have other replicas than the
+// page. If the links were only in the page's transaction, the page could be copied to its replica
+// as done, and this node could fail before the replicas of the links have them (invariant I3).
+// Links that are not acknowledged go into the page's outbox.
 func (k *Completer) storeAside(ctx context.Context, v crawl.Visit, own []crawl.Routed) (same, unacked []crawl.Routed) {
 	var others []crawl.Routed
 	for _, l := range own {
@@ -141,7 +141,7 @@ func (k *Completer) storeAside(ctx context.Context, v crawl.Visit, own []crawl.R
 	}
 	s, err := k.router.storeOwn(ctx, others)
 	if err != nil {
-		return same, others // the store has failed, or the time is up: Complete will tell
+		return same, others // the store has failed, or the time is up: Complete will return the error
 	}
 	return same, s.Left
 }

@@ -12,7 +12,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// ending is what a visit's end asks and tells beside links.
+// ending records the calls of a visit's end besides links.
 type ending struct{ *around }
 
 func (e ending) HostState(crawl.Visit) crawl.HostState {
@@ -23,22 +23,26 @@ func (e ending) RetryAt(crawl.Visit, crawl.Kind) time.Time { return time.Time{} 
 func (e ending) Unreachable(_ crawl.Visit, why crawl.HostFailure) {
 	e.did = append(e.did, "unreachable: "+why.Reason)
 }
-func (e ending) Settled(crawl.Visit)                       { e.did = append(e.did, "settled") }
-func (e ending) RobotsSettled(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
-func (e ending) Observe(*crawl.Outcome)                    {}
+func (e ending) Completed(crawl.Visit)                       { e.did = append(e.did, "completed") }
+func (e ending) RobotsCompleted(crawl.Visit, *crawl.Outcome) { e.did = append(e.did, "robots") }
+func (e ending) Observe(*crawl.Outcome)                      {}
 
 func (e ending) Failed(context.Context, crawl.Visit, *frontier.Completion) error {
 	e.did = append(e.did, "archive")
 	return nil
 }
-func (e ending) FirstHere(*crawl.Visit, *crawl.Outcome) []frontier.Content { return nil }
-func (e ending) Completed(urlnorm.URL, *crawl.Outcome)                     { e.did = append(e.did, "payload") }
 
-// completer makes one over what stands around it; woken reports whether it has woken the sender.
+// payloads records the calls about payloads.
+type payloads struct{ *around }
+
+func (e payloads) FirstHere(*crawl.Visit, *crawl.Outcome) []frontier.Content { return nil }
+func (e payloads) Completed(urlnorm.URL, *crawl.Outcome)                     { e.did = append(e.did, "payload") }
+
+// completer makes a Completer over its surroundings; woken reports whether it has woken the sender.
 func completer(a *around) (k *Completer, woken func() bool) {
 	r := a.router()
 	s := NewSender(r)
-	return NewCompleter(r, s, ending{a}, Results{ending{a}, ending{a}, ending{a}}), func() bool { return len(s.look) == 1 }
+	return NewCompleter(r, s, ending{a}, Results{ending{a}, ending{a}, payloads{a}}), func() bool { return len(s.look) == 1 }
 }
 
 // visitOf is a visit of a page of a link's host.
@@ -46,9 +50,9 @@ func visitOf(l crawl.Routed) crawl.Visit {
 	return crawl.Visit{Lease: crawl.Lease{Partition: l.Partition, Host: crawl.Host(l.Target.URL.Host()), Item: crawl.Item{URL: l.Target.URL}}}
 }
 
-// TestSettleSharesLinksOut checks invariant I3: each link of a page that is done is in its own
+// TestCompleteSharesLinksOut checks invariant I3: each link of a completed page is in its own
 // transaction, acknowledged before, or in its outbox.
-func TestSettleSharesLinksOut(t *testing.T) {
+func TestCompleteSharesLinksOut(t *testing.T) {
 	t.Parallel()
 	page, aside, late := linkTo(t, "http://page.test/"), linkTo(t, "http://aside.test/"), linkTo(t, "http://late.test/")
 	foreign, silent, unjudged := linkTo(t, "http://foreign.test/"), linkTo(t, "http://silent.test/"), linkTo(t, "http://unjudged.test/")
@@ -67,14 +71,14 @@ func TestSettleSharesLinksOut(t *testing.T) {
 				l.Target.Again = false
 				o.Targets = append(o.Targets, l.Target)
 			}
-			if err := k.Settle(t.Context(), visitOf(page), o); err != nil {
+			if err := k.Complete(t.Context(), visitOf(page), o); err != nil {
 				t.Fatal(err)
 			}
 			own, outbox := []string{"page.test"}, []string{"late.test", "silent.test", "unjudged.test"}
-			did := []string{"archive", "add", "wait", "forward to b", "host", "complete", "payload", "settled"}
-			if alone { // nobody copies: all that is held here is safe with the page
+			did := []string{"archive", "add", "wait", "forward to b", "host", "complete", "payload", "completed"}
+			if alone { // no replicas: links to held partitions are safe with the page
 				own, outbox = []string{"aside.test", "late.test", "page.test"}, outbox[1:]
-				did = []string{"archive", "forward to b", "host", "complete", "payload", "settled"}
+				did = []string{"archive", "forward to b", "host", "complete", "payload", "completed"}
 			}
 			if !slices.Equal(hosts(a.done.Own), own) || !slices.Equal(hosts(a.done.Outbox), outbox) {
 				t.Errorf("own %v, want %v; outbox %v, want %v", hosts(a.done.Own), own, hosts(a.done.Outbox), outbox)
@@ -87,27 +91,27 @@ func TestSettleSharesLinksOut(t *testing.T) {
 			}
 			// A page whose links are all held here.
 			a.did = nil
-			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: o.Targets[:2]}); err != nil || slices.Contains(a.did, "wait") == alone {
+			if err := k.Complete(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: o.Targets[:2]}); err != nil || slices.Contains(a.did, "wait") == alone {
 				t.Errorf("%v; the replicas were waited for: %v", err, a.did)
 			}
-			// What was acknowledged does not go again with the next page.
+			// Acknowledged links are not sent again with the next page.
 			a.did = nil
-			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil {
+			if err := k.Complete(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil {
 				t.Fatal(err)
 			}
 			if slices.Contains(a.did, "forward to b") || k.router.Counts().Suppressed != 1 || len(a.done.Outbox) != 0 {
 				t.Errorf("%v; %+v", a.did, k.router.Counts())
 			}
 			k.router.ForgetSent()
-			if err := k.Settle(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil || !slices.Contains(a.did, "forward to b") {
+			if err := k.Complete(t.Context(), visitOf(page), crawl.Outcome{Kind: crawl.Fetched, Targets: []crawl.Target{o.Targets[3]}}); err != nil || !slices.Contains(a.did, "forward to b") {
 				t.Errorf("%v after the cache was emptied: %v", a.did, err)
 			}
 		})
 	}
 }
 
-// TestSettleStoresNothing checks which ends of a visit are not stored, or not believed.
-func TestSettleStoresNothing(t *testing.T) {
+// TestCompleteStoresNothing checks which visits are not stored, or whose results are ignored.
+func TestCompleteStoresNothing(t *testing.T) {
 	t.Parallel()
 	page := linkTo(t, "http://page.test/")
 	for name, c := range map[string]struct {
@@ -116,16 +120,16 @@ func TestSettleStoresNothing(t *testing.T) {
 		refusal error
 		did     []string
 	}{
-		"aborted":      {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"payload", "settled"}},
-		"robots.txt":   {crawl.ViaRobots, crawl.Outcome{Kind: crawl.Fetched}, nil, []string{"robots", "settled"}},
-		"a lease past": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Fetched}, frontier.ErrStaleLease, []string{"archive", "host", "complete", "payload", "settled"}},
-		"moved away":   {crawl.ViaLink, crawl.Outcome{Kind: crawl.HostFailed, Reason: "silent"}, frontier.ErrNotHolder, []string{"unreachable: silent", "archive", "host", "complete", "payload", "settled"}},
+		"aborted":      {crawl.ViaLink, crawl.Outcome{Kind: crawl.Aborted}, nil, []string{"payload", "completed"}},
+		"robots.txt":   {crawl.ViaRobots, crawl.Outcome{Kind: crawl.Fetched}, nil, []string{"robots", "completed"}},
+		"a lease past": {crawl.ViaLink, crawl.Outcome{Kind: crawl.Fetched}, frontier.ErrStaleLease, []string{"archive", "host", "complete", "payload", "completed"}},
+		"moved away":   {crawl.ViaLink, crawl.Outcome{Kind: crawl.HostFailed, Reason: "silent"}, frontier.ErrNotHolder, []string{"unreachable: silent", "archive", "host", "complete", "payload", "completed"}},
 	} {
 		a := &around{alone: true, held: map[crawl.Partition]bool{page.Partition: true}, refusal: c.refusal}
 		k, woken := completer(a)
 		v := visitOf(page)
 		v.Item.Via = c.via
-		if err := k.Settle(t.Context(), v, c.outcome); err != nil || woken() {
+		if err := k.Complete(t.Context(), v, c.outcome); err != nil || woken() {
 			t.Errorf("%s: %v, the sender was woken: %v", name, err, woken())
 		}
 		if !slices.Equal(a.did, c.did) {

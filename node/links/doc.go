@@ -16,24 +16,24 @@
 //	complete.go   Completer: the pipeline's Sink
 //	outbox.go     Sender: sends what waits in the outboxes
 //	receive.go    Receiver: stores what other nodes send
-//	seeds.go      Seeder: stores what people give
-//	sentcache.go  links that were acknowledged of late, and are not sent again
+//	seeds.go      Seeder: stores submitted seeds
+//	sentcache.go  links that were acknowledged recently, and are not sent again
 //
-// # What is promised
+// # Guarantees
 //
-// A link is always behind a leased page, in an outbox, or in its owner's store (invariant I3). It is
-// acknowledged, to a peer or to the caller that adds seeds, when the in-sync replicas of its partition have it, in
-// the tenure in which it was stored. A batch of links is answered when its last partition is, at the
-// latest after 3.5 s, and batches of one peer in order. So a replica that falls silent delays the links
-// of others until its own link is given up, 3 s later; from then on what needs its answer is refused
-// at once.
+// A link is always behind a leased page, in an outbox, or in its owner's store (invariant I3). It
+// is acknowledged, to a peer or to the caller that adds seeds, when the in-sync replicas of its
+// partition have it, in the tenure in which it was stored. A batch of links is answered when its
+// last partition is, at the latest after 3.5 s, and batches of one peer in order. So a silent
+// replica delays the links of others until its own link is given up, 3 s later; from then on links
+// that need its answer are refused at once.
 //
 // Before a page is done its links to other partitions are acknowledged, those that are held here as
 // well, or they stand in the page's outbox. Its links to its own partition are in its own
 // transaction, so a replica has both or neither.
 //
-// A node refuses no link for want of a scope entry while it may lack one: such a link waits in the
-// outbox of its page and is judged there; a link of another node stays with that node.
+// A node refuses no link for lack of a scope entry while entries may be missing: such a link waits
+// in the outbox of its page and is judged there; a link of another node stays with that node.
 //
 // # Goroutines and queues
 //

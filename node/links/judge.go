@@ -6,8 +6,8 @@ import (
 	"crawlnode/web/scope"
 )
 
-// judge holds a link against the scope: rules, and the scope entries of seeds. entry, unless it is "", is one that
-// the link brings with it.
+// judge checks a link against the scope: rules, and the scope entries of seeds. entry, unless it is
+// "", is an entry that the link brings with it.
 func judge(rules *scope.Rules, seeds *scope.Seeds, t *crawl.Target) (v scope.Verdict, entry string) {
 	v = rules.Judge(t.URL, pipeline.JudgedDepth(t), seeds)
 	if v.Admit || !pipeline.OpensScope(t.Via, t.Depth) || rules.Covers(t.URL, seeds) {

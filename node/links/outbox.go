@@ -11,9 +11,9 @@ import (
 	"crawlnode/pipeline"
 )
 
-// Sender sends what waits in the outboxes of the held partitions until
-// the owners have acknowledged it, and deletes it then. One goroutine; Wake
-// tells it that there is something new, and it looks by itself every second.
+// Sender sends the links in the outboxes of the held partitions until their owners have
+// acknowledged them, and then deletes them. It is one goroutine. Wake tells it about new links, and
+// it checks by itself every second.
 type Sender struct {
 	router *Router
 	look   chan struct{} // capacity 1
@@ -28,11 +28,10 @@ const outboxChunk = 1000
 // outboxDeadline bounds one chunk, so that a stopped peer delays the others no longer.
 const outboxDeadline = 3 * time.Second
 
-// outboxDeaf bounds the pause after a sweep in vain, during which nothing wakes
-// the sender.
+// outboxDeaf bounds the pause after a sweep without success, during which nothing wakes the sender.
 const outboxDeaf = 10 * time.Second
 
-// Wake has it look at the outboxes now. From anywhere; it does not block.
+// Wake makes it check the outboxes now. Any goroutine may call it; it does not block.
 func (s *Sender) Wake() {
 	select {
 	case s.look <- struct{}{}:
@@ -60,8 +59,8 @@ func (s *Sender) Run(ctx context.Context) error {
 			rest = 100 * time.Millisecond
 		default:
 			rest = min(2*rest, 2*time.Second)
-			// Each page that ends meanwhile wakes it; a long outbox that no node takes
-			// must not keep a processor busy with being stored in vain.
+			// Each page that ends meanwhile wakes it. A long outbox that no node accepts must not
+			// use a processor with useless attempts.
 			deaf = min(3*time.Since(begun), outboxDeaf)
 		}
 		if !s.pause(ctx, deaf, rest) {
@@ -70,8 +69,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// pause lets a time pass, of which only the second part ends when Wake is
-// called. False: ctx is over.
+// pause waits for deaf plus rest, of which only rest ends when Wake is called. False: ctx has
+// ended.
 func (s *Sender) pause(ctx context.Context, deaf, rest time.Duration) bool {
 	timer := time.NewTimer(deaf)
 	defer timer.Stop()
@@ -90,14 +89,14 @@ func (s *Sender) pause(ctx context.Context, deaf, rest time.Duration) bool {
 	return true
 }
 
-// sweep goes once through all outboxes held here.
+// sweep goes once through all outboxes here.
 func (s *Sender) sweep(ctx context.Context) (sent, left int, err error) {
 	for _, p := range s.filled() {
 		var after frontier.OutboxKey
 		for {
 			entries, err := s.router.opts.Store.Outbox(p, after, outboxChunk)
 			if errors.Is(err, frontier.ErrNotHolder) {
-				break // it moved away meanwhile, and its outbox with it
+				break // it has moved away, with its outbox
 			}
 			if err != nil {
 				return sent, left, err
@@ -120,8 +119,8 @@ func (s *Sender) sweep(ctx context.Context) (sent, left int, err error) {
 	return sent, left, nil
 }
 
-// filled lists the partitions held here whose outbox is not empty, in order. It is
-// asked each second, and mostly there are none.
+// filled lists the held partitions whose outbox is not empty, in order. It is called each second,
+// and mostly there are none.
 func (s *Sender) filled() []crawl.Partition {
 	var ps []crawl.Partition
 	s.router.opts.Store.Walk(func(m *frontier.Meta) bool {
@@ -153,8 +152,8 @@ func (s *Sender) send(ctx context.Context, entries []frontier.OutboxEntry) (int,
 	return len(done), s.router.opts.Store.AckOutbox(ctx, done)
 }
 
-// taken are the entries that are not among those that were left: their owners have
-// promised to keep them, or they were refused.
+// taken are the entries that are not in left: their owners have acknowledged them, or they were
+// refused.
 func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.OutboxEntry {
 	is := make(map[string]bool, len(left))
 	for _, l := range left {
@@ -169,9 +168,9 @@ func taken(entries []frontier.OutboxEntry, left []crawl.Routed) []frontier.Outbo
 	return done
 }
 
-// judge parts a chunk into links that may be stored and those that are to be judged
-// later, because this node may lack the scope entry that admits them; the page on which
-// they were found is done. What is neither is refused, and counted.
+// judge splits a chunk into links that may be stored and links to judge later, because this node
+// may lack the scope entry that admits them; their page is done. All others are refused, and
+// counted.
 func (s *Sender) judge(ctx context.Context, entries []frontier.OutboxEntry) (admitted, later []crawl.Routed, err error) {
 	opts := &s.router.opts
 	rules := opts.Rules()
@@ -190,7 +189,7 @@ func (s *Sender) judge(ctx context.Context, entries []frontier.OutboxEntry) (adm
 	}
 	complete := len(doubtful) > 0 && opts.Scope.CaughtUp(ctx)
 	skipped := map[crawl.Partition]crawl.SkipCounts{}
-	for _, e := range doubtful { // again, by the entries that have come
+	for _, e := range doubtful { // again, with the entries that have arrived
 		v, _ := judge(rules, opts.Seeds, &e.Routed.Target)
 		switch reason := pipeline.ReasonOf(v); {
 		case v.Admit:

@@ -12,8 +12,8 @@ import (
 	"crawlnode/pipeline"
 )
 
-// ackPatience bounds how long a batch of links waits for the replicas; it is
-// below the time after which the sender gives the stream up.
+// ackPatience bounds how long a batch of links waits for the replicas; it is below the sender's
+// time limit of the stream.
 const ackPatience = 3500 * time.Millisecond
 
 // Receiver stores the links that other members send. Its methods may be called from anywhere.
@@ -23,16 +23,15 @@ type Receiver struct {
 	warned sync.Map // peers, by id, that sent nonsense; members only, so bounded
 }
 
-// NewReceiver makes a Receiver. ready reports whether this node has taken over the crawl's rules;
-// until then it takes no link.
+// NewReceiver makes a Receiver. ready reports whether this node has adopted the crawl's rules;
+// until then it accepts no link.
 func NewReceiver(r *Router, ready func() bool) *Receiver { return &Receiver{router: r, ready: ready} }
 
-// Store stores a batch of links in the partitions held here. The scope is
-// judged again, so that a sender with other rules cannot widen the crawl. But a
-// refusal is final only when both judge by the same rules: a seed's scope entry
-// may be known to the sender a moment earlier, or to others and not yet to both, and its
-// links must not be lost. A URL
-// that opens its own scope is stored with its entry, if that is not known yet.
+// Store stores a batch of links in the partitions held here. The scope is judged again, so that a
+// sender with other rules cannot widen the crawl. But a refusal is final only when both judge by
+// the same rules. The sender may know a seed's scope entry a moment earlier, or other nodes may
+// know it and neither of the two yet; such links must not be lost. A URL that opens its own scope
+// is stored with its entry, if that is unknown.
 func (r *Receiver) Store(ctx context.Context, from string, links []*peer.Link, stamp *peer.RulesStamp) ([]peer.Verdict, error) {
 	opts := &r.router.opts
 	p := opts.Holdings.Partitions()
@@ -67,7 +66,7 @@ func (r *Receiver) Store(ctx context.Context, from string, links []*peer.Link, s
 	return b.verdicts, nil
 }
 
-// batch is what a member sent, judged.
+// batch is a judged batch of links from a member.
 type batch struct {
 	verdicts []peer.Verdict // one for each link; those of accepted are still open
 	accepted []crawl.Routed
@@ -76,21 +75,21 @@ type batch struct {
 	skipped  map[crawl.Partition]crawl.SkipCounts
 }
 
-// judge parts the links into those that may be stored and those that may not.
+// judge splits the links into those that may be stored and those that may not.
 func (r *Receiver) judge(from crawl.NodeID, links []*peer.Link, stamp *peer.RulesStamp, partitions int) *batch {
 	opts := &r.router.opts
 	b := &batch{verdicts: make([]peer.Verdict, len(links)), skipped: map[crawl.Partition]crawl.SkipCounts{}}
 	rules := opts.Rules()
 	outOfScope := peer.Verdict_VERDICT_REFUSED
 	if !opts.Scope.Agrees(from, stamp) {
-		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // ask again, when both know the same
+		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // retry, once both know the same
 	} else if !opts.Scope.Complete(time.Now()) {
-		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // and know all
+		outOfScope = peer.Verdict_VERDICT_NOT_HOLDER // and all entries
 	}
 	for i, l := range links {
 		link, err := fromWire(l, partitions)
 		switch {
-		case err != nil: // no correct node sends it; the others of the batch are not to blame
+		case err != nil: // no correct node sends it; the rest of the batch is not affected
 			b.verdicts[i] = peer.Verdict_VERDICT_REFUSED
 			r.warnOnce(from, err)
 		case !opts.Holdings.Holds(link.Partition):
@@ -114,8 +113,8 @@ func (r *Receiver) judge(from crawl.NodeID, links []*peer.Link, stamp *peer.Rule
 	return b
 }
 
-// promiseOf is what the sender of a link is told. One that is stored here and not yet safe
-// on the replicas stays with the sender, which sends it again.
+// promiseOf is the answer to the sender of a link. A link that is stored here and not yet safe on
+// the replicas stays with the sender, which sends it again.
 func promiseOf(a frontier.Admission, safe bool) peer.Verdict {
 	if !safe {
 		return peer.Verdict_VERDICT_NOT_HOLDER
@@ -123,7 +122,7 @@ func promiseOf(a frontier.Admission, safe bool) peer.Verdict {
 	return verdictOf(a)
 }
 
-// warnOnce logs one line for each peer that sends what no correct node sends.
+// warnOnce logs one line for each peer that sends an invalid link.
 func (r *Receiver) warnOnce(from crawl.NodeID, err error) {
 	if _, known := r.warned.LoadOrStore(from, true); !known {
 		r.router.opts.Log.Warn("refused a peer's link; further ones of this peer are not logged", "peer", from, "error", err)

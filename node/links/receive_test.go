@@ -9,7 +9,7 @@ import (
 	"crawlnode/peer"
 )
 
-// TestPromise checks that no sender is told that a link is kept before its replicas have it.
+// TestPromise checks that no link is acknowledged to its sender before its replicas have it.
 func TestPromise(t *testing.T) {
 	for _, a := range []frontier.Admission{frontier.Added, frontier.Known, frontier.NotHolder} {
 		if got := promiseOf(a, false); got != peer.Verdict_VERDICT_NOT_HOLDER {
@@ -24,8 +24,8 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// TestReceiverAnswers checks what a member is answered for its links. Only a node that knows all entries,
-// as its sender does, refuses for good.
+// TestReceiverAnswers checks the answers to a member for its links. Only a node that knows all
+// entries, as its sender does, refuses finally.
 func TestReceiverAnswers(t *testing.T) {
 	t.Parallel()
 	in, late, out, elsewhere := linkTo(t, "http://in.test/"), linkTo(t, "http://late.test/"), linkTo(t, "http://out.test/"), linkTo(t, "http://elsewhere.test/")

@@ -28,23 +28,23 @@ func NewRouter(o Options) *Router {
 	return &Router{opts: o, sent: newSentCache(sentEntries)}
 }
 
-// Counts are links since the start.
+// Counts are numbers of links since the start.
 type Counts struct {
-	Local      int64 // found here, and held here
+	Local      int64 // found here, in partitions held here
 	Forwarded  int64 // acknowledged by other nodes
-	Suppressed int64 // not sent, because their holder had acknowledged them of late
+	Suppressed int64 // not sent, because their holder acknowledged them recently
 }
 
-// Counts returns the counts of now.
+// Counts returns the current counts.
 func (r *Router) Counts() Counts {
 	return Counts{Local: r.local.Load(), Forwarded: r.forwarded.Load(), Suppressed: r.suppressed.Load()}
 }
 
-// ForgetSent has links sent again that were acknowledged already: the node that has acknowledged them may
-// be gone for good.
+// ForgetSent clears the sent cache, so that acknowledged links are sent again: the node that
+// acknowledged them may be gone for good.
 func (r *Router) ForgetSent() { r.sent.Clear() }
 
-// Route names the partition of each target.
+// Route adds the partition of each target.
 func (r *Router) Route(ts []crawl.Target) []crawl.Routed {
 	rs := make([]crawl.Routed, len(ts))
 	partitions := r.opts.Holdings.Partitions()
@@ -54,8 +54,9 @@ func (r *Router) Route(ts []crawl.Target) []crawl.Routed {
 	return rs
 }
 
-// Holder is the node that holds p, as far as is known here: this one, else the one that reported
-// last that it does, else the owner. "": none is known, or this node is the owner and does not hold it yet.
+// Holder is the node that holds p, as far as this node knows: this one, else the one that last
+// reported to hold it, else the owner. "": none is known, or this node is the owner and does not
+// hold it yet.
 func (r *Router) Holder(p crawl.Partition) crawl.NodeID {
 	if r.opts.Holdings.Holds(p) {
 		return r.opts.Self
@@ -70,10 +71,10 @@ func (r *Router) Holder(p crawl.Partition) crawl.NodeID {
 	return to
 }
 
-// Result is what became of links that were submitted.
+// Result is the result for submitted links.
 type Result struct {
 	Added, Known, Refused int
-	// Left were not acknowledged by anybody: keep them and try again.
+	// Left were not acknowledged by any node: keep them and try again.
 	Left []crawl.Routed
 }
 
@@ -84,9 +85,9 @@ func (s *Result) plus(o Result) {
 	s.Left = append(s.Left, o.Left...)
 }
 
-// Submit stores links on the nodes that hold their partitions: here, or over the
-// network before ctx ends. It makes one try. Any caller; it blocks for the disk
-// and the peers. The error is of this node's own store.
+// Submit stores links on the nodes that hold their partitions: here, or over the network before ctx
+// ends. It makes one attempt. Any goroutine may call it; it blocks for the disk and the peers. An
+// error is one of this node's own store.
 func (r *Router) Submit(ctx context.Context, links []crawl.Routed) (Result, error) {
 	own, foreign := r.split(links)
 	var sum Result
@@ -101,8 +102,8 @@ func (r *Router) Submit(ctx context.Context, links []crawl.Routed) (Result, erro
 	return sum, nil
 }
 
-// split parts links into those whose partition is held here and the others. own is
-// links itself, not a copy, when there are no others: that saves 5 KB a page.
+// split splits links into those whose partition is held here and the others. own is links itself,
+// not a copy, when there are no others: that saves 5 KB a page.
 func (r *Router) split(links []crawl.Routed) (own, foreign []crawl.Routed) {
 	for i := range links {
 		switch held := r.opts.Holdings.Holds(links[i].Partition); {
@@ -129,7 +130,7 @@ func (r *Router) storeOwn(ctx context.Context, own []crawl.Routed) (Result, erro
 	t := r.newTicket(own)
 	admissions, err := r.opts.Store.Add(ctx, own)
 	if err != nil && ctx.Err() != nil {
-		return Result{Left: own}, nil // the time is up; nothing is known of them
+		return Result{Left: own}, nil // the time is up; their state is unknown
 	}
 	if err != nil {
 		return s, fmt.Errorf("store links: %w", err)
@@ -138,8 +139,8 @@ func (r *Router) storeOwn(ctx context.Context, own []crawl.Routed) (Result, erro
 	for i, a := range admissions {
 		switch {
 		case !safe(own[i].Partition), a == frontier.NotHolder:
-			// Stored, and not promised: another try finds it known. Or its
-			// partition moved between the question and the store.
+			// Stored and not acknowledged: a retry finds it known. Or its partition moved between
+			// the check and the write.
 			s.Left = append(s.Left, own[i])
 		case a == frontier.Added:
 			s.Added++
@@ -217,8 +218,7 @@ func (r *Router) forwardTo(ctx context.Context, to crawl.NodeID, links []crawl.R
 	return s
 }
 
-// submitAll submits until everything is acknowledged or ctx ends; then it
-// returns what is left.
+// submitAll submits until everything is acknowledged or ctx ends; then it returns the rest.
 func (r *Router) submitAll(ctx context.Context, links []crawl.Routed) (Result, error) {
 	var sum Result
 	wait := 20 * time.Millisecond

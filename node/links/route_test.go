@@ -8,8 +8,8 @@ import (
 	"crawlnode/peer"
 )
 
-// TestSubmitGoesToWhoHoldsIt checks which node a link goes to: this one, else the one that reported
-// last that it holds the partition, else its owner.
+// TestSubmitGoesToWhoHoldsIt checks which node a link goes to: this one, else the one that last
+// reported to hold the partition, else its owner.
 func TestSubmitGoesToWhoHoldsIt(t *testing.T) {
 	t.Parallel()
 	own, said, owned := linkTo(t, "http://own.test/"), linkTo(t, "http://said.test/"), linkTo(t, "http://owned.test/")
@@ -38,8 +38,8 @@ func TestSubmitGoesToWhoHoldsIt(t *testing.T) {
 	}
 }
 
-// TestSubmitKeepsWhatNobodyAcknowledged checks what stays with the caller: what replicas do not have,
-// and what another node does not hold, or does not answer for.
+// TestSubmitKeepsWhatNobodyAcknowledged checks which links stay with the caller: those that
+// replicas lack, and those that another node does not hold, or does not answer for.
 func TestSubmitKeepsWhatNobodyAcknowledged(t *testing.T) {
 	t.Parallel()
 	safe, late := linkTo(t, "http://safe.test/"), linkTo(t, "http://late.test/")

@@ -20,7 +20,7 @@ const seedDeadline = 10 * time.Second
 // harmless. The API answers 503 with Retry-After.
 var ErrBusy = errors.New("not every owner has acknowledged the seeds in time; send them again")
 
-// Seeder stores seeds. Its methods may be called from anywhere.
+// Seeder stores seeds. Any goroutine may call its methods.
 type Seeder struct {
 	router *Router
 	start  Start
@@ -34,15 +34,14 @@ func NewSeeder(r *Router, start Start, added func(crawl.SeedReport)) *Seeder {
 	return &Seeder{router: r, start: start, added: added}
 }
 
-// Active counts the lists that are being stored; the crawl is not called finished meanwhile.
+// Active counts the lists that are being stored; the crawl does not finish meanwhile.
 func (s *Seeder) Active() int64 { return s.active.Load() }
 
-// Begun counts the lists that were ever begun to be stored.
+// Begun counts the lists whose storing has ever begun.
 func (s *Seeder) Begun() uint64 { return s.begun.Load() }
 
-// Add stores seeds with their owners and starts the crawl when it is idle
-// or finished. It returns when every accepted URL is durable; an error means
-// that nothing was promised.
+// Add stores seeds with their owners and starts the crawl when it is idle or finished. It returns
+// when every accepted URL is durable. An error means that no seed is guaranteed to be stored.
 func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
 	report := crawl.SeedReport{Invalid: []crawl.SeedError{}}
 	opts := &s.router.opts
@@ -104,8 +103,8 @@ func entriesOf(rules *scope.Rules, seeds []crawl.Target) []string {
 	return entries
 }
 
-// openScope stores the scope entries of seeds here and with a majority of the members:
-// whatever one loss takes, the others know them before a page is judged by them.
+// openScope stores the scope entries of seeds here and with a majority of the members. So after the
+// loss of one node the others know them before they judge a page by them.
 func (s *Seeder) openScope(ctx context.Context, entries []string) error {
 	sc := s.router.opts.Scope
 	if err := sc.Add(entries...); err != nil {
@@ -117,7 +116,7 @@ func (s *Seeder) openScope(ctx context.Context, entries []string) error {
 	return nil
 }
 
-// parseSeeds makes targets of what can be read and reports the rest.
+// parseSeeds makes targets of the valid seeds and reports the rest.
 func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
 	var targets []crawl.Target
 	for i, s := range seeds {
@@ -138,18 +137,18 @@ func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
 	return targets
 }
 
-// ParseSeed reads the URL of a seed. A space that is followed by another URL is a mistake, most
-// often of a script; the standard's parser would escape it and ask for a page of that name.
+// ParseSeed parses the URL of a seed. A space followed by another URL is a mistake, mostly of a
+// script; the standard's parser would escape it and request a page of that name.
 func ParseSeed(raw string) (urlnorm.URL, error) {
 	for i, word := range strings.Fields(raw) {
 		if i > 0 && strings.Contains(word, "://") {
-			return urlnorm.URL{}, fmt.Errorf("%w: it holds several URLs: give each an argument of its own, or a line of its own in a file", urlnorm.ErrInvalid)
+			return urlnorm.URL{}, fmt.Errorf("%w: it contains several URLs: give each as an argument of its own, or on a line of its own in a file", urlnorm.ErrInvalid)
 		}
 	}
 	return urlnorm.Parse(raw)
 }
 
-// seedBand maps a seed's priority, 1 first, to a band; seeds without one are first.
+// seedBand maps a seed's priority, 1 first, to a band; seeds without one are in the first band.
 func seedBand(priority *float64) crawl.Band {
 	if priority == nil {
 		return 0

@@ -34,7 +34,7 @@ func TestSeedBands(t *testing.T) {
 	}
 }
 
-// starting sets a crawl running in these tests.
+// starting starts a crawl in these tests.
 type starting struct {
 	*around
 	barred error // of May
@@ -52,7 +52,7 @@ func (s starting) Run(context.Context) error {
 }
 
 // TestSeedsInOrder checks that entries are with a majority before a seed is stored, that the crawl
-// runs before and after, and that nothing is promised when a step fails.
+// runs before and after, and that nothing is acknowledged when a step fails.
 func TestSeedsInOrder(t *testing.T) {
 	t.Parallel()
 	barred := errors.New("no contact")
@@ -84,7 +84,7 @@ func TestSeedsInOrder(t *testing.T) {
 	}
 }
 
-// TestSeedsOfASilentReplica are tried again until the time is up, and then nothing is promised.
+// TestSeedsOfASilentReplica are retried until the time is up, and then nothing is acknowledged.
 func TestSeedsOfASilentReplica(t *testing.T) {
 	t.Parallel()
 	late := linkTo(t, "http://late.test/").Partition

@@ -6,10 +6,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// sentCache remembers foreign links that their owners have acknowledged, so
-// that a link found on every page of a site crosses the network once. It is
-// two generations of a set: when the young one is full it becomes the old one.
-// Fingerprints have 128 bits, so that no link is ever taken for another.
+// sentCache remembers links that their owners on other nodes have acknowledged, so that a link
+// found on every page of a site is sent once. It has two generations: when the young set is full it
+// becomes the old one. Fingerprints have 128 bits, so that no link is taken for another.
 type sentCache struct {
 	mu         sync.Mutex // guards young and old
 	young, old map[xxh3.Uint128]struct{}
@@ -20,7 +19,7 @@ func newSentCache(entries int) *sentCache {
 	return &sentCache{limit: max(entries/2, 1), young: map[xxh3.Uint128]struct{}{}}
 }
 
-// Has reports whether url was acknowledged not long ago.
+// Has reports whether url was acknowledged recently.
 func (c *sentCache) Has(url string) bool {
 	k := xxh3.HashString128(url)
 	c.mu.Lock()

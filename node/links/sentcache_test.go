@@ -29,7 +29,7 @@ func TestSentCache(t *testing.T) {
 	if c.Has(url(1)) {
 		t.Error("1 is not forgotten")
 	}
-	// Who is asked for stays.
+	// Entries that are looked up stay.
 	c = newSentCache(10)
 	c.Add("x")
 	for i := range 100 {
@@ -45,7 +45,7 @@ func TestSentCache(t *testing.T) {
 	}
 }
 
-// What was acknowledged once is sent again after the cache was cleared.
+// Acknowledged links are sent again after the cache was cleared.
 func TestSentCacheClear(t *testing.T) {
 	t.Parallel()
 	c := newSentCache(4)

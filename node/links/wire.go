@@ -16,10 +16,10 @@ func toWire(l crawl.Routed) *peer.Link {
 		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious}
 }
 
-// maxDepth bounds what a peer may claim; no crawl is that deep.
+// maxDepth bounds the depth in a peer's message; no crawl is that deep.
 const maxDepth = 1 << 20
 
-// fromWire checks a peer's link. What it refuses, no correct node sends.
+// fromWire checks a peer's link. It refuses only links that no correct node sends.
 func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 	u, err := urlnorm.ParseStored(l.Url)
 	if err != nil {
