@@ -53,7 +53,7 @@ func (n *Node) watchChange(now time.Time) {
 	if !n.changes.Pending() {
 		return
 	}
-	if p := n.report.Picture(now, false); !status.Settled(&p) {
+	if p := n.report.Picture(now, false); !status.ChangeOver(&p) {
 		return
 	}
 	if c, passed, ok := n.changes.End(now, n.partitionsLost()); ok {

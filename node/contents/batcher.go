@@ -13,21 +13,17 @@ import (
 const (
 	// maxItems bounds the questions, and the notes, of one call.
 	maxItems = 500
-	// maxWaiting bounds what waits for a call to one member; more is not asked, and not
-	// told of.
+	// maxWaiting bounds the queue to one member; beyond it questions and notes are dropped.
 	maxWaiting = 4096
-	// gatherFor is how long questions and notes gather for a call, beside what comes up
-	// while the one before is under way. A page asks up to five members; its worker
-	// waits, and others read on.
+	// gatherFor is how long questions and notes are collected for a call, in addition to those that
+	// come during the previous call. A page asks up to five members; only its own worker waits.
 	gatherFor = 10 * time.Millisecond
-	// callTimeout ends a call; restAfter is how long nothing is asked of a member that
-	// has failed one.
+	// callTimeout ends a call; restAfter is the pause for a member after a failed call.
 	callTimeout = 2 * time.Second
 	restAfter   = time.Second
 )
 
-// batcher carries questions and notes to other members, those of many pages in one
-// call.
+// batcher sends questions and notes to other members, those of many pages in one call.
 type batcher struct {
 	send func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
 	wg   sync.WaitGroup
@@ -37,19 +33,19 @@ type batcher struct {
 	closed bool
 }
 
-// queue is what goes to one member.
+// queue is the queue to one member.
 type queue struct {
 	asked []*query
 	notes []*peer.ContentNote
-	busy  bool // something gathers, or is under way; what comes up joins the next call
+	busy  bool // a call is being collected or running; new items join the next call
 	rest  time.Time
 }
 
-// query is a question on its way.
+// query is a question that was sent.
 type query struct {
 	to       crawl.NodeID
 	question *peer.ContentQuestion
-	answer   chan *peer.ContentAnswer // capacity 1; nil: there is none
+	answer   chan *peer.ContentAnswer // capacity 1; nil: no answer
 }
 
 // ask sends a question. It never blocks.
@@ -67,8 +63,7 @@ func (b *batcher) ask(to crawl.NodeID, question *peer.ContentQuestion) *query {
 	return a
 }
 
-// tell sends a note. It never blocks; one that is lost costs a payload that is stored
-// once more.
+// tell sends a note. It never blocks. A lost note costs a payload that is stored once more.
 func (b *batcher) tell(to crawl.NodeID, note *peer.ContentNote) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +83,7 @@ func (b *batcher) queueLocked(to crawl.NodeID) *queue {
 	return b.to[to]
 }
 
-// serveLocked lets what waits be sent.
+// serveLocked starts sending the queue.
 func (b *batcher) serveLocked(to crawl.NodeID, q *queue) {
 	if !q.busy {
 		q.busy = true
@@ -100,8 +95,8 @@ func (b *batcher) serveLocked(to crawl.NodeID, q *queue) {
 	}
 }
 
-// waits reports whether there is something for another call. It ends the queue's work
-// when there is not.
+// waits reports whether there is something for another call. Otherwise it ends the queue's
+// goroutine.
 func (b *batcher) waits(q *queue) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +104,7 @@ func (b *batcher) waits(q *queue) bool {
 	return q.busy
 }
 
-// round gathers and makes one call.
+// round collects and makes one call.
 func (b *batcher) round(to crawl.NodeID, q *queue) {
 	time.Sleep(gatherFor)
 	b.mu.Lock()
@@ -157,7 +152,7 @@ func (b *batcher) call(ctx context.Context, to crawl.NodeID, batch *peer.Content
 	return reply.Answers, nil
 }
 
-// close lets the calls under way and what waits for them end.
+// close ends the running calls and what waits for them.
 func (b *batcher) close() {
 	b.mu.Lock()
 	b.closed = true
@@ -165,8 +160,8 @@ func (b *batcher) close() {
 	b.wg.Wait()
 }
 
-// wait returns the answer; nil when none comes before ctx ends. While another node
-// stores the payload, it asks a second time, and lets the holder wait for that.
+// wait returns the answer; nil when none comes before ctx ends. While another node stores the
+// payload it asks a second time, and lets the holder wait for the result.
 func (a *query) wait(ctx context.Context, b *batcher) *peer.ContentAnswer {
 	var r *peer.ContentAnswer
 	select {

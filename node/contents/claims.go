@@ -9,29 +9,29 @@ import (
 )
 
 const (
-	// pendingWait is how long a holder lets others wait for a payload that is being stored.
+	// pendingWait is how long a holder delays others while a payload is being stored.
 	pendingWait = 300 * time.Millisecond
-	// claimFor is how long the first to ask has to store a payload; then the next does.
+	// claimFor is how long the first node has to store a payload; then the next one gets the claim.
 	claimFor = 5 * time.Second
-	// maxClaims bounds the payloads that are being stored and known of here.
+	// maxClaims bounds the claims known here.
 	maxClaims = 1 << 16
 )
 
-// claim is the promise of a node to store a payload.
+// claim is the right of one node to store a payload that no node has yet.
 type claim struct {
 	until time.Time
-	over  chan struct{} // closed when it was kept or given up; made by the first waiter, so mostly nil
-	stale bool          // the capture that is known is in the archive of a node that was forgotten
+	over  chan struct{} // closed when the claim ends; made by the first waiter, so mostly nil
+	stale bool          // the known capture is in the archive of a forgotten node
 }
 
-// end lets those go on that wait.
+// end wakes the waiters.
 func (cl *claim) end() {
 	if cl.over != nil {
 		close(cl.over)
 	}
 }
 
-// payload looks a digest up, and claims it for the caller when nobody has it.
+// payload looks a digest up, and claims it for the caller when it is new.
 func (x *Index) payload(p crawl.Partition, d crawl.Digest, a *peer.ContentAnswer) {
 	for {
 		x.mu.Lock()
@@ -53,9 +53,8 @@ func (x *Index) payload(p crawl.Partition, d crawl.Digest, a *peer.ContentAnswer
 	}
 }
 
-// claim claims a payload that was not known when released claims were over. It returns
-// false when more are by now: then the payload may be known. stale: what is known of it
-// is lost.
+// claim claims a payload that was unknown when released claims had ended. It returns false when
+// more have ended by now: the payload may be known then. stale: its known capture is lost.
 func (x *Index) claim(d crawl.Digest, released uint64, stale bool, a *peer.ContentAnswer) bool {
 	now := time.Now()
 	x.mu.Lock()
@@ -70,7 +69,7 @@ func (x *Index) claim(d crawl.Digest, released uint64, stale bool, a *peer.Conte
 	}
 	if claimed {
 		old.end()
-		x.unanswered.Add(1) // should it be stored after all, it is stored twice
+		x.unanswered.Add(1) // if it is stored after all, it is stored twice
 	} else if len(x.claims) >= maxClaims {
 		x.expireLocked(now)
 	}
@@ -81,7 +80,7 @@ func (x *Index) claim(d crawl.Digest, released uint64, stale bool, a *peer.Conte
 	return true
 }
 
-// expireLocked gives up claims that were not kept.
+// expireLocked ends claims that were not fulfilled.
 func (x *Index) expireLocked(now time.Time) {
 	for d, cl := range x.claims {
 		if !now.Before(cl.until) {
@@ -104,16 +103,14 @@ func (x *Index) release(ds ...crawl.Digest) {
 	}
 }
 
-// replaces reports whether a payload that was stored takes the place of one that is
-// lost.
+// replaces reports whether a stored payload takes the place of a lost one.
 func (x *Index) replaces(d crawl.Digest) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.claims[d].stale
 }
 
-// awaitStored asks again while the answer is that the payload is being stored, until
-// ctx ends.
+// awaitStored asks again while the payload is being stored, until ctx ends.
 func (x *Index) awaitStored(ctx context.Context, q *peer.ContentQuestion, a *peer.ContentAnswer) *peer.ContentAnswer {
 	for a.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
 		x.mu.Lock()
@@ -137,8 +134,7 @@ func (x *Index) awaitStored(ctx context.Context, q *peer.ContentQuestion, a *pee
 	return a
 }
 
-// watchLocked returns the channel that is closed when a claim is over; nil when there
-// is no claim.
+// watchLocked returns the channel that is closed when a claim ends; nil when there is no claim.
 func (x *Index) watchLocked(d crawl.Digest) (until time.Time, over <-chan struct{}) {
 	cl, claimed := x.claims[d]
 	if !claimed {

@@ -15,8 +15,8 @@ const (
 	isPending = peer.ContentVerdict_CONTENT_VERDICT_PENDING
 )
 
-// The first to ask for a payload stores it. Others wait for that, and later ones are
-// told where it is. A claim that is given up goes to the next.
+// The first node to ask for a payload stores it. Others wait for that, and later ones get its
+// position. A claim that is dropped goes to the next.
 func TestClaims(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n1"}, func(t *testing.T, ms []*member) {
 		n := ms[0]
@@ -50,8 +50,8 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// A payload whose capture went with a forgotten node is stored again, and the new
-// capture takes its place.
+// A payload whose capture was lost with a forgotten node is stored again, and the new capture takes
+// its place.
 func TestForgottenCapture(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n1"}, func(t *testing.T, ms []*member) {
 		n := ms[0]
@@ -61,7 +61,7 @@ func TestForgottenCapture(t *testing.T) {
 		if got := n.payload("one", false).Verdict; got != isNew {
 			t.Fatalf("a payload that is lost: %s", got)
 		}
-		n.forgotten = "" // so that what is known shows
+		n.forgotten = "" // so that the known capture is visible
 		n.note("http://b.test/one", "one", []byte("fedcba9876543210"))
 		if got := n.payload("one", false); got.Verdict != isKnown || string(got.Record) != "fedcba9876543210" {
 			t.Fatalf("after it was stored again: %v", got)

@@ -3,37 +3,39 @@
 // # Payloads
 //
 // The holder of a digest's partition keeps the first capture of each payload, in the partition
-// itself (frontier/contents.go): so the knowledge moves, survives and is copied with it. The first
-// node that asks for an unknown payload gets a claim: it is told to store the payload. Nodes that
-// ask meanwhile wait for that. So two pages with the same payload are stored once, even when they
-// are fetched at the same moment. Only a capture that was written is told of, and a node that gets
-// no answer stores its page whole. A lost answer or note costs one capture more, never one less.
+// itself (frontier/contents.go), so this knowledge moves, survives and is copied with it. The first
+// node that asks for an unknown payload gets a claim: it must store the payload. Nodes that
+// ask meanwhile wait for it. So two pages with the same payload are stored once, even when they
+// are fetched at the same moment. Only a capture that was written is announced, and a node without
+// an answer stores its page whole. A lost answer or note costs one extra capture, and never loses
+// one.
 //
 // # Texts
 //
 // Fingerprints of texts are kept in memory only. The holders of the partitions of their four
-// blocks keep them: two texts that are nearly the same have one block in common, so they meet at
+// blocks keep them: two nearly equal texts have at least one block in common, so they meet at
 // one node at least.
 //
 // # Files
 //
-//	index.go    Seen, the pipeline's question: what is asked of whom, and what follows
-//	claims.go   what this node answers about payloads that it is responsible for
+//	index.go    Seen, the pipeline's question: which node is asked what
+//	claims.go   this node's answers about payloads of its partitions
 //	texts.go    the same for texts
 //	batcher.go  questions and notes to other members, those of many pages in one call
 //	serve.go    the answer to such a call of another member
 //
 // # Concurrency
 //
-// An Index may be used from anywhere. Its mutex guards claims and fingerprints; nobody waits, calls
-// or reads the disk while holding it. The batcher starts a goroutine for a member when something is
-// to be sent to it, which ends when nothing is left; Close waits for all of them.
+// An Index may be used from any goroutine. Its mutex guards claims and fingerprints; no goroutine
+// waits, calls or reads the disk while holding it. The batcher starts a goroutine for a member when
+// it has something to send to it; the goroutine ends when nothing is left. Close waits for all of
+// them.
 //
 //	queue                     filled by        emptied by           bound                   when full
 //	questions for one member  Seen             the batcher's call   4,096, a call of 500    not asked: stored whole
 //	notes for one member      Completed        the batcher's call   4,096, a call of 500    not told: may be stored twice
 //	claims                    the first asker  a note, or 5 s       65,536                  not claimed: may be stored twice
-//	fingerprints              the first page   age                  Options.Memory          the oldest are forgotten
+//	fingerprints              the first page   age                  Options.Memory          the oldest are dropped
 //
 // None of them is durable, and none needs to be.
 package contents

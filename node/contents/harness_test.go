@@ -26,8 +26,8 @@ type member struct {
 	forgotten crawl.NodeID // "": nobody
 }
 
-// cluster runs f with members that share the partitions out in turn, each with a
-// frontier in memory. Time is the test's own.
+// cluster runs f with members that own the partitions in turn, each with a frontier in memory,
+// under fake time.
 func cluster(t *testing.T, ids []crawl.NodeID, f func(t *testing.T, ms []*member)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func (m *member) called(ctx context.Context, from crawl.NodeID, b *peer.ContentB
 	return m.Serve(ctx, from, b)
 }
 
-// batch asks a member as another one would.
+// batch calls a member as another one would.
 func (m *member) batch(b *peer.ContentBatch) *peer.ContentReply {
 	m.t.Helper()
 	r, err := m.Serve(m.t.Context(), "x", b)
@@ -85,7 +85,7 @@ func (m *member) batch(b *peer.ContentBatch) *peer.ContentReply {
 	return r
 }
 
-// digestOf returns the digest of a body and the partition that knows of it.
+// digestOf returns the digest of a body and its partition.
 func digestOf(body string) ([]byte, uint32) {
 	d := crawl.Digest(sha1.Sum([]byte(body)))
 	return d[:], uint32(digestPartition(d, partitions))
@@ -99,7 +99,7 @@ func (m *member) payload(body string, wait bool) *peer.ContentAnswer {
 	return m.batch(&peer.ContentBatch{Questions: []*peer.ContentQuestion{q}, Wait: wait}).Answers[0]
 }
 
-// note tells that a page with a body was stored, or with no record that it was not.
+// note reports that a page with a body was stored, or without a record that it was not.
 func (m *member) note(url, body string, record []byte) {
 	m.t.Helper()
 	n := &peer.ContentNote{Url: url, Record: record, FetchedAtNs: 1e18}

@@ -18,7 +18,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// seenWait is how long a page waits to hear whether its payload is known.
+// seenWait is how long a page waits for the answer whether its payload is known.
 const seenWait = 500 * time.Millisecond
 
 // Store is the part of the frontier that an Index uses.
@@ -26,66 +26,63 @@ type Store interface {
 	// Content returns the first capture of a payload, and false when none is known. It
 	// fails when the partition is not held here.
 	Content(p crawl.Partition, d crawl.Digest) (crawl.Original, bool, error)
-	// NoteContents remembers first captures; it returns when they are stored.
+	// NoteContents stores first captures; it returns when they are durable.
 	NoteContents(ctx context.Context, cs []frontier.Content) error
-	// Record returns what is known of a URL, and false when nothing is.
+	// Record returns the record of a URL, and false when there is none.
 	Record(p crawl.Partition, u urlnorm.URL) (crawl.Record, bool, error)
 }
 
-// Options are what an Index is made of. All are needed. The functions must not block,
-// except for Call.
+// Options are the dependencies of an Index. All are required. The functions must not block, except
+// Call.
 type Options struct {
 	Self  crawl.NodeID
 	Store Store
-	// Memory is about what the fingerprints of texts may take, in bytes.
+	// Memory bounds the memory for the fingerprints of texts, approximately, in bytes.
 	Memory int64
-	// Partitions is the cluster's number of partitions. Nothing is asked of an Index
-	// before it is known.
+	// Partitions is the cluster's number of partitions. An Index is not used before it is known.
 	Partitions func() int
-	// Holder is the node that holds a partition, as far as is known here; "" when none is
-	// known. It is Self exactly when this node holds it.
+	// Holder is the node that holds a partition, as far as this node knows; "" when unknown. It is
+	// Self exactly when this node holds it.
 	Holder func(crawl.Partition) crawl.NodeID
 	// Alone reports whether the view has no other member.
 	Alone func() bool
-	// Forgotten reports whether a node was removed for good, and its archive with it.
+	// Forgotten reports whether a node was removed for good, with its archive.
 	Forgotten func(crawl.NodeID) bool
-	// Call carries a batch to another member.
+	// Call sends a batch to another member.
 	Call func(ctx context.Context, to crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error)
 }
 
-// Index answers what this node knows as a holder, and asks the others.
+// Index answers for the partitions of this node, and asks the others.
 type Index struct {
 	o       Options
 	batches batcher
 
 	mu       sync.Mutex // guards the rest
 	claims   map[crawl.Digest]claim
-	released uint64                 // claims that are over
-	near     *simhash.Index[string] // made when it is needed first
+	released uint64                 // number of ended claims
+	near     *simhash.Index[string] // made on first use
 
 	unanswered atomic.Int64
 }
 
-// New makes an Index. Close it when nothing is asked of it any more.
+// New makes an Index. Close it when it is no longer used.
 func New(o Options) *Index {
 	return &Index{o: o, claims: map[crawl.Digest]claim{}, batches: batcher{send: o.Call, to: map[crawl.NodeID]*queue{}}}
 }
 
-// Close waits for the calls under way and for those that gather. Questions that come
-// later are not asked.
+// Close waits for running calls and for those being collected. Later questions are not sent.
 func (x *Index) Close() { x.batches.close() }
 
-// Unanswered counts the payloads that may be stored twice: nobody answered in time, or
-// a claim was not kept.
+// Unanswered counts the payloads that may be stored twice: no answer came in time, or a claim was
+// not fulfilled.
 func (x *Index) Unanswered() int64 { return x.unanswered.Load() }
 
-// digestPartition is the partition that knows of a payload.
+// digestPartition is the partition that stores a digest.
 func digestPartition(d crawl.Digest, partitions int) crawl.Partition {
 	return crawl.Partition(binary.BigEndian.Uint64(d[:]) % uint64(partitions))
 }
 
-// blockPartitions are those whose holders know of fingerprints with one of the four
-// blocks.
+// blockPartitions are the partitions whose holders keep fingerprints with one of the four blocks.
 func blockPartitions(print uint64, partitions int) (ps [4]crawl.Partition) {
 	for i := range ps {
 		block := [3]byte{byte(i), byte(print >> (16 * i)), byte(print >> (16*i + 8))}
@@ -94,14 +91,14 @@ func blockPartitions(print uint64, partitions int) (ps [4]crawl.Partition) {
 	return ps
 }
 
-// directedQuestion is what one node is asked of a page.
+// directedQuestion is a question about a page to one node.
 type directedQuestion struct {
 	to       crawl.NodeID
 	question *peer.ContentQuestion
 }
 
-// questions splits what is asked about a page among the nodes that may know; own is nil
-// when this node is none of them.
+// questions splits the question about a page among the nodes that may know the answer; own is nil
+// when this node is not one of them.
 func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestion, others []directedQuestion) {
 	to := func(holder crawl.NodeID) *peer.ContentQuestion {
 		if holder == x.o.Self {
@@ -120,7 +117,7 @@ func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestio
 	}
 	switch {
 	case q.Simhash == 0:
-	case x.o.Alone(): // nobody else can know
+	case x.o.Alone(): // no other node can know
 		to(x.o.Self).Simhash = q.Simhash
 	default:
 		for _, p := range blockPartitions(q.Simhash, x.o.Partitions()) {
@@ -139,8 +136,8 @@ func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestio
 	return own, others
 }
 
-// Seen answers whether a page's payload or text was there before. It is the method of
-// pipeline.Contents, and may block for half a second.
+// Seen reports whether a page's payload or text was seen before. It implements pipeline.Contents,
+// and may block for half a second.
 func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer) {
 	answered := !q.Countable
 	best := simhash.MaxDistance + 1
@@ -156,7 +153,7 @@ func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 			answered, a.First = true, true
 		case peer.ContentVerdict_CONTENT_VERDICT_KNOWN:
 			answered, a.Original = true, x.original(r, &q)
-			a.First = a.Original == nil // it is stored again, and takes its own place
+			a.First = a.Original == nil // it is stored again, and replaces itself
 		}
 	}
 	own, others := x.questions(&q)
@@ -169,7 +166,7 @@ func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 		here = x.answer(own)
 	}
 	if len(asked) > 0 || here != nil && here.Verdict == peer.ContentVerdict_CONTENT_VERDICT_PENDING {
-		// Most pages of a node that is alone wait for nobody, and need no timer.
+		// Most pages of a lone node need no wait and no timer.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, seenWait)
 		defer cancel()
@@ -191,10 +188,9 @@ func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 	return a
 }
 
-// original is the capture to which a page may refer instead of being stored; nil: it
-// must be stored. A page that is said to be its own original was stored before and
-// is fetched again, or its record was lost with this machine's last second: its entry
-// in the frontier knows.
+// original is the capture to which a page may refer instead of being stored; nil: it must be
+// stored. A page that is reported as its own original was stored before and is fetched again, or
+// its record was lost with this machine's last second: its record in the frontier shows which.
 func (x *Index) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *crawl.Original {
 	if r.Url == q.URL.String() {
 		p := ring.PartitionOf(crawl.Host(q.URL.Host()), x.o.Partitions())
@@ -206,7 +202,7 @@ func (x *Index) original(r *peer.ContentAnswer, q *pipeline.ContentQuestion) *cr
 	return &crawl.Original{Record: [16]byte(r.Record), URL: r.Url, FetchedAt: time.Unix(0, r.FetchedAtNs).UTC()}
 }
 
-// answer says what this node knows. What it did not know it claims or files.
+// answer answers from this node's knowledge. Unknown payloads are claimed, unknown texts added.
 func (x *Index) answer(q *peer.ContentQuestion) *peer.ContentAnswer {
 	a := &peer.ContentAnswer{}
 	if q.Simhash != 0 {
@@ -218,8 +214,8 @@ func (x *Index) answer(q *peer.ContentQuestion) *peer.ContentAnswer {
 	return a
 }
 
-// FirstHere is what a page's own transaction adds: its payload, when it is the first
-// with it and this node holds the partition.
+// FirstHere is an addition to a page's own transaction: its payload, when it is the first with it
+// and this node holds the partition.
 func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
 	if !o.First || o.Archive.Record == [16]byte{} {
 		return nil
@@ -232,8 +228,8 @@ func (x *Index) FirstHere(v *crawl.Visit, o *crawl.Outcome) []frontier.Content {
 		Original: crawl.Original{Record: o.Archive.Record, Node: x.o.Self, URL: v.Item.URL.String(), FetchedAt: o.FetchedAt}}}
 }
 
-// Completed tells the digest's holder what became of a payload that was new. Call it
-// once for each visit, when its outcome is recorded or given up.
+// Completed reports the result for a new payload to the digest's holder. Call it once for each
+// visit, when its outcome is stored or dropped.
 func (x *Index) Completed(url urlnorm.URL, o *crawl.Outcome) {
 	if !o.First {
 		return

@@ -11,7 +11,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// heldBy finds a body that a member is asked about.
+// heldBy finds a body whose questions go to a member.
 func heldBy(t *testing.T, m *member) string {
 	t.Helper()
 	for i := range 1000 {
@@ -39,8 +39,8 @@ func outcome(q pipeline.ContentQuestion) crawl.Outcome {
 	return crawl.Outcome{First: true, Digest: q.Digest, Archive: crawl.ArchiveRef{Record: [16]byte{1}}, FetchedAt: time.Unix(1, 0)}
 }
 
-// Two pages with one payload, on two members: the second waits until the first is
-// stored, and then refers to it, wherever the partition of the payload is.
+// Two pages with one payload, on two members: the second waits until the first is stored, and then
+// refers to it, whichever node holds the partition of the payload.
 func TestSeenTogether(t *testing.T) {
 	for _, holder := range []int{0, 1} {
 		t.Run(fmt.Sprintf("held by member %d", holder), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSeenTogether(t *testing.T) {
 				}
 				answer := make(chan pipeline.ContentAnswer, 1)
 				go func() { answer <- ms[1].Seen(t.Context(), second) }()
-				time.Sleep(2 * gatherFor) // the question is there, and waits
+				time.Sleep(2 * gatherFor) // the question has arrived, and waits
 				o := outcome(first)
 				if holder == 0 { // its transaction brings it into the frontier
 					here := ms[0].FirstHere(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{URL: first.URL}}}, &o)
@@ -75,7 +75,8 @@ func TestSeenTogether(t *testing.T) {
 }
 
 // A member that fails a call is left alone for a while. Meanwhile, pages are stored
-// whole and counted.
+// A member that fails a call is not called for a while. Meanwhile, pages are stored whole and
+// counted.
 func TestSilentMember(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
 		ms[1].cut = true
@@ -96,7 +97,7 @@ func TestSilentMember(t *testing.T) {
 	})
 }
 
-// What waits for one member is bounded, and questions of many pages share a call.
+// The queue to one member is bounded, and questions of many pages share a call.
 func TestBatches(t *testing.T) {
 	cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
 		q := page(t, "1", heldBy(t, ms[1]))

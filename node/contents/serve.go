@@ -15,8 +15,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Serve answers a call of another member. What no correct member sends is refused with
-// the gRPC code InvalidArgument.
+// Serve answers a call of another member. Calls that no correct member makes are refused with the
+// gRPC code InvalidArgument.
 func (x *Index) Serve(ctx context.Context, from crawl.NodeID, b *peer.ContentBatch) (*peer.ContentReply, error) {
 	if err := check(b, x.o.Partitions()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -36,7 +36,7 @@ func (x *Index) Serve(ctx context.Context, from crawl.NodeID, b *peer.ContentBat
 	return reply, nil
 }
 
-// check refuses what no correct member sends.
+// check refuses calls that no correct member makes.
 func check(b *peer.ContentBatch, partitions int) error {
 	if len(b.Questions) > maxItems || len(b.Notes) > maxItems {
 		return fmt.Errorf("%d questions and %d notes, %d of each are allowed", len(b.Questions), len(b.Notes), maxItems)
@@ -62,8 +62,8 @@ func check(b *peer.ContentBatch, partitions int) error {
 	return nil
 }
 
-// checkPayload refuses a payload that cannot be: of a page that has no URL, without a
-// digest, or of another partition than the digest's.
+// checkPayload refuses an invalid payload: of a page without URL, without a digest, or of another
+// partition than the digest's.
 func checkPayload(url string, digest []byte, p uint32, partitions int) error {
 	switch {
 	case len(url) > urlnorm.MaxLen || !utf8.ValidString(url):
@@ -76,8 +76,7 @@ func checkPayload(url string, digest []byte, p uint32, partitions int) error {
 	return nil
 }
 
-// noted stores what another node has told of payloads that were new, and lets those go
-// on that wait for them.
+// noted stores the notes of another node about new payloads, and wakes those that wait for them.
 func (x *Index) noted(ctx context.Context, from crawl.NodeID, notes []*peer.ContentNote) error {
 	var stored []frontier.Content
 	over := make([]crawl.Digest, 0, len(notes))

@@ -3,16 +3,16 @@ package contents
 import "crawlnode/web/simhash"
 
 const (
-	// bytesPerPrint is what a fingerprint with its URL takes in memory, about.
+	// bytesPerPrint is the approximate memory of a fingerprint with its URL.
 	bytesPerPrint = 256
-	// maxPrintURL is the longest URL that is filed, in bytes: it is what most of that is.
+	// maxPrintURL is the longest URL that is kept, in bytes; most of bytesPerPrint is the URL.
 	maxPrintURL = 512
-	// minPrints is the room for fingerprints, however little memory there is.
+	// minPrints is the capacity for fingerprints, however little memory there is.
 	minPrints = 1 << 10
 )
 
-// nearest finds a page with nearly the same text. A text that is like no other is
-// filed: so near-duplicates all name the same page.
+// nearest finds a page with nearly the same text. A text without a match is added, so that
+// near-duplicates all name the same page.
 func (x *Index) nearest(url string, print uint64) (string, uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

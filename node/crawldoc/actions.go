@@ -7,8 +7,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// Act returns the document after an operator's action; nil without an error when
-// nothing has to change.
+// Act returns the document after an operator's action; nil without an error when nothing changes.
 func (d *Document) Act(action string, by crawl.NodeID, now time.Time) (*Document, error) {
 	switch action {
 	case crawl.ActionPause:
@@ -33,20 +32,20 @@ func (d *Document) Act(action string, by crawl.NodeID, now time.Time) (*Document
 			return nil, nil
 		}
 	default:
-		return nil, fmt.Errorf("%w: %q is neither pause, resume nor stop", crawl.ErrRefused, action)
+		return nil, fmt.Errorf("%w: %q must be pause, resume or stop", crawl.ErrRefused, action)
 	}
 	return nil, fmt.Errorf("%w: the crawl is %s; it %s", crawl.ErrRefused, d.State, whatRuns(d.State))
 }
 
-// whatRuns is what sets a crawl going that no action can.
+// whatRuns is what starts a crawl when no action can.
 func whatRuns(state string) string {
 	if state == crawl.CrawlFinished {
-		return "goes on when seeds are added"
+		return "continues when seeds are added"
 	}
-	return "begins when seeds are added"
+	return "starts when seeds are added"
 }
 
-// AllowedActions are what may be asked of a crawl in a state.
+// AllowedActions lists the possible actions in a state.
 func AllowedActions(state string) []string {
 	switch state {
 	case crawl.CrawlRunning:

@@ -10,7 +10,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// TestActions is the table of what an operator may do to a crawl.
+// TestActions is the table of operators' actions on a crawl.
 func TestActions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestActions(t *testing.T) {
 		case next.State == crawl.CrawlFinished && next.Reason != crawl.FinishStopped:
 			t.Errorf("%s %s: reason %q", c.action, c.state, next.Reason)
 		}
-		for _, a := range AllowedActions(c.state) { // what is offered is possible
+		for _, a := range AllowedActions(c.state) { // every listed action is possible
 			if a == c.action && err != nil {
 				t.Errorf("%s is offered when %s", a, c.state)
 			}

@@ -8,7 +8,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// Differing names the settings in which two differ, by their JSON names.
+// Differing lists the settings that differ, by their JSON names.
 func Differing(a, b *crawl.Settings) []string {
 	fields := func(s *crawl.Settings) map[string]json.RawMessage {
 		raw, err := json.Marshal(s)
@@ -36,11 +36,10 @@ func Differing(a, b *crawl.Settings) []string {
 	return names
 }
 
-// settingNames are the names of settings for people where those in a document are
-// others.
+// settingNames are the users' names of settings that have other names in a document.
 var settingNames = map[string]string{"robots_ignore": "robots", "tls_record": "tls_verify", "archive": "store"}
 
-// ChangedSettings names the settings in which two differ as people know them.
+// ChangedSettings lists the settings that differ, by the users' names.
 func ChangedSettings(a, b *crawl.Settings) []string {
 	names := Differing(a, b)
 	for i, name := range names {

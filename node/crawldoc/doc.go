@@ -1,21 +1,22 @@
-// Package crawldoc keeps the crawl document: what all nodes must agree on about the crawl. It
-// holds the settings, the state and how it ended, and the tokens that were revoked. Beside it
-// are the scope entries, a set that only grows (package store/scopeset).
+// Package crawldoc keeps the crawl document: the part of the crawl on which all nodes must agree.
+// It holds the settings, the state and the reason of its end, and the revoked tokens. Beside it are
+// the scope entries, a set that only grows (package store/scopeset).
 //
 // # Which document wins
 //
 // A node that changes the document raises its version and sends it to every member. The greater
-// (version, node id) wins on every node, so two changes at once end in one of them everywhere.
-// Revocations of the other one are kept: see Store.Merge. Carrying documents to other nodes is the
-// caller's part (package spread).
+// (version, node id) wins on every node, so of two changes at the same time one wins everywhere.
+// Revocations of both are kept: see Store.Merge. The caller sends documents to other nodes
+// (package spread).
 //
 // # Time
 //
-// A document goes to other nodes and to the disk with durations, not times of day: rule 14
-// of ownership. Clock tells how much time has passed between two processes.
+// A document is sent and stored with durations, not times of day (ownership rule
+// 14). Clock measures the time between two processes.
 //
 // # Concurrency
 //
 // Documents and Rulebooks are immutable; a method that changes one returns a copy. A Store may be
-// used from anywhere: Current is one atomic load, and writers wait for each other and for the disk.
+// used from any goroutine: Current is one atomic load, and writers wait for each other and for the
+// disk.
 package crawldoc

@@ -9,27 +9,28 @@ import (
 	"crawlnode/crawl"
 )
 
-// Document is what all nodes must agree on about the crawl. A node that changes
-// it raises Version and sends it to every member; the greater (Version, By)
-// wins everywhere, so that two changes at once end in one of them on all nodes.
+// Document is the part of the crawl on which all nodes must agree. A node that changes it raises
+// Version and sends it to every member. The greater (Version, By) wins everywhere, so that of two
+// changes at the same time one wins on all nodes.
 type Document struct {
 	Version  uint64         `json:"version"`
 	By       crawl.NodeID   `json:"by"`
 	Settings crawl.Settings `json:"settings"`
 	State    string         `json:"state"` // crawl.CrawlIdle...
 	Reason   string         `json:"finish_reason,omitempty"`
-	// Started is when the first seed came; RanFor adds up the finished runs.
+	// Started is the time of the first seed; RanFor is the sum of the finished runs.
 	Started *time.Time    `json:"started_at,omitempty"`
 	RanFor  time.Duration `json:"ran_for"`
-	// Ended is when the crawl ended the last time, for people; nil while it has not.
+	// Ended is the last end of the crawl, for people; nil while it has not ended.
 	Ended *time.Time `json:"ended_at,omitempty"`
-	// RunSince begins the current run, as a time of this process (doctime.go); nil while
-	// none runs. guessed: this process began later, and the time of day told of it.
+	// RunSince is the start of the current run, as a time of this process (time.go); nil while
+	// the crawl does not run. guessed: this process started later, and computed it from the
+	// time of day.
 	RunSince *time.Time `json:"run_since,omitempty"`
 	guessed  bool
 	// Rejudge says that the scope was changed after the first URLs were admitted.
 	Rejudge bool `json:"rejudge,omitempty"`
-	// Revoked are the tokens that were ended before their time.
+	// Revoked are the tokens that were revoked.
 	Revoked Revocations `json:"revoked,omitempty"`
 }
 
@@ -41,7 +42,7 @@ func (d *Document) NewerThan(o *Document) bool {
 	return d.By > o.By
 }
 
-// RunningFor is how long the crawl has run in all.
+// RunningFor is the total running time of the crawl.
 func (d *Document) RunningFor(now time.Time) time.Duration {
 	if d.RunSince == nil {
 		return d.RanFor
@@ -49,7 +50,7 @@ func (d *Document) RunningFor(now time.Time) time.Duration {
 	return d.RanFor + max(now.Sub(*d.RunSince), 0)
 }
 
-// Enter returns a copy of d in another state, one version on.
+// Enter returns a copy of d in another state, with the next version.
 func (d *Document) Enter(state, reason string, by crawl.NodeID, now time.Time) *Document {
 	c := *d
 	c.Version++
@@ -70,7 +71,7 @@ func (d *Document) Enter(state, reason string, by crawl.NodeID, now time.Time) *
 	return &c
 }
 
-// Report shows a document to people.
+// Report formats a document for people.
 func (d *Document) Report() crawl.CrawlReport {
 	r := crawl.CrawlReport{State: d.State, Version: d.Name(), Settings: config.Report(&d.Settings), Untold: []string{}}
 	if d.State == crawl.CrawlFinished {
@@ -79,11 +80,11 @@ func (d *Document) Report() crawl.CrawlReport {
 	return r
 }
 
-// Name names the document among all that there ever were.
+// Name identifies the document among all versions.
 func (d *Document) Name() string { return fmt.Sprintf("%d-%s", d.Version, d.By) }
 
-// With returns the document with other settings, one version on. A crawl that has
-// ended because of a limit goes on when the limit allows more now.
+// With returns the document with other settings and the next version. A crawl that ended because of
+// a limit continues when the new limit allows more.
 func (d *Document) With(s crawl.Settings, by crawl.NodeID, now time.Time) *Document {
 	c := *d
 	c.Version++
@@ -100,7 +101,7 @@ func sameScope(a, b *crawl.Settings) bool {
 	return a.Scope == b.Scope && a.MaxDepth == b.MaxDepth && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude)
 }
 
-// lifted reports whether the limit that ended the crawl allows more by s.
+// lifted reports whether s raises the limit that ended the crawl.
 func lifted(d *Document, s *crawl.Settings) bool {
 	switch d.Reason {
 	case crawl.FinishMaxPages:

@@ -139,8 +139,8 @@ func TestDocumentAndScopeSurvive(t *testing.T) {
 	}
 }
 
-// The file of an earlier version, cut off by a crash at any byte, is taken over: what
-// is whole stays, what is not was never acknowledged.
+// The file of an earlier version, cut off by a crash at any byte, is imported: whole lines stay, a
+// partial line was never acknowledged.
 func TestOldScopeLogIsTakenOver(t *testing.T) {
 	t.Parallel()
 	const text = "host:a.test\nhost:b.test\n"
@@ -154,7 +154,7 @@ func TestOldScopeLogIsTakenOver(t *testing.T) {
 		}
 		s, dir := openStore(t, path)
 		whole := strings.Count(text[:cut], "\n")
-		for range 2 { // and stays after a restart
+		for range 2 { // also after a restart
 			if s.Scope.Len() != int64(whole) || s.Seeds.Has("host:a.test") != (whole > 0) || s.Fresh != (whole == 0) || dir.Has("scope.log") {
 				t.Fatalf("cut at %d: %d entries, fresh: %v", cut, s.Scope.Len(), s.Fresh)
 			}
@@ -199,8 +199,7 @@ func TestBrokenDocumentIsAStorageError(t *testing.T) {
 	}
 }
 
-// FuzzDocument: what a peer or a disk says is a document is refused or can be
-// judged by, written and read again.
+// FuzzDocument: any input is refused, or is a valid document that can be written and read again.
 func FuzzDocument(f *testing.F) {
 	whole, err := json.Marshal(&Document{Version: 3, By: "b", Settings: testSettings(), State: crawl.CrawlRunning})
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"crawlnode/crawl"
 )
 
-// MaxRevoked bounds the tokens whose revocation is remembered, some 100 bytes each.
+// MaxRevoked bounds the remembered revocations, of about 100 bytes each.
 const MaxRevoked = 10_000
 
-// Revocations are the ids of tokens that were ended before their time, and until when
-// that has to be remembered. It is never changed in place. In the crawl document it only
-// grows, whichever of two documents wins: see Store.Merge.
+// Revocations are the ids of revoked tokens, and the time until which each must be remembered. It
+// is immutable. In the crawl document it only grows, whichever of two documents wins: see
+// Store.Merge.
 type Revocations map[string]time.Time
 
-// With returns the Revocations with those of another set that have to be remembered now,
-// and whether they were more. What one side has forgotten does not come back from another.
+// with returns the Revocations together with those of another set that must still be remembered,
+// and whether there are more. An expired revocation does not come back from another node.
 func (r Revocations) with(other Revocations, now time.Time) (all Revocations, grew bool) {
 	all = r
 	for id, until := range other {
@@ -34,8 +34,8 @@ func (r Revocations) with(other Revocations, now time.Time) (all Revocations, gr
 	return all, grew
 }
 
-// Revoke returns the document with a token ended, one version on; nil when it is ended.
-// What no token can live to see any more is forgotten.
+// Revoke returns the document with a token revoked and the next version; nil when it already is.
+// Revocations older than any valid token are dropped.
 func (d *Document) Revoke(id string, by crawl.NodeID, now time.Time) *Document {
 	if _, revoked := d.Revoked[id]; revoked {
 		return nil

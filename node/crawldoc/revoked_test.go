@@ -31,8 +31,8 @@ func newTestStore(t *testing.T) *Store {
 	return s
 }
 
-// TestRevocationsSurviveTheOtherDocument: whichever of two documents wins, what either
-// has revoked stays so, and both nodes end with the same one.
+// TestRevocationsSurviveTheOtherDocument: whichever of two documents wins, revocations of both are
+// kept, and both nodes end with the same document.
 func TestRevocationsSurviveTheOtherDocument(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC()
@@ -68,7 +68,7 @@ func TestRevocationsSurviveTheOtherDocument(t *testing.T) {
 	}
 }
 
-// TestRevocationsAreForgotten when no token can be as old.
+// TestRevocationsAreForgotten: a revocation is dropped when no valid token can be as old.
 func TestRevocationsAreForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -85,8 +85,8 @@ func TestRevocationsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestForgottenRevocationsStayAway: what one node has forgotten, because no token can be as
-// old, does not come back from one that has not.
+// TestForgottenRevocationsStayAway: a revocation that one node has dropped, because no valid token
+// can be as old, does not come back from another node.
 func TestForgottenRevocationsStayAway(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC()

@@ -25,9 +25,9 @@ type Rulebook struct {
 	Pipeline *pipeline.Rules // the same, as the pipeline asks for it
 }
 
-// Store keeps the document in memory and on disk, and the scope entries on disk.
-// Entries are only ever added; a set needs no order between nodes. The exported fields do
-// not change after Begin. Its methods may be called from anywhere.
+// Store keeps the document in memory and on disk, and the scope entries on disk. Entries are only
+// ever added; a set needs no order between nodes. The exported fields do not change after Begin.
+// Any goroutine may call its methods.
 type Store struct {
 	Scope *scopeset.Set
 	Seeds *scope.Seeds // on Scope
@@ -35,14 +35,14 @@ type Store struct {
 
 	dir   *datadir.Dir
 	clock Clock
-	self  string // the origin of what this node adds; set by Begin
+	self  string // origin of the entries that this node adds; set by Begin
 	book  atomic.Pointer[Rulebook]
 
 	mu sync.Mutex // orders writers of the document
 }
 
-// Open loads what is on disk. Without any, first is the document: a
-// founder's own settings, or a joiner's until it has the cluster's (version 0).
+// Open loads the document from disk. If there is none, first is used: a founder's own settings, or
+// a joiner's until it has the cluster's (version 0).
 func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
 	s := &Store{dir: dir, clock: clock}
 	doc := &Document{Settings: first, State: crawl.CrawlIdle}
@@ -69,8 +69,8 @@ func Open(dir *datadir.Dir, first crawl.Settings, clock Clock) (*Store, error) {
 	return s, nil
 }
 
-// Begin tells whose entries those are that are added from now on. What an earlier
-// version kept in one file for all becomes this node's own.
+// Begin sets the origin of entries that are added from now on. Entries that an earlier version kept
+// in one file for all become this node's own.
 func (s *Store) Begin(self crawl.NodeID) error {
 	s.self = string(self)
 	old := s.dir.Join("scope.log")
@@ -81,7 +81,7 @@ func (s *Store) Begin(self crawl.NodeID) error {
 	if err != nil {
 		return datadir.Failed("read scope.log", err)
 	}
-	text := string(b[:bytes.LastIndexByte(b, '\n')+1]) // what a crash cut off was never acknowledged
+	text := string(b[:bytes.LastIndexByte(b, '\n')+1]) // a partial line was never acknowledged
 	s.Fresh = s.Fresh && text == ""
 	for entries := strings.Fields(text); len(entries) > 0; {
 		part := entries[:min(len(entries), 10_000)]
@@ -108,7 +108,7 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	return &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Rejudge: d.Rejudge}}, nil
 }
 
-// CompileScope makes the scope rules of the settings.
+// CompileScope compiles the scope rules of the settings.
 func CompileScope(c *crawl.Settings) (*scope.Rules, error) {
 	rules, err := scope.Compile(scope.Options{Mode: c.Scope, Include: c.Include, Exclude: c.Exclude, MaxDepth: c.MaxDepth})
 	if err != nil {
@@ -117,12 +117,12 @@ func CompileScope(c *crawl.Settings) (*scope.Rules, error) {
 	return rules, nil
 }
 
-// Current is the document with its rules.
+// Current is the current document with its rules.
 func (s *Store) Current() *Rulebook { return s.book.Load() }
 
-// Merge takes doc over when it is newer; it is on disk then. Revocations of the older of
-// the two are kept: the document is then one version on, so that all hear of them. The
-// first result tells whether anything changed.
+// Merge adopts doc if it is newer; it is then on disk. Revocations of the older of the two are
+// kept: the document then gets the next version, so that all nodes get them. The first result
+// reports whether anything changed.
 func (s *Store) Merge(doc *Document, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *Store) TakeScope(pieces []scopeset.Piece) error {
 	return scopeError("write the scope entries of other nodes", s.Scope.Take(pieces))
 }
 
-// scopeError tells the disk's errors from those of who sent what cannot be stored.
+// scopeError separates errors of the disk from entries that cannot be stored.
 func scopeError(doing string, err error) error {
 	if err == nil || errors.Is(err, scopeset.ErrEntry) || errors.Is(err, scopeset.ErrOrigin) {
 		return err

@@ -10,25 +10,24 @@ import (
 	"crawlnode/crawl"
 )
 
-// The time for which the crawl runs counts against --max-duration, on every node. It goes
-// to other nodes, and to the disk, as a duration: no node's time of day has a say in it.
-// RunSince is a time of this process. After a restart the time in between is known when
-// the machine has run on; else the time of day guesses it, until a member that knows better
-// says so with a renewal.
+// The running time of the crawl counts against --max-duration, on every node. It is sent to other
+// nodes, and stored, as a duration, so that it does not depend on any node's time of day. RunSince
+// is a time of this process. After a restart the elapsed time is known if the machine has not
+// rebooted. Otherwise it is estimated from the time of day, until a member that knows better
+// corrects it in a renewal.
 
 // documentJSON is a document outside of this process.
 type documentJSON struct {
 	plainDocument
-	// RunFor is for how long the current run has lasted; nil while none runs.
+	// RunFor is how long the current run has lasted; nil while the crawl does not run.
 	RunFor *time.Duration `json:"run_for,omitempty"`
-	// Run, Boot and Wall are on disk only: what the clocks said when it was written.
+	// Run, Boot and Wall are on disk only: the clocks' readings when it was written.
 	Run  uint64        `json:"machine_run,omitempty"`
 	Boot time.Duration `json:"machine_up,omitempty"`
 	Wall time.Time     `json:"written_at,omitzero"`
 }
 
-// plainDocument is a document without its methods. Those of before have RunSince as a time
-// of day.
+// plainDocument is a document without its methods. Older ones have RunSince as a time of day.
 type plainDocument Document
 
 // MarshalJSON writes a document for another node.
@@ -43,7 +42,7 @@ func (d *Document) outside(now time.Time) *documentJSON {
 	return j
 }
 
-// UnmarshalJSON reads a document as it was a moment ago.
+// UnmarshalJSON reads a document as of now.
 func (d *Document) UnmarshalJSON(b []byte) error {
 	var j documentJSON
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -53,7 +52,7 @@ func (d *Document) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// inside is the document at now, when it was written some time before.
+// inside converts to a document at now, when it was written before ago.
 func (j *documentJSON) inside(now time.Time, before time.Duration) Document {
 	d := Document(j.plainDocument)
 	if j.RunFor != nil {
@@ -63,19 +62,20 @@ func (j *documentJSON) inside(now time.Time, before time.Duration) Document {
 	return d
 }
 
-// MachineClock is what a Clock reads of its machine: the time since it booted, and the time of day.
+// MachineClock is what a Clock reads of its machine: the time since boot, and the time of day.
 type MachineClock interface {
 	BootTime() time.Duration
 	Wall() time.Time
 }
 
-// Clock tells the store of documents how much time passes between two processes.
+// Clock measures the time between two processes, for the store of documents.
 type Clock struct {
 	clock MachineClock
-	run   uint64 // names the run of the machine; 0: it has no name
+	run   uint64 // identifies the boot of the machine; 0: unknown
 }
 
-// NewClock reads clock, which may be nil; machine names the run of the machine, "" when it has no name.
+// NewClock reads clock, which may be nil; machine identifies the boot of the machine, "" when
+// unknown.
 func NewClock(clock MachineClock, machine string) Clock {
 	c := Clock{clock: clock}
 	if machine != "" {
@@ -84,7 +84,7 @@ func NewClock(clock MachineClock, machine string) Clock {
 	return c
 }
 
-// write is the document for the disk.
+// write encodes the document for the disk.
 func (c Clock) write(d *Document) ([]byte, error) {
 	j := d.outside(time.Now())
 	if c.clock != nil {
@@ -93,7 +93,7 @@ func (c Clock) write(d *Document) ([]byte, error) {
 	return json.MarshalIndent(j, "", " ")
 }
 
-// read is a document from the disk.
+// read decodes a document from the disk.
 func (c Clock) read(b []byte) (*Document, error) {
 	var j documentJSON
 	if err := json.Unmarshal(b, &j); err != nil {
@@ -112,8 +112,8 @@ func (c Clock) read(b []byte) (*Document, error) {
 	return &d, nil
 }
 
-// Runs is for how long the current run has lasted, for a member that has to guess; 0 when
-// this node has no better word.
+// Runs is how long the current run has lasted, for a member that had to estimate; 0 when this node
+// does not know better.
 func (s *Store) Runs(now time.Time) time.Duration {
 	d := s.Current().Doc
 	if d.RunSince == nil || d.guessed {
@@ -122,8 +122,8 @@ func (s *Store) Runs(now time.Time) time.Duration {
 	return max(now.Sub(*d.RunSince), 1)
 }
 
-// Correct takes another member's word for how long the run of a document has lasted, where
-// this node had to guess.
+// Correct applies another member's value for how long the run of a document has lasted, if this
+// node had to estimate it.
 func (s *Store) Correct(version uint64, by crawl.NodeID, ran time.Duration, now time.Time) {
 	if ran <= 0 || !s.Current().Doc.guessed {
 		return

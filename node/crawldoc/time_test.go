@@ -9,7 +9,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// movedClock is a machine's clock whose time of day is off.
+// movedClock is a machine's clock with a wrong time of day.
 type movedClock struct {
 	off    time.Duration
 	booted time.Time
@@ -18,7 +18,7 @@ type movedClock struct {
 func (c movedClock) Wall() time.Time         { return time.Now().Add(c.off).Round(0) }
 func (c movedClock) BootTime() time.Duration { return time.Since(c.booted) }
 
-// For how long the crawl has run is the same for a node whose time of day is hours off.
+// The running time is the same on a node whose time of day is hours off.
 func TestRunTravelsAsDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := (&Document{Settings: testSettings(), State: crawl.CrawlIdle, RanFor: time.Minute}).Enter(crawl.CrawlRunning, "", "a", time.Now())
@@ -27,7 +27,7 @@ func TestRunTravelsAsDuration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Hour) // as if the reader's clock were ahead: nothing on the wire says when
+		time.Sleep(time.Hour) // as if the reader's clock were ahead: the message has no time of day
 		read := &Document{}
 		if err := json.Unmarshal(raw, read); err != nil {
 			t.Fatal(err)
@@ -42,8 +42,8 @@ func TestRunTravelsAsDuration(t *testing.T) {
 	})
 }
 
-// A restart counts the time in between by the machine's run; on another run the time of
-// day guesses, and a member's word mends that, for the same document only.
+// A restart counts the elapsed time by the machine's clock. After a reboot it is estimated from the
+// time of day, and a member's value corrects it, for the same document only.
 func TestRunOutlivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		booted := time.Now()
@@ -101,7 +101,7 @@ func TestRunOutlivesRestart(t *testing.T) {
 	})
 }
 
-// A document of before, with a time of day, is read as it was meant.
+// An older document, with a time of day, is read correctly.
 func TestRunOfOlderDocument(t *testing.T) {
 	t.Parallel()
 	d, err := Clock{}.read([]byte(`{"version":2,"run_since":"2026-01-01T00:00:00Z","ran_for":5}`))

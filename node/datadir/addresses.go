@@ -5,16 +5,16 @@ import (
 	"os"
 )
 
-// Addresses are what a node listened on.
+// Addresses are the listening addresses of a node.
 type Addresses struct {
 	HTTP   string `json:"http"`
 	Gossip string `json:"gossip"`
 	RPC    string `json:"rpc"`
-	// Asked holds the flags' addresses: others invalidate the memory.
+	// Asked holds the flags' addresses: if they change, the stored ones are invalid.
 	Asked string `json:"asked"`
 }
 
-// LoadAddresses are those of the last start; not ok: there are none.
+// LoadAddresses returns the addresses of the last start; not ok: there are none.
 func (d *Dir) LoadAddresses() (a Addresses, ok bool) {
 	b, err := os.ReadFile(d.Join("addresses.json"))
 	if err != nil {
@@ -23,7 +23,7 @@ func (d *Dir) LoadAddresses() (a Addresses, ok bool) {
 	return a, json.Unmarshal(b, &a) == nil
 }
 
-// SaveAddresses keeps them for the next start.
+// SaveAddresses stores them for the next start.
 func (d *Dir) SaveAddresses(a Addresses) error {
 	b, err := json.Marshal(a)
 	if err != nil {

@@ -10,31 +10,30 @@ import (
 	"syscall"
 )
 
-// formatName and FormatVersion are the first line of the VERSION file: what the directory is and
-// the version of all that is in it. A newer one is refused, never guessed at; an
-// older one is read, and marked as this version before anything is written, so
-// that the older program refuses it from then on. Raise the number when the
-// program before could not read what this one writes; docs/decisions/0140-versions.md
-// lists what each brought.
+// formatName and FormatVersion make the first line of the VERSION file: the kind of directory and
+// the version of its contents. A newer version is refused. An older one is read, and marked as this
+// version before anything is written, so that the older program refuses it from then on. Raise the
+// number when the previous program could not read what this one writes;
+// docs/decisions/0140-versions.md lists the changes of each version.
 const (
 	formatName    = "crawlnode-data"
 	FormatVersion = 3
 )
 
-// Dir is a data directory that this process has locked. Its methods may be called from anywhere.
+// Dir is a data directory that this process has locked. Any goroutine may call its methods.
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// Path is where the directory is.
+// Path is the directory's path.
 func (d *Dir) Path() string { return d.path }
 
 // Join is the path of an entry.
 func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
-// Open makes the directory or recognises it, and locks it. All its
-// errors are storage errors that name the directory and the fix.
+// Open creates or recognises the directory, and locks it. All its errors are storage errors that
+// name the directory and the remedy.
 func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, Failed("make the data directory", err)
@@ -71,7 +70,7 @@ func checkVersion(path string) error {
 	name, version, _ := strings.Cut(line, " ")
 	n, err := strconv.Atoi(version)
 	if name != formatName || err != nil {
-		return Failed("open "+path, fmt.Errorf("its VERSION file says %.60q: this is not a data directory of crawlnode; give another --data-dir", line))
+		return Failed("open "+path, fmt.Errorf("its VERSION file contains %.60q: this is not a data directory of crawlnode; give another --data-dir", line))
 	}
 	if n > FormatVersion {
 		return Failed("open "+path, fmt.Errorf("its data format is %d, this program reads up to %d: start it with the newer crawlnode that wrote it", n, FormatVersion))
@@ -79,9 +78,9 @@ func checkVersion(path string) error {
 	return nil
 }
 
-// checkEmpty refuses a directory with somebody else's files. What a start that
-// was cut off before VERSION was written can leave is no obstacle, nor is a volume
-// mounted for the archive, whatever lies on it: no file there is ever replaced.
+// checkEmpty refuses a directory with foreign files. Files that an interrupted start leaves before
+// VERSION is written are allowed, and so is a volume mounted for the archive, whatever it contains:
+// no file there is ever replaced.
 func checkEmpty(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -96,7 +95,7 @@ func checkEmpty(path string) error {
 			}
 			fallthrough
 		default:
-			return Failed("open "+path, fmt.Errorf("it holds %q and no VERSION file: this is not a data directory of crawlnode; give an empty or another --data-dir", e.Name()))
+			return Failed("open "+path, fmt.Errorf("it contains %q and no VERSION file: this is not a data directory of crawlnode; give an empty or another --data-dir", e.Name()))
 		}
 	}
 	return nil
@@ -120,7 +119,7 @@ func (d *Dir) Close() {
 	_ = d.lock.Close()
 }
 
-// Has reports whether there is an entry of this name.
+// Has reports whether an entry of this name exists.
 func (d *Dir) Has(name string) bool {
 	_, err := os.Lstat(d.Join(name))
 	return err == nil

@@ -1,21 +1,21 @@
-// Package datadir owns the layout of a node's data directory: who uses it, which version it has,
+// Package datadir owns the layout of a node's data directory: its one user, its version,
 // and small files that survive a crash.
 //
 //	VERSION          "crawlnode-data 3"
-//	lock             held with flock while a process uses the directory
+//	lock             locked with flock while a process uses the directory
 //	pid              of that process, for people and scripts
-//	addresses.json   the addresses that were bound last, tried first next time
+//	addresses.json   the last bound addresses, tried first at the next start
 //	membership.json  identity, boot, views and ballots (package membership)
 //	crawl.json       the crawl document: settings, state, limits
-//	keys/            a new cluster key, and how far its rotation is; for the owner alone
-//	scope/           scope entries, in one log for each node that added some (store/scopeset)
+//	keys/            a new cluster key, and the progress of its rotation; readable by the owner only
+//	scope/           scope entries, one log for each node that added some (store/scopeset)
 //	frontier/        Badger: records, queues, host states, outbox
 //	bloom/           filter snapshots of a clean stop
 //	warc/            the archive
 //
-// A directory has one user: Open locks it with flock, which ends with the process, however it ends.
-// A directory of a newer version is refused, one with files of somebody else as well.
+// A directory has one user: Open locks it with flock, which ends with the process in any case.
+// A directory of a newer version is refused, and so is one with foreign files.
 //
-// An error of this package is an ErrStorage. It names the path and says what to do; ErrNoRoom is
-// the one that goes away with free space.
+// An error of this package is an ErrStorage. It names the path and the remedy. ErrNoRoom is
+// the only one that free space cures.
 package datadir

@@ -10,8 +10,8 @@ import (
 var (
 	// ErrStorage is an error of the data directory or the disk.
 	ErrStorage = errors.New("storage")
-	// ErrNoRoom is the ErrStorage of a disk that is full or nearly so: with space there
-	// again the same command works.
+	// ErrNoRoom is the ErrStorage of a disk that is full or nearly full: once there is space the
+	// same command works.
 	ErrNoRoom = fmt.Errorf("%w: no room", ErrStorage)
 )
 
@@ -24,7 +24,7 @@ type classError struct {
 func (e *classError) Error() string   { return e.err.Error() }
 func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
 
-// Failed is the ErrStorage of err, with what can be done about it; doing is what failed, on what.
+// Failed is the ErrStorage of err, with advice; doing names the failed action and its object.
 func Failed(doing string, err error) error {
 	if advice := diskAdvice(err); advice != "" {
 		err = fmt.Errorf("%w; %s", err, advice)
@@ -42,22 +42,22 @@ func NoRoom(err error) error { return &classError{ErrNoRoom, err} }
 // Fatal reports whether err ends a node: an error of the disk, unless the disk is only full.
 func Fatal(err error) bool { return errors.Is(err, ErrStorage) && !errors.Is(err, ErrNoRoom) }
 
-// diskAdvice says what to do about a disk; "" when that is said already, or not known.
+// diskAdvice is the remedy for a disk error; "" when err already has one, or none is known.
 func diskAdvice(err error) string {
 	switch {
 	case errors.Is(err, ErrStorage):
 		return ""
 	case errors.Is(err, syscall.EROFS):
-		return "the system has made this file system read-only, or it was mounted so: look at the system's log, make it writable, and run the same command again"
+		return "this file system is read-only: check the system's log, make it writable, and run the same command again"
 	case errors.Is(err, syscall.EIO):
-		return "the disk fails: look at the system's log; with a good disk and these data run the same command again, and when they are lost: crawlnode nodes forget"
+		return "the disk fails: check the system's log; move the data to a good disk and run the same command again; if the data is lost: crawlnode nodes forget"
 	case errors.Is(err, syscall.ENOSPC):
 		return "free some space, and run the same command again"
 	}
 	return ""
 }
 
-// LockedError says that a living process uses the data directory.
+// LockedError says that a running process uses the data directory.
 type LockedError struct{ path, pid string }
 
 func (e *LockedError) Error() string {

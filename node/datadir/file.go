@@ -19,8 +19,7 @@ func readLine(path string) string {
 	return strings.TrimSpace(line)
 }
 
-// WriteSynced replaces a file: after a crash it holds the old or the new
-// content, whole.
+// WriteSynced replaces a file: after a crash it has the old or the new content, whole.
 func WriteSynced(path string, content []byte) error {
 	tmp := path + ".tmp"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
@@ -56,7 +55,7 @@ func FreeBytes(path string) (int64, error) {
 	return int64(s.Bavail) * int64(s.Bsize), nil
 }
 
-// SameVolume reports whether both paths lie on one file system, as far as can be told.
+// SameVolume reports whether both paths are on one file system, if that can be determined.
 func SameVolume(a, b string) bool {
 	device := func(path string) (uint64, bool) {
 		info, err := os.Stat(path)

@@ -9,26 +9,25 @@ import (
 	"syscall"
 )
 
-// State is what a data directory looks like from outside.
+// State describes a data directory without opening it.
 type State struct {
 	Exists bool
-	// PID is the process that uses it; 0: none does.
+	// PID is the process that uses it; 0: none.
 	PID int
-	// HTTP is where that process answers, "" when there is none.
+	// HTTP is the API address of that process, "" when there is none.
 	HTTP string
-	// Err says why a node could not use it: it is somebody else's, or of a newer
-	// version.
+	// Err is why a node could not use it: it is in use, foreign, or of a newer version.
 	Err error
 }
 
-// Inspect looks at a data directory without touching it. A node may run on it.
+// Inspect reads a data directory without changing it. A node may run on it.
 func Inspect(path string) State {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return State{}
 	}
 	s := State{Exists: true, Err: checkVersion(path)}
 	if pid, err := strconv.Atoi(readLine(filepath.Join(path, "pid"))); err == nil && pid > 0 {
-		// EPERM: it lives, and is another user's.
+		// EPERM: it runs, and belongs to another user.
 		if err := syscall.Kill(pid, 0); err == nil || errors.Is(err, syscall.EPERM) {
 			s.PID = pid
 			if a, ok := (&Dir{path: path}).LoadAddresses(); ok {

@@ -13,11 +13,11 @@ import (
 const (
 	// auditPatience is how long a report waits for members that do not answer.
 	auditPatience = 2 * time.Second
-	// maxAuditAnswer bounds what is answered to another member, in bytes.
+	// maxAuditAnswer bounds the answer to another member, in bytes.
 	maxAuditAnswer = 4 << 20
 )
 
-// Audit lists what all members were asked to change, newest first.
+// Audit lists the changes requested on all members, newest first.
 func (i *Inspector) Audit(ctx context.Context, limit int) (crawl.AuditReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, auditPatience)
 	defer cancel()
@@ -40,7 +40,7 @@ func (i *Inspector) Audit(ctx context.Context, limit int) (crawl.AuditReport, er
 	return r, nil
 }
 
-// auditAnswer is what another member is told: fewer entries when they are long.
+// auditAnswer is the answer to another member; it has fewer entries when they are long.
 func (i *Inspector) auditAnswer(limit int) (answer, error) {
 	entries, err := i.o.Audit(min(limit, crawl.MaxAudit))
 	size := 0

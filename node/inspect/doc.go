@@ -1,10 +1,10 @@
-// Package inspect answers people's questions about single things, on any node: one URL, one host, the
-// first hosts in an order, all partitions, the newest changes that operators asked for, one record of
-// an archive, the index of all archives. Sums over the whole crawl are package status's.
+// Package inspect answers people's questions about single items, on any node: one URL, one host,
+// the first hosts in an order, all partitions, the newest changes requested by operators, one
+// record of an archive, the index of all archives. Sums over the whole crawl are package status's.
 //
-// What the rules say is judged on the asked node. What is stored is asked of the node that has it:
+// The asked node applies the rules itself. Stored data is requested from the node that has it:
 // the holder of the partition, or every member. Each question costs a few reads of the store and one
-// call to each node that is asked; none reads through a frontier (invariant I10).
+// call to each node involved; none scans a frontier (invariant I10).
 //
 //	inspector.go  what the package needs; a question to the holder, and its answer
 //	url.go        one URL: record, robots.txt, scope
@@ -12,16 +12,16 @@
 //	host.go       one host: politeness, queue
 //	hosts.go      the first hosts of all that are in memory
 //	ring.go       every partition: what the table says and what members have
-//	audit.go      the newest changes that members were asked to make
+//	audit.go      the newest changes requested on the members
 //	export.go     records and indexes of archives
 //
 // # Questions between nodes
 //
-// Questions and answers travel as JSON: fields are only ever added. A question is answered from the
+// Questions and answers are JSON: fields are only ever added. A question is answered from the
 // answering node's own store and memory only, so no question is passed on.
 //
 // # Goroutines
 //
-// None of its own: whoever asks waits. Questions to several members are asked at the same time
-// and awaited. Every method may be called from any goroutine.
+// The package starts none of its own: the caller waits. Questions to several members are sent at
+// the same time and awaited. Every method may be called from any goroutine.
 package inspect

@@ -17,21 +17,20 @@ import (
 	"crawlnode/store/archive"
 )
 
-// This file reads archives on behalf of any node: the cluster's index, merged of
-// all members' own, and single records.
+// This file reads archives for any node: the cluster's index, merged from all members, and single
+// records.
 
-// archiveQuestion is what a member is asked for out of its archive: its index, or
-// the record at a place. It travels as JSON, so fields are only ever added.
+// archiveQuestion asks a member for a part of its archive: its index, or the record at a position.
+// It is sent as JSON, so fields are only ever added.
 type archiveQuestion struct {
 	Index  bool   `json:"index,omitempty"`
 	File   string `json:"file,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
 }
 
-// WriteIndex writes the CDXJ lines of all captures that the members have, each
-// once, in the order of LC_ALL=C sort. What is written is whole only when the
-// error is nil. Members that are gone are not asked; their files stay on their
-// disks.
+// WriteIndex writes the CDXJ lines of all captures that the members have, each once, in the order
+// of LC_ALL=C sort. The output is complete only when the error is nil. Members that are gone are
+// not asked; their files stay on their disks.
 func (i *Inspector) WriteIndex(ctx context.Context, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var own sync.WaitGroup
@@ -57,8 +56,8 @@ func (i *Inspector) WriteIndex(ctx context.Context, out io.Writer) error {
 	return lines.Flush()
 }
 
-// OpenCapture opens the record at a place, which any member may have, as it stands
-// in the file: a gzip member or a zstd frame. crawl.ErrNoCapture: no member that answers has it.
+// OpenCapture opens the record at a position in any member's archive, unchanged from its file: a
+// gzip member or a zstd frame. crawl.ErrNoCapture: no member that answers has it.
 func (i *Inspector) OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error) {
 	own, err := i.o.Archive.OpenMember(file, offset)
 	if !errors.Is(err, archive.ErrNoCapture) {
@@ -95,7 +94,7 @@ func (i *Inspector) askArchive(ctx context.Context, m crawl.NodeRef, q archiveQu
 	}{io.MultiReader(bytes.NewReader(first[:k]), r), r}, nil
 }
 
-// ServeArchive answers another member out of this node's archive.
+// ServeArchive answers another member from this node's archive.
 func (i *Inspector) ServeArchive(payload []byte, out io.Writer) error {
 	var q archiveQuestion
 	if err := json.Unmarshal(payload, &q); err != nil {

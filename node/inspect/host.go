@@ -13,13 +13,13 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Host tells what politeness knows of a host, and what waits for it. The name may be written as in
-// a URL. crawl.ErrUnknownHost: no URL of it was ever admitted.
+// Host reports the politeness state of a host, and its queue. The name may be written as in a URL.
+// crawl.ErrUnknownHost: no URL of it was ever admitted.
 func (i *Inspector) Host(ctx context.Context, name string) (*crawl.HostReport, error) {
 	u, err := urlnorm.Parse("http://" + name + "/")
-	// Only an IPv6 address has colons, and it stands in brackets.
+	// Only an IPv6 address has colons, and it is written in brackets.
 	if err != nil || strings.ContainsAny(name, "/\\?#@") || strings.Contains(name, ":") && !strings.HasSuffix(name, "]") {
-		return nil, fmt.Errorf("%w: %q is no host name: give it without scheme, port and path", crawl.ErrUnknownHost, name)
+		return nil, fmt.Errorf("%w: %q is not a host name: give it without scheme, port and path", crawl.ErrUnknownHost, name)
 	}
 	host := crawl.Host(u.Host())
 	p := ring.PartitionOf(host, i.o.Cluster.Partitions())
@@ -34,8 +34,8 @@ func (i *Inspector) Host(ctx context.Context, name string) (*crawl.HostReport, e
 	return a.Host, nil
 }
 
-// hostAnswer describes a host of a partition that is held here. What is in memory is newer than
-// the store and comes first.
+// hostAnswer describes a host of a partition held here. State in memory is newer than the store and
+// takes precedence.
 func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host crawl.Host, info frontier.HostInfo, known bool) (answer, error) {
 	if !known {
 		return answer{}, nil
@@ -56,8 +56,7 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 	return answer{Host: r}, nil
 }
 
-// hostReport puts together what the store says of a host and, unless that is nil, the
-// dispatcher.
+// hostReport combines the store's data about a host with the dispatcher's, unless that is nil.
 func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Sight, now time.Time) *crawl.HostReport {
 	s := &info.State
 	r := &crawl.HostReport{
@@ -100,17 +99,17 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// backoffReason says why a host is held back beyond its usual delay, or "".
+// backoffReason is why a host is held back beyond its usual delay, or "".
 func backoffReason(s *crawl.HostState, now time.Time) string {
 	switch {
 	case s.FrozenUntil.After(now):
-		return fmt.Sprintf("%d times in a row it could not be reached, its name not be found or its robots.txt not be read", s.Failures)
+		return fmt.Sprintf("it failed %d times in a row: unreachable, name not found, or robots.txt not readable", s.Failures)
 	case s.HoldUntil.After(now):
 		return "it asked for a pause (Retry-After)"
 	case s.Backoff > 0:
 		return "it answered 429 or 503 and asks for fewer requests; each success halves the delay"
 	case s.Failures > 0:
-		return fmt.Sprintf("%d times in a row it could not be reached, its name not be found or its robots.txt not be read", s.Failures)
+		return fmt.Sprintf("it failed %d times in a row: unreachable, name not found, or robots.txt not readable", s.Failures)
 	}
 	return ""
 }
@@ -151,12 +150,12 @@ func hostSummary(r *crawl.HostReport, s *crawl.HostState, now time.Time) string 
 		crawl.HostParked:    "its URLs wait on disk for a place in memory",
 		crawl.HostLoading:   "its URLs are being read from disk, or its address is being looked up",
 		crawl.HostWaiting:   "its delay has not passed",
-		crawl.HostReady:     "it may be asked now and waits for a fetcher",
+		crawl.HostReady:     "it may be requested now and waits for a fetcher",
 		crawl.HostInFlight:  "a request is open",
 		crawl.HostBackoff:   "it is held back",
 		crawl.HostFrozen:    "it is frozen",
-		crawl.HostHeld:      "its partition is about to change hands",
-		crawl.HostOverShare: "it could be asked, but is held back by its domain's share of the fetchers, or its block's",
+		crawl.HostHeld:      "its partition is about to move",
+		crawl.HostOverShare: "it is ready, but held back by the fetcher share of its domain or address block",
 	}[r.State]
 	if why := r.Politeness.BackoffReason; why != nil {
 		switch {
@@ -173,7 +172,7 @@ func hostSummary(r *crawl.HostReport, s *crawl.HostState, now time.Time) string 
 	return text
 }
 
-// robotsVerdictNames are the words of RobotsSummary.Verdict.
+// robotsVerdictNames are the values of RobotsSummary.Verdict.
 var robotsVerdictNames = [...]string{crawl.RobotsRules: "rules", crawl.RobotsAllowAll: "allow_all", crawl.RobotsDenyAll: "deny_all"}
 
 func robotsSummaries(entries []*crawl.Robots) []crawl.RobotsSummary {

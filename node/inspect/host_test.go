@@ -35,14 +35,14 @@ func TestHostReport(t *testing.T) {
 		"its delay":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later}}, inMemory(scheduler.Waiting), crawl.HostWaiting, "may start in 1m0s", true, false},
 		"resolving":         {frontier.HostInfo{Queued: queued}, inMemory(scheduler.Resolving), crawl.HostLoading, "looked up", false, false},
 		"over share":        {frontier.HostInfo{Queued: queued}, inMemory(scheduler.OverShare), crawl.HostOverShare, "share", false, false},
-		"moving":            {frontier.HostInfo{Queued: queued}, inMemory(scheduler.Held), crawl.HostHeld, "change hands", false, false},
+		"moving":            {frontier.HostInfo{Queued: queued}, inMemory(scheduler.Held), crawl.HostHeld, "about to move", false, false},
 		"retry-after":       {frontier.HostInfo{Queued: queued, State: crawl.HostState{HoldUntil: later}}, nil, crawl.HostBackoff, "Retry-After", true, true},
 		"429":               {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later, Backoff: time.Minute}}, inMemory(scheduler.Waiting), crawl.HostBackoff, "429 or 503", true, true},
 		"a failure":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostBackoff, "2 times in a row", true, true},
-		"frozen":            {frontier.HostInfo{Queued: queued, State: crawl.HostState{FrozenUntil: later, Failures: 9}}, nil, crawl.HostFrozen, "frozen: 9 times", true, true},
+		"frozen":            {frontier.HostInfo{Queued: queued, State: crawl.HostState{FrozenUntil: later, Failures: 9}}, nil, crawl.HostFrozen, "frozen: it failed 9 times", true, true},
 		"thawed":            {frontier.HostInfo{Queued: queued, State: crawl.HostState{FrozenUntil: now.Add(-time.Second)}}, nil, crawl.HostParked, "on disk", false, false},
-		"frozen, and empty": {frontier.HostInfo{State: crawl.HostState{FrozenUntil: later}}, nil, crawl.HostIdle, "nothing is queued, and it is frozen: 0 times", true, true},
-		"failed, and empty": {frontier.HostInfo{State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostIdle, "nothing is queued, and it is held back: 2 times", true, true},
+		"frozen, and empty": {frontier.HostInfo{State: crawl.HostState{FrozenUntil: later}}, nil, crawl.HostIdle, "nothing is queued, and it is frozen: it failed 0 times", true, true},
+		"failed, and empty": {frontier.HostInfo{State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostIdle, "nothing is queued, and it is held back: it failed 2 times", true, true},
 	} {
 		r := hostReport("a.test", &tc.info, tc.seen, now)
 		if r.State != tc.state || !strings.Contains(r.Summary, tc.says) || (r.NextAllowedAt != nil) != tc.waits || (r.Politeness.BackoffReason != nil) != tc.backoff {

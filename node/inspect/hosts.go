@@ -11,25 +11,24 @@ import (
 	"crawlnode/scheduler"
 )
 
-// This file lists hosts. Each member ranks those that it has in memory, at most
-// scheduler.Config.MaxActive, and reports the first hundred. No frontier is read through
-// for it (invariant I10).
+// This file lists hosts. Each member ranks the hosts that it has in memory, at most
+// scheduler.Config.MaxActive, and reports the first hundred. No frontier is scanned for it
+// (invariant I10).
 
 const (
-	// hostsPatience is how long members are waited for: a person waits for the page.
+	// hostsPatience is how long to wait for members: a person waits for the page.
 	hostsPatience = time.Second
-	// topFor is how long a member's own answer is given again.
+	// topFor is how long a member's own answer is reused.
 	topFor = time.Second
 )
 
-// topHosts is the answer of one member. It travels as JSON.
+// topHosts is the answer of one member, sent as JSON.
 type topHosts struct {
 	Hosts    []crawl.HostLine `json:"hosts"` // without Holder
 	InMemory int64            `json:"in_memory"`
 }
 
-// topCache keeps the last answer in each order, so that many watchers cost what one
-// does.
+// topCache keeps the last answer in each order, so that many viewers cost as much as one.
 type topCache struct {
 	mu   sync.Mutex // guards last
 	last map[string]keptTop
@@ -40,7 +39,7 @@ type keptTop struct {
 	top *topHosts // never changed
 }
 
-// get returns an answer that is still good, or nil.
+// get returns an answer that is still valid, or nil.
 func (c *topCache) get(sort string) *topHosts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +58,8 @@ func (c *topCache) put(sort string, top *topHosts) {
 	c.last[sort] = keptTop{time.Now(), top}
 }
 
-// Hosts lists the first limit hosts of those that the members have in memory, in an
-// order (crawl.SortQueued...).
+// Hosts lists the first limit hosts among those that the members have in memory, in an order
+// (crawl.SortQueued...).
 func (i *Inspector) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, hostsPatience)
 	defer cancel()
@@ -93,7 +92,7 @@ func (i *Inspector) Hosts(ctx context.Context, sort string, limit int) (*crawl.H
 // ownTop ranks the hosts that this node has in memory.
 func (i *Inspector) ownTop(ctx context.Context, sort string) (*topHosts, error) {
 	if !slices.Contains(crawl.HostSorts[:], sort) {
-		return nil, fmt.Errorf("%w: there is no order %.40q", ErrBadQuestion, sort)
+		return nil, fmt.Errorf("%w: unknown order %.40q", ErrBadQuestion, sort)
 	}
 	if top := i.tops.get(sort); top != nil {
 		return top, nil
@@ -107,14 +106,14 @@ func (i *Inspector) ownTop(ctx context.Context, sort string) (*topHosts, error) 
 	for k := range glances {
 		top.Hosts = append(top.Hosts, i.hostLine(&glances[k], now))
 	}
-	// The exact lengths of the queues may differ a little from those it was ranked by.
+	// The exact queue lengths may differ slightly from those used for the ranking.
 	top.Hosts = crawl.SortHosts(top.Hosts, sort, crawl.MaxHostLines)
 	i.tops.put(sort, top)
 	return top, nil
 }
 
-// hostLine describes a host in memory. The length of its queue is one read of the
-// store; a partition that has just left takes it along.
+// hostLine describes a host in memory. Its queue length is one read of the store. A partition that
+// has just left has taken its hosts along.
 func (i *Inspector) hostLine(g *scheduler.Glance, now time.Time) crawl.HostLine {
 	_, bands, _, err := i.o.Store.Host(g.Partition, g.Host)
 	r := crawl.HostReport{}

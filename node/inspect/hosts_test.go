@@ -7,7 +7,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// An answer is good for a second, in its own order.
+// An answer is valid for a second, for its own order.
 func TestTopCache(t *testing.T) {
 	t.Parallel()
 	var c topCache

@@ -20,7 +20,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Options are what the package needs of the rest of the node. All are set.
+// Options are the package's dependencies. All are required.
 type Options struct {
 	Self       crawl.NodeID
 	Documents  *crawldoc.Store
@@ -29,13 +29,13 @@ type Options struct {
 	Archive    Archive
 	Cluster    Cluster
 	Peers      Peers
-	// Audit reads the newest changes that this node was asked to make, newest first.
+	// Audit reads the newest changes requested on this node, newest first.
 	Audit func(limit int) ([]crawl.AuditEntry, error)
-	// Partitions describes the partitions that this node holds, has let go, or should hold.
+	// Partitions describes the partitions that this node holds, has released, or should hold.
 	Partitions func(ctx context.Context) ([]crawl.PartitionReport, error)
 }
 
-// Store is what is stored of hosts and URLs: *frontier.Frontier.
+// Store has the stored data of hosts and URLs: *frontier.Frontier.
 type Store interface {
 	Meta(crawl.Partition) (m frontier.Meta, ok bool)
 	Record(crawl.Partition, urlnorm.URL) (rec crawl.Record, ok bool, err error)
@@ -47,12 +47,11 @@ type Store interface {
 
 // Dispatcher knows the hosts in memory. Its methods wait for a turn of its goroutine.
 type Dispatcher interface {
-	// Inspect looks at one host; ok is false when it is not in memory.
+	// Inspect returns the state of one host; ok is false when it is not in memory.
 	Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error)
-	// LastFailure says why a host could not be reached the last time; nil: it could be, or
-	// it is not in memory.
+	// LastFailure is why a host was last unreachable; nil: it was reached, or it is not in memory.
 	LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error)
-	// Top looks at the first n hosts in an order, and counts all.
+	// Top returns the first n hosts in an order, and counts all.
 	Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error)
 }
 
@@ -62,7 +61,7 @@ type Archive interface {
 	OpenMember(file string, offset int64) (*archive.Member, error)
 }
 
-// Cluster is what this node knows of the cluster. Its methods read memory and call no node.
+// Cluster is this node's knowledge of the cluster. Its methods read memory and call no node.
 type Cluster interface {
 	// Partitions is the number of partitions.
 	Partitions() int
@@ -70,7 +69,7 @@ type Cluster interface {
 	Table() (view crawl.Epoch, t *ring.Table)
 	// Owner is the owner of a partition by the table.
 	Owner(crawl.Partition) crawl.NodeID
-	// Holder is the other member that holds a partition, by its last report; "" when none does.
+	// Holder is the other member that holds a partition, by its last report; "" when there is none.
 	Holder(crawl.Partition) crawl.NodeID
 	// Others are the other members.
 	Others() []crawl.NodeRef
@@ -80,13 +79,13 @@ type Cluster interface {
 	HostsElsewhere() int64
 }
 
-// Peers carries questions to members.
+// Peers sends questions to members.
 type Peers interface {
-	// Explain asks a member, whose Serve answers.
+	// Explain sends a question to a member's Serve.
 	Explain(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error)
-	// Archive asks a member, whose ServeArchive answers. The caller closes the reader.
+	// Archive sends a question to a member's ServeArchive. The caller closes the reader.
 	Archive(ctx context.Context, to crawl.NodeID, payload []byte) (io.ReadCloser, error)
-	// Partitions asks a member for what its Options.Partitions tells, and for its view before that.
+	// Partitions asks a member for the result of its Options.Partitions, and for its earlier view.
 	Partitions(ctx context.Context, to crawl.NodeID) (view crawl.Epoch, parts []crawl.PartitionReport, err error)
 }
 
@@ -99,18 +98,18 @@ type Inspector struct {
 // New makes a node's Inspector.
 func New(o Options) *Inspector { return &Inspector{o: o} }
 
-// question is what a member is asked: about a URL or, when that is empty, about a host. It
-// travels as JSON, so fields are only ever added.
+// question is a question to a member: about a URL or, when that is empty, about a host. It is sent
+// as JSON, so fields are only ever added.
 type question struct {
-	Audit int        `json:"audit,omitempty"` // how many of the newest changes that were asked for
+	Audit int        `json:"audit,omitempty"` // how many of the newest requested changes
 	URL   string     `json:"url,omitempty"`   // canonical
 	Host  crawl.Host `json:"host,omitempty"`
-	// Top, when it is not empty, asks for the first of all hosts that the member has in
-	// memory, in that order (crawl.SortQueued...).
+	// Top, if not empty, asks for the first of all hosts that the member has in memory, in that
+	// order (crawl.SortQueued...).
 	Top string `json:"top,omitempty"`
 }
 
-// answer is the answer to a question; what was not asked for is empty.
+// answer is the answer to a question; unrequested parts are empty.
 type answer struct {
 	Audit  []crawl.AuditEntry  `json:"audit,omitempty"`
 	Record *crawl.RecordReport `json:"record,omitempty"`
@@ -126,9 +125,9 @@ type answer struct {
 var ErrBadQuestion = errors.New("a question about neither a canonical URL nor a host")
 
 // errNotHeld: the asked node does not hold the partition.
-var errNotHeld = errors.New("the node that was thought to hold the partition does not")
+var errNotHeld = errors.New("the asked node does not hold the partition")
 
-// askHolder puts a question to the holder of a partition, which may be this node.
+// askHolder sends a question to the holder of a partition, which may be this node.
 func (i *Inspector) askHolder(ctx context.Context, p crawl.Partition, q question) (answer, crawl.NodeID, error) {
 	if i.holds(p) {
 		a, err := i.answer(ctx, q)
@@ -136,7 +135,7 @@ func (i *Inspector) askHolder(ctx context.Context, p crawl.Partition, q question
 	}
 	holder := i.o.Cluster.Holder(p)
 	if holder == "" {
-		return answer{}, "", fmt.Errorf("no member says that it holds partition %d: it may be on its way to a new holder", p)
+		return answer{}, "", fmt.Errorf("no member reports to hold partition %d: it may be moving to a new holder", p)
 	}
 	reply, err := i.o.Peers.Explain(ctx, holder, encode(q))
 	if err != nil {
@@ -144,12 +143,12 @@ func (i *Inspector) askHolder(ctx context.Context, p crawl.Partition, q question
 	}
 	var a answer
 	if err := json.Unmarshal(reply, &a); err != nil {
-		return answer{}, holder, fmt.Errorf("%s, the holder of partition %d, gave an answer that cannot be read: %w", i.o.Cluster.Ref(holder).Name, p, err)
+		return answer{}, holder, fmt.Errorf("%s, the holder of partition %d, sent an unreadable answer: %w", i.o.Cluster.Ref(holder).Name, p, err)
 	}
 	return a, holder, nil
 }
 
-// askMember puts a question to a member, whatever that holds.
+// askMember sends a question to a member, whatever that holds.
 func (i *Inspector) askMember(ctx context.Context, to crawl.NodeID, q question) (answer, error) {
 	reply, err := i.o.Peers.Explain(ctx, to, encode(q))
 	if err != nil {

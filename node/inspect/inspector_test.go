@@ -35,7 +35,7 @@ type fakeNode struct {
 	tops    int                  // how often the dispatcher was asked for its first hosts
 }
 
-// newCluster makes nodes that can ask each other; those whose name is in capitals are silent.
+// newCluster makes nodes that can call each other; nodes with names in capitals are silent.
 func newCluster(names ...string) map[string]*fakeNode {
 	members := map[string]*fakeNode{}
 	for _, name := range names {
@@ -184,7 +184,7 @@ func (n *fakeNode) held(context.Context) ([]crawl.PartitionReport, error) {
 	return []crawl.PartitionReport{{Partition: ring.PartitionOf(n.host, partitions), Epoch: 5, State: crawl.PartitionHeld, Holder: &id}}, nil
 }
 
-// TestRingOfAll checks that all nodes show the same partitions, and nothing of what a silent member has.
+// TestRingOfAll checks that all nodes show the same partitions, and none of a silent member.
 func TestRingOfAll(t *testing.T) {
 	t.Parallel()
 	nodes := newCluster("a", "b", "C")
@@ -207,8 +207,8 @@ func TestRingOfAll(t *testing.T) {
 	}
 }
 
-// TestHostOfAnyHolder checks that each node describes a host that one of them holds, and says
-// what is wrong when none does.
+// TestHostOfAnyHolder checks that each node describes a host that one of them holds, and reports
+// the problem when none does.
 func TestHostOfAnyHolder(t *testing.T) {
 	t.Parallel()
 	nodes := newCluster("a", "b")
@@ -227,12 +227,12 @@ func TestHostOfAnyHolder(t *testing.T) {
 		t.Errorf("a host that nobody knows: %v", err)
 	}
 	nodes["b"].host = ""
-	if _, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err == nil || !strings.Contains(err.Error(), "no member says that it holds") {
+	if _, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err == nil || !strings.Contains(err.Error(), "no member reports to hold") {
 		t.Errorf("a partition that nobody holds: %v", err)
 	}
 }
 
-// TestServe checks what a member answers to questions that it cannot answer.
+// TestServe checks a member's answers to invalid questions.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	n := newCluster("a")["a"]
@@ -297,8 +297,8 @@ func TestAuditOfAll(t *testing.T) {
 	}
 }
 
-// TestExport checks that the index is merged of all members, and fails when one is silent; and that a
-// record which no member has is not found.
+// TestExport checks that the index is merged from all members, and fails when one is silent; and
+// that a record which no member has is not found.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	nodes := newCluster("a", "b")

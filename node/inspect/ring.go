@@ -9,7 +9,7 @@ import (
 	"crawlnode/ring"
 )
 
-// Ring asks every member what it has and puts it beside the table, so that any node gives the same
+// Ring asks every member for its partitions and adds the table, so that any node gives the same
 // answer while nothing moves. It costs O(partitions) and one call to each member. It is called
 // after the first view.
 func (i *Inspector) Ring(ctx context.Context) (*crawl.RingReport, error) {
@@ -33,7 +33,7 @@ func (i *Inspector) Ring(ctx context.Context) (*crawl.RingReport, error) {
 	return r, nil
 }
 
-// emptyRing is the table alone.
+// emptyRing is the table without the members' reports.
 func emptyRing(view crawl.Epoch, t *ring.Table, partitions int) *crawl.RingReport {
 	r := &crawl.RingReport{View: view, Digest: t.Digest(), Partitions: make([]crawl.PartitionReport, partitions)}
 	for i := range r.Partitions {
@@ -50,14 +50,15 @@ func emptyRing(view crawl.Epoch, t *ring.Table, partitions int) *crawl.RingRepor
 // ringAnswer is the answer of one member.
 type ringAnswer struct {
 	from   crawl.NodeID
-	silent bool        // it has not answered; the rest is empty
-	view   crawl.Epoch // that it has installed, at the least
+	silent bool        // no answer; the rest is empty
+	view   crawl.Epoch // that it has installed, or an earlier one
 	parts  []crawl.PartitionReport
 }
 
-// mergeRing puts what the members say into the table. The holder of a partition knows best; then
-// the node that has let it go; then its owner, which has asked every member. But an owner cannot
-// tell "on its way to me" from "held by nobody": that only counts when no member is silent.
+// mergeRing adds the members' reports to the table. The holder of a partition has precedence; then
+// the node that has released it; then its owner, which has asked every member. But an owner cannot
+// tell a partition that is moving to it from one without a holder: that report only counts when no
+// member is silent.
 func mergeRing(r *crawl.RingReport, answers []ringAnswer) {
 	silent := slices.ContainsFunc(answers, func(a ringAnswer) bool { return a.silent })
 	for _, a := range answers {
@@ -78,13 +79,13 @@ func mergeRing(r *crawl.RingReport, answers []ringAnswer) {
 	}
 }
 
-// mayKnow reports whether a member can know what it reports. It knows what it has; that a partition
-// is nowhere is known to its owner only, in the same view.
+// mayKnow reports whether a member can know what it reports. It knows its own partitions. Only the
+// owner, in the same view, knows that a partition has no holder.
 func mayKnow(p *crawl.PartitionReport, a *ringAnswer, said *crawl.PartitionReport, view crawl.Epoch) bool {
 	return said.Epoch > 0 || a.from == p.Owner && a.view == view
 }
 
-// saysMore reports whether an answer replaces the one before. During a move both ends may claim a
+// saysMore reports whether a report replaces the earlier one. During a move both ends may claim a
 // partition for a moment: the later tenure counts.
 func saysMore(there, said *crawl.PartitionReport) bool {
 	switch {

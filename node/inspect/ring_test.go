@@ -9,7 +9,7 @@ import (
 	"crawlnode/ring"
 )
 
-// saying is the answer of a member that says this of partitions.
+// saying is the answer of a member with these reports.
 func saying(from crawl.NodeID, view crawl.Epoch, parts ...crawl.PartitionReport) ringAnswer {
 	a := ringAnswer{from: from, view: view}
 	for _, r := range parts {
@@ -71,7 +71,7 @@ func TestMergeRing(t *testing.T) {
 		"offline, by another than the owner":    {[]ringAnswer{saying("b", 5, offline)}, "", 0, crawl.PartitionUnknown, ""},
 		"a partition that there is not":         {[]ringAnswer{saying("b", 5, crawl.PartitionReport{Partition: 600, Epoch: 2})}, "", 0, crawl.PartitionUnknown, ""},
 	} {
-		for range 2 { // in whatever order they answer
+		for range 2 { // in either order of answers
 			r := emptyRing(5, table, 512)
 			mergeRing(r, c.answers)
 			slices.Reverse(c.answers)

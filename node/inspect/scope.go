@@ -10,13 +10,13 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// startReport reads the URL. When it is none to crawl, the report is complete.
+// startReport parses the URL. If it is not a URL to crawl, the report is complete.
 func startReport(raw string) (*crawl.URLReport, urlnorm.URL) {
 	r := &crawl.URLReport{Input: raw, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown}}
 	u, err := urlnorm.Parse(raw)
 	if err != nil {
 		r.Scope = crawl.ScopeReport{Reason: skipReasonOf(err).String(), Rule: err.Error()}
-		r.Summary = "it is no URL to crawl: " + err.Error()
+		r.Summary = "not a URL to crawl: " + err.Error()
 		return r, u
 	}
 	text, host := u.String(), crawl.Host(u.Host())
@@ -24,7 +24,7 @@ func startReport(raw string) (*crawl.URLReport, urlnorm.URL) {
 	return r, u
 }
 
-// skipReasonOf classes what is no URL to crawl, as skipped_by_reason does.
+// skipReasonOf classifies a text that is not a URL to crawl, as skipped_by_reason does.
 func skipReasonOf(err error) crawl.SkipReason {
 	switch {
 	case errors.Is(err, urlnorm.ErrScheme):
@@ -35,8 +35,8 @@ func skipReasonOf(err error) crawl.SkipReason {
 	return crawl.SkipInvalid
 }
 
-// depthOf is the depth that the rules judge a URL at: sitemap files have none, and a URL that
-// was not found yet is taken for a link on a seed's page.
+// depthOf is the depth at which the rules judge a URL: sitemap files have none, and an unknown URL
+// counts as a link on a seed's page.
 func depthOf(rec *crawl.RecordReport) int {
 	switch {
 	case rec == nil:
@@ -51,9 +51,9 @@ func scopeReport(v scope.Verdict, depth int) crawl.ScopeReport {
 	return crawl.ScopeReport{Admit: v.Admit, Reason: v.Reason, Rule: v.Rule, Suspicious: v.Suspicious, Depth: depth}
 }
 
-// JudgeScope is the scope's verdict on a URL under settings and seeds that no
-// cluster has: only what can be told of those is in the report. A negative depth
-// means that of a seed, when the URL is one, and else that of a link on its page.
+// JudgeScope returns the scope's verdict on a URL under settings and seeds without a cluster; the
+// report has no other parts. A negative depth means that of a seed if the URL is one, else that of
+// a link on a seed's page.
 func JudgeScope(s crawl.Settings, seeds []string, raw string, depth int) (*crawl.URLReport, error) {
 	rules, err := crawldoc.CompileScope(&s)
 	if err != nil {

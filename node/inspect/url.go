@@ -13,9 +13,9 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// URL tells what the cluster knows of a URL and what the rules say of it. depth, when it is not
-// negative, is judged in place of the record's own (of a link from a seed, when there is no
-// record). What is no URL to crawl gives a report, not an error.
+// URL reports what the cluster knows of a URL and how the rules judge it. A depth that is not
+// negative replaces the record's own (that of a link from a seed, when there is no record). A text
+// that is not a URL to crawl gives a report, not an error.
 func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
 	r, u := startReport(raw)
 	if r.URL == nil {
@@ -43,13 +43,13 @@ func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLR
 	r.Scope = scopeReport(book.Rules.Judge(u, depth, i.o.Documents.Seeds), depth)
 	if r.Record == nil && r.Scope.Suspicious && a.Spent {
 		r.Scope = crawl.ScopeReport{Reason: crawl.SkipHostBudget.String(), Depth: depth,
-			Rule: "the host has had its budget of URLs that look like a trap; this one is " + r.Scope.Rule}
+			Rule: "the host has used its budget of URLs that look like a trap; this one is " + r.Scope.Rule}
 	}
 	r.Summary = summaryOf(r)
 	return r, nil
 }
 
-// urlAnswer describes a URL of a partition that is held here.
+// urlAnswer describes a URL of a partition held here.
 func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier.HostInfo) (answer, error) {
 	u, err := urlnorm.Parse(canonical)
 	if err != nil {
@@ -91,10 +91,10 @@ func (i *Inspector) recordReport(rec *crawl.Record) *crawl.RecordReport {
 	return r
 }
 
-// robotsReport is what the stored robots.txt of u's origin says of u. An entry
-// that has expired still answers: it is what was obeyed last.
+// robotsReport is the verdict of the stored robots.txt of u's origin. An expired entry still
+// counts: it was obeyed last.
 func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.RobotsReport {
-	r := crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown, Origin: u.Origin(), Rule: "robots.txt of this origin was not read yet; it is, before the first page"}
+	r := crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown, Origin: u.Origin(), Rule: "robots.txt of this origin was not read yet; it is read before the first page"}
 	if ignored {
 		r.Rule = "robots.txt is ignored inside --allow-net (--robots ignore), and was not read"
 	}
@@ -110,7 +110,7 @@ func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.Ro
 		case crawl.RobotsAllowAll:
 			r.Verdict, r.Rule = crawl.RobotsSaysAllowed, "there is no robots.txt, so everything is allowed"
 		case crawl.RobotsDenyAll:
-			r.Verdict, r.Rule = crawl.RobotsSaysUnreachable, "robots.txt could not be read, so nothing is fetched"
+			r.Verdict, r.Rule = crawl.RobotsSaysUnreachable, "robots.txt is unavailable, so nothing is fetched"
 		default:
 			r.Verdict, r.Rule = robotsVerdict(e.Body, u)
 		}
@@ -118,7 +118,7 @@ func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.Ro
 	return r
 }
 
-// robotsVerdict judges by the rules of a robots.txt.
+// robotsVerdict applies the rules of a robots.txt.
 func robotsVerdict(body []byte, u urlnorm.URL) (verdict, rule string) {
 	allowed, line := robots.Parse(body, pipeline.Agent).Explain(u.String())
 	if line == "" {
@@ -130,12 +130,12 @@ func robotsVerdict(body []byte, u urlnorm.URL) (verdict, rule string) {
 	return crawl.RobotsSaysAllowed, line
 }
 
-// summaryOf says in one sentence what became, or would become, of a URL.
+// summaryOf describes in one sentence the result, or the expected result, for a URL.
 func summaryOf(r *crawl.URLReport) string {
 	rec := r.Record
 	switch {
 	case rec == nil && r.Unanswered != nil:
-		return "what is stored of it is not known: " + *r.Unanswered
+		return "its record is not known: " + *r.Unanswered
 	case rec == nil && !r.Scope.Admit:
 		return "it is refused (" + r.Scope.Reason + "): " + r.Scope.Rule
 	case rec == nil && r.Robots.Verdict == crawl.RobotsSaysForbidden:
@@ -165,7 +165,7 @@ func summaryOf(r *crawl.URLReport) string {
 		if reason != "" {
 			last = ", the last" + reason
 		}
-		return fmt.Sprintf("it is queued in band %d, after %d failed attempts%s; crawlnode hosts show tells what its host waits for", rec.Band, rec.Attempts, last)
+		return fmt.Sprintf("it is queued in band %d, after %d failed attempts%s; crawlnode hosts show tells why its host waits", rec.Band, rec.Attempts, last)
 	}
-	return fmt.Sprintf("it is queued in band %d; crawlnode hosts show tells what its host waits for", rec.Band)
+	return fmt.Sprintf("it is queued in band %d; crawlnode hosts show tells why its host waits", rec.Band)
 }

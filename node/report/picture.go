@@ -51,7 +51,7 @@ func (r *Reporter) othersPictured(snap *membership.Snapshot, now time.Time) []st
 			st.ID, st.Name, st.HTTP, st.RPC, st.Gossip = names.ID, names.Name, names.HTTP, names.RPC, names.Gossip
 		}
 		np.Forgotten = Forgotten(snap.View, id)
-		np.Settle(gone[id].Departure)
+		np.DeriveState(gone[id].Departure)
 		out = append(out, np)
 	}
 	for _, pr := range snap.Peers {

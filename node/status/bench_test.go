@@ -8,8 +8,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// BenchmarkMerge makes the status of a cluster out of its members' blocks; each node
-// holds the same number of partitions.
+// BenchmarkMerge makes the status of a cluster from its members' blocks; each node holds the same
+// number of partitions.
 func BenchmarkMerge(b *testing.B) {
 	for _, s := range []struct{ nodes, partitions int }{{3, 1024}, {100, 1024}, {100, 16384}, {1000, 16384}} {
 		b.Run(fmt.Sprintf("nodes=%d/partitions=%d", s.nodes, s.partitions), func(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkBlock reads and writes what a renewal carries.
+// BenchmarkBlock decodes and encodes the content of a renewal.
 func BenchmarkBlock(b *testing.B) {
 	n := memberOf("n1", 500)
 	text, err := json.Marshal(n.Block)

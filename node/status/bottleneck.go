@@ -6,12 +6,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// What counts as saturated. Shares are of the last five seconds.
+// Thresholds of saturation. Shares are over the last five seconds.
 const (
-	// ownSaturated is the share of all processors that this process uses.
+	// ownSaturated is the share of all processors used by this process.
 	ownSaturated = 0.75
-	// machineSaturated is the share that everybody uses together; then it is this
-	// process's limit if it has at least ownPart, as one of several nodes.
+	// machineSaturated is the share used by all processes together. It counts as this process's
+	// limit if it uses at least ownPart, as one of several nodes.
 	machineSaturated, ownPart = 0.95, 0.10
 	// diskSaturated is the share of the time in which acknowledgements wait for the disk.
 	diskSaturated = 0.60
@@ -23,25 +23,25 @@ type Volume struct {
 	Free int64 // bytes
 }
 
-// Strain is what a node's bottleneck is told from.
+// Strain has the figures from which a node's bottleneck is computed.
 type Strain struct {
 	Queued, InFlight int64
 	Hosts            crawl.HostCounts // in memory, by state
 	Busy, Fetchers   int
-	Lookups          int     // host names asked for and not answered yet
-	DNSDown          bool    // no name server says anything
-	CPU, Machine     float64 // shares of the processors: this process's, everybody's
+	Lookups          int     // host names being looked up
+	DNSDown          bool    // no name server answers
+	CPU, Machine     float64 // shares of the processors: this process, all processes
 	Processors       int
 	DiskWait         float64  // share of the time in which acknowledgements wait for the disk
 	Syncing          bool     // --sync
 	Short            []Volume // too little space
-	GoesOn           int64    // bytes free on each of them with which fetching goes on
-	Leaving, Moves   int      // partitions still to be moved, of so many
+	GoesOn           int64    // free bytes on each of them at which fetching resumes
+	Leaving, Moves   int      // partitions still to be moved, and their total
 	Paused           string   // why nothing is fetched; "" when something is
 }
 
-// BottleneckOf names what holds a node back, with the figure and what would help. It
-// asks first what stops everything, then what is used up, and last who is waited for.
+// BottleneckOf names the main limit of a node, with its figure and a remedy. It checks first for
+// causes that stop everything, then for used-up resources, and last for waits.
 func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 	say := func(cause, format string, args ...any) crawl.BottleneckStatus {
 		return crawl.BottleneckStatus{Cause: cause, Message: fmt.Sprintf(format, args...)}
@@ -51,37 +51,37 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 	switch {
 	case len(s.Short) > 0:
 		v := s.Short[0]
-		return say(crawl.BottleneckDisk, "only %d MiB are free at %s: free some space there, it goes on at %d MiB", v.Free>>20, v.Path, s.GoesOn>>20)
+		return say(crawl.BottleneckDisk, "only %d MiB are free at %s: free some space there; fetching resumes at %d MiB", v.Free>>20, v.Path, s.GoesOn>>20)
 	case s.Queued == 0 && s.InFlight == 0:
 		return say(crawl.BottleneckNone, "nothing is queued: more seeds or a wider scope would bring work")
 	case s.Leaving > 0:
-		return say(crawl.BottleneckHandoff, "%d of %d partitions are still on their way to other nodes: it gets faster by itself when they are there", s.Leaving, max(s.Moves, s.Leaving))
+		return say(crawl.BottleneckHandoff, "%d of %d partitions are still moving to other nodes: speed recovers by itself when they have arrived", s.Leaving, max(s.Moves, s.Leaving))
 	case s.Paused != "":
-		return say(crawl.BottleneckNone, "nothing is fetched, although %d URLs are queued: %s", s.Queued, s.Paused)
+		return say(crawl.BottleneckNone, "no fetching although %d URLs are queued: %s", s.Queued, s.Paused)
 	case s.DiskWait >= diskSaturated && !computing:
 		help := "a faster disk for --data-dir would help"
 		if s.Syncing {
-			help += ", or to do without --sync"
+			help += ", or running without --sync"
 		}
-		return say(crawl.BottleneckDisk, "the disk is waited for in %.0f %% of the time: %s", 100*s.DiskWait, help)
+		return say(crawl.BottleneckDisk, "acknowledgements wait for the disk %.0f %% of the time: %s", 100*s.DiskWait, help)
 	case computing:
 		return say(crawl.BottleneckCPU, "%s: more processors or another machine would help", s.processorsText())
 	case s.Busy >= s.Fetchers && h.Ready > 0:
-		return say(crawl.BottleneckFetchers, "all %d fetchers are busy and %d more hosts could be asked: raise --fetchers", s.Fetchers, h.Ready)
+		return say(crawl.BottleneckFetchers, "all %d fetchers are busy and %d more hosts are ready: raise --fetchers", s.Fetchers, h.Ready)
 	case h.Ready == 0 && s.DNSDown:
-		return say(crawl.BottleneckDNS, "no name server answers, and none of %d hosts with queued URLs has a known address that may be asked now: look at --dns", h.Waiting+h.Backoff+h.Frozen)
+		return say(crawl.BottleneckDNS, "no name server answers, and none of %d hosts with queued URLs is ready and has a known address: check --dns", h.Waiting+h.Backoff+h.Frozen)
 	case h.Ready == 0 && s.Lookups > 0 && 2*int64(s.Lookups) >= h.Waiting+h.Backoff:
-		return say(crawl.BottleneckDNS, "%d host names are being looked up and no other host may be asked now: a faster name server (--dns) would help", s.Lookups)
+		return say(crawl.BottleneckDNS, "%d host names are being looked up and no other host is ready: a faster name server (--dns) would help", s.Lookups)
 	case h.Ready == 0 && h.OverShare > h.Waiting:
 		return say(crawl.BottleneckFetchers, "%d hosts are held back by their domain's share of the fetchers, of which %d of %d are free: more domains would help, and health names those that fail",
 			h.OverShare, s.Fetchers-min(s.Busy, s.Fetchers), s.Fetchers)
 	case h.Ready == 0 && s.Queued > s.InFlight:
-		return say(crawl.BottleneckPoliteness, "%s: more hosts or a smaller --delay would be faster", waitingText(h))
+		return say(crawl.BottleneckPoliteness, "%s: more hosts or a smaller --delay would help", waitingText(h))
 	case h.Ready > 0:
-		return say(crawl.BottleneckCPU, "%d hosts could be asked at once and %d of %d fetchers are free, while %s: more processors would help",
+		return say(crawl.BottleneckCPU, "%d hosts are ready and %d of %d fetchers are free, while %s: more processors would help",
 			h.Ready, s.Fetchers-min(s.Busy, s.Fetchers), s.Fetchers, s.processorsText())
 	}
-	return say(crawl.BottleneckNone, "the fetchers keep up with what is queued: %d of %d are busy", min(s.Busy, s.Fetchers), s.Fetchers)
+	return say(crawl.BottleneckNone, "the fetchers keep up with the queue: %d of %d are busy", min(s.Busy, s.Fetchers), s.Fetchers)
 }
 
 func (s *Strain) processorsText() string {
@@ -92,17 +92,17 @@ func (s *Strain) processorsText() string {
 	return text
 }
 
-// waitingText says what the hosts with queued URLs wait for.
+// waitingText says why the hosts with queued URLs wait.
 func waitingText(h *crawl.HostCounts) string {
-	text := fmt.Sprintf("%d hosts with queued URLs wait for their delay, %d are being asked", h.Waiting, h.InFlight)
+	text := fmt.Sprintf("%d hosts with queued URLs wait for their delay, %d are in flight", h.Waiting, h.InFlight)
 	if h.Waiting == 1 {
-		text = fmt.Sprintf("one host with queued URLs waits for its delay, %d are being asked", h.InFlight)
+		text = fmt.Sprintf("one host with queued URLs waits for its delay, %d are in flight", h.InFlight)
 	}
 	if h.OverShare > 0 {
 		text += fmt.Sprintf(", %d are held back by their domain's share", h.OverShare)
 	}
 	if away := h.Backoff + h.Frozen; away > 0 {
-		text += fmt.Sprintf(", %d rest after errors", away)
+		text += fmt.Sprintf(", %d are backing off after errors", away)
 	}
 	return text
 }

@@ -7,7 +7,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// atWork is a node that politeness holds back; each row of the tests changes it.
+// atWork is a node limited by politeness; each row of the tests changes it.
 func atWork() Strain {
 	return Strain{Queued: 1000, InFlight: 3, Hosts: crawl.HostCounts{InFlight: 3, Waiting: 20}, Busy: 3, Fetchers: 256, GoesOn: 256 << 20, Processors: 2, CPU: 0.1, Machine: 0.3}
 }
@@ -20,12 +20,12 @@ func TestBottleneck(t *testing.T) {
 		cause  string
 		says   []string // parts of the sentence
 	}{
-		{"few hosts", func(*Strain) {}, crawl.BottleneckPoliteness, []string{"20 hosts", "3 are being asked", "--delay"}},
-		{"few hosts, some broken", func(s *Strain) { s.Hosts.Backoff, s.Hosts.Frozen = 4, 1 }, crawl.BottleneckPoliteness, []string{"20 hosts", "5 rest after errors"}},
-		{"one host, being asked", func(s *Strain) { s.Hosts = crawl.HostCounts{InFlight: 1} }, crawl.BottleneckPoliteness, []string{"1 are being asked"}},
+		{"few hosts", func(*Strain) {}, crawl.BottleneckPoliteness, []string{"20 hosts", "3 are in flight", "--delay"}},
+		{"few hosts, some broken", func(s *Strain) { s.Hosts.Backoff, s.Hosts.Frozen = 4, 1 }, crawl.BottleneckPoliteness, []string{"20 hosts", "5 are backing off after errors"}},
+		{"one host, being asked", func(s *Strain) { s.Hosts = crawl.HostCounts{InFlight: 1} }, crawl.BottleneckPoliteness, []string{"1 are in flight"}},
 		{"nothing", func(s *Strain) { *s = Strain{Processors: 2, Fetchers: 256} }, crawl.BottleneckNone, []string{"nothing is queued", "seeds"}},
 		{"the last pages", func(s *Strain) { s.Queued, s.Hosts = 3, crawl.HostCounts{InFlight: 3} }, crawl.BottleneckNone, []string{"3 of 256"}},
-		{"paused", func(s *Strain) { s.Paused = "the crawl was paused" }, crawl.BottleneckNone, []string{"1000 URLs", "the crawl was paused"}},
+		{"paused", func(s *Strain) { s.Paused = "the crawl is paused" }, crawl.BottleneckNone, []string{"1000 URLs", "the crawl is paused"}},
 		{"no lease", func(s *Strain) { s.Paused = "no lease: why" }, crawl.BottleneckNone, []string{"no lease: why"}},
 		{"few fetchers", func(s *Strain) { s.Busy, s.Fetchers, s.Hosts.Ready = 2, 2, 14 }, crawl.BottleneckFetchers, []string{"all 2", "14", "--fetchers"}},
 		{"few fetchers on a busy machine", func(s *Strain) { s.Busy, s.Fetchers, s.Hosts.Ready, s.CPU, s.Machine = 2, 2, 14, 0.05, 1 }, crawl.BottleneckFetchers, nil},

@@ -8,8 +8,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestWhatTheEndWaitsFor: nothing is queued, the crawl runs, and both sentences that a
-// person reads say why.
+// TestWhatTheEndWaitsFor: nothing is queued and the crawl runs; both sentences for people say why.
 func TestWhatTheEndWaitsFor(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -17,12 +16,12 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 		cause  string
 		says   []string // nothing: the crawl simply runs
 	}{
-		"all idle":  {func(*Picture) {}, crawl.BottleneckNone, []string{"asked whether all is done"}},
+		"all idle":  {func(*Picture) {}, crawl.BottleneckNone, []string{"asked whether all work is done"}},
 		"work":      {func(p *Picture) { p.Nodes[1].Block.Counters.Queued[3] = 1 }, crawl.BottleneckNone, nil},
 		"a fetch":   {func(p *Picture) { p.Nodes[1].Block.InFlight = 1 }, crawl.BottleneckNone, nil},
 		"finished":  {func(p *Picture) { p.Doc.State = crawl.CrawlFinished }, crawl.BottleneckNone, nil},
 		"not whole": {func(p *Picture) { p.Alone = true }, crawl.BottleneckNone, nil},
-		"minority":  {func(p *Picture) { p.Minority = true }, crawl.BottleneckNone, []string{"cannot be told", "majority"}},
+		"minority":  {func(p *Picture) { p.Minority = true }, crawl.BottleneckNone, []string{"is unknown whether", "majority"}},
 		"away": {func(p *Picture) {
 			p.Nodes[1].lose(4)
 			p.Nodes[0].Block.Offline, p.Nodes[0].Block.Counters.Outbox = 4, 7
@@ -31,11 +30,11 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 			p.Nodes = append(p.Nodes, gone)
 		}, crawl.BottleneckNone, []string{"cannot end", "4 partitions", "7 links wait for them", "restart gone", "nodes forget gone"}},
 		"taken over":      {func(p *Picture) { p.Nodes[1].lose(3) }, crawl.BottleneckHandoff, []string{"3 partitions have a holder again"}},
-		"silent and held": {func(p *Picture) { p.Nodes[1].Age = time.Minute }, crawl.BottleneckHandoff, []string{"6 partitions", "say nothing: b"}},
-		"silent":          {func(p *Picture) { p.Nodes[1].Age = time.Minute; p.take(1, 0, 6) }, crawl.BottleneckNone, []string{"the word of members", ": b"}},
+		"silent and held": {func(p *Picture) { p.Nodes[1].Age = time.Minute }, crawl.BottleneckHandoff, []string{"6 partitions", "silent members: b"}},
+		"silent":          {func(p *Picture) { p.Nodes[1].Age = time.Minute; p.take(1, 0, 6) }, crawl.BottleneckNone, []string{"the end waits for silent members", ": b"}},
 		"moving": {func(p *Picture) {
 			p.Nodes[0].Block.Handoff.PartitionsTotal, p.Nodes[0].Block.Handoff.PartitionsDone = 3, 1
-		}, crawl.BottleneckHandoff, []string{"on their way"}},
+		}, crawl.BottleneckHandoff, []string{"moving partitions"}},
 		"outbox": {func(p *Picture) { p.Nodes[1].Block.Counters.Outbox = 5 }, crawl.BottleneckNone, []string{"5 links in outboxes"}},
 		"seeds":  {func(p *Picture) { p.Nodes[1].Block.WhyNotIdle = "2 lists of seeds are being stored" }, crawl.BottleneckNone, []string{"waits for b: 2 lists"}},
 	} {

@@ -9,9 +9,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// takeOverPatience is how long a partition that nobody serves is taken for one
-// that will be taken over by itself: some seconds of silence, an exclusion, the
-// fence, and some more.
+// takeOverPatience is how long a partition without a holder is expected to be taken over by itself:
+// some seconds of silence, an exclusion, the fence, and a margin.
 const takeOverPatience = 30 * time.Second
 
 func fillCluster(s *crawl.Status, p *Picture) {
@@ -34,7 +33,7 @@ func fillCluster(s *crawl.Status, p *Picture) {
 	}
 }
 
-// Critical reports whether a reason of this code means that work stands still or may be lost.
+// Critical reports whether a reason of this code means that work has stopped or may be lost.
 func Critical(code string) bool {
 	switch code {
 	case crawl.ReasonPausedMinority, crawl.ReasonWaitsForMembers, crawl.ReasonOffline, crawl.ReasonUnserved, crawl.ReasonLowDisk, crawl.ReasonDiskFull, crawl.ReasonDiskStalled, crawl.ReasonDNSDown:
@@ -47,22 +46,22 @@ func clusterState(s *crawl.Status, p *Picture) (state, message string) {
 	r := &s.Ring
 	switch {
 	case !p.Joined:
-		return crawl.ClusterJoining, "this node looks for its cluster; it crawls once a view lists it"
+		return crawl.ClusterJoining, "this node is looking for its cluster; it crawls once a view lists it"
 	case p.Drains:
-		return crawl.ClusterDraining, "this node hands its partitions over and leaves"
+		return crawl.ClusterDraining, "this node hands over its partitions and leaves"
 	case p.Doc.State == crawl.CrawlFinished:
 		return crawl.ClusterFinished, s.Crawl.Message
 	case p.Minority:
 		return crawl.ClusterPausedMinority, minorityText(p)
 	case p.Doc.State == crawl.CrawlPaused:
-		return crawl.ClusterPaused, "the crawl was paused; crawlnode resume goes on"
+		return crawl.ClusterPaused, "the crawl is paused; crawlnode resume resumes it"
 	case r.Promoting > 0 && p.failing():
 		return crawl.ClusterRebalancing, fmt.Sprintf("%d partitions of a failed node are being taken over", r.Promoting)
 	case r.Handoff.Active:
-		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still on their way to other nodes", r.Handoff.PartitionsTotal-r.Handoff.PartitionsDone, r.Handoff.PartitionsTotal)
+		return crawl.ClusterRebalancing, fmt.Sprintf("%d of %d partitions are still moving to other nodes", r.Handoff.PartitionsTotal-r.Handoff.PartitionsDone, r.Handoff.PartitionsTotal)
 	}
 	if missing := r.Partitions - r.Served; missing > 0 && !p.Alone {
-		return crawl.ClusterRunning, fmt.Sprintf("%d of %d partitions are served by nobody; their hosts rest", missing, r.Partitions)
+		return crawl.ClusterRunning, fmt.Sprintf("%d of %d partitions are not served; their hosts are not fetched", missing, r.Partitions)
 	}
 	if r.Repair.Active {
 		return crawl.ClusterRunning, fmt.Sprintf("every partition is served; %d lack a copy", r.UnderReplicated)
@@ -70,7 +69,7 @@ func clusterState(s *crawl.Status, p *Picture) (state, message string) {
 	return crawl.ClusterRunning, "every member serves its partitions"
 }
 
-// clusterReasons are what a person should look at that no single node can say.
+// clusterReasons are the health reasons that no single node can know.
 func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 	if !p.Joined {
 		return nil
@@ -84,11 +83,11 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 	}
 	for i := range p.Nodes {
 		if n := &p.Nodes[i]; n.excluded() {
-			add(crawl.ReasonNodeFailed, n.GoneSince, "%s has failed and the others go on without it: start it again, or when it will not come back: crawlnode nodes forget %s", n.title(), n.title())
+			add(crawl.ReasonNodeFailed, n.GoneSince, "%s has failed and was excluded: start it again, or if it will not come back: crawlnode nodes forget %s", n.title(), n.title())
 		}
 	}
 	if n := s.Ring.Offline; n > 0 {
-		add(crawl.ReasonOffline, p.silentSince(), "%d partitions are offline, because every copy that may be used is away: %s (the URLs of those partitions are lost then)", n, whatToStart(p))
+		add(crawl.ReasonOffline, p.silentSince(), "%d partitions are offline, because no usable copy is reachable: %s (their URLs are then lost)", n, whatToStart(p))
 	}
 	if r, ok := unservedReason(s, p); ok {
 		rs = append(rs, r)
@@ -103,16 +102,16 @@ func clusterReasons(s *crawl.Status, p *Picture) []crawl.HealthReason {
 	}
 	if stuck := s.Ring.Handoff.Stuck; len(stuck) > 0 {
 		f := slices.MinFunc(stuck, func(a, b crawl.StuckStatus) int { return a.Since.Compare(b.Since) })
-		add(crawl.ReasonPartitionsStuck, f.Since, "%d partitions do not get on, for the longest time %d (from %q to %q): %s", len(stuck), f.Partition, f.From, f.To, f.Reason)
+		add(crawl.ReasonPartitionsStuck, f.Since, "%d partitions are stuck, for the longest time %d (from %q to %q): %s", len(stuck), f.Partition, f.From, f.To, f.Reason)
 	}
 	if lost := lostBy(p); lost > 0 {
-		add(crawl.ReasonPartitionsLost, p.Since, "%d partitions began anew, empty, because the only node with their content was forgotten: add their seeds again", lost)
+		add(crawl.ReasonPartitionsLost, p.Since, "%d partitions were recreated empty, because the only node with their content was forgotten: add their seeds again", lost)
 	}
 	return rs
 }
 
-// unservedReason judges the partitions that nobody serves and that are not known
-// to be offline. In a minority others may serve them.
+// unservedReason judges partitions that are not served and not known to be offline. In a minority
+// other nodes may serve them.
 func unservedReason(s *crawl.Status, p *Picture) (crawl.HealthReason, bool) {
 	r := &s.Ring
 	missing := r.Partitions - r.Served - r.Offline
@@ -124,16 +123,16 @@ func unservedReason(s *crawl.Status, p *Picture) (crawl.HealthReason, bool) {
 	reason := crawl.HealthReason{Code: crawl.ReasonTakingOver, Since: since.UTC()}
 	switch {
 	case r.Promoting > 0 && p.failing():
-		reason.Message = fmt.Sprintf("%d of %d partitions are being taken over from a failed node; their hosts rest until it cannot fetch any more", missing, r.Partitions)
+		reason.Message = fmt.Sprintf("%d of %d partitions are being taken over from a failed node; their hosts wait until its right to fetch has ended", missing, r.Partitions)
 	case len(silent) == 0 && r.Handoff.Active:
 		return crawl.HealthReason{}, false // between two holders
 	case soon && len(silent) > 0:
-		reason.Message = fmt.Sprintf("%d of %d partitions rest and are taken over if their members stay silent: %s", missing, r.Partitions, strings.Join(silent, ", "))
+		reason.Message = fmt.Sprintf("%d of %d partitions are not served; they will be taken over if their members stay silent: %s", missing, r.Partitions, strings.Join(silent, ", "))
 	case soon:
-		reason.Message = fmt.Sprintf("%d of %d partitions rest for a moment after a change of members", missing, r.Partitions)
+		reason.Message = fmt.Sprintf("%d of %d partitions are not served for a moment after a change of members", missing, r.Partitions)
 	default:
 		reason.Code = crawl.ReasonUnserved
-		reason.Message = fmt.Sprintf("%d of %d partitions are served by nobody: %s", missing, r.Partitions, whatToStart(p))
+		reason.Message = fmt.Sprintf("%d of %d partitions are not served: %s", missing, r.Partitions, whatToStart(p))
 	}
 	return reason, true
 }
@@ -143,13 +142,13 @@ func minorityText(p *Picture) string {
 	text := p.Name + " fetches nothing: it has no lease, because this side cannot reach a majority of the members"
 	silent := p.silent()
 	if len(silent) == 0 {
-		return text + "; it goes on by itself when they answer again"
+		return text + "; it resumes by itself when they answer again"
 	}
-	return fmt.Sprintf("%s (silent: %s); it goes on by itself when they answer again, and when they are gone for good: crawlnode nodes forget %s",
+	return fmt.Sprintf("%s (silent: %s); it resumes by itself when they answer again; if they are gone for good: crawlnode nodes forget %s",
 		text, strings.Join(silent, ", "), silent[0])
 }
 
-// whatToStart names the nodes that could bring back what is missing.
+// whatToStart names the nodes that could bring back the missing partitions.
 func whatToStart(p *Picture) string {
 	away := p.silent()
 	for i := range p.Nodes {
@@ -158,9 +157,9 @@ func whatToStart(p *Picture) string {
 		}
 	}
 	if len(away) == 0 {
-		return "start the nodes again that were stopped or have failed, or when one is gone for good: crawlnode nodes forget NODE"
+		return "restart the nodes that were stopped or have failed, or if one is gone for good: crawlnode nodes forget NODE"
 	}
-	return fmt.Sprintf("restart %s, or when it is gone for good: crawlnode nodes forget %s", strings.Join(away, ", "), away[0])
+	return fmt.Sprintf("restart %s, or if it is gone for good: crawlnode nodes forget %s", strings.Join(away, ", "), away[0])
 }
 
 // failing reports whether a failed node is being replaced.
@@ -168,13 +167,12 @@ func (p *Picture) failing() bool {
 	return p.Change.TakingOver()
 }
 
-// excluded reports whether the members continued without a failed node that was not
-// forgotten.
+// excluded reports whether a failed node was excluded and not forgotten.
 func (n *Node) excluded() bool {
 	return !n.Counts && n.State == crawl.NodeFailed && !n.GoneSince.IsZero()
 }
 
-// silent names the members that have said nothing of late.
+// silent lists the members that have not reported recently.
 func (p *Picture) silent() []string {
 	var names []string
 	for i := range p.Nodes {
@@ -186,8 +184,8 @@ func (p *Picture) silent() []string {
 	return names
 }
 
-// silentSince is when the member that was silent last was heard last; without
-// one, when the members changed.
+// silentSince is the last report of the member that fell silent last; without one, the time of the
+// last change of members.
 func (p *Picture) silentSince() time.Time {
 	since := p.Since
 	for i := range p.Nodes {

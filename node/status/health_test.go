@@ -18,7 +18,7 @@ func reasonOf(s *crawl.Status, code string) (crawl.HealthReason, bool) {
 	return crawl.HealthReason{}, false
 }
 
-// TestStepsOfAFailure follows one killed member through what people read.
+// TestStepsOfAFailure follows one killed member through the texts for people.
 func TestStepsOfAFailure(t *testing.T) {
 	t.Parallel()
 	excluded := func(p *Picture) *Node {
@@ -33,7 +33,7 @@ func TestStepsOfAFailure(t *testing.T) {
 		name    string
 		change  func(p *Picture)
 		served  int
-		settled bool
+		over    bool
 		state   string
 		message string
 		reasons map[string]string // code: part of the message
@@ -41,8 +41,8 @@ func TestStepsOfAFailure(t *testing.T) {
 	}{
 		{"before", func(*Picture) {}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil,
 			[]string{crawl.ReasonNodeFailed, crawl.ReasonTakingOver, crawl.ReasonUnserved, crawl.ReasonOffline}},
-		{"silent", func(p *Picture) { p.Nodes[1].Age, p.Nodes[1].State = 4*time.Second, crawl.NodeSuspect }, 32, false, crawl.ClusterRunning, "16 of 48 partitions are served by nobody",
-			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions rest and are taken over if their members stay silent: b"}, []string{crawl.ReasonNodeFailed, crawl.ReasonUnserved}},
+		{"silent", func(p *Picture) { p.Nodes[1].Age, p.Nodes[1].State = 4*time.Second, crawl.NodeSuspect }, 32, false, crawl.ClusterRunning, "16 of 48 partitions are not served",
+			map[string]string{crawl.ReasonTakingOver: "16 of 48 partitions are not served; they will be taken over if their members stay silent: b"}, []string{crawl.ReasonNodeFailed, crawl.ReasonUnserved}},
 		{"excluded, promoting", func(p *Picture) {
 			excluded(p)
 			p.Nodes[0].Block.Promoting, p.Nodes[2].Block.Promoting = 10, 6
@@ -72,15 +72,15 @@ func TestStepsOfAFailure(t *testing.T) {
 		{"forgotten", func(p *Picture) {
 			b := excluded(p)
 			b.Forgotten = true
-			b.Settle(Departure{})
+			b.DeriveState(Departure{})
 			p.take(1, 0, 10)
 			p.take(1, 2, 6)
 		}, 48, true, crawl.ClusterRunning, "every member serves its partitions", nil, []string{crawl.ReasonNodeFailed}},
 		{"its copies were nowhere else", func(p *Picture) {
 			excluded(p)
 			p.Nodes[0].Block.Offline = 16
-		}, 32, false, crawl.ClusterRunning, "served by nobody",
-			map[string]string{crawl.ReasonOffline: "restart b, or when it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
+		}, 32, false, crawl.ClusterRunning, "not served",
+			map[string]string{crawl.ReasonOffline: "restart b, or if it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
 		{"some offline, some on their way", func(p *Picture) {
 			excluded(p)
 			p.Nodes[0].Block.Offline, p.Nodes[2].Block.Promoting = 6, 10
@@ -89,7 +89,7 @@ func TestStepsOfAFailure(t *testing.T) {
 		{"nobody can exclude it", func(p *Picture) {
 			p.Nodes[1].Age, p.Nodes[1].State, p.Since = time.Minute, crawl.NodeFailed, noon.Add(-time.Hour)
 		}, 32, false,
-			crawl.ClusterRunning, "served by nobody", map[string]string{crawl.ReasonUnserved: "restart b, or when it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver}},
+			crawl.ClusterRunning, "not served", map[string]string{crawl.ReasonUnserved: "restart b, or if it is gone for good: crawlnode nodes forget b"}, []string{crawl.ReasonTakingOver}},
 		{"this side is the minority", func(p *Picture) {
 			p.Nodes[1].Age, p.Nodes[2].Age = time.Minute, time.Minute
 			p.Minority, p.MinoritySince, p.Nodes[0].Block.NoLease = true, noon.Add(-50*time.Second), true
@@ -101,7 +101,7 @@ func TestStepsOfAFailure(t *testing.T) {
 			p.Nodes[2].Block.Promoting = 16
 			p.Nodes[0].Block.Handoff.PartitionsTotal, p.Nodes[1].Block.Handoff.PartitionsTotal = 4, 12
 			p.Change = crawl.ChangeStatus{Cause: new(crawl.CauseJoin), Node: new("c"), At: new(p.Since)}
-		}, 48, false, crawl.ClusterRebalancing, "16 of 16 partitions are still on their way", nil, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
+		}, 48, false, crawl.ClusterRebalancing, "16 of 16 partitions are still moving", nil, []string{crawl.ReasonTakingOver, crawl.ReasonUnserved}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -111,8 +111,8 @@ func TestStepsOfAFailure(t *testing.T) {
 			if s.Ring.Served != c.served || s.Cluster.State != c.state || !strings.Contains(s.Cluster.Message, c.message) {
 				t.Errorf("served %d, %s: %q", s.Ring.Served, s.Cluster.State, s.Cluster.Message)
 			}
-			if got := Settled(&p); got != c.settled {
-				t.Errorf("settled %v", got)
+			if got := ChangeOver(&p); got != c.over {
+				t.Errorf("change over %v", got)
 			}
 			for code, want := range c.reasons {
 				if r, ok := reasonOf(s, code); !ok || !strings.Contains(r.Message, want) || r.Since.IsZero() || r.Since.After(p.Now) {
@@ -128,7 +128,7 @@ func TestStepsOfAFailure(t *testing.T) {
 	}
 }
 
-// TestSinceWhen ties the reasons to the moment at which the trouble began.
+// TestSinceWhen checks that the time of a reason is the moment when the problem began.
 func TestSinceWhen(t *testing.T) {
 	t.Parallel()
 	p := clusterOf(memberOf("a", 512), memberOf("b", 512))
@@ -146,7 +146,7 @@ func TestSinceWhen(t *testing.T) {
 	}
 }
 
-// TestLeaseRunsOn takes the age of a node's word off its lease.
+// TestLeaseRunsOn subtracts the age of a node's report from its lease.
 func TestLeaseRunsOn(t *testing.T) {
 	t.Parallel()
 	said := 7.5

@@ -10,21 +10,21 @@ import (
 	"crawlnode/crawl"
 )
 
-// Lookout finds events in what the status shows, once a second: what no single
-// place of this node sees happen. It belongs to one goroutine.
+// Lookout finds events by comparing the status once a second: events that no single place of this
+// node observes. It belongs to one goroutine.
 type Lookout struct {
-	moving   bool // partitions were on their way
+	moving   bool // partitions were moving
 	since    time.Time
 	troubles map[trouble]crawl.HealthReason
 }
 
-// trouble is a reason of the cluster's health, of a node or ("") of the whole.
+// trouble is a reason of the cluster's health, of a node or ("") of the whole cluster.
 type trouble struct{ code, node string }
 
-// ownEvents are reasons that other events tell of, or that are none.
+// ownEvents are reasons that are reported by other events, or by none.
 var ownEvents = map[string]bool{crawl.ReasonNodeFailed: true, crawl.ReasonTakingOver: true, crawl.ReasonInsecure: true}
 
-// Look returns what is new in s, which was made of p.
+// Look returns the events between the last status and s, which was made from p.
 func (o *Lookout) Look(p *Picture, s *crawl.Status) []crawl.Event {
 	var events []crawl.Event
 	h := &s.Ring.Handoff
@@ -32,7 +32,7 @@ func (o *Lookout) Look(p *Picture, s *crawl.Status) []crawl.Event {
 	case h.Active && !o.moving:
 		o.since = p.Now
 		events = append(events, crawl.Event{Time: p.Now, Level: crawl.EventInfo, Code: crawl.EventHandoffBegan,
-			Message: fmt.Sprintf("%d partitions are on their way to other nodes", h.PartitionsTotal-h.PartitionsDone),
+			Message: fmt.Sprintf("%d partitions are moving to other nodes", h.PartitionsTotal-h.PartitionsDone),
 			Fields:  map[string]any{"partitions": h.PartitionsTotal - h.PartitionsDone}})
 	case !h.Active && o.moving:
 		took := p.Now.Sub(o.since).Seconds()
@@ -43,7 +43,7 @@ func (o *Lookout) Look(p *Picture, s *crawl.Status) []crawl.Event {
 	return append(events, o.lookForTrouble(p, s)...)
 }
 
-// lookForTrouble compares the reasons with those of the last look.
+// lookForTrouble compares the reasons with those of the last status.
 func (o *Lookout) lookForTrouble(p *Picture, s *crawl.Status) []crawl.Event {
 	found := troublesOf(p, s)
 	var events []crawl.Event
@@ -64,13 +64,13 @@ func (o *Lookout) lookForTrouble(p *Picture, s *crawl.Status) []crawl.Event {
 		}
 		r := o.troubles[t]
 		events = append(events, crawl.Event{Time: p.Now, Level: crawl.EventInfo, Code: crawl.EventTroubleOver, Node: t.node,
-			Message: "it is over: " + r.Message, Fields: map[string]any{"reason": t.code, "seconds": max(p.Now.Sub(r.Since).Seconds(), 0)}})
+			Message: "resolved: " + r.Message, Fields: map[string]any{"reason": t.code, "seconds": max(p.Now.Sub(r.Since).Seconds(), 0)}})
 	}
 	o.troubles = found
 	return events
 }
 
-// troublesOf are the reasons in s that get events here.
+// troublesOf are the reasons in s that are reported as events here.
 func troublesOf(p *Picture, s *crawl.Status) map[trouble]crawl.HealthReason {
 	found, ofNodes := map[trouble]crawl.HealthReason{}, map[string]bool{}
 	for i := range p.Nodes {

@@ -9,7 +9,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// told names events by their codes, and their nodes if they have one.
+// told lists events by their codes, and their nodes if they have one.
 func told(events []crawl.Event) string {
 	var b strings.Builder
 	for _, e := range events {

@@ -9,7 +9,7 @@ import (
 	"crawlnode/node/crawldoc"
 )
 
-// Picture is all that a Status is made of. Merge is pure: it costs O(nodes).
+// Picture is the input of a Status. Merge is pure: it costs O(nodes).
 type Picture struct {
 	Now      time.Time
 	Self     crawl.NodeID
@@ -18,12 +18,12 @@ type Picture struct {
 	Protocol int
 	Cluster  string
 	Joined   bool
-	Alone    bool // only the answering node is in it, as somebody asked
+	Alone    bool // only the answering node is in it, as requested
 	Drains   bool
 	Doc      *crawldoc.Document
 	View     crawl.Epoch
 	Digest   string
-	Nodes    []Node // every node that was ever heard of, this one included
+	Nodes    []Node // every known node, present or past, including this one
 	Total    int    // partitions
 	Factor   int
 	Change   crawl.ChangeStatus
@@ -34,7 +34,7 @@ type Picture struct {
 	MinoritySince time.Time
 }
 
-// Node is one node's last block with what gossip and the view say of it.
+// Node is one node's last block with its state by gossip and the view.
 type Node struct {
 	Block     crawl.NodeBlock
 	Held      []byte // bitmap of the partitions that it holds
@@ -42,12 +42,12 @@ type Node struct {
 	Age       time.Duration
 	State     string     // crawl.NodeAlive...
 	Boot      crawl.Boot // that gossip or the view knows
-	Counts    bool       // its counters belong into the totals: it is a member of the view
-	Forgotten bool       // by an operator
+	Counts    bool       // its counters belong to the totals: it is a member of the view
+	Forgotten bool       // an operator has forgotten it
 	GoneSince time.Time  // of a former member: when a view went on without it
 }
 
-// Departure is how a node that was a member went; the zero value is that of one that did not.
+// Departure is how a former member left; the zero value if it did not.
 type Departure struct {
 	Boot  crawl.Boot
 	State string // crawl.NodeLeft, or NodeFailed when it was excluded
@@ -57,16 +57,16 @@ type Departure struct {
 // Rates are the cluster's speeds, as this node sees them.
 type Rates struct{ Pages, Bytes crawl.Rate }
 
-// How long a member may be silent. Each says something of itself every second.
+// How long a member may be silent. Each reports every second.
 const (
 	suspectAfter = 2 * time.Second
-	staleAfter   = 3 * time.Second // its last block says nothing of what it does now
+	staleAfter   = 3 * time.Second // its last block is too old for its current work
 )
 
-// Settle makes of gossip's word what people read: a member that says
-// nothing is suspect, and a former one failed or left, whatever gossip still
-// says of that life. gone is zero for a node that no view dropped.
-func (n *Node) Settle(gone Departure) {
+// DeriveState computes the state that people see from gossip's state: a silent member is suspect,
+// and a former one failed or left, whatever gossip still reports of that boot. gone is zero for a
+// node that no view dropped.
+func (n *Node) DeriveState(gone Departure) {
 	switch {
 	case n.Forgotten:
 		n.State = crawl.NodeLeft
@@ -77,13 +77,13 @@ func (n *Node) Settle(gone Departure) {
 	}
 }
 
-// live reports whether what a node does now is known: its queue still counts
-// when it has failed, its fetches and partitions do not.
+// live reports whether a node's current work is known. The queue of a failed node still counts, its
+// fetches and partitions do not.
 func (n *Node) live() bool {
 	return n.Heard && n.Age < staleAfter && n.State != crawl.NodeFailed && n.State != crawl.NodeLeft
 }
 
-// title is what people call a node.
+// title is the name of a node for people.
 func (n *Node) title() string {
 	return cmp.Or(n.Block.Node.Name, string(n.Block.Node.ID))
 }
@@ -130,7 +130,7 @@ func nodeStatus(n *Node) crawl.NodeStatus {
 	if n.Heard {
 		age := n.Age.Seconds()
 		st.AgeSeconds = &age
-		if said := st.LeaseRemainingSeconds; said != nil { // it has run on since
+		if said := st.LeaseRemainingSeconds; said != nil { // part of it has passed since
 			left := max(*said-age, 0)
 			st.LeaseRemainingSeconds = &left
 		}
@@ -153,8 +153,8 @@ func countMember(c *crawl.MemberCounts, state string) {
 	}
 }
 
-// addHistory adds what a node has done. It stays done when the node is gone, so its
-// last word counts for good; what lies on its disk is told apart.
+// addHistory adds the finished work of a node. It still counts when the node is gone, by its last
+// report. The files on its disk are counted separately.
 func addHistory(s *crawl.Status, n *Node) {
 	b := &n.Block
 	s.DNS.Lookups += b.DNS.Lookups
@@ -182,7 +182,7 @@ func addHistory(s *crawl.Status, n *Node) {
 	}
 }
 
-// addBlock adds what a living node does now.
+// addBlock adds the current work of a running node.
 func addBlock(s *crawl.Status, b *crawl.NodeBlock) {
 	s.Frontier.InFlight += b.InFlight
 	h, t := &b.Hosts, &s.Frontier.Hosts

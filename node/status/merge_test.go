@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// member makes one node of a Picture in view 4.
+// memberOf makes one node of a Picture in view 4.
 func memberOf(name string, held int) Node {
 	b := crawl.NodeBlock{View: 4, Boot: 1}
 	replica, pps := 0, 1.5
@@ -41,10 +41,10 @@ func clusterOf(nodes ...Node) Picture {
 		Doc: &crawldoc.Document{Version: 2, State: crawl.CrawlRunning, Started: &started, RunSince: &since, RanFor: 10 * time.Second}}
 }
 
-// lose takes so many partitions from a node; nobody else has them.
+// lose takes count partitions from a node; then they have no holder.
 func (n *Node) lose(count int) { n.give(count, nil) }
 
-// take gives so many partitions of one node to another.
+// take moves count partitions from one node to another.
 func (p *Picture) take(from, to, count int) { p.Nodes[from].give(count, p.Nodes[to].Held) }
 
 func (n *Node) give(count int, to []byte) {
@@ -104,7 +104,7 @@ func TestTotalsAreTheSumOfTheMembers(t *testing.T) {
 	}
 }
 
-// TestTotalsOfTheDeadStay: what a node has done is still done when it is gone.
+// TestTotalsOfTheDeadStay: the finished work of a node still counts when it is gone.
 func TestTotalsOfTheDeadStay(t *testing.T) {
 	t.Parallel()
 	whole := func() Picture {
@@ -234,8 +234,7 @@ func TestConverged(t *testing.T) {
 	}
 }
 
-// No field of the document is missing, lists are never null, and what is known
-// is a value.
+// No field of the document is missing, lists are never null, and known figures have a value.
 func TestNoNullWhereSomethingIsKnown(t *testing.T) {
 	t.Parallel()
 	p := clusterOf(memberOf("a", 10))
@@ -265,7 +264,7 @@ func TestNoNullWhereSomethingIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	walk("", doc)
-	// Known here: what a real block does not leave out; see TestBlockIsWhole.
+	// Figures that are known here because a real block contains them; see TestBlockIsWhole.
 	for _, at := range nulls {
 		switch {
 		case strings.HasPrefix(at, ".nodes[0]."), strings.HasPrefix(at, ".ring.last_change."), strings.HasPrefix(at, ".crawl.limits."), strings.HasPrefix(at, ".fetch.latency_seconds."):
@@ -331,8 +330,8 @@ func TestBottleneckOfTheLongestQueue(t *testing.T) {
 	}
 }
 
-// Whoever waits for under_replicated to be 0 must not be told so while a
-// partition is taken over, nor by a member that has not yet seen who is gone.
+// A client that waits for under_replicated to be 0 must not see 0 while a partition is taken over,
+// nor from a member that has not yet seen which node is gone.
 func TestUnderReplicated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,15 +7,14 @@ import (
 	"crawlnode/crawl"
 )
 
-// rateSpan is how many one-second samples a rate remembers.
+// rateSpan is how many one-second samples a rate keeps.
 const rateSpan = 60
 
 // rateNow is how many seconds "now" covers.
 const rateNow = 5
 
-// rate turns a rising total, sampled once a second, into speeds. A total that falls
-// and comes back within rateSpan samples (partitions are taken over, and nobody tells
-// of them meanwhile) counts as a pause, and its return as nothing.
+// rate turns a rising total, sampled once a second, into speeds. A total that falls and returns
+// within rateSpan samples counts as a pause: while partitions are taken over, no node reports them.
 type rate struct {
 	ring  [rateSpan]int64 // increments
 	times [rateSpan]time.Duration
@@ -65,24 +64,24 @@ func (r *rate) read() crawl.Rate {
 type Meter struct {
 	mu                 sync.Mutex // guards the rest
 	pages, bytes       rate       // of this node's own fetches
-	allPages, allBytes rate       // of all members, from the last blocks
+	allPages, allBytes rate       // of all members, from their last blocks
 	moved              rate       // bytes of partitions sent and received
 	written, records   rate       // bytes and captures written to this node's archive
-	cpu                rate       // microseconds of processors that this process used
-	busyTicks          rate       // of all processors, by everybody
+	cpu                rate       // processor microseconds of this process
+	busyTicks          rate       // of all processors, by all processes
 	allTicks           rate
 	diskWait           rate // microseconds in which acknowledgements waited for the disk
 	unsummed           int  // seconds in which the cluster's Totals were not known yet
 }
 
-// Totals are what a Meter samples.
+// Totals are the input of a Meter.
 type Totals struct {
 	Pages, Bytes, AllPages, AllBytes, Moved, Written, Records int64
 	CPU, BusyTicks, AllTicks, DiskWait                        int64
-	Partial                                                   bool // some partitions are in no total of AllPages and allBytes
+	Partial                                                   bool // AllPages and AllBytes lack some partitions
 }
 
-// Sample takes the totals of a moment, once a second.
+// Sample adds the totals of one moment, once a second.
 func (m *Meter) Sample(at time.Time, t Totals) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,9 +97,9 @@ func (m *Meter) Sample(at time.Time, t Totals) {
 	m.diskWait.sample(t.DiskWait, at)
 }
 
-// sampleClusterLocked begins when every partition's counters are there, or would have
-// been: after a restart they come within seconds, with the other members' first blocks
-// and with what is taken over, and what was fetched long ago is no speed.
+// sampleClusterLocked starts when every partition's counters are there, or should be. After a
+// restart they arrive within seconds, with the other members' first blocks and with partitions that
+// are taken over; pages fetched long ago must not count as speed.
 func (m *Meter) sampleClusterLocked(at time.Time, t *Totals) {
 	if m.allPages.at.IsZero() && t.Partial && m.unsummed < rateSpan {
 		m.unsummed++
@@ -110,9 +109,9 @@ func (m *Meter) sampleClusterLocked(at time.Time, t *Totals) {
 	m.allBytes.sample(t.AllBytes, at)
 }
 
-// Strain is how many processors this process keeps busy, the share of all that
-// everybody does (0: not known), and the share of the time in which the disk is
-// waited for.
+// Strain is the number of processors that this process uses, the share of all processors in use by
+// all processes (0: unknown), and the share of the time in which acknowledgements wait for the
+// disk.
 func (m *Meter) Strain() (processors, machine, disk float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +128,7 @@ func (m *Meter) Archive() (bytes, records float64) {
 	return m.written.over(rateNow), m.records.over(rateNow)
 }
 
-// Own is this node's speeds: pages and bytes fetched, bytes of partitions moved, a second.
+// Own is this node's speeds: pages and bytes fetched, bytes of partitions moved, per second.
 func (m *Meter) Own() (pages, bytes, moved float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func TestRates(t *testing.T) {
 	}
 	at := noon
 	step := func(total int64) { r.sample(total, at); at = at.Add(time.Second) }
-	step(1000) // what was there before counts for nothing
+	step(1000) // earlier totals do not count
 	if got := r.read(); got != (crawl.Rate{}) {
 		t.Errorf("of one sample: %+v", got)
 	}
@@ -45,7 +45,7 @@ func TestRates(t *testing.T) {
 	if got := r.read(); got.Now != 0 || got.Avg1m < 33 || got.Avg1m > 34 || got.Peak != 50 {
 		t.Errorf("after a pause: %+v", got)
 	}
-	step(100) // nobody speaks for some partitions while they are taken over
+	step(100) // no node reports some partitions while they are taken over
 	step(130)
 	if got := r.read(); got.Now != 0 {
 		t.Errorf("after a fall: %+v", got)
@@ -54,7 +54,7 @@ func TestRates(t *testing.T) {
 	if got := r.read(); got.Now != 2 || got.Peak != 50 {
 		t.Errorf("after a fall and its end: %+v", got)
 	}
-	// What does not come back in a minute is lost, and what is left counts.
+	// A total that does not return within a minute is lost, and the rest counts.
 	for i := range 200 {
 		step(130 + int64(i+1)*10)
 	}
@@ -77,8 +77,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestRatesAfterARestart: what the other members tell of first, and what is taken over
-// from one that does not return, was fetched before and is no speed of now.
+// TestRatesAfterARestart: the first reports of other members, and partitions taken over from a
+// member that does not return, were fetched before and are not current speed.
 func TestRatesAfterARestart(t *testing.T) {
 	t.Parallel()
 	var m Meter
@@ -88,7 +88,7 @@ func TestRatesAfterARestart(t *testing.T) {
 		at = at.Add(time.Second)
 	}
 	step(400, true) // this node's own partitions
-	step(900, true) // another member has told of its own
+	step(900, true) // another member has reported its own
 	for i := range int64(10) {
 		step(1200+i*10, false)
 	}

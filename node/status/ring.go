@@ -2,10 +2,10 @@ package status
 
 import "crawlnode/crawl"
 
-// This file makes the ring's part of the status: what is served, on its way, or
-// short of copies.
+// This file makes the ring's part of the status: partitions that are served, moving, or short of
+// copies.
 
-// addRing adds what one member says of its partitions' moves.
+// addRing adds one member's report of its moves.
 func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 	r.Offline += b.Offline
 	r.SingleCopy.Partitions += b.SingleCopy.Partitions
@@ -19,11 +19,10 @@ func addRing(r *crawl.RingStatus, b *crawl.NodeBlock) {
 	r.Handoff.Stuck = append(r.Handoff.Stuck, b.Handoff.Stuck...)
 }
 
-// addHeld marks what a live member holds. They are marked and not counted: of a
-// partition that moves, the blocks of both nodes may speak for a second, and
-// must not hide another that nobody has. An early block, made before the view
-// that dropped a failed node, still counts the copies there: what it holds may
-// have too few.
+// addHeld marks the partitions that a live member holds. They are marked and not counted: during a
+// move the blocks of both nodes may report a partition for a second, which must not hide another
+// one without a holder. An early block, made before the view that dropped a failed node, still
+// counts the copies there: its partitions may have too few.
 func addHeld(r *crawl.RingStatus, n *Node, served []byte, early bool) {
 	if early {
 		r.UnderReplicated += crawl.CountBits(n.Held)
@@ -31,7 +30,7 @@ func addHeld(r *crawl.RingStatus, n *Node, served []byte, early bool) {
 		r.UnderReplicated += n.Block.UnderReplicated
 	}
 	if n.Block.NoLease {
-		return // who may not fetch serves nobody
+		return // a node that may not fetch serves no partition
 	}
 	for i := range min(len(n.Held), len(served)) {
 		served[i] |= n.Held[i]
@@ -45,7 +44,7 @@ func fillRing(s *crawl.Status, p *Picture, bereft bool) {
 	if h.Stuck == nil {
 		h.Stuck = []crawl.StuckStatus{}
 	}
-	// A partition on its way counts once, at the node that gives it away.
+	// A moving partition counts once, at the node that gives it away.
 	for i := range p.Nodes {
 		if b := &p.Nodes[i].Block.Handoff; p.Nodes[i].Counts {
 			h.PartitionsDone += b.PartitionsDone
@@ -53,15 +52,15 @@ func fillRing(s *crawl.Status, p *Picture, bereft bool) {
 		}
 	}
 	outstanding := h.PartitionsTotal - h.PartitionsDone
-	if !p.Alone { // an owner awaits what a living holder passes on as well
+	if !p.Alone { // an owner also awaits partitions that a live holder will pass on
 		unserved := r.Partitions - r.Served
 		r.Promoting = min(r.Promoting, max(unserved-r.Offline, 0))
-		if bereft { // not on their way, but without the copy that was the holder's
+		if bereft { // not moving, but without the copy that the holder had
 			r.UnderReplicated += unserved
 		}
 	}
-	// A member that wants to leave still holds what the next view takes from it,
-	// and a block of another view says nothing about this one.
+	// A member that is draining still holds the partitions that the next view takes from it, and a
+	// block of another view says nothing about this one.
 	r.Converged = p.Joined && outstanding == 0 && r.Served == r.Partitions && s.Cluster.Members.Draining == 0 && p.sameView()
 	h.Active = outstanding > 0
 	h.ETASeconds = eta(p, h.PartitionsDone, outstanding)
@@ -69,8 +68,8 @@ func fillRing(s *crawl.Status, p *Picture, bereft bool) {
 	r.LastChange = p.Change
 }
 
-// bereft reports whether copies went with a member: one is gone since the last
-// change, or says nothing.
+// bereft reports whether copies were lost with a member: one has gone since the last change, or is
+// silent.
 func (p *Picture) bereft() bool {
 	if p.Change.Cause != nil && *p.Change.Cause == crawl.CauseFailed {
 		return true
@@ -83,8 +82,8 @@ func (p *Picture) bereft() bool {
 	return false
 }
 
-// eta is how long the rest of the moves takes at the speed so far; nil while
-// nothing moves or nothing has arrived yet.
+// eta is how long the remaining moves take at the speed so far; nil while nothing moves or nothing
+// has arrived yet.
 func eta(p *Picture, done, outstanding int) *float64 {
 	if done == 0 || outstanding == 0 {
 		return nil
@@ -103,10 +102,10 @@ func (p *Picture) sameView() bool {
 	return true
 }
 
-// Settled reports whether a change of members is over: every member is at this
-// view, and every partition is held by one that may fetch. After a join or a
-// leave nothing may be on its way any more; a failure is over when all is served.
-func Settled(p *Picture) bool {
+// ChangeOver reports whether a change of members is over: every member is at this view, and every
+// partition is held by a member that may fetch. After a join or a leave no partition may be moving
+// any more; a failure is over when all partitions are served.
+func ChangeOver(p *Picture) bool {
 	s := Merge(*p)
 	moving := s.Ring.Handoff.Active && (p.Change.Cause == nil || *p.Change.Cause != crawl.CauseFailed)
 	return p.Joined && !moving && s.Ring.Promoting == 0 && s.Ring.Served == s.Ring.Partitions && p.sameView()

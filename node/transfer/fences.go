@@ -10,17 +10,17 @@ import (
 )
 
 // Fences remembers which views removed a node that may still be running, or came after
-// a view that this node has missed: whoever takes over then waits for the full fence
+// a view that this node has missed. A node that takes over then waits for the full fence
 // (ownership rule 10).
 //
-// The snapshot shows a view before membership tells of it here, so the follower of the
-// snapshots waits until Knows is true: else it would miss a fence.
+// The snapshot shows a view before membership reports it here, so the follower of the
+// snapshots waits until Knows is true. Otherwise it would miss a fence.
 type Fences struct {
 	told chan struct{} // capacity 1: newest has changed
 
 	mu     sync.Mutex // guards the rest
 	views  []crawl.Epoch
-	newest crawl.Epoch // that membership has told of
+	newest crawl.Epoch // the newest view that membership has reported
 }
 
 // NewFences returns Fences without a view.
@@ -41,10 +41,10 @@ func (f *Fences) Installed(v *membership.View, skipped bool) {
 	}
 }
 
-// Told receives when membership has told of a newer view. It has one reader.
+// Told receives when membership has reported a newer view. It has one reader.
 func (f *Fences) Told() <-chan struct{} { return f.told }
 
-// Knows reports whether membership has told of the view.
+// Knows reports whether membership has reported the view.
 func (f *Fences) Knows(v crawl.Epoch) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,8 +60,8 @@ func (f *Fences) Take(upTo crawl.Epoch) bool {
 	return len(f.views) < before
 }
 
-// ViewFor is a view as the handoff of one boot of a node needs it. fenced: a node that was
-// removed may still be running.
+// ViewFor converts a view for the handoff of one boot of a node. fenced: a node that was removed
+// may still be running.
 func ViewFor(id crawl.NodeID, boot crawl.Boot, snap *membership.Snapshot, fenced bool) handoff.Members {
 	v := snap.View
 	self, listed := v.Member(id)

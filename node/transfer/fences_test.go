@@ -6,8 +6,8 @@ import (
 	"crawlnode/membership"
 )
 
-// A view that is shown before membership has told of it is not known yet, and one
-// that removed somebody who may be alive is fenced once, however late it is taken.
+// A view that is shown before membership has reported it is not known yet. A view that removed a
+// node that may be running is fenced once, however late it is taken.
 func TestFences(t *testing.T) {
 	t.Parallel()
 	f := NewFences()

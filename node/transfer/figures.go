@@ -6,18 +6,18 @@ import (
 	"crawlnode/handoff"
 )
 
-// Figures are handoff's figures in the words of the status.
+// Figures are handoff's figures, in the terms of the status.
 type Figures struct {
-	Held      int // those that shall leave included
-	Leaving   int // held or released, and another node's by the table
-	Awaited   int // this node's by the table, not held here: on their way, or to be promoted
-	Offline   int // likewise, but no node that answers may make them good
+	Held      int // including those that are to leave
+	Leaving   int // held or released, and owned by another node by the table
+	Awaited   int // owned by this node by the table, not held here: moving, or to be promoted
+	Offline   int // likewise, but without a usable copy on a node that answers
 	Replicas  int // copies that this node keeps for others
 	Lost      int
-	UnderRepl int // held, with fewer copies than the factor and the members allow
+	UnderRepl int // held, with fewer copies than the factor and the number of members allow
 	Single    crawl.SingleCopy
 	Copied    int64 // snapshots sent since this process began
-	CaughtUp  int64 // replicas that went on from the tail instead
+	CaughtUp  int64 // replicas that caught up from the tail instead
 	Stuck     []handoff.Stuck
 }
 

@@ -7,8 +7,8 @@ import (
 	"crawlnode/peer"
 )
 
-// ReportsOf describes the partitions that a node holds, has let go, or should hold by its
-// table, of handoff's list of them. Holder says whether it holds them.
+// ReportsOf describes the partitions that a node holds, has released, or should hold by its table,
+// from handoff's list of them. Holder is set if it holds them.
 func ReportsOf(self crawl.NodeID, list []handoff.PartStatus, front *frontier.Frontier) []crawl.PartitionReport {
 	out := make([]crawl.PartitionReport, 0, len(list))
 	for i := range list {
@@ -28,9 +28,8 @@ func ReportsOf(self crawl.NodeID, list []handoff.PartStatus, front *frontier.Fro
 	return out
 }
 
-// ToReply is a node's reports as they go to another member. view is one that was
-// installed before the reports were made: a newer list may only be told under an older
-// view.
+// ToReply encodes a node's reports for another member. view was installed before the reports were
+// made: a newer list may only be sent under an older view.
 func ToReply(view crawl.Epoch, own []crawl.PartitionReport) *peer.PartitionsReply {
 	reply := &peer.PartitionsReply{View: uint64(view)}
 	for i := range own {
@@ -39,8 +38,7 @@ func ToReply(view crawl.Epoch, own []crawl.PartitionReport) *peer.PartitionsRepl
 	return reply
 }
 
-// FromReply reads the reports of the node from, and the view that it has installed at the
-// least.
+// FromReply decodes the reports of the node from, and a view that it had installed before.
 func FromReply(from crawl.NodeID, reply *peer.PartitionsReply) (view crawl.Epoch, parts []crawl.PartitionReport) {
 	for _, info := range reply.Partitions {
 		parts = append(parts, fromInfo(from, info))
@@ -62,7 +60,7 @@ func toInfo(r *crawl.PartitionReport) *peer.PartitionInfo {
 	return info
 }
 
-// fromInfo reads what the node from tells of a partition.
+// fromInfo decodes one report of the node from.
 func fromInfo(from crawl.NodeID, info *peer.PartitionInfo) crawl.PartitionReport {
 	r := crawl.PartitionReport{Partition: crawl.Partition(info.Partition), Epoch: crawl.Epoch(info.Epoch), State: info.State}
 	if info.Holds {
@@ -77,7 +75,7 @@ func fromInfo(from crawl.NodeID, info *peer.PartitionInfo) crawl.PartitionReport
 	return r
 }
 
-// stateOf is what the ring shows of a partition that is here, or should be.
+// stateOf is the state, in the ring report, of a partition that is here or should be.
 func stateOf(x *handoff.PartStatus) string {
 	switch {
 	case x.State == handoff.Holding:

@@ -10,7 +10,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// What handoff tells of a partition arrives at another member.
+// handoff's report about a partition arrives at another member.
 func TestReports(t *testing.T) {
 	t.Parallel()
 	front := frontiertest.Holding(t, 3, 0)

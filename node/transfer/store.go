@@ -10,19 +10,18 @@ import (
 	"crawlnode/handoff"
 )
 
-// Store is the frontier as handoff uses it. It is a handoff.Store, which says what each
-// method promises.
+// Store is the frontier as handoff uses it. It implements handoff.Store, which documents each
+// method.
 type Store struct{ front *frontier.Frontier }
 
 // NewStore makes a Store of a frontier.
 func NewStore(front *frontier.Frontier) Store { return Store{front} }
 
-// Loaded is what the disk says this node holds, when it starts; suspect is the number of
-// partitions of which part is lost. What was held before the id last joined anew is
-// yielded with the first view (ownership rules 6 and 11). What has lost mutations becomes
-// a mere copy here, and so does what may have lost some with the power: as a holder it
-// would leave a replica that is ahead out of the in-sync set, if that is silent for a
-// moment, before it has asked it.
+// Loaded returns the partitions that the disk has at the start; suspect counts those of which a
+// part is lost. Partitions held before the id last joined again are yielded with the first view
+// (ownership rules 6 and 11). A partition that has lost mutations becomes a mere copy here, and so
+// does one that may have lost some in a power cut. As a holder it could drop a replica that is
+// ahead of it from the in-sync set, if the replica is silent for a moment, before it has asked it.
 func (s Store) Loaded(ctx context.Context) (loaded []handoff.Loaded, suspect int, err error) {
 	for _, m := range s.front.Metas() {
 		l := handoff.Loaded{P: m.Partition, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, To: m.To, View: m.View, Set: s.Set(m.Partition)}
@@ -44,7 +43,7 @@ func (s Store) Loaded(ctx context.Context) (loaded []handoff.Loaded, suspect int
 	return loaded, suspect, nil
 }
 
-// Kept is what the disk holds of a partition.
+// Kept is the disk's content of a partition.
 func (s Store) Kept(p crawl.Partition) handoff.Kept {
 	m, _ := s.front.Meta(p)
 	k := handoff.Kept{Suspect: m.Suspect, Unsure: m.Unsure, Epoch: m.Epoch, MaxEpoch: m.MaxEpoch, Seq: m.Seq}
@@ -59,13 +58,13 @@ func (s Store) Kept(p crawl.Partition) handoff.Kept {
 	return k
 }
 
-// Size is about what a snapshot has, in bytes.
+// Size is the approximate size of a snapshot, in bytes.
 func (s Store) Size(p crawl.Partition) int64 {
 	m, _ := s.front.Meta(p)
 	return m.Bytes()
 }
 
-// Export opens a snapshot, and attaches sink to what follows it.
+// Export opens a snapshot, and attaches sink to the mutations after it.
 func (s Store) Export(ctx context.Context, p crawl.Partition, sink handoff.Sink) (handoff.Export, error) {
 	e, err := s.front.Export(ctx, p, frontier.Sink(sink))
 	if err != nil {
@@ -85,7 +84,7 @@ func (s Store) Listen(ctx context.Context, p crawl.Partition, epoch crawl.Epoch,
 	return seq, gap(err)
 }
 
-// gap makes the frontier's error handoff's.
+// gap converts the frontier's error to handoff's.
 func gap(err error) error {
 	if errors.Is(err, frontier.ErrGap) {
 		return fmt.Errorf("%w: %w", handoff.ErrGap, err)
@@ -107,7 +106,7 @@ func (s Store) ApplyCopies(ctx context.Context, ms []crawl.CopyMutation) []error
 	return s.front.ApplyCopies(ctx, ms)
 }
 
-// AdoptCopy lets a copy go on under the tenure epoch.
+// AdoptCopy lets a copy continue under the tenure epoch.
 func (s Store) AdoptCopy(ctx context.Context, p crawl.Partition, from crawl.Epoch, seq crawl.Seq, epoch crawl.Epoch) error {
 	return gap(s.front.AdoptCopy(ctx, p, from, seq, epoch))
 }
@@ -134,7 +133,7 @@ func (s Store) StoreReleased(ctx context.Context, p crawl.Partition, to crawl.No
 func (s Store) StoreHolder(ctx context.Context, p crawl.Partition) error {
 	err := s.front.Transition(ctx, p, func(m *frontier.Meta) error {
 		if m.State != frontier.Released {
-			return fmt.Errorf("it is %s", m.State)
+			return fmt.Errorf("its state is %s", m.State)
 		}
 		m.State, m.To, m.View = frontier.Holder, "", 0
 		return nil
@@ -145,7 +144,8 @@ func (s Store) StoreHolder(ctx context.Context, p crawl.Partition) error {
 	return s.front.Unfreeze(ctx, p)
 }
 
-// StoreCopy makes a partition a mere copy. It leaves what is a copy already, or nothing at all, as it is.
+// StoreCopy makes a partition a mere copy. An existing copy, or a missing partition, is left
+// unchanged.
 func (s Store) StoreCopy(ctx context.Context, p crawl.Partition, suspect bool) error {
 	return s.front.Transition(ctx, p, func(m *frontier.Meta) error {
 		if m.State != frontier.Absent {
@@ -159,14 +159,14 @@ func (s Store) StoreCopy(ctx context.Context, p crawl.Partition, suspect bool) e
 func (s Store) Promote(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
 	return s.front.Transition(ctx, p, func(m *frontier.Meta) error {
 		if m.State != frontier.Copy {
-			return fmt.Errorf("it is %s, no copy", m.State)
+			return fmt.Errorf("its state is %s, not a copy", m.State)
 		}
 		m.State, m.Epoch, m.View, m.Suspect = frontier.Holder, epoch, epoch, false
 		return nil
 	})
 }
 
-// Found makes a partition that nobody ever held.
+// Found creates a partition that was never held.
 func (s Store) Found(ctx context.Context, p crawl.Partition, epoch crawl.Epoch) error {
 	return s.front.Found(ctx, []crawl.Partition{p}, epoch)
 }
@@ -186,12 +186,12 @@ func (s Store) Set(p crawl.Partition) handoff.Set {
 	return handoff.Set{Epoch: r.Epoch, Version: r.Version, Members: r.Members}
 }
 
-// Delete forgets a copy.
+// Delete deletes a copy.
 func (s Store) Delete(ctx context.Context, p crawl.Partition) error {
 	return s.front.Delete(ctx, p)
 }
 
-// arriving is a copy that comes in.
+// arriving is a copy that is being received.
 type arriving struct{ i *frontier.Import }
 
 func (x arriving) Put(ctx context.Context, es []crawl.Entry) error { return x.i.Put(ctx, es) }
@@ -200,5 +200,5 @@ func (x arriving) Commit(ctx context.Context, epoch crawl.Epoch) error {
 	return x.i.CommitCopy(ctx, epoch)
 }
 
-// Abort drops the copy. When that cannot be noted, the next start does it.
+// Abort drops the copy. If that cannot be recorded, the next start does it.
 func (x arriving) Abort(ctx context.Context) { _ = x.i.Abort(ctx) }

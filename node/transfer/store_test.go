@@ -26,10 +26,10 @@ func TestStoreKeepsStates(t *testing.T) {
 	must(s.StoreHolder(ctx, resumed))
 	must(s.StoreCopy(ctx, copied, false))
 	must(s.StoreCopy(ctx, suspect, true))
-	must(s.StoreCopy(ctx, suspect, false)) // does not make it whole
+	must(s.StoreCopy(ctx, suspect, false)) // does not make it complete
 	must(s.StoreCopy(ctx, promoted, false))
 	must(s.Promote(ctx, promoted, 5))
-	must(s.StoreCopy(ctx, 9, true)) // nothing is there, and nothing comes
+	must(s.StoreCopy(ctx, 9, true)) // there is no partition, and none appears
 	if err := s.Promote(ctx, held, 5); err == nil {
 		t.Error("what is held was promoted")
 	}

@@ -14,15 +14,15 @@ import (
 	"crawlnode/peer"
 )
 
-// Transport carries handoff's bytes to other members. It is a handoff.Transport.
+// Transport sends handoff's bytes to other members. It implements handoff.Transport.
 type Transport struct {
 	Pool *peer.Pool
-	// Target is a member as calls name it: the boot that the view lists. Calls to the
-	// zero Target fail.
+	// Target is the address of a member in calls: the boot that the view lists. Calls to the zero
+	// Target fail.
 	Target func(crawl.NodeID) peer.Target
 }
 
-// Call makes one call, which Answer answers at the other end.
+// Call makes one call, which Answer answers on the other node.
 func (t Transport) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([]byte, error) {
 	reply, err := peer.Call(ctx, t.Pool, t.Target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Handoff)
 	if err != nil {
@@ -31,7 +31,7 @@ func (t Transport) Call(ctx context.Context, to crawl.NodeID, payload []byte) ([
 	return reply.Payload, nil
 }
 
-// Open opens a stream of copies, which Receive gets at the other end.
+// Open opens a stream of copies, which Receive handles on the other node.
 func (t Transport) Open(ctx context.Context, to crawl.NodeID) (handoff.Stream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s, err := t.Pool.Replicate(ctx, t.Target(to))
@@ -48,11 +48,11 @@ type outgoing struct {
 	cancel context.CancelFunc
 }
 
-// Send explains an EOF: the real error is what Recv returns.
+// Send explains an EOF: the real error is returned by Recv.
 func (o *outgoing) Send(b []byte) error {
 	err := o.s.Send(&peer.Envelope{Payload: b})
 	if errors.Is(err, io.EOF) {
-		return errors.New("the other side has ended the stream")
+		return errors.New("the receiver has ended the stream")
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (i incoming) Recv() ([]byte, error) {
 // Close does nothing: the stream ends with its handler.
 func (i incoming) Close() {}
 
-// Answer gives another member's question about partitions to handoff.
+// Answer passes another member's question about partitions to handoff.
 func Answer(ctx context.Context, moves *handoff.Driver, from crawl.NodeID, req *peer.Envelope) (*peer.Envelope, error) {
 	answer, err := moves.HandleCall(ctx, from, req.Payload)
 	if err != nil {
@@ -94,7 +94,7 @@ func Answer(ctx context.Context, moves *handoff.Driver, from crawl.NodeID, req *
 	return &peer.Envelope{Payload: answer}, nil
 }
 
-// Receive gives another member's copies and mutations to handoff, until the stream ends.
+// Receive passes another member's copies and mutations to handoff, until the stream ends.
 func Receive(moves *handoff.Driver, from crawl.NodeID, s grpc.BidiStreamingServer[peer.Envelope, peer.Envelope]) error {
 	if err := moves.HandleStream(s.Context(), from, incoming{s}); err != nil {
 		return status.Error(codes.Aborted, err.Error())

@@ -7,8 +7,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestSettledState holds what people read of a node against what gossip says.
-func TestSettledState(t *testing.T) {
+// TestDerivedState holds what people read of a node against what gossip says.
+func TestDerivedState(t *testing.T) {
 	t.Parallel()
 	failed := Departure{Boot: 3, State: crawl.NodeFailed, At: noon}
 	left := Departure{Boot: 3, State: crawl.NodeLeft, At: noon}
@@ -30,7 +30,7 @@ func TestSettledState(t *testing.T) {
 		{"left, and gossip calls it failed", Node{State: crawl.NodeFailed, Boot: 3}, left, crawl.NodeLeft},
 		{"forgotten", Node{State: crawl.NodeFailed, Boot: 3, Forgotten: true}, failed, crawl.NodeLeft},
 	} {
-		c.np.Settle(c.gone)
+		c.np.DeriveState(c.gone)
 		if c.np.State != c.want {
 			t.Errorf("%s: %s, want %s", c.name, c.np.State, c.want)
 		}
