@@ -15,49 +15,49 @@ import (
 	"crawlnode/crawl"
 )
 
-// Options says what the files are called and hold. Node is required.
+// Options set the names and contents of the files. Node is required.
 type Options struct {
 	// Node is the node's id, for ArchiveRef.
 	Node crawl.NodeID
-	// Name tells this node's files from those of others. Default: Node.
+	// Name distinguishes this node's files from those of other nodes. Default: Node.
 	Name string
-	// Prefix begins every file name. Default "crawlnode".
+	// Prefix starts every file name. Default "crawlnode".
 	Prefix string
-	// MaxFileBytes is the size at which a file is turned. Default 1 GiB. A single
-	// capture may be larger; it then has a file of its own.
+	// MaxFileBytes is the size at which a new file is started. Default 1 GiB. A larger capture has
+	// a file of its own.
 	MaxFileBytes int64
 	// Compression is that of new files. Default: Gzip.
 	Compression Compression
 	// Software goes into the warcinfo records: the program with its version.
 	Software string
-	// Info, when set, says how the crawl is run. It is called whenever a file is
-	// begun, so that the file tells of the settings of that moment; it must not
-	// block or call the Archive.
+	// Info, when set, describes how the crawl is run. It is called whenever a file is started, so
+	// that the file names the settings of that moment. It must not block or call the Archive.
 	Info func() Info
-	// NoIndex leaves the indexes empty. Delete them, and the next Open makes them anew.
+	// NoIndex disables the indexes. To create them later, delete the empty files; the next Open
+	// rebuilds them.
 	NoIndex bool
 	// SyncEach makes Put return only when the record has reached the disk.
 	SyncEach bool
-	// Encoders bounds the captures that are being compressed or written; each
-	// needs almost 1 MB, with Zstd some 3. Default: one per processor.
+	// Encoders bounds the captures that are compressed or written at once; each needs almost 1 MB,
+	// with Zstd about 3. Default: one per processor.
 	Encoders int
-	// Rand gives the record ids. Default: crypto/rand.
+	// Rand is the source of the record ids. Default: crypto/rand.
 	Rand io.Reader
 	// OnError is called once, with the error that stopped the archive.
 	OnError func(error)
-	// OnRepair is called by Open for each file that a crash had left open.
+	// OnRepair is called by Open for each file that a crash left open.
 	OnRepair func(Repair)
-	// OnUnsorted is called when the index of a finished file could not be made or
-	// sorted, say because the disk is full. It is tried again at the next Open.
+	// OnUnsorted is called when the index of a finished file could not be made or sorted, for
+	// example because the disk is full. The next Open tries again.
 	OnUnsorted func(file string, err error)
 }
 
-// Stats counts what lies in the folder and what happened since Open.
+// Stats counts the contents of the folder and the work since Open.
 type Stats struct {
-	Files             int64 // files in the folder, the open one included
-	Bytes             int64 // their size, indexes not counted
+	Files             int64 // files in the folder, including the open one
+	Bytes             int64 // their size, without indexes
 	IndexBytes        int64 // size of their indexes
-	Written           int64 // of Bytes, what was written since Open
+	Written           int64 // part of Bytes that was written since Open
 	Records           int64 // response and revisit records written since Open
 	ContentDuplicates int64 // captures since Open whose payload is stored elsewhere
 }
@@ -70,16 +70,15 @@ const indexLimit = 1 << 20
 type Archive struct {
 	dir  string
 	opts Options
-	// slots holds one token per encoder in use. It is kept until the record is
-	// written: else every worker that waits for the file would keep an encoder.
+	// slots holds one token per encoder in use, until the record is written. Otherwise every worker
+	// that waits for the file would keep an encoder.
 	slots    chan struct{}
 	encoders sync.Pool // of *encoder
 
 	files, bytes, indexBytes, written, records, duplicates atomic.Int64
 
-	// Two tokens stand for locks that may be held across I/O: waiting for them
-	// is waiting on a channel, which ends with the caller's context. syncing is
-	// taken before writing.
+	// Two tokens serve as locks that may be held across I/O: waiting for them is a channel receive,
+	// which ends with the caller's context. syncing is taken before writing.
 
 	// writing guards file, its size and its pending lines, serial and closed.
 	writing chan struct{}
@@ -89,9 +88,9 @@ type Archive struct {
 	// syncing guards the index files and the order of their lines.
 	syncing chan struct{}
 
-	sortSlots chan struct{}  // one token per index that waits or is sorted
+	sortSlots chan struct{}  // one token per index that waits or is being sorted
 	sorts     sync.WaitGroup // Close waits for them
-	sorting   sync.Mutex     // held while one is sorted
+	sorting   sync.Mutex     // held while an index is sorted
 
 	broken atomic.Pointer[error] // the error that stopped the archive
 }
@@ -99,8 +98,8 @@ type Archive struct {
 // ErrClosed is returned by Put and Sync after Close.
 var ErrClosed = errors.New("archive is closed")
 
-// Open opens the archive in dir, makes the folder if it is missing, and repairs
-// what a crash left behind.
+// Open opens the archive in dir, creates the folder if it is missing, and repairs files that a
+// crash left open.
 func Open(dir string, o Options) (*Archive, error) {
 	if o.Node == "" {
 		return nil, errors.New("open archive: the node's id is missing")
@@ -109,7 +108,7 @@ func Open(dir string, o Options) (*Archive, error) {
 	o.Prefix = cmp.Or(o.Prefix, "crawlnode")
 	o.MaxFileBytes = cmp.Or(o.MaxFileBytes, 1<<30)
 	if o.Compression = cmp.Or(o.Compression, Gzip); suffixes[o.Compression] == "" {
-		return nil, fmt.Errorf("open archive: compression %q is neither %s nor %s", o.Compression, Gzip, Zstd)
+		return nil, fmt.Errorf("open archive: compression %q must be %s or %s", o.Compression, Gzip, Zstd)
 	}
 	o.Encoders = cmp.Or(o.Encoders, runtime.GOMAXPROCS(0))
 	if o.Rand == nil {
@@ -126,7 +125,7 @@ func Open(dir string, o Options) (*Archive, error) {
 	if err := a.repairAll(); err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", dir, err)
 	}
-	if err := a.settleIndexes(); err != nil {
+	if err := a.finishIndexes(); err != nil {
 		return nil, fmt.Errorf("open archive %s: %w", dir, err)
 	}
 	if err := a.takeStock(); err != nil {
@@ -135,10 +134,10 @@ func Open(dir string, o Options) (*Archive, error) {
 	return a, nil
 }
 
-// Put appends a capture and returns where its response record stands. It reads
-// the capture's slices until it returns. The record is safe against a crash of
-// the process; against one of the machine only after the next Sync. An error is
-// that of ctx or of a full disk (ENOSPC), which leave nothing behind, or final.
+// Put appends a capture and returns the position of its response record. It reads the capture's
+// slices until it returns. The record survives a crash of the process at once, and a crash of the
+// machine after the next Sync. An error is that of ctx or of a full disk (ENOSPC), which change
+// nothing, or it is final.
 func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {
 	if err := a.failure(); err != nil {
 		return crawl.ArchiveRef{}, err
@@ -149,7 +148,7 @@ func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, e
 	ref, flush, err := a.encode(ctx, &c)
 	<-a.slots
 	if err == nil && (flush || a.opts.SyncEach) {
-		// Of a full disk only the index can hear then: the record is on it.
+		// On a full disk only the index can fail here: the record is written.
 		if err = a.Sync(); isFull(err) {
 			err = nil
 		}
@@ -157,8 +156,8 @@ func (a *Archive) Put(ctx context.Context, c crawl.Capture) (crawl.ArchiveRef, e
 	return ref, err
 }
 
-// encode compresses a capture and appends it. The caller holds a slot. flush
-// says that many index lines wait.
+// encode compresses a capture and appends it. The caller holds a slot. flush says that many index
+// lines wait.
 func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
 	e := a.encoders.Get().(*encoder)
 	defer a.recycle(e)
@@ -176,7 +175,7 @@ func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.Archi
 	return ref, flush, nil
 }
 
-// append writes what e holds. flush says that many index lines wait.
+// append writes the encoded capture. flush says that many index lines wait.
 func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref crawl.ArchiveRef, flush bool, err error) {
 	if err := a.room(ctx, len(e.out)); err != nil {
 		return ref, false, err
@@ -192,8 +191,8 @@ func (a *Archive) append(ctx context.Context, e *encoder, c *crawl.Capture) (ref
 	return ref, len(a.file.pending) > indexLimit, nil
 }
 
-// room takes writing once the open file has room for n bytes, behind a turn of the
-// file if need be.
+// room takes the writing token once the open file has room for n bytes, and starts a new file if
+// necessary.
 func (a *Archive) room(ctx context.Context, n int) error {
 	for {
 		if err := take(ctx, a.writing); err != nil {
@@ -210,8 +209,7 @@ func (a *Archive) room(ctx context.Context, n int) error {
 	}
 }
 
-// write writes b at the end of the open file, or of a new one. The caller holds
-// writing.
+// write appends b to the open file, or to a new one. The caller holds writing.
 func (a *Archive) write(b []byte) error {
 	if err := a.ready(); err != nil {
 		return err
@@ -246,7 +244,7 @@ func (a *Archive) ready() error {
 	return nil
 }
 
-// turn closes full, unless somebody else has done so.
+// turn closes full, unless another caller has done so.
 func (a *Archive) turn(ctx context.Context, full *file) error {
 	if err := take(ctx, a.syncing); err != nil {
 		return err
@@ -272,7 +270,7 @@ func (a *Archive) finish() error {
 	lines := len(f.pending)
 	err := f.finish()
 	if isFull(err) {
-		return err // it goes on with this file
+		return err // this file stays open
 	}
 	a.file = nil
 	if err != nil {
@@ -283,8 +281,8 @@ func (a *Archive) finish() error {
 	return nil
 }
 
-// Sync makes everything durable that was put before the call. Puts go on
-// meanwhile. When the disk is full (ENOSPC) it may be called again.
+// Sync makes every earlier Put durable. Other Puts may run meanwhile. When the disk is full
+// (ENOSPC) it may be called again.
 func (a *Archive) Sync() error {
 	a.syncing <- struct{}{}
 	defer func() { <-a.syncing }()
@@ -304,7 +302,7 @@ func (a *Archive) Sync() error {
 		return ErrClosed
 	}
 	if !unsynced {
-		return nil // nothing was put since the last time
+		return nil // nothing was written since the last Sync
 	}
 	rest, err := f.sync(lines)
 	if isFull(err) {
@@ -320,8 +318,8 @@ func (a *Archive) Sync() error {
 	return nil
 }
 
-// Close makes everything durable, gives the open file its final name and waits
-// until all indexes are sorted. Puts that are under way may fail with ErrClosed.
+// Close makes everything durable, gives the open file its final name and waits until all indexes
+// are sorted. Concurrent Puts may fail with ErrClosed.
 func (a *Archive) Close() error {
 	defer a.sorts.Wait()
 	return a.close()
@@ -338,13 +336,13 @@ func (a *Archive) close() error {
 	a.closed = true
 	if err := a.failure(); err != nil {
 		if a.file != nil {
-			a.file.abandon() // stays open by name; the next Open repairs it
+			a.file.abandon() // keeps the name of an open file; the next Open repairs it
 		}
 		return err
 	}
 	err := a.finish()
 	if isFull(err) {
-		a.file.abandon() // as above; only lines of the index are missing, which that makes anew
+		a.file.abandon() // as above; only index lines are missing, which the repair adds
 	}
 	return err
 }
@@ -357,8 +355,8 @@ func (a *Archive) Stats() Stats {
 	}
 }
 
-// fail notes the first error that stops the archive and returns it. A full disk stops
-// nothing: what was tried then can be tried again.
+// fail records the first error that stops the archive and returns it. A full disk does not stop it:
+// the call can be repeated.
 func (a *Archive) fail(err error) error {
 	if isFull(err) {
 		return err
@@ -378,17 +376,17 @@ func (a *Archive) failure() error {
 	return nil
 }
 
-// keepBytes is the largest output memory of an encoder that is used again.
+// keepBytes is the largest output buffer of an encoder that is reused.
 const keepBytes = 1 << 20
 
-// recycle keeps an encoder for later, unless a large capture has blown it up.
+// recycle keeps an encoder for later, unless a large capture has made its buffer too large.
 func (a *Archive) recycle(e *encoder) {
 	if cap(e.out) <= keepBytes {
 		a.encoders.Put(e)
 	}
 }
 
-// take takes a token or gives up with ctx.
+// take takes a token, or returns when ctx ends.
 func take(ctx context.Context, tokens chan struct{}) error {
 	select {
 	case tokens <- struct{}{}:
@@ -398,15 +396,15 @@ func take(ctx context.Context, tokens chan struct{}) error {
 	}
 }
 
-// None is the archive of those who want none.
+// None is an archive that stores nothing.
 type None struct{}
 
-// Put keeps nothing; the zero ArchiveRef says so.
+// Put stores nothing and returns the zero ArchiveRef.
 func (None) Put(context.Context, crawl.Capture) (crawl.ArchiveRef, error) {
 	return crawl.ArchiveRef{}, nil
 }
 
-// PutFailure keeps nothing.
+// PutFailure stores nothing.
 func (None) PutFailure(context.Context, crawl.Failure) error { return nil }
 
 // Sync does nothing.

@@ -61,7 +61,7 @@ func put(t testing.TB, a *Archive, c crawl.Capture) crawl.ArchiveRef {
 	return ref
 }
 
-// readAll reads a folder that must hold finished, sound files only.
+// readAll reads a folder in which all files must be finished and undamaged.
 func readAll(t testing.TB, dir string) []Record {
 	t.Helper()
 	paths, err := Files(dir)
@@ -88,7 +88,7 @@ func readAll(t testing.TB, dir string) []Record {
 	return records
 }
 
-// checkIndex holds the index beside path against the file itself.
+// checkIndex compares the index beside path with the file itself.
 func checkIndex(t testing.TB, path string) {
 	t.Helper()
 	var lines []string
@@ -167,7 +167,7 @@ func TestManyWriters(t *testing.T) {
 	put(t, again, capture(t, "http://late.test/", "x"))
 }
 
-// TestIndexNamesOnlyWhatIsSynced is the invariant that repair rests on.
+// TestIndexNamesOnlyWhatIsSynced checks the invariant on which repair depends.
 func TestIndexNamesOnlyWhatIsSynced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -192,7 +192,7 @@ func TestIndexNamesOnlyWhatIsSynced(t *testing.T) {
 	}
 }
 
-// TestPendingLinesAreBounded: who never calls Sync is synced.
+// TestPendingLinesAreBounded: an archive whose Sync is never called syncs itself.
 func TestPendingLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
@@ -275,8 +275,8 @@ func TestCancelledPut(t *testing.T) {
 	put(t, a, capture(t, "http://a.test/", "x"))
 }
 
-// TestWhatCannotBeCutOff: the first error stays, and what was acknowledged before is
-// there after a new start.
+// TestWhatCannotBeCutOff: the first error stays, and the captures acknowledged before are there
+// after a restart.
 func TestWhatCannotBeCutOff(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -307,8 +307,8 @@ func TestWhatCannotBeCutOff(t *testing.T) {
 	}
 }
 
-// TestFullDisk: lines of the index that have no space wait for it, and a file that must
-// be turned goes on; nothing is lost, and nothing is there twice.
+// TestFullDisk: index lines wait for space, and a file that cannot be finished stays open. Nothing
+// is lost, and nothing is written twice.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

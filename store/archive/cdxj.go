@@ -64,7 +64,7 @@ func appendIndexLine(b []byte, l indexLine) []byte {
 	return out.Bytes()
 }
 
-// parseIndexLine reads where the record of a line stands.
+// parseIndexLine reads the position of a line's record.
 func parseIndexLine(line []byte) (ref crawl.ArchiveRef, err error) {
 	_, rest, _ := bytes.Cut(line, []byte(" "))
 	_, rest, _ = bytes.Cut(rest, []byte(" "))
@@ -86,7 +86,7 @@ func parseIndexLine(line []byte) (ref crawl.ArchiveRef, err error) {
 }
 
 // surt turns a canonical URL into the key under which replay tools look it up:
-// the host's labels backwards without "www", the port, ")" and the path, all in
+// the host's labels in reverse order without "www", the port, ")" and the path, all in
 // lower case, with the parameters sorted and no slash at the end.
 //
 //	http://www.Example.org:8080/A/?z=1&a=2  ->  org,example:8080)/a?a=2&z=1
@@ -108,8 +108,7 @@ func surt(url string) string {
 	return surtHost(rest[:end]) + ")" + strings.ReplaceAll(path, " ", "%20")
 }
 
-// surtHost turns the labels of a host round and keeps its port. Addresses stay
-// as they are.
+// surtHost reverses the labels of a host and keeps its port. IP addresses stay as they are.
 func surtHost(host string) string {
 	if strings.HasPrefix(host, "[") {
 		return host

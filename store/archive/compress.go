@@ -13,8 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Compression is how the records of a file are compressed, each for itself. A
-// folder may hold files of either kind.
+// Compression is how the records of a file are compressed, each on its own. A folder may contain
+// files of both kinds.
 type Compression string
 
 // The compressions.
@@ -23,11 +23,10 @@ const (
 	Zstd Compression = "zstd" // one frame a record, without dictionary, in .warc.zst
 )
 
-// suffixes end the names of WARC files.
+// suffixes are the ends of the names of WARC files.
 var suffixes = map[Compression]string{Gzip: ".warc.gz", Zstd: ".warc.zst"}
 
-// compressionOf tells a finished file's compression by its name; "": it is no WARC
-// file.
+// compressionOf returns a finished file's compression by its name; "" if it is not a WARC file.
 func compressionOf(name string) Compression {
 	for c, suffix := range suffixes {
 		if strings.HasSuffix(name, suffix) {
@@ -37,11 +36,11 @@ func compressionOf(name string) Compression {
 	return ""
 }
 
-// Windows of zstd, which are what it costs in memory.
+// Window sizes of zstd, which determine its memory.
 const (
-	// encodeWindow is how far back the encoder looks; the memory of each is some 3 MB.
+	// encodeWindow is the window of an encoder; each encoder takes about 3 MB.
 	encodeWindow = 1 << 20
-	// decodeWindow is the largest that is read; RFC 8878 asks for as much at least.
+	// decodeWindow is the largest window that is read; RFC 8878 asks for at least as much.
 	decodeWindow = 8 << 20
 )
 
@@ -66,12 +65,12 @@ func newCompressor(c Compression) compressor {
 	return z
 }
 
-// plainBytes is how long a record must be to be compressed. That of a request has some
-// 700 bytes: the tables of its own codes take 20 us, a thirtieth of what a page costs,
-// and save 200 bytes, a thirtieth of what it takes on the disk.
+// plainBytes is the record size from which compression pays. A request has about 700 bytes: its own
+// Huffman tables take 20 us, a thirtieth of the cost of a page, and save 200 bytes, a thirtieth of
+// its size on disk.
 const plainBytes = 1 << 10
 
-// newPlain makes gzip members whose bytes stand as they are.
+// newPlain makes gzip members with stored (uncompressed) contents.
 func newPlain() compressor {
 	z, err := gzip.NewWriterLevel(nil, gzip.NoCompression)
 	if err != nil {
@@ -80,8 +79,7 @@ func newPlain() compressor {
 	return z
 }
 
-// decompressor reads members of either kind, one after the other. Its memory is
-// kept between them.
+// decompressor reads members of both kinds, one after the other, and reuses its memory.
 type decompressor struct {
 	gz    gzip.Reader
 	zstd  *zstd.Decoder // nil before the first frame
@@ -93,8 +91,8 @@ var (
 	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 )
 
-// open returns a reader of what the member is made of that begins at in. Only
-// reading to its end checks the member's checksum, and leaves in right behind it.
+// open returns a reader of the contents of the member that begins at in. Only reading to the end
+// checks the member's checksum, and leaves in right after the member.
 func (d *decompressor) open(in *bufio.Reader) (io.Reader, error) {
 	magic, err := in.Peek(len(zstdMagic))
 	switch {
@@ -107,7 +105,8 @@ func (d *decompressor) open(in *bufio.Reader) (io.Reader, error) {
 	case bytes.Equal(magic, zstdMagic):
 		d.frame = frame{in: in}
 		if d.zstd == nil {
-			// Alone in its goroutine. Bounded is the window: what is read is a stream.
+			// Concurrency 1 decodes in the caller's goroutine. The memory is bounded by the window,
+			// since the input is a stream.
 			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(decodeWindow))
 			if err != nil {
 				panic("BUG: " + err.Error()) // the options are constants
@@ -129,12 +128,12 @@ func (d *decompressor) close() {
 	}
 }
 
-// frame reads the bytes of one zstd frame and no more: the decoder would go on with
-// the next one, and could not tell where one ends. RFC 8878, section 3.1.1.
+// frame reads the bytes of one zstd frame and no more: the decoder would continue with the next
+// frame, and could not tell where one ends. RFC 8878, section 3.1.1.
 type frame struct {
 	in    *bufio.Reader
-	piece []byte // header bytes that were read and not given on yet
-	left  int64  // bytes of the block at hand
+	piece []byte // header bytes that were read and not returned yet
+	left  int64  // remaining bytes of the current block
 	state frameState
 	sum   bool // a checksum ends the frame
 }
@@ -144,12 +143,12 @@ type frameState uint8
 const (
 	atHeader frameState = iota
 	atBlock
-	atLastBlock // the block at hand is the last one
+	atLastBlock // the current block is the last one
 	atChecksum
 	atEnd
 )
 
-// Read gives the frame's bytes as they stand.
+// Read returns the frame's bytes unchanged.
 func (f *frame) Read(p []byte) (int, error) {
 	for {
 		switch {
@@ -175,7 +174,7 @@ func (f *frame) Read(p []byte) (int, error) {
 	}
 }
 
-// next reads the header of the frame or of a block, or what stands behind the last.
+// next reads the header of the frame or of a block, or the bytes after the last block.
 func (f *frame) next() error {
 	switch f.state {
 	case atHeader:
@@ -204,14 +203,14 @@ func (f *frame) header() error {
 	single := descriptor>>5&1 == 1
 	size := len(head) + [4]int{0, 1, 2, 4}[descriptor&3] + [4]int{0, 2, 4, 8}[descriptor>>6]
 	if single && descriptor>>6 == 0 || !single {
-		size++ // the content's size has one byte, or there is one for the window
+		size++ // one byte for the content's size or for the window
 	}
 	f.piece = make([]byte, size)
 	if _, err := io.ReadFull(f.in, f.piece); err != nil {
 		return err
 	}
 	if descriptor&3 != 0 {
-		return errors.New("the frame needs a dictionary, which cannot be had")
+		return errors.New("the frame needs a dictionary, which is not available")
 	}
 	f.sum, f.state = descriptor>>2&1 == 1, atBlock
 	return nil
@@ -226,10 +225,10 @@ func (f *frame) block() error {
 	f.piece = head[:3]
 	h := binary.LittleEndian.Uint32(head)
 	if f.left = int64(h >> 3); h>>1&3 == 1 {
-		f.left = 1 // one byte that stands for all
+		f.left = 1 // one byte, repeated
 	}
 	if h>>1&3 == 3 {
-		return fmt.Errorf("block header %#x is of no known kind", h)
+		return fmt.Errorf("block header %#x has an unknown type", h)
 	}
 	if h&1 == 1 {
 		f.state = atLastBlock

@@ -16,10 +16,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// both are the compressions; what holds for one holds for the other.
+// both are the compressions; most tests hold for both.
 var both = [...]Compression{Gzip, Zstd}
 
-// rubbish is what no compression makes smaller.
+// rubbish is incompressible text.
 func rubbish(n int) string {
 	b := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
@@ -71,8 +71,7 @@ func TestBothCompressions(t *testing.T) {
 	}
 }
 
-// TestMixedFolder: files of both compressions lie in one folder, and each has its
-// index made anew.
+// TestMixedFolder: files of both compressions are in one folder, and each index is rebuilt.
 func TestMixedFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -117,8 +116,7 @@ func TestMixedFolder(t *testing.T) {
 	}
 }
 
-// TestFramesOfOthers reads what other settings of an encoder make, and stops right
-// behind it.
+// TestFramesOfOthers reads frames made with other encoder settings, and stops right after each.
 func TestFramesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "x", strings.Repeat("y", 100), strings.Repeat("some words ", 99_999), rubbish(70_000), rubbish(1 << 20)} {
@@ -155,7 +153,7 @@ func TestFramesOfOthers(t *testing.T) {
 	}
 }
 
-// TestRefusedFrames: nothing makes the reader take more memory than it wants to.
+// TestRefusedFrames: no frame makes the reader take more memory than its limit.
 func TestRefusedFrames(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat("WARC/1.1\r\nContent-Length: 0\r\n\r\n\r\n\r\n", 500_000))

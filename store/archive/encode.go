@@ -53,12 +53,11 @@ func (u recordID) String() string {
 	return string(b[:])
 }
 
-// encoder turns captures into compressed members. It is used by one goroutine at a
-// time and used again.
+// encoder turns captures into compressed members. One goroutine at a time uses it; it is reused.
 type encoder struct {
 	random io.Reader
 	z      compressor
-	plain  compressor // for records that are not worth compressing; it makes members, too
+	plain  compressor // for records that are not worth compressing; it also makes members
 	sum    hash.Hash
 	head   []byte // of the record being made
 
@@ -71,7 +70,7 @@ type encoder struct {
 
 func newEncoder(random io.Reader, c Compression) *encoder {
 	e := &encoder{random: random, sum: sha1.New(), z: newCompressor(c)}
-	if e.plain = e.z; c == Gzip { // zstd is quick with little, by itself
+	if e.plain = e.z; c == Gzip { // zstd is fast with small input anyway
 		e.plain = newPlain()
 	}
 	return e
@@ -83,16 +82,16 @@ func (e *encoder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// capture makes the records of c: a response, or a revisit when its payload is
-// stored already or did not come, and the request.
+// capture makes the records of c: a response, or a revisit when its payload is already stored or
+// was not sent, and the request.
 func (e *encoder) capture(c *crawl.Capture) (err error) {
 	e.out, e.revisit = e.out[:0], c.Original != nil || c.Status == http.StatusNotModified
 	if e.responseID, err = newRecordID(e.random); err != nil {
 		return err
 	}
 	if len(c.Body) > keepBytes {
-		// Growing step by step would leave five times as much garbage behind. What
-		// is not written to costs no memory.
+		// Growing step by step would leave five times as much garbage. Untouched memory costs
+		// nothing.
 		e.out = slices.Grow(e.out, len(c.Body)+len(c.Body)/64+len(c.ResponseHead)+len(c.RequestHead)+keepBytes)
 	}
 	if err := e.response(c); err != nil {
@@ -170,8 +169,8 @@ func (e *encoder) begin(kind string, id recordID, date time.Time) {
 	e.field("WARC-Date", date.UTC().Format(warcDate))
 }
 
-// field adds a header line. Bytes that could end the line, and other control
-// bytes, are percent-encoded: a value can never make a second field.
+// field adds a header line. Control bytes are percent-encoded, so that a value can never start a
+// second field.
 func (e *encoder) field(name, value string) {
 	e.head = append(append(e.head, name...), ": "...)
 	e.head = append(appendClean(e.head, value), "\r\n"...)
@@ -215,7 +214,7 @@ func (e *encoder) end(block, more []byte) error {
 	return nil
 }
 
-// digest writes a SHA-1 as WARC files have it.
+// digest formats a SHA-1 as in WARC files.
 func digest(sum [20]byte) string {
 	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
 }

@@ -17,8 +17,8 @@ import (
 // descriptor and 64 KiB.
 const maxMerge = 64
 
-// WriteIndex writes one line for each capture that was put before the call, in the
-// order of LC_ALL=C sort. Puts go on meanwhile.
+// WriteIndex writes one line for each earlier capture, in the order of LC_ALL=C sort. Puts may run
+// meanwhile.
 func (a *Archive) WriteIndex(out io.Writer) error {
 	if err := a.Sync(); err != nil {
 		return err
@@ -29,8 +29,8 @@ func (a *Archive) WriteIndex(out io.Writer) error {
 			_ = p.Close()
 		}
 	}()
-	// The open ones first: one that is sorted meanwhile is found under its final
-	// name, or twice, which the merge makes good.
+	// Open indexes come first: one that is sorted meanwhile is found under its final name, or
+	// twice, and the merge removes doubles.
 	for _, suffix := range [...]string{indexSuffix + openSuffix, indexSuffix} {
 		names, err := filesWith(a.dir, suffix)
 		if err != nil {
@@ -122,7 +122,7 @@ func filesWith(dir, suffix string) ([]string, error) {
 	return names, nil
 }
 
-// ErrNoCapture is returned for a place at which no record begins.
+// ErrNoCapture says that no record begins at a position.
 var ErrNoCapture = errors.New("no record begins there")
 
 // Member is one record as it stands in its file: a gzip member or a zstd frame.
@@ -135,12 +135,11 @@ type Member struct {
 // Close closes the file.
 func (m *Member) Close() error { return m.file.Close() }
 
-// OpenMember opens the member at an offset of a file, finished or open, once it has
-// proved to be a whole record. ErrNoCapture: there is no such file, or no record
-// begins there.
+// OpenMember opens the member at an offset of a file, finished or open, after checking that it is a
+// whole record. ErrNoCapture: there is no such file, or no record begins there.
 func (a *Archive) OpenMember(file string, offset int64) (*Member, error) {
 	if file != filepath.Base(file) || compressionOf(file) == "" || offset < 0 {
-		return nil, fmt.Errorf("%w: %.200q at %d is no place in an archive", ErrNoCapture, file, offset)
+		return nil, fmt.Errorf("%w: %.200q at %d is not a position in an archive", ErrNoCapture, file, offset)
 	}
 	path := filepath.Join(a.dir, file)
 	f, err := os.Open(path)

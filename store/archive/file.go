@@ -26,8 +26,8 @@ type file struct {
 	index *os.File
 	size  int64
 	first int64 // size of the warcinfo record
-	// unsynced says that something was written since the last sync; pending are the
-	// index lines of the captures among it.
+	// unsynced says that something was written since the last sync; pending are the index lines of
+	// the unsynced captures.
 	unsynced bool
 	pending  []byte
 }
@@ -52,7 +52,7 @@ func (a *Archive) create() (*file, error) {
 		f := &file{dir: a.dir, name: name, warc: warc}
 		if err := f.start(newEncoder(a.opts.Rand, a.opts.Compression), now, &a.opts); err != nil {
 			f.abandon()
-			if isFull(err) { // each try would leave one
+			if isFull(err) { // each attempt would leave an empty file
 				f.remove()
 			}
 			return nil, err
@@ -62,8 +62,8 @@ func (a *Archive) create() (*file, error) {
 	return nil, fmt.Errorf("find no free file name in %s", a.dir)
 }
 
-// taken reports whether an older file, of either compression, has the name: they
-// would share an index.
+// taken reports whether an older file, of either compression, has the name: both would share an
+// index.
 func (a *Archive) taken(stem string) bool {
 	for _, suffix := range suffixes {
 		for _, state := range [...]string{"", openSuffix} {
@@ -75,7 +75,7 @@ func (a *Archive) taken(stem string) bool {
 	return false
 }
 
-// start writes what every file begins with.
+// start writes the beginning of every file.
 func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
 	f.index, err = os.OpenFile(filepath.Join(f.dir, indexName(f.name)+openSuffix), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
 	if err != nil {
@@ -91,15 +91,14 @@ func (f *file) start(e *encoder, now time.Time, o *Options) (err error) {
 	return files.SyncDir(f.dir)
 }
 
-// isFullFor reports whether n more bytes need another file. A file with nothing
-// but its warcinfo takes anything.
+// isFullFor reports whether n more bytes need another file. A file with only its warcinfo record
+// takes any size.
 func (f *file) isFullFor(n int, limit int64) bool {
 	return f.size > f.first && f.size+int64(n) > limit
 }
 
-// append writes b at the end. When the disk is full the file is as it was; after any
-// other error it is no longer usable, and what was written in part is cut off if the
-// disk still allows it.
+// append writes b at the end. When the disk is full the file is unchanged. After any other error it
+// is unusable, and a partial write is cut off if the disk still allows it.
 func (f *file) append(b []byte) error {
 	n, err := f.warc.Write(b)
 	if err == nil && n != len(b) {
@@ -117,11 +116,11 @@ func (f *file) append(b []byte) error {
 	return nil
 }
 
-// sync brings what was written to the disk, and then writes the index lines
-// that name it. When the disk is full, rest is what is still to be written of them.
+// sync flushes the file to the disk, and then writes the index lines of the flushed captures. When
+// the disk is full, rest is the part of the lines that is not written.
 func (f *file) sync(lines []byte) (rest []byte, err error) {
 	if err := f.warc.Sync(); err != nil {
-		return nil, final(fmt.Errorf("sync %s: %w", f.name, err)) // what was not stored may be gone from memory, too
+		return nil, final(fmt.Errorf("sync %s: %w", f.name, err)) // after a failed sync the system may drop the data
 	}
 	if n, err := f.index.Write(lines); err != nil {
 		return lines[n:], fmt.Errorf("write index of %s: %w", f.name, err)
@@ -146,14 +145,14 @@ func (f *file) finish() error {
 	if err != nil {
 		return final(fmt.Errorf("close %s: %w", f.name, err))
 	}
-	return final(files.Settle(f.dir, f.name))
+	return final(files.Finish(f.dir, f.name))
 }
 
-// isFull reports whether an error says that the disk is full, and nothing worse: what
-// failed is as if it had not been tried.
+// isFull reports whether an error says that the disk is full and nothing worse: the failed call has
+// changed nothing.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
 
-// final takes from an error that it may be one of a full disk: trying again is no use.
+// final marks an error as permanent, even if a full disk caused it: a retry does not help.
 func final(err error) error {
 	if isFull(err) {
 		return errors.New(err.Error())
@@ -161,7 +160,7 @@ func final(err error) error {
 	return err
 }
 
-// remove deletes a file that nothing was put into.
+// remove deletes a file to which nothing was added.
 func (f *file) remove() {
 	for _, name := range [...]string{f.name, indexName(f.name)} {
 		_ = os.Remove(filepath.Join(f.dir, name+openSuffix)) // else the next Open does

@@ -32,8 +32,8 @@ func members(t testing.TB, compression Compression) []byte {
 	return append(out, e.out...)
 }
 
-// FuzzScan: whatever a file holds, what is called whole is whole, and reading it
-// again gives the same.
+// FuzzScan: in any file, the part that is reported whole is whole, and reading it again gives the
+// same.
 func FuzzScan(f *testing.F) {
 	for _, c := range both {
 		good := members(f, c)
@@ -87,7 +87,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// FuzzCapture: what is put in comes out, and is exactly two records.
+// FuzzCapture: an encoded capture decodes to exactly two records.
 func FuzzCapture(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\n\r\n", []byte("body"), "text/html", "")
 	f.Add("\r\n\r\nWARC/1.1\r\n", []byte("\r\n\r\n"), "a\r\nb: c", "length\x00")

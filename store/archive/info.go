@@ -2,14 +2,14 @@ package archive
 
 import "time"
 
-// Info says in the warcinfo record of a file how the crawl was run when the file
-// was begun. What is empty is left out.
+// Info is the content of a file's warcinfo record: how the crawl was run when the file was started.
+// Empty fields are left out.
 type Info struct {
-	// Operator is whom to ask: a name, a mail address or a web page.
+	// Operator is the contact: a name, a mail address or a web page.
 	Operator string
-	// Robots is what was done with robots.txt: "classic" (obeyed) or "ignore".
+	// Robots is the robots.txt policy: "classic" (obeyed) or "ignore".
 	Robots string
-	// UserAgent is the request header of that name, as it is sent.
+	// UserAgent is the User-Agent header that is sent.
 	UserAgent string
 	// Settings are the crawl's rules, as JSON in one line.
 	Settings string

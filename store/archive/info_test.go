@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestInfo: each file says how the crawl was run when it was begun, and what is not
-// known is left out.
+// TestInfo: each file describes how the crawl was run when it was started, without unknown fields.
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,9 +8,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// PutFailure appends a metadata record that says why a URL was given up. It is no
-// capture: no index names it, and Stats does not count it. Of durability and
-// errors holds what Put says, but that a failure does not make a Sync due.
+// PutFailure appends a metadata record with the reason why a URL was given up. It is not a capture:
+// no index names it, and Stats does not count it. Durability and errors are as for Put, except that
+// a failure does not make a Sync due.
 func (a *Archive) PutFailure(ctx context.Context, f crawl.Failure) error {
 	err := a.putFailure(ctx, &f)
 	if err == nil && a.opts.SyncEach {

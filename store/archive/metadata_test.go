@@ -18,7 +18,7 @@ func failed(t testing.TB, url string) crawl.Failure {
 	return crawl.Failure{URL: c.URL, At: day, Addr: c.Addr, Error: "timeout", Reason: "no answer\r\nin time", Attempts: 4, Took: 1500 * time.Millisecond}
 }
 
-// TestFailure: why a URL was given up stands in the file and in no index.
+// TestFailure: the reason why a URL was given up is in the file and in no index.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestFailureAlone: a file may hold nothing but failures, and Sync counts them.
+// TestFailureAlone: a file may contain only failures, and Sync counts them.
 func TestFailureAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,8 +74,8 @@ func TestFailureAlone(t *testing.T) {
 	}
 }
 
-// TestRepairKeepsFailures: behind the last capture that the index names, a whole one
-// stays and a torn one goes.
+// TestRepairKeepsFailures: after the last capture that the index names, a whole failure stays and a
+// torn one is cut.
 func TestRepairKeepsFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range both {

@@ -20,8 +20,8 @@ import (
 	"crawlnode/store/files"
 )
 
-// Bounds for reading. A header line longer than the buffer, or a block beyond
-// the limit, is damage.
+// Bounds for reading. A header line longer than the buffer, or a block beyond the limit, counts as
+// damage.
 const (
 	readBuffer     = 64 << 10
 	maxHeaderLines = 256
@@ -40,8 +40,7 @@ type Record struct {
 	Status int
 	// Head is the HTTP head with the empty line that ends it; nil without one.
 	Head []byte
-	// Payload is the rest of the block: the body as it came over the wire, or
-	// all of a block that is not HTTP.
+	// Payload is the rest of the block: the body as received, or all of a block that is not HTTP.
 	Payload       []byte
 	ContentType   string // WARC-Identified-Payload-Type
 	PayloadDigest string
@@ -54,22 +53,22 @@ type Record struct {
 	Offset, Length int64
 }
 
-// Verify compares the record with the digests that it names; what it does not
-// name, and other digests than SHA-1, are taken as good.
+// Verify compares the record with its digests. Missing digests, and digests other than SHA-1, are
+// not checked.
 func (r *Record) Verify() error {
 	block := sha1.New()
 	block.Write(r.Head)
 	block.Write(r.Payload)
 	if d := r.BlockDigest; strings.HasPrefix(d, "sha1:") && d != digest([20]byte(block.Sum(nil))) {
-		return fmt.Errorf("record %s at %d: the block is not that of %s", r.ID, r.Offset, d)
+		return fmt.Errorf("record %s at %d: the block does not match %s", r.ID, r.Offset, d)
 	}
 	if d := r.PayloadDigest; r.Type == "response" && strings.HasPrefix(d, "sha1:") && d != digest(sha1.Sum(r.Payload)) {
-		return fmt.Errorf("record %s at %d: the payload is not that of %s", r.ID, r.Offset, d)
+		return fmt.Errorf("record %s at %d: the payload does not match %s", r.ID, r.Offset, d)
 	}
 	return nil
 }
 
-// DamageError is a WARC file that holds no whole record at Offset.
+// DamageError says that a WARC file has no whole record at Offset.
 type DamageError struct {
 	Offset int64
 	Err    error
@@ -136,7 +135,7 @@ func ReadRef(dir string, ref crawl.ArchiveRef) (Record, error) {
 	return readAt(f, ref)
 }
 
-// readAt reads the one record at ref.
+// readAt reads the record at ref.
 func readAt(f io.ReaderAt, ref crawl.ArchiveRef) (Record, error) {
 	var record Record
 	_, err := scan(io.NewSectionReader(f, ref.Offset, ref.Length), ref.Offset, maxBlockBytes, func(r Record) error {
@@ -204,12 +203,12 @@ func readMember(d *decompressor, members, text *bufio.Reader, maxBlock int64) (R
 	}
 	// Only reading up to the end checks the member's checksum.
 	if _, err := text.ReadByte(); err != io.EOF {
-		return Record{}, fmt.Errorf("the member goes on after its record or is damaged: %w", orMore(err))
+		return Record{}, fmt.Errorf("the member continues after its record or is damaged: %w", orMore(err))
 	}
 	return newRecord(fields, block.Bytes()), nil
 }
 
-// orMore names the error of a read that should have given io.EOF.
+// orMore is the error of a read that should have returned io.EOF.
 func orMore(err error) error {
 	if err == nil {
 		return errors.New("more bytes")
@@ -217,7 +216,7 @@ func orMore(err error) error {
 	return err
 }
 
-// noEOF turns an early end into what it is.
+// noEOF turns an early end into io.ErrUnexpectedEOF.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -264,7 +263,7 @@ func readLine(text *bufio.Reader) (string, error) {
 	return strings.TrimRight(string(line), "\r\n"), nil
 }
 
-// newRecord sorts out the fields and the block.
+// newRecord assigns the fields and the block.
 func newRecord(fields textproto.MIMEHeader, block []byte) Record {
 	r := Record{
 		Type: fields.Get("WARC-Type"), ID: strings.Trim(fields.Get("WARC-Record-ID"), "<>"),

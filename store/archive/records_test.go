@@ -66,8 +66,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// TestAnotherReader has a second implementation judge the files, at its
-// strictest.
+// TestAnotherReader checks the files with a second implementation, at its strictest.
 func TestAnotherReader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -127,7 +126,7 @@ func TestDuplicates(t *testing.T) {
 	again := capture(t, "http://a.test/1", "same")
 	again.Original = &crawl.Original{Record: first.Record, URL: "http://a.test/0", FetchedAt: day}
 	put(t, a, again)
-	put(t, a, capture(t, "http://a.test/2", "same")) // nobody knew of the first
+	put(t, a, capture(t, "http://a.test/2", "same")) // the first was unknown
 	if s := a.Stats(); s.ContentDuplicates != 1 || s.Records != 3 {
 		t.Errorf("stats = %+v, want 3 records and 1 duplicate", s)
 	}
@@ -152,7 +151,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestNotModified: an answer without content says so, and stands in for nothing.
+// TestNotModified: a 304 answer is recorded as such, and replaces no payload.
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -174,7 +173,7 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-// TestHeaderInjection: no value makes a second field or record.
+// TestHeaderInjection: no value can start a second field or record.
 func TestHeaderInjection(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -214,8 +213,8 @@ func TestSURT(t *testing.T) {
 	}
 }
 
-// TestMembersAreIndependent unpacks with the standard library: each member is a
-// file of its own.
+// TestMembersAreIndependent unpacks with the standard library: each member is a gzip file of its
+// own.
 func TestMembersAreIndependent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

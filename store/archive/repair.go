@@ -14,13 +14,13 @@ import (
 	"crawlnode/store/files"
 )
 
-// Repair says what became of a file that a crash had left open.
+// Repair is the result for a file that a crash left open.
 type Repair struct {
 	File     string // its final name
 	Kept     int64  // bytes
 	Cut      int64  // bytes of a record that was not whole
-	Captures int    // captures that the index did not name and does now
-	Removed  bool   // nothing whole was in it
+	Captures int    // captures added to the index
+	Removed  bool   // it had no whole record
 	Reason   string // why something was cut; "" when nothing was
 }
 
@@ -45,9 +45,8 @@ func (a *Archive) repairAll() error {
 	return nil
 }
 
-// repair cuts the open file of that final name after its last whole record,
-// completes its index and closes it. It may be broken off and repeated at any
-// point.
+// repair cuts the open file with that final name after its last whole record, completes its index
+// and closes it. It may be interrupted and repeated at any point.
 func repair(dir, name string) (Repair, error) {
 	done := Repair{File: name}
 	path := filepath.Join(dir, name+openSuffix)
@@ -80,7 +79,7 @@ func repair(dir, name string) (Repair, error) {
 	if damage, ok := errors.AsType[*DamageError](err); ok {
 		done.Reason = damage.Err.Error()
 	} else if err != nil {
-		return done, err // the disk fails: cutting would destroy what it may still hold
+		return done, err // the disk fails: cutting could destroy good records
 	}
 	done.Kept, done.Cut = whole, info.Size()-whole
 	if whole == 0 {
@@ -93,15 +92,14 @@ func repair(dir, name string) (Repair, error) {
 	if err := cut(index, indexed, lines); err != nil {
 		return done, err
 	}
-	return done, files.Settle(dir, name)
+	return done, files.Finish(dir, name)
 }
 
-// tailBytes is how much of an index is looked at to find its last line.
+// tailBytes is how much of an index is read to find its last line.
 const tailBytes = 256 << 10
 
-// trusted returns the end of the last record that the index names, and the end
-// of that line. Both are 0 when the index is of no help: then everything has to
-// be read.
+// trusted returns the end of the last record that the index names, and the end of that line. Both
+// are 0 when the index cannot be used: then the whole file is read.
 func trusted(warc io.ReaderAt, index *os.File, name string) (start, indexed int64, err error) {
 	size, err := index.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -118,15 +116,15 @@ func trusted(warc io.ReaderAt, index *os.File, name string) (start, indexed int6
 	line := tail[bytes.LastIndexByte(tail[:last], '\n')+1 : last]
 	ref, err := parseIndexLine(line)
 	if err != nil || ref.File != name {
-		return 0, 0, nil //nolint:nilerr // a damaged index is made anew
+		return 0, 0, nil //nolint:nilerr // a damaged index is rebuilt
 	}
 	if record, err := readAt(warc, ref); err != nil || record.Length != ref.Length {
-		return 0, 0, nil //nolint:nilerr // so is one that names what is not there
+		return 0, 0, nil //nolint:nilerr // so is one that names missing records
 	}
 	return ref.Offset + ref.Length, size - int64(len(tail)) + int64(last) + 1, nil
 }
 
-// cut shortens f to size, appends more and brings it to the disk.
+// cut truncates f to size, appends more and syncs it.
 func cut(f *os.File, size int64, more []byte) error {
 	if err := f.Truncate(size); err != nil {
 		return err
@@ -137,7 +135,7 @@ func cut(f *os.File, size int64, more []byte) error {
 	return f.Sync()
 }
 
-// remove deletes an open file that holds nothing, and its index.
+// remove deletes an open file without a whole record, and its index.
 func remove(dir, name string) error {
 	err := os.Remove(filepath.Join(dir, name+openSuffix))
 	if e := os.Remove(filepath.Join(dir, indexName(name)+openSuffix)); err == nil && !errors.Is(e, os.ErrNotExist) {
@@ -155,7 +153,7 @@ func (r *Record) line(file string) indexLine {
 		crawl.ArchiveRef{File: file, Offset: r.Offset, Length: r.Length})
 }
 
-// takeStock counts what lies in the folder and finds the next serial number.
+// takeStock counts the contents of the folder and finds the next serial number.
 func (a *Archive) takeStock() error {
 	paths, err := Files(a.dir)
 	if err != nil {
@@ -176,8 +174,8 @@ func (a *Archive) takeStock() error {
 	return nil
 }
 
-// serialOf finds the serial number in a file name: the first field of five
-// digits or more behind the time. Foreign names give -1.
+// serialOf finds the serial number in a file name: the first field of five digits or more after the
+// time. Other names give -1.
 func serialOf(name string) int {
 	fields := strings.Split(name, "-")
 	for i := 1; i+1 < len(fields); i++ {

@@ -12,8 +12,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// wreck is a folder as a crash left it: five captures, of which three were
-// synced, in one open file.
+// wreck is a folder as a crash left it: five captures in one open file, three of them synced.
 type wreck struct {
 	name        string // final name of the file
 	warc, index []byte
@@ -45,7 +44,7 @@ func newWreck(t *testing.T, c Compression) wreck {
 	return w
 }
 
-// lay puts the wreck into a new folder, with those contents.
+// lay writes the wreck into a new folder, with the given contents.
 func (w wreck) lay(t *testing.T, warc, index []byte) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +58,7 @@ func (w wreck) lay(t *testing.T, warc, index []byte) string {
 	return dir
 }
 
-// reopen opens the folder, which must give one repair.
+// reopen opens the folder, which must report one repair.
 func reopen(t *testing.T, dir string) Repair {
 	t.Helper()
 	var repairs []Repair
@@ -70,7 +69,7 @@ func reopen(t *testing.T, dir string) Repair {
 	return repairs[0]
 }
 
-// responses counts the responses in dir, whose files must be sound.
+// responses counts the responses in dir, whose files must be undamaged.
 func responses(t *testing.T, dir string) int {
 	n := 0
 	for _, r := range readAll(t, dir) {
@@ -119,7 +118,7 @@ func tornAnywhere(t *testing.T, w wreck) {
 	}
 }
 
-// TestDamage tries what power loss and bad disks leave.
+// TestDamage tries the damage that power loss and bad disks leave.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for _, c := range both {
@@ -174,7 +173,7 @@ func damaged(t *testing.T, w wreck) {
 	}
 }
 
-// TestRepairIsRefused: nothing is cut or replaced on a guess.
+// TestRepairIsRefused: nothing is cut or replaced without certainty.
 func TestRepairIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t, Gzip)
@@ -182,7 +181,7 @@ func TestRepairIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, w.name), []byte("somebody's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, Options{Node: "x"}); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := Open(dir, Options{Node: "x"}); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("Open = %v, want a refusal to replace a file", err)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, w.name)); string(b) != "somebody's" {
@@ -190,7 +189,7 @@ func TestRepairIsRefused(t *testing.T) {
 	}
 }
 
-// TestDiskErrorIsNoDamage: a failing read must not lead to a cut.
+// TestDiskErrorIsNoDamage: a failed read must not lead to a cut.
 func TestDiskErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t, Gzip)
@@ -200,7 +199,7 @@ func TestDiskErrorIsNoDamage(t *testing.T) {
 	}
 }
 
-// failing gives its data and then fails.
+// failing returns its data and then fails.
 type failing struct{ data []byte }
 
 func (f *failing) Read(p []byte) (int, error) {

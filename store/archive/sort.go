@@ -15,11 +15,11 @@ import (
 	"crawlnode/store/files"
 )
 
-// tempSuffix ends the name of a sorted index that is not whole yet.
+// tempSuffix ends the name of a sorted index that is not complete yet.
 const tempSuffix = ".tmp"
 
-// maxSorts bounds the indexes that wait to be sorted; a turn of the file waits
-// then. One at a time is being sorted.
+// maxSorts bounds the indexes that wait to be sorted; beyond that, starting a new file waits. One
+// at a time is sorted.
 const maxSorts = 4
 
 // sortLater sorts the index of a finished file while the next one is being
@@ -30,23 +30,23 @@ func (a *Archive) sortLater(name string) {
 		defer func() { <-a.sortSlots }()
 		a.sorting.Lock()
 		defer a.sorting.Unlock()
-		if err := settleIndex(a.dir, name); err != nil {
+		if err := finishIndex(a.dir, name); err != nil {
 			a.unsorted(name, err)
 		}
 	})
 }
 
-// unsorted tells that an index stays as it was written. Nothing is lost by that:
-// whoever reads it sorts it, and the next Open tries again.
+// unsorted reports that an index stays unsorted. Nothing is lost: readers sort it, and the next
+// Open tries again.
 func (a *Archive) unsorted(name string, err error) {
 	if a.opts.OnUnsorted != nil {
 		a.opts.OnUnsorted(name, err)
 	}
 }
 
-// settleIndex sorts the index of the finished file of that name and gives it its
-// final name. It may be broken off and repeated at any point.
-func settleIndex(dir, name string) error {
+// finishIndex sorts the index of the finished file of that name and gives it its final name. It may
+// be interrupted and repeated at any point.
+func finishIndex(dir, name string) error {
 	final := filepath.Join(dir, indexName(name))
 	if err := sortIndex(final+openSuffix, final+tempSuffix, sortMemory); err != nil {
 		return err
@@ -60,9 +60,9 @@ func settleIndex(dir, name string) error {
 	return os.Remove(final + openSuffix)
 }
 
-// settleIndexes sorts what a crash has left unsorted, and makes the indexes anew
-// that finished files lack.
-func (a *Archive) settleIndexes() error {
+// finishIndexes sorts the indexes that a crash left unsorted, and rebuilds the missing indexes of
+// finished files.
+func (a *Archive) finishIndexes() error {
 	paths, err := Files(a.dir)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *Archive) settleIndexes() error {
 			}
 			done, err := reindex(path, index+openSuffix)
 			if err != nil {
-				_ = os.Remove(index + openSuffix) // it is not whole
+				_ = os.Remove(index + openSuffix) // it is incomplete
 				a.unsorted(name, err)
 				continue
 			}
@@ -87,15 +87,15 @@ func (a *Archive) settleIndexes() error {
 				a.opts.OnRepair(done)
 			}
 		}
-		if err := settleIndex(a.dir, name); err != nil {
+		if err := finishIndex(a.dir, name); err != nil {
 			a.unsorted(name, err)
 		}
 	}
 	return nil
 }
 
-// reindex writes the index of a finished file by reading it. Nothing of a damaged
-// file is cut: what stands before the damage is indexed.
+// reindex writes the index of a finished file by reading it. A damaged file is not cut: the records
+// before the damage are indexed.
 func reindex(path, index string) (Repair, error) {
 	done := Repair{File: filepath.Base(path)}
 	out, err := os.OpenFile(index, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
@@ -122,8 +122,8 @@ func reindex(path, index string) (Repair, error) {
 // sortMemory bounds the lines that are sorted at once, in bytes.
 const sortMemory = 8 << 20
 
-// sortIndex writes the lines of the index at from to the file to, in the order of
-// their bytes (that of LC_ALL=C sort), equal ones once, and brings them to the disk.
+// sortIndex writes the lines of the index from to the file to, in the order of their bytes
+// (LC_ALL=C sort), equal lines once, and syncs it.
 func sortIndex(from, to string, memory int) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -148,8 +148,8 @@ func sortIndex(from, to string, memory int) (err error) {
 	return out.Sync()
 }
 
-// sortTo writes the whole lines of in to out, sorted. What does not fit into memory
-// is sorted in runs, which stand in a nameless file in dir and are then merged.
+// sortTo writes the whole lines of in to out, sorted. Lines that do not fit into memory are sorted
+// in runs in a nameless file in dir, which are then merged.
 func sortTo(out io.Writer, in io.Reader, dir string, memory int) error {
 	runs, err := namelessFile(dir)
 	if err != nil {
@@ -167,7 +167,7 @@ func sortTo(out io.Writer, in io.Reader, dir string, memory int) error {
 	return w.Flush()
 }
 
-// namelessFile makes a file that is gone when it is closed, crash or not.
+// namelessFile makes a file that disappears when it is closed, also by a crash.
 func namelessFile(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, "sort-*")
 	if err != nil {
@@ -179,8 +179,8 @@ func namelessFile(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sortRuns reads all lines of in and returns them as sorted runs: the last one in
-// memory, the others in the file runs.
+// sortRuns reads all lines of in and returns them as sorted runs: the last one in memory, the
+// others in the file runs.
 func sortRuns(in *bufio.Reader, runs *os.File, memory int) ([]io.Reader, error) {
 	var (
 		parts []io.Reader
@@ -218,7 +218,7 @@ func sortRuns(in *bufio.Reader, runs *os.File, memory int) ([]io.Reader, error) 
 func sortLines(text []byte, ends []int) []byte {
 	lines, start := make([][]byte, len(ends)), 0
 	for i, end := range ends {
-		lines[i], start = text[start:end-1], end // without its end, which sorts before a space
+		lines[i], start = text[start:end-1], end // without the line end, which would sort before a space
 	}
 	slices.SortFunc(lines, bytes.Compare)
 	sorted := make([]byte, 0, len(text))
@@ -229,10 +229,10 @@ func sortLines(text []byte, ends []int) []byte {
 }
 
 // errNotSorted is returned by MergeLines when an input is out of order.
-var errNotSorted = errors.New("an index is not sorted: delete the .cdxj file of these lines and start its node again, which makes it anew")
+var errNotSorted = errors.New("an index is not sorted: delete the .cdxj file with these lines and restart its node, which rebuilds it")
 
-// MergeLines merges sorted inputs, each line of which ends in a line feed, into
-// one that is sorted; lines that are the same in several inputs are written once.
+// MergeLines merges sorted inputs, each line of which ends in a line feed, into one sorted output.
+// Equal lines of several inputs are written once.
 func MergeLines(out io.Writer, in ...io.Reader) error {
 	var open inputs
 	for _, r := range in {
@@ -260,7 +260,7 @@ func MergeLines(out io.Writer, in ...io.Reader) error {
 		case !ok:
 			heap.Pop(&open)
 		case bytes.Compare(s.line, last) < 0:
-			return fmt.Errorf("%w: %.200q comes behind %.200q", errNotSorted, s.line, last)
+			return fmt.Errorf("%w: %.200q comes after %.200q", errNotSorted, s.line, last)
 		default:
 			heap.Fix(&open, 0)
 		}
@@ -268,7 +268,7 @@ func MergeLines(out io.Writer, in ...io.Reader) error {
 	return nil
 }
 
-// input is a sorted input and its line at hand.
+// input is a sorted input and its current line.
 type input struct {
 	r    *bufio.Reader
 	line []byte // without its end

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// TestSortIndex sorts in one run and in many, and holds the result against the
-// order of bytes.
+// TestSortIndex sorts in one run and in many, and compares the result with the order of bytes.
 func TestSortIndex(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -68,14 +67,14 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// TestIndexesAreSettled: what a crash left between the end of a file and its sorted
-// index is made good, and an index that somebody deleted is made anew.
-func TestIndexesAreSettled(t *testing.T) {
+// TestIndexesAreFinished: an index that a crash left unsorted is sorted, and a deleted index is
+// rebuilt.
+func TestIndexesAreFinished(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
 		name  string
 		spoil func(index string) error
-		want  int // repairs told
+		want  int // repairs reported
 	}{
 		{"not sorted yet", func(index string) error { return os.Rename(index, index+openSuffix) }, 0},
 		{"half sorted", func(index string) error {
@@ -112,7 +111,7 @@ func TestIndexesAreSettled(t *testing.T) {
 	}
 }
 
-// TestReindexOfADamagedFile keeps what stands before the damage.
+// TestReindexOfADamagedFile keeps the records before the damage.
 func TestReindexOfADamagedFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -144,7 +143,7 @@ func TestReindexOfADamagedFile(t *testing.T) {
 	}
 }
 
-// TestUnsortableIndex: no room for a sorted index costs nothing but the order.
+// TestUnsortableIndex: without room for a sorted index, only the order is lost.
 func TestUnsortableIndex(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -152,7 +151,7 @@ func TestUnsortableIndex(t *testing.T) {
 	a := open(t, dir, Options{OnUnsorted: func(file string, _ error) { told = append(told, file) }})
 	ref := put(t, a, capture(t, "http://z.test/", "x"))
 	put(t, a, capture(t, "http://a.test/", "y"))
-	// A folder where the sorted index would be written: it cannot be.
+	// A folder at the path of the sorted index makes writing it fail.
 	obstacle := filepath.Join(dir, indexName(ref.File)+tempSuffix)
 	if err := os.Mkdir(obstacle, 0o700); err != nil {
 		t.Fatal(err)

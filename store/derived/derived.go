@@ -20,7 +20,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// The outputs, as their files' names begin.
+// The outputs; each is the beginning of its files' names.
 const (
 	Pages   = "pages"
 	Links   = "links"
@@ -29,37 +29,37 @@ const (
 	Skipped = "skipped"
 )
 
-// What the names of files end in.
+// The ends of file names.
 const (
 	linesSuffix = ".jsonl.gz"
 	textSuffix  = ".warc.wet.gz"
 )
 
-// pieceBytes is how many bytes of lines are handed on at a time: a hostile page has
-// 50,000 links, each with the page's own long URL.
+// pieceBytes is how many bytes of lines are written at a time: a hostile page has 50,000 links,
+// each listed with the page's own long URL.
 const pieceBytes = 256 << 10
 
-// Options say what is written, and how the files are called. Node is required.
+// Options say what is written and how the files are named. Node is required.
 type Options struct {
 	// Node is the node's id.
 	Node crawl.NodeID
-	// Name tells this node's files from those of others. Default: Node.
+	// Name distinguishes this node's files from those of other nodes. Default: Node.
 	Name string
-	// Pages, Links, Hosts and Text ask for the outputs of those names.
+	// Pages, Links, Hosts and Text enable the outputs of those names.
 	Pages, Links, Hosts, Text bool
-	// SkipRate is the part of skipped URLs that is logged, 0 to 1. Whether a URL is
-	// in the log follows from the URL alone, on all nodes.
+	// SkipRate is the fraction of skipped URLs that is logged, 0 to 1. The choice depends on the
+	// URL alone, the same on all nodes.
 	SkipRate float64
-	// MaxFileBytes is the size at which a file is turned. Default 1 GiB.
+	// MaxFileBytes is the size at which a new file is started. Default 1 GiB.
 	MaxFileBytes int64
 	// Software goes into the warcinfo records of text files.
 	Software string
-	// Rand gives the record ids. Default: crypto/rand.
+	// Rand is the source of the record ids. Default: crypto/rand.
 	Rand io.Reader
-	// Full is called while the disk is full, before what has found no room is tried
-	// again; its error ends the call. Nil: ENOSPC ends it.
+	// Full is called while the disk is full, before a write is tried again; its error ends the
+	// call. Nil: ENOSPC ends it.
 	Full func(ctx context.Context) error
-	// OnRepair is called by Open for each file that a crash had left open.
+	// OnRepair is called by Open for each file that a crash left open.
 	OnRepair func(Repair)
 }
 
@@ -68,13 +68,13 @@ type Options struct {
 type Outputs struct {
 	opts   Options
 	random io.Reader
-	// Nil: not asked for.
+	// Nil: not enabled.
 	pages, links, hosts, text, skipped *stream
 
 	sampled uint64 // hashes below it are in the log
-	all     bool   // every URL is
-	// slots holds one token for each caller whose lines are being made or written: else
-	// every worker that waits for a file would hold its lines in memory.
+	all     bool   // every URL is in the log
+	// slots holds one token for each caller whose lines are being made or written. Otherwise every
+	// worker that waits for a file would hold its lines in memory.
 	slots        chan struct{}
 	files, bytes atomic.Int64          // see Stats
 	buffers      sync.Pool             // of *[]byte, for lines
@@ -82,7 +82,7 @@ type Outputs struct {
 	broken       atomic.Pointer[error] // the error that stopped the outputs
 }
 
-// Stats counts what lies in the folder, tails left out.
+// Stats counts the contents of the folder, without tails.
 type Stats struct {
 	Files int64 // the open ones included
 	Bytes int64
@@ -91,8 +91,8 @@ type Stats struct {
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("derived outputs are closed")
 
-// Open opens the outputs in dir, makes the folder if it is missing, and repairs what
-// a crash left behind, of outputs too that are not asked for any more.
+// Open opens the outputs in dir, creates the folder if it is missing, and repairs files that a
+// crash left open, also those of outputs that are no longer enabled.
 func Open(dir string, o Options) (*Outputs, error) {
 	if o.Node == "" {
 		return nil, errors.New("open derived outputs: the node's id is missing")
@@ -132,7 +132,7 @@ func Open(dir string, o Options) (*Outputs, error) {
 // Stats returns the counters.
 func (s *Outputs) Stats() Stats { return Stats{Files: s.files.Load(), Bytes: s.bytes.Load()} }
 
-// streams lists the outputs that are asked for.
+// streams lists the enabled outputs.
 func (s *Outputs) streams() []*stream {
 	var all []*stream
 	for _, o := range []*stream{s.pages, s.links, s.hosts, s.text, s.skipped} {
@@ -146,12 +146,12 @@ func (s *Outputs) streams() []*stream {
 // Anchors reports whether the texts of links are written.
 func (s *Outputs) Anchors() bool { return s.links != nil }
 
-// OfPages reports whether anything is derived of pages: if not, Page need not be called.
+// OfPages reports whether anything is derived from pages: if not, Page need not be called.
 func (s *Outputs) OfPages() bool {
 	return s.pages != nil || s.links != nil || s.hosts != nil || s.text != nil
 }
 
-// Simhashes reports whether lists of pages are written, which have them.
+// Simhashes reports whether lists of pages are written, which contain them.
 func (s *Outputs) Simhashes() bool { return s.pages != nil }
 
 // Sampled reports whether the log shows u if it is skipped.
@@ -159,10 +159,10 @@ func (s *Outputs) Sampled(u urlnorm.URL) bool {
 	return s.skipped != nil && (s.all || xxhash.Sum64String(u.String()) < s.sampled)
 }
 
-// Page writes what is derived of an answer: c is the exchange, o what is known of it,
-// doc what was read, nil when it was no page. What was read as a sitemap file is none
-// either and leaves no line. The arguments are read until Page returns. Its error is
-// that of ctx, after which some outputs may have lines of the page, or final.
+// Page writes what is derived from an answer: c is the exchange, o what is known of it, doc the
+// parsed page, nil when it was not a page. A sitemap file is not a page either and gives no line.
+// The arguments are read until Page returns. Its error is that of ctx, after which some outputs may
+// have lines of the page, or final.
 func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, depth int, doc *htmlparse.Document) error {
 	if o.IsSitemap {
 		return s.failure()
@@ -202,7 +202,7 @@ func (s *Outputs) Page(ctx context.Context, c *crawl.Capture, o *crawl.Outcome, 
 	return nil
 }
 
-// hostsOf writes the hosts that a page leads to, piece by piece.
+// hostsOf writes the hosts that a page links to, piece by piece.
 func (s *Outputs) hostsOf(ctx context.Context, buf *[]byte, source urlnorm.URL, doc *htmlparse.Document) error {
 	*buf = (*buf)[:0]
 	for host, links := range hostsOf(source, doc) {
@@ -258,8 +258,8 @@ func (s *Outputs) Skipped(ctx context.Context, skips []crawl.Skip) error {
 	return nil
 }
 
-// add appends b to an output, when there is room for it. An error that is not of ctx, of
-// Full or of a full disk stops all of them: a page would be done without some of its lines.
+// add appends b to an output, when there is room for it. An error other than that of ctx, of Full
+// or of a full disk stops all outputs: otherwise a page would be done without some of its lines.
 func (s *Outputs) add(ctx context.Context, o *stream, b []byte) error {
 	if err := s.failure(); err != nil || len(b) == 0 {
 		return err
@@ -284,8 +284,8 @@ func (s *Outputs) add(ctx context.Context, o *stream, b []byte) error {
 	}
 }
 
-// Sync makes everything durable that was written before the call. When the disk is full
-// (ENOSPC) it may be called again.
+// Sync makes everything durable that was written before the call. When the disk is full (ENOSPC) it
+// may be called again.
 func (s *Outputs) Sync() error {
 	if err := s.failure(); err != nil {
 		return err
@@ -312,7 +312,7 @@ func (s *Outputs) Close() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// fail notes the first error that stops the outputs and returns it.
+// fail records the first error that stops the outputs and returns it.
 func (s *Outputs) fail(err error) error {
 	if !errors.Is(err, ErrClosed) {
 		err = fmt.Errorf("derived outputs have stopped: %w", err)
@@ -329,14 +329,14 @@ func (s *Outputs) failure() error {
 	return nil
 }
 
-// recycle keeps a buffer for later, unless a large page has blown it up.
+// recycle keeps a buffer for later, unless a large page has made it too large.
 func (s *Outputs) recycle(buf *[]byte) {
 	if cap(*buf) <= 2*pieceBytes {
 		s.buffers.Put(buf)
 	}
 }
 
-// take takes a token or gives up with ctx.
+// take takes a token, or returns when ctx ends.
 func take(ctx context.Context, tokens chan struct{}) error {
 	select {
 	case tokens <- struct{}{}:
@@ -346,7 +346,7 @@ func take(ctx context.Context, tokens chan struct{}) error {
 	}
 }
 
-// lockedReader lets many goroutines draw from one source.
+// lockedReader lets many goroutines read from one source.
 type lockedReader struct {
 	mu sync.Mutex // guards r
 	r  io.Reader

@@ -29,7 +29,7 @@ func url(t testing.TB, s string) urlnorm.URL {
 	return u
 }
 
-// everything asks for all outputs.
+// everything enables all outputs.
 func everything() Options {
 	return Options{Node: "x1", Pages: true, Links: true, Hosts: true, Text: true, SkipRate: 1}
 }
@@ -69,8 +69,8 @@ func shut(t testing.TB, s *Outputs) {
 	}
 }
 
-// unpacked reads the finished files of a kind, with another reader than repair's, in
-// the order in which they were begun.
+// unpacked reads the finished files of a kind, with another reader than that of repair, in the
+// order in which they were started.
 func unpacked(t testing.TB, dir, kind string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, kind+"-*.gz"))
@@ -96,7 +96,7 @@ func unpacked(t testing.TB, dir, kind string) string {
 	return all.String()
 }
 
-// only checks that nothing but finished files lies in dir, and counts them.
+// only checks that dir contains only finished files, and counts them.
 func only(t testing.TB, dir string) int {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -171,7 +171,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// What is no page has a line among the pages and nowhere else; sitemap files have none.
+// An answer that is not a page has a line among the pages and nowhere else; sitemap files have
+// none.
 func TestNoPage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -188,7 +189,7 @@ func TestNoPage(t *testing.T) {
 	}
 }
 
-// Nothing is written, and no file made, of what was not asked for.
+// An output that is not enabled writes nothing and makes no file.
 func TestNotAsked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -273,7 +274,7 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// checkpointAll makes checkpoints, as Sync does when enough waits.
+// checkpointAll makes checkpoints, as Sync does when enough is waiting.
 func (s *Outputs) checkpointAll() error {
 	var errs []error
 	for _, o := range s.streams() {
@@ -284,7 +285,7 @@ func (s *Outputs) checkpointAll() error {
 	return errors.Join(errs...)
 }
 
-// Pairs of hosts are added up within a member, and in any case over all lines.
+// Pairs of hosts are summed within a member, and over all lines.
 func TestHostsAreAddedUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -338,7 +339,7 @@ func TestHostilePage(t *testing.T) {
 	}
 }
 
-// Many workers write while somebody syncs: each page is there once.
+// Many workers write while another goroutine syncs: each page is there once.
 func TestManyWorkers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -383,7 +384,7 @@ func TestManyWorkers(t *testing.T) {
 	}
 }
 
-// The first error of the disk stops everything, and what was written stays.
+// The first error of the disk stops everything; the lines written before it stay.
 func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -417,14 +418,14 @@ func TestClosed(t *testing.T) {
 	s = open(t, t.TempDir(), everything())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.pages.token <- struct{}{} // somebody is at it
+	s.pages.token <- struct{}{} // another caller holds it
 	c, o := crawl.Capture{URL: url(t, "http://a.test/")}, crawl.Outcome{}
 	if err := s.Page(ctx, &c, &o, 0, nil); !errors.Is(err, context.Canceled) || s.failure() != nil {
 		t.Errorf("Page that gives up: %v, %v", err, s.failure())
 	}
 }
 
-// BenchmarkPage writes all that can be derived of a page of 20 KB with 40 links.
+// BenchmarkPage writes everything that is derived from a page of 20 KB with 40 links.
 func BenchmarkPage(b *testing.B) {
 	s := open(b, b.TempDir(), everything())
 	html := "<title>A page</title>" + strings.Repeat(`<a href="/guide/chapter.html">more</a> `+strings.Repeat("some words of text ", 25), 40)

@@ -28,7 +28,7 @@ type file struct {
 	size     int64         // of gz
 	written  *atomic.Int64 // of all files
 	first    int64         // bytes of gz that it began with
-	after    int64         // bytes of gz that were on the disk when the tail was begun
+	after    int64         // bytes of gz that were on the disk when the tail was started
 	tailSize int64
 	pending  []byte // lines of the tail that gz lacks
 	dirty    bool   // the tail has lines that are not on the disk
@@ -43,12 +43,12 @@ type handle interface {
 	Truncate(size int64) error
 }
 
-// isFull reports whether a write has failed for want of space: then it has changed
-// nothing, and may be tried again.
+// isFull reports whether a write failed for lack of space: then it has changed nothing, and may be
+// repeated.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) }
 
-// lasting is the error of a sync: what could not be brought to the disk once is not
-// there after the next sync either, even if that says so.
+// lasting marks the error of a sync as permanent: data that one sync could not write is not written
+// by the next either, even if that succeeds.
 func lasting(err error) error {
 	if isFull(err) {
 		return errors.New(err.Error())
@@ -56,13 +56,12 @@ func lasting(err error) error {
 	return err
 }
 
-// appendTo adds b to the end of a file of that size. When the disk is full nothing of it
-// stays there.
+// appendTo appends b to a file of that size. When the disk is full the file is unchanged.
 func appendTo(f handle, size int64, b []byte) error {
 	n, err := f.Write(b)
 	if err != nil && n > 0 && isFull(err) {
 		if e := f.Truncate(size); e != nil {
-			return fmt.Errorf("%v; and then: %w", err, e) //nolint:errorlint // it is full no more, it is broken
+			return fmt.Errorf("%v; and then: %w", err, e) //nolint:errorlint // no longer just full, but broken
 		}
 	}
 	return err
@@ -101,8 +100,7 @@ func (s *stream) create() error {
 	return fmt.Errorf("find no free file name in %s", s.dir)
 }
 
-// undo removes a file for which there was no room; of another error the next Open
-// removes what is there.
+// undo removes a file for which there was no room. After any other error the next Open removes it.
 func (s *stream) undo(f *file, err error) error {
 	_ = f.gz.Close()
 	if f.tail != nil {
@@ -119,7 +117,7 @@ func (s *stream) undo(f *file, err error) error {
 	return err
 }
 
-// start begins the file's tail, and writes what the file begins with.
+// start starts the file's tail, and writes the beginning of the file.
 func (s *stream) start(f *file, now time.Time) (err error) {
 	tail, err := os.OpenFile(filepath.Join(s.dir, tailName(f.name)), os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o640)
 	if err != nil {
@@ -153,7 +151,7 @@ func (f *file) write(member []byte) error {
 	return nil
 }
 
-// note adds lines to the tail, and to those that wait to be packed.
+// note adds lines to the tail, and to the lines that wait to be compressed.
 func (f *file) note(lines []byte) error {
 	if err := appendTo(f.tail, f.tailSize, lines); err != nil {
 		return fmt.Errorf("write to the tail of %s at %d: %w", f.name, f.tailSize, err)
@@ -164,12 +162,12 @@ func (f *file) note(lines []byte) error {
 	return nil
 }
 
-// checkpoint brings the file to the disk and then empties the tail.
+// checkpoint syncs the file to the disk and then empties the tail.
 func (f *file) checkpoint() error {
 	if err := f.gz.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", f.name, lasting(err))
 	}
-	// Should the truncation be lost with the power, the old tail counts: whole.
+	// If a power cut undoes the truncation, the old tail counts, as a whole.
 	if err := f.tail.Sync(); err != nil {
 		return fmt.Errorf("sync the tail of %s: %w", f.name, lasting(err))
 	}
@@ -180,8 +178,7 @@ func (f *file) checkpoint() error {
 	return f.beginTail()
 }
 
-// beginTail writes the first line of the tail, which is empty. All of the file is on the
-// disk then.
+// beginTail writes the first line of an empty tail. The whole file is on the disk then.
 func (f *file) beginTail() error {
 	line, err := json.Marshal(tailHead{File: f.name, After: f.size})
 	if err != nil {
@@ -195,10 +192,9 @@ func (f *file) beginTail() error {
 	return nil
 }
 
-// settle gives the open file its final name, durably, and then removes its tail: the
-// tail goes last.
-func settle(dir, name string) error {
-	if err := files.Settle(dir, name); err != nil {
+// finish gives the open file its final name, durably, and then removes its tail.
+func finish(dir, name string) error {
+	if err := files.Finish(dir, name); err != nil {
 		return err
 	}
 	return removeIfThere(filepath.Join(dir, tailName(name)))
@@ -211,8 +207,7 @@ func removeIfThere(path string) error {
 	return nil
 }
 
-// tailName is the name of the tail beside a file of that final name, nameOfTail the
-// other way round.
+// tailName is the name of the tail beside a file of that final name; nameOfTail is its inverse.
 func tailName(name string) string   { return strings.TrimSuffix(name, ".gz") + tailSuffix }
 func nameOfTail(tail string) string { return strings.TrimSuffix(tail, tailSuffix) + ".gz" }
 
@@ -228,7 +223,7 @@ func isOurs(name string) bool {
 	return false
 }
 
-// takeStock counts what lies in the folder and finds the next serial number.
+// takeStock counts the contents of the folder and finds the next serial number.
 func (s *Outputs) takeStock(dir string) (next int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -9,14 +9,13 @@ import (
 	"testing"
 )
 
-// tightFile is a file on a disk that has room for so many bytes more, which the files
-// that are tight share.
+// tightFile is a file on a disk with limited room, which all tight files share.
 type tightFile struct {
 	handle
 	room *int
 }
 
-// Write writes what there is room for, as a system does.
+// Write writes as much as there is room for, as a system does.
 func (f *tightFile) Write(b []byte) (int, error) {
 	if len(b) <= *f.room {
 		*f.room -= len(b)
@@ -30,8 +29,8 @@ func (f *tightFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// TestDiskFull: whoever finds no room waits, again and again; nothing is torn, nothing is
-// missing and nothing stands there twice, however little room comes at a time.
+// TestDiskFull: a caller without room waits, again and again. Nothing is torn, missing or doubled,
+// however little room comes at a time.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -81,8 +80,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestDiskStaysFull: the wait ends with whoever waits, the files are as they were, and the
-// next start finds what was promised.
+// TestDiskStaysFull: the wait ends with its context, the files are unchanged, and the next start
+// finds every acknowledged line.
 func TestDiskStaysFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -56,9 +56,9 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// FuzzRepair: whatever a file holds behind what its tail vouches for, and whatever the
-// tail holds behind its first line, what is left can be read to its end. With no
-// honest first line nothing breaks either.
+// FuzzRepair: whatever a file has after the part that its tail vouches for, and whatever the tail
+// has after its first line, the result can be read to its end. Without a valid first line nothing
+// breaks either.
 func FuzzRepair(f *testing.F) {
 	const name = "hosts-20260101000000-00000-x.jsonl.gz"
 	var p packer

@@ -14,8 +14,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Lines are written by hand: a page has a hundred links, and the standard encoder
-// would take longer for their lines than the parser for the page.
+// Lines are encoded by hand: a page has a hundred links, and the standard encoder would take longer
+// for their lines than the parser for the page.
 
 // object is a line being written.
 type object struct {
@@ -65,8 +65,7 @@ func (o *object) time(name string, at time.Time) {
 	}
 }
 
-// appendString appends s as a JSON string (RFC 8259). Bytes that are no UTF-8 become
-// U+FFFD.
+// appendString appends s as a JSON string (RFC 8259). Invalid UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')
@@ -81,7 +80,7 @@ func appendString(b []byte, s string) []byte {
 			b = append(b, c)
 		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r) // RuneError for what is none
+			b = utf8.AppendRune(b, r) // RuneError for invalid bytes
 			i += n
 			continue
 		}
@@ -130,7 +129,7 @@ func appendPage(b []byte, c *crawl.Capture, o *crawl.Outcome, depth int, doc *ht
 	return l.end()
 }
 
-// digest writes a SHA-1 as WARC files have it.
+// digest formats a SHA-1 as in WARC files.
 func digest(sum [20]byte) string {
 	return "sha1:" + base32.StdEncoding.EncodeToString(sum[:])
 }
@@ -148,8 +147,8 @@ func appendLink(b []byte, source urlnorm.URL, doc *htmlparse.Document, i int) []
 	return l.end()
 }
 
-// hostsOf gives each host that a page's hyperlinks lead to, its own left out, with their
-// number: in the order in which they come. Images, scripts and the like are none.
+// hostsOf yields each host that a page's hyperlinks lead to, except its own, with the number of
+// links, in the order of appearance. Images, scripts and the like do not count.
 func hostsOf(source urlnorm.URL, doc *htmlparse.Document) iter.Seq2[string, int64] {
 	own := source.Host()
 	counts := map[string]int64{}
@@ -181,8 +180,8 @@ func appendPair(b []byte, source, target string, links int64) []byte {
 	return l.end()
 }
 
-// addUp adds the counts of lines that appendPair made: lines that are the same up to
-// their count become one, where the first stood. Others stay as they are.
+// addUp sums the counts of lines that appendPair made: lines that differ only in their count become
+// one, at the place of the first. Others are unchanged.
 func addUp(lines []byte) []byte {
 	counts := map[string]int64{}
 	var order []string

@@ -7,14 +7,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// packer makes gzip members. It is used by one goroutine at a time and used again: it
-// takes almost 1 MB.
+// packer makes gzip members. One goroutine at a time uses it. It is reused, as it takes almost 1
+// MB.
 type packer struct {
 	z   *gzip.Writer
 	out bytes.Buffer
 }
 
-// lines makes a member of lines; those of pairs of hosts are added up.
+// lines makes a member of lines; lines of pairs of hosts are summed.
 func (p *packer) lines(text []byte, sum bool) ([]byte, error) {
 	if sum {
 		text = addUp(text)

@@ -17,13 +17,13 @@ import (
 	"crawlnode/store/files"
 )
 
-// Repair says what became of a file that a crash had left open.
+// Repair is the result for a file that a crash left open.
 type Repair struct {
 	File    string // its final name
-	Kept    int64  // bytes of what was written
-	Cut     int64  // bytes that were not whole, or stand in the tail
+	Kept    int64  // bytes kept
+	Cut     int64  // bytes that were torn, or are in the tail
 	Lines   int    // that came from the tail
-	Removed bool   // nothing whole was in it
+	Removed bool   // it had no whole member
 	Reason  string // why something was damaged; "" when nothing was
 }
 
@@ -59,8 +59,8 @@ func repairAll(dir string, done func(Repair)) error {
 	return nil
 }
 
-// repair makes the open file of that final name whole and closes it. It may be broken
-// off and repeated at any point. The Repair is zero when there was but a tail left.
+// repair completes the open file of that final name and closes it. It may be interrupted and
+// repeated at any point. The Repair is zero when only a tail was left.
 func repair(dir, name string) (Repair, error) {
 	path := filepath.Join(dir, name)
 	if _, err := os.Lstat(path); err == nil {
@@ -82,7 +82,7 @@ func repair(dir, name string) (Repair, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Repair{}, err
 	}
-	defer func() { _ = tail.Close() }() // a nil file has nothing against it
+	defer func() { _ = tail.Close() }() // closing a nil file is harmless
 	r := Repair{File: name}
 	in := bufio.NewReaderSize(nil, 64<<10)
 	after := int64(-1)
@@ -112,11 +112,11 @@ func repair(dir, name string) (Repair, error) {
 	if err := gz.Sync(); err != nil {
 		return r, err
 	}
-	return r, settle(dir, name)
+	return r, finish(dir, name)
 }
 
-// wholeUpTo finds where the file is to be cut. after is what the tail says, or
-// negative. Of lines everything behind it is in the tail.
+// wholeUpTo finds where the file is to be cut. after is the number in the tail, or negative. For
+// lines, everything after it is in the tail.
 func wholeUpTo(gz *os.File, size, after int64, lines bool, r *Repair) (int64, error) {
 	trusted := after >= 0 && after <= size
 	if trusted && after < size {
@@ -124,7 +124,7 @@ func wholeUpTo(gz *os.File, size, after int64, lines bool, r *Repair) (int64, er
 		if _, err := gz.ReadAt(magic[:], after); err != nil && err != io.EOF {
 			return 0, err
 		}
-		// Torn behind it is nothing against it, but a member cannot begin otherwise.
+		// A torn member after it is harmless, but a member must begin like this.
 		trusted = lines && size-after < 2 || magic == [2]byte{0x1f, 0x8b}
 	}
 	if trusted && lines {
@@ -141,15 +141,15 @@ func wholeUpTo(gz *os.File, size, after int64, lines bool, r *Repair) (int64, er
 	return start + whole, err
 }
 
-// readHead reads a tail's first line and returns how much of the file it follows on,
-// or -1: it cannot be read.
+// readHead reads a tail's first line and returns the size of the file that it continues, or -1 if
+// it cannot be read.
 func readHead(in *bufio.Reader, name string) (int64, error) {
 	line, err := in.ReadSlice('\n')
 	switch {
 	case err == io.EOF, errors.Is(err, bufio.ErrBufferFull):
 		return -1, nil
 	case err != nil:
-		return -1, err // the disk fails: cutting would destroy what it may still hold
+		return -1, err // the disk fails: cutting could destroy good lines
 	}
 	var head tailHead
 	if json.Unmarshal(line, &head) != nil || head.File != name || head.After < 0 {
@@ -158,8 +158,8 @@ func readHead(in *bufio.Reader, name string) (int64, error) {
 	return head.After, nil
 }
 
-// addTail writes the whole lines of a tail behind the file's first size bytes, and
-// returns its new size.
+// addTail writes the whole lines of a tail after the file's first size bytes, and returns its new
+// size.
 func addTail(gz io.WriterAt, size int64, in *bufio.Reader, sum bool, count *int) (int64, error) {
 	var p packer
 	var lines []byte
@@ -182,7 +182,7 @@ func addTail(gz io.WriterAt, size int64, in *bufio.Reader, sum bool, count *int)
 			return size, err
 		}
 		if err == io.EOF || !isLine(line) {
-			return size, flush() // what is torn, and what comes behind it, was not acknowledged
+			return size, flush() // a torn line, and all after it, was not acknowledged
 		}
 		lines = append(lines, line...)
 		*count++
@@ -194,14 +194,13 @@ func addTail(gz io.WriterAt, size int64, in *bufio.Reader, sum bool, count *int)
 	}
 }
 
-// isLine reports whether line is a JSON object with its line end: power loss may
-// leave zeros.
+// isLine reports whether line is a JSON object with its line end: a power loss may leave zeros.
 func isLine(line []byte) bool {
 	return len(line) > 2 && line[0] == '{' && bytes.HasSuffix(line, []byte("}\n")) && json.Valid(line)
 }
 
-// wholeMembers reads gzip members and returns the end of the last whole one. damage
-// says why it is not the last byte; err is that of the disk.
+// wholeMembers reads gzip members and returns the end of the last whole one. damage is why it is
+// not the last byte; err is an error of the disk.
 func wholeMembers(r io.Reader) (whole int64, damage, err error) {
 	src := &files.Source{R: r}
 	in := bufio.NewReaderSize(src, 64<<10)

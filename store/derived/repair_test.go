@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// wreck is a folder as a killed process leaves it: three pages, a checkpoint, three
-// pages in a member that no checkpoint followed, and two that only the tail has.
+// wreck is a folder as a killed process leaves it: three pages, a checkpoint, three pages in a
+// member after the checkpoint, and two that are only in the tail.
 type wreck struct {
 	files map[string][]byte
 	texts []int64 // where each page's text ends
@@ -66,8 +66,8 @@ func (w wreck) file(t *testing.T, kind, suffix string) (string, []byte) {
 	return "", nil
 }
 
-// repaired lays the files of a kind into a folder, with one changed (nil: without it),
-// opens it, and returns what the repaired files hold.
+// repaired writes the files of a kind into a folder, with one changed (nil: without it), opens it,
+// and returns the content of the repaired files.
 func (w wreck) repaired(t *testing.T, kind, changed string, content []byte) (string, Repair) {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func (w wreck) repaired(t *testing.T, kind, changed string, content []byte) (str
 	return reopened(t, dir, kind)
 }
 
-// reopened opens the folder twice: what one repair leaves, the next finds good.
+// reopened opens the folder twice: the second open must find nothing to repair.
 func reopened(t *testing.T, dir, kind string) (string, Repair) {
 	t.Helper()
 	var repairs []Repair
@@ -110,8 +110,8 @@ func pagesIn(t *testing.T, lines string) string {
 	return b.String()
 }
 
-// TestTornTail cuts the tail at every seventh byte, and at and before the ends of lines:
-// every whole line is there, once, and no other.
+// TestTornTail cuts the tail at every seventh byte, and at and before the ends of lines: every
+// whole line is there, once, and no other.
 func TestTornTail(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)
@@ -129,8 +129,8 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestTornFile cuts the file behind the checkpoint, at every fifth byte and near both
-// ends: the tail has all.
+// TestTornFile cuts the file after the checkpoint, at every fifth byte and near both ends: the tail
+// has all.
 func TestTornFile(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)
@@ -153,8 +153,8 @@ func TestTornFile(t *testing.T) {
 	}
 }
 
-// TestTornText cuts a file of texts behind the checkpoint, at every seventh byte and
-// near the ends of records: all whole ones stay, nothing else does.
+// TestTornText cuts a file of texts after the checkpoint, at every seventh byte and near the ends
+// of records: all whole ones stay, and nothing else.
 func TestTornText(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)
@@ -187,7 +187,7 @@ func TestTornText(t *testing.T) {
 	}
 }
 
-// TestDamage tries what power loss and bad disks leave.
+// TestDamage tries the damage that power loss and bad disks leave.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)
@@ -216,7 +216,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Nothing whole: the files go.
+// Files without any whole member are removed.
 func TestNothingWhole(t *testing.T) {
 	t.Parallel()
 	for _, content := range []string{"", "rubbish", "\x1f\x8b"} {
@@ -232,7 +232,7 @@ func TestNothingWhole(t *testing.T) {
 	}
 }
 
-// A crash between the last two steps of closing leaves a tail, which goes.
+// A crash between the last two steps of closing leaves a tail, which is removed.
 func TestTailOfAClosedFile(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)
@@ -255,12 +255,12 @@ func TestTailOfAClosedFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, gzName), gz, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, everything()); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := Open(dir, everything()); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("Open = %v, want a refusal to replace a file", err)
 	}
 }
 
-// A failing read must not lead to a cut.
+// A failed read must not lead to a cut.
 func TestDiskErrorIsNoDamage(t *testing.T) {
 	t.Parallel()
 	w := newWreck(t)

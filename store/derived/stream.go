@@ -13,28 +13,28 @@ import (
 const (
 	// memberBytes is how much text makes a member of lines.
 	memberBytes = 1 << 20
-	// checkpointBytes is how much text is worth a checkpoint at a Sync; with less, one
-	// is due when the last is checkpointAge ago.
+	// checkpointBytes is how much text makes a checkpoint at a Sync worthwhile; with less, one is
+	// due checkpointAge after the last.
 	checkpointBytes = 256 << 10
 	checkpointAge   = time.Minute
-	// maxTail bounds the tail where nobody calls Sync.
+	// maxTail bounds the tail when Sync is never called.
 	maxTail = 16 << 20
 )
 
-// stream is one output: the file being written, and how the next ones are called.
+// stream is one output: the file being written, and how the next ones are named.
 type stream struct {
 	dir, kind, suffix string
-	node              string // as it stands in file names
+	node              string // as written in file names
 	limit             int64  // bytes of a file
-	// head makes what a file of texts begins with; nil: the file is of lines.
+	// head makes the beginning of a file of texts; nil: the file has lines.
 	head func(name string, now time.Time) ([]byte, error)
-	sum  bool // lines that differ only in their count are added up
-	// durable: Sync brings the tail to the disk.
+	sum  bool // lines that differ only in their count are summed
+	// durable: Sync syncs the tail to the disk.
 	durable bool
-	// files and bytes are Stats'.
+	// files and bytes are those of Stats.
 	files, bytes *atomic.Int64
 
-	// token stands for a lock that may be held across I/O; it guards what follows.
+	// token serves as a lock that may be held across I/O; it guards the fields below.
 	token  chan struct{}
 	serial int   // of the next file
 	file   *file // nil: none is open
@@ -81,7 +81,7 @@ func (s *stream) append(b []byte) error {
 	if err := f.note(b); err != nil {
 		return err
 	}
-	// The lines are safe in the tail; what there is no room for now is made up for later.
+	// The lines are safe in the tail; work for which there is no room now is done later.
 	var err error
 	if len(f.pending) >= memberBytes {
 		err = s.pack()
@@ -95,8 +95,8 @@ func (s *stream) append(b []byte) error {
 	return err
 }
 
-// makeUp does what a full disk has kept from being done, so that neither what waits in
-// memory nor the tail grows beyond its bound.
+// makeUp does the work that a full disk has prevented, so that neither the waiting lines nor the
+// tail grow beyond their bounds.
 func (s *stream) makeUp() error {
 	f := s.file
 	if f.headless {
@@ -113,7 +113,7 @@ func (s *stream) makeUp() error {
 	return nil
 }
 
-// pack makes a member of the lines that wait.
+// pack makes a member of the waiting lines.
 func (s *stream) pack() error {
 	f := s.file
 	if len(f.pending) == 0 {
@@ -130,7 +130,7 @@ func (s *stream) pack() error {
 	return nil
 }
 
-// checkpoint brings the file to the disk and empties its tail.
+// checkpoint syncs the file to the disk and empties its tail.
 func (s *stream) checkpoint() error {
 	if err := s.pack(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *stream) sync() error {
 	if !due {
 		return nil
 	}
-	// Others write meanwhile. Whoever closes the file has brought it to the disk.
+	// Other callers write meanwhile. A caller that closes the file has synced it.
 	if err := f.tail.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("sync the tail of %s: %w", f.name, lasting(err))
 	}
@@ -177,11 +177,10 @@ func (s *stream) finish() error {
 	if err != nil {
 		return fmt.Errorf("close %s: %w", f.name, err)
 	}
-	return settle(s.dir, f.name)
+	return finish(s.dir, f.name)
 }
 
-// close ends the stream: whole is false after a failure, and the file then stays as
-// it is.
+// close ends the stream. whole is false after a failure; the file then stays as it is.
 func (s *stream) close(whole bool) error {
 	s.token <- struct{}{}
 	defer func() { <-s.token }()

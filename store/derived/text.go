@@ -17,7 +17,7 @@ import (
 // warcDate is the form of WARC-Date, as in the archive.
 const warcDate = "2006-01-02T15:04:05.000Z"
 
-// maxTag bounds a language tag; longer ones are no language (RFC 5646, section 4.4.1).
+// maxTag bounds a language tag; longer ones are not valid (RFC 5646, section 4.4.1).
 const maxTag = 35
 
 // textMember makes the conversion record of a page's text (WARC 1.1, section 6.9), as
@@ -42,7 +42,7 @@ func (s *Outputs) textMember(c *crawl.Capture, o *crawl.Outcome, doc *htmlparse.
 	return s.end(h, bytes.ToValidUTF8(doc.Text, []byte("\uFFFD")))
 }
 
-// fileHead makes the warcinfo record that a file of texts begins with.
+// fileHead makes the warcinfo record at the beginning of a file of texts.
 func (s *Outputs) fileHead(name string, now time.Time) ([]byte, error) {
 	id, err := newRecordID(s.random)
 	if err != nil {
@@ -72,8 +72,8 @@ func beginRecord(kind, id string, date time.Time) *header {
 	return h
 }
 
-// field adds a line. Control bytes are percent-encoded: a value can never make a
-// second field.
+// field adds a line. Control bytes are percent-encoded, so that a value can never start a second
+// field.
 func (h *header) field(name, value string) {
 	const digits = "0123456789ABCDEF"
 	h.b = append(append(h.b, name...), ": "...)
@@ -120,8 +120,8 @@ func urn(u [16]byte) string {
 	return b.String()
 }
 
-// isLanguageTag reports whether s looks like a language tag. It is the page's own word:
-// nobody looked at the text.
+// isLanguageTag reports whether s has the form of a language tag. The page itself declared it: the
+// text is not checked.
 func isLanguageTag(s string) bool {
 	if len(s) < 2 || len(s) > maxTag {
 		return false

@@ -11,8 +11,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestAnotherReader has a file of texts read by a library that is not ours, at its
-// strictest: pages with no text and with bytes that are no UTF-8 among them.
+// TestAnotherReader reads a file of texts with another library, at its strictest, including pages
+// without text and with invalid UTF-8.
 func TestAnotherReader(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,9 +1,9 @@
-// Package files holds what all files of the store have in common: how an open
-// file becomes a final one, what may stand in their names, and how a failing disk
+// Package files has what all files of the store have in common: how an open
+// file becomes a final one, which characters names may have, and how a failing disk
 // is told from a torn file.
 //
-// A file is written under its final name with OpenSuffix behind it. Settle takes
-// the suffix away, durably, when the file is whole; what has no suffix is never
-// touched again. The package keeps no state and starts nothing. What stands in
-// the files, and how they are repaired, is known to its users.
+// A file is written under its final name plus OpenSuffix. Finish removes
+// the suffix, durably, when the file is complete; a file without the suffix is never
+// changed again. The package keeps no state and starts no goroutine. Its users know the
+// contents of the files, and how they are repaired.
 package files

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// OpenSuffix stands behind the final name of a file that is not whole yet.
+// OpenSuffix follows the final name of a file that is not complete yet.
 const OpenSuffix = ".open"
 
 const maxNameLen = 64 // bytes of a node's name inside a file name
 
-// Settle renames the open file to its final name, durably. It never replaces
-// another file.
-func Settle(dir, name string) error {
+// Finish renames the open file to its final name, durably. It never replaces another file.
+func Finish(dir, name string) error {
 	final := filepath.Join(dir, name)
 	if _, err := os.Lstat(final); err == nil {
-		return fmt.Errorf("%s exists already; move it out of the way of %s", final, name+OpenSuffix)
+		return fmt.Errorf("%s already exists; move it away, so that %s can be renamed to it", final, name+OpenSuffix)
 	}
 	if err := os.Rename(final+OpenSuffix, final); err != nil {
 		return err
@@ -42,9 +41,8 @@ func SyncDir(dir string) error {
 	return nil
 }
 
-// SafeName keeps letters, digits, dot, dash and underscore of a name, so that it
-// can lead out of no folder and into no file system's trouble. It begins with no
-// dot and has at most 64 bytes.
+// SafeName keeps letters, digits, dot, dash and underscore of a name, so that it leads out of no
+// folder and is valid in any file system. It begins with no dot and has at most 64 bytes.
 func SafeName(s string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '-' || r == '_' {
@@ -55,12 +53,12 @@ func SafeName(s string) string {
 	return strings.TrimLeft(clean[:min(len(clean), maxNameLen)], ".")
 }
 
-// Source counts what is read of R and keeps a failure of the disk, which must not
-// be mistaken for a torn file.
+// Source counts the bytes read from R and keeps a failure of the disk, which must not be mistaken
+// for a torn file.
 type Source struct {
 	R   io.Reader
-	N   int64 // offset in the file of what is read next
-	Err error // the failure, nil for a mere end
+	N   int64 // offset in the file of the next read
+	Err error // the failure; nil at a normal end
 }
 
 // Read reads from R.

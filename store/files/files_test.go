@@ -10,7 +10,7 @@ import (
 	"testing/iotest"
 )
 
-func TestSettle(t *testing.T) {
+func TestFinish(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -19,17 +19,17 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	write("a"+OpenSuffix, "first")
-	if err := Settle(dir, "a"); err != nil {
+	if err := Finish(dir, "a"); err != nil {
 		t.Fatal(err)
 	}
 	write("a"+OpenSuffix, "second")
-	if err := Settle(dir, "a"); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if err := Finish(dir, "a"); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("a file with the final name is there: %v", err)
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, "a")); string(b) != "first" {
 		t.Errorf("the final file was replaced: %q", b)
 	}
-	if err := Settle(dir, "b"); !errors.Is(err, os.ErrNotExist) {
+	if err := Finish(dir, "b"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no open file: %v", err)
 	}
 	if err := SyncDir(filepath.Join(dir, "no")); !errors.Is(err, os.ErrNotExist) {
@@ -49,7 +49,7 @@ func TestSafeName(t *testing.T) {
 	}
 }
 
-// An end is no failure, and a failure is kept however the reader above words it.
+// An end is not a failure, and a failure is kept however the reader above words it.
 func TestSource(t *testing.T) {
 	t.Parallel()
 	s := &Source{R: strings.NewReader("12345"), N: 7}

@@ -9,17 +9,16 @@ import (
 )
 
 const (
-	// spareSuffix and oldSuffix end the names of the other copy of a file that Replace
-	// keeps, and of the one that is being replaced.
+	// spareSuffix and oldSuffix end the names of the spare copy of a file that Replace keeps, and
+	// of the file that is being replaced.
 	spareSuffix, oldSuffix = ".spare", ".old"
-	// leastBytes is the least size of a file that Replace keeps.
+	// leastBytes is the minimum size of a file that Replace keeps.
 	leastBytes = 16 << 10
 )
 
-// Replace replaces a small file of text: after a crash it holds the old or the new
-// content, whole, with blanks behind it. It needs free space only when the file grows:
-// the content goes into a spare file whose blocks were written before, and what is
-// replaced becomes the spare one of the next time.
+// Replace replaces a small text file. After a crash it has the old or the new content, whole,
+// followed by blanks. It needs free space only when the file grows: the content goes into a spare
+// file whose blocks are already allocated, and the replaced file becomes the next spare.
 func Replace(path string, content []byte) error {
 	size := leastBytes
 	for size < len(content) {
@@ -32,8 +31,8 @@ func Replace(path string, content []byte) error {
 	if err := overwrite(spare, content, size); err != nil {
 		return err
 	}
-	// The old file gets another name first, and so keeps its blocks. Without one, and
-	// where files have one name only, a new file is made.
+	// The old file gets another name first, and so keeps its blocks. If it does not exist, or the
+	// file system has no hard links, a new file is made.
 	linked := os.Link(path, old) == nil
 	if err := os.Rename(spare, path); err != nil {
 		return err
@@ -44,14 +43,14 @@ func Replace(path string, content []byte) error {
 		}
 	}
 	if info, err := os.Stat(spare); err != nil || info.Size() < int64(size) {
-		_ = overwrite(spare, nil, size) // for the next call, which says so when there is no room
+		_ = overwrite(spare, nil, size) // for the next call, which reports an error when there is no room
 	}
 	return SyncDir(filepath.Dir(path))
 }
 
-// tidy makes good what a crash has left: a spare or old name of the file itself goes, and
-// the file that was being replaced becomes the spare one, with its blocks. A disk that has
-// filled up since has none for another.
+// tidy cleans up after a crash: a spare or old name of the file itself is removed, and the file
+// that was being replaced becomes the spare, with its blocks. The disk may be full by now and have
+// no others.
 func tidy(path, spare, old string) error {
 	for _, other := range []string{spare, old} {
 		if err := notTheSame(path, other); err != nil {
@@ -72,14 +71,13 @@ func notTheSame(path, other string) error {
 	a, err := os.Stat(path)
 	b, err2 := os.Stat(other)
 	if err != nil || err2 != nil || !os.SameFile(a, b) {
-		return nil //nolint:nilerr // what is not there is not the same; other errors come again
+		return nil //nolint:nilerr // a missing file is not the same; other errors are found later
 	}
 	return os.Remove(other)
 }
 
-// overwrite writes content and blanks into a file, over what it has, and syncs it. The
-// file gets size bytes, or keeps more; where there is no room to grow, it keeps what
-// it has if the content fits.
+// overwrite writes content and blanks over a file and syncs it. The file grows to size bytes, or
+// keeps its larger size. Where there is no room to grow, it keeps its size if the content fits.
 func overwrite(path string, content []byte, size int) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

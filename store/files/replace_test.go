@@ -22,8 +22,8 @@ func holds(t *testing.T, path, want string) os.FileInfo {
 	return info
 }
 
-// TestReplaceNeedsNoSpace: a file and its spare one take turns, and neither changes its
-// size, so that no block of the disk is wanted.
+// TestReplaceNeedsNoSpace: a file and its spare alternate, and neither changes its size, so that no
+// disk block is needed.
 func TestReplaceNeedsNoSpace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state")
@@ -51,7 +51,7 @@ func TestReplaceNeedsNoSpace(t *testing.T) {
 	}
 }
 
-// TestReplaceAfterACrash: whatever a crash has left, the next call replaces the file.
+// TestReplaceAfterACrash: after any crash, the next call replaces the file.
 func TestReplaceAfterACrash(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(path string) error{

@@ -3,36 +3,36 @@
 //
 // # Logs
 //
-// An entry is one line in the log of the node that added it first, its origin. A
-// node has the log of every origin, or the beginning of it, byte for byte: so two
-// nodes compare what they have by one length for each log, and what the other lacks
-// is a piece of a file. Lines are only ever appended, by the origin at its end and
+// An entry is one line in the log of the node that added it first, its origin. Every
+// node has a prefix of the log of every origin, byte for byte. So two
+// nodes compare what they have by one length for each log, and a missing part
+// is a piece of a file. Lines are only ever appended: by the origin itself, and
 // elsewhere as a copy. Two origins may have the same entry.
 //
 //	scope/<id>.log   lines of at most 4,096 bytes, each ending in \n; UTF-8
 //
-// A length is told, and an entry counts, when the line is synced to disk. What
-// a crash leaves of a line behind that is cut off at the next Open. A log that is
-// shorter than others know it, its node's own as well, is filled from theirs.
+// A length is reported, and an entry counts, when the line is synced to disk. The next Open cuts
+// off a partial line after it. A log that is shorter than the copies of other nodes, even the
+// node's own, is filled from theirs.
 //
 // # Index
 //
-// What the entries open (scope.AppendKeys) is an index of fingerprints: xxh3, 128
-// bits, with a secret seed of this process, so that nobody can make names that
-// collide. It is asked for every link, in this order:
+// The index of what the entries open (scope.AppendKeys) is made of fingerprints: xxh3, 128
+// bits, with a secret seed of this process, so that names that collide cannot be
+// constructed. It is looked up for every link, in this order:
 //
-//	cache    32,768 keys that were found of late: one read, no lock
-//	filter   Bloom, 10 to 19 bits a key: says no, or maybe
+//	cache    32,768 keys that were found recently: one read, no lock
+//	filter   Bloom, 10 to 19 bits a key: answers no, or maybe
 //	fresh    at most 32,768 keys that are not in a run yet
 //	runs     sorted files, each at least twice as large as the next: one read of a
 //	         block in each, by a table of the blocks' first keys
 //
 // Only the filter and that table grow with the number of entries: by 20 bits a key
-// at the most. The index is made anew from the logs at each Open; its files have no names, so
+// at most. The index is rebuilt from the logs at each Open; its files have no names, so
 // that a crash leaves none.
 //
 // # What it does not do
 //
-// It judges no URL (package scope), talks to nobody (package node) and starts no
+// It judges no URL (package scope), calls no other node (package node) and starts no
 // goroutine. Entries are never removed.
 package scopeset

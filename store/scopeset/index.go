@@ -22,10 +22,10 @@ const (
 	filterHashes  = 7
 )
 
-// fingerprint stands for a key.
+// fingerprint identifies a key.
 type fingerprint = xxh3.Uint128
 
-// index is the set of the keys' fingerprints. One writer at a time, any number of
+// index is the set of the keys' fingerprints. It allows one writer at a time and any number of
 // readers.
 type index struct {
 	dir    string
@@ -40,10 +40,10 @@ type index struct {
 	capacity int // keys that it is made for
 	runs     []*run
 
-	// reading is held while files of runs are read, so that none is closed meanwhile. It
-	// is taken for what the filter does not exclude and the memory does not know.
+	// reading is held while files of runs are read, so that none is closed meanwhile. It is needed
+	// only for keys that the filter does not exclude and that are not found in memory.
 	reading sync.RWMutex
-	broken  error // why the last run could not be written; the writer's
+	broken  error // why the last run could not be written; used by the writer only
 }
 
 func newIndex(dir string) *index {
@@ -56,14 +56,14 @@ func (x *index) fingerprint(k scope.Key) fingerprint {
 	return xxh3.HashString128Seed(k.Text, x.secret+uint64(k.Kind))
 }
 
-// has reports whether a key is in the set. When the disk cannot tell, it is: a link
-// too many is judged again by its holder, one too few would be lost.
+// has reports whether a key is in the set. If the disk fails, it answers yes: the holder judges a
+// wrongly admitted link again, while a wrongly refused one would be lost.
 func (x *index) has(k scope.Key) bool {
 	known, err := x.knows(k)
 	return known || err != nil
 }
 
-// knows is has, with the error of the disk.
+// knows is has, and returns the error of the disk.
 func (x *index) knows(k scope.Key) (bool, error) {
 	if x.kinds[k.Kind].Load() == 0 {
 		return false, nil
@@ -80,7 +80,7 @@ func (x *index) knows(k scope.Key) (bool, error) {
 	return known, err
 }
 
-// find looks behind the cache.
+// find looks up the filter, the fresh keys and the runs.
 func (x *index) find(f fingerprint) (bool, error) {
 	b := f.Bytes()
 	x.mu.RLock()
@@ -105,7 +105,7 @@ func (x *index) find(f fingerprint) (bool, error) {
 	return fresh, nil
 }
 
-// add adds keys, those that are there as well.
+// add adds keys; those already there may be among them.
 func (x *index) add(keys []scope.Key) {
 	for len(keys) > 0 {
 		part := keys[:min(len(keys), indexedAtOnce)]
@@ -124,19 +124,19 @@ func (x *index) add(keys []scope.Key) {
 		}
 		x.count += len(fs)
 		x.mu.Unlock()
-		for _, k := range part { // last: who sees the kind finds the key
+		for _, k := range part { // last: a reader that sees the kind finds the key
 			x.kinds[k.Kind].Add(1)
 		}
 		if len(x.fresh) >= freshLimit {
-			x.broken = x.settle()
+			x.broken = x.flush()
 		}
 	}
 }
 
-// room is an error when the keys in memory cannot be written out.
+// room is an error when the keys in memory cannot be written to a run.
 func (x *index) room() error {
 	if len(x.fresh) >= 2*freshLimit {
-		x.broken = x.settle()
+		x.broken = x.flush()
 	}
 	if len(x.fresh) >= 2*freshLimit {
 		return fmt.Errorf("the index of the scope entries: %w", x.broken)
@@ -144,9 +144,9 @@ func (x *index) room() error {
 	return nil
 }
 
-// settle makes a run of the fresh keys, merges the runs that are due, and makes a
-// larger filter when this one is full.
-func (x *index) settle() error {
+// flush writes the fresh keys to a run, merges the runs that are due, and makes a larger filter
+// when this one is full.
+func (x *index) flush() error {
 	r, err := writeRun(x.dir, sorted(x.fresh))
 	if err != nil {
 		return err
@@ -161,8 +161,8 @@ func (x *index) settle() error {
 	return x.enlarge()
 }
 
-// merge makes one of the last two runs until each is at least twice as large as
-// the next: then there are as many as the number of keys has bits, at the most.
+// merge merges the last two runs until each is at least twice as large as the next. So there are at
+// most as many runs as the number of keys has bits.
 func (x *index) merge() error {
 	for n := len(x.runs); n > 1 && x.runs[n-2].n < 2*x.runs[n-1].n; n = len(x.runs) {
 		a, b := x.runs[n-2], x.runs[n-1]
@@ -174,7 +174,7 @@ func (x *index) merge() error {
 		x.mu.Lock()
 		x.runs = runs
 		x.mu.Unlock()
-		x.reading.Lock() // nobody reads the old ones now, and who comes later has the new list
+		x.reading.Lock() // no reader uses the old runs now; later readers get the new list
 		err = errors.Join(a.close(), b.close())
 		x.reading.Unlock()
 		if err != nil {
@@ -184,7 +184,7 @@ func (x *index) merge() error {
 	return nil
 }
 
-// enlarge makes the filter anew, from the runs.
+// enlarge rebuilds the filter from the runs.
 func (x *index) enlarge() error {
 	if x.count <= x.capacity {
 		return nil

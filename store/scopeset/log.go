@@ -15,7 +15,7 @@ const logSuffix = ".log"
 // maxOrigin bounds an origin's name, which becomes a file's.
 const maxOrigin = 64
 
-// Piece is a part of a log: whole lines, from a byte of it on.
+// Piece is a part of a log: whole lines, from an offset on.
 type Piece struct {
 	Origin string
 	From   int64
@@ -37,7 +37,7 @@ func (p *Piece) check() error {
 	return nil
 }
 
-// checkOrigin accepts what can lead to no other folder.
+// checkOrigin accepts only names that lead to no other folder.
 func checkOrigin(origin string) error {
 	if origin == "" || len(origin) > maxOrigin || strings.Trim(origin, "0123456789abcdefghijklmnopqrstuvwxyz-") != "" {
 		return fmt.Errorf("%w: %.80q", ErrOrigin, origin)
@@ -55,7 +55,7 @@ func checkEntry(e string) error {
 // log is the file of one origin.
 type log struct {
 	file *os.File
-	size int64 // bytes of whole lines; what is behind them counts for nothing
+	size int64 // bytes of whole lines; bytes after them are ignored
 }
 
 func openLog(path string) (*log, error) {
@@ -66,11 +66,10 @@ func openLog(path string) (*log, error) {
 	return &log{file: f}, nil
 }
 
-// replayBytes is how much of a log is handed on at once.
+// replayBytes is how much of a log is replayed at once.
 const replayBytes = 64 << 10
 
-// replay hands on all whole lines and cuts off what is behind the last good one: a
-// crash may leave half a line, or zeros.
+// replay passes on all whole lines and cuts off the rest: a crash may leave half a line, or zeros.
 func (l *log) replay(take func(lines string)) error {
 	var part strings.Builder
 	r := bufio.NewReaderSize(l.file, MaxEntry+1)
@@ -92,7 +91,7 @@ func (l *log) replay(take func(lines string)) error {
 	}
 }
 
-// append writes whole lines and syncs them. After an error the log is as it was.
+// append writes whole lines and syncs them. After an error the log is unchanged.
 func (l *log) append(lines string) error {
 	_, err := l.file.WriteAt([]byte(lines), l.size)
 	if err == nil {
@@ -105,7 +104,7 @@ func (l *log) append(lines string) error {
 	return nil
 }
 
-// read returns the whole lines among n bytes from a place on.
+// read returns the whole lines among n bytes from an offset on.
 func (l *log) read(from, n int64) (string, error) {
 	b := make([]byte, n)
 	if _, err := l.file.ReadAt(b, from); err != nil {

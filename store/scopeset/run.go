@@ -15,7 +15,7 @@ const (
 	blockKeys = 256
 )
 
-// run is a file of sorted fingerprints, big endian, that has no name any more.
+// run is a file of sorted fingerprints, big endian. Its name is already removed.
 type run struct {
 	file   *os.File
 	n      int
@@ -80,7 +80,7 @@ func writeRun(dir string, all func(yield func(fingerprint) error) error) (*run, 
 
 func (r *run) close() error { return r.file.Close() }
 
-// has looks into the one block where the key may be.
+// has reads the one block that may contain the key.
 func (r *run) has(k fingerprint) (bool, error) {
 	block := sort.Search(len(r.firsts), func(i int) bool { return compare(r.firsts[i], k) > 0 }) - 1
 	if block < 0 {
@@ -110,7 +110,7 @@ func (r *run) reader() *reader {
 	return &reader{r: bufio.NewReaderSize(io.NewSectionReader(r.file, 0, int64(r.n)*keyBytes), 64<<10), left: r.n}
 }
 
-// next reports whether there is one more; it is in at then.
+// next reports whether there is one more, and stores it in at.
 func (r *reader) next() (bool, error) {
 	if r.left == 0 {
 		return false, nil

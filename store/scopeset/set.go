@@ -17,22 +17,22 @@ import (
 	"crawlnode/web/scope"
 )
 
-// MaxEntry is the most bytes of one entry.
+// MaxEntry is the largest size of an entry, in bytes.
 const MaxEntry = 4096
 
-// Errors that are not of the disk.
+// Errors that are not caused by the disk.
 var (
 	// ErrEntry says that a text cannot be an entry: empty, too long, or of several lines.
 	ErrEntry = errors.New("scopeset: not an entry")
-	// ErrOrigin says that a log's name is no node's id.
+	// ErrOrigin says that a log's name is not the id of a node.
 	ErrOrigin = errors.New("scopeset: not an origin")
 )
 
-// Set is the scope entries of one node. Any number of goroutines may use one.
+// Set is the set of scope entries of one node. Any number of goroutines may use it.
 type Set struct {
 	dir   string
 	index *index
-	// durable is what is synced and indexed; readers take no lock and wait for no disk.
+	// durable is the synced and indexed part; readers take no lock and do not wait for the disk.
 	durable atomic.Pointer[durable]
 	entries atomic.Int64 // different ones
 
@@ -48,7 +48,7 @@ type durable struct {
 	digest  uint64
 }
 
-// Open reads the logs in dir, which is made when it is missing. tmp is for the index.
+// Open reads the logs in dir, which is created when it is missing. tmp is the folder for the index.
 func Open(dir, tmp string) (*Set, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -88,19 +88,18 @@ func (s *Set) Close() error {
 // Has reports whether an entry has opened the key; it is scope.Index.
 func (s *Set) Has(k scope.Key) bool { return s.index.has(k) }
 
-// Len counts the different entries.
+// Len counts the distinct entries.
 func (s *Set) Len() int64 { return s.entries.Load() }
 
-// Digest stands for what is in the set: equal for nodes with the same logs.
+// Digest summarises the set: it is equal for nodes with the same logs.
 func (s *Set) Digest() uint64 { return s.durable.Load().digest }
 
 // Lengths are the bytes of each log that are durable here. The map must not be
 // changed.
 func (s *Set) Lengths() map[string]int64 { return s.durable.Load().lengths }
 
-// Add appends those entries to the log of origin that are not in the set, and returns
-// when they are durable. It takes all or, with an error, none that counts. Origin is
-// the calling node itself.
+// Add appends those entries to the log of origin that are not in the set, and returns when they are
+// durable. It adds all of them or, with an error, none. origin is the calling node itself.
 func (s *Set) Add(origin string, entries []string) error {
 	if err := checkOrigin(origin); err != nil {
 		return err
@@ -130,9 +129,8 @@ func (s *Set) Add(origin string, entries []string) error {
 	return s.appendLocked(origin, lines.String())
 }
 
-// Take appends pieces of other nodes' logs: of each what lies behind the end of the
-// log here. A piece that would leave a gap is passed over, and what it continues
-// comes first another time.
+// Take appends pieces of other nodes' logs: of each the part after the end of the log here. A piece
+// that would leave a gap is skipped; the missing part comes first in a later call.
 func (s *Set) Take(pieces []Piece) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,10 +158,10 @@ func (s *Set) lengthLocked(origin string) int64 {
 	return 0
 }
 
-// appendLocked makes whole lines durable, indexes them, and tells of them then.
+// appendLocked makes whole lines durable, indexes them, and then publishes them.
 func (s *Set) appendLocked(origin, lines string) error {
 	if err := s.index.room(); err != nil {
-		return err // a run could not be written: nothing more is taken until one can
+		return err // a run could not be written: no more entries until that succeeds
 	}
 	l := s.logs[origin]
 	if l == nil {
@@ -201,7 +199,7 @@ func (s *Set) take(lines string) {
 	s.index.add(s.keys)
 }
 
-// publish tells the readers what is durable.
+// publish shows readers the durable state.
 func (s *Set) publish() {
 	d := &durable{lengths: make(map[string]int64, len(s.logs)), files: maps.Clone(s.logs)}
 	for origin, l := range s.logs {
@@ -213,9 +211,8 @@ func (s *Set) publish() {
 	s.durable.Store(d)
 }
 
-// Missing returns what is here and not in logs of the given lengths: pieces of at
-// most so many bytes together, and whether there is more behind them. limit must be
-// more than MaxEntry.
+// Missing returns the part of the logs that is here and not in logs of the given lengths: pieces of
+// at most limit bytes together, and whether there is more. limit must be more than MaxEntry.
 func (s *Set) Missing(have map[string]int64, limit int) (pieces []Piece, more bool, err error) {
 	here := s.durable.Load()
 	for _, origin := range slices.Sorted(maps.Keys(here.lengths)) {
@@ -231,7 +228,7 @@ func (s *Set) Missing(have map[string]int64, limit int) (pieces []Piece, more bo
 			return nil, false, err
 		}
 		if lines == "" {
-			continue // the asker's log is another than this one; nothing can be added to it
+			continue // the caller's log differs from this one; nothing can be added to it
 		}
 		more = more || from+int64(len(lines)) < end
 		limit -= len(lines)
@@ -240,7 +237,7 @@ func (s *Set) Missing(have map[string]int64, limit int) (pieces []Piece, more bo
 	return pieces, more, nil
 }
 
-// Covers reports whether logs of the lengths a have all that is in those of b.
+// Covers reports whether logs of the lengths a contain everything in logs of the lengths b.
 func Covers(a, b map[string]int64) bool {
 	for origin, n := range b {
 		if a[origin] < n {

@@ -68,8 +68,8 @@ func TestEntriesSurvive(t *testing.T) {
 	}
 }
 
-// A crash may cut the last append off at any byte, or leave zeros: what is whole
-// stays, what is not was never acknowledged, and the next entry does not stick to it.
+// A crash may cut the last append at any byte, or leave zeros. Whole lines stay, a partial line was
+// never acknowledged, and the next entry is not joined to it.
 func TestLogCutAnywhere(t *testing.T) {
 	t.Parallel()
 	const text = "host:a.test\nhost:b.test\n"
@@ -123,8 +123,8 @@ func TestWhatIsNoEntry(t *testing.T) {
 	}
 }
 
-// Whatever pieces come in whatever order, twice or never, nodes that have told each
-// other everything have the same.
+// Whatever pieces come, in any order, twice or never: nodes that have sent each other everything
+// have the same set.
 func TestPiecesMakeSetsEqual(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -179,8 +179,8 @@ func TestPiecesMakeSetsEqual(t *testing.T) {
 	}
 }
 
-// A node whose own log has lost its end gets it back from who has a copy, before it
-// may add anything.
+// A node whose own log has lost its end gets it back from a node with a copy, before it may add
+// anything.
 func TestOwnLogIsFilledAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -211,8 +211,8 @@ func TestOwnLogIsFilledAgain(t *testing.T) {
 	}
 }
 
-// Some hundred thousand entries: all are found, others are not, and what is in memory
-// besides the filter is bounded.
+// Some hundred thousand entries: all are found, others are not, and the memory besides the filter
+// is bounded.
 func TestManyEntries(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -271,7 +271,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 	wg.Wait()
 }
 
-// When no run can be written, nothing more is taken, and nothing that was is lost.
+// When no run can be written, no entry is added, and none is lost.
 func TestNoRoomForTheIndex(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

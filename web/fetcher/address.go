@@ -15,10 +15,10 @@ var notPublic4 = prefixes(
 	"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 )
 
-// global6 is the only part of IPv6 in use as public unicast space; notPublic6
-// lists what inside it is special (IANA IPv6 Special-Purpose Address
-// Registry): Teredo and other protocol assignments, documentation, 6to4.
-// Loopback, unique local, link-local, IPv4-mapped and NAT64 lie outside.
+// global6 is the only part of IPv6 that is in use as public unicast space. notPublic6 lists its
+// special ranges (IANA IPv6 Special-Purpose Address Registry): Teredo and other protocol
+// assignments, documentation, 6to4. Loopback, unique local, link-local, IPv4-mapped and NAT64 are
+// outside it.
 var (
 	global6    = netip.MustParsePrefix("2000::/3")
 	notPublic6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
@@ -32,9 +32,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// IsPublic reports whether addr belongs to the public Internet. Addresses
-// that carry another one inside (IPv4-mapped, 6to4, NAT64, Teredo) never do:
-// whoever resolved the name should have found the inner one.
+// IsPublic reports whether addr belongs to the public Internet. Addresses that embed another one
+// (IPv4-mapped, 6to4, NAT64, Teredo) never do: the resolver should have returned the embedded one.
 func IsPublic(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false
@@ -54,7 +53,7 @@ func IsPublic(addr netip.Addr) bool {
 	return true
 }
 
-// checkAddr says why at must not be connected to, or nil.
+// checkAddr returns why at must not be connected to, or nil.
 func (f *Fetcher) checkAddr(at netip.AddrPort) error {
 	addr := at.Addr()
 	if f.o.Denied != nil && addr.IsValid() {
@@ -68,15 +67,15 @@ func (f *Fetcher) checkAddr(at netip.AddrPort) error {
 	if !addr.IsValid() {
 		return fmt.Errorf("no address to connect to")
 	}
-	return fmt.Errorf("%s is not a public address; --allow-net can name networks that may be crawled all the same", addr)
+	return fmt.Errorf("%s is not a public address; use --allow-net to allow its network", addr)
 }
 
-// control checks the address that the operating system is about to connect
-// to: the last moment at which a wrong one can be stopped.
+// control checks the address that the operating system is about to connect to. It is the last check
+// before the connection.
 func (f *Fetcher) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("address %q is no IP address with port: %w", address, err)
+		return fmt.Errorf("address %q is not an IP address with a port: %w", address, err)
 	}
 	return f.checkAddr(ap)
 }

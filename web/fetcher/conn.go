@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// connKey says what a kept connection is good for. The address is part of it:
-// a host that moved is never asked at its old place.
+// connKey identifies what a kept connection can be used for. The address is part of it: a host that
+// moved is not asked at its old address.
 type connKey struct {
 	tls    bool
-	record bool // its certificate was not insisted on
+	record bool // its certificate was not enforced
 	host   string
 	port   uint16
 	addr   netip.Addr
 }
 
-// keyOf reads the connection's key out of a request.
+// keyOf returns the connection key of a request.
 func keyOf(req *Request) (connKey, error) {
 	u := req.URL
 	if u.IsZero() {
@@ -56,7 +56,7 @@ type conn struct {
 	lookout   *lookout         // over raw; made when it was kept for the first time
 }
 
-// usable reports whether a kept connection still stands.
+// usable reports whether a kept connection is still open.
 func (c *conn) usable() bool {
 	if c.h2 != nil {
 		return c.h2.Err() == nil && c.h2.Available() > 0
@@ -67,7 +67,7 @@ func (c *conn) usable() bool {
 	return c.lookout.quiet()
 }
 
-// close ends the connection at once, without TLS farewell: it never blocks.
+// close ends the connection at once, without a TLS close message: it never blocks.
 func (c *conn) close() {
 	if c.h2 != nil {
 		c.h2.Close()
@@ -100,15 +100,15 @@ func (x *exchange) dial() (*conn, *Error) {
 	return c, nil
 }
 
-// notConnected makes the Error of a connection that did not come about.
+// notConnected makes the Error of a connection that could not be made.
 func (x *exchange) notConnected(c Category, err error) *Error {
 	if cause := x.ctx.Err(); cause != nil {
-		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch taken back: %w", cause)}
+		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch cancelled: %w", cause)}
 	}
 	return &Error{Category: c, Contacted: true, Err: err}
 }
 
-// handshake puts TLS over c and, when both sides speak it, HTTP/2 over that.
+// handshake starts TLS on c, and HTTP/2 on top when both sides support it.
 func (x *exchange) handshake(c *conn) error {
 	ctx, cancel := context.WithDeadline(x.ctx, earlier(time.Now().Add(x.f.o.TLSTimeout), x.deadline()))
 	defer cancel()
@@ -140,7 +140,7 @@ func (x *exchange) handshake(c *conn) error {
 	return err
 }
 
-// verify is the check that crypto/tls leaves out under InsecureSkipVerify.
+// verify is the check that crypto/tls skips under InsecureSkipVerify.
 func verify(cs tls.ConnectionState, cfg *tls.Config) error {
 	if len(cs.PeerCertificates) == 0 {
 		return errors.New("no certificate")
@@ -153,11 +153,10 @@ func verify(cs tls.ConnectionState, cfg *tls.Config) error {
 	return err
 }
 
-// tlsConfigs makes the two ways of speaking TLS. Each has its own bounded
-// session cache, so that a session made without insisting on a certificate is
-// never resumed by one that insists. A session is of use to a host whose
-// connection is not kept any more, so there are more of them than of those; one
-// takes some 5 KB.
+// tlsConfigs makes the strict and the lax TLS configuration. Each has its own bounded session
+// cache, so that a session made with an unverified certificate is never resumed by a strict
+// connection. A session helps when the connection to its host is no longer kept, so there are more
+// sessions than connections; a session takes about 5 KB.
 func (f *Fetcher) tlsConfigs() (strict, lax *tls.Config) {
 	sessions := 2 * f.o.MaxIdleConns
 	strict = &tls.Config{

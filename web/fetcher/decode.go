@@ -19,21 +19,21 @@ import (
 const (
 	// maxCodings bounds the content codings stacked on one payload.
 	maxCodings = 5
-	// ratioFreeBytes may come out of any payload, however small it is.
+	// ratioFreeBytes is the decoded size below which the ratio is not checked.
 	ratioFreeBytes = 1 << 20
-	// maxWindowBytes bounds the memory that a zstd payload asks for: what RFC
-	// 9659 requires of those who send it over HTTP.
+	// maxWindowBytes bounds the memory that a zstd payload may require: the window that RFC 9659
+	// allows senders over HTTP.
 	maxWindowBytes = 8 << 20
 )
 
-// errTooManyCodings is DecodeErr of a payload with more codings than anybody needs.
+// errTooManyCodings is DecodeErr of a payload with more codings than any real one.
 var errTooManyCodings = fmt.Errorf("more than %d content codings", maxCodings)
 
 // decoders keeps decoders for reuse; making a brotli reader costs 136 KB.
 type decoders struct{ gzip, flate, zlib, brotli, zstd sync.Pool }
 
-// decode sets Body, Truncated and DecodeErr of a response that has its RawBody
-// and Header. The error is the caller's cancellation while it waited for memory.
+// decode sets Body, Truncated and DecodeErr of a response that has its RawBody and Header. The
+// error is the cancellation by the caller while decode waited for memory.
 func (x *exchange) decode(r *Response) *Error {
 	r.Body = r.RawBody
 	if len(r.RawBody) == 0 {
@@ -64,8 +64,8 @@ func (x *exchange) decode(r *Response) *Error {
 		return x.failed(true, err)
 	}
 	r.Body, r.DecodeErr = body, err
-	// A coded payload that was cut, on the wire or between two codings, ends early by
-	// our own doing.
+	// A coded payload that was cut by us, on the wire or between two codings, ends early; that is
+	// no error.
 	r.Truncated = r.Truncated || s.cut
 	if r.Truncated && errors.Is(err, io.ErrUnexpectedEOF) {
 		r.DecodeErr = nil
@@ -74,21 +74,19 @@ func (x *exchange) decode(r *Response) *Error {
 	return nil
 }
 
-// drain reads the decoded payload. A decoder that panics over what a server
-// sent spoils this payload and nothing else.
+// drain reads the decoded payload. A decoder that panics on a payload spoils only that payload.
 func (x *exchange) drain(s *stack, out io.Reader, limit int64) (body []byte, cut bool, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			s.frees = nil // broken decoders are not used again
+			s.frees = nil // do not reuse a decoder that panicked
 			body, err = nil, fmt.Errorf("the decoder gave up: %v", cause)
 		}
 	}()
 	return x.fill(x.bufs[1], out, limit, x.maxBody)
 }
 
-// codingsOf lists the content codings in the order in which they were applied.
-// What says nothing (identity) or is unknown (utf-8, none: both are seen) is
-// left out, as browsers do.
+// codingsOf lists the content codings in the order in which they were applied. Values without
+// effect (identity) and unknown ones (utf-8, none: both are seen) are left out, as browsers do.
 func codingsOf(headers []string) ([]string, error) {
 	var out []string
 	for _, h := range headers {
@@ -107,16 +105,15 @@ func codingsOf(headers []string) ([]string, error) {
 // stack is the readers of one payload, innermost coding last.
 type stack struct {
 	d     *decoders
-	limit int64 // bytes that may come out of each stage but the last
+	limit int64 // bytes that each stage but the last may produce
 	depth int
 	frees []func()
 	cut   bool // a stage reached its limit
 	err   error
 }
 
-// build puts a reader over r for each coding, the last applied first. A payload
-// that does not begin as its coding says (servers do that with plain
-// text) is passed on as it is.
+// build puts a reader over r for each coding, the last applied first. A payload that does not start
+// as its coding requires (some servers send plain text) is passed on unchanged.
 func (s *stack) build(r io.Reader, codings []string) io.Reader {
 	for i := len(codings) - 1; i >= 0 && s.err == nil; i-- {
 		if s.depth > 0 {
@@ -135,15 +132,14 @@ func (s *stack) build(r io.Reader, codings []string) io.Reader {
 	return r
 }
 
-// peeker is what a decoder reads from: flate takes no more from an
-// io.ByteReader than it needs.
+// peeker is what a decoder reads from: flate reads no more from an io.ByteReader than it needs.
 type peeker interface {
 	io.Reader
 	io.ByteReader
 	Peek(n int) ([]byte, error)
 }
 
-// bytesPeeker lets a bytes.Reader be peeked into.
+// bytesPeeker gives a bytes.Reader a Peek method.
 type bytesPeeker struct{ *bytes.Reader }
 
 func (b bytesPeeker) Peek(n int) ([]byte, error) {
@@ -218,8 +214,8 @@ func (s *stack) brotli(r io.Reader) io.Reader {
 	return z
 }
 
-// zstd decodes in the caller's goroutine (concurrency 1): the library's other
-// ways leave goroutines behind when a payload is not read to its end.
+// zstd decodes in the caller's goroutine (concurrency 1). The other modes of the library leave
+// goroutines behind when a payload is not read to its end.
 func (s *stack) zstd(r io.Reader) io.Reader {
 	z, _ := s.d.zstd.Get().(*zstd.Decoder)
 	if z == nil {
@@ -241,14 +237,14 @@ func (s *stack) took(free func()) {
 	s.frees = append(s.frees, free)
 }
 
-// free gives the decoders back.
+// free returns the decoders to their pools.
 func (s *stack) free() {
 	for _, f := range s.frees {
 		f()
 	}
 }
 
-// stage bounds what comes out of an inner coding.
+// stage bounds the output of an inner coding.
 type stage struct {
 	r    io.Reader
 	left int64
@@ -264,7 +260,7 @@ func (s *stage) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// atLimit tells an end that is just there from one that the limit makes.
+// atLimit tells the real end from an end caused by the limit.
 func (s *stage) atLimit() error {
 	var more [1]byte
 	n, err := io.ReadFull(s.r, more[:])

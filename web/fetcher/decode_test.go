@@ -112,8 +112,8 @@ func TestDecodeBroken(t *testing.T) {
 	}
 }
 
-// TestBombs checks that a small payload never becomes a large one: neither by
-// size nor by ratio, nor in between by stacking.
+// TestBombs checks that a small payload never becomes a large one: by size, by ratio, or between
+// stacked codings.
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	small := newFetcher(t, Options{MaxBody: 2 << 20})
@@ -140,7 +140,7 @@ func TestBombs(t *testing.T) {
 	if spent := after.TotalAlloc - before.TotalAlloc; spent > 64<<20 {
 		t.Errorf("a bomb of %d bytes took %d bytes of memory", len(twice), spent)
 	}
-	// An inner stage that gives nothing out: empty gzip members without end.
+	// An inner stage without output: empty gzip members without end.
 	empty := bytes.Repeat(gzipped(t, nil), 4<<20/20)
 	if r := decoded(t, small, gzipped(t, empty), "gzip, gzip"); len(r.Body) != 0 || !r.Truncated {
 		t.Errorf("empty members: %d bytes, truncated %v", len(r.Body), r.Truncated)
@@ -158,8 +158,7 @@ func gzipped(t testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-// TestEncodedAnswer checks the whole way: what was received is kept beside
-// what was decoded.
+// TestEncodedAnswer checks the whole path: the received bytes are kept beside the decoded ones.
 func TestEncodedAnswer(t *testing.T) {
 	t.Parallel()
 	raw := testdata(t, "html-gzip.bin")
@@ -180,8 +179,8 @@ func TestEncodedAnswer(t *testing.T) {
 	}
 }
 
-// TestDecodersStayInTheirBubble uses every decoder in two bubbles: a channel of
-// one must not be found in the other.
+// TestDecodersStayInTheirBubble uses every decoder in two bubbles: a channel made in one must not
+// be used in the other.
 func TestDecodersStayInTheirBubble(t *testing.T) {
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// tcpUserTimeout is TCP_USER_TIMEOUT of tcp(7), in milliseconds; package
-// syscall does not name it.
+// tcpUserTimeout is TCP_USER_TIMEOUT of tcp(7), which package syscall does not define. Its value is
+// in milliseconds.
 const tcpUserTimeout = 18
 
-// limitDelivery makes the kernel end nc when what was written is not
-// acknowledged within deliveryLimit. A connection that is no socket has nothing
-// to repeat; one that refuses the option is left with the write's deadline.
+// limitDelivery makes the kernel close nc when written bytes are not acknowledged within
+// deliveryLimit. A connection that is not a socket retransmits nothing; one that refuses the option
+// has only the write's deadline.
 func limitDelivery(nc net.Conn) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {

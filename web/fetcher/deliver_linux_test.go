@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLimitDelivery reads back what a connection was told.
+// TestLimitDelivery reads the option back from a connection.
 func TestLimitDelivery(t *testing.T) {
 	t.Parallel()
 	srv := newRawServer(t, func(*rawServer, net.Conn, *bufio.Reader) {})

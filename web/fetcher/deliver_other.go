@@ -4,5 +4,5 @@ package fetcher
 
 import "net"
 
-// limitDelivery can do nothing here: the write's deadline is all there is.
+// limitDelivery does nothing here: only the write's deadline applies.
 func limitDelivery(net.Conn) {}

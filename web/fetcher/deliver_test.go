@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestBeforeWrite checks that a request is not sent when its right has ended
-// while the connection was made, or before a kept one is used.
+// TestBeforeWrite checks that a request is not sent when its right has ended while the connection
+// was made, or before a kept one is used.
 func TestBeforeWrite(t *testing.T) {
 	t.Parallel()
 	noRight := errors.New("no right")
@@ -63,8 +63,8 @@ func TestBeforeWrite(t *testing.T) {
 	}
 }
 
-// TestBeforeWriteAgain checks that the right is asked for anew when a request
-// goes to a second connection.
+// TestBeforeWriteAgain checks that the right is checked again when a request goes to a second
+// connection.
 func TestBeforeWriteAgain(t *testing.T) {
 	t.Parallel()
 	srv := says(t, page("one"))

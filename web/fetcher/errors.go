@@ -14,14 +14,14 @@ type Category uint8
 
 // The categories.
 const (
-	DNS            Category = iota // the name has no usable address (said by callers, never by Do)
+	DNS            Category = iota // the name has no usable address (set by callers, never by Do)
 	Connect                        // no TCP connection
 	TLS                            // no TLS session, or a certificate that does not verify
 	Timeout                        // connected, but too slow
-	Protocol                       // the answer is no valid HTTP, or there was none
+	Protocol                       // invalid HTTP, or no answer
 	Truncated                      // the connection ended inside the payload
 	BlockedAddress                 // the address must not be connected to
-	Other                          // the request itself is unusable, or the caller took it back
+	Other                          // the request itself is invalid, or the caller cancelled it
 )
 
 var categoryNames = [...]string{"dns", "connect", "tls", "timeout", "protocol", "truncated", "blocked_address", "other"}
@@ -32,27 +32,26 @@ func (c Category) String() string { return categoryNames[min(c, Other)] }
 // cancelled gives an Error that wraps context.Canceled.
 type Error struct {
 	Category Category
-	// Contacted says that the server's address was dialled or used: the
-	// server may have seen something of us, up to a whole request.
+	// Contacted says that the server's address was dialled or used. The server may have received
+	// something, up to a whole request.
 	Contacted bool
 	Err       error
 }
 
 func (e *Error) Error() string { return e.Category.String() + ": " + e.Err.Error() }
 
-// ErrRefused is in the chain of Do's error when Request.BeforeWrite kept the
-// request from being sent. Contacted then says that a connection was opened for it.
+// ErrRefused is in the chain of Do's error when Request.BeforeWrite refused the request. Contacted
+// then says that a connection was opened for it.
 var ErrRefused = errors.New("the request was not sent")
 
-// ErrPort is in the chain of what CheckAddr returns when it is the port that must not be
-// connected to: another address of the host would not help.
+// ErrPort is in the chain of CheckAddr's error when the port is forbidden: another address of the
+// host would not help.
 var ErrPort = errors.New("the port is not allowed")
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable says whether the same fetch may succeed later without anybody
-// changing a setting.
+// Retryable reports whether the same fetch may succeed later without a change of settings.
 func (e *Error) Retryable() bool { return e.Category != BlockedAddress && e.Category != Other }
 
 var (
@@ -60,11 +59,11 @@ var (
 	errNothingWritten = errors.New("the kept connection was closed before anything was sent")
 	errNoAnswer       = errors.New("the server closed the connection without an answer")
 	errNoHeadInTime   = timeoutError{"no answer in time (HeadTimeout)"}
-	errNoMemory       = errors.New("taken back while it waited for memory for a large payload")
+	errNoMemory       = errors.New("cancelled while waiting for memory for a large payload")
 	errSwitching      = errors.New("the server switches protocols without being asked")
 )
 
-// timeoutError says which limit of time was reached.
+// timeoutError names the time limit that was reached.
 type timeoutError struct{ what string }
 
 func (e timeoutError) Error() string { return e.what }
@@ -79,12 +78,11 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// failed makes the Error of a failure after the connection stood. inBody says
-// that the head had been read. The caller's own cancellation wins over
-// whatever the connection said about it.
+// failed makes the Error of a failure on an open connection. inBody says that the head had been
+// read. The caller's own cancellation takes precedence over the error of the connection.
 func (x *exchange) failed(inBody bool, err error) *Error {
 	if cause := x.ctx.Err(); cause != nil {
-		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch taken back: %w", cause)}
+		return &Error{Category: categoryOfContext(cause), Contacted: true, Err: fmt.Errorf("fetch cancelled: %w", cause)}
 	}
 	e := &Error{Category: Protocol, Contacted: true, Err: err}
 	var slow timeoutError

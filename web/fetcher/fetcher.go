@@ -22,11 +22,11 @@ import (
 type Options struct {
 	// UserAgent is sent with each request unless the Request has its own.
 	UserAgent string
-	// MaxBody bounds the payload in bytes, as received and once more after
-	// decoding; what lies behind is cut. Default 10 MiB.
+	// MaxBody bounds the payload in bytes, both as received and after decoding; the rest is cut.
+	// Default 10 MiB.
 	MaxBody int64
-	// MaxRatio bounds decoded bytes to received ones, for decoded payloads
-	// beyond 1 MiB; what lies behind is cut. Default 400: real pages stay below 100.
+	// MaxRatio bounds the ratio of decoded to received bytes, for decoded payloads beyond 1 MiB;
+	// the rest is cut. Default 400: real pages stay below 100.
 	MaxRatio int64
 	// MaxHead bounds the head of an answer in bytes, interim answers
 	// (1xx) included. Default 256 KiB.
@@ -35,35 +35,34 @@ type Options struct {
 	// handshake (8 s), HeadTimeout the wait for the head (15 s), Timeout the
 	// whole fetch (60 s).
 	ConnectTimeout, TLSTimeout, HeadTimeout, Timeout time.Duration
-	// MinRate is the least average rate of the payload in bytes per second,
-	// judged from MinRateAfter on. Defaults 256 and 10 s.
+	// MinRate is the minimum average rate of the payload in bytes per second, checked from
+	// MinRateAfter on. Defaults 256 and 10 s.
 	MinRate      int64
 	MinRateAfter time.Duration
 	// MaxIdleConns bounds the kept connections (default 1024), IdleTimeout
 	// the time that one is kept (20 s).
 	MaxIdleConns int
 	IdleTimeout  time.Duration
-	// SpoolDir is where payloads beyond 256 KiB lie, in files without a name that
-	// are mapped into memory, SpoolBytes what they may take on its disk together
-	// (default 4 GiB); 256 MiB of it stay free. No payload waits for a place
-	// there: what finds none, and all when SpoolDir is "" or its file system has no such
-	// files, lies in anonymous memory.
+	// SpoolDir is the directory of the nameless, memory-mapped files for payloads beyond 256 KiB.
+	// SpoolBytes bounds their disk space together (default 4 GiB); 256 MiB of the disk stay free.
+	// No payload waits for spool space: if there is none, or SpoolDir is "" or its file system has
+	// no such files, the payload uses anonymous memory.
 	SpoolDir   string
 	SpoolBytes int64
-	// LargeBodyMemory bounds the anonymous memory of all payloads beyond 256 KiB
-	// that are not spooled, until Response.Release; they wait for it. Default 256 MiB.
+	// LargeBodyMemory bounds the anonymous memory of all payloads beyond 256 KiB that are not
+	// spooled, until Response.Release. Payloads wait for it. Default 256 MiB.
 	LargeBodyMemory int64
-	// DialContext opens a connection to an "ip:port" address. Default: the
-	// operating system, with the address checked once more at the last moment.
+	// DialContext opens a connection to an "ip:port" address. Default: the operating system's
+	// dialer, with a last check of the address.
 	DialContext func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Allowed names addresses that may be connected to although they are not
 	// public. It may be called at any time from any goroutine. Nil: none.
 	Allowed func(netip.Addr) bool
-	// Denied says why an address with a port must not be connected to, whatever Allowed
-	// says of it; nil: it may. It may be called at any time from any goroutine.
+	// Denied returns why an address with a port must not be connected to, even if Allowed allows
+	// it; nil: it may. It may be called at any time from any goroutine.
 	Denied func(netip.AddrPort) error
-	// TLSRecord goes on when a certificate does not verify and records the
-	// reason in Response.TLS; TLS 1.0 and 1.1 are accepted then.
+	// TLSRecord continues when a certificate does not verify and records the reason in
+	// Response.TLS. TLS 1.0 and 1.1 are then accepted.
 	TLSRecord bool
 	// RootCAs are trusted certificates; nil: the system's.
 	RootCAs *x509.CertPool
@@ -95,7 +94,7 @@ func def[T int | int64 | time.Duration](p *T, v T) {
 // Request names what to fetch.
 type Request struct {
 	URL urlnorm.URL
-	// Addr is the resolved address of the URL's host; it and no other is dialled.
+	// Addr is the resolved address of the URL's host. Only it is dialled.
 	Addr netip.Addr
 	// ETag and LastModified are validators of an earlier fetch, or "": the
 	// server may then answer 304.
@@ -104,36 +103,34 @@ type Request struct {
 	UserAgent string
 	MaxBody   int64
 	TLSRecord bool
-	// BeforeWrite, if any, is asked right before the request's bytes are
-	// written, once the connection stands, and again before they are written to
-	// another connection. An error keeps the request from being sent: Do then
-	// fails with ErrRefused. It must not block.
+	// BeforeWrite, if set, is called right before the request's bytes are written, when the
+	// connection is open, and again before they are written to another connection. If it returns an
+	// error the request is not sent, and Do fails with ErrRefused. It must not block.
 	BeforeWrite func() error
 	// Received, if any, counts the payload's bytes as they arrive.
 	Received *atomic.Int64
 }
 
-// TLSInfo says how an answer was protected.
+// TLSInfo describes the TLS connection of an answer.
 type TLSInfo struct {
 	Version uint16 // tls.VersionTLS13 and so on
-	// Err says why the certificate does not verify; nil when it does. Only
-	// with TLSRecord can it be set.
+	// Err is why the certificate does not verify; nil when it does. It can only be set with
+	// TLSRecord.
 	Err error
 }
 
-// Response is one whole answer. Its byte slices are the caller's until
-// Release, which must be called once they are no longer needed.
+// Response is one whole answer. The caller may use its byte slices until it calls Release, which it
+// must call once they are no longer needed.
 type Response struct {
 	Status     int
 	Proto      string // "HTTP/1.0", "HTTP/1.1" or "HTTP/2.0"
 	Header     http.Header
 	RemoteAddr netip.Addr
 	TLS        *TLSInfo // nil for plain HTTP
-	// RequestHead and ResponseHead are what was sent and received: lines
-	// ended by CR LF, with the empty line. Transfer-Encoding lines are left
-	// out of ResponseHead, as RawBody has no transfer coding, and
-	// bytes that could forge a line are blanked. An HTTP/2 exchange is
-	// written as the HTTP/1.1 one that it means.
+	// RequestHead and ResponseHead are the heads as sent and received: lines ended by CR LF, with
+	// the empty line. ResponseHead has no Transfer-Encoding lines, as RawBody has no transfer
+	// coding, and bytes that could forge a line are blanked. An HTTP/2 exchange is written as the
+	// equivalent HTTP/1.1 one.
 	RequestHead, ResponseHead []byte
 	// RawBody is the payload as received, without transfer coding, with the
 	// content codings that ResponseHead names.
@@ -143,8 +140,7 @@ type Response struct {
 	Body []byte
 	// Truncated says that a limit cut RawBody or Body.
 	Truncated bool
-	// DecodeErr says why Body ends where it does when decoding failed; Body
-	// then holds what could be decoded.
+	// DecodeErr is why decoding failed; Body then holds the part that could be decoded.
 	DecodeErr error
 	// ContentType is the header as given; MediaType its lower-case type
 	// without parameters, sniffed from Body when the header is absent.
@@ -154,7 +150,7 @@ type Response struct {
 	Took                   time.Duration
 	Reused                 bool // on a kept connection
 
-	held *exchange // that made it; nil once released
+	held *exchange // the exchange that made it; nil once released
 }
 
 // Release gives the memory of the byte slices back. The Response must not be
@@ -177,14 +173,14 @@ type Fetcher struct {
 	strict  *tls.Config
 	lax     *tls.Config // for TLSRecord
 
-	// The pools below belong to the Fetcher and are not the process's: what
-	// they hold may have channels, and those must not cross a test's bubble.
+	// The pools belong to the Fetcher and not to the process: their contents may have channels,
+	// which must not cross a test's bubble.
 	wires    sync.Pool // *wire
 	bodies   sync.Pool // *[]byte, 64 KiB to 256 KiB
 	decoders decoders
 }
 
-// New makes a Fetcher. Close frees what it keeps.
+// New makes a Fetcher. Close frees its resources.
 func New(o Options) *Fetcher {
 	f := &Fetcher{o: o.withDefaults()}
 	if f.o.DialContext == nil {
@@ -200,14 +196,14 @@ func New(o Options) *Fetcher {
 	return f
 }
 
-// Close closes the kept connections. Fetches that run go on; their
-// connections are closed after them.
+// Close closes the kept connections. Running fetches continue; their connections are closed when
+// they end.
 func (f *Fetcher) Close() { f.pool.close() }
 
 // IdleConns counts the kept connections.
 func (f *Fetcher) IdleConns() int { return f.pool.len() }
 
-// exchange is one fetch on its way.
+// exchange is one running fetch.
 type exchange struct {
 	f        *Fetcher
 	ctx      context.Context
@@ -219,7 +215,7 @@ type exchange struct {
 	dialled  bool         // a new connection was asked for
 	waited   atomic.Int64 // nanoseconds spent waiting for memory
 	reserved int64        // bytes taken from Fetcher.large
-	bufs     [2]*[]byte   // what RawBody and Body lie in
+	bufs     [2]*[]byte   // the memory of RawBody and Body
 	spools   []*spool     // files made for them
 }
 
@@ -228,8 +224,8 @@ func (x *exchange) deadline() time.Time {
 	return x.started.Add(x.f.o.Timeout + time.Duration(x.waited.Load()))
 }
 
-// earned is the time until which a payload that began at from may go on, with
-// so many bytes received.
+// earned is the time until which a payload that began at from may continue, given the bytes
+// received.
 func (x *exchange) earned(from time.Time, received int64) time.Time {
 	perByte := float64(time.Second) / float64(x.f.o.MinRate)
 	return earlier(from.Add(x.f.o.MinRateAfter+time.Duration(float64(received)*perByte)), x.deadline())
@@ -274,8 +270,8 @@ func (f *Fetcher) newExchange(ctx context.Context, req *Request) (*exchange, err
 	return x, nil
 }
 
-// run takes a kept connection or dials. The one case in which a request is
-// made twice is a kept connection that refuses its first byte.
+// run takes a kept connection or dials. A request is made twice in only one case: a kept connection
+// refuses its first byte.
 func (x *exchange) run() (*Response, error) {
 	if c := x.f.pool.take(x.key); c != nil {
 		resp, err := x.on(c)
@@ -298,7 +294,7 @@ func (x *exchange) run() (*Response, error) {
 	return resp, nil
 }
 
-// mayWrite asks once more whether the request may be sent.
+// mayWrite checks again whether the request may be sent.
 func (x *exchange) mayWrite() *Error {
 	if x.req.BeforeWrite == nil {
 		return nil
@@ -309,7 +305,7 @@ func (x *exchange) mayWrite() *Error {
 	return nil
 }
 
-// on makes the exchange on c, which it owns from here: it is kept or closed.
+// on makes the exchange on c and owns c from here: c is kept or closed.
 func (x *exchange) on(c *conn) (*Response, *Error) {
 	var resp *Response
 	var keep bool

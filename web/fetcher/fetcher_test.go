@@ -51,8 +51,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestNeverRepeats is politeness at the server's side: a kept connection
-// that closes without an answer must not make the client ask again by itself.
+// TestNeverRepeats checks politeness: when a kept connection closes without an answer, the client
+// must not repeat the request by itself.
 func TestNeverRepeats(t *testing.T) {
 	t.Parallel()
 	srv := newRawServer(t, func(s *rawServer, c net.Conn, r *bufio.Reader) {
@@ -72,8 +72,8 @@ func TestNeverRepeats(t *testing.T) {
 	}
 }
 
-// TestStaleConnection is the other half: a kept connection that the server
-// closed meanwhile costs nothing.
+// TestStaleConnection checks the opposite case: a kept connection that the server has closed costs
+// nothing.
 func TestStaleConnection(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 2)
@@ -96,7 +96,7 @@ func TestStaleConnection(t *testing.T) {
 	}
 }
 
-// deadConn takes nothing; what is written to it is not on its way.
+// deadConn accepts no bytes; a write to it sends nothing.
 type deadConn struct{ net.Conn }
 
 func (deadConn) Write([]byte) (int, error) { return 0, net.ErrClosed }
@@ -187,8 +187,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestUncleanConnectionIsNotKept checks that bytes behind an answer are never
-// taken for the next one.
+// TestUncleanConnectionIsNotKept checks that bytes after an answer are never taken for the next
+// answer.
 func TestUncleanConnectionIsNotKept(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{
@@ -395,8 +395,8 @@ func TestPoolIsBounded(t *testing.T) {
 	}
 }
 
-// TestBlockedAddresses checks that nothing is dialled that must not be, nor a
-// kept connection used once its address is no longer allowed.
+// TestBlockedAddresses checks that a forbidden address is not dialled, and that a kept connection
+// is not used once its address is forbidden.
 func TestBlockedAddresses(t *testing.T) {
 	t.Parallel()
 	var dialled []string

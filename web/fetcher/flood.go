@@ -8,28 +8,28 @@ import (
 	"sync/atomic"
 )
 
-// ErrFlood is in the chain of Do's error when the server sent far more HTTP/2 frames than
-// an answer takes; the connection is closed then.
+// ErrFlood is in the chain of Do's error when the server sent far more HTTP/2 frames than an answer
+// needs; the connection is then closed.
 var ErrFlood = errors.New("the server floods the connection with HTTP/2 frames")
 
-// What a connection may receive beside payload.
+// What a connection may receive besides payload.
 const (
-	// floodAllowance is how many frames that carry nothing a connection may receive from
-	// its beginning, floodPerFetch how many more with each fetch. Servers send a
-	// few for each answer, and a PING now and then.
+	// floodAllowance is how many frames without content a connection may receive from its start,
+	// floodPerFetch how many more for each fetch. Servers send a few for each answer, and a PING
+	// now and then.
 	floodAllowance, floodPerFetch = 500, 50
-	// floodDataBytes of payload allow one more.
+	// Each floodDataBytes of payload allow one more.
 	floodDataBytes = 1 << 10
-	// A DATA frame below smallData bytes counts as one that carries nothing.
+	// A DATA frame below smallData bytes counts as a frame without content.
 	smallData = 16
-	// maxHeadFrames bounds the frames of one block of headers.
+	// maxHeadFrames bounds the frames of one header block.
 	maxHeadFrames = 64
-	// unknownCost is how many others a frame of an unknown type counts as: net/http
+	// unknownCost is how many frames without content a frame of unknown type counts as: net/http
 	// logs each.
 	unknownCost = 25
 )
 
-// The types of frame (RFC 9113, section 6) that are told apart, and a flag.
+// The frame types (RFC 9113, section 6) that are distinguished, and a flag.
 const (
 	frameData         = 0x0
 	frameHeaders      = 0x1
@@ -38,19 +38,19 @@ const (
 	flagEndStream     = 0x1
 )
 
-// floodGuard counts the frames that an HTTP/2 server sends on a connection and fails its
-// reads at a limit, on its own and at the lowest place: whatever the frames would make the
-// client do costs no more than the limit's worth. Reading is done by one goroutine.
+// floodGuard counts the frames that an HTTP/2 server sends on a connection and fails its reads at a
+// limit. It works below net/http, so the work that frames cause is bounded by the limit. One
+// goroutine reads.
 type floodGuard struct {
 	*tls.Conn
 	fetches atomic.Int64
 
-	head     [frameHeadBytes]byte // of the frame at hand
+	head     [frameHeadBytes]byte // of the current frame
 	have     int                  // bytes of it
 	left     int                  // bytes of the frame's payload that are still to come
-	idle     int64                // frames that carried nothing
+	idle     int64                // frames without content
 	payload  int64                // bytes of DATA
-	headers  int                  // frames of the block of headers at hand
+	headers  int                  // frames of the current header block
 	headSize int                  // its bytes
 	maxHead  int
 }
@@ -64,7 +64,7 @@ func (g *floodGuard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// take looks at what was received.
+// take parses received bytes.
 func (g *floodGuard) take(b []byte) error {
 	for len(b) > 0 {
 		if g.left > 0 {
@@ -88,7 +88,7 @@ func (g *floodGuard) take(b []byte) error {
 	return nil
 }
 
-// count takes one frame in.
+// count counts one frame.
 func (g *floodGuard) count(kind, flags byte, size int) error {
 	switch kind {
 	case frameData:
@@ -105,7 +105,7 @@ func (g *floodGuard) count(kind, flags byte, size int) error {
 		g.headers++
 		g.headSize += size
 		if g.headers > maxHeadFrames || g.headSize > 2*g.maxHead {
-			return fmt.Errorf("%w: a block of headers of %d frames, %d bytes", ErrFlood, g.headers, g.headSize)
+			return fmt.Errorf("%w: a header block of %d frames, %d bytes", ErrFlood, g.headers, g.headSize)
 		}
 	default:
 		g.idle++
@@ -114,7 +114,7 @@ func (g *floodGuard) count(kind, flags byte, size int) error {
 		}
 	}
 	if limit := floodAllowance + floodPerFetch*g.fetches.Load() + g.payload/floodDataBytes; g.idle > limit {
-		return fmt.Errorf("%w: %d that carry nothing", ErrFlood, g.idle)
+		return fmt.Errorf("%w: %d without content", ErrFlood, g.idle)
 	}
 	return nil
 }

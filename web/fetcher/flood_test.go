@@ -39,7 +39,7 @@ func floodServer(t *testing.T, kind string) (addr string, o Options) {
 	return ln.Addr().String(), Options{RootCAs: roots, Timeout: 20 * time.Second}
 }
 
-// Each flood ends the connection, long before any limit of time.
+// Each flood ends the connection long before any time limit.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	for _, kind := range simnet.Floods() {
@@ -61,7 +61,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// The guard sees frames however they are cut, and allows what answers take.
+// The guard recognises frames however they are split, and allows what answers need.
 func TestFloodGuard(t *testing.T) {
 	t.Parallel()
 	var buf bytes.Buffer

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// accepted is sent as Accept-Encoding; what else is understood (deflate) is
-// decoded when it comes but not asked for, because servers disagree on it.
+// accepted is sent as Accept-Encoding. deflate is decoded when it comes, but not asked for, because
+// servers disagree on its meaning.
 const accepted = "gzip, br, zstd"
 
 // line is one header line of a request; without a value it is not sent.
 type line struct{ name, value string }
 
-// lines are the header lines of the request, Host apart. A validator that
-// cannot be sent back as it came is none.
+// lines are the header lines of the request except Host. A validator that cannot be sent back
+// unchanged is left out.
 func (x *exchange) lines() [5]line {
 	l := [...]line{
 		{"User-Agent", x.req.UserAgent},
@@ -79,9 +79,9 @@ func plainValue(v string) bool {
 	return true
 }
 
-// archiveHead rewrites a received head for the archive: every line ended by CR
-// LF, no CR or NUL inside a line, and, when the payload came in a transfer
-// coding, neither that header nor a Content-Length that it overrules.
+// archiveHead rewrites a received head for the archive. Every line ends with CR LF, no line
+// contains CR or NUL. If the payload came in a transfer coding, that header and a Content-Length
+// that it overrules are left out.
 func archiveHead(raw []byte, transferCoded bool) []byte {
 	out := make([]byte, 0, len(raw))
 	skip := false
@@ -113,8 +113,7 @@ func equalName(name []byte, want string) bool {
 	return len(name) == len(want) && strings.EqualFold(string(name), want)
 }
 
-// writtenHead writes an HTTP/2 answer's head as the HTTP/1.1 head that it
-// means, names in order.
+// writtenHead writes an HTTP/2 answer's head as the equivalent HTTP/1.1 head, names in order.
 func writtenHead(status int, h http.Header) []byte {
 	b := make([]byte, 0, 512)
 	b = append(b, "HTTP/1.1 "...)

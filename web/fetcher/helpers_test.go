@@ -15,7 +15,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// loopback allows what tests connect to.
+// loopback allows the addresses that tests connect to.
 func loopback(a netip.Addr) bool { return a.IsLoopback() }
 
 func newFetcher(t testing.TB, o Options) *Fetcher {
@@ -41,8 +41,8 @@ func ask(t testing.TB, scheme, addr, path string) Request {
 	return Request{URL: u, Addr: netip.MustParseAddrPort(addr).Addr()}
 }
 
-// rawServer answers with bytes as a test wants them: talk is called with each
-// connection and the requests are counted as they are read by it.
+// rawServer answers with the bytes that a test wants. talk is called with each connection; the
+// requests that it reads are counted.
 type rawServer struct {
 	addr     string
 	conns    atomic.Int64
@@ -84,8 +84,7 @@ func (s *rawServer) request(r *bufio.Reader) bool {
 	return true
 }
 
-// says makes a server that gives the same bytes to every request, whole, and
-// closes the connection.
+// says makes a server that sends the same bytes to every request and closes the connection.
 func says(t testing.TB, answer string) *rawServer {
 	return newRawServer(t, func(s *rawServer, c net.Conn, r *bufio.Reader) {
 		if s.request(r) {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// aGet tells http.ReadResponse what it reads the answer of. It is read only.
+// aGet tells http.ReadResponse which request it reads the answer of. It is read-only.
 var aGet = &http.Request{Method: http.MethodGet}
 
-// longAgo is a deadline that has passed; it wakes whoever reads or writes.
+// longAgo is a deadline in the past; it wakes blocked reads and writes.
 var longAgo = time.Unix(1, 0)
 
-// http1 makes the exchange on c. keep says that c may serve another one.
+// http1 makes the exchange on c. keep says that c may be used again.
 func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	stop := context.AfterFunc(x.ctx, func() { c.nc.SetDeadline(longAgo) })
 	defer func() {
-		if !stop() { // the deadline is spoilt, or will be any moment
+		if !stop() { // the deadline has been overwritten, or is about to be
 			keep = false
 		}
 	}()
@@ -57,8 +57,8 @@ func (x *exchange) http1(c *conn) (resp *Response, keep bool, failure *Error) {
 	return resp, !cut && !hr.Close && w.ahead() == 0 && w.err == nil, nil
 }
 
-// readBody reads the payload up to the limit; cut says that there was more.
-// declared is its length by the head, or -1.
+// readBody reads the payload up to the limit; cut says that there was more. declared is its length
+// according to the head, or -1.
 func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out []byte, cut bool, err error) {
 	if body == nil || body == http.NoBody || declared == 0 {
 		return nil, false, nil
@@ -78,7 +78,7 @@ func (x *exchange) readBody(body io.Reader, declared int64, h http.Header) (out 
 	return x.fill(x.bufs[0], body, limit, need)
 }
 
-// summed adds what is read to a sum that others look at meanwhile.
+// summed adds the bytes that are read to a sum that others may read concurrently.
 type summed struct {
 	io.Reader
 	sum *atomic.Int64

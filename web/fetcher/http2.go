@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// tlsConnKey hands a TLS connection through Transport.NewClientConn.
+// tlsConnKey passes a TLS connection through Transport.NewClientConn.
 type tlsConnKey struct{}
 
 func withTLSConn(ctx context.Context, c *floodGuard) context.Context {
 	return context.WithValue(ctx, tlsConnKey{}, c)
 }
 
-// newHTTP2 makes the Transport that puts HTTP/2 over our TLS connections. It
-// dials nothing and keeps nothing.
+// newHTTP2 makes the Transport that runs HTTP/2 over our TLS connections. It dials nothing and
+// keeps nothing.
 func newHTTP2(o Options) *http.Transport {
 	p := new(http.Protocols)
 	p.SetHTTP2(true)
-	p.SetUnencryptedHTTP2(true) // to net/http a guarded connection is none of TLS
+	p.SetUnencryptedHTTP2(true) // net/http does not recognise a guarded connection as TLS
 	return &http.Transport{
 		Protocols:              p,
 		DisableCompression:     true,
@@ -47,9 +47,9 @@ func newHTTP2(o Options) *http.Transport {
 	}
 }
 
-// watch cancels an exchange when a limit of time is reached. It is the same
-// set of limits as wire's, for a connection that is not ours to set deadlines
-// on. The head's limit is judged at its time, the payload's rate from then on.
+// watch cancels an exchange when a time limit is reached. It applies the same limits as wire, to a
+// connection whose deadlines this package cannot set. The head's limit is checked when it passes,
+// the payload's rate from then on.
 type watch struct {
 	x        *exchange
 	ctx      context.Context
@@ -67,7 +67,7 @@ func (x *exchange) newWatch() *watch {
 	return w
 }
 
-// startBody begins the payload's limits.
+// startBody starts the payload's limits.
 func (w *watch) startBody() {
 	now := time.Now()
 	w.bodyFrom.Store(&now)
@@ -98,7 +98,7 @@ func (w *watch) check() {
 	w.timer.Reset(left)
 }
 
-// watched counts what is read of an HTTP/2 payload.
+// watched counts the bytes read of an HTTP/2 payload.
 type watched struct {
 	io.Reader
 	w *watch
@@ -110,8 +110,8 @@ func (r watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// http2 makes the exchange on c. keep says that c may serve another one.
-// net/http sends the request once: ClientConn does not repeat.
+// http2 makes the exchange on c. keep says that c may be used again. net/http sends the request
+// once: ClientConn does not repeat.
 func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	w := x.newWatch()
 	defer w.stop()
@@ -139,7 +139,7 @@ func (x *exchange) http2(c *conn) (resp *Response, keep bool, failure *Error) {
 	return resp, !cut, nil
 }
 
-// http2Request says what requestHead says.
+// http2Request has the same content as requestHead.
 func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	host, target := x.host(), x.req.URL.PathQuery()
 	path, query, hasQuery := strings.Cut(target, "?")
@@ -159,7 +159,7 @@ func (x *exchange) http2Request(ctx context.Context) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// causeOr prefers the limit that was reached to what the connection says of it.
+// causeOr prefers the limit that was reached to the error of the connection.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

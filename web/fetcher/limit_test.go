@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// TestBodyOfTheLimit has payloads one byte below the limit, of the limit and one byte
-// above it: only the last are cut, however they are framed and coded.
+// TestBodyOfTheLimit has payloads one byte below, at and one byte above the limit. Only the last
+// are cut, however they are framed and coded.
 func TestBodyOfTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1000, smallBodyBytes, largeBodyBytes, firstSpool + 1} {
@@ -45,7 +45,7 @@ func limitCases(t *testing.T, limit int, h2 bool) {
 	}
 	all := []string{"", "gzip", "deflate", "x-raw", "br", "zstd", "gzip,gzip", "deflate,br", "br,gzip,zstd"}
 	if limit >= largeBodyBytes {
-		all = all[:2] // what decodes does not care, and coding takes its time
+		all = all[:2] // decoding is the same for the others, and coding is slow
 	}
 	for _, codings := range all {
 		for _, framing := range []string{"length", "chunked", "close"} {
@@ -61,8 +61,8 @@ func limitCases(t *testing.T, limit int, h2 bool) {
 	}
 }
 
-// TestInnerCodingOfTheLimit has a payload that is larger in its inner coding than
-// decoded: there too, only what is above the limit is cut.
+// TestInnerCodingOfTheLimit has a payload that is larger in its inner coding than decoded. There
+// too, only the part above the limit is cut.
 func TestInnerCodingOfTheLimit(t *testing.T) {
 	t.Parallel()
 	noise := make([]byte, 5000)
@@ -108,8 +108,8 @@ func serveCoded(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// someText is text that compresses well below what a limit would cut, and not so well
-// that the limit on the ratio would.
+// someText is text that compresses well below the size limit, but not so well that the limit on the
+// ratio would cut it.
 func someText(size int) []byte {
 	rnd := rand.New(rand.NewPCG(1, uint64(size)))
 	b := make([]byte, size)

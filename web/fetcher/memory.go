@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// This file is about the memory that payloads lie in: small ones in buffers that
-// are used again; larger ones in spools, or where there is no room for another one,
-// in anonymous memory that they wait for.
+// This file manages the memory of payloads. Small ones use buffers that are reused. Larger ones use
+// spools or, where there is no room for another spool, anonymous memory that they wait for.
 
 const (
 	smallBodyBytes = 64 << 10  // first memory of a payload
-	largeBodyBytes = 256 << 10 // beyond this, it is spooled, or memory is reserved
-	minSpoolBytes  = 512 << 10 // what can get no larger (a robots.txt) is not spooled
+	largeBodyBytes = 256 << 10 // beyond this it is spooled, or memory is reserved
+	minSpoolBytes  = 512 << 10 // payloads with a lower limit (robots.txt) are not spooled
 	firstSpool     = 1 << 20   // first size of a spool; it doubles
-	// spoolReserve is left free on the disk of the spools. It is larger than what
-	// those who watch the disk stop at.
+	// spoolReserve is left free on the disk of the spools. It is larger than the free space at
+	// which the disk watchers stop the crawl.
 	spoolReserve = 256 << 20
 )
 
-// fill reads r into *buf until its end or the limit. need is what is reserved
-// when the payload turns out to be large and cannot be spooled.
+// fill reads r into *buf until its end or the limit. need is the memory to reserve when the payload
+// turns out to be large and cannot be spooled.
 func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte, cut bool, err error) {
 	b := (*buf)[:0]
 	var file *spool
@@ -52,8 +51,8 @@ func (x *exchange) fill(buf *[]byte, r io.Reader, limit, need int64) (out []byte
 	}
 }
 
-// larger returns b in more memory, of most bytes in the end: that of file, when b
-// lies in one and it can grow; of a new spool; or anonymous memory.
+// larger moves b to more memory, of most bytes in the end: to that of file, when b is in one that
+// can grow; to a new spool; or to anonymous memory.
 func (x *exchange) larger(b []byte, file *spool, most, need int64) ([]byte, *spool, error) {
 	size := min(int64(2*cap(b)), most)
 	switch {
@@ -74,11 +73,11 @@ func (x *exchange) larger(b []byte, file *spool, most, need int64) ([]byte, *spo
 	if err := x.reserve(need); err != nil {
 		return nil, nil, err
 	}
-	// Once and no garbage; what is not written to costs no memory.
+	// Allocated once, without garbage; untouched memory costs nothing.
 	return append(make([]byte, 0, most), b...), nil, nil
 }
 
-// growSpool makes s as large as told, if there is room for it. It does not wait.
+// growSpool grows s to size, if there is room. It does not wait.
 func (x *exchange) growSpool(s *spool, size int64) bool {
 	more := size - s.size
 	if !x.f.spooled.TryAcquire(more) {
@@ -91,10 +90,9 @@ func (x *exchange) growSpool(s *spool, size int64) bool {
 	return true
 }
 
-// reserve takes bytes of the memory for large payloads and waits for them if
-// need be. Only the first call of an exchange takes any, for all that the
-// exchange may need: so nobody waits while holding a share. The time waited is
-// added to the deadline.
+// reserve takes bytes of the memory for large payloads and waits if necessary. Only the first call
+// of an exchange takes any, for all that the exchange may need, so no exchange waits while it holds
+// a share. The wait is added to the deadline.
 func (x *exchange) reserve(bytes int64) error {
 	if x.reserved > 0 {
 		return nil
@@ -109,7 +107,7 @@ func (x *exchange) reserve(bytes int64) error {
 	return nil
 }
 
-// free gives back what the exchange holds.
+// free releases what the exchange holds.
 func (x *exchange) free() {
 	for _, s := range x.spools {
 		s.close()

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// pool keeps idle connections, at most one for each key: politeness lets one
-// request run per host, so a second one would never be used.
+// pool keeps idle connections, at most one for each key: politeness allows one request at a time
+// per host, so a second one would never be used.
 type pool struct {
 	max int
 	ttl time.Duration
 
-	// mu guards all below. Connections are closed without it.
+	// mu guards the fields below. Connections are closed outside it.
 	mu     sync.Mutex
 	byKey  map[connKey]*list.Element
 	lru    *list.List // of *conn, the longest idle in front
@@ -24,7 +24,7 @@ func newPool(max int, ttl time.Duration) *pool {
 	return &pool{max: max, ttl: ttl, byKey: make(map[connKey]*list.Element), lru: list.New()}
 }
 
-// take removes and returns a connection for key that still stands, or nil.
+// take removes and returns an open connection for key, or nil.
 func (p *pool) take(key connKey) *conn {
 	p.mu.Lock()
 	e := p.byKey[key]
@@ -66,7 +66,7 @@ func (p *pool) put(c *conn) {
 	}
 }
 
-// expire closes what was idle too long and comes back for the next.
+// expire closes connections that were idle too long and schedules itself for the next.
 func (p *pool) expire() {
 	var old []*conn
 	p.mu.Lock()

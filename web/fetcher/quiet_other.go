@@ -4,8 +4,8 @@ package fetcher
 
 import "net"
 
-// lookout cannot look into a socket here: idle connections are believed to
-// stand. One that does not costs a failed attempt.
+// lookout cannot check a socket on this system: idle connections are assumed to be open. A closed
+// one costs a failed attempt.
 type lookout struct{}
 
 func newLookout(net.Conn) *lookout { return nil }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// lookout looks at an idle connection. It is made once for each: a look, which each
-// request on a kept connection begins with, then allocates nothing.
+// lookout checks an idle connection. It is made once for each connection, so that the check before
+// each request allocates nothing.
 type lookout struct {
 	rc    syscall.RawConn
-	blind bool // the connection is no socket
+	blind bool // the connection is not a socket
 	look  func(fd uintptr)
 	b     [1]byte
 	alive bool
@@ -32,11 +32,10 @@ func newLookout(nc net.Conn) *lookout {
 	return o
 }
 
-// quiet reports whether the connection stands and has said nothing. A server
-// that closed it, or that speaks without being asked, makes it useless.
-// Connections that are no sockets are believed to stand. It is Control and not Read
-// because the deadline of the fetch before may have passed, which says nothing of
-// the server.
+// quiet reports whether the connection is open and has no unread bytes. A connection that the
+// server closed, or on which it sent bytes unasked, is useless. Connections that are not sockets
+// are assumed to be open. It uses Control and not Read because the deadline of the earlier fetch
+// may have passed, which says nothing about the server.
 func (o *lookout) quiet() bool {
 	if o.blind || o.rc == nil {
 		return o.blind

@@ -2,17 +2,16 @@ package fetcher
 
 import "golang.org/x/sys/unix"
 
-// spool is a file without a name that is mapped into memory. Nothing is left
-// behind of it, whatever happens. It grows as the payload does: what was not
-// given its place on the disk must not be touched.
+// spool is a nameless file that is mapped into memory. Nothing of it remains after a crash. It
+// grows with the payload: memory beyond the allocated size must not be touched.
 type spool struct {
 	fd     int
 	memory []byte // the largest size
-	size   int64  // bytes of it that have their place
+	size   int64  // bytes that are allocated on disk
 }
 
-// newSpool makes an empty spool in dir that can grow to so many bytes. Nil: this
-// cannot be had.
+// newSpool makes an empty spool in dir that can grow to largest bytes. It is nil when that is not
+// possible.
 func newSpool(dir string, largest int64) *spool {
 	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 	if err != nil {
@@ -26,9 +25,8 @@ func newSpool(dir string, largest int64) *spool {
 	return &spool{fd: fd, memory: m}
 }
 
-// grow gives the first size bytes their place on the disk, of which reserve bytes
-// stay free. False: there is no room; a full disk shows here, and not as a fault
-// at the first write.
+// grow allocates the first size bytes on the disk, of which reserve bytes stay free. False: there
+// is no room. A full disk is noticed here, and not as a fault at the first write.
 func (s *spool) grow(size, reserve int64) bool {
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(s.fd, &fs); err != nil || int64(fs.Bavail)*fs.Bsize < size-s.size+reserve {
@@ -44,7 +42,7 @@ func (s *spool) grow(size, reserve int64) bool {
 // close gives the spool back.
 func (s *spool) close() {
 	if err := unix.Munmap(s.memory); err != nil {
-		panic("BUG: a spool that is none: " + err.Error())
+		panic("BUG: closing a spool that is not mapped: " + err.Error())
 	}
-	_ = unix.Close(s.fd) // nobody can read it any more
+	_ = unix.Close(s.fd) // it is not read any more
 }

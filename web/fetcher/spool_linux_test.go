@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// mapped counts the files that this process has mapped from a folder.
+// mapped counts the files in a directory that this process has mapped.
 func mapped(t *testing.T, dir string) int {
 	t.Helper()
 	maps, err := os.ReadFile("/proc/self/maps")
@@ -24,8 +24,8 @@ func mapped(t *testing.T, dir string) int {
 	return strings.Count(string(maps), dir)
 }
 
-// TestSpool checks that a large payload, received and decoded, lies in files that
-// have no name and go with its release.
+// TestSpool checks that a large payload, received and decoded, is held in nameless files that
+// disappear at its release.
 func TestSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestSpool(t *testing.T) {
 		t.Errorf("left behind: %v, %v, %d mapped", files, err, mapped(t, dir)-1)
 	}
 
-	// What is cut, what is small, and what finds no place.
+	// Payloads that are cut, small, or find no room.
 	cut := mustDo(t, newFetcher(t, Options{MaxBody: 1 << 20, SpoolDir: dir}), ask(t, "http", srv.addr, "/"))
 	if !bytes.Equal(cut.Body, want[:1<<20]) || !cut.Truncated {
 		t.Errorf("cut: %d bytes, truncated %v", len(cut.Body), cut.Truncated)
@@ -79,9 +79,8 @@ func TestSpool(t *testing.T) {
 	nowhere.Release()
 }
 
-// TestDrippers has servers that send a good part of a large payload and then
-// nothing: they keep nobody waiting, neither for memory nor for disk, and hold
-// little of both.
+// TestDrippers has servers that send a good part of a large payload and then nothing. They make no
+// other fetch wait, neither for memory nor for disk, and hold little of both.
 func TestDrippers(t *testing.T) {
 	t.Parallel()
 	const drippers = 60
@@ -126,8 +125,8 @@ func TestDrippers(t *testing.T) {
 	}
 }
 
-// TestSpoolIsBounded checks that a payload for which the spools have no room, or no
-// more, goes on in memory.
+// TestSpoolIsBounded checks that a payload for which the spools have no room, or no more room,
+// continues in memory.
 func TestSpoolIsBounded(t *testing.T) {
 	t.Parallel()
 	body := bytes.Repeat([]byte("0123456789abcdef"), 3<<20/16)

@@ -76,9 +76,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A host whose connection was given up for others is met again with the session of
-// the last time, over HTTP/1 and HTTP/2, with a certificate that is insisted on or
-// not; and only as many sessions are kept as there is room for.
+// TLS sessions are resumed when the connection to a host was evicted, over HTTP/1 and HTTP/2, with
+// certificates enforced or not. The number of kept sessions is bounded.
 func TestTLSSessions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -180,7 +179,7 @@ func TestHTTP2Limits(t *testing.T) {
 	f := newFetcher(t, Options{
 		RootCAs: roots, MaxBody: 1000, HeadTimeout: 100 * time.Millisecond, MinRate: 1000, MinRateAfter: 100 * time.Millisecond,
 	})
-	// What must not end by a time-out has all the time there is.
+	// Cases that must not end by a time-out have no time limit.
 	patient := newFetcher(t, Options{RootCAs: roots, MaxBody: 1000})
 	if resp := mustDo(t, patient, ask(t, "https", addr, "/large")); !resp.Truncated || resp.WireBytes != 1000 {
 		t.Errorf("large: truncated %v, %d bytes", resp.Truncated, resp.WireBytes)

@@ -10,15 +10,14 @@ import (
 )
 
 const (
-	// wireBytes are received at once: most pages, head and payload, with one call
-	// of the operating system.
+	// wireBytes is the size of one read: most pages, head and payload, need one system call.
 	wireBytes = 32 << 10
-	// parserBytes lie between a wire and the parser of net/http. There are few of
-	// them because those that belong to the payload are copied once more.
+	// parserBytes is the buffer between a wire and the parser of net/http. It is small because
+	// payload bytes in it are copied once more.
 	parserBytes = 4 << 10
 )
 
-// wire reads one answer from a connection: it keeps the bytes of the head, and
+// wire reads one answer from a connection. It keeps the bytes of the head, and
 // turns a deadline that passed into the limit that it stands for.
 //
 //	connection -> buf -> br -> head
@@ -29,11 +28,11 @@ type wire struct {
 	x  *exchange
 	nc net.Conn
 
-	buf      []byte // received; all that was, while inHead
+	buf      []byte // received bytes; while inHead, all of them
 	taken    int    // bytes of buf that were read from the wire
-	err      error  // what the connection said together with the last bytes
+	err      error  // the error that came with the last bytes
 	inHead   bool
-	limit    error // the limit that the head ran into
+	limit    error // the limit that the head exceeded
 	bodyFrom time.Time
 	received int64 // since the connection was taken, or since bodyFrom
 }
@@ -48,7 +47,7 @@ func (w *wire) start(x *exchange, nc net.Conn) {
 	w.br.Reset(w)
 }
 
-// end gives w back to its pool, unless a large head has blown it up.
+// end returns w to its pool, unless a large head has made it too large.
 func (w *wire) end() {
 	f := w.x.f
 	w.x, w.nc, w.err = nil, nil, nil
@@ -57,7 +56,7 @@ func (w *wire) end() {
 	}
 }
 
-// ahead counts the bytes that were received and that nobody has made use of.
+// ahead counts the bytes that were received and not used.
 func (w *wire) ahead() int { return w.br.Buffered() + len(w.buf) - w.taken }
 
 // readHead reads the head of the final answer and skips interim ones (RFC 9110
@@ -66,7 +65,7 @@ func (w *wire) readHead() (*http.Response, []byte, error) {
 	from := 0
 	for {
 		hr, err := http.ReadResponse(w.br, aGet)
-		if w.limit != nil { // the parser may have taken what came before it for a whole line
+		if w.limit != nil { // the parser may have taken the bytes before it for a whole line
 			return nil, nil, w.limit
 		}
 		if err != nil {
@@ -79,7 +78,7 @@ func (w *wire) readHead() (*http.Response, []byte, error) {
 		case hr.StatusCode == http.StatusSwitchingProtocols:
 			return nil, nil, errSwitching
 		case hr.StatusCode < 100 || hr.StatusCode > 999:
-			return nil, nil, fmt.Errorf("status %d is none", hr.StatusCode)
+			return nil, nil, fmt.Errorf("invalid status %d", hr.StatusCode)
 		case hr.StatusCode >= 200:
 			return hr, archiveHead(w.buf[from:to], len(hr.TransferEncoding) > 0), nil
 		}
@@ -87,22 +86,22 @@ func (w *wire) readHead() (*http.Response, []byte, error) {
 	}
 }
 
-// startBody begins the payload's limits of time.
+// startBody starts the payload's time limits.
 func (w *wire) startBody() {
 	w.inHead, w.bodyFrom, w.received = false, time.Now(), int64(w.ahead())
 	w.extend()
 }
 
-// extend sets the deadline that the bytes received so far have earned and
-// reports whether it lies ahead. It is set anew only when it passed, so a page
-// that arrives quickly costs one timer.
+// extend sets the deadline that the bytes received so far have earned, and reports whether it is in
+// the future. It is set only when the last one passed, so a page that arrives quickly costs one
+// timer.
 func (w *wire) extend() bool {
 	earned := w.x.earned(w.bodyFrom, w.received)
 	if !earned.After(time.Now()) {
 		return false
 	}
 	w.nc.SetReadDeadline(earned)
-	return w.x.ctx.Err() == nil // else the line above may have undone the wake-up
+	return w.x.ctx.Err() == nil // a cancelled fetch may have been woken by a deadline that the line above replaced
 }
 
 // Read hands out what was received, and receives more when nothing is left.
@@ -123,7 +122,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill receives into buf, all of which was taken. The bytes of the head stay.
+// fill receives into buf, which is fully used. The bytes of the head stay.
 func (w *wire) fill() error {
 	if !w.inHead {
 		w.buf, w.taken = w.buf[:0], 0

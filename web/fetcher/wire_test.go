@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// scripted is a connection whose other side says fixed bytes and then nothing
-// more. It needs no goroutine, so a fuzzer can make many.
+// scripted is a connection whose peer sends fixed bytes and then nothing. It needs no goroutine, so
+// a fuzzer can make many.
 type scripted struct {
 	net.Conn // nil: what is not overridden is not called
 	answer   bytes.Reader
@@ -30,8 +30,8 @@ func (c *scripted) SetReadDeadline(time.Time) error { return nil }
 
 func (c *scripted) SetWriteDeadline(time.Time) error { return nil }
 
-// FuzzAnswer reads arbitrary bytes as an answer. Whatever comes, it is an
-// error or a bounded Response whose head can be archived, and read again.
+// FuzzAnswer reads arbitrary bytes as an answer. The result is an error or a bounded Response whose
+// head can be archived and read again.
 func FuzzAnswer(f *testing.F) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for _, s := range []string{
@@ -94,8 +94,7 @@ func pipes(open *int, answer string) func(context.Context, string, string) (net.
 	}
 }
 
-// TestIdleConnectionsExpire also shows that a Fetcher works in a bubble and
-// leaves nothing behind.
+// TestIdleConnectionsExpire also checks that a Fetcher works in a bubble and leaves nothing behind.
 func TestIdleConnectionsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := 0
@@ -161,8 +160,8 @@ func TestLimitsOfTime(t *testing.T) {
 	})
 }
 
-// TestWriteLimit checks that a request that cannot be written is given up before
-// it could be delivered late.
+// TestWriteLimit checks that a request that cannot be written is abandoned before it could be
+// delivered late.
 func TestWriteLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe() // nobody reads b
@@ -178,8 +177,8 @@ func TestWriteLimit(t *testing.T) {
 	})
 }
 
-// BenchmarkKeepAlive is the cost of one plain page over a kept connection, the
-// server's share included.
+// BenchmarkKeepAlive is the cost of one plain page over a kept connection, including the server's
+// part.
 func BenchmarkKeepAlive(b *testing.B) {
 	body := []byte(repeat("0123456789", 2000))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -195,7 +194,7 @@ func BenchmarkKeepAlive(b *testing.B) {
 	}
 }
 
-// BenchmarkRead is the client's share alone: the answer is there at once.
+// BenchmarkRead is the client's part alone: the answer is already there.
 func BenchmarkRead(b *testing.B) {
 	answer := []byte(page(repeat("0123456789", 2000)))
 	c := new(scripted)
@@ -234,9 +233,9 @@ func (c *counted) Read(p []byte) (int, error) {
 	return c.scripted.Read(p)
 }
 
-// TestHeadLimit: the head counts to the byte, and nothing of what came with it;
-// it may be larger than what is received at once; and bytes behind the payload
-// make the connection useless, wherever they lie.
+// TestHeadLimit: the head is counted to the byte, without the payload bytes that came with it. It
+// may be larger than one read. Bytes after the payload make the connection useless, wherever they
+// are.
 func TestHeadLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 100 << 10
@@ -300,8 +299,8 @@ func TestOneCall(t *testing.T) {
 	}
 }
 
-// TestKeptPastDeadline: the deadline of a fetch, which may pass while its
-// connection is idle, does not make the connection useless.
+// TestKeptPastDeadline: a fetch's deadline that passes while its connection is idle does not make
+// the connection useless.
 func TestKeptPastDeadline(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))

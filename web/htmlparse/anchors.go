@@ -1,11 +1,11 @@
 package htmlparse
 
-// rawAnchor is how many bytes of the page are looked at for one link's text: it
-// may be written in character references and with much white space.
+// rawAnchor is how many bytes of the page are read for the text of one link. The text may contain
+// character references and much white space.
 const rawAnchor = 4 * MaxAnchor
 
-// anchorLink takes an a element. It ends the one before, which may lack its end tag:
-// links are not nested (HTML Standard, section 4.5.1).
+// anchorLink takes an a element. It ends the previous one, whose end tag may be missing: links are
+// not nested (HTML Standard, section 4.5.1).
 func (p *parser) anchorLink() {
 	p.endAnchor()
 	before := len(p.doc.Links)
@@ -23,8 +23,8 @@ func (p *parser) anchorLink() {
 	p.inAnchor, p.anchorAt, p.anchor = true, before, p.anchor[:0]
 }
 
-// anchorText adds a piece of the page to the text of the link that is open. White
-// space at its beginning, and an element that ends a word before it, are one space.
+// anchorText adds a piece of the page to the text of the open link. White space before it, and an
+// element before it that ends a word, become one space.
 func (p *parser) anchorText(b []byte) {
 	space := p.space
 	for len(b) > 0 && b[0] <= ' ' {
@@ -43,7 +43,7 @@ func (p *parser) anchorText(b []byte) {
 	p.anchor = append(p.anchor, b...)
 }
 
-// endAnchor gives the link that is open, if one is, its text.
+// endAnchor ends the open link, if there is one, and stores its text.
 func (p *parser) endAnchor() {
 	if !p.inAnchor {
 		return

@@ -80,7 +80,7 @@ func TestAnchorsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzAnchors: asking for texts changes nothing else, and they keep their bounds.
+// FuzzAnchors: requesting texts changes nothing else, and the texts keep their bounds.
 func FuzzAnchors(f *testing.F) {
 	for _, page := range []string{"<a href=x>y</a>", "<a href=x>&#", "<a href=x>\xff<a href=y>z", "<a href=x><base href=/y>z", "<noscript><a href=x>y", "<svg><a href=x/>y"} {
 		f.Add([]byte(page), "text/html")

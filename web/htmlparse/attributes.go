@@ -2,16 +2,15 @@ package htmlparse
 
 import "bytes"
 
-// attributes are the attributes of one tag that anything is done with: values that
-// point into the page, or to a copy of what has character references in it. Those that
-// has does not name are of earlier tags: to clear them all, for each tag, would cost more
-// than to read it.
+// attributes are the used attributes of one tag: values that point into the page, or into a copy if
+// they contain character references. Values that has does not list belong to earlier tags: clearing
+// all of them for each tag would cost more than reading the tag.
 type attributes struct {
 	has    uint32 // a bit for each attr
 	values [attrs][]byte
 }
 
-// attr is one of the attributes that anything is done with.
+// attr is one of the attributes that are used.
 type attr uint8
 
 const (
@@ -35,7 +34,7 @@ const (
 	attrs // the number of them
 )
 
-// get returns an attribute's value: nil when the tag does not have it, and then only.
+// get returns an attribute's value. It is nil if and only if the tag does not have the attribute.
 func (a *attributes) get(k attr) []byte {
 	if a.has>>k&1 == 0 {
 		return nil
@@ -43,9 +42,8 @@ func (a *attributes) get(k attr) []byte {
 	return a.values[k]
 }
 
-// read fills a from the current tag, to its end, and reports whether the tag is
-// whole. Of a repeated attribute the first counts (HTML Standard, section
-// 13.2.5.33).
+// read fills a from the current tag, to its end, and reports whether the tag is complete. Of a
+// repeated attribute the first counts (HTML Standard, section 13.2.5.33).
 func (a *attributes) read(s *scanner) bool {
 	a.has = 0
 	for {

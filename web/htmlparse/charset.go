@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// prescanBytes is where a meta element that names the encoding has to stand
-	// (HTML Standard, section 4.2.5.4).
+	// prescanBytes is the part of the page in which a meta element may name the encoding (HTML
+	// Standard, section 4.2.5.4).
 	prescanBytes = 1024
-	// latePrescanBytes is where it is looked for when nothing else helps.
+	// latePrescanBytes is the part that is searched when nothing else names the encoding.
 	latePrescanBytes = 64 << 10
 )
 
-// decode returns the page in UTF-8, with the WHATWG name of the encoding it was
-// in: that of the byte order mark, else of the Content-Type header, else of a
-// meta element, else UTF-8 if the page is valid in it, else windows-1252. A page
-// in UTF-8 is returned as it is, valid or not. enc is the encoding in which the
-// page's queries are to be written, nil for UTF-8.
+// decode returns the page in UTF-8 and the WHATWG name of its encoding. The name comes from the
+// byte order mark, else from the Content-Type header, else from a meta element, else it is UTF-8 if
+// the page is valid UTF-8, else windows-1252. A page in UTF-8 is returned as it is, valid or not.
+// enc is the encoding for the page's queries, nil for UTF-8.
 func decode(body []byte, contentType string) (enc encoding.Encoding, name string, text []byte) {
 	bom, name := byteOrderMark(body)
 	body = body[bom:]
@@ -46,8 +45,8 @@ func decode(body []byte, contentType string) (enc encoding.Encoding, name string
 	}
 	text, err := convert(enc, body)
 	if err != nil {
-		// Decoders replace what they cannot read; should one ever fail instead,
-		// the page's ASCII is still right.
+		// Decoders replace bytes that they cannot read. If one fails instead, the page's ASCII is
+		// still right.
 		return nil, name, body
 	}
 	if name == "replacement" || strings.HasPrefix(name, "utf-16") {
@@ -83,9 +82,9 @@ func guess(body []byte) (encoding.Encoding, string) {
 	return charset.Lookup("windows-1252")
 }
 
-// headerCharset returns the first charset parameter of a Content-Type header
-// that is not empty, or "". Headers that two servers in a row have written to
-// ("text/html; charset=utf-8, text/html") are read as well.
+// headerCharset returns the first non-empty charset parameter of a Content-Type header, or "". It
+// also reads headers that two servers in a row have written to ("text/html; charset=utf-8,
+// text/html").
 func headerCharset(header string) string {
 	for header != "" {
 		var param string
@@ -152,9 +151,9 @@ func metaCharset(head []byte) (encoding.Encoding, string) {
 	}
 }
 
-// xmlEncoding returns the encoding of the XML declaration that body begins with, or
-// "". One in two-byte units says by its own bytes what it is; one that was read as ASCII
-// and claims UTF-16 cannot be right (HTML Standard, section 13.2.3.2).
+// xmlEncoding returns the encoding of the XML declaration at the start of body, or "". A
+// declaration in two-byte units shows its encoding by its bytes; one that was read as ASCII and
+// names UTF-16 cannot be right (HTML Standard, section 13.2.3.2).
 func xmlEncoding(body []byte) (encoding.Encoding, string) {
 	switch {
 	case bytes.HasPrefix(body, []byte("<\x00?\x00x\x00")):
@@ -185,7 +184,7 @@ func xmlCharset(body []byte) string {
 	return label
 }
 
-// mentionsCharset spares most pages without declaration a tokenizer.
+// mentionsCharset avoids a tokenizer for most pages without a declaration.
 func mentionsCharset(head []byte) bool {
 	const word = "charset"
 	for i := 0; i+len(word) <= len(head); i++ {
@@ -238,9 +237,9 @@ func contentCharset(s string) string {
 	}
 }
 
-// encodeQuery writes the query of ref, a reference on a page in enc, as
-// browsers do: in the page's encoding, percent-encoded, with a numeric character
-// reference for what enc does not have (URL Standard, section 1.3).
+// encodeQuery writes the query of ref, a reference on a page in enc, as browsers do: in the page's
+// encoding, percent-encoded, with a numeric character reference for characters that enc lacks (URL
+// Standard, section 1.3).
 func encodeQuery(ref string, enc encoding.Encoding) string {
 	start := strings.IndexByte(ref, '?')
 	if start < 0 {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// measureFromBytes is the size from which on a text is measured before it is
-// converted: growing by doubling would leave five times a large page behind.
+// measureFromBytes is the size from which a text is measured before it is converted. Growing by
+// doubling would allocate five times the size of a large page.
 const measureFromBytes = 256 << 10
 
-// errStuck says that a decoder goes neither forward nor back.
+// errStuck says that a decoder makes no progress.
 var errStuck = errors.New("the decoder makes no progress")
 
-// convert makes UTF-8 of a text. Large ones are decoded twice, the first time to
-// count, so that no more memory is taken than the result needs.
+// convert converts a text to UTF-8. Large texts are decoded twice, the first time to count, so that
+// no more memory is allocated than the result needs.
 func convert(enc encoding.Encoding, body []byte) ([]byte, error) {
 	d := enc.NewDecoder()
 	if len(body) < measureFromBytes {

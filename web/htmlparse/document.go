@@ -6,29 +6,28 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// The limits of what is taken from one page.
+// The limits for one page.
 const (
-	// MaxLinks is the most links kept of a page.
+	// MaxLinks is the largest number of links kept of a page.
 	MaxLinks = 50_000
-	// MaxUnusable is the most references looked at that turn out to be broken or
-	// too long: seeing that can take ten times as long as keeping a good one.
+	// MaxUnusable is the largest number of broken or too long references that are parsed: detecting
+	// one can take ten times as long as keeping a good one.
 	MaxUnusable = 50_000
-	// MaxLinkBytes is the most bytes of canonical URLs kept of a page: short
-	// references against a long base could otherwise grow a page of 10 MiB to
-	// a gigabyte.
+	// MaxLinkBytes bounds the bytes of canonical URLs kept of a page. Short references against a
+	// long base could otherwise grow a page of 10 MiB to a gigabyte.
 	MaxLinkBytes = 8 << 20
-	// MaxText is the most bytes of text kept of a page.
+	// MaxText bounds the bytes of text kept of a page.
 	MaxText = 256 << 10
-	// MaxAnchor is the most bytes kept of one link's text, MaxAnchorBytes of those
-	// of a page.
+	// MaxAnchor bounds the bytes kept of one link's text, MaxAnchorBytes those of all links of a
+	// page.
 	MaxAnchor      = 256
 	MaxAnchorBytes = 1 << 20
 
-	// maxRef is what is read of one reference, in bytes: more than the longest
-	// that can have a short canonical form.
+	// maxRef is how many bytes of one reference are read: more than the longest one that can have a
+	// short canonical form.
 	maxRef = 64 << 10
-	// bytesPerLink is how long the piece of page with one link in it usually is at
-	// the least; links are given room accordingly.
+	// bytesPerLink is the usual minimum of page bytes per link; it sets the initial capacity for
+	// links.
 	bytesPerLink = 256
 
 	maxTitle       = 1 << 10 // bytes
@@ -51,9 +50,8 @@ type Link struct {
 	NoFollow bool
 }
 
-// Asset reports whether the link names a part or a relative of the page (image,
-// script, style sheet, canonical address ...) and not a page that a reader
-// would be led to.
+// Asset reports whether the link names a part or a relative of the page (image, script, style
+// sheet, canonical address ...) and not a page for a reader.
 func (l Link) Asset() bool {
 	switch l.Tag {
 	case "a", "area", "frame", "iframe", "meta":
@@ -62,20 +60,17 @@ func (l Link) Asset() bool {
 	return true
 }
 
-// Document is what was read of a page. Strings are valid UTF-8 with white
-// space collapsed.
+// Document is the extracted content of a page. Strings are valid UTF-8 with white space collapsed.
 type Document struct {
 	// Links are the links that can be fetched.
 	Links []Link
-	// Anchors are the texts of Links, for Anchor: those at the end that have none are
-	// left out.
+	// Anchors are the texts of Links; use Anchor to read them. Empty texts at the end are left out.
 	Anchors []string
-	// LinksFound counts all references seen, whether kept or not:
-	// len(Links) + LinksDropped + Invalid + TooLong + OtherScheme.
-	// References within the page ("#top") are none.
+	// LinksFound counts all references seen, kept or not: len(Links) + LinksDropped + Invalid +
+	// TooLong + OtherScheme. References within the page ("#top") do not count.
 	LinksFound int
-	// LinksDropped counts references beyond MaxLinks, MaxLinkBytes or MaxUnusable,
-	// which were not looked at any more.
+	// LinksDropped counts references beyond MaxLinks, MaxLinkBytes or MaxUnusable, which were not
+	// parsed.
 	LinksDropped int
 	// References that cannot be fetched: no valid URL, a URL longer than
 	// urlnorm.MaxLen, a URL of another scheme than http and https.
@@ -94,8 +89,8 @@ type Document struct {
 	// NoIndex and NoFollow are the page's own meta robots directives.
 	NoIndex, NoFollow bool
 
-	// Text is the visible text with white space collapsed, at most MaxText
-	// bytes. It may hold invalid UTF-8 where the page does.
+	// Text is the visible text with white space collapsed, at most MaxText bytes. It may contain
+	// invalid UTF-8 if the page does.
 	Text []byte
 	// TextTruncated: the page had more text than MaxText.
 	TextTruncated bool
@@ -104,14 +99,14 @@ type Document struct {
 	AnchorsTruncated bool
 }
 
-// Options ask for what not everybody needs.
+// Options request content that not all callers need.
 type Options struct {
-	// Anchors asks for the texts of links.
+	// Anchors requests the texts of links.
 	Anchors bool
 }
 
-// Anchor is what the a element of Links[i] says, with Options.Anchors: valid UTF-8
-// with white space collapsed, at most MaxAnchor bytes. It is "" for other elements.
+// Anchor is the text of the a element of Links[i], with Options.Anchors: valid UTF-8 with white
+// space collapsed, at most MaxAnchor bytes. It is "" for other elements.
 func (d *Document) Anchor(i int) string {
 	if i < len(d.Anchors) {
 		return d.Anchors[i]
@@ -119,22 +114,21 @@ func (d *Document) Anchor(i int) string {
 	return ""
 }
 
-// Parse reads the page body, which was served from base with the given
-// Content-Type header ("" when there was none). body is not changed and not
-// kept: the Document shares no memory with it.
+// Parse parses the page body, which was served from base with the given Content-Type header (""
+// when there was none). body is not changed and not kept: the Document shares no memory with it.
 func Parse(body []byte, contentType string, base urlnorm.URL) Document {
 	return ParseWith(Options{}, body, contentType, base)
 }
 
-// ParseWith is Parse with what o asks for.
+// ParseWith is Parse with options.
 func ParseWith(o Options, body []byte, contentType string, base urlnorm.URL) Document {
 	enc, name, body := decode(body, contentType)
 	xml := isXML(contentType)
 	p := parser{doc: Document{Base: base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, scan: scanner{page: body, xml: xml}}
 	p.run()
 	if p.lateBase {
-		// The base element stood behind the first reference but applies to all
-		// of them (HTML Standard, section 2.4.3). Rare enough to read twice.
+		// The base element came after the first reference but applies to all of them (HTML
+		// Standard, section 2.4.3). This is rare enough to parse twice.
 		q := parser{doc: Document{Base: p.doc.Base, Charset: name}, queryEncoding: enc, anchors: o.Anchors, baseSeen: true, scan: scanner{page: body, xml: xml}}
 		q.run()
 		return q.doc

@@ -25,8 +25,8 @@ func unescape(b []byte, attribute bool) []byte {
 	return append(out, b...)
 }
 
-// referenceLen returns the length of all that may belong to the character
-// reference that b, which begins with '&', begins with.
+// referenceLen returns the length of everything that may belong to the character reference at the
+// start of b, which begins with '&'.
 func referenceLen(b []byte) int {
 	n := 1
 	if n < len(b) && b[n] == '#' {
@@ -44,10 +44,10 @@ func referenceLen(b []byte) int {
 // shortestReference is "&lt" or "&#9".
 const shortestReference = 3
 
-// appendReference appends what ref, cut out by referenceLen, stands for: itself
-// when that is nothing. In text the longest name that ref begins with counts; in
-// an attribute only the whole, and without its ';' not before a '=', so that
-// "?a=1&copy=2" stays an address (HTML Standard, section 13.2.5.73).
+// appendReference appends the characters that ref, cut out by referenceLen, stands for, or ref
+// itself if it stands for none. In text the longest name at the start of ref counts. In an
+// attribute only the whole name counts, and without its ';' not before a '=', so that "?a=1&copy=2"
+// stays an address (HTML Standard, section 13.2.5.73).
 func appendReference(to, ref []byte, attribute, beforeEquals bool) []byte {
 	switch string(ref) {
 	case "&amp;":
@@ -71,8 +71,8 @@ func appendReference(to, ref []byte, attribute, beforeEquals bool) []byte {
 	return append(to, out...)
 }
 
-// wholeReference reports whether out, which stands for ref in text, stands for it
-// in an attribute as well: what is left of a name stands behind the character.
+// wholeReference reports whether out, the meaning of ref in text, is also its meaning in an
+// attribute: there, nothing of the name may be left after the character.
 func wholeReference(ref []byte, out string, beforeEquals bool) bool {
 	last := out[len(out)-1]
 	if ref[len(ref)-1] == ';' {

@@ -10,9 +10,8 @@ import (
 	"time"
 )
 
-// hostilePages are pages of size bytes, more or less, made to cost a parser
-// much; each has one good link at its end or, where a browser would not see it
-// there, none.
+// hostilePages are pages of about size bytes that are expensive to parse. Each has one good link at
+// its end or, where a browser would not see it there, none.
 func hostilePages(size int) map[string]string {
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	numbered := func(format string) string {
@@ -61,8 +60,8 @@ func hostilePages(size int) map[string]string {
 	}
 }
 
-// cost parses body in a process that is doing nothing else and returns the time
-// and the bytes of all allocations.
+// cost parses body in an otherwise idle process and returns the time and the bytes of all
+// allocations.
 func cost(t *testing.T, body []byte, contentType string) (Document, time.Duration, uint64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -76,8 +75,8 @@ func cost(t *testing.T, body []byte, contentType string) (Document, time.Duratio
 
 var full = flag.Bool("full", false, "hostile pages of 10 MiB, the most that is read of a page, in 5 s, instead of 256 KiB in 20 s")
 
-// hostileSize returns the size of hostile pages, and how long one may take: on a
-// loaded machine under the race detector a tenth of a second becomes several.
+// hostileSize returns the size of hostile pages and how long one may take. On a loaded machine
+// under the race detector a tenth of a second becomes several.
 func hostileSize() (size int, most time.Duration) {
 	if *full {
 		return 10 << 20, 5 * time.Second
@@ -85,9 +84,9 @@ func hostileSize() (size int, most time.Duration) {
 	return 256 << 10, 20 * time.Second
 }
 
-// TestHostile holds each hostile page to its time and to allocations of ten
-// times its size, freed ones included, and finds its link. It is not parallel,
-// because it counts what the process allocates.
+// TestHostile bounds the time of each hostile page, and its allocations to ten times its size,
+// freed ones included, and finds its link. It is not parallel, because it counts the allocations of
+// the process.
 func TestHostile(t *testing.T) {
 	const small = 2 << 20 // bytes, for what every page takes
 	size, most := hostileSize()
@@ -118,10 +117,10 @@ func TestHostile(t *testing.T) {
 	t.Logf("%d KiB: at most %v, and %.1f bytes allocated for one (%s)", size>>10, slowest, dearest, which)
 }
 
-// TestManyLinks holds pages with more links than are kept to the same figures.
+// TestManyLinks applies the same bounds to pages with more links than are kept.
 func TestManyLinks(t *testing.T) {
-	// What the full address parser takes for one reference that is not plain, in
-	// bytes; nearly all of it is garbage at once.
+	// Bytes that the full URL parser allocates for one reference that is not plain; nearly all of
+	// it is garbage at once.
 	const perReference = 3 << 10
 	size, most := hostileSize()
 	for _, link := range []string{"<a href=x>", "<a href=xy>link</a>", "<a href='?q=\u00e9&amp;r'>", "<img srcset='a 1x, b 2x'>", "<a href=mailto:x>", "<a href='http://['>", "<a href=//\u00e9.example/\\%zz>"} {
@@ -137,8 +136,8 @@ func TestManyLinks(t *testing.T) {
 	}
 }
 
-// TestNestedDeeply is the page whose links the library's tree builder loses
-// whole, as it refuses to nest more than 512 elements.
+// TestNestedDeeply is a page whose links the library's tree builder loses, as it refuses to nest
+// more than 512 elements.
 func TestNestedDeeply(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{510, 511, 512, 513, 1_000_000} {

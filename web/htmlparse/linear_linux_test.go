@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime is what parsing body takes of the processor, whatever else the
-// machine is doing.
+// processorTime is the processor time for parsing body, whatever else the machine is doing.
 func processorTime(t *testing.T, body []byte) time.Duration {
 	t.Helper()
 	runtime.LockOSThread()
@@ -26,9 +25,8 @@ func processorTime(t *testing.T, body []byte) time.Duration {
 	return time.Duration(after.Nano() - before.Nano())
 }
 
-// TestLinear compares the cost of a hostile page with that of one ten times as
-// long. A parser that were quadratic would take a hundred times as much; this
-// one may take forty, for what is not the same between two runs.
+// TestLinear compares the cost of a hostile page with that of one ten times as long. A quadratic
+// parser would take a hundred times as much; this one may take forty, as runs differ.
 func TestLinear(t *testing.T) {
 	short, long := hostilePages(32<<10), hostilePages(320<<10)
 	for name := range short {

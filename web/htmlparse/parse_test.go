@@ -94,7 +94,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestXHTML has what is read otherwise when a page was served as XML.
+// TestXHTML has content that is parsed differently when a page was served as XML.
 func TestXHTML(t *testing.T) {
 	t.Parallel()
 	const page = `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="s.js"/></head>
@@ -250,8 +250,7 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestWords compares the text that is gathered with what fields joined by
-// spaces would be, however the text is divided.
+// TestWords compares the collected text with fields joined by spaces, however the text is divided.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -274,7 +273,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestNothingShared changes the body behind the Document's back.
+// TestNothingShared changes the body after parsing: the Document must not change.
 func TestNothingShared(t *testing.T) {
 	t.Parallel()
 	body := []byte("<title>T</title><a href=/x rel=y>text</a>")

@@ -12,8 +12,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// agent is the name by which a page may speak to this crawler: the product token
-// of its robots.txt groups.
+// agent is the name by which a page may address this crawler: the product token of its robots.txt
+// groups.
 const agent = "crawlnode"
 
 // parser is the state of one pass over a page.
@@ -21,8 +21,8 @@ type parser struct {
 	doc           Document
 	scan          scanner
 	queryEncoding encoding.Encoding // of the page, when queries are to be written in it; else nil
-	baseSeen      bool              // a base element with an address was met, whatever it was worth
-	lateBase      bool              // it came behind references that it should have applied to
+	baseSeen      bool              // a base element with an address was found, valid or not
+	lateBase      bool              // it came after references to which it should have applied
 	noscript      bool              // inside noscript or noframes
 	foreign       int               // svg and math elements that are open
 	inert         int               // template elements that are open and not shown
@@ -32,8 +32,8 @@ type parser struct {
 	full          bool // no more links are kept
 	attrs         attributes
 	refs          refs
-	anchors       bool   // texts of links are wanted
-	inAnchor      bool   // the text that comes is of a link
+	anchors       bool   // texts of links are requested
+	inAnchor      bool   // the next text belongs to a link
 	anchorAt      int    // its place in doc.Links
 	anchor        []byte // its text, as the page has it
 	anchorBytes   int    // of all links' texts
@@ -84,8 +84,7 @@ func (p *parser) text(b []byte) {
 	}
 }
 
-// words adds b to the page's text, with each stretch of white space made one
-// space.
+// words adds b to the page's text, with each stretch of white space made one space.
 func (p *parser) words(b []byte) {
 	text := p.doc.Text
 	for {
@@ -98,8 +97,7 @@ func (p *parser) words(b []byte) {
 			break
 		}
 		if text == nil {
-			// There may be as much text as there is page; growing step by step would
-			// copy it several times.
+			// There may be as much text as page; growing step by step would copy it several times.
 			text = make([]byte, 0, min(len(p.scan.page), MaxText))
 		}
 		n := collapsed(b)
@@ -117,23 +115,23 @@ func (p *parser) words(b []byte) {
 		b = b[n:]
 	}
 	if cap(text) == cap(p.doc.Text) {
-		// It stands where it stood. That pointer is not written again: this would cost a
-		// write barrier for each piece of text while the garbage collector marks.
+		// The text is still at the same address. Its pointer is not written again: that would cost
+		// a write barrier for each piece of text while the garbage collector marks.
 		p.doc.Text = p.doc.Text[:len(text)]
 		return
 	}
 	p.doc.Text = text
 }
 
-// collapsed returns how much of b, which begins with a word, is words with one
-// space between them and so can be taken as it is.
+// collapsed returns how much of b, which begins with a word, consists of words with one space
+// between them and so needs no change.
 func collapsed(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for {
-		// Eight bytes at a time, with no branch for each word, and always eight: where the
-		// next are does not depend on what these are, so that the processor need not wait
-		// (which took three times as long). Both tests may err on the side of looking closer.
+		// Eight bytes at a time, always eight and with no branch for each word: the position of the
+		// next eight does not depend on these, so the processor need not wait (which took three
+		// times as long). Both tests may err towards the slow path.
 		before := uint64(0) // the top bit of the lowest byte: the byte before is a space
 		for i+8 <= len(b) {
 			x := binary.LittleEndian.Uint64(b[i:])
@@ -164,8 +162,8 @@ func collapsed(b []byte) int {
 	}
 }
 
-// ref records the reference raw of an element. What comes when the page's links
-// are full is only counted: it costs next to nothing then.
+// ref records the reference raw of an element. Once the page's links are full, references are only
+// counted, which is cheap.
 func (p *parser) ref(tag, rel string, raw []byte) {
 	for len(raw) > 0 && raw[0] <= ' ' {
 		raw = raw[1:]
@@ -178,7 +176,7 @@ func (p *parser) ref(tag, rel string, raw []byte) {
 		p.doc.LinksDropped++
 		return
 	}
-	// Megabytes of an inline image need not be copied to see what they are.
+	// Megabytes of an inline image need not be copied to recognise it.
 	ref := p.refs.string(raw[:min(len(raw), maxRef)])
 	if p.queryEncoding != nil {
 		ref = encodeQuery(ref, p.queryEncoding)
@@ -197,8 +195,8 @@ func (p *parser) ref(tag, rel string, raw []byte) {
 	p.full = p.full || p.doc.Invalid+p.doc.TooLong >= MaxUnusable
 }
 
-// refs makes strings of references, which live as long as the parser. They stand behind one
-// another in few pieces of memory: one for each reference was every second allocation of a page.
+// refs makes strings of references, valid as long as the parser. They are packed into few pieces of
+// memory: one allocation for each reference was every second allocation of a page.
 type refs struct{ piece strings.Builder }
 
 // pieceOfRefs is the size of a piece, in bytes.
@@ -233,7 +231,7 @@ func (p *parser) keep(l Link) {
 // clean makes a string of b: valid UTF-8, white space collapsed, at most limit
 // bytes.
 func clean(b []byte, limit int) string {
-	// A first cut keeps a megabyte of white space or of title from being copied.
+	// The first cut avoids copying a megabyte of white space or of title.
 	if len(b) > 4*limit {
 		b = b[:4*limit]
 	}

@@ -12,26 +12,25 @@ const (
 	endTag   // likewise
 )
 
-// scanner splits a page into tokens (HTML Standard, section 13.2.5). It looks
-// at each byte a bounded number of times and holds nothing but slices of the
-// page, so its time is linear and its memory none, whatever the page is.
-// Comments, declarations and processing instructions are stepped over.
+// scanner splits a page into tokens (HTML Standard, section 13.2.5). It reads each byte a bounded
+// number of times and holds only slices of the page, so its time is linear and it allocates
+// nothing, whatever the page is. Comments, declarations and processing instructions are skipped.
 //
 // After startTag and endTag the attributes must be read, by attribute until it
-// reports false or by skipTag; behind the start tag of an element without
-// markup in it (see isRaw) then its content, by content. That is left to the
-// caller, because it depends on where the element stands.
+// reports false or by skipTag. After the start tag of an element without
+// inner markup (see isRaw) its content must be read, by content. The
+// caller does this, because it depends on where the element is.
 type scanner struct {
 	page []byte
 	at   int  // offset of the first byte that was not read
 	xml  bool // CDATA sections are what they are in XML
 
-	// Where the last text and name are is kept in numbers: slices would cost a write
-	// barrier for each token while the garbage collector marks.
+	// The last text and name are kept as offsets: slices would cost a write barrier for each token
+	// while the garbage collector marks.
 	from, to int // of a textToken
 	nameLen  int // of a tag, and longer than nameBuf when the name is
 	// cut and selfClosing are known once attribute has reported false.
-	cut         bool // the page ended within the tag, which then is none
+	cut         bool // the page ended within the tag, which is then ignored
 	selfClosing bool // the tag ended in "/>"
 
 	nameBuf [16]byte // in lower case; longer names than any that matters
@@ -190,14 +189,13 @@ func (s *scanner) attribute() (key, val []byte, ok bool) {
 	return key, b[start:i], true
 }
 
-// cutOff ends a tag that the page's end cuts off.
+// cutOff ends a tag that the end of the page cuts off.
 func (s *scanner) cutOff() (key, val []byte, ok bool) {
 	s.at, s.cut, s.selfClosing = len(s.page), true, false
 	return nil, nil, false
 }
 
-// skipTag steps over the rest of the current tag and reports whether it is
-// whole.
+// skipTag skips the rest of the current tag and reports whether it is complete.
 func (s *scanner) skipTag() bool {
 	for {
 		if _, _, ok := s.attribute(); !ok {
@@ -217,8 +215,7 @@ func isRaw(name []byte) bool {
 	return false
 }
 
-// content reads what stands before the end tag of the raw element name, or
-// before the end of the page.
+// content reads up to the end tag of the raw element name, or to the end of the page.
 func (s *scanner) content(name string) []byte {
 	b := s.page[s.at:]
 	n := len(b)

@@ -131,12 +131,12 @@ func FuzzScanner(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, page []byte) {
 		if bytes.IndexByte(page, 0) >= 0 || bytes.Contains(page, []byte("<!")) && bytes.Contains(bytes.ToLower(page), []byte("<script")) {
-			// NULs in names are written otherwise, and a script within a comment within
-			// a script ends otherwise (the library leaves the comment at any '<').
+			// NULs in names are written differently, and a script within a comment within a script
+			// ends differently (the library leaves the comment at any '<').
 			return
 		}
-		// Ends of lines are made one kind before the page is read, as the standard
-		// says (section 13.2.3.5); a reference to a carriage return stays one.
+		// Line ends are unified before the page is read, as the standard says (section 13.2.3.5); a
+		// reference to a carriage return stays one.
 		page = []byte(normal.Replace(string(page)))
 		got, want := strings.Join(scanned(page), "\n"), strings.Join(tokenized(page), "\n")
 		if got != want {
@@ -145,8 +145,8 @@ func FuzzScanner(f *testing.F) {
 	})
 }
 
-// TestScripts has the cases where the library differs from the standard
-// (section 13.2.5.15 to 31): what is left after the script.
+// TestScripts has the cases where the library differs from the standard (section 13.2.5.15 to 31):
+// the text left after the script.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	for page, rest := range map[string]string{

@@ -21,8 +21,8 @@ func readJSON(t *testing.T, name string, into any) {
 	}
 }
 
-// linkDifferences are the cases in which the package finds other links than the
-// suite says, on purpose: what it finds, and why.
+// linkDifferences are the cases in which the package deliberately finds other links than the suite
+// expects: its links, and why.
 var linkDifferences = map[string]struct {
 	got []string
 	why string
@@ -31,9 +31,8 @@ var linkDifferences = map[string]struct {
 	"testMetaContentURI":      {nil, "addresses in social-media metadata are for other programs; a page they name is linked as well"},
 }
 
-// TestLinkSuites runs the cases recorded from Heritrix and Scrapy. Scrapy's do
-// not look for images and other parts. Links on a page that says nofollow are
-// reported by this package and left to its caller.
+// TestLinkSuites runs the cases recorded from Heritrix and Scrapy. Scrapy's do not look for images
+// and other parts. Links on a nofollow page are reported by this package and left to its caller.
 func TestLinkSuites(t *testing.T) {
 	t.Parallel()
 	var suite struct {
@@ -125,8 +124,8 @@ func (c w3libCase) charset() string {
 	return "text/html; charset=" + strings.Replace(label, "latin-1", "latin1", 1)
 }
 
-// w3libDifferences are the cases, by their number in the file, in which the
-// package answers otherwise than w3lib, on purpose: its answer, and why.
+// w3libDifferences are the cases, by their number in the file, in which the package deliberately
+// answers differently from w3lib: its answer, and why.
 var w3libDifferences = map[int]struct{ got, why string }{
 	22:  {"", "a tag that the page's end cuts off is none (HTML Standard, section 13.2.5)"},
 	40:  {"", "option ignore_tags: a refresh in noscript is there to send away those without scripts"},
@@ -214,7 +213,7 @@ func w3libRefresh(t *testing.T, c w3libCase) (got, want string) {
 	return got, want
 }
 
-// whatwgName is the WHATWG name of an encoding that Python calls so.
+// whatwgName is the WHATWG name of an encoding, given its Python name.
 func whatwgName(python string) string {
 	switch python {
 	case "big5hkscs":
@@ -232,7 +231,7 @@ func whatwgName(python string) string {
 	return python
 }
 
-// asPython writes gbk, which WHATWG keeps apart, as the superset it is read as.
+// asPython names gbk, which WHATWG keeps apart, as the superset with which it is decoded.
 func asPython(whatwg string) string {
 	if whatwg == "gbk" {
 		return "gb18030"

@@ -71,8 +71,8 @@ func (p *parser) startTag() {
 	p.space = true
 }
 
-// rawContent reads the content of a raw element. In XML, and in drawings and
-// formulas, which follow its rules, one that closes itself has none.
+// rawContent reads the content of a raw element. A self-closing one has no content in XML, nor in
+// svg and math, which follow its rules.
 func (p *parser) rawContent() []byte {
 	if s := &p.scan; s.selfClosing && (s.xml || p.foreign > 0) {
 		return nil
@@ -80,9 +80,9 @@ func (p *parser) rawContent() []byte {
 	return p.scan.content(string(p.scan.name()))
 }
 
-// template takes a template element. What is in it is no part of the page before a
-// script has made it one (HTML Standard, section 4.12.3), unless it is a declarative
-// shadow root, which is shown as the page is read.
+// template takes a template element. Its content is not part of the page before a script inserts it
+// (HTML Standard, section 4.12.3), unless it is a declarative shadow root, which is shown as the
+// page is read.
 func (p *parser) template() {
 	s := &p.scan
 	if !p.attrs.read(s) || p.foreign > 0 || s.xml && s.selfClosing {
@@ -94,7 +94,7 @@ func (p *parser) template() {
 	p.inert = 1
 }
 
-// inertTag steps over a start tag within a template.
+// inertTag skips a start tag within a template.
 func (p *parser) inertTag() {
 	s := &p.scan
 	switch whole, name := s.skipTag(), s.name(); {
@@ -106,7 +106,7 @@ func (p *parser) inertTag() {
 	}
 }
 
-// title takes the page's title; a drawing may have its own.
+// title takes the page's title. A drawing may have its own, which is ignored.
 func (p *parser) title() {
 	content := p.rawContent()
 	if p.doc.Title == "" && p.foreign == 0 {
@@ -175,7 +175,7 @@ func (p *parser) media(tag string) bool {
 	switch tag {
 	case "img", "source":
 		p.srcset(tag, a.get(attrSrcset))
-		// Where scripts that load images late keep them.
+		// Scripts that load images lazily keep their addresses here.
 		p.embedded(tag, a.get(attrDataSrc))
 		p.srcset(tag, a.get(attrDataSrcset))
 	case "video":
@@ -184,7 +184,7 @@ func (p *parser) media(tag string) bool {
 	return true
 }
 
-// embedded records a reference that, left empty, stands for nothing.
+// embedded records a reference, unless it is empty.
 func (p *parser) embedded(tag string, ref []byte) {
 	if len(ref) > 0 {
 		p.ref(tag, "", ref)
@@ -251,7 +251,7 @@ func (p *parser) meta() {
 			p.doc.Lang = clean(a.get(attrContent), maxLang)
 		}
 	case equalFold(a.get(attrName), "robots"), equalFold(a.get(attrName), agent):
-		// What is asked of this crawler by name adds to what is asked of all.
+		// Directives for this crawler by name add to those for all.
 		noIndex, noFollow := directives(string(a.get(attrContent)))
 		p.doc.NoIndex = p.doc.NoIndex || noIndex
 		p.doc.NoFollow = p.doc.NoFollow || noFollow

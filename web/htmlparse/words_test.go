@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCollapsed holds the reading by eights against one byte by byte, with spaces, and
-// what might be taken for them, on both sides of each eighth byte.
+// TestCollapsed compares the eight-byte loop with a byte loop, with spaces, and bytes that might be
+// taken for spaces, on both sides of each eighth byte.
 func TestCollapsed(t *testing.T) {
 	t.Parallel()
 	byteByByte := func(b []byte) int {

@@ -9,15 +9,15 @@
 // wildcards a file is made of.
 //
 // Files and paths are compared with their percent escapes in one form, as section
-// 2.2.2 of the RFC says. Two of the 145 cases of Google's own suite, whose parser
-// keeps escapes as they are written, read it otherwise (ID_Encoding: "%62%61%7A" is
-// not "baz" there, and a path that is not escaped is not one that is); all others hold.
+// 2.2.2 of the RFC says. Google's parser keeps escapes as they are written, and so
+// differs in two of the 145 cases of its own suite (ID_Encoding: "%62%61%7A" is not
+// "baz" there, and an unescaped path differs from an escaped one). All others hold.
 //
-// Lines are split by Google's parser in its Go port, with its tolerance for
+// Lines are split by the Go port of Google's parser, with its tolerance for
 // usual typing errors; grouping, matching and Crawl-delay are ours.
 //
-// The package knows nothing of HTTP: what an answer other than 200 means
-// (section 2.3.1), how long a file is good, and to which origin it belongs, is
-// the caller's business. Rules are immutable and may be used by any number of
+// The package knows nothing of HTTP. The caller decides what an answer other than
+// 200 means (section 2.3.1), how long a file is valid, and to which origin it
+// belongs. Rules are immutable and may be used by any number of
 // goroutines.
 package robots

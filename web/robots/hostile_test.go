@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 )
 
-// hostile are files that no person writes, by name.
+// hostile are malformed files that no person would write, by name.
 func hostile() map[string][]byte {
 	noise := make([]byte, 4*MaxBody)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -45,9 +45,8 @@ func hostile() map[string][]byte {
 	}
 }
 
-// TestHostile reads files that are made to break a parser: what stands in front
-// of the noise counts, and noise forbids nothing. RFC 9309 wants UTF-8, so a file
-// in UTF-16 is noise.
+// TestHostile parses files made to break a parser: the lines before the noise count, and noise
+// forbids nothing. RFC 9309 requires UTF-8, so a file in UTF-16 is noise.
 func TestHostile(t *testing.T) {
 	noise := map[string]bool{"noise": true, "UTF-16": true, "HTML": true, "an image": true, "empty": true}
 	for name, body := range hostile() {
@@ -83,8 +82,8 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// TestMatchingIsLinear counts the bytes that the search for pieces looks at:
-// never more than the path and the pattern together have, whatever the stars.
+// TestMatchingIsLinear counts the bytes that the search for pieces reads: never more than the path
+// and the pattern have together, however many stars there are.
 func TestMatchingIsLinear(t *testing.T) {
 	t.Parallel()
 	var looked int
@@ -112,7 +111,7 @@ func TestMatchingIsLinear(t *testing.T) {
 	}
 }
 
-// TestNormalForm names what is one character and what is two.
+// TestNormalForm lists which characters are equal and which are not.
 func TestNormalForm(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
@@ -125,8 +124,8 @@ func TestNormalForm(t *testing.T) {
 	}
 }
 
-// BenchmarkParse reads files of the largest size that counts; the goal is 50 ms
-// for each megabyte.
+// BenchmarkParse parses files of the largest size that is read; the goal is 50 ms for each
+// megabyte.
 func BenchmarkParse(b *testing.B) {
 	var usual bytes.Buffer
 	for i := 0; usual.Len() < MaxBody; i++ {

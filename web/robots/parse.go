@@ -15,9 +15,9 @@ const (
 	maxDelay    = 24 * time.Hour
 )
 
-// Readable returns the part of body that Parse reads: the whole lines within its
-// first MaxBody bytes. Half a Disallow line would forbid more than the whole one.
-// Whoever cuts a longer file off must leave one byte more than MaxBody.
+// Readable returns the part of body that Parse reads: the whole lines within its first MaxBody
+// bytes. Half a Disallow line would forbid more than the whole one. A caller that cuts a longer
+// file must leave at least one byte more than MaxBody.
 func Readable(body []byte) []byte {
 	if len(body) <= MaxBody {
 		return body
@@ -36,16 +36,15 @@ type group struct {
 	hasDelay bool
 }
 
-// handler collects what concerns one agent. A group is one or more User-agent
-// lines and the rules up to the next User-agent line behind a rule; other lines
-// do not end it (section 2.2.1).
+// handler collects the lines for one agent. A group is one or more User-agent lines and the rules
+// up to the next User-agent line that follows a rule; other lines do not end it (section 2.2.1).
 type handler struct {
 	agent string
 
 	specific, global     group
-	inSpecific, inGlobal bool // whom the current group is for
+	inSpecific, inGlobal bool // the agents of the current group
 	ruleSeen             bool // the current group has a rule
-	everSpecific         bool // some group names the agent, be it empty
+	everSpecific         bool // some group names the agent, even an empty one
 	sitemaps             []string
 }
 
@@ -54,7 +53,7 @@ var _ grobotstxt.ParseHandler = (*handler)(nil)
 // HandleRobotsStart implements grobotstxt.ParseHandler, as the methods below do.
 func (h *handler) HandleRobotsStart() {}
 
-// HandleRobotsEnd has nothing left to do.
+// HandleRobotsEnd does nothing.
 func (h *handler) HandleRobotsEnd() {}
 
 // HandleUserAgent begins a group or adds an agent to the current one. "* x"
@@ -72,8 +71,8 @@ func (h *handler) HandleUserAgent(_ int, value string) {
 	}
 }
 
-// HandleAllow takes an Allow line. One for a directory's index page stands for
-// the directory as well, as Google reads it.
+// HandleAllow takes an Allow line. A rule for a directory's index page also covers the directory,
+// as Google does.
 func (h *handler) HandleAllow(_ int, value string) {
 	value = normalForm(value)
 	h.add(value, true)
@@ -122,8 +121,8 @@ func (h *handler) add(pattern string, allow bool) {
 	g.rules = append(g.rules, rule{pattern: strings.Clone(pattern), allow: allow})
 }
 
-// current returns where the lines of the current group go, nil when they are
-// for other agents. A group for both us and "*" is ours.
+// current returns the group that gets the current lines; nil when they are for other agents. A
+// group for both our agent and "*" is ours.
 func (h *handler) current() *group {
 	switch {
 	case h.inSpecific:
@@ -145,15 +144,14 @@ func productToken(value string) string {
 	return value
 }
 
-// escapeValues returns body with the percent escapes in upper case and all
-// bytes outside ASCII escaped (section 2.2.2), except where they are no part of
-// a path: in a byte order mark, user-agent and sitemap lines. The line parser
-// does so itself, but turns the digits of an escape into control bytes when it
-// does; finding nothing to do, it lets the value pass.
+// escapeValues returns body with the percent escapes in upper case and all bytes outside ASCII
+// escaped (section 2.2.2), except where they are not part of a path: in a byte order mark, and in
+// user-agent and sitemap lines. The line parser would do so itself, but it turns the digits of an
+// escape into control bytes. It leaves a value alone that needs no change.
 func escapeValues(body []byte) string {
 	var b strings.Builder
 	b.Grow(len(body))
-	// The parser skips a byte order mark, also the first bytes of one.
+	// The parser skips a byte order mark, and also its first bytes alone.
 	mark := 0
 	for mark < len("\uFEFF") && mark < len(body) && body[mark] == "\uFEFF"[mark] {
 		mark++
@@ -167,7 +165,7 @@ func escapeValues(body []byte) string {
 		}
 		line := body[:min(end+1, len(body))]
 		body = body[len(line):]
-		if end == 0 || line[0] == '#' { // nothing to the parser either, which takes its time over it
+		if end == 0 || line[0] == '#' { // the parser ignores it too, but slowly
 			continue
 		}
 		if keepsValue(line) {
@@ -220,10 +218,10 @@ func upperEscapes(s string) string {
 	return string(b)
 }
 
-// normalForm returns s in the form in which section 2.2.2 compares: percent escapes
-// in upper case, those of unreserved characters (RFC 3986 section 2.3) replaced by
-// the character, and what cannot stand in a URL escaped, as the URL Standard does in
-// a path. Reserved characters and their escapes stay two different things.
+// normalForm returns s in the form in which section 2.2.2 compares: percent escapes in upper case,
+// those of unreserved characters (RFC 3986 section 2.3) replaced by the character, and characters
+// that a URL cannot have escaped, as the URL Standard does in a path. Reserved characters and their
+// escapes stay different.
 func normalForm(s string) string {
 	i := 0
 	for i < len(s) && plain[s[i]] {
@@ -253,8 +251,8 @@ func normalForm(s string) string {
 	return string(b)
 }
 
-// plain are the bytes that stand for themselves: unreserved and reserved
-// characters. The table is never written after it was made.
+// plain are the bytes that need no escape: unreserved and reserved characters. The table is
+// read-only after initialisation.
 var plain = func() (t [256]bool) {
 	const reserved = ":/?#[]@!$&'()*+,;="
 	for c := range t {

@@ -23,9 +23,9 @@ func readJSON(t *testing.T, name string, into any) {
 	}
 }
 
-// googleDifferences are the cases, by URL and the rule that would have to match, in
-// which Google's parser, which keeps the escapes of a file and of a URL as they are
-// written, reads section 2.2.2 of RFC 9309 otherwise: what is allowed here.
+// googleDifferences are the cases that Google's parser decides differently, since it keeps the
+// escapes of a file and of a URL as they are written, against section 2.2.2 of RFC 9309. The key is
+// the URL and the rule that would have to match, the value what is allowed here.
 var googleDifferences = map[string]bool{
 	"http://foo.bar/foo/bar/ツ Allow: /foo/bar/ツ":           true, // the path is escaped before it is compared
 	"http://foo.bar/foo/bar/ツ Allow: /foo/bar/%E3%83%84":   true,
@@ -67,9 +67,9 @@ func TestGoogle(t *testing.T) {
 	}
 }
 
-// TestEscapes has the rows of the table in section 2.2.2 of RFC 9309 and those of
-// RFC 3986 (sections 2.2, 2.3 and 6.2.2.2): paths that are one and paths that are two,
-// in rules of both kinds, whichever side has which.
+// TestEscapes has the rows of the table in section 2.2.2 of RFC 9309 and those of RFC 3986
+// (sections 2.2, 2.3 and 6.2.2.2): paths that are equal and paths that differ, in rules of both
+// kinds, with either form on either side.
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -99,7 +99,7 @@ func TestEscapes(t *testing.T) {
 			}
 		}
 	}
-	// Neither is the wildcard that it encodes.
+	// A wildcard character and its escape differ.
 	for _, rule := range []string{"/a%2Ac", "/a%24"} {
 		if r := Parse([]byte("User-agent: *\nDisallow: "+rule), "crawlnode"); !r.Allowed("/abc") || !r.Allowed("/a") {
 			t.Errorf("%q is read as a wildcard", rule)
@@ -268,8 +268,7 @@ func TestSitemaps(t *testing.T) {
 	}
 }
 
-// TestMaxBody cuts a file within a line, which must not be read as a shorter
-// rule.
+// TestMaxBody cuts a file within a line, which must not be read as a shorter rule.
 func TestMaxBody(t *testing.T) {
 	t.Parallel()
 	const head, cut = "User-agent: *\nDisallow: /first\n", "Disallow: /"
@@ -342,7 +341,7 @@ func BenchmarkAllowed(b *testing.B) {
 	}
 }
 
-// BenchmarkParseLarge reads a file of the largest size, made to be slow.
+// BenchmarkParseLarge parses a file of the largest size, made to be slow.
 func BenchmarkParseLarge(b *testing.B) {
 	body := []byte("User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("*a", 500)+"\n", MaxBody/1012))
 	b.ReportAllocs()

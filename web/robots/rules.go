@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// MaxBody is the most bytes of a file that are read; section 2.5 of RFC 9309
-// asks for at least as many.
+// MaxBody is how many bytes of a file are read. Section 2.5 of RFC 9309 asks for at least as many.
 const MaxBody = 500 << 10
 
-// Rules are what one robots.txt file says to one agent. The nil pointer and
-// the zero value allow everything.
+// Rules are the rules of one robots.txt file for one agent. The nil pointer and the zero value
+// allow everything.
 type Rules struct {
 	rules      []rule // longest pattern first; of equal ones, Allow first
 	crawlDelay time.Duration
@@ -32,10 +31,9 @@ func (r rule) String() string {
 	return "Disallow: " + r.pattern
 }
 
-// Parse reads a robots.txt body, of which it uses at most the first MaxBody
-// bytes, for the product token agent (case does not matter). There is no
-// malformed file: lines that cannot be understood are skipped. The result does
-// not share memory with body.
+// Parse parses a robots.txt body for the product token agent (case does not matter). It uses at
+// most the first MaxBody bytes. No file is malformed: lines that cannot be understood are skipped.
+// The result does not share memory with body.
 func Parse(body []byte, agent string) *Rules {
 	h := &handler{agent: agent}
 	parse(body, h)
@@ -69,8 +67,8 @@ func (r *Rules) Allowed(url string) bool {
 	return allowed
 }
 
-// Explain is Allowed with the line that decided, such as "Disallow: /private/",
-// or "" when no line matches.
+// Explain is Allowed with the line that decided, such as "Disallow: /private/", or "" when no line
+// matches.
 func (r *Rules) Explain(url string) (allowed bool, line string) {
 	if r == nil {
 		return true, ""
@@ -87,7 +85,7 @@ func (r *Rules) Explain(url string) (allowed bool, line string) {
 	return true, ""
 }
 
-// Size is roughly what r takes in memory, in bytes, without its sitemaps.
+// Size is the approximate memory of r in bytes, without its sitemaps.
 func (r *Rules) Size() int {
 	const fixed, perRule, perString = 200, 24, 8 // a string is rounded up, by 8 bytes on average
 	n := fixed + perRule*cap(r.rules)
@@ -97,9 +95,9 @@ func (r *Rules) Size() int {
 	return n
 }
 
-// CrawlDelay returns the Crawl-delay that the file asks of the agent, the
-// largest if it names several, at most a day; false if it names none. It is no
-// part of RFC 9309, but it is what many sites write.
+// CrawlDelay returns the Crawl-delay that the file asks of the agent: the largest if it names
+// several, at most a day. It is false if the file names none. RFC 9309 has no Crawl-delay, but many
+// sites use it.
 func (r *Rules) CrawlDelay() (time.Duration, bool) {
 	if r == nil {
 		return 0, false
@@ -116,11 +114,10 @@ func (r *Rules) Sitemaps() []string {
 	return r.sitemaps
 }
 
-// matches reports whether pattern matches path from its beginning (section
-// 2.2.3). '*' stands for any bytes; '$' at the pattern's end for the path's end.
-// Between two stars the leftmost match is as good as any, so nothing is tried
-// twice: index, which is strings.Index, is given each byte of path once, and of a
-// piece that it has found not even the piece again.
+// matches reports whether pattern matches path from its start (section 2.2.3). '*' stands for any
+// bytes, '$' at the end of the pattern for the end of the path. Between two stars the leftmost
+// match is as good as any other, so there is no backtracking: index, which is strings.Index, reads
+// each byte of path at most once, and a piece that it has found is not read again.
 func matches(path, pattern string, index func(s, piece string) int) bool {
 	pattern, toEnd := strings.CutSuffix(pattern, "$")
 	piece, pattern, star := strings.Cut(pattern, "*")
@@ -147,7 +144,7 @@ func matches(path, pattern string, index func(s, piece string) int) bool {
 func pathQuery(url string) string {
 	rest := strings.TrimPrefix(url, "//")
 	rest, _, _ = strings.Cut(rest, "#")
-	// A "://" behind the path's or the query's start is not the scheme's.
+	// A "://" after the start of the path or query is not the one of the scheme.
 	start := strings.IndexAny(rest, "/?;")
 	if scheme := strings.Index(rest, "://"); scheme >= 0 && (start < 0 || start > scheme) {
 		rest = rest[scheme+len("://"):]

@@ -1,38 +1,37 @@
-// Package scope decides which URLs belong to a crawl, and says which rule
+// Package scope decides which URLs belong to a crawl, and reports the rule that
 // decided.
 //
-// Two things make up a scope. The [Rules] are the crawl's settings, compiled
+// A scope has two parts. The [Rules] are the crawl's settings, compiled
 // and immutable: the mode, include and exclude patterns, the depth limit. The
-// [Seeds] are what the modes are relative to: scope entries, one line of text
-// each, that stand for the seeds people gave and for where these redirected to.
-// [Rules.EntryOf] makes an entry; the cluster keeps the entries and tells them
-// to every member; [Rules.Judge] holds a URL against both. Where the entries
-// are kept is an [Index]: a set of keys, so that millions of them need not be in
-// memory. Entries are only ever added: a URL that is admitted stays so, one that
-// is refused may be admitted by an entry that comes later.
+// [Seeds] are the reference points of the modes: scope entries, one line of text
+// each, for the seeds that people gave and for the targets of their redirects.
+// [Rules.EntryOf] makes an entry. The cluster keeps the entries and sends them
+// to every member. [Rules.Judge] checks a URL against both. The entries
+// are kept in an [Index], a set of keys, so that millions of them need not be in
+// memory. Entries are only ever added: an admitted URL stays admitted, and a
+// refused one may be admitted by a later entry.
 //
-// A URL is admitted when all of these hold, asked in this order:
+// A URL is admitted when all of these hold, checked in this order:
 //
 //	its page, folder, host or domain (by the mode) is that of an entry
 //	no exclude pattern matches
 //	an include pattern matches, if there are any and it was found by a link
 //	it is not deeper than the limit
-//	no segment stands four times or more in its path (a trap)
+//	no segment occurs four times or more in its path (a trap)
 //
-// A URL that only looks like a trap is admitted and marked as suspicious; the
-// caller gives it the lowest priority and counts it against its host's budget.
-// Length, port and scheme are the business of package urlnorm, robots.txt that
-// of package robots.
+// A URL that only looks like a trap is admitted and marked as suspicious; the caller gives it the
+// lowest priority and counts it against its host's budget. Length, port and scheme are checked by
+// package urlnorm, robots.txt by package robots.
 //
 // Patterns are matched against canonical URLs:
 //
-//	glob:PATTERN     the default. '*' stands for any bytes, '/' too; all else,
-//	                 '?' too, for itself. It has to match the whole URL, with or
+//	glob:PATTERN     the default. '*' stands for any bytes, also '/'; everything
+//	                 else, also '?', for itself. It must match the whole URL, with or
 //	                 without its scheme, or, if it begins with '/', path and query
 //	regex:PATTERN    RE2 syntax; it may match anywhere in the URL
 //	host:NAME        a host; "host:*.NAME" all hosts below it
 //	prefix:START     the beginning of a URL, with or without its scheme, or, if
 //	                 it begins with '/', of path and query
 //
-// There is no state and no I/O; an Index has its own, and guards it.
+// The package has no state and does no I/O. An Index has its own state and lock.
 package scope

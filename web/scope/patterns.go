@@ -73,9 +73,8 @@ func compileGlob(glob string) (pattern, error) {
 	}}, nil
 }
 
-// matchGlob reports whether s consists of pieces, in their order, with anything
-// between them. The leftmost place for a piece is as good as any, so it takes
-// linear time.
+// matchGlob reports whether s consists of pieces, in their order, with anything between them. The
+// leftmost match of a piece is as good as any, so it takes linear time.
 func matchGlob(pieces []string, s string) bool {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	if len(pieces) == 1 {
@@ -114,8 +113,8 @@ func compileHost(text string) (pattern, error) {
 	if strings.Contains(name, "*") {
 		return pattern{}, errors.New("a '*' may only stand for all hosts below a name, as in host:*.example.org")
 	}
-	// The canonical form of the name, as it will stand in URLs. Only an IPv6
-	// address has colons, and it stands in brackets.
+	// The canonical form of the name, as in URLs. Only an IPv6 address has colons; it is written in
+	// brackets.
 	u, err := urlnorm.Parse("http://" + name + "/")
 	if err != nil || strings.ContainsAny(name, "/\\?#@") || strings.Contains(name, ":") && !strings.HasSuffix(name, "]") {
 		return pattern{}, errors.New("not a host name: write it without scheme, port and path")
@@ -132,7 +131,7 @@ func compilePrefix(text string) (pattern, error) {
 	case text == "":
 		return pattern{}, errEmpty
 	case text[0] == '/':
-		// Escapes and dot segments as they will stand in URLs.
+		// Escapes and dot segments as in canonical URLs.
 		u, err := urlnorm.Parse("http://h" + text)
 		if err != nil {
 			return pattern{}, err

@@ -8,7 +8,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// The modes: what of a seed's surroundings belongs to the crawl.
+// The modes: which URLs around a seed belong to the crawl.
 const (
 	Page   = "page"   // the seeds themselves
 	Prefix = "prefix" // the seed's folder and everything below
@@ -17,7 +17,7 @@ const (
 	Any    = "any"    // everything
 )
 
-// The reasons of a refusal, as /status counts them.
+// The reasons of a refusal, as counted in /status.
 const (
 	OutOfScope = "out_of_scope"
 	TooDeep    = "depth"
@@ -28,12 +28,12 @@ const (
 type Options struct {
 	// Mode is one of the modes; "" means Host.
 	Mode string
-	// Include, if not empty, restricts the links to those that a pattern
-	// matches. It does not bind what is found at depth 0, which a person named.
+	// Include, if not empty, restricts the links to those that a pattern matches. It does not apply
+	// at depth 0, to URLs that a person named.
 	Include []string
-	// Exclude refuses what a pattern matches, seeds and included URLs as well.
+	// Exclude refuses what a pattern matches, including seeds and included URLs.
 	Exclude []string
-	// MaxDepth is the most links from a seed; 0 means no limit.
+	// MaxDepth is the largest number of links from a seed; 0 means no limit.
 	MaxDepth int
 }
 
@@ -45,7 +45,7 @@ type Rules struct {
 	tooDeep          string // the sentence for URLs beyond maxDepth
 }
 
-// Compile checks o. The error names everything that is wrong with it.
+// Compile checks o. The error lists everything that is wrong with it.
 func Compile(o Options) (*Rules, error) {
 	r := &Rules{mode: o.Mode, maxDepth: o.MaxDepth, tooDeep: fmt.Sprintf("deeper than %d links from a seed", o.MaxDepth)}
 	var errs []error
@@ -84,7 +84,7 @@ type Verdict struct {
 	Admit bool
 	// Reason is the refusal's class: OutOfScope, TooDeep or Trap; "" with Admit.
 	Reason string
-	// Rule says to a person what decided, e.g. "exclude glob:*/private/*".
+	// Rule is the rule that decided, for people, e.g. "exclude glob:*/private/*".
 	Rule string
 	// Suspicious: admitted, but it looks like a trap. Rule says why.
 	Suspicious bool
@@ -122,14 +122,14 @@ func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 // Excludes reports whether an exclude pattern keeps u out, wherever it was found.
 func (r *Rules) Excludes(u urlnorm.URL) bool { return firstMatch(r.exclude, u) != nil }
 
-// Covers reports whether u lies where the mode says, relative to the seeds,
-// whatever the patterns and limits make of it.
+// Covers reports whether the mode includes u, relative to the seeds, regardless of patterns and
+// limits.
 func (r *Rules) Covers(u urlnorm.URL, seeds *Seeds) bool {
 	inside, _ := r.inside(u, seeds)
 	return inside
 }
 
-// inside is Covers, with the rule.
+// inside is Covers, and returns the rule.
 func (r *Rules) inside(u urlnorm.URL, seeds *Seeds) (bool, string) {
 	if r.mode == Any {
 		return true, "scope any"
@@ -156,9 +156,8 @@ func (r *Rules) inside(u urlnorm.URL, seeds *Seeds) (bool, string) {
 	return false, "scope host: not on a seed's host"
 }
 
-// EntryOf returns the scope entry that seed stands for in this mode: one line
-// of printable ASCII, the same for all seeds that open the same scope, and
-// shorter than a URL's longest form by no more than a word.
+// EntryOf returns the scope entry of a seed in this mode: one line of printable ASCII, the same for
+// all seeds that open the same scope, and only a few bytes longer than the longest URL.
 func (r *Rules) EntryOf(seed urlnorm.URL) string {
 	switch r.mode {
 	case Page:

@@ -101,8 +101,8 @@ func TestAlias(t *testing.T) {
 	}
 }
 
-// TestModeChange holds entries made in one mode against rules of another: a
-// wider mode widens them, a narrower one leaves them as they are.
+// TestModeChange checks entries made in one mode against rules of another: a wider mode widens
+// them, a narrower one leaves them unchanged.
 func TestModeChange(t *testing.T) {
 	t.Parallel()
 	modes := []string{Page, Prefix, Host, Domain}

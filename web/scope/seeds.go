@@ -10,8 +10,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// The entries' forms. They are stored and sent to other nodes, so they may be
-// added to, but not changed.
+// The forms of entries. They are stored and sent to other nodes, so forms may be
+// added but not changed.
 //
 //	page:http://example.org/docs/index.html   a seed in mode page
 //	prefix:example.org/docs/                  its folder, in mode prefix
@@ -19,7 +19,7 @@ import (
 //	port:8081                                 its port, when that is not 80 or 443: it opens no URL
 //
 // An entry keeps its width when the mode changes later: under a wider mode it
-// opens what that mode makes of it, under a narrower one what it opened before.
+// opens the scope of that mode, under a narrower one the scope that it opened before.
 const (
 	pageEntry   = "page:"
 	prefixEntry = "prefix:"
@@ -27,16 +27,16 @@ const (
 	portEntry   = "port:"
 )
 
-// Kind says what the text of a key is.
+// Kind is the kind of a key.
 type Kind uint8
 
-// The kinds. The first four are entries themselves, the others what a mode looks
-// for and finds through an entry.
+// The kinds. The first four are entries themselves, the others are looked up by a mode to find an
+// entry.
 const (
 	HostEntry   Kind = iota // a host, open as a whole
 	PrefixEntry             // "host/path/", open with all below it
 	PageEntry               // a canonical URL
-	OtherEntry              // an entry of an unknown form, as a newer node may send: it opens nothing
+	OtherEntry              // an entry of unknown form, perhaps from a newer node: it opens nothing
 	PageFolder              // "host/path/" in which a PageEntry lies
 	NarrowHost              // a host of which only prefixes or pages are open
 	SeedDomain              // a registrable domain with an entry in it
@@ -44,20 +44,20 @@ const (
 	Kinds                   // how many there are
 )
 
-// Key is one thing that a set of entries is asked for.
+// Key is an element of an Index: a kind and its text.
 type Key struct {
 	Kind Kind
 	Text string
 }
 
-// Index is a set of keys. Seeds are judged by one; who keeps it sees to it that
-// all keys of an entry are there (AppendKeys).
+// Index is a set of keys, which Seeds look up. Its owner makes sure that all keys of an entry are
+// in it (AppendKeys).
 type Index interface {
 	// Has reports whether the key is in the set. It is called for every link.
 	Has(Key) bool
 }
 
-// KeyOf is the key that stands for the entry itself.
+// KeyOf is the key of the entry itself.
 func KeyOf(entry string) Key {
 	if name, ok := strings.CutPrefix(entry, hostEntry); ok {
 		return Key{HostEntry, name}
@@ -80,8 +80,8 @@ func PortEntry(port uint16) string { return portEntry + strconv.Itoa(int(port)) 
 // HasPort reports whether a seed has this port, beside 80 and 443.
 func (s *Seeds) HasPort(port uint16) bool { return s.Has(PortEntry(port)) }
 
-// AppendKeys appends all keys of an entry to keys, its own first. One that cannot
-// be read has only its own, and no mode asks for that.
+// AppendKeys appends all keys of an entry to keys, its own first. An entry that cannot be read has
+// only its own key, which no mode looks up.
 func AppendKeys(keys []Key, entry string) []Key {
 	k := KeyOf(entry)
 	keys = append(keys, k)
@@ -110,10 +110,10 @@ func AppendKeys(keys []Key, entry string) []Key {
 	return append(keys, Key{SeedDomain, domainOf(host)})
 }
 
-// Seeds is a set of scope entries to judge by.
+// Seeds is a set of scope entries that URLs are judged by.
 type Seeds struct{ index Index }
 
-// SeedsOn judges by the entries whose keys are in index.
+// SeedsOn returns the Seeds whose keys are in index.
 func SeedsOn(index Index) *Seeds { return &Seeds{index} }
 
 // NewSeeds returns a set of these few entries, in memory. Nothing can be added.
@@ -153,8 +153,7 @@ func (s *Seeds) covers(mode string, u urlnorm.URL) bool {
 	return s.index.Has(Key{PageEntry, u.String()}) || s.index.Has(Key{HostEntry, host}) || s.folders(u, false)
 }
 
-// folders reports whether a folder that u lies in is open, by a prefix or, with
-// pages, by a page in it.
+// folders reports whether a folder above u is open, by a prefix or, with pages, by a page in it.
 func (s *Seeds) folders(u urlnorm.URL, pages bool) bool {
 	host := u.Host()
 	if !s.index.Has(Key{NarrowHost, host}) {

@@ -12,15 +12,15 @@ const (
 	maxSegments   = 16 // in a path; more are suspicious
 	maxLinks      = 25 // from a seed; more are suspicious
 
-	// A calendar that is followed from page to page leaves these years sooner
-	// or later; what is really dated outside of them is rare enough to wait.
-	// They are fixed, so that all nodes judge alike at all times.
+	// A calendar that is followed from page to page leaves these years sooner or later. Real dates
+	// outside of them are rare enough to wait. The years are constants, so that all nodes decide
+	// the same at all times.
 	minYear, maxYear = 1800, 2040
 )
 
-// repeatedSegment returns a segment that stands in path more than maxRepeats
-// times: relative links that lead ever deeper make such paths. Empty segments
-// count, the one behind the last slash does not.
+// repeatedSegment returns a segment that occurs in path more than maxRepeats times: relative links
+// that lead ever deeper make such paths. Empty segments count, but not the one after the last
+// slash.
 func repeatedSegment(path string) (string, bool) {
 	n := strings.Count(path, "/")
 	if n <= maxRepeats {
@@ -50,8 +50,8 @@ func repeatedSegment(path string) (string, bool) {
 	return "", false
 }
 
-// mostOften is repeatedSegment for paths with so many segments that comparing
-// all pairs would be slow.
+// mostOften is repeatedSegment for paths with many segments, where comparing all pairs would be
+// slow.
 func mostOften(segments []string) (string, bool) {
 	times := make(map[string]int, len(segments))
 	for _, segment := range segments {
@@ -63,7 +63,7 @@ func mostOften(segments []string) (string, bool) {
 	return "", false
 }
 
-// suspicion returns why u looks like one of endlessly many, or "".
+// suspicion returns why u looks like one of an endless series, or "".
 func suspicion(u urlnorm.URL, depth int) string {
 	path, query := u.Path(), u.Query()
 	switch {
@@ -81,8 +81,8 @@ func suspicion(u urlnorm.URL, depth int) string {
 	return ""
 }
 
-// hasSession reports whether the URL carries a session id, as Java's servlets
-// put into the path, or others into the query.
+// hasSession reports whether the URL carries a session id, in the path as Java servlets do, or in
+// the query.
 func hasSession(path, query string) bool {
 	if at := strings.IndexByte(path, ';'); at >= 0 {
 		if isSessionName(path[at+1:]) {
@@ -115,8 +115,8 @@ func isSessionName(parameter string) bool {
 	return strings.HasPrefix(name, "aspsessionid")
 }
 
-// hasFarDate reports whether s has a year outside of minYear to maxYear with a
-// month behind it, as in "/2087/05/" or "date=2087-05-01", or as "year=2087".
+// hasFarDate reports whether s has a year outside of minYear to maxYear with a month after it, as
+// in "/2087/05/" or "date=2087-05-01", or as "year=2087".
 func hasFarDate(s string) bool {
 	for i := 0; i+4 <= len(s); i++ {
 		if !isDigit(s[i]) {

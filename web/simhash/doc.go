@@ -1,8 +1,8 @@
 // Package simhash finds pages whose text is nearly that of another.
 //
 // Fingerprint makes 64 bits of a text, after Charikar (STOC 2002): each shingle
-// of three words in a row votes with the bits of its hash, and the majority of
-// each bit stands. Two texts that share most shingles differ in few bits. A page
+// of three consecutive words votes with the bits of its hash, and each bit is set by
+// majority. Two texts that share most shingles differ in few bits. A page
 // counts as near-duplicate of another at a distance of MaxDistance bits or less,
 // the figure of Manku, Jain and Das Sarma (WWW 2007) for 64-bit fingerprints of
 // web pages.
@@ -13,9 +13,9 @@
 // at a time (words.go). The votes are counted in bit slices (votes.go): plane i holds bit i
 // of all 64 counters, so that one shingle costs a few words of logic and not 64 additions.
 //
-// Index finds the fingerprints within MaxDistance. They are filed under each of
-// their four 16-bit blocks: of two that differ in three bits, one block at least
-// is the same. It keeps the newest entries and no more than its capacity.
+// Index finds the fingerprints within MaxDistance. It indexes them under each of
+// their four 16-bit blocks: two fingerprints that differ in three bits have at least one
+// block in common. It keeps the newest entries, up to its capacity.
 //
 // Texts of fewer than MinWords words have no fingerprint: too few votes make it
 // random. Nothing here does I/O. Fingerprint may be called from any number of

@@ -1,14 +1,13 @@
 package simhash
 
-// maxChain bounds the entries that one lookup looks at in one block: pages made
-// to have the same block could otherwise make each lookup walk the whole index.
+// maxChain bounds the entries that one lookup reads in one block. Pages made to have the same block
+// could otherwise make each lookup walk the whole index.
 const maxChain = 256
 
-// Index keeps the newest fingerprints, each with a value of its owner's.
+// Index keeps the newest fingerprints, each with a value of the caller.
 type Index[T any] struct {
-	// Entries are numbered from 1 on; number n stands at n % capacity. A chain
-	// leads from the newest entry with a block to older ones, and ends where the
-	// numbers are too old to be there still.
+	// Entries are numbered from 1; entry n is stored at n % capacity. A chain leads from the newest
+	// entry of a block to older ones, and ends at numbers that were overwritten.
 	prints []uint64
 	values []T
 	before [blocks][]uint64
@@ -18,8 +17,7 @@ type Index[T any] struct {
 
 const blocks = 4
 
-// NewIndex makes an index for so many fingerprints. It takes about 45 bytes for
-// each, and the value.
+// NewIndex makes an index for capacity fingerprints. Each takes about 45 bytes plus the value.
 func NewIndex[T any](capacity int) *Index[T] {
 	capacity = max(capacity, 1)
 	x := &Index[T]{prints: make([]uint64, capacity), values: make([]T, capacity)}
@@ -35,7 +33,7 @@ func (x *Index[T]) Len() int { return int(min(x.last, uint64(len(x.prints)))) }
 // block returns one of the four parts of a fingerprint.
 func block(print uint64, i int) uint16 { return uint16(print >> (16 * i)) }
 
-// Add files print; when the index is full, the oldest is forgotten.
+// Add adds print. When the index is full, the oldest entry is dropped.
 func (x *Index[T]) Add(print uint64, value T) {
 	x.last++
 	at := x.last % uint64(len(x.prints))
@@ -46,8 +44,8 @@ func (x *Index[T]) Add(print uint64, value T) {
 	}
 }
 
-// Near returns the value of the nearest fingerprint within MaxDistance, the
-// newest of several, and its distance; false when there is none.
+// Near returns the value of the nearest fingerprint within MaxDistance, the newest of several, and
+// its distance; false when there is none.
 func (x *Index[T]) Near(print uint64) (value T, distance int, found bool) {
 	var oldest uint64 // still kept
 	if n := uint64(len(x.prints)); x.last > n {

@@ -5,7 +5,7 @@ import "math/bits"
 const (
 	// MaxDistance is the number of bits in which near-duplicates may differ.
 	MaxDistance = 3
-	// MinWords is the least number of words that have a fingerprint.
+	// MinWords is the smallest number of words that gives a fingerprint.
 	MinWords = 32
 )
 
@@ -17,7 +17,7 @@ func Distance(a, b uint64) int { return bits.OnesCount64(a ^ b) }
 func Fingerprint(text []byte) (uint64, bool) {
 	var w words
 	done := w.read(text)
-	// What is left is read with zeros behind it, which are no part of a word.
+	// The rest is read with zeros after it, which are not part of a word.
 	var end [2 * reach]byte
 	copy(end[:], text[done:])
 	w.read(end[:])
@@ -26,24 +26,24 @@ func Fingerprint(text []byte) (uint64, bool) {
 
 // words makes votes of the hashes of a text's words.
 type words struct {
-	// The first n are hashes of words in a row. Each three of them are a shingle, for
-	// which no vote was counted yet.
+	// The first n are hashes of consecutive words. Each three of them are a shingle whose vote is
+	// not counted yet.
 	hashes [waiting]uint64
 	n      int
 	votes  votes
 }
 
 const (
-	// waiting is how many words are hashed before their votes are counted: each of
-	// the two is a short loop by itself, whose variables stay in registers. It is a power
-	// of two, so that a remainder costs the loop less than a check of bounds.
+	// waiting is how many words are hashed before their votes are counted. Hashing and counting are
+	// separate short loops whose variables stay in registers. It is a power of two, so that a
+	// remainder costs the loop less than a bounds check.
 	waiting = 256
 	// shingle is the number of words that vote together.
 	shingle = 3
 )
 
-// count counts the votes of the words that wait, sixteen at a time, and keeps the
-// words that have shingles with votes to come.
+// count counts the votes of the waiting words, sixteen at a time, and keeps the words that belong
+// to later shingles.
 func (w *words) count() {
 	at := 0
 	for ; at+votesAtOnce+shingle-1 <= w.n; at += votesAtOnce {

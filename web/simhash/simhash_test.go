@@ -28,8 +28,8 @@ func printOf(t testing.TB, words []string) uint64 {
 	return p
 }
 
-// TestBits holds each bit of the fingerprints of many texts to being set in about
-// half of them: a bit that is nearly constant tells nothing apart.
+// TestBits checks that each bit is set in about half of many fingerprints: a bit that is nearly
+// constant distinguishes nothing.
 func TestBits(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -48,8 +48,8 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// TestNearAndFar compares texts with a few words changed, and texts that have
-// nothing in common but their vocabulary.
+// TestNearAndFar compares texts with a few words changed, and texts that share only their
+// vocabulary.
 func TestNearAndFar(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -110,8 +110,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// isPart reports whether a byte is part of a word, and width how long the character is
-// that begins with it and is a word by itself; 0: it is none.
+// isPart reports whether a byte is part of a word. width is the length of the character that begins
+// with it and is a word by itself; 0 if there is none.
 func isPart(c byte) (part bool, width int) {
 	switch {
 	case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
@@ -178,8 +178,8 @@ func model(text []byte) (uint64, bool) {
 	return print, len(words) >= MinWords
 }
 
-// TestWindows has words and characters of all lengths at all places of the windows
-// in which a text is read, and at the text's end.
+// TestWindows puts words and characters of all lengths at all places of a window, and at the text's
+// end.
 func TestWindows(t *testing.T) {
 	t.Parallel()
 	begin := strings.Repeat("some words more ", 12)
@@ -197,7 +197,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// FuzzFingerprint holds the bit slices against counters.
+// FuzzFingerprint compares the bit slices with plain counters.
 func FuzzFingerprint(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 31, 32, 33, 34, 35, 1000, 70_000} {
@@ -214,7 +214,7 @@ func FuzzFingerprint(f *testing.F) {
 	})
 }
 
-// TestIndex holds the index against a search of all that it should keep.
+// TestIndex compares the index with a search of everything that it should keep.
 func TestIndex(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
@@ -255,7 +255,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestIndexOfTheSame is what a trap does: one page ten thousand times.
+// TestIndexOfTheSame imitates a trap: one page ten thousand times.
 func TestIndexOfTheSame(t *testing.T) {
 	t.Parallel()
 	x := NewIndex[int](10_000)

@@ -62,8 +62,8 @@ func fullAdder(a, b, c uint64) (sum, carry uint64) {
 
 // majority returns the bits for which more than half have voted.
 func (v *votes) majority() uint64 {
-	// more and same hold, for each counter, how it compares with n/2 as far as
-	// the planes from the top down have told.
+	// more and same hold, for each counter, how it compares with n/2 according to the planes read
+	// so far, from the top down.
 	more, same := uint64(0), ^uint64(0)
 	for i := planes - 1; i >= 0; i-- {
 		if v.n/2>>i&1 == 1 {

@@ -6,11 +6,9 @@ import (
 )
 
 const (
-	// window is how many bytes of text are looked at together: one for each bit of
-	// a mask.
+	// window is how many bytes of text are processed together: one for each bit of a mask.
 	window = 64
-	// reach is how much of the text is read for one window: eight bytes from each of
-	// its bytes on.
+	// reach is how much of the text one window reads: eight bytes from each of its bytes on.
 	reach = window + 8
 )
 
@@ -38,19 +36,19 @@ func (w *words) read(text []byte) int {
 	return i
 }
 
-// window hashes the words that begin in b, whose letters are given, and returns how many
-// bytes they and what is between them take. A word at the window's end may go on behind it
-// and is left to the next one, which begins with it; when there is nothing before it, window
+// window hashes the words that begin in b, whose letters are given, and returns the number of bytes
+// of the words and the gaps between them. A word that reaches the window's end may continue after
+// it and is left to the next window, which begins with it. If nothing precedes that word, window
 // returns 0.
 //
-// The words are taken out of a mask, one bit for each byte, and not found byte by byte or
-// load by load: where the next one begins is then known five cycles after the last one, with
-// no branch that depends on how long words are, and the processor hashes several at once. That
-// and the next halved the cost of a fingerprint.
+// The words are taken from a mask with one bit for each byte, and not found byte by byte or
+// load by load. The start of the next word is then known five cycles after the last, with
+// no branch that depends on word lengths, and the processor hashes several words at once. This
+// and the next choice halved the cost of a fingerprint.
 //
-// Bits before a place are counted and not searched for (math/bits.TrailingZeros64), which
-// saves a third: what amd64 searches with in code for all its processors takes those of AMD
-// eight times as much as counting.
+// Bits before a position are counted instead of searched for (math/bits.TrailingZeros64), which
+// saves a third: the instruction that Go uses for the search on amd64 is eight times slower on
+// AMD processors than counting.
 func (w *words) window(b *[reach]byte, letters uint64) int {
 	n := uint(w.n) // and below waiting: a window has no more words than bytes
 	end := window
@@ -71,8 +69,8 @@ func (w *words) window(b *[reach]byte, letters uint64) int {
 	return end
 }
 
-// mixed is window for one in which characters begin that are words by themselves. The last may
-// take some bytes behind the window.
+// mixed is window for a text that also contains characters that are words by themselves. The last
+// may take some bytes after the window.
 func (w *words) mixed(b *[reach]byte, letters, alone uint64) int {
 	n, end := uint(w.n), uint(window)
 	for begins := letters | alone; begins != 0; begins = letters | alone {
@@ -82,7 +80,7 @@ func (w *words) mixed(b *[reach]byte, letters, alone uint64) int {
 			width := runeLen(b[at%window])
 			w.hashes[n%waiting] = hash(0, load(b, at)&first(width), width)
 			n++
-			// What follows belongs to the character, whatever it is.
+			// The following bytes belong to the character, whatever they are.
 			passed := begin<<width - 1
 			letters, alone = letters&^passed, alone&^passed
 			end = max(window, at+width)
@@ -139,8 +137,8 @@ func (w *words) long(text []byte) int {
 	return length
 }
 
-// load reads the eight bytes from the byte at of a window on. The remainder tells the compiler
-// what is so anyway, that they are there.
+// load reads eight bytes of a window, starting at at. The remainder tells the compiler that they
+// are in bounds.
 func load(b *[reach]byte, at uint) uint64 {
 	return binary.LittleEndian.Uint64(b[at%window:])
 }
@@ -153,11 +151,11 @@ const (
 	eachCase = 0x20 * each
 )
 
-// first is the mask of the first n bytes, 1 to 8. Looked up, it takes two instructions and not
-// five, and there is one for each word.
+// first is the mask of the first n bytes, 1 to 8. The table takes two instructions instead of five,
+// once for each word.
 func first(n uint) uint64 { return firsts[n%16] }
 
-// firsts is never written.
+// firsts is read-only.
 var firsts = [16]uint64{1: 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
 
 // masks returns a bit for each byte of the window that is part of a word, and for each

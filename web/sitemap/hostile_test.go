@@ -13,7 +13,7 @@ import (
 
 var full = flag.Bool("full", false, "hostile files of 60 MiB, more than is read of one, instead of 256 KiB")
 
-// TestEntities has the files that make an XML parser fetch or grow.
+// TestEntities has files that make an XML parser fetch something or grow.
 func TestEntities(t *testing.T) {
 	t.Parallel()
 	const entry = `<url><loc>http://example.org/%s</loc></url>`
@@ -49,7 +49,7 @@ func TestEntities(t *testing.T) {
 	}
 }
 
-// TestSwallowed has markup that is stepped over, and what looks like it.
+// TestSwallowed has markup that is skipped, and text that resembles it.
 func TestSwallowed(t *testing.T) {
 	t.Parallel()
 	for _, between := range []string{
@@ -70,9 +70,8 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
-// TestHostile holds files made to cost much to what a parser may take: packed,
-// as they would come, and whatever their size. It is not parallel, because it
-// counts what the process allocates.
+// TestHostile bounds the cost of files made to be expensive: compressed, and whatever their size.
+// It is not parallel, because it counts the allocations of the process.
 func TestHostile(t *testing.T) {
 	const (
 		most       = 16 << 20 // bytes, freed ones included
@@ -104,7 +103,7 @@ func TestHostile(t *testing.T) {
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		allocated := int(after.TotalAlloc - before.TotalAlloc)
-		// Tags, references and time stamps that are read leave garbage behind.
+		// Parsed tags, references and time stamps leave garbage.
 		bound := most + 10*min(size, MaxBytes) + min(size/len(repeated), maxUseless)*perUseless
 		switch name {
 		case "white space", "comment", "CDATA", "declaration", "instruction", "text", "references", "one address", "one line", "nesting":
@@ -123,8 +122,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// peakOf watches the heap until its answer is called, which is the most bytes that
-// it grew by.
+// peakOf watches the heap until the returned function is called, which returns the largest growth.
 func peakOf(t *testing.T) func() int {
 	t.Helper()
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// decompress returns a reader of body, unpacked when it is gzip, also twice: a
-// file that lies compressed on a server may be compressed again on the way. The
-// reader fails with ErrTooLarge behind MaxBytes.
+// decompress returns a reader of body, unpacked when it is gzip, even twice: a file that is
+// compressed on the server may be compressed again for transfer. The reader fails with ErrTooLarge
+// beyond MaxBytes.
 func decompress(body []byte) (*bufio.Reader, error) {
 	r := bufio.NewReader(bytes.NewReader(body))
 	for range 2 {
@@ -44,7 +44,7 @@ type limited struct {
 
 func (l *limited) Read(b []byte) (int, error) {
 	if l.left <= 0 {
-		// Only what is really there is too much.
+		// Only an existing byte beyond the limit is too much.
 		if n, err := l.r.Read(make([]byte, 1)); n == 0 {
 			return 0, err
 		}
@@ -55,7 +55,7 @@ func (l *limited) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// prologBytes is where a byte order mark and an XML declaration stand.
+// prologBytes is the part that may hold a byte order mark and an XML declaration.
 const prologBytes = 512
 
 var declaredEncoding = regexp.MustCompile(`^\s*<\?xml[^>]*\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']`)
@@ -93,12 +93,11 @@ const (
 	maxTagRun  = 256 << 10 // bytes of one tag; a larger one ends the reading
 )
 
-// guard passes on what an XML parser needs of a file: tags, text and CDATA
-// sections, without control characters, which XML does not allow, and with
-// bounds on each, because the parser gathers each whole. Comments, processing
-// instructions and declarations say nothing about entries and are swallowed; so
-// no entity is ever declared to the parser, let alone one that grows or lies
-// elsewhere.
+// guard passes on the parts of a file that an XML parser needs: tags, text and CDATA sections,
+// without control characters, which XML does not allow. Each is bounded, because the parser
+// collects it whole. Comments, processing instructions and declarations hold no entries and are
+// skipped. So the parser never sees an entity declaration, neither one that grows nor one that is
+// stored elsewhere.
 type guard struct {
 	r        *bufio.Reader
 	in       place
@@ -106,7 +105,7 @@ type guard struct {
 	entities bool // the file declares entities
 }
 
-// place says what a byte belongs to.
+// place is the kind of markup that a byte belongs to.
 type place uint8
 
 const (
@@ -164,8 +163,8 @@ func (g *guard) follows(s string) bool {
 	return string(next) == s
 }
 
-// markup decides what the '<' that was just read begins, and swallows it unless
-// it is a tag or a CDATA section.
+// markup identifies what the '<' that was just read begins, and skips it unless it is a tag or a
+// CDATA section.
 func (g *guard) markup() (swallowed bool, err error) {
 	switch {
 	case g.follows("!--"):
@@ -182,7 +181,7 @@ func (g *guard) markup() (swallowed bool, err error) {
 	return false, nil
 }
 
-// swallow reads up to and with end.
+// swallow reads through end.
 func (g *guard) swallow(end string) error {
 	matched := 0 // bytes of end; each end repeats at most its first two bytes
 	for matched < len(end) {
@@ -240,8 +239,8 @@ func cutOff(err error) error {
 	return err
 }
 
-// trim cuts white space off both ends, and the invisible characters that get
-// copied along with addresses.
+// trim cuts white space off both ends, and invisible characters that are copied along with
+// addresses.
 func trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) || c == '\uFFFD'

@@ -19,14 +19,14 @@ const (
 
 	maxDepth   = 64              // of XML elements
 	maxUseless = 20_000          // addresses that could not be read, a long one counting for several; each can cost as much as ten good ones
-	maxBadTime = 1_000           // unreadable times, each of which costs as much; beyond that no time is tried
+	maxBadTime = 1_000           // unreadable times, which are as expensive; beyond that no time is parsed
 	maxLoc     = 4 << 10         // bytes of an address as it is written; what urlnorm takes is half as long
 	maxTime    = 40              // bytes of a time
 	maxTags    = 80 * MaxEntries // start and end tags: an entry has ten, and may have some pictures
 	maxText    = 8 << 10         // bytes of one element's text
 )
 
-// The classes of error; what was read up to there is returned with them.
+// The error classes. What was read before the error is returned with it.
 var (
 	// ErrFormat: the file is none of the known kinds.
 	ErrFormat = errors.New("not a sitemap, an index, a feed or a list of URLs")
@@ -36,12 +36,12 @@ var (
 	ErrBroken = errors.New("malformed sitemap")
 )
 
-// Sitemap is what was read of a file.
+// Sitemap is the content of a file.
 type Sitemap struct {
 	// Index: the entries are other sitemaps, not pages.
 	Index bool
-	// Feed: the file is an RSS or Atom feed: its entries are news of the site,
-	// not a list of its pages.
+	// Feed: the file is an RSS or Atom feed. Its entries are news of the site, not a list of its
+	// pages.
 	Feed    bool
 	Entries []Entry
 	// Invalid counts entries without a usable http or https URL.
@@ -56,8 +56,8 @@ type Entry struct {
 	ChangeFreq string    // always, hourly, daily, weekly, monthly, yearly, never; else ""
 }
 
-// Parse reads a file that was served from at with the given Content-Type ("" is
-// fine; only its charset is looked at). Errors match one of the classes above.
+// Parse parses a file that was served from at with the given Content-Type ("" is allowed; only its
+// charset is used). Errors match one of the classes above.
 func Parse(body []byte, contentType string, at urlnorm.URL) (Sitemap, error) {
 	p := parser{at: at}
 	r, err := decompress(body)
@@ -102,8 +102,8 @@ func (p *parser) read(r *bufio.Reader) error {
 	}
 }
 
-// readText reads one URL per line. Lines that are no URL are only counted; if
-// no line is one, this was no list.
+// readText reads one URL per line. Other lines are only counted; a file without any URL is not a
+// list.
 func (p *parser) readText(r *bufio.Reader) error {
 	for {
 		line, err := r.ReadSlice('\n')
@@ -154,7 +154,7 @@ func (p *parser) add(e Entry) error {
 	return nil
 }
 
-// useless counts an address of so many bytes that was looked at and could not be used.
+// useless counts an address of the given length that was parsed and could not be used.
 func (p *parser) useless(bytes int) error {
 	if p.unread += 1 + bytes/64; p.unread > maxUseless {
 		return fmt.Errorf("%w: too many unreadable addresses (%d)", ErrTooLarge, maxUseless)
@@ -162,9 +162,9 @@ func (p *parser) useless(bytes int) error {
 	return nil
 }
 
-// absolute reads an entry's address. The protocol wants absolute URLs; a path
-// of the site, and a host name without scheme, are understood as well. Anything
-// else is more likely a mistake than a reference. The error is useless's.
+// absolute parses an entry's address. The protocol requires absolute URLs; a path of the site, and
+// a host name without scheme, are accepted too. Anything else is more likely a mistake than a
+// reference. The error is that of useless.
 func (p *parser) absolute(text string) (u urlnorm.URL, ok bool, err error) {
 	if len(text) > maxLoc {
 		return u, false, nil
@@ -181,7 +181,7 @@ func (p *parser) absolute(text string) (u urlnorm.URL, ok bool, err error) {
 		text = p.at.Scheme() + "://" + text
 	}
 	if len(text) < len("http:") || !strings.EqualFold(text[:len("http")], "http") {
-		return u, false, nil // it could only fail, and that is dear
+		return u, false, nil // it would fail, and failing is expensive
 	}
 	u, err = urlnorm.Parse(text)
 	return p.usable(u, len(text), err)
@@ -195,8 +195,8 @@ func (p *parser) usable(u urlnorm.URL, bytes int, failed error) (urlnorm.URL, bo
 	return u, true, nil
 }
 
-// time reads a time. All times of a file are mostly of one hand: when many could
-// not be read, the rest is not tried.
+// time parses a time. The times of a file mostly have the same form: when many could not be read,
+// the rest are not tried.
 func (p *parser) time(text string) (at time.Time, ok bool) {
 	if len(text) > maxTime || p.badTimes > maxBadTime {
 		return at, false

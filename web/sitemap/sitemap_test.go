@@ -34,10 +34,10 @@ func locs(s Sitemap) []string {
 	return out
 }
 
-// TestCrawlerCommons runs all cases. Some were recorded with options that we do
-// not have: strict drops pages outside the sitemap's folder, which is done here;
-// strict_ns refuses other namespaces, which we never do. Of files that the
-// original refuses as a whole we return what can be read, with an error.
+// TestCrawlerCommons runs all cases. Some were recorded with options that this package does not
+// have: strict drops pages outside the sitemap's folder, which is done here; strict_ns refuses
+// other namespaces, which is never done. For files that the original refuses as a whole, the
+// readable part is returned, with an error.
 func TestCrawlerCommons(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/sitemaps.json")
@@ -204,8 +204,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestOtherFeed has a packed list of goods as some shops publish it: none of the
-// known kinds, which takes unpacking to see.
+// TestOtherFeed has a compressed list of goods as some shops publish it: not one of the known
+// kinds, which only decompression shows.
 func TestOtherFeed(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile("testdata/feed-sample1.xml.gz")

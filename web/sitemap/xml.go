@@ -16,8 +16,8 @@ import (
 
 const defaultPriority = 0.5
 
-// kind says how the entries of an XML file are written: the element of an
-// entry, and the elements in it that hold the address and the time.
+// kind describes how the entries of an XML file are written: the element of an entry, and the
+// elements in it with the address and the time.
 type kind struct {
 	entry, loc string
 	times      []string // the first one that is there counts
@@ -45,19 +45,19 @@ type xmlState struct {
 	kind
 	prefix string   // of the entries' elements
 	open   []string // open elements, lower-case local names, "" for those of other prefixes
-	err    error    // the first thing found wrong that reading could go on behind
+	err    error    // the first error that did not end the reading
 
 	inEntry  bool
-	text     []byte // of the innermost element that matters
-	own      []byte // text directly in the entry, where some write the address
+	text     []byte // of the innermost relevant element
+	own      []byte // text directly in the entry, where some files have the address
 	first    int    // entries of the file before this one's
-	pending  Entry  // properties that stood before the address
+	pending  Entry  // properties that came before the address
 	guid     string // an item's identity, which may be its address
 	timeRank int    // how good the time found so far is: index into times, or len(times)
 }
 
-// readXML reads tokens to the end of the file. Reading goes on behind crossed
-// or unclosed elements, and ends at broken markup.
+// readXML reads tokens to the end of the file. It continues after crossed or unclosed elements, and
+// ends at broken markup.
 func (p *parser) readXML(r *bufio.Reader) error {
 	g := &guard{r: r}
 	d := xml.NewDecoder(g)
@@ -91,7 +91,7 @@ func (p *parser) readXML(r *bufio.Reader) error {
 	}
 }
 
-// note remembers something wrong that does not stop the reading.
+// note records an error that does not stop the reading.
 func (s *xmlState) note(format string, args ...any) {
 	if s.err == nil {
 		s.err = fmt.Errorf("%w: "+format, append([]any{ErrBroken}, args...)...)
@@ -102,8 +102,8 @@ func (s *xmlState) note(format string, args ...any) {
 func (s *xmlState) end(err error) error {
 	var syntax *xml.SyntaxError
 	if errors.As(err, &syntax) && s.inEntry && s.current() == s.loc {
-		// The address is whole: markup has begun behind it. When the file ends
-		// within the text instead, the address may be cut.
+		// The address is complete: markup follows it. When the file ends within the text instead,
+		// the address may be cut.
 		if addErr := s.address(); addErr != nil {
 			return addErr
 		}
@@ -169,7 +169,7 @@ func (s *xmlState) inLoc() bool {
 	return false
 }
 
-// chars gathers text, at most maxText bytes of it, for the element it is in.
+// chars collects text, at most maxText bytes, for the current element.
 func (s *xmlState) chars(b []byte) {
 	into := &s.text
 	switch {
@@ -184,8 +184,8 @@ func (s *xmlState) chars(b []byte) {
 	*into = append(*into, b[:min(len(b), maxText-len(*into))]...)
 }
 
-// close takes an end tag. One that closes an outer element closes the inner
-// ones too; one that closes nothing is passed over.
+// close takes an end tag. One that closes an outer element closes the inner ones too; one that
+// closes nothing is ignored.
 func (s *xmlState) close(n xml.Name) error {
 	name := strings.ToLower(n.Local)
 	if n.Space != s.prefix && (n.Space != "dc" || name != "date") && len(s.open) > 1 {
@@ -196,11 +196,11 @@ func (s *xmlState) close(n xml.Name) error {
 		at--
 	}
 	if at < 0 {
-		s.note("</%.40s> closes nothing", n.Local)
+		s.note("</%.40s> has no start tag", n.Local)
 		return nil
 	}
 	if at < len(s.open)-1 {
-		s.note("</%.40s> stands where </%.40s> should", n.Local, s.current())
+		s.note("found </%.40s> instead of </%.40s>", n.Local, s.current())
 	}
 	for len(s.open) > at {
 		closing := s.current()
@@ -277,8 +277,8 @@ func (s *xmlState) endEntry() error {
 	return nil
 }
 
-// address takes the text of an address element. An entry with several stands
-// for several; in a feed the first counts.
+// address takes the text of an address element. An entry with several addresses becomes several
+// entries; in a feed the first counts.
 func (s *xmlState) address() error {
 	text := trim(string(s.text))
 	s.text = s.text[:0]
@@ -303,8 +303,8 @@ func (s *xmlState) addLoc(u urlnorm.URL) error {
 	return s.add(e)
 }
 
-// property sets something of the last address of the entry, or of the next one
-// if there is none yet.
+// property sets a property of the last address of the entry, or of the next one if there is none
+// yet.
 func (s *xmlState) property(set func(*Entry)) {
 	if n := len(s.out.Entries); n > s.first {
 		set(&s.out.Entries[n-1])
@@ -343,8 +343,8 @@ func changeFreq(text string) string {
 	return ""
 }
 
-// parseTime reads a W3C date and time (https://www.w3.org/TR/NOTE-datetime) or
-// one of RFC 822 as feeds have them; without a zone, UTC.
+// parseTime parses a W3C date and time (https://www.w3.org/TR/NOTE-datetime) or an RFC 822 one as
+// feeds have them; without a zone, UTC.
 func parseTime(text string) (time.Time, bool) {
 	for _, layout := range [...]string{
 		time.RFC3339, "2006-01-02", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01", "2006",

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// This file reads host names with labels in punycode ("xn--") that the WHATWG
-// parser makes in one place and refuses in another: it writes "≠" as xn--1ch and
-// does not read that again. And it refuses labels that are no punycode, which the
-// parser lets pass when the rest of the name is ASCII.
+// This file reads host names with labels in punycode ("xn--") that the WHATWG parser produces in
+// one place and refuses in another: it writes "≠" as xn--1ch and does not read that again. It also
+// refuses labels that are not valid punycode, which the parser accepts when the rest of the name is
+// ASCII.
 
-// maxLabel bounds a label that is looked at here: decoding takes time with its
-// square, and no name in the DNS is longer (RFC 1035, section 2.3.4).
+// maxLabel bounds the labels that are decoded here. Decoding takes time quadratic in the length,
+// and no name in the DNS is longer (RFC 1035, section 2.3.4).
 const maxLabel = 253
 
 var aceLabel = regexp.MustCompile(`^xn--[a-z0-9_-]*$`)
@@ -31,9 +31,9 @@ func decode(label string) (name string, ok bool) {
 	return name, err == nil && !isASCII(name)
 }
 
-// readable reports whether a label in punycode, in lower case, may stand as it
-// is: what it decodes to is a name, though perhaps not one in its normal form. A
-// label that decodes to something that the standard forbids is not.
+// readable reports whether a label in punycode, in lower case, may stay as it is: it decodes to a
+// name, though perhaps not to one in normal form. A label that decodes to something that the
+// standard forbids is not readable.
 func readable(label string) bool {
 	name, ok := decode(label)
 	if !ok {
@@ -43,8 +43,8 @@ func readable(label string) bool {
 	return err == nil
 }
 
-// parseRef parses like the standard's parser, and tries again what that refuses
-// with each readable label replaced by another name.
+// parseRef parses like the standard's parser. It retries what the parser refuses, with each
+// readable label replaced by a placeholder name.
 func parseRef(base, ref string) (p *whatwg.Url, host string, err error) {
 	if p, err = whatwg.ParseRef(base, ref); err == nil {
 		return p, p.Hostname(), nil
@@ -68,8 +68,8 @@ func parseRef(base, ref string) (p *whatwg.Url, host string, err error) {
 	return p, strings.Join(parts, "."), nil
 }
 
-// hidden begins the names that stand for labels. A page that writes such a name
-// itself names another host than its author may think, but none that it could not name.
+// hidden is the prefix of the placeholder names. A page that writes such a name itself names
+// another host than its author may expect, but none that it could not have named directly.
 const hidden = "hidden-label-"
 
 // authority finds the host of an absolute reference, or of one that begins
@@ -80,7 +80,7 @@ var authority = regexp.MustCompile(`^(?i:https?:)?[/\\]{2,}(?:[^/\\?#]*@)?([^/\\
 // hideLabels replaces the readable labels of the host of ref, and appends them.
 func hideLabels(ref string, labels *[]string) string {
 	if !hasPunycode(ref) {
-		return ref // nearly every reference that is refused: the pattern costs more than the parser
+		return ref // most refused references end here: the pattern costs more than the parser
 	}
 	at := authority.FindStringSubmatchIndex(ref)
 	if at == nil {
@@ -96,8 +96,8 @@ func hideLabels(ref string, labels *[]string) string {
 	return ref[:at[2]] + strings.Join(parts, ".") + ref[at[3]:]
 }
 
-// decodable reports whether each label in the host of ref that says it is punycode
-// is. The parser leaves some out of the name, as if they were not there.
+// decodable reports whether each label in the host of ref that begins with "xn--" is valid
+// punycode. The parser drops some invalid ones silently.
 func decodable(ref string) bool {
 	if !hasPunycode(ref) {
 		return true
@@ -108,7 +108,7 @@ func decodable(ref string) bool {
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if !strings.HasPrefix(label, "xn--") || !isASCII(label) || strings.Contains(label, "%") {
-			continue // the parser refuses it, or reads it first
+			continue // the parser refuses it, or decodes it first
 		}
 		if _, ok := decode(label); !ok {
 			return false
@@ -127,7 +127,7 @@ func hasPunycode(s string) bool {
 	return false
 }
 
-// stable reports whether a host with labels in punycode is read as it stands.
+// stable reports whether a host with labels in punycode parses to itself.
 func stable(host string) bool {
 	_, again, err := parseRef("", "http://"+host)
 	return err == nil && again == host

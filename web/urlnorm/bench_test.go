@@ -25,8 +25,8 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// BenchmarkPage makes canonical the 40 links of a page: 36 paths and absolute
-// links as sites write them, four that are odd.
+// BenchmarkPage canonicalises the 40 links of a page: 36 usual paths and absolute links, and four
+// odd ones.
 func BenchmarkPage(b *testing.B) {
 	base, err := Parse("http://docs.example.org/guide/install/linux.html?lang=en")
 	if err != nil {

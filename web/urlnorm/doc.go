@@ -9,15 +9,15 @@
 // page than "/a". Two URLs name the same page exactly when they are equal (==),
 // and parsing a canonical form again changes nothing.
 //
-// Two readers stand behind [Parse] and [URL.Resolve]. Plain references, which
-// are nearly all of them, are read byte by byte in one pass (plain.go); whatever
-// has an odd byte in it goes to a full WHATWG parser (whatwg.go), which is some
-// twenty times slower. The plain reader only ever accepts, and what it accepts
-// the other reads alike: a fuzz target holds the two against each other.
+// There are two parsers behind [Parse] and [URL.Resolve]. Plain references, which
+// are nearly all of them, are parsed byte by byte in one pass (plain.go). All others
+// go to a full WHATWG parser (whatwg.go), which is some twenty times slower. The
+// plain parser refuses whatever it does not fully understand, and gives the same
+// result as the other one for what it accepts: a fuzz target compares them.
 //
-// Two things that the standard accepts are refused, because nothing could be
+// Two things that the standard accepts are refused, because they cannot be
 // fetched: ports that browsers refuse, and hosts that are empty or end in an
-// empty label once their root dot is gone. The tests hold the standard's own
+// empty label once their root dot is gone. The tests check the standard's own
 // cases against that list.
 //
 // The package has no state and does no I/O; every function may be called from

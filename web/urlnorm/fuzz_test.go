@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzResolve holds the plain reader against the WHATWG parser, and both
-// against what a URL promises.
+// FuzzResolve compares the plain parser with the WHATWG parser, and checks the guarantees of URL on
+// both.
 func FuzzResolve(f *testing.F) {
 	for _, ref := range []string{
 		"", "#", "?", "/", "//", "x", "./x", "../x", "../../../x/", "..", "/x/../y", "/.x", "/%2e/x", "x%2Fy%zz", "/%e3%83%84?%aa",

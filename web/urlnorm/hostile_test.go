@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHostileURLs gives what servers send to confuse a crawler: each is refused
-// with a class, or has one canonical form, of one host, that stays as it is.
+// TestHostileURLs parses URLs that servers send to confuse a crawler. Each is refused with a class,
+// or has one canonical form with one host that parses to itself.
 func TestHostileURLs(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// The plain reader. It accepts a reference only when every byte of it means
-// what it looks like; anything else is left to the WHATWG parser. A refusal
-// here therefore says nothing about the reference.
+// The plain parser accepts a reference only when every byte of it stands for itself. It leaves all
+// others to the WHATWG parser, so a refusal here says nothing about the reference.
 
-// Classes of bytes that stand for themselves, by where they stand.
+// Classes of bytes that stand for themselves, by position.
 const (
 	inHost = 1 << iota
 	inPath
 	inQuery
 )
 
-// class is a table that is never written after it was made. '%' counts as
-// plain in a path and a query; the escape behind it is looked at separately.
+// class is read-only after initialisation. '%' counts as plain in a path and a query; the escape
+// that follows is checked separately.
 var class = func() (t [256]uint8) {
 	mark := func(bytes string, as uint8) {
 		for i := 0; i < len(bytes); i++ {
@@ -31,7 +30,7 @@ var class = func() (t [256]uint8) {
 	return t
 }()
 
-// plainAbsolute reads an absolute URL without white space around it.
+// plainAbsolute parses an absolute URL without white space around it.
 func plainAbsolute(raw string) (URL, bool) {
 	for _, prefix := range [...]string{"http://", "https://"} {
 		if strings.HasPrefix(raw, prefix) {
@@ -41,7 +40,7 @@ func plainAbsolute(raw string) (URL, bool) {
 	return URL{}, false
 }
 
-// plainAuthority reads host, port, path and query behind "scheme://".
+// plainAuthority parses host, port, path and query after "scheme://".
 func plainAuthority(prefix, rest string) (URL, bool) {
 	host, ok := plainHost(rest)
 	if !ok {
@@ -55,8 +54,8 @@ func plainAuthority(prefix, rest string) (URL, bool) {
 		}
 		rest = rest[len(port):]
 	}
-	// What ends an authority ends it for the plain reader too: a '@', a '\'
-	// or a byte outside ASCII must not be taken for the start of a path.
+	// Only a byte that ends an authority is accepted here: a '@', a '\' or a byte outside ASCII
+	// must not be taken for the start of a path.
 	if rest != "" && rest[0] != '/' && rest[0] != '?' && rest[0] != '#' {
 		return URL{}, false
 	}
@@ -70,10 +69,10 @@ func plainAuthority(prefix, rest string) (URL, bool) {
 	return assemble(prefix, strings.ToLower(host), port, pathQuery)
 }
 
-// plainHost returns the host that s begins with: a dotted IPv4 address, or a
-// name of plain labels, neither empty nor bounded by hyphens nor punycode,
-// whose last label does not begin with a digit (it might be a number, and the
-// host then an address in one of its stranger notations).
+// plainHost returns the host at the start of s: a dotted IPv4 address, or a name of plain labels. A
+// plain label is not empty, does not begin or end with a hyphen and is not punycode. The last label
+// must not begin with a digit: it might be a number, and the host an address in an unusual
+// notation.
 func plainHost(s string) (string, bool) {
 	end, labelStart := 0, 0
 	for ; end < len(s) && class[s[end]]&inHost != 0; end++ {
@@ -95,8 +94,8 @@ func plainHost(s string) (string, bool) {
 	return s[:end], true
 }
 
-// plainLabel leaves labels with a hyphen at an end or at the third and fourth
-// place to the full parser.
+// plainLabel leaves labels with a hyphen at an end, or at the third and fourth place, to the full
+// parser.
 func plainLabel(l string) bool {
 	if l == "" || l[0] == '-' || l[len(l)-1] == '-' {
 		return false
@@ -198,7 +197,7 @@ func (u URL) plainDirectory(ref string) (dir, rest string, ok bool) {
 			rest = rest[len("./"):]
 		case strings.HasPrefix(rest, "../"):
 			rest = rest[len("../"):]
-			// One segment off; the root is its own parent.
+			// One segment is removed; the root is its own parent.
 			if parent := dir[:len(dir)-1]; parent != "" {
 				dir = parent[:strings.LastIndexByte(parent, '/')+1]
 			}

@@ -1,7 +1,7 @@
 package urlnorm
 
-// badPort reports whether browsers refuse to fetch from the port, because
-// another protocol lives there (https://fetch.spec.whatwg.org/#port-blocking).
+// badPort reports whether browsers refuse the port because another protocol uses it
+// (https://fetch.spec.whatwg.org/#port-blocking).
 func badPort(port int) bool {
 	switch port {
 	case 0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95,

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// ParseStored reads a URL that a node has stored or sent: a canonical form, or what
-// an earlier version took for one. It keeps such a form as it is, so that a record
-// stays under its key: a '^' in the path that is not escaped, and labels in the host
-// that begin with "xn--" and are no punycode. Such a URL is another one than what
-// Parse makes of its text. Whatever is resolved against it is canonical, but for the
-// host.
+// ParseStored parses a URL that a node has stored or sent: a canonical form, or what an earlier
+// version accepted as one. It keeps the form as it is, so that a record stays under its key.
+// Earlier versions accepted an unescaped '^' in the path, and labels in the host that begin with
+// "xn--" and are not punycode. Such a URL differs from what Parse makes of its text. What is
+// resolved against it is canonical, except for the host.
 func ParseStored(form string) (URL, error) {
 	u, err := Parse(form)
 	if err == nil && u.s == form {
@@ -26,11 +25,11 @@ func ParseStored(form string) (URL, error) {
 	return URL{}, err
 }
 
-// storedForm takes a form apart: scheme, host, port, path and query.
+// storedForm splits a form: scheme, host, port, path and query.
 var storedForm = regexp.MustCompile(`^(https?://)([^/:\[\]]+|\[[^/]*\])(:[0-9]+)?(/[^?]*)(\?.*)?$`)
 
-// earlierForm makes the URL of a form that becomes canonical when what earlier
-// versions allowed is mended.
+// earlierForm makes the URL of a form that becomes canonical once the parts that only earlier
+// versions allowed are corrected.
 func earlierForm(form string) (URL, bool) {
 	at := storedForm.FindStringSubmatchIndex(form)
 	if at == nil || len(form) > MaxLen {

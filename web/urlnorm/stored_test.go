@@ -31,7 +31,7 @@ func TestParseStored(t *testing.T) {
 	}
 }
 
-// TestResolveAgainstStored checks that no earlier form is passed on.
+// TestResolveAgainstStored checks that URLs resolved against an earlier form are canonical.
 func TestResolveAgainstStored(t *testing.T) {
 	t.Parallel()
 	base, err := ParseStored("http://example.org/a^b/c?d^e")

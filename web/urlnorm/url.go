@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// MaxLen is the length limit of a canonical URL, in bytes. It is the limit
-// that browsers and search engines have kept for decades.
+// MaxLen is the length limit of a canonical URL, in bytes: the limit that browsers and search
+// engines have used for decades.
 const MaxLen = 2083
 
 // The classes of refusal. Every error of this package matches exactly one of
@@ -65,7 +65,7 @@ func (u URL) Scheme() string { return u.s[:max(int(u.hostStart)-len("://"), 0)] 
 // Origin returns scheme, host and port, e.g. "http://example.org:8080".
 func (u URL) Origin() string { return u.s[:u.pathStart] }
 
-// Port returns the port that a server of the URL is asked at; 0 of the zero URL.
+// Port returns the port of the URL's server, and 0 for the zero URL.
 func (u URL) Port() uint16 {
 	port := map[string]uint16{"http": 80, "https": 443}[u.Scheme()]
 	if given, ok := strings.CutPrefix(u.s[u.hostEnd:u.pathStart], ":"); ok {
@@ -78,8 +78,7 @@ func (u URL) Port() uint16 {
 	return port
 }
 
-// PathQuery returns the path with the query, beginning with "/": what a
-// request line asks for.
+// PathQuery returns the path with the query, beginning with "/", as in a request line.
 func (u URL) PathQuery() string { return u.s[u.pathStart:] }
 
 // Path returns the path without the query, beginning with "/".
@@ -91,8 +90,8 @@ func (u URL) Path() string {
 	return p
 }
 
-// Query returns the query without its "?". A URL that ends in "?" and one that
-// has none both give "".
+// Query returns the query without its "?". It is "" both for a URL that ends in "?" and for one
+// without a query.
 func (u URL) Query() string {
 	_, q, _ := strings.Cut(u.PathQuery(), "?")
 	return q
@@ -118,9 +117,9 @@ func (u *URL) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// assemble puts a URL together from canonical parts. prefix is "http://" or
-// "https://", port is "" or ":8080", pathQuery begins with "/" or "?" or is
-// empty. It reports false when the whole is longer than MaxLen.
+// assemble builds a URL from canonical parts. prefix is "http://" or "https://", port is "" or
+// ":8080", pathQuery begins with "/" or "?" or is empty. It reports false when the result is longer
+// than MaxLen.
 func assemble(prefix, host, port, pathQuery string) (URL, bool) {
 	slash := ""
 	if pathQuery == "" || pathQuery[0] != '/' {
@@ -141,7 +140,7 @@ func assemble(prefix, host, port, pathQuery string) (URL, bool) {
 // withPath returns the URL of u's origin with the canonical path and query
 // dir+rest; dir begins with '/'. It reports false when the whole is too long.
 func (u URL) withPath(dir, rest string) (URL, bool) {
-	// A '^' is in no canonical path, but in some that were stored (ParseStored).
+	// No canonical path has a '^', but some stored ones do (ParseStored).
 	if int(u.pathStart)+len(dir)+len(rest) > MaxLen || strings.IndexByte(dir, '^') >= 0 {
 		return URL{}, false
 	}

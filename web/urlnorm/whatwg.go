@@ -8,9 +8,9 @@ import (
 	whatwg "github.com/nlnwa/whatwg-url/url"
 )
 
-// maxRaw bounds, in bytes and without its fragment, what is given to the
-// WHATWG parser, which takes memory in proportion. The longest reference that
-// can still have a short canonical form is one with many dot segments.
+// maxRaw bounds the input of the WHATWG parser, whose memory is proportional to it: in bytes,
+// without the fragment. The longest reference that can still have a short canonical form is one
+// with many dot segments.
 const maxRaw = 8 * MaxLen
 
 // whatwgParse reads ref with the full parser, against base unless that is "".
@@ -19,7 +19,7 @@ func whatwgParse(base, ref string) (URL, error) {
 	if hasOtherScheme(ref) {
 		return URL{}, fmt.Errorf("%w: %q", ErrScheme, short(ref))
 	}
-	// The '#' stays: behind it white space is trimmed, before it escaped.
+	// The '#' stays: white space after it is trimmed, before it escaped.
 	if i := strings.IndexByte(ref, '#'); i >= 0 {
 		ref = ref[:i+1]
 	}
@@ -27,10 +27,10 @@ func whatwgParse(base, ref string) (URL, error) {
 		return URL{}, fmt.Errorf("%w: %q", ErrTooLong, short(ref))
 	}
 	if !decodable(base) {
-		base = "" // of an earlier form (ParseStored): no other host can be made of it
+		base = "" // u is an earlier form (ParseStored), whose host stays as it is
 	}
 	if !decodable(ref) {
-		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is no punycode", ErrInvalid, short(ref))
+		return URL{}, fmt.Errorf("%w: %q: a label of the host begins with xn-- and is not valid punycode", ErrInvalid, short(ref))
 	}
 	p, host, err := parseRef(base, ref)
 	if err != nil {
@@ -39,19 +39,19 @@ func whatwgParse(base, ref string) (URL, error) {
 	return canonical(p, host, ref)
 }
 
-// canonical brings what the standard made of ref into our form.
+// canonical converts the standard's result for ref into our form.
 func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 	if p.Scheme() != "http" && p.Scheme() != "https" {
 		return URL{}, fmt.Errorf("%w: %q", ErrScheme, short(ref))
 	}
-	// One dot behind a name is its root and says nothing. Two are an empty
-	// label, which no name server knows.
+	// A single dot at the end of a name is the root and has no meaning. Two are an empty label,
+	// which no name server knows.
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "" || strings.HasSuffix(host, ".") {
 		return URL{}, fmt.Errorf("%w: %q has no host name", ErrInvalid, short(ref))
 	}
 	if strings.Contains(host, "xn--") && !stable(host) {
-		return URL{}, fmt.Errorf("%w: %q: a label of the host is no name in punycode", ErrInvalid, short(ref))
+		return URL{}, fmt.Errorf("%w: %q: a label of the host is not a valid name in punycode", ErrInvalid, short(ref))
 	}
 	port := p.Port()
 	if port != "" {
@@ -62,7 +62,7 @@ func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 	}
 	// The parser keeps a '^', which the standard escapes in a path since 2025.
 	pathQuery := strings.ReplaceAll(p.Pathname(), "^", "%5E")
-	// Href tells an empty query ("/?") from none, Search does not.
+	// Href tells an empty query ("/?") from none; Search does not.
 	if _, query, ok := strings.Cut(p.Href(true), "?"); ok {
 		pathQuery += "?" + query
 	}
@@ -73,9 +73,9 @@ func canonical(p *whatwg.Url, host, ref string) (URL, error) {
 	return u, nil
 }
 
-// hasOtherScheme reports whether ref begins with a scheme that is neither http
-// nor https (data:, mailto:, javascript: ...). It spares the parser megabytes
-// of inline images, and gives broken URLs of other schemes the right class.
+// hasOtherScheme reports whether ref begins with a scheme that is neither http nor https (data:,
+// mailto:, javascript: ...). It keeps megabytes of inline images away from the parser, and gives
+// broken URLs of other schemes the right error class.
 func hasOtherScheme(ref string) bool {
 	for i := 0; i < len(ref); i++ {
 		switch c := ref[i]; {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The differences from the web-platform-tests, each with its reason. A case that
-// differs in no such way, or a difference that no case shows, fails the test.
+// The differences from the web-platform-tests, each with its reason. A case that differs in any
+// other way, or a difference that no case shows, fails the test.
 const (
 	badPorts = "the port is one that browsers refuse to fetch from"
 	noName   = "the host is empty once its root dot is gone, or ends in an empty label"
@@ -45,8 +45,8 @@ func (c *wptCase) difference() string {
 	return ""
 }
 
-// overHTTP makes absolute cases of ws and wss, which the standard reads as it reads
-// http and https, to cases of those.
+// overHTTP turns absolute cases of ws and wss, which the standard parses like http and https, into
+// cases of those.
 func (c *wptCase) overHTTP() {
 	if c.Base == nil && (c.Protocol == "ws:" || c.Protocol == "wss:") {
 		c.Protocol = strings.Replace(c.Protocol, "ws", "http", 1)
@@ -75,9 +75,9 @@ func (c *wptCase) canonical() string {
 	return c.Protocol + "//" + host + port + escape.ReplaceAllStringFunc(pathQuery, strings.ToUpper)
 }
 
-// TestWPT runs the cases of web-platform-tests that yield an http(s) URL or a
-// failure. Resolve fails or succeeds as told, and its result is both the
-// canonical form of the expected URL and what the suite's parts make.
+// TestWPT runs the cases of web-platform-tests that yield an http(s) URL or a failure. Resolve must
+// fail or succeed as the case says, and its result must equal both the canonical form of the
+// expected URL and the URL built from the suite's parts.
 func TestWPT(t *testing.T) {
 	t.Parallel()
 	ran, refused, shown := 0, 0, map[string]int{}
