@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// checkWord wants one of a few words.
+// checkWord requires one of a few words.
 func checkWord(flag, value string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
@@ -21,7 +21,7 @@ func checkWord(flag, value string, words ...string) error {
 	return fmt.Errorf("--%s: %q is not %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last], hint)
 }
 
-// checkRange wants a number between two bounds, both included.
+// checkRange requires a number between two bounds, both included.
 func checkRange(flag string, n, low, high int64) error {
 	switch {
 	case n < low:
@@ -32,7 +32,7 @@ func checkRange(flag string, n, low, high int64) error {
 	return nil
 }
 
-// checkSize wants at least so many bytes.
+// checkSize requires a minimum number of bytes.
 func checkSize(flag string, s Size, low Size) error {
 	if s < low {
 		return fmt.Errorf("--%s: %v is too small: give at least %v", flag, s, low)
@@ -40,7 +40,7 @@ func checkSize(flag string, s Size, low Size) error {
 	return nil
 }
 
-// checkDuration wants a time from 0 to high.
+// checkDuration requires a duration from 0 to high.
 func checkDuration(flag string, d, high time.Duration) error {
 	switch {
 	case d < 0:
@@ -51,7 +51,7 @@ func checkDuration(flag string, d, high time.Duration) error {
 	return nil
 }
 
-// checkName wants a name that can stand in a path, a label and a message.
+// checkName requires a name that is valid in a path, a label and a message.
 func checkName(flag, name string, mayBeEmpty bool) error {
 	if name == "" {
 		if mayBeEmpty {
@@ -68,13 +68,13 @@ func checkName(flag, name string, mayBeEmpty bool) error {
 	return nil
 }
 
-// isNameByte says whether a name may hold r.
+// isNameByte reports whether a name may contain r.
 func isNameByte(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
 }
 
-// checkPartitions wants a power of two or a prime: with other numbers some
-// hash functions spread the hosts unevenly.
+// checkPartitions requires a power of two or a prime: with other numbers some hash functions spread
+// the hosts unevenly.
 func checkPartitions(n int) error {
 	if n < minPartitions || n > maxPartitions {
 		return checkRange("partitions", int64(n), minPartitions, maxPartitions)
@@ -86,7 +86,7 @@ func checkPartitions(n int) error {
 	for power < n {
 		power *= 2
 	}
-	return fmt.Errorf("--partitions: %d is neither a power of two nor a prime: take %d", n, power)
+	return fmt.Errorf("--partitions: %d is neither a power of two nor a prime: use %d", n, power)
 }
 
 func isPrime(n int) bool {
@@ -98,8 +98,8 @@ func isPrime(n int) bool {
 	return n > 1
 }
 
-// isContact accepts a mail address or an http(s) URL, and nothing that could
-// break out of a header.
+// isContact accepts a mail address or an http(s) URL without characters that could break out of a
+// header.
 func isContact(s string) bool {
 	if !printable(s) || strings.ContainsAny(s, " ()<>") {
 		return false
@@ -113,7 +113,7 @@ func isContact(s string) bool {
 	return ok && user != "" && domain != "" && !strings.Contains(domain, "@")
 }
 
-// printable says whether s is ASCII without control bytes.
+// printable reports whether s is ASCII without control bytes.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -21,8 +21,8 @@ func TestDefaultIsValid(t *testing.T) {
 	}
 }
 
-// TestEveryFieldHasParserAndHelp keeps the struct tags complete: each setting
-// can be parsed, is described, and has a name of its own.
+// TestEveryFieldHasParserAndHelp keeps the struct tags complete: each setting can be parsed, has a
+// help text and a unique name.
 func TestEveryFieldHasParserAndHelp(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
@@ -37,11 +37,11 @@ func TestEveryFieldHasParserAndHelp(t *testing.T) {
 		if f.value.Kind() != reflect.Bool && f.tag.Get("placeholder") == "" {
 			t.Errorf("--%s has no placeholder", f.name)
 		}
-		_ = f.set([]string{"1"}) // must not panic for want of a parser
+		_ = f.set([]string{"1"}) // must not panic for lack of a parser
 	}
 }
 
-// TestContractFlags checks the names that the outside interface fixes.
+// TestContractFlags checks the names that the public interface fixes.
 func TestContractFlags(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`name data-dir http gossip rpc advertise join cluster cluster-key-file insecure allow-remote-unsafe partitions
@@ -72,7 +72,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestParseNet: what is no network is answered with one that is.
+// TestParseNet: the error for an invalid network suggests a valid one.
 func TestParseNet(t *testing.T) {
 	t.Parallel()
 	for text, says := range map[string]string{
@@ -80,9 +80,9 @@ func TestParseNet(t *testing.T) {
 		"10.0.0.0":        "write 10.0.0.0/32 for this address alone, or fewer bits for a network, as 10.0.0.0/8",
 		"::1":             "write ::1/128",
 		"10.0.0.0/33":     "write 10.0.0.0/0 to 10.0.0.0/32",
-		"10.0/8":          "write an address with a length, as 10.0.0.0/8",
-		"inside":          "is no network",
-		"fe80::1%eth0/64": "is no network",
+		"10.0/8":          "write an address with a prefix length, as 10.0.0.0/8",
+		"inside":          "is not a network",
+		"fe80::1%eth0/64": "is not a network",
 	} {
 		n, err := ParseNet(text)
 		if says == "" && (err != nil || n.String() != text) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
@@ -137,7 +137,7 @@ func TestLoadReportsEverything(t *testing.T) {
 	}
 	for _, want := range []string{
 		`line 1: unknown key "dealy"; did you mean "delay"?`, `line 2: fetchers: "many" is not a whole number`,
-		`line 4: "name" stands already on line 3`, "line 5: store: takes one plain value", "line 6: log-level: has no value",
+		`line 4: "name" is already on line 3`, "line 5: store: takes one plain value", "line 6: log-level: has no value",
 		`line 7: unknown key "zzzzzzzzzz"; the keys are`,
 		`CRAWLNODE_MEMORY (for --memory): "lots" is not a size`, `--scope: "hots" is not page, prefix, host, domain or any; did you mean "host"?`,
 		"--exclude-file: open ",

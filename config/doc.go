@@ -3,8 +3,8 @@
 //
 // A setting comes from the first of these that names it:
 //
-//	flag         --data-dir DIR            parsed by the command, handed in
-//	environment  CRAWLNODE_DATA_DIR=DIR    lists are comma-separated; patterns and URLs one a line
+//	flag         --data-dir DIR            parsed by the command, passed in
+//	environment  CRAWLNODE_DATA_DIR=DIR    lists are comma-separated; patterns, URLs one per line
 //	file         data-dir: DIR             YAML, strict: an unknown key is an error
 //	default      the struct tag of Config
 //
@@ -13,11 +13,10 @@
 // the command line alike. The tags follow the conventions of
 // github.com/alecthomas/kong, which this package does not import.
 //
-// Load reports every error that it can find at once; each names the flag, what
-// is wrong with it and what to do. A Config that Load or Validate accepted is
-// immutable from then on and may be shared.
+// Load reports all errors at once. Each names the flag, the problem and the remedy. A Config that
+// Load or Validate accepted is immutable from then on and may be shared.
 //
-// What this package does not do: it listens nowhere, creates no directory,
-// reads no seeds, and knows no cluster. Whether a joiner's settings fit those
-// of its cluster is decided where both are known.
+// What this package does not do: it opens no port, creates no directory,
+// reads no seeds, and knows no cluster. Package node decides whether a joiner's
+// settings fit its cluster.
 package config

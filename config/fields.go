@@ -51,11 +51,11 @@ func EnvName(flag string) string {
 	return "CRAWLNODE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// list says whether the setting takes several values.
+// list reports whether the setting takes several values.
 func (f field) list() bool { return f.value.Kind() == reflect.Slice }
 
-// split cuts one text into the values of a list: at commas, and at line ends
-// only where values may have commas themselves.
+// split splits a text into the values of a list: at commas, or only at line ends if values may
+// contain commas.
 func (f field) split(text string) []string {
 	if !f.list() {
 		return []string{text}
@@ -73,7 +73,7 @@ func (f field) split(text string) []string {
 	return values
 }
 
-// set parses values into the setting; a setting that is no list takes one.
+// set parses values into the setting; a setting that is not a list takes one.
 func (f field) set(values []string) error {
 	if !f.list() {
 		if len(values) != 1 {
@@ -140,8 +140,7 @@ func parseNet(n *netip.Prefix, text string) (err error) {
 	return err
 }
 
-// ParseNet reads a network as the settings have it: 10.0.0.0/8, fd00::/8. The error says
-// what to write.
+// ParseNet parses a network: 10.0.0.0/8, fd00::/8. The error suggests what to write.
 func ParseNet(text string) (netip.Prefix, error) {
 	n, err := netip.ParsePrefix(text)
 	if err == nil {
@@ -151,11 +150,11 @@ func ParseNet(text string) (netip.Prefix, error) {
 	addr, noAddr := netip.ParseAddr(host)
 	switch {
 	case noAddr != nil || addr.Zone() != "":
-		return n, fmt.Errorf("%q is no network: write an address with a length, as 10.0.0.0/8, or 10.0.0.1/32 for one address", text)
+		return n, fmt.Errorf("%q is not a network: write an address with a prefix length, as 10.0.0.0/8, or 10.0.0.1/32 for one address", text)
 	case host == text:
-		return n, fmt.Errorf("%q has no length: write %s/%d for this address alone, or fewer bits for a network, as %s/%d", text, addr, addr.BitLen(), addr, addr.BitLen()/4)
+		return n, fmt.Errorf("%q has no prefix length: write %s/%d for this address alone, or fewer bits for a network, as %s/%d", text, addr, addr.BitLen(), addr, addr.BitLen()/4)
 	}
-	return n, fmt.Errorf("%q has no length that fits: write %s/0 to %s/%d", text, addr, addr, addr.BitLen())
+	return n, fmt.Errorf("%q has an invalid prefix length: write %s/0 to %s/%d", text, addr, addr, addr.BitLen())
 }
 
 func parseDuration(d *time.Duration, text string) (err error) {
@@ -163,8 +162,7 @@ func parseDuration(d *time.Duration, text string) (err error) {
 	return err
 }
 
-// ParseDuration reads a duration as the settings have it: 500ms, 30s, 2h. The
-// error says what to write.
+// ParseDuration parses a duration: 500ms, 30s, 2h. The error suggests what to write.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -183,8 +181,7 @@ func parseBool(text string) (bool, error) {
 	return false, fmt.Errorf("%q is neither true nor false", text)
 }
 
-// Suggest returns the known name that is most like an unknown one, or "" when
-// none comes near.
+// Suggest returns the known name that is most similar to an unknown one, or "" if none is similar.
 func Suggest(unknown string, known []string) string {
 	best, bestDistance := "", len(unknown)/3+2
 	for _, k := range known {

@@ -13,25 +13,25 @@ import (
 	"crawlnode/crawl"
 )
 
-// live are the flags of the crawl's settings that may be changed while it runs.
+// live are the flags of the crawl's settings that can be changed while it runs.
 var live = []string{
 	"scope", "include", "exclude", "assets", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
 	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net",
 }
 
-// whyFixed says of the other flags why they may not. What is not named here is a
-// setting of one node.
+// whyFixed explains why the other flags cannot. A flag that is not listed here is a setting of one
+// node.
 var whyFixed = map[string]string{
 	"partitions":   "is fixed by the founding node for the cluster's life",
 	"replication":  "is fixed by the founding node for the cluster's life",
-	"cluster":      "is the cluster's name for its whole life",
-	"store":        "is fixed when a node starts, because its archive is opened then: stop the nodes and start them with the flag",
-	"seed":         "is no setting of a running crawl: add seeds with crawlnode seeds add",
-	"seeds":        "is no setting of a running crawl: add seeds with crawlnode seeds add",
+	"cluster":      "cannot change during the life of the cluster",
+	"store":        "is fixed when a node starts, because it opens its archive then: restart the nodes with the flag",
+	"seed":         "is not a setting of a running crawl: add seeds with crawlnode seeds add",
+	"seeds":        "is not a setting of a running crawl: add seeds with crawlnode seeds add",
 	"exclude-file": "is read when a node starts: give its patterns as exclude",
 }
 
-// Report puts settings into the words of the command line.
+// Report converts settings to the names and values of the command line.
 func Report(s *crawl.Settings) crawl.SettingsReport {
 	c := ofSettings(s, "")
 	r := crawl.SettingsReport{
@@ -58,9 +58,8 @@ func orEmpty(list []string) []string {
 	return list
 }
 
-// ofSettings is the inverse of Settings: a Config whose Settings(version) are s. A
-// user agent that this program made, of whatever version, is made anew, so that it
-// follows the contact.
+// ofSettings is the inverse of Settings: a Config whose Settings(version) are s. A default user
+// agent, of whatever version, is generated again, so that it follows the contact.
 func ofSettings(s *crawl.Settings, version string) Config {
 	word := func(second bool, words ...string) string {
 		if second {
@@ -88,9 +87,9 @@ func product(token string) string {
 	return name
 }
 
-// Change returns settings in which the named ones have changed, by the same checks
-// as on the command line. Names are those of flags; _ counts as -. The error is a
-// *crawl.FieldErrors that names everything that is wrong.
+// Change returns settings with changes applied, after the same checks as on the command line. Names
+// are those of flags; _ counts as -. The error is a *crawl.FieldErrors that lists everything that
+// is wrong.
 func Change(s *crawl.Settings, changes map[string]json.RawMessage, version string) (crawl.Settings, error) {
 	c := ofSettings(s, version)
 	before, fields := ofSettings(s, version), map[string]field{}
@@ -107,14 +106,14 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		f, known := fields[flag]
 		switch {
 		case !known:
-			add(name, "is no setting%s", didYouMean(flag))
+			add(name, "is not a setting%s", didYouMean(flag))
 		case named[flag]:
-			add(name, "stands there twice")
+			add(name, "is given twice")
 		case slices.Contains(live, flag):
 			if err := f.setJSON(changes[name]); err != nil {
 				add(name, "%v", err)
 			}
-		case flag == "store" && f.setJSON(changes[name]) == nil && c.Store == before.Store: // as it is shown
+		case flag == "store" && f.setJSON(changes[name]) == nil && c.Store == before.Store: // unchanged from the report
 		default:
 			fixed++
 			add(name, "%s", cmp.Or(whyFixed[flag], "is a setting of one node: change the flag where it is started"))
@@ -130,17 +129,17 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 		return crawl.Settings{}, wrong
 	}
 	changed := c.Settings(version)
-	if !named["contact"] && !named["user-agent"] { // or a node of another release would put its version in
+	if !named["contact"] && !named["user-agent"] { // otherwise a node of another release would insert its version
 		changed.UserAgent = s.UserAgent
 	}
 	return changed, nil
 }
 
-// liveProblems is what is wrong with the crawl's settings, by field.
+// liveProblems lists the problems of the crawl's settings, by field.
 func (c *Config) liveProblems(named map[string]bool) []crawl.FieldError {
 	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && (named["contact"] || named["allow-net"]) {
-		err = errors.New("--contact: is required before anything outside --allow-net is fetched: say whom a site may ask")
+		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}
 	if err == nil {
 		return nil
@@ -169,14 +168,14 @@ func fieldNamed(c *Config, name string) field {
 	panic("BUG: no setting is called " + name)
 }
 
-// setJSON reads a JSON value into the setting: text as on the command line, a
-// number, true or false, a list of texts, or null for the default.
+// setJSON parses a JSON value into the setting: text as on the command line, a number, true or
+// false, a list of texts, or null for the default.
 func (f field) setJSON(raw json.RawMessage) error {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	if err := dec.Decode(&v); err != nil {
-		return fmt.Errorf("is no JSON value: %w", err)
+		return fmt.Errorf("is not a JSON value: %w", err)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -197,13 +196,13 @@ func (f field) setJSON(raw json.RawMessage) error {
 		for i, x := range v {
 			text, ok := x.(string)
 			if !ok {
-				return errors.New("is a list of texts")
+				return errors.New("must be a list of texts")
 			}
 			values[i] = text
 		}
 		return f.set(values)
 	}
-	return errors.New("is a text, a number, true, false or a list of texts, not an object")
+	return errors.New("must be a text, a number, true, false or a list of texts, not an object")
 }
 
 func defaults() *Config {

@@ -12,7 +12,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// founded is what a node with these flags makes the cluster's settings.
+// founded are the cluster's settings when a node with these flags founds it.
 func founded(change func(*Config)) crawl.Settings {
 	c := Default()
 	c.Contact = "me@example.org"
@@ -43,7 +43,7 @@ func TestSettingsAreTheirOwnInverse(t *testing.T) {
 	}
 }
 
-// What is shown can be sent back as it is, and changes nothing.
+// A report can be sent back unchanged, and changes nothing.
 func TestReportCanBeSentBack(t *testing.T) {
 	t.Parallel()
 	gap := 70 * time.Millisecond
@@ -93,17 +93,17 @@ func TestChange(t *testing.T) {
 		{"another store", `{"store":"none"}`, nil, "store: is fixed when a node starts", true},
 		{"partitions", `{"partitions":1024,"replication":"2"}`, nil, "partitions: is fixed by the founding node|replication: is fixed", true},
 		{"one node's", `{"fetchers":7}`, nil, "fetchers: is a setting of one node", true},
-		{"both kinds", `{"fetchers":7,"delai":"1s"}`, nil, `delai: is no setting; did you mean "delay"?|fetchers: is a setting`, false},
+		{"both kinds", `{"fetchers":7,"delai":"1s"}`, nil, `delai: is not a setting; did you mean "delay"?|fetchers: is a setting`, false},
 		{"all at once", `{"delay":"-1s","exclude":["regex:("],"max_pages":-1,"scope":"all"}`, nil, "scope: |delay: -1s is below zero|max_pages: -1 is too small", false},
 		{"patterns by their list", `{"exclude":["regex:("],"include":["*.a"]}`, nil, "exclude: ", false},
 		{"no duration", `{"delay":2,"max_duration":[]}`, nil, `delay: "2" is not a duration|max_duration: takes one value`, false},
-		{"an object", `{"delay":{}}`, nil, "delay: is a text", false},
-		{"a list of numbers", `{"exclude":[1]}`, nil, "exclude: is a list of texts", false},
-		{"twice", `{"max_pages":1,"max-pages":2}`, nil, "max_pages: stands there twice", false},
+		{"an object", `{"delay":{}}`, nil, "delay: must be a text", false},
+		{"a list of numbers", `{"exclude":[1]}`, nil, "exclude: must be a list of texts", false},
+		{"twice", `{"max_pages":1,"max-pages":2}`, nil, "max_pages: is given twice", false},
 		{"robots outside", `{"robots":"ignore"}`, nil, "robots: ignore is allowed only", false},
 		{"no delay outside", `{"delay":"0s"}`, nil, "delay: 0 is allowed only", false},
 		{"no contact", `{"contact":""}`, nil, "contact: is required", false},
-		{"a header", `{"user_agent":"a\nb"}`, nil, "user_agent: holds bytes", false},
+		{"a header", `{"user_agent":"a\nb"}`, nil, "user_agent: contains bytes", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -135,8 +135,7 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// FuzzChange: whatever a client sends is refused or makes settings that a node
-// may start with.
+// FuzzChange: any input is refused, or makes settings with which a node may start.
 func FuzzChange(f *testing.F) {
 	for _, s := range []string{`{}`, `{"delay":"2s"}`, `{"exclude":["regex:("]}`, `{"max_body":"9999999999TiB","ip_delay":null}`, `{"allow_net":"::/0,x"}`, `{"scope":"any","include":[""]}`} {
 		f.Add([]byte(s))

@@ -15,7 +15,7 @@ import (
 // maxFileBytes bounds a settings file and an exclude file.
 const maxFileBytes = 8 << 20
 
-// Input is everything that a Config is made from.
+// Input has the sources of a Config.
 type Input struct {
 	// Flags holds the values of the command line; only those named in Given count.
 	Flags Config
@@ -24,12 +24,12 @@ type Input struct {
 	Env func(string) (string, bool)
 	// File is the path of a YAML file, or "".
 	File string
-	// Default changes the defaults, which everything else wins over; nil: it does not.
+	// Default changes the defaults, before all other sources; nil: no change.
 	Default func(*Config)
 }
 
-// Load puts the layers together, reads the exclude files and validates. The
-// error, when there is one, holds every problem that was found, one a line.
+// Load combines the sources, reads the exclude files and validates. The error lists every problem,
+// one per line.
 func Load(in Input) (Config, error) {
 	c, _, problems := layer(in)
 	problems = append(problems, c.readExcludeFiles()...)
@@ -39,8 +39,8 @@ func Load(in Input) (Config, error) {
 	return c, errors.Join(problems...)
 }
 
-// layer puts the layers on each other, without reading the files that settings
-// name, and notes where each setting that is no default came from.
+// layer combines the sources, without reading the files that settings name, and notes the origin of
+// each setting that is not a default.
 func layer(in Input) (Config, origins, []error) {
 	c, from := Default(), origins{}
 	if in.Default != nil {
@@ -63,7 +63,7 @@ func layer(in Input) (Config, origins, []error) {
 	return c, from, problems
 }
 
-// applyEnv takes over what the environment names.
+// applyEnv applies the environment variables.
 func (c *Config) applyEnv(lookup func(string) (string, bool), from origins) []error {
 	var problems []error
 	for _, f := range fieldsOf(c) {
@@ -80,7 +80,7 @@ func (c *Config) applyEnv(lookup func(string) (string, bool), from origins) []er
 	return problems
 }
 
-// applyFile takes over what a YAML file names.
+// applyFile applies a YAML file.
 func (c *Config) applyFile(path string, from origins) []error {
 	text, err := readFile(path)
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *Config) applyFile(path string, from origins) []error {
 	return problems
 }
 
-// applyYAML takes over one YAML document: a mapping from flag names, without
-// dashes, to a value or a list of values. It returns the lines that they stand on.
+// applyYAML applies one YAML document: a mapping from flag names, without dashes, to a value or a
+// list of values. It returns the line of each name.
 func (c *Config) applyYAML(text []byte) (lines map[string]int, problems []error) {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc yaml.Node
@@ -130,7 +130,7 @@ func (c *Config) applyYAML(text []byte) (lines map[string]int, problems []error)
 	return lines, problems
 }
 
-// applyKey takes over one line of the file.
+// applyKey applies one line of the file.
 func applyKey(byName map[string]field, seen map[string]int, key, value *yaml.Node) error {
 	f, ok := byName[key.Value]
 	if !ok {
@@ -140,7 +140,7 @@ func applyKey(byName map[string]field, seen map[string]int, key, value *yaml.Nod
 		return fmt.Errorf("unknown key %q; the keys are the flags of `crawlnode start --help` without dashes", key.Value)
 	}
 	if line, twice := seen[key.Value]; twice {
-		return fmt.Errorf("%q stands already on line %d: remove one of them", key.Value, line)
+		return fmt.Errorf("%q is already on line %d: remove one of them", key.Value, line)
 	}
 	seen[key.Value] = key.Line
 	values, err := valuesOf(f, value)
@@ -164,7 +164,7 @@ func valuesOf(f field, value *yaml.Node) ([]string, error) {
 		values := make([]string, 0, len(value.Content))
 		for _, item := range value.Content {
 			if item.Kind != yaml.ScalarNode {
-				return nil, fmt.Errorf("line %d: the list may hold plain values only", item.Line)
+				return nil, fmt.Errorf("line %d: the list may contain plain values only", item.Line)
 			}
 			values = append(values, item.Value)
 		}

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Where a setting can come from (Setting.Origin), the strongest first.
+// The possible origins of a setting (Setting.Origin), the strongest first.
 const (
 	OriginFlag        = "flag"
 	OriginEnvironment = "environment"
@@ -22,36 +22,35 @@ const (
 	OriginDefault     = "default"
 )
 
-// KindSwitch is the Setting.Kind of what is either on or off.
+// KindSwitch is the Setting.Kind of a boolean setting.
 const KindSwitch = "true, false"
 
-// origin is a layer and the place in it.
+// origin is a source and the place in it.
 type origin struct{ layer, place string }
 
-// origins are those of the settings that are no defaults, by name.
+// origins are those of the settings that are not defaults, by name.
 type origins map[string]origin
 
-// Setting is one setting as a person may ask about it.
+// Setting describes one setting, for people.
 type Setting struct {
 	Name   string   `json:"name"`   // of the flag without dashes, and the key of the file
 	Group  string   `json:"group"`  // node, cluster, scope, politeness, output or limits
-	Values []string `json:"values"` // none: not set, and the default is made at the start
+	Values []string `json:"values"` // none: not set, the default is computed at the start
 	Origin string   `json:"origin"` // OriginFlag...
 	Place  string   `json:"place"`  // the flag, the variable, or file:line; "" for a default
 	// Env is the environment variable.
 	Env string `json:"env"`
-	// Default is what counts when nobody sets it; "" is none.
+	// Default is the default value; "" is none.
 	Default string `json:"default"`
 	Help    string `json:"help"`
-	Kind    string `json:"kind"` // what is to be written: duration, size, number, text...
+	Kind    string `json:"kind"` // the form of its value: duration, size, number, text...
 	List    bool   `json:"list"` // takes several
-	Live    string `json:"live"` // when it counts: start, SIGHUP, cluster or founding; see Config
+	Live    string `json:"live"` // when it takes effect: start, SIGHUP, cluster or founding; see Config
 }
 
-// Explain puts the layers together as Load does and says of every setting what
-// it is and where it came from, in the order of declaration. Files that settings
-// name are not read into them. The error is the one of Load; the settings are
-// told all the same.
+// Explain combines the sources as Load does and returns the value and origin of every setting, in
+// the order of declaration. It does not read the files that settings name. The error is the one of
+// Load; the settings are returned all the same.
 func Explain(in Input) ([]Setting, error) {
 	c, from, _ := layer(in)
 	var settings []Setting
@@ -67,7 +66,7 @@ func Explain(in Input) ([]Setting, error) {
 	return settings, err
 }
 
-// describe is what does not depend on the value.
+// describe sets the parts that do not depend on the value.
 func (f field) describe() Setting {
 	return Setting{
 		Name: f.name, Group: f.tag.Get("group"), Env: EnvName(f.name), Default: f.tag.Get("default"),
@@ -75,7 +74,7 @@ func (f field) describe() Setting {
 	}
 }
 
-// kind is what a person has to write.
+// kind is the form of the value.
 func (f field) kind() string {
 	t := f.value.Type()
 	if f.list() || t.Kind() == reflect.Pointer {
@@ -104,7 +103,7 @@ func (f field) kind() string {
 	}[hint], "text")
 }
 
-// texts are the values as a file would have them; none for what is not set.
+// texts are the values as in a file; none if the setting is not set.
 func (f field) texts() []string {
 	texts := []string{}
 	switch {
@@ -134,7 +133,7 @@ func textOf(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// shortDuration writes 2h and not 2h0m0s.
+// shortDuration writes 2h instead of 2h0m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -146,9 +145,8 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// WriteYAML writes settings as a file that --config reads, with origin with a
-// comment behind each that says where it came from. What is not set stands there
-// as a comment.
+// WriteYAML writes settings as a file that --config reads; with origin, each line has a comment
+// that names its origin. Settings that are not set are written as comments.
 func WriteYAML(w io.Writer, settings []Setting, origin bool) error {
 	for _, s := range settings {
 		line, err := s.yamlLine()
@@ -186,13 +184,13 @@ func (s *Setting) yamlLine() (string, error) {
 	}
 	line := strings.TrimSpace(string(text))
 	if strings.ContainsAny(line, "\r\n") {
-		return "", errors.New("--" + s.Name + " holds a line end, which no setting may")
+		return "", errors.New("--" + s.Name + " contains a line end, which no setting may")
 	}
 	return s.Name + ": " + line, nil
 }
 
-// scalar is a value in YAML: in quotes when it could be read as something else,
-// or be long enough to be wrapped.
+// scalar is a value in YAML, quoted when it could be read as something else or is long enough to be
+// wrapped.
 func scalar(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text, Style: yaml.DoubleQuotedStyle}
 	odd := strings.ContainsFunc(text, func(r rune) bool { return !isNameByte(r) && r != ':' && r != '/' })
@@ -202,8 +200,7 @@ func scalar(text string) *yaml.Node {
 	return n
 }
 
-// Differences names the settings in which two configurations differ, in the
-// order of declaration.
+// Differences lists the settings in which two configurations differ, in the order of declaration.
 func Differences(a, b *Config) []string {
 	var names []string
 	theirs := fieldsOf(b)
@@ -215,7 +212,7 @@ func Differences(a, b *Config) []string {
 	return names
 }
 
-// LiveBySIGHUP says whether a running node takes the setting over on SIGHUP.
+// LiveBySIGHUP reports whether a running node applies the setting on SIGHUP.
 func LiveBySIGHUP(name string) bool {
 	for _, f := range fieldsOf(&Config{}) {
 		if f.name == name {

@@ -36,7 +36,7 @@ func TestWriteYAMLReadsBack(t *testing.T) {
 	}
 }
 
-// TestExplain tells the strongest layer of each setting, also of wrong settings.
+// TestExplain checks the strongest origin of each setting, also of invalid ones.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	file := write(t, "node.yaml", "delay: 2s\nfetchers: 7\nmemory: 2GiB\nzzz: 1\n")
@@ -72,7 +72,7 @@ func TestEverySettingSaysWhenItCounts(t *testing.T) {
 			t.Errorf("--%s: counts %q, kind %q", s.Name, s.Live, s.Kind)
 		}
 	}
-	// What belongs to the cluster is what Settings hands on.
+	// The settings that belong to the cluster are those that Settings returns.
 	a, b := Default(), Default()
 	b.Delay, b.Fetchers = time.Minute, 3
 	if got := Differences(&a, &b); !reflect.DeepEqual(got, []string{"fetchers", "delay"}) {

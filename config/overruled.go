@@ -10,15 +10,15 @@ import (
 	"crawlnode/crawl"
 )
 
-// Overruled is a setting of the crawl that somebody gave to this node and that does not
-// count, because the cluster has its own.
+// Overruled is a setting of the crawl that was given to this node and has no effect, because the
+// cluster has another value.
 type Overruled struct {
 	Name        string   // of the flag, without dashes
 	Own, Stored []string // its values here and in the cluster
 	Live        bool     // crawl-config set changes it
 }
 
-// String is the setting in the words of the command line.
+// String is the setting in the form of the command line.
 func (o Overruled) String() string {
 	return "--" + o.Name + " " + settingText(o.Own) + " (the crawl has: " + settingText(o.Stored) + ")"
 }
@@ -36,7 +36,7 @@ func (o Overruled) Change() string {
 	return "--" + o.Name + " " + settingText(o.Own) + " (was: " + settingText(o.Stored) + ")"
 }
 
-// Changes are the arguments of crawl-config set that would make it count.
+// Changes are the arguments of crawl-config set that would apply it.
 func (o Overruled) Changes() []string {
 	if len(o.Own) == 0 {
 		return []string{o.Name + "="}
@@ -48,7 +48,7 @@ func (o Overruled) Changes() []string {
 	return changes
 }
 
-// Given names the settings that in says something about: all but the defaults.
+// Given lists the settings that in sets: all but the defaults.
 func Given(in Input) []string {
 	_, from, _ := layer(in)
 	var names []string
@@ -60,7 +60,7 @@ func Given(in Input) []string {
 	return names
 }
 
-// OverruledByFounding compares what was given of what only a founder decides.
+// OverruledByFounding compares the given settings that only a founder decides.
 func (c *Config) OverruledByFounding(given []string, partitions, replication int) []Overruled {
 	var found []Overruled
 	for _, x := range []struct {
@@ -74,8 +74,7 @@ func (c *Config) OverruledByFounding(given []string, partitions, replication int
 	return found
 }
 
-// Overruled compares what was given of the crawl's settings with those that the cluster
-// has stored.
+// Overruled compares the given settings of the crawl with those that the cluster has stored.
 func (c *Config) Overruled(given []string, stored *crawl.Settings, version string) []Overruled {
 	theirs := ofSettings(stored, version)
 	theirFields := fieldsOf(&theirs)

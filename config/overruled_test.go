@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestOverruled: what was given and differs from the cluster's is named, with both values
-// and what changes it; defaults, and what is this node's own matter, are not.
+// TestOverruled: a given setting that differs from the cluster's is listed, with both values and
+// the remedy. Defaults and settings of this node alone are not.
 func TestOverruled(t *testing.T) {
 	t.Parallel()
 	patterns := filepath.Join(t.TempDir(), "patterns")

@@ -26,7 +26,7 @@ func (p *PortRange) UnmarshalText(text []byte) error {
 	a, err := strconv.ParseUint(first, 10, 16)
 	b, err2 := strconv.ParseUint(last, 10, 16)
 	if err != nil || err2 != nil || a == 0 || a > b {
-		return fmt.Errorf("%q is no port: write 443, 8000-9000, or seeds for the ports of the seeds", word)
+		return fmt.Errorf("%q is not a port: write 443, 8000-9000, or seeds for the ports of the seeds", word)
 	}
 	*p = PortRange{First: uint16(a), Last: uint16(b)}
 	return nil
@@ -45,8 +45,8 @@ func (p PortRange) String() string {
 // MarshalText writes what UnmarshalText reads.
 func (p PortRange) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Has reports whether port is in the range; isSeeds, asked only when it matters, whether
-// a seed has it.
+// Has reports whether port is in the range. isSeeds, called only when needed, reports whether a
+// seed has it.
 func (p PortRange) Has(port uint16, isSeeds func() bool) bool {
 	if p.Seeds {
 		return isSeeds()

@@ -11,8 +11,8 @@ import (
 // Settings is the part of c that belongs to the cluster. The founding node's
 // settings become the cluster's; a joiner takes those over.
 //
-// The version goes into the default user agent. Delay 0 and RobotsIgnore hold
-// only inside AllowNet: whoever fetches judges that by the address.
+// The version is part of the default user agent. Delay 0 and RobotsIgnore apply
+// only inside AllowNet: the fetching node checks the address.
 func (c *Config) Settings(version string) crawl.Settings {
 	return crawl.Settings{
 		Scope:           c.Mode,
@@ -35,12 +35,12 @@ func (c *Config) Settings(version string) crawl.Settings {
 	}
 }
 
-// Derives reports whether an output is asked for.
+// Derives reports whether an output is enabled.
 func (c *Config) Derives(output string) bool {
 	return slices.Contains(c.Derive, output) || slices.Contains(c.Derive, "all")
 }
 
-// userAgent is the string that web servers see.
+// userAgent is the User-Agent header that web servers get.
 func (c *Config) userAgent(version string) string {
 	switch {
 	case c.UserAgent != "":
@@ -60,8 +60,8 @@ func (c *Config) DataDirFor(name string) string {
 	return filepath.Join("crawlnode-data", name)
 }
 
-// NameFrom makes a valid node name out of a host name or another text: lower
-// case, with '-' for what a name may not hold. It is "node" when nothing is left.
+// NameFrom makes a valid node name from a host name or another text: lower case, with '-' for
+// invalid characters. It is "node" when nothing is left.
 func NameFrom(text string) string {
 	name := strings.Trim(strings.Map(func(r rune) rune {
 		if isNameByte(r) {

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// InShell writes an argument as a shell reads it.
+// InShell quotes an argument for a shell.
 func InShell(arg string) string {
 	if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return !plainInShell(r) }) {
 		return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"

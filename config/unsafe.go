@@ -7,9 +7,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// Unsafe names the flags in which a change of settings opens what the crawl's owner
-// must have meant: networks that are not public, sites that said no, and the name
-// under which the crawler is known. A changed contact is none of them.
+// Unsafe lists the flags in which a change of settings needs the owner's intent: networks that are
+// not public, robots.txt, and the name of the crawler. A changed contact is not unsafe.
 func Unsafe(before, after *crawl.Settings) []string {
 	var names []string
 	for _, p := range after.AllowNet {

@@ -8,7 +8,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestUnsafe is the table of changes that the owner of the crawl must have meant.
+// TestUnsafe is a table of changes that need the owner's intent.
 func TestUnsafe(t *testing.T) {
 	t.Parallel()
 	base := Default()
@@ -35,7 +35,7 @@ func TestUnsafe(t *testing.T) {
 		if got := strings.Join(Unsafe(&before, &changed), ","); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if c.want == "robots" || c.want == "user-agent" { // back to what is safe
+		if c.want == "robots" || c.want == "user-agent" { // back to the safe value
 			if got := Unsafe(&changed, &before); c.want == "robots" && got != nil {
 				t.Errorf("%s, undone: %q", c.name, got)
 			}

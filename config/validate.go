@@ -26,9 +26,8 @@ const (
 	maxDrainTimeout = time.Hour
 )
 
-// Validate reports everything that is wrong with c, one line each, or nil. Each
-// line names the flag and what to do. The same checks hold for a Config that
-// was put together by a program.
+// Validate reports everything that is wrong with c, one line each, or nil. Each line names the flag
+// and the remedy. The same checks apply to a Config built by a program.
 func (c *Config) Validate() error {
 	return errors.Join(
 		c.validateNode(),
@@ -52,7 +51,7 @@ func (c *Config) validateNode() error {
 	)
 }
 
-// validateDNS wants ip:port; a name server that has to be looked up is none.
+// validateDNS requires ip:port: the name of a name server could not be resolved.
 func (c *Config) validateDNS() error {
 	var problems []error
 	for _, server := range c.DNS {
@@ -63,8 +62,7 @@ func (c *Config) validateDNS() error {
 	return errors.Join(problems...)
 }
 
-// validateAddresses checks the listeners, and that none of them is open to
-// strangers by accident.
+// validateAddresses checks the listening addresses, and that none is open to strangers by accident.
 func (c *Config) validateAddresses() error {
 	var problems, beyond []string
 	for _, l := range [...]struct{ flag, addr string }{{"http", c.HTTP}, {"gossip", c.Gossip}, {"rpc", c.RPC}} {
@@ -75,17 +73,17 @@ func (c *Config) validateAddresses() error {
 		}
 	}
 	if same := sameAddress(c.HTTP, c.Gossip, c.RPC); same != "" {
-		problems = append(problems, fmt.Sprintf("--http, --gossip and --rpc: %s stands twice: give each its own port", same))
+		problems = append(problems, fmt.Sprintf("--http, --gossip and --rpc: %s is given twice: give each its own port", same))
 	}
 	if len(beyond) > 0 && c.ClusterKeyFile == "" && !c.Insecure {
 		problems = append(problems, fmt.Sprintf("%s: listens beyond loopback without a key, so any stranger could join and command the node: "+
-			"give all nodes one --cluster-key-file, or say --insecure on a closed network", strings.Join(beyond, ", ")))
+			"give all nodes one --cluster-key-file, or use --insecure on a closed network", strings.Join(beyond, ", ")))
 	}
 	if c.DebugAddr != "" {
 		if err := checkHostPort(c.DebugAddr, true); err != nil {
 			problems = append(problems, fmt.Sprintf("--debug-addr: %v", err))
 		} else if !IsLoopback(c.DebugAddr) {
-			problems = append(problems, fmt.Sprintf("--debug-addr: %s is not on loopback: profiles show what is in memory, so give an address such as 127.0.0.1:6060", c.DebugAddr))
+			problems = append(problems, fmt.Sprintf("--debug-addr: %s is not on loopback: profiles show the contents of memory, so give an address such as 127.0.0.1:6060", c.DebugAddr))
 		}
 	}
 	if c.Advertise != "" {
@@ -134,7 +132,7 @@ func (c *Config) validatePoliteness() error {
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	switch {
 	case c.Delay < 0:
-		add("--delay: %v is below zero: give the least gap between two requests, such as 1s", c.Delay)
+		add("--delay: %v is below zero: give the minimum gap between two requests, such as 1s", c.Delay)
 	case c.Delay == 0 && len(c.AllowNet) == 0:
 		add("--delay: 0 is allowed only for hosts inside --allow-net: give a delay such as 1s, or name your own network with --allow-net")
 	}
@@ -151,13 +149,13 @@ func (c *Config) validatePoliteness() error {
 		add("%v", err)
 	}
 	if !printable(c.UserAgent) {
-		add("--user-agent: holds bytes that a header may not have: write plain ASCII")
+		add("--user-agent: contains bytes that a header may not have: use plain ASCII")
 	}
 	if c.Contact != "" && !isContact(c.Contact) {
 		add("--contact: %q is neither a mail address nor a web page: write me@example.org or https://example.org/crawl", c.Contact)
 	}
 	if c.Contact == "" && len(c.AllowNet) == 0 && len(c.Seeds)+len(c.SeedFiles) > 0 {
-		add("--contact: is required before anything outside --allow-net is fetched: say whom a site may ask, such as --contact me@example.org")
+		add("--contact: is required to crawl anything outside --allow-net: give a contact for site owners, such as --contact me@example.org")
 	}
 	return joinLines(problems)
 }
@@ -176,20 +174,20 @@ func (c *Config) validateOutputAndLimits() error {
 	)
 }
 
-// validateDerive wants known outputs, and a part of a whole.
+// validateDerive requires known outputs, and a fraction.
 func (c *Config) validateDerive() error {
 	var problems []error
 	for _, name := range c.Derive {
 		problems = append(problems, checkWord("derive", name, "pages", "links", "hosts", "text", "all"))
 	}
-	if !(c.LogSkipped >= 0 && c.LogSkipped <= 1) { // not a number, too
-		problems = append(problems, fmt.Errorf("--log-skipped: %v is no part of a whole: give 0 for none, 1 for all, or a number between", c.LogSkipped))
+	if !(c.LogSkipped >= 0 && c.LogSkipped <= 1) { // NaN too
+		problems = append(problems, fmt.Errorf("--log-skipped: %v must be between 0 (none) and 1 (all)", c.LogSkipped))
 	}
 	return errors.Join(problems...)
 }
 
-// IsLoopback says whether only this machine can reach a listener at addr. A
-// name other than localhost is not: nobody knows what it will resolve to.
+// IsLoopback reports whether only this machine can reach a listener at addr. A name other than
+// localhost does not count: it may resolve to anything.
 func IsLoopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -207,7 +205,7 @@ func isHostPort(s string) bool {
 	return err == nil
 }
 
-// checkHostPort wants host:port; an empty host and port 0 only make sense to listen.
+// checkHostPort requires host:port. An empty host and port 0 are valid only for listening.
 func checkHostPort(addr string, listen bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

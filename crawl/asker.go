@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// Role says what an asker may do; each may do all that those before it may.
+// Role is the access level of a caller; each includes those before it.
 type Role uint8
 
 // The roles. A token has one of the last three.
 const (
-	RoleNobody  Role = iota // who shows nothing: the paths that are open to everybody
+	RoleNobody  Role = iota // no secret: only the public paths
 	RoleRead                // sees everything and changes nothing
 	RoleOperate             // pauses, resumes, adds seeds
 	RoleAdmin               // stops, changes settings, drains, forgets, revokes, replaces the key
@@ -21,38 +21,38 @@ var roleNames = [...]string{"nobody", "read", "operate", "admin"}
 
 func (r Role) String() string { return roleNames[r] }
 
-// ParseRole reads the role of a token.
+// ParseRole parses the role of a token.
 func ParseRole(word string) (Role, error) {
 	for r := RoleRead; r <= RoleAdmin; r++ {
 		if roleNames[r] == word {
 			return r, nil
 		}
 	}
-	return RoleNobody, fmt.Errorf("a role is read, operate or admin, not %.40q", word)
+	return RoleNobody, fmt.Errorf("a role must be read, operate or admin, not %.40q", word)
 }
 
-// Asker is who asks a node for something through the API.
+// Asker is the caller of an API request.
 type Asker struct {
 	// ID is that of the token, KeyAsker for the key's own, or "" where none is needed.
 	ID   string
 	Role Role
 	From string // IP address
-	// Remote says that the asker came through a network, or could have: the cluster has
-	// a key, or the connection is not from this machine.
+	// Remote says that the request came through a network, or could have: the cluster has a key, or
+	// the connection is not from this machine.
 	Remote bool
 }
 
-// KeyAsker is the id of who has the cluster's key itself.
+// KeyAsker is the id of a caller with the cluster's key itself.
 const KeyAsker = "cluster-key"
 
 type askerKey struct{}
 
-// WithAsker says in ctx who asks.
+// WithAsker stores the caller in ctx.
 func WithAsker(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)
 }
 
-// AskerOf is who asks. Without one it is the node's own program, which may do
+// AskerOf is the caller stored in ctx. Without one it is the node's own program, which may do
 // everything.
 func AskerOf(ctx context.Context) Asker {
 	if a, ok := ctx.Value(askerKey{}).(Asker); ok {
@@ -61,10 +61,10 @@ func AskerOf(ctx context.Context) Asker {
 	return Asker{Role: RoleAdmin}
 }
 
-// ErrForbidden is inside an error when it is the asker who may not. The API answers 403.
+// ErrForbidden is inside an error when the caller lacks a right. The API answers 403.
 var ErrForbidden = errors.New("not allowed")
 
-// KeyRotation asks for another key of the cluster.
+// KeyRotation requests a new key for the cluster.
 type KeyRotation struct {
 	Key string `json:"key"` // its text, as in its file
 }
@@ -72,11 +72,11 @@ type KeyRotation struct {
 // RotationOver is the last step of a RotationReport.
 const RotationOver = "alone"
 
-// RotationReport is how far the replacement of the cluster's key has come.
+// RotationReport is the progress of the replacement of the cluster's key.
 type RotationReport struct {
 	Fingerprint string `json:"fingerprint"` // of the new key
-	// Step is known (all take both keys, once all have confirmed it), used (the new key is
-	// sent) or alone (the old one is refused: it is over).
+	// Step is known (all accept both keys, once all have confirmed it), used (the new key is sent)
+	// or alone (the old one is refused: the rotation is complete).
 	Step string `json:"step"`
 	// Waiting names the members that have not confirmed the step yet.
 	Waiting []string `json:"waiting"`
@@ -85,7 +85,7 @@ type RotationReport struct {
 // RevokeReport is the answer to a token's revocation.
 type RevokeReport struct {
 	ID string `json:"id"`
-	// Untold names the members that did not hear of it in time. They follow as soon as
-	// they can be reached; until then they take the token.
+	// Untold names the members that did not answer in time. They follow as soon as they can be
+	// reached; until then they accept the token.
 	Untold []string `json:"untold"`
 }

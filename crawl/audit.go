@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// AuditEntry is one change that somebody asked for through the API.
+// AuditEntry is one change requested through the API.
 type AuditEntry struct {
 	At     time.Time `json:"at"`
-	Node   string    `json:"node"`   // name of the node that was asked
+	Node   string    `json:"node"`   // name of the node that got the request
 	Token  string    `json:"token"`  // id of the token; KeyAsker for the key's own, "" when none was needed
-	Role   string    `json:"role"`   // of the asker
+	Role   string    `json:"role"`   // of the caller
 	From   string    `json:"from"`   // IP address
 	What   string    `json:"what"`   // method and path
 	Old    string    `json:"old"`    // what was before, "" where nothing was
-	New    string    `json:"new"`    // what was asked for
-	Status int       `json:"status"` // HTTP status of the answer; 2xx and 303: it was done
+	New    string    `json:"new"`    // the requested value
+	Status int       `json:"status"` // HTTP status of the answer; 2xx and 303: the change was made
 }
 
 // AuditReport is the document of GET /api/v1/audit.
@@ -25,16 +25,16 @@ type AuditReport struct {
 	Unanswered []string `json:"unanswered"`
 }
 
-// MaxAudit is how many changes a report has at the most.
+// MaxAudit is the largest number of changes in a report.
 const MaxAudit = 1000
 
-// maxNoteBytes bounds what is noted of a value.
+// maxNoteBytes bounds how much of a value is noted.
 const maxNoteBytes = 2 << 10
 
-// ChangeNote is what a change was, for the audit. Whoever makes the change fills it in.
+// ChangeNote describes a change for the audit. The code that makes the change fills it in.
 type ChangeNote struct{ Old, New string }
 
-// Set notes what was and what was asked for, cut when it is long.
+// Set notes the old and the requested value, cut when they are long.
 func (n *ChangeNote) Set(before, asked string) {
 	cut := func(s string) string {
 		if len(s) > maxNoteBytes {
@@ -47,13 +47,13 @@ func (n *ChangeNote) Set(before, asked string) {
 
 type noteKey struct{}
 
-// WithNote has changes under ctx noted.
+// WithNote attaches a note for changes under ctx.
 func WithNote(ctx context.Context) (context.Context, *ChangeNote) {
 	n := &ChangeNote{}
 	return context.WithValue(ctx, noteKey{}, n), n
 }
 
-// NoteOf is where the change under ctx is noted; nobody reads it when none was made.
+// NoteOf is the note attached to ctx, or an unused one when there is none.
 func NoteOf(ctx context.Context) *ChangeNote {
 	if n, ok := ctx.Value(noteKey{}).(*ChangeNote); ok {
 		return n

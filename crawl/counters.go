@@ -1,6 +1,6 @@
 package crawl
 
-// ErrCategory classes a failed fetch, as in /status.fetch.errors_by_category.
+// ErrCategory classifies a failed fetch, as in /status.fetch.errors_by_category.
 type ErrCategory uint8
 
 // The categories, in the order of /status. The numbers are written to disk.
@@ -21,7 +21,7 @@ var ErrCategoryNames = [NumErrCategories]string{"dns", "connect", "tls", "timeou
 
 func (c ErrCategory) String() string { return ErrCategoryNames[min(c, ErrOther)] }
 
-// SkipReason classes a URL that was not queued or not fetched, as in
+// SkipReason classifies a URL that was not queued or not fetched, as in
 // /status.fetch.skipped_by_reason.
 type SkipReason uint8
 
@@ -44,20 +44,20 @@ var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", 
 
 func (r SkipReason) String() string { return SkipReasonNames[min(int(r), NumSkipReasons-1)] }
 
-// SkipCounts counts links by the reason for which they were not queued.
+// SkipCounts counts skipped links by reason.
 type SkipCounts [NumSkipReasons]int64
 
-// LatencyBuckets are the upper bounds, in milliseconds, of the response-time
-// histogram; the last bucket has no bound. Quantiles are read off merged
-// buckets, so that they can be added up over partitions and nodes.
+// LatencyBuckets are the upper bounds, in milliseconds, of the response-time histogram; the last
+// bucket has no bound. Buckets can be summed over partitions and nodes, and quantiles are computed
+// from the sums.
 var LatencyBuckets = [...]int64{1, 2, 4, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000, 20000, 60000}
 
-// NumLatencyBuckets counts the buckets with the unbounded one.
+// NumLatencyBuckets counts the buckets including the unbounded one.
 const NumLatencyBuckets = len(LatencyBuckets) + 1
 
-// Counters are the crawl's totals. Each partition keeps its own, written in
-// the same transaction as the records they count, so they move, survive and
-// are replicated with the partition; a cluster's totals are their sum.
+// Counters are the crawl's totals. Each partition has its own, written in the same transaction as
+// the records they count. So they move, survive and are replicated with the partition. A cluster's
+// totals are their sum.
 type Counters struct {
 	Pages      int64 // queued URLs that got an HTTP response, of any status
 	Bytes      int64 // body bytes read
@@ -73,15 +73,14 @@ type Counters struct {
 	LinksFound int64
 	Captures   int64 // archive records written (response and revisit)
 	ContentDup int64 // captures with a payload seen before
-	Outbox     int64 // links that wait for their owner's acknowledgement
+	Outbox     int64 // links not yet acknowledged by their owner
 	Latency    [NumLatencyBuckets]int64
-	Contents   int64 // payloads of which the partition knows the first capture
+	Contents   int64 // payloads whose first capture the partition knows
 	NearDup    int64 // pages whose text is nearly that of another
 }
 
-// Each calls f with every number of c, always in the same order. It is the one
-// list of the fields for encoding and decoding. Stores are written in this order, so
-// what is new comes last.
+// Each calls f with every number of c, always in the same order. It is the only list of the fields
+// for encoding and decoding. Stores are written in this order, so new fields come last.
 func (c *Counters) Each(f func(*int64)) {
 	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
 		f(p)
@@ -98,11 +97,11 @@ func (c *Counters) Each(f func(*int64)) {
 // Plus adds d to c.
 func (c *Counters) Plus(d *Counters) { c.add(d, 1) }
 
-// Minus takes d off c.
+// Minus subtracts d from c.
 func (c *Counters) Minus(d *Counters) { c.add(d, -1) }
 
-// add goes field by field, not through Each: it is done for each partition of each
-// commit, and a call for each number took 1 % of a page.
+// add is written field by field, not with Each: it runs for each partition of each commit, and a
+// call for each number took 1 % of a page.
 func (c *Counters) add(d *Counters, times int64) {
 	c.Pages += times * d.Pages
 	c.Bytes += times * d.Bytes
@@ -134,7 +133,7 @@ func (c *Counters) add(d *Counters, times int64) {
 	}
 }
 
-// QueuedTotal sums the queue over the bands.
+// QueuedTotal is the sum over the bands.
 func (c *Counters) QueuedTotal() int64 {
 	var n int64
 	for _, q := range c.Queued {
@@ -143,7 +142,7 @@ func (c *Counters) QueuedTotal() int64 {
 	return n
 }
 
-// Observe counts one response time into the histogram.
+// Observe adds one response time to the histogram.
 func (c *Counters) Observe(milliseconds int64) {
 	for i, bound := range LatencyBuckets {
 		if milliseconds <= bound {

@@ -2,8 +2,8 @@ package crawl
 
 import "testing"
 
-// TestCountersKeepTheirPlaces: stores hold the counters by their place in Each. A
-// new one stands behind all others.
+// TestCountersKeepTheirPlaces: stores identify the counters by their place in Each, so a new one
+// must come last.
 func TestCountersKeepTheirPlaces(t *testing.T) {
 	t.Parallel()
 	var c Counters
@@ -28,7 +28,7 @@ func TestCountersKeepTheirPlaces(t *testing.T) {
 	}
 }
 
-// TestCountersAddUp: no counter is left out, and none is taken for another.
+// TestCountersAddUp: no counter is left out or mixed up with another.
 func TestCountersAddUp(t *testing.T) {
 	t.Parallel()
 	var a, b Counters

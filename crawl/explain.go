@@ -5,36 +5,35 @@ import (
 	"time"
 )
 
-// ErrUnknownHost is inside an error about a host of which there is no record.
-// The API answers 404.
+// ErrUnknownHost is inside an error about a host without any record. The API answers 404.
 var ErrUnknownHost = errors.New("unknown host")
 
-// ErrNoCapture is inside an error about a place at which no member that answers has
-// a record. The API answers 404.
+// ErrNoCapture is inside an error about a position at which no member that answers has a record.
+// The API answers 404.
 var ErrNoCapture = errors.New("no such capture")
 
 // NodeRef names a node in a report.
 type NodeRef struct {
 	ID   NodeID `json:"id"`
-	Name string `json:"name"` // the id again when nobody here knows a name
+	Name string `json:"name"` // the id when no name is known
 }
 
-// URLReport is the document of GET /api/v1/urls?url=: all that a cluster knows
-// of one URL, and what it would do with it. What is not known is null.
+// URLReport is the document of GET /api/v1/urls?url=: what the cluster knows of one URL, and how it
+// would treat it. Unknown values are null.
 type URLReport struct {
-	Input   string  `json:"input"`   // as it was asked for
+	Input   string  `json:"input"`   // as given in the request
 	Summary string  `json:"summary"` // one sentence for a person
-	URL     *string `json:"url"`     // the canonical form; null: it is no URL to crawl
+	URL     *string `json:"url"`     // the canonical form; null: not a URL to crawl
 	Host    *Host   `json:"host"`
-	// Partition is that of the host; Owner is whose it is by the table, Holder
-	// who says that it holds it.
+	// Partition is that of the host. Owner is its owner by the table, Holder the node that reports
+	// to hold it.
 	Partition *Partition   `json:"partition"`
 	Owner     *NodeRef     `json:"owner"`
 	Holder    *NodeRef     `json:"holder"`
 	Scope     ScopeReport  `json:"scope"`
 	Robots    RobotsReport `json:"robots"`
-	// Record is null when the URL was never admitted, and when the holder could
-	// not be asked; Unanswered says why it could not.
+	// Record is null when the URL was never admitted, and when the holder did not answer;
+	// Unanswered is the reason for that.
 	Record     *RecordReport `json:"record"`
 	Unanswered *string       `json:"unanswered"`
 }
@@ -45,47 +44,47 @@ type ScopeReport struct {
 	Reason     string `json:"reason"`     // as in skipped_by_reason; "" with Admit
 	Rule       string `json:"rule"`       // the rule that decided, for a person
 	Suspicious bool   `json:"suspicious"` // admitted, in the lowest band and under its host's budget
-	Depth      int    `json:"depth"`      // that was judged, in links from a seed
+	Depth      int    `json:"depth"`      // the judged depth, in links from a seed
 }
 
 // The verdicts of a RobotsReport.
 const (
 	RobotsSaysAllowed     = "allowed"
 	RobotsSaysForbidden   = "forbidden"
-	RobotsSaysUnreachable = "unreachable" // robots.txt cannot be read, so nothing is fetched
-	RobotsSaysUnknown     = "unknown"     // it was not read yet, or the holder could not be asked
+	RobotsSaysUnreachable = "unreachable" // robots.txt is unavailable, so nothing is fetched
+	RobotsSaysUnknown     = "unknown"     // not read yet, or the holder did not answer
 )
 
-// RobotsReport is what the stored robots.txt of a URL's origin says of it.
+// RobotsReport is the verdict of the stored robots.txt of a URL's origin.
 type RobotsReport struct {
 	Verdict   string     `json:"verdict"` // RobotsSaysAllowed...
 	Rule      string     `json:"rule"`    // the line that decided, or why there is none
 	Origin    string     `json:"origin"`
 	Status    *int       `json:"status"` // of the answer; null when there is none
 	FetchedAt *time.Time `json:"fetched_at"`
-	ExpiresAt *time.Time `json:"expires_at"` // it is fetched again before a request that comes later
+	ExpiresAt *time.Time `json:"expires_at"` // a later request fetches it again first
 }
 
 // RecordReport is the record of a URL.
 type RecordReport struct {
 	State     string         `json:"state"` // queued, done, failed or refused
-	Depth     int            `json:"depth"` // links from a seed, as it was first found
-	Band      Band           `json:"band"`  // priority class: 0 is served first
+	Depth     int            `json:"depth"` // links from a seed, at the first discovery
+	Band      Band           `json:"band"`  // priority class: 0 is fetched first
 	Via       string         `json:"via"`   // link, seed, redirect...
 	Hops      int            `json:"hops"`  // redirects in a row that led here
 	Attempts  int            `json:"attempts"`
-	NotBefore *time.Time     `json:"not_before"` // earliest next attempt; null: none is set
+	NotBefore *time.Time     `json:"not_before"` // earliest next attempt; null: no limit
 	Status    *int           `json:"status"`     // of the last answer; null: there was none
-	Reason    *string        `json:"reason"`     // why it failed or was refused, or what is to be said of the answer
+	Reason    *string        `json:"reason"`     // why it failed or was refused, or a remark about the answer
 	FetchedAt *time.Time     `json:"fetched_at"`
-	Archive   *ArchiveReport `json:"archive"` // null: nothing was stored
-	// DuplicateOf is an earlier page with the same payload, NearDuplicateOf one with
-	// nearly the same text; null: none is known.
+	Archive   *ArchiveReport `json:"archive"` // null: not stored
+	// DuplicateOf is an earlier page with the same payload, NearDuplicateOf one with nearly the
+	// same text; null: none is known.
 	DuplicateOf     *string `json:"duplicate_of"`
 	NearDuplicateOf *string `json:"near_duplicate_of"`
 }
 
-// ArchiveReport says where the capture of a URL stands.
+// ArchiveReport is the position of a URL's capture.
 type ArchiveReport struct {
 	Node   NodeRef `json:"node"`
 	File   string  `json:"file"`   // in that node's <data-dir>/warc
@@ -96,20 +95,20 @@ type ArchiveReport struct {
 // The states of a host (HostReport.State).
 const (
 	HostIdle     = "idle"      // nothing is queued
-	HostParked   = "parked"    // on disk, until a place in memory is free
+	HostParked   = "parked"    // on disk, until there is room in memory
 	HostLoading  = "loading"   // its URLs are being read from disk, or its address is being looked up
 	HostWaiting  = "waiting"   // its delay has not passed
-	HostReady    = "ready"     // it may be asked; a fetcher comes
+	HostReady    = "ready"     // it may be requested now
 	HostInFlight = "in_flight" // a request is open
 	HostBackoff  = "backoff"   // it asked for fewer requests, or failed
 	HostFrozen   = "frozen"    // it failed too often
-	HostHeld     = "held"      // its partition is about to change hands
-	// HostOverShare: its domain or block of addresses has had its share of the fetchers.
+	HostHeld     = "held"      // its partition is about to move
+	// HostOverShare: its domain or block of addresses has used its share of the fetchers.
 	HostOverShare = "over_share"
 )
 
-// HostReport is the document of GET /api/v1/hosts/{host}. Counts of refused
-// links are kept for each partition and not for each host; see /status.
+// HostReport is the document of GET /api/v1/hosts/{host}. Refused links are counted per partition,
+// not per host; see /status.
 type HostReport struct {
 	Host      Host      `json:"host"`
 	Partition Partition `json:"partition"`
@@ -131,9 +130,9 @@ type HostReport struct {
 	Robots           []RobotsSummary  `json:"robots"` // by origin, 8 at most
 }
 
-// PolitenessReport is what stands between two requests to a host.
+// PolitenessReport is what determines the time of the next request to a host.
 type PolitenessReport struct {
-	GapSeconds        *float64   `json:"gap_seconds"` // that holds now; null while the host is not in memory
+	GapSeconds        *float64   `json:"gap_seconds"` // applies now; null while the host is not in memory
 	CrawlDelaySeconds float64    `json:"crawl_delay_seconds"`
 	LatencySeconds    float64    `json:"latency_seconds"` // of the last request
 	BackoffSeconds    float64    `json:"backoff_seconds"` // after 429 and 503
@@ -141,9 +140,9 @@ type PolitenessReport struct {
 	Failures          int        `json:"failures"`        // in a row
 	FrozenUntil       *time.Time `json:"frozen_until"`
 	HoldUntil         *time.Time `json:"hold_until"` // as its Retry-After asked
-	Address           *string    `json:"address"`    // that is asked; null while none is known
-	// LastFailure is why the host could not be reached the last time; null: it could, or
-	// it is not in memory.
+	Address           *string    `json:"address"`    // used for requests; null while none is known
+	// LastFailure is why the host was last unreachable; null: it was reached, or it is not in
+	// memory.
 	LastFailure *HostFailure `json:"last_failure"`
 }
 

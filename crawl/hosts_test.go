@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A host that two members tell of during a move is named once, and who has none of
-// what is asked for is left out.
+// A host that two members report during a move is listed once, and hosts without a value are left
+// out.
 func TestSortHosts(t *testing.T) {
 	t.Parallel()
 	lines := func() []HostLine {

@@ -25,17 +25,16 @@ type Boot uint64
 // Views count from 1, so 0 means "never held".
 type Epoch uint64
 
-// Seq numbers the mutations of one partition, from 1, without gaps, across
-// holders.
+// Seq numbers the mutations of one partition, from 1, without gaps, across holders.
 type Seq uint64
 
-// Band is a URL's priority class, fixed at admission: 0 is served first.
+// Band is a URL's priority class, fixed at admission: 0 is fetched first.
 type Band uint8
 
 // Bands is the number of priority classes.
 const Bands = 8
 
-// Via says how a URL was found.
+// Via is how a URL was found.
 type Via uint8
 
 // The ways in which a URL is found. The numbers are written to disk.

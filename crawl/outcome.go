@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Kind says what became of a visit. Politeness and the frontier look at the
-// Kind and never at the HTTP status.
+// Kind classifies the result of a visit. Politeness and the frontier use the Kind and never the
+// HTTP status.
 type Kind uint8
 
 // The kinds of outcome.
@@ -17,8 +17,8 @@ const (
 	RobotsFetched
 	// Refused: robots.txt or a budget forbids the URL; no request was made.
 	Refused
-	// URLFailed: this URL failed (timeout, broken answer); it is tried again
-	// after 1 s, 10 s and 60 s, then it has failed.
+	// URLFailed: this URL failed (timeout, broken answer). It is retried after 1 s, 10 s and 60 s,
+	// and then has failed.
 	URLFailed
 	// RateLimited: 429 or 503; the host backs off, the item stays queued. It
 	// counts as an attempt of the URL.
@@ -26,15 +26,15 @@ const (
 	// HostFailed: the host could not be reached (DNS, connect, TLS, robots
 	// unreachable); counts against the host, the item stays queued.
 	HostFailed
-	// Aborted: the node took the fetch back (hand-over, stop); the item stays
-	// queued and nothing is counted.
+	// Aborted: the node cancelled the fetch (hand-over, stop). The item stays queued and nothing is
+	// counted.
 	Aborted
-	// RobotsPending: the host's robots.txt redirects to another host, whose holder
-	// fetches it there, or within the host, whose delay has to pass first; the item
-	// stays queued, and the host is visited again when it may be.
+	// RobotsPending: the host's robots.txt redirects to another host, whose holder fetches it, or
+	// within the host, whose delay must pass first. The item stays queued, and the host is visited
+	// again when that is possible.
 	RobotsPending
-	// Blocked: the URL's address, or its port, must not be connected to, and no answer of
-	// DNS changes that; the URL has failed, the host has not. No request was made.
+	// Blocked: the URL's address or port must not be connected to, and DNS cannot change that. The
+	// URL has failed, the host has not. No request was made.
 	Blocked
 )
 
@@ -47,32 +47,32 @@ func (k Kind) String() string {
 	return "kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Response is what politeness needs to know of a visit, given to the scheduler
-// the moment the last byte was read, before the page is parsed or stored.
+// Response is what politeness needs to know of a visit. The scheduler gets it when the last byte
+// was read, before the page is parsed or stored.
 type Response struct {
 	Kind       Kind
 	Requested  bool          // a request was started, so the gap counts from now
 	Took       time.Duration // from the start of the request to its last byte
 	Bytes      int64         // of the payload
-	RetryAfter time.Duration // as the server asked; 0 when it did not
+	RetryAfter time.Duration // requested by the server; 0 without one
 	Robots     *Robots       // with RobotsFetched, and with HostFailed by robots
 }
 
-// ArchiveRef says where a capture stands. The zero value: nothing was stored.
+// ArchiveRef is the position of a capture. The zero value: nothing was stored.
 type ArchiveRef struct {
 	Node   NodeID
 	File   string // file name, without folder
 	Offset int64  // of the record's gzip member
 	Length int64  // of the record's gzip member
-	// Record is the UUID of the record's WARC-Record-ID, as Put returns it; it is
-	// kept nowhere else.
+	// Record is the UUID of the record's WARC-Record-ID, as Put returns it; it is not stored
+	// elsewhere.
 	Record [16]byte
 }
 
 // Digest is the SHA-1 of a payload.
 type Digest [20]byte
 
-// Original names the capture that first had a payload, as revisit records do.
+// Original names the first capture of a payload, as revisit records do.
 type Original struct {
 	Record    [16]byte // UUID of its WARC-Record-ID
 	Node      NodeID   // in whose archive it is
@@ -80,11 +80,11 @@ type Original struct {
 	FetchedAt time.Time
 }
 
-// Outcome is all that the pipeline has to say of a visit.
+// Outcome is the complete result of a visit.
 type Outcome struct {
 	Kind        Kind
 	Status      int           // HTTP status; 0 without an answer
-	Category    ErrCategory   // with URLFailed, HostFailed and Blocked; ErrTLS with Fetched: in spite of the certificate
+	Category    ErrCategory   // with URLFailed, HostFailed and Blocked; ErrTLS with Fetched: despite an invalid certificate
 	Reason      string        // one sentence for a person; "" when fetched and nothing is to be said of it
 	FetchedAt   time.Time     // wall time of the request
 	Took        time.Duration // as in Response
@@ -95,28 +95,28 @@ type Outcome struct {
 	ETag        string
 	LastMod     string
 	Archive     ArchiveRef
-	// Skip is the reason's class, with Refused.
+	// Skip is the class of the reason, with Refused.
 	Skip SkipReason
 	// Targets are the links that passed the scope rules, without repeats.
 	Targets []Target
-	// Unjudged are those that no scope entry known to the fetching node opens, while it may
-	// lack some: they wait in the page's outbox until they can be judged.
+	// Unjudged are targets that no scope entry known to the fetching node admits, while entries may
+	// be missing. They wait in the page's outbox until they can be judged.
 	Unjudged []Target
 	// Skipped counts the links that did not pass, by reason.
 	Skipped SkipCounts
 	// LinksFound counts all links seen, before any rule.
 	LinksFound int
-	// Robots is the entry to be kept with the host, with RobotsFetched and HostFailed.
+	// Robots is the entry to store with the host, with RobotsFetched and HostFailed.
 	Robots *Robots
-	// Answer is what the file of another host's robots.txt brought, with ViaRobots.
+	// Answer is the fetched file of another host's robots.txt, with ViaRobots.
 	Answer *RobotsAnswer
-	// IsSitemap says that the answer was read as a sitemap file: it is counted
-	// apart and is no page.
+	// IsSitemap says that the answer was read as a sitemap file: it is counted separately and is
+	// not a page.
 	IsSitemap bool
-	// NoIndex says that the page's head or header asks search engines to leave it
-	// out. It is archived all the same; whoever makes an index of the archive obeys.
+	// NoIndex says that the page's head or header asks search engines to leave it out. It is
+	// archived all the same; an index made from the archive must obey it.
 	NoIndex bool
-	// First says that nobody had the payload: whoever settles the visit tells of it.
+	// First says that the payload is new: completing the visit must report the capture.
 	First bool
 	// DuplicateOf is the URL of an earlier capture with the same payload; "": none is
 	// known.
@@ -129,7 +129,7 @@ type Outcome struct {
 	ScopeAlias string
 }
 
-// RecordState says how far a URL has come.
+// RecordState is the state of a URL.
 type RecordState uint8
 
 // The states of a record. The numbers are written to disk.
@@ -158,6 +158,6 @@ type Record struct {
 	Reason    string
 	Digest    [20]byte
 	Archive   ArchiveRef
-	// DuplicateOf and NearOf are the Outcome's.
+	// DuplicateOf and NearOf are those of the Outcome.
 	DuplicateOf, NearOf string
 }

@@ -13,7 +13,7 @@ type Mutation struct {
 	Entries []Entry
 }
 
-// Bytes is the size of its keys and values.
+// Bytes is the size of the keys and values.
 func (m *Mutation) Bytes() int {
 	n := 0
 	for i := range m.Entries {

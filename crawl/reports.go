@@ -5,29 +5,27 @@ import (
 	"time"
 )
 
-// ErrRefused is inside an error when asking again will not help until somebody
-// changes a setting. The API answers 409, and 503 to all other failures.
+// ErrRefused is inside an error when a retry will not help until a setting is changed. The API
+// answers 409, and 503 to all other failures.
 var ErrRefused = errors.New("refused")
 
-// ErrUnknownNode is inside an error about a node that nobody knows. The API
-// answers 404.
+// ErrUnknownNode is inside an error about an unknown node. The API answers 404.
 var ErrUnknownNode = errors.New("unknown node")
 
-// NodeBlock is what a node tells the others about itself each second. Every
-// node keeps the last block of each, and a Status is their sum; so asking for
-// one costs O(nodes) and no call to anybody.
+// NodeBlock is what a node sends to the others about itself each second. Every node keeps the last
+// block of each, and a Status is their sum. So a status costs O(nodes) and no call to another node.
 type NodeBlock struct {
 	At       time.Time  `json:"at"` // wall time at the sender
 	Boot     Boot       `json:"boot"`
 	View     Epoch      `json:"view"`
-	Document uint64     `json:"document"` // version of the crawl document by which it goes
-	Node     NodeStatus `json:"node"`     // AgeSeconds is filled by the reader
+	Document uint64     `json:"document"` // version of the crawl document that it uses
+	Node     NodeStatus `json:"node"`     // the receiver fills in AgeSeconds
 	Counters Counters   `json:"counters"` // sum over the partitions that it holds
-	// InFlight counts visits handed out and not yet settled.
+	// InFlight counts visits handed out and not yet completed.
 	InFlight int64 `json:"in_flight"`
-	// PermitsInHand counts page permits that are not pages yet (--max-pages).
+	// PermitsInHand counts page permits that are not used yet (--max-pages).
 	PermitsInHand int64 `json:"permits_in_hand"`
-	// Stalled says that what is queued here belongs to frozen hosts.
+	// Stalled says that everything queued here belongs to frozen hosts.
 	Stalled bool       `json:"stalled"`
 	Hosts   HostCounts `json:"hosts"`
 	DNS     DNSStatus  `json:"dns"`
@@ -40,36 +38,34 @@ type NodeBlock struct {
 	UnderReplicated  int           `json:"under_replicated"` // of the partitions that it holds
 	SingleCopy       SingleCopy    `json:"single_copy"`      // likewise
 	Repair           RepairStatus  `json:"repair"`
-	// Promoting and Offline count partitions that are this node's by the table
-	// and not held here: those that it waits for, or takes over, and those whose
-	// content is not to be had.
+	// Promoting and Offline count partitions that this node owns by the table and does not hold:
+	// those that it waits for or takes over, and those whose content is unavailable.
 	Promoting int `json:"promoting"`
 	Offline   int `json:"offline"`
-	// Lost counts the partitions that it began anew, empty, because a node was
-	// forgotten, since it started.
+	// Lost counts the partitions that it started again empty since its start, because a node was
+	// forgotten.
 	Lost int `json:"lost"`
-	// NoLease says that it may not fetch, whatever it holds.
+	// NoLease says that it may not fetch.
 	NoLease    bool             `json:"no_lease"`
 	Bottleneck BottleneckStatus `json:"bottleneck"`
-	Reasons    []HealthReason   `json:"reasons"` // what a person should look at on this node
-	// Idle says that nothing is queued, leased, in an outbox, being moved,
-	// offline or paused here. Activity counts visits handed out and URLs
-	// queued: two idle blocks of one boot with the same Activity prove that
-	// nothing happened in between.
+	Reasons    []HealthReason   `json:"reasons"` // problems of this node
+	// Idle says that nothing is queued, leased, in an outbox, being moved, offline or paused here.
+	// Activity counts visits handed out and URLs queued. Two idle blocks of one boot with the same
+	// Activity prove that nothing happened in between.
 	Idle     bool   `json:"idle"`
 	Activity uint64 `json:"activity"`
-	// WhyNotIdle says in words why it is not; "" when it is.
+	// WhyNotIdle is the reason why it is not idle; "" when it is.
 	WhyNotIdle string `json:"why_not_idle"`
 }
 
-// Seed is a URL that a person asks for.
+// Seed is a URL that a person submits.
 type Seed struct {
 	URL      string   `json:"url"`
-	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: as seeds are
-	// Again fetches a URL once more that is already known, with its validators.
+	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: the priority of seeds
+	// Again fetches a known URL again, with its validators.
 	Again bool `json:"again"`
-	// Line is the number of the seed in what the person gave, from 1; 0: its
-	// place in the list. It only serves error messages.
+	// Line is the line of the seed in the input, from 1; 0: use its position in the list. It only
+	// serves error messages.
 	Line int `json:"-"`
 }
 
@@ -81,7 +77,7 @@ type SeedReport struct {
 	Invalid    []SeedError `json:"invalid"`
 }
 
-// SeedError is a line that is no URL to crawl.
+// SeedError is a line that is not a URL to crawl.
 type SeedError struct {
 	Line  int    `json:"line"` // from 1
 	Input string `json:"input"`
@@ -98,8 +94,8 @@ const (
 // ActionReport is the answer to an action on the crawl.
 type ActionReport struct {
 	State string `json:"state"` // of the crawl from now on
-	// Untold names the members that did not answer. They follow as soon as they
-	// can be reached; until then they go on as before.
+	// Untold names the members that did not answer. They follow as soon as they can be reached;
+	// until then they continue as before.
 	Untold []string `json:"untold"`
 }
 
@@ -113,32 +109,31 @@ type RingReport struct {
 // The states of a partition (PartitionReport.State).
 const (
 	PartitionHeld      = "held"
-	PartitionMoving    = "moving"    // held, and to be passed on to its owner
-	PartitionFrozen    = "frozen"    // about to change hands, or let go a moment ago: nothing is fetched
-	PartitionPromoting = "promoting" // held by nobody; its owner is about to take it over
-	PartitionOffline   = "offline"   // who is needed for a copy that may be used is away
-	PartitionUnknown   = "unknown"   // nobody who answers holds it
+	PartitionMoving    = "moving"    // held, and to be moved to its owner
+	PartitionFrozen    = "frozen"    // about to move, or just released: nothing is fetched
+	PartitionPromoting = "promoting" // without a holder; its owner is about to take it over
+	PartitionOffline   = "offline"   // the nodes with usable copies are away
+	PartitionUnknown   = "unknown"   // no node that answers holds it
 )
 
-// PartitionReport says who has one partition, as the answering node knows.
+// PartitionReport lists the nodes of one partition, as far as the answering node knows.
 type PartitionReport struct {
 	Partition Partition `json:"partition"`
 	Owner     NodeID    `json:"owner"`    // by the table
-	Holder    *NodeID   `json:"holder"`   // null: nobody, or not known here
+	Holder    *NodeID   `json:"holder"`   // null: no node, or unknown here
 	Replicas  []NodeID  `json:"replicas"` // by the table
-	Epoch     Epoch     `json:"epoch"`    // 0: not known here
+	Epoch     Epoch     `json:"epoch"`    // 0: unknown here
 	State     string    `json:"state"`    // PartitionHeld...
-	URLs      *int64    `json:"urls"`     // records; null: not known here
-	// InSync is the recorded in-sync set, the holder included: who has everything
-	// that was acknowledged. Of a partition that nobody holds, the newest that its
-	// owner knows: one of these must come back. null: not known here.
+	URLs      *int64    `json:"urls"`     // records; null: unknown here
+	// InSync is the recorded in-sync set, including the holder: the nodes that have every
+	// acknowledged change. If no node holds the partition, it is the newest set that its owner
+	// knows: one of its nodes must return. null: unknown here.
 	InSync []NodeID `json:"in_sync"`
-	// Reason says why nobody holds it, in a sentence; null: it is held, or nothing
-	// is known against it.
+	// Reason is why no node holds it, in one sentence; null: it is held, or no reason is known.
 	Reason *string `json:"reason"`
 }
 
-// ErrorsByCategory are the counted errors under their names.
+// ErrorsByCategory returns the counted errors by name.
 func (c *Counters) ErrorsByCategory() ErrorCounts {
 	e := &c.Errors
 	return ErrorCounts{
@@ -147,7 +142,7 @@ func (c *Counters) ErrorsByCategory() ErrorCounts {
 	}
 }
 
-// SkippedByReason are the counted refusals under their names.
+// SkippedByReason returns the counted refusals by name.
 func (c *Counters) SkippedByReason() SkippedCounts {
 	s := &c.Skipped
 	return SkippedCounts{
@@ -156,8 +151,8 @@ func (c *Counters) SkippedByReason() SkippedCounts {
 	}
 }
 
-// LatencyQuantiles reads quantiles off the histogram. Each is the upper bound
-// of its bucket, in seconds; the unbounded bucket answers with the last bound.
+// LatencyQuantiles computes quantiles from the histogram. Each is the upper bound of its bucket, in
+// seconds; for the unbounded bucket it is the last bound.
 func (c *Counters) LatencyQuantiles() Quantiles {
 	return Quantiles{P50: c.latencyQuantile(0.50), P90: c.latencyQuantile(0.90), P99: c.latencyQuantile(0.99)}
 }

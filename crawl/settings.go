@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Settings are the crawl's rules. They belong to the cluster: the founding
-// node's flags set them and joiners take them over. The JSON form travels
-// between nodes and lies on disk.
+// Settings are the crawl's rules. They belong to the cluster: the founding node's flags set them
+// and joiners adopt them. The JSON form is sent between nodes and stored on disk.
 type Settings struct {
 	Scope           string         `json:"scope"` // page, prefix, host, domain or any
 	Include         []string       `json:"include,omitempty"`
@@ -23,12 +22,12 @@ type Settings struct {
 	UserAgent       string         `json:"user_agent"`
 	Contact         string         `json:"contact"`
 	RobotsIgnore    bool           `json:"robots_ignore"` // only for addresses inside AllowNet
-	TLSRecord       bool           `json:"tls_record"`    // go on with a bad certificate
+	TLSRecord       bool           `json:"tls_record"`    // continue with a bad certificate
 	AllowNet        []netip.Prefix `json:"allow_net,omitempty"`
 	Archive         bool           `json:"archive"`
 }
 
-// Allowed reports whether addr lies inside AllowNet.
+// Allowed reports whether addr is inside AllowNet.
 func (s *Settings) Allowed(addr netip.Addr) bool {
 	for _, p := range s.AllowNet {
 		if p.Contains(addr.Unmap()) {

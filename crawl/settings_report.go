@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// ErrChanged is inside an error when the settings are not those any more that a
-// change was made for. The API answers 412.
-var ErrChanged = errors.New("the settings were changed meanwhile")
+// ErrChanged is inside an error when the settings have changed since they were read. The API
+// answers 412.
+var ErrChanged = errors.New("the settings have changed meanwhile")
 
 // CrawlReport is the document of GET and PUT /api/v1/crawl.
 type CrawlReport struct {
 	State        string  `json:"state"`         // CrawlIdle...
 	FinishReason *string `json:"finish_reason"` // FinishExhausted...; null unless it is finished
-	// Version names this state of the crawl's document. It is the ETag as well, and
-	// equal on all members that have heard of the last change.
+	// Version names this state of the crawl document. It is also the ETag, and equal on all members
+	// that have the last change.
 	Version  string         `json:"version"`
 	Settings SettingsReport `json:"settings"`
-	// Untold names the members that did not hear of a change in time. They follow as
-	// soon as they can be reached; until then they go on as before.
+	// Untold names the members that did not confirm a change in time. They follow as soon as they
+	// can be reached; until then they continue as before.
 	Untold []string `json:"untold"`
 }
 
-// SettingsReport holds the crawl's settings under the names and in the words of the
-// command line, with _ for -. All but Store may be changed while the crawl runs.
+// SettingsReport has the crawl's settings, with the names and values of the command line, but _ for
+// -. All except Store can be changed while the crawl runs.
 type SettingsReport struct {
 	Scope           string   `json:"scope"` // page, prefix, host, domain or any
 	Include         []string `json:"include"`
@@ -39,17 +39,16 @@ type SettingsReport struct {
 	IPDelay         *string  `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
 	UserAgent       string   `json:"user_agent"`
 	Contact         string   `json:"contact"`
-	Robots          string   `json:"robots"`     // obey or ignore, which counts inside allow_net only
+	Robots          string   `json:"robots"`     // obey or ignore, which applies inside allow_net only
 	TLSVerify       string   `json:"tls_verify"` // strict or record
 	AllowNet        []string `json:"allow_net"`
 	Store           string   `json:"store"` // warc or none; fixed when a node starts
 }
 
-// CrawlChange is the body of PUT /api/v1/crawl: the named settings are changed and
-// the others stay.
+// CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay.
 type CrawlChange struct {
-	// Version, when it is not "", is that of the document that the change was made
-	// for: another one refuses the change. The header If-Match says the same.
+	// Version, if not "", is the version of the document that the change is based on; any other one
+	// refuses the change. The header If-Match has the same meaning.
 	Version string `json:"version,omitempty"`
 	// Settings holds values by the names of SettingsReport: texts as on the command
 	// line, numbers, true or false, lists of texts. null is the flag's default.
@@ -62,11 +61,11 @@ type FieldError struct {
 	Detail string `json:"detail"` // what is wrong and what to do
 }
 
-// FieldErrors is everything that is wrong with a request.
+// FieldErrors lists everything that is wrong with a request.
 type FieldErrors struct {
 	Fields []FieldError
-	// Fixed: what was asked for is well formed, and cannot be changed while the
-	// nodes run. The API answers 409, otherwise 400.
+	// Fixed: the request is valid, but the setting cannot change while the nodes run. The API
+	// answers 409, otherwise 400.
 	Fixed bool
 }
 

@@ -6,12 +6,11 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Skip is a URL that was found, or was to be fetched, and is not: a line in the log
-// of those.
+// Skip is a URL that was found, or was queued, and is not fetched: a line in the log of skipped
+// URLs.
 type Skip struct {
 	URL urlnorm.URL
-	// Source is the page that it was found on; zero when it was refused in its own
-	// turn.
+	// Source is the page on which it was found; zero when it was refused in its own turn.
 	Source urlnorm.URL
 	Reason SkipReason
 	Via    Via

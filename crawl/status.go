@@ -2,10 +2,9 @@ package crawl
 
 import "time"
 
-// Status is the document of GET /status. It is computed from what the nodes
-// tell each other, in O(nodes), never by counting URLs. Units stand in the
-// names, ratios run from 0 to 1, times are RFC 3339 in UTC. What is not known
-// is null; no field ever disappears.
+// Status is the document of GET /status. It is computed from the blocks that the nodes send each
+// other, in O(nodes), never by counting URLs. Names contain the units, ratios are from 0 to 1,
+// times are RFC 3339 in UTC. Unknown values are null; fields are never removed.
 type Status struct {
 	APIVersion string           `json:"api_version"` // StatusAPIVersion
 	AsOf       time.Time        `json:"as_of"`
@@ -27,7 +26,7 @@ type Status struct {
 // StatusAPIVersion is the value of Status.APIVersion.
 const StatusAPIVersion = "v1"
 
-// VersionStatus names the software and what it speaks.
+// VersionStatus has the versions of the software and of its protocol.
 type VersionStatus struct {
 	Crawlnode string `json:"crawlnode"`
 	Protocol  int    `json:"protocol"` // between nodes; all of a cluster share it
@@ -38,13 +37,13 @@ const (
 	ClusterJoining        = "joining"         // no view lists this node yet: no crawling
 	ClusterRunning        = "running"         // every partition is where the table says
 	ClusterRebalancing    = "rebalancing"     // partitions move to new owners, or are taken over from a failed one
-	ClusterPaused         = "paused"          // a person paused the crawl
+	ClusterPaused         = "paused"          // the crawl is paused by an operator
 	ClusterPausedMinority = "paused_minority" // the answering node has no lease and can get none: it may not fetch
-	ClusterDraining       = "draining"        // the answering node hands over and leaves
+	ClusterDraining       = "draining"        // the answering node hands over its partitions and leaves
 	ClusterFinished       = "finished"        // the crawl has ended on every node
 )
 
-// ClusterStatus says how the cluster as a whole does.
+// ClusterStatus is the state of the cluster as a whole.
 type ClusterStatus struct {
 	Name    string       `json:"name"`
 	State   string       `json:"state"`
@@ -70,30 +69,30 @@ type Health struct {
 const (
 	ReasonInsecure        = "insecure"            // warn: no key, and reachable from elsewhere
 	ReasonLowDisk         = "low_disk"            // critical: a node does not fetch
-	ReasonDiskFull        = "disk_full"           // critical: a node stores nothing new, beside low_disk
+	ReasonDiskFull        = "disk_full"           // critical: a node stores nothing new; also reports low_disk
 	ReasonDiskStalled     = "disk_stalled"        // critical: the disk of a node does not answer
 	ReasonDNSDown         = "dns_down"            // critical: no name server answers a node
 	ReasonScopeBehind     = "scope_behind"        // warn: a node cannot get the scope entries that another has
-	ReasonJoinSilent      = "join_address_silent" // warn: nobody answers at an address of --join
+	ReasonJoinSilent      = "join_address_silent" // warn: no answer at an address of --join
 	ReasonJoinWrong       = "join_address_wrong"  // warn: something else answers there
 	ReasonPausedMinority  = "paused_minority"     // critical: a node has no lease and can get none
-	ReasonWaitsForMembers = "waits_for_members"   // critical: a restarted node that too few members of its last view answer
-	ReasonOffline         = "offline"             // critical: every copy that may be used is away
-	ReasonUnserved        = "partitions_unserved" // critical: nobody fetches their hosts, and nobody will by itself
-	ReasonTakingOver      = "taking_over"         // warn: nobody fetches their hosts for a moment
+	ReasonWaitsForMembers = "waits_for_members"   // critical: too few members of its last view answer a restarted node
+	ReasonOffline         = "offline"             // critical: no usable copy is available
+	ReasonUnserved        = "partitions_unserved" // critical: no node fetches their hosts, which needs an operator
+	ReasonTakingOver      = "taking_over"         // warn: no node fetches their hosts at the moment
 	ReasonNodeFailed      = "node_failed"         // warn: a member was excluded and is not back
 	ReasonUnderReplicated = "under_replicated"    // warn: too few copies
-	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies that do not get on
-	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and nobody had a copy
+	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies without progress
+	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and there was no copy
 	ReasonDomainFails     = "domain_fails"        // warn: most hosts of a domain fail or answer too slowly, and wait
-	ReasonNotDeleted      = "copies_not_deleted"  // warn: copies that are not used any more stay on a node's disk
+	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
 	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
 
-// HealthReason is one thing that a person should look at.
+// HealthReason is one problem that needs attention.
 type HealthReason struct {
 	Code    string    `json:"code"`    // stable, for programs: ReasonLowDisk...
 	Message string    `json:"message"` // what it is and what to do
@@ -118,28 +117,28 @@ type MemberCounts struct {
 	Failed   int `json:"failed"`
 }
 
-// RingStatus says who has which partition and how far a change has come.
+// RingStatus summarises the assignment of partitions and the progress of changes.
 type RingStatus struct {
 	View              Epoch         `json:"view"`
 	Digest            string        `json:"digest"`    // of the table; equal on all converged nodes
 	Converged         bool          `json:"converged"` // every partition is held by its owner
 	Partitions        int           `json:"partitions"`
-	Served            int           `json:"served"` // held by a member that was heard a moment ago and may fetch
+	Served            int           `json:"served"` // held by a member that answered a moment ago and may fetch
 	ReplicationFactor int           `json:"replication_factor"`
-	UnderReplicated   int           `json:"under_replicated"` // held, with fewer copies than the factor and the members allow
-	SingleCopy        SingleCopy    `json:"single_copy"`      // of those, what is on one disk only
-	Offline           int           `json:"offline"`          // partitions whose every copy that may be used is away
-	Promoting         int           `json:"promoting"`        // held by nobody yet: being taken over from copies, or between two holders
+	UnderReplicated   int           `json:"under_replicated"` // held, with fewer copies than the factor and the number of members allow
+	SingleCopy        SingleCopy    `json:"single_copy"`      // of those, partitions on one disk only
+	Offline           int           `json:"offline"`          // partitions none of whose usable copies is available
+	Promoting         int           `json:"promoting"`        // without a holder: being promoted from copies, or being handed over
 	Handoff           HandoffStatus `json:"handoff"`
 	Repair            RepairStatus  `json:"repair"`
 	LastChange        ChangeStatus  `json:"last_change"`
 }
 
-// SingleCopy says for how long partitions have lived on one disk only: no replica that
-// answers has all that was acknowledged.
+// SingleCopy says how long partitions have been on one disk only: no available replica has every
+// acknowledged change.
 type SingleCopy struct {
 	Partitions int `json:"partitions"`
-	// Seconds is how long the one has that has for the longest time; 0: none has.
+	// Seconds is the longest time that one has been in this state; 0: none is.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -153,19 +152,19 @@ type HandoffStatus struct {
 	Stuck           []StuckStatus `json:"stuck"`
 }
 
-// RepairStatus is the progress of making the missing copies, summed over the
-// nodes. Total counts since the last time that none was missing.
+// RepairStatus is the progress of making missing copies, summed over the nodes. Total counts since
+// the last time when none was missing.
 type RepairStatus struct {
 	Active          bool `json:"active"`
 	PartitionsDone  int  `json:"partitions_done"`
 	PartitionsTotal int  `json:"partitions_total"`
-	// CopiedTotal counts the copies of whole partitions that the members have sent since
-	// they started, CaughtUpTotal those that went on where they were after a silence.
+	// CopiedTotal counts the whole copies of partitions that the members have sent since they
+	// started. CaughtUpTotal counts replicas that caught up after a silence without a whole copy.
 	CopiedTotal   int64 `json:"copied_total"`
 	CaughtUpTotal int64 `json:"caught_up_total"`
 }
 
-// StuckStatus is a partition that does not get on, and why.
+// StuckStatus is a partition whose move or copy makes no progress, and why.
 type StuckStatus struct {
 	Partition Partition `json:"partition"`
 	From      string    `json:"from"` // node name, "" when nobody holds it
@@ -181,15 +180,15 @@ const (
 	CauseFailed = "failed"
 )
 
-// ChangeStatus is the last change of members and what it cost. All is null
-// before the first change since this node started. A failure stays the last one
-// until it has been taken over.
+// ChangeStatus is the last change of members and its cost. All is null before the first change
+// since this node started. A failure stays the last change until its partitions have been taken
+// over.
 type ChangeStatus struct {
 	Cause            *string    `json:"cause"`
 	Node             *string    `json:"node"` // human name
 	At               *time.Time `json:"at"`
 	TakeoverSeconds  *float64   `json:"takeover_seconds"`  // from the change to the last partition served
-	InflightRequeued *int64     `json:"inflight_requeued"` // open fetches of the failed node, as it said last
+	InflightRequeued *int64     `json:"inflight_requeued"` // open fetches of the failed node, as it last reported
 	PartitionsLost   *int       `json:"partitions_lost"`
 }
 
@@ -201,7 +200,7 @@ func (c *ChangeStatus) TakingOver() bool {
 // The states of a crawl (CrawlStatus.State).
 const (
 	CrawlIdle     = "idle"    // no seed yet
-	CrawlRunning  = "running" // something is queued, fetched or on its way
+	CrawlRunning  = "running" // URLs are queued, being fetched or being sent
 	CrawlPaused   = "paused"
 	CrawlFinished = "finished"
 )
@@ -214,7 +213,7 @@ const (
 	FinishStopped     = "stopped"
 )
 
-// CrawlStatus says how far the crawl is.
+// CrawlStatus is the state of the crawl.
 type CrawlStatus struct {
 	State          string      `json:"state"`
 	Message        string      `json:"message"` // the state in one sentence
@@ -226,7 +225,7 @@ type CrawlStatus struct {
 	AllowedActions []string    `json:"allowed_actions"` // pause, resume, stop...
 }
 
-// LimitStatus holds the limits that a person set; null means none.
+// LimitStatus has the configured limits; null means none.
 type LimitStatus struct {
 	MaxPages           *int64   `json:"max_pages"`
 	MaxPagesPerHost    *int64   `json:"max_pages_per_host"`
@@ -234,8 +233,8 @@ type LimitStatus struct {
 	MaxDurationSeconds *float64 `json:"max_duration_seconds"`
 }
 
-// ThroughputStatus holds the crawl's speed. The totals live in the partitions,
-// so they survive the nodes that made them.
+// ThroughputStatus is the crawl's speed. The totals are stored in the partitions, so they survive
+// the nodes that counted them.
 type ThroughputStatus struct {
 	PagesPerSecond   Rate  `json:"pages_per_second"`
 	BytesInPerSecond Rate  `json:"bytes_in_per_second"`
@@ -243,7 +242,7 @@ type ThroughputStatus struct {
 	BytesInTotal     int64 `json:"bytes_in_total"`
 }
 
-// Rate is a speed per second, seen over several windows.
+// Rate is a speed per second, over several windows.
 type Rate struct {
 	Now   float64 `json:"now"`    // the last seconds
 	Avg1m float64 `json:"avg_1m"` // the last minute
@@ -251,19 +250,19 @@ type Rate struct {
 	Peak  float64 `json:"peak"`   // highest "now"
 }
 
-// FrontierStatus says what waits.
+// FrontierStatus counts the URLs that wait.
 type FrontierStatus struct {
 	Queued          int64        `json:"queued"`
 	ByBand          [Bands]int64 `json:"by_band"`
 	InFlight        int64        `json:"in_flight"`
-	Outbox          int64        `json:"outbox"` // links that wait for their owner's acknowledgement
+	Outbox          int64        `json:"outbox"` // links not yet acknowledged by their owner
 	SeenTotal       int64        `json:"seen_total"`
 	DuplicatesTotal int64        `json:"duplicates_total"`
 	Hosts           HostCounts   `json:"hosts"`
 }
 
-// HostCounts counts hosts by state. Total counts all hosts ever seen; the
-// others count those in memory.
+// HostCounts counts hosts by state. Total counts all hosts ever seen; the others count those in
+// memory.
 type HostCounts struct {
 	Total    int64 `json:"total"`
 	InFlight int64 `json:"in_flight"`
@@ -271,12 +270,12 @@ type HostCounts struct {
 	Waiting  int64 `json:"waiting"`
 	Backoff  int64 `json:"backoff"`
 	Frozen   int64 `json:"frozen"`
-	// OverShare counts hosts that could be asked, whose domain or block of addresses
-	// has had its share of the fetchers.
+	// OverShare counts hosts that are ready, but whose domain or block of addresses has used its
+	// share of the fetchers.
 	OverShare int64 `json:"over_share"`
 }
 
-// FetchStatus says what became of the requests.
+// FetchStatus summarises the results of the requests.
 type FetchStatus struct {
 	Responses        ResponseCounts `json:"responses"`
 	ErrorsTotal      int64          `json:"errors_total"`
@@ -318,15 +317,15 @@ type SkippedCounts struct {
 	NoFollow   int64 `json:"nofollow"`
 }
 
-// Quantiles are read off the merged histogram; null before the first answer.
+// Quantiles are computed from the merged histogram; null before the first answer.
 type Quantiles struct {
 	P50 *float64 `json:"p50"`
 	P90 *float64 `json:"p90"`
 	P99 *float64 `json:"p99"`
 }
 
-// DNSStatus counts name look-ups since the nodes' starts, those of nodes that are gone
-// included, as they said last. A node that starts again begins anew.
+// DNSStatus counts name look-ups since the nodes started, including nodes that are gone, as they
+// last reported. A restarted node counts from 0.
 type DNSStatus struct {
 	Lookups      int64 `json:"lookups"`
 	Hits         int64 `json:"hits"`
@@ -335,8 +334,8 @@ type DNSStatus struct {
 	Failures     int64 `json:"failures"`
 }
 
-// LinkStatus says where the links went. Found lives in the partitions; the others count
-// since the nodes' starts, as DNSStatus does.
+// LinkStatus counts the destinations of links. Found is stored in the partitions; the others count
+// since the nodes started, as DNSStatus does.
 type LinkStatus struct {
 	Found                 int64 `json:"found"`
 	Local                 int64 `json:"local"`
@@ -355,47 +354,46 @@ const (
 	BottleneckNone       = "none"
 )
 
-// BottleneckStatus names what holds the crawl back most.
+// BottleneckStatus names the main limit of the crawl's speed.
 type BottleneckStatus struct {
 	Cause   string `json:"cause"`
 	Message string `json:"message"`
 }
 
-// OutputStatus says what lies in the archives and beside them. RecordsTotal and the
-// duplicates live in the partitions; files and bytes are what each node said last, also
-// one that is gone, as far as the answering node has heard of it.
+// OutputStatus describes the archives and derived outputs. RecordsTotal and the duplicates are
+// stored in the partitions; files and bytes are what each node last reported, even a node that is
+// gone, as far as the answering node knows.
 type OutputStatus struct {
 	WARCFiles      int64 `json:"warc_files"`
 	WARCBytesTotal int64 `json:"warc_bytes_total"`
-	// Of these, what lies on the disks of nodes that do not answer, failed or left, and
-	// what lay on nodes that were forgotten.
+	// Parts of these: on the disks of nodes that do not answer, failed or left, and on nodes that
+	// were forgotten.
 	WARCFilesAway          int64 `json:"warc_files_away"`
 	WARCBytesAway          int64 `json:"warc_bytes_away"`
 	WARCFilesLost          int64 `json:"warc_files_lost"`
 	WARCBytesLost          int64 `json:"warc_bytes_lost"`
 	RecordsTotal           int64 `json:"records_total"`
-	RecordsLost            int64 `json:"records_lost"` // lay on a node that was forgotten
+	RecordsLost            int64 `json:"records_lost"` // were on a forgotten node
 	ContentDuplicatesTotal int64 `json:"content_duplicates_total"`
-	// ContentUnansweredTotal counts payloads that were stored whole because nobody said
-	// in time whether they are known, since the nodes' starts: so many may be stored twice.
+	// ContentUnansweredTotal counts payloads that were stored whole because no node answered in
+	// time whether they are known, since the nodes started: up to so many may be stored twice.
 	ContentUnansweredTotal int64 `json:"content_unanswered_total"`
-	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages with nearly the text of another
+	NearDuplicatesTotal    int64 `json:"near_duplicates_total"` // pages whose text is nearly that of another
 	DerivedFiles           int64 `json:"derived_files"`         // --derive and --log-skipped
 	DerivedBytesTotal      int64 `json:"derived_bytes_total"`
 	IndexBytesTotal        int64 `json:"index_bytes_total"` // of the CDXJ indexes beside the files
-	// What the archives grow by, in the last seconds. RecordsPerSecond counts
-	// responses and revisits.
+	// Growth of the archives over the last seconds. RecordsPerSecond counts responses and revisits.
 	WARCBytesPerSecond float64 `json:"warc_bytes_per_second"`
 	RecordsPerSecond   float64 `json:"records_per_second"`
 }
 
-// NodeStatus is one node's block. A node that cannot be reached is shown with
-// its last data; what was never heard is null.
+// NodeStatus is one node's block. A node that cannot be reached is shown with its last data;
+// unknown values are null.
 type NodeStatus struct {
 	ID                    NodeID          `json:"id"`
 	Name                  string          `json:"name"`
 	State                 string          `json:"state"`       // NodeAlive...
-	AgeSeconds            *float64        `json:"age_seconds"` // how old this block is
+	AgeSeconds            *float64        `json:"age_seconds"` // age of this block
 	HTTP                  string          `json:"http"`
 	RPC                   string          `json:"rpc"`
 	Gossip                string          `json:"gossip"`
@@ -408,8 +406,8 @@ type NodeStatus struct {
 	Fetchers              FetcherCounts   `json:"fetchers"`
 	RSSBytes              *int64          `json:"rss_bytes"` // resident memory, page cache included
 	DiskFreeBytes         *int64          `json:"disk_free_bytes"`
-	WARCDiskFreeBytes     *int64          `json:"warc_disk_free_bytes"`    // for the archive, which may lie on a volume of its own
-	DeletingBytes         *int64          `json:"deleting_bytes"`          // of copies that are not used any more, on their way off the disk
+	WARCDiskFreeBytes     *int64          `json:"warc_disk_free_bytes"`    // for the archive, which may be on a volume of its own
+	DeletingBytes         *int64          `json:"deleting_bytes"`          // of unused copies that are being deleted
 	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
 	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
 }

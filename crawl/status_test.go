@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStatusNamesEveryField checks that no field of the document disappears
-// when nothing is known: unknown is null.
+// TestStatusNamesEveryField checks that no field of the document is left out when it is unknown:
+// unknown is null.
 func TestStatusNamesEveryField(t *testing.T) {
 	t.Parallel()
 	out, err := json.Marshal(Status{Nodes: []NodeStatus{{}}})

@@ -8,14 +8,14 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Target is a URL that passed the scope rules, on its way into a frontier.
+// Target is a URL that passed the scope rules, for a frontier.
 type Target struct {
 	URL   urlnorm.URL
 	Depth int // links followed from a seed; a redirect leaves it unchanged
 	Band  Band
 	Hops  int // redirects followed in a row to get here
 	Via   Via
-	// Again asks for one more fetch of a URL that is already known.
+	// Again requests one more fetch of a known URL.
 	Again bool
 	// Suspicious counts the URL against its host's trap budget.
 	Suspicious bool
@@ -42,8 +42,8 @@ type Item struct {
 	ETag, LastModified string
 }
 
-// Lease is the right to fetch one Item of one host. It lives in memory only:
-// a crash puts the item back, because it never left the queue on disk.
+// Lease is the right to fetch one Item of one host. It exists in memory only: after a crash the
+// item is still in the queue on disk.
 type Lease struct {
 	Partition Partition
 	Epoch     Epoch // of the partition when the lease was given
@@ -51,36 +51,35 @@ type Lease struct {
 	Item      Item
 }
 
-// Visit is a Lease with all that a fetch needs to know of its host.
+// Visit is a Lease with everything that a fetch needs to know of its host.
 type Visit struct {
 	Lease
-	ID     uint64     // names the visit to the scheduler that gave it
+	ID     uint64     // identifies the visit to its scheduler
 	Addr   netip.Addr // the address to dial, resolved for this visit
-	NoAddr error      // why there is none; ErrRefused is in it when there are some that must not be asked
+	NoAddr error      // why there is none; wraps ErrRefused if all addresses are denied
 	Robots *Robots    // the entry of the item's origin; nil: fetch it first
-	// Gap is what must lie between the requests of this visit, where it makes
-	// more than one: the host's present gap, its address's included.
+	// Gap is the minimum time between the requests of this visit, if it makes more than one: the
+	// host's current gap, including that of its address.
 	Gap time.Duration
-	// Received counts the payload's bytes as they arrive; nil: nobody wants to know.
+	// Received counts the payload's bytes as they arrive; nil: not needed.
 	Received *atomic.Int64
-	// Domain is the host's registered domain, by which what is bounded is shared out.
+	// Domain is the host's registered domain, the unit of fair sharing.
 	Domain string
-	// Kept takes for how many nanoseconds the page kept those of other domains from the
-	// parser; nil: nobody wants to know.
+	// Kept gets the nanoseconds for which the page kept pages of other domains from the parser;
+	// nil: not needed.
 	Kept *atomic.Int64
-	// Excluded: the item is only to be refused; nothing may be requested.
+	// Excluded: the item must only be refused, without any request.
 	Excluded bool
 }
 
-// RobotsVerdict says what a robots.txt answer means for its origin (RFC 9309
-// section 2.3.1).
+// RobotsVerdict is the meaning of a robots.txt answer for its origin (RFC 9309 section 2.3.1).
 type RobotsVerdict uint8
 
 // The verdicts. The numbers are written to disk.
 const (
 	RobotsRules    RobotsVerdict = iota // the body's rules decide
 	RobotsAllowAll                      // no such file (4xx): all is allowed
-	RobotsDenyAll                       // unreachable (5xx, error): nothing is
+	RobotsDenyAll                       // unreachable (5xx, error): nothing is allowed
 )
 
 // Robots is what is known of one origin's robots.txt. It is part of the host's
@@ -92,16 +91,16 @@ type Robots struct {
 	Fetched time.Time // wall time
 	Expires time.Time // at most 24 h after Fetched
 	Body    []byte    // at most 500 KiB; nil unless Verdict is RobotsRules
-	// CrawlDelay is what the rules ask for, capped at 60 s; 0 when they do not.
+	// CrawlDelay is the delay that the rules ask for, capped at 60 s; 0: none.
 	CrawlDelay time.Duration
 }
 
-// HostState is what politeness remembers of a host. It is part of the
-// partition: it moves with it and survives restarts. Times are wall times.
+// HostState is the politeness state of a host. It is part of the partition: it moves with it and
+// survives restarts. Times are wall times.
 type HostState struct {
 	// NotBefore is the earliest start of the next request.
 	NotBefore time.Time
-	// CrawlDelay is robots.txt's wish, capped; 0 when it has none.
+	// CrawlDelay is that of robots.txt, capped; 0: none.
 	CrawlDelay time.Duration
 	// Backoff is the extra delay after 429 and 503, halved by each success.
 	Backoff time.Duration
@@ -111,10 +110,9 @@ type HostState struct {
 	Failures int
 	// FrozenUntil is set when Failures reached the limit.
 	FrozenUntil time.Time
-	// LastTry is set while a frozen host has its one last try in a crawl that
-	// is otherwise at its end.
+	// LastTry is set while a frozen host gets one last attempt at the end of the crawl.
 	LastTry bool
-	// HoldUntil is what the host itself asked for (Retry-After).
+	// HoldUntil is the end of the pause that the host asked for (Retry-After).
 	HoldUntil time.Time
 	// Requests counts requests of every kind, robots.txt included.
 	Requests int64
@@ -122,7 +120,6 @@ type HostState struct {
 	Pages int64
 	// Suspicious counts admitted URLs that look like a trap.
 	Suspicious int64
-	// NearStreak counts the last pages in a row whose text was nearly that of
-	// another page.
+	// NearStreak counts the latest pages in a row whose text was nearly that of another page.
 	NearStreak int
 }

@@ -22,8 +22,7 @@ func NewDurations(bounds ...time.Duration) *Durations {
 	return &Durations{bounds: bounds, counts: make([]atomic.Int64, len(bounds)+1)}
 }
 
-// Observe counts one thing that took so long. A duration on a bound is not
-// beyond it.
+// Observe counts one duration. A duration equal to a bound is within it.
 func (d *Durations) Observe(took time.Duration) {
 	i, _ := slices.BinarySearch(d.bounds, took)
 	d.counts[i].Add(1)

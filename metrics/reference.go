@@ -10,7 +10,7 @@ import (
 
 // Described is one metric as the reference lists it.
 type Described struct {
-	Name   string // in full; a histogram has _bucket, _sum and _count behind it
+	Name   string // in full; a histogram adds _bucket, _sum and _count
 	Type   string // counter, gauge or histogram
 	Labels []string
 	Help   string
@@ -37,7 +37,7 @@ func Reference() []Described {
 // opening is the part of docs/metrics.md before the table.
 const opening = `# Metrics
 
-Made from the tables of package metrics; ` + "`make generate`" + ` writes it anew.
+Made from the tables of package metrics; ` + "`make generate`" + ` updates it.
 
 ` + "`GET /metrics`" + ` of each node, in the text formats of Prometheus and OpenMetrics. With a cluster key it wants the API token as a bearer token, over TLS, like every
 other path ([operations.md](operations.md#watch)).

@@ -14,7 +14,7 @@ const (
 	maxScrapes = 4
 )
 
-// build_info stands apart: it has several labels.
+// build_info is defined apart: it has several labels.
 const (
 	buildInfo = "build_info"
 	buildHelp = "Always 1; the labels say which program this is, and what it speaks and writes."
@@ -28,9 +28,8 @@ type Registry struct {
 	handler http.Handler
 }
 
-// New makes a registry that calls read once per scrape. read may be called from
-// several goroutines at once and must be quick: no I/O, nothing that grows with
-// the number of URLs.
+// New makes a registry that calls read once per scrape. read may be called from several goroutines
+// at once and must be fast: no I/O, nothing that grows with the number of URLs.
 func New(read func() Sample) *Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
@@ -74,7 +73,7 @@ func newCollector(read func() Sample) *collector {
 	return c
 }
 
-// Describe names every series that Collect can give.
+// Describe lists every series that Collect can give.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		out <- d
@@ -104,8 +103,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// cumulative turns h into the form of Prometheus: each bucket counts all that
-// is not beyond its bound.
+// cumulative converts h into the form of Prometheus: each bucket counts everything up to its bound.
 func (h *Histogram) cumulative() (total uint64, buckets map[float64]uint64, sum float64) {
 	buckets = make(map[float64]uint64, len(h.Bounds))
 	lower, estimate := 0.0, 0.0

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// full is a sample in which every field says something different.
+// full is a sample in which every field has a different value.
 func full() Sample {
 	lease, free, warcFree := 7.5, int64(1<<40), int64(1<<41)
 	s := Sample{
@@ -53,7 +53,7 @@ func scrape(t *testing.T, r *Registry, accept string) string {
 	return string(body)
 }
 
-// TestNames has the linter of Prometheus judge all that a full sample shows.
+// TestNames checks a full sample with the linter of Prometheus.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	out := scrape(t, New(full), "text/plain")
@@ -77,8 +77,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsShown: each number of the sample stands behind some name, and
-// behind one only.
+// TestEveryFieldIsShown: each number of the sample is shown under exactly one name.
 func TestEveryFieldIsShown(t *testing.T) {
 	t.Parallel()
 	out := scrape(t, New(full), "text/plain")
@@ -117,7 +116,7 @@ func TestEveryFieldIsShown(t *testing.T) {
 	}
 }
 
-// TestUnknownIsNotShown: an empty sample is a valid one.
+// TestUnknownIsNotShown: an empty sample is valid.
 func TestUnknownIsNotShown(t *testing.T) {
 	t.Parallel()
 	out := scrape(t, New(func() Sample { return Sample{} }), "text/plain")

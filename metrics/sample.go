@@ -3,14 +3,13 @@ package metrics
 // Counts are numbers by the value of one label.
 type Counts map[string]int64
 
-// Sample is what a node knows of itself at one moment. All that is not a gauge
-// counts from the start of the process. A nil pointer or map is not shown. A map
-// should always have all its labels: a series that comes and goes is hard to
-// alert on.
+// Sample is a node's figures at one moment. Everything that is not a gauge counts from the start of
+// the process. A nil pointer or map is not shown. A map should always have all its labels: a series
+// that comes and goes is hard to alert on.
 type Sample struct {
 	Build Build
 
-	// Pages and what became of requests.
+	// Pages and the results of requests.
 	Pages         int64 // queued URLs that got an HTTP response, of any status
 	Bytes         int64 // body bytes read
 	RobotsFetches int64
@@ -19,8 +18,7 @@ type Sample struct {
 	Skipped       Counts // by reason, as in /status
 	Latency       Histogram
 
-	// Frontier: gauges over the partitions that the node holds. Commit is of the
-	// process.
+	// Frontier: gauges over the partitions that the node holds. Commit belongs to the process.
 	Queued     Counts // by band, "0" to "7"
 	Seen       int64
 	Failed     int64 // URLs given up
@@ -38,7 +36,7 @@ type Sample struct {
 	DNS        DNS
 	DNSLatency Histogram
 
-	// Cluster: gauges, but for the last two.
+	// Cluster: gauges, except the last two.
 	Ready             bool
 	Partitions        Counts // by role: held, replica
 	Moving            int64  // partitions on their way in or out
@@ -64,14 +62,14 @@ type Sample struct {
 	DiskFree          *int64 // bytes; gauge
 	WARCWritten       int64  // bytes
 	WARCIndexBytes    int64  // gauge
-	// WARCByteRate and RecordRate are what the archive grows by a second, in the last
-	// seconds; gauges.
+	// WARCByteRate and RecordRate are the growth of the archive per second, over the last seconds;
+	// gauges.
 	WARCByteRate, RecordRate   float64
 	WARCDiskFree               *int64 // bytes; gauge
 	DerivedFiles, DerivedBytes int64  // gauges
 }
 
-// Build says which program this is.
+// Build identifies the program.
 type Build struct {
 	Version   string // of the program
 	GoVersion string
@@ -88,10 +86,9 @@ type DNS struct {
 type Histogram struct {
 	// Bounds are the upper bounds of the buckets in seconds, ascending.
 	Bounds []float64
-	// Counts are the observations of each bucket (not cumulative), with one more
-	// for what is beyond the last bound.
+	// Counts are the observations of each bucket (not cumulative), plus one more for those beyond
+	// the last bound.
 	Counts []int64
-	// Sum is the sum of the observations in seconds. 0: estimated from the middle
-	// of the buckets.
+	// Sum is the sum of the observations in seconds. 0: estimated from the middle of the buckets.
 	Sum float64
 }

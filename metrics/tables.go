@@ -2,15 +2,15 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// single is a figure without labels.
+// single is a metric without labels.
 type single struct {
 	name, help string
 	kind       prometheus.ValueType
-	// read returns the figure; false when it is not known.
+	// read returns the value; false when it is unknown.
 	read func(*Sample) (float64, bool)
 }
 
-// group is a figure by one label.
+// group is a metric with one label.
 type group struct {
 	name, help, label string
 	kind              prometheus.ValueType
@@ -66,18 +66,18 @@ func engineSingles() []single {
 		{"robots_fetches_total", "Requests for robots.txt.", counter, count(func(s *Sample) int64 { return s.RobotsFetches })},
 		{"urls_seen", "URLs known to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Seen })},
 		{"urls_failed", "URLs given up after their last attempt, in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Failed })},
-		{"urls_duplicate", "Offers of URLs that were known already, to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Duplicates })},
+		{"urls_duplicate", "Already known URLs offered to the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.Duplicates })},
 		{"outbox_links", "Links that wait for the acknowledgement of their owner.", gauge, count(func(s *Sample) int64 { return s.Outbox })},
-		{"visits_in_flight", "Visits handed out and not yet settled.", gauge, count(func(s *Sample) int64 { return s.InFlight })},
-		{"hosts_known", "Hosts of which the partitions held have a URL.", gauge, count(func(s *Sample) int64 { return s.HostsKnown })},
+		{"visits_in_flight", "Visits handed out and not yet completed.", gauge, count(func(s *Sample) int64 { return s.InFlight })},
+		{"hosts_known", "Hosts with a URL in the partitions that this node holds.", gauge, count(func(s *Sample) int64 { return s.HostsKnown })},
 		{"links_found_total", "Links found on pages, before any rule.", counter, count(func(s *Sample) int64 { return s.LinksFound })},
 		{"fetchers", "Fetchers that are busy.", gauge, count(func(s *Sample) int64 { return s.Fetchers })},
 		{"fetchers_limit", "Fetchers that may be busy at once.", gauge, count(func(s *Sample) int64 { return s.FetchersMax })},
-		{"dns_lookups_total", "Host names asked for.", counter, count(func(s *Sample) int64 { return s.DNS.Lookups })},
+		{"dns_lookups_total", "Host name look-ups.", counter, count(func(s *Sample) int64 { return s.DNS.Lookups })},
 		{"dns_hits_total", "Look-ups answered from memory.", counter, count(func(s *Sample) int64 { return s.DNS.Hits })},
-		{"dns_negative_hits_total", "Look-ups answered from memory with: not found.", counter, count(func(s *Sample) int64 { return s.DNS.NegativeHits })},
+		{"dns_negative_hits_total", "Look-ups answered from memory that the name does not exist.", counter, count(func(s *Sample) int64 { return s.DNS.NegativeHits })},
 		{"dns_stale_served_total", "Look-ups answered with an expired entry because the servers failed.", counter, count(func(s *Sample) int64 { return s.DNS.StaleServed })},
-		{"dns_failures_total", "Look-ups that failed because the servers did.", counter, count(func(s *Sample) int64 { return s.DNS.Failures })},
+		{"dns_failures_total", "Look-ups that failed because the name servers failed.", counter, count(func(s *Sample) int64 { return s.DNS.Failures })},
 		{"dns_queries_total", "Messages sent to name servers.", counter, count(func(s *Sample) int64 { return s.DNS.Queries })},
 	}
 }
@@ -86,16 +86,16 @@ func engineSingles() []single {
 func nodeSingles() []single {
 	return []single{
 		{"ready", "1 while the node takes part in the crawl, as /readyz says.", gauge, yes(func(s *Sample) bool { return s.Ready })},
-		{"paused", "1 while the node may not fetch or was told not to.", gauge, yes(func(s *Sample) bool { return s.Paused })},
-		{"lease_remaining_seconds", "How long the node may go on fetching without hearing from its peers.", gauge, known(func(s *Sample) *float64 { return s.LeaseRemaining })},
-		{"ring_view", "Number of the view that the node follows.", gauge, count(func(s *Sample) int64 { return s.View })},
-		{"partitions_moving", "Partitions on their way in or out.", gauge, count(func(s *Sample) int64 { return s.Moving })},
+		{"paused", "1 while the node may not fetch or is paused.", gauge, yes(func(s *Sample) bool { return s.Paused })},
+		{"lease_remaining_seconds", "How long the node may continue to fetch without its lease being renewed.", gauge, known(func(s *Sample) *float64 { return s.LeaseRemaining })},
+		{"ring_view", "Number of the node's current view.", gauge, count(func(s *Sample) int64 { return s.View })},
+		{"partitions_moving", "Partitions being moved in or out.", gauge, count(func(s *Sample) int64 { return s.Moving })},
 		{"handoff_bytes_total", "Bytes of partitions' copies sent and received.", counter, count(func(s *Sample) int64 { return s.HandoffBytes })},
 		{"warc_files", "WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCFiles })},
 		{"warc_bytes", "Size of the WARC files in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCBytes })},
 		{"warc_records_total", "Response and revisit records written.", counter, count(func(s *Sample) int64 { return s.Records })},
-		{"content_duplicates_total", "Captures whose payload had been stored before.", counter, count(func(s *Sample) int64 { return s.ContentDuplicates })},
-		{"content_unanswered_total", "Payloads stored whole because the node that remembers them could not be asked.", counter, count(func(s *Sample) int64 { return s.ContentUnanswered })},
+		{"content_duplicates_total", "Captures whose payload was already stored.", counter, count(func(s *Sample) int64 { return s.ContentDuplicates })},
+		{"content_unanswered_total", "Payloads stored whole because the node that knows earlier copies did not answer.", counter, count(func(s *Sample) int64 { return s.ContentUnanswered })},
 		{"warc_written_bytes_total", "Bytes written to WARC files.", counter, count(func(s *Sample) int64 { return s.WARCWritten })},
 		{"warc_index_bytes", "Size of the CDXJ indexes in the archive folder.", gauge, count(func(s *Sample) int64 { return s.WARCIndexBytes })},
 		{"warc_bytes_per_second", "Bytes a second written to WARC files, in the last seconds.", gauge, ratio(func(s *Sample) float64 { return s.WARCByteRate })},
@@ -111,14 +111,14 @@ func nodeSingles() []single {
 func groups() []group {
 	return []group{
 		{"responses_total", "HTTP responses by class of status.", "class", counter, func(s *Sample) Counts { return s.Responses }},
-		{"fetch_errors_total", "Requests that failed, by category.", "category", counter, func(s *Sample) Counts { return s.Errors }},
+		{"fetch_errors_total", "Failed requests, by category.", "category", counter, func(s *Sample) Counts { return s.Errors }},
 		{"urls_skipped_total", "URLs not queued or not fetched, by reason.", "reason", counter, func(s *Sample) Counts { return s.Skipped }},
-		{"links_total", "Links that passed the rules, by where they went.", "route", counter, func(s *Sample) Counts { return s.Links }},
-		{"queued_urls", "URLs that wait in the partitions held, by band; 0 is served first.", "band", gauge, func(s *Sample) Counts { return s.Queued }},
+		{"links_total", "Links that passed the rules, by route.", "route", counter, func(s *Sample) Counts { return s.Links }},
+		{"queued_urls", "Queued URLs in the partitions that this node holds, by band; band 0 is fetched first.", "band", gauge, func(s *Sample) Counts { return s.Queued }},
 		{"hosts", "Hosts in memory by state.", "state", gauge, func(s *Sample) Counts { return s.Hosts }},
 		{"partitions", "Partitions by the node's role.", "role", gauge, func(s *Sample) Counts { return s.Partitions }},
 		{"members", "Nodes of the cluster by state, as this node sees them.", "state", gauge, func(s *Sample) Counts { return s.Members }},
-		{"cluster_partitions", "Partitions of the whole cluster by state, as this node sees them; one may be in several.", "state", gauge, func(s *Sample) Counts { return s.ClusterPartitions }},
+		{"cluster_partitions", "Partitions of the whole cluster by state, as this node sees them; a partition may be in several states.", "state", gauge, func(s *Sample) Counts { return s.ClusterPartitions }},
 		{"crawl_state", "1 for the state of the crawl, 0 for the others.", "state", gauge, func(s *Sample) Counts { return s.CrawlState }},
 		{"health_reason", "1 for each reason of health in /status, by its code, 0 for the others.", "code", gauge, func(s *Sample) Counts { return s.Health }},
 	}
@@ -127,9 +127,9 @@ func groups() []group {
 // distributions are the histograms.
 func distributions() []distribution {
 	return []distribution{
-		{"response_duration_seconds", "Time from a request to the end of its answer; the sum is estimated from the buckets.", func(s *Sample) *Histogram { return &s.Latency }},
-		{"dns_lookup_duration_seconds", "Time that a host name took that was not in memory.", func(s *Sample) *Histogram { return &s.DNSLatency }},
-		{"frontier_commit_duration_seconds", "Time that one group of changes took to be written to the store.", func(s *Sample) *Histogram { return &s.Commit }},
-		{"handoff_pause_duration_seconds", "Time for which nobody crawled the hosts of a partition that this node handed over.", func(s *Sample) *Histogram { return &s.HandoffPause }},
+		{"response_duration_seconds", "Time from a request to the end of its response; the sum is estimated from the buckets.", func(s *Sample) *Histogram { return &s.Latency }},
+		{"dns_lookup_duration_seconds", "Time of a name look-up that was not answered from memory.", func(s *Sample) *Histogram { return &s.DNSLatency }},
+		{"frontier_commit_duration_seconds", "Time to write one group of changes to the store.", func(s *Sample) *Histogram { return &s.Commit }},
+		{"handoff_pause_duration_seconds", "Time during which no node crawled the hosts of a partition that this node handed over.", func(s *Sample) *Histogram { return &s.HandoffPause }},
 	}
 }
