@@ -15,97 +15,92 @@ import (
 	"crawlnode/door"
 )
 
-// Backend is what the API asks a node for. Its methods may be called from many
-// goroutines at once, from the first moment until the server has ended.
+// Backend is the node, as the API uses it. Its methods may be called from many goroutines at once,
+// from the start until the server has ended.
 type Backend interface {
-	// Status describes the cluster, or with nodeOnly this node alone. It is
-	// asked often: it must not count, scan or call anybody.
+	// Status describes the cluster, or with nodeOnly this node alone. It is called often: it must
+	// not count, scan or call another node.
 	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
-	// AddSeeds returns when every seed's owner has stored it durably, or with
-	// an error when that cannot be had before ctx ends; then all may be sent
-	// again, unless crawl.ErrRefused is inside. What is no URL to crawl is part
-	// of the report, not an error.
+	// AddSeeds returns when every seed's owner has stored it durably, or with an error when that is
+	// not possible before ctx ends. After an error all seeds may be sent again, unless it wraps
+	// crawl.ErrRefused. Texts that are not URLs to crawl are part of the report, not an error.
 	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
-	// Ring says who has which partition, as far as this node knows.
+	// Ring reports which node has which partition, as far as this node knows.
 	Ring(ctx context.Context) (*crawl.RingReport, error)
-	// ExplainURL tells what the cluster knows of a URL and what the rules say of
-	// it; depth, when it is not negative, is judged in place of the record's. What
-	// is no URL to crawl is a report as well.
+	// ExplainURL reports what the cluster knows of a URL and how the rules judge it. A depth that
+	// is not negative replaces the record's. A text that is not a URL to crawl gets a report as
+	// well.
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
-	// DescribeHost tells what politeness knows of a host and what waits for it.
+	// DescribeHost reports the politeness state of a host and what waits for it.
 	// crawl.ErrUnknownHost: no URL of it was ever admitted.
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
-	// Hosts lists the first limit hosts of those that the members have in memory, in
-	// an order of crawl.HostSorts. It waits a second for members that do not answer.
+	// Hosts lists the first limit hosts that the members have in memory, in an order of
+	// crawl.HostSorts. It waits a second for members that do not answer.
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
-	// WriteIndex writes the CDXJ lines of all captures that the members have, each
-	// once and sorted. It takes as long as the writer does.
+	// WriteIndex writes the CDXJ lines of all captures that the members have, each once and sorted.
+	// It is as fast as the writer.
 	WriteIndex(ctx context.Context, out io.Writer) error
-	// OpenCapture opens the record at a place in any member's archive: a gzip
-	// member or a zstd frame. crawl.ErrNoCapture: nobody has it.
+	// OpenCapture opens the record at a position in any member's archive: a gzip member or a zstd
+	// frame. crawl.ErrNoCapture: no member has it.
 	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	// Nodes lists the nodes as Status does.
 	Nodes(ctx context.Context) ([]crawl.NodeStatus, error)
-	// DrainMember asks a member to hand its partitions over and to leave. It
-	// returns when the member has taken the order. crawl.ErrUnknownNode and
-	// crawl.ErrRefused say that it never will.
+	// DrainMember asks a member to hand over its partitions and leave. It returns when the member
+	// has accepted. crawl.ErrUnknownNode and crawl.ErrRefused are final.
 	DrainMember(ctx context.Context, id crawl.NodeID) error
-	// ForgetMember takes an operator's request to forget a node, which is gone for good.
-	// It refuses a node that answers.
+	// ForgetMember removes a dead node for good. It refuses for a node that answers.
 	ForgetMember(ctx context.Context, id crawl.NodeID) error
-	// ControlCrawl takes crawl.ActionPause, ActionResume or ActionStop. It
-	// returns when this node keeps it and the members that answer were told.
+	// ControlCrawl takes crawl.ActionPause, ActionResume or ActionStop. It returns when this node
+	// has stored the change and sent it to the members that answer.
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	// CrawlConfig shows the crawl's settings.
 	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
-	// ChangeCrawl changes the named settings. It returns when this node keeps them
-	// and the members that answer were told. *crawl.FieldErrors and
-	// crawl.ErrChanged: nothing was changed.
+	// ChangeCrawl changes the named settings. It returns when this node has stored them and sent
+	// them to the members that answer. With *crawl.FieldErrors and crawl.ErrChanged nothing was
+	// changed.
 	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
-	// RevokeToken ends a token on all members. It returns when this node keeps it and
-	// the members that answer were told.
+	// RevokeToken ends a token on all members. It returns when this node has stored the change and
+	// sent it to the members that answer.
 	RevokeToken(ctx context.Context, id string) (crawl.RevokeReport, error)
-	// RotateKey begins to replace the cluster's key by another one, or tells how far that
-	// has come.
+	// RotateKey starts to replace the cluster's key, or reports the progress.
 	RotateKey(ctx context.Context, key string) (crawl.RotationReport, error)
-	// RecordChange writes down a change that somebody asked for; e.Node is filled in.
+	// RecordChange records a requested change in the audit log; e.Node is filled in.
 	RecordChange(e crawl.AuditEntry)
-	// Audit lists the newest changes that all members were asked for.
+	// Audit lists the newest changes requested on all members.
 	Audit(ctx context.Context, limit int) (crawl.AuditReport, error)
-	// Events returns the first events behind an id that this node remembers, limit
-	// at most, oldest first; with id 0 the newest ones. It calls nobody.
+	// Events returns up to limit events after the given id that this node remembers, oldest first;
+	// with id 0 the newest ones. It calls no other node.
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
-	// EventNews returns a channel that is closed with the next event. Who waits
-	// takes it before asking for Events.
+	// EventNews returns a channel that is closed by the next event. Take it before calling Events,
+	// so that no event is missed.
 	EventNews() <-chan struct{}
-	// Ready says whether this node takes part in the crawl, and if not why.
+	// Ready reports whether this node takes part in the crawl, and if not why.
 	Ready() (ok bool, why string)
 	// Metrics serves the Prometheus exposition.
 	Metrics() http.Handler
 }
 
-// Options are what New may be told. The zero value serves who has no token and
-// logs nothing.
+// Options are the options of New. With the zero value no token is required and nothing is logged.
 type Options struct {
-	// Access judges what a request shows, and says who asks; crawl.ErrForbidden is
-	// inside the error when the asker may be told why. From and Remote are filled in
-	// here. nil: the cluster has no key, and nobody has to show anything. It may be
-	// called from many goroutines.
+	// Access checks a request's secret and returns the caller. If the error wraps
+	// crawl.ErrForbidden, the caller may be told the reason. From and Remote are filled in by this
+	// package. Nil: the cluster has no key, and no secret is needed. It may be called from many
+	// goroutines.
 	Access func(secret string) (crawl.Asker, error)
-	// Hosts are names, without port, under which this node may be asked in
-	// addition to IP addresses, localhost and names without a dot.
+	// Hosts are host names, without port, that requests to this node may use in addition to IP
+	// addresses, localhost and names without a dot.
 	Hosts []string
-	// Logger gets one line for each failure of the node's own.
+	// Logger gets one line for each failure inside the node.
 	Logger *slog.Logger
-	// History holds the curves of the dashboard. Who makes one runs it, and waits for
-	// it. nil: there are no curves.
+	// History holds the curves of the dashboard. The caller runs it and waits for its end. Nil:
+	// there are no curves.
 	History *History
 
-	refusals *door.Log // of all paths together: strangers choose the path
+	refusals *door.Log // one for all paths, since strangers choose the path
 	failures *door.Failures
 }
 
-// begin fills in what the caller leaves out.
+// begin sets the defaults.
 func (o *Options) begin() {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -113,14 +108,14 @@ func (o *Options) begin() {
 	o.refusals, o.failures = door.NewLog(o.Logger), door.NewFailures()
 }
 
-// History remembers the cluster's figures for the dashboard, less than a megabyte.
+// History keeps the cluster's figures for the dashboard, in less than a megabyte.
 type History = dashboard.History
 
-// NewHistory returns an empty history of what b says. Its Run fills it, every 5 s,
-// until the context ends.
+// NewHistory returns an empty history of b's status. Its Run fills it, every 5 s, until the context
+// ends.
 func NewHistory(b Backend) *History { return dashboard.NewHistory(b) }
 
-// How long a node may take for an answer.
+// Time limits of the node's answers.
 const (
 	readTimeout  = 5 * time.Second
 	seedsTimeout = 10 * time.Second
@@ -150,8 +145,8 @@ func New(backend Backend, o Options) http.Handler {
 	return withHeaders(withProblems(mux, o))
 }
 
-// Serve answers on l until ctx is over, then lets open requests end for up to
-// two seconds. It closes l and returns when nothing runs any more.
+// Serve answers on l until ctx ends, then gives open requests up to two seconds. It closes l and
+// returns when nothing runs any more.
 func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	srv := &http.Server{
 		Handler:           h,
@@ -176,7 +171,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if srv.Shutdown(grace) != nil {
-		_ = srv.Close() // whoever is still reading has had the time
+		_ = srv.Close() // clients that still read had two seconds
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -184,7 +179,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// server answers the paths. It has no state of its own but the open streams.
+// server answers the paths. Its only own state is the open streams.
 type server struct {
 	backend     Backend
 	log         *slog.Logger
@@ -207,7 +202,7 @@ func (s *server) readyz(w http.ResponseWriter, _ *http.Request) {
 	writeLine(w, http.StatusOK, "ok")
 }
 
-// healthz says how the cluster does; a warning is no reason to restart anything.
+// healthz reports the cluster's health; a warning is no reason to restart anything.
 func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	st, ok := s.readStatus(w, r, false)
 	if !ok {
@@ -228,11 +223,11 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	format, scope := query.Get("format"), query.Get("scope")
 	if format != "" && format != "json" && format != "text" {
-		writeProblem(w, http.StatusBadRequest, "format is json or text, not "+escape(format))
+		writeProblem(w, http.StatusBadRequest, "format must be json or text, not "+escape(format))
 		return
 	}
 	if scope != "" && scope != "node" && scope != "cluster" {
-		writeProblem(w, http.StatusBadRequest, "scope is cluster or node, not "+escape(scope))
+		writeProblem(w, http.StatusBadRequest, "scope must be cluster or node, not "+escape(scope))
 		return
 	}
 	st, ok := s.readStatus(w, r, scope == "node")
@@ -241,13 +236,13 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	}
 	if format == "text" {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = WriteText(w, st) // the reader has gone
+		_ = WriteText(w, st) // the client has gone
 		return
 	}
 	writeJSON(w, st)
 }
 
-// stats is what a program that draws curves wants each second.
+// stats answers with the figures that programs draw every second.
 func (s *server) stats(w http.ResponseWriter, r *http.Request) {
 	st, ok := s.readStatus(w, r, false)
 	if !ok {
@@ -282,7 +277,7 @@ func (s *server) nodes(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, orEmpty(nodes))
 }
 
-// readStatus asks the node; when it fails the client has been told and ok is false.
+// readStatus reads the node's status. When that fails it has answered the client, and ok is false.
 func (s *server) readStatus(w http.ResponseWriter, r *http.Request, nodeOnly bool) (st *crawl.Status, ok bool) {
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
@@ -310,8 +305,8 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// fail answers a failure of the node: it cannot now, and may soon; or with
-// crawl.ErrRefused, crawl.ErrUnknownNode and the like it will not.
+// fail answers with a failure of the node: temporary, or final if it is crawl.ErrRefused,
+// crawl.ErrUnknownNode and the like.
 func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if wrong := (*crawl.FieldErrors)(nil); errors.As(err, &wrong) {
 		writeProblem(w, codeOf(err), "nothing was changed: see errors", escapeFields(wrong.Fields)...)
@@ -328,7 +323,7 @@ func (s *server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeProblem(w, http.StatusServiceUnavailable, escape(err.Error()))
 }
 
-// escapeFields makes what a client has sent fit to be repeated.
+// escapeFields escapes what a client has sent, so that it can be repeated.
 func escapeFields(fields []crawl.FieldError) []crawl.FieldError {
 	out := make([]crawl.FieldError, len(fields))
 	for i, f := range fields {
@@ -341,11 +336,11 @@ func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(true)
-	_ = enc.Encode(v) // the reader has gone
+	_ = enc.Encode(v) // the client has gone
 }
 
 func writeLine(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = io.WriteString(w, text+"\n") // the reader has gone
+	_, _ = io.WriteString(w, text+"\n") // the client has gone
 }

@@ -16,7 +16,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// fakeNode is a Backend that answers what it was given.
+// fakeNode is a Backend with fixed answers.
 type fakeNode struct {
 	status  crawl.Status
 	ready   bool
@@ -105,8 +105,8 @@ func (f *fakeNode) RotateKey(_ context.Context, key string) (crawl.RotationRepor
 	return crawl.RotationReport{Fingerprint: "0123456789abcdef", Step: "known"}, nil
 }
 
-// secretOnly is the access of a cluster whose key's token is "secret" and whose other
-// tokens are the words of their roles.
+// secretOnly is the access check of a cluster whose key's token is "secret" and whose other tokens
+// are the names of their roles.
 func secretOnly(secret string) (crawl.Asker, error) {
 	switch role, err := crawl.ParseRole(secret); {
 	case secret == "secret":
@@ -162,16 +162,16 @@ func TestPaths(t *testing.T) {
 		{"GET", "/status", 200, `"allowed_actions":[]`},
 		{"GET", "/status?scope=node", 200, `"served_by":"node only"`},
 		{"GET", "/status?format=text", 200, "asked n1"},
-		{"GET", "/status?format=xml", 400, "format is json or text"},
-		{"GET", "/status?scope=all", 400, "scope is cluster or node"},
+		{"GET", "/status?format=xml", 400, "format must be json or text"},
+		{"GET", "/status?scope=all", 400, "scope must be cluster or node"},
 		{"GET", "/api/v1/ring", 200, `"replicas":[]`},
 		{"GET", "/api/v1/ring", 200, `"holder":null`},
 		{"GET", "/api/v1/ring", 200, `"in_sync":null,"reason":null`},
 		{"GET", "/api/v1/nodes", 200, "[]"},
 		{"GET", "/api/v1/stats", 200, `"pages_total":0`},
 		{"GET", "/nothing", 404, "there is nothing at this path"},
-		{"GET", "/api/v1/seeds", 405, "this path takes POST"},
-		{"POST", "/status", 405, "this path takes GET, HEAD"},
+		{"GET", "/api/v1/seeds", 405, "this path accepts POST"},
+		{"POST", "/status", 405, "this path accepts GET, HEAD"},
 	} {
 		w := ask(h, tc.method, tc.target, "")
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {
@@ -261,8 +261,8 @@ func TestSeedsBounds(t *testing.T) {
 	}
 }
 
-// TestSeedsInvalidAreMerged puts the node's complaints and the parser's in the
-// order of the lines.
+// TestSeedsInvalidAreMerged puts the errors of the node and of the parser in the order of the
+// lines.
 func TestSeedsInvalidAreMerged(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{invalid: []crawl.SeedError{{Line: 3, Input: "x", Error: "no scheme"}, {Line: 1, Input: "y", Error: "no scheme"}}}

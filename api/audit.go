@@ -10,12 +10,12 @@ import (
 	"crawlnode/crawl"
 )
 
-// usualAudit is how many changes are listed unless more or fewer are asked for.
+// usualAudit is how many changes are listed by default.
 const usualAudit = 100
 
-// audited has the node write down a change that was asked for, before its asker hears
-// the answer's end. What a role refuses is in the log, not here: it changed nothing, and
-// whoever may only read must not fill the disk.
+// audited records a requested change before the answer to its request ends. Requests refused for
+// their role go to the log instead: they changed nothing, and a client that may only read must not
+// fill the disk.
 func audited(next http.Handler, backend Backend, pattern string) http.Handler {
 	if strings.HasPrefix(pattern, "GET ") || pattern == "POST /control/theme" {
 		return next
@@ -24,7 +24,7 @@ func audited(next http.Handler, backend Backend, pattern string) http.Handler {
 		ctx, note := crawl.WithNote(r.Context())
 		asker := crawl.AskerOf(ctx)
 		out := &coded{ResponseWriter: w, code: http.StatusOK}
-		defer func() { // also when the answer was broken off
+		defer func() { // also when the answer was interrupted
 			backend.RecordChange(crawl.AuditEntry{At: time.Now().UTC(), Token: asker.ID, Role: asker.Role.String(), From: asker.From,
 				What: r.Method + " " + cut(r.URL.Path), Old: note.Old, New: note.New, Status: out.code})
 		}()
@@ -43,16 +43,16 @@ func (c *coded) WriteHeader(code int) {
 	c.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap gives http.ResponseController access to the writer.
 func (c *coded) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// audit lists the changes that were asked for on all members.
+// audit lists the changes requested on all members.
 func (s *server) audit(w http.ResponseWriter, r *http.Request) {
 	limit := usualAudit
 	if text := r.URL.Query().Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > crawl.MaxAudit {
-			writeProblem(w, http.StatusBadRequest, "limit is a number from 1 to "+strconv.Itoa(crawl.MaxAudit)+", not "+escape(cut(text)))
+			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxAudit)+", not "+escape(cut(text)))
 			return
 		}
 		limit = n

@@ -8,8 +8,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestChangesAreAudited writes down who asked for what, and nothing of what was refused
-// for a role's sake or only read.
+// TestChangesAreAudited checks that each change is recorded with its caller, and that refused
+// requests and reads are not.
 func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -50,8 +50,8 @@ func TestChangesAreAudited(t *testing.T) {
 	}
 }
 
-// TestCapturesDoNotRun answers what a page sent as a sandboxed attachment, never as a page
-// of this server's.
+// TestCapturesDoNotRun checks that page contents are served as a sandboxed attachment, never as a
+// page of this server.
 func TestCapturesDoNotRun(t *testing.T) {
 	t.Parallel()
 	w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/captures/x.warc.gz/0", "")

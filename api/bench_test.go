@@ -8,7 +8,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// BenchmarkStatus writes /status as JSON; what it shows was gathered before.
+// BenchmarkStatus writes /status as JSON; its figures were collected before.
 func BenchmarkStatus(b *testing.B) {
 	for _, n := range []int{3, 100, 1000} {
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {

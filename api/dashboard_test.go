@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A form works from the node's own pages, also where browsers send no Sec-Fetch-Site
-// (plain HTTP beyond loopback), and from nowhere else.
+// A form works from the node's own pages, also where browsers send no Sec-Fetch-Site (plain HTTP
+// beyond loopback), and from no other page.
 func TestFormsComeFromOwnPages(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -35,7 +35,7 @@ func TestFormsComeFromOwnPages(t *testing.T) {
 	}
 }
 
-// With a token every page wants it, files and forms too.
+// With a token every page requires it, files and forms too.
 func TestPagesWantTheToken(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{Access: secretOnly})

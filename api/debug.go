@@ -7,9 +7,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// NewDebug returns the handler of --debug-addr: Go's profiles, under /debug/pprof/.
-// Who may ask is as for the API; reading a profile costs much and shows what is in
-// memory, so browsers on other sites are refused that as well.
+// NewDebug returns the handler of --debug-addr: Go's profiles, under /debug/pprof/. Access is
+// checked as for the API. Profiles are expensive and show the contents of memory, so browsers on
+// other sites are refused as well.
 func NewDebug(o Options) http.Handler {
 	o.begin()
 	mux := http.NewServeMux()
@@ -28,7 +28,7 @@ func sameSite(next http.Handler) http.Handler {
 		case "", "none", "same-origin":
 			next.ServeHTTP(w, r)
 		default:
-			writeProblem(w, http.StatusForbidden, "a browser sent this for another site's page: open the address itself")
+			writeProblem(w, http.StatusForbidden, "a browser sent this request from another site's page: open the address directly")
 		}
 	})
 }

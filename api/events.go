@@ -16,16 +16,16 @@ const (
 	maxEvents = 1000
 	// maxStreams bounds the readers of streams of events, each a connection.
 	maxStreams = 64
-	// heartbeat is how often a stream says that it is still there.
+	// heartbeat is how often an idle stream sends a comment.
 	heartbeat = 15 * time.Second
-	// streamPatience is how long a write to a reader may take. One that does not
-	// read is dropped, and goes on with Last-Event-ID where it was.
+	// streamPatience is the time limit of a write to a client. A client that does not read is
+	// dropped, and may resume with Last-Event-ID.
 	streamPatience = 10 * time.Second
-	// streamRetry is what a reader is told to wait before it comes again.
+	// streamRetry is how long a client is told to wait before it reconnects.
 	streamRetry = 2 * time.Second
 )
 
-// listEvents answers with a list, or with a stream that does not end by itself.
+// listEvents answers with a list, or with an endless stream.
 func (s *server) listEvents(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	after, limit, problem := eventRange(query.Get("after"), r.Header.Get("Last-Event-ID"), query.Get("limit"))
@@ -44,12 +44,12 @@ func (s *server) listEvents(w http.ResponseWriter, r *http.Request) {
 	case "", "sse":
 		s.streamEvents(w, r, after, limit)
 	default:
-		writeProblem(w, http.StatusBadRequest, "format is sse or json, not "+escape(cut(format)))
+		writeProblem(w, http.StatusBadRequest, "format must be sse or json, not "+escape(cut(format)))
 	}
 }
 
-// eventRange reads where a reader wants to begin. A browser that comes again says
-// so in a header, which is newer than the address.
+// eventRange reads the position at which a client wants to start. A browser that reconnects sends
+// it in a header, which is newer than the address.
 func eventRange(after, last, limit string) (id uint64, n int, problem string) {
 	if last != "" {
 		after = last
@@ -57,30 +57,29 @@ func eventRange(after, last, limit string) (id uint64, n int, problem string) {
 	if after != "" {
 		var err error
 		if id, err = strconv.ParseUint(after, 10, 64); err != nil {
-			return 0, 0, "after and Last-Event-ID are the id of an event, not " + escape(cut(after))
+			return 0, 0, "after and Last-Event-ID must be the id of an event, not " + escape(cut(after))
 		}
 	}
 	n = maxEvents
 	if limit != "" {
 		wanted, err := strconv.ParseUint(limit, 10, 16)
 		if err != nil || wanted == 0 || wanted > maxEvents {
-			return 0, 0, "limit is a number from 1 to " + strconv.Itoa(maxEvents) + ", not " + escape(cut(limit))
+			return 0, 0, "limit must be a number from 1 to " + strconv.Itoa(maxEvents) + ", not " + escape(cut(limit))
 		}
 		n = int(wanted)
 	}
 	return id, n, ""
 }
 
-// streamEvents sends events as they come. Nothing is kept for a reader: each
-// round asks for what lies behind the last event that was sent, so a slow one
-// costs a connection and no memory.
+// streamEvents sends events as they come. Nothing is stored for a client: each round asks for the
+// events after the last one sent, so a slow client costs a connection and no memory.
 func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, after uint64, limit int) {
 	select {
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		writeProblem(w, http.StatusServiceUnavailable, fmt.Sprintf("%d readers follow the events of this node already: ask another node, or for ?format=json", maxStreams))
+		writeProblem(w, http.StatusServiceUnavailable, fmt.Sprintf("%d clients already follow the events of this node: ask another node, or use ?format=json", maxStreams))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -93,10 +92,10 @@ func (s *server) streamEvents(w http.ResponseWriter, r *http.Request, after uint
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for st.err == nil {
-		news := s.backend.EventNews() // before the question, or what comes in between would wait
+		news := s.backend.EventNews() // before the query, or an event in between would wait
 		events, err := s.backend.Events(r.Context(), after, limit)
 		if err != nil {
-			return // the reader comes again
+			return // the client reconnects
 		}
 		for _, e := range events {
 			st.send(eventText(e))
@@ -127,7 +126,7 @@ func eventText(e crawl.Event) []byte {
 	return fmt.Appendf(nil, "id: %d\ndata: %s\n\n", e.ID, data)
 }
 
-// stream writes pieces that the reader gets at once.
+// stream writes pieces that the client gets at once.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -144,11 +143,10 @@ func (s *stream) send(text []byte) {
 	}
 }
 
-// endingKey finds what ending returns.
+// endingKey is the context key of ending.
 type endingKey struct{}
 
-// ending is closed when the server begins to stop: who answers without an end
-// ends then, or nobody could.
+// ending is closed when the server starts to stop: endless answers must end then.
 func ending(ctx context.Context) <-chan struct{} {
 	c, _ := ctx.Value(endingKey{}).(<-chan struct{})
 	return c

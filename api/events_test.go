@@ -99,8 +99,8 @@ func TestEventList(t *testing.T) {
 	}
 }
 
-// serveEvents serves a node's API on loopback; cancel begins its end, and done is
-// closed when it is over.
+// serveEvents serves a node's API on loopback; cancel starts its end, and done is closed at the
+// end.
 func serveEvents(t *testing.T, node *fakeNode) (url string, cancel func(), done chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,8 +176,8 @@ func TestEventStream(t *testing.T) {
 	wantIDs(t, first, 5, 6)
 	node.events.add(7)
 	wantIDs(t, first, 7)
-	wantIDs(t, follow(t, url, "6"), 7)           // who comes again
-	wantIDs(t, follow(t, url+"?after=5", ""), 6) // who knows where it was
+	wantIDs(t, follow(t, url, "6"), 7)           // a client that reconnects
+	wantIDs(t, follow(t, url+"?after=5", ""), 6) // a client that knows its position
 	begin := time.Now()
 	cancel()
 	<-done

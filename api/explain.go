@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// maxQuestion bounds a URL that is asked about; what is longer than a canonical
-// URL may be is still told that it is too long.
+// maxQuestion bounds a URL in a query. A URL beyond the canonical limit still gets the answer that
+// it is too long.
 const maxQuestion = 32 << 10
 
 // explainURL answers why a URL is, or is not, crawled.
@@ -22,7 +22,7 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 	if text := query.Get("depth"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
-			writeProblem(w, http.StatusBadRequest, "depth is a number of links, not "+escape(cut(text)))
+			writeProblem(w, http.StatusBadRequest, "depth must be a number of links, not "+escape(cut(text)))
 			return
 		}
 		depth = int(n)
@@ -37,7 +37,7 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, report)
 }
 
-// describeHost answers what holds a host back.
+// describeHost answers what delays a host.
 func (s *server) describeHost(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()

@@ -45,7 +45,7 @@ func TestExplainPaths(t *testing.T) {
 		{"urls?url=" + url.QueryEscape(odd), 200, `"input":"http://a.test/?x=1\u0026y=%20#z ü"`},
 		{"urls?url=x&depth=3", 200, `"depth":3`},
 		{"urls?url=x", 200, `"record":null`},
-		{"urls?url=x&depth=-3", 400, "depth is a number of links"},
+		{"urls?url=x&depth=-3", 400, "depth must be a number of links"},
 		{"urls?url=x&depth=%1b", 400, `\\x1b`},
 		{"urls", 400, "ask with ?url=URL"},
 		{"urls?url=" + long, 400, "ask with ?url=URL"},
@@ -54,9 +54,9 @@ func TestExplainPaths(t *testing.T) {
 		{"hosts/nobody.test", 404, "unknown host: no URL of nobody.test was ever admitted"},
 		{"hosts", 200, `{"sort":"queued","hosts":[{"host":"a.test"`},
 		{"hosts?sort=errors&limit=7", 200, `"sort":"errors","hosts":[{"host":"a.test","partition":7`},
-		{"hosts?limit=101", 400, "limit is a number from 1 to 100"},
-		{"hosts?limit=0", 400, "limit is a number from 1 to 100"},
-		{"hosts?sort=%1b", 400, "sort is one of queued, fetched, errors, backoff, latency, not "},
+		{"hosts?limit=101", 400, "limit must be a number from 1 to 100"},
+		{"hosts?limit=0", 400, "limit must be a number from 1 to 100"},
+		{"hosts?sort=%1b", 400, "sort must be one of queued, fetched, errors, backoff, latency, not "},
 	} {
 		w := ask(New(&fakeNode{}, Options{}), "GET", "/api/v1/"+tc.path, "")
 		if w.Code != tc.code || !strings.Contains(w.Body.String(), tc.want) {
@@ -81,7 +81,7 @@ func ptr[T any](v T) *T { return &v }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TestExplainTexts renders reports with everything in them, and with nothing.
+// TestExplainTexts renders full and empty reports.
 func TestExplainTexts(t *testing.T) {
 	t.Parallel()
 	full := &crawl.URLReport{
@@ -126,7 +126,7 @@ func TestExplainTexts(t *testing.T) {
 	}
 }
 
-// TestReportFields keeps the names that programs read.
+// TestReportFields keeps the field names that programs read.
 func TestReportFields(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stallTimeout ends an answer of any length when its reader has stopped to read.
+// stallTimeout ends an answer of any length when its client has stopped reading.
 const stallTimeout = 2 * time.Minute
 
 // steady writes an answer that may take hours: the deadline moves with each write.
@@ -31,12 +31,11 @@ func (s *server) cdxj(w http.ResponseWriter, r *http.Request) {
 	s.end(out, r, s.backend.WriteIndex(r.Context(), out))
 }
 
-// capture answers with one record as it stands in its file: a gzip member or a zstd
-// frame.
+// capture answers with one record unchanged from its file: a gzip member or a zstd frame.
 func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	offset, err := strconv.ParseInt(r.PathValue("offset"), 10, 64)
 	if err != nil || offset < 0 {
-		writeProblem(w, http.StatusBadRequest, "the offset is a number of bytes, not "+escape(cut(r.PathValue("offset"))))
+		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+escape(cut(r.PathValue("offset"))))
 		return
 	}
 	record, err := s.backend.OpenCapture(r.Context(), r.PathValue("file"), offset)
@@ -45,7 +44,7 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = record.Close() }()
-	// What a page sent must not be taken for a page of this server's.
+	// A page's content must not be taken for a page of this server.
 	w.Header().Set("Content-Type", memberType(r.PathValue("file")))
 	w.Header().Set("Content-Disposition", "attachment")
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'; frame-ancestors 'none'")
@@ -54,7 +53,7 @@ func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	s.end(out, r, err)
 }
 
-// memberType is the media type of a record out of a file of that name.
+// memberType is the media type of a record in the named file.
 func memberType(file string) string {
 	if strings.HasSuffix(file, ".zst") {
 		return "application/warc+zstd"
@@ -62,8 +61,8 @@ func memberType(file string) string {
 	return "application/warc+gzip"
 }
 
-// end tells of an error: as a problem while nothing was written, and then by
-// breaking the connection, so that nobody takes a part for the whole.
+// end reports an error: as a problem if nothing was written yet, otherwise by closing the
+// connection, so that a client cannot take a part for the whole.
 func (s *server) end(out *steady, r *http.Request, err error) {
 	switch {
 	case err == nil:
@@ -71,7 +70,7 @@ func (s *server) end(out *steady, r *http.Request, err error) {
 		s.fail(out.w, r, err)
 	default:
 		if r.Context().Err() == nil {
-			s.log.Warn("an answer was broken off", "path", r.URL.Path, "error", err)
+			s.log.Warn("answer interrupted", "path", r.URL.Path, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}

@@ -44,7 +44,7 @@ func TestExportPaths(t *testing.T) {
 		{"captures/x.warc.gz/17", nil, 200, "x.warc.gz at 17"},
 		{"captures/x.warc.zst/18", nil, 200, "x.warc.zst at 18"},
 		{"captures/y.warc.gz/17", nil, 404, "nobody has y.warc.gz"},
-		{"captures/x.warc.gz/-17", nil, 400, "the offset is a number"},
+		{"captures/x.warc.gz/-17", nil, 400, "the offset must be a number"},
 		{"captures/x.warc.gz/%1b", nil, 400, `\\x1b`},
 	} {
 		w := ask(New(&fakeNode{err: tc.err}, Options{}), "GET", "/api/v1/"+tc.path, "")
@@ -57,7 +57,7 @@ func TestExportPaths(t *testing.T) {
 	}
 }
 
-// TestBrokenOffExport: who reads a part can tell it from the whole.
+// TestBrokenOffExport: a client can tell a partial answer from a complete one.
 func TestBrokenOffExport(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(New(&fakeNode{breaks: true}, Options{}))

@@ -14,8 +14,8 @@ import (
 	"crawlnode/door"
 )
 
-// withHeaders sets what every answer carries: no sniffing, no framing, no
-// scripts, no caching. The dashboard's pages say themselves what they may load.
+// withHeaders sets the headers of every answer: no sniffing, no framing, no scripts, no caching.
+// The dashboard's pages set their own content policy.
 func withHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -31,20 +31,20 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// ambiguous reports whether a proxy before this server could have read another end of a
-// request. What follows such a one is not served: it could be a request that the proxy
-// has not seen. net/http takes chunks before a length and removes what it has ignored, so
-// all chunked bodies count, and all of HTTP/1.0, which has none.
+// ambiguous reports whether a proxy before this server could have seen another end of a request.
+// Bytes after such a request are not served: they could be a request that the proxy has not seen.
+// net/http prefers chunks to a length and removes what it ignored, so all chunked bodies count, and
+// all of HTTP/1.0, which has none.
 func ambiguous(r *http.Request) bool {
 	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
-// guard lets through who may ask for what needs a role; see the package comment.
+// guard allows only callers with the role; see the package comment.
 func guard(next http.Handler, role crawl.Role, o Options) http.Handler {
 	next = trusted(next)
 	crossSite := http.NewCrossOriginProtection()
 	crossSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, http.StatusForbidden, "a browser sent this change from another site: use the command, or a program that sends no Origin header")
+		writeProblem(w, http.StatusForbidden, "a browser sent this change from another site: use the command line, or a client that sends no Origin header")
 	}))
 	next = crossSite.Handler(next)
 	return checkHost(checkAsker(next, role, o), o)
@@ -53,7 +53,7 @@ func guard(next http.Handler, role crawl.Role, o Options) http.Handler {
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// trusted tells the listener's door that who sent this request may be here.
+// trusted tells the listener's door that the sender of this request is allowed.
 func trusted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(net.Conn); ok {
@@ -63,9 +63,9 @@ func trusted(next http.Handler) http.Handler {
 	})
 }
 
-// checkHost refuses names that somebody else's name server could make point at
-// this node (DNS rebinding): without a key always, and with one on loopback, where a
-// browser of this machine is who could be misled.
+// checkHost refuses host names that an attacker's name server could point at this node (DNS
+// rebinding): always without a key, and with one on loopback, where a browser of this machine could
+// be misled.
 func checkHost(next http.Handler, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -74,7 +74,7 @@ func checkHost(next http.Handler, o Options) http.Handler {
 		}
 		if (o.Access == nil || onLoopback(r)) && !ownHost(host, o.Hosts) {
 			writeProblem(w, http.StatusForbidden, "the Host header names "+escape(host)+
-				", which could be anybody's name: ask by IP address or as localhost, or start the node with that name as --advertise")
+				", which anybody could own: use an IP address or localhost, or start the node with that name as --advertise")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -87,7 +87,7 @@ func onLoopback(r *http.Request) bool {
 	return ok && addrOf(local.String()).IsLoopback()
 }
 
-// addrOf is the address in ip:port; one that is none is the zero one.
+// addrOf is the address in ip:port; the zero address if there is none.
 func addrOf(hostPort string) netip.Addr {
 	ap, err := netip.ParseAddrPort(hostPort)
 	if err != nil {
@@ -96,8 +96,8 @@ func addrOf(hostPort string) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
-// ownHost accepts addresses, localhost, names without a dot (no public name
-// server gives those out) and the given names.
+// ownHost accepts IP addresses, localhost, names without a dot (no public name server resolves
+// those) and the given names.
 func ownHost(host string, hosts []string) bool {
 	host = strings.ToLower(strings.Trim(host, "[]"))
 	if _, err := netip.ParseAddr(host); err == nil {
@@ -106,8 +106,8 @@ func ownHost(host string, hosts []string) bool {
 	return host != "" && !strings.Contains(host, ".") || slices.Contains(hosts, host)
 }
 
-// checkAsker finds out who asks, says so in the request's context, and refuses who may
-// not. Without a key nobody shows anything, and everybody here may do everything.
+// checkAsker identifies the caller, stores it in the request's context, and refuses it if it lacks
+// the role. Without a key no secret is needed, and every caller may do everything.
 func checkAsker(next http.Handler, role crawl.Role, o Options) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from := addrOf(r.RemoteAddr)
@@ -121,15 +121,15 @@ func checkAsker(next http.Handler, role crawl.Role, o Options) http.Handler {
 		}
 		asker.From, asker.Remote = from.String(), o.Access != nil || !from.IsLoopback()
 		if asker.Role < role {
-			o.refusals.Warn("refused a request to the API: its token's role is too small", "token", asker.ID, "role", asker.Role.String(), "wanted", role.String(), "from", r.RemoteAddr, "path", r.URL.Path)
-			writeProblem(w, http.StatusForbidden, "this needs a token of the role "+role.String()+", and this one has the role "+asker.Role.String())
+			o.refusals.Warn("refused an API request: the role of its token is too low", "token", asker.ID, "role", asker.Role.String(), "wanted", role.String(), "from", r.RemoteAddr, "path", r.URL.Path)
+			writeProblem(w, http.StatusForbidden, "this needs the role "+role.String()+", and this token has the role  "+asker.Role.String())
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(crawl.WithAsker(r.Context(), asker)))
 	})
 }
 
-// secretOf is what a request shows: a Bearer token, or the password of Basic.
+// secretOf is the secret of a request: a Bearer token, or the password of Basic.
 func secretOf(r *http.Request) string {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -138,22 +138,22 @@ func secretOf(r *http.Request) string {
 	return given
 }
 
-// refuse answers a failed log-in. An address that fails too often has to wait; a valid
-// token from there is taken all the same (door.Failures).
+// refuse answers a failed log-in. An address with too many failures has to wait; a valid token from
+// there is still accepted (door.Failures).
 func refuse(w http.ResponseWriter, r *http.Request, o Options, from netip.Addr, why error) {
-	o.refusals.Warn("refused a request to the API: it has not the token of this cluster's key", "from", r.RemoteAddr, "path", r.URL.Path, "error", why)
-	if r.Header.Get("Authorization") != "" { // who shows nothing, as a browser at first, tries nothing
+	o.refusals.Warn("refused an API request: no valid token of this cluster", "from", r.RemoteAddr, "path", r.URL.Path, "error", why)
+	if r.Header.Get("Authorization") != "" { // a request without a secret, such as a browser's first, is no attempt
 		if wait := o.failures.Note(from, time.Now()); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
 			w.Header().Set("Connection", "close")
-			writeProblem(w, http.StatusTooManyRequests, "too many log-ins from this address have failed: wait, and send a token of this cluster")
+			writeProblem(w, http.StatusTooManyRequests, "too many failed log-ins from this address: wait, then send a token of this cluster")
 			return
 		}
 	}
 	w.Header().Add("WWW-Authenticate", `Bearer realm="crawlnode"`)
 	w.Header().Add("WWW-Authenticate", `Basic realm="crawlnode", charset="UTF-8"`)
 	text := "this cluster has a key: send its API token, or one made with crawlnode keygen --role, as a Bearer token, or as the password of Basic"
-	if errors.Is(why, crawl.ErrForbidden) { // it was one of this cluster's, so its holder may know
+	if errors.Is(why, crawl.ErrForbidden) { // it was a token of this cluster, so its holder may know
 		text = escape(why.Error())
 	}
 	writeProblem(w, http.StatusUnauthorized, text)

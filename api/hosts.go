@@ -10,10 +10,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// usualHosts is how many hosts are listed unless more or fewer are asked for.
+// usualHosts is how many hosts are listed by default.
 const usualHosts = 50
 
-// hosts answers which hosts come first in an order.
+// hosts lists the first hosts in an order.
 func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	sort, limit := query.Get("sort"), usualHosts
@@ -21,13 +21,13 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 		sort = crawl.HostSorts[0]
 	}
 	if !slices.Contains(crawl.HostSorts[:], sort) {
-		writeProblem(w, http.StatusBadRequest, "sort is one of "+strings.Join(crawl.HostSorts[:], ", ")+", not "+escape(cut(sort)))
+		writeProblem(w, http.StatusBadRequest, "sort must be one of "+strings.Join(crawl.HostSorts[:], ", ")+", not "+escape(cut(sort)))
 		return
 	}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > crawl.MaxHostLines {
-			writeProblem(w, http.StatusBadRequest, "limit is a number from 1 to "+strconv.Itoa(crawl.MaxHostLines)+", not "+escape(cut(text)))
+			writeProblem(w, http.StatusBadRequest, "limit must be a number from 1 to "+strconv.Itoa(crawl.MaxHostLines)+", not "+escape(cut(text)))
 			return
 		}
 		limit = n
@@ -47,7 +47,7 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	span := r.URL.Query().Get("span")
 	if span != "" && span != "1h" && span != "24h" {
-		writeProblem(w, http.StatusBadRequest, "span is 1h or 24h, not "+escape(cut(span)))
+		writeProblem(w, http.StatusBadRequest, "span must be 1h or 24h, not "+escape(cut(span)))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// fieldsText says what each field of the API's documents means.
+// fieldsText has the meaning of each field of the API's documents.
 //
 //go:embed fields.txt
 var fieldsText string

@@ -14,24 +14,24 @@ import (
 // openAPIVersion is the version of the specification that the document follows.
 const openAPIVersion = "3.1.1"
 
-// about is what the document says of the API as a whole.
+// about is the description of the API as a whole.
 const about = "Any node answers for the whole cluster. Errors are application/problem+json (RFC 9457). With a cluster key every path " +
-	"but /livez and /readyz wants a token, as a Bearer token or as the password of Basic, over TLS: that of the key, which may do everything, or one made with keygen --role. x-role is " +
-	"the least role that may: nobody, read, operate or admin, each with all that those before it may; without one the API is for the " +
-	"machine itself or a closed network. 503 comes with Retry-After: the same request may be sent again without harm. Units stand in the " +
-	"names, times are RFC 3339 in UTC, and what is not known is null."
+	"but /livez and /readyz requires a token over TLS, as a Bearer token or as the password of Basic: that of the key, which may do everything, or one made with keygen --role. x-role is  " +
+	"the minimum role: nobody, read, operate or admin; each includes those before it. Without a key the API is for the  " +
+	"machine itself or a closed network. 503 comes with Retry-After: the same request may be sent again without harm. Units are in the " +
+	"names, times are RFC 3339 in UTC, and unknown values are null."
 
 // document answers with the OpenAPI document of the table of routes.
 func (s *server) openapi(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(s.document) // the reader has gone
+	_, _ = w.Write(s.document) // the client has gone
 }
 
 // OpenAPI returns the document that every node serves at /openapi.json.
 func OpenAPI() []byte { return describe(routes()) }
 
-// describe makes the document. It depends on nothing but the table, so all nodes
-// of a release serve the same.
+// describe makes the document. It depends only on the table, so all nodes of a release serve the
+// same.
 func describe(table []route) []byte {
 	types := &schemas{named: object{}}
 	paths := object{}
@@ -85,7 +85,7 @@ func (s *schemas) operation(rt *route) object {
 	if rt.body != nil {
 		content := object{"application/json": object{"schema": s.of(reflect.TypeOf(rt.body))}}
 		if rt.lines {
-			content["text/plain"] = object{"schema": object{"type": "string", "description": "one URL a line; empty lines and lines that begin with # are skipped"}}
+			content["text/plain"] = object{"schema": object{"type": "string", "description": "one URL per line; empty lines and lines that begin with # are skipped"}}
 		}
 		op["requestBody"] = object{"required": true, "description": rt.takes, "content": content}
 	}
@@ -100,21 +100,21 @@ func (s *schemas) parameter(p *param) object {
 	return object{"name": p.name, "in": p.in, "description": p.what, "required": p.required, "schema": schema}
 }
 
-// refusals say what the statuses of errors mean.
+// refusals are the meanings of the error statuses.
 var refusals = map[int]string{
 	http.StatusUnauthorized:    "the cluster has a key, and the request does not carry its token",
-	http.StatusTooManyRequests: "too many log-ins from this address have failed; a valid token is taken all the same",
-	http.StatusForbidden:       "the token's role is too small, a browser asks from another site, or the Host header names what could be anybody's",
+	http.StatusTooManyRequests: "too many failed log-ins from this address; a valid token is still accepted",
+	http.StatusForbidden:       "the token's role is too low, a browser sent the request from another site, or the Host header has a name that anybody could own",
 	bad:                        "the request is wrong; the problem says where",
-	missing:                    "there is no such thing",
+	missing:                    "not found",
 	refused:                    "the cluster's state does not allow it; the problem says why",
-	changed:                    "the settings are not those any more that the change was made for: read them again",
+	changed:                    "the settings have changed since they were read: read them again",
 	tooLarge:                   "the body is too large",
 	busy:                       "the node cannot answer now, or does not take part; the same request may be sent again",
 }
 
-// responses are all answers of a route. What is open to everybody has no problem
-// of its own but that it is not ready.
+// responses are all answers of a route. A path without access check has no problem of its own
+// except that the node is not ready.
 func (s *schemas) responses(rt *route) object {
 	ok := object{}
 	if rt.reply != nil {
@@ -133,7 +133,7 @@ func (s *schemas) responses(rt *route) object {
 	}
 	all := object{"200": answer}
 	if rt.probe {
-		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; the text says what", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
+		all["503"] = s.unavailable("this node does not take part, or something critical is wrong; see the text", object{"text/plain": object{"schema": object{"type": "string", "description": "why, in one line"}}})
 	}
 	if rt.role() == crawl.RoleNobody {
 		return all
@@ -149,7 +149,7 @@ func (s *schemas) responses(rt *route) object {
 			all["503"].(object)["content"].(object)[problemType] = problem[problemType]
 		}
 	}
-	all["default"] = object{"description": "any other error: a path or method that is not here, or a mistake of the node", "content": problem}
+	all["default"] = object{"description": "any other error: an unknown path or method, or an internal error", "content": problem}
 	return all
 }
 

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write docs/openapi.json anew")
 
 const committed = "../docs/openapi.json"
 
-// TestDocumentIsCommitted keeps docs/openapi.json the same as what a node serves.
+// TestDocumentIsCommitted checks that docs/openapi.json is the document that a node serves.
 func TestDocumentIsCommitted(t *testing.T) {
 	t.Parallel()
 	if *rewrite {
@@ -40,8 +40,8 @@ func TestDocumentIsCommitted(t *testing.T) {
 	}
 }
 
-// description is the document as a judge of JSON. Fields that it does not have are
-// refused, though clients have to take them.
+// description validates JSON against the document. It refuses unknown fields, though clients have
+// to accept them.
 type description struct {
 	tree     map[string]any
 	compiler *jsonschema.Compiler
@@ -72,7 +72,7 @@ func (d *description) at(keys ...string) any {
 	return v
 }
 
-// judge holds a body against the schema below some keys.
+// judge validates a body against the schema below some keys.
 func (d *description) judge(t *testing.T, body []byte, keys ...string) {
 	t.Helper()
 	pointer := "openapi.json#"
@@ -92,7 +92,7 @@ func (d *description) judge(t *testing.T, body []byte, keys ...string) {
 	}
 }
 
-// closeObjects forbids fields that are not described.
+// closeObjects forbids undescribed fields.
 func closeObjects(tree any) {
 	switch x := tree.(type) {
 	case map[string]any:
@@ -109,8 +109,8 @@ func closeObjects(tree any) {
 	}
 }
 
-// TestDocumentIsWhole looks at what the specification wants beside schemas: ids that
-// are unique, parameters for what stands in braces, answers with descriptions.
+// TestDocumentIsWhole checks what the specification requires besides schemas: unique ids,
+// parameters for the names in braces, answers with descriptions.
 func TestDocumentIsWhole(t *testing.T) {
 	t.Parallel()
 	d := describedStrictly(t)
@@ -156,9 +156,9 @@ func TestDocumentIsWhole(t *testing.T) {
 	}
 }
 
-// official is the judge of OpenAPI 3.1 documents that the OpenAPI Initiative wrote. It
-// leaves open what a schema is; bound here as in the Initiative's schema-base, to the
-// meta-schema of JSON Schema 2020-12.
+// official is the schema of OpenAPI 3.1 documents by the OpenAPI Initiative. It leaves open what a
+// schema is; bound here as in the Initiative's schema-base, to the meta-schema of JSON Schema
+// 2020-12.
 func official(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	const id, bound = "https://spec.openapis.org/oas/3.1/schema/2025-11-23", `{
@@ -187,8 +187,8 @@ func official(t *testing.T) *jsonschema.Schema {
 	return s
 }
 
-// TestDocumentIsOpenAPI holds the document against the specification's own schema, and
-// makes sure that the judge finds mistakes of each kind.
+// TestDocumentIsOpenAPI validates the document against the specification's own schema, and checks
+// that the validator finds mistakes of each kind.
 func TestDocumentIsOpenAPI(t *testing.T) {
 	t.Parallel()
 	judge := official(t)
@@ -225,8 +225,8 @@ func TestDocumentIsOpenAPI(t *testing.T) {
 	}
 }
 
-// TestEverythingIsDescribed wants words about each parameter, body, answer, schema and
-// field, and no words about what there is not.
+// TestEverythingIsDescribed requires a description of each parameter, body, answer, schema and
+// field, and none for things that do not exist.
 func TestEverythingIsDescribed(t *testing.T) {
 	t.Parallel()
 	d := describedStrictly(t)
@@ -272,7 +272,7 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 }
 
-// answers lists requests for every route, and what is answered.
+// answers lists requests for every route, with their answers.
 var answers = []struct {
 	id, target, body string
 	code             int
@@ -323,8 +323,8 @@ var answers = []struct {
 	{"rotateKey", "/api/v1/keys/rotate", `{}`, 400},
 }
 
-// TestAnswersAreAsDescribed asks every route and holds each answer against the
-// document, and what is sent as well.
+// TestAnswersAreAsDescribed calls every route and validates each request and answer against the
+// document.
 func TestAnswersAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	node := &fakeNode{nodes: []crawl.NodeStatus{{ID: "id-dead", Name: "n2", State: crawl.NodeFailed}}}
@@ -357,8 +357,8 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	check(t, d, &rt, ask(New(node, Options{Access: secretOnly}), "GET", "/status", ""))
 }
 
-// TestTypesAreAsDescribed holds what encoding/json makes of a full value of each
-// answer's type against the document.
+// TestTypesAreAsDescribed validates the JSON of a full value of each answer's type against the
+// document.
 func TestTypesAreAsDescribed(t *testing.T) {
 	t.Parallel()
 	d := describedStrictly(t)
@@ -376,7 +376,7 @@ func TestTypesAreAsDescribed(t *testing.T) {
 	}
 }
 
-// check wants an answer to be one that the document has for its route.
+// check requires that the document lists the answer for its route.
 func check(t *testing.T, d *description, rt *route, w *httptest.ResponseRecorder) {
 	t.Helper()
 	kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
@@ -390,7 +390,7 @@ func check(t *testing.T, d *description, rt *route, w *httptest.ResponseRecorder
 	}
 }
 
-// fill sets all that is in v to something; name is that of the schema.
+// fill sets every field of v; name is that of the schema.
 func fill(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Pointer:

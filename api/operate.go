@@ -11,12 +11,11 @@ import (
 	"crawlnode/crawl"
 )
 
-// orderTimeout bounds an operator's order: a decision among the members, or a
-// word to each of them.
+// orderTimeout bounds an operator's order: a decision of the members, or a call to each of them.
 const orderTimeout = 10 * time.Second
 
-// NodeOrder is the answer to an order about a node. The order has been given
-// then; /status shows what becomes of it.
+// NodeOrder is the answer to an order about a node. The order is accepted then; /status shows its
+// progress.
 type NodeOrder struct {
 	ID    crawl.NodeID `json:"id"`
 	Name  string       `json:"name"` // "" when this node never heard of it
@@ -31,7 +30,7 @@ func (s *server) forgetNode(w http.ResponseWriter, r *http.Request) {
 	s.orderNode(w, r, "forget", s.backend.ForgetMember)
 }
 
-// orderNode gives an order about the node that the path names.
+// orderNode gives an order for the node in the path.
 func (s *server) orderNode(w http.ResponseWriter, r *http.Request, order string, give func(context.Context, crawl.NodeID) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
 	defer cancel()
@@ -52,10 +51,10 @@ func (s *server) orderNode(w http.ResponseWriter, r *http.Request, order string,
 	writeJSON(w, NodeOrder{ID: n.ID, Name: n.Name, Order: order})
 }
 
-// findNode finds a node by its id or its name. Several may have had one name,
-// one after the other: then an order for the dead means the one that is away,
-// and any other order the one that is there. What is no name of a node that was
-// heard of here may still be an id that another member knows.
+// findNode finds a node by its id or its name. Several nodes may have had the same name, one after
+// the other. An order about a dead node then means the one that is away; any other order means the
+// one that is present. A text that is not the name of a known node may still be an id that another
+// member knows.
 func findNode(nodes []crawl.NodeStatus, idOrName string, dead bool) (crawl.NodeStatus, error) {
 	var named, fitting []crawl.NodeStatus
 	for _, n := range nodes {
@@ -82,7 +81,7 @@ func findNode(nodes []crawl.NodeStatus, idOrName string, dead bool) (crawl.NodeS
 	for _, n := range named {
 		ids = append(ids, string(n.ID)+" ("+n.State+")")
 	}
-	return crawl.NodeStatus{}, fmt.Errorf("%w: several nodes had this name: say which by its id: %s", crawl.ErrRefused, strings.Join(ids, ", "))
+	return crawl.NodeStatus{}, fmt.Errorf("%w: several nodes had this name: use the id of one: %s", crawl.ErrRefused, strings.Join(ids, ", "))
 }
 
 // crawlAction pauses, resumes or stops the crawl on every member.
@@ -120,7 +119,7 @@ func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) {
 // maxKeyBytes bounds a key, which has 65, as JSON.
 const maxKeyBytes = 4 << 10
 
-// rotateKey replaces the cluster's key. The key is not written down anywhere.
+// rotateKey replaces the cluster's key. The key is not recorded anywhere.
 func (s *server) rotateKey(w http.ResponseWriter, r *http.Request) {
 	body, ok := readBody(w, r, maxKeyBytes, "send one key")
 	if !ok {

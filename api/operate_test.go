@@ -10,8 +10,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestNodeOrders gives orders by id and by name; several nodes may have had one
-// name, one after the other.
+// TestNodeOrders gives orders by id and by name; several nodes may have had the same name, one
+// after the other.
 func TestNodeOrders(t *testing.T) {
 	t.Parallel()
 	nodes := []crawl.NodeStatus{
@@ -27,7 +27,7 @@ func TestNodeOrders(t *testing.T) {
 	for _, tc := range []struct {
 		path  string
 		code  int
-		order string // what the node was told
+		order string // the order that the node got
 		want  string
 	}{
 		{"id-n1/drain", 200, "drain id-n1", `{"id":"id-n1","name":"n1","order":"drain"}`},
@@ -35,7 +35,7 @@ func TestNodeOrders(t *testing.T) {
 		{"n2/forget", 200, "forget id-dead", `"id":"id-dead"`},
 		{"n3/forget", 200, "forget id-old", `"id":"id-old"`},
 		{"n3/drain", 200, "drain id-new", `"id":"id-new"`},
-		{"n4/forget", 409, "", "several nodes had this name: say which by its id: id-x1 (failed), id-x2 (failed)"},
+		{"n4/forget", 409, "", "several nodes had this name: use the id of one: id-x1 (failed), id-x2 (failed)"},
 		{"self/forget", 409, "", "forget self: refused: it is this node"},
 		{"nobody/forget", 404, "", "forget nobody: unknown node"},
 		{"%1b%5B2J/drain", 404, "", `drain \\x1b[2J: unknown node`},
@@ -74,7 +74,7 @@ func TestCrawlActions(t *testing.T) {
 	}
 }
 
-// Strangers who try one path after the other get one line in the log, not one each.
+// Clients that try one path after the other get one line in the log, not one each.
 func TestRefusalsShareALog(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder

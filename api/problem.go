@@ -7,14 +7,14 @@ import (
 	"crawlnode/crawl"
 )
 
-// Problem is an error as the API answers it (RFC 9457). The type is always
-// "about:blank", so the title is that of the HTTP status.
+// Problem is an error in the API's form (RFC 9457). The type is always "about:blank", so the title
+// is that of the HTTP status.
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"` // what failed and what to do
-	// Errors names the fields of the request that are wrong, all at once.
+	// Errors lists all wrong fields of the request.
 	Errors []crawl.FieldError `json:"errors,omitempty"`
 }
 
@@ -24,11 +24,11 @@ const problemType = "application/problem+json"
 func writeProblem(w http.ResponseWriter, code int, detail string, fields ...crawl.FieldError) {
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(Problem{"about:blank", http.StatusText(code), code, detail, fields}) // the reader has gone
+	_ = json.NewEncoder(w).Encode(Problem{"about:blank", http.StatusText(code), code, detail, fields}) // the client has gone
 }
 
-// withProblems answers what the router has no handler for, a path that does not
-// exist or a method that it does not take, to who may ask anything.
+// withProblems answers requests without a handler, an unknown path or a wrong method, to any
+// allowed caller.
 func withProblems(mux *http.ServeMux, o Options) http.Handler {
 	none := guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { notFound(mux, w, r) }), crawl.RoleRead, o)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -40,14 +40,14 @@ func withProblems(mux *http.ServeMux, o Options) http.Handler {
 	})
 }
 
-// notFound makes a problem of the router's own plain-text answer.
+// notFound turns the router's own plain-text answer into a problem.
 func notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	probe := &codeOnly{header: w.Header(), code: http.StatusNotFound}
 	mux.ServeHTTP(probe, r)
 	w.Header().Del("Content-Length")
-	detail := "there is nothing at this path; /openapi.json lists what there is"
+	detail := "there is nothing at this path; see /openapi.json"
 	if probe.code == http.StatusMethodNotAllowed {
-		detail = "this path takes " + w.Header().Get("Allow") + ", not " + escape(r.Method)
+		detail = "this path accepts " + w.Header().Get("Allow") + ", not " + escape(r.Method)
 	}
 	writeProblem(w, probe.code, detail)
 }

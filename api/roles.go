@@ -2,11 +2,11 @@ package api
 
 import "crawlnode/crawl"
 
-// roles is the only table of who may ask for what: a method with a path, as the mux
-// knows it, and the least role that may. The server guards by it, the OpenAPI document
-// tells it (x-role), and a path without a row keeps the program from starting.
+// roles is the only table of access: a method with a path, as the mux
+// knows it, and its minimum role. The server checks by it, the OpenAPI document
+// shows it (x-role), and the program does not start if a path has no row.
 //
-// What a form of the dashboard does beyond its row is judged when it is read: stopping
+// A form of the dashboard that does more than its row allows is checked when it is read: stopping
 // the crawl needs what POST /api/v1/crawl/stop does.
 var roles = map[string]crawl.Role{
 	"GET /livez":  crawl.RoleNobody,
@@ -38,7 +38,7 @@ var roles = map[string]crawl.Role{
 	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/forget":  crawl.RoleAdmin,
 	"POST /api/v1/tokens/{id}/revoke": crawl.RoleAdmin,
-	"POST /api/v1/keys/rotate":        crawl.RoleAdmin, // and the node wants the key itself
+	"POST /api/v1/keys/rotate":        crawl.RoleAdmin, // the node also requires the key itself
 
 	// The dashboard.
 	"GET /{$}":            crawl.RoleRead,
@@ -55,7 +55,7 @@ var roles = map[string]crawl.Role{
 	"POST /control/nodes": crawl.RoleAdmin,
 }
 
-// roleOf is the row of a pattern.
+// roleOf is the role of a pattern.
 func roleOf(pattern string) crawl.Role {
 	role, ok := roles[pattern]
 	if !ok {

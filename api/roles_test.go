@@ -16,8 +16,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// allowed is who may ask for what, written down a second time and by hand: a path that
-// is in no row, or in another one than the server's, fails. Each column is a role's.
+// allowed is the access table, written a second time by hand: a path that
+// is in no row, or in another one than the server's, fails. Each column is a role.
 //
 //   - nobody   r read   o operate   a admin
 var allowed = map[string]string{
@@ -65,7 +65,7 @@ var allowed = map[string]string{
 	"POST /control/nodes":             "a",
 }
 
-// everyPath are all methods with their paths: of the document, and of the dashboard.
+// everyPath lists all methods with their paths: of the document, and of the dashboard.
 func everyPath(t *testing.T) []string {
 	t.Helper()
 	var document struct {
@@ -80,7 +80,7 @@ func everyPath(t *testing.T) []string {
 			all = append(all, strings.ToUpper(method)+" "+path)
 		}
 	}
-	New(&fakeNode{}, Options{}) // would not return, had a path of the dashboard no row
+	New(&fakeNode{}, Options{}) // panics if a path of the dashboard has no row
 	for pattern := range roles {
 		all = append(all, strings.Replace(pattern, "{$}", "", 1))
 	}
@@ -88,8 +88,8 @@ func everyPath(t *testing.T) []string {
 	return slices.Compact(all)
 }
 
-// TestWhoMayAskForWhat asks for every path with every role: what is allowed is answered,
-// and everything else refused before the node hears of it.
+// TestWhoMayAskForWhat calls every path with every role: allowed calls are answered, others are
+// refused before they reach the node.
 func TestWhoMayAskForWhat(t *testing.T) {
 	t.Parallel()
 	fill := strings.NewReplacer("{id}", "id-dead", "{host}", "a.example", "{file}", "f.warc.gz", "{offset}", "0")
@@ -137,7 +137,7 @@ func TestAPathWithoutARole(t *testing.T) {
 	roleOf("GET /api/v1/new")
 }
 
-// The form that pauses stops the crawl for nobody but an admin.
+// The form that pauses the crawl can stop it only for an admin.
 func TestStopByForm(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]string{"operate": "pause", "admin": "pause,stop"} {
@@ -152,8 +152,8 @@ func TestStopByForm(t *testing.T) {
 	}
 }
 
-// TestFailedLogins makes an address wait that fails too often. Nobody else has to, and
-// who has a valid token at that address does not either.
+// TestFailedLogins makes an address with too many failures wait. Other addresses do not wait, and
+// neither does a valid token from that address.
 func TestFailedLogins(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{Access: secretOnly})
@@ -179,7 +179,7 @@ func TestFailedLogins(t *testing.T) {
 	}
 }
 
-// On loopback a name that anybody could own is refused with a key as well.
+// On loopback a name that anybody could own is refused also with a key.
 func TestReboundNameWithAKey(t *testing.T) {
 	t.Parallel()
 	h := New(&fakeNode{}, Options{Access: secretOnly, Hosts: []string{"own.example"}})
@@ -200,7 +200,7 @@ func TestReboundNameWithAKey(t *testing.T) {
 	}
 }
 
-// TestAskerIsTold hands the node who asks.
+// TestAskerIsTold checks that the node learns the caller.
 func TestAskerIsTold(t *testing.T) {
 	t.Parallel()
 	var got crawl.Asker

@@ -8,8 +8,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// route is one path of the API with a method. The table of routes fills the mux
-// and the OpenAPI document, so that neither knows what the other does not.
+// route is one path of the API with a method. The table of routes fills both the mux and the
+// OpenAPI document, so that they agree.
 type route struct {
 	method, path string
 	id           string // operationId
@@ -18,14 +18,14 @@ type route struct {
 
 	probe  bool // its 503 is an answer, as text
 	params []param
-	body   any    // a zero value of what is sent as JSON; nil: nothing is
-	takes  string // what the body says
+	body   any    // a zero value of the JSON body; nil: no body
+	takes  string // description of the body
 	lines  bool   // the body may be text, one URL a line
-	gives  string // what the answer says
-	reply  any    // a zero value of what is answered as JSON; nil: only other
+	gives  string // description of the answer
+	reply  any    // a zero value of the JSON answer; nil: only other
 	etag   bool   // the answer carries an ETag
 	other  []media
-	errors []int // beside those that any path may answer
+	errors []int // in addition to those of any path
 }
 
 // param is a parameter of a route.
@@ -87,24 +87,24 @@ func readRoutes() []route {
 		{method: "GET", path: "/status", id: "status", gives: "the status", summary: "The whole cluster in one document.", serve: (*server).status,
 			params: []param{
 				{name: "format", in: "query", what: "text is the view of crawlnode status", sample: "", words: []string{"json", "text"}},
-				{name: "scope", in: "query", what: "node is the answering node alone", sample: "", words: []string{"cluster", "node"}},
+				{name: "scope", in: "query", what: "node: only the answering node", sample: "", words: []string{"cluster", "node"}},
 			},
 			reply: crawl.Status{}, other: []media{{name: "text/plain", what: "with format=text"}}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/stats", id: "stats", gives: "those parts", summary: "The parts of the status that change from second to second.", serve: (*server).stats,
+		{method: "GET", path: "/api/v1/stats", id: "stats", gives: "these parts of the status", summary: "The parts of the status that change from second to second.", serve: (*server).stats,
 			reply: statsReport{}, errors: []int{busy}},
 		{method: "GET", path: "/api/v1/history", id: "history", gives: "the curves", summary: "The curves of the dashboard, by columns.", serve: (*server).history,
 			params: []param{{name: "span", in: "query", what: "the last hour, every 5 s, or the last day, every minute", sample: "", words: []string{"1h", "24h"}}},
 			reply:  dashboard.Series{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/nodes", id: "nodes", gives: "the nodes", summary: "Every node that was ever heard of.", serve: (*server).nodes,
+		{method: "GET", path: "/api/v1/nodes", id: "nodes", gives: "the nodes", summary: "Every known node, present or past.", serve: (*server).nodes,
 			reply: []crawl.NodeStatus{}, errors: []int{busy}},
-		{method: "GET", path: "/api/v1/ring", id: "ring", gives: "the partitions", summary: "Who has which partition.", serve: (*server).ring,
+		{method: "GET", path: "/api/v1/ring", id: "ring", gives: "the partitions", summary: "The nodes of each partition.", serve: (*server).ring,
 			reply: crawl.RingReport{}, errors: []int{busy}},
-		{method: "GET", path: "/api/v1/events", id: "events", gives: "the events, the oldest first", summary: "What happened, as Server-Sent Events or as a list; ids are those of the answering node.", serve: (*server).listEvents,
+		{method: "GET", path: "/api/v1/events", id: "events", gives: "the events, the oldest first", summary: "Events, as Server-Sent Events or as a list; ids are those of the answering node.", serve: (*server).listEvents,
 			params: []param{
-				{name: "format", in: "query", what: "json is a list that ends", sample: "", words: []string{"sse", "json"}},
-				{name: "after", in: "query", what: "the id of the last event that is known; 0: begin with the newest ones", sample: uint64(0)},
-				{name: "limit", in: "query", what: "how many of the events that are there already, at most 1000", sample: uint16(0)},
-				{name: "Last-Event-ID", in: "header", what: "the same as after, and wins over it", sample: uint64(0)},
+				{name: "format", in: "query", what: "json: a finite list", sample: "", words: []string{"sse", "json"}},
+				{name: "after", in: "query", what: "the id of the last event received; 0: start with the newest ones", sample: uint64(0)},
+				{name: "limit", in: "query", what: "how many existing events, at most 1000", sample: uint16(0)},
+				{name: "Last-Event-ID", in: "header", what: "the same as after, and overrides it", sample: uint64(0)},
 			},
 			reply: []crawl.Event{}, other: []media{{name: "text/event-stream", what: "id and data of each event; comments as heartbeats"}}, errors: []int{bad, busy}},
 	}
@@ -116,16 +116,16 @@ func explainRoutes() []route {
 		{method: "GET", path: "/api/v1/urls", id: "explainURL", gives: "what is known of the URL", summary: "Why a URL is, or is not, crawled.", serve: (*server).explainURL,
 			params: []param{
 				{name: "url", in: "query", what: "the URL, in any spelling", sample: "", required: true},
-				{name: "depth", in: "query", what: "depth at which it is judged, in links from a seed; left out: as the cluster found it", sample: uint16(0)},
+				{name: "depth", in: "query", what: "depth to judge it at, in links from a seed; default: the depth of its record", sample: uint16(0)},
 			},
 			reply: crawl.URLReport{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/hosts", id: "hosts", gives: "the hosts", summary: "The first hosts in an order, of those that the members have in memory.", serve: (*server).hosts,
+		{method: "GET", path: "/api/v1/hosts", id: "hosts", gives: "the hosts", summary: "The first hosts in an order, among those that the members have in memory.", serve: (*server).hosts,
 			params: []param{
-				{name: "sort", in: "query", what: "by what; the largest first", sample: "", words: crawl.HostSorts[:]},
+				{name: "sort", in: "query", what: "the order; the largest first", sample: "", words: crawl.HostSorts[:]},
 				{name: "limit", in: "query", what: "how many hosts, at most 100", sample: uint16(0)},
 			},
 			reply: crawl.HostsReport{}, errors: []int{bad, busy}},
-		{method: "GET", path: "/api/v1/hosts/{host}", id: "describeHost", gives: "what is known of the host", summary: "What politeness knows of a host, and what waits.", serve: (*server).describeHost,
+		{method: "GET", path: "/api/v1/hosts/{host}", id: "describeHost", gives: "what is known of the host", summary: "Politeness state of a host, and its queue.", serve: (*server).describeHost,
 			params: []param{{name: "host", in: "path", what: "host name or IP address", sample: "", required: true}},
 			reply:  crawl.HostReport{}, errors: []int{missing, busy}},
 		{method: "GET", path: "/api/v1/cdxj", id: "captureIndex", gives: "the index", summary: "The CDXJ lines of all captures that the members have, sorted.", serve: (*server).cdxj,
@@ -133,7 +133,7 @@ func explainRoutes() []route {
 		{method: "GET", path: "/api/v1/captures/{file}/{offset}", id: "capture", gives: "the record as it is stored", summary: "One record of any member's archive.", serve: (*server).capture,
 			params: []param{
 				{name: "file", in: "path", what: "name of the WARC file", sample: "", required: true},
-				{name: "offset", in: "path", what: "begin of the record in the file, in bytes", sample: uint64(0), required: true},
+				{name: "offset", in: "path", what: "start of the record in the file, in bytes", sample: uint64(0), required: true},
 			},
 			other:  []media{{name: "application/warc+gzip", what: "a gzip member", binary: true}, {name: "application/warc+zstd", what: "a zstd frame", binary: true}},
 			errors: []int{bad, missing, busy}},
@@ -148,26 +148,26 @@ func orderRoutes() []route {
 			reply: crawl.ActionReport{}, errors: []int{refused, busy}}
 	}
 	return []route{
-		{method: "POST", path: "/api/v1/seeds", id: "addSeeds", gives: "how many seeds were taken; they are stored safely", summary: "Add seeds; answered when they are stored safely. After 503 send them again.", serve: (*server).addSeeds,
-			takes: "the seeds, as JSON or one URL a line", body: seedsBody{}, lines: true, reply: crawl.SeedReport{}, errors: []int{bad, refused, tooLarge, busy}},
+		{method: "POST", path: "/api/v1/seeds", id: "addSeeds", gives: "how many seeds were accepted; they are stored durably", summary: "Add seeds; the answer comes when they are stored durably. After 503 send them again.", serve: (*server).addSeeds,
+			takes: "the seeds, as JSON or one URL per line", body: seedsBody{}, lines: true, reply: crawl.SeedReport{}, errors: []int{bad, refused, tooLarge, busy}},
 		{method: "GET", path: "/api/v1/crawl", id: "crawlSettings", gives: "state and settings", summary: "The crawl's state and settings.", serve: (*server).crawlConfig,
 			etag: true, reply: crawl.CrawlReport{}, errors: []int{busy}},
 		{method: "PUT", path: "/api/v1/crawl", id: "changeCrawl", gives: "the settings from now on", summary: "Change the named settings on all nodes while the crawl runs.", serve: (*server).changeCrawl,
-			params: []param{{name: "If-Match", in: "header", what: "the ETag that the change is made for; with another one nothing is changed (412). * or no header: change them as they are", sample: ""}},
-			takes:  "what is to be changed",
+			params: []param{{name: "If-Match", in: "header", what: "the ETag that the change is based on; if it differs, nothing is changed (412). * or no header: change in any case", sample: ""}},
+			takes:  "the settings to change",
 			body:   crawl.CrawlChange{}, etag: true, reply: crawl.CrawlReport{}, errors: []int{bad, refused, changed, tooLarge, busy}},
-		action(crawl.ActionPause, "Let the crawl rest."),
-		action(crawl.ActionResume, "Go on with a paused crawl."),
+		action(crawl.ActionPause, "Pause the crawl."),
+		action(crawl.ActionResume, "Resume a paused crawl."),
 		action(crawl.ActionStop, "End the crawl."),
-		{method: "POST", path: "/api/v1/nodes/{id}/drain", id: "drainNode", gives: "the node was told", summary: "Let a node hand its partitions over and leave.", serve: (*server).drainNode,
+		{method: "POST", path: "/api/v1/nodes/{id}/drain", id: "drainNode", gives: "the node has accepted the order", summary: "Drain a node: it hands over its partitions and leaves.", serve: (*server).drainNode,
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
-		{method: "POST", path: "/api/v1/nodes/{id}/forget", id: "forgetNode", gives: "the others go on without it", summary: "Swear that a node is gone for good.", serve: (*server).forgetNode,
+		{method: "POST", path: "/api/v1/nodes/{id}/forget", id: "forgetNode", gives: "the node is removed", summary: "Permanently remove a dead node.", serve: (*server).forgetNode,
 			params: node, reply: NodeOrder{}, errors: []int{missing, refused, busy}},
-		{method: "GET", path: "/api/v1/audit", id: "audit", gives: "the changes, the newest first", summary: "What was changed through the API of any node: who, from where, what, old and new.", serve: (*server).audit,
+		{method: "GET", path: "/api/v1/audit", id: "audit", gives: "the changes, the newest first", summary: "Changes requested through the API of any node: by whom, from where, what, old and new value.", serve: (*server).audit,
 			params: []param{{name: "limit", in: "query", what: "how many changes, at most 1000", sample: uint16(0)}}, reply: crawl.AuditReport{}, errors: []int{bad, busy}},
-		{method: "POST", path: "/api/v1/tokens/{id}/revoke", id: "revokeToken", gives: "no member takes the token any more, but for those that are named", summary: "End a token before its time, on all nodes.", serve: (*server).revokeToken,
+		{method: "POST", path: "/api/v1/tokens/{id}/revoke", id: "revokeToken", gives: "no member accepts the token any more, except those listed", summary: "Revoke a token on all nodes.", serve: (*server).revokeToken,
 			params: []param{{name: "id", in: "path", what: "id of the token, its third field", sample: "", required: true}}, reply: crawl.RevokeReport{}, errors: []int{bad, refused, busy}},
-		{method: "POST", path: "/api/v1/keys/rotate", id: "rotateKey", gives: "how far it is; asked again with the same key it tells that again", summary: "Replace the cluster's key on all nodes while the crawl runs. Wants the key's own token.", serve: (*server).rotateKey,
+		{method: "POST", path: "/api/v1/keys/rotate", id: "rotateKey", gives: "the progress; repeat the request with the same key to see it again", summary: "Replace the cluster's key on all nodes while the crawl runs. Requires the token of the key itself.", serve: (*server).rotateKey,
 			takes: "the new key", body: crawl.KeyRotation{}, reply: crawl.RotationReport{}, errors: []int{bad, refused, tooLarge, busy}},
 	}
 }

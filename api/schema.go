@@ -13,10 +13,9 @@ import (
 // object is a JSON object of the OpenAPI document.
 type object = map[string]any
 
-// schemas turns Go types into JSON Schemas of the dialect that OpenAPI 3.1 has, by
-// the same struct tags that encoding/json reads. Structs get a name under
-// components; what a pointer may leave unknown is null, and no field disappears
-// unless its tag says omitempty.
+// schemas turns Go types into JSON Schemas of OpenAPI 3.1's dialect, by the struct tags that
+// encoding/json reads. Structs get a name under components. A nil pointer is null, and a field is
+// left out only if its tag says omitempty.
 type schemas struct {
 	named object
 }
@@ -31,8 +30,7 @@ var (
 	settingType = reflect.TypeFor[crawl.SettingsReport]()
 )
 
-// needed are the fields that requests must have; of answers it is all that the
-// tags do not let out.
+// needed are the required fields of requests; in answers all fields without omitempty are required.
 var needed = map[reflect.Type][]string{
 	seedType:                     {"url"},
 	changeType:                   {"settings"},
@@ -87,12 +85,11 @@ func orNull(schema object) object {
 	return object{"anyOf": []any{schema, object{"type": "null"}}}
 }
 
-// reference returns a reference to the schema of a struct, which it makes the
-// first time.
+// reference returns a reference to the schema of a struct, which it makes at the first call.
 func (s *schemas) reference(t reflect.Type) object {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if _, ok := s.named[name]; !ok {
-		s.named[name] = nil // a type that holds itself finds this
+		s.named[name] = nil // a recursive type finds this
 		schema := s.structure(t, name)
 		schema["description"] = meanings[name]
 		s.named[name] = schema
@@ -133,8 +130,7 @@ func (s *schemas) structure(t reflect.Type, name string) object {
 	return object{"type": "object", "properties": properties, "required": required}
 }
 
-// changes is the schema of settings that are to be changed: the names of the report,
-// with whatever may stand for a value.
+// changes is the schema of a change of settings: the names of the report, with any value.
 func (s *schemas) changes() object {
 	properties := object{}
 	for i := range settingType.NumField() {
@@ -148,7 +144,7 @@ func (s *schemas) changes() object {
 // mayBeNull are lists that are null when nothing is known.
 var mayBeNull = map[string]bool{"PartitionReport.in_sync": true}
 
-// words are the values that fields take, by the names of schema and field.
+// words are the possible values of fields, by the names of schema and field.
 var words = map[string][]any{
 	"ClusterStatus.state":       {crawl.ClusterJoining, crawl.ClusterRunning, crawl.ClusterRebalancing, crawl.ClusterPaused, crawl.ClusterPausedMinority, crawl.ClusterDraining, crawl.ClusterFinished},
 	"Health.level":              {crawl.HealthOK, crawl.HealthWarn, crawl.HealthCritical},

@@ -21,7 +21,7 @@ import (
 const (
 	MaxBodyBytes = 16 << 20
 	MaxSeeds     = 100_000
-	// maxEcho bounds what is repeated of a bad line, in bytes.
+	// maxEcho bounds how much of a bad line is repeated, in bytes.
 	maxEcho = 200
 )
 
@@ -48,7 +48,7 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 		crawl.NoteOf(ctx).Set("", fmt.Sprintf("%d seeds: %s", len(seeds), cut(seeds[0].URL)))
 		if report, err = s.backend.AddSeeds(ctx, seeds); err != nil {
 			if !errors.Is(err, crawl.ErrRefused) {
-				err = fmt.Errorf("the seeds were not all stored, send them again: %w", err)
+				err = fmt.Errorf("not all seeds were stored, send them again: %w", err)
 			}
 			s.fail(w, r, err)
 			return
@@ -59,9 +59,9 @@ func (s *server) addSeeds(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, report)
 }
 
-// parseSeeds reads a body: JSON when the type says so or, with a type that says
-// nothing, when it looks so; otherwise one URL a line. Entries that cannot be
-// seeds are returned apart; an error means that nothing could be read.
+// parseSeeds reads a body: JSON if the type says so or, with an uninformative type, if it looks so;
+// otherwise one URL a line. Entries that cannot be seeds are returned apart. An error means that
+// nothing could be read.
 func parseSeeds(contentType string, body []byte) ([]crawl.Seed, []crawl.SeedError, error) {
 	media, _, _ := mime.ParseMediaType(contentType)
 	switch {
@@ -77,8 +77,8 @@ func parseSeeds(contentType string, body []byte) ([]crawl.Seed, []crawl.SeedErro
 	return seeds, nil, err
 }
 
-// parseSeedsJSON reads {"urls":[...]}, each a string or an object. The line of
-// an entry is its place in the list, from 1.
+// parseSeedsJSON reads {"urls":[...]}, each a string or an object. The line of an entry is its
+// position in the list, from 1.
 func parseSeedsJSON(body []byte) ([]crawl.Seed, []crawl.SeedError, error) {
 	var doc struct {
 		URLs []json.RawMessage `json:"urls"`
@@ -138,8 +138,8 @@ func decodeStrict(text []byte, v any) error {
 	return nil
 }
 
-// ReadSeedLines reads one URL a line, whatever its form: nothing is judged
-// here. Empty lines and lines that begin with # are skipped, but counted.
+// ReadSeedLines reads one URL a line, without checking it. Empty lines and lines that begin with #
+// are skipped, but counted.
 func ReadSeedLines(r io.Reader) ([]crawl.Seed, error) {
 	var seeds []crawl.Seed
 	lines := bufio.NewScanner(r)
@@ -154,7 +154,7 @@ func ReadSeedLines(r io.Reader) ([]crawl.Seed, error) {
 	return seeds, lines.Err()
 }
 
-// cut shortens what is repeated in a report.
+// cut shortens text that is repeated in a report.
 func cut(s string) string {
 	if len(s) <= maxEcho {
 		return s

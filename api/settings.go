@@ -12,7 +12,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// maxChangeBytes bounds a change of the settings; patterns are the bulk of it.
+// maxChangeBytes bounds a change of the settings; most of it is patterns.
 const maxChangeBytes = 1 << 20
 
 // crawlConfig shows the crawl's settings.
@@ -25,7 +25,7 @@ func (s *server) crawlConfig(w http.ResponseWriter, r *http.Request) {
 	writeSettings(w, report)
 }
 
-// changeCrawl changes some of them.
+// changeCrawl changes the named settings.
 func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 	body, ok := readBody(w, r, maxChangeBytes, "name fewer patterns")
 	if !ok {
@@ -39,7 +39,7 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 	if match := r.Header.Get("If-Match"); match != "" && match != "*" {
 		version := strings.Trim(match, `"`)
 		if change.Version != "" && change.Version != version {
-			writeProblem(w, http.StatusBadRequest, "If-Match and the body's version name different ones")
+			writeProblem(w, http.StatusBadRequest, "If-Match and the version in the body differ")
 			return
 		}
 		change.Version = version
@@ -59,11 +59,11 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 	writeSettings(w, report)
 }
 
-// noteSettings notes the named settings as they are and as they are to be.
+// noteSettings notes the old and new values of the named settings.
 func (s *server) noteSettings(ctx context.Context, change crawl.CrawlChange) {
 	asked, err := json.Marshal(change.Settings)
 	if err != nil {
-		return // they were just read, so this cannot be
+		return // they were just read, so this cannot happen
 	}
 	old := map[string]json.RawMessage{}
 	if now, err := s.backend.CrawlConfig(ctx); err == nil {
@@ -88,8 +88,8 @@ func writeSettings(w http.ResponseWriter, report crawl.CrawlReport) {
 	writeJSON(w, report)
 }
 
-// readBody reads a body; when it is too large or broken off the client has been
-// told and ok is false. instead says what to do.
+// readBody reads a body. When it is too large or interrupted it has answered the client, and ok is
+// false. instead is the advice.
 func readBody(w http.ResponseWriter, r *http.Request, most int64, instead string) (body []byte, ok bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if err == nil {

@@ -49,7 +49,7 @@ func TestCrawlSettings(t *testing.T) {
 		{`{"settings":{"delay":"2s"}}`, `*`, 200, "4-a"},
 		{`{"version":"2-a","settings":{"delay":"2s"}}`, "", 412, "it is 3-a"},
 		{`{"settings":{"delay":"2s"}}`, `"2-a"`, 412, "it is 3-a"},
-		{`{"version":"3-a","settings":{"delay":"2s"}}`, `"2-a"`, 400, "different"},
+		{`{"version":"3-a","settings":{"delay":"2s"}}`, `"2-a"`, 400, "differ"},
 		{`{"settings":{}}`, "", 400, "names no setting"},
 		{`{"delay":"2s"}`, "", 400, "unknown field"},
 		{`{"settings":{"delay":"2s"}} x`, "", 400, "something follows"},

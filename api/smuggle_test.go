@@ -14,12 +14,11 @@ import (
 	"time"
 )
 
-// hidden is the request that somebody wants this server to see, and a proxy before it
-// not to.
+// hidden is the request that an attacker wants this server to see, but not a proxy before it.
 const hidden = "POST /api/v1/crawl/pause HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
 
-// TestSmuggledRequests sends what a proxy and a server could read as different numbers
-// of requests. Nothing is served that follows such a request on its connection.
+// TestSmuggledRequests sends bytes that a proxy and a server could read as different numbers of
+// requests. Nothing after such a request is served on its connection.
 func TestSmuggledRequests(t *testing.T) {
 	t.Parallel()
 	const seeds = "POST /api/v1/seeds HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
@@ -73,8 +72,8 @@ func TestSmuggledRequests(t *testing.T) {
 	}
 }
 
-// TestBodiesAreNoRequests: what a length covers is a body, and what follows is a request
-// of its own; so the cases above could fail.
+// TestBodiesAreNoRequests: bytes within a length are a body, and bytes after it are a request of
+// their own. So the cases above could fail.
 func TestBodiesAreNoRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -95,8 +94,8 @@ func TestBodiesAreNoRequests(t *testing.T) {
 // wasReset is what exchange returns when the server's reset came before its answer was read.
 const wasReset = "reset"
 
-// exchange sends bytes to a server of its own and returns the codes of all answers until
-// it closes the connection, for which it has to wait only when all was well.
+// exchange sends bytes to a server of its own and returns the codes of all answers until the server
+// closes the connection, which takes a time-out only if all was well.
 func exchange(t *testing.T, h http.Handler, request string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -123,8 +122,8 @@ func exchange(t *testing.T, h http.Handler, request string) string {
 	if _, err := io.WriteString(conn, request); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
 		t.Fatal(err)
 	}
-	// The server sees the end, and closes. It may have reset the connection already, because
-	// it does not read what follows a bad request.
+	// The server sees the end and closes. It may have reset the connection already, because it does
+	// not read after a bad request.
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil && !errors.Is(err, syscall.ENOTCONN) {
 		t.Fatal(err)
 	}

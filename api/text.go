@@ -15,8 +15,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// WriteText renders a status for people, some twenty lines and one for each
-// node. Control and invisible characters are escaped.
+// WriteText formats a status for people: about twenty lines and one for each node. Control and
+// invisible characters are escaped.
 func WriteText(w io.Writer, s *crawl.Status) error {
 	var b bytes.Buffer
 	writeCluster(&b, s)
@@ -53,11 +53,11 @@ func writeCluster(b *bytes.Buffer, s *crawl.Status) {
 	}
 }
 
-// writeMoves writes what is on its way between the nodes, if anything is.
+// writeMoves writes the partitions that move between nodes, if any.
 func writeMoves(b *bytes.Buffer, r *crawl.RingStatus) {
 	switch {
 	case r.Promoting > 0 && !r.LastChange.TakingOver():
-		row(b, "hand-over", "%d partitions have no holder yet: they are between two, or come from their copies", r.Promoting)
+		row(b, "hand-over", "%d partitions have no holder at the moment: they are being handed over or promoted from copies", r.Promoting)
 	case r.Promoting > 0:
 		row(b, "take-over", "%d partitions of a failed node are being taken over from their copies", r.Promoting)
 	}
@@ -72,14 +72,14 @@ func writeMoves(b *bytes.Buffer, r *crawl.RingStatus) {
 	}
 	for i, p := range r.Handoff.Stuck {
 		if i == maxStuckLines {
-			row(b, "", "stuck: %d more", len(r.Handoff.Stuck)-i)
+			row(b, "", "stuck: %d more partitions", len(r.Handoff.Stuck)-i)
 			break
 		}
 		row(b, "", "stuck: partition %d from %s to %s since %s: %s", p.Partition, orDash(p.From), orDash(p.To), p.Since.UTC().Format(time.RFC3339), p.Reason)
 	}
 }
 
-// maxStuckLines bounds what is written of partitions that do not get on.
+// maxStuckLines bounds how many stuck partitions are listed.
 const maxStuckLines = 5
 
 // changeText is the last change of members in one line.
@@ -127,7 +127,7 @@ func writeCrawl(b *bytes.Buffer, s *crawl.Status) {
 func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	f := s.Frontier
 	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand, Count(f.InFlight), Count(f.Outbox))
-	row(b, "seen", "%s URLs; %s links were known already", Count(f.SeenTotal), Count(f.DuplicatesTotal))
+	row(b, "seen", "%s URLs; %s links were already known", Count(f.SeenTotal), Count(f.DuplicatesTotal))
 	h := f.Hosts
 	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen, %d over their domain's share", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen, h.OverShare)
 	r, l := s.Fetch.Responses, s.Fetch.LatencySeconds
@@ -138,21 +138,21 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	k := s.Fetch.SkippedByReason
 	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d",
 		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow)
-	row(b, "links", "%s found; since the nodes' starts %s stayed where they were found, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
+	row(b, "links", "%s found; since the nodes started %s local, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
 		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
-	row(b, "dns", "since the nodes' starts %s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
+	row(b, "dns", "since the nodes started %s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
 	o := s.Output
 	row(b, "archive", "%s records, %s in %s files%s, %s of indexes; %.1f/s and %s/s now", Count(o.RecordsTotal),
 		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), elsewhere(&o), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
-	row(b, "content", "%s captures had a known content, %s pages nearly one; %s records were lost", Count(o.ContentDuplicatesTotal),
+	row(b, "content", "%s exact duplicates, %s near-duplicates; %s records lost", Count(o.ContentDuplicatesTotal),
 		Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
 }
 
-// elsewhere says how much of the archives nobody can read now.
+// elsewhere reports how much of the archives cannot be read now.
 func elsewhere(o *crawl.OutputStatus) string {
 	var parts []string
 	if o.WARCFilesAway > 0 {
-		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that are not there", Bytes(o.WARCBytesAway), Count(o.WARCFilesAway)))
+		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that are away", Bytes(o.WARCBytesAway), Count(o.WARCFilesAway)))
 	}
 	if o.WARCFilesLost > 0 {
 		parts = append(parts, fmt.Sprintf("%s in %s files on nodes that were forgotten", Bytes(o.WARCBytesLost), Count(o.WARCFilesLost)))
@@ -185,8 +185,7 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 	_ = t.Flush() // into memory
 }
 
-// WriteNodes lists nodes for people who want to give an order about one: with
-// the ids that orders may name. Strings are escaped as in WriteText.
+// WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteText.
 func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
 	var b bytes.Buffer
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -265,7 +264,7 @@ func ago(s *float64) string {
 	return seconds(s) + " ago"
 }
 
-// seconds writes a duration with as many digits as it deserves.
+// seconds writes a duration with a suitable number of digits.
 func seconds(s *float64) string {
 	if s == nil || math.IsNaN(*s) || math.Abs(*s) > 1e9 {
 		return unknown
@@ -313,8 +312,8 @@ func Bytes(n int64) string {
 // Escape makes a string safe for a terminal; see the package comment.
 func Escape(s string) string { return escape(s) }
 
-// escape replaces what a terminal could obey or hide, and broken UTF-8, by the
-// escapes of a Go string.
+// escape replaces characters that a terminal could obey or hide, and broken UTF-8, by the escapes
+// of a Go string.
 func escape(s string) string {
 	var b strings.Builder
 	done := 0 // s[:done] is in b

@@ -40,7 +40,7 @@ func TestWriteText(t *testing.T) {
 	}
 }
 
-// TestWriteTextOfArchivesAway says what lies where nobody can read it now.
+// TestWriteTextOfArchivesAway shows the archives that cannot be read now.
 func TestWriteTextOfArchivesAway(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -48,12 +48,12 @@ func TestWriteTextOfArchivesAway(t *testing.T) {
 	if err := WriteText(&b, &crawl.Status{Output: out}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "5.0 MiB in 5 files (of these 2.0 MiB in 2 files on nodes that are not there, 1.0 MiB in 1 files on nodes that were forgotten)"; !strings.Contains(b.String(), want) {
+	if want := "5.0 MiB in 5 files (of these 2.0 MiB in 2 files on nodes that are away, 1.0 MiB in 1 files on nodes that were forgotten)"; !strings.Contains(b.String(), want) {
 		t.Errorf("%q is missing in\n%s", want, b.String())
 	}
 }
 
-// TestWriteTextOfAFailure reads what a person sees at each step of one.
+// TestWriteTextOfAFailure reads the text at each step of a failure.
 func TestWriteTextOfAFailure(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -65,7 +65,7 @@ func TestWriteTextOfAFailure(t *testing.T) {
 		{"taking over", crawl.RingStatus{Partitions: 64, Served: 40, Promoting: 24, LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at}},
 			[]string{"40 of 64 partitions served", "take-over   24 partitions of a failed node", "failed of n3 at 2030-01-02T03:04:05Z, not taken over yet"}},
 		{"between two holders", crawl.RingStatus{Partitions: 64, Served: 62, Promoting: 2, LastChange: crawl.ChangeStatus{Cause: new("join"), Node: new("n3"), At: &at}},
-			[]string{"62 of 64 partitions served", "hand-over   2 partitions have no holder yet", "join of n3"}},
+			[]string{"62 of 64 partitions served", "hand-over   2 partitions have no holder at the moment", "join of n3"}},
 		{"taken over", crawl.RingStatus{LastChange: crawl.ChangeStatus{Cause: new("failed"), Node: new("n3"), At: &at, TakeoverSeconds: new(1.5),
 			InflightRequeued: new(int64(17)), PartitionsLost: new(0)}}, []string{"taken over in 1.5s, 17 fetches queued again, 0 partitions lost"}},
 		{"repairing", crawl.RingStatus{UnderReplicated: 30, Repair: crawl.RepairStatus{Active: true, PartitionsDone: 10, PartitionsTotal: 40}},
@@ -111,7 +111,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// FuzzWriteText holds that no string of a peer gets a control byte into the text.
+// FuzzWriteText checks that no string of a peer gets a control byte into the text.
 func FuzzWriteText(f *testing.F) {
 	f.Add("n1", "\x1b]0;x\a")
 	f.Add("\t\n", "\u2066\xc3")

@@ -41,7 +41,7 @@ func TestExport(t *testing.T) {
 	s := httptest.NewServer(api.New(brokenNode{}, api.Options{}))
 	defer s.Close()
 	broken := filepath.Join(t.TempDir(), "broken.cdxj")
-	run(t, "", "export", "cdxj", "--addr", s.Listener.Addr().String(), "-o", broken).want(t, command.ExitError, "", "is not whole")
+	run(t, "", "export", "cdxj", "--addr", s.Listener.Addr().String(), "-o", broken).want(t, command.ExitError, "", "is incomplete")
 	if entries, _ := os.ReadDir(filepath.Dir(broken)); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
 	}

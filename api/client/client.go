@@ -17,33 +17,32 @@ import (
 	"crawlnode/crawl"
 )
 
-// maxAnswerBytes bounds what is read of an answer; a ring of 65,536 partitions
-// is some 15 MiB.
+// maxAnswerBytes bounds how much of an answer is read; a ring of 65,536 partitions is about 15 MiB.
 const maxAnswerBytes = 64 << 20
 
 // requestTimeout bounds one request. It is longer than the node's own limits.
 const requestTimeout = 15 * time.Second
 
-// ErrUnreachable is inside the error when nobody answered.
+// ErrUnreachable is inside the error when the node did not answer.
 var ErrUnreachable = errors.New("nobody answers")
 
-// Options say whom to ask and how.
+// Options say which node to ask and how.
 type Options struct {
 	Addr  string      // host:port, with or without http:// or https://
 	Token string      // of the cluster's key, or ""
 	TLS   *tls.Config // for a cluster with a key; nil: plain HTTP
 }
 
-// Client asks one node. It may be used from many goroutines.
+// Client sends requests to one node. It may be used from many goroutines.
 type Client struct {
 	base  string // http://host:port
 	addr  string // for messages
 	token string
 	http  *http.Client
-	long  *http.Client // for answers that take their time
+	long  *http.Client // for answers that take long
 }
 
-// New returns a client; it does not ask anybody yet.
+// New returns a client. It sends nothing yet.
 func New(o Options) *Client {
 	scheme := "http://"
 	if o.TLS != nil {
@@ -82,7 +81,7 @@ func (c *Client) Status(ctx context.Context, nodeOnly bool) (*crawl.Status, erro
 	return st, c.get(ctx, path, st)
 }
 
-// Ring asks who has which partition.
+// Ring asks which node has which partition.
 func (c *Client) Ring(ctx context.Context) (*crawl.RingReport, error) {
 	ring := new(crawl.RingReport)
 	return ring, c.get(ctx, "/api/v1/ring", ring)
@@ -94,18 +93,17 @@ func (c *Client) Nodes(ctx context.Context) ([]crawl.NodeStatus, error) {
 	return nodes, c.get(ctx, "/api/v1/nodes", &nodes)
 }
 
-// DrainNode asks a node, named by its id or its name, to hand its partitions
-// over and to leave.
+// DrainNode asks a node, given by its id or its name, to hand over its partitions and leave.
 func (c *Client) DrainNode(ctx context.Context, idOrName string) (NodeOrder, error) {
 	return c.orderNode(ctx, idOrName, "drain")
 }
 
-// ForgetNode sends an operator's request to forget a node, which is gone for good.
+// ForgetNode removes a dead node for good.
 func (c *Client) ForgetNode(ctx context.Context, idOrName string) (NodeOrder, error) {
 	return c.orderNode(ctx, idOrName, "forget")
 }
 
-// NodeOrder says about which node an order was given.
+// NodeOrder names the node of an order.
 type NodeOrder struct {
 	ID   crawl.NodeID `json:"id"`
 	Name string       `json:"name"` // "" when the asked node never heard of it
@@ -145,7 +143,7 @@ func (c *Client) RevokeToken(ctx context.Context, id string) (report crawl.Revok
 	return report, err
 }
 
-// RotateKey has the cluster's key replaced, or asks how far that has come.
+// RotateKey starts to replace the cluster's key, or asks for the progress.
 func (c *Client) RotateKey(ctx context.Context, key string) (report crawl.RotationReport, err error) {
 	body, err := json.Marshal(crawl.KeyRotation{Key: key})
 	if err != nil {
@@ -155,15 +153,14 @@ func (c *Client) RotateKey(ctx context.Context, key string) (report crawl.Rotati
 	return report, err
 }
 
-// Metrics asks for the Prometheus exposition as it stands.
+// Metrics returns the Prometheus exposition as text.
 func (c *Client) Metrics(ctx context.Context) ([]byte, error) {
 	return c.do(ctx, http.MethodGet, "/metrics", nil)
 }
 
-// AddSeeds hands seeds to the cluster, in requests of at most 1,000. The lines
-// of the report are those of the seeds, or the places in the list, from 1,
-// where a seed has none. After an error the report holds what was acknowledged
-// before; sending all again is harmless.
+// AddSeeds sends seeds to the cluster, in requests of at most 1,000. The lines of the report are
+// those of the seeds, or the positions in the list, from 1, for seeds without a line. After an
+// error the report holds what was acknowledged before it; sending all again is harmless.
 func (c *Client) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
 	const batch = 1000
 	total := crawl.SeedReport{Invalid: []crawl.SeedError{}}
@@ -192,8 +189,8 @@ func (c *Client) AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedRe
 	return total, nil
 }
 
-// Check asks whether the node is "ready" or the cluster "healthy" (any other
-// word is an error). It returns the node's own explanation.
+// Check asks whether the node is "ready" or the cluster "healthy" (anything else is an error). It
+// returns the node's explanation.
 func (c *Client) Check(ctx context.Context, what string) (ok bool, why string, err error) {
 	path := map[string]string{"ready": "/readyz", "healthy": "/healthz"}[what]
 	if path == "" {
@@ -218,20 +215,20 @@ func (c *Client) call(ctx context.Context, method, path string, body []byte, int
 		return err
 	}
 	if err := json.Unmarshal(answer, into); err != nil {
-		return fmt.Errorf("%s%s did not answer with what a crawlnode answers: is --addr right? %w", c.addr, path, err)
+		return fmt.Errorf("%s%s did not answer like a crawlnode: is --addr right? %w", c.addr, path, err)
 	}
 	return nil
 }
 
-// Error is an answer of the node that is no success.
+// Error is an error status that the node answered.
 type Error struct {
 	Addr   string
 	Code   int    // HTTP status
-	Detail string // what the node said: escape it before a terminal sees it
+	Detail string // the node's message: escape it before printing it to a terminal
 }
 
 func (e *Error) Error() string {
-	if e.Code == http.StatusUnauthorized && strings.HasPrefix(e.Detail, "not allowed: ") { // it was a token of this cluster once
+	if e.Code == http.StatusUnauthorized && strings.HasPrefix(e.Detail, "not allowed: ") { // a former token of this cluster
 		return fmt.Sprintf("%s: %s", e.Addr, e.Detail)
 	}
 	if e.Code == http.StatusUnauthorized {
@@ -240,8 +237,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s answered %d: %s", e.Addr, e.Code, e.Detail)
 }
 
-// CopyIndex writes the CDXJ index of the cluster's archive to w. It takes as long
-// as it takes; what was written is the whole only when the error is nil.
+// CopyIndex writes the CDXJ index of the cluster's archive to w. It has no time limit. The output
+// is complete only if the error is nil.
 func (c *Client) CopyIndex(ctx context.Context, w io.Writer) error {
 	resp, err := c.send(ctx, c.long, http.MethodGet, "/api/v1/cdxj", nil)
 	if err != nil {
@@ -249,11 +246,11 @@ func (c *Client) CopyIndex(ctx context.Context, w io.Writer) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes)) // the status says enough
+		answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes)) // the status is enough
 		return &Error{c.addr, resp.StatusCode, detailOf(answer)}
 	}
 	if _, err := io.Copy(w, resp.Body); err != nil {
-		return fmt.Errorf("the index that %s sent is not whole: %w", c.addr, err)
+		return fmt.Errorf("the index from %s is incomplete: %w", c.addr, err)
 	}
 	return nil
 }
@@ -300,10 +297,10 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s broke off: %w", c.addr, err)
+		return nil, fmt.Errorf("the answer of %s was interrupted: %w", c.addr, err)
 	}
 	if resp.StatusCode == http.StatusBadRequest && strings.Contains(string(answer), "HTTP request to an HTTPS server") {
-		return nil, &Error{Addr: c.addr, Code: http.StatusUnauthorized} // it speaks TLS, because it has a key
+		return nil, &Error{Addr: c.addr, Code: http.StatusUnauthorized} // it uses TLS, so it has a key
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, &Error{c.addr, resp.StatusCode, detailOf(answer)}
@@ -311,7 +308,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	return answer, nil
 }
 
-// unreachable says what to do when there was no answer at all.
+// unreachable makes the error for a missing answer, with advice.
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -328,8 +325,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	return fmt.Errorf("%w at %s: is the node running? Start one with `crawlnode`, or name another with --addr (%w)", ErrUnreachable, c.addr, err)
 }
 
-// detailOf is what a failed answer says: the detail of a problem (RFC 9457) or
-// its plain text.
+// detailOf is the message of a failed answer: the detail of a problem (RFC 9457) or its plain text.
 func detailOf(answer []byte) string {
 	var problem struct {
 		Detail string             `json:"detail"`

@@ -17,7 +17,7 @@ import (
 // fakeNode answers like a node's API.
 type fakeNode struct {
 	token string
-	calls int // requests that added seeds
+	calls int // number of requests that added seeds
 	fail  int // the one of them that fails, from 1
 }
 
@@ -153,7 +153,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestAddSeeds sends three requests and gets the lines of the person's file back.
+// TestAddSeeds sends three requests; the report has the line numbers of the input file.
 func TestAddSeeds(t *testing.T) {
 	t.Parallel()
 	seeds := make([]crawl.Seed, 2500)

@@ -1,8 +1,8 @@
-// Package client asks a node over its HTTP API, for the command line. It knows
-// the paths and documents of package api, turns problems into errors that say
-// what to do, and never follows a redirect or uses a proxy: a node is asked
+// Package client calls a node's HTTP API, for the command line. It knows
+// the paths and documents of package api, and turns problems into errors with
+// advice. It never follows a redirect or uses a proxy: requests go directly to the node.
 // directly or not at all.
 //
-// Errors hold what the other side said as it was said. Whoever prints them
-// escapes them first.
+// Errors contain the unescaped text of the other side. Escape it before
+// printing.
 package client

@@ -9,14 +9,14 @@ import (
 	"crawlnode/crawl"
 )
 
-// A node that is taken over has hundreds of partitions in the same state: they share a
-// row, and /api/v1/ring has them one by one.
+// When a node is taken over, hundreds of partitions are in the same state. They share a row;
+// /api/v1/ring lists them one by one.
 const (
 	maxAttention = 12 // rows
 	maxSpans     = 6  // runs of partitions that a row names
 )
 
-// attention is what partitions that are not as they should be have in common.
+// attention is the common state of partitions that need attention.
 type attention struct {
 	attentionKey
 	Count      int
@@ -44,9 +44,9 @@ func (b *ringBuilder) attend(p *crawl.PartitionReport) {
 	case lacksCopies(p):
 		k.Reason = "a copy is being made"
 	case p.State == crawl.PartitionMoving:
-		k.Reason = "it goes to its owner when that has a copy"
+		k.Reason = "it moves to its owner once the owner has a copy"
 	case p.Holder == nil:
-		k.Reason = "nobody who answers holds it"
+		k.Reason = "no node that answers holds it"
 	}
 	a := b.rows[k]
 	if a == nil {
@@ -57,8 +57,8 @@ func (b *ringBuilder) attend(p *crawl.PartitionReport) {
 	a.parts = append(a.parts, p.Partition)
 }
 
-// attentions returns the rows, those first whose hosts nobody fetches, then the
-// largest; more is the number of partitions in the rows that are left out.
+// attentions returns the rows: first partitions whose hosts no node fetches, then by size. more is
+// the number of partitions in the rows that are left out.
 func (b *ringBuilder) attentions() (rows []attention, more int) {
 	for _, a := range b.rows {
 		a.Partitions = spans(a.parts)
@@ -73,7 +73,7 @@ func (b *ringBuilder) attentions() (rows []attention, more int) {
 	return rows[:min(len(rows), maxAttention)], more
 }
 
-// spans writes sorted partitions as runs, the first of them.
+// spans writes sorted partitions as ranges; it lists only the first ranges.
 func spans(ps []crawl.Partition) string {
 	var out []string
 	for len(ps) > 0 && len(out) < maxSpans {

@@ -6,8 +6,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// TestPartitionsInChangeShareRows: while a node is taken over, hundreds of partitions
-// are in the same state; the list stays short and loses none of them.
+// TestPartitionsInChangeShareRows: while a node is taken over, hundreds of partitions are in the
+// same state. The list stays short and includes them all.
 func TestPartitionsInChangeShareRows(t *testing.T) {
 	t.Parallel()
 	r := &crawl.RingReport{}

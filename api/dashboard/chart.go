@@ -67,7 +67,7 @@ func sortPairs(list []pair) {
 	slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// The size of the drawn chart, in units of its own.
+// The size of the chart, in its own units.
 const (
 	chartWidth  = 760
 	chartHeight = 170
@@ -76,8 +76,8 @@ const (
 	maxPoints   = 240 // a line has no more corners
 )
 
-// chart is the pages per second by node, drawn by the server for readers without
-// scripts, with the same figures as a table.
+// chart is the pages per second by node, drawn by the server for clients without scripts, with the
+// same figures as a table.
 type chart struct {
 	Lines  []line
 	Ticks  []tick // of the vertical axis
@@ -161,7 +161,7 @@ func yOf(v, scale float64) int {
 	return 8 + int(math.Round(room*(1-v/scale)))
 }
 
-// polyline draws one line; what is not known is left out.
+// polyline draws one line; unknown points are left out.
 func polyline(times []int64, values Points, scale float64) string {
 	first, span := times[0], max(times[len(times)-1]-times[0], 1)
 	step := max((len(times)+maxPoints-1)/maxPoints, 1)

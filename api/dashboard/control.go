@@ -19,12 +19,12 @@ const (
 	maxFormBytes = 1 << 20
 	// maxFormSeeds bounds the URLs of one form; the command takes more.
 	maxFormSeeds = 10_000
-	// badLinesShown bounds what is repeated of URLs that cannot be crawled.
+	// badLinesShown bounds how many invalid URLs are repeated.
 	badLinesShown = 5
 )
 
-// order carries one form out: it gives the order and says what became of it, and
-// sends the reader back to where the form stood.
+// order handles one form: it gives the order and redirects the client back to the form's page, with
+// a message about the result.
 func (d *Dashboard) order(w http.ResponseWriter, r *http.Request, give func(context.Context) (string, error)) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
@@ -49,10 +49,10 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 	d.order(w, r, func(ctx context.Context) (string, error) {
 		action := r.PostForm.Get("action")
 		if !slices.Contains([]string{crawl.ActionPause, crawl.ActionResume, crawl.ActionStop}, action) {
-			return "", fmt.Errorf("there is no action %.40q", action)
+			return "", fmt.Errorf("unknown action %.40q", action)
 		}
 		if asker := crawl.AskerOf(ctx); action == crawl.ActionStop && asker.Role < crawl.RoleAdmin {
-			return "", fmt.Errorf("stop: %w: it needs a token of the role %s, and this one has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
+			return "", fmt.Errorf("stop: %w: it needs the role %s, and this token has the role %s", crawl.ErrForbidden, crawl.RoleAdmin, asker.Role)
 		}
 		report, err := d.backend.ControlCrawl(ctx, action)
 		if err != nil {
@@ -60,7 +60,7 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 		}
 		text := "The crawl is " + report.State + "."
 		if len(report.Untold) > 0 {
-			text += " These nodes did not answer and follow when they can be reached: " + strings.Join(report.Untold, ", ") + "."
+			text += " These nodes did not answer; they will follow once they can be reached: " + strings.Join(report.Untold, ", ") + "."
 		}
 		return text, nil
 	})
@@ -71,13 +71,13 @@ func (d *Dashboard) controlSeeds(w http.ResponseWriter, r *http.Request) {
 		seeds := seedLines(r.PostForm.Get("urls"), r.PostForm.Get("again") != "")
 		switch {
 		case len(seeds) == 0:
-			return "", fmt.Errorf("no URL was given: write one a line")
+			return "", fmt.Errorf("no URL was given: write one per line")
 		case len(seeds) > maxFormSeeds:
 			return "", fmt.Errorf("more than %d URLs: send them with crawlnode seeds add -f FILE", maxFormSeeds)
 		}
 		report, err := d.backend.AddSeeds(ctx, seeds)
 		if err != nil {
-			return "", fmt.Errorf("the seeds were not all stored; sending them again does no harm: %w", err)
+			return "", fmt.Errorf("not all seeds were stored; it is safe to send them again: %w", err)
 		}
 		text := fmt.Sprintf("Seeds: %d accepted, %d duplicate, %d out of scope, %d invalid.", report.Accepted, report.Duplicates, report.OutOfScope, len(report.Invalid))
 		for _, bad := range report.Invalid[:min(len(report.Invalid), badLinesShown)] {
@@ -87,8 +87,8 @@ func (d *Dashboard) controlSeeds(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// seedLines reads one URL a line, as files of seeds are read: empty lines and those
-// that begin with # are skipped, but counted.
+// seedLines reads one URL a line, as in files of seeds: empty lines and those that begin with # are
+// skipped, but counted.
 func seedLines(text string, again bool) []crawl.Seed {
 	var seeds []crawl.Seed
 	n := 0
@@ -105,13 +105,13 @@ func seedLines(text string, again bool) []crawl.Seed {
 func (d *Dashboard) controlNodes(w http.ResponseWriter, r *http.Request) {
 	d.order(w, r, func(ctx context.Context) (string, error) {
 		id := r.PostForm.Get("node")
-		give, done := d.backend.DrainMember, "%s hands its partitions over and leaves."
+		give, done := d.backend.DrainMember, "%s is handing over its partitions and will leave."
 		switch order := r.PostForm.Get("order"); order {
 		case "drain":
 		case "forget":
-			give, done = d.backend.ForgetMember, "%s is forgotten: what only it had is lost."
+			give, done = d.backend.ForgetMember, "%s is removed: data that only it had is lost."
 		default:
-			return "", fmt.Errorf("there is no order %.40q", order)
+			return "", fmt.Errorf("unknown order %.40q", order)
 		}
 		if err := give(ctx, crawl.NodeID(id)); err != nil {
 			return "", fmt.Errorf("%s %.80s: %w", r.PostForm.Get("order"), id, err)
@@ -132,7 +132,7 @@ func (d *Dashboard) nameOf(ctx context.Context, id string) string {
 	return id
 }
 
-// controlTheme keeps the reader's theme in a cookie; it is no order to the crawl.
+// controlTheme stores the client's theme in a cookie; it does not change the crawl.
 func (d *Dashboard) controlTheme(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	c := http.Cookie{Name: themeCookie, Value: r.PostFormValue("theme"), Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true, SameSite: http.SameSiteStrictMode}
@@ -143,7 +143,7 @@ func (d *Dashboard) controlTheme(w http.ResponseWriter, r *http.Request) {
 	d.goBack(w, r, nil)
 }
 
-// goBack sends the reader to the page that the form names, with a message.
+// goBack redirects the client to the page that the form names, with a message.
 func (d *Dashboard) goBack(w http.ResponseWriter, r *http.Request, m *message) {
 	u := ownPath(r.PostFormValue("back"))
 	if m != nil {
@@ -154,7 +154,7 @@ func (d *Dashboard) goBack(w http.ResponseWriter, r *http.Request, m *message) {
 	http.Redirect(w, r, u.RequestURI(), http.StatusSeeOther)
 }
 
-// ownPath reads a path of this node's; what could lead elsewhere becomes /.
+// ownPath parses a path of this node; anything that could lead to another site becomes /.
 func ownPath(raw string) *url.URL {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" || !strings.HasPrefix(u.Path, "/") ||
@@ -164,7 +164,7 @@ func ownPath(raw string) *url.URL {
 	return &url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
 }
 
-// message says what became of an order.
+// message is the result of an order.
 type message struct {
 	Bad  bool
 	Text string // plain; lines become lines
@@ -175,8 +175,8 @@ const (
 	messageFor   = 2 * time.Minute
 )
 
-// messages are kept here and named by a random word, so that no link from elsewhere
-// can put words into a page.
+// messages are stored here under a random id, so that a link from elsewhere cannot put text into a
+// page.
 type messages struct {
 	mu   sync.Mutex // guards kept
 	kept []keptMessage

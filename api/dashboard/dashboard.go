@@ -15,7 +15,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// Backend is what the pages ask a node for; api.Backend says what each method does.
+// Backend is the node, as the pages use it; api.Backend documents the methods.
 type Backend interface {
 	Status(ctx context.Context, nodeOnly bool) (*crawl.Status, error)
 	Ring(ctx context.Context) (*crawl.RingReport, error)
@@ -32,13 +32,13 @@ type Backend interface {
 //go:embed templates static
 var files embed.FS
 
-// How long a page waits for other members, and an order for its effect.
+// Time limits for the answers of other members, and for orders.
 const (
 	pageTimeout  = 3 * time.Second
 	orderTimeout = 10 * time.Second
 )
 
-// security is the policy of the pages: everything from this node, nothing inline.
+// security is the content security policy of the pages: everything from this node, nothing inline.
 const security = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // Dashboard answers the paths of the package comment.
@@ -58,8 +58,8 @@ func New(b Backend, history *History, log *slog.Logger) *Dashboard {
 	return &Dashboard{backend: b, history: history, log: log, pages: parsePages()}
 }
 
-// parsePages makes one template of each page, within the layout. The files are part
-// of the program, so a mistake in them is one of ours.
+// parsePages makes one template of each page, within the layout. The files are compiled in, so a
+// mistake in them is a bug.
 func parsePages() map[string]*template.Template {
 	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html"))
 	pages := map[string]*template.Template{}
@@ -70,7 +70,7 @@ func parsePages() map[string]*template.Template {
 	return pages
 }
 
-// Register hands out the dashboard's paths; who takes them puts a guard before each.
+// Register passes the dashboard's paths to handle, which must put a guard before each.
 func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	page := func(pattern string, v view) { handle(pattern, d.withStatus(v)) }
 	control := func(pattern string, h http.HandlerFunc) { handle(pattern, h) }
@@ -92,13 +92,13 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	handle("GET /static/{file}", assets(static))
 }
 
-// page is what the layout is given.
+// page is the input of the layout.
 type page struct {
 	Title   string
-	Nav     string // the entry of the navigation that the page belongs to
+	Nav     string // the page's entry in the navigation
 	Back    string // path and query, to come back to after an order
 	Theme   string // light, dark or "": the system's
-	Refresh int    // milliseconds after which a script fetches the page anew
+	Refresh int    // milliseconds after which a script reloads the page
 	Message *message
 	Status  *crawl.Status
 	Ranks   ranks
@@ -111,26 +111,24 @@ func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, code int, name 
 	p.Ranks = ranksOf(p.Status)
 	var b bytes.Buffer
 	if err := d.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {
-		d.log.Error("a page of the dashboard could not be made", "page", name, "error", err)
-		http.Error(w, "the page could not be made; the log says why", http.StatusInternalServerError)
+		d.log.Error("cannot render a dashboard page", "page", name, "error", err)
+		http.Error(w, "the page could not be rendered; see the log", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", security)
-	// Forms of a page without a referrer would be sent with "Origin: null", and could not
-	// be told from another site's.
+	// Forms of a page without a referrer would be sent with "Origin: null", which cannot be told
+	// from another site's.
 	h.Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // the reader has gone
+	_, _ = w.Write(b.Bytes()) // the client has gone
 }
 
-// view renders a page that shows the cluster's status; ctx is over after
-// pageTimeout.
+// view renders a page that shows the cluster's status; ctx ends after pageTimeout.
 type view func(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status)
 
-// withStatus asks the node for the status before a page is made; when it has none
-// the reader is told.
+// withStatus reads the status before a page is rendered; without one it shows the failure.
 func (d *Dashboard) withStatus(v view) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
@@ -155,7 +153,7 @@ func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, st *crawl.Statu
 	d.show(w, r, code, "error", page{Title: http.StatusText(code), Nav: nav, Status: st, Data: err.Error()})
 }
 
-// backOf is where the reader is, without the message that was shown there.
+// backOf is the client's current path, without a shown message.
 func backOf(r *http.Request) string {
 	u := *r.URL
 	q := u.Query()
@@ -166,7 +164,7 @@ func backOf(r *http.Request) string {
 
 const themeCookie = "crawlnode_theme"
 
-// themeOf is the theme that the reader has chosen, "" when none.
+// themeOf is the theme that the client has chosen, "" when none.
 func themeOf(r *http.Request) string {
 	c, err := r.Cookie(themeCookie)
 	if err != nil || c.Value != "light" && c.Value != "dark" {
@@ -175,8 +173,8 @@ func themeOf(r *http.Request) string {
 	return c.Value
 }
 
-// ranks gives every node a place, by name, from which its letter and its colour
-// follow: the same on every page and every node of a cluster.
+// ranks numbers the nodes by name. A node's letter and colour follow from its number: the same on
+// every page and every node of a cluster.
 type ranks map[crawl.NodeID]int
 
 func ranksOf(st *crawl.Status) ranks {

@@ -16,10 +16,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// evil is what a stranger would write wherever a page shows it.
+// evil is text that an attacker would write wherever a page shows it.
 const evil = `"><script>alert(1)</script><img src=x onerror=alert(2)>'` + "\u202e\x1b[2J"
 
-// fakeNode answers with figures in every field and with evil in every text.
+// fakeNode has figures in every field and evil in every text.
 type fakeNode struct {
 	text   string
 	err    error
@@ -129,7 +129,7 @@ func post(h http.Handler, target string, form url.Values) *httptest.ResponseReco
 	return w
 }
 
-// Each page has its facts without any script.
+// Each page shows its facts without any script.
 func TestPagesHaveTheirFacts(t *testing.T) {
 	t.Parallel()
 	f := &fakeNode{text: "some words"}
@@ -143,8 +143,8 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 		"/":                               {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>politeness</strong> some words", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "Last day"},
 		"/?span=24h":                      {"12:00:55"},
 		"/nodes":                          {"alpha", "5.0 MiB", "1 failed", "Forget some words", "Drain alpha", "1.2 s", "17"},
-		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 on their way", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
-		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts that the nodes have in memory", "of 500 that were ever seen", "Without those of some words", "1 min 30 s"},
+		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 moving", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
+		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts in memory", "of 500 ever seen", "Without the hosts of some words", "1 min 30 s"},
 		"/hosts?sort=nonsense":            {`aria-sort="descending"><a href="/hosts?sort=queued"`},
 		"/hosts/a.test":                   {"<h1>a.test</h1>", "frozen", ">77<", "rules"},
 		"/hosts/-?host=b.test":            {"<h1>b.test</h1>"},
@@ -165,7 +165,7 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 	}
 }
 
-// mainOf is what stands between header and footer.
+// mainOf is the part between header and footer.
 func mainOf(body string) string {
 	_, body, _ = strings.Cut(body, "<main")
 	body, _, _ = strings.Cut(body, "</main>")
@@ -174,10 +174,10 @@ func mainOf(body string) string {
 
 var fieldValue = regexp.MustCompile(`<input id="url" name="url" value="[^"]*"`)
 
-// inline finds what the policy would block: it must not be there in the first place.
+// inline finds content that the policy would block: it must not occur at all.
 var inline = regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\sstyle=|\son[a-z]+=|javascript:`)
 
-// What strangers write is text on every page, and links lead to http and https only.
+// Text from strangers is shown as text on every page, and links lead to http and https only.
 func TestNothingOfStrangersRuns(t *testing.T) {
 	t.Parallel()
 	h := serve(&fakeNode{text: evil}, nil)
@@ -189,7 +189,7 @@ func TestNothingOfStrangersRuns(t *testing.T) {
 		if found := inline.FindString(body); w.Code != 200 || found != "" {
 			t.Errorf("%s: %d, %q in\n%s", target, w.Code, found, body)
 		}
-		body = fieldValue.ReplaceAllString(body, "") // a field keeps what was asked
+		body = fieldValue.ReplaceAllString(body, "") // a field shows the query again
 		if strings.ContainsAny(body, "\x1b\u202e") {
 			t.Errorf("%s: control characters", target)
 		}
@@ -211,7 +211,7 @@ func TestErrorsArePages(t *testing.T) {
 	}
 }
 
-// An order is carried out once, and the reader is sent back to a page that says so.
+// An order is carried out once, and the client is redirected to a page with its result.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -220,11 +220,11 @@ func TestOrders(t *testing.T) {
 		told string // the node
 		says string // the page
 	}{
-		{"crawl", url.Values{"action": {"pause"}}, "pause", "The crawl is paused. These nodes did not answer and follow when they can be reached: beta."},
-		{"crawl", url.Values{"action": {"explode"}}, "", "there is no action"},
-		{"nodes", url.Values{"order": {"drain"}, "node": {"id-a"}}, "drain id-a", "alpha hands its partitions over"},
+		{"crawl", url.Values{"action": {"pause"}}, "pause", "The crawl is paused. These nodes did not answer; they will follow once they can be reached: beta."},
+		{"crawl", url.Values{"action": {"explode"}}, "", "unknown action"},
+		{"nodes", url.Values{"order": {"drain"}, "node": {"id-a"}}, "drain id-a", "alpha is handing over its partitions"},
 		{"nodes", url.Values{"order": {"forget"}, "node": {"id-a"}}, "", "forget id-a: refused: it answers"},
-		{"nodes", url.Values{"order": {"bury"}, "node": {"id-a"}}, "", "there is no order"},
+		{"nodes", url.Values{"order": {"bury"}, "node": {"id-a"}}, "", "unknown order"},
 		{"seeds", url.Values{"urls": {"# two\r\nhttp://a.test/\r\n\r\n http://b.test/ "}, "again": {"on"}}, "", "Seeds: 2 accepted, 0 duplicate, 0 out of scope, 1 invalid.\nLine 9, x: no URL"},
 		{"seeds", url.Values{"urls": {"\n#\n"}}, "", "no URL was given"},
 		{"seeds", url.Values{"urls": {strings.Repeat("a\n", maxFormSeeds+1)}}, "", "more than 10000 URLs"},
@@ -254,7 +254,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// The way back never leads to another site.
+// The redirect never leads to another site.
 func TestWayBackIsOwn(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
@@ -285,7 +285,7 @@ func TestTheme(t *testing.T) {
 	}
 }
 
-// A browser keeps a file until there is another one under its name.
+// A browser caches a file until another one has its name.
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	h := serve(&fakeNode{}, nil)

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// sampleEvery is the distance of samples in the last hour, coarseOf of which make
-	// one of the day's.
+	// sampleEvery is the distance of samples in the last hour; coarseOf of them make one sample of
+	// the day.
 	sampleEvery = 5 * time.Second
 	fineKept    = 720
 	coarseOf    = 12
@@ -24,7 +24,7 @@ const (
 	maxCurves = 32
 )
 
-// History remembers the cluster's figures. The zero value is not ready: NewHistory.
+// History keeps the cluster's figures. The zero value is not ready: use NewHistory.
 type History struct {
 	backend Backend
 
@@ -33,7 +33,7 @@ type History struct {
 	fine   []sample   // oldest first
 	coarse []sample
 	adding int     // fine samples since the last coarse one
-	errors float64 // of the status before, in all
+	errors float64 // total of the status before
 	last   time.Time
 }
 
@@ -51,7 +51,7 @@ type sample struct {
 	nodes                Points // pages per second by the order of History.nodes; NaN: not known
 }
 
-// NewHistory returns an empty history of what b says. Run fills it.
+// NewHistory returns an empty history of b's status. Run fills it.
 func NewHistory(b Backend) *History { return &History{backend: b} }
 
 // Run samples the status until ctx ends.
@@ -70,7 +70,7 @@ func (h *History) Run(ctx context.Context) {
 	}
 }
 
-// add takes one look at the cluster. Looks come in order, every sampleEvery.
+// add adds one status. They come in order, every sampleEvery.
 func (h *History) add(now time.Time, st *crawl.Status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,7 +79,7 @@ func (h *History) add(now time.Time, st *crawl.Status) {
 		queued: float32(st.Frontier.Queued), inFlight: float32(st.Frontier.InFlight),
 	}
 	errors := float64(st.Fetch.ErrorsTotal)
-	if !h.last.IsZero() && now.After(h.last) { // totals fall while a partition is between two nodes
+	if !h.last.IsZero() && now.After(h.last) { // totals fall while a partition moves
 		s.errors = float32(max(errors-h.errors, 0) / now.Sub(h.last).Seconds())
 	}
 	h.errors, h.last = errors, now
@@ -99,7 +99,7 @@ func (h *History) add(now time.Time, st *crawl.Status) {
 	}
 }
 
-// curveLocked finds the place of a node, or -1 when it gets none.
+// curveLocked finds the place of a node, or -1 when all places are taken.
 func (h *History) curveLocked(n *crawl.NodeStatus) int {
 	i := slices.IndexFunc(h.nodes, func(c curve) bool { return c.id == n.ID })
 	switch {
@@ -113,7 +113,7 @@ func (h *History) curveLocked(n *crawl.NodeStatus) int {
 	return len(h.nodes) - 1
 }
 
-// pushed appends s and forgets the oldest beyond kept.
+// pushed appends s and drops the oldest beyond kept.
 func pushed(list []sample, s sample, kept int) []sample {
 	if len(list) == kept {
 		copy(list, list[1:])
@@ -122,7 +122,7 @@ func pushed(list []sample, s sample, kept int) []sample {
 	return append(list, s)
 }
 
-// mean is one sample for several, at the time of the last.
+// mean is the mean of several samples, at the time of the last.
 func mean(list []sample) sample {
 	m := sample{at: list[len(list)-1].at}
 	n := float32(len(list))
@@ -164,9 +164,9 @@ type Series struct {
 type Curve struct {
 	ID     crawl.NodeID `json:"id"`
 	Name   string       `json:"name"`
-	Hue    int          `json:"hue"` // number of its colour; -1: the status does not name it
+	Hue    int          `json:"hue"` // number of its colour; -1: it is not in the status
 	Letter string       `json:"letter"`
-	Pages  Points       `json:"pages_per_second"` // null: it was not heard
+	Pages  Points       `json:"pages_per_second"` // null: unknown
 }
 
 // Series returns the last hour, or with day the last 24.
@@ -200,12 +200,12 @@ func compareCurves(a, b Curve) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.ID), string(b.ID)))
 }
 
-// Points are figures of which some are not known (NaN); those are null in JSON.
+// Points are figures, some of them unknown (NaN); those are null in JSON.
 type Points []float32
 
 func isNaN(v float32) bool { return v != v }
 
-// at is the figure at a place, NaN beyond the end.
+// at is the figure at a position, NaN beyond the end.
 func (p Points) at(i int) float32 {
 	if i < len(p) {
 		return p[i]
@@ -213,7 +213,7 @@ func (p Points) at(i int) float32 {
 	return float32(math.NaN())
 }
 
-// grown returns p with at least n places; new ones are not known.
+// grown returns p with at least n places; new ones are unknown.
 func (p Points) grown(n int) Points {
 	for len(p) < n {
 		p = append(p, float32(math.NaN()))

@@ -23,7 +23,7 @@ func figures(pages float64, errors int64, nodes map[string]float64) *crawl.Statu
 	return st
 }
 
-// A day of looks takes a bounded place, and the day's curve is the mean of the hour's.
+// A day of samples takes bounded memory, and the day's curve is the mean of the hour's.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	h := NewHistory(nil)
@@ -44,7 +44,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// A node that was not heard, or not there yet, has a gap in its curve and no zero.
+// A node that did not answer, or had not joined yet, has a gap in its curve and no zero.
 func TestHistoryHasGaps(t *testing.T) {
 	t.Parallel()
 	h := NewHistory(nil)
@@ -78,7 +78,7 @@ func TestHistoryOfManyNodes(t *testing.T) {
 	}
 }
 
-// Run looks at once and then every five seconds, and ends with its context.
+// Run samples at once and then every five seconds, and ends with its context.
 func TestHistoryRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// One look a minute costs a node nothing; this is what one costs.
+// The cost of one sample.
 func BenchmarkHistoryAdd(b *testing.B) {
 	h, nodes := NewHistory(nil), map[string]float64{}
 	for i := range 20 {

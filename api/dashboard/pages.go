@@ -10,20 +10,20 @@ import (
 	"crawlnode/crawl"
 )
 
-// The pace at which scripts fetch a page anew, in milliseconds. Pages that ask every
-// member are fetched less often.
+// The interval at which scripts reload a page, in milliseconds. Pages that ask every member are
+// reloaded less often.
 const (
 	refreshOwn = 2000
 	refreshAll = 5000
 )
 
-// topShown is how many hosts the overview lists, hostsShown the page of hosts.
+// topShown is how many hosts the overview lists, hostsShown how many the page of hosts lists.
 const (
 	topShown   = 8
 	hostsShown = crawl.MaxHostLines
 )
 
-// eventsShown bounds the page of events, maxQuestion a URL that is asked about.
+// eventsShown bounds the page of events, maxQuestion the length of a URL in a query.
 const (
 	eventsShown = 200
 	maxQuestion = 32 << 10
@@ -43,7 +43,7 @@ func (d *Dashboard) hostList(ctx context.Context, sort string, limit int) hostLi
 	return hostList{HostsReport: report}
 }
 
-// overviewData is what the overview shows beside the status.
+// overviewData is what the overview shows in addition to the status.
 type overviewData struct {
 	Chart     chart
 	Day       bool
@@ -85,7 +85,7 @@ func (d *Dashboard) hosts(ctx context.Context, w http.ResponseWriter, r *http.Re
 	d.show(w, r, http.StatusOK, "hosts", page{Title: "Hosts", Nav: "/hosts", Status: st, Refresh: refreshAll, Data: d.hostList(ctx, sort, hostsShown)})
 }
 
-// host shows one host in full. The form of the page of hosts asks with ?host=.
+// host shows all details of one host. The form of the page of hosts uses ?host=.
 func (d *Dashboard) host(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	name := r.PathValue("host")
 	if name == "-" {
@@ -104,7 +104,7 @@ type hostData struct {
 	Bands []bar
 }
 
-// urlData is a question about a URL with its answer, if any.
+// urlData is a query about a URL with its answer, if any.
 type urlData struct {
 	Input, Depth string
 	Report       *crawl.URLReport
@@ -127,7 +127,7 @@ func (d *Dashboard) url(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	d.show(w, r, code, "url", page{Title: "URL", Nav: "/urls", Status: st, Data: data})
 }
 
-var errQuestion = errors.New("this cannot be asked")
+var errQuestion = errors.New("invalid query")
 
 func (d *Dashboard) explain(ctx context.Context, url, depthText string) (*crawl.URLReport, error) {
 	if len(url) > maxQuestion {
@@ -137,7 +137,7 @@ func (d *Dashboard) explain(ctx context.Context, url, depthText string) (*crawl.
 	if depthText != "" {
 		n, err := strconv.ParseUint(depthText, 10, 16)
 		if err != nil {
-			return nil, errors.Join(errQuestion, errors.New("the depth is a number of links"))
+			return nil, errors.Join(errQuestion, errors.New("the depth must be a number of links"))
 		}
 		depth = int(n)
 	}
@@ -154,11 +154,11 @@ func (d *Dashboard) events(ctx context.Context, w http.ResponseWriter, r *http.R
 	d.show(w, r, http.StatusOK, "events", page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
 }
 
-// Series is the cluster's last hour, or with day its last 24, for whoever draws it.
+// Series is the cluster's last hour, or with day its last 24.
 func (d *Dashboard) Series(ctx context.Context, day bool) Series {
 	st, err := d.backend.Status(ctx, false)
 	if err != nil {
-		st = nil // the curves are there all the same, without colours
+		st = nil // the curves are shown without colours
 	}
 	return d.history.Series(day, ranksOf(st))
 }

@@ -29,7 +29,7 @@ type cell struct {
 	Letter, Class, Title string
 }
 
-// holder is a node with what it has.
+// holder is a node with its partitions.
 type holder struct {
 	ID            crawl.NodeID // "": nobody
 	Letter, Name  string
@@ -40,7 +40,7 @@ type holder struct {
 	URLs          int64
 }
 
-// newRingView arranges what the members say of the partitions.
+// newRingView arranges the members' reports about the partitions.
 func newRingView(r *crawl.RingReport, st *crawl.Status) ringView {
 	v := ringView{View: r.View, Digest: r.Digest, Omitted: max(len(r.Partitions)-maxCells, 0)}
 	b := ringBuilder{ranks: ranksOf(st), names: map[crawl.NodeID]string{}, holders: map[crawl.NodeID]*holder{}, rows: map[attentionKey]*attention{}}
@@ -74,7 +74,7 @@ func newRingView(r *crawl.RingReport, st *crawl.Status) ringView {
 	slices.SortFunc(v.Holders, func(a, b holder) int {
 		return cmp.Or(cmp.Compare(b2i(a.ID == ""), b2i(b.ID == "")), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
-	v.Summary = fmt.Sprintf("%d partitions, %d on their way or about to change hands, %d with too few copies, %d held by nobody who answers", len(r.Partitions), moving, short, away)
+	v.Summary = fmt.Sprintf("%d partitions, %d moving or about to move, %d with too few copies, %d held by no node that answers", len(r.Partitions), moving, short, away)
 	return v
 }
 
@@ -112,7 +112,7 @@ func (b *ringBuilder) name(id crawl.NodeID) string {
 	return string(id)
 }
 
-// count adds a partition to its holder's and reports whether it has too few copies.
+// count adds a partition to its holder and reports whether it has too few copies.
 func (b *ringBuilder) count(p *crawl.PartitionReport) (lacks bool) {
 	lacks = lacksCopies(p)
 	var who crawl.NodeID
@@ -144,7 +144,7 @@ func lacksCopies(p *crawl.PartitionReport) bool {
 	return p.InSync != nil && len(p.InSync) < 1+len(p.Replicas)
 }
 
-// isMoving reports whether a partition is on its way, or about to be.
+// isMoving reports whether a partition moves, or is about to.
 func isMoving(p *crawl.PartitionReport) bool {
 	return p.State == crawl.PartitionMoving || p.State == crawl.PartitionFrozen || p.State == crawl.PartitionPromoting
 }

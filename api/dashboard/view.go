@@ -14,7 +14,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// funcs are what the templates may call. Figures may be pointers; nil is a dash.
+// funcs are the functions of the templates. Figures may be pointers; nil is a dash.
 var funcs = template.FuncMap{
 	"count": count, "rate": rate, "bytes": byteSize, "seconds": seconds, "percent": percent,
 	"stamp": stamp, "clock": clock, "rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -143,8 +143,8 @@ func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 // words makes a phrase out of a code.
 func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// plain shows what could be mistaken, or change the direction of the text around it,
-// by its number. It takes any kind of string; nil is a dash.
+// plain replaces characters that are misleading, or change the direction of the text around them,
+// by their numbers. It takes any kind of string; nil is a dash.
 func plain(v any) string {
 	x := reflect.ValueOf(v)
 	for x.Kind() == reflect.Pointer || x.Kind() == reflect.Interface {
@@ -176,7 +176,7 @@ func weblink(v any) bool {
 
 func hostPath(h crawl.Host) string { return "/hosts/" + url.PathEscape(string(h)) }
 
-// place is where a capture is to be had from the API.
+// place is the API path of a capture.
 func place(a *crawl.ArchiveReport) string {
 	return "/api/v1/captures/" + url.PathEscape(a.File) + "/" + strconv.FormatInt(a.Offset, 10)
 }
@@ -197,7 +197,7 @@ func dict(pairs ...any) (map[string]any, error) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		key, ok := pairs[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("dict: key %v is no string", pairs[i])
+			return nil, fmt.Errorf("dict: key %v is not a string", pairs[i])
 		}
 		m[key] = pairs[i+1]
 	}
