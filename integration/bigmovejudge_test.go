@@ -62,7 +62,7 @@ func busyTime() (sum time.Duration) {
 	return sum
 }
 
-// holders returns the names of those who hold each partition.
+// holders returns the names of the nodes that hold each partition.
 func (r *moveRun) holders() (names []string) {
 	r.Helper()
 	var table ring

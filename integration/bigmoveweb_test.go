@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// moveDoors is how many nodes can be told apart.
+	// moveDoors is how many nodes can be distinguished.
 	moveDoors = 3
 	// hotHosts may be asked again after hotDelay: they show how long a partition
 	// waits. The robots.txt of all others asks for far more, so that the hosts,

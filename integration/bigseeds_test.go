@@ -80,7 +80,7 @@ func takeSeeds(t *testing.T, seeds, hosts int) (r seedsTaken) {
 		c.add("--profile", filepath.Join(*manySeedsDir, fmt.Sprint(hosts)), "--drain-timeout", "1s").ready()
 	}
 	c.addReady(3 - len(c.nodes))
-	c.settled(3 * time.Minute)
+	c.converged(3 * time.Minute)
 	first := c.nodes[0]
 	first.seed(fmt.Sprintf("http://127.0.0.1:%d/", freePort(t))) // nobody listens there
 	req, err := first.request(http.MethodPost, "/api/v1/crawl/pause", nil)

@@ -107,8 +107,8 @@ func resolveBig(rw dns.ResponseWriter, q *dns.Msg, network int) {
 	_ = rw.WriteMsg(m) // whoever asked asks again
 }
 
-// ServeHTTP serves 8 KB with 20 links: 13 to pages of the host and 5 to pages
-// of others, nearly all of them queued, and 2 that nobody has seen.
+// ServeHTTP serves 8 KB with 20 links: 13 to pages of the host and 5 to pages of others, nearly all
+// of them queued, and 2 to new pages.
 func (w *bigWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	select {
 	case w.requests <- struct{}{}:
@@ -155,7 +155,7 @@ func (w *bigWeb) waitRequest(t *testing.T, n *node) time.Time {
 	return time.Now()
 }
 
-// keptPort is the port that stands in the URLs of a kept frontier, or a new one.
+// keptPort is the port in the URLs of a kept frontier, or a new one.
 func keptPort(t *testing.T, dir string) int {
 	t.Helper()
 	path := filepath.Join(dir, "port")

@@ -55,12 +55,12 @@ func TestBottleneckIsNamed(t *testing.T) {
 		c.add()
 		until(t, time.Minute, func() string {
 			s, err := first.status()
-			if err != nil || s.Bottleneck.Cause != "handoff" || !strings.Contains(s.Bottleneck.Message, "partitions are still on their way") {
+			if err != nil || s.Bottleneck.Cause != "handoff" || !strings.Contains(s.Bottleneck.Message, "partitions are still moving") {
 				return fmt.Sprintf("%+v, %v", s.Bottleneck, err)
 			}
 			return ""
 		})
-		c.settled(time.Minute)
+		c.converged(time.Minute)
 		first.heldBackBy("politeness", "--delay")
 		for _, n := range c.nodes {
 			n.signal(syscall.SIGKILL)

@@ -61,7 +61,7 @@ func openTab(t *testing.T) *tab {
 		stop()
 		listening.Wait()
 	})
-	// The browser lives as long as the context of the first call.
+	// The browser runs as long as the context of the first call.
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("starting %s: %v", path, err)
 	}
@@ -134,9 +134,8 @@ func (b *tab) click(selector string) {
 	b.await(`window.before === undefined && document.readyState === "complete"`)
 }
 
-// press is a click that leads to no other page.
-// The page may put a new element in place of the one that was found; then it is
-// looked for again.
+// press is a click that leads to no other page. The page may put a new element in place of the one
+// that was found; then it is looked for again.
 func (b *tab) press(selector string) {
 	b.t.Helper()
 	until(b.t, time.Minute, func() string {

@@ -282,9 +282,9 @@ func (c *cluster) living() []*node {
 	return nodes
 }
 
-// settled waits until all living nodes see each other, agree on the table and
+// converged waits until all living nodes see each other, agree on the table and
 // serve all of it.
-func (c *cluster) settled(within time.Duration) {
+func (c *cluster) converged(within time.Duration) {
 	c.t.Helper()
 	until(c.t, within, func() string {
 		digest := ""

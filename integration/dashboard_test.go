@@ -37,7 +37,7 @@ func TestDashboard(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 31, Hosts: 40, PagesPerHost: 1000, SeedHosts: 25}.Quirky())
 	c := simCluster(t, srv, 150*time.Millisecond, "--partitions", "512")
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	first := c.nodes[0]
 	begun := time.Now()
 	dir := *pictures
@@ -171,7 +171,7 @@ func (b *tab) watchDeath(u, dir string, c *cluster) {
 	b.t.Helper()
 	b.open(u + "/ring")
 	b.await(`[...document.querySelectorAll(".cells i")].filter((i) => i.innerText === "C").length > 50`)
-	c.settled(2 * time.Minute) // a loaded machine drops copies; without one nobody can take over
+	c.converged(2 * time.Minute) // a loaded machine drops copies; without one nobody can take over
 	c.nodes[2].signal(syscall.SIGKILL)
 	<-c.nodes[2].done
 	gone := `[...document.querySelectorAll(".cells i")].every((i) => i.innerText === "A" || i.innerText === "B")`
@@ -214,8 +214,7 @@ func (b *tab) atRest(n *node) {
 	})
 }
 
-// withoutScripts compares what stands still while the crawl is paused, and uses the
-// forms.
+// withoutScripts compares what does not change while the crawl is paused, and uses the forms.
 func (b *tab) withoutScripts(u string, n *node) {
 	b.t.Helper()
 	b.scripts(false)
@@ -296,8 +295,7 @@ func serveEvil(t *testing.T) (origin string) {
 	return "http://" + ln.Addr().String()
 }
 
-// Whatever a web server writes, it runs no script in the browser of a person who
-// looks at the crawl (S17).
+// Text from web servers runs no script in an operator's browser (S17).
 func TestDashboardRunsNoForeignScript(t *testing.T) {
 	needsProcesses(t)
 	b := openTab(t)

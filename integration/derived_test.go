@@ -147,7 +147,7 @@ func TestDerivedOutputs(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 21, Hosts: 30, PagesPerHost: 40, Skew: -1}.Quirky())
 	c := simCluster(t, srv, 0, "--warc-size", "1MiB", "--derive", "all", "--log-skipped", "1")
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	c.finished(4 * time.Minute)
 	c.stop()
@@ -248,7 +248,7 @@ func TestDerivedOutputsSurviveKill(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 22, Hosts: 40, PagesPerHost: 40, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay, "--warc-size", "1MiB", "--derive", "all", "--log-skipped", "1")
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	n := c.nodes[2]
 	for _, at := range []int{300, 800} {

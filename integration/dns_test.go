@@ -91,9 +91,9 @@ func (s *nameServer) queries(t *testing.T) map[string]int {
 // lookupsAtOnce is how many names a node asks for at the same time.
 const lookupsAtOnce = 64
 
-// A thousand names (300 under the race detector), and a name server that stops in the middle for a while: the
-// hosts that it has told of go on meanwhile, no page is lost, and it is asked
-// once for each name and lifetime of its address, some more in the outage.
+// A thousand names (300 under the race detector), and a name server that stops for a while in the
+// middle. Hosts with known addresses continue, no page is lost, and the server gets one query for
+// each name and lifetime of its address, and a few more in the outage.
 func TestNames(t *testing.T) {
 	needsProcesses(t)
 	const ttl = 30 * time.Second // the least that crawlnode believes

@@ -65,8 +65,8 @@ func consoleCommands(t *testing.T, path string) (cs []command) {
 	return cs
 }
 
-// reader is somebody who types what a document says, in a place of his own: a
-// folder, and a network in which the usual ports are free.
+// reader runs the commands of a document, in a folder and a network of its own, in which the usual
+// ports are free.
 type reader struct {
 	t       *testing.T
 	dir     string

@@ -87,7 +87,7 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 	w.serve(t)
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--delay", "5ms", "--ip-delay", "0", "--fetchers", "64")
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	var seeds []string
 	for h := range w.hosts {
 		seeds = append(seeds, fmt.Sprintf("http://%s:%d/", w.addr(h), w.port))

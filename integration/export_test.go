@@ -33,7 +33,7 @@ func TestExportedIndex(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 11, Hosts: 30, PagesPerHost: 60, Skew: -1}.Quirky())
 	c := simCluster(t, srv, 0, "--warc-size", "1MiB")
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	atPage(t, web, 200)
 	checkSorted(t, exported(t, c.nodes[1]))
@@ -147,7 +147,7 @@ func oneRecord(r io.Reader, url string) error {
 	return nil
 }
 
-// overAPI asks a node, whoever has the file, for the record.
+// overAPI asks a node for the record, whichever node has the file.
 func overAPI(t *testing.T, n *node, l cdxLine) {
 	t.Helper()
 	code, body, err := n.get("/api/v1/captures/" + l.Filename + "/" + l.Offset)

@@ -83,8 +83,8 @@ func wrongClock(f *trial) {
 	f.restart(n)
 }
 
-// pausedMachine is F36: both clocks of a node's machine stand still while others take
-// over. The node goes on as if nothing had been until the first message says otherwise.
+// pausedMachine is F36: both clocks of a node's machine stand still while others take over. The
+// node continues until the first message proves the pause.
 func pausedMachine(f *trial) {
 	const pause = 25 * time.Second
 	f.crawlTo(0.05, 0.2)
@@ -145,8 +145,8 @@ func (f *trial) overlook(report *simweb.Report, requests []simweb.Request) {
 	f.f.gap = smallest
 }
 
-// aware leaves the answers to a node that could not know better out of repeats: others had
-// done such a page already, or do it again since nobody takes its word.
+// aware excludes from the repeats the answers to a node that could not know better: others had
+// already done such a page, or do it again since its results are not accepted.
 func (f *trial) aware(found []repeated) []repeated {
 	if f.blind == nil {
 		return found

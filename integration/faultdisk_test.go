@@ -138,8 +138,8 @@ func fillDisk(t *testing.T, dir string, left int64) string {
 	}
 }
 
-// A node whose disk fills up pauses and says so, lives on with no byte left, and
-// goes on when there is space again.
+// A node whose disk fills up pauses and reports it, keeps running without a free byte, and resumes
+// when there is space again.
 func TestDiskFillsUp(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
@@ -259,22 +259,21 @@ func TestDataDirectoryDeleted(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
 	c.addReady(3)
-	c.settled(2 * time.Minute) // beside other tests
+	c.converged(2 * time.Minute) // beside other tests
 	n := c.nodes[1]
 	n.signal(syscall.SIGKILL)
 	n.exit(t, 10*time.Second)
 	if err := os.RemoveAll(n.dir); err != nil {
 		t.Fatal(err)
 	}
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	n.start()
 	n.ready()
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.stop()
 }
 
-// A data directory of another cluster is refused, by name, before the node meets
-// anybody.
+// A data directory of another cluster is refused, by name, before the node contacts other nodes.
 func TestDataDirectoryOfAnotherCluster(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

@@ -189,7 +189,7 @@ func (f *trial) begunAfter(n *node, ill, dead time.Time) (hosts, after int, last
 	return len(at), after, last
 }
 
-// living is a node that lives and is not the ill one.
+// living is a running node other than the one with the bad disk.
 func (f *trial) living(ill *node) *node {
 	for _, n := range f.c.living() {
 		if n != ill {
@@ -200,8 +200,8 @@ func (f *trial) living(ill *node) *node {
 	return nil
 }
 
-// lossElsewhere kills a node beside the ill one, and waits until all partitions are
-// served of which somebody else has a copy.
+// lossElsewhere kills another node, and waits until all partitions with a remaining copy are
+// served.
 func (f *trial) lossElsewhere(ill *node, frozen bool) {
 	f.Helper()
 	victim := f.c.nodes[f.random.IntN(len(f.c.nodes)-1)]
@@ -271,8 +271,8 @@ func (f *trial) stopped(n *node, took time.Duration, code, want int) {
 	}
 }
 
-// healed makes the disk good again, starts who is down, and hands over the seeds that
-// nobody has acknowledged.
+// healed repairs the disk, starts the nodes that are down, and submits the seeds that were not
+// acknowledged.
 func (f *trial) healed(since time.Time, what string, ill *node, refused []string, heal func()) {
 	f.Helper()
 	heal()

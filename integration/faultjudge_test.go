@@ -84,8 +84,8 @@ func (f *trial) strict() {
 	}
 }
 
-// lostLink is a page that was answered and leads to one that nobody asked for:
-// what is missing behind that one is missing because of it.
+// lostLink is a page that was answered and links to one that was never requested: pages missing
+// behind that one are missing because of it.
 type lostLink struct {
 	from simweb.Request // its last answer
 	to   string
@@ -199,13 +199,13 @@ func (f *trial) dump() {
 			f.Logf("%s: %v", n.name, err)
 			continue
 		}
-		f.Logf("%s says:\ncluster %s\nring %s\ncrawl %s\nfrontier %s\n%s", n.name, s.Cluster, s.Ring, s.Crawl, s.Frontier, unsettled(n))
+		f.Logf("%s says:\ncluster %s\nring %s\ncrawl %s\nfrontier %s\n%s", n.name, s.Cluster, s.Ring, s.Crawl, s.Frontier, unconverged(n))
 	}
 }
 
-// unsettled lists the partitions that are not held by their owner with all
+// unconverged lists the partitions that are not held by their owner with all
 // copies, as a node sees them.
-func unsettled(n *node) string {
+func unconverged(n *node) string {
 	var ring struct{ Partitions []map[string]any }
 	if err := n.decode("/api/v1/ring", &ring); err != nil {
 		return err.Error()
@@ -216,5 +216,5 @@ func unsettled(n *node) string {
 			odd = append(odd, fmt.Sprint(p))
 		}
 	}
-	return fmt.Sprintf("%d partitions are not settled, such as\n%s", len(odd), strings.Join(odd[:min(8, len(odd))], "\n"))
+	return fmt.Sprintf("%d partitions are not with their owner, such as\n%s", len(odd), strings.Join(odd[:min(8, len(odd))], "\n"))
 }

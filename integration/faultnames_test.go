@@ -14,10 +14,9 @@ import (
 // first node has an address.
 const foundedWithin = 15 * time.Second
 
-// TestNameResolvesLate starts two nodes while the name at the head of --join, which is
-// the first one's, has no address; the list names two wrong ports besides. Both nodes
-// are members in time, and each wrong address is told of once and shown until somebody
-// answers there.
+// TestNameResolvesLate starts two nodes while the first name of --join, which is the first node's,
+// has no address; the list also has two wrong ports. Both nodes become members in time, and each
+// wrong address is reported once and shown until a node answers there.
 func TestNameResolvesLate(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)

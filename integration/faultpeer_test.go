@@ -18,9 +18,8 @@ import (
 	"crawlnode/peer"
 )
 
-// deafProxy stands in front of a node's RPC port. Now and then it swallows the
-// answers on a connection while requests still go through, and then ends the
-// connection: the caller cannot know what was done.
+// deafProxy is in front of a node's RPC port. Now and then it drops the answers on a connection
+// while requests still pass, and then closes the connection: the caller cannot know what was done.
 type deafProxy struct {
 	listener net.Listener
 	to       string
@@ -144,8 +143,7 @@ func lostAnswers(f *trial) {
 	}
 }
 
-// trouble is what the proxies of a trial ask for each connection: it lives for a
-// second on average.
+// trouble is what the proxies of a trial ask for each connection, which lasts a second on average.
 func (f *trial) trouble() bool {
 	if !f.troubled.Load() || rand.IntN(int(time.Second/deafFor)) > 0 {
 		return false

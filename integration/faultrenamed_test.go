@@ -57,9 +57,9 @@ func short(c *simweb.Config) {
 // memberAgainWithin is how long a node that has moved takes to be a member again.
 const memberAgainWithin = 20 * time.Second
 
-// movedWithItsName kills a node, which comes back with its data and its name at another
-// address: it is a member there. A copy of its data that is started under the same
-// name while it lives must end, and nobody else may notice.
+// movedWithItsName kills a node, which comes back with its data and its name at another address and
+// is a member there. A copy of its data that is started under the same name while it runs must end,
+// and no other node may be affected.
 func movedWithItsName(f *trial) {
 	f.crawlTo(0.05, 0.15)
 	n := f.pick()
@@ -67,13 +67,13 @@ func movedWithItsName(f *trial) {
 	f.kill(n)
 	f.wait(0, 2*time.Second)
 	at, elsewhere := f.lab.add(), f.lab.add() // in this order: the copy is node 4, so its door is the fourth
-	f.names.settle(f.T, at)
-	f.names.settle(f.T, elsewhere)
+	f.names.serve(f.T, at)
+	f.names.serve(f.T, elsewhere)
 	f.names.lead(f.nameOf(n), f.lab.addr(elsewhere))
 	f.moveTo(n, elsewhere)
 	n.start()
 	began := time.Now()
-	f.c.settled(f.patience(memberAgainWithin))
+	f.c.converged(f.patience(memberAgainWithin))
 	f.Logf("%s is a member at its new address after %v", n.name, time.Since(began).Round(100*time.Millisecond))
 	if after := f.members(n); !slices.Equal(before, after) {
 		f.Errorf("after the move the members are %v, they were %v", after, before)

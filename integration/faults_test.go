@@ -223,7 +223,7 @@ func (f *trial) add(flags ...string) *node {
 	door := len(f.c.nodes) % len(f.srv.Doors)
 	n := f.c.place(slices.Concat([]string{"--dns", f.srv.Doors[door].String()}, join, flags)...)
 	if f.lab != nil {
-		f.settle(n)
+		f.enterNamespace(n)
 	}
 	if f.deaf {
 		f.hide(n)
@@ -287,11 +287,11 @@ func (f *trial) patience(d time.Duration) time.Duration {
 	return d
 }
 
-// whole waits until the living nodes serve everything and have all copies, in a
-// view of nobody but them.
+// whole waits until the running nodes serve everything and have all copies, in a view of exactly
+// these nodes.
 func (f *trial) whole(within time.Duration) {
 	f.Helper()
-	f.c.settled(f.patience(within))
+	f.c.converged(f.patience(within))
 	until(f.T, f.patience(within), func() string {
 		for _, n := range f.c.living() {
 			s, err := n.status()
@@ -333,10 +333,9 @@ func (c *cluster) namesDead(n *node, s status) string {
 	return ""
 }
 
-// outwaitFences waits until the fence of each node's start is over. A process
-// takes nothing over for so long after the first view that it installs, proof of
-// death or not: it cannot know what went before. A view that all nodes have had
-// for that long is nobody's first.
+// outwaitFences waits until the fence of each node's start is over. For that time after the first
+// view that it installs, a process takes nothing over, proof of death or not: it cannot know what
+// happened before. A view that all nodes have had for that long is no node's first one.
 func (f *trial) outwaitFences() {
 	f.Helper()
 	view, since := 0, time.Now()

@@ -85,7 +85,7 @@ func (f *trial) takenBack(n, other *node, without int, stopped time.Time, unawar
 		return ""
 	})
 	back := time.Now()
-	f.c.settled(f.patience(time.Minute))
+	f.c.converged(f.patience(time.Minute))
 	f.blind = func(r simweb.Request) bool {
 		return r.Door == f.door(n) && r.Start.After(continued) && r.Start.Before(continued.Add(unaware))
 	}
@@ -278,7 +278,7 @@ func oldDataReturns(f *trial) {
 	f.whole(time.Minute)
 	f.wait(3*time.Second, 8*time.Second)
 	f.restart(n)
-	f.c.settled(f.patience(time.Minute))
+	f.c.converged(f.patience(time.Minute))
 	if !slices.Contains(f.c.living(), n) {
 		f.Errorf("%s did not stay", n.name)
 	}

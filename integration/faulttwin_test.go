@@ -15,10 +15,9 @@ import (
 // twinWithin is how long a second process with a node's name or identity may live.
 const twinWithin = 10 * time.Second
 
-// sameName starts, while the cluster crawls, a new node with a name that is taken,
-// and a copy of a living node's data at another address: both must end, and no
-// view may follow. Then that node dies and its data move to another address: there
-// it is a member again, under its old identity.
+// sameName starts, during the crawl, a new node with a name that is taken, and a copy of a running
+// node's data at another address. Both must end, and no view may follow. Then that node is killed
+// and its data move to another address: there it becomes a member again, with its old identity.
 func sameName(f *trial) {
 	f.crawlTo(0.05, 0.15)
 	n := f.pick()
@@ -47,7 +46,7 @@ func sameName(f *trial) {
 		f.Fatal(err)
 	}
 	f.restart(moved)
-	f.c.settled(f.patience(30 * time.Second))
+	f.c.converged(f.patience(30 * time.Second))
 	if after := f.members(moved); !slices.Equal(before, after) {
 		f.Errorf("after the move the members are %v, they were %v", after, before)
 	}

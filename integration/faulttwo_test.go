@@ -103,9 +103,9 @@ type oneOfTwo struct {
 	strike, back func(l *lab, n *node)
 }
 
-// TestOneOfTwoStopped silences one of two nodes as soon as the seeds, each of which
-// redirects to another host, are acknowledged. The other one fetches all that it holds
-// itself, and says what waits for whom. When the first goes on, nothing is missing.
+// TestOneOfTwoStopped stops one of two nodes as soon as the seeds, each of which redirects to
+// another host, are acknowledged. The other node fetches everything that it holds itself, and
+// reports what waits. When the first continues, nothing is missing.
 func TestOneOfTwoStopped(t *testing.T) {
 	needsProcesses(t)
 	stop := func(_ *lab, n *node) { n.signal(syscall.SIGSTOP) }
@@ -115,8 +115,8 @@ func TestOneOfTwoStopped(t *testing.T) {
 		"stop": {strike: stop, back: func(_ *lab, n *node) { n.signal(syscall.SIGCONT) }},
 		"kill": {strike: kill},
 		"cut":  {lab: true, strike: cut, back: func(l *lab, _ *node) { l.heal() }},
-		// Nothing of the node is heard any more, not even that its connections ended. On one
-		// machine the other one could see that the process is gone.
+		// Nothing of the node arrives any more, not even the end of its connections. On one machine
+		// the other node could see that the process is gone.
 		"power": {lab: true, flags: []string{"--proof-of-death=off"}, strike: func(l *lab, n *node) { cut(l, n); kill(l, n) },
 			back: func(l *lab, n *node) { l.heal(); n.start(); n.ready() }},
 	} {
@@ -210,7 +210,7 @@ func (way *oneOfTwo) start(t *testing.T, w *leadingWeb) (left, stopped *node, l 
 		n.start()
 		n.ready()
 	}
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	left, stopped = c.nodes[0], c.nodes[1]
 	until(t, time.Minute, func() string {
 		s, err := left.status()

@@ -14,9 +14,9 @@ import (
 	"crawlnode/store/archive"
 )
 
-// A node whose archive lies on a volume of its own, and that fills up, pauses and
-// says which, writes nothing in part, and goes on when there is space again.
-// Its files are .warc.zst, those of the other node .warc.gz.
+// A node whose archive is on a full volume of its own pauses and names it, writes no partial
+// record, and resumes when there is space again. Its files are .warc.zst, those of the other node
+// .warc.gz.
 func TestArchiveVolumeFillsUp(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)

@@ -70,9 +70,8 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// spawner starts every process from one thread that lives as long as the test
-// binary: Linux ties Pdeathsig to the thread, and with it a test that is killed
-// leaves no process behind.
+// spawner starts every process from one thread that runs as long as the test binary: Linux ties
+// Pdeathsig to the thread, so a killed test leaves no process behind.
 var spawner = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -155,7 +154,7 @@ func tail(path string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// crash finds where a Go program begins to say why it dies.
+// crash finds the start of a Go program's crash output.
 var crash = regexp.MustCompile(`(?m)^(panic:|fatal error:|unexpected fault address|WARNING: DATA RACE|SIG[A-Z]+:).*$`)
 
 // lastWords returns the end of a log, or of one that ends in a crash what was

@@ -51,7 +51,7 @@ func (n *node) visits() map[string]visitLine {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var l visitLine
-		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Msg != "a visit ended" || l.Kind == "robots_fetched" {
+		if json.Unmarshal(lines.Bytes(), &l) != nil || l.Msg != "visit completed" || l.Kind == "robots_fetched" {
 			continue
 		}
 		if _, known := found[l.URL]; !known {

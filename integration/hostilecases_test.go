@@ -44,9 +44,9 @@ func (w *hostileWeb) hostileCases() []hostileCase {
 	return all
 }
 
-// addressCases lead to places outside --allow-net (S1, S2). All of them are this
-// machine: were the node's check broken, nobody else would hear of it. The networks
-// beyond are in the tables of web/fetcher and node, which connect to nothing.
+// addressCases lead to addresses outside --allow-net (S1, S2). All of them are on this machine, so
+// that a broken check would contact no other machine. The other networks are in the tables of
+// web/fetcher and node, which connect to nothing.
 func (w *hostileWeb) addressCases() []hostileCase {
 	cases := []hostileCase{
 		{row: "S1", name: "inside", want: "blocked_address"},

@@ -15,8 +15,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Where the hostile web lives. Only hostileNet may be crawled; what listens
-// elsewhere is a canary, which nobody must ever connect to.
+// The addresses of the hostile web. Only hostileNet may be crawled; every other listener is a
+// canary, which must never get a connection.
 const (
 	hostileNet   = "127.77.0.0/16"
 	hostileIP    = "127.77.0.1"
@@ -123,8 +123,8 @@ func lastBytes(c net.Conn) {
 	}
 }
 
-// talkOf notes a request and finds who answers it. A host without a robots.txt
-// of its own has none, and an unknown one is plain.
+// talkOf notes a request and finds its handler. A host without a robots.txt of its own has none,
+// and an unknown one is plain.
 func (w *hostileWeb) talkOf(r *http.Request) talk {
 	host, _, _ := strings.Cut(r.Host, ":")
 	w.note(host, r)

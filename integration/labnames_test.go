@@ -24,8 +24,8 @@ type labNames struct {
 // labDomain is the domain of the nodes of a lab.
 const labDomain = "lab.test"
 
-// newLabNames starts a name server on the bridge of a lab. Namespaces that are made
-// later ask it, and nobody else.
+// newLabNames starts a name server on the bridge of a lab. Namespaces that are made later use it,
+// and no other.
 func newLabNames(t *testing.T, l *lab) *labNames {
 	t.Helper()
 	n := &labNames{lab: l, leads: map[string]string{}}
@@ -81,9 +81,9 @@ func (n *labNames) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 // name is what a node is called in the lab.
 func (n *labNames) name(i int) string { return fmt.Sprintf("n%d.%s", i+1, labDomain) }
 
-// settle lets the processes of a namespace ask this server. `ip netns exec` mounts what
-// lies in /etc/netns over /etc.
-func (n *labNames) settle(t *testing.T, i int) {
+// serve lets the processes of a namespace use this server: `ip netns exec` mounts the content of
+// /etc/netns over /etc.
+func (n *labNames) serve(t *testing.T, i int) {
 	t.Helper()
 	dir := filepath.Join("/etc/netns", n.lab.space(i))
 	if err := os.MkdirAll(dir, 0o755); err != nil {

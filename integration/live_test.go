@@ -14,10 +14,10 @@ import (
 	"crawlnode/crawl"
 )
 
-// Settings that are changed at one node hold on all of three, and what happened is
-// told: a limit that is lifted sets the crawl running again, a longer delay holds
-// from then on at every host, robots.txt is obeyed until it need not be, and what
-// the scope does not hold any more is not fetched. Judged at the web server's side.
+// Settings that are changed at one node apply on all three, and events report them: a raised limit
+// resumes the crawl, a longer delay applies from then on at every host, robots.txt is obeyed until
+// that is switched off, and URLs that the scope now excludes are not fetched. Checked at the web
+// server.
 func TestSettingsChangeLive(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestSettingsChangeLive(t *testing.T) {
 	w := startPoliteWeb(t, 23, 12, 12, temper{pages: 12})
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--dns", w.dns, "--delay", before.String(), "--max-pages", fmt.Sprint(limit))
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	news := c.nodes[1].follow()
 	c.nodes[0].seed(append(w.seeds(), w.hosts[0].url("/no"))...)
 	c.finished(time.Minute)

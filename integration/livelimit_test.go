@@ -24,7 +24,7 @@ func TestMaxPagesLoweredLive(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 29, Hosts: hosts, PagesPerHost: 60, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 
 	atPage(t, web, 100)
@@ -134,7 +134,7 @@ func TestTwoOperatorsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8", "--partitions", "512")
 	c.addReady(2)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	both := func(bodies [2]string, etag string) (codes [2]int, texts [2]string) {
 		var wg sync.WaitGroup
 		start := make(chan struct{})

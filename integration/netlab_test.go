@@ -23,7 +23,7 @@ type lab struct {
 
 const (
 	labName = "cnl"
-	// The web stands at .1 and node i (from 0 on) at .(labFirst+i).
+	// The web is at .1 and node i (from 0 on) at .(labFirst+i).
 	labFirst = 10
 )
 

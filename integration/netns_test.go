@@ -20,8 +20,8 @@ var cuts = []scenario{
 	{name: "loss-20-percent", instead: []string{"fault links"}, lab: true, shape: steady, act: loseaFifth},
 }
 
-// cutRepeats is the share of pages that a cut may repeat: those that the smaller
-// side finishes on its lease, up to eight seconds, and can copy to nobody.
+// cutRepeats is the share of pages that a cut may repeat: those that the smaller side completes
+// during its lease, up to eight seconds, and cannot copy to another node.
 const cutRepeats = 0.1
 
 // longer makes a web that takes some two minutes.
@@ -49,8 +49,8 @@ func TestNetns(t *testing.T) {
 	}
 }
 
-// settle puts a node into its namespace, at an address of its own.
-func (f *trial) settle(n *node) {
+// enterNamespace puts a node into its namespace, at an address of its own.
+func (f *trial) enterNamespace(n *node) {
 	f.Helper()
 	i := f.lab.add()
 	if i != f.door(n) {
@@ -59,7 +59,7 @@ func (f *trial) settle(n *node) {
 	f.moveTo(n, i)
 	n.flags = append(n.flags, "--insecure")
 	if f.names != nil {
-		f.names.settle(f.T, i)
+		f.names.serve(f.T, i)
 		f.call(n)
 	}
 }
@@ -107,7 +107,7 @@ func (f *trial) cutFor(d time.Duration, few []int) {
 	healed := time.Now()
 	f.lab.heal()
 	f.Logf("%s: healed at %d pages", healed.Format("15:04:05.000"), f.web.Progress())
-	f.c.settled(f.patience(30 * time.Second))
+	f.c.converged(f.patience(30 * time.Second))
 	f.Logf("all together again after %v", time.Since(healed).Round(100*time.Millisecond))
 	f.judgeSides(few, cut, healed)
 }
@@ -150,7 +150,7 @@ func oneWay(f *trial) {
 	f.lab.heal()
 	healed := time.Now()
 	f.excuses = append(f.excuses, disturbance{fmt.Sprintf("one-way cut of %v", drawn), cut.Add(-commitWindow), healed})
-	f.c.settled(f.patience(30 * time.Second))
+	f.c.converged(f.patience(30 * time.Second))
 	if s, err = f.c.nodes[drawn[1]].status(); err != nil {
 		f.Fatal(err)
 	}
@@ -161,8 +161,8 @@ func oneWay(f *trial) {
 	}
 }
 
-// loseaFifth drops every fifth packet between nodes: nobody is taken for dead,
-// and the crawl goes on nearly as fast.
+// loseaFifth drops every fifth packet between nodes: no node is considered dead, and the crawl
+// continues nearly as fast.
 func loseaFifth(f *trial) {
 	f.crawlTo(0.03, 0.04) // all hosts are known and under way
 	rate := func(d time.Duration) float64 {

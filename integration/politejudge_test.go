@@ -62,11 +62,10 @@ func byStart(a, b politeRequest) int { return a.start.Compare(b.start) }
 
 func share(gap, owed time.Duration) float64 { return gap.Seconds() / owed.Seconds() }
 
-// judgeHost walks through the requests of a host with the rules of politeness in
-// their plainest form: what is owed after an answer is the largest of the
-// configured delay, the Crawl-delay (from the second request after robots.txt
-// on), twice the response time, and what 429 and 503 have doubled it to; a
-// Retry-After stands beside that.
+// judgeHost checks the requests of a host against the rules of politeness in their plainest form.
+// The gap after an answer is the largest of the configured delay, the Crawl-delay (from the second
+// request after robots.txt on), twice the response time, and the doubled delay after 429 and 503; a
+// Retry-After applies in addition.
 func (w *politeWeb) judgeHost(h *politeHost, seen []politeRequest, delay time.Duration, f *politeFigures) {
 	var crawlDelay, backoff time.Duration
 	var hold time.Time

@@ -21,7 +21,7 @@ func TestThreeNodesCrawlRealSites(t *testing.T) {
 	}
 	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", delay.String())
 	c.addReady(3)
-	c.settled(30 * time.Second)
+	c.converged(30 * time.Second)
 	sameRing(t, c)
 
 	start := time.Now()
@@ -90,8 +90,8 @@ func archivedPages(t *testing.T, c *cluster, match func(capture) bool) (urls []s
 	return urls, byHost
 }
 
-// sameRing checks that all nodes show one table, fully held, and that nobody
-// owns more than the bound of the ring.
+// sameRing checks that all nodes show one table, fully held, and that no node owns more than the
+// bound of the ring.
 func sameRing(t *testing.T, c *cluster) {
 	t.Helper()
 	var first ring

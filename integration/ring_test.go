@@ -75,8 +75,8 @@ func allHeld(p ringCell) string {
 	return ""
 }
 
-// The ring names who has each partition at each step: while nodes join, when the
-// only copy of some is gone with its node, and when that node is back.
+// The ring names the nodes of each partition at each step: while nodes join, when the only copy of
+// some is gone with its node, and when that node is back.
 func TestRingSaysWhoIsNeeded(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

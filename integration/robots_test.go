@@ -40,7 +40,7 @@ type robotsHost struct {
 	open    bool
 }
 
-// robotsSite serves the hosts and judges who asks, at their side.
+// robotsSite serves the hosts and checks the requests on their side.
 type robotsSite struct {
 	t     *testing.T
 	delay time.Duration
@@ -364,10 +364,10 @@ func thereAndBack(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.R
 	}
 }
 
-// TestRobotsOfAnotherNodesHost has robots.txt files redirect to busy hosts, on two
-// nodes: each is fetched by who crawls the busy host, in that host's turn, so that
-// its server never sees two requests without the gap. Then one node leaves, and the
-// other knows what the robots.txt files said.
+// TestRobotsOfAnotherNodesHost has robots.txt files redirect to busy hosts, on two nodes. Each file
+// is fetched by the node that crawls the busy host, in that host's turn, so that its server never
+// sees two requests without the gap. Then one node leaves, and the other knows the content of the
+// robots.txt files.
 func TestRobotsOfAnotherNodesHost(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -382,7 +382,7 @@ func TestRobotsOfAnotherNodesHost(t *testing.T) {
 	site := newRobotsSite(t, 42, delay, hosts)
 	c := newCluster(t, "--allow-net", "127.42.0.0/16", "--delay", delay.String(), "--store", "none")
 	c.addReady(2)
-	c.settled(30 * time.Second)
+	c.converged(30 * time.Second)
 	c.nodes[0].seed(site.seeds()...)
 	site.check(60 * time.Second)
 	c.nodes[0].signal(syscall.SIGTERM)

@@ -12,9 +12,9 @@ import (
 	"crawlnode/simweb"
 )
 
-// Five nodes get another key while they crawl: every page is fetched once, each node can be
-// asked all the time by who has both keys, and in the end the old one opens nothing, at a
-// node that starts with it included: that one has kept the new key.
+// Five nodes get another key during the crawl. Every page is fetched once, and a client with both
+// keys can call each node at all times. In the end the old key is refused, even by a node that
+// starts with it, since that node has stored the new key.
 func TestRotateKeyWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 182, Hosts: 60, PagesPerHost: 300, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(5)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	atPage(t, web, 1000)
 
@@ -63,7 +63,7 @@ func TestRotateKeyWhileCrawling(t *testing.T) {
 	<-n.done
 	n.start()
 	n.ready()
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	if log := tail(n.log, 2000); !strings.Contains(log, "replace its --cluster-key-file") {
 		t.Errorf("a node that starts with the old file does not say so:\n%s", log)
 	}

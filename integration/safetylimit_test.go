@@ -10,8 +10,8 @@ import (
 	"crawlnode/simweb"
 )
 
-// A crawl that nobody operates ends with exit code 6 when its disk has been nearly full
-// for a minute; with space there again the same command goes on to the end.
+// A crawl without an operator ends with exit code 6 when its disk has been nearly full for a
+// minute. With space again the same command finishes it.
 func TestCrawlOnAFullDisk(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)

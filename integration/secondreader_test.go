@@ -36,7 +36,7 @@ func TestSecondReader(t *testing.T) {
 	odd := serveOdd(t)
 	c := simCluster(t, srv, 0, "--warc-size", "4MiB", "--max-body", "64KiB", "--contact", "somebody@example.org")
 	c.addReady(2)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(append(web.Seeds(), odd+"/")...)
 	c.finished(10 * time.Minute)
 	for i := range 3 { // asked again with validators, it has not changed

@@ -56,9 +56,9 @@ func (c *cluster) keyed() *cluster {
 	return c
 }
 
-// A node without the key, with another, with another --cluster or of another cluster
-// neither joins a cluster, nor commands it, nor reads from it: by gossip, by the calls
-// between nodes and by the API. Each hears why, and the cluster's logs stay short.
+// A node without the key, with another key, with another --cluster or of another cluster neither
+// joins a cluster, nor commands it, nor reads from it: by gossip, by calls between nodes and by the
+// API. Each gets the reason, and the cluster's logs stay short.
 func TestStrangersStayOut(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -99,7 +99,7 @@ func judgeLog(t *testing.T, n *node, took time.Duration) {
 			t.Errorf("%s: %d lines %q in %v", n.name, lines, kind, took)
 		}
 	}
-	if kinds["refused a request to the API: it has not the token of this cluster's key"] == 0 ||
+	if kinds["refused an API request: no valid token of this cluster"] == 0 ||
 		kinds["refused a connection to the RPC port: it has not shown this cluster's key"] == 0 {
 		t.Errorf("%s says nothing of what it has refused: %v", n.name, kinds)
 	}

@@ -15,7 +15,7 @@ import (
 // floodHosts is how many hosts flood at a time, with one kind of frame.
 const floodHosts = 20
 
-// floods serves HTTP/2 at an address of its own, and floods whoever asks.
+// floods serves HTTP/2 at an address of its own, and floods every client.
 func (s *siege) floods(ip, kind string, cfg *tls.Config) {
 	s.t.Helper()
 	ln, err := tls.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(s.port)), cfg)
@@ -34,8 +34,8 @@ func (s *siege) floods(ip, kind string, cfg *tls.Config) {
 	}()
 }
 
-// TestSharesFloods is F40: 20 hosts flood whoever asks with HTTP/2 frames of a kind that carry
-// nothing, for as long as the connection stands; then 20 others with another kind.
+// TestSharesFloods is F40: 20 hosts flood every client with HTTP/2 frames without content, of one
+// kind, as long as the connection is open; then 20 others with another kind.
 func TestSharesFloods(t *testing.T) {
 	besieged(t, false)
 	s := newSiege(t)

@@ -9,9 +9,9 @@ import (
 	"crawlnode/simweb"
 )
 
-// Three nodes fetch as fast as the machine can. The first signal drains a node within
-// its time, with exit code 0; two signals end one at once, with 130; neither costs a
-// page, and who was ended with data in place goes on with the same command.
+// Three nodes fetch as fast as the machine can. The first signal drains a node within its time,
+// with exit code 0; two signals end one at once, with 130. Neither loses a page, and a node that
+// was ended continues from its data with the same command.
 func TestSignalsAtFullSpeed(t *testing.T) {
 	needsProcesses(t)
 	const patience = 15 * time.Second
@@ -46,7 +46,7 @@ func TestSignalsAtFullSpeed(t *testing.T) {
 			web, srv := serveSimweb(t, simweb.Config{Seed: 81, Hosts: 300, PagesPerHost: size, Skew: -1})
 			c := simCluster(t, srv, 0, "--drain-timeout", patience.String(), "--partitions", "512")
 			c.addReady(3)
-			c.settled(time.Minute)
+			c.converged(time.Minute)
 			c.nodes[0].seed(web.Seeds()...)
 			atPage(t, web, 300*size/10)
 			at, asked := web.Progress(), time.Now()

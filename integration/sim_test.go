@@ -25,7 +25,7 @@ import (
 // idle ones. Under the race detector it takes several times that, which therefore
 // gets fewer of them.
 //
-// A seed repeats the web, the schedule and the fate of each message. It cannot
+// A seed repeats the web, the schedule and the delivery of each message. It cannot
 // repeat what Go draws for itself, the order of maps and of ready cases, so a
 // failing seed may need several runs.
 //
@@ -58,7 +58,7 @@ import (
 //	    who holds what is asked of a member that cannot store        disk-elsewhere, disk-frozen-elsewhere
 //	I4  stored times of day are believed as they stand (I7)          clock-ahead, 1 of 12 seeds
 //	    a scope entry waits for every member                         two-one-stopped, two-one-without-power
-//	    a node at another address takes itself for its twin          name-moves, seed 5
+//	    a node at another address takes itself for a duplicate of itself          name-moves, seed 5
 //	    the first of --join compares names to recognise itself       late-name
 func TestSim(t *testing.T) {
 	had := &shares{had: map[string]int{}}

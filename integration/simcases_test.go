@@ -89,8 +89,8 @@ func addressKept() schedule {
 	return p.sorted()
 }
 
-// diskElsewhere: the disk of n3 is full when n1 dies for a minute; n3 is asked to
-// leave, and its time is up.
+// diskElsewhere: the disk of n3 is full when n1 fails for a minute; n3 is asked to leave, and its
+// time runs out.
 func diskElsewhere() schedule { return otherDisk(3, fullDisk) }
 
 // diskFrozenElsewhere is the same with a frozen disk, which stores no view: of five,
@@ -124,8 +124,8 @@ func clockAhead() schedule {
 	return p.sorted()
 }
 
-// twoNodes: one of two is silent while seeds lead to other hosts. The other one goes
-// on with its share.
+// twoNodes: one of two is silent while seeds lead to other hosts. The other one continues with its
+// share.
 func twoNodes(kind faultKind) schedule {
 	p := drawn(2)
 	p.few = true
@@ -154,7 +154,7 @@ func nameIsLate() schedule {
 	return p.sorted()
 }
 
-// replicaStalls: a replica stands still for 3, 10 and 60 s.
+// replicaStalls: a replica does not run for 3, 10 and 60 s.
 func replicaStalls() schedule {
 	p := drawn(3)
 	for second, lasts := range map[float64]float64{3: 3, 10: 10, 30: 60} {

@@ -96,7 +96,7 @@ type heir struct {
 	place bool
 }
 
-// runs reports whether a member's process lives, stopped or not.
+// runs reports whether a member's process exists, stopped or not.
 func (m *simMember) runs() bool { return !m.life.crashed && !m.ended() }
 
 // life is one process.
@@ -175,7 +175,7 @@ func (s *simulation) start(name string) {
 			m.store = m.store.Crash()
 			s.net.Crash(name)
 		}
-		m.addr = s.settle(m)
+		m.addr = s.nextAddress(m)
 		host = s.net.Restart(name, m.addr)
 	}
 	s.enterName(m)
@@ -250,10 +250,9 @@ func (s *simulation) config(m *simMember) config.Config {
 	return c
 }
 
-// crash ends a process as kill -9 does, or as a loss of power. Its network goes
-// first, so that nobody hears of anything that its disk does not hold; then its
-// store; then the next life gets a copy of the files, which the abandoned
-// goroutines do not reach.
+// crash ends a process like kill -9, or like a power cut. Its network goes first, so that no other
+// process gets messages about changes that its disk does not have; then its store. Then the next
+// process gets a copy of the files, which the abandoned goroutines do not reach.
 func (s *simulation) crash(name string, power bool) {
 	s.t.Helper()
 	m := s.members[name]
@@ -327,7 +326,7 @@ func (m *simMember) ended() bool {
 	}
 }
 
-// up returns the names of those that run and were not told to leave.
+// up returns the names of the members that run and were not asked to leave.
 func (s *simulation) up() []string {
 	return s.those(func(m *simMember) bool { return m.runs() && !m.gone })
 }
@@ -342,8 +341,8 @@ func (s *simulation) those(are func(*simMember) bool) []string {
 	return names
 }
 
-// sleep lets time pass and watches who may fetch, and that nobody says too soon
-// that the crawl has ended.
+// sleep lets time pass, checks which nodes may fetch, and that no node declares the end of the
+// crawl too early.
 func (s *simulation) sleep(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		s.doze(time.Until(end))
@@ -363,7 +362,7 @@ func (s *simulation) doze(d time.Duration) {
 	s.ambush.pages(s.web.judge.unfetched())
 }
 
-// watchEnd blames, once, who calls the crawl ended while pages are missing.
+// watchEnd reports, once, a node that declares the end of the crawl while pages are missing.
 func (s *simulation) watchEnd() {
 	if s.misjudged {
 		return

@@ -72,7 +72,7 @@ func (d *machineDisk) thaw(dead <-chan struct{}) error {
 	}
 }
 
-// errBadDisk is what a process hears of a disk that fails.
+// errBadDisk is the error that a process gets from a failing disk.
 func errBadDisk(op string) error { return &fs.PathError{Op: op, Path: "disk", Err: syscall.EIO} }
 
 // free is the free space that the system reports.
@@ -83,8 +83,8 @@ func (d *machineDisk) free(string) (int64, error) {
 	return 1 << 40, nil
 }
 
-// simDisk is a member's store in one life, with what a disk does to it: who says too
-// soon that something is stored is found out when the process dies meanwhile.
+// simDisk is a member's store for one process, with the faults of its disk. A node that
+// acknowledges something before it is stored is detected when the process is killed meanwhile.
 type simDisk struct {
 	*storage.Memory
 	machine *machineDisk

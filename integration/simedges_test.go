@@ -127,8 +127,8 @@ func (s *simulation) revive(m *simMember) {
 	}
 }
 
-// pause stops a machine and its clocks. What its node asks for before anybody has
-// told it that time has passed may come too early.
+// pause stops a machine and its clocks. Requests that its node makes before another node has told
+// it that time has passed may come too early.
 func (s *simulation) pause(name string, lasts time.Duration, after func(time.Duration, func())) bool {
 	m := s.running(name)
 	if m == nil || m.stopped {
@@ -231,10 +231,9 @@ func (s *simulation) watchPromises() {
 	})
 }
 
-// exhausted reports whether a promise has run its time and the node of it has nothing left to
-// fetch. Its identity is drawn anew in each run, and with it its share of the hosts: in some
-// runs the rest of the web lies behind the hosts of a node that is silent. A fetcher that
-// waits for something is busy.
+// exhausted reports whether a promise has run its time and its node has nothing left to fetch. The
+// node's identity differs in each run, and with it its share of the hosts: in some runs the rest of
+// the web is behind the hosts of a silent node. A fetcher that waits for something is busy.
 func (s *simulation) exhausted(p *promise) bool {
 	if len(p.nodes) == 0 || time.Now().Before(p.end) {
 		return false

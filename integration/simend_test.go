@@ -12,9 +12,9 @@ import (
 
 // This file holds what must come true after the last fault.
 
-// finished waits until every node says that the crawl has ended, and that they
-// count the same pages. Then each page was counted once, and each URL is known
-// once, however often its link came and whoever got it.
+// finished waits until every node reports that the crawl has ended, with the same count of pages.
+// Then each page was counted once, and each URL is known once, however often its link came and
+// whichever node got it.
 func (s *simulation) finished(within time.Duration) bool {
 	s.t.Helper()
 	pages, known := int64(0), int64(0)
@@ -40,16 +40,15 @@ func (s *simulation) finished(within time.Duration) bool {
 	return ended
 }
 
-// settleWithin is how long a cluster may take after the last fault until every
-// partition is served and has all its copies: suspicions, fences, and copies that are
-// made anew.
-const settleWithin = time.Minute
+// convergeWithin is how long a cluster may take after the last fault until every partition is
+// served and has all its copies: suspicions, fences, and new copies.
+const convergeWithin = time.Minute
 
-// settles waits until everything has recovered.
-func (s *simulation) settles() {
+// converges waits until everything has recovered.
+func (s *simulation) converges() {
 	s.t.Helper()
 	began := time.Now()
-	ok := s.until(settleWithin, func() string {
+	ok := s.until(convergeWithin, func() string {
 		for _, name := range s.up() {
 			ring := s.status(name).Ring
 			if lacking := ring.UnderReplicated; ring.Served < simPartitions || lacking > 0 && len(s.up()) >= simReplication {
@@ -59,7 +58,7 @@ func (s *simulation) settles() {
 		return ""
 	})
 	if ok {
-		s.note("settled after %v", time.Since(began))
+		s.note("converged after %v", time.Since(began))
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 // are not lost, and without --sync they do not lose power.
 const simReplication = 2
 
-// mayFetcher tells whether a node has the right to fetch from a partition now: it
-// holds it, no fence is up, and its lease is valid.
+// mayFetcher reports whether a node has the right to fetch from a partition now: it holds the
+// partition, no fence delays it, and its lease is valid.
 type mayFetcher interface {
 	MayFetch(p crawl.Partition) bool
 }
@@ -45,8 +45,8 @@ func newRightsJudge(w *treeWeb) rightsJudge {
 	return r
 }
 
-// watchRights asks every process that lives, also one that ends: for the others it is dead
-// as soon as its RPC port is closed, so it has no right from before that on.
+// watchRights asks every running process, also one that is ending: the others consider it dead
+// as soon as its RPC port is closed, so it must have given up its rights before that.
 func (s *simulation) watchRights() {
 	for _, p := range s.rights.partitions {
 		with := ""
@@ -106,11 +106,11 @@ func (s *simulation) tryForget(name string) error {
 	if m.forgotten {
 		return nil
 	}
-	return cmp.Or(refusal, errors.New("nobody can be asked"))
+	return cmp.Or(refusal, errors.New("no node can be asked"))
 }
 
 // loseSmall is for a cluster of two that has lost a machine and may wait for it: its
-// operator says soon that it will not come back.
+// operator soon has that machine forgotten.
 func (s *simulation) loseSmall(name string, after func(time.Duration, func())) {
 	if len(s.those(func(m *simMember) bool { return !m.lost && !m.gone })) > 1 {
 		return

@@ -80,7 +80,7 @@ func (j *simJudge) blame(format string, args ...any) {
 	}
 }
 
-// begin judges and notes the start of a request.
+// begin checks and notes the start of a request.
 func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
 	now := time.Now()
 	blind := j.isBlind(who, now)
@@ -101,8 +101,8 @@ func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
 	return r
 }
 
-// early tells that a machine was paused: from is when, and until when its node could not
-// know of it.
+// early notes that a machine was paused: from is when, and until when its node could not know of
+// it.
 func (j *simJudge) early(who string, from, to time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -65,9 +65,9 @@ func (s *simulation) machine(name string) *simMember {
 // label is a member's name as a node: its machine's, or that of a lost one.
 func (m *simMember) label() string { return cmp.Or(m.as, m.name) }
 
-// settle says where a member's next life begins: at the place that a fault has chosen,
-// or where it was, unless somebody else is there by now.
-func (s *simulation) settle(m *simMember) netip.Addr {
+// nextAddress is where a member starts next: at the place that a fault has chosen,
+// or at its last address, unless another node has it by now.
+func (s *simulation) nextAddress(m *simMember) netip.Addr {
 	want := m.addr
 	if m.place != nil {
 		want, m.place = m.place(), nil
@@ -113,14 +113,14 @@ func (s *simulation) lateName(name string) time.Duration {
 	return 0
 }
 
-// unnamed reports a member that advertises its address and not its name, which
-// nobody knew when it was first started.
+// unnamed reports a member that advertises its address and not its name, which no host knew when it
+// was first started.
 func (s *simulation) unnamed(name string) bool { return s.lateName(name) > 0 }
 
-// joinList is what a member is started with. Without names a founder at another address
-// needs one as well: two nodes that swap their addresses cannot know where the other one is.
-// It is the first three and who else runs, by
-// name or by address. The first node of all has a list only if all are given one.
+// joinList is the --join list of a member. A cluster without names still needs one for a founder at
+// another address: two nodes that swap their addresses cannot know where the other is. It has the
+// first three and the other running ones, by name or by address. The first node of all has a list
+// only if all have one.
 func (s *simulation) joinList(m *simMember) []string {
 	if home := fmt.Sprint("10.0.0.", numberOf(m.name)); m.name == "n1" && !s.plan.listed && (s.plan.named || m.addr.String() == home) {
 		return nil // it has founded the cluster, and the others know where it is
@@ -156,8 +156,8 @@ func (s *simulation) joinList(m *simMember) []string {
 // node, a machine that is none, something else that listens, a name that does not exist.
 var wrongAddresses = []string{"10.0.0.2:7001", "10.0.0.1:7002", "10.9.9.9:7000", "127.0.0.1:80", "nobody.nodes.test:7000"}
 
-// otherFlags are what a node may be started with another time. The cluster goes on by
-// its own settings; what is a node's own takes effect.
+// otherFlags are flags with which a node may be restarted. The cluster keeps its own settings;
+// flags of the node take effect.
 var otherFlags = []struct {
 	what string
 	set  func(*config.Config)
@@ -169,7 +169,7 @@ var otherFlags = []struct {
 	{"--max-duration 20s", func(c *config.Config) { c.MaxDuration = 20 * time.Second }},
 	{"--memory 64MiB --fetchers 1", func(c *config.Config) { c.Memory, c.Fetchers = 64<<20, 1 }},
 	{"--replication 1 --max-pages-per-host 1", func(c *config.Config) { c.Replication, c.MaxPagesPerHost = 1, 1 }},
-	// Only for who knows the others already: it stands last.
+	// Only for nodes that already know the others: it comes last.
 	{"--join of one that is gone", func(c *config.Config) { c.Join = []string{"10.9.9.9:7000"} }},
 }
 

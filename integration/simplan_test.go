@@ -209,7 +209,7 @@ func (p *planner) pick(n int) []string {
 
 func (p *planner) add(f fault) { p.faults = append(p.faults, f) }
 
-// scene draws what changes who is there.
+// scene draws a change of the members.
 func (p *planner) scene() {
 	switch draw := p.IntN(24); {
 	case draw < 4 && len(p.present) < p.most():
@@ -314,8 +314,8 @@ func (p *planner) down(at time.Duration, kind faultKind, n int) fault {
 	return f
 }
 
-// cut draws a cut: two sides, one node alone, one direction, or a ring in which
-// each hears two others only. Each direction heals when it likes.
+// cut draws a cut: two sides, one node alone, one direction, or a ring in which each node reaches
+// only two others. Each direction heals on its own.
 func (p *planner) cut(at time.Duration) fault {
 	f := fault{at: at, kind: cutLinks}
 	names := p.pick(len(p.present))

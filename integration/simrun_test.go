@@ -138,7 +138,7 @@ func (s *simulation) running(name string) *simMember {
 	return nil
 }
 
-// leave asks a node to go, unless nobody would be left to take over.
+// leave asks a node to leave, unless no node would be left to take over.
 func (s *simulation) leave(name string) {
 	if m := s.running(name); m != nil && !m.gone && len(s.up()) > 1 {
 		s.did(leaveNode)
@@ -187,8 +187,8 @@ func (s *simulation) down(name string, kind faultKind, lasts time.Duration, afte
 	after(lasts, func() { s.startAgain(m, life, after) })
 }
 
-// startAgain begins a crashed member's next life, unless somebody has started it
-// before. On a disk on which nothing can be written no process gets far.
+// startAgain starts a crashed member again, unless it was already started. With a disk that accepts
+// no writes no process gets far.
 func (s *simulation) startAgain(m *simMember, last *life, after func(time.Duration, func())) {
 	switch {
 	case m.life != last:
@@ -264,7 +264,7 @@ func (s *simulation) fast(l simnet.Link) {
 	s.shaken = time.Now()
 }
 
-// seedBook remembers which spare seeds nobody has promised to crawl yet.
+// seedBook remembers which spare seeds no node has acknowledged yet.
 type seedBook struct {
 	mu     sync.Mutex // guards left
 	left   []string
@@ -324,7 +324,7 @@ func addSeed(l *life, url string) (crawl.SeedReport, error) {
 	return l.AddSeeds(context.Background(), []crawl.Seed{{URL: url}})
 }
 
-// calm ends every fault and starts everybody who is needed. Who could not leave in
+// calm ends every fault and starts every member that is needed. A member that could not leave in
 // its time is still a member, and is started again.
 func (s *simulation) calm() {
 	s.note("calm")

@@ -7,7 +7,7 @@ import (
 
 // This file holds the scenes that take more than one fault, or wait for a moment.
 
-// turns kills one node, and when it comes back, stale, those who went on without it.
+// turns kills one node, and when it comes back with old state, those that continued without it.
 func (p *planner) turns() {
 	names := p.pick(len(p.present))
 	away := p.between(5, 15)
@@ -48,8 +48,8 @@ func (p *planner) compound() {
 	}
 }
 
-// wrongTimes steps a clock by hours; what its node stores meanwhile is read by who takes over
-// from it, and by who is started again. In half of the cases the clock is put right later.
+// wrongTimes steps a clock by hours; the nodes that take over from its node, and restarted nodes,
+// read what that node stored meanwhile. In half of the cases the clock is corrected later.
 func (p *planner) wrongTimes() {
 	name := p.pick(1)[0]
 	wrong := fault{at: p.now, kind: skewClock, nodes: []string{name}, step: p.between(-12*3600, 12*3600), rate: 1}
@@ -66,9 +66,9 @@ func (p *planner) wrongTimes() {
 	p.add(p.down(p.now, killNode, 1+p.IntN(len(p.present))))
 }
 
-// takenPlace: of three nodes that are killed, the third comes back first, at the address of the
-// first, whose name still leads there while it is away. Then the second is lost, and
-// what it told the one that it took for the first is needed.
+// takenPlace: of three killed nodes, the third comes back first, at the address of the first, whose
+// name still leads there while it is away. Then the second is lost, and the data that it sent to
+// the node that it took for the first is needed.
 func (p *planner) takenPlace() {
 	names := p.pick(3)
 	p.named, p.ttl = true, max(p.ttl, 2*time.Second)
@@ -150,7 +150,7 @@ func (p *planner) lossOf(on moment, victim string) {
 	}
 }
 
-// late hurts who holds one of the last pages.
+// late hits the holder of one of the last pages.
 func (p *planner) late() {
 	harms := []faultKind{killNode, killNode, stopNode, cutLinks}
 	f := fault{at: p.now, kind: strikeNode, nodes: p.pick(len(p.present)), strike: &strike{harm: harms[p.IntN(len(harms))],

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestSimSeed runs one simulation in this process: SIM_SEED says which, and
-// SIM_FAULTS, when it is set, which of its faults happen ("0,3,4", or "none"). SIM_CASE
-// names one of simCases instead of the seed's own schedule.
-// TestSim runs it for many seeds; by hand it shows everything that it knows.
+// TestSimSeed runs one simulation in this process: SIM_SEED says which, and SIM_FAULTS, when it is
+// set, which of its faults happen ("0,3,4", or "none"). SIM_CASE names one of simCases instead of
+// the seed's own schedule. TestSim runs it for many seeds; by hand it shows everything that it
+// knows.
 func TestSimSeed(t *testing.T) {
 	text := os.Getenv("SIM_SEED")
 	switch {
@@ -62,9 +62,9 @@ func chosen(faults []fault, numbers string) ([]fault, error) {
 	return some, nil
 }
 
-// simulate crawls a web with whole nodes in one bubble while the faults happen.
-// Then the network rests, everybody who is needed is started again, and the judge
-// at the web's side says whether anything is missing.
+// simulate crawls a web with whole nodes in one bubble while the faults happen. Then the network is
+// healthy, every member that is needed is started again, and the checks at the web server report
+// whether anything is missing.
 func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	s := newSimulation(t, dir, seed, plan)
 	defer s.shutdown()
@@ -86,7 +86,7 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	s.note("%q, %d hosts, %d pages, links of %v to %v", plan.traits(), len(s.web.hosts), s.web.size(), plan.sound.Delay, plan.sound.Delay+plan.sound.Jitter)
 	s.run(plan.faults)
 	s.calm()
-	s.settles()
+	s.converges()
 	if s.finished(10 * time.Minute) {
 		s.note("finished")
 		s.swept(2 * time.Minute)
@@ -133,8 +133,8 @@ func (s *simulation) converged(within time.Duration, members int) bool {
 	})
 }
 
-// logs writes down what the nodes have logged, for who looks at a failure: whole
-// files into the folder SIM_LOGS, else the ends of them here.
+// logs writes the nodes' logs, for debugging a failure: whole files into the folder SIM_LOGS, else
+// their ends here.
 func (s *simulation) logs() {
 	for _, name := range s.names {
 		for i, l := range s.members[name].lives {

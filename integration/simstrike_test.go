@@ -12,11 +12,10 @@ import (
 	table "crawlnode/ring"
 )
 
-// strike is a fault that waits for the moment in which it hurts most, while
-// something else is under way. One that loses a machine begins with a rest: all
-// other faults end, and everything gets all its copies, so that the loss of one
-// machine is what the design promises to survive, whoever else is killed in the
-// same moment.
+// strike is a fault that waits for the most harmful moment, while something else is going on. A
+// strike that loses a machine starts with a rest: all other faults end, and everything gets all its
+// copies. So the loss of one machine must be survived by design, whichever other node is killed at
+// the same moment.
 type strike struct {
 	harm     faultKind     // what happens to nodes[0]: lose, power off, kill, stop or cut off
 	lasts    time.Duration // of the harm, but for lose
@@ -237,7 +236,7 @@ func (s *simulation) apart(node string, lasts time.Duration) []cut {
 	return cuts
 }
 
-// rest ends all faults that are in force, and starts who is down.
+// rest ends all current faults, and starts the members that are down.
 func (s *simulation) rest() {
 	s.note("rest")
 	s.mendAll()
@@ -274,8 +273,8 @@ func (s *simulation) holds(name, host string) bool {
 	return m != nil && m.runs() && m.life.MayFetch(table.PartitionOf(crawl.Host(host), simPartitions))
 }
 
-// holderOfRest is who holds a host of which pages are still to come; else is the
-// answer when nobody does.
+// holderOfRest is the holder of a host with remaining pages; otherwise is returned when there is
+// none.
 func (s *simulation) holderOfRest(or string) string {
 	for _, host := range s.web.judge.incomplete() {
 		for _, name := range s.up() {

@@ -69,8 +69,8 @@ func atPage(t *testing.T, web *simweb.Web, pages int) {
 	})
 }
 
-// Two nodes join and one leaves while a crawl goes on; the judge sees nothing of
-// it: everything is fetched once, politely, and by one node at a time.
+// Two nodes join and one leaves during a crawl. The web server sees no effect: everything is
+// fetched once, politely, and by one node at a time.
 func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -84,12 +84,12 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 2, Hosts: 30, PagesPerHost: size, Skew: -1, Delay: delay}.Quirky())
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
-	c.settled(30 * time.Second)
+	c.converged(30 * time.Second)
 	c.nodes[0].seed(web.Seeds()...)
 
 	atPage(t, web, 300)
 	c.addReady(2)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	sameRing(t, c)
 	atJoin := web.Progress()
 	leaver := c.nodes[1]
@@ -99,7 +99,7 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 		t.Errorf("the node that leaves ends with exit code %d", code)
 	}
 	left := time.Since(asked)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	atLeave := web.Progress()
 	c.finished(4 * time.Minute)
 
@@ -142,9 +142,8 @@ func testSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// All nodes are killed at a random moment and started again by the same
-// commands: the crawl goes on within 10 s, nothing is missing, and what was done
-// before the last commit is not fetched again.
+// All nodes are killed at a random moment and started again by the same commands: the crawl resumes
+// within 10 s, nothing is missing, and pages done before the last commit are not fetched again.
 func TestKillAllAndStartAgain(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -157,7 +156,7 @@ func TestKillAllAndStartAgain(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: seed, Hosts: 40, PagesPerHost: 60, Skew: -1, Delay: delay, OnRequest: log.note}.Quirky())
 	c := simCluster(t, srv, delay)
 	c.addReady(3)
-	c.settled(30 * time.Second)
+	c.converged(30 * time.Second)
 	c.nodes[2].seed(web.Seeds()...)
 	// Late enough that most pages are older than the last commit.
 	atPage(t, web, 1200+random.IntN(600))
@@ -207,7 +206,7 @@ func TestAnyNumberOfNodesArchivesTheSame(t *testing.T) {
 		for _, n := range c.nodes {
 			who.add(n)
 		}
-		c.settled(4 * time.Minute) // seven nodes under the race detector share two processors with other tests
+		c.converged(4 * time.Minute) // seven nodes under the race detector share two processors with other tests
 		c.nodes[count-1].seed(web.Seeds()...)
 		c.finished(4 * time.Minute)
 		report := web.Report()
@@ -249,7 +248,7 @@ func TestStatusWhileCrawling(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 5, Hosts: 200, PagesPerHost: 30})
 	c := simCluster(t, srv, 0)
 	c.addReady(3)
-	c.settled(30 * time.Second)
+	c.converged(30 * time.Second)
 	c.nodes[0].seed(web.Seeds()...)
 	atPage(t, web, 100)
 	var took []time.Duration

@@ -43,8 +43,7 @@ type sites struct {
 	log string
 }
 
-// startSites starts nginx on port 80 of a loopback address that nobody uses, and
-// dnsmasq on a free port.
+// startSites starts nginx on port 80 of an unused loopback address, and dnsmasq on a free port.
 func startSites(t *testing.T) *sites {
 	t.Helper()
 	for _, program := range []string{"nginx", "dnsmasq"} {
@@ -142,9 +141,8 @@ func readManifest(t *testing.T) []site {
 	return manifest.Sites
 }
 
-// list returns the pages that a correct crawl finds. Where another version of
-// the package is installed than the list was made from, an independent walk
-// makes it anew, and the log says so.
+// list returns the pages that a correct crawl finds. If the installed package is another version
+// than the list was made from, an independent walk makes a new list, and the log reports it.
 func (s *sites) list(t *testing.T, site *site) []string {
 	t.Helper()
 	version, err := exec.Command("dpkg-query", "-W", "-f", "${Package}_${Version}", site.Package).Output()

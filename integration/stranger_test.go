@@ -35,7 +35,7 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	web, srv := serveSimweb(t, simweb.Config{Seed: 150, Hosts: 160, PagesPerHost: 100, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(2)
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	c.nodes[0].seed(web.Seeds()...)
 	atPage(t, web, 400) // the heaps have grown to what they need
 
@@ -258,8 +258,8 @@ func (m *mischief) shake(ctx context.Context, ports []string) {
 	}
 }
 
-// What a browser could be made to do by a page of somebody else's, and what a slow or
-// greedy client does, to a node on loopback without a key.
+// Requests that a foreign page could make a browser send, and a slow or greedy client, to a node on
+// loopback without a key.
 func TestHostileClients(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

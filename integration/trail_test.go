@@ -100,8 +100,8 @@ func repeats(requests []simweb.Request) []repeated {
 	return found
 }
 
-// unexcused returns the repeats of which an answer but the last lies outside of
-// all disturbances: pages that were done and fetched again.
+// unexcused returns the repeats that have an answer, other than the last, outside of all
+// disturbances: pages that were done and fetched again.
 func unexcused(found []repeated, excuses []disturbance) []repeated {
 	var bad []repeated
 	for _, r := range found {
@@ -165,9 +165,8 @@ type takeover struct {
 	first, last time.Duration // until one of them, and all of them, were asked by others
 }
 
-// takeoverOf finds the hosts that a door's node was at work on when it was lost,
-// and when another came to each. Hosts that were finished just then do not
-// count: nobody comes any more.
+// takeoverOf finds the hosts that a door's node was working on when it was lost, and when another
+// node came to each. Hosts that were finished just then do not count: no node visits them any more.
 func takeoverOf(requests []simweb.Request, door int, lost time.Time, delay time.Duration) (o takeover) {
 	mine := map[string]bool{}
 	for _, r := range requests {

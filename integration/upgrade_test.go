@@ -141,7 +141,7 @@ func (u *upgrade) write(t *testing.T) {
 		n.start()
 		n.ready()
 	}
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	var seeds []string
 	for host := range oldHosts {
 		seeds = append(seeds, oldURL(host, 0))

@@ -161,7 +161,7 @@ func TestJoinersGiveWay(t *testing.T) {
 	alone(t, c.nodes[0])
 	joiner := c.add("--partitions", "2048")
 	joiner.ready()
-	c.settled(time.Minute)
+	c.converged(time.Minute)
 	if s, err := joiner.status(); err != nil || s.Ring.Partitions != 1024 {
 		t.Errorf("the joiner has %d partitions, the founder 1024 (%v)", s.Ring.Partitions, err)
 	}

@@ -13,10 +13,9 @@ const (
 	fillerSize   = 2048
 )
 
-// filler is text made once, in blocks, so that a page costs copying and no
-// composing. Each block stands compressed beside it: the pieces of a deflate
-// stream that end on a byte boundary and look back at nothing outside
-// themselves can be joined like text.
+// filler is text made once, in blocks, so that a page only needs copying. Each block is also kept
+// compressed: pieces of a deflate stream that end on a byte boundary and refer only to themselves
+// can be joined like text.
 type filler struct {
 	text   [fillerBlocks][]byte // a paragraph of fillerSize bytes
 	packed [fillerBlocks][]byte // the same as non-final deflate blocks
@@ -102,8 +101,8 @@ func (w *Web) appendHead(b []byte, hostIndex int, page uint32, links []uint32) [
 	return append(b, "</ul>\n"...)
 }
 
-// appendHref writes a link in one of the ways in which people write them:
-// a path, a whole URL, one without scheme, one with a fragment.
+// appendHref writes a link in one of the ways that people use: a path, a whole URL, one without
+// scheme, one with a fragment.
 func (w *Web) appendHref(b []byte, from int, page, to uint32, i int) []byte {
 	style := w.random(uint64(page)<<16|uint64(i)&0xffff, saltStyle) % 8
 	target := w.hostOf(to)

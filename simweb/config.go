@@ -42,10 +42,9 @@ type Config struct {
 	Doors int
 	// DNSPort is the port of every door's name server (default any that is free).
 	DNSPort int
-	// Thin leaves out every link that is a second way to a page: each host but
-	// the seeds' hangs on one link from one page of an earlier host, and on every
-	// other host the pages form one chain. A URL that gets lost takes all that
-	// lies behind it along. CrossHost does not count then.
+	// Thin leaves out every second way to a page: each host except those of the seeds is linked
+	// from one page of an earlier host, and on every other host the pages form one chain. Losing a
+	// URL then loses everything after it. CrossHost is ignored.
 	Thin bool
 
 	// CrossHost is the number of links in a thousand that point at another
@@ -72,18 +71,18 @@ type Config struct {
 	// Agent is the crawler's product token in robots.txt (default "crawlnode"); with
 	// "*" no host keeps others out.
 	Agent string
-	// Latency is what every answer takes at least.
+	// Latency is the minimum time of every answer.
 	Latency time.Duration
-	// TLS serves the web over TLS only, with a certificate of an authority that
-	// Listen makes (Server.Authority), and over HTTP/2 to who wants it unless HTTP1
-	// is set. It does not change what stands on the pages but their scheme.
+	// TLS serves the web over TLS only, with a certificate of an authority that Listen makes
+	// (Server.Authority), and over HTTP/2 if the client supports it, unless HTTP1 is set. It
+	// changes only the scheme of the links.
 	TLS, HTTP1 bool
 	// ConnRequests is the number of requests after which the server closes a
 	// connection; 0: it keeps them.
 	ConnRequests int
 
-	// Delay is the gap that the crawler promised; smaller ones are counted as
-	// Report.TooSoon. It does not change the web.
+	// Delay is the crawler's promised gap; smaller gaps are counted as Report.TooSoon. It does not
+	// change the web.
 	Delay time.Duration
 	// Who, when set, names the client behind a new connection. It is called
 	// once per connection of a Server, possibly from many goroutines.
@@ -102,11 +101,11 @@ type Request struct {
 	Remote     string // host:port of the client
 	Who        string // what Config.Who said of the connection
 	Door       int    // the way in that the client took, from 0 on
-	Answered   bool   // a page got an answer that settles it, and the client waited for it
+	Answered   bool   // a page got an answer with a final status, and the client waited for it
 }
 
-// Quirky returns c with a bit of everything: a web like the real one. Quirks
-// that c sets already stay as they are.
+// Quirky returns c with a few of all quirks: a web like the real one. Quirks that c already sets
+// stay unchanged.
 func (c Config) Quirky() Config {
 	for _, q := range []struct {
 		field *int
@@ -120,7 +119,7 @@ func (c Config) Quirky() Config {
 	return c
 }
 
-// withDefaults fills in what was left out.
+// withDefaults sets the defaults.
 func (c Config) withDefaults() Config {
 	c.Hosts = cmp.Or(c.Hosts, 20)
 	c.PagesPerHost = cmp.Or(c.PagesPerHost, 50)
@@ -141,7 +140,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate names everything that is wrong with c.
+// validate lists everything that is wrong with c.
 func (c Config) validate() error {
 	var errs []error
 	atLeast := func(name string, v, least int) {

@@ -66,7 +66,7 @@ func (w *Web) serveDNS(door int, rw dns.ResponseWriter, question *dns.Msg) {
 	m.Authoritative = true
 	if len(question.Question) != 1 {
 		m.Rcode = dns.RcodeFormatError
-		// The client is gone when this fails; it will ask again.
+		// If this fails the client is gone; it will retry.
 		_ = rw.WriteMsg(m)
 		return
 	}

@@ -1,10 +1,10 @@
 // Package simweb is a synthetic web: any number of hosts and pages that are a
-// pure function of a seed and a URL, served over HTTP and DNS, with a judge who
-// sits on the server's side.
+// pure function of a seed and a URL, served over HTTP and DNS, with a judge on the
+// server's side.
 //
-// It answers three questions about a crawler that the crawler must not answer
-// for itself: did it fetch everything it could reach, did it fetch anything
-// twice or that it must not, and was it polite.
+// It checks three things about a crawler independently of the crawler: did it
+// fetch everything that it could reach, did it fetch anything twice or anything
+// forbidden, and was it polite.
 //
 //	web, err := simweb.New(simweb.Config{Seed: 7, Hosts: 50, PagesPerHost: 40, Delay: 20 * time.Millisecond})
 //	srv, err := web.Listen("127.0.0.1:0")  // real HTTP and DNS listeners on free ports
@@ -16,7 +16,7 @@
 // With Config.TLS it is a web of https, over HTTP/2 where the client offers that;
 // Server.Authority is what the client must trust. A request in the form that
 // proxies get (RFC 9112, 3.2.2) is answered like any other, so a client that
-// cannot ask another name server may be told that the web is its proxy.
+// cannot use another name server may use the web as its proxy.
 //
 // Without sockets a Web is an http.Handler (it goes by the Host header) and
 // Resolve and ServeDNS answer for its names.
@@ -31,9 +31,9 @@
 // have a calendar trap (bounded), a sitemap with pages that nothing links to, a
 // Crawl-delay. Dead hosts are linked to and have no address. Config.Quirky
 // switches a bit of everything on. Config.Thin takes every second way to a page
-// away, so that whatever gets lost shows; Config.Doors tells clients apart.
+// away, so that every lost link shows; Config.Doors distinguishes clients.
 //
-// # What is known of it
+// # Expected results
 //
 // Reachable walks the links breadth first from Seeds, without any crawler:
 // robots.txt is obeyed, redirects are links, every URL with an answer of any
@@ -41,17 +41,18 @@
 // the whole domain (`--scope domain`, or `host` when every host is a seed) and
 // no limit of depth or number.
 //
-// # What is recorded
+// # Records
 //
 // The judge notes for each host when each request began (its header had been
 // read) and ended (the handler had written the last byte), and for each URL how
 // often it was asked for and answered. The end is noted before the last bytes
-// leave, so a gap is never judged shorter than the client saw it. A 429 or 503
-// is not an answer: asking again is right. Memory is two bytes a page and some
+// leave, so a gap is never measured shorter than the client saw it. A 429 or 503
+// is not an answer: a retry is correct. Memory is two bytes a page and some
 // two hundred a host, so a million pages are cheap.
 //
 // # What it does not do
 //
-// It knows no crawler and no cluster. It speaks TLS with a certificate of its own
-// authority only, knows no mixed web of http and https, and never leaves the loopback interface and 198.18.0.0/15, the network for tests.
+// It knows no crawler and no cluster. It speaks TLS with a certificate of its own authority only,
+// knows no mixed web of http and https, and listens only on loopback and 198.18.0.0/15, the network
+// for benchmarks.
 package simweb

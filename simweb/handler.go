@@ -14,7 +14,7 @@ type buffers struct {
 	body  []byte
 }
 
-// answer is what the web says to a request, before it is sent.
+// answer is an answer before it is sent.
 type answer struct {
 	status int
 	header [][2]string
@@ -62,11 +62,11 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if w.cfg.OnRequest != nil {
 		w.cfg.OnRequest(Request{Host: w.hosts[i].name, URL: w.origin(i) + path, Status: v.status,
 			Start: v.start, End: v.end, Remote: r.RemoteAddr, Who: v.who,
-			Door: w.door(r), Answered: sent && v.class == classPage && settles(v.status)})
+			Door: w.door(r), Answered: sent && v.class == classPage && isFinal(v.status)})
 	}
 }
 
-// door tells by its local address which way a request came in.
+// door finds out through which door a request came, by its local address.
 func (w *Web) door(r *http.Request) int {
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok {
 		return w.doorOf(local.AddrPort().Addr().Unmap())
@@ -74,7 +74,7 @@ func (w *Web) door(r *http.Request) int {
 	return 0
 }
 
-// visit says what is asked for.
+// visit identifies what a request asks for.
 func (w *Web) visit(hostIndex int, path string) *visit {
 	h := &w.hosts[hostIndex]
 	v := &visit{host: hostIndex, class: classUnknown, delay: w.cfg.Delay, url: path}
@@ -92,8 +92,7 @@ func (w *Web) visit(hostIndex int, path string) *visit {
 	return v
 }
 
-// answer decides what to say; asked counts the requests for this page so far,
-// this one included.
+// answer chooses the answer; asked counts the requests for this page so far, including this one.
 func (w *Web) answer(v *visit, path string, asked int, r *http.Request, buf *buffers) answer {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -114,7 +113,7 @@ func (w *Web) answer(v *visit, path string, asked int, r *http.Request, buf *buf
 	return text(http.StatusNotFound, "there is no "+path+" here\n")
 }
 
-// pageAnswer decides what to say to a request for a page.
+// pageAnswer chooses the answer to a request for a page.
 func (w *Web) pageAnswer(v *visit, asked int, r *http.Request, buf *buffers) answer {
 	if asked == 1 && w.quirk(v.page, saltRate, w.cfg.RateLimited) {
 		a := text(http.StatusTooManyRequests, "slow down\n")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// class says what a request is for.
+// class is the purpose of a request.
 type class uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	classUnknown // a path that nothing links to
 )
 
-// visit is one request on its way through the judge.
+// visit is one request, for the judge.
 type visit struct {
 	host       int
 	class      class
@@ -32,16 +32,16 @@ type visit struct {
 	status     int
 }
 
-// settles reports whether a status ends a URL's queueing: 429 and 503 ask to
+// isFinal reports whether a URL with this status leaves the queue: 429 and 503 ask to
 // come again.
-func settles(status int) bool { return status != 429 && status != 503 }
+func isFinal(status int) bool { return status != 429 && status != 503 }
 
 // judge notes what the server saw. A host's lock also guards its pages'
 // counters, so requests to different hosts do not meet.
 type judge struct {
 	hosts    []hostLog
 	asked    []uint8      // by page: requests; stays at 255
-	answered []uint8      // by page: settling answers; stays at 255
+	answered []uint8      // by page: final answers; stays at 255
 	distinct atomic.Int64 // pages with an answer
 
 	mu       sync.Mutex // guards what follows
@@ -49,15 +49,14 @@ type judge struct {
 	examples []string // of unknown URLs, at most maxExamples
 }
 
-// hostLog is what the judge remembers of one host. Its lock is never held
-// across I/O.
+// hostLog is the judge's record of one host. Its lock is never held across I/O.
 type hostLog struct {
 	mu          sync.Mutex
 	open        int           // requests begun and not ended
 	ended       bool          // lastEnd is set
 	lastEnd     time.Time     // of the request that ended last
 	sinceRobots int           // requests begun since robots.txt was last asked for
-	robots      int           // settling answers of robots.txt
+	robots      int           // final answers of robots.txt
 	requests    int           // all
 	smallest    time.Duration // gap from an end to the next start; none yet: MaxInt64
 	overlaps    int           // requests begun while another was open
@@ -124,29 +123,29 @@ func (h *hostLog) judgeGapLocked(v *visit) {
 	}
 }
 
-// end notes that the last bytes of v's answer are about to be handed over.
+// end notes that the last bytes of v's answer are about to be sent.
 func (j *judge) end(v *visit) {
 	h := &j.hosts[v.host]
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.open--
 	h.ended, h.lastEnd = true, v.end
-	if v.class == classRobots && settles(v.status) {
+	if v.class == classRobots && isFinal(v.status) {
 		h.robots++
 	}
-	if v.class == classPage && settles(v.status) {
+	if v.class == classPage && isFinal(v.status) {
 		if raise(j.answered, v.page) == 1 {
 			j.distinct.Add(1)
 		}
 	}
 }
 
-// unsent takes an answer back that the client did not wait for.
+// unsent takes back an answer that the client did not wait for.
 func (j *judge) unsent(v *visit) {
 	h := &j.hosts[v.host]
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if v.class == classPage && settles(v.status) && j.answered[v.page] < math.MaxUint8 {
+	if v.class == classPage && isFinal(v.status) && j.answered[v.page] < math.MaxUint8 {
 		j.answered[v.page]--
 		if j.answered[v.page] == 0 {
 			j.distinct.Add(-1)

@@ -1,8 +1,7 @@
 package simweb
 
-// appendLinks appends the pages that page leads to, in the order in which they
-// stand in its body: its children in the host's tree, the calendar, then draws.
-// The walk of Reachable and the bodies both come from here.
+// appendLinks appends the pages that page links to, in the order of its body: its children in the
+// host's tree, the calendar, then random ones. Both Reachable and the bodies use it.
 func (w *Web) appendLinks(dst []uint32, page uint32) []uint32 {
 	i := w.hostOf(page)
 	h := &w.hosts[i]
@@ -113,9 +112,9 @@ func (w *Web) redirectStatus(page uint32) int {
 	return [...]int{301, 302, 307, 308}[w.random(uint64(page), saltTarget)>>48%4]
 }
 
-// hang hangs each host of a thin web but the seeds' on one plain page of an
-// earlier host, so that there is exactly one way to it. Dead hosts hang too: an
-// address that is missing must not hold up the rest.
+// hang links each host of a thin web, except those of the seeds, from one plain page of an earlier
+// host, so that there is exactly one way to it. Dead hosts too: a missing address must not delay
+// the rest.
 func (w *Web) hang() {
 	if !w.cfg.Thin {
 		return

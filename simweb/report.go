@@ -10,8 +10,7 @@ import (
 // maxExamples bounds the URLs that a report names.
 const maxExamples = 20
 
-// Report is the judge's verdict so far. It holds numbers, and a few URLs for a
-// person to look at.
+// Report is the judge's result so far: numbers, and a few URLs for people.
 type Report struct {
 	Reachable  int // pages that a correct crawl requests
 	Pages      int // of these, how many were answered (429 and 503 are no answers)
@@ -36,8 +35,8 @@ type Report struct {
 	MissingExamples, ExtraExamples, DuplicateExamples []string
 }
 
-// Report judges everything seen so far. It walks the whole web, so it takes
-// about a second for a million pages; Progress is cheap.
+// Report evaluates everything seen so far. It walks the whole web, so it takes about a second for a
+// million pages; Progress is cheap.
 func (w *Web) Report() Report {
 	reachable := w.reach()
 	r := Report{SmallestGap: -1}
@@ -101,9 +100,8 @@ func example(to *[]string, url string) {
 	}
 }
 
-// Err names everything that a crawl without crashes must not do. A crawl whose
-// nodes were killed may fetch a page twice: judge Duplicates apart, with
-// ErrButDuplicates.
+// Err lists every violation by a crawl without crashes. A crawl whose nodes were killed may fetch a
+// page twice: check Duplicates separately, with ErrButDuplicates.
 func (r *Report) Err() error {
 	var errs []error
 	if r.Duplicates > 0 {
@@ -153,8 +151,8 @@ func (w *Web) Fetches(url string) (asked, answered int, ok bool) {
 	return int(w.judge.asked[page]), int(w.judge.answered[page]), true
 }
 
-// Clients returns, by host, who asked it (as Config.Who named them), in the
-// order of their first requests. Hosts that nobody asked are left out.
+// Clients returns, by host, the clients that requested it (as named by Config.Who), in the order of
+// their first requests. Hosts without requests are left out.
 func (w *Web) Clients() map[string][]string {
 	clients := make(map[string][]string)
 	for i := range w.hosts {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// robotsKind says what a host's robots.txt looks like.
+// robotsKind is the form of a host's robots.txt.
 type robotsKind uint8
 
 const (
@@ -45,7 +45,7 @@ func (w *Web) robotsTxt(hostIndex int) (body string, ok bool) {
 	return b.String(), true
 }
 
-// allowed is the truth behind robotsTxt for one page.
+// allowed is the expected verdict of robotsTxt for one page.
 func (w *Web) allowed(h *host, n uint32) bool {
 	if h.robots == robotsMissing || w.kind(h, n) != private {
 		return true

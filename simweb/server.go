@@ -50,11 +50,10 @@ type whoKey struct{}
 // listenTries bounds the search for a port that is free on all addresses.
 const listenTries = 50
 
-// Listen binds an HTTP port on each of the web's addresses, which begin with that
-// of addr, and for each door a name server's port on its first address. addr is
-// "127.0.0.1:0" for any free port, or names the port; beside loopback it may be
-// of the test network 198.18.0.0/15.
-// From here on the web's URLs carry that port; call it once, before Seeds.
+// Listen binds an HTTP port on each of the web's addresses, which begin with that of addr, and for
+// each door a name server's port on its first address. addr is "127.0.0.1:0" for any free port, or
+// names the port; beside loopback it may be of the test network 198.18.0.0/15. From here on the
+// web's URLs carry that port; call it once, before Seeds.
 func (w *Web) Listen(addr string) (*Server, error) {
 	want, err := netip.ParseAddrPort(addr)
 	if err != nil {

@@ -76,8 +76,8 @@ func (j *judge) tests(ctx context.Context, s *suite, overlay, mutant string) (by
 	return "", nil
 }
 
-// test runs some tests and names the first that fails twice; "" for none. On a busy
-// machine a test may fail for want of time, and that proves nothing about a mutant.
+// test runs some tests and names the first that fails twice; "" for none. On a busy machine a test
+// may fail for lack of time, which proves nothing about a mutant.
 func (j *judge) test(ctx context.Context, s *suite, binary, some string) (failed string, err error) {
 	flags := []string{"-test.short", "-test.failfast", "-test.timeout=" + testLimit.String()}
 	for range 3 {

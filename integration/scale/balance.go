@@ -11,7 +11,7 @@ import (
 	"crawlnode/ring"
 )
 
-// burden is what lies in a partition, or with a node.
+// burden is the content of a partition, or of a node.
 type burden struct{ partitions, hosts, urls, pages float64 }
 
 func (b *burden) add(o burden) {
@@ -65,7 +65,7 @@ func (s *settings) scale(exponent float64) float64 {
 	return (s.urls - float64(s.hosts)) / sum
 }
 
-// uneven is how unevenly something lies on the nodes.
+// uneven measures how unevenly something is distributed over the nodes.
 type uneven struct{ most, deviation float64 } // over the mean
 
 func unevenness(nodes []burden, of func(burden) float64) uneven {

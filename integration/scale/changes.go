@@ -36,8 +36,8 @@ func (c *oneCase) mean(join bool) (s shares) {
 	return shares{s.moved * to, s.sideways * to, s.copies * to}
 }
 
-// printHeirs says on how many nodes the partitions of one node have their
-// replicas, who take over when it dies.
+// printHeirs prints how many nodes have the replicas of one node's partitions and take over when it
+// fails.
 func printHeirs(out io.Writer, cases []*oneCase) {
 	fmt.Fprintln(out, "\nWho takes over when a node dies: the first replicas of each node's partitions. Greatest is the part of a node's partitions that one")
 	fmt.Fprintln(out, "other takes, mean over the nodes, and of the worst. Load is what the most loaded of all owns, over the mean, before and after the")
@@ -52,8 +52,8 @@ func printHeirs(out io.Writer, cases []*oneCase) {
 	}
 }
 
-// inheritance is how one node's partitions are spread over those who would take
-// them, over all nodes.
+// inheritance is the distribution of one node's partitions over the nodes that would take them,
+// over all nodes.
 type inheritance struct {
 	fewest          int
 	mean            float64

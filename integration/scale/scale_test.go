@@ -95,8 +95,8 @@ func TestUneven(t *testing.T) {
 	}
 }
 
-// TestChangesAdd: who goes gives away all that it had, and nothing else when
-// nothing moves sideways; its heirs are the first replicas.
+// TestChangesAdd: a node that leaves gives away all that it had, and nothing else if nothing moves
+// sideways; its heirs are the first replicas.
 func TestChangesAdd(t *testing.T) {
 	t.Parallel()
 	c := &oneCase{nodes: 8, partitions: 1024}

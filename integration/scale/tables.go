@@ -23,8 +23,8 @@ type oneCase struct {
 type change struct {
 	join bool // else it leaves or dies, which is the same to the table
 	node crawl.NodeID
-	// moved counts the partitions that change their owner, sideways those of them
-	// that neither come to the newcomer nor from who goes.
+	// moved counts the partitions that change their owner; sideways counts those that move neither
+	// to a new node nor from a leaving one.
 	moved, sideways int
 	// copies counts the partitions that a node gets that had no copy of them
 	// before. Only known of those that go.

@@ -98,16 +98,16 @@ func (c *town) start() {
 			time.Sleep(3 * time.Second)
 		}
 	}
-	for end := time.Now().Add(30 * time.Minute); !c.settled(); time.Sleep(time.Second) {
+	for end := time.Now().Add(30 * time.Minute); !c.converged(); time.Sleep(time.Second) {
 		if time.Now().After(end) {
-			c.t.Fatal("the nodes do not settle")
+			c.t.Fatal("the nodes do not converge")
 		}
 	}
 	time.Sleep(watched) // what the joins have left to say
 }
 
-// settled reports whether everybody says so.
-func (c *town) settled() bool {
+// converged reports whether every node reports a converged cluster.
+func (c *town) converged() bool {
 	for _, n := range c.nodes {
 		st, err := n.Status(context.Background(), false)
 		if err != nil {

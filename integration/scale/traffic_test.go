@@ -164,8 +164,8 @@ var (
 		string(consensus.KindNack), string(consensus.KindDecided)}
 )
 
-// TestMembersTraffic counts gossip, and the messages of the view decision: while
-// nothing happens, and when one member dies.
+// TestMembersTraffic counts gossip, and the messages of the view decision: when idle, and when one
+// member fails.
 func TestMembersTraffic(t *testing.T) {
 	t.Log("| members | gossip packets/s | bytes/s | streams/s | bytes/s | greetings/s | bytes/s | a death: messages in all | bytes in all | decided after, ms |")
 	for _, n := range counts(t, *trafficMembers) {

@@ -26,7 +26,7 @@ func (bubbleClock) BootTime() time.Duration {
 
 func (bubbleClock) Wall() time.Time { return time.Now() }
 
-// address is where a node stands; ports are 7000 and the two behind it.
+// address is the address of a node; it uses this port and the next two.
 func address(number int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 0, byte(number >> 8), byte(number)})
 }
@@ -90,7 +90,7 @@ func (v *village) open(i int) {
 	v.members, v.byRPC[o.RPC] = append(v.members, h), h
 }
 
-// Call implements membership.Caller. Who is dead neither calls nor answers.
+// Call implements membership.Caller. A dead node neither calls nor answers.
 func (h *villager) Call(ctx context.Context, to membership.Member, payload []byte) ([]byte, error) {
 	peer := h.v.byRPC[to.RPC]
 	if h.dead.Load() || peer.dead.Load() {
@@ -128,8 +128,8 @@ func (v *village) start() {
 	time.Sleep(watched) // what the joins have left to say
 }
 
-// renew asks the others for the lease each second, as nodes do. No two begin at the
-// same moment: who hears of another twice in each second need not greet it.
+// renew asks the others for the lease each second, as nodes do. No two start at the same moment: a
+// node that hears another twice in each second need not call it.
 func (h *villager) renew(ctx context.Context, first time.Duration) {
 	time.Sleep(first)
 	for ctx.Err() == nil {

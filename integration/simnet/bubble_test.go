@@ -28,7 +28,7 @@ import (
 // addr is the address of the n-th simulated host.
 func addr(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, 0, byte(n)}) }
 
-// member is the foreign half of a node: the libraries that it stands on.
+// member is the foreign part of a node: the libraries that it uses.
 type member struct {
 	host   *simnet.Host
 	gossip *memberlist.Memberlist

@@ -27,8 +27,8 @@ func NewClock(uptime time.Duration) *Clock {
 	return &Clock{at: now, boot: uptime, wall: now, rate: 1}
 }
 
-// settleLocked brings the readings up to now.
-func (c *Clock) settleLocked() {
+// advanceLocked brings the readings up to now.
+func (c *Clock) advanceLocked() {
 	now := time.Now()
 	if !c.paused {
 		gone := time.Duration(float64(now.Sub(c.at)) * c.rate)
@@ -43,7 +43,7 @@ func (c *Clock) settleLocked() {
 func (c *Clock) BootTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settleLocked()
+	c.advanceLocked()
 	return c.boot
 }
 
@@ -51,14 +51,14 @@ func (c *Clock) BootTime() time.Duration {
 func (c *Clock) Wall() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settleLocked()
+	c.advanceLocked()
 	return c.wall.Round(0)
 }
 
 func (c *Clock) change(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.settleLocked()
+	c.advanceLocked()
 	f()
 }
 

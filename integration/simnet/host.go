@@ -15,14 +15,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// connectTimeout is how long a dial into a cut goes on when its context does
-// not end it, as Linux does (tcp_syn_retries = 6).
+// connectTimeout is how long a dial into a cut network takes when its context does not end it, as
+// on Linux (tcp_syn_retries = 6).
 const connectTimeout = 127 * time.Second
 
-// noNeighbour is how long a system looks for an address that nobody has.
+// noNeighbour is how long a system looks for an unused address.
 const noNeighbour = 3 * time.Second
 
-// errCrashed is what a process hears that is gone from the network.
+// errCrashed is the error of a process whose network is gone.
 var errCrashed = errors.New("this host has crashed")
 
 // Host is a machine with one process on it, from AddHost or Restart to Crash.
@@ -78,8 +78,8 @@ func (h *Host) freePortLocked() int {
 }
 
 // Dial opens a stream to "ip:port" or "hostname:port". It has the signature of
-// net.Dialer.DialContext; network is "tcp" or one of its kind. Nobody listening:
-// syscall.ECONNREFUSED. No way there: it waits until ctx or connectTimeout ends.
+// net.Dialer.DialContext; network is "tcp" or one of its kind. Without a listener:
+// syscall.ECONNREFUSED. Without a route it waits until ctx or connectTimeout ends.
 func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	peer, port, err := h.lookup(address)
 	if err != nil {
@@ -120,7 +120,7 @@ func (h *Host) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return conn, nil
 }
 
-// connect puts one end of a new stream into the backlog of who listens there now.
+// connect puts one end of a new stream into the backlog of the current listener.
 func (h *Host) connect(address string) (*Conn, error) {
 	peer, port, err := h.lookup(address)
 	if err == nil {

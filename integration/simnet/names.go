@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// answer is what a host has heard of a name.
+// answer is what a host has cached of a name.
 type answer struct {
 	addr  netip.Addr
 	until time.Time
 }
 
-// SetNameTTL says how long hosts go on with an address after its name has got
-// another one. A name that has no address is asked for anew each time.
+// SetNameTTL sets how long hosts use an address after its name has got another one. A name without
+// an address is looked up again each time.
 func (n *Network) SetNameTTL(ttl time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ttl = ttl
 }
 
-// SetName gives a name an address; the zero address takes it away. Who has asked
-// for it before hears of that when its answer has run out.
+// SetName gives a name an address; the zero address removes it. Hosts that have looked it up before
+// see the change when their answer has expired.
 func (n *Network) SetName(name string, addr netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -90,7 +90,7 @@ type target struct {
 // IP returns the address for the net package.
 func (t target) IP() net.IP { return t.addr.AsSlice() }
 
-// reachable reports an address that nobody has.
+// reachable reports an unused address.
 func (t target) reachable() error {
 	if t.host == nil {
 		return os.NewSyscallError("connect", syscall.EHOSTUNREACH)
@@ -98,7 +98,7 @@ func (t target) reachable() error {
 	return nil
 }
 
-// lookup finds who has an address, or the address that this host knows of a name.
+// lookup finds the owner of an address, or the address that this host knows of a name.
 func (h *Host) lookup(address string) (target, int, error) {
 	name, portText, err := net.SplitHostPort(address)
 	if err != nil {
@@ -115,8 +115,8 @@ func (h *Host) lookup(address string) (target, int, error) {
 	return target{h.net.hostAt(addr), addr}, int(port), nil
 }
 
-// mayTake panics when a host is to get addresses of another that lives; those of
-// one that has crashed are taken over.
+// mayTake panics when a host is to get addresses of another running host; those of a crashed one
+// are taken over.
 func (n *Network) mayTake(name string, addrs []netip.Addr) {
 	for _, addr := range addrs {
 		if owner := n.hostAt(addr); owner != nil && owner.name != name && !owner.isCrashed() {

@@ -15,7 +15,7 @@ import (
 	"crawlnode/integration/simnet"
 )
 
-// greeter answers each stream with a word, until its host dies.
+// greeter answers each stream with a word, until its host crashes.
 func greeter(t *testing.T, h *simnet.Host, word string) {
 	t.Helper()
 	l, err := h.Listen(80)
@@ -46,8 +46,8 @@ func greeting(t *testing.T, from *simnet.Host, address string) (string, error) {
 	return string(b), err
 }
 
-// A name leads to its old address, and to whoever has that by now, until the
-// answer has run out.
+// A name leads to its old address, and to the host that has it by now, until the answer has
+// expired.
 func TestANameGoesStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAStalledStreamLosesNothing(t *testing.T) {
 	})
 }
 
-// An address cannot be taken from a host that lives; that of a dead one can, by a new one.
+// An address cannot be taken from a running host; a new host can take that of a crashed one.
 func TestAnAddressInUseIsNotTaken(t *testing.T) {
 	t.Parallel()
 	n := simnet.New(1)
@@ -152,8 +152,8 @@ func TestLookupHost(t *testing.T) {
 	}
 }
 
-// A machine that has lost power is silent at its old address until it comes back
-// elsewhere; then nobody is there.
+// A machine that has lost power is silent at its old address until it comes back elsewhere; then
+// the address is unused.
 func TestAMachineMovesWithoutAWord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,9 +59,8 @@ func New(seed uint64) *Network {
 	}
 }
 
-// AddHost adds a host with one or more addresses; the first is the one that its
-// peers see. A name that is taken, or an address of a host that lives, is a mistake of
-// the test.
+// AddHost adds a host with one or more addresses; its peers see the first. A name that is taken, or
+// an address of a running host, is a mistake of the test.
 func (n *Network) AddHost(name string, addrs ...netip.Addr) *Host {
 	if len(addrs) == 0 {
 		panic("BUG: simnet: host " + name + " has no address")
@@ -105,9 +104,9 @@ func (n *Network) Mend(from, to string) {
 	n.change(func() { delete(n.cut, [2]string{from, to}) })
 }
 
-// Stall lets streams from one host to another stand still, in this direction only:
-// the reader takes nothing, its kernel accepts connections and keeps what fits into
-// its buffers. A reset is heard. Packets pass.
+// Stall blocks streams from one host to another, in this direction only: the reader reads nothing,
+// its kernel accepts connections and keeps what fits into its buffers. A reset arrives. Packets
+// pass.
 func (n *Network) Stall(from, to string) {
 	n.change(func() { n.stalled[[2]string{from, to}]++ })
 }
@@ -174,8 +173,8 @@ func (n *Network) Crash(name string) {
 	n.host(name).crash()
 }
 
-// PowerOff ends a host's machine: nobody hears of it, and dials to it hang
-// instead of being refused. Restart brings it back.
+// PowerOff ends a host's machine: it sends nothing any more, and dials to it hang instead of being
+// refused. Restart brings it back.
 func (n *Network) PowerOff(name string) {
 	n.change(func() { n.dark[name] = true })
 	n.Crash(name)
@@ -200,7 +199,7 @@ func (n *Network) Restart(name string, addrs ...netip.Addr) *Host {
 	return h
 }
 
-// change alters the state of the links and wakes whoever waits for them.
+// change alters the state of the links and wakes all waiters.
 func (n *Network) change(f func()) {
 	n.mu.Lock()
 	f()
@@ -240,9 +239,8 @@ func (n *Network) passes(from, to string) (ok, cut bool) {
 	return !cut && !n.paused[from] && !n.paused[to], cut
 }
 
-// flows reports whether the reader of a stream hears anything now, whether that is
-// more than its breaking, and whether it also gets what its writer did while it was
-// paused.
+// flows reports whether the reader of a stream receives anything now, whether that is more than the
+// stream's end, and whether it also gets what its writer sent while it was paused.
 func (n *Network) flows(from, to string) (ok, data, late bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -263,15 +261,15 @@ func (n *Network) isPaused(name string) bool {
 	return n.paused[name]
 }
 
-// fate is what the link does to one message.
-type fate struct {
+// delivery is how the link treats one message.
+type delivery struct {
 	delay            time.Duration
 	drop, dup, reset bool
 	tail             bool // a stream that dies with this message: what was sent still comes
 }
 
-// draw decides about the next message on a directed link.
-func (n *Network) draw(from, to string) fate {
+// draw decides how the next message on a directed link is treated.
+func (n *Network) draw(from, to string) delivery {
 	n.mu.Lock()
 	key := [2]string{from, to}
 	l, ok := n.links[key]
@@ -289,7 +287,7 @@ func (n *Network) draw(from, to string) fate {
 		state = mix(state)
 		return float64(state>>11) / (1 << 53)
 	}
-	return fate{
+	return delivery{
 		drop:  next() < l.Drop,
 		dup:   next() < l.Dup,
 		reset: next() < l.Reset,

@@ -68,7 +68,7 @@ func (t *Transport) accept() {
 	}
 }
 
-// Port returns the port, for who asked for 0.
+// Port returns the port, in case 0 was requested.
 func (t *Transport) Port() int { return t.port }
 
 // FinalAdvertiseAddr returns the host's address; a configured one is not used.

@@ -122,7 +122,7 @@ func TestCrashResetsRefusesAndRestarts(t *testing.T) {
 	})
 }
 
-// A peer behind a cut hears of a crash only when the cut heals.
+// A peer behind a cut sees a crash only when the cut heals.
 func TestACrashAcrossACutIsHeardLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -380,7 +380,7 @@ func TestMendAndTear(t *testing.T) {
 	})
 }
 
-// Who watches hears of a piece before it has come.
+// An observer sees a piece before it has arrived.
 func TestWatchHearsOfWhatIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close frees the port and resets the streams that nobody accepted.
+// Close frees the port and resets the streams that were not accepted.
 func (l *Listener) Close() error {
 	l.once.Do(func() {
 		l.host.mu.Lock()
@@ -79,8 +79,8 @@ type segment struct {
 	late bool      // written while the writer was paused: comes when it goes on
 }
 
-// half is one direction of a stream. The reader owns nothing of it: both ends
-// work under mu, and whoever changes something calls wakeAll.
+// half is one direction of a stream. Both ends work under mu, and every change is followed by
+// wakeAll.
 type half struct {
 	net      *Network
 	from, to string
@@ -118,7 +118,7 @@ func (h *half) wakeAllLocked() {
 }
 
 // pushLocked puts a piece behind the others, as late as the link makes it.
-func (h *half) pushLocked(s segment, f fate) {
+func (h *half) pushLocked(s segment, f delivery) {
 	s.at = time.Now().Add(f.delay)
 	s.late = h.net.isPaused(h.from)
 	if f.drop {
@@ -333,7 +333,7 @@ func (c *Conn) shutIn() {
 	c.out.wakeAll()
 }
 
-// reset breaks the stream from this end, as a process does that dies.
+// reset breaks the stream from this end, as a killed process does.
 func (c *Conn) reset() { c.abort(true) }
 
 // abort ends the stream; at once says that what is on its way is lost.
