@@ -1,0 +1,220 @@
+package crawlnode
+
+import (
+	"go/ast"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const architecture = "docs/architecture.md"
+
+// diagram returns the lines of the mermaid diagram under a heading of docs/architecture.md.
+func diagram(t *testing.T, heading string) []string {
+	t.Helper()
+	text, err := os.ReadFile(architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	_, rest, begun := strings.Cut(rest, "```mermaid\n")
+	body, _, ended := strings.Cut(rest, "\n```\n")
+	if !found || !begun || !ended || strings.Contains(body, "\n## ") {
+		t.Fatalf("%s has no mermaid diagram under %q", architecture, heading)
+	}
+	return strings.Split(body, "\n")
+}
+
+// arrow is a line "from --> to" of a diagram; a text after a colon is a label.
+var arrow = regexp.MustCompile(`^\s*([\w\[\]*]+) --> ([\w\[\]*]+)\s*(?::.*)?$`)
+
+// arrowsOf returns the arrows of a diagram, sorted, as "from --> to".
+func arrowsOf(lines []string) []string {
+	var all []string
+	for _, l := range lines {
+		if m := arrow.FindStringSubmatch(l); m != nil {
+			all = append(all, m[1]+" --> "+m[2])
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// differ reports which of two sorted lists lacks what.
+func differ(t *testing.T, what string, drawn, real []string) {
+	t.Helper()
+	for _, a := range drawn {
+		if !slices.Contains(real, a) {
+			t.Errorf("%s: %s draws %q, which the code does not have", what, architecture, a)
+		}
+	}
+	for _, a := range real {
+		if !slices.Contains(drawn, a) {
+			t.Errorf("%s: %s lacks %q, which the code has", what, architecture, a)
+		}
+	}
+}
+
+// importsOfFolders are the imports between the top-level folders of the product code.
+func importsOfFolders(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	all := map[string]map[string]bool{}
+	for _, s := range sources(t) {
+		from, _, _ := strings.Cut(s.dir, "/")
+		if s.test || from == "." || from == "integration" || strings.HasSuffix(s.dir, "test") {
+			continue
+		}
+		if all[from] == nil {
+			all[from] = map[string]bool{}
+		}
+		for _, spec := range s.file.Imports {
+			if target, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/"); ok {
+				if to, _, _ := strings.Cut(target, "/"); to != from {
+					all[from][to] = true
+				}
+			}
+		}
+	}
+	return all
+}
+
+// reaches reports whether to follows from from by imports, without the direct one.
+func reaches(imports map[string]map[string]bool, from, to string) bool {
+	seen, next := map[string]bool{}, []string{}
+	for via := range imports[from] {
+		if via != to {
+			next = append(next, via)
+		}
+	}
+	for len(next) > 0 {
+		at := next[0]
+		next = next[1:]
+		if at == to {
+			return true
+		}
+		if !seen[at] {
+			seen[at] = true
+			next = slices.AppendSeq(next, maps.Keys(imports[at]))
+		}
+	}
+	return false
+}
+
+// TestPackagesDiagram: the diagram has every top-level folder and every import between two of
+// them, except imports that follow from others.
+func TestPackagesDiagram(t *testing.T) {
+	imports := importsOfFolders(t)
+	var real []string
+	for from, targets := range imports {
+		for to := range targets {
+			if reaches(imports, to, from) {
+				t.Errorf("%s and %s import each other", from, to)
+			}
+			if !reaches(imports, from, to) {
+				real = append(real, from+" --> "+to)
+			}
+		}
+	}
+	slices.Sort(real)
+	differ(t, "packages", arrowsOf(diagram(t, "Packages")), real)
+}
+
+// TestPartitionDiagram: the diagram's arrows are the rows of legalMoves in handoff/machine.
+func TestPartitionDiagram(t *testing.T) {
+	var real []string
+	for _, s := range sources(t) {
+		if s.dir != "handoff/machine" || s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			v, ok := n.(*ast.ValueSpec)
+			if !ok || v.Names[0].Name != "legalMoves" {
+				return true
+			}
+			for _, row := range v.Values[0].(*ast.CompositeLit).Elts {
+				move := row.(*ast.KeyValueExpr)
+				for _, to := range move.Value.(*ast.CompositeLit).Elts {
+					real = append(real, move.Key.(*ast.Ident).Name+" --> "+to.(*ast.Ident).Name)
+				}
+			}
+			return false
+		})
+	}
+	if len(real) == 0 {
+		t.Fatal("handoff/machine has no table legalMoves")
+	}
+	slices.Sort(real)
+	var drawn []string
+	for _, a := range arrowsOf(diagram(t, "The life of a partition")) {
+		if !strings.Contains(a, "[*]") { // where a partition starts
+			drawn = append(drawn, a)
+		}
+	}
+	differ(t, "a partition's life", drawn, real)
+}
+
+// declared are the functions and methods of the product code: "links.Router.Submit".
+func declared(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				name := path.Base(s.dir) + "."
+				if d.Recv != nil {
+					recv := d.Recv.List[0].Type
+					if star, ok := recv.(*ast.StarExpr); ok {
+						recv = star.X
+					}
+					id, ok := recv.(*ast.Ident)
+					if !ok {
+						continue // a generic type: no diagram has one
+					}
+					name += id.Name + "."
+				}
+				all[name+d.Name.Name] = true
+			case *ast.GenDecl:
+				if d.Tok != token.TYPE {
+					continue
+				}
+				for _, spec := range d.Specs {
+					i, ok := spec.(*ast.TypeSpec).Type.(*ast.InterfaceType)
+					if !ok {
+						continue
+					}
+					for _, m := range i.Methods.List {
+						for _, name := range m.Names {
+							all[path.Base(s.dir)+"."+spec.(*ast.TypeSpec).Name.Name+"."+name.Name] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// TestURLDiagram: each function that the diagram names exists.
+func TestURLDiagram(t *testing.T) {
+	named := regexp.MustCompile(`\b[a-z]+(?:\.[A-Z]\w*){1,2}\b`)
+	code, found := declared(t), 0
+	for _, l := range diagram(t, "The life of a URL") {
+		for _, name := range named.FindAllString(l, -1) {
+			if found++; !code[name] {
+				t.Errorf("a URL's life: %s names %s, which the code does not have", architecture, name)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("a URL's life: only %d functions are named", found)
+	}
+}
