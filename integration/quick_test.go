@@ -15,7 +15,7 @@ import (
 // quickTest says what is wrong with the name of a quick test; "": nothing. It is one of
 //
 //	TestName             of this package, or one of its scenarios: TestNetns/cut-20s
-//	package.TestName     of another one, which is tested with -short
+//	package.TestName     of another one or one below it, tested with -short
 //	case NAME            of simCases
 //	fault KIND           that seeds of the simulation draw, and the fixed ones of each check
 func quickTest(t *testing.T, name string) (wrong string) {
@@ -42,9 +42,13 @@ func quickTest(t *testing.T, name string) (wrong string) {
 	if sub != "" && !slices.ContainsFunc(slices.Concat(scenarios, cuts, renamed), func(s scenario) bool { return s.name == sub && s.quick }) {
 		return "there is no such quick scenario"
 	}
-	files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
+	var files []string
+	for _, pattern := range []string{"*_test.go", "*/*_test.go"} {
+		found, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(dir), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
 	}
 	is := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(function) + `\(`)
 	for _, file := range files {
