@@ -272,6 +272,10 @@ var table = []rule{
 		"it checks what a node would find, and starts none",
 	},
 	{
+		[]string{"cli/seedlist"}, []string{"api", "cli/command", "crawl", "node"},
+		"it reads and checks what a person gives; handing it to a node is the verbs' part",
+	},
+	{
 		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node"},
 		"what a person types and reads; the engine's rooms are reached through node and the API",
 	},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/cli/command"
+	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 )
 
@@ -50,12 +51,12 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	seeds, err := readSeedsUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
+	seeds, err := seedlist.ReadUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.Fail(seedsCode(err), "--seeds: %v", err)
+		return env.Fail(seedlist.ExitCode(err), "--seeds: %v", err)
 	}
-	guessSchemes(seeds)
-	if seeds = validSeeds(env, seeds); len(seeds) == 0 { // before anything is made on disk
+	seedlist.GuessSchemes(seeds)
+	if seeds = seedlist.Valid(env, seeds); len(seeds) == 0 { // before anything is made on disk
 		return env.Fail(command.ExitUsage, "no seed can be crawled: give URLs such as https://example.org/")
 	}
 	line := command.NewProgress(env.Stderr)
@@ -78,7 +79,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 // crawlName names the node after the first site.
 func crawlName(first string) string {
 	host := "site"
-	if lacksScheme(first) {
+	if seedlist.LacksScheme(first) {
 		first = "https://" + first
 	}
 	if u, err := url.Parse(first); err == nil && u.Hostname() != "" {

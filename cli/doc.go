@@ -16,7 +16,7 @@
 //
 // The verbs are registered here (main.go). Large ones are packages of their own
 // below: demo, doctor, bench (with simweb), help (with completion and reference).
-// What all share is in command; process starts this program again.
+// What all share is in command; seedlist reads seeds; process starts this program again.
 //
 // start and crawl put a node together: flags become a config.Config, the node
 // is opened, its API is served, seeds are handed in as soon as it takes part,

@@ -10,6 +10,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -162,7 +163,7 @@ func (v *scopeTestVerb) judge(env *Env) int {
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	inputs, err := readSeeds(env, append(v.Scope.Seeds, cfg.Seeds...), append(v.Scope.SeedFiles, cfg.SeedFiles...))
+	inputs, err := seedlist.Read(env, append(v.Scope.Seeds, cfg.Seeds...), append(v.Scope.SeedFiles, cfg.SeedFiles...))
 	if err != nil {
 		return env.Fail(command.ExitUsage, "--seeds: %v", err)
 	}

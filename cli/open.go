@@ -58,17 +58,3 @@ func (s *session) notOpened() int {
 	}
 	return command.ExitOK
 }
-
-// await runs do, which may take for ever and has no context, such as reading what a
-// person types. False: a value came from stop first. The process must end then, since do
-// still runs.
-func await[T any](stop <-chan T, do func()) bool {
-	done := make(chan struct{})
-	go func() { do(); close(done) }()
-	select {
-	case <-done:
-		return true
-	case <-stop:
-		return false
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"crawlnode/api"
+	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
 
@@ -47,7 +48,7 @@ func (s *session) wasOver(ctx context.Context) bool {
 }
 
 // onceMore are the seeds, to be fetched though they are known.
-func onceMore(seeds []seedInput) []seedInput {
+func onceMore(seeds []seedlist.Entry) []seedlist.Entry {
 	again := slices.Clone(seeds) // others read the seeds meanwhile
 	for i := range again {
 		again[i].Again = true

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
 
@@ -34,7 +35,7 @@ type explainer interface {
 // seedState is what became of a seed.
 type seedState struct {
 	url     string
-	guessed bool   // seedInput.guessed
+	guessed bool   // seedlist.Entry.Guessed
 	refused bool   // the server could not be connected to by this scheme
 	fetched bool   // a server has answered for the page
 	failed  bool   // for good, or as often as seedFailures
@@ -43,7 +44,7 @@ type seedState struct {
 }
 
 // lookAtSeeds asks for the state of the first seeds. What cannot be asked is left out.
-func lookAtSeeds(ctx context.Context, e explainer, seeds []seedInput, now time.Time) []seedState {
+func lookAtSeeds(ctx context.Context, e explainer, seeds []seedlist.Entry, now time.Time) []seedState {
 	var states []seedState
 	for _, s := range seeds[:min(len(seeds), seedsLooked)] {
 		r, err := e.ExplainURL(ctx, s.URL, -1)
@@ -55,7 +56,7 @@ func lookAtSeeds(ctx context.Context, e explainer, seeds []seedInput, now time.T
 			h, _ = e.DescribeHost(ctx, string(*r.Host)) // without it the record speaks alone
 		}
 		state := stateOfSeed(s.URL, r, h, now)
-		state.guessed = s.guessed
+		state.guessed = s.Guessed
 		states = append(states, state)
 	}
 	return states

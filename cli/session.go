@@ -15,6 +15,7 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/cli/command"
+	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/node"
 )
@@ -23,7 +24,7 @@ import (
 type session struct {
 	env   *Env
 	cfg   config.Config
-	seeds []seedInput
+	seeds []seedlist.Entry
 	// onOpen is called once the node holds its directory and its ports.
 	onOpen func(node.Info)
 	// beside, when set, runs while the node does, and ends with its context.
@@ -239,7 +240,7 @@ func (s *session) feed(ctx context.Context) {
 		return
 	}
 	for _, bad := range report.Invalid {
-		fmt.Fprintf(s.env.Stderr, "crawlnode: %s\n", complaint(s.seeds, bad))
+		fmt.Fprintf(s.env.Stderr, "crawlnode: %s\n", seedlist.Complaint(s.seeds, bad))
 	}
 	s.log.Info("seeds handed in", "accepted", report.Accepted, "duplicates", report.Duplicates,
 		"out_of_scope", report.OutOfScope, "invalid", len(report.Invalid))

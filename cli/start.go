@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/cli/command"
+	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/node"
 )
@@ -30,9 +31,9 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
 	}
-	seeds, err := readSeedsUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
+	seeds, err := seedlist.ReadUnless(env.Signals, env, cfg.Seeds, cfg.SeedFiles)
 	if err != nil {
-		return env.Fail(seedsCode(err), "--seeds: %v", err)
+		return env.Fail(seedlist.ExitCode(err), "--seeds: %v", err)
 	}
 	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.Load(env, v.Flags()) }, given: config.Given(v.Input(env, v.Flags())), bare: v.Bare}
 	s.onOpen = s.banner

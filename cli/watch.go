@@ -11,6 +11,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -35,11 +36,11 @@ type crawlWatch struct {
 	full        atomic.Bool   // it was stopped for that
 	last        *crawl.Status // the newest status; read only after run has ended
 
-	seeds  []seedInput // looked at until the first page was fetched; none: not at all
-	states []seedState // what became of the first of them, as of the last look
-	stored time.Time   // when they were first found in the frontier
-	gaveUp atomic.Bool // no seed could be fetched
-	told   time.Time   // when progress was written last, without a terminal
+	seeds  []seedlist.Entry // looked at until the first page was fetched; none: not at all
+	states []seedState      // what became of the first of them, as of the last look
+	stored time.Time        // when they were first found in the frontier
+	gaveUp atomic.Bool      // no seed could be fetched
+	told   time.Time        // when progress was written last, without a terminal
 }
 
 func (w *crawlWatch) open(info node.Info) {
