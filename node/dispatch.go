@@ -131,24 +131,6 @@ func (n *Node) mayLastTry() bool {
 	return true
 }
 
-// namesOut says when an outage of the name servers begins and ends.
-func (n *Node) namesOut(since time.Time, err error) {
-	if since.IsZero() {
-		n.log.Info("a name server answers again")
-		return
-	}
-	n.log.Warn("no name server answers; hosts whose addresses are not known wait: look at --dns, or at the system's name servers", "error", err)
-}
-
-// namesLimited says when a name server limits how much it answers, and when no more.
-func (n *Node) namesLimited(server string, places int, small bool) {
-	if !small {
-		n.log.Info("a name server answers as much as before", "server", server, "queries_at_a_time", places)
-		return
-	}
-	n.log.Warn("a name server limits how much it answers and is asked less; new hosts come in more slowly: a resolver of your own, or another one beside it (--dns), helps", "server", server, "queries_at_a_time", places)
-}
-
 // pipelineOptions are the fetchers' parts.
 func (n *Node) pipelineOptions(e *engine) pipeline.Options {
 	s := &n.doc.Current().Doc.Settings

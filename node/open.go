@@ -201,7 +201,7 @@ func (n *Node) openStores(kv storage.KV) (err error) {
 	if err != nil {
 		return datadir.Failed("open the frontier in "+n.dir.Join("frontier"), err)
 	}
-	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: fairshare.Domain, Events: dnscache.Events{Outage: n.namesOut, Limited: n.namesLimited, Resolved: n.timings.Lookup.Observe}}); err != nil {
+	if n.dns, err = dnscache.New(dnscache.Options{Servers: n.cfg.DNS, Exchange: n.network.Exchanger(), Owner: fairshare.Domain, Events: egress.NameEvents(n.log, n.timings.Lookup.Observe)}); err != nil {
 		return usageError(fmt.Errorf("--dns: %w", err))
 	}
 	n.metrics = metrics.New(func() metrics.Sample { return n.report.Metrics() })

@@ -2,18 +2,14 @@ package node
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
-	"fmt"
-	"io"
 	"net"
-	"time"
 
 	"crawlnode/config"
 	"crawlnode/membership"
 	"crawlnode/node/datadir"
 	"crawlnode/node/disk"
 	"crawlnode/node/links"
+	"crawlnode/peer"
 )
 
 // LowDiskBytes is the free space below which a node does not fetch.
@@ -54,34 +50,14 @@ func ProbeGossip(ctx context.Context, c *config.Config, addr string) (GossipProb
 	return membership.Probe(ctx, o, addr), nil
 }
 
-// probeTimeout bounds one step of ProbeCalls.
-const probeTimeout = 3 * time.Second
-
-// ProbeCalls finds out whether a node answers calls at its --rpc address: a server of
-// HTTP/2 sends its settings first, and with a key only one that has the same key does.
+// ProbeCalls finds out whether a node answers calls at its --rpc address.
 func ProbeCalls(ctx context.Context, c *config.Config, addr string) error {
 	key, err := loadKey(c)
 	if err != nil {
 		return err
 	}
-	conn, err := (&net.Dialer{Timeout: probeTimeout}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return err
+	if key == nil {
+		return peer.Probe(ctx, addr, nil)
 	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(probeTimeout)) // a socket takes one
-	if key != nil {
-		o := key.ClientTLS()
-		o.NextProtos = []string{"h2"}
-		conn = tls.Client(conn, o)
-	}
-	const settings = 4 // the type of the first frame, in its fourth octet
-	var head [9]byte
-	if _, err := io.ReadFull(conn, head[:]); err != nil {
-		return fmt.Errorf("it does not greet as a crawlnode with this key would: %w", err)
-	}
-	if head[3] != settings {
-		return errors.New("what listens there is no crawlnode")
-	}
-	return nil
+	return peer.Probe(ctx, addr, key.ClientTLS())
 }

@@ -6,6 +6,7 @@
 //	own.go       the addresses of this machine and of the peers
 //	nat64.go     IPv4 addresses inside IPv6 ones
 //	resolver.go  Resolver: of a host's addresses, those that may be connected to
+//	names.go     what happens to the name servers, in the log
 //
 // The Resolver leaves addresses out early, so that another one of the host is taken. The fetcher
 // asks Rules.Judge again when it connects, with the port: that is the check that counts.
