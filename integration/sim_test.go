@@ -166,7 +166,7 @@ const quickSeeds = 13
 
 // simSeeds are the seeds to run when none is named.
 func simSeeds(t *testing.T) []uint64 {
-	fixed, random := quickSeeds, 4
+	fixed, random := quickSeeds, 2
 	switch {
 	case os.Getenv("SEEDS") != "":
 		fixed, random = numberFrom(t, "SEEDS"), 0
