@@ -62,7 +62,7 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	line := command.NewProgress(env.Stderr)
 	around := *env
 	around.Stderr = line // what is logged stands above the line
-	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true, compression: cfg.WARCCompression, seeds: seeds}
+	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true, seeds: seeds}
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
 		reload: load, given: config.Given(in)}
 	s.adopt = s.tellChanges

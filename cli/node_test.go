@@ -66,7 +66,8 @@ func TestCrawl(t *testing.T) {
 	if report := web.Report(); report.Err() != nil {
 		t.Errorf("%v\n%+v\n%s", report.Err(), report, r.errout)
 	}
-	again := run(t, "", args...) // the same command finds nothing new
+	run(t, "", "cat", web.Seeds()[0], "--data-dir", args[slices.Index(args, "--data-dir")+1]).want(t, command.ExitOK, "<html", "") // as it says at the end
+	again := run(t, "", args...)                                                                                                   // the same command finds nothing new
 	again.want(t, command.ExitOK, "ended: frontier_exhausted", "")
 	if report := web.Report(); report.Duplicates > 0 {
 		t.Errorf("the second run fetched %d pages again", report.Duplicates)

@@ -10,6 +10,7 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/cli/command/commandtest"
+	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
 
@@ -118,21 +119,23 @@ func TestDiskFull(t *testing.T) {
 // TestNextSteps names what can be done after a crawl.
 func TestNextSteps(t *testing.T) {
 	t.Parallel()
+	const cat = "/x/crawlnode cat http://a.test/ --data-dir 'my data' shows the page"
 	for _, tc := range []struct {
-		reason, compression string
-		archived            bool
-		want                string
+		reason  string
+		records int64
+		want    string
 	}{
-		{crawl.FinishExhausted, "gzip", true, "zcat 'my data'/warc/*.warc.gz | less shows the pages; the same command with --again"},
-		{crawl.FinishMaxPages, "zstd", true, "zstdcat 'my data'/warc/*.warc.zst | less shows the pages; the same command with a higher limit"},
-		{crawl.FinishMaxDuration, "gzip", false, "the same command with a higher limit"},
-		{"", "gzip", true, "zcat "},
+		{crawl.FinishExhausted, 3, cat + "; the same command with --again fetches the seeds once more and follows what is new there"},
+		{crawl.FinishMaxPages, 3, cat + "; the same command with a higher limit goes on from here"},
+		{crawl.FinishMaxDuration, 0, "the same command with a higher limit goes on from here"},
+		{"", 3, cat},
+		{"", 0, ""},
 	} {
-		if got := strings.Join(nextSteps(tc.reason, "my data", tc.compression, tc.archived), "; "); !strings.HasPrefix(got, tc.want) {
+		w := &crawlWatch{env: &Env{Executable: "/x/crawlnode"}, last: &crawl.Status{Output: crawl.OutputStatus{RecordsTotal: tc.records}},
+			seeds: []seedlist.Entry{{Seed: crawl.Seed{URL: "http://a.test/"}}}}
+		w.info.DataDir = "my data"
+		if got := strings.Join(w.nextSteps(tc.reason), "; "); got != tc.want {
 			t.Errorf("after %q: %q, want %q", tc.reason, got, tc.want)
 		}
-	}
-	if got := nextSteps("", "d", "gzip", false); len(got) > 0 {
-		t.Errorf("nothing was fetched: %q", got)
 	}
 }

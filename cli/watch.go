@@ -12,7 +12,6 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedlist"
-	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -27,14 +26,13 @@ const progressEvery = 10 * time.Second
 
 // crawlWatch shows the progress of a crawl that ends by itself, and its result.
 type crawlWatch struct {
-	env         *Env
-	line        *command.Progress // nil: nothing is shown
-	started     time.Time
-	info        node.Info
-	compression string        // of the archive's files
-	batch       bool          // one node, which stops when the disk stays full
-	full        atomic.Bool   // it was stopped for that
-	last        *crawl.Status // the newest status; read only after run has ended
+	env     *Env
+	line    *command.Progress // nil: nothing is shown
+	started time.Time
+	info    node.Info
+	batch   bool          // one node, which stops when the disk stays full
+	full    atomic.Bool   // it was stopped for that
+	last    *crawl.Status // the newest status; read only after run has ended
 
 	seeds  []seedlist.Entry // looked at until the first page was fetched; none: not at all
 	states []seedState      // what became of the first of them, as of the last look
@@ -222,7 +220,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 		say("ended", "interrupted: the same command goes on from here")
 	}
 	if w.batch {
-		for _, next := range nextSteps(reason, w.info.DataDir, w.compression, st.Output.RecordsTotal > 0) {
+		for _, next := range w.nextSteps(reason) {
 			fmt.Fprintln(w.env.Stdout, "next: "+api.Escape(next))
 		}
 	}
@@ -230,14 +228,10 @@ func (w *crawlWatch) summary(code int, reason string) {
 
 // nextSteps are what a person may want to do when a crawl has ended, for a reason or, with "",
 // before its end.
-func nextSteps(reason, dir, compression string, archived bool) []string {
+func (w *crawlWatch) nextSteps(reason string) []string {
 	var steps []string
-	if archived {
-		show, ending := "zcat", ".warc.gz"
-		if compression == "zstd" {
-			show, ending = "zstdcat", ".warc.zst"
-		}
-		steps = append(steps, fmt.Sprintf("%s %s%cwarc%c*%s | less shows the pages", show, config.InShell(dir), os.PathSeparator, os.PathSeparator, ending))
+	if w.last.Output.RecordsTotal > 0 && len(w.seeds) > 0 {
+		steps = append(steps, commandLine(ownCommand(w.env.Executable), "cat", w.seeds[0].URL, "--data-dir", w.info.DataDir)+" shows the page")
 	}
 	switch reason {
 	case crawl.FinishExhausted:
