@@ -115,8 +115,7 @@ func (s *seedState) waits(r *crawl.URLReport, h *crawl.HostReport, reason string
 		s.doing = "asking " + string(h.Host) + " for robots.txt"
 		s.cause = "the server has not answered yet"
 	case h.State == crawl.HostInFlight:
-		s.doing = "asking " + string(h.Host) + " for the first page"
-		s.cause = "the server has not answered yet"
+		s.doing = "asking " + string(h.Host) + " for the first page" // which may be large: no reason to worry
 	case h.State == crawl.HostLoading, h.State == crawl.HostParked:
 		s.doing = "looking up " + string(h.Host)
 		s.cause = "no name server has answered yet: crawlnode doctor checks them"

@@ -18,6 +18,8 @@ func TestStateOfSeed(t *testing.T) {
 		return &crawl.HostReport{Host: "a.test", State: state, Politeness: p, NextAllowedAt: next}
 	}
 	refused := &crawl.HostFailure{Category: "connect", Reason: "connect: connection refused"}
+	answered := host(crawl.HostInFlight, crawl.PolitenessReport{}, nil)
+	answered.Robots = []crawl.RobotsSummary{{Origin: "http://a.test"}}
 	for name, tc := range map[string]struct {
 		record      *crawl.RecordReport
 		host        *crawl.HostReport
@@ -35,6 +37,7 @@ func TestStateOfSeed(t *testing.T) {
 		"soon again":        {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{Failures: 4, BackoffReason: text("4 times")}, at(5*time.Second)), does: "a.test is held back: 4 times; next try in 5s"},
 		"late again":        {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{Failures: 4, BackoffReason: text("4 times")}, at(time.Minute)), failed: true, cause: "its host is held back until 12:01:00: 4 times", does: "held back"},
 		"silent":            {record: &crawl.RecordReport{}, host: host(crawl.HostInFlight, crawl.PolitenessReport{}, nil), cause: "the server has not answered yet", does: "asking a.test for robots.txt"},
+		"a large page":      {record: &crawl.RecordReport{}, host: answered, does: "asking a.test for the first page"},
 		"no name server":    {record: &crawl.RecordReport{}, host: host(crawl.HostLoading, crawl.PolitenessReport{}, nil), cause: "no name server has answered yet", does: "looking up a.test"},
 		"polite":            {record: &crawl.RecordReport{}, host: host(crawl.HostWaiting, crawl.PolitenessReport{}, at(30*time.Second)), does: "a.test waits for its delay; next request in 30s"},
 		"of another node":   {record: &crawl.RecordReport{}},
