@@ -62,12 +62,15 @@ func overText(st *crawl.Status) string {
 	if at := st.Crawl.EndedAt; at != nil {
 		when = " at " + at.Local().Format("2006-01-02 15:04:05")
 	}
-	pages := api.Count(st.Throughput.PagesTotal)
+	pages := api.Count(st.Throughput.PagesTotal) + " pages"
+	if st.Throughput.PagesTotal == 1 {
+		pages = "1 page"
+	}
 	switch *st.Crawl.FinishReason {
 	case crawl.FinishMaxPages:
-		return fmt.Sprintf("this crawl ended%s after %s pages, by --max-pages: it goes on with a higher limit, or with --max-pages 0", when, pages)
+		return fmt.Sprintf("this crawl ended%s after %s, by --max-pages: it goes on with a higher limit, or with --max-pages 0", when, pages)
 	case crawl.FinishMaxDuration:
-		return fmt.Sprintf("this crawl ended%s after %s pages, by --max-duration: it goes on with a higher limit, or with --max-duration 0s", when, pages)
+		return fmt.Sprintf("this crawl ended%s after %s, by --max-duration: it goes on with a higher limit, or with --max-duration 0s", when, pages)
 	}
-	return fmt.Sprintf("this crawl ended%s: all %s pages that it found were fetched; --again fetches the seeds once more and follows what is new there", when, pages)
+	return fmt.Sprintf("this crawl ended%s: everything that it found was fetched, %s; --again fetches the seeds once more and follows what is new there", when, pages)
 }

@@ -56,7 +56,7 @@ func TestRerunOfCrawl(t *testing.T) {
 		{name: "another politeness", more: []string{seeds[0], "--max-pages", "7", "--delay", "7ms"}, says: changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)", ended: "pages: 7 in"},
 		{name: "what cannot change", more: []string{seeds[0], "--store", "none"}, code: command.ExitUsage, says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun"},
 		{name: "no limit", more: []string{seeds[0], "--max-pages", "0"}, says: changed + "--delay 5ms (was: 7ms), --max-pages 0 (was: 7)", ended: "ended: frontier_exhausted"},
-		{name: "over", more: []string{seeds[0], "--max-pages", "0"}, says: "pages that it found were fetched; --again fetches the seeds once more", ended: "ended: frontier_exhausted"},
+		{name: "over", more: []string{seeds[0], "--max-pages", "0"}, says: "everything that it found was fetched, 12 pages; --again fetches the seeds once more", ended: "ended: frontier_exhausted"},
 		{name: "one more seed", more: seeds, ended: "ended: frontier_exhausted"},
 		{name: "again", more: append([]string{"--again"}, seeds...), ended: "ended: frontier_exhausted", twice: 2},
 	} {

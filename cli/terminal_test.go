@@ -129,9 +129,10 @@ func TestNextSteps(t *testing.T) {
 		{crawl.FinishMaxPages, 3, cat + "; the same command with a higher limit goes on from here"},
 		{crawl.FinishMaxDuration, 0, "the same command with a higher limit goes on from here"},
 		{"", 3, cat},
+		{"", 1, ""}, // of robots.txt
 		{"", 0, ""},
 	} {
-		w := &crawlWatch{env: &Env{Executable: "/x/crawlnode"}, last: &crawl.Status{Output: crawl.OutputStatus{RecordsTotal: tc.records}},
+		w := &crawlWatch{env: &Env{Executable: "/x/crawlnode"}, last: &crawl.Status{Output: crawl.OutputStatus{RecordsTotal: tc.records}, Throughput: crawl.ThroughputStatus{PagesTotal: tc.records - 1}},
 			seeds: []seedlist.Entry{{Seed: crawl.Seed{URL: "http://a.test/"}}}}
 		w.info.DataDir = "my data"
 		if got := strings.Join(w.nextSteps(tc.reason), "; "); got != tc.want {

@@ -230,7 +230,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 // before its end.
 func (w *crawlWatch) nextSteps(reason string) []string {
 	var steps []string
-	if w.last.Output.RecordsTotal > 0 && len(w.seeds) > 0 {
+	if w.last.Output.RecordsTotal > 0 && w.last.Throughput.PagesTotal > 0 && len(w.seeds) > 0 {
 		steps = append(steps, commandLine(ownCommand(w.env.Executable), "cat", w.seeds[0].URL, "--data-dir", w.info.DataDir)+" shows the page")
 	}
 	switch reason {
