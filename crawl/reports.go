@@ -127,7 +127,7 @@ type PartitionReport struct {
 	URLs      *int64    `json:"urls"`     // records; null: unknown here
 	// InSync is the recorded in-sync set, including the holder: the nodes that have every
 	// acknowledged change. If no node holds the partition, it is the newest set that its owner
-	// knows: one of its nodes must return. null: unknown here.
+	// knows; Reason says what is missing. null: unknown here.
 	InSync []NodeID `json:"in_sync"`
 	// Reason is why no node holds it, in one sentence; null: it is held, or no reason is known.
 	Reason *string `json:"reason"`

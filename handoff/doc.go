@@ -45,8 +45,9 @@
 // holder and the replicas whose acknowledgement counts; only a replica that is up enters it. A
 // change of the set is numbered (epoch, version), stored by more than half of the view, and counts
 // from then on; while it is being recorded, both sets must acknowledge. What is acknowledged is on
-// every disk of the set. Only a member of the recorded set is ever promoted; when none of them is
-// there, the partition is offline until one returns, or is forgotten.
+// every disk of the set. Only a copy of the recorded set is promoted while a node of it may return.
+// If none may be promoted, the partition is offline: docs/operations.md has the five causes, and
+// machine/promote.go their texts.
 //
 // The set on this node's disk may be a proposal that no other node knows. So a holder acknowledges
 // nothing after a start or a promotion until more than half have stored a set of its own. In each
