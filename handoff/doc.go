@@ -1,7 +1,7 @@
 // Package handoff decides and carries out who holds which partition: it keeps the replicas of
 // what this node holds, moves partitions between living nodes, and promotes the copies of dead
-// ones. The rules are those of the project's ownership model; nothing here is ever resumed on a
-// guess.
+// ones. The rules are in docs/ownership.md, which comments cite as "ownership rule 9"; nothing
+// here is ever resumed on a guess.
 //
 // The Driver is one goroutine that owns the machine. It performs the machine's actions through
 // small interfaces that package node fills, and feeds the results back as events. Every step
