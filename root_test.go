@@ -3,6 +3,7 @@
 package crawlnode
 
 import (
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -19,7 +20,7 @@ import (
 
 const module = "crawlnode"
 
-// rule is one row of the import table in docs/architecture.md.
+// rule is one row of the import table; docs/architecture.md has the same rows, without why.
 type rule struct {
 	packages []string
 	may      []string // project packages; a trailing /* stands for any directly below
@@ -241,7 +242,7 @@ var table = []rule{
 	{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "frontier/storage", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
-		"the composition root wires the rooms; what shows it to people stands above it",
+		"the composition root wires the packages; what shows it to people stands above it",
 	},
 	{
 		[]string{"cli/command"}, []string{"api", "config"},
@@ -405,6 +406,50 @@ func TestImportTable(t *testing.T) {
 				t.Errorf("%s: %s", s.fset.Position(spec.Pos()), why)
 			}
 		}
+	}
+}
+
+var rewrite = flag.Bool("rewrite", false, "write the import table into docs/architecture.md")
+
+// documented is the import table as docs/architecture.md has it.
+func documented() string {
+	var b strings.Builder
+	b.WriteString("| package | may import |\n|---|---|\n")
+	for _, r := range table {
+		may := strings.Join(r.may, ", ")
+		switch may {
+		case "":
+			may = "nothing of the project"
+		case "*, */*":
+			may = "everything"
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(r.packages, ", "), may)
+	}
+	return b.String()
+}
+
+// TestImportTableIsDocumented: docs/architecture.md has the table of this file.
+func TestImportTableIsDocumented(t *testing.T) {
+	raw, err := os.ReadFile(architecture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "\n| package | may import |\n"
+	before, rest, found := strings.Cut(string(raw), head)
+	rows, after, ended := strings.Cut(rest, "\n\n")
+	if !found || !ended {
+		t.Fatalf("%s has no import table", architecture)
+	}
+	if *rewrite {
+		if err := os.WriteFile(architecture, []byte(before+"\n"+documented()+"\n"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	real := strings.Split(strings.TrimSuffix(documented(), "\n"), "\n")[1:]
+	if written := strings.Split(rows, "\n"); !slices.Equal(written, real) {
+		differ(t, "the import table", written, real)
+		t.Error("its rows differ from root_test.go: go test . -run TestImportTableIsDocumented -rewrite")
 	}
 }
 
