@@ -278,7 +278,7 @@ var table = []rule{
 	},
 	{
 		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node"},
-		"what a person types and reads; the engine's rooms are reached through node and the API",
+		"what a person types and reads; the engine's packages are reached through node and the API",
 	},
 	{
 		[]string{"cmd/crawlnode"}, []string{"cli"},
@@ -293,7 +293,7 @@ var table = []rule{
 // forTests are the packages that any package's tests may import beside its
 // row: judges and fakes that know nothing of the package under test (the store in memory
 // is one), and urlnorm, because the nouns hold canonical URLs and nobody else can make one.
-// The tests of a room may also import the packages below the room.
+// A package's tests may also import the packages below it.
 var forTests = []string{"simweb", "integration/simnet", "web/urlnorm", "frontier/storage", "frontier/frontiertest"}
 
 // source is one parsed Go file of the project.

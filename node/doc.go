@@ -53,8 +53,8 @@
 //
 // Open locks the data directory, binds the addresses and opens everything on disk. Nothing runs yet
 // and no node is called. Run starts the membership, waits for the first view that lists this boot
-// (lead), then makes the engine: dispatcher, completer and mover need the number of partitions, which
-// a joining node learns from that view. A node fetches nothing before it has taken over the cluster's
+// (lead), then makes the engine: dispatcher, completer and handoff driver need the number of
+// partitions, which a joining node learns from that view. A node fetches nothing before it has taken over the cluster's
 // document (joinCrawl).
 //
 // While it runs, three loops carry the state of the cluster to the parts: followViews (a view goes to
@@ -76,14 +76,15 @@
 //	Completer: foreign links to their holders (at most 500 ms), then frontier.Complete:
 //	        record, queue entry, own links, unacknowledged links to the outbox, in one transaction
 //
-// A link is therefore always behind a leased page, in an outbox, or in its owner's store. Complete is
-// the only arrow that points back.
+// A link is therefore always behind a page that is not completed, in an outbox, or in its owner's
+// store. Complete is the only arrow that points back.
 //
 // # Who may fetch
 //
-// The dispatcher asks before each visit, the fetcher again when it writes a request (mayFetch): the
-// crawl runs, the lease is good, the view lists this boot, and the partition was acquired since this
-// id last joined.
+// The dispatcher asks mayFetch before each visit. The pipeline asks again when a request is written:
+// Dispatcher.MayRequest, which asks mayFetch and whether the visit was taken back. mayFetch says yes
+// if the crawl runs, the lease is good, the view lists this boot, and the partition was acquired since
+// this id last joined.
 //
 // # A changed document
 //

@@ -40,7 +40,9 @@ var legalMoves = [...][]State{
 	Released: {Holding, Absent},
 }
 
-// become is the only place where a partition's state is assigned.
+// become is the only place where a partition's state is assigned. A tenure's other fields are
+// reset as a whole (*p = part{...}), which leaves the partition Absent: endTenure has become so
+// before, onPromoted was so.
 func (p *part) become(next State) {
 	if !slices.Contains(legalMoves[p.state], next) {
 		panic(fmt.Sprintf("BUG: a partition that is %s was to become %s", p.state, next))
