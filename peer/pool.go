@@ -31,7 +31,7 @@ const (
 const (
 	// maxMessageBytes bounds every message in both directions.
 	maxMessageBytes = 8 << 20
-	// callTimeout bounds a unary call whose caller set no nearer deadline.
+	// callTimeout bounds a unary call whose caller set no earlier deadline.
 	callTimeout = 5 * time.Second
 )
 
@@ -266,7 +266,7 @@ func (c *conn) outgoing(ctx context.Context) context.Context {
 		targetKey, identity{c.to.ID, c.to.Boot}.String())
 }
 
-// Call makes one unary call, with a deadline of 5 s when ctx has no nearer one. The
+// Call makes one unary call, with a deadline of 5 s when ctx has no earlier one. The
 // answer is the target's: when another node answers, that is an error. The function
 // gets the client and the prepared context:
 //
