@@ -158,6 +158,104 @@ func TestPartitionDiagram(t *testing.T) {
 	differ(t, "a partition's life", drawn, real)
 }
 
+// stateSetters are the functions of handoff/machine that may assign a field named state.
+var stateSetters = map[string]string{
+	"part.become":    "a partition's state, by the table of legal moves",
+	"Machine.onLink": "a link's state, as replication reports it",
+}
+
+// stateChanges lists where a file assigns a field named state, takes its address, or sets it
+// in the literal of a partition, outside of stateSetters.
+func stateChanges(s *source) []string {
+	var out []string
+	for _, d := range s.file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && stateSetters[receiver(f)+f.Name.Name] != "" {
+			continue
+		}
+		report := func(n ast.Node) { out = append(out, s.fset.Position(n.Pos()).String()) }
+		field := func(e ast.Expr) {
+			if sel, ok := ast.Unparen(e).(*ast.SelectorExpr); ok && sel.Sel.Name == "state" {
+				report(sel)
+			}
+		}
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, e := range n.Lhs {
+					field(e)
+				}
+			case *ast.IncDecStmt:
+				field(n.X)
+			case *ast.UnaryExpr:
+				if n.Op == token.AND {
+					field(n.X)
+				}
+			case *ast.CompositeLit:
+				if id, ok := n.Type.(*ast.Ident); !ok || id.Name != "part" {
+					return true
+				}
+				for _, e := range n.Elts {
+					if kv, ok := e.(*ast.KeyValueExpr); ok {
+						if key, ok := kv.Key.(*ast.Ident); !ok || key.Name != "state" {
+							continue
+						}
+					}
+					report(e) // also a literal without keys, which sets all fields
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// TestOnlyBecomeSetsTheState: a partition's state is assigned where its legal moves are checked.
+func TestOnlyBecomeSetsTheState(t *testing.T) {
+	found := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.dir != "handoff/machine" || s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				found[receiver(f)+f.Name.Name] = true
+			}
+		}
+		for _, at := range stateChanges(s) {
+			t.Errorf("%s changes a state: call become", at)
+		}
+	}
+	for name, what := range stateSetters {
+		if !found[name] {
+			t.Errorf("no %s (%s): correct stateSetters", name, what)
+		}
+	}
+}
+
+// The check itself: what changes a state is found.
+func TestOnlyBecomeSetsTheStateFindsOthers(t *testing.T) {
+	const text = "package x\nfunc (m *Machine) f(p *part) { p.state = 1; (p.state)++; g(&p.state); *p = part{state: 1}; *p = part{set: p.set} }\n" +
+		"func (p *part) become(s State) { p.state = s }\nfunc become(p *part) { p.state, p.to = 1, 2 }\n"
+	if got := stateChanges(parsed(t, "x/x.go", text)); len(got) != 5 {
+		t.Errorf("found %q, want four in f and one in become, which is no method", got)
+	}
+}
+
+// receiver is the type of a method's receiver with a dot, or nothing.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	t := f.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if id, ok := t.(*ast.Ident); ok {
+		return id.Name + "."
+	}
+	return "" // a generic type
+}
+
 // declared are the functions and methods of the product code: "links.Router.Submit".
 func declared(t *testing.T) map[string]bool {
 	t.Helper()
@@ -169,19 +267,11 @@ func declared(t *testing.T) map[string]bool {
 		for _, d := range s.file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				name := path.Base(s.dir) + "."
-				if d.Recv != nil {
-					recv := d.Recv.List[0].Type
-					if star, ok := recv.(*ast.StarExpr); ok {
-						recv = star.X
-					}
-					id, ok := recv.(*ast.Ident)
-					if !ok {
-						continue // a generic type: no diagram has one
-					}
-					name += id.Name + "."
+				r := receiver(d)
+				if d.Recv != nil && r == "" {
+					continue // a generic type: no diagram has one
 				}
-				all[name+d.Name.Name] = true
+				all[path.Base(s.dir)+"."+r+d.Name.Name] = true
 			case *ast.GenDecl:
 				if d.Tok != token.TYPE {
 					continue

@@ -22,7 +22,7 @@ var hotPaths = map[string][]string{
 	"scheduler":     {"Visit"},
 	"fairshare":     {"Visit"},
 	"node/dispatch": {"Visit"},
-	"node/links":    {"Settle", "Wire"},
+	"node/links":    {"Complete", "Wire"},
 	"peer":          {"Forward"},
 	"store/archive": {"Put"},
 	"store/derived": {"Page"},

@@ -85,7 +85,7 @@ const maxStuckLines = 5
 // changeText is the last change of members in one line.
 func changeText(c *crawl.ChangeStatus) string {
 	text := fmt.Sprintf("%s of %s at %s, ", *c.Cause, *c.Node, c.At.UTC().Format(time.RFC3339))
-	done := "settled"
+	done := "completed"
 	if *c.Cause == crawl.CauseFailed {
 		done = "taken over"
 	}

@@ -31,7 +31,7 @@ func TestWriteText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cluster     default: running", "insecure: no key (since 2030-01-02T03:04:05Z)", "finished (max_pages), 1m15s", "limits      500 pages",
-		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, settled in 500ms", "4,000", "3.0 GiB", "failed", "never",
+		"1,234,567; 12.3/s now", "half within 20ms, 99% within 500ms", "join of n2 at 2030-01-02T03:04:05Z, completed in 500ms", "4,000", "3.0 GiB", "failed", "never",
 		"archive     1,000 records, 5.0 MiB in 2 files, 3.0 KiB of indexes; 12.3/s and 2.0 KiB/s now",
 	} {
 		if !strings.Contains(b.String(), want) {

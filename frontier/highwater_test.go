@@ -64,9 +64,9 @@ func TestStoreBehindItsMarks(t *testing.T) {
 	r.must(r.Transition(t.Context(), 2, func(m *layout.Meta) error { m.State, m.Sealed = layout.Released, true; return nil }))
 	r.become(3, layout.Released) // loses its deletion
 	r.must(r.Delete(t.Context(), 3))
-	twin := start(t, storage.NewMemory(), commit.Options{})
-	twin.replicate(r, 0)
-	twin.must(twin.promote(0, 2))
+	replica := start(t, storage.NewMemory(), commit.Options{})
+	replica.replicate(r, 0)
+	replica.must(replica.promote(0, 2))
 	r.must(r.Found(t.Context(), []crawl.Partition{7}, 3)) // is lost wholly
 	_ = r.stop()
 	m := kv.cut()

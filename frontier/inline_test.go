@@ -149,19 +149,19 @@ func TestInlineURLIsCopied(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
 	r.add(link(inlineURL))
-	twin := start(t, storage.NewMemory(), commit.Options{})
-	tail := twin.replicate(r, 0)
+	replica := start(t, storage.NewMemory(), commit.Options{})
+	tail := replica.replicate(r, 0)
 	r.add(link("http://h2.p0.test/only"))
-	twin.applyAll(tail.take())
-	twin.must(twin.promote(0, 2))
-	twin.check()
-	if s, keys := twin.inlineOf(); s == nil || keys != 0 {
+	replica.applyAll(tail.take())
+	replica.must(replica.promote(0, 2))
+	replica.check()
+	if s, keys := replica.inlineOf(); s == nil || keys != 0 {
 		t.Errorf("%+v, and %d keys", s, keys)
 	}
-	if a := twin.add(link(inlineURL), link("http://h2.p0.test/only"), link("http://h2.p0.test/new")); !slices.Equal(a, []Admission{Known, Known, Added}) {
+	if a := replica.add(link(inlineURL), link("http://h2.p0.test/only"), link("http://h2.p0.test/new")); !slices.Equal(a, []Admission{Known, Known, Added}) {
 		t.Errorf("%v", a)
 	}
-	twin.check()
+	replica.check()
 }
 
 // The books of a partition that are lost are made of what its keys say, host entries as well.

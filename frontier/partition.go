@@ -70,7 +70,8 @@ func (g group) found(p crawl.Partition, epoch crawl.Epoch) {
 //	Released -> Holder    the receiver refused
 //	Released -> Copy      this node goes on as a replica of the receiver
 //	Copy     -> Holder    promotion, in an epoch above every one in which this
-//	                      node held the partition; never of a suspect copy
+//	                      node held the partition. fn clears Suspect: only the caller
+//	                      knows that no better copy is left
 //
 // A partition leaves Absent by Found or Import, and becomes it by Delete. A
 // partition that becomes held is not frozen.
@@ -127,7 +128,7 @@ func mayBecome(s *layout.PartState, m *layout.Meta) error {
 	case s.State == layout.Copy && m.State == layout.Released:
 		return errors.New("a copy cannot be released: nobody held it here")
 	case s.State == layout.Copy && m.Suspect:
-		return errors.New("a suspect copy cannot be promoted: mutations are missing in it")
+		return errors.New("a copy that stays suspect cannot be promoted: mutations are missing in it")
 	case s.State == layout.Copy && m.Epoch <= s.MaxEpoch:
 		return fmt.Errorf("epoch %d is not above %d, in which this node held it", m.Epoch, s.MaxEpoch)
 	}

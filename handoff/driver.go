@@ -205,7 +205,7 @@ func (d *Driver) arrived(p crawl.Partition, epoch crawl.Epoch) {
 	d.arrivedMu.Lock()
 	d.arrivals[p] = max(d.arrivals[p], epoch)
 	d.arrivedMu.Unlock()
-	signal(d.came)
+	crawl.Signal(d.came)
 }
 
 // HandleStream takes copies and mutations from another node until the stream

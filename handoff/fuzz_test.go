@@ -106,4 +106,4 @@ type idle struct{}
 func (idle) Freeze(context.Context, crawl.Partition) error { return nil }
 func (idle) Resume(crawl.Partition)                        {}
 func (idle) Drop(crawl.Partition)                          {}
-func (idle) Hold(crawl.Partition, crawl.Epoch, bool)       {}
+func (idle) Hold(crawl.Partition, crawl.Epoch)             {}

@@ -207,7 +207,7 @@ func (d *Driver) perform(ctx context.Context, a machine.Action) {
 		}
 		d.opts.Fetching.Resume(a.P)
 	case machine.Acquired:
-		d.opts.Fetching.Hold(a.P, a.Epoch, a.Fenced)
+		d.opts.Fetching.Hold(a.P, a.Epoch)
 		d.opts.Changed()
 	case machine.Ask:
 		d.wg.Go(func() { d.askAll(d.ctx, a) })

@@ -51,7 +51,7 @@ func (r *recorder) add(a machine.Record) {
 	r.pending[a.P], r.live[a.P] = a.Set, a.Set.Epoch
 	delete(r.late, a.P)
 	r.mu.Unlock()
-	signal(r.wake)
+	crawl.Signal(r.wake)
 }
 
 // forget drops what is not recorded yet: the tenure has ended.
@@ -67,7 +67,7 @@ func (r *recorder) setView(view crawl.Epoch, members []crawl.NodeID) {
 	r.mu.Lock()
 	r.view, r.members = view, members
 	r.mu.Unlock()
-	signal(r.wake)
+	crawl.Signal(r.wake)
 }
 
 // batch is what is sent at once, and to whom.
@@ -85,7 +85,7 @@ func (r *recorder) take(now time.Time) batch {
 	b := batch{sets: map[crawl.Partition]Set{}, late: map[crawl.Partition]bool{}, view: r.view, members: r.members}
 	for p, s := range r.pending {
 		if len(b.sets) == maxRecords {
-			signal(r.wake)
+			crawl.Signal(r.wake)
 			return b
 		}
 		b.sets[p] = s
@@ -148,7 +148,7 @@ func (r *recorder) run(ctx context.Context) error {
 				return nil
 			case <-time.After(recordAgain):
 			}
-			signal(r.wake)
+			crawl.Signal(r.wake)
 		}
 		later.Reset(recordLate)
 	}
@@ -222,13 +222,5 @@ func (r *recorder) gather(ctx context.Context, call wire.Record, others []crawl.
 		case <-enough:
 			return
 		}
-	}
-}
-
-// signal sets a channel of capacity 1.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }

@@ -3,6 +3,7 @@ package handoff
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/handoff/acks"
@@ -128,18 +129,21 @@ func (n *simNode) installNext() {
 	if next.n < n.view {
 		return
 	}
-	fenced := next.unsure || next.n != n.view+1
+	fence := time.Duration(0)
+	if next.unsure || next.n != n.view+1 {
+		fence = simFence
+	}
 	if n.machine == nil {
 		if next.boots[n.id] != n.boot {
 			n.view = next.n
 			return
 		}
 		n.begin()
-		fenced = true
+		fence = simFence
 	}
 	n.view = next.n
 	n.w.logf("%s installs %d", n.id, next.n)
-	v := ViewInstalled{View: next.n, Table: next.table, Listed: next.boots[n.id] == n.boot, Since: next.since[n.id], Sinces: next.since, Fenced: fenced,
+	v := ViewInstalled{View: next.n, Table: next.table, Listed: next.boots[n.id] == n.boot, Since: next.since[n.id], Sinces: next.since, Fence: fence,
 		Members: slices.Sorted(maps.Keys(next.boots)), Now: n.w.now}
 	for _, o := range n.w.nodes {
 		if o.gone && n.w.calm {

@@ -21,6 +21,7 @@ const (
 	simPartitions = 8
 	simFactor     = 2
 	simLease      = 8 * time.Second
+	simFence      = simLease + simLease/20 + time.Second
 )
 
 // simView is a decided view.

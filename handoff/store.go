@@ -39,9 +39,9 @@ type Fetching interface {
 	Resume(p crawl.Partition)
 	// Drop ends everything of p at once.
 	Drop(p crawl.Partition)
-	// Hold starts the visits of a partition that was just acquired. With fenced
-	// another node may have fetched from its hosts a moment ago.
-	Hold(p crawl.Partition, epoch crawl.Epoch, fenced bool)
+	// Hold starts the visits of a partition that was just acquired. Another node may have
+	// fetched from its hosts a moment ago, so each host waits for its delay first.
+	Hold(p crawl.Partition, epoch crawl.Epoch)
 }
 
 // Transport carries bytes to other nodes; the other side gives them to

@@ -178,7 +178,7 @@ func (r *bigRun) seenTest(dir string) (p50, p99 time.Duration) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var took []time.Duration
 	for range seenTests {
-		link := f.routed(r.web.url(r.nth(random.IntN(r.total()))), 9) // no nearer than before
+		link := f.routed(r.web.url(r.nth(random.IntN(r.total()))), 9) // no lower depth than before
 		began := time.Now()
 		admissions, err := f.Add(f.ctx, []crawl.Routed{link})
 		if err != nil {

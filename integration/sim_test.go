@@ -80,7 +80,7 @@ type simTrial struct {
 	name string // of a case; "": the seed's own
 }
 
-// caseSeed gives the cases their web and the fates of their messages.
+// caseSeed gives the cases their web and what becomes of their messages.
 const caseSeed = 1
 
 func (c simTrial) String() string {

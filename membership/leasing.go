@@ -177,10 +177,7 @@ func (m *Membership) compareClocks(id crawl.NodeID, boot crawl.Boot, compare fun
 		return
 	}
 	m.o.Logger.Warn("this machine stood still while others ran on: the lease has ended", "peer", id, "for_more_than", lost)
-	select {
-	case m.leaseEnded <- struct{}{}:
-	default:
-	}
+	crawl.Signal(m.leaseEnded)
 }
 
 // LeaseEnded gets a signal when the lease has ended early.

@@ -55,6 +55,9 @@ type (
 	Departure = consensus.Departure
 )
 
+// Fence is how long a new owner waits before it may do what a removed member had the right to do.
+const Fence = consensus.Fence
+
 // Membership is one node's part in deciding who is a member. Its methods may
 // be called from any goroutine, unless they say otherwise.
 type Membership struct {
@@ -270,7 +273,7 @@ func (m *Membership) ask(s consensus.Status) {
 			break
 		}
 	}
-	signal(m.wished)
+	crawl.Signal(m.wished)
 }
 
 // incoming are another node's messages that wait for the loop.

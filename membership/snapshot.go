@@ -149,14 +149,6 @@ func (w *watchers) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for c := range w.all {
-		signal(c)
-	}
-}
-
-// signal sets a cap-1 channel.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+		crawl.Signal(c)
 	}
 }

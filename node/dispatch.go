@@ -154,7 +154,7 @@ type moveFetching struct {
 // Hold starts a partition that was just acquired; every host waits for its delay
 // first, since another node may have fetched from it a moment ago. Partition 0 brings the duty to
 // grant page permits with it.
-func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch, _ bool) {
+func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), epoch != f.loaded)
 	}

@@ -103,7 +103,7 @@
 //	frontier requests        the waiting callers; they block; durable when answered
 //	queues of the dispatcher see package dispatch; callers block; always in the frontier
 //	hosts in memory          20,000; others wait in the wake index; always in the frontier
-//	hosts over their share   hosts in memory, until a visit of their domain is settled; always
+//	hosts over their share   hosts in memory, until a visit of their domain is completed; always
 //	items of a host          64; no more are loaded; always in the frontier
 //	names to resolve         hosts in memory; 64 look-ups, fewer if a server limits us; not needed
 //	queries of a server      64 or its window; look-ups wait or ask the next server; not needed

@@ -38,8 +38,8 @@ func (e drainEngine) Moves() *handoff.Status {
 	return nil
 }
 
-func (e drainEngine) Settle() {
-	e.node.settling.Store(true) // mayCrawl is false from here on
+func (e drainEngine) StopVisits() {
+	e.node.noVisits.Store(true) // mayCrawl is false from here on
 	e.node.engine.Load().dispatcher.Pause(true)
 }
 

@@ -1,6 +1,10 @@
 package node
 
-import "testing"
+import (
+	"testing"
+
+	"crawlnode/crawl"
+)
 
 // A node that was taken back judges nothing before it has heard again what the
 // others decided meanwhile.
@@ -13,7 +17,7 @@ func TestExcludedNodeHearsAgain(t *testing.T) {
 	if ok, _ := n.Ready(); ok || n.mayCrawl() {
 		t.Fatal("a node that knows nothing is ready")
 	}
-	signal(n.excluded)
+	crawl.Signal(n.excluded)
 	until(t, patience, func() string {
 		if ok, why := n.Ready(); !ok {
 			return why

@@ -143,7 +143,7 @@ type Node struct {
 	stopped     atomic.Bool
 	writersDone chan struct{}   // closed when no part writes to the frontier any more
 	running     context.Context // Run's; set before anything starts
-	settling    atomic.Bool     // no visit starts any more
+	noVisits    atomic.Bool     // no visit starts any more
 	closing     atomic.Bool     // the listener for other nodes closes: nothing is requested any more
 	ended       atomic.Bool     // the crawl has, as was logged last
 	finished    chan string     // capacity 1: why the crawl ended, with --exit-when-done
@@ -329,7 +329,7 @@ func (n *Node) settings() *crawl.Settings { return &n.doc.Current().Doc.Settings
 
 // mayCrawl reports whether this node may start fetches at all.
 func (n *Node) mayCrawl() bool {
-	return n.synced.Load() && !n.settling.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.stalls.Stalled() == nil
+	return n.synced.Load() && !n.noVisits.Load() && !n.closing.Load() && n.doc.Current().Doc.State == crawl.CrawlRunning && !n.space.Low() && n.stalls.Stalled() == nil
 }
 
 // waitFor is time.Sleep that ends with ctx.

@@ -228,17 +228,16 @@ func (n *Node) followViews(ctx context.Context, e *engine) error {
 	for {
 		snap := n.members.Snapshot()
 		if snap.View != nil && snap.View.Number > installed && n.fences.Knows(snap.View.Number) {
-			fenced := n.fences.Take(snap.View.Number) || installed == 0
 			if self, _ := snap.View.Member(n.id); installed > 0 && (self.Since > installed || self.ID == "") {
 				n.permits.Lapse()
 				n.synced.Store(false) // it does not know what was decided meanwhile
-				signal(n.excluded)
+				crawl.Signal(n.excluded)
 			}
 			if len(snap.View.Barred) > barred {
 				n.router.ForgetSent() // what only the forgotten node had is sent again
 			}
 			installed, barred = snap.View.Number, len(snap.View.Barred)
-			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, fenced))
+			e.moves.Installed(transfer.ViewFor(n.id, n.members.Self().Boot, snap, n.fences.Take(snap.View.Number)))
 			n.viewChanged(snap)
 		}
 		select {
@@ -313,14 +312,6 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 			n.synced.Store(false)
 			n.documentChanged()
 		}
-	}
-}
-
-// signal fills a channel of capacity 1.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
 	}
 }
 

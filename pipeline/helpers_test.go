@@ -45,7 +45,7 @@ type bench struct {
 	questions []ContentQuestion
 	deriver   Deriver // nil: none
 
-	archiveErr, settleErr error
+	archiveErr, completeErr error
 }
 
 func url(t testing.TB, s string) urlnorm.URL {
@@ -204,7 +204,7 @@ func (b *bench) Complete(ctx context.Context, _ crawl.Visit, o crawl.Outcome) er
 	}
 	b.log = append(b.log, "complete "+o.Kind.String())
 	b.outcomes = append(b.outcomes, o)
-	return b.settleErr
+	return b.completeErr
 }
 
 func (b *bench) Put(_ context.Context, c crawl.Capture) (crawl.ArchiveRef, error) {

@@ -310,7 +310,7 @@ func TestStorageFails(t *testing.T) {
 	}
 
 	b = newBench(t, scope.Options{})
-	b.settleErr = broken
+	b.completeErr = broken
 	b.visit("http://a.test/")
 	b.visit("http://a.test/2")
 	if err := b.run(); !errors.Is(err, broken) || len(b.outcomes) != 1 {

@@ -73,34 +73,34 @@ type Counts struct {
 // Core decides which host may be fetched. The now of successive calls must not go back by
 // much: a clock that jumps back lengthens waits.
 type Core struct {
-	cfg     Config
-	hosts   map[crawl.Host]*host
-	parts   map[crawl.Partition]map[crawl.Host]*host
-	held    map[crawl.Partition]bool // frozen ones
-	visits  map[uint64]*visit
-	lastID  uint64
-	addrs   map[netip.Addr]*address // only those with a delay
-	widened time.Time               // when the configured gaps grew last; zero: they never did
-	ready   *bandQueue
-	timers  timers
-	actions []Action
-	classes [numClasses]int
-	bytes   int
-	shares  shares
+	cfg         Config
+	hosts       map[crawl.Host]*host
+	parts       map[crawl.Partition]map[crawl.Host]*host
+	frozenParts map[crawl.Partition]bool // partitions that are about to move
+	visits      map[uint64]*visit
+	lastID      uint64
+	addrs       map[netip.Addr]*address // only those with a delay
+	widened     time.Time               // when the configured gaps grew last; zero: they never did
+	ready       *bandQueue
+	timers      timers
+	actions     []Action
+	classes     [numClasses]int
+	bytes       int
+	shares      shares
 }
 
 // New returns an empty Core.
 func New(cfg Config) *Core {
 	cfg = cfg.withDefaults()
 	return &Core{
-		cfg:    cfg,
-		hosts:  make(map[crawl.Host]*host),
-		parts:  make(map[crawl.Partition]map[crawl.Host]*host),
-		held:   make(map[crawl.Partition]bool),
-		visits: make(map[uint64]*visit),
-		addrs:  make(map[netip.Addr]*address),
-		ready:  newBandQueue(cfg.Shares),
-		shares: newShares(cfg),
+		cfg:         cfg,
+		hosts:       make(map[crawl.Host]*host),
+		parts:       make(map[crawl.Partition]map[crawl.Host]*host),
+		frozenParts: make(map[crawl.Partition]bool),
+		visits:      make(map[uint64]*visit),
+		addrs:       make(map[netip.Addr]*address),
+		ready:       newBandQueue(cfg.Shares),
+		shares:      newShares(cfg),
 	}
 }
 

@@ -35,14 +35,14 @@ const (
 	// OverShare: it would be ready, but its domain or block has its share of the fetchers
 	// already. It waits in the line of that one, without the turn of its address.
 	OverShare
-	// Held: its partition is frozen; nothing is handed out or requested.
-	Held
+	// PartitionFrozen: its partition is about to move; nothing is handed out or requested.
+	PartitionFrozen
 	// Dying: its last try failed; its URLs are being given up.
 	Dying
 	numStatus = iota
 )
 
-var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready", "in_flight", "over_share", "held", "dying"}
+var statusNames = [numStatus]string{"dry", "waiting", "resolving", "address_wait", "ready", "in_flight", "over_share", "partition_frozen", "dying"}
 
 func (s Status) String() string { return statusNames[min(int(s), numStatus-1)] }
 

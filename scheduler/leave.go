@@ -52,13 +52,13 @@ func (c *Core) Forget(now time.Time, name crawl.Host) {
 
 // Freeze hands out no more visits of p. Open visits continue.
 func (c *Core) Freeze(now time.Time, p crawl.Partition) {
-	c.held[p] = true
+	c.frozenParts[p] = true
 	c.placeAll(now, p)
 }
 
 // Unfreeze undoes Freeze.
 func (c *Core) Unfreeze(now time.Time, p crawl.Partition) {
-	delete(c.held, p)
+	delete(c.frozenParts, p)
 	c.placeAll(now, p)
 }
 
@@ -90,7 +90,7 @@ func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
 	for _, h := range c.sorted(p) {
 		out = append(out, c.park(now, h))
 	}
-	delete(c.held, p)
+	delete(c.frozenParts, p)
 	return out
 }
 
@@ -131,7 +131,7 @@ func (c *Core) Evict(now time.Time, n int) []Parked {
 	inLine := c.lineWaits(now)
 	var found []candidate
 	for _, h := range c.hosts {
-		if len(h.incomplete) > 0 || h.loading || h.asking || h.status == Held || h.status == Dying {
+		if len(h.incomplete) > 0 || h.loading || h.asking || h.status == PartitionFrozen || h.status == Dying {
 			continue
 		}
 		k := candidate{h: h, wait: c.start(h).Sub(now), rank: 3}
@@ -216,7 +216,7 @@ func (c *Core) Remaining(now time.Time) Remaining {
 func (c *Core) LastTries(now time.Time) int {
 	var touched []*host
 	for _, h := range c.hosts {
-		if h.hasWork() && len(h.incomplete) == 0 && !h.dead && stalled(&h.state, now) && h.status != Held {
+		if h.hasWork() && len(h.incomplete) == 0 && !h.dead && stalled(&h.state, now) && h.status != PartitionFrozen {
 			touched = append(touched, h)
 		}
 	}

@@ -36,8 +36,8 @@ func (c *Core) decide(now time.Time, h *host) (Status, time.Time) {
 	switch {
 	case h.open:
 		return InFlight, time.Time{}
-	case c.held[h.part]:
-		return Held, time.Time{}
+	case c.frozenParts[h.part]:
+		return PartitionFrozen, time.Time{}
 	case h.dead:
 		return c.decideDead(h), time.Time{}
 	}
@@ -195,7 +195,7 @@ func (c *Core) emit(a Action) { c.actions = append(c.actions, a) }
 type class uint8
 
 const (
-	classNone class = iota // dry, held or dying: in none of the counts
+	classNone class = iota // dry, dying, or of a frozen partition: in none of the counts
 	classInFlight
 	classReady
 	classOverShare
@@ -212,7 +212,7 @@ func (c *Core) classify(h *host, now time.Time) {
 	switch {
 	case h.status == InFlight:
 		k = classInFlight
-	case h.status == Dry, h.status == Held, h.status == Dying:
+	case h.status == Dry, h.status == PartitionFrozen, h.status == Dying:
 		k = classNone
 	case h.state.FrozenUntil.After(now):
 		k = classFrozen

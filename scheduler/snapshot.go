@@ -7,8 +7,8 @@ import (
 	"crawlnode/crawl"
 )
 
-// Sight is a host in memory, for people.
-type Sight struct {
+// HostSnapshot is a host in memory as it was at one moment, for people.
+type HostSnapshot struct {
 	Status Status
 	Start  time.Time     // the earliest start of its next request; the zero time: at once
 	Gap    time.Duration // between the end of a request and the start of the next, as things are
@@ -16,11 +16,11 @@ type Sight struct {
 	Queued bool          // something is to be fetched, as far as is known
 }
 
-// Sight looks at a host; ok is false when it is not in memory.
-func (c *Core) Sight(name crawl.Host) (s Sight, ok bool) {
+// Snapshot is the present state of a host; ok is false when it is not in memory.
+func (c *Core) Snapshot(name crawl.Host) (s HostSnapshot, ok bool) {
 	h := c.hosts[name]
 	if h == nil {
 		return s, false
 	}
-	return Sight{Status: h.status, Start: c.start(h), Gap: c.gap(h), Addr: h.addr(), Queued: h.hasWork()}, true
+	return HostSnapshot{Status: h.status, Start: c.start(h), Gap: c.gap(h), Addr: h.addr(), Queued: h.hasWork()}, true
 }

@@ -276,7 +276,7 @@ func TestOverShareIsNotReady(t *testing.T) {
 	}
 	shown := 0
 	for _, h := range hostNames(300, "s%d.slow.test") {
-		if s, _ := r.core.Sight(h); s.Status == OverShare {
+		if s, _ := r.core.Snapshot(h); s.Status == OverShare {
 			shown++
 		}
 	}

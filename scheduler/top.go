@@ -10,9 +10,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// Glance is a host in memory, in a list for people.
-type Glance struct {
-	Sight
+// TopHost is a host in memory, in a list for people.
+type TopHost struct {
+	HostSnapshot
 	Partition crawl.Partition
 	Host      crawl.Host
 	State     crawl.HostState
@@ -25,7 +25,7 @@ type Glance struct {
 // the largest first. It reads every host once, up to half a microsecond each, so it is for
 // requests of people and not for every page. SortQueued uses the counts of the last read
 // from disk.
-func (c *Core) Top(now time.Time, sort string, n int) []Glance {
+func (c *Core) Top(now time.Time, sort string, n int) []TopHost {
 	best := make(topHeap, 0, n+1)
 	for _, h := range c.hosts {
 		value, ok := c.rank(now, h, sort)
@@ -40,10 +40,10 @@ func (c *Core) Top(now time.Time, sort string, n int) []Glance {
 	slices.SortFunc(best, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), strings.Compare(string(a.host.name), string(b.host.name)))
 	})
-	out := make([]Glance, len(best))
+	out := make([]TopHost, len(best))
 	for i, r := range best {
-		s, _ := c.Sight(r.host.name)
-		out[i] = Glance{Sight: s, Partition: r.host.part, Host: r.host.name, State: r.host.state, Errors: r.host.errors, Backoff: c.heldBack(now, r.host)}
+		s, _ := c.Snapshot(r.host.name)
+		out[i] = TopHost{HostSnapshot: s, Partition: r.host.part, Host: r.host.name, State: r.host.state, Errors: r.host.errors, Backoff: c.heldBack(now, r.host)}
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func TestTopIsTheHeadOfTheSortedList(t *testing.T) {
 		if want := map[string]int{crawl.SortErrors: 45, crawl.SortBackoff: 20}[sort]; want > 0 && len(all) != want || want == 0 && len(all) != hosts {
 			t.Errorf("%s: %d hosts in the whole list", sort, len(all))
 		}
-		if !slices.IsSortedFunc(all, func(a, b Glance) int {
+		if !slices.IsSortedFunc(all, func(a, b TopHost) int {
 			x, _ := c.rank(now, c.hosts[a.Host], sort)
 			y, _ := c.rank(now, c.hosts[b.Host], sort)
 			if x != y {

@@ -145,7 +145,7 @@ func (v *Verb) startNodes(ctx context.Context, b *run) error {
 			return nil
 		}
 		if !command.Pause(ctx, 100*time.Millisecond) {
-			return fmt.Errorf("the nodes do not settle: %w", ctx.Err())
+			return fmt.Errorf("the nodes do not converge: %w", ctx.Err())
 		}
 	}
 }
@@ -199,7 +199,7 @@ func (b *run) waitFinished(ctx context.Context, began time.Time, result *measure
 	for {
 		st, err := b.nodes[0].API.Status(ctx, len(b.nodes) == 1)
 		if err != nil {
-			return nil, fmt.Errorf("%w; the node's last words:\n%s", err, b.nodes[0].LastLines())
+			return nil, fmt.Errorf("%w; the node's last lines:\n%s", err, b.nodes[0].LastLines())
 		}
 		for _, n := range b.nodes {
 			result.PeakRssAnonBytes = max(result.PeakRssAnonBytes, rssAnon(n.Cmd.Process.Pid))

@@ -177,7 +177,7 @@ func (d *demo) whole(ctx context.Context, asked *process.Node, members int) erro
 	return d.until(ctx, asked, func(st *crawl.Status) bool {
 		return st.Cluster.Members.Alive == members && st.Ring.Converged && st.Ring.Served == st.Ring.Partitions &&
 			st.Ring.UnderReplicated == 0 && st.Ring.Offline == 0
-	}, "the cluster does not settle")
+	}, "the cluster does not converge")
 }
 
 // until asks a node again and again.
@@ -188,7 +188,7 @@ func (d *demo) until(ctx context.Context, asked *process.Node, done func(*crawl.
 			return nil
 		}
 		if asked.Ended() || !command.Pause(ctx, 20*time.Millisecond) {
-			return fmt.Errorf("%s; the last words of %s:\n%s", why, asked.Name, asked.LastLines())
+			return fmt.Errorf("%s; the last lines of %s:\n%s", why, asked.Name, asked.LastLines())
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (d *demo) waitFinished(ctx context.Context, n *process.Node, reachable int)
 			return fmt.Errorf("%s has ended early:\n%s", n.Name, n.LastLines())
 		}
 		if !command.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("%d of %d pages were fetched, and %s does not say that the crawl has ended: %w; its last words:\n%s",
+			return fmt.Errorf("%d of %d pages were fetched, and %s does not say that the crawl has ended: %w; its last lines:\n%s",
 				d.web.Progress(), reachable, n.Name, ctx.Err(), n.LastLines())
 		}
 	}

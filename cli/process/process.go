@@ -93,7 +93,7 @@ func (p *Process) Wait(ctx context.Context) error {
 	case <-p.Done:
 	}
 	if code := p.Cmd.ProcessState.ExitCode(); code != 0 {
-		return fmt.Errorf("%s ended with exit code %d; its last words:\n%s", p.Name, code, p.LastLines())
+		return fmt.Errorf("%s ended with exit code %d; its last lines:\n%s", p.Name, code, p.LastLines())
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			return fmt.Errorf("%s ended while it started:\n%s", n.Name, n.LastLines())
 		}
 		if !command.Pause(ctx, 50*time.Millisecond) {
-			return fmt.Errorf("%s does not get ready: %w; its last words:\n%s", n.Name, ctx.Err(), n.LastLines())
+			return fmt.Errorf("%s does not get ready: %w; its last lines:\n%s", n.Name, ctx.Err(), n.LastLines())
 		}
 	}
 }

@@ -3,6 +3,8 @@ package commit
 import (
 	"fmt"
 	"sync"
+
+	"crawlnode/crawl"
 )
 
 // syncQueue holds the requests that are committed and are answered once they
@@ -44,10 +46,7 @@ func (q *syncQueue) close() {
 }
 
 func (q *syncQueue) wake() {
-	select {
-	case q.signal <- struct{}{}:
-	default:
-	}
+	crawl.Signal(q.signal)
 }
 
 // failure is the error of the first sync that failed.

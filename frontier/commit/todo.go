@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"crawlnode/crawl"
 )
 
 // todo is a set of things that one goroutine works off in order. It is bounded
@@ -27,10 +29,7 @@ func (t *todo[T]) add(v T) {
 		t.order = append(t.order, v)
 	}
 	t.mu.Unlock()
-	select {
-	case t.signal <- struct{}{}:
-	default:
-	}
+	crawl.Signal(t.signal)
 }
 
 // next takes the first, waiting for one; ok is false when ctx ends.

@@ -112,10 +112,7 @@ func (fs *files) create() (*file, error) {
 
 // wakeWriter has Run look for work.
 func (fs *files) wakeWriter() {
-	select {
-	case fs.wake <- struct{}{}:
-	default:
-	}
+	crawl.Signal(fs.wake)
 }
 
 func (fs *files) adopt(f *file) { fs.list = append(fs.list, f) }

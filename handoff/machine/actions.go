@@ -121,7 +121,6 @@ type Promote struct {
 	Epoch     crawl.Epoch
 	Set       Set            // the recorded one
 	Same      []crawl.NodeID // others that have exactly this copy
-	Fenced    bool           // the last holder is gone: each host waits for its delay
 	Empty     bool           // nothing is left anywhere: it begins anew
 	Lost      bool           // what was acknowledged may be missing: a person has forgotten its last copies
 	Reply     chan<- Reply
@@ -129,9 +128,8 @@ type Promote struct {
 
 // Acquired tells the node that it holds a partition from now on.
 type Acquired struct {
-	P      crawl.Partition
-	Epoch  crawl.Epoch
-	Fenced bool
+	P     crawl.Partition
+	Epoch crawl.Epoch
 }
 
 // Ask asks every member whether it holds the partitions.

@@ -64,7 +64,7 @@ func describeTalk(a Action) string {
 		}
 		return s
 	case Acquired:
-		return fmt.Sprintf("acquired %d, epoch %d, fenced %v", a.P, a.Epoch, a.Fenced)
+		return fmt.Sprintf("acquired %d, epoch %d", a.P, a.Epoch)
 	case Ask:
 		return fmt.Sprintf("ask %v about %v, view %d", a.Members, a.Parts, a.View)
 	case Tell:

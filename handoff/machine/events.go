@@ -44,10 +44,10 @@ type ViewInstalled struct {
 	Since   crawl.Epoch                  // when this node's id last joined
 	Sinces  map[crawl.NodeID]crawl.Epoch // when each member last joined; nil: unknown
 	Barred  []crawl.NodeID               // forgotten for ever
-	// Fenced: a node was removed without proof of death, a view was skipped, or it is
-	// this process's first: promotions wait for the full fence.
-	Fenced bool
-	Now    time.Duration
+	// Fence is how long promotions wait from now on: until the lease of a node that was
+	// removed has run out. Zero when every removed node is proved dead.
+	Fence time.Duration
+	Now   time.Duration
 }
 
 // Retry is the driver's timer: what broke or had no place is tried again.

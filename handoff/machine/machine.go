@@ -77,11 +77,6 @@ type rest struct{ left, length int }
 // maxRest bounds a rest, in retries.
 const maxRest = 16
 
-// fullFence is what promotions wait for after a view that removed a node that may
-// still be alive: its lease (8 s), clocks that run apart (5 %), and a second
-// (ownership rule 10).
-const fullFence = 8*time.Second*105/100 + time.Second
-
 // New returns a machine that knows no view and holds nothing. factor is
 // the number of copies of a partition, the holder's included.
 func New(self crawl.NodeID, partitions, factor int, l Limits) *Machine {
@@ -189,9 +184,7 @@ func (m *Machine) install(e ViewInstalled) {
 	if e.Table != nil {
 		m.active = len(e.Table.Members())
 	}
-	if e.Fenced {
-		m.fenceEnd = max(m.fenceEnd, e.Now+fullFence)
-	}
+	m.fenceEnd = max(m.fenceEnd, e.Now+e.Fence)
 	clear(m.rests)
 	m.ask.reset()
 	for i := range m.parts {
@@ -216,7 +209,7 @@ func (m *Machine) keep(i crawl.Partition, p *part, first bool) {
 		m.callOff(i, p)
 	}
 	if first && p.state == Holding {
-		m.do(Acquired{P: i, Epoch: p.epoch, Fenced: true})
+		m.do(Acquired{P: i, Epoch: p.epoch})
 	}
 	m.proposeAgain(i, p)
 	m.tend(i, p)

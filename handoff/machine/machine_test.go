@@ -174,7 +174,7 @@ func (s *script) view(w []string) ViewInstalled {
 		id := crawl.NodeID(strings.TrimSuffix(x, "-"))
 		switch {
 		case key == "fenced":
-			v.Fenced = true
+			v.Fence = 9400 * time.Millisecond
 		case key == "unlisted":
 			v.Listed = false
 		case key == "since":

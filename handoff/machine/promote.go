@@ -178,7 +178,7 @@ func (m *Machine) choose(i crawl.Partition, p *part, set Set) bool {
 			Here: Kept{Copy: own.Copy, Suspect: own.Suspect, Unsure: own.Unsure, Epoch: own.Epoch, MaxEpoch: own.MaxEpoch, Seq: own.Seq}})
 		return false
 	}
-	a := Promote{P: i, Epoch: m.view, Set: set, Fenced: true, Lost: lost, Empty: from == ""}
+	a := Promote{P: i, Epoch: m.view, Set: set, Lost: lost, Empty: from == ""}
 	if !a.Empty {
 		a.FromEpoch, a.Seq = best.Epoch, best.Seq
 		a.Same = m.same(i, set, best)
@@ -322,7 +322,7 @@ func (m *Machine) onPromoted(e Promoted) {
 		}
 	}
 	m.tend(e.P, p)
-	m.do(Acquired{P: e.P, Epoch: e.Epoch, Fenced: e.Fenced})
+	m.do(Acquired{P: e.P, Epoch: e.Epoch})
 	if e.Reply != nil {
 		m.do(Respond{To: e.Reply, Reply: Reply{Kind: ReplyTook, View: m.view}})
 	}

@@ -40,7 +40,8 @@ var legalMoves = [...][]State{
 	Released: {Holding, Absent},
 }
 
-// become is the only place where a partition's state is assigned. A tenure's other fields are
+// become is the only place where a partition's state is assigned; TestOnlyBecomeSetsTheState
+// in the root reads the package for others. A tenure's other fields are
 // reset as a whole (*p = part{...}), which leaves the partition Absent: endTenure has become so
 // before, onPromoted was so.
 func (p *part) become(next State) {

@@ -73,7 +73,7 @@ func (r *replica) enqueue(it item) {
 	if r.bytes += it.m.Bytes(); r.bytes > maxQueued {
 		r.failAll()
 	}
-	signal(r.send)
+	crawl.Signal(r.send)
 }
 
 // fail gives a link up; workLoop tells the machine. r.mu is held.
@@ -86,8 +86,8 @@ func (r *replica) fail(l *link) {
 		delete(r.links, l.a.P)
 	}
 	r.failed = append(r.failed, l)
-	signal(r.work)
-	signal(r.room) // a catch-up that waits for room ends
+	crawl.Signal(r.work)
+	crawl.Signal(r.room) // a catch-up that waits for room ends
 }
 
 // failLinks gives links up, after a call that was not answered.

@@ -160,7 +160,7 @@ func (rs *Replicas) Open(ctx context.Context, a machine.OpenLink) {
 		r.wanted = append(r.wanted, l)
 	}
 	r.mu.Unlock()
-	signal(r.work)
+	crawl.Signal(r.work)
 }
 
 // Close ends a link.
@@ -177,7 +177,7 @@ func (rs *Replicas) Close(a machine.CloseLink) {
 		l.over = true
 		l.pending = nil
 		delete(r.links, a.P)
-		signal(r.room)
+		crawl.Signal(r.room)
 	}
 	r.mu.Unlock()
 	rs.opts.Acks.LinkClosed(a.Node, a.P, a.Attempt)
@@ -189,7 +189,7 @@ func (rs *Replicas) Drop(a machine.DropCopy) {
 	r.mu.Lock()
 	r.drops = append(r.drops, wire.DropPart{P: a.P, Epoch: a.Epoch, Attempt: a.Attempt})
 	r.mu.Unlock()
-	signal(r.work)
+	crawl.Signal(r.work)
 }
 
 // Request asks a node for its copy.
@@ -198,7 +198,7 @@ func (rs *Replicas) Request(a machine.RequestCopy) {
 	r.mu.Lock()
 	r.asks[a.P] = true
 	r.mu.Unlock()
-	signal(r.work)
+	crawl.Signal(r.work)
 }
 
 // Send queues copies that another node has asked for. That node asks again until it has
@@ -225,12 +225,4 @@ func (rs *Replicas) Send(to crawl.NodeID, ps []crawl.Partition) {
 	}
 	r.mu.Unlock()
 	rs.startCopiers(r)
-}
-
-// signal sets a channel of capacity 1.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

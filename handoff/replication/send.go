@@ -45,7 +45,7 @@ func (r *replica) sendLoop(ctx context.Context) {
 			return
 		case <-time.After(rest):
 		}
-		signal(r.send)
+		crawl.Signal(r.send)
 	}
 }
 
@@ -177,7 +177,7 @@ func (r *replica) nextGroup(id uint64) (*group, []byte) {
 		n++
 		if it.link.over {
 			r.bytes -= it.m.Bytes()
-			signal(r.room)
+			crawl.Signal(r.room)
 			continue
 		}
 		g.items = append(g.items, it)
@@ -234,7 +234,7 @@ func (r *replica) onAck(ctx context.Context, b []byte) error {
 	g := r.flying[0]
 	r.flying = r.flying[1:]
 	r.bytes -= g.bytes
-	signal(r.room)
+	crawl.Signal(r.room)
 	r.restartStallClock()
 	for _, it := range g.items {
 		switch {

@@ -136,7 +136,7 @@ func (g *Gossip) SetMeta(m Meta) {
 	}
 	g.cluster.Store(&m.Cluster)
 	g.meta.Store(&out)
-	signal(g.changed)
+	crawl.Signal(g.changed)
 }
 
 // Publish sends the metadata out whenever they have changed, until ctx ends.

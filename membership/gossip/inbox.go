@@ -76,7 +76,7 @@ func (i *inbox) put(e Event) {
 	}
 	i.events[e.ID] = e
 	i.mu.Unlock()
-	signal(i.wake)
+	crawl.Signal(i.wake)
 }
 
 func (i *inbox) refuse(r Refusal) {
@@ -88,7 +88,7 @@ func (i *inbox) refuse(r Refusal) {
 		i.refusals[r] = true
 	}
 	i.mu.Unlock()
-	signal(i.wake)
+	crawl.Signal(i.wake)
 }
 
 func (i *inbox) claim(id crawl.NodeID, first bool) {
@@ -100,20 +100,12 @@ func (i *inbox) claim(id crawl.NodeID, first bool) {
 		i.claims[id] = first
 	}
 	i.mu.Unlock()
-	signal(i.wake)
+	crawl.Signal(i.wake)
 }
 
 func (i *inbox) duplicate(m consensus.Member) {
 	i.mu.Lock()
 	i.other = m
 	i.mu.Unlock()
-	signal(i.wake)
-}
-
-// signal sets a cap-1 channel.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	crawl.Signal(i.wake)
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/membership/gossip"
 )
 
@@ -90,10 +91,7 @@ func (j *Joiner) Follow(plan *Plan) {
 		return
 	}
 	j.plan.Store(plan)
-	select {
-	case j.replan <- struct{}{}:
-	default:
-	}
+	crawl.Signal(j.replan)
 }
 
 // Run tries each address of the plan in rounds until ctx ends. The waits start anew

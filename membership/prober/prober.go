@@ -90,10 +90,7 @@ func dialOnce(ctx context.Context, addr string) error {
 
 // look wakes the prober.
 func (p *Prober) look() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	crawl.Signal(p.wake)
 }
 
 // Watch sets the members to look at.

@@ -15,11 +15,14 @@ var (
 	ErrNoRoom = fmt.Errorf("%w: no room", ErrStorage)
 )
 
-// classError gives err a class without changing its text.
+// classError is an error with a class and its own text.
 type classError struct {
 	class error
 	err   error
 }
+
+// Class gives err a class, which errors.Is finds, without changing its text.
+func Class(class, err error) error { return &classError{class, err} }
 
 func (e *classError) Error() string   { return e.err.Error() }
 func (e *classError) Unwrap() []error { return []error{e.class, e.err} }
@@ -33,11 +36,11 @@ func Failed(doing string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		class = ErrNoRoom
 	}
-	return &classError{class, fmt.Errorf("%s: %w", doing, err)}
+	return Class(class, fmt.Errorf("%s: %w", doing, err))
 }
 
 // NoRoom gives err, which says what to do, the class ErrNoRoom.
-func NoRoom(err error) error { return &classError{ErrNoRoom, err} }
+func NoRoom(err error) error { return Class(ErrNoRoom, err) }
 
 // Fatal reports whether err ends a node: an error of the disk, unless the disk is only full.
 func Fatal(err error) bool { return errors.Is(err, ErrStorage) && !errors.Is(err, ErrNoRoom) }

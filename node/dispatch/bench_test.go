@@ -84,7 +84,7 @@ func (oneAddress) Lookup(context.Context, string) (dnscache.Answer, error) {
 }
 
 // BenchmarkVisit is the dispatcher's part of a page: Next, Release, HostState and
-// Settled, from eight goroutines, with reading ahead.
+// Completed, from eight goroutines, with reading ahead.
 func BenchmarkVisit(b *testing.B) {
 	// Inside AllowNet no gap is kept: nothing is waited for.
 	settings := &crawl.Settings{AllowNet: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}

@@ -129,10 +129,7 @@ func (d *Dispatcher) received(visit uint64) int64 {
 
 // signal makes the loop check the fields that mu guards.
 func (d *Dispatcher) signal() {
-	select {
-	case d.look <- struct{}{}:
-	default:
-	}
+	crawl.Signal(d.look)
 }
 
 // call runs f in the loop and waits for it. It fails when ctx or Run ends first: then f has run, is

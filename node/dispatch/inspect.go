@@ -10,14 +10,14 @@ import (
 
 // Inspect returns the state of a host in memory, for people; ok is false when it is not there. It
 // waits for a turn of the loop; an error says that ctx or Run ended first.
-func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error) {
+func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.HostSnapshot, ok bool, err error) {
 	type seen struct {
-		s  scheduler.Sight
+		s  scheduler.HostSnapshot
 		ok bool
 	}
 	answer := make(chan seen, 1)
 	if err := d.call(ctx, func(time.Time) {
-		s, ok := d.loop.core.Sight(host)
+		s, ok := d.loop.core.Snapshot(host)
 		answer <- seen{s, ok}
 	}); err != nil {
 		return s, false, err
@@ -44,9 +44,9 @@ func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.H
 
 // Top returns the first n hosts in memory, in an order (crawl.SortQueued...), and counts all hosts
 // there. It takes up to a few milliseconds of the loop's time.
-func (d *Dispatcher) Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error) {
+func (d *Dispatcher) Top(ctx context.Context, sort string, n int) (top []scheduler.TopHost, inMemory int, err error) {
 	type seen struct {
-		top []scheduler.Glance
+		top []scheduler.TopHost
 		all int
 	}
 	answer := make(chan seen, 1)

@@ -12,8 +12,8 @@ import (
 	"crawlnode/membership"
 )
 
-// settleGrace is how long a stopping node waits for open fetches, at most.
-const settleGrace = 3 * time.Second
+// openVisitsGrace is how long a stopping node waits for open visits, at most.
+const openVisitsGrace = 3 * time.Second
 
 // Members is the cluster as a drain sees it.
 type Members interface {
@@ -39,8 +39,8 @@ type Store interface {
 type Engine interface {
 	// Moves is the state of the partitions' moves; nil before the node has joined.
 	Moves() *handoff.Status
-	// Settle lets no more visits be handed out. It may be called twice.
-	Settle()
+	// StopVisits lets no more visits be handed out. It may be called twice.
+	StopVisits()
 	// Open counts the visits that are not done.
 	Open() int
 }
@@ -65,7 +65,7 @@ func New(o Options) *Drainer { return &Drainer{o: o} }
 // Leave drains the node, and returns when it has left or when it is to stop with its data in place.
 func (d *Drainer) Leave(ctx context.Context) {
 	// The time for what is open is a part of the time-out, not on top of it.
-	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout-settleTime(d.o.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, d.o.Timeout-openVisitsTime(d.o.Timeout))
 	defer cancel()
 	stopped := make(chan struct{})
 	go func() { // a second signal ends the wait
@@ -77,7 +77,7 @@ func (d *Drainer) Leave(ctx context.Context) {
 	}()
 	defer close(stopped)
 	if d.o.Engine.Moves() == nil || !d.HasHeir() {
-		d.settle(ctx)
+		d.endVisits(ctx)
 		d.o.Log.Info("stopping with all data in place: no other member could take it over; the same command resumes")
 		return
 	}
@@ -93,17 +93,17 @@ func (d *Drainer) Leave(ctx context.Context) {
 	d.o.Log.Info("left the cluster; everything was handed over")
 }
 
-// handOver waits until nothing is left here. False: it stays here, and the node settled.
+// handOver waits until nothing is left here. False: it stays here, and no visit is open.
 func (d *Drainer) handOver(ctx context.Context) bool {
 	for !d.emptied() {
 		if !d.HasHeir() {
-			d.settle(ctx)
+			d.endVisits(ctx)
 			d.o.Log.Info("stopping with all data in place: every other member is leaving or gone")
 			return false
 		}
 		select {
 		case <-ctx.Done():
-			d.settle(context.WithoutCancel(ctx))
+			d.endVisits(context.WithoutCancel(ctx))
 			d.o.Log.Warn("not everything could be handed over, or copied elsewhere, in time; it stays here and this node stays a member: start it again, or wait longer with --drain-timeout",
 				"partitions_left", d.o.Engine.Moves().Held, "copies_left", d.copiesThatCount())
 			return false
@@ -148,17 +148,19 @@ func (d *Drainer) emptied() bool {
 	return s.Held == 0 && s.Moving == 0 && !d.o.Members.Active() && d.copiesThatCount() == 0
 }
 
-// settleTime is the part of a drain's time-out that is left for what is open.
-func settleTime(drainTimeout time.Duration) time.Duration { return min(settleGrace, drainTimeout/5) }
+// openVisitsTime is the part of a drain's time-out that is left for open visits.
+func openVisitsTime(drainTimeout time.Duration) time.Duration {
+	return min(openVisitsGrace, drainTimeout/5)
+}
 
-// settle lets no more visits be handed out and waits for the open ones, for settleTime: a page
-// whose disk is full would wait for ever.
-func (d *Drainer) settle(ctx context.Context) {
+// endVisits lets no more visits be handed out and waits for the open ones, for openVisitsTime: a
+// page whose disk is full would wait for ever.
+func (d *Drainer) endVisits(ctx context.Context) {
 	if d.o.Engine.Moves() == nil {
 		return
 	}
-	d.o.Engine.Settle()
-	ctx, cancel := context.WithTimeout(ctx, settleTime(d.o.Timeout))
+	d.o.Engine.StopVisits()
+	ctx, cancel := context.WithTimeout(ctx, openVisitsTime(d.o.Timeout))
 	defer cancel()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()

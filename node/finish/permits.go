@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"crawlnode/crawl"
 	"crawlnode/node/crawldoc"
 	"crawlnode/peer"
 )
@@ -62,10 +63,7 @@ func (p *Permits) Take() bool {
 
 // more makes Run check whether permits are missing.
 func (p *Permits) more() {
-	select {
-	case p.look <- struct{}{}:
-	default:
-	}
+	crawl.Signal(p.look)
 }
 
 // Done ends a visit's permit: it was used by a page, or it is free again.

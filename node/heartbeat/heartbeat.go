@@ -81,10 +81,7 @@ func New(o Options) *Heartbeat {
 
 // Soon sends the next heartbeat at once.
 func (h *Heartbeat) Soon() {
-	select {
-	case h.now <- struct{}{}:
-	default:
-	}
+	crawl.Signal(h.now)
 }
 
 // Run sends heartbeats until ctx ends, and waits for the calls under way.

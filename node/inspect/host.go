@@ -40,7 +40,7 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 	if !known {
 		return answer{}, nil
 	}
-	var inMemory *scheduler.Sight
+	var inMemory *scheduler.HostSnapshot
 	s, ok, err := i.o.Dispatcher.Inspect(ctx, host)
 	if err != nil {
 		return answer{}, fmt.Errorf("looking at host %s: %w", host, err)
@@ -57,7 +57,7 @@ func (i *Inspector) hostAnswer(ctx context.Context, p crawl.Partition, host craw
 }
 
 // hostReport combines the store's data about a host with the dispatcher's, unless that is nil.
-func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Sight, now time.Time) *crawl.HostReport {
+func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.HostSnapshot, now time.Time) *crawl.HostReport {
 	s := &info.State
 	r := &crawl.HostReport{
 		Host: host, ByBand: info.Queued, Requests: s.Requests, Pages: s.Pages, Suspicious: s.Suspicious,
@@ -115,7 +115,7 @@ func backoffReason(s *crawl.HostState, now time.Time) string {
 }
 
 // hostState is the state of a host in one word.
-func hostState(r *crawl.HostReport, s *crawl.HostState, inMemory *scheduler.Sight, now time.Time) string {
+func hostState(r *crawl.HostReport, s *crawl.HostState, inMemory *scheduler.HostSnapshot, now time.Time) string {
 	flying := inMemory != nil && inMemory.Status == scheduler.InFlight
 	waits := r.NextAllowedAt != nil
 	switch {
@@ -137,7 +137,7 @@ func hostState(r *crawl.HostReport, s *crawl.HostState, inMemory *scheduler.Sigh
 		return crawl.HostReady
 	case scheduler.OverShare:
 		return crawl.HostOverShare
-	case scheduler.Held:
+	case scheduler.PartitionFrozen:
 		return crawl.HostHeld
 	}
 	return crawl.HostLoading

@@ -17,12 +17,12 @@ func TestHostReport(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	later := now.Add(time.Minute)
 	queued := [crawl.Bands]int64{0, 2, 0, 1}
-	inMemory := func(s scheduler.Status) *scheduler.Sight {
-		return &scheduler.Sight{Status: s, Gap: time.Second, Addr: netip.MustParseAddr("127.0.0.1")}
+	inMemory := func(s scheduler.Status) *scheduler.HostSnapshot {
+		return &scheduler.HostSnapshot{Status: s, Gap: time.Second, Addr: netip.MustParseAddr("127.0.0.1")}
 	}
 	for name, tc := range map[string]struct {
 		info    frontier.HostInfo
-		seen    *scheduler.Sight
+		seen    *scheduler.HostSnapshot
 		state   string
 		says    string
 		waits   bool
@@ -35,7 +35,7 @@ func TestHostReport(t *testing.T) {
 		"its delay":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later}}, inMemory(scheduler.Waiting), crawl.HostWaiting, "may start in 1m0s", true, false},
 		"resolving":         {frontier.HostInfo{Queued: queued}, inMemory(scheduler.Resolving), crawl.HostLoading, "looked up", false, false},
 		"over share":        {frontier.HostInfo{Queued: queued}, inMemory(scheduler.OverShare), crawl.HostOverShare, "share", false, false},
-		"moving":            {frontier.HostInfo{Queued: queued}, inMemory(scheduler.Held), crawl.HostHeld, "about to move", false, false},
+		"moving":            {frontier.HostInfo{Queued: queued}, inMemory(scheduler.PartitionFrozen), crawl.HostHeld, "about to move", false, false},
 		"retry-after":       {frontier.HostInfo{Queued: queued, State: crawl.HostState{HoldUntil: later}}, nil, crawl.HostBackoff, "Retry-After", true, true},
 		"429":               {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later, Backoff: time.Minute}}, inMemory(scheduler.Waiting), crawl.HostBackoff, "429 or 503", true, true},
 		"a failure":         {frontier.HostInfo{Queued: queued, State: crawl.HostState{NotBefore: later, Failures: 2}}, nil, crawl.HostBackoff, "2 times in a row", true, true},

@@ -97,14 +97,14 @@ func (i *Inspector) ownTop(ctx context.Context, sort string) (*topHosts, error) 
 	if top := i.tops.get(sort); top != nil {
 		return top, nil
 	}
-	glances, inMemory, err := i.o.Dispatcher.Top(ctx, sort, 2*crawl.MaxHostLines)
+	hosts, inMemory, err := i.o.Dispatcher.Top(ctx, sort, 2*crawl.MaxHostLines)
 	if err != nil {
 		return nil, fmt.Errorf("looking at the hosts in memory: %w", err)
 	}
 	top := &topHosts{Hosts: []crawl.HostLine{}, InMemory: int64(inMemory)}
 	now := time.Now()
-	for k := range glances {
-		top.Hosts = append(top.Hosts, i.hostLine(&glances[k], now))
+	for k := range hosts {
+		top.Hosts = append(top.Hosts, i.hostLine(&hosts[k], now))
 	}
 	// The exact queue lengths may differ slightly from those used for the ranking.
 	top.Hosts = crawl.SortHosts(top.Hosts, sort, crawl.MaxHostLines)
@@ -114,7 +114,7 @@ func (i *Inspector) ownTop(ctx context.Context, sort string) (*topHosts, error) 
 
 // hostLine describes a host in memory. Its queue length is one read of the store. A partition that
 // has just left has taken its hosts along.
-func (i *Inspector) hostLine(g *scheduler.Glance, now time.Time) crawl.HostLine {
+func (i *Inspector) hostLine(g *scheduler.TopHost, now time.Time) crawl.HostLine {
 	_, bands, _, err := i.o.Store.Host(g.Partition, g.Host)
 	r := crawl.HostReport{}
 	if err == nil {
@@ -130,7 +130,7 @@ func (i *Inspector) hostLine(g *scheduler.Glance, now time.Time) crawl.HostLine 
 		r.Politeness.BackoffReason = &why
 	}
 	return crawl.HostLine{
-		Host: g.Host, Partition: g.Partition, State: hostState(&r, &g.State, &g.Sight, now), Queued: r.Queued, Pages: g.State.Pages,
+		Host: g.Host, Partition: g.Partition, State: hostState(&r, &g.State, &g.HostSnapshot, now), Queued: r.Queued, Pages: g.State.Pages,
 		Requests: g.State.Requests, Errors: g.Errors, Failures: g.State.Failures, NextAllowedAt: r.NextAllowedAt,
 		BackoffSeconds: g.Backoff.Seconds(), LatencySeconds: g.State.Latency.Seconds(),
 	}

@@ -48,11 +48,11 @@ type Store interface {
 // Dispatcher knows the hosts in memory. Its methods wait for a turn of its goroutine.
 type Dispatcher interface {
 	// Inspect returns the state of one host; ok is false when it is not in memory.
-	Inspect(ctx context.Context, host crawl.Host) (s scheduler.Sight, ok bool, err error)
+	Inspect(ctx context.Context, host crawl.Host) (s scheduler.HostSnapshot, ok bool, err error)
 	// LastFailure is why a host was last unreachable; nil: it was reached, or it is not in memory.
 	LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error)
 	// Top returns the first n hosts in an order, and counts all.
-	Top(ctx context.Context, sort string, n int) (top []scheduler.Glance, inMemory int, err error)
+	Top(ctx context.Context, sort string, n int) (top []scheduler.TopHost, inMemory int, err error)
 }
 
 // Archive reads this node's own WARC files.

@@ -74,20 +74,20 @@ func (n *fakeNode) SuspiciousPerHost() int { return 100 }
 
 func (n *fakeNode) Totals() crawl.Counters { return crawl.Counters{Hosts: 3} }
 
-func (n *fakeNode) Inspect(context.Context, crawl.Host) (scheduler.Sight, bool, error) {
-	return scheduler.Sight{Status: scheduler.Ready}, true, nil
+func (n *fakeNode) Inspect(context.Context, crawl.Host) (scheduler.HostSnapshot, bool, error) {
+	return scheduler.HostSnapshot{Status: scheduler.Ready}, true, nil
 }
 
 func (n *fakeNode) LastFailure(context.Context, crawl.Host) (*crawl.HostFailure, error) {
 	return &crawl.HostFailure{Category: "connect", Reason: "refused"}, nil
 }
 
-func (n *fakeNode) Top(context.Context, string, int) (top []scheduler.Glance, inMemory int, err error) {
+func (n *fakeNode) Top(context.Context, string, int) (top []scheduler.TopHost, inMemory int, err error) {
 	n.tops++
 	if n.host == "" {
 		return nil, 0, nil
 	}
-	return []scheduler.Glance{{Host: n.host}}, 1, nil
+	return []scheduler.TopHost{{Host: n.host}}, 1, nil
 }
 
 func (n *fakeNode) Partitions() int { return partitions }

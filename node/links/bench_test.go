@@ -7,9 +7,9 @@ import (
 	"crawlnode/crawl"
 )
 
-// BenchmarkSettle is the way of a page's 40 links: a quarter is of the page's own
+// BenchmarkComplete is the way of a page's 40 links: a quarter is of the page's own
 // partition, a quarter of others that are held here, half belongs to two other nodes.
-func BenchmarkSettle(b *testing.B) {
+func BenchmarkComplete(b *testing.B) {
 	page := linkTo(b, "http://page.test/")
 	a := &around{held: map[crawl.Partition]bool{page.Partition: true}, says: map[crawl.Partition]crawl.NodeID{}}
 	o := crawl.Outcome{Kind: crawl.Fetched}

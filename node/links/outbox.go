@@ -33,10 +33,7 @@ const outboxDeaf = 10 * time.Second
 
 // Wake makes it check the outboxes now. Any goroutine may call it; it does not block.
 func (s *Sender) Wake() {
-	select {
-	case s.look <- struct{}{}:
-	default:
-	}
+	crawl.Signal(s.look)
 }
 
 // Run sends until ctx ends, or the store fails. Call it once, when the node has joined its cluster.

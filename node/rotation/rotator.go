@@ -108,10 +108,7 @@ func (r *Rotator) Ring() *clusterkey.Ring { return r.ring }
 
 // wake has Run look at the rotation at once.
 func (r *Rotator) wake() {
-	select {
-	case r.look <- struct{}{}:
-	default:
-	}
+	crawl.Signal(r.look)
 }
 
 // confirmationLocked is this node's answer about its rotation. It confirms that the new key is

@@ -81,10 +81,7 @@ func (s *Spreader) all() *wanted {
 
 // Wake has Run look at once for members that lack something.
 func (s *Spreader) Wake() {
-	select {
-	case s.look <- struct{}{}:
-	default:
-	}
+	crawl.Signal(s.look)
 }
 
 // Compare takes the stamp of another node's rules: a member with other rules is asked for
