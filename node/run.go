@@ -68,7 +68,7 @@ func (n *Node) runAll(ctx context.Context) error {
 	group.Go(func() error { return n.lead(ctx) })
 	group.Go(func() error {
 		if err := store.Wait(); err != nil && ctx.Err() == nil {
-			return datadir.Failed("the frontier", err)
+			return storageFirst(err, err)
 		}
 		return nil
 	})
@@ -82,7 +82,17 @@ func (n *Node) runAll(ctx context.Context) error {
 	if errors.Is(err, errFinished) || errors.Is(err, context.Canceled) {
 		return nil
 	}
-	return err
+	return storageFirst(err, store.Wait())
+}
+
+// storageFirst is the error of a node that ended with err and whose store ended with broken.
+// Each goroutine that uses a store that fails may be the first to end, and its error has no
+// class.
+func storageFirst(err, broken error) error {
+	if broken == nil || err == nil || errors.Is(err, ErrStorage) {
+		return err
+	}
+	return datadir.Failed("the frontier", broken)
 }
 
 // classed gives membership's errors their class: a node that may not join has a cluster
