@@ -83,7 +83,11 @@ var table = []rule{
 		"it carries out requests; what they mean is known above",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/reader", "frontier/filters"},
+		[]string{"frontier/listing"}, []string{"crawl", "web/scope", "web/urlnorm", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it reads URLs out of a snapshot in pages; the patterns are those of the scope",
+	},
+	{
+		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -151,7 +155,11 @@ var table = []rule{
 		"it shows what an interface tells it; asking, guarding and serving are the API's",
 	},
 	{
-		[]string{"api"}, []string{"api/dashboard", "crawl", "metrics", "door"},
+		[]string{"api/urllist"}, []string{"crawl"},
+		"it walks pages that its caller reads, so that the API and the command line write the same lists",
+	},
+	{
+		[]string{"api"}, []string{"api/dashboard", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -175,7 +183,7 @@ var table = []rule{
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/inspect"}, []string{"crawl", "frontier", "node/crawldoc", "node/fanout", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
+		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
 		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
 	},
 	{

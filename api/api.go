@@ -37,6 +37,9 @@ type Backend interface {
 	// Hosts lists the first limit hosts that the members have in memory, in an order of
 	// crawl.HostSorts. It waits a second for members that do not answer.
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
+	// ListURLs reads a page of the stored URLs that a query wants, within two seconds: crawl.URLPage.
+	// crawl.ErrBadQuery: the query cannot be answered by anybody.
+	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
 	// WriteIndex writes the CDXJ lines of all captures that the members have, each once and sorted.
 	// It is as fast as the writer.
 	WriteIndex(ctx context.Context, out io.Writer) error
@@ -127,7 +130,7 @@ const MaxHeaderBytes = 64 << 10
 // New returns the handler of all paths.
 func New(backend Backend, o Options) http.Handler {
 	o.begin()
-	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams)}
+	s := &server{backend: backend, log: o.Logger, dash: dashboard.New(backend, o.History, o.Logger), metricsPage: backend.Metrics(), streams: make(chan struct{}, maxStreams), lists: make(chan struct{}, maxLists)}
 	table := routes()
 	s.document = describe(table)
 	mux := http.NewServeMux()
@@ -179,12 +182,13 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return nil
 }
 
-// server answers the paths. Its only own state is the open streams.
+// server answers the paths. Its only own state is the open streams and lists.
 type server struct {
 	backend     Backend
 	log         *slog.Logger
 	dash        *dashboard.Dashboard
 	streams     chan struct{} // one for each reader of events
+	lists       chan struct{} // one for each list of URLs that is streamed
 	document    []byte        // OpenAPI
 	metricsPage http.Handler
 }

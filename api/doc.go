@@ -12,6 +12,7 @@
 //	GET  /api/v1/ring      crawl.RingReport
 //	GET  /api/v1/nodes     [crawl.NodeStatus]
 //	GET  /api/v1/urls?url=URL&depth=N       crawl.URLReport: why it is, or is not, crawled
+//	GET  /api/v1/urls?state=...&after=...   crawl.URLPage: stored URLs; ?format=jsonl|csv: all pages
 //	GET  /api/v1/hosts?sort=ORDER&limit=N   crawl.HostsReport: the first hosts in memory; orders:
 //	                                        queued, fetched, errors, backoff, latency
 //	GET  /api/v1/hosts/{host}               crawl.HostReport: politeness state, what waits
@@ -56,7 +57,9 @@
 // client may send the same again without harm. Every answer is built from existing figures, so none
 // costs more than O(nodes), or O(partitions) for the ring. A question about a URL or a host takes a
 // few reads of the store and one call to the holder. The index of the archive takes as long as its
-// client reads; an error closes the connection. At most 64 clients follow the events. A client that
+// client reads; an error closes the connection. A page of URLs takes about a second and 1,000 lines
+// at most, of which the cursor goes on; at most 4 lists are streamed, page by page, with nothing
+// held in between but the cursor. At most 64 clients follow the events. A client that
 // does not read is dropped, and misses nothing if it soon reconnects with Last-Event-ID.
 //
 // # Text

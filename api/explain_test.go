@@ -47,7 +47,7 @@ func TestExplainPaths(t *testing.T) {
 		{"urls?url=x", 200, `"record":null`},
 		{"urls?url=x&depth=-3", 400, "depth must be a number of links"},
 		{"urls?url=x&depth=%1b", 400, `\\x1b`},
-		{"urls", 400, "ask with ?url=URL"},
+		{"urls?url=", 400, "ask with ?url=URL"},
 		{"urls?url=" + long, 400, "ask with ?url=URL"},
 		{"hosts/a.test", 200, `"robots":[]`},
 		{"hosts/%5B::1%5D", 200, `"host":"[::1]"`},

@@ -117,7 +117,10 @@ var refusals = map[int]string{
 // except that the node is not ready.
 func (s *schemas) responses(rt *route) object {
 	ok := object{}
-	if rt.reply != nil {
+	switch {
+	case rt.or != nil:
+		ok["application/json"] = object{"schema": object{"oneOf": []any{s.of(reflect.TypeOf(rt.reply)), s.of(reflect.TypeOf(rt.or))}}}
+	case rt.reply != nil:
 		ok["application/json"] = object{"schema": s.of(reflect.TypeOf(rt.reply))}
 	}
 	for _, m := range rt.other {

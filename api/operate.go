@@ -148,6 +148,8 @@ func codeOf(err error) int {
 	switch {
 	case errors.Is(err, crawl.ErrUnknownNode), errors.Is(err, crawl.ErrUnknownHost), errors.Is(err, crawl.ErrNoCapture):
 		return http.StatusNotFound
+	case errors.Is(err, crawl.ErrBadQuery):
+		return http.StatusBadRequest
 	case errors.Is(err, crawl.ErrForbidden):
 		return http.StatusForbidden
 	case errors.Is(err, crawl.ErrRefused):

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"crawlnode/api/dashboard"
+	"crawlnode/api/urllist"
 	"crawlnode/crawl"
 )
 
@@ -23,6 +24,7 @@ type route struct {
 	lines  bool   // the body may be text, one URL a line
 	gives  string // description of the answer
 	reply  any    // a zero value of the JSON answer; nil: only other
+	or     any    // of another JSON answer; nil: there is none
 	etag   bool   // the answer carries an ETag
 	other  []media
 	errors []int // in addition to those of any path
@@ -113,12 +115,22 @@ func readRoutes() []route {
 // explainRoutes are the questions about a URL, a host or what was stored.
 func explainRoutes() []route {
 	return []route{
-		{method: "GET", path: "/api/v1/urls", id: "explainURL", gives: "what is known of the URL", summary: "Why a URL is, or is not, crawled.", serve: (*server).explainURL,
+		{method: "GET", path: "/api/v1/urls", id: "explainURL", gives: "what is known of the URL, or without url a page of the list", summary: "Why a URL is, or is not, crawled; without url: the stored URLs, page by page or all of them.", serve: (*server).urls,
 			params: []param{
-				{name: "url", in: "query", what: "the URL, in any spelling", sample: "", required: true},
-				{name: "depth", in: "query", what: "depth to judge it at, in links from a seed; default: the depth of its record", sample: uint16(0)},
+				{name: "url", in: "query", what: "the URL, in any spelling; without it URLs are listed", sample: ""},
+				{name: "depth", in: "query", what: "with url: depth to judge it at, in links from a seed; default: the depth of its record", sample: uint16(0)},
+				{name: "state", in: "query", what: "only URLs in this state", sample: "", words: crawl.ListStates[:]},
+				{name: "host", in: "query", what: "only URLs of this host", sample: ""},
+				{name: "contains", in: "query", what: "only URLs with this part, in whatever case", sample: ""},
+				{name: "match", in: "query", what: "only URLs that match this pattern, written as for --include", sample: ""},
+				{name: "status", in: "query", what: "only URLs whose last answer had this status, such as 404, or this class, such as 4xx", sample: ""},
+				{name: "partition", in: "query", what: "only URLs of this partition", sample: uint16(0)},
+				{name: "limit", in: "query", what: "how many URLs, for a page at most 1000; default: 100 for a page, otherwise all", sample: uint32(0)},
+				{name: "after", in: "query", what: "next of the page before", sample: ""},
+				{name: "format", in: "query", what: "json: a page; jsonl, csv: all pages. When partitions cannot be read, such a list ends with a broken connection, and jsonl with an error before it", sample: "", words: []string{"json", urllist.JSONLines, urllist.CSV}},
 			},
-			reply: crawl.URLReport{}, errors: []int{bad, busy}},
+			reply: crawl.URLReport{}, or: crawl.URLPage{}, errors: []int{bad, busy},
+			other: []media{{name: "application/jsonl", what: "with format=jsonl: one URLLine a line"}, {name: "text/csv", what: "with format=csv: RFC 4180, with a header"}}},
 		{method: "GET", path: "/api/v1/hosts", id: "hosts", gives: "the hosts", summary: "The first hosts in an order, among those that the members have in memory.", serve: (*server).hosts,
 			params: []param{
 				{name: "sort", in: "query", what: "the order; the largest first", sample: "", words: crawl.HostSorts[:]},

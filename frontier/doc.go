@@ -26,7 +26,7 @@
 // completions and mutations are patient: they gather for Options.CommitPace after the
 // commit before, unless something waits that a partition needs to change hands. Each
 // request is atomic. A long Add, or a page with very many links, is cut into several
-// requests. What is read with Load, Record, Host, Waiting or Outbox is read by the caller's
+// requests. What is read with Load, Record, Host, List, Waiting or Outbox is read by the caller's
 // own goroutine from a snapshot. The table of queues is in frontier/commit.
 //
 // Every group that changes a partition raises the partition's sequence number
@@ -124,6 +124,7 @@
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like
 //	reader     one snapshot of one partition
+//	listing    pages of a partition's URLs
 //	filters    the cache of seen URLs, Bloom filters of URLs and payloads
 //	recovery   what a start still has
 package frontier

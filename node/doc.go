@@ -145,6 +145,7 @@
 //
 //	events                   1,000; the oldest are forgotten; not needed
 //	top hosts                5 orders of 100, for 1 s; not needed
+//	pages of lists           2 are read at a time, 4 lists streamed; callers wait; asked for again
 //	a new cluster key        one; a second one is refused; before it is in effect
 //	connections with an old identity  one a peer and change, 6 s; not needed
 //	strangers' connections   128 HTTP, 64 RPC, 64 gossip; the busiest address loses its oldest

@@ -51,6 +51,14 @@ func (n *Node) Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsR
 	return n.inspector.Hosts(ctx, sort, limit)
 }
 
+// ListURLs reads a page of the URLs that a query wants: inspect.Inspector.List.
+func (n *Node) ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
+	if ok, _ := n.Ready(); !ok {
+		return nil, ErrNotReady
+	}
+	return n.inspector.List(ctx, q)
+}
+
 // Audit lists what all members were asked to change, newest first: inspect.Inspector.Audit.
 func (n *Node) Audit(ctx context.Context, limit int) (crawl.AuditReport, error) {
 	return n.inspector.Audit(ctx, limit)

@@ -24,3 +24,21 @@ func (c *Client) DescribeHost(ctx context.Context, host string) (*crawl.HostRepo
 	report := new(crawl.HostReport)
 	return report, c.get(ctx, "/api/v1/hosts/"+url.PathEscape(host), report)
 }
+
+// ListURLs asks for a page of the stored URLs that a query wants.
+func (c *Client) ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"state": q.State, "host": q.Host, "contains": q.Contains, "match": q.Match, "status": q.Status, "after": q.After} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(min(q.Limit, crawl.MaxURLLines)))
+	}
+	if q.Partition != nil {
+		query.Set("partition", strconv.Itoa(int(*q.Partition)))
+	}
+	page := new(crawl.URLPage)
+	return page, c.get(ctx, "/api/v1/urls?"+query.Encode(), page)
+}

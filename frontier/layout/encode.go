@@ -188,20 +188,26 @@ func SameURL(u urlnorm.URL, https bool, rest []byte) bool {
 // JoinURL makes a URL of its pieces. The URL was canonical when it was written.
 // ParseStored reads it unchanged, also when a newer canonical form differs.
 func JoinURL(h crawl.Host, https bool, rest []byte) (urlnorm.URL, error) {
+	text := JoinText(h, https, rest)
+	u, err := urlnorm.ParseStored(text)
+	if err != nil {
+		return urlnorm.URL{}, fmt.Errorf("%w: URL %q: %w", ErrCorrupt, text, err)
+	}
+	if HostOf(u) != h {
+		return urlnorm.URL{}, fmt.Errorf("%w: URL %q is not of host %s", ErrCorrupt, text, h)
+	}
+	return u, nil
+}
+
+// JoinText is the text of the URL that JoinURL makes, unchecked.
+func JoinText(h crawl.Host, https bool, rest []byte) string {
 	var b strings.Builder
 	b.Grow(len("https://") + len(h) + len(rest))
 	b.WriteString(schemeOf(https))
 	b.WriteString("://")
 	b.WriteString(string(h))
 	b.Write(rest)
-	u, err := urlnorm.ParseStored(b.String())
-	if err != nil {
-		return urlnorm.URL{}, fmt.Errorf("%w: URL %q: %w", ErrCorrupt, b.String(), err)
-	}
-	if HostOf(u) != h {
-		return urlnorm.URL{}, fmt.Errorf("%w: URL %q is not of host %s", ErrCorrupt, b.String(), h)
-	}
-	return u, nil
+	return b.String()
 }
 
 // HostOf is the host of a URL, without its port.

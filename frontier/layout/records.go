@@ -205,6 +205,13 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	return s, r.end("record")
 }
 
+// StateOf reads the state of a record alone; ok is false when it cannot be read.
+func StateOf(b []byte) (s crawl.RecordState, ok bool) {
+	r := newDecoder(b)
+	s = crawl.RecordState(r.u() & recordState)
+	return s, !r.bad
+}
+
 // EncodeLink writes an outbox entry. Its target partition stands in the key.
 //
 //	version, u flags, byte via, u band, u depth, u hops, rest URL

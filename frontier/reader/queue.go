@@ -137,7 +137,12 @@ func (v *Partition) QueueState(rec *crawl.Record) error {
 	if rec.State != crawl.Queued {
 		return nil
 	}
-	b, ok, err := v.Get(layout.AppendQueueKey(nil, layout.HostOf(rec.URL), rec.Band, rec.Seq))
+	return v.QueueTries(layout.HostOf(rec.URL), rec)
+}
+
+// QueueTries is QueueState for the record of a queued URL whose host is known.
+func (v *Partition) QueueTries(host crawl.Host, rec *crawl.Record) error {
+	b, ok, err := v.Get(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq))
 	if err != nil || !ok {
 		return err
 	}

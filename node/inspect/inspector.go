@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/listing"
 	"crawlnode/node/crawldoc"
 	"crawlnode/node/fanout"
 	"crawlnode/ring"
@@ -42,6 +43,7 @@ type Store interface {
 	Host(crawl.Partition, crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 	HostInfo(crawl.Partition, crawl.Host) (info frontier.HostInfo, ok bool, err error)
 	SuspiciousPerHost() int
+	List(ctx context.Context, p crawl.Partition, wanted *listing.Filter, after listing.Position, b listing.Budget) (listing.Page, error)
 	Totals() crawl.Counters
 }
 
@@ -91,12 +93,13 @@ type Peers interface {
 
 // Inspector answers the questions.
 type Inspector struct {
-	o    Options
-	tops topCache
+	o     Options
+	tops  topCache
+	scans chan struct{} // one for each page of a list that is being read
 }
 
 // New makes a node's Inspector.
-func New(o Options) *Inspector { return &Inspector{o: o} }
+func New(o Options) *Inspector { return &Inspector{o: o, scans: make(chan struct{}, scansAtOnce)} }
 
 // question is a question to a member: about a URL or, when that is empty, about a host. It is sent
 // as JSON, so fields are only ever added.
@@ -107,6 +110,8 @@ type question struct {
 	// Top, if not empty, asks for the first of all hosts that the member has in memory, in that
 	// order (crawl.SortQueued...).
 	Top string `json:"top,omitempty"`
+	// List, if not nil, asks for URLs that the member holds.
+	List *listQuestion `json:"list,omitempty"`
 }
 
 // answer is the answer to a question; unrequested parts are empty.
@@ -119,6 +124,8 @@ type answer struct {
 	Spent bool `json:"spent,omitempty"`
 	// Top is the answer to question.Top.
 	Top *topHosts `json:"top,omitempty"`
+	// List is the answer to question.List.
+	List *listAnswer `json:"list,omitempty"`
 }
 
 // ErrBadQuestion is a question that has no answer on any node.
@@ -192,6 +199,10 @@ func (i *Inspector) answer(ctx context.Context, q question) (answer, error) {
 	if q.Top != "" {
 		top, err := i.ownTop(ctx, q.Top)
 		return answer{Top: top}, err
+	}
+	if q.List != nil {
+		list, err := i.ownList(ctx, q.List)
+		return answer{List: &list}, err
 	}
 	host := q.Host
 	if q.URL != "" {

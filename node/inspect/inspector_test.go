@@ -33,6 +33,7 @@ type fakeNode struct {
 	lines   string               // its archive's index
 	members map[string]*fakeNode // all; one that is nil is silent
 	tops    int                  // how often the dispatcher was asked for its first hosts
+	urls    listed
 }
 
 // newCluster makes nodes that can call each other; nodes with names in capitals are silent.
@@ -52,6 +53,9 @@ func newCluster(names ...string) map[string]*fakeNode {
 }
 
 func (n *fakeNode) Meta(p crawl.Partition) (frontier.Meta, bool) {
+	if _, ok := n.urls[p]; ok {
+		return frontier.Meta{State: frontier.Holder}, true
+	}
 	if n.host != "" && ring.PartitionOf(n.host, partitions) == p {
 		return frontier.Meta{State: frontier.Holder}, true
 	}
@@ -237,12 +241,13 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	n := newCluster("a")["a"]
 	for question, want := range map[string]codes.Code{
-		`{`:                    codes.InvalidArgument,
-		`{}`:                   codes.InvalidArgument,
-		`{"url":"HTTP://A"}`:   codes.InvalidArgument,
-		`{"host":"a/b"}`:       codes.InvalidArgument,
-		`{"top":"beauty"}`:     codes.InvalidArgument,
-		`{"host":"away.test"}`: codes.FailedPrecondition,
+		`{`:                      codes.InvalidArgument,
+		`{}`:                     codes.InvalidArgument,
+		`{"url":"HTTP://A"}`:     codes.InvalidArgument,
+		`{"host":"a/b"}`:         codes.InvalidArgument,
+		`{"top":"beauty"}`:       codes.InvalidArgument,
+		`{"list":{"after":"x"}}`: codes.InvalidArgument,
+		`{"host":"away.test"}`:   codes.FailedPrecondition,
 	} {
 		if got, err := n.Serve(t.Context(), []byte(question)); status.Code(err) != want {
 			t.Errorf("%s: %s, %v", question, got, err)

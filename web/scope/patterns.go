@@ -158,3 +158,15 @@ func compilePrefix(text string) (pattern, error) {
 func withoutScheme(u urlnorm.URL) string {
 	return u.String()[len(u.Scheme())+len("://"):]
 }
+
+// Pattern is one pattern of those that Rules are made of, for other uses than a scope.
+type Pattern struct{ p pattern }
+
+// ParsePattern reads a pattern; the package comment has the syntax.
+func ParsePattern(text string) (Pattern, error) {
+	p, err := compilePattern(text)
+	return Pattern{p}, err
+}
+
+// Matches reports whether the pattern matches u.
+func (p Pattern) Matches(u urlnorm.URL) bool { return p.p.match(u) }

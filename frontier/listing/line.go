@@ -1,0 +1,121 @@
+package listing
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+)
+
+// line reads a row; ok is false when its URL is not wanted.
+func (f *Filter) line(v *reader.Partition, r *row) (l crawl.URLLine, ok bool, err error) {
+	if r.value == nil {
+		return f.inlineLine(v, r)
+	}
+	if state, ok := layout.StateOf(r.value); ok && f.state != 0 && state != f.state {
+		return l, false, nil
+	}
+	rec, err := layout.DecodeRecord(r.value)
+	if err != nil || !f.wantsStatus(rec.Status) {
+		return l, false, err
+	}
+	url := layout.JoinText(r.host, rec.HTTPS, rec.Rest)
+	if ok, err = f.wantsURL(url); !ok {
+		return l, false, err
+	}
+	if rec.State == crawl.Queued && rec.Reason != "" { // only then it was tried
+		if err := v.QueueTries(r.host, &rec.Record); err != nil {
+			return l, false, err
+		}
+	}
+	l = lineOf(&rec.Record)
+	l.URL, l.Host, l.Partition = url, r.host, v.Generation.Partition
+	return l, true, nil
+}
+
+// inlineLine is line for a host's only URL, which was never tried.
+func (f *Filter) inlineLine(v *reader.Partition, r *row) (l crawl.URLLine, ok bool, err error) {
+	q, err := layout.DecodeQueued(r.entry.Entry)
+	if err != nil {
+		return l, false, err
+	}
+	url := layout.JoinText(r.host, q.HTTPS, q.Rest)
+	if ok, err = f.wantsURL(url); !ok {
+		return l, false, err
+	}
+	l = lineOf(&crawl.Record{Item: q.Item, State: crawl.Queued})
+	l.URL, l.Host, l.Partition = url, r.host, v.Generation.Partition
+	return l, true, nil
+}
+
+// lineOf is the line of a record, without what names its URL.
+func lineOf(rec *crawl.Record) crawl.URLLine {
+	l := crawl.URLLine{State: stateName(rec.State), Depth: rec.Depth, Attempts: rec.Attempts,
+		FetchedAt: timeOrNil(rec.FetchedAt), NotBefore: timeOrNil(rec.NotBefore)}
+	if rec.Status != 0 {
+		l.Status = &rec.Status
+	}
+	if rec.Reason != "" {
+		l.Reason = &rec.Reason
+	}
+	if cause := causeOf(rec); cause != "" {
+		l.Cause = &cause
+	}
+	return l
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// causeOf classes the reason of a record. Records have the sentence alone. That of a request which
+// got no answer begins with its category; for a host without an address and for refusals see
+// package pipeline, for a host that was given up node/dispatch.
+func causeOf(rec *crawl.Record) string {
+	switch {
+	case rec.State == crawl.Done || rec.Reason == "":
+		return ""
+	case rec.State == crawl.RefusedForever:
+		return skipCause(rec.Reason)
+	case rec.Status == http.StatusTooManyRequests || rec.Status == http.StatusServiceUnavailable:
+		return crawl.FailureRateLimited
+	}
+	reason := strings.TrimPrefix(rec.Reason, "host_dead: ")
+	if word, _, ok := strings.Cut(reason, ": "); ok && slices.Contains(crawl.ErrCategoryNames[:], word) {
+		return word
+	}
+	for _, c := range sentences {
+		if strings.HasPrefix(reason, c.begin) {
+			return c.cause
+		}
+	}
+	return crawl.ErrOther.String()
+}
+
+// sentences are the beginnings of reasons without a category.
+var sentences = []struct{ begin, cause string }{
+	{"the host has no address that may be asked", crawl.ErrBlockedAddress.String()},
+	{"the host has no address", crawl.ErrDNS.String()},
+	{"the host answered", crawl.FailureRateLimited},
+	{"it asks to be left alone", crawl.FailureRateLimited},
+}
+
+// skipCause is the skip reason of a refused URL.
+func skipCause(reason string) string {
+	switch {
+	case strings.HasPrefix(reason, "robots.txt"):
+		return crawl.SkipRobots.String()
+	case strings.HasPrefix(reason, "the host has"):
+		return crawl.SkipHostBudget.String()
+	case strings.Contains(reason, "deeper than"):
+		return crawl.SkipDepth.String()
+	}
+	return crawl.SkipOutOfScope.String()
+}
