@@ -24,8 +24,8 @@ CONTAINER_PACKAGES := podman runc netavark aardvark-dns
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./frontier/layout ./handoff/machine ./handoff/wire ./membership/consensus \
-          ./node/datadir ./node/network ./node/resources ./ring ./scheduler ./store/files ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
-          ./web/sitemap ./web/urlnorm ./integration/mutants ./integration/scale
+          ./node/datadir ./node/network ./node/resources ./ring ./scheduler ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
+          ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/mutants ./integration/scale
 # All others but the integration tests.
 RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE)),$(shell go list ./...))
 

@@ -31,12 +31,16 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "node/datadir", "node/fanout", "node/resources"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "web/css", "node/datadir", "node/fanout", "node/resources"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
 		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "crawl"}, []string{"web/urlnorm"},
 		"a leaf that speaks of canonical URLs, and urlnorm is the only maker of those",
+	},
+	{
+		[]string{"web/rewrite"}, []string{"web/css", "web/htmlparse", "web/urlnorm"},
+		"pure: it changes the links of a page; where a URL was saved is a function that it is given",
 	},
 	{
 		[]string{"ring"}, []string{"crawl"},
@@ -53,6 +57,10 @@ var table = []rule{
 	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
 		"it writes down what was read of a page and knows neither fetching nor the archive",
+	},
+	{
+		[]string{"store/mirror"}, []string{"crawl", "store/archive", "web/fetcher", "web/rewrite", "web/urlnorm"},
+		"it makes files of captures; where those come from is an interface that it declares",
 	},
 	{
 		[]string{"store/scopeset"}, []string{"web/scope", "store/files"},

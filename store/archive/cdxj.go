@@ -22,6 +22,12 @@ type indexLine struct {
 	indexFields
 }
 
+// The media types in an index of what has none of its own.
+const (
+	revisitMIME = "warc/revisit"
+	unknownMIME = "unk"
+)
+
 type indexFields struct {
 	URL      string `json:"url"`
 	MIME     string `json:"mime"`
@@ -39,9 +45,9 @@ func (e *encoder) line(c *crawl.Capture, ref crawl.ArchiveRef) indexLine {
 
 func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest string, ref crawl.ArchiveRef) indexLine {
 	if revisit {
-		mime = "warc/revisit"
+		mime = revisitMIME
 	} else if mime == "" {
-		mime = "unk"
+		mime = unknownMIME
 	}
 	return indexLine{key: surt(url), date: date, indexFields: indexFields{
 		URL: url, MIME: string(appendClean(nil, mime)), Status: strconv.Itoa(status), Digest: digest, Filename: ref.File,

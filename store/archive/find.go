@@ -99,7 +99,7 @@ func (f *finder) consider(line, rest []byte) error {
 	if err := json.Unmarshal(fields, &l); err != nil {
 		return fmt.Errorf("index line: %w", err)
 	}
-	if l.URL != f.url || f.payload != "" && (l.Digest != f.payload || l.MIME == "warc/revisit") {
+	if l.URL != f.url || f.payload != "" && (l.Digest != f.payload || l.MIME == revisitMIME) {
 		return nil
 	}
 	ref, err := parseIndexLine(line)
