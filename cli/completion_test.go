@@ -22,7 +22,7 @@ func TestComplete(t *testing.T) {
 		want  string // candidates that must be there
 		not   string // and that must not
 	}{
-		{"", "start crawl status seeds nodes completion", "simweb bench reference"},
+		{"", "start crawl status seeds nodes completion simweb man", "bench reference"},
 		{"st", "start status", "seeds"},
 		{"--jo", "--join", "--name"},
 		{"seeds ", "add", "start"},

@@ -84,10 +84,10 @@ func TestHelpOfTheWhole(t *testing.T) {
 	t.Parallel()
 	r := run(t, "", "--help")
 	for _, verb := range []string{"start", "crawl", "demo", "status", "seeds add", "nodes list", "nodes drain", "nodes forget", "nodes rotate-key", "urls why", "hosts show",
-		"pause", "resume", "scope test", "keygen", "doctor", "config print", "completion", "version"} {
+		"pause", "resume", "scope test", "keygen", "doctor", "config print", "completion", "simweb", "man", "version"} {
 		r.want(t, command.ExitOK, "  "+verb+" ", "")
 	}
-	for _, hidden := range []string{"  bench", "  simweb", "  reference"} {
+	for _, hidden := range []string{"  bench", "  reference"} {
 		if strings.Contains(r.out, hidden) {
 			t.Errorf("help lists %s", hidden)
 		}

@@ -46,12 +46,13 @@ type grammar struct {
 	Keygen     keygenVerb          `cmd:"" help:"Make a cluster key, or a token of less power."`
 	Tokens     tokensVerbs         `cmd:"" help:"Revoke a token."`
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
+	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
 	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category or a skip reason."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
+	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`
 	Version    versionVerb         `cmd:"" help:"Print the version."`
 	Reference  help.ReferenceVerb  `cmd:"" hidden:"" help:"Write the references of the command line and of the settings."`
-	Simweb     bench.WebVerb       `cmd:"" hidden:"" help:"Serve a synthetic web until standard input ends."`
 	Bench      bench.Verb          `cmd:"" hidden:"" help:"Measure what a page costs."`
 }
 

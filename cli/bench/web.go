@@ -3,7 +3,10 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/netip"
+	"os"
 	"strconv"
 	"time"
 
@@ -13,22 +16,22 @@ import (
 
 // webSize is the shape of a synthetic web.
 type webSize struct {
-	WebSeed      uint64 `name:"seed" default:"1" help:"Chooses the web."`
-	Hosts        int    `default:"200" help:"Hosts."`
-	PagesPerHost int    `default:"50" help:"Mean number of pages of a host."`
-	Even         bool   `help:"All hosts are of one size, not by a power law."`
-	Links        int    `default:"40" help:"Links on a page."`
-	PageBytes    int    `default:"20000" help:"Bytes of a page."`
+	WebSeed      uint64 `name:"seed" group:"scope" placeholder:"N" default:"1" help:"Chooses the web."`
+	Hosts        int    `group:"scope" placeholder:"N" default:"200" help:"Hosts."`
+	PagesPerHost int    `group:"scope" placeholder:"N" default:"50" help:"Mean number of pages of a host."`
+	Even         bool   `group:"scope" help:"All hosts are of one size, not by a power law."`
+	Links        int    `group:"scope" placeholder:"N" default:"40" help:"Links on a page."`
+	PageBytes    int    `group:"scope" placeholder:"N" default:"20000" help:"Bytes of a page."`
 }
 
 // webWire is how a synthetic web is reached.
 type webWire struct {
-	Addrs        int           `default:"1" help:"Addresses that the hosts share."`
-	Latency      time.Duration `default:"0s" help:"What every answer takes at least."`
-	TLS          bool          `name:"tls" help:"https only, and HTTP/2 where the client offers it."`
-	HTTP1        bool          `name:"http1" help:"With --tls: no HTTP/2."`
-	Agent        string        `default:"crawlnode" help:"The product token that robots.txt lets in where others are kept out; *: nobody is."`
-	ConnRequests int           `default:"0" help:"Requests after which the server closes a connection; 0: it keeps them."`
+	Addrs        int           `group:"node" placeholder:"N" default:"1" help:"Addresses that the hosts share."`
+	Latency      time.Duration `group:"node" placeholder:"DURATION" default:"0s" help:"What every answer takes at least."`
+	TLS          bool          `name:"tls" group:"node" help:"https only, and HTTP/2 where the client offers it."`
+	HTTP1        bool          `name:"http1" group:"node" help:"With --tls: no HTTP/2."`
+	Agent        string        `group:"politeness" placeholder:"NAME" default:"crawlnode" help:"The product token that robots.txt lets in where others are kept out; *: nobody is."`
+	ConnRequests int           `group:"node" placeholder:"N" default:"0" help:"Requests after which the server closes a connection; 0: it keeps them."`
 }
 
 // webAddresses is the first line that the simweb verb prints.
@@ -40,19 +43,22 @@ type webAddresses struct {
 	Seeds     []string `json:"seeds"`
 }
 
-// WebVerb serves a synthetic web until its standard input ends. It prints
-// its addresses as one JSON line, and at the end the judge's report as another.
+// WebVerb serves a synthetic web. To a program it prints its addresses as one JSON line,
+// and at the end the judge's report as another; to a person it says how to crawl it.
 type WebVerb struct {
 	webSize `embed:""`
 	webWire `embed:""`
-	Listen  string        `default:"127.0.0.1:0" placeholder:"ADDR" help:"HTTP address, on loopback or in 198.18.0.0/15."`
-	DNSPort uint16        `name:"dns-port" placeholder:"PORT" help:"Of the name server at the same address (default: any)."`
-	Delay   time.Duration `placeholder:"DURATION" help:"The gap that the crawler promised; the report counts smaller ones."`
+	Listen  string        `group:"node" default:"127.0.0.1:0" placeholder:"ADDR" help:"HTTP address, on loopback or in 198.18.0.0/15."`
+	DNSPort uint16        `name:"dns-port" group:"node" placeholder:"PORT" help:"Of the name server at the same address (default: any)."`
+	Delay   time.Duration `group:"politeness" placeholder:"DURATION" help:"The gap that the crawler promised; the report counts smaller ones."`
 }
 
 // Help gives the examples of the verb.
 func (*WebVerb) Help() string {
-	return command.Examples("crawlnode simweb --hosts 20 < /dev/tty", "sleep 60 | crawlnode simweb --pages-per-host 100 --tls --conn-requests 5")
+	return command.Examples("crawlnode simweb --listen 127.0.0.1:8080 --dns-port 8053 --hosts 20", "sleep 60 | crawlnode simweb --pages-per-host 100 --tls --conn-requests 5") + `
+
+A web to try things on, without the internet: each page is made from its address. It serves until it is
+interrupted or, when standard input is a pipe or a file, until that ends. It tells how to crawl it.`
 }
 
 // Run serves the web.
@@ -67,17 +73,56 @@ func (v *WebVerb) Run(ctx context.Context, env *command.Env) int {
 	if err != nil {
 		return env.Fail(command.ExitError, "%v", err)
 	}
+	person := command.IsTerminal(env.Stdout)
 	out := json.NewEncoder(env.Stdout)
-	_ = out.Encode(webAddresses{server.HTTP.String(), server.DNS.String(), web.Domain(), string(server.Authority), web.Seeds()}) // the reader tells by its absence
-	go func() {                                                                                                                  // ends with standard input, or with the process
-		_, _ = io.Copy(io.Discard, env.Stdin)
-		cancel()
-	}()
+	if person {
+		fmt.Fprint(env.Stdout, v.howTo(web, server))
+	} else {
+		_ = out.Encode(webAddresses{server.HTTP.String(), server.DNS.String(), web.Domain(), string(server.Authority), web.Seeds()}) // the reader tells by its absence
+	}
+	if endsByItself(env.Stdin) {
+		go func() { // ends with standard input, or with the process
+			_, _ = io.Copy(io.Discard, env.Stdin)
+			cancel()
+		}()
+	}
 	if err := server.Run(ctx); err != nil {
 		return env.Fail(command.ExitError, "%v", err)
 	}
-	_ = out.Encode(web.Report())
+	report := web.Report()
+	if person {
+		fmt.Fprintf(env.Stdout, "%d of %d reachable pages were fetched, %d of them twice\n", report.Reachable-report.Missing, report.Reachable, report.Duplicates)
+	} else {
+		_ = out.Encode(report)
+	}
 	return command.ExitOK
+}
+
+// howTo says what to type in another terminal.
+func (v *WebVerb) howTo(web *simweb.Web, server *simweb.Server) string {
+	loopback := netip.MustParsePrefix("127.0.0.0/8")
+	allow := netip.PrefixFrom(server.HTTP.Addr(), server.HTTP.Addr().BitLen())
+	if loopback.Contains(server.HTTP.Addr()) {
+		allow = loopback
+	}
+	return fmt.Sprintf(`a synthetic web of %d hosts; to crawl it, in another terminal:
+
+  export CRAWLNODE_DNS=%s CRAWLNODE_ALLOW_NET=%s
+  crawlnode crawl %s --contact me@example.org
+
+Ctrl-C ends it.
+`, v.Hosts, server.DNS, allow, web.Seeds()[0])
+}
+
+// endsByItself says whether a standard input ends when its writer does. A terminal does not, and
+// a program in the background must not read from it; /dev/null has ended before it began.
+func endsByItself(stdin io.Reader) bool {
+	file, ok := stdin.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
 }
 
 // config is the web that the flags describe.
