@@ -7,7 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 BIN     := $(CURDIR)/bin
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-BUILD   := go build -trimpath -ldflags "-X main.version=$(VERSION)"
+# Without C, as in the release and the image: one static program, compiled once for all three.
+BUILD   := CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)"
 
 # Versions of the tools that are no dependency of the product.
 GOLANGCI_LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -15,12 +16,11 @@ GOTESTSUM         := gotest.tools/gotestsum@v1.13.0
 GOVULNCHECK       := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 PROTOC_GEN_GO     := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 PROTOC_GEN_GRPC   := google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2
-# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells. Node,
-# for another reader of WARC files, may come from elsewhere. Of prometheus only promtool is used, of systemd only systemd-analyze.
+# What the integration tests need from the system: a web server, a name server, network namespaces, four real sites, a browser, shells, a checker of
+# manual pages, containers. Node, for another reader of WARC files and the schemas of Kubernetes, may come from elsewhere. Of prometheus only promtool
+# is used, of systemd only systemd-analyze.
 DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc postgresql-doc-15 debian-policy gnuplot-doc prometheus systemd \
-                     chromium fonts-liberation zsh fish
-# What the nightly run needs beside these: containers.
-CONTAINER_PACKAGES := podman runc netavark aardvark-dns
+                     chromium fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
 NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./frontier/layout ./handoff/machine ./handoff/wire ./membership/consensus \
@@ -31,7 +31,7 @@ RACE = $(filter-out crawlnode/integration $(patsubst .%,crawlnode%,$(NORACE)),$(
 
 # T is the time for each fuzz target, SEEDS the number of fixed simulations and RANDOM_SEEDS of others, COUNT the
 # repeats of benchmarks, PAIRS the runs of each thing that is compared, GOALS letters of docs/performance.md, SOAK_RUNS the runs of each fault scenario,
-# ONLY the steps of a nightly run.
+# ONLY the steps of a nightly run, PREFIX the folder of make install.
 T         ?= 30s
 SEEDS     ?= 20
 RANDOM_SEEDS ?= 0
@@ -41,8 +41,10 @@ GOALS     ?= a b c d e f g h i
 SOAK_RUNS ?= 20
 BEFORE    ?=
 ONLY      ?=
+DESTDIR   ?=
+PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak release image containers help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -128,12 +130,15 @@ generate: build ## the code behind peer/*.proto, the references in docs/, THIRD_
 deps: ## what the integration tests need from the system; nothing when it is there
 	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
 	.ci/npm integration/warcio
+	.ci/npm integration/manifests
 
 containers: deps ## deploy/compose.yaml as real containers, under load
-	.ci/deps $(CONTAINER_PACKAGES)
 	go test -count=1 -timeout 60m -v -run '^TestContainers' ./integration -containers
 
-release: ## archives for linux and darwin, amd64 and arm64, and their checksums, in bin/release; the same bytes each time
+install: build ## the program, its manual page and completions below PREFIX (/usr/local); DESTDIR stands before it
+	.ci/install $(BIN)/crawlnode "$(DESTDIR)$(PREFIX)"
+
+release: ## archives for linux and darwin, amd64 and arm64, with manual page and completions, and their checksums, in bin/release; the same bytes each time
 	.ci/release $(VERSION) $(BIN)/release
 
 image: ## the container image crawlnode:VERSION, and crawlnode:latest, by podman or docker
