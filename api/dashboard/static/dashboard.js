@@ -8,13 +8,15 @@
   let heard = new Date(), timer, busy = false, again = false;
 
   // put takes over one region of the page that has just been fetched. What the
-  // reader has opened stays open, and the focus stays where it is.
+  // reader has opened stays open, what is scrolled stays there, and so does the focus.
   function put(region, fresh) {
     if (!fresh || region.innerHTML === fresh.innerHTML) return;
     const open = [...region.querySelectorAll("details[open][id]")].map((d) => d.id);
     const focus = region.contains(document.activeElement) ? place(region, document.activeElement) : null;
+    const scrolled = [...region.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
     region.replaceChildren(...fresh.childNodes);
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+    region.querySelectorAll(".scroll").forEach((box, i) => { box.scrollLeft = scrolled[i] ?? 0; });
     if (focus) find(region, focus)?.focus({ preventScroll: true });
   }
 
@@ -23,14 +25,16 @@
   addEventListener("pointerdown", () => { held = true; }, true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => { held = false; }), true);
 
-  // place says which of the region's links and buttons has the focus.
-  const reachable = "a[href],button,input,summary,textarea";
+  // place says which of the region's links, buttons and tables has the focus. The text
+  // of a table changes, its name does not.
+  const reachable = "a[href],button,input,summary,textarea,[tabindex]";
+  const name = (element) => element.ariaLabel ?? element.textContent;
   function place(region, element) {
-    return { index: [...region.querySelectorAll(reachable)].indexOf(element), text: element.textContent };
+    return { index: [...region.querySelectorAll(reachable)].indexOf(element), text: name(element) };
   }
   function find(region, focus) {
     const all = [...region.querySelectorAll(reachable)];
-    return all[focus.index]?.textContent === focus.text ? all[focus.index] : all.find((e) => e.textContent === focus.text);
+    return all[focus.index] && name(all[focus.index]) === focus.text ? all[focus.index] : all.find((e) => name(e) === focus.text);
   }
 
   async function refresh() {
