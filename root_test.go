@@ -55,6 +55,10 @@ var table = []rule{
 		"it stores what it is given and knows neither fetching nor the frontier",
 	},
 	{
+		[]string{"store/readback"}, []string{"crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		"it reads archives, through a node or from a folder, and changes nothing",
+	},
+	{
 		[]string{"store/derived"}, []string{"crawl", "web/htmlparse", "web/urlnorm", "store/files"},
 		"it writes down what was read of a page and knows neither fetching nor the archive",
 	},
@@ -159,7 +163,7 @@ var table = []rule{
 		"flags become values; it starts nothing",
 	},
 	{
-		[]string{"api/dashboard"}, []string{"crawl"},
+		[]string{"api/dashboard"}, []string{"crawl", "store/readback"},
 		"it shows what an interface tells it; asking, guarding and serving are the API's",
 	},
 	{
@@ -273,10 +277,6 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
-		[]string{"cli/readback"}, []string{"api/client", "crawl", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
-		"it reads archives, through a node or from a folder, and changes nothing",
-	},
-	{
 		[]string{"cli/help"}, []string{"cli/codes", "cli/command", "config"},
 		"made from the parser's model; it knows no verb but its own",
 	},
@@ -293,7 +293,7 @@ var table = []rule{
 		"it reads and checks what a person gives; handing it to a node is the verbs' part",
 	},
 	{
-		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node"},
+		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "store/readback"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},
 	{

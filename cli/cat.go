@@ -6,7 +6,7 @@ import (
 
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
-	"crawlnode/cli/readback"
+	"crawlnode/store/readback"
 )
 
 // catVerb prints what was stored of a URL.
@@ -37,7 +37,7 @@ func (v *catVerb) Run(ctx context.Context, env *Env) int {
 	}
 	code := command.ExitOK
 	if failed := v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-		code = v.print(ctx, env, readback.Cluster{Client: c})
+		code = v.print(ctx, env, readback.Cluster{Node: c})
 		return nil
 	}); failed != command.ExitOK {
 		return failed

@@ -55,6 +55,12 @@ func decode(body []byte, contentType string) (enc encoding.Encoding, name string
 	return enc, name, text
 }
 
+// UTF8 is the page in UTF-8, as decode finds its encoding; broken characters may remain.
+func UTF8(body []byte, contentType string) []byte {
+	_, _, text := decode(body, contentType)
+	return text
+}
+
 func byteOrderMark(body []byte) (length int, name string) {
 	switch {
 	case bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")):

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
-	"crawlnode/api/client"
 	"crawlnode/crawl"
 	"crawlnode/store/archive"
 	"crawlnode/web/urlnorm"
@@ -21,12 +21,18 @@ type Source interface {
 	Payload(ctx context.Context, revisit *archive.Record) (*archive.Record, error)
 }
 
+// Node is a node of a running cluster: the API's client, or the node itself.
+type Node interface {
+	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
+}
+
 // Cluster asks a node for what any member has.
-type Cluster struct{ Client *client.Client }
+type Cluster struct{ Node Node }
 
 // Capture implements Source.
 func (c Cluster) Capture(ctx context.Context, url string) (*archive.Record, error) {
-	report, err := c.Client.ExplainURL(ctx, url, -1)
+	report, err := c.Node.ExplainURL(ctx, url, -1)
 	switch {
 	case err != nil:
 		return nil, err
@@ -35,10 +41,14 @@ func (c Cluster) Capture(ctx context.Context, url string) (*archive.Record, erro
 	case report.Record == nil || report.Record.Archive == nil:
 		return nil, fmt.Errorf("%s: nothing is stored of it: %s", url, report.Summary)
 	}
-	at := report.Record.Archive
-	member, err := c.Client.OpenCapture(ctx, at.File, at.Offset)
+	return c.Read(ctx, report.Record.Archive)
+}
+
+// Read reads the record at a place that a report names.
+func (c Cluster) Read(ctx context.Context, at *crawl.ArchiveReport) (*archive.Record, error) {
+	member, err := c.Node.OpenCapture(ctx, at.File, at.Offset)
 	if err != nil {
-		return nil, fmt.Errorf("%s is stored by %s in %s at %d: %w", url, at.Node.Name, at.File, at.Offset, err)
+		return nil, fmt.Errorf("stored by %s in %s at %d: %w", at.Node.Name, at.File, at.Offset, err)
 	}
 	record, err := archive.ReadRecord(member)
 	return &record, errors.Join(err, member.Close())

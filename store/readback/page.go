@@ -31,11 +31,16 @@ func Load(ctx context.Context, s Source, url string) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Of(ctx, s, record)
+}
+
+// Of is the page of a record; the payload of a revisit is read from s.
+func Of(ctx context.Context, s Source, record *archive.Record) (*Page, error) {
 	p := &Page{Record: record, payload: record.Payload}
 	if record.Type == "revisit" {
 		original, err := s.Payload(ctx, record)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", url, err)
+			return nil, fmt.Errorf("%s: %w", record.TargetURI, err)
 		}
 		p.payload = original.Payload
 	}
@@ -60,6 +65,11 @@ func (p *Page) header() textproto.MIMEHeader {
 	return h
 }
 
+// IsHTML reports whether the content is a page.
+func (p *Page) IsHTML() bool {
+	return p.Record.ContentType == "text/html" || p.Record.ContentType == "application/xhtml+xml"
+}
+
 // errNoText is returned for what has no text, such as pictures.
 var errNoText = errors.New("it has no text")
 
@@ -72,7 +82,7 @@ func (p *Page) Text() (string, error) {
 	}
 	kind := p.Record.ContentType
 	switch {
-	case kind == "text/html" || kind == "application/xhtml+xml":
+	case p.IsHTML():
 		base, err := urlnorm.Parse(p.Record.TargetURI)
 		if err != nil {
 			return "", err
