@@ -114,7 +114,7 @@ func (o *Options) begin() {
 // History keeps the cluster's figures for the dashboard, in less than a megabyte.
 type History = dashboard.History
 
-// NewHistory returns an empty history of b's status. Its Run fills it, every 5 s, until the context
+// NewHistory returns an empty history of b's status. Its Run fills it, every second, until the context
 // ends.
 func NewHistory(b Backend) *History { return dashboard.NewHistory(b) }
 

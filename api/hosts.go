@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"crawlnode/api/dashboard"
 	"crawlnode/crawl"
 )
 
@@ -46,11 +47,11 @@ func (s *server) hosts(w http.ResponseWriter, r *http.Request) {
 // history answers with the curves of the dashboard.
 func (s *server) history(w http.ResponseWriter, r *http.Request) {
 	span := r.URL.Query().Get("span")
-	if span != "" && span != "1h" && span != "24h" {
-		writeProblem(w, http.StatusBadRequest, "span must be 1h or 24h, not "+escape(cut(span)))
+	if span != "" && !slices.Contains(dashboard.SpanNames(), span) {
+		writeProblem(w, http.StatusBadRequest, "span must be one of "+strings.Join(dashboard.SpanNames(), ", ")+", not "+escape(cut(span)))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 	defer cancel()
-	writeJSON(w, s.dash.Series(ctx, span == "24h"))
+	writeJSON(w, s.dash.Series(ctx, span))
 }

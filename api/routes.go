@@ -95,7 +95,7 @@ func readRoutes() []route {
 		{method: "GET", path: "/api/v1/stats", id: "stats", gives: "these parts of the status", summary: "The parts of the status that change from second to second.", serve: (*server).stats,
 			reply: statsReport{}, errors: []int{busy}},
 		{method: "GET", path: "/api/v1/history", id: "history", gives: "the curves", summary: "The curves of the dashboard, by columns.", serve: (*server).history,
-			params: []param{{name: "span", in: "query", what: "the last hour, every 5 s, or the last day, every minute", sample: "", words: []string{"1h", "24h"}}},
+			params: []param{{name: "span", in: "query", what: "10 minutes with a sample each second, 1 hour with one each 5 s (the default), 1 day each minute, or 1 week each 10 minutes", sample: "", words: dashboard.SpanNames()}},
 			reply:  dashboard.Series{}, errors: []int{bad, busy}},
 		{method: "GET", path: "/api/v1/nodes", id: "nodes", gives: "the nodes", summary: "Every known node, present or past.", serve: (*server).nodes,
 			reply: []crawl.NodeStatus{}, errors: []int{busy}},

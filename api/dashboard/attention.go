@@ -61,7 +61,7 @@ func (b *ringBuilder) attend(p *crawl.PartitionReport) {
 // the number of partitions in the rows that are left out.
 func (b *ringBuilder) attentions() (rows []attention, more int) {
 	for _, a := range b.rows {
-		a.Partitions = spans(a.parts)
+		a.Partitions = runs(a.parts)
 		rows = append(rows, *a)
 	}
 	slices.SortFunc(rows, func(x, y attention) int {
@@ -73,8 +73,8 @@ func (b *ringBuilder) attentions() (rows []attention, more int) {
 	return rows[:min(len(rows), maxAttention)], more
 }
 
-// spans writes sorted partitions as ranges; it lists only the first ranges.
-func spans(ps []crawl.Partition) string {
+// runs writes sorted partitions as ranges; it lists only the first ranges.
+func runs(ps []crawl.Partition) string {
 	var out []string
 	for len(ps) > 0 && len(out) < maxSpans {
 		n := 1

@@ -85,7 +85,6 @@ type chart struct {
 	To     string
 	Rows   []chartRow
 	Empty  bool
-	Day    bool
 	Legend []Curve
 }
 
@@ -111,8 +110,8 @@ type chartRow struct {
 // tableRows is how many moments the table has.
 const tableRows = 12
 
-func newChart(s Series, day bool) chart {
-	c := chart{Empty: len(s.Times) < 2, Day: day, Legend: s.Nodes}
+func newChart(s Series) chart {
+	c := chart{Empty: len(s.Times) < 2, Legend: s.Nodes}
 	if c.Empty {
 		return c
 	}
@@ -130,13 +129,17 @@ func newChart(s Series, day bool) chart {
 	}
 	c.Lines = append(c.Lines, line{"all nodes", "line total", polyline(s.Times, s.Pages, scale)})
 	last := len(s.Times) - 1
-	c.From, c.To = clock(time.Unix(s.Times[0], 0)), clock(time.Unix(s.Times[last], 0))
+	when := clock
+	if s.Times[last]-s.Times[0] > 24*3600 {
+		when = stamp
+	}
+	c.From, c.To = when(time.Unix(s.Times[0], 0)), when(time.Unix(s.Times[last], 0))
 	for k := range min(tableRows, len(s.Times)) {
 		i := last - k*last/max(tableRows-1, 1)
 		if len(s.Times) <= tableRows {
 			i = last - k
 		}
-		row := chartRow{At: clock(time.Unix(s.Times[i], 0)), Total: rate(s.Pages[i]), Queued: count(s.Queued[i]), Wrong: rate(s.Errors[i])}
+		row := chartRow{At: when(time.Unix(s.Times[i], 0)), Total: rate(s.Pages[i]), Queued: count(s.Queued[i]), Wrong: rate(s.Errors[i])}
 		for _, n := range s.Nodes {
 			row.Nodes = append(row.Nodes, rate(n.Pages[i]))
 		}

@@ -13,16 +13,48 @@ import (
 	"crawlnode/crawl"
 )
 
-const (
-	// sampleEvery is the distance of samples in the last hour; coarseOf of them make one sample of
-	// the day.
-	sampleEvery = 5 * time.Second
-	fineKept    = 720
-	coarseOf    = 12
-	coarseKept  = 1440
-	// maxCurves bounds the nodes that have a curve of their own.
-	maxCurves = 32
-)
+// sampleEvery is the distance of the finest samples.
+const sampleEvery = time.Second
+
+// maxCurves bounds the nodes that have a curve of their own.
+const maxCurves = 32
+
+// Span is a length of time that the curves can show.
+type Span struct {
+	Name  string // in addresses, such as 1h
+	Title string
+	step  time.Duration // distance of its samples
+	of    int           // so many samples of the span before make one
+	kept  int           // samples
+}
+
+// spans lists the spans, the finest first.
+var spans = [...]Span{
+	{"10m", "10 minutes", sampleEvery, 1, 600},
+	{"1h", "1 hour", 5 * time.Second, 5, 720},
+	{"24h", "1 day", time.Minute, 12, 1440},
+	{"7d", "1 week", 10 * time.Minute, 10, 1008},
+}
+
+// usualSpan is the place in spans of what is shown unless another one is asked for.
+const usualSpan = 1
+
+// SpanNames lists the names of the spans.
+func SpanNames() []string {
+	names := make([]string, len(spans))
+	for i := range spans {
+		names[i] = spans[i].Name
+	}
+	return names
+}
+
+// spanOf is the place in spans of a name; of an unknown one, that of the usual span.
+func spanOf(name string) int {
+	if i := slices.IndexFunc(spans[:], func(s Span) bool { return s.Name == name }); i >= 0 {
+		return i
+	}
+	return usualSpan
+}
 
 // History keeps the cluster's figures. The zero value is not ready: use NewHistory.
 type History struct {
@@ -30,11 +62,38 @@ type History struct {
 
 	mu     sync.Mutex // guards the rest; held for moments only
 	nodes  []curve    // only ever grows, to maxCurves
-	fine   []sample   // oldest first
-	coarse []sample
-	adding int     // fine samples since the last coarse one
+	rings  [len(spans)]ring
 	errors float64 // total of the status before
 	last   time.Time
+}
+
+// ring has the samples of one span.
+type ring struct {
+	samples []sample
+	first   int // place of the oldest
+	adding  int // samples since the next coarser ring got one
+}
+
+// push adds a sample, in the place of the oldest when there are as many as are kept.
+func (r *ring) push(s sample, kept int) {
+	switch len(r.samples) {
+	case 0:
+		r.samples = append(make([]sample, 0, kept), s)
+	case kept:
+		r.samples[r.first] = s
+		r.first = (r.first + 1) % kept
+	default:
+		r.samples = append(r.samples, s)
+	}
+}
+
+// last returns the newest n samples, oldest first.
+func (r *ring) last(n int) []sample {
+	list := make([]sample, n)
+	for i := range list {
+		list[i] = r.samples[(r.first+len(r.samples)-n+i)%len(r.samples)]
+	}
+	return list
 }
 
 // curve is a node in the history.
@@ -92,10 +151,21 @@ func (h *History) add(now time.Time, st *crawl.Status) {
 		s.nodes = s.nodes.grown(at + 1)
 		s.nodes[at] = float32(*n.PagesPerSecond)
 	}
-	h.fine = pushed(h.fine, s, fineKept)
-	if h.adding++; h.adding == coarseOf {
-		h.adding = 0
-		h.coarse = pushed(h.coarse, mean(h.fine[len(h.fine)-coarseOf:]), coarseKept)
+	h.pushLocked(s)
+}
+
+// pushLocked adds a sample to the finest ring, and to each coarser one the mean of those that make
+// one of its own.
+func (h *History) pushLocked(s sample) {
+	for i := range h.rings {
+		r := &h.rings[i]
+		r.push(s, spans[i].kept)
+		r.adding++
+		if i+1 == len(spans) || r.adding < spans[i+1].of {
+			return
+		}
+		r.adding = 0
+		s = mean(r.last(spans[i+1].of))
 	}
 }
 
@@ -111,15 +181,6 @@ func (h *History) curveLocked(n *crawl.NodeStatus) int {
 	}
 	h.nodes = append(h.nodes, curve{n.ID, n.Name})
 	return len(h.nodes) - 1
-}
-
-// pushed appends s and drops the oldest beyond kept.
-func pushed(list []sample, s sample, kept int) []sample {
-	if len(list) == kept {
-		copy(list, list[1:])
-		list = list[:kept-1]
-	}
-	return append(list, s)
 }
 
 // mean is the mean of several samples, at the time of the last.
@@ -169,14 +230,11 @@ type Curve struct {
 	Pages  Points       `json:"pages_per_second"` // null: unknown
 }
 
-// Series returns the last hour, or with day the last 24.
-func (h *History) Series(day bool, ranks ranks) Series {
+// Series returns the samples of a span, by its place in spans.
+func (h *History) Series(span int, ranks ranks) Series {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	list := h.fine
-	if day {
-		list = h.coarse
-	}
+	list := h.rings[span].last(len(h.rings[span].samples))
 	s := Series{Times: make([]int64, len(list)), Nodes: make([]Curve, len(h.nodes))}
 	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight} {
 		*column = make(Points, len(list))
@@ -198,6 +256,21 @@ func (h *History) Series(day bool, ranks ranks) Series {
 
 func compareCurves(a, b Curve) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(string(a.ID), string(b.ID)))
+}
+
+// span is the place of the span that the overview shows: that of a name, else the shortest one that
+// is not full yet, and no longer than the usual one.
+func (h *History) span(name string) int {
+	if name != "" {
+		return spanOf(name)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := 0
+	for at < usualSpan && len(h.rings[at].samples) == spans[at].kept {
+		at++
+	}
+	return at
 }
 
 // Points are figures, some of them unknown (NaN); those are null in JSON.

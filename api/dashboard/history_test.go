@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"crawlnode/crawl"
 )
@@ -23,24 +25,30 @@ func figures(pages float64, errors int64, nodes map[string]float64) *crawl.Statu
 	return st
 }
 
-// A day of samples takes bounded memory, and the day's curve is the mean of the hour's.
+// A week of samples takes bounded memory, and each curve is the mean of the finer one.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	h := NewHistory(nil)
-	const looks = 25 * 720
+	const looks, wave = 8 * 24 * 3600, 60
 	for i := range looks {
-		h.add(at(0).Add(time.Duration(i)*sampleEvery), figures(float64(i%coarseOf), int64(10*i), map[string]float64{"a": float64(i % coarseOf)}))
+		st := figures(float64(i%wave), int64(10*i), nil)
+		st.Nodes = []crawl.NodeStatus{{ID: "id-a", Name: "a", State: crawl.NodeAlive, PagesPerSecond: &st.Throughput.PagesPerSecond.Now}}
+		h.add(at(0).Add(time.Duration(i)*sampleEvery), st)
 	}
-	fine, day := h.Series(false, ranks{}), h.Series(true, ranks{"id-a": 3})
-	if len(fine.Times) != fineKept || len(day.Times) != coarseKept || cap(h.fine) > 2*fineKept || cap(h.coarse) > 2*coarseKept {
-		t.Errorf("%d and %d samples kept", len(fine.Times), len(day.Times))
+	last, bytes := at(0).Add((looks-1)*sampleEvery).Unix(), 0
+	for i, span := range spans {
+		s := h.Series(i, ranks{"id-a": 3})
+		n := len(s.Times)
+		if n != span.kept || s.Times[n-1] != last || time.Duration(s.Times[n-1]-s.Times[n-2])*time.Second != span.step {
+			t.Errorf("%s: %d samples, the newest of %d, want %d of %d", span.Name, n, s.Times[n-1], span.kept, last)
+		}
+		if want := float32(wave-1) / 2; i >= 2 && (math.Abs(float64(s.Pages[5]-want)) > 0.01 || s.Nodes[0].Pages[5] != want || s.Errors[5] != 10 || s.Nodes[0].Letter != "D") {
+			t.Errorf("%s: means %v and %v, want %v; %v errors per second", span.Name, s.Pages[5], s.Nodes[0].Pages[5], want, s.Errors[5])
+		}
+		bytes += cap(h.rings[i].samples) * (int(unsafe.Sizeof(sample{})) + 4*maxCurves)
 	}
-	last := at(0).Add((looks - 1) * sampleEvery).Unix()
-	if fine.Times[fineKept-1] != last || day.Times[coarseKept-1] != last || fine.Errors[7] != 2 {
-		t.Errorf("the newest are of %d and %d, want %d; %v errors per second", fine.Times[fineKept-1], day.Times[coarseKept-1], last, fine.Errors[7])
-	}
-	if n := day.Nodes[0]; day.Pages[5] != 5.5 || n.Pages[5] != 5.5 || n.Hue != 3 || n.Letter != "D" {
-		t.Errorf("means %v and %v, want 5.5; %+v", day.Pages[5], n.Pages[5], n.Letter)
+	if bytes > 1<<20 {
+		t.Errorf("all spans take %d bytes with as many nodes as have curves", bytes)
 	}
 }
 
@@ -57,7 +65,7 @@ func TestHistoryHasGaps(t *testing.T) {
 		}
 	}
 	h.add(at(10), st)
-	text, err := json.Marshal(h.Series(false, ranks{}))
+	text, err := json.Marshal(h.Series(0, ranks{}))
 	if want := `"name":"a","hue":-1,"letter":"?","pages_per_second":[1,1.23,null]}`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("%v %s\nwithout %s", err, text, want)
 	}
@@ -73,12 +81,12 @@ func TestHistoryOfManyNodes(t *testing.T) {
 	for i := range 2 * maxCurves {
 		h.add(at(i), figures(1, 0, map[string]float64{fmt.Sprint("n", i): 1}))
 	}
-	if n := len(h.Series(false, ranks{}).Nodes); n != maxCurves {
+	if n := len(h.Series(0, ranks{}).Nodes); n != maxCurves {
 		t.Errorf("%d curves", n)
 	}
 }
 
-// Run samples at once and then every five seconds, and ends with its context.
+// Run samples at once and then every second, and ends with its context.
 func TestHistoryRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +94,7 @@ func TestHistoryRuns(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 61*time.Second)
 		defer cancel()
 		h.Run(ctx)
-		if n := len(h.Series(false, ranks{}).Times); n != 13 {
+		if n := len(h.Series(0, ranks{}).Times); n != 62 {
 			t.Errorf("%d samples in 61 s", n)
 		}
 	})
@@ -100,15 +108,18 @@ func TestChart(t *testing.T) {
 		}
 	}
 	h := NewHistory(nil)
-	if c := newChart(h.Series(false, ranks{}), false); !c.Empty {
+	if c := newChart(h.Series(0, ranks{})); !c.Empty {
 		t.Errorf("%+v of nothing", c)
 	}
-	for i := range fineKept {
-		h.add(at(5*i), figures(100, 0, map[string]float64{"a": 50}))
+	for i := range spans[0].kept {
+		h.add(at(i), figures(100, 0, map[string]float64{"a": 50}))
 	}
-	c := newChart(h.Series(false, ranks{}), false)
+	c := newChart(h.Series(0, ranks{}))
+	if week := newChart(Series{Times: []int64{0, 7 * 24 * 3600}, Pages: Points{1, 2}, Errors: Points{0, 0}, Queued: Points{0, 0}}); week.From != "1970-01-01 00:00:00" {
+		t.Errorf("a week begins at %s", week.From)
+	}
 	corners := strings.Fields(c.Lines[1].Points)
-	if len(corners) != maxPoints || corners[0] != "44,8" || len(c.Rows) != tableRows || c.Rows[0].At != c.To || c.Rows[tableRows-1].At != c.From || c.Rows[0].Nodes[0] != "50.0" {
+	if len(corners) != 200 || corners[0] != "44,8" || len(c.Rows) != tableRows || c.Rows[0].At != c.To || c.Rows[tableRows-1].At != c.From || c.Rows[0].Nodes[0] != "50.0" {
 		t.Errorf("%d corners from %s, rows %v, from %s to %s", len(corners), corners[0], c.Rows, c.From, c.To)
 	}
 }

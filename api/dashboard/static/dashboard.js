@@ -101,7 +101,7 @@
       cursor: { points: { size: 5 }, drag: { x: false, y: false } },
       legend: { live: true },
       scales: { y: { range: (u, min, max) => [0, Math.max(max * 1.08, 1)] } },
-      axes: [{ ...axis, space: 80, size: 26, values: (u, marks, i, space, step) => marks.map((t) => new Date(t * 1000).toISOString().slice(11, step < 60 ? 19 : 16)) },
+      axes: [{ ...axis, space: 80, size: 26, values: (u, marks, i, space, step) => marks.map((t) => new Date(t * 1000).toISOString().slice(...(step < 60 ? [11, 19] : step < 86400 ? [11, 16] : [5, 10]))) },
         { ...axis, size: 46, space: kind === "pages" ? 34 : 28, values: (u, marks) => marks.map(figure) }],
       series: [{ label: "UTC", value: (u, t) => t == null ? "–" : new Date(t * 1000).toISOString().slice(11, 19) },
         ...series.map((s) => ({ label: s.label, stroke: s.stroke, width: s.width, points: { show: false }, value: (u, v) => figure(v) }))],
