@@ -136,12 +136,14 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 	history := NewHistory(f)
 	for i := range 30 {
 		st, _ := f.Status(t.Context(), false)
-		history.add(at(5*i), st)
+		for k := range 5 {
+			history.add(at(5*i+k), st)
+		}
 	}
 	h := serve(f, history)
 	for target, wants := range map[string][]string{
-		"/":                               {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>politeness</strong> some words", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "Last day"},
-		"/?span=24h":                      {"12:00:55"},
+		"/":                               {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>Needs attention</strong> some words.", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "1 week"},
+		"/?span=24h":                      {"12:00:59"},
 		"/nodes":                          {"alpha", "5.0 MiB", "1 failed", "Forget some words", "Drain alpha", "1.2 s", "17"},
 		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 moving", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
 		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts in memory", "of 500 ever seen", "Without the hosts of some words", "1 min 30 s"},

@@ -45,8 +45,10 @@ func (d *Dashboard) hostList(ctx context.Context, sort string, limit int) hostLi
 
 // overviewData is what the overview shows in addition to the status.
 type overviewData struct {
+	Verdict   verdict
 	Chart     chart
-	Day       bool
+	Spans     []Span
+	Span      Span
 	Bands     []bar
 	Errors    []bar
 	Responses []bar
@@ -55,10 +57,10 @@ type overviewData struct {
 }
 
 func (d *Dashboard) overview(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
-	day := r.URL.Query().Get("span") == "24h"
+	span := d.history.span(r.URL.Query().Get("span"))
 	f := &st.Fetch
 	d.show(w, r, http.StatusOK, "overview", page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
-		Chart: newChart(d.history.Series(day, ranksOf(st)), day), Day: day,
+		Verdict: verdictOf(st), Chart: newChart(d.history.Series(span, ranksOf(st))), Spans: spans[:], Span: spans[span],
 		Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory), Responses: countBars(f.Responses), Skipped: countBars(f.SkippedByReason),
 		Hosts: d.hostList(ctx, crawl.SortQueued, topShown),
 	}})
@@ -154,11 +156,11 @@ func (d *Dashboard) events(ctx context.Context, w http.ResponseWriter, r *http.R
 	d.show(w, r, http.StatusOK, "events", page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
 }
 
-// Series is the cluster's last hour, or with day its last 24.
-func (d *Dashboard) Series(ctx context.Context, day bool) Series {
+// Series is a span of the cluster's history, by its name; "": an hour.
+func (d *Dashboard) Series(ctx context.Context, span string) Series {
 	st, err := d.backend.Status(ctx, false)
 	if err != nil {
 		st = nil // the curves are shown without colours
 	}
-	return d.history.Series(day, ranksOf(st))
+	return d.history.Series(spanOf(span), ranksOf(st))
 }

@@ -22,6 +22,15 @@ func fillCluster(s *crawl.Status, p *Picture) {
 	if h.Reasons == nil {
 		h.Reasons = []crawl.HealthReason{}
 	}
+	slices.SortStableFunc(h.Reasons, func(a, b crawl.HealthReason) int { // critical ones first
+		switch x, y := Critical(a.Code), Critical(b.Code); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
 	h.Level = crawl.HealthOK
 	for _, r := range h.Reasons {
 		switch {
