@@ -94,8 +94,8 @@ func (b *tab) keepsPlace(u string) {
 	b.t.Helper()
 	b.size(screens[0])
 	b.open(u + "/nodes")
-	b.js(`(() => { const box = document.querySelector("#nodes .scroll"); box.before = true; box.focus(); box.scrollLeft = 150; })()`, nil)
-	b.await(`!document.querySelector("#nodes .scroll").before`) // the page was fetched anew
+	b.js(`(() => { const box = document.querySelector("#nodes .scroll"); box.marked = true; box.focus(); box.scrollLeft = 150; })()`, nil)
+	b.await(`!document.querySelector("#nodes .scroll").marked`) // the page was fetched anew
 	var place struct {
 		Left  int
 		Focus string
