@@ -131,6 +131,7 @@ deps: ## what the integration tests need from the system; nothing when it is the
 	.ci/deps $(DEB_PACKAGES) $$(command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm)
 	.ci/npm integration/warcio
 	.ci/npm integration/manifests
+	.ci/npm integration/axe
 
 containers: deps ## deploy/compose.yaml as real containers, under load
 	go test -count=1 -timeout 60m -v -run '^TestContainers' ./integration -containers

@@ -3,6 +3,8 @@ package integration
 import (
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,7 +30,7 @@ func (b *tab) size(width int64) {
 // table in its own box moves sideways, and the keyboard reaches the boxes too.
 func TestDashboardFitsScreens(t *testing.T) {
 	needsProcesses(t)
-	b := openTab(t)
+	b, rules := openTab(t), axe(t)
 	t.Parallel()
 	web, srv := serveSimweb(t, simweb.Config{Seed: 17, Hosts: 12, PagesPerHost: 20, SeedHosts: 6}.Quirky())
 	c := simCluster(t, srv, 20*time.Millisecond, "--partitions", "512")
@@ -51,7 +53,9 @@ func TestDashboardFitsScreens(t *testing.T) {
 			b.theme(theme)
 			for _, path := range paths {
 				b.open(u + path)
-				b.fits(fmt.Sprintf("%s, %d px, %s", path, width, theme), width)
+				where := fmt.Sprintf("%s, %d px, %s", path, width, theme)
+				b.fits(where, width)
+				b.accessible(where, rules)
 			}
 		}
 	}
@@ -64,6 +68,35 @@ func TestDashboardFitsScreens(t *testing.T) {
 	}
 	b.scripts(true)
 	b.keepsPlace(u)
+}
+
+// axe is the script of axe-core, which finds faults of accessibility; "" where it is not
+// installed and need not be.
+func axe(t *testing.T) string {
+	t.Helper()
+	script, err := os.ReadFile(filepath.Join("axe", "node_modules", "axe-core", "axe.min.js"))
+	if err != nil && os.Getenv("CI") != "" {
+		t.Fatalf("this test needs axe-core (make deps), and CI is set: a missing dependency is a failure: %v", err)
+	}
+	if err != nil {
+		t.Logf("nothing is checked with axe-core: make deps installs it: %v", err)
+	}
+	return string(script)
+}
+
+// accessible checks all rules of axe-core that are on by default.
+func (b *tab) accessible(where, rules string) {
+	b.t.Helper()
+	if rules == "" {
+		return
+	}
+	b.js(`(() => { if (!window.axe) { `+rules+` } axe.run().then((r) => { window.violations = r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.html).join("; ").slice(0, 300)); }, (e) => { window.violations = ["axe-core failed: " + e]; }); })()`, nil)
+	b.await(`window.violations !== undefined`)
+	var found []string
+	b.js(`window.violations`, &found)
+	for _, v := range found {
+		b.t.Errorf("%s: %s", where, v)
+	}
 }
 
 // longName is a name without a place to break it.
