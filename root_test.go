@@ -277,6 +277,10 @@ var table = []rule{
 		"a table and a verb; its test holds it against the codes that the program has",
 	},
 	{
+		[]string{"cli/pagefiles"}, []string{"api", "api/client", "cli/command", "crawl", "store/archive", "store/mirror"},
+		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
+	},
+	{
 		[]string{"cli/help"}, []string{"cli/codes", "cli/command", "config"},
 		"made from the parser's model; it knows no verb but its own",
 	},

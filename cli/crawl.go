@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"crawlnode/cli/command"
+	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 )
@@ -19,6 +20,7 @@ type crawlVerb struct {
 	Politeness      config.Politeness `embed:""`
 	Output          config.Output     `embed:""`
 	Limits          config.Limits     `embed:""`
+	Files           string            `name:"output" group:"output" placeholder:"DIR" help:"When the crawl has ended, also write the pages as files to this folder, with relative links and a manifest."`
 	Again           bool              `group:"scope" help:"Fetch the seeds once more that an earlier run has fetched, and follow what is new there."`
 }
 
@@ -26,9 +28,10 @@ type crawlVerb struct {
 func (*crawlVerb) Help() string {
 	return command.Examples(
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --max-pages 500",
-		"crawlnode crawl https://a.example.org/ https://b.example.org/ --contact me@example.org --data-dir archive",
+		"crawlnode crawl https://docs.example.org/ --contact me@example.org --output site --assets",
 	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped;" +
 		"\nother flags take effect then, and a line says which. A crawl that has ended says so: --again fetches its seeds once more." +
+		"\nWith --output DIR the pages are written as files too, when the crawl has ended or was interrupted; crawlnode export files does it later." +
 		"\nWhen no seed can be fetched it says why and stops within 20 seconds, with exit code 1." +
 		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
 }
@@ -59,6 +62,17 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	if seeds = seedlist.Valid(env, seeds); len(seeds) == 0 { // before anything is made on disk
 		return env.Fail(command.ExitUsage, "no seed can be crawled: give URLs such as https://example.org/")
 	}
+	var files *pagefiles.Output
+	if v.Files != "" {
+		if cfg.Store != "warc" {
+			return env.Fail(command.ExitUsage, "--output: needs what --store warc keeps: the files are made of it")
+		}
+		var code int
+		if files, code = pagefiles.Open(env, v.Files, cfg.DataDirFor(cfg.Name)); code != command.ExitOK {
+			return code
+		}
+		defer files.Close()
+	}
 	line := command.NewProgress(env.Stderr)
 	around := *env
 	around.Stderr = line // what is logged stands above the line
@@ -73,7 +87,8 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	}
 	code := watch.exitCode(s.run(ctx), s.finished)
 	watch.summary(code, s.finished)
-	return code
+	dir := watch.info.DataDir
+	return files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files))
 }
 
 // crawlName names the node after the first site.

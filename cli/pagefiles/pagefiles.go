@@ -1,0 +1,118 @@
+package pagefiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"crawlnode/api"
+	"crawlnode/cli/command"
+	"crawlnode/store/mirror"
+)
+
+// Output is a folder that pages are written to. Nil writes nothing.
+type Output struct {
+	env    *command.Env
+	folder *mirror.Folder
+}
+
+// Open opens a folder, or returns the exit code after saying why it cannot be used. dataDirs are
+// those of the nodes whose pages are written.
+func Open(env *command.Env, dir string, dataDirs ...string) (*Output, int) {
+	folder, err := mirror.Open(dir, dataDirs...)
+	switch {
+	case errors.Is(err, mirror.ErrRefused):
+		return nil, env.Fail(command.ExitUsage, "--output: %v", err)
+	case err != nil:
+		return nil, env.Fail(codeOf(err), "--output: %v", err)
+	}
+	return &Output{env, folder}, command.ExitOK
+}
+
+// codeOf is the exit code of an error of the disk.
+func codeOf(err error) int {
+	if mirror.NoRoom(err) {
+		return command.ExitSafety
+	}
+	return command.ExitStorage
+}
+
+// Close lets the folder go.
+func (o *Output) Close() {
+	if o != nil {
+		_ = o.folder.Close() // everything is written, and the next run removes what is left
+	}
+}
+
+// Write writes the pages of a source and returns the exit code. resume is a command that goes on.
+func (o *Output) Write(ctx context.Context, src mirror.Source, resume string) int {
+	line := command.NewProgress(o.env.Stderr)
+	drawn := time.Time{}
+	sum, err := o.folder.Write(ctx, src, func(done, total int64) {
+		if now := time.Now(); now.Sub(drawn) >= 100*time.Millisecond {
+			drawn = now
+			line.Draw("writing files: %s of %s URLs", api.Count(done), api.Count(total))
+		}
+	})
+	line.End()
+	text := api.Count(sum.Files) + " files"
+	if sum.Files == 1 {
+		text = "1 file"
+	}
+	text += fmt.Sprintf(" in %s, %s written (%s); %s redirects, %s URLs without a page", o.folder.Dir(), api.Count(sum.Written), api.Bytes(sum.Bytes),
+		api.Count(sum.Redirects), api.Count(sum.Without))
+	if sum.Failed > 0 {
+		text += fmt.Sprintf(", %s that failed", api.Count(sum.Failed))
+	}
+	switch {
+	case err == nil:
+		fmt.Fprintln(o.env.Stdout, "files: "+api.Escape(text+"; manifest.jsonl lists them"))
+		return command.ExitOK
+	case ctx.Err() != nil:
+		fmt.Fprintln(o.env.Stdout, "files: "+api.Escape("interrupted: "+text))
+		fmt.Fprintln(o.env.Stdout, "next: "+api.Escape(resume+" writes the rest"))
+		return command.ExitInterrupted
+	case mirror.NoRoom(err):
+		return o.env.Fail(command.ExitSafety, "--output: no space is left for %s, after %s: free some and run %s, which writes the rest", o.folder.Dir(), text, resume)
+	}
+	return o.env.Fail(codeOf(err), "--output: %v", err)
+}
+
+// AfterCrawl writes the pages of a crawl that has ended with a code, and returns the code of the
+// whole. After an interruption what was fetched is written too, until the next signal. A crawl that
+// was forced to end, or that failed, writes nothing: resume does.
+func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume string) int {
+	switch {
+	case o == nil || dataDir == "" || code == command.ExitError: // or no seed could be fetched
+		return code
+	case code != command.ExitOK && code != command.ExitInterrupted:
+		fmt.Fprintln(o.env.Stdout, "next: "+api.Escape(resume+" writes the files of what was fetched"))
+		return code
+	}
+	src, err := DataDirs([]string{dataDir})
+	if err != nil {
+		return max(code, o.env.Fail(command.ExitStorage, "--output: %v", err))
+	}
+	ctx, cancel := o.env.UntilSignal(ctx)
+	defer cancel()
+	if written := o.Write(ctx, src, resume); code == command.ExitOK || written == command.ExitSafety {
+		return written
+	}
+	return code
+}
+
+// DataDirs is the source of the archives in data directories.
+func DataDirs(dirs []string) (mirror.Archives, error) {
+	var src mirror.Archives
+	for _, dir := range dirs {
+		warc := filepath.Join(dir, "warc")
+		if info, err := os.Stat(warc); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
+		}
+		src = append(src, warc)
+	}
+	return src, nil
+}
