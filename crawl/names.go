@@ -46,9 +46,10 @@ const (
 	ViaAsset                  // an image, script or style sheet (with --assets)
 	ViaSitemapFile            // it is itself a sitemap file, not a page
 	ViaRobots                 // another host's robots.txt redirects to it; never written to disk
+	ViaGuess                  // a person named it without a scheme: https is tried, then http
 )
 
-var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots"}
+var viaNames = [...]string{"link", "seed", "redirect", "sitemap", "asset", "sitemap_file", "robots", "guess"}
 
 func (v Via) String() string {
 	if int(v) < len(viaNames) {
@@ -56,6 +57,9 @@ func (v Via) String() string {
 	}
 	return "via(" + strconv.Itoa(int(v)) + ")"
 }
+
+// Named reports whether a person named the URL: it is a seed.
+func (v Via) Named() bool { return v == ViaSeed || v == ViaGuess }
 
 // Latest returns the later of two times.
 func Latest(a, b time.Time) time.Time {

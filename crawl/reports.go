@@ -64,6 +64,9 @@ type Seed struct {
 	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: the priority of seeds
 	// Again fetches a known URL again, with its validators.
 	Again bool `json:"again"`
+	// Guessed: it was written without a scheme. If the server of the https URL speaks no TLS, the
+	// http URL is fetched in its place.
+	Guessed bool `json:"guessed,omitempty"`
 	// Line is the line of the seed in the input, from 1; 0: use its position in the list. It only
 	// serves error messages.
 	Line int `json:"-"`

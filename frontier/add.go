@@ -81,7 +81,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.Via == crawl.ViaSeed || !g.f.w.Cache.Has(keys[i])) {
+		if out[i] != NotHolder && (t.Again || t.Via.Named() || !g.f.w.Cache.Has(keys[i])) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}

@@ -20,7 +20,7 @@ func (pg part) lowerDepth(t *crawl.Target, fp layout.Fingerprint, found *lookup)
 		return // the store is damaged, or cannot be read; completing the URL reports it
 	}
 	q.Item.URL, q.Item.Depth, rec.URL, rec.Depth = t.URL, t.Depth, t.URL, t.Depth
-	if t.Via == crawl.ViaSeed {
+	if t.Via.Named() {
 		q.Item.Via, rec.Via = t.Via, t.Via
 	}
 	pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))

@@ -43,7 +43,7 @@ func BandOf(via crawl.Via, depth int, priority float64, suspicious bool) crawl.B
 	switch {
 	case suspicious:
 		return lowestBand
-	case via == crawl.ViaSeed:
+	case via.Named():
 		return 0
 	case via == crawl.ViaSitemapFile:
 		return 1
@@ -216,7 +216,7 @@ func (f *finds) redirect(to urlnorm.URL) {
 // OpensScope reports whether a URL opens its own scope: a seed, or the target of a seed's redirect.
 // Its scope entry follows from it, so it needs no entry to be admitted.
 func OpensScope(via crawl.Via, depth int) bool {
-	return via == crawl.ViaSeed || via == crawl.ViaRedirect && depth == 0
+	return via.Named() || via == crawl.ViaRedirect && depth == 0
 }
 
 // JudgedDepth is the depth that the scope rules bound. It is 0 for a sitemap file: the depth of

@@ -171,6 +171,7 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	resp, err := w.p.o.Fetcher.Do(fetching, w.request(v.Item.URL, v, rules))
 	if err != nil {
 		r, o := failure(err, v.Host, at)
+		fallBack(err, &v, rules, &r, &o)
 		return w.finish(keep, v, r, o)
 	}
 	defer resp.Release()

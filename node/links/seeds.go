@@ -132,7 +132,11 @@ func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
 			report.Invalid = append(report.Invalid, crawl.SeedError{Line: line, Input: s.URL, Error: err.Error()})
 			continue
 		}
-		targets = append(targets, crawl.Target{URL: u, Via: crawl.ViaSeed, Band: seedBand(s.Priority), Again: s.Again})
+		via := crawl.ViaSeed
+		if s.Guessed {
+			via = crawl.ViaGuess
+		}
+		targets = append(targets, crawl.Target{URL: u, Via: via, Band: seedBand(s.Priority), Again: s.Again})
 	}
 	return targets
 }

@@ -21,7 +21,7 @@ func (r *Router) newTicket(links []crawl.Routed) *ticket {
 	t := &ticket{holdings: r.opts.Holdings, places: map[crawl.Partition]int{}}
 	var ps []crawl.Partition
 	for _, l := range links {
-		t.full = t.full || l.Target.Via == crawl.ViaSeed
+		t.full = t.full || l.Target.Via.Named()
 		if _, known := t.places[l.Partition]; !known {
 			t.places[l.Partition] = len(ps)
 			ps = append(ps, l.Partition)

@@ -29,7 +29,7 @@ func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 	if uint32(p) != l.Partition {
 		return crawl.Routed{}, fmt.Errorf("link %.200q is of partition %d, not %d", l.Url, p, l.Partition)
 	}
-	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) || l.Depth > maxDepth || l.Hops > 255 {
+	if l.Band >= crawl.Bands || l.Via > uint32(crawl.ViaSitemapFile) && l.Via != uint32(crawl.ViaGuess) || l.Depth > maxDepth || l.Hops > 255 {
 		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
 	}
 	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
