@@ -61,6 +61,9 @@ type Options struct {
 	// alone. It is called, before Ready, with what has changed in the words of the command
 	// line. Run ends with ErrUsage when one was given that cannot change.
 	Adopt func(changed []string)
+	// Forgive lets hosts that could not be reached before this start be tried at once. Waits that
+	// a server asked for stay.
+	Forgive bool
 	// Network replaces TCP and UDP in simulations; nil is the real one.
 	Network *Network
 	// Store replaces the frontier's files in the data directory, in simulations;
@@ -91,6 +94,7 @@ type Node struct {
 	bare    bool           // Options.Bare
 	given   []string       // Options.Given
 	adopt   func([]string) // Options.Adopt
+	forgive time.Time      // scheduler.Config.Forgive
 
 	dir     *datadir.Dir
 	http    net.Listener

@@ -61,6 +61,9 @@ func Open(o Options) (_ *Node, err error) {
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
+	if o.Forgive {
+		n.forgive = n.started
+	}
 	if n.processors = o.ProcessorTime; n.processors == nil {
 		n.processors = resources.ProcessorTime
 	}
@@ -68,7 +71,12 @@ func Open(o Options) (_ *Node, err error) {
 		if err == nil {
 			return
 		}
+		dir := n.dir
+		n.dir = nil // it stays locked until it is removed
 		n.close()
+		if dir != nil {
+			dir.Abandon()
+		}
 		if n.http != nil {
 			_ = n.http.Close() // later its owner is the API's server
 		}

@@ -44,6 +44,26 @@ func believeItems(now time.Time, items []crawl.Item) []crawl.Item {
 	return items
 }
 
+// forgive forgets the failures of h's host that happened before Config.Forgive. What its server
+// asked for stays: Retry-After, the back-off after 429 and 503, the gap. The last request ended
+// before now, so the gap from now on is enough (invariant I1).
+func (c *Core) forgive(now time.Time, h *host) {
+	s := &h.state
+	if s.Failures == 0 || !c.failedAt(h).Before(c.cfg.Forgive) {
+		return
+	}
+	revive(s)
+	s.NotBefore = earlier(s.NotBefore, now.Add(c.gap(h)))
+}
+
+// failedAt is when h's host failed last, computed from the wait that followed.
+func (c *Core) failedAt(h *host) time.Time {
+	if s := &h.state; s.FrozenUntil.IsZero() {
+		return s.NotBefore.Add(-max(c.gap(h), failureWait(s.Failures)))
+	}
+	return h.state.FrozenUntil.Add(-c.cfg.Freeze)
+}
+
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b

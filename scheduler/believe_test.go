@@ -62,3 +62,39 @@ func TestStoredTimesAreBelievedWithinReason(t *testing.T) {
 		t.Errorf("robots.txt is used until %v", h.robots[0].Expires)
 	}
 }
+
+// TestForgive forgets failures of before a time, and shortens no wait that a server asked for or
+// that is owed to it.
+func TestForgive(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	u, err := urlnorm.Parse("http://a.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := now.Add
+	for name, c := range map[string]struct {
+		state    crawl.HostState
+		want     time.Duration
+		failures int
+	}{
+		"failed three times":              {crawl.HostState{Failures: 3, NotBefore: in(15 * time.Second)}, time.Second, 0},
+		"about to be tried":               {crawl.HostState{Failures: 3, NotBefore: in(300 * time.Millisecond)}, 300 * time.Millisecond, 0},
+		"frozen":                          {crawl.HostState{Failures: 5, NotBefore: in(-50 * time.Minute), FrozenUntil: in(10 * time.Minute)}, 0, 0},
+		"had its last try":                {crawl.HostState{Failures: 6, LastTry: true, FrozenUntil: in(10 * time.Minute)}, 0, 0},
+		"failed since":                    {crawl.HostState{Failures: 3, NotBefore: in(16*time.Second + 1)}, 16*time.Second + 1, 3},
+		"frozen since":                    {crawl.HostState{Failures: 5, FrozenUntil: in(time.Hour + 1)}, time.Hour, 5},
+		"failed, and asked with a header": {crawl.HostState{Failures: 3, NotBefore: in(15 * time.Second), HoldUntil: in(2 * time.Hour)}, 2 * time.Hour, 0},
+		"only asked":                      {crawl.HostState{HoldUntil: in(2 * time.Hour)}, 2 * time.Hour, 0},
+		"failed after 429":                {crawl.HostState{Failures: 1, NotBefore: in(31 * time.Second), Backoff: 32 * time.Second}, 31 * time.Second, 0},
+		"failed, with a Crawl-delay":      {crawl.HostState{Failures: 4, NotBefore: in(60 * time.Second), CrawlDelay: 20 * time.Second}, 20 * time.Second, 0},
+		"never failed":                    {crawl.HostState{NotBefore: in(15 * time.Second)}, 15 * time.Second, 0},
+	} {
+		core := New(Config{Forgive: now})
+		core.Activate(now, Queue{Host: "a.test", State: c.state, Items: []crawl.Item{{URL: u, Seq: 1}}}, time.Time{})
+		h := core.hosts["a.test"]
+		if got := max(core.start(h).Sub(now), 0); got != c.want || h.state.Failures != c.failures {
+			t.Errorf("%s: it waits for %v with %d failures, want %v and %d", name, got, h.state.Failures, c.want, c.failures)
+		}
+	}
+}

@@ -44,6 +44,9 @@ type Config struct {
 	MaxFailures int
 	// Freeze is for how long. Default 1 h.
 	Freeze time.Duration
+	// Forgive, if set, is a time before which failures of hosts do not count any more: see
+	// forgive.
+	Forgive time.Time
 	// Quantum is how many visits a host may have before it makes room for
 	// hosts that wait on disk. Default 128.
 	Quantum int

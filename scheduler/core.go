@@ -134,6 +134,7 @@ func (c *Core) Activate(now time.Time, q Queue, acquired time.Time) bool {
 	if len(h.robots) > 0 {
 		h.state.CrawlDelay = crawlDelay(h.robots, "")
 	}
+	c.forgive(now, h)
 	c.hosts[h.name] = h
 	c.enter(now, h)
 	if c.parts[h.part] == nil {

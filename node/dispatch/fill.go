@@ -286,7 +286,7 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 		switch {
 		case l.leaving[w.Host]:
 			h.again = true
-		case !soon && w.NotBefore.Sub(h.since) > scheduler.LoadAhead:
+		case !soon && !l.forgives(h) && w.NotBefore.Sub(h.since) > scheduler.LoadAhead:
 			// The time of the sweep's start is used. Otherwise hosts that come and go during the
 			// sweep would keep it running for ever, and better bands would wait.
 			h.waits(now, w.NotBefore)
@@ -300,6 +300,10 @@ func (l *loop) admit(now time.Time, h *holding, wakes []frontier.Wake) {
 		}
 	}
 }
+
+// forgives reports whether hosts that wait are loaded all the same, because the scheduler may
+// forget the failures for which they wait: by the first sweep.
+func (l *loop) forgives(h *holding) bool { return h.begun == 1 && !l.d.o.Scheduler.Forgive.IsZero() }
 
 // admitDenied loads denied hosts whose domain has room again.
 func (l *loop) admitDenied(now time.Time, h *holding) {
