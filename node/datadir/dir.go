@@ -24,6 +24,7 @@ const (
 type Dir struct {
 	path string
 	lock *os.File
+	made []string // the directories that Open made, the innermost first; none: it was there
 }
 
 // Path is the directory's path.
@@ -35,30 +36,53 @@ func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 // Open creates or recognises the directory, and locks it. All its errors are storage errors that
 // name the directory and the remedy.
 func Open(path string) (*Dir, error) {
+	d := &Dir{path: path, made: missing(path)}
+	err := d.open()
+	if err == nil {
+		return d, nil
+	}
+	d.removeMade()
+	if d.lock != nil {
+		_ = d.lock.Close()
+	}
+	return nil, err
+}
+
+// missing are the directories of a path that do not exist, the innermost first.
+func missing(path string) []string {
+	var dirs []string
+	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+	}
+}
+
+func (d *Dir) open() error {
+	path := d.path
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, Failed("make the data directory", err)
+		return Failed("make the data directory", err)
 	}
 	if err := checkVersion(path); err != nil {
-		return nil, err
+		return err
 	}
-	d := &Dir{path: path}
 	lock, err := os.OpenFile(d.Join("lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, Failed("open the data directory's lock", err)
+		return Failed("open the data directory's lock", err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &LockedError{path: path, pid: readLine(d.Join("pid"))}
+			return &LockedError{path: path, pid: readLine(d.Join("pid"))}
 		}
-		return nil, Failed("lock the data directory "+path, err)
+		return Failed("lock the data directory "+path, err)
 	}
 	d.lock = lock
-	if err := d.initialise(); err != nil {
-		lock.Close()
-		return nil, err
+	if d.Has("VERSION") {
+		d.made = nil // another process was here in between
 	}
-	return d, nil
+	return d.initialise()
 }
 
 // checkVersion accepts an empty directory and one that this program can read.
@@ -117,6 +141,25 @@ func (d *Dir) initialise() error {
 func (d *Dir) Close() {
 	_ = os.Remove(d.Join("pid"))
 	_ = d.lock.Close()
+}
+
+// Abandon is Close for a start that was refused: a directory that Open made is removed again.
+// Nothing in it was promised to anybody.
+func (d *Dir) Abandon() {
+	d.removeMade()
+	d.Close()
+}
+
+// removeMade removes the directories that Open made: path with all that is in it if this process
+// holds its lock, the others if they are empty.
+func (d *Dir) removeMade() {
+	for _, dir := range d.made {
+		if dir == filepath.Clean(d.path) && d.lock != nil {
+			_ = os.RemoveAll(dir) // what stays does no harm: the next start takes it over
+		} else {
+			_ = os.Remove(dir)
+		}
+	}
 }
 
 // Has reports whether an entry of this name exists.

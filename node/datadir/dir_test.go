@@ -101,3 +101,44 @@ func TestWriteSyncedReplaces(t *testing.T) {
 		t.Errorf("%d bytes are free, %v", free, err)
 	}
 }
+
+// TestAbandon leaves of a refused start what was there before, and takes nothing from others.
+func TestAbandon(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	names := func() string {
+		var all []string
+		_ = filepath.WalkDir(root, func(path string, _ os.DirEntry, _ error) error {
+			all = append(all, strings.TrimPrefix(path, root))
+			return nil
+		})
+		return strings.Join(all, " ")
+	}
+	before := names()
+	d, err := Open(filepath.Join(root, "a", "b"))
+	if err != nil || os.WriteFile(d.Join("more"), nil, 0o600) != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(d.Path()); err == nil || !d.Has("more") {
+		t.Errorf("a second start: %v", err)
+	}
+	d.Abandon()
+	if after := names(); after != before {
+		t.Errorf("it leaves %q", after)
+	}
+	kept, err := Open(filepath.Join(root, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept.Close()
+	before = names()
+	if d, err = Open(filepath.Join(root, "a")); err != nil {
+		t.Fatal(err)
+	}
+	if d.Abandon(); names() != before {
+		t.Errorf("a directory that was there: %q, want %q", names(), before)
+	}
+	if _, err := Open(filepath.Join(root, "a", "VERSION", "c")); err == nil || names() != before {
+		t.Errorf("below a file: %v, %q", err, names())
+	}
+}
