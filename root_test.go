@@ -297,6 +297,10 @@ var table = []rule{
 		"it reads and checks what a person gives; handing it to a node is the verbs' part",
 	},
 	{
+		[]string{"cli/seedwatch"}, []string{"api", "cli/seedlist", "crawl"},
+		"it reads a node's reports; what follows is done by the verb",
+	},
+	{
 		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "store/readback"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},

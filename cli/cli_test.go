@@ -200,7 +200,7 @@ func TestSeedsAdd(t *testing.T) {
 		{"http://a/ out", "", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 0 invalid, 1 out of scope\n", ""},
 		{"-f " + file, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 1 invalid\n", file + `:4: "bad\x1b": no scheme`},
 		{"-", "bad\nhttp://c/\n", command.ExitOK, "seeds: 1 accepted, 0 duplicate, 1 invalid\n", `standard input:1: "bad": no scheme`},
-		{"bad.test", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 1 invalid\n", `seed: "bad.test": it has no scheme: write https://bad.test`},
+		{"a.test -", "b.test:81/x\n", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""}, // https is guessed
 		{"bad bad2", "", command.ExitUsage, "seeds: 0 accepted, 0 duplicate, 2 invalid\n", `seed: "bad2": no scheme`},
 		{"-f " + packed, "", command.ExitOK, "seeds: 2 accepted, 0 duplicate, 0 invalid\n", ""},
 		{"-", "", command.ExitOK, "seeds: 0 accepted, 0 duplicate, 0 invalid\n", ""},

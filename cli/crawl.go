@@ -8,6 +8,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/pagefiles"
 	"crawlnode/cli/seedlist"
+	"crawlnode/cli/seedwatch"
 	"crawlnode/config"
 )
 
@@ -76,9 +77,11 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	line := command.NewProgress(env.Stderr)
 	around := *env
 	around.Stderr = line // what is logged stands above the line
-	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true, seeds: seeds}
+	watch := &crawlWatch{env: &around, line: line, started: time.Now(), batch: true}
+	watch.seeds = seedwatch.New(seeds, watch.started)
 	s := &session{env: &around, cfg: cfg, seeds: seeds, mustFinish: true, beside: watch.run, onOpen: watch.open,
-		reload: load, given: config.Given(in)}
+		reload: load, given: config.Given(in), forgive: true}
+	watch.leaving = s.isLeaving
 	s.adopt = s.tellChanges
 	if v.Again {
 		s.seeds = onceMore(seeds)

@@ -23,7 +23,7 @@ func (s *session) open() (stops, code int) {
 	}
 	done := make(chan opened, 1)
 	go func() { // ends with the process, if that does not wait for it
-		n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Given: s.given, Adopt: s.adopt, Bare: s.bare})
+		n, err := node.Open(node.Options{Config: s.cfg, Logger: s.log, Version: s.env.Version, Given: s.given, Adopt: s.adopt, Forgive: s.forgive, Bare: s.bare})
 		done <- opened{n, err}
 	}()
 	var limit <-chan time.Time

@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"net"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"crawlnode/cli/command"
+	"crawlnode/cli/process"
 	"crawlnode/simweb"
 )
 
@@ -71,5 +76,45 @@ func TestRerunOfCrawl(t *testing.T) {
 	}
 	if report := web.Report(); report.Missing > 0 {
 		t.Errorf("%d pages are missing: %v", report.Missing, report.MissingExamples)
+	}
+}
+
+// TestRerunAfterAFailure: a crawl whose server was down is tried again at once when it is given again,
+// without a wait for the back-off of the first run, unless the server has asked for one.
+func TestRerunAfterAFailure(t *testing.T) {
+	t.Parallel()
+	_, server := serveWeb(t, simweb.Config{Hosts: 1, PagesPerHost: 1})
+	addr, err := process.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"crawl", addr[0] + "/x"}, nodeFlags(t, server)...)
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "http://"+addr[0]+"/x: neither https nor http: ")
+	args[1] = "http://" + args[1] + "y"
+	run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", args[1]+": connecting to")
+	listener, err := net.Listen("tcp", addr[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := atomic.Bool{}
+	up := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" || r.URL.Path == "/sitemap.xml" {
+			http.NotFound(w, r)
+		} else if busy.Load() {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})}
+	go func() { _ = up.Serve(listener) }() // ends with Close
+	t.Cleanup(func() { _ = up.Close() })
+	begun := time.Now()
+	run(t, "", args...).want(t, command.ExitOK, "ended: frontier_exhausted", "")
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("it takes %v, as if the back-off of the first run were left", took)
+	}
+	busy.Store(true)
+	args = append([]string{"crawl", args[1]}, nodeFlags(t, server)...)
+	for range 2 {
+		run(t, "", args...).want(t, command.ExitError, "no seed could be fetched", "run the same command again then")
 	}
 }

@@ -90,6 +90,7 @@ func (v *seedsAddVerb) Run(ctx context.Context, env *Env) int {
 	if len(seeds) == 0 && len(files) == 0 {
 		return env.Fail(command.ExitUsage, "no URL was given: name some, or a file with -f FILE")
 	}
+	seedlist.GuessSchemes(seeds)
 	for i := range seeds {
 		seeds[i].Priority, seeds[i].Again = v.Priority, v.Again
 	}

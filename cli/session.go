@@ -16,6 +16,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/cli/command"
 	"crawlnode/cli/seedlist"
+	"crawlnode/cli/seedwatch"
 	"crawlnode/config"
 	"crawlnode/node"
 )
@@ -40,6 +41,8 @@ type session struct {
 	// isOver, when set, says before the seeds are handed in that there is nothing left to
 	// do, and tells people so.
 	isOver func(context.Context) bool
+	// forgive is node.Options.Forgive, and the same for seeds that have failed.
+	forgive bool
 	// bare is node.Options.Bare.
 	bare bool
 	// mustFinish makes a stop before the crawl's end an interruption.
@@ -201,6 +204,16 @@ func (s *session) obeyStop(sig os.Signal, n int) bool {
 	return true
 }
 
+// isLeaving reports whether a signal has ended the session.
+func (s *session) isLeaving() bool {
+	select {
+	case <-s.leaving:
+		return true
+	default:
+		return false
+	}
+}
+
 // obeyReload reads the settings again for SIGHUP. Of them only the log level can
 // change while a node runs without the cluster's consent; what else has changed is
 // named. The goroutine of obeySignals alone writes to s.cfg.
@@ -234,6 +247,9 @@ func (s *session) feed(ctx context.Context) {
 	}
 	if s.isOver != nil && s.isOver(ctx) {
 		return // the node ends by itself
+	}
+	if s.forgive && len(s.seeds) <= seedsKnown {
+		s.seeds = seedwatch.Rerun(ctx, s.node, s.seeds)
 	}
 	report, ok := s.submit(ctx)
 	if !ok {

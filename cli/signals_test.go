@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -56,6 +57,11 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		}
 	}))
 	t.Cleanup(func() { close(hang); silent.Close() })
+	names, err := net.ListenPacket("udp", "127.0.0.1:0") // a name server that never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = names.Close() })
 	nobody, err := process.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +76,7 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		code  int
 		says  string // beside until
 	}{
-		{"a crawl that looks a name up", "no page yet: ", flags("crawl", "http://nosuch.invalid/"), command.ExitInterrupted, ""},
+		{"a crawl that looks a name up", "no page yet: looking up", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
 		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
 		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},

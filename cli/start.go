@@ -35,6 +35,7 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 	if err != nil {
 		return env.Fail(seedlist.ExitCode(err), "--seeds: %v", err)
 	}
+	seedlist.GuessSchemes(seeds)
 	s := &session{env: env, cfg: cfg, seeds: seeds, carried: v.carried(env), reload: func() (config.Config, error) { return v.Load(env, v.Flags()) }, given: config.Given(v.Input(env, v.Flags())), bare: v.Bare}
 	s.onOpen = s.banner
 	var watch *crawlWatch

@@ -11,6 +11,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/command/commandtest"
 	"crawlnode/cli/seedlist"
+	"crawlnode/cli/seedwatch"
 	"crawlnode/crawl"
 )
 
@@ -133,10 +134,65 @@ func TestNextSteps(t *testing.T) {
 		{"", 0, ""},
 	} {
 		w := &crawlWatch{env: &Env{Executable: "/x/crawlnode"}, last: &crawl.Status{Output: crawl.OutputStatus{RecordsTotal: tc.records}, Throughput: crawl.ThroughputStatus{PagesTotal: tc.records - 1}},
-			seeds: []seedlist.Entry{{Seed: crawl.Seed{URL: "http://a.test/"}}}}
+			seeds: seedwatch.New([]seedlist.Entry{{Seed: crawl.Seed{URL: "http://a.test/"}}}, time.Now())}
 		w.info.DataDir = "my data"
 		if got := strings.Join(w.nextSteps(tc.reason), "; "); got != tc.want {
 			t.Errorf("after %q: %q, want %q", tc.reason, got, tc.want)
+		}
+	}
+}
+
+// TestProgressText tells what a crawl does before its first page, and how long it has to go.
+func TestProgressText(t *testing.T) {
+	t.Parallel()
+	pages, seconds := int64(100), 90.0
+	st := &crawl.Status{Frontier: crawl.FrontierStatus{Queued: 1234}}
+	for _, tc := range []struct {
+		name  string
+		set   func()
+		doing string
+		want  string
+	}{
+		{"before the first page", func() {}, "looking up a.test", "no page yet: looking up a.test (3s)"},
+		{"no limit", func() { st.Throughput.PagesTotal = 40; st.Throughput.PagesPerSecond = crawl.Rate{Now: 3, Avg1m: 2} }, "", "40 pages, 3.0/s, 1,234 queued, 0 in flight, 3s"},
+		{"pages", func() { st.Crawl.Limits.MaxPages = &pages }, "x", "0 in flight, 3s, about 30s left"},
+		{"less time than pages", func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "", ", about 10s left"},
+	} {
+		tc.set()
+		if got := progressText(st, tc.doing, 3*time.Second); !strings.HasSuffix(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// failedSeeds is a node whose seeds have all failed.
+type failedSeeds struct {
+	seedwatch.Explainer
+	stopped *bool
+}
+
+func (failedSeeds) ExplainURL(context.Context, string, int) (*crawl.URLReport, error) {
+	why := "connection refused"
+	return &crawl.URLReport{Record: &crawl.RecordReport{State: "failed", Reason: &why}}, nil
+}
+
+func (f failedSeeds) Stop() { *f.stopped = true }
+
+// TestGivesUp: a crawl whose seeds fail is given up, but not one that somebody has interrupted: that
+// is an end of its own, with its own exit code.
+func TestGivesUp(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		leaving, fruitless, want bool
+	}{{false, true, true}, {true, true, false}, {false, false, false}} {
+		now, stopped := time.Now(), false
+		w := &crawlWatch{env: &Env{Stderr: io.Discard}, leaving: func() bool { return tc.leaving },
+			seeds: seedwatch.New([]seedlist.Entry{{Seed: crawl.Seed{URL: "http://a.test/"}}}, now)}
+		for _, at := range []time.Time{now, now.Add(time.Minute)} {
+			w.lookAtSeeds(t.Context(), failedSeeds{stopped: &stopped}, at, tc.fruitless)
+		}
+		if stopped != tc.want || w.gaveUp.Load() != tc.want {
+			t.Errorf("%+v: stopped %v", tc, stopped)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
-	"crawlnode/cli/seedlist"
+	"crawlnode/cli/seedwatch"
 	"crawlnode/crawl"
 	"crawlnode/node"
 )
@@ -34,11 +34,10 @@ type crawlWatch struct {
 	full    atomic.Bool   // it was stopped for that
 	last    *crawl.Status // the newest status; read only after run has ended
 
-	seeds  []seedlist.Entry // looked at until the first page was fetched; none: not at all
-	states []seedState      // what became of the first of them, as of the last look
-	stored time.Time        // when they were first found in the frontier
-	gaveUp atomic.Bool      // no seed could be fetched
-	told   time.Time        // when progress was written last, without a terminal
+	seeds   *seedwatch.Watch // nil: they are not looked at
+	leaving func() bool      // an end was asked for, which is no reason to give up; nil: never
+	gaveUp  atomic.Bool      // no seed could be fetched
+	told    time.Time        // when progress was written last, without a terminal
 }
 
 func (w *crawlWatch) open(info node.Info) {
@@ -59,8 +58,8 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 			continue
 		}
 		w.last = st
-		if running && len(w.seeds) > 0 && st.Throughput.PagesTotal == 0 {
-			w.lookAtSeeds(ctx, n, now)
+		if fruitless := st.Throughput.PagesTotal == 0; running && w.seeds != nil && (fruitless || !w.seeds.Settled()) {
+			w.lookAtSeeds(ctx, n, now, fruitless)
 		}
 		w.show(st, now)
 		if w.batch && diskFull(st, now) && w.full.CompareAndSwap(false, true) {
@@ -70,16 +69,18 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 	}
 }
 
-// lookAtSeeds ends a crawl that cannot fetch any of its seeds.
-func (w *crawlWatch) lookAtSeeds(ctx context.Context, n *node.Node, now time.Time) {
-	states := lookAtSeeds(ctx, n, w.seeds, now)
-	if len(states) == 0 {
-		return // not stored yet, or the node ends
+// seedNode is what lookAtSeeds needs of a node.
+type seedNode interface {
+	seedwatch.Explainer
+	Stop()
+}
+
+// lookAtSeeds ends a crawl that has fetched nothing so far and cannot fetch any of its seeds.
+func (w *crawlWatch) lookAtSeeds(ctx context.Context, n seedNode, now time.Time, fruitless bool) {
+	for _, line := range w.seeds.Look(ctx, n, now) {
+		w.env.Fail(0, "%s", line)
 	}
-	if w.states = states; w.stored.IsZero() {
-		w.stored = now
-	}
-	if hopeless(states, now.Sub(w.stored)) && w.gaveUp.CompareAndSwap(false, true) {
+	if fruitless && w.seeds.Hopeless(now) && !w.leaving() && w.gaveUp.CompareAndSwap(false, true) {
 		n.Stop() // nothing is under way that could be lost
 	}
 }
@@ -87,11 +88,13 @@ func (w *crawlWatch) lookAtSeeds(ctx context.Context, n *node.Node, now time.Tim
 // exitCode is that of the whole crawl. code is the node's own, and finished why the crawl has
 // ended, or "".
 func (w *crawlWatch) exitCode(code int, finished string) int {
-	fruitless := finished != "" && w.last != nil && w.last.Throughput.PagesTotal == 0 && hopeless(w.states, seedPatience)
+	fruitless := finished != "" && w.last != nil && w.last.Throughput.PagesTotal == 0 && w.seeds != nil && w.seeds.Failed()
 	switch {
 	case w.gaveUp.Load() || fruitless && code == command.ExitOK:
 		w.gaveUp.Store(true)
-		w.complain()
+		for _, line := range w.seeds.Complaints() {
+			w.env.Fail(command.ExitError, "%s", line)
+		}
 		return command.ExitError
 	case w.full.Load() && finished == "" && code == command.ExitInterrupted:
 		return command.ExitSafety
@@ -99,25 +102,16 @@ func (w *crawlWatch) exitCode(code int, finished string) int {
 	return code
 }
 
-// complain says of each seed that was looked at why it could not be fetched.
-func (w *crawlWatch) complain() {
-	for _, s := range w.states {
-		w.env.Fail(command.ExitError, "%s: %s", s.url, s.cause)
-		if plain, ok := strings.CutPrefix(s.url, "https://"); ok && s.guessed && s.refused {
-			w.env.Fail(command.ExitError, "https was guessed: when the server speaks http only, give http://%s", plain)
-		}
-	}
-	if more := len(w.seeds) - len(w.states); more > 0 {
-		w.env.Fail(command.ExitError, "and %s more seeds, none of which was fetched: crawlnode urls why tells about each while the node runs", api.Count(int64(more)))
-	}
-}
-
 // show draws the progress on a terminal, and writes a line now and then elsewhere.
 func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 	if w.line == nil {
 		return
 	}
-	text := progressText(st, w.doing(), now.Sub(w.started))
+	doing := ""
+	if w.seeds != nil {
+		doing = w.seeds.Doing()
+	}
+	text := progressText(st, doing, now.Sub(w.started))
 	if command.IsTerminal(w.line) {
 		w.line.Draw("%s", text)
 		return
@@ -126,16 +120,6 @@ func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 		w.told = now
 		fmt.Fprintln(w.line, api.Escape(text))
 	}
-}
-
-// doing is what the first seed that was not fetched waits for.
-func (w *crawlWatch) doing() string {
-	for _, s := range w.states {
-		if s.doing != "" {
-			return s.doing
-		}
-	}
-	return ""
 }
 
 // progressText is the progress in one line. doing is what a crawl without a page does.
@@ -230,8 +214,8 @@ func (w *crawlWatch) summary(code int, reason string) {
 // before its end.
 func (w *crawlWatch) nextSteps(reason string) []string {
 	var steps []string
-	if w.last.Output.RecordsTotal > 0 && w.last.Throughput.PagesTotal > 0 && len(w.seeds) > 0 {
-		steps = append(steps, commandLine(ownCommand(w.env.Executable), "cat", w.seeds[0].URL, "--data-dir", w.info.DataDir)+" shows the page")
+	if w.last.Output.RecordsTotal > 0 && w.last.Throughput.PagesTotal > 0 && w.seeds != nil {
+		steps = append(steps, commandLine(ownCommand(w.env.Executable), "cat", w.seeds.First(), "--data-dir", w.info.DataDir)+" shows the page")
 	}
 	switch reason {
 	case crawl.FinishExhausted:

@@ -53,8 +53,8 @@ func LacksScheme(input string) bool {
 	return err != nil && withoutScheme.MatchString(input)
 }
 
-// GuessSchemes puts https in front of the seeds without a scheme. A server that speaks http
-// only is found out when nothing could be fetched: see crawlWatch.complain.
+// GuessSchemes puts https in front of the seeds without a scheme. The node tries http if the
+// server speaks no TLS.
 func GuessSchemes(seeds []Entry) {
 	for i := range seeds {
 		if s := &seeds[i]; LacksScheme(s.URL) {

@@ -18,8 +18,6 @@ import (
 type Entry struct {
 	crawl.Seed
 	Place string // "seeds.txt:3", or "" for the command line
-	// Guessed: it was written without a scheme, and https was put in front of it.
-	Guessed bool
 }
 
 // Read collects seeds from the command line and from files; "-" is

@@ -1,4 +1,4 @@
-package cli
+package seedwatch
 
 import (
 	"strings"
@@ -30,10 +30,10 @@ func TestStateOfSeed(t *testing.T) {
 		"fetched":           {record: &crawl.RecordReport{State: "done"}, fetched: true},
 		"forbidden":         {record: &crawl.RecordReport{State: "refused", Reason: text("robots.txt says Disallow: /")}, failed: true, cause: "robots.txt says Disallow: /"},
 		"blocked":           {record: &crawl.RecordReport{State: "failed", Reason: text("blocked_address: 10.0.0.1 is in --deny-net")}, failed: true, cause: "10.0.0.1 is in --deny-net"},
-		"given up":          {record: &crawl.RecordReport{State: "failed", Reason: text("host_dead: timeout: no answer")}, failed: true, cause: "no answer" + seedAdvice["timeout"]},
-		"refused once":      {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{LastFailure: refused, Failures: 1}, at(time.Second)), cause: "connection refused" + seedAdvice["connect"], does: "next try in 1s"},
-		"refused often":     {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{LastFailure: refused, Failures: seedFailures}, nil), failed: true, cause: "connection refused" + seedAdvice["connect"], does: "connection refused"},
-		"failed of its own": {record: &crawl.RecordReport{Attempts: seedFailures, Reason: text("truncated: the answer broke off")}, host: host(crawl.HostWaiting, crawl.PolitenessReport{}, nil), failed: true, cause: "the answer broke off", does: "the answer broke off"},
+		"given up":          {record: &crawl.RecordReport{State: "failed", Reason: text("host_dead: timeout: no answer")}, failed: true, cause: "no answer" + advice["timeout"]},
+		"refused once":      {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{LastFailure: refused, Failures: 1}, at(time.Second)), cause: "connection refused" + advice["connect"], does: "next try in 1s"},
+		"refused often":     {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{LastFailure: refused, Failures: maxFailures}, nil), failed: true, cause: "connection refused" + advice["connect"], does: "connection refused"},
+		"failed of its own": {record: &crawl.RecordReport{Attempts: maxFailures, Reason: text("truncated: the answer broke off")}, host: host(crawl.HostWaiting, crawl.PolitenessReport{}, nil), failed: true, cause: "the answer broke off", does: "the answer broke off"},
 		"soon again":        {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{Failures: 4, BackoffReason: text("4 times")}, at(5*time.Second)), does: "a.test is held back: 4 times; next try in 5s"},
 		"late again":        {record: &crawl.RecordReport{}, host: host(crawl.HostBackoff, crawl.PolitenessReport{Failures: 4, BackoffReason: text("4 times")}, at(time.Minute)), failed: true, cause: "its host is held back until 12:01:00: 4 times", does: "held back"},
 		"silent":            {record: &crawl.RecordReport{}, host: host(crawl.HostInFlight, crawl.PolitenessReport{}, nil), cause: "the server has not answered yet", does: "asking a.test for robots.txt"},
@@ -45,7 +45,7 @@ func TestStateOfSeed(t *testing.T) {
 		if tc.record.State == "" {
 			tc.record.State = "queued"
 		}
-		got := stateOfSeed("http://a.test/", &crawl.URLReport{Record: tc.record}, tc.host, now)
+		got := stateOf("http://a.test/", &crawl.URLReport{Record: tc.record}, tc.host, now)
 		if got.fetched != tc.fetched || got.failed != tc.failed || !strings.HasPrefix(got.cause, tc.cause) || (got.cause == "") != (tc.cause == "") ||
 			!strings.Contains(got.doing, tc.does) || (got.doing == "") != (tc.does == "") {
 			t.Errorf("%s: %+v", name, got)
@@ -56,44 +56,22 @@ func TestStateOfSeed(t *testing.T) {
 // TestHopeless gives a crawl up only when every seed fails.
 func TestHopeless(t *testing.T) {
 	t.Parallel()
-	failed, failing, fine, fetched := seedState{failed: true, cause: "x"}, seedState{cause: "x"}, seedState{doing: "x"}, seedState{fetched: true}
+	failed, failing, fine, fetched := state{failed: true, cause: "x"}, state{cause: "x"}, state{doing: "x"}, state{fetched: true}
 	for name, tc := range map[string]struct {
-		states []seedState
+		states []state
 		since  time.Duration
 		want   bool
 	}{
 		"nothing is known":        {nil, time.Hour, false},
-		"all have failed":         {[]seedState{failed, failed}, 0, true},
-		"one may yet come":        {[]seedState{failed, failing}, seedPatience - 1, false},
-		"one has not come":        {[]seedState{failed, failing}, seedPatience, true},
-		"one waits for its delay": {[]seedState{failed, fine}, time.Hour, false},
-		"one was fetched":         {[]seedState{failed, fetched}, time.Hour, false},
+		"all have failed":         {[]state{failed, failed}, settling, true},
+		"of an earlier run":       {[]state{failed, failed}, settling - 1, false},
+		"one may yet come":        {[]state{failed, failing}, patience - 1, false},
+		"one has not come":        {[]state{failed, failing}, patience, true},
+		"one waits for its delay": {[]state{failed, fine}, time.Hour, false},
+		"one was fetched":         {[]state{failed, fetched}, time.Hour, false},
 	} {
 		if got := hopeless(tc.states, tc.since); got != tc.want {
 			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
-// TestProgressText tells what a crawl does before its first page, and how long it has to go.
-func TestProgressText(t *testing.T) {
-	t.Parallel()
-	pages, seconds := int64(100), 90.0
-	st := &crawl.Status{Frontier: crawl.FrontierStatus{Queued: 1234}}
-	for _, tc := range []struct {
-		name  string
-		set   func()
-		doing string
-		want  string
-	}{
-		{"before the first page", func() {}, "looking up a.test", "no page yet: looking up a.test (3s)"},
-		{"no limit", func() { st.Throughput.PagesTotal = 40; st.Throughput.PagesPerSecond = crawl.Rate{Now: 3, Avg1m: 2} }, "", "40 pages, 3.0/s, 1,234 queued, 0 in flight, 3s"},
-		{"pages", func() { st.Crawl.Limits.MaxPages = &pages }, "x", "0 in flight, 3s, about 30s left"},
-		{"less time than pages", func() { st.Crawl.Limits.MaxDurationSeconds, st.Crawl.RunningSeconds = &seconds, 80 }, "", ", about 10s left"},
-	} {
-		tc.set()
-		if got := progressText(st, tc.doing, 3*time.Second); !strings.HasSuffix(got, tc.want) {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

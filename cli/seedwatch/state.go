@@ -1,0 +1,133 @@
+package seedwatch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+const (
+	// maxLooked bounds the seeds that are looked at: the first ones.
+	maxLooked = 20
+	// maxFailures is how often a host must have failed before its seed counts as failed.
+	// The node tries after 1 s and after 4 s more, so that takes 5 s.
+	maxFailures = 3
+	// patience is how long a seed may fail, or get no answer, before the crawl gives up.
+	patience = 15 * time.Second
+	// settling is how long seeds of an earlier run are not judged: their hosts come into memory
+	// first, and what kept them back may be forgotten there (node.Options.Forgive).
+	settling = 3 * time.Second
+)
+
+// state is what became of a seed.
+type state struct {
+	url     string
+	guessed bool   // crawl.Seed.Guessed
+	fetched bool   // a server has answered for the page
+	failed  bool   // for good, or as often as maxFailures
+	cause   string // why it was not fetched, and what to do; "": there is no reason to worry
+	doing   string // what it waits for
+}
+
+// stateOf reads the state of a seed out of what the node knows of it and, unless that is
+// nil, of its host.
+func stateOf(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time) state {
+	s := state{url: url}
+	reason := ""
+	if r.Record.Reason != nil {
+		reason = *r.Record.Reason
+	}
+	switch r.Record.State {
+	case "done":
+		s.fetched = true
+	case "refused":
+		s.failed, s.cause = true, reason
+		if r.Robots.Verdict == crawl.RobotsSaysForbidden {
+			s.cause = fmt.Sprintf("robots.txt forbids it (%s): ask the site's owner, or begin at another page", r.Robots.Rule)
+		}
+	case "failed":
+		s.failed, s.cause = true, causeOf(h, strings.TrimPrefix(reason, "host_dead: "))
+	default:
+		s.waits(r, h, reason, now)
+	}
+	return s
+}
+
+// waits describes a seed that is queued.
+func (s *state) waits(r *crawl.URLReport, h *crawl.HostReport, reason string, now time.Time) {
+	if h == nil {
+		return
+	}
+	next := ""
+	if at := h.NextAllowedAt; at != nil {
+		if in := at.Sub(now).Round(time.Second); in > 0 {
+			next = fmt.Sprintf("; next try in %v", in)
+		}
+	}
+	until := "" // the host is held back for longer than is waited here
+	if at := h.NextAllowedAt; at != nil && at.Sub(now) > patience && h.Politeness.BackoffReason != nil {
+		until = "its host is held back until " + at.Local().Format(time.TimeOnly) + ": "
+	}
+	switch {
+	case until != "" && h.Politeness.LastFailure == nil:
+		s.doing = until + *h.Politeness.BackoffReason
+		s.failed, s.cause = true, s.doing+"; run the same command again then"
+	case h.Politeness.LastFailure != nil, reason != "":
+		s.failed = h.Politeness.Failures >= maxFailures || r.Record.Attempts >= maxFailures
+		s.cause = causeOf(h, reason)
+		s.doing = s.cause + next
+	case h.Politeness.BackoffReason != nil: // of an earlier run
+		s.doing = string(h.Host) + " is held back: " + *h.Politeness.BackoffReason + next
+	case h.State == crawl.HostInFlight && len(h.Robots) == 0:
+		s.doing = "asking " + string(h.Host) + " for robots.txt"
+		s.cause = "the server has not answered yet"
+	case h.State == crawl.HostInFlight:
+		s.doing = "asking " + string(h.Host) + " for the first page" // which may be large: no reason to worry
+	case h.State == crawl.HostLoading, h.State == crawl.HostParked:
+		s.doing = "looking up " + string(h.Host)
+		s.cause = "no name server has answered yet: crawlnode doctor checks them"
+	default:
+		s.doing = string(h.Host) + " waits for its delay" + strings.Replace(next, "next try", "next request", 1)
+	}
+}
+
+// causeOf is why a host could not be reached, and what to do about it.
+func causeOf(h *crawl.HostReport, reason string) string {
+	category := ""
+	if h != nil && h.Politeness.LastFailure != nil {
+		category, reason = h.Politeness.LastFailure.Category, h.Politeness.LastFailure.Reason
+	}
+	if why, ok := strings.CutPrefix(reason, "robots.txt: "); ok && categoryIn(why) != "" {
+		reason = why // the file has no part in it: the server cannot be reached
+	}
+	if category == "" { // a failure of the URL alone begins with its category
+		category = categoryIn(reason)
+	}
+	reason = strings.TrimPrefix(strings.TrimPrefix(reason, category+": "), "the host has no address: ")
+	if strings.Contains(reason, "--") { // it names the flag itself
+		return reason
+	}
+	return reason + advice[category]
+}
+
+// categoryIn is the error category with which a reason begins, or "".
+func categoryIn(reason string) string {
+	word, _, ok := strings.Cut(reason, ": ")
+	if ok && slices.Contains(crawl.ErrCategoryNames[:], word) {
+		return word
+	}
+	return ""
+}
+
+// advice is what to do about a failure, by its category.
+var advice = map[string]string{
+	"dns":             ": check the spelling; crawlnode doctor checks the name servers",
+	"connect":         ": does the server run, and is the port right?",
+	"tls":             ": with --tls-verify record a bad certificate is recorded and the page fetched",
+	"timeout":         ": the server is too slow, or a firewall drops the packets",
+	"protocol":        ": is it a web server?",
+	"blocked_address": ": if that network is yours, allow it with --allow-net, such as --allow-net 127.0.0.0/8",
+}
