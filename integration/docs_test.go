@@ -167,6 +167,7 @@ func (r *reader) ready() {
 // TestDocuments types what the documents tell people to type.
 func TestDocuments(t *testing.T) {
 	needsProcesses(t)
+	t.Parallel()
 	excused := maps.Clone(notRun)
 	l := newLab(t)
 	// In the first two a crawl ends; in operations it must continue to the last command.

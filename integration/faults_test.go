@@ -119,6 +119,7 @@ func (s *scenario) run(t *testing.T) {
 // many times with -faults.
 func TestFaults(t *testing.T) {
 	needsProcesses(t)
+	beside(t, *faultRuns)
 	for i := range scenarios {
 		s := &scenarios[i]
 		t.Run(s.name, s.run)

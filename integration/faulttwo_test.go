@@ -108,6 +108,7 @@ type oneOfTwo struct {
 // reports what waits. When the first continues, nothing is missing.
 func TestOneOfTwoStopped(t *testing.T) {
 	needsProcesses(t)
+	beside(t, *faultRuns)
 	stop := func(_ *lab, n *node) { n.signal(syscall.SIGSTOP) }
 	kill := func(_ *lab, n *node) { n.signal(syscall.SIGKILL); <-n.done }
 	cut := func(l *lab, _ *node) { l.cut([]int{0}, []int{1}) }

@@ -26,6 +26,15 @@ func needsProcesses(t *testing.T) {
 	}
 }
 
+// beside lets a test of faults or attacks run beside others, unless its promises are judged in
+// so many runs (-faults, -hostile): times count then, and nothing else may run.
+func beside(t *testing.T, judged int) {
+	t.Helper()
+	if judged == 0 {
+		t.Parallel()
+	}
+}
+
 // builtIn is the folder that buildBinary made, for TestMain to remove.
 var builtIn string
 

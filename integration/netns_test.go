@@ -42,6 +42,7 @@ func steady(c *simweb.Config) {
 func TestNetns(t *testing.T) {
 	needsProcesses(t)
 	needsRoot(t)
+	beside(t, *faultRuns)
 	for _, list := range [][]scenario{cuts, renamed} {
 		for i := range list {
 			t.Run(list[i].name, list[i].run)

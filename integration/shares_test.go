@@ -317,6 +317,7 @@ func besieged(t *testing.T, quick bool) {
 // SERVFAIL after 1.8 s, or never.
 func TestSharesNames(t *testing.T) {
 	needsProcesses(t)
+	beside(t, *hostileRuns)
 	for _, kind := range []string{"fail", "mute"} {
 		t.Run(kind, func(t *testing.T) {
 			besieged(t, kind == "fail")
