@@ -31,7 +31,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "web/css", "node/datadir", "node/fanout", "node/resources"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -69,6 +69,10 @@ var table = []rule{
 	{
 		[]string{"store/scopeset"}, []string{"web/scope", "store/files"},
 		"it keeps entries and what they open; judging is the scope's, and carrying them to others the node's",
+	},
+	{
+		[]string{"store/linkgraph"}, []string{"store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		"it reads what crawls have left on disk; ranking what it reads is done elsewhere",
 	},
 	{
 		[]string{"frontier/storage"}, []string{"crawl"},
@@ -279,6 +283,10 @@ var table = []rule{
 	{
 		[]string{"cli/pagefiles"}, []string{"api", "api/client", "cli/command", "crawl", "store/archive", "store/mirror"},
 		"it reads archives, through a node or from a folder, and writes what package mirror makes of them",
+	},
+	{
+		[]string{"cli/graph"}, []string{"api", "cli/command", "importance/pagerank", "store/linkgraph"},
+		"it computes from files, without a node",
 	},
 	{
 		[]string{"cli/help"}, []string{"cli/codes", "cli/command", "config"},

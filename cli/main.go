@@ -19,6 +19,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
+	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/config"
 	"crawlnode/node"
@@ -40,6 +41,7 @@ type grammar struct {
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
+	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
 	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb          `cmd:"" help:"Go on with a paused crawl."`

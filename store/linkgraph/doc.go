@@ -1,0 +1,28 @@
+// Package linkgraph makes a graph of the links that crawls have left on disk: the lists of links,
+// pages and hosts of package derived, and WARC files.
+//
+//	Builder  ── Read(file) ──┐
+//	                         ├─ names: one number for each URL or host, from 0
+//	                         └─ links: 4 Mi of them in memory, then a sorted run in a file
+//	Finish   ── merges the runs ── Graph: links sorted by target, without repeats
+//
+// # Memory and disk
+//
+// Memory grows with the nodes, by about 60 bytes each (the index from fingerprints of names to
+// numbers; Finish drops it), and not with the links: these take 32 MiB while they are read, and
+// 64 KiB for each run while the runs are merged. The names, the runs and the graph are files in a
+// folder that the Builder makes and Close deletes. A link takes 2 to 5 bytes of the graph.
+//
+// # The file of the graph
+//
+// For each node with in-links, in ascending order, as unsigned varints: the distance from the node
+// before (the first from -1), the number of sources, and of each source the distance from the one
+// before (the first from 0). The file is read from its beginning to its end.
+//
+// # What counts as a link
+//
+// By default hyperlinks: a, area, frame, iframe, meta refresh, and of a WARC file also redirects.
+// Links of a node to itself are left out, and repeats count once.
+//
+// One goroutine uses a Builder or a Graph; the package starts none. It ranks nothing.
+package linkgraph
