@@ -136,12 +136,12 @@ func (h *host) hasWork() bool { return len(h.items) > 0 || h.more || h.rewind }
 // start returns the earliest start of the next request.
 func (c *Core) start(h *host) time.Time {
 	at := crawl.Latest(crawl.Latest(h.state.NotBefore, h.state.HoldUntil), h.state.FrozenUntil)
-	return crawl.Latest(crawl.Latest(at, c.fenced(h)), h.nameAt)
+	return crawl.Latest(crawl.Latest(at, c.lastHolderGapEnd(h)), h.nameAt)
 }
 
-// fenced returns until when h must not be requested because of its last holder, or the zero
-// time.
-func (c *Core) fenced(h *host) time.Time {
+// lastHolderGapEnd returns when the gap after a possible request of the last holder ends, or
+// the zero time.
+func (c *Core) lastHolderGapEnd(h *host) time.Time {
 	if h.acquired.IsZero() {
 		return time.Time{}
 	}

@@ -98,7 +98,7 @@ func (c *Core) Drop(now time.Time, p crawl.Partition) []Parked {
 // state: it applies to the next holder as well, and without it h would be activated again
 // at once.
 func (c *Core) park(now time.Time, h *host) Parked {
-	if until := c.fenced(h); until.After(now) {
+	if until := c.lastHolderGapEnd(h); until.After(now) {
 		h.state.NotBefore = crawl.Latest(h.state.NotBefore, until)
 	}
 	if h.nameAt.After(now) { // else it would be activated and looked up again at once

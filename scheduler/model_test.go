@@ -283,7 +283,7 @@ func (m *model) nothingDue() {
 	for _, h := range m.hosts {
 		c := m.core.hosts[h.name]
 		if c == nil || h.open != nil || c.resolving || m.now.Before(h.allowed) || m.now.Before(c.state.NotBefore) || m.now.Before(c.nameAt) ||
-			m.now.Before(m.core.fenced(c)) {
+			m.now.Before(m.core.lastHolderGapEnd(c)) {
 			continue
 		}
 		if a := m.core.addrs[h.addr]; a != nil && a.next.After(m.now) {
