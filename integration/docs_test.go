@@ -30,7 +30,8 @@ var notRun = map[string]string{
 	"make demo":    "has tests of its own, and takes a minute",
 	"make test":    "runs this test",
 	"make build":   "has built the binary of this test",
-	"make release": "builds for four systems",
+	"make release": "builds for four systems; TestRelease builds for one",
+	"make install": "would change this machine; TestRelease installs elsewhere, TestFreshContainer as it stands",
 	"curl -s http://127.0.0.1:27295/api/v1/captures/FILE/OFFSET | gunzip": "FILE and OFFSET are for the reader to fill in; TestExport does",
 }
 
@@ -70,39 +71,63 @@ func consoleCommands(t *testing.T, path string) (cs []command) {
 type reader struct {
 	t       *testing.T
 	dir     string
-	wrap    []string // the command that enters the network
-	env     []string
-	seed    string              // stands for https://docs.example.org/
+	wrap    []string            // the command that enters the network or the container
+	env     []string            // variables of every command, as NAME=value
+	seed    string              // stands for https://docs.example.org/; "" if that is there
 	nodes   map[string]*process // by name
 	waiting []string            // started since the last other command
 }
 
-func newReader(t *testing.T, l *lab, space, delay string) *reader {
+// newReader gives a document a network namespace, and the PATH on which the program is.
+func newReader(t *testing.T, space string) *reader {
 	t.Helper()
-	web, srv := serveSimwebAt(t, l.net+"1:0", simweb.Config{Seed: 3, Hosts: 5, PagesPerHost: 100, Skew: -1})
-	r := &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, seed: web.Seeds()[0], nodes: map[string]*process{}}
-	r.env = append(os.Environ(), "PATH="+filepath.Dir(binary(t))+":"+os.Getenv("PATH"),
-		"CRAWLNODE_DNS="+srv.DNS.String(), "CRAWLNODE_ALLOW_NET="+l.net+"0/24", "CRAWLNODE_PARTITIONS=512", "CRAWLNODE_DELAY="+delay)
+	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, nodes: map[string]*process{},
+		env: []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH")}}
+}
+
+// onSimweb has the commands crawl a synthetic web in the place of the real one.
+func (r *reader) onSimweb(l *lab, delay string) *reader {
+	r.t.Helper()
+	web, srv := serveSimwebAt(r.t, l.net+"1:0", simweb.Config{Seed: 3, Hosts: 5, PagesPerHost: 100, Skew: -1})
+	r.seed = web.Seeds()[0]
+	r.env = append(r.env, "CRAWLNODE_DNS="+srv.DNS.String(), "CRAWLNODE_ALLOW_NET="+l.net+"0/24", "CRAWLNODE_PARTITIONS=512", "CRAWLNODE_DELAY="+delay)
 	return r
 }
 
-// startsNode matches a command that runs until it is stopped.
-var startsNode = regexp.MustCompile(`^crawlnode (?:start )?--name (\w+)`)
+// argv is a line for a shell in the reader's folder and network.
+func (r *reader) argv(text string) []string {
+	return slices.Concat(r.wrap, []string{"env", "-C", r.dir}, r.env, []string{"bash", "-euo", "pipefail", "-c", text})
+}
+
+// Commands that run until they are stopped, and one that changes the reader's own shell.
+var (
+	startsNode = regexp.MustCompile(`^crawlnode (?:start )?--name (\w+)`)
+	startsWeb  = regexp.MustCompile(`^crawlnode simweb `)
+	setsEnv    = regexp.MustCompile(`^export ((?:\w+=\S+ ?)+)$`)
+)
 
 // obey does what a command says, and complains when it fails.
 func (r *reader) obey(c command) {
 	r.t.Helper()
-	text := strings.ReplaceAll(c.text, "https://docs.example.org/", r.seed)
+	text := c.text
+	if r.seed != "" {
+		text = strings.ReplaceAll(text, "https://docs.example.org/", r.seed)
+	}
 	if m := startsNode.FindStringSubmatch(text); m != nil {
 		r.start(m[1], text)
+		return
+	} else if startsWeb.MatchString(text) {
+		r.serve(text)
+		return
+	} else if m := setsEnv.FindStringSubmatch(text); m != nil {
+		r.env = append(r.env, strings.Fields(m[1])...)
 		return
 	}
 	r.ready()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.wrap[0], append(slices.Clone(r.wrap[1:]), "bash", "-euo", "pipefail", "-c", text)...)
-	cmd.Dir, cmd.Env = r.dir, r.env
-	out, err := cmd.CombinedOutput()
+	argv := r.argv(text)
+	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("%s: $ %s\n%v\n%s", c.where, c.text, err, out)
 	}
@@ -116,21 +141,30 @@ func (r *reader) obey(c command) {
 // start runs a node beside, until it listens.
 func (r *reader) start(name, text string) {
 	r.t.Helper()
-	argv := append(slices.Clone(r.wrap), "env", "-C", r.dir)
-	for _, v := range r.env {
-		if strings.HasPrefix(v, "CRAWLNODE_") || strings.HasPrefix(v, "PATH=") {
-			argv = append(argv, v)
-		}
-	}
 	log := filepath.Join(r.t.TempDir(), name+".log")
-	r.nodes[name] = spawn(r.t, name, log, append(argv, "bash", "-c", "exec "+text)...)
+	pidFile := filepath.Join(r.dir, "crawlnode-data", name, "pid")
+	before := tail(pidFile, 1)
+	r.nodes[name] = spawn(r.t, name, log, r.argv("exec "+text)...)
 	r.waiting = append(r.waiting, name)
 	until(r.t, 20*time.Second, func() string {
-		if pid := strings.TrimSpace(tail(filepath.Join(r.dir, "crawlnode-data", name, "pid"), 1)); pid != fmt.Sprint(r.nodes[name].cmd.Process.Pid) {
+		if pid := tail(pidFile, 1); pid == "" || pid == before {
 			return name + " has not written its pid: " + tail(log, 5)
 		}
 		if _, err := os.Stat(filepath.Join(r.dir, "crawlnode-data", name, "addresses.json")); err != nil {
 			return err.Error()
+		}
+		return ""
+	})
+}
+
+// serve runs the synthetic web beside, until it says where it is.
+func (r *reader) serve(text string) {
+	r.t.Helper()
+	log := filepath.Join(r.t.TempDir(), "web.log")
+	spawn(r.t, "web", log, r.argv("exec "+text)...)
+	until(r.t, 20*time.Second, func() string {
+		if out := tail(log, 1); !strings.Contains(out, `"seeds"`) {
+			return "the web has not said where it is: " + out
 		}
 		return ""
 	})
@@ -154,7 +188,8 @@ func (r *reader) ready() {
 			if err != nil {
 				return err.Error()
 			}
-			out, err := exec.Command(r.wrap[0], append(slices.Clone(r.wrap[1:]), binary(r.t), "status", "--check", "ready", "--addr", at.HTTP)...).CombinedOutput()
+			argv := r.argv("crawlnode status --check ready --addr " + at.HTTP)
+			out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 			if err != nil {
 				return name + " at " + at.HTTP + ": " + string(out)
 			}
@@ -170,25 +205,35 @@ func TestDocuments(t *testing.T) {
 	t.Parallel()
 	excused := maps.Clone(notRun)
 	l := newLab(t)
-	// In the first two a crawl ends; in operations it must continue to the last command.
-	for file, delay := range map[string]string{"../README.md": "10ms", "../docs/getting-started.md": "10ms", "../docs/operations.md": "1s"} {
+	for file, reader := range map[string]func(r *reader) *reader{
+		// In the first two a crawl ends; in operations it must continue to the last command.
+		"../README.md":               func(r *reader) *reader { return r.onSimweb(l, "10ms") },
+		"../docs/getting-started.md": func(r *reader) *reader { return r.onSimweb(l, "10ms") },
+		"../docs/operations.md":      func(r *reader) *reader { return r.onSimweb(l, "1s") },
+		"../docs/tutorial.md":        func(r *reader) *reader { return r }, // it has a web of its own
+	} {
 		commands, space := consoleCommands(t, file), l.space(l.add())
 		for _, c := range commands {
 			delete(excused, c.text)
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			r := newReader(t, l, space, delay)
-			for _, c := range commands {
-				if reason, ok := notRun[c.text]; ok {
-					t.Logf("%s: not run, %s: %s", c.where, reason, c.text)
-				} else {
-					r.obey(c)
-				}
-			}
+			reader(newReader(t, space)).all(commands, notRun)
 		})
 	}
 	for text := range excused {
 		t.Errorf("no document has the command that is excused: %s", text)
+	}
+}
+
+// all obeys the commands, but those that are excused.
+func (r *reader) all(commands []command, excused map[string]string) {
+	r.t.Helper()
+	for _, c := range commands {
+		if reason, ok := excused[c.text]; ok {
+			r.t.Logf("%s: not run, %s: %s", c.where, reason, c.text)
+		} else {
+			r.obey(c)
+		}
 	}
 }
