@@ -103,6 +103,10 @@ var table = []rule{
 		"it reads URLs out of a snapshot in pages; the patterns are those of the scope",
 	},
 	{
+		[]string{"frontier/offline"}, []string{"crawl", "frontier", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/storage", "web/urlnorm"},
+		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
+	},
+	{
 		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
@@ -267,6 +271,14 @@ var table = []rule{
 		[]string{"node"}, []string{"node/*", "web/*", "crawl", "ring", "scheduler", "store/*", "frontier", "frontier/storage", "membership", "handoff",
 			"fairshare", "pipeline", "config", "peer", "door", "dnscache", "metrics", "clusterkey"},
 		"the composition root wires the packages; what shows it to people stands above it",
+	},
+	{
+		[]string{"cli/remote"}, []string{"api/client", "cli/command", "config", "node"},
+		"how a verb reaches a node; what it asks is the verb's part",
+	},
+	{
+		[]string{"cli/lists"}, []string{"api", "api/client", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
+		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
 		[]string{"cli/command"}, []string{"api", "config"},

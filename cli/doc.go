@@ -5,7 +5,7 @@
 //	start    a node (the default verb)         crawl   one node, some sites, ends by itself
 //	status   what the cluster does             demo    three nodes, a synthetic web, one node lost
 //	seeds    hand URLs to a running cluster    nodes   list, drain, forget
-//	urls     why one is, or is not, crawled    hosts   one host's queue and politeness
+//	urls     why one is crawled or not; list   hosts   one host's queue and politeness
 //	scope    try a URL against the rules       pause   and resume the crawl
 //	export   the index of all captures         doctor  what keeps a node from working
 //	config   the settings, and their origin    keygen, completion, version
@@ -16,7 +16,7 @@
 //
 // The verbs are registered here (main.go). Large ones are packages of their own
 // below: demo, doctor, bench (with simweb), help (with completion and reference).
-// What all share is in command; seedlist reads seeds; process starts this program again.
+// What all share is in command, how they reach a node in remote; lists has the lists; seedlist reads seeds; process starts this program again.
 //
 // start and crawl put a node together: flags become a config.Config, the node
 // is opened, its API is served, seeds are handed in as soon as it takes part,

@@ -10,6 +10,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/cli/lists"
 	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/crawl"
@@ -33,11 +34,14 @@ func writeReport[T any](o *report, env *Env, v T, text func(io.Writer, T) error)
 
 // urlsVerbs are the verbs about URLs.
 type urlsVerbs struct {
-	Why urlsWhyVerb `cmd:"" help:"Tell why a URL is, or is not, crawled."`
+	Why  urlsWhyVerb    `cmd:"" help:"Tell why a URL is, or is not, crawled."`
+	List lists.URLsVerb `cmd:"" help:"List the stored URLs, by state, host, pattern or status."`
 }
 
 // Help gives the examples of the verbs.
-func (*urlsVerbs) Help() string { return (*urlsWhyVerb)(nil).Help() }
+func (*urlsVerbs) Help() string {
+	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls list --state failed")
+}
 
 // urlsWhyVerb explains one URL.
 type urlsWhyVerb struct {

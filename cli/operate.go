@@ -3,10 +3,8 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"crawlnode/api"
@@ -166,35 +164,4 @@ func (r *remote) control(ctx context.Context, env *Env, action string) int {
 		}
 		return nil
 	})
-}
-
-// ask dials the node, lets f ask it, and turns an error into an exit code.
-func (r *remote) ask(ctx context.Context, env *Env, f func(context.Context, *client.Client) error) int {
-	ctx, cancel := env.UntilSignal(ctx)
-	defer cancel()
-	c, err := r.dial(env)
-	if err != nil {
-		return env.Fail(exitCode(err), "%v", err)
-	}
-	defer c.Close()
-	if err := f(ctx, c); err != nil {
-		return env.Fail(answerCode(err), "%v", err)
-	}
-	return command.ExitOK
-}
-
-// answerCode is the exit code of a failed request. What the cluster does not know was
-// mistyped (usage); what it refuses or cannot decide is a cluster error.
-func answerCode(err error) int {
-	var failed *client.Error
-	if !errors.As(err, &failed) {
-		return command.ExitError
-	}
-	switch failed.Code {
-	case http.StatusNotFound, http.StatusBadRequest:
-		return command.ExitUsage
-	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusServiceUnavailable:
-		return command.ExitCluster
-	}
-	return command.ExitError
 }

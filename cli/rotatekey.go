@@ -63,7 +63,7 @@ func (v *nodesRotateKeyVerb) Run(ctx context.Context, env *Env) int {
 	}
 	ctx, cancel := env.UntilSignal(ctx)
 	defer cancel()
-	c := client.New(client.Options{Addr: v.addressOf(env), Token: access.Token, TLS: access.TLS}) // the node that was asked takes both
+	c := client.New(client.Options{Addr: v.Address(env), Token: access.Token, TLS: access.TLS}) // the node that was asked takes both
 	defer c.Close()
 	return v.follow(ctx, env, c, key, first)
 }

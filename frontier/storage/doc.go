@@ -31,6 +31,11 @@
 // Badger keeps the space of deleted keys until it compacts; Compact starts that in the
 // background (compact.go).
 //
+// # Without a process
+//
+// OpenReadOnly reads the store of a process that does not run, and changes nothing in its folder
+// (readonly.go).
+//
 // # Goroutines
 //
 //	goroutine      started by         ends

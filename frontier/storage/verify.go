@@ -228,11 +228,18 @@ const (
 
 // scanLog walks the entries of a log of the given size.
 func scanLog(in io.Reader, size int64) (logEnd, error) {
-	r := bufio.NewReaderSize(in, 1<<18)
+	return walkLog(bufio.NewReaderSize(in, 1<<18), size, func(byte, int64) {})
+}
+
+// logInTxn is set in the first byte of each entry of a transaction but the last.
+const logInTxn byte = 1 << 6
+
+// walkLog calls fn with the first byte of each whole entry of a log, and with where it ends.
+func walkLog(r *bufio.Reader, size int64, fn func(meta byte, end int64)) (logEnd, error) {
 	if _, err := r.Discard(logHead); err != nil {
 		return logWhole, ignoreEnd(err)
 	}
-	for {
+	for end := int64(logHead); ; {
 		head, err := r.Peek(logEntryHead)
 		if err = ignoreEnd(err); err != nil {
 			return logCut, err
@@ -244,8 +251,9 @@ func scanLog(in io.Reader, size int64) (logEnd, error) {
 		case value > uint64(size):
 			return logAbsurd, nil
 		}
+		meta, length := head[0], int64(headBytes)+int64(key)+int64(value)
 		sum := crc32.New(castagnoli)
-		if _, err := io.CopyN(sum, r, int64(headBytes)+int64(key)+int64(value)); err != nil {
+		if _, err := io.CopyN(sum, r, length); err != nil {
 			return logCut, ignoreEnd(err)
 		}
 		var crc [4]byte
@@ -255,6 +263,8 @@ func scanLog(in io.Reader, size int64) (logEnd, error) {
 		if binary.BigEndian.Uint32(crc[:]) != sum.Sum32() {
 			return logCut, nil
 		}
+		end += length + int64(len(crc))
+		fn(meta, end)
 	}
 }
 

@@ -1,0 +1,9 @@
+// Package lists has the verbs that list: urls list and nodes list.
+//
+//	urls.go    the stored URLs, of a cluster or of data directories whose nodes do not run
+//	text.go    a list of URLs for people
+//	nodes.go   the nodes
+//
+// A list is written as it is read, one page at a time, so memory does not grow with it, on the nodes
+// neither. The package starts no goroutine.
+package lists

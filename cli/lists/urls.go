@@ -1,0 +1,173 @@
+package lists
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"crawlnode/api/client"
+	"crawlnode/api/urllist"
+	"crawlnode/cli/command"
+	"crawlnode/cli/remote"
+	"crawlnode/crawl"
+	"crawlnode/frontier/offline"
+	"crawlnode/node/datadir"
+)
+
+// URLsVerb lists stored URLs.
+type URLsVerb struct {
+	remote.Flags `embed:""`
+	State        string   `group:"scope" enum:"queued,done,failed,skipped," default:"" placeholder:"queued|done|failed|skipped" help:"Only URLs in this state. Default: all."`
+	Host         string   `group:"scope" placeholder:"HOST" help:"Only URLs of this host."`
+	Match        string   `group:"scope" placeholder:"PATTERN" help:"Only URLs that match this pattern, written as for --include: glob:, regex:, host: or prefix:."`
+	Contains     string   `group:"scope" placeholder:"TEXT" help:"Only URLs with this part, in upper or lower case."`
+	Status       string   `group:"scope" placeholder:"N|Nxx" help:"Only URLs whose last answer had this status, such as 404, or this class, such as 4xx."`
+	Limit        int      `group:"limits" placeholder:"N" help:"End after so many URLs. Default: all."`
+	Output       string   `short:"o" group:"output" enum:"text,json,csv" default:"text" placeholder:"text|json|csv" help:"text, json (one object a line) or csv."`
+	DataDir      []string `name:"data-dir" group:"output" sep:"none" placeholder:"DIR" help:"Read this node's data directory instead of asking a node; the node must not run. Repeatable: each partition is then read once."`
+	Copies       bool     `group:"output" help:"With --data-dir: read partitions too of which only a copy is there."`
+}
+
+// Help gives the examples of the verb and says what it lists.
+func (*URLsVerb) Help() string {
+	return command.Examples("crawlnode urls list --state failed", "crawlnode urls list --host docs.example.org -o csv > urls.csv", "crawlnode urls list --status 404 --data-dir crawlnode-data/n1 -o json") + `
+
+It lists every URL that the cluster knows: queued, done (it got an answer, of
+whatever status), failed (given up), skipped (robots.txt, a budget or a changed
+scope refused it in its turn). Links that were out of scope when they were found
+are counted in crawlnode status and stored nowhere, so they are in no list.
+
+Any node answers for all. The order is that of the partitions, in each that of
+the hosts, in each host a fixed order without meaning. The list is read while
+the crawl goes on, each part as it is at its time: every URL that was there at
+the beginning is listed once, also when its partition moves to another node, and
+a URL that comes meanwhile may be missing. With --state, one that changes its
+state meanwhile may be missing too. Partitions that cannot be read are tried
+again for 15 s; what is missing then is named, and the exit code is 4.
+
+In text the time is that of the last fetch, of a queued URL that of its next try.
+In csv a field that a spreadsheet would take for a formula begins with '.`
+}
+
+// Run lists until all is written.
+func (v *URLsVerb) Run(ctx context.Context, env *command.Env) int {
+	switch {
+	case v.Limit < 0:
+		return env.Fail(command.ExitUsage, "--limit: %d is less than nothing: give a number of URLs, or leave it out", v.Limit)
+	case len(v.DataDir) == 0 && v.Copies:
+		return env.Fail(command.ExitUsage, "--copies is about data directories: give --data-dir with it")
+	case len(v.DataDir) > 0:
+		return v.fromDisk(ctx, env)
+	}
+	return v.fromCluster(ctx, env)
+}
+
+// fromCluster lists what the cluster has.
+func (v *URLsVerb) fromCluster(ctx context.Context, env *command.Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	c, err := v.Dial(env)
+	if err != nil {
+		return env.Fail(remote.ExitCode(err), "%v", err)
+	}
+	defer c.Close()
+	if err := v.write(ctx, env, c.ListURLs); err != nil {
+		return env.Fail(listCode(err, remote.AnswerCode(err)), "%v", err)
+	}
+	return command.ExitOK
+}
+
+// query is what is wanted.
+func (v *URLsVerb) query() crawl.URLQuery {
+	return crawl.URLQuery{State: v.State, Host: v.Host, Contains: v.Contains, Match: v.Match, Status: v.Status, Limit: v.Limit}
+}
+
+// write writes the pages to standard output.
+func (v *URLsVerb) write(ctx context.Context, env *command.Env, page urllist.Fetch) error {
+	emit := textWriter(env.Stdout, command.IsTerminal(env.Stdout))
+	switch v.Output {
+	case "json":
+		emit = urllist.JSONWriter(env.Stdout)
+	case "csv":
+		var err error
+		if emit, err = urllist.CSVWriter(env.Stdout); err != nil {
+			return err
+		}
+	}
+	err := urllist.Walk(ctx, page, v.query(), urllist.Patience, emit)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+var errInterrupted = errors.New("interrupted: the list is not complete")
+
+// fromDisk lists what the data directories have.
+func (v *URLsVerb) fromDisk(ctx context.Context, env *command.Env) int {
+	ctx, cancel := env.UntilSignal(ctx)
+	defer cancel()
+	var fronts []string
+	for _, dir := range v.DataDir {
+		release, err := datadir.Hold(dir)
+		if err != nil {
+			return env.Fail(folderCode(err), "--data-dir: %v", advised(err, dir))
+		}
+		defer release()
+		fronts = append(fronts, filepath.Join(dir, "frontier"))
+	}
+	store, err := offline.Open(v.Copies, fronts...)
+	if err != nil {
+		return env.Fail(command.ExitStorage, "--data-dir: %v", err)
+	}
+	err = v.write(ctx, env, store.Page)
+	if err == nil && v.Limit == 0 {
+		if err = store.Verify(); err != nil {
+			err = fmt.Errorf("the list may lack URLs: %w", err)
+		}
+	}
+	if read, left := store.Partitions(); err == nil && left > 0 {
+		env.Fail(0, "%d partitions were read; %d more are here only as copies and were left out: give the directories of the nodes that hold them, or --copies", read, left)
+	}
+	if err = errors.Join(err, store.Close()); err != nil {
+		return env.Fail(listCode(err, command.ExitStorage), "%v", err)
+	}
+	return command.ExitOK
+}
+
+// advised says how to list what a running node has.
+func advised(err error, dir string) error {
+	locked := (*datadir.LockedError)(nil)
+	if !errors.As(err, &locked) {
+		return err
+	}
+	ask := "ask it with --addr"
+	if addr := datadir.Inspect(dir).HTTP; addr != "" {
+		ask = "ask it: crawlnode urls list --addr " + client.Reachable(addr)
+	}
+	return fmt.Errorf("a node runs on %s: %s", strings.TrimSuffix(dir, "/"), ask)
+}
+
+// folderCode is the exit code of a directory that cannot be read.
+func folderCode(err error) int {
+	if locked := (*datadir.LockedError)(nil); errors.As(err, &locked) {
+		return command.ExitUsage
+	}
+	return command.ExitStorage
+}
+
+// listCode is the exit code of a list that was not written whole; otherwise is that of the source.
+func listCode(err error, otherwise int) int {
+	lacks := (*urllist.Incomplete)(nil)
+	switch {
+	case errors.Is(err, errInterrupted):
+		return command.ExitInterrupted
+	case errors.Is(err, crawl.ErrBadQuery):
+		return command.ExitUsage
+	case errors.As(err, &lacks):
+		return command.ExitCluster
+	}
+	return otherwise
+}
