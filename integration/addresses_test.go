@@ -62,14 +62,14 @@ var pointsAt = []string{"127.99.200.1", "127.0.0.1", "0.0.0.0", "169.254.169.254
 // flag is not in it.
 const privateNets = "127.88.0.0/16,127.99.0.0/16,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fd12::/16"
 
-// TestLiveSettingsOpenNoDenied has a node whose own flags deny networks, while the cluster's
-// settings were widened to everything, led there in each spelling: by seeds, links,
-// redirects, robots.txt that redirects, sitemaps and DNS answers. The settings are widened
-// by an admin's token, over a network that is not loopback: what a node that was started
-// with --allow-remote-unsafe takes and no other does.
+// TestLiveSettingsOpenNoDenied: a node's own flags deny networks, and the cluster's settings are
+// widened to everything. Seeds, links, redirects, redirects of robots.txt, sitemaps and DNS answers
+// lead to the denied networks, in each spelling. The settings are widened with an admin's token
+// over a network that is not loopback, which only a node with --allow-remote-unsafe accepts.
 //
-// The canaries listen at another address for each pair of a form and a way, so that no
-// host's failure keeps another one from being tried; also at the node's own addresses.
+// The canaries listen at a different address for each pair of a form and a way, so that the failure
+// of one host does not stop the node from trying another. They also listen at the node's own
+// addresses.
 func TestLiveSettingsOpenNoDenied(t *testing.T) {
 	needsProcesses(t)
 	l := newLab(t)

@@ -72,9 +72,8 @@ func (s *bigStore) routed(raw string, depth int) crawl.Routed {
 // total is the number of URLs that fill adds.
 func (r *bigRun) total() int { return r.urls + r.done + r.crowd }
 
-// nth is the host and the page of the i-th of them: each batch goes to as many hosts
-// as it has URLs, so that a host's URLs lie as far apart as a crawl would find
-// them; the crowd comes last, on the first host.
+// nth is the host and the page of the i-th of them. Each batch has one URL of each of many hosts,
+// so the URLs of a host are as far apart as in a crawl. The crowd comes last, on the first host.
 func (r *bigRun) nth(i int) (host, page int) {
 	if spread := r.urls + r.done; i >= spread {
 		return 0, spread/r.hosts + 1 + i - spread
@@ -111,7 +110,7 @@ func (r *bigRun) fill(dir string) {
 // fillers complete URLs at the same time, so that a commit has many of them.
 const fillers = 32
 
-// complete fetches, as it were, the share of each host's URLs that is done.
+// complete completes the share of each host's URLs that is done, without fetching it.
 func (r *bigRun) complete(f *bigStore) {
 	each := r.done / r.hosts
 	if each == 0 {

@@ -63,7 +63,7 @@ func TestBigFrontier(t *testing.T) {
 	r.judge()
 }
 
-// judge holds the figures against what is promised.
+// judge compares the figures with what is promised.
 func (r *bigRun) judge() {
 	if r.maxRSS > bigFrontierMemory {
 		r.t.Errorf("%d MiB of anonymous memory, %d promised", r.maxRSS>>20, bigFrontierMemory>>20)
@@ -76,7 +76,7 @@ func (r *bigRun) judge() {
 	}
 }
 
-// compare tells what a big frontier costs beside a new one, and judges it.
+// compare measures what a big frontier costs compared with a new one, and judges it.
 func (r *bigRun) compare(dir string) {
 	share := r.pagesPerSecond / r.newPagesPerSecond
 	p50, p99 := r.seenTest(dir)
@@ -154,8 +154,8 @@ func (r *bigRun) found(c *cluster) {
 	c.nodes = nil
 }
 
-// crawlKillCrawl starts the node, kills it at work and starts it again; the
-// second life is measured.
+// crawlKillCrawl starts the node, kills it at work and starts it again; the second process is
+// measured.
 func (r *bigRun) crawlKillCrawl(c *cluster) {
 	t := r.t
 	n := c.place()

@@ -191,7 +191,7 @@ func (r *moveRun) crawlSteadily() {
 	time.Sleep(2*r.web.longestDelay() + speedSpan) // a time of measuring; no event marks its end
 }
 
-// moveStatus is the part of /status that tells how far a move is.
+// moveStatus is the part of /status that shows the progress of a move.
 type moveStatus struct {
 	Cluster struct{ Members struct{ Alive, Failed int } }
 	Ring    struct {
@@ -210,12 +210,12 @@ func (s *moveStatus) handedOver() bool {
 	return s.Ring.Converged && !s.Ring.Handoff.Active && s.Ring.Served == s.Ring.Partitions
 }
 
-// whole reports whether beside this every partition has its copies.
+// whole reports whether every partition is where it belongs and has its copies.
 func (s *moveStatus) whole() bool {
 	return s.handedOver() && s.Ring.UnderReplicated == 0 && s.Ring.Offline == 0 && !s.Ring.Repair.Active
 }
 
-// await polls the living nodes until all say that it is so, and returns when.
+// await polls the running nodes until all report that it is so, and returns when.
 func (r *moveRun) await(what string, is func(*moveStatus) bool) time.Time {
 	r.Helper()
 	const within = 10 * time.Minute

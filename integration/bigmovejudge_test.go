@@ -30,7 +30,7 @@ type moveLoad struct {
 	nodes, web, busy time.Duration
 }
 
-// load reads the clocks, for the nodes that live now.
+// load reads the clocks, for the nodes that run now.
 func (r *moveRun) load() moveLoad {
 	l := moveLoad{at: time.Now(), web: cpuTime(os.Getpid()), busy: busyTime()}
 	for _, n := range r.c.living() {
@@ -157,7 +157,7 @@ func (f *moveFigures) pause(q float64) time.Duration {
 	return f.pauses[int(q*float64(len(f.pauses)-1))]
 }
 
-// judgeGaps checks that no host was asked too early, by whomever.
+// judgeGaps checks that no host was requested too early, by any node.
 func (r *moveRun) judgeGaps() {
 	r.Helper()
 	last := make([]moveRequest, r.hosts)

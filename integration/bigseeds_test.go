@@ -34,9 +34,9 @@ const (
 	manySeedsBatch  = 10_000
 )
 
-// TestManySeedHosts measures how fast seeds are taken that are each on a host of its own,
-// and the memory that this takes beyond as many seeds on few hosts. The crawl is paused,
-// so that nothing else is in the figures, which go to docs/results/seeds.md.
+// TestManySeedHosts measures how fast seeds are accepted that are each on a host of its own, and
+// how much more memory they take than as many seeds on few hosts. The crawl is paused, so that
+// nothing else is in the figures, which go to docs/results/seeds.md.
 func TestManySeedHosts(t *testing.T) {
 	if *manySeeds == 0 {
 		t.Skip("a measurement of minutes: see -manyseeds")

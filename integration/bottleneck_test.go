@@ -14,8 +14,8 @@ import (
 	"crawlnode/simweb"
 )
 
-// Each situation that holds a crawl back is provoked on a real node, which has to name
-// it, steadily. A slow disk is provoked in package node, a full one by TestDiskFillsUp.
+// Each situation that holds a crawl back is provoked on a real node, which must name it steadily. A
+// slow disk is provoked in package node, a full one by TestDiskFillsUp.
 func TestBottleneckIsNamed(t *testing.T) {
 	needsProcesses(t) // and not beside other tests, which would be the bottleneck
 	for _, s := range []struct {

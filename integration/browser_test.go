@@ -34,8 +34,7 @@ func needsChromium(t *testing.T) string {
 	return ""
 }
 
-// tab is a page in a browser of its own, as a person has it, with everything that the
-// browser complains of.
+// tab is a page in a browser of its own, with everything that the browser reports as an error.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -81,7 +80,7 @@ func openTab(t *testing.T) *tab {
 	return b
 }
 
-// listen keeps what the browser complains of; "" is no complaint.
+// listen keeps the errors that the browser reports; "" is none.
 func listen[E any](b *tab, wg *sync.WaitGroup, event cdp.Event[E], text func(E) string) {
 	events := chromedp.Events(b.ctx, event) // from now on
 	wg.Go(func() {
@@ -98,7 +97,7 @@ func listen[E any](b *tab, wg *sync.WaitGroup, event cdp.Event[E], text func(E) 
 	})
 }
 
-// silent fails when the browser has complained of anything since the last call.
+// silent fails when the browser has reported an error since the last call.
 func (b *tab) silent(where string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -164,7 +163,7 @@ func (b *tab) focus() (text string) {
 	return text
 }
 
-// js evaluates an expression; it works also where the page may run no script.
+// js evaluates an expression, also in a page that may not run scripts.
 func (b *tab) js(expression string, into any) {
 	b.t.Helper()
 	if err := b.eval(expression, into); err != nil {

@@ -9,7 +9,7 @@ import (
 	"crawlnode/store/archive"
 )
 
-// TestCatEqualsTheArchive reads pages of three nodes back through a node that has most of them not,
+// TestCatEqualsTheArchive reads pages of three nodes through one that does not have most of them,
 // and compares them with the records in the files, byte by byte.
 func TestCatEqualsTheArchive(t *testing.T) {
 	needsProcesses(t)

@@ -34,9 +34,9 @@ type node struct {
 	program           string   // "": the binary
 }
 
-// leaveTime is how long a node that was told politely may take to end. To hand over
-// a hundred partitions under the race detector, beside other tests, takes longer than
-// --drain-timeout is by default; newCluster gives it more then.
+// leaveTime is how long a node that was asked to leave may take to end. To hand over a hundred
+// partitions under the race detector, beside other tests, takes longer than --drain-timeout is by
+// default; newCluster gives it more then.
 const leaveTime, drainUnderRace = 40 * time.Second, 90 * time.Second
 
 func leaves() time.Duration {
@@ -52,7 +52,7 @@ func newCluster(t *testing.T, flags ...string) *cluster {
 	if raceDetector {
 		flags = append([]string{"--drain-timeout", drainUnderRace.String()}, flags...)
 	}
-	// The webs of tests live at whatever port was free, and link to each other's.
+	// The webs of tests listen at any free port, and link to each other's.
 	flags = append([]string{"--allow-ports", "1-65535"}, flags...)
 	return &cluster{t: t, dir: t.TempDir(), flags: flags}
 }
@@ -132,7 +132,7 @@ func (n *node) get(path string) (int, []byte, error) {
 	return resp.StatusCode, body, err
 }
 
-// request makes a request to the node, with what a cluster with a key demands.
+// request makes a request to the node, with the token when the cluster has a key.
 func (n *node) request(method, path string, body io.Reader) (*http.Request, error) {
 	if n.c.key == nil {
 		return http.NewRequest(method, "http://"+n.http+path, body)
@@ -252,7 +252,7 @@ func (n *node) seed(urls ...string) {
 	}
 }
 
-// finished waits until every living node says that the crawl has ended.
+// finished waits until every running node reports that the crawl has ended.
 func (c *cluster) finished(within time.Duration) {
 	c.t.Helper()
 	until(c.t, within, func() string {
@@ -302,7 +302,7 @@ func (c *cluster) converged(within time.Duration) {
 	})
 }
 
-// stop asks every node to end, all at once, and wants exit code 0 of each.
+// stop asks all nodes to end at once; each must end with exit code 0.
 func (c *cluster) stop() {
 	c.t.Helper()
 	living := c.living()

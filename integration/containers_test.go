@@ -44,8 +44,8 @@ type service struct {
 	}
 }
 
-// composition runs deploy/compose.yaml with podman, on a network and ports of its own. podman-compose
-// of Debian gives containers no fixed addresses, so its part is done here.
+// composition runs deploy/compose.yaml with podman, on a network and ports of its own.
+// podman-compose of Debian gives containers no fixed addresses, so the test does that part itself.
 type composition struct {
 	t        *testing.T
 	name     string // of the image, and before those of containers and volumes
@@ -214,7 +214,7 @@ func (c *composition) status(name string) (s crawl.Status, ok bool) {
 	return s, code == 0 && json.Unmarshal([]byte(out), &s) == nil
 }
 
-// await waits until what each of the nodes says is right.
+// await waits until the status of each node is as expected.
 func (c *composition) await(what string, within time.Duration, right func(*crawl.Status) bool, names ...string) {
 	c.t.Helper()
 	var last crawl.Status

@@ -25,8 +25,8 @@ const (
 	crowdedShare = 0.9
 )
 
-// TestCrowdedHost crawls a host with a million queued URLs beside many small ones:
-// each of these is asked as often as its delay allows.
+// TestCrowdedHost crawls a host with a million queued URLs beside many small ones: each of these is
+// requested as often as its delay allows.
 func TestCrowdedHost(t *testing.T) {
 	if *crowdedURLs == 0 {
 		t.Skip("a measurement of minutes; see .ci/bench")

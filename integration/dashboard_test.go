@@ -28,8 +28,8 @@ var dashboardPages = []struct{ path, name, heading string }{
 	{"/", "overview", ""}, {"/nodes", "nodes", "Nodes"}, {"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"},
 }
 
-// A person uses the dashboard of one node while three crawl: every page, every
-// control, with scripts and without, and sees a node die.
+// TestDashboard uses the dashboard of one node as a person does while three crawl: every page and
+// every control, with scripts and without. Then a node is killed, and the dashboard shows it.
 func TestDashboard(t *testing.T) {
 	needsProcesses(t)
 	b := openTab(t)
@@ -244,7 +244,7 @@ func (b *tab) withoutScripts(u string, n *node) {
 	}
 }
 
-// payloads are what people try to get a script into a page with.
+// payloads are texts by which attackers try to get a script into a page.
 func payloads() []string {
 	shapes := []string{
 		`<script>window.hit=%d</script>`, `"><img src=x onerror="window.hit=%d">`, `'><svg onload=window.hit=%d>`, `</title><script>window.hit=%d</script>`,

@@ -26,8 +26,8 @@ func (b *tab) size(width int64) {
 	}
 }
 
-// Every page fits every screen in both themes, with scripts and without: nothing but a
-// table in its own box moves sideways, and the keyboard reaches the boxes too.
+// Every page fits every screen in both themes, with scripts and without: only a table in its own
+// box scrolls sideways, and the keyboard reaches the boxes too.
 func TestDashboardFitsScreens(t *testing.T) {
 	needsProcesses(t)
 	b, rules := openTab(t), axe(t)

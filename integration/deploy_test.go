@@ -19,7 +19,7 @@ import (
 // metricHosts is how many hosts TestMetricsOfManyHosts crawls.
 var metricHosts = flag.Int("metrichosts", 1000, "hosts of TestMetricsOfManyHosts")
 
-// maxSeries is what a node may have, whatever it crawls.
+// maxSeries bounds the series of a node, whatever it crawls.
 const maxSeries = 2000
 
 // tool runs a program that the system must have, and returns what it prints.
@@ -61,7 +61,7 @@ func TestSystemdUnit(t *testing.T) {
 	if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// What it says of other units of this machine is not our affair.
+	// Its messages about other units of this machine are ignored.
 	out := tool(t, "", "systemd-analyze", "verify", "--recursive-errors=no", "--man=no", unit)
 	for line := range strings.SplitSeq(out, "\n") {
 		if strings.Contains(line, "crawlnode.service") {

@@ -126,7 +126,7 @@ func derivedTexts(t *testing.T, c *cluster) map[string][]string {
 	return texts
 }
 
-// nothingOpen wants every derived file closed, and no tail left.
+// nothingOpen checks that every derived file is closed and no tail is left.
 func nothingOpen(t *testing.T, c *cluster) {
 	t.Helper()
 	for _, n := range c.nodes {
@@ -192,7 +192,7 @@ func TestDerivedOutputs(t *testing.T) {
 	t.Logf("%d pages, %d texts, %d links, skipped %v", len(pages), len(texts), len(links), reasons)
 }
 
-// checkLinks holds the links of some pages against those that the web put there.
+// checkLinks compares the links of some pages with those of the web.
 func checkLinks(t *testing.T, web *simweb.Web, pages []string, links []derivedLink) {
 	t.Helper()
 	targets := map[string][]string{}

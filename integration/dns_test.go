@@ -34,7 +34,7 @@ type nameServer struct {
 	addr string
 }
 
-// startNames starts one whose answers live for ttl.
+// startNames starts one whose answers are valid for ttl.
 func startNames(t *testing.T, w *politeWeb, ttl time.Duration) *nameServer {
 	t.Helper()
 	if _, err := exec.LookPath("dnsmasq"); err != nil {
@@ -130,7 +130,8 @@ func TestNames(t *testing.T) {
 		}
 		return ""
 	})
-	// Told from a slow answer after both rounds of questions and a probe: 8 s.
+	// An outage is known, and not taken for a slow answer, after both rounds of queries and a
+	// probe: 8 s.
 	if s, err := c.nodes[0].status(); outage >= 30*time.Second && (err != nil || !s.explains("dns_down")) {
 		t.Errorf("the status does not say dns_down: %+v, %v", s.Cluster.Health, err)
 	}

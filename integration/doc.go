@@ -25,13 +25,13 @@
 // The simulation stands in the files sim*_test.go:
 //
 //	simtree      the web: each page and host is found by exactly one link
-//	simjudge     sees each request and says what was wrong with it, or missing
-//	simplan      what a seed means: who joins, leaves, dies, is stopped or cut off, and when
+//	simjudge     sees each request, and judges what was wrong with it, or missing
+//	simplan      what a seed means: which node joins, leaves, ends, is stopped or cut off, and when
 //	simscenes    its longer scenes
 //	simedgeplan  the same for addresses, clocks, disks, pauses and flags
 //	simcases     schedules drawn by hand, with what must be true when
 //	simstrike    faults that wait for the moment in which they hurt most
-//	simrun       lets it happen, and brings everybody back at the end
+//	simrun       runs the schedule, and starts every node again at the end
 //	simedges     how edges begin and end, and what is promised meanwhile
 //	simend       what must come true after the last fault
 //	simcluster   whole nodes on simnet, with disks that outlive them
@@ -47,7 +47,7 @@
 // fault. `make nightly` runs each once, `make soak` SOAK_RUNS times,
 // judges the promised times and shares as well, and appends the worst figures to
 // docs/results/faults.md. Each node enters the web by a door of its own, so a
-// request tells which node sent it.
+// request shows which node sent it.
 //
 // A dependency that is missing fails the test; `make deps` installs them. With
 // -short only two simulations run.

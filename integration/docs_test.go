@@ -106,7 +106,7 @@ var (
 	setsEnv    = regexp.MustCompile(`^export ((?:\w+=\S+ ?)+)$`)
 )
 
-// obey does what a command says, and complains when it fails.
+// obey runs a command, and fails the test when it fails.
 func (r *reader) obey(c command) {
 	r.t.Helper()
 	text := c.text
@@ -138,7 +138,7 @@ func (r *reader) obey(c command) {
 	}
 }
 
-// start runs a node beside, until it listens.
+// start runs a node in the background and waits until it listens.
 func (r *reader) start(name, text string) {
 	r.t.Helper()
 	log := filepath.Join(r.t.TempDir(), name+".log")
@@ -199,7 +199,7 @@ func (r *reader) ready() {
 	r.waiting = nil
 }
 
-// TestDocuments types what the documents tell people to type.
+// TestDocuments runs the commands that the documents show.
 func TestDocuments(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

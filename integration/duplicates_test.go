@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// repeatingWeb is a web of hosts that are addresses, on which two pages in five say what
-// another one says.
+// repeatingWeb is a web whose hosts are addresses. Two pages in five have the content of another
+// one.
 type repeatingWeb struct {
 	hosts, pages int
 	port         int

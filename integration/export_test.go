@@ -19,7 +19,7 @@ import (
 	"crawlnode/simweb"
 )
 
-// cdxLine is what an index says of one capture.
+// cdxLine is the line of one capture in an index.
 type cdxLine struct {
 	URL, Filename, Offset, Length string
 }

@@ -109,8 +109,8 @@ func pausedMachine(f *trial) {
 // clocks each 250 ms, and an answer; the rest is for a busy machine.
 const unaware = 500 * time.Millisecond
 
-// overlook judges gaps without the requests of a node that could not know better: those
-// that come too soon besides are in the report.
+// overlook judges gaps without the requests of a node that could not know that it was paused. The
+// report counts those that came too early.
 func (f *trial) overlook(report *simweb.Report, requests []simweb.Request) {
 	if f.blind == nil || report.TooSoon+report.Overlaps == 0 {
 		return
@@ -145,8 +145,9 @@ func (f *trial) overlook(report *simweb.Report, requests []simweb.Request) {
 	f.f.gap = smallest
 }
 
-// aware excludes from the repeats the answers to a node that could not know better: others had
-// already done such a page, or do it again since its results are not accepted.
+// aware excludes from the repeats the answers to a node that could not know that it was paused.
+// Others had already completed such a page, or fetch it again because the results of that node are
+// not accepted.
 func (f *trial) aware(found []repeated) []repeated {
 	if f.blind == nil {
 		return found

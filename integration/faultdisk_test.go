@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// flippedBit flips one bit in a file of a killed node's store and starts the
-// node again. Either it notices and names the file, and the others do without
-// it, or it repairs itself: nothing is missing in the end.
+// flippedBit flips one bit in a file of a killed node's store and starts the node again. Either it
+// reports the file and the others take over, or it repairs itself. Nothing is missing in the end.
 func flippedBit(f *trial) {
 	f.crawlTo(0.2, 0.6)
 	n := f.pick()
@@ -71,7 +70,7 @@ func (f *trial) flip(n *node) string {
 	if used == 0 {
 		f.Fatalf("%s is empty", path)
 	}
-	// The middle half, so that no torn end is what the store sees.
+	// The middle half: a flipped bit at the end could look like a torn write.
 	offset := used/4 + f.random.IntN(used/2+1)
 	content[offset] ^= 1 << f.random.IntN(8)
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -252,8 +251,8 @@ func TestDataThatCannotBeUsed(t *testing.T) {
 	c.stop()
 }
 
-// A node whose data directory is deleted comes back as a new one, under its name,
-// as soon as the others have let the old one go.
+// A node whose data directory is deleted comes back as a new one under its name, as soon as the
+// others have excluded the old one.
 func TestDataDirectoryDeleted(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

@@ -88,8 +88,8 @@ func freeze(t *testing.T, path string) (thaw func()) {
 	return thaw
 }
 
-// give hands seeds to a node, one by one, and returns those that it did not acknowledge,
-// as new or as known already: it may have stored one and not said so in time.
+// give hands seeds to a node, one by one, and returns those that it did not acknowledge as new or
+// as known. It may have stored one without answering in time.
 func (f *trial) give(n *node, seeds []string) (refused []string) {
 	for _, url := range seeds {
 		ctx, cancel := context.WithTimeout(f.Context(), 2*time.Second)
@@ -151,8 +151,8 @@ func frozenDiskElsewhere(f *trial) {
 
 	asked := time.Now()
 	ill.signal(syscall.SIGTERM)
-	// The kernel keeps what is left of the process until its disk answers. What can be
-	// seen from outside is that its doors are closed.
+	// The kernel keeps what is left of the process until its disk answers. From outside only the
+	// closed ports can be seen.
 	until(f.T, troubledDrain+drainSlack+f.patience(time.Second), func() string {
 		for _, addr := range []string{ill.http, ill.rpc} {
 			if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
@@ -169,9 +169,9 @@ func frozenDiskElsewhere(f *trial) {
 	f.healed(frozen, "frozen disk", ill, refused, func() {})
 }
 
-// begunAfter counts the hosts that a node was at when its disk fell ill, and the requests
-// that it began when that stored nothing more, and says how late the last was. These, and one
-// in flight for each of the hosts, may be fetched again.
+// begunAfter counts the hosts that a node was at when its disk failed, and the requests that it
+// began when the disk stored nothing more. It returns how late the last one was. These, and one in
+// flight for each of the hosts, may be fetched again.
 func (f *trial) begunAfter(n *node, ill, dead time.Time) (hosts, after int, last time.Duration) {
 	at := map[string]bool{}
 	for _, r := range f.trail.requests() {
@@ -248,7 +248,7 @@ func (f *trial) bothAway(other, dead, ill *node, frozen bool) (count int) {
 	return count
 }
 
-// saysOfDisk waits until the status of a node has a reason of its disk.
+// saysOfDisk waits until the status of a node has a reason about its disk.
 func (f *trial) saysOfDisk(n *node, codes ...string) {
 	f.Helper()
 	until(f.T, f.patience(10*time.Second), func() string {

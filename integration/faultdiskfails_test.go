@@ -27,9 +27,8 @@ func readOnlyDisk(f *trial) {
 	f.whole(time.Minute)
 }
 
-// failingDisk: the disk of one node takes nothing that is new to it, and only says so
-// when it is to be synced. What was synced before is there afterwards; the others have
-// the rest.
+// failingDisk: the disk of one node stores nothing new, and reports that only at a sync. What was
+// synced before is there afterwards; the others have the rest.
 func failingDisk(f *trial) {
 	f.crawlTo(0.2, 0.5)
 	n, since := f.c.nodes[len(f.c.nodes)-1], time.Now()

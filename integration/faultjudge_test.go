@@ -11,9 +11,9 @@ import (
 	"crawlnode/simweb"
 )
 
-// judge compares what the web server saw with what was promised. Times and
-// shares are judged in long runs only, on a machine that does nothing else; that
-// nothing is lost, and no host pressed, always.
+// judge compares what the web server saw with what was promised. Times and shares are judged in
+// long runs only, on a machine that does nothing else; that nothing is lost, and that no host is
+// requested too early, is judged always.
 func (f *trial) judge() {
 	f.Helper()
 	report, requests := f.web.Report(), f.trail.requests()
@@ -120,7 +120,7 @@ func (f *trial) lostLinks(requests []simweb.Request) []lostLink {
 	return lost
 }
 
-// story tells what was done to the cluster, for a reader of a failure.
+// story lists what was done to the cluster, for a reader of a failure.
 func (f *trial) story() string {
 	var parts []string
 	for _, e := range f.excuses {
@@ -189,7 +189,7 @@ func appendFaults(t *testing.T, name string, runs, failed int, worst figures, sh
 		figure(worst.takeover), figure(worst.slowest), figure(worst.pause)))
 }
 
-// dump shows how each living node sees the cluster, for a reader of a failure.
+// dump shows how each running node sees the cluster, for a reader of a failure.
 func (f *trial) dump() {
 	for _, n := range f.c.living() {
 		var s struct {

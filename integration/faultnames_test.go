@@ -34,7 +34,8 @@ func TestNameResolvesLate(t *testing.T) {
 	late := fmt.Sprint("127.0.0.1:", freePort(t))
 	join := strings.Join([]string{"first.test:" + port, n2.gossip, n1.http, late}, ",")
 	for _, n := range c.nodes {
-		// A mount of its own over /etc/hosts; the name servers of the machine are not asked.
+		// A mount over /etc/hosts in a namespace of its own; the name servers of the machine are
+		// not queried.
 		n.wrap = []string{"unshare", "-m", "sh", "-c", `mount --bind "$0" /etc/hosts && exec env GODEBUG=netdns=go "$@"`, hosts}
 		n.flags = []string{"--join", join}
 	}

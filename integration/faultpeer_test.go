@@ -18,8 +18,9 @@ import (
 	"crawlnode/peer"
 )
 
-// deafProxy is in front of a node's RPC port. Now and then it drops the answers on a connection
-// while requests still pass, and then closes the connection: the caller cannot know what was done.
+// deafProxy is in front of a node's RPC port. From time to time it drops the answers on a
+// connection while requests still pass, and then closes the connection, so the caller cannot know
+// what was carried out.
 type deafProxy struct {
 	listener net.Listener
 	to       string
@@ -220,8 +221,7 @@ func anonymousMemory(f *trial, n *node) int64 {
 	return kib << 10
 }
 
-// attack sends hostile bytes to one node. Errors are what a good answer looks
-// like: the node refuses.
+// attack sends hostile bytes to one node. An error is the right answer: the node refuses.
 func attack(ctx context.Context, seed uint64, n *node) {
 	random := rand.New(rand.NewPCG(seed, uint64(n.cmd.Process.Pid)))
 	for range 50 {

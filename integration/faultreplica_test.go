@@ -12,12 +12,12 @@ import (
 	"crawlnode/simweb"
 )
 
-// singleCopyWithin is how long a partition may live on one disk only when a replica
-// stalls: three seconds of silence are not counted, what follows is, a view without it
-// and the copies that take its place included.
+// singleCopyWithin is how long a partition may be on one disk only when a replica stalls: three
+// seconds of silence are not counted, what follows is, a view without it and the copies that take
+// its place included.
 const singleCopyWithin = 20 * time.Second
 
-// replicaStatus is what a node says of the copies of the cluster.
+// replicaStatus is what a node reports about the copies of the cluster.
 type replicaStatus struct {
 	Ring struct {
 		UnderReplicated int `json:"under_replicated"`
@@ -40,7 +40,7 @@ func (n *node) replicas() (s replicaStatus, err error) {
 	return s, n.decode("/status", &s)
 }
 
-// stalled is what the others have said while a node stalled.
+// stalled is what the others have reported while a node stalled.
 type stalled struct {
 	single           time.Duration // longest time with one copy
 	shown            bool

@@ -50,7 +50,7 @@ type scenario struct {
 	pause      time.Duration // longest time without any request, in long runs; 0: not judged
 }
 
-// doors is how many nodes a trial can tell apart.
+// doors is how many nodes a trial can distinguish.
 const doors = 9
 
 // usualDelay is the promised gap of a trial.
@@ -75,8 +75,8 @@ type trial struct {
 	excuses []disturbance
 	blind   func(simweb.Request) bool // requests of a node that could not know better; nil: none
 	lost    []loss                    // nodes whose hosts others had to take over
-	// unstored is how many pages may be fetched twice beyond the scenario's share: what a node
-	// had fetched when its disk stored no more. It does not go by the size of the web.
+	// unstored is how many pages may be fetched twice beyond the scenario's share: what a node had
+	// fetched when its disk stored no more. It does not depend on the size of the web.
 	unstored int
 	began    time.Time
 	ended    time.Time
@@ -181,7 +181,7 @@ func newTrial(t *testing.T, s *scenario, seed uint64) *trial {
 	f.delay = config.Delay
 	at, allow := "127.0.0.1", "127.0.0.0/8"
 	if s.lab {
-		// Here the client's address tells the nodes apart.
+		// Here the nodes are distinguished by the client's address.
 		f.lab = newLab(t)
 		if s.named {
 			f.names = newLabNames(t, f.lab)
@@ -214,7 +214,7 @@ func (f *trial) start(count int) {
 	f.whole(3 * time.Minute) // nothing is promised yet
 }
 
-// add starts one more node, at a door of its own, joining all that live.
+// add starts one more node, at a door of its own, which joins all that run.
 func (f *trial) add(flags ...string) *node {
 	f.Helper()
 	var join []string
@@ -254,7 +254,7 @@ func (f *trial) hide(n *node) {
 // door returns the way by which a node enters the web.
 func (f *trial) door(n *node) int { return slices.Index(f.c.nodes, n) }
 
-// pick draws a living node.
+// pick draws a running node.
 func (f *trial) pick() *node {
 	living := f.c.living()
 	return living[f.random.IntN(len(living))]
@@ -311,8 +311,8 @@ func (f *trial) whole(within time.Duration) {
 	})
 }
 
-// namesDead says where a node's table still names a node that is gone. Right
-// after a kill everything else looks as before.
+// namesDead reports where a node's table still names a node that is gone. Right after a kill
+// everything else looks as before.
 func (c *cluster) namesDead(n *node, s status) string {
 	living := map[string]bool{}
 	for _, known := range s.Nodes {
@@ -335,8 +335,8 @@ func (c *cluster) namesDead(n *node, s status) string {
 }
 
 // outwaitFences waits until the fence of each node's start is over. For that time after the first
-// view that it installs, a process takes nothing over, proof of death or not: it cannot know what
-// happened before. A view that all nodes have had for that long is no node's first one.
+// view that it installs, a process takes nothing over, even with a proof of death: it cannot know
+// what happened before. A view that all nodes have had for that long is no node's first one.
 func (f *trial) outwaitFences() {
 	f.Helper()
 	view, since := 0, time.Now()
@@ -404,7 +404,7 @@ func names(nodes []*node) string {
 	return strings.Join(list, ", ")
 }
 
-// kill ends all nodes of a cluster without ceremony.
+// kill ends all nodes of a cluster with SIGKILL.
 func (c *cluster) kill() {
 	for _, n := range c.living() {
 		n.signal(syscall.SIGKILL)
@@ -420,7 +420,7 @@ func (n *node) post(ctx context.Context, urls []string) (accepted int, err error
 	return r.Accepted, err
 }
 
-// seedReport is what a node says of seeds.
+// seedReport is a node's answer to seeds.
 type seedReport struct{ Accepted, Duplicates int }
 
 // report hands a node seeds.

@@ -45,14 +45,14 @@ func long(c *simweb.Config) {
 	c.PagesPerHost = 60
 }
 
-// killOne loses a node for ever, with its data.
+// killOne kills a node for good and deletes its data.
 func killOne(f *trial) {
 	f.crawlTo(0.15, 0.6)
 	f.destroy(f.pick())
 }
 
-// stopAndContinue makes a node sleep for longer than its lease. When it wakes
-// up, it must not touch what others have taken over.
+// stopAndContinue stops a node for longer than its lease. When it continues, it must not request
+// what others have taken over.
 func stopAndContinue(f *trial) {
 	f.crawlTo(0.05, 0.2)
 	n := f.pick()
@@ -92,8 +92,8 @@ func (f *trial) takenBack(n, other *node, without int, stopped time.Time, unawar
 	f.judgeZombie(f.door(n), stopped, continued, back)
 }
 
-// judgeZombie checks that a node which slept asked no host that others had
-// taken over, until it was a member again, and that no host went to and fro.
+// judgeZombie checks that a node that was stopped requested no host that others had taken over
+// until it was a member again, and that no host moved back and forth.
 func (f *trial) judgeZombie(door int, stopped, continued, back time.Time) {
 	f.Helper()
 	lost, flips := map[string]bool{}, map[string]int{}

@@ -20,8 +20,8 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// The web of TestOneOfTwoStopped, and how long the node that is left may take for its
-// share: nine seconds by the delay of a host, and some to find that the other is silent.
+// The web of TestOneOfTwoStopped, and how long the node that is left may take for its share: nine
+// seconds by the delay of a host, and some until it knows that the other does not answer.
 const (
 	leadingSeeds = 100
 	leadingPages = 20
@@ -94,12 +94,13 @@ func (w *leadingWeb) shortestGap(hosts []int) time.Duration {
 	return shortest
 }
 
-// oneOfTwo is a way in which one of two nodes falls silent (F34), and what is to come of it.
+// oneOfTwo is a way in which one of two nodes stops answering (F34), and what must follow.
 type oneOfTwo struct {
 	lab bool // each node on a machine of its own
 	// flags are those of both nodes.
 	flags []string
-	// strike silences the node, and back lets it go on; nil: the other one takes all over.
+	// strike stops the node or its network, and back undoes that; nil: the other node takes all
+	// over.
 	strike, back func(l *lab, n *node)
 }
 
@@ -290,7 +291,7 @@ func (w *leadingWeb) heldBy(t *testing.T, n *node) (hosts []int) {
 	return hosts
 }
 
-// explained says what the status of the node that is left does not tell of the other one.
+// explained returns what the status of the remaining node does not report about the other one.
 func (w *leadingWeb) explained(left, stopped *node) string {
 	s, err := left.status()
 	if err != nil {

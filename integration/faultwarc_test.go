@@ -96,7 +96,7 @@ func frameOverAPI(t *testing.T, n *node) {
 	t.Error("the index names no .warc.zst file")
 }
 
-// saysFull says what is missing of the word that n waits for space on a volume.
+// saysFull returns what is missing in the report that n waits for space on a volume.
 func saysFull(n *node, volume string) string {
 	s, err := n.status()
 	if err != nil {

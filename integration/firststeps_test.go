@@ -100,10 +100,9 @@ func (s *tutorial) printed(name, label string) (rest string) {
 	return rest
 }
 
-// TestFirstSteps follows getting-started.md to the letter, with a synthetic web in the
-// place of the real one and free ports in the place of the usual ones. The second
-// node is started by the line that the first one prints, and in the place of the
-// killed node comes a fourth.
+// TestFirstSteps runs getting-started.md as it stands, with a synthetic web instead of the real one
+// and free ports instead of the usual ones. The second node is started by the line that the first
+// one prints, and in the place of the killed node comes a fourth.
 func TestFirstSteps(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
@@ -206,7 +205,7 @@ func (s *tutorial) crawl(line string) string {
 	return string(out)
 }
 
-// quiet runs a line that no person would have to type.
+// quiet runs a line that is not part of the tutorial.
 func (s *tutorial) quiet(line string) string {
 	cmd := exec.CommandContext(s.t.Context(), "bash", "-c", line)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)

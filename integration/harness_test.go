@@ -132,8 +132,8 @@ func spawn(t *testing.T, name, log string, argv ...string) *process {
 	return p
 }
 
-// signal sends a signal to the process and its children; a process that has
-// ended does not mind.
+// signal sends a signal to the process and its children; for a process that has ended nothing
+// happens.
 func (p *process) signal(s syscall.Signal) {
 	select {
 	case <-p.done:

@@ -17,7 +17,7 @@ import (
 
 var hostileRuns = flag.Int("hostile", 0, "judge hostile servers to the end of their crawl, measure tarpits this many times, and append the figures to docs/results/hostile.md")
 
-// visitLine is what a node's log says of one visit (--log-level debug).
+// visitLine is the line of one visit in a node's log (--log-level debug).
 type visitLine struct {
 	Msg, URL, Kind, Category, Skip, Reason string
 	Status                                 int
@@ -150,7 +150,7 @@ func (hc *hostileCase) wanted(w *hostileWeb) map[string]string {
 	return all
 }
 
-// missingCase says which URLs nothing has become of yet.
+// missingCase lists the URLs without an outcome yet.
 func missingCase(w *hostileWeb, cases []hostileCase, seen map[string]visitLine) string {
 	var missing []string
 	for _, hc := range cases {

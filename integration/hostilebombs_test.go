@@ -90,7 +90,7 @@ func TestBombs(t *testing.T) {
 	readWARC(t, n.dir)
 }
 
-// unvisited says which URLs nothing has become of yet.
+// unvisited lists the URLs without an outcome yet.
 func unvisited(n *node, urls ...string) string {
 	select {
 	case <-n.done:

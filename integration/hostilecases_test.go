@@ -240,7 +240,7 @@ func attributes(n int) string {
 	return b.String()
 }
 
-// oddLinks are references that no request may come of, or only a clean one.
+// oddLinks are references that must lead to no request, or to a clean one.
 var oddLinks = "<a href='http://" + strings.Repeat("a", 1<<20) + ".test/'>" +
 	"<a href='http://127.77.0.1:0/'><a href='http://127.77.0.1:99999/'><a href='http://[v1.x]/'><a href='http://a b/'>" +
 	"<a href='http://x\x00y/'><a href='//\r\nEvil:1/'><a href='/" + strings.Repeat("y", 5000) + "'><a href='http:///'><a href='http://%00/'><a href='http://xn--a/'>"

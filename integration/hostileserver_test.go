@@ -176,7 +176,7 @@ func (w *hostileWeb) url(name, path string) string {
 	return fmt.Sprintf("http://%s.%s:%d%s", name, hostileZone, w.port, path)
 }
 
-// says answers with a whole page and keeps the connection.
+// says returns a handler that answers with a whole page and keeps the connection.
 func says(status, header, body string) talk {
 	return func(c net.Conn, _ *http.Request) bool {
 		if header != "" {
@@ -199,8 +199,7 @@ func raw(parts ...string) talk {
 	}
 }
 
-// endless says something once and then something else for ever, with a pause
-// after each.
+// endless sends something once and then something else for ever, with a pause after each.
 func endless(head, again string, pause time.Duration) talk {
 	return func(c net.Conn, _ *http.Request) bool {
 		_, err := io.WriteString(c, head)
@@ -213,7 +212,7 @@ func endless(head, again string, pause time.Duration) talk {
 	}
 }
 
-// silent says something and then nothing more, without closing.
+// silent sends something and then nothing more, without closing.
 func silent(head string) talk {
 	return func(c net.Conn, _ *http.Request) bool {
 		io.WriteString(c, head)

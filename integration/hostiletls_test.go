@@ -103,7 +103,7 @@ func tlsCases(a *authority) []tlsCase {
 	}
 }
 
-// serveTLS lets each host of the table speak TLS in its way; h2 speaks HTTP/2.
+// serveTLS serves TLS for each host of the table as its row says; h2 serves HTTP/2.
 func (w *hostileWeb) serveTLS(cases []tlsCase) {
 	w.t.Helper()
 	configs := map[string]*tls.Config{}
@@ -133,9 +133,8 @@ func (w *hostileWeb) serveTLS(cases []tlsCase) {
 	w.t.Cleanup(func() { srv.Close(); <-over })
 }
 
-// TestHostileTLS is S9: certificates that are no good, with both values of
-// --tls-verify. What was fetched in spite of its certificate says so in the URL's
-// outcome, in the archive and in the counters.
+// TestHostileTLS is S9: invalid certificates, with both values of --tls-verify. What was fetched in
+// spite of its certificate says so in the URL's outcome, in the archive and in the counters.
 func TestHostileTLS(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Three nodes crawl the four real sites: every page of the lists is archived,
-// each was asked for once, and nginx saw the promised gaps.
+// Three nodes crawl the four real sites: every page of the lists is archived, each was asked for
+// once, and nginx logged the promised gaps.
 func TestThreeNodesCrawlRealSites(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

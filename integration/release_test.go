@@ -17,7 +17,7 @@ var releaseFiles = []string{"crawlnode", "LICENSE", "THIRD_PARTY_LICENSES", "REA
 	"completions/crawlnode.bash", "completions/_crawlnode", "completions/crawlnode.fish", "docs/getting-started.md", "deploy/systemd/crawlnode.service"}
 
 // TestRelease builds the archive for this system twice: the bytes are the same, the checksum is
-// right, the files are there, and what they say of themselves is true.
+// right, the files are there, and their version and commit are right.
 func TestRelease(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

@@ -21,7 +21,7 @@ type ringCell struct {
 	Reason    *string
 }
 
-// cells asks a node for the ring and holds each partition against itself.
+// cells asks a node for the ring and checks that each partition is consistent.
 func (n *node) cells() ([]ringCell, error) {
 	var doc struct{ Partitions []ringCell }
 	if err := n.decode("/api/v1/ring", &doc); err != nil {
@@ -49,7 +49,7 @@ func (n *node) cells() ([]ringCell, error) {
 	return doc.Partitions, nil
 }
 
-// ringIs waits until every living node says of each partition what want says.
+// ringIs waits until every running node reports each partition as want.
 func (c *cluster) ringIs(want func(ringCell) string) {
 	c.t.Helper()
 	until(c.t, time.Minute, func() string {

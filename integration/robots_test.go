@@ -140,7 +140,7 @@ func (s *robotsSite) begin(h *robotsHost, path string) (page bool) {
 	return page
 }
 
-// robotsSay answers with a status and a body, which is the host's verdict.
+// robotsSay answers with a status and a body, which decide the host's verdict.
 func robotsSay(status int, body string) func(*robotsSite, *robotsHost, http.ResponseWriter, *http.Request) {
 	return func(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.Request) {
 		s.decide(h.name)

@@ -128,7 +128,7 @@ func (c *cluster) probe(keys ...*secret) (end func() (asked, failed int)) {
 	}
 }
 
-// strangersCallWith makes the calls of nodes with a key that is none any more.
+// strangersCallWith makes the calls of nodes with a key that is not valid any more.
 func strangersCallWith(t *testing.T, c *cluster, key *secret) {
 	t.Helper()
 	for _, n := range c.nodes {

@@ -153,7 +153,7 @@ func (r secondReader) run(t *testing.T, script string, args ...string) []byte {
 	return out.Bytes()
 }
 
-// reading is what check.mjs says.
+// reading is the output of check.mjs.
 type reading struct {
 	Bytes    int64
 	Records  map[string]int
@@ -174,7 +174,7 @@ func (r secondReader) check(t *testing.T, files []string) (found reading) {
 	return found
 }
 
-// judge holds the reading against our own and against the index.
+// judge compares the reading with our own and with the index.
 func (r *reading) judge(t *testing.T, files, own []string, index []cdxLine) {
 	t.Helper()
 	for i, e := range r.Errors {
@@ -237,7 +237,7 @@ func (r *reading) oddities(t *testing.T, odd string) {
 	}
 }
 
-// index holds what warcio's own command lists against the reading.
+// index compares what warcio's own command lists with the reading.
 func (r secondReader) index(t *testing.T, files []string, read reading) {
 	t.Helper()
 	count := map[string]int{}

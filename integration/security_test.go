@@ -77,7 +77,7 @@ func TestStrangersStayOut(t *testing.T) {
 	judgeLog(t, c.nodes[0], time.Since(began)) // all of it went to this one
 }
 
-// judgeLog wants at most one line a second of each kind that strangers provoke.
+// judgeLog checks that strangers provoke at most one line a second of each kind.
 func judgeLog(t *testing.T, n *node, took time.Duration) {
 	t.Helper()
 	text, err := os.ReadFile(n.log)

@@ -14,7 +14,7 @@ import (
 	"crawlnode/crawl"
 )
 
-// sharesNet is where the good and the dripping hosts of these tests live.
+// sharesNet has the addresses of the good and the dripping hosts of these tests.
 const sharesNet = "127.76.0.0/14"
 
 // siege is a web of good hosts, each with a registered domain of its own, beside the

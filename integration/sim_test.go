@@ -13,11 +13,10 @@ import (
 	"time"
 )
 
-// TestSim runs many simulations, each in a process of its own: a panic, a
-// deadlock of a bubble or a race in one of them is that seed's failure and
-// nobody else's. A failing seed is made smaller, fault by fault, while it still
-// fails, and the least schedule is printed with the command that repeats it. At
-// the end it prints in how many of the seeds each fault has happened.
+// TestSim runs many simulations, each in a process of its own: a panic, a deadlock of a bubble or a
+// race in one of them fails only that seed. A failing seed is made smaller, fault by fault, while
+// it still fails, and the least schedule is printed with the command that repeats it. At the end it
+// prints in how many of the seeds each fault has happened.
 //
 // SEEDS is the number of seeds, from 1 on, and SEED lists single ones, or names of simCases. Without them there are
 // fixed ones and as many random ones as a commit's check has time for. The cases run with all but -short
@@ -38,7 +37,7 @@ import (
 //	I4  a replica answers before it has stored                       3 of 4
 //	I4  an add is acknowledged before the replicas have it           3 of 4
 //	I7  a release is taken back after a token without an answer (I1) 4 of 7
-//	I1  nobody asks the lease, and its end ends no fetch             2 of 5
+//	I1  the lease is not checked, and its end ends no fetch             2 of 5
 //	I4  a copy outside the in-sync set is promoted                   2 of 7
 //	I7  the end is declared while a member is away, or partitions
 //	    are not served                                               2 of 12
@@ -47,7 +46,7 @@ import (
 // and with the schedules of before, which had fewer losses of machines, of the
 // seeds from 1 on:
 //
-//	I4  those links, when nobody acknowledged them, are dropped      4 of 5
+//	I4  those links, when they are not acknowledged, are dropped      4 of 5
 //	I7  a node that the view has dropped does not yield (and I4)     4 of 6
 //	I1  the gap is forgotten at a hand-over or a take-over           4 of 7
 //	I1  no fence after a node that may still be alive                5 of 11
@@ -90,7 +89,7 @@ func (c simTrial) String() string {
 	return fmt.Sprint("SIM_SEED=", c.seed)
 }
 
-// sleeps says why a case is not run; "": it is.
+// sleeps returns why a case is not run; "": it is run.
 func (c simTrial) sleeps() string {
 	for _, o := range simCases {
 		if o.name == c.name && os.Getenv("SIM_ALL") == "" {
@@ -216,8 +215,8 @@ func (c simTrial) try(t *testing.T, numbers []int) (out string, ok bool) {
 	return string(b), err == nil
 }
 
-// simDigest cuts the nodes' logs away and keeps what the simulation has to say,
-// and the beginning of a panic or a race.
+// simDigest cuts the nodes' logs away and keeps the simulation's own output, and the beginning of a
+// panic or a race.
 func simDigest(out string) string {
 	if i := strings.Index(out, "has logged:"); i >= 0 {
 		out = out[:strings.LastIndexByte(out[:i], '\n')+1]

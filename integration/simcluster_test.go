@@ -90,7 +90,7 @@ type simMember struct {
 	stopped   bool
 }
 
-// heir is what a new machine has of a lost one: its name, and perhaps its address.
+// heir is what a new machine inherits from a lost one: its name, and perhaps its address.
 type heir struct {
 	old   *simMember
 	place bool
@@ -112,7 +112,7 @@ type life struct {
 	spoiled bool // its disk has failed, so it may end by itself
 }
 
-// simLog keeps what one life has logged.
+// simLog keeps the log of one process.
 type simLog struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -179,7 +179,7 @@ func (s *simulation) start(name string) {
 		host = s.net.Restart(name, m.addr)
 	}
 	s.enterName(m)
-	// The web is near and sound, so that what it sees is what the nodes did.
+	// The web's links are fast and lose nothing, so it sees exactly what the nodes did.
 	s.net.SetLink(name, "web", webLink)
 	s.net.SetLink("web", name, webLink)
 	transport, err := host.Transport(simGossip)
@@ -210,7 +210,7 @@ func simListen(host *simnet.Host, addr string) (net.Listener, error) {
 	return host.Listen(int(ap.Port()))
 }
 
-// options are those of one life of a member.
+// options are those of one process of a member.
 func (s *simulation) options(m *simMember, l *life, host *simnet.Host, transport *simnet.Transport) crawlnode.Options {
 	o := crawlnode.Options{
 		Config: s.config(m), Version: "sim", Store: l.disk, FreeBytes: m.disk.free,
@@ -276,7 +276,7 @@ func (s *simulation) crash(name string, power bool) {
 	s.troubles = append(s.troubles, trouble{name, now, now.Add(time.Second)})
 }
 
-// disk is a member's store in one life.
+// disk is a member's store for one process.
 func (s *simulation) disk(m *simMember, l *life) *simDisk {
 	return &simDisk{Memory: m.store, machine: m.disk, sync: s.sync, dead: l.dead, hurried: make(chan struct{}), onWrite: func() { s.ambush.saw(stores, m.name) },
 		random: rand.New(rand.NewPCG(s.seed, uint64(numberOf(m.name)<<16+len(m.lives))))}
@@ -378,7 +378,7 @@ func (s *simulation) watchEnd() {
 	}
 }
 
-// until waits, in virtual time, until why has nothing to say.
+// until waits, in virtual time, until why returns "".
 func (s *simulation) until(within time.Duration, why func() string) bool {
 	s.t.Helper()
 	for end := time.Now().Add(within); ; s.sleep(500 * time.Millisecond) {

@@ -56,8 +56,8 @@ func (d *machineDisk) sound() bool {
 	return true
 }
 
-// thaw waits while the disk is frozen. A frozen disk holds a process up until it is
-// thawed or the machine is gone, whatever else the process wants.
+// thaw waits while the disk is frozen. A frozen disk blocks a process until it is thawed or the
+// machine is gone, whatever the process does.
 func (d *machineDisk) thaw(dead <-chan struct{}) error {
 	for {
 		frozen, changed := d.has(frozenDisk)
@@ -142,7 +142,7 @@ func (d *simDisk) space() error {
 // Hurry makes writes fail that would wait for space: the node ends.
 func (d *simDisk) Hurry() { d.once.Do(func() { close(d.hurried) }) }
 
-// Room tells the writer whether the disk is full.
+// Room reports to the writer whether the disk is full.
 func (d *simDisk) Room() error {
 	if full, _ := d.machine.has(fullDisk); full {
 		return fmt.Errorf("%w: the simulated one", storage.ErrNoSpace)

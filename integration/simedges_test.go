@@ -248,8 +248,7 @@ func (s *simulation) exhausted(p *promise) bool {
 	return false
 }
 
-// missing says what keeps a promise from being true; it is asked of the first of its
-// nodes.
+// missing returns why a promise is not kept yet, by the first of its nodes.
 func (s *simulation) missing(p *promise) string {
 	if p.promise == morePages {
 		n := s.web.judge.progress() - p.pages

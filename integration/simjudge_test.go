@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// simJudge sits at the web's side and sees every request. It knows nothing of the
-// crawler but who asked.
+// simJudge stands at the web's side and sees every request. All that it knows of the crawler is
+// which node sent a request.
 //
 //   - I1: while a request to a host is open no other begins, and the next begins at
 //     least the delay after the end, whoever asks, across everything that happens. A
@@ -59,7 +59,7 @@ func (r *simRequest) answered() bool {
 	return !r.end.IsZero() && r.status != http.StatusServiceUnavailable && r.status != statusGone && r.page()
 }
 
-// page tells pages from what a crawler reads for itself.
+// page reports whether a path is a page, and not a file that a crawler reads for itself.
 func (r *simRequest) page() bool { return r.path != "/robots.txt" && r.path != "/sitemap.xml" }
 
 func newSimJudge(w *treeWeb) *simJudge {

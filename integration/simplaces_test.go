@@ -173,5 +173,5 @@ var otherFlags = []struct {
 	{"--join of one that is gone", func(c *config.Config) { c.Join = []string{"10.9.9.9:7000"} }},
 }
 
-// endedOfDisk reports a life that has ended because its disk failed, as it must.
+// endedOfDisk reports whether a process has ended because its disk failed, as it must.
 func (l *life) endedOfDisk() bool { return l.spoiled && errors.Is(l.err, crawlnode.ErrStorage) }

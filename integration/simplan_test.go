@@ -124,8 +124,8 @@ type schedule struct {
 	faults []fault
 }
 
-// planner draws a schedule. It thinks of nodes as present from their join to
-// their leave, whatever happens in between.
+// planner draws a schedule. It counts a node as present from its join to its leave, whatever
+// happens in between.
 type planner struct {
 	*rand.Rand
 	schedule

@@ -273,8 +273,7 @@ type seedBook struct {
 
 func newSeedBook(urls []string) *seedBook { return &seedBook{left: urls} }
 
-// take takes a seed out of the book, to be given to a node: one that is liked, if
-// there is one.
+// take takes a seed out of the book, to be given to a node: a preferred one, if there is one.
 func (b *seedBook) take(liked func(url string) bool) (url string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

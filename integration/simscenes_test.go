@@ -20,8 +20,8 @@ func (p *planner) turns() {
 	p.add(f)
 }
 
-// tears breaks, or not, the streams between a node that joins or leaves and the
-// others again and again: words that ended a move may be lost.
+// tears breaks, or not, the streams between a node that joins or leaves and the others again and
+// again: messages that ended a move may be lost.
 func (p *planner) tears(at time.Duration, name string) {
 	if p.IntN(3) == 0 {
 		return

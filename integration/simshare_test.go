@@ -63,7 +63,7 @@ func (s *shares) note(out string) {
 // enough is the number of seeds in which each fault must have happened.
 const enough = 50
 
-// report prints the shares, and blames a fault that sleeps.
+// report prints the shares, and fails for a fault that has not happened.
 func (s *shares) report(t *testing.T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -84,7 +84,7 @@ func (a *ambush) lay(on moment, node string, count int, then func()) int {
 	return a.set
 }
 
-// saw says that a moment has come.
+// saw reports that a moment has come.
 func (a *ambush) saw(on moment, node string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

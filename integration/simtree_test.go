@@ -12,11 +12,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// treeWeb is a web in which nothing is found twice: exactly one link leads to each
-// page, and exactly one page leads to each host. Whoever loses a link, a record or
-// a partition therefore misses a whole subtree, and the judge sees it. The only
-// other links lead back to pages without which the linking page is not found, so
-// they hide no loss and show whether a record was forgotten.
+// treeWeb is a web in which nothing is found twice: exactly one link leads to each page, and
+// exactly one page leads to each host. So the loss of a link, a record or a partition loses a whole
+// subtree, and the judge sees it. The only other links lead back to pages without which the linking
+// page is not found, so they hide no loss and show whether a record was forgotten.
 //
 // Three hosts are so big that one request a second keeps them busy through the
 // whole schedule; half of the others hang on their pages, so that new hosts, and

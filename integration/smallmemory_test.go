@@ -28,8 +28,8 @@ const (
 	smallMemoryStall = 5 * time.Second
 )
 
-// TestSmallMemory lets a node with --memory 128MiB crawl a large frontier within 256
-// MiB, page cache included: it is not killed and does not come to a standstill.
+// TestSmallMemory lets a node with --memory 128MiB crawl a large frontier within 256 MiB, page
+// cache included: it is not killed and does not stop fetching.
 func TestSmallMemory(t *testing.T) {
 	if *smallMemoryURLs == 0 {
 		t.Skip("a measurement of minutes that needs root; see .ci/bench")

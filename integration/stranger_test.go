@@ -20,10 +20,9 @@ import (
 	"crawlnode/simweb"
 )
 
-// Bytes, connections and garbage of every kind at all ports of a cluster that crawls:
-// no node ends, none grows, the crawl does not slow down, and a member that comes
-// meanwhile gets in. The rate of the crawl is bound by politeness, because the
-// strangers use the same processors.
+// Bytes, connections and garbage of every kind at all ports of a cluster that crawls: no node ends,
+// none grows, the crawl does not slow down, and a node that joins meanwhile becomes a member. The
+// rate of the crawl is bound by politeness, because the strangers use the same processors.
 func TestStrangersWhileCrawling(t *testing.T) {
 	needsProcesses(t)
 	// 160 hosts with one page in nearly two seconds each; a request's own time counts little.
@@ -137,7 +136,7 @@ func (m *mischief) String() string {
 		m.packets.Load(), m.tiny.Load(), m.streams.Load(), m.handshakes.Load(), m.halfOpen.Load())
 }
 
-// judge wants the attack to have been one.
+// judge checks that the attack has really taken place.
 func (m *mischief) judge(t *testing.T, messages int64) {
 	t.Helper()
 	if !raceDetector && (m.packets.Load()+m.tiny.Load() < messages || m.streams.Load() < 500 || m.halfOpen.Load() < 200 || m.handshakes.Load() < 50) {
@@ -206,7 +205,7 @@ func (m *mischief) garbage(ctx context.Context, ports []string, random *rand.Ran
 	}
 }
 
-// hold opens connections and says nothing, 500 at a time.
+// hold opens connections and sends nothing, 500 at a time.
 func (m *mischief) hold(ctx context.Context, ports []string) {
 	var held []net.Conn
 	for i := 0; ctx.Err() == nil; i++ {

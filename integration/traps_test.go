@@ -76,11 +76,11 @@ type trap struct {
 	page func(u *url.URL) string
 	// plain is the most pages that do not look like a trap.
 	plain int
-	// spent says that the budget is used up within seconds.
+	// spent: the budget is used up within seconds.
 	spent bool
 }
 
-// traps are the ways in which hosts are endless without meaning it.
+// traps are the ways in which hosts are endless by mistake.
 func traps() map[string]trap {
 	var mu sync.Mutex
 	next := 0
@@ -117,8 +117,8 @@ func traps() map[string]trap {
 	}
 }
 
-// A host that never ends is held to its budget, in the lowest band, and the
-// others do not notice it.
+// A host without end is limited to its budget, in the lowest band, and the others are not slowed
+// down.
 func TestTraps(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()

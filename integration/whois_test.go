@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// whois tells which node is behind a loopback connection, by the kernel's
-// tables: the client's address gives the socket's inode (/proc/net/tcp), and the
-// inode gives the process that has it open (/proc/PID/fd).
+// whois finds the node behind a loopback connection, by the kernel's tables: the client's address
+// gives the socket's inode (/proc/net/tcp), and the inode gives the process that has it open
+// (/proc/PID/fd).
 type whois struct {
 	mu   sync.Mutex // guards pids
 	pids map[int]string

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// twinWithin is how long a second process with a node's name or identity may live.
-const twinWithin = 10 * time.Second
+// duplicateWithin is how long a second process with a node's name or identity may run.
+const duplicateWithin = 10 * time.Second
 
 // sameName starts, during the crawl, a new node with a name that is taken, and a copy of a running
 // node's data at another address. Both must end, and no view may follow. Then that node is killed
@@ -75,12 +75,11 @@ func (f *trial) copyData(from, to *node) {
 	}
 }
 
-// refused waits for the end of a process that may not stay, with an exit code and a
-// word of explanation.
+// refused waits for the end of a process that may not stay; it must give an exit code and a reason.
 func (f *trial) refused(n *node, code int, word string) {
 	f.Helper()
 	started := time.Now()
-	if got := n.exit(f.T, f.patience(twinWithin)); got != code || !strings.Contains(tail(n.log, 5), word) {
+	if got := n.exit(f.T, f.patience(duplicateWithin)); got != code || !strings.Contains(tail(n.log, 5), word) {
 		f.Errorf("exit code %d, want %d and a message that names %q:\n%s", got, code, word, tail(n.log, 20))
 	}
 	f.Logf("%s ended after %v", n.name, time.Since(started).Round(10*time.Millisecond))
@@ -106,7 +105,7 @@ func (f *trial) members(n *node) []string {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// linesOf counts the lines of a node's log with a word.
+// linesOf counts the lines of a node's log that contain a text.
 func (f *trial) linesOf(n *node, word string) int {
 	f.Helper()
 	text, err := os.ReadFile(n.log)
