@@ -164,7 +164,7 @@ func TestReplicaCrashAtEveryWrite(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			t.Logf("seed %d", seed)
-			for at, ended := 0, false; !ended; at++ {
+			for at, ended := 0, false; !ended; at += crashStep(s.Name) {
 				for _, applied := range []bool{false, true} {
 					if s.Name == "memory" || applied == (at%2 == 0) { // the disk store costs more
 						ended = h.crashAt(t, s.Open, at, applied, rand.New(rand.NewPCG(seed, uint64(at))))
