@@ -281,7 +281,7 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
-		[]string{"cli/command"}, []string{"api", "config"},
+		[]string{"cli/command"}, []string{"api", "config", "crawl"},
 		"what all verbs share; it knows no verb and no node",
 	},
 	{

@@ -22,6 +22,7 @@ import (
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/config"
+	"crawlnode/crawl"
 	"crawlnode/node"
 )
 
@@ -129,6 +130,7 @@ func newParser(env *Env, exit func(int)) *kong.Kong {
 		kong.ExplicitGroups(help.Groups()),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(parseDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(parseNet)),
+		kong.TypeMapper(reflect.TypeFor[crawl.AssetPolicy](), command.AssetsFlag{}),
 	)
 	if err != nil {
 		panic("BUG: the grammar of the command line: " + err.Error())

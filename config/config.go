@@ -3,6 +3,8 @@ package config
 import (
 	"net/netip"
 	"time"
+
+	"crawlnode/crawl"
 )
 
 // Config is every setting of a node, under the names of the command line.
@@ -94,7 +96,8 @@ type Scope struct {
 	Exclude []string `group:"scope" sep:"none" placeholder:"PATTERN" help:"Never crawl URLs that match; overrides --include; repeatable." live:"cluster"`
 	// ExcludeFiles are files with one pattern per line; Load adds them to Exclude.
 	ExcludeFiles []string `name:"exclude-file" group:"scope" sep:"none" placeholder:"FILE" help:"File with one --exclude pattern per line; repeatable." live:"cluster"`
-	Assets       bool     `group:"scope" help:"Also crawl images, scripts, style sheets and srcset." live:"cluster"`
+	// Assets is off, same-host or any.
+	Assets crawl.AssetPolicy `group:"scope" placeholder:"off|same-host|any" default:"off" help:"Also fetch what pages are shown with (images, scripts, style sheets), out of scope too: on the page's host, or any. Alone: any." live:"cluster"`
 }
 
 // Politeness defines how web servers are treated.

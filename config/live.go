@@ -68,7 +68,7 @@ func ofSettings(s *crawl.Settings, version string) Config {
 		return words[0]
 	}
 	c := Default()
-	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.Assets
+	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.AssetPolicy()
 	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
 	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
 	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")

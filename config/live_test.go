@@ -29,7 +29,7 @@ func TestSettingsAreTheirOwnInverse(t *testing.T) {
 		func(c *Config) { c.UserAgent = "other/1 (+me@example.org)" },
 		func(c *Config) { c.UserAgent = "crawlnode/1.0 of mine" },
 		func(c *Config) {
-			c.Mode, c.Include, c.Exclude, c.Assets = "any", []string{"*.a"}, []string{"*.b", "host:c"}, true
+			c.Mode, c.Include, c.Exclude, c.Assets = "any", []string{"*.a"}, []string{"*.b", "host:c"}, crawl.AssetsSameHost
 			c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = 1, 2, 3, 4, 5
 			c.Delay, c.IPDelay, c.Robots, c.TLSVerify, c.Store = 0, &gap, "ignore", "record", "none"
 			c.AllowNet = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
@@ -86,7 +86,10 @@ func TestChange(t *testing.T) {
 		{"a list", `{"exclude":["*.a","*.b,c"],"allow_net":["10.0.0.0/8"]}`, func(s *crawl.Settings) bool { return len(s.Exclude) == 2 && len(s.AllowNet) == 1 }, "", false},
 		{"a list as on the command line", `{"allow-net":"10.0.0.0/8, 127.0.0.0/8","exclude":"*.a,b"}`, func(s *crawl.Settings) bool { return len(s.Exclude) == 1 && len(s.AllowNet) == 2 }, "", false},
 		{"nothing in a list", `{"exclude":""}`, func(s *crawl.Settings) bool { return len(s.Exclude) == 0 }, "", false},
-		{"truth", `{"assets":true}`, func(s *crawl.Settings) bool { return s.Assets }, "", false},
+		{"truth", `{"assets":true}`, func(s *crawl.Settings) bool { return s.AssetPolicy() == crawl.AssetsAny }, "", false},
+		{"a word", `{"assets":"same-host"}`, func(s *crawl.Settings) bool { return s.AssetPolicy() == crawl.AssetsSameHost }, "", false},
+		{"falsehood", `{"assets":false}`, func(s *crawl.Settings) bool { return s.AssetPolicy() == crawl.AssetsOff }, "", false},
+		{"another word", `{"assets":"some"}`, nil, `assets: "some" must be off, same-host or any`, false},
 		{"a contact", `{"contact":"you@example.org"}`, func(s *crawl.Settings) bool { return s.UserAgent == "crawlnode/1.0 (+you@example.org)" }, "", false},
 		{"robots inside", `{"robots":"ignore","allow_net":"127.0.0.0/8","delay":"0s"}`, func(s *crawl.Settings) bool { return s.RobotsIgnore && s.Delay == 0 }, "", false},
 		{"the store as it is", `{"store":"warc"}`, func(s *crawl.Settings) bool { return s.Archive }, "", false},

@@ -11,12 +11,13 @@ type Settings struct {
 	Scope           string         `json:"scope"` // page, prefix, host, domain or any
 	Include         []string       `json:"include,omitempty"`
 	Exclude         []string       `json:"exclude,omitempty"`
-	Assets          bool           `json:"assets"`
-	MaxDepth        int            `json:"max_depth"`          // 0: no bound
-	MaxPages        int64          `json:"max_pages"`          // 0: no bound
-	MaxPagesPerHost int64          `json:"max_pages_per_host"` // 0: no bound
-	MaxDuration     time.Duration  `json:"max_duration"`       // 0: no bound
-	MaxBody         int64          `json:"max_body"`           // bytes after decoding
+	Assets          bool           `json:"assets"`                     // AssetPolicy says which
+	AssetsSameHost  bool           `json:"assets_same_host,omitempty"` // with Assets: on the page's host only; older nodes take it for AssetsAny
+	MaxDepth        int            `json:"max_depth"`                  // 0: no bound
+	MaxPages        int64          `json:"max_pages"`                  // 0: no bound
+	MaxPagesPerHost int64          `json:"max_pages_per_host"`         // 0: no bound
+	MaxDuration     time.Duration  `json:"max_duration"`               // 0: no bound
+	MaxBody         int64          `json:"max_body"`                   // bytes after decoding
 	Delay           time.Duration  `json:"delay"`
 	IPDelay         *time.Duration `json:"ip_delay"` // nil: 200 ms outside AllowNet, 0 inside
 	UserAgent       string         `json:"user_agent"`

@@ -26,23 +26,23 @@ type CrawlReport struct {
 // SettingsReport has the crawl's settings, with the names and values of the command line, but _ for
 // -. All except Store can be changed while the crawl runs.
 type SettingsReport struct {
-	Scope           string   `json:"scope"` // page, prefix, host, domain or any
-	Include         []string `json:"include"`
-	Exclude         []string `json:"exclude"`
-	Assets          bool     `json:"assets"`
-	MaxDepth        int      `json:"max_depth"`          // 0: no bound, as with all limits but max_body
-	MaxPages        int64    `json:"max_pages"`          // of the whole cluster
-	MaxPagesPerHost int64    `json:"max_pages_per_host"` //
-	MaxDuration     string   `json:"max_duration"`       // such as 2h30m0s
-	MaxBody         string   `json:"max_body"`           // such as 10MiB
-	Delay           string   `json:"delay"`              // such as 1s
-	IPDelay         *string  `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
-	UserAgent       string   `json:"user_agent"`
-	Contact         string   `json:"contact"`
-	Robots          string   `json:"robots"`     // obey or ignore, which applies inside allow_net only
-	TLSVerify       string   `json:"tls_verify"` // strict or record
-	AllowNet        []string `json:"allow_net"`
-	Store           string   `json:"store"` // warc or none; fixed when a node starts
+	Scope           string      `json:"scope"` // page, prefix, host, domain or any
+	Include         []string    `json:"include"`
+	Exclude         []string    `json:"exclude"`
+	Assets          AssetPolicy `json:"assets"`             // off, same-host or any
+	MaxDepth        int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
+	MaxPages        int64       `json:"max_pages"`          // of the whole cluster
+	MaxPagesPerHost int64       `json:"max_pages_per_host"` //
+	MaxDuration     string      `json:"max_duration"`       // such as 2h30m0s
+	MaxBody         string      `json:"max_body"`           // such as 10MiB
+	Delay           string      `json:"delay"`              // such as 1s
+	IPDelay         *string     `json:"ip_delay"`           // null: 200ms outside allow_net, 0 inside
+	UserAgent       string      `json:"user_agent"`
+	Contact         string      `json:"contact"`
+	Robots          string      `json:"robots"`     // obey or ignore, which applies inside allow_net only
+	TLSVerify       string      `json:"tls_verify"` // strict or record
+	AllowNet        []string    `json:"allow_net"`
+	Store           string      `json:"store"` // warc or none; fixed when a node starts
 }
 
 // CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay.

@@ -83,6 +83,7 @@ const (
 	otherMedia mediaKind = iota
 	pageMedia            // HTML and XHTML
 	xmlMedia             // may be a sitemap that a page links to
+	sheetMedia           // a style sheet
 )
 
 // kindOf reads the media type. A header that carries no information is treated as absent (MIME
@@ -99,6 +100,8 @@ func kindOf(resp *fetcher.Response) mediaKind {
 		return pageMedia
 	case "text/xml", "application/xml":
 		return xmlMedia
+	case "text/css":
+		return sheetMedia
 	}
 	return otherMedia
 }
@@ -152,6 +155,9 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	case redirects(resp.Status):
 		f.location(resp.Header.Get("Location"))
 	case !ok:
+	case kindOf(resp) == sheetMedia:
+		f.sheet(resp)
+	case f.isForeign():
 	case v.Item.Via == crawl.ViaSitemapFile:
 		f.sitemapFile(resp)
 	case kindOf(resp) == pageMedia:
@@ -200,6 +206,10 @@ func (f *finds) redirect(to urlnorm.URL) {
 		f.skip(to, t.Via, crawl.SkipTrap)
 		return
 	}
+	if item.Via == crawl.ViaAsset && f.rules.Settings.Assets {
+		f.asset(to, item.Depth, t.Hops)
+		return
+	}
 	if !f.first(to) {
 		return
 	}
@@ -246,7 +256,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 	list := &f.o.Targets
 	if !v.Admit {
 		opened, wants := wantsEntry(&t, f.rules)
-		if f.complete || !wants {
+		if f.complete || !wants || t.Via == crawl.ViaAsset {
 			f.skip(t.URL, t.Via, ReasonOf(v))
 			return
 		}
@@ -287,6 +297,9 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 			f.skip(l.URL, viaOf(l), crawl.SkipNoFollow)
 		}
 	}
+	if f.rules.Settings.Assets && !noFollow && !doc.NoFollow {
+		f.hiddenParts(resp.Body, &doc)
+	}
 	if f.fingerprints || f.deriver != nil && f.deriver.Simhashes() {
 		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
 	}
@@ -298,7 +311,7 @@ func viaOf(l *htmlparse.Link) crawl.Via {
 	switch {
 	case l.Tag == "meta":
 		return crawl.ViaRedirect
-	case l.Asset():
+	case l.Part():
 		return crawl.ViaAsset
 	}
 	return crawl.ViaLink
@@ -314,14 +327,16 @@ func directives(resp *fetcher.Response) (noIndex, noFollow bool) {
 }
 
 // link takes one link of a page. Links that a reader would follow are queued; parts of the page
-// (images, scripts ...) only with Settings.Assets.
+// (images, scripts ...) and its relatives (canonical address ...) only with Settings.Assets.
 func (f *finds) link(l *htmlparse.Link) {
 	switch {
 	case l.Tag == "meta":
 		f.redirect(l.URL)
 	case !l.Asset():
 		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
+	case f.rules.Settings.Assets && l.Part():
+		f.asset(l.URL, f.v.Item.Depth+1, 0)
 	case f.rules.Settings.Assets:
-		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaAsset}, 0)
+		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
 	}
 }

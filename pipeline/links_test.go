@@ -32,7 +32,7 @@ func TestLinks(t *testing.T) {
 	b.visit("http://a.test/")
 	_, o = b.one()
 	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1", "http://a.test/3 link d1 h0 b1",
-		"http://a.test/i.png asset d1 h0 b1", "http://a.test/s.js asset d1 h0 b1", "http://a.test/c asset d1 h0 b1", "http://a.test/4 link d1 h0 b1")
+		"http://a.test/i.png asset d1 h0 b1", "http://a.test/s.js asset d1 h0 b1", "http://a.test/c link d1 h0 b1", "http://a.test/4 link d1 h0 b1")
 
 	b = newBench(t, scope.Options{MaxDepth: 2})
 	b.serve("http://a.test/", 200, "", page)

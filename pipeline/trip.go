@@ -105,8 +105,7 @@ func outOfScope(v *crawl.Visit, rules *Rules) (o crawl.Outcome, out bool) {
 	if !rules.Rejudge || v.Item.Via == crawl.ViaRobots {
 		return o, false
 	}
-	t := crawl.Target{Depth: v.Item.Depth, Via: v.Item.Via}
-	verdict := rules.Scope.Judge(v.Item.URL, JudgedDepth(&t), rules.Seeds)
+	verdict := judgeItem(&v.Item, rules)
 	if verdict.Admit {
 		return o, false
 	}

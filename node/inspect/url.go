@@ -40,7 +40,11 @@ func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLR
 	if depth < 0 {
 		depth = depthOf(r.Record)
 	}
-	r.Scope = scopeReport(book.Rules.Judge(u, depth, i.o.Documents.Seeds), depth)
+	v := book.Rules.Judge(u, depth, i.o.Documents.Seeds)
+	if !v.Admit && r.Record != nil && r.Record.Via == crawl.ViaAsset.String() && book.Doc.Settings.Assets {
+		v = book.Rules.JudgeAsset(u)
+	}
+	r.Scope = scopeReport(v, depth)
 	if r.Record == nil && r.Scope.Suspicious && a.Spent {
 		r.Scope = crawl.ScopeReport{Reason: crawl.SkipHostBudget.String(), Depth: depth,
 			Rule: "the host has used its budget of URLs that look like a trap; this one is " + r.Scope.Rule}

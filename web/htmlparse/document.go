@@ -60,6 +60,20 @@ func (l Link) Asset() bool {
 	return true
 }
 
+// Part reports whether the link names something that the page is shown with: an image, a script, a
+// style sheet. An Asset that is none is a relative of the page, such as its canonical address.
+func (l Link) Part() bool {
+	if l.Tag != "link" {
+		return l.Asset()
+	}
+	for _, rel := range [...]string{"stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon", "preload", "modulepreload", "manifest"} {
+		if hasToken(l.Rel, rel) {
+			return true
+		}
+	}
+	return false
+}
+
 // Document is the extracted content of a page. Strings are valid UTF-8 with white space collapsed.
 type Document struct {
 	// Links are the links that can be fetched.

@@ -158,6 +158,22 @@ func TestCSS(t *testing.T) {
 	}
 }
 
+func TestParts(t *testing.T) {
+	t.Parallel()
+	at := mustURL(t, "http://example.org/a/page")
+	page := `<base href=/b/><style>@import "1.css"; a{b:url(2.png)}</style><p style="background:url(3.png)"><a href=no><img src=no>
+		<svg><image xlink:href=4.png /><use href="5.svg#x"/><use href="#own"/></svg><noscript><style>a{b:url(6.png)}</style></noscript><table background=7.png><script>url(no)</script>
+		<p style="background:url(data:,x)"><!-- <style>a{b:url(no)}</style> --><p style>url(no)`
+	doc := htmlparse.Parse([]byte(page), "text/html", at)
+	var got []string
+	for _, u := range Parts([]byte(page), &doc) {
+		got = append(got, u.PathQuery())
+	}
+	if want := "/b/1.css /b/2.png /b/3.png /b/4.png /b/5.svg /b/6.png /b/7.png"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Whatever a page is: what the crawler finds in the rewritten page is what it found before, when every
 // reference is made absolute; and a page without references stays as it is.
 func FuzzHTML(f *testing.F) {

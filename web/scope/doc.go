@@ -19,6 +19,9 @@
 //	it is not deeper than the limit
 //	no segment occurs four times or more in its path (a trap)
 //
+// A part of a page, such as an image, is admitted with the page ([Rules.JudgeAsset]): only exclude
+// patterns and traps refuse it.
+//
 // A URL that only looks like a trap is admitted and marked as suspicious; the caller gives it the
 // lowest priority and counts it against its host's budget. Length, port and scheme are checked by
 // package urlnorm, robots.txt by package robots.

@@ -119,6 +119,26 @@ func (r *Rules) Judge(u urlnorm.URL, depth int, seeds *Seeds) Verdict {
 	return Verdict{Admit: true, Rule: rule}
 }
 
+// JudgeAsset decides about a part of a page that is in scope: an image, a script, a style sheet, or
+// what a style sheet refers to. Modes, include patterns and depth do not apply to it.
+func (r *Rules) JudgeAsset(u urlnorm.URL) Verdict {
+	if p := firstMatch(r.exclude, u); p != nil {
+		return Verdict{Reason: OutOfScope, Rule: p.rule}
+	}
+	if segment, repeats := repeatedSegment(u.Path()); repeats {
+		return Verdict{Reason: Trap, Rule: "the path has the segment \"" + segment + "\" four times or more"}
+	}
+	if why := suspicion(u, 0); why != "" {
+		return Verdict{Admit: true, Suspicious: true, Rule: why}
+	}
+	return Verdict{Admit: true, Rule: "part of a page in scope"}
+}
+
+// CoversHost reports whether the mode may include any page of u's host.
+func (r *Rules) CoversHost(u urlnorm.URL, seeds *Seeds) bool {
+	return r.Covers(u, seeds) || seeds != nil && seeds.covers(Host, u)
+}
+
 // Excludes reports whether an exclude pattern keeps u out, wherever it was found.
 func (r *Rules) Excludes(u urlnorm.URL) bool { return firstMatch(r.exclude, u) != nil }
 
