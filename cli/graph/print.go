@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -52,37 +53,40 @@ func (p *printer) print(w io.Writer) error {
 	return out.Flush()
 }
 
-// order lists the nodes to print, the most important first; of equal ones the one that was found first.
+// order lists all nodes, the most important first; of equal ones the one that was found first.
 func (p *printer) order() []uint32 {
 	ids := make([]uint32, len(p.result.Ranks))
 	for i := range ids {
 		ids[i] = uint32(i)
 	}
 	slices.SortFunc(ids, func(a, b uint32) int {
-		switch ra, rb := p.result.Ranks[a], p.result.Ranks[b]; {
-		case ra > rb:
-			return -1
-		case ra < rb:
-			return 1
-		}
-		return int(int64(a) - int64(b))
+		return cmp.Or(cmp.Compare(p.result.Ranks[b], p.result.Ranks[a]), cmp.Compare(a, b))
 	})
-	if n := p.verb.Top; n > 0 && n < len(ids) {
-		ids = ids[:n]
-	}
 	return ids
 }
 
-// rows calls f with each row to print. Equal nodes have the same rank.
+// rows calls f with each row to print. Equal nodes have the same rank: the share of the other
+// nodes that are less important. A node that is alone has 1.
 func (p *printer) rows(f func(*row) error) error {
 	ids := p.order()
-	less := p.lessThan(ids)
-	for i, id := range ids {
+	ranks := p.result.Ranks
+	shown := len(ids)
+	if p.verb.Top > 0 {
+		shown = min(shown, p.verb.Top)
+	}
+	end := 0 // of the nodes that are equal to this one
+	for i, id := range ids[:shown] {
+		for end < len(ids) && ranks[ids[end]] >= ranks[id] {
+			end++
+		}
 		name, err := p.graph.Name(id)
 		if err != nil {
 			return err
 		}
-		r := row{Position: i + 1, PageRank: p.result.Ranks[id], Rank: less[i], In: p.result.In[id], Out: p.result.Out[id], URL: name}
+		r := row{Position: i + 1, PageRank: ranks[id], Rank: 1, In: p.result.In[id], Out: p.result.Out[id], URL: name}
+		if len(ids) > 1 {
+			r.Rank = float64(len(ids)-end) / float64(len(ids)-1)
+		}
 		if p.verb.By == "host" {
 			r.URL, r.Host = "", name
 		}
@@ -91,36 +95,6 @@ func (p *printer) rows(f func(*row) error) error {
 		}
 	}
 	return nil
-}
-
-// lessThan says for each of ids, which are in order, what share of all other nodes is less
-// important. A node that is alone has 1.
-func (p *printer) lessThan(ids []uint32) []float64 {
-	ranks := p.result.Ranks
-	shares := make([]float64, len(ids))
-	others := float64(max(len(ranks)-1, 1))
-	for i := 0; i < len(ids); {
-		atLeast, end := 0, i
-		for end < len(ids) && ranks[ids[end]] == ranks[ids[i]] {
-			end++
-		}
-		if atLeast = end; end == len(ids) { // more of the same rank may be cut off
-			atLeast = 0
-			for _, r := range ranks {
-				if r >= ranks[ids[i]] {
-					atLeast++
-				}
-			}
-		}
-		share := float64(len(ranks)-atLeast) / others
-		if i == 0 && len(ranks) == 1 {
-			share = 1
-		}
-		for ; i < end; i++ {
-			shares[i] = share
-		}
-	}
-	return shares
 }
 
 func (p *printer) text(out *bufio.Writer) error {
