@@ -12,13 +12,13 @@ import (
 // pureCores are the packages that decide and do nothing: no clock, no I/O, no
 // goroutine, no channel. Time and randomness are arguments, so each of their tests can be
 // repeated exactly.
-var pureCores = []string{"ring", "scheduler", "fairshare", "importance/pagerank", "membership/consensus", "handoff/machine"}
+var pureCores = []string{"ring", "scheduler", "fairshare", "importance", "importance/pagerank", "membership/consensus", "handoff/machine"}
 
 // pureImports are the packages from outside the project that a pure core may
 // import. They compute. Of net only the type of an address is allowed.
 var pureImports = []string{
 	"cmp", "container/heap", "container/list", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt",
-	"hash/crc32", "hash/fnv", "maps", "math", "net/netip", "slices", "strconv", "strings", "time", "unicode", "unicode/utf8",
+	"hash/crc32", "hash/fnv", "maps", "math", "math/bits", "net/netip", "slices", "strconv", "strings", "time", "unicode", "unicode/utf8",
 	"github.com/buraksezer/consistent", "github.com/cespare/xxhash/v2", "golang.org/x/net/publicsuffix",
 }
 

@@ -47,6 +47,10 @@ var table = []rule{
 		"a pure core: it knows the nouns and neither disk, network nor its callers",
 	},
 	{
+		[]string{"importance"}, []string{"crawl"},
+		"a pure core: it knows numbers of URLs, and neither disk, network nor what a link is",
+	},
+	{
 		[]string{"scheduler"}, []string{"crawl", "fairshare"},
 		"a pure core: it knows the nouns and the rules of shares, and neither disk, network nor its callers",
 	},
