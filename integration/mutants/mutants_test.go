@@ -3,6 +3,7 @@ package main
 import (
 	"go/parser"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,9 @@ func TestMutants(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 			continue
+		}
+		if own := path.Dir(m.file); !slices.Contains(deciders, own) {
+			t.Errorf("mutant %s: the tests of %s judge no mutant: add it to deciders", m.name, own)
 		}
 		if _, err := parser.ParseFile(token.NewFileSet(), m.file, text, 0); err != nil {
 			t.Errorf("mutant %s: %v", m.name, err)
