@@ -41,18 +41,24 @@ var roles = map[string]crawl.Role{
 	"POST /api/v1/keys/rotate":        crawl.RoleAdmin, // the node also requires the key itself
 
 	// The dashboard.
-	"GET /{$}":            crawl.RoleRead,
-	"GET /nodes":          crawl.RoleRead,
-	"GET /ring":           crawl.RoleRead,
-	"GET /hosts":          crawl.RoleRead,
-	"GET /hosts/{host}":   crawl.RoleRead,
-	"GET /urls":           crawl.RoleRead,
-	"GET /events":         crawl.RoleRead,
-	"GET /static/{file}":  crawl.RoleRead,
-	"POST /control/theme": crawl.RoleRead, // a cookie of the asker's
-	"POST /control/crawl": crawl.RoleOperate,
-	"POST /control/seeds": crawl.RoleOperate,
-	"POST /control/nodes": crawl.RoleAdmin,
+	"GET /{$}":               crawl.RoleRead,
+	"GET /nodes":             crawl.RoleRead,
+	"GET /ring":              crawl.RoleRead,
+	"GET /hosts":             crawl.RoleRead,
+	"GET /hosts/{host}":      crawl.RoleRead,
+	"GET /urls":              crawl.RoleRead,
+	"GET /events":            crawl.RoleRead,
+	"GET /pages":             crawl.RoleRead,
+	"GET /start":             crawl.RoleRead,
+	"GET /settings":          crawl.RoleRead,
+	"GET /archive":           crawl.RoleRead,
+	"GET /static/{file}":     crawl.RoleRead,
+	"POST /control/theme":    crawl.RoleRead, // a cookie of the asker's
+	"POST /control/crawl":    crawl.RoleOperate,
+	"POST /control/seeds":    crawl.RoleOperate,
+	"POST /control/start":    crawl.RoleOperate, // changed settings need what PUT /api/v1/crawl does
+	"POST /control/settings": crawl.RoleAdmin,
+	"POST /control/nodes":    crawl.RoleAdmin,
 }
 
 // roleOf is the role of a pattern.

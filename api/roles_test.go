@@ -31,6 +31,10 @@ var allowed = map[string]string{
 	"GET /hosts/{host}":                    "roa",
 	"GET /urls":                            "roa",
 	"GET /events":                          "roa",
+	"GET /pages":                           "roa",
+	"GET /start":                           "roa",
+	"GET /settings":                        "roa",
+	"GET /archive":                         "roa",
 	"GET /static/{file}":                   "roa",
 	"GET /healthz":                         "roa",
 	"GET /metrics":                         "roa",
@@ -55,6 +59,7 @@ var allowed = map[string]string{
 	"POST /api/v1/crawl/resume": "oa",
 	"POST /control/crawl":       "oa",
 	"POST /control/seeds":       "oa",
+	"POST /control/start":       "oa",
 
 	"POST /api/v1/crawl/stop":         "a",
 	"PUT /api/v1/crawl":               "a",
@@ -63,6 +68,7 @@ var allowed = map[string]string{
 	"POST /api/v1/tokens/{id}/revoke": "a",
 	"POST /api/v1/keys/rotate":        "a",
 	"POST /control/nodes":             "a",
+	"POST /control/settings":          "a",
 }
 
 // everyPath lists all methods with their paths: of the document, and of the dashboard.

@@ -38,6 +38,8 @@ type URLQuery struct {
 	Partition *Partition `json:"partition,omitempty"`
 	Limit     int        `json:"limit,omitempty"` // lines of a page, at most MaxURLLines; 0: as many
 	After     string     `json:"after,omitempty"` // URLPage.Next of the page before; "": the first page
+	// Reading is the time for reading a page, if it is less than what a page has anyway; 0: that.
+	Reading time.Duration `json:"-"`
 }
 
 // URLPage is the document of GET /api/v1/urls without url=: a part of a list. Lines are in the

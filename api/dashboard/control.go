@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -68,23 +69,39 @@ func (d *Dashboard) controlCrawl(w http.ResponseWriter, r *http.Request) {
 
 func (d *Dashboard) controlSeeds(w http.ResponseWriter, r *http.Request) {
 	d.order(w, r, func(ctx context.Context) (string, error) {
-		seeds := seedLines(r.PostForm.Get("urls"), r.PostForm.Get("again") != "")
-		switch {
-		case len(seeds) == 0:
-			return "", fmt.Errorf("no URL was given: write one per line")
-		case len(seeds) > maxFormSeeds:
-			return "", fmt.Errorf("more than %d URLs: send them with crawlnode seeds add -f FILE", maxFormSeeds)
-		}
-		report, err := d.backend.AddSeeds(ctx, seeds)
+		seeds, err := seedsOf(r.PostForm)
 		if err != nil {
-			return "", fmt.Errorf("not all seeds were stored; it is safe to send them again: %w", err)
+			return "", err
 		}
-		text := fmt.Sprintf("Seeds: %d accepted, %d duplicate, %d out of scope, %d invalid.", report.Accepted, report.Duplicates, report.OutOfScope, len(report.Invalid))
-		for _, bad := range report.Invalid[:min(len(report.Invalid), badLinesShown)] {
-			text += fmt.Sprintf("\nLine %d, %.200s: %s", bad.Line, bad.Input, bad.Error)
-		}
-		return text, nil
+		text, _, err := d.addSeeds(ctx, seeds)
+		return text, err
 	})
+}
+
+// seedsOf reads the seeds of a form.
+func seedsOf(form url.Values) ([]crawl.Seed, error) {
+	seeds := seedLines(form.Get("urls"), form.Get("again") != "")
+	switch {
+	case len(seeds) == 0:
+		return nil, errors.New("no URL was given: write one per line")
+	case len(seeds) > maxFormSeeds:
+		return nil, fmt.Errorf("more than %d URLs: send them with crawlnode seeds add -f FILE", maxFormSeeds)
+	}
+	return seeds, nil
+}
+
+// addSeeds adds seeds and says in a sentence what became of them; some: at least one is a URL that
+// is crawled.
+func (d *Dashboard) addSeeds(ctx context.Context, seeds []crawl.Seed) (text string, some bool, err error) {
+	report, err := d.backend.AddSeeds(ctx, seeds)
+	if err != nil {
+		return "", false, fmt.Errorf("not all seeds were stored; it is safe to send them again: %w", err)
+	}
+	text = fmt.Sprintf("Seeds: %d accepted, %d duplicate, %d out of scope, %d invalid.", report.Accepted, report.Duplicates, report.OutOfScope, len(report.Invalid))
+	for _, bad := range report.Invalid[:min(len(report.Invalid), badLinesShown)] {
+		text += fmt.Sprintf("\nLine %d, %.200s: %s", bad.Line, bad.Input, bad.Error)
+	}
+	return text, report.Accepted+report.Duplicates > 0, nil
 }
 
 // seedLines reads one URL a line, as in files of seeds: empty lines and those that begin with # are
@@ -145,7 +162,15 @@ func (d *Dashboard) controlTheme(w http.ResponseWriter, r *http.Request) {
 
 // goBack redirects the client to the page that the form names, with a message.
 func (d *Dashboard) goBack(w http.ResponseWriter, r *http.Request, m *message) {
-	u := ownPath(r.PostFormValue("back"))
+	d.redirect(w, r, ownPath(r.PostFormValue("back")), m)
+}
+
+// goTo redirects the client to a page with a message.
+func (d *Dashboard) goTo(w http.ResponseWriter, r *http.Request, path string, m message) {
+	d.redirect(w, r, &url.URL{Path: path}, &m)
+}
+
+func (d *Dashboard) redirect(w http.ResponseWriter, r *http.Request, u *url.URL, m *message) {
 	if m != nil {
 		q := u.Query()
 		q.Set("m", d.messages.put(*m))

@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"html/template"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -22,7 +23,11 @@ type Backend interface {
 	Hosts(ctx context.Context, sort string, limit int) (*crawl.HostsReport, error)
 	DescribeHost(ctx context.Context, host string) (*crawl.HostReport, error)
 	ExplainURL(ctx context.Context, url string, depth int) (*crawl.URLReport, error)
+	ListURLs(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage, error)
+	OpenCapture(ctx context.Context, file string, offset int64) (io.ReadCloser, error)
 	Events(ctx context.Context, after uint64, limit int) ([]crawl.Event, error)
+	CrawlConfig(ctx context.Context) (crawl.CrawlReport, error)
+	ChangeCrawl(ctx context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error)
 	AddSeeds(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport, error)
 	ControlCrawl(ctx context.Context, action string) (crawl.ActionReport, error)
 	DrainMember(ctx context.Context, id crawl.NodeID) error
@@ -48,6 +53,7 @@ type Dashboard struct {
 	log      *slog.Logger
 	pages    map[string]*template.Template // by file name without .html
 	messages messages
+	reading  chan struct{} // one for each archived page in memory
 }
 
 // New returns a dashboard. history may be nil: then there are no curves.
@@ -55,15 +61,15 @@ func New(b Backend, history *History, log *slog.Logger) *Dashboard {
 	if history == nil {
 		history = NewHistory(b)
 	}
-	return &Dashboard{backend: b, history: history, log: log, pages: parsePages()}
+	return &Dashboard{backend: b, history: history, log: log, pages: parsePages(), reading: make(chan struct{}, readsAtOnce)}
 }
 
 // parsePages makes one template of each page, within the layout. The files are compiled in, so a
 // mistake in them is a bug.
 func parsePages() map[string]*template.Template {
-	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/forms.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "nodes", "ring", "hosts", "host", "url", "events", "error"} {
+	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "error"} {
 		page := template.Must(base.Clone())
 		pages[name] = template.Must(page.ParseFS(files, "templates/"+name+".html"))
 	}
@@ -81,6 +87,12 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	page("GET /hosts/{host}", d.host)
 	page("GET /urls", d.url)
 	page("GET /events", d.events)
+	page("GET /pages", d.found)
+	page("GET /settings", d.settings)
+	page("GET /start", d.start)
+	control("GET /archive", d.frame)
+	control("POST /control/start", d.controlStart)
+	control("POST /control/settings", d.controlSettings)
 	control("POST /control/crawl", d.controlCrawl)
 	control("POST /control/seeds", d.controlSeeds)
 	control("POST /control/nodes", d.controlNodes)
@@ -107,7 +119,13 @@ type page struct {
 
 // show renders a page. Status may be nil: the node does not answer.
 func (d *Dashboard) show(w http.ResponseWriter, r *http.Request, code int, name string, p page) {
-	p.Back, p.Theme, p.Message = backOf(r), themeOf(r), d.messages.get(r.URL.Query().Get("m"))
+	p.Theme = themeOf(r)
+	if p.Message == nil {
+		p.Message = d.messages.get(r.URL.Query().Get("m"))
+	}
+	if p.Back == "" {
+		p.Back = backOf(r)
+	}
 	p.Ranks = ranksOf(p.Status)
 	var b bytes.Buffer
 	if err := d.pages[name].ExecuteTemplate(&b, "layout", p); err != nil {

@@ -1,9 +1,11 @@
 package dashboard
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -25,6 +27,13 @@ type fakeNode struct {
 	err    error
 	orders []string
 	seeds  []crawl.Seed
+
+	state   string // of the crawl; "": running
+	changes []crawl.CrawlChange
+	refuse  error // of changed settings
+	archive []byte
+	lists   []crawl.URLQuery
+	page    crawl.URLPage
 }
 
 func at(second int) time.Time { return time.Date(2026, 3, 1, 12, 0, second, 0, time.UTC) }
@@ -39,6 +48,9 @@ func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 		Stuck: []crawl.StuckStatus{{Partition: 2, From: f.text, To: f.text, Reason: f.text, Since: at(2)}}},
 		LastChange: crawl.ChangeStatus{Cause: ptr(crawl.CauseFailed), Node: ptr(f.text), At: ptr(at(3)), TakeoverSeconds: ptr(1.25), InflightRequeued: ptr(int64(17)), PartitionsLost: ptr(0)}}
 	st.Crawl = crawl.CrawlStatus{State: crawl.CrawlRunning, Message: f.text, StartedAt: ptr(at(4)), AllowedActions: []string{"pause", "stop"}}
+	if f.state != "" {
+		st.Crawl.State = f.state
+	}
 	st.Throughput = crawl.ThroughputStatus{PagesPerSecond: crawl.Rate{Now: 12.34, Avg1m: 45.6, Avg: 78.9, Peak: 1234.5}, PagesTotal: 7654321}
 	st.Frontier = crawl.FrontierStatus{Queued: 98765, ByBand: [crawl.Bands]int64{5, 43210}, SeenTotal: 11}
 	st.Fetch.ErrorsByCategory = crawl.ErrorCounts{DNS: 31, BlockedAddress: 32}
@@ -84,6 +96,35 @@ func (f *fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.UR
 func (f *fakeNode) Events(context.Context, uint64, int) ([]crawl.Event, error) {
 	return []crawl.Event{{ID: 1, Level: crawl.EventInfo, Code: crawl.EventJoined, Message: "the older one"}, {ID: 2, Level: crawl.EventError, Code: crawl.EventFailed, Message: f.text, Node: f.text,
 		Fields: map[string]any{"seconds": 1.5, "names": []string{f.text}}}}, f.err
+}
+
+func (f *fakeNode) ListURLs(_ context.Context, q crawl.URLQuery) (*crawl.URLPage, error) {
+	f.lists = append(f.lists, q)
+	page := f.page
+	if page.URLs == nil {
+		page = crawl.URLPage{URLs: []crawl.URLLine{{URL: f.text, Host: "a.test", State: crawl.ListSkipped, Status: ptr(404), FetchedAt: ptr(at(8)), Cause: ptr("robots"), Reason: &f.text}},
+			Next: &f.text, Scanned: 7, Unread: []crawl.UnreadPartition{{Partition: 3, Why: f.text}}}
+	}
+	return &page, f.err
+}
+
+func (f *fakeNode) OpenCapture(context.Context, string, int64) (io.ReadCloser, error) {
+	if f.archive == nil {
+		return nil, fmt.Errorf("%w: %s", crawl.ErrNoCapture, f.text)
+	}
+	return io.NopCloser(bytes.NewReader(f.archive)), nil
+}
+
+func (f *fakeNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
+	return crawl.CrawlReport{State: crawl.CrawlRunning, Version: "v7", Settings: crawl.SettingsReport{Scope: "host", Include: []string{f.text, "*.html"}, MaxPages: 500, Delay: "1s", MaxDuration: "0s", Contact: f.text, Robots: "obey", Store: "warc"}}, f.err
+}
+
+func (f *fakeNode) ChangeCrawl(_ context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
+	if f.refuse != nil {
+		return crawl.CrawlReport{}, f.refuse
+	}
+	f.changes = append(f.changes, change)
+	return crawl.CrawlReport{Untold: []string{"beta"}}, nil
 }
 
 func (f *fakeNode) AddSeeds(_ context.Context, seeds []crawl.Seed) (crawl.SeedReport, error) {
@@ -148,11 +189,20 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 moving", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
 		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts in memory", "of 500 ever seen", "Without the hosts of some words", "1 min 30 s"},
 		"/hosts?sort=nonsense":            {`aria-sort="descending"><a href="/hosts?sort=queued"`},
-		"/hosts/a.test":                   {"<h1>a.test</h1>", "frozen", ">77<", "rules"},
+		"/hosts/a.test":                   {"<h1>a.test</h1>", "frozen", ">77<", "rules", ">robots<", "/pages?host=a.test&amp;state=queued"},
 		"/hosts/-?host=b.test":            {"<h1>b.test</h1>"},
 		"/urls":                           {`<input id="url"`},
 		"/urls?url=http://a.test/&depth=": {`<a href="http://a.test/" rel="noreferrer noopener">`, "forbidden", "/api/v1/captures/some%20words/4096", "refused"},
-		"/events":                         {"the older one", "node failed", "seconds 1.50"},
+		"/events":                         {"the older one", "node failed", "seconds 1.50", "2 of the 2 events", `<option value="node_joined">node joined</option>`},
+		"/events?level=error":             {"node failed", "1 of the 2 events", "<option selected>error</option>"},
+		"/events?text=OLDER":              {"the older one", "1 of the 2 events"},
+		"/events?text=nothing":            {"No event matches"},
+		"/events?node=cluster":            {"the older one", "1 of the 2 events"},
+		"/events?code=made_up":            {"No event matches", `<option value="made_up" selected>made up</option>`},
+		"/pages":                          {`href="/urls?url=some%20words"`, ">404<", "skipped", "/pages?after=some&#43;words", ">More<", "7 looked at", "Partition 3 is missing: some words"},
+		"/pages?state=done&after=x":       {`href="/pages?state=done"`, "First page", "<option selected>done</option>"},
+		"/settings":                       {`<option selected>host</option>`, "some words\n*.html</textarea>", `name="max_pages" value="500"`, ">max-pages<", `<input type="hidden" name="version" value="v7">`},
+		"/start":                          {`action="/control/start"`, `name="max_duration"`, "A crawl is running"},
 	} {
 		w := get(h, target)
 		body := w.Body.String()
@@ -174,7 +224,7 @@ func mainOf(body string) string {
 	return body
 }
 
-var fieldValue = regexp.MustCompile(`<input id="url" name="url" value="[^"]*"`)
+var fieldValue = regexp.MustCompile(`<input id="[^"]*" name="[^"]*" value="[^"]*"|<textarea [^>]*>[^<]*</textarea>`)
 
 // inline finds content that the policy would block: it must not occur at all.
 var inline = regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\sstyle=|\son[a-z]+=|javascript:`)
@@ -183,7 +233,7 @@ var inline = regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\sstyle=
 func TestNothingOfStrangersRuns(t *testing.T) {
 	t.Parallel()
 	h := serve(&fakeNode{text: evil}, nil)
-	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events"} {
+	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events", "/events?text=" + url.QueryEscape(evil), "/pages", "/pages?contains=" + url.QueryEscape(evil), "/settings", "/start"} {
 		w := get(h, target)
 		body := strings.ReplaceAll(w.Body.String(), "<bdi>javascript:alert(", "") // as text it may be shown
 		body = strings.ReplaceAll(body, `value="javascript:alert(`, "")

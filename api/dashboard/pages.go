@@ -23,11 +23,8 @@ const (
 	hostsShown = crawl.MaxHostLines
 )
 
-// eventsShown bounds the page of events, maxQuestion the length of a URL in a query.
-const (
-	eventsShown = 200
-	maxQuestion = 32 << 10
-)
+// maxQuestion bounds the length of a URL in a query.
+const maxQuestion = 32 << 10
 
 // hostList is a list of hosts, or why there is none.
 type hostList struct {
@@ -46,6 +43,7 @@ func (d *Dashboard) hostList(ctx context.Context, sort string, limit int) hostLi
 // overviewData is what the overview shows in addition to the status.
 type overviewData struct {
 	Verdict   verdict
+	Start     *formData // the form that starts a crawl, while there is none
 	Chart     chart
 	Spans     []Span
 	Span      Span
@@ -59,7 +57,14 @@ type overviewData struct {
 func (d *Dashboard) overview(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
 	span := d.history.span(r.URL.Query().Get("span"))
 	f := &st.Fetch
+	var start *formData
+	if st.Crawl.State == crawl.CrawlIdle {
+		if report, err := d.backend.CrawlConfig(ctx); err == nil {
+			start = &formData{settingsForm: newSettingsForm(&report).only(startNames)}
+		}
+	}
 	d.show(w, r, http.StatusOK, "overview", page{Title: "Overview", Nav: "/", Status: st, Refresh: refreshOwn, Data: overviewData{
+		Start:   start,
 		Verdict: verdictOf(st), Chart: newChart(d.history.Series(span, ranksOf(st))), Spans: spans[:], Span: spans[span],
 		Bands: bandBars(st.Frontier.ByBand), Errors: countBars(f.ErrorsByCategory), Responses: countBars(f.Responses), Skipped: countBars(f.SkippedByReason),
 		Hosts: d.hostList(ctx, crawl.SortQueued, topShown),
@@ -98,18 +103,20 @@ func (d *Dashboard) host(ctx context.Context, w http.ResponseWriter, r *http.Req
 		d.fail(w, r, st, "/hosts", err)
 		return
 	}
-	d.show(w, r, http.StatusOK, "host", page{Title: string(report.Host), Nav: "/hosts", Status: st, Refresh: refreshAll, Data: hostData{report, bandBars(report.ByBand)}})
+	d.show(w, r, http.StatusOK, "host", page{Title: string(report.Host), Nav: "/hosts", Status: st, Refresh: refreshAll, Data: hostData{report, bandBars(report.ByBand), d.urlsOf(ctx, report.Host)}})
 }
 
 type hostData struct {
 	*crawl.HostReport
 	Bands []bar
+	URLs  hostURLs
 }
 
 // urlData is a query about a URL with its answer, if any.
 type urlData struct {
 	Input, Depth string
 	Report       *crawl.URLReport
+	Content      *content
 	Failure      string
 }
 
@@ -124,6 +131,8 @@ func (d *Dashboard) url(ctx context.Context, w http.ResponseWriter, r *http.Requ
 			if errors.Is(err, errQuestion) {
 				code = http.StatusBadRequest
 			}
+		} else {
+			data.Content = d.content(ctx, data.Report, query.Get("view"))
 		}
 	}
 	d.show(w, r, code, "url", page{Title: "URL", Nav: "/urls", Status: st, Data: data})
@@ -144,16 +153,6 @@ func (d *Dashboard) explain(ctx context.Context, url, depthText string) (*crawl.
 		depth = int(n)
 	}
 	return d.backend.ExplainURL(ctx, url, depth)
-}
-
-func (d *Dashboard) events(ctx context.Context, w http.ResponseWriter, r *http.Request, st *crawl.Status) {
-	list, err := d.backend.Events(ctx, 0, eventsShown)
-	if err != nil {
-		d.fail(w, r, st, "/events", err)
-		return
-	}
-	slices.Reverse(list) // the newest first
-	d.show(w, r, http.StatusOK, "events", page{Title: "Events", Nav: "/events", Status: st, Refresh: refreshOwn, Data: list})
 }
 
 // Series is a span of the cluster's history, by its name; "": an hour.

@@ -20,7 +20,7 @@ var funcs = template.FuncMap{
 	"stamp": stamp, "clock": clock, "rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"words": words, "plain": plain, "weblink": weblink, "hostpath": hostPath, "place": place,
 	"pairs": pairs, "has": has, "dict": dict, "orders": func() []sortOrder { return sortOrders },
-	"pages": func() []entry { return navigation },
+	"pages": func() []entry { return navigation }, "rows": rows,
 }
 
 const dash = "–"
@@ -221,6 +221,9 @@ func pairs(fields map[string]any) []pair {
 	return out
 }
 
+// rows is the height of a field for lines.
+func rows(text string) int { return min(max(strings.Count(text, "\n")+2, 2), 10) }
+
 // sortOrder is a column by which hosts can be ordered.
 type sortOrder struct{ Key, Title string }
 
@@ -231,4 +234,4 @@ var sortOrders = []sortOrder{
 // entry is an entry of the navigation.
 type entry struct{ Path, Title string }
 
-var navigation = []entry{{"/", "Overview"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/urls", "URL analyser"}, {"/events", "Events"}}
+var navigation = []entry{{"/", "Overview"}, {"/pages", "URLs"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"}}

@@ -60,6 +60,9 @@ func (i *Inspector) List(ctx context.Context, q crawl.URLQuery) (*crawl.URLPage,
 	ctx, cancel := context.WithTimeout(ctx, 2*pageTime) // a member that does not answer
 	defer cancel()
 	over := time.Now().Add(pageTime)
+	if q.Reading > 0 && q.Reading < pageTime {
+		over = time.Now().Add(q.Reading)
+	}
 	for l.at < l.end && len(l.page.URLs) < l.q.Limit {
 		window := min(l.window, l.end-l.at)
 		full := l.round(ctx, window, time.Until(over))

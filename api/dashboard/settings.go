@@ -1,0 +1,223 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"crawlnode/crawl"
+)
+
+// The kinds of fields in the form of the settings.
+const (
+	kindText   = "text"
+	kindChoice = "choice"
+	kindLines  = "lines" // a list, one value a line
+)
+
+// setting is one field of the form. Its name and its values are those of crawl-config; whether a
+// value is right is decided by the node alone.
+type setting struct {
+	Name    string // as in the API
+	Flag    string // as on the command line
+	Hint    string
+	Kind    string
+	Words   []string // of a choice
+	Value   string   // as text; the lines of a list
+	Problem string   // why the value was refused
+
+	old       json.RawMessage
+	emptyNull bool // an empty field is the default
+}
+
+// settingGroup is a part of the form.
+type settingGroup struct {
+	Title    string
+	Settings []*setting
+}
+
+// settingPlan says where a setting stands in the form, and its hint.
+type settingPlan struct {
+	group, name, hint string
+	words             []string
+}
+
+// settingPlans is the order of the form. A setting without a row stands at its end.
+var settingPlans = []settingPlan{
+	{"Scope", "scope", "Which links are followed, seen from each seed.", []string{"page", "prefix", "host", "domain", "any"}},
+	{"Scope", "include", "Patterns, one per line; only matching URLs are crawled. Such as *.html or regex:/docs/", nil},
+	{"Scope", "exclude", "Patterns, one per line. Exclude wins over include.", nil},
+	{"Scope", "assets", "Images, styles and scripts of the pages too.", nil},
+	{"Limits", "max_depth", "Links from a seed. 0: no limit.", nil},
+	{"Limits", "max_pages", "Pages of the whole cluster. 0: no limit.", nil},
+	{"Limits", "max_pages_per_host", "0: no limit.", nil},
+	{"Limits", "max_duration", "Such as 2h. 0s: no limit.", nil},
+	{"Limits", "max_body", "The longest answer that is kept whole, such as 10MiB.", nil},
+	{"Politeness", "delay", "The least gap between two requests to a host, such as 1s.", nil},
+	{"Politeness", "ip_delay", "The least gap for one IP address. Empty: 200ms, and 0 inside allow-net.", nil},
+	{"Politeness", "robots", "ignore applies inside allow-net only.", []string{"obey", "ignore"}},
+	{"Politeness", "contact", "An address for site owners; required outside allow-net.", nil},
+	{"Politeness", "user_agent", "The name that web servers see.", nil},
+	{"Network", "tls_verify", "record: continue with a bad certificate and record it.", []string{"strict", "record"}},
+	{"Network", "allow_net", "Private networks that may be crawled, such as 10.0.0.0/8, one per line.", nil},
+}
+
+// startNames are the settings in the form that starts a crawl.
+var startNames = []string{"scope", "max_depth", "max_pages", "max_duration", "delay", "contact"}
+
+// fixedNames are shown nowhere: they cannot change while nodes run.
+var fixedNames = []string{"store"}
+
+// settingsOf lists the settings of a report in the order of the form, by group.
+func settingsOf(report *crawl.SettingsReport) []settingGroup {
+	all := map[string]*setting{}
+	var rest []string
+	value := reflect.ValueOf(report).Elem()
+	for i := range value.NumField() {
+		name, _, _ := strings.Cut(value.Type().Field(i).Tag.Get("json"), ",")
+		all[name] = newSetting(name, value.Field(i))
+		if !slices.ContainsFunc(settingPlans, func(p settingPlan) bool { return p.name == name }) && !slices.Contains(fixedNames, name) {
+			rest = append(rest, name)
+		}
+	}
+	var groups []settingGroup
+	add := func(title string, s *setting) {
+		if len(groups) == 0 || groups[len(groups)-1].Title != title {
+			groups = append(groups, settingGroup{Title: title})
+		}
+		g := &groups[len(groups)-1]
+		g.Settings = append(g.Settings, s)
+	}
+	for _, p := range settingPlans {
+		if s := all[p.name]; s != nil {
+			s.Hint = p.hint
+			if p.words != nil && s.Kind == kindText {
+				s.Kind, s.Words = kindChoice, p.words
+			}
+			add(p.group, s)
+		}
+	}
+	for _, name := range rest {
+		add("More", all[name])
+	}
+	return groups
+}
+
+// newSetting makes a field of a value of the report.
+func newSetting(name string, v reflect.Value) *setting {
+	s := &setting{Name: name, Flag: strings.ReplaceAll(name, "_", "-"), Kind: kindText}
+	var err error
+	if s.old, err = json.Marshal(v.Interface()); err != nil {
+		panic("BUG: " + err.Error()) // texts, numbers and lists of texts
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		s.Kind, s.Words, s.Value = kindChoice, []string{"false", "true"}, fmt.Sprint(v.Bool())
+	case reflect.Slice:
+		lines := make([]string, v.Len())
+		for i := range lines {
+			lines[i] = fmt.Sprint(v.Index(i))
+		}
+		s.Kind, s.Value = kindLines, strings.Join(lines, "\n")
+	case reflect.Pointer:
+		if s.emptyNull = true; !v.IsNil() {
+			s.Value = fmt.Sprint(v.Elem())
+		}
+	case reflect.String:
+		s.Value = v.String()
+	default:
+		s.Value, s.emptyNull = fmt.Sprint(v), true
+	}
+	return s
+}
+
+// settingsForm is a form with settings, and what was wrong with them.
+type settingsForm struct {
+	Version string
+	Groups  []settingGroup
+	General []string // problems of no field that is shown
+}
+
+func newSettingsForm(report *crawl.CrawlReport) *settingsForm {
+	return &settingsForm{Version: report.Version, Groups: settingsOf(&report.Settings)}
+}
+
+// only keeps the named settings, in this order, as one group.
+func (f *settingsForm) only(names []string) *settingsForm {
+	g := settingGroup{}
+	for _, name := range names {
+		if s := f.find(name); s != nil {
+			g.Settings = append(g.Settings, s)
+		}
+	}
+	f.Groups = []settingGroup{g}
+	return f
+}
+
+func (f *settingsForm) find(name string) *setting {
+	for _, g := range f.Groups {
+		for _, s := range g.Settings {
+			if s.Name == name || s.Flag == name {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// take puts the sent values into the fields, and returns those that differ from what is set, with
+// the old ones, as JSON. A field that was not sent stays.
+func (f *settingsForm) take(sent url.Values) (changes, old map[string]json.RawMessage) {
+	changes, old = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for _, g := range f.Groups {
+		for _, s := range g.Settings {
+			if !sent.Has(s.Name) {
+				continue
+			}
+			value := strings.TrimSpace(strings.ReplaceAll(sent.Get(s.Name), "\r\n", "\n"))
+			if value == s.Value {
+				continue
+			}
+			s.Value, old[s.Name] = value, s.old
+			changes[s.Name] = s.json()
+		}
+	}
+	return changes, old
+}
+
+// json is the value of a field as a change of the settings takes it: a text as on the command
+// line, a list of texts, or null for the default.
+func (s *setting) json() json.RawMessage {
+	var v any = s.Value
+	switch {
+	case s.Kind == kindLines:
+		lines := []string{}
+		for line := range strings.Lines(s.Value) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		v = lines
+	case s.Value == "" && s.emptyNull:
+		v = nil
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("BUG: " + err.Error()) // texts
+	}
+	return raw
+}
+
+// blame puts problems beside their fields.
+func (f *settingsForm) blame(wrong *crawl.FieldErrors) {
+	for _, p := range wrong.Fields {
+		if s := f.find(p.Field); s != nil && s.Problem == "" {
+			s.Problem = p.Detail
+			continue
+		}
+		f.General = append(f.General, p.Field+": "+p.Detail)
+	}
+}
