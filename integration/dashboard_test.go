@@ -25,7 +25,7 @@ var runUp = flag.Duration("runup", 0, "with -pictures: how long the crawl runs b
 
 // dashboardPages are the pages of the navigation with their headings.
 var dashboardPages = []struct{ path, name, heading string }{
-	{"/", "overview", ""}, {"/nodes", "nodes", "Nodes"}, {"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"},
+	{"/", "overview", ""}, {"/pages", "urls", "URLs"}, {"/nodes", "nodes", "Nodes"}, {"/ring", "ring", "Ring"}, {"/hosts", "hosts", "Hosts"}, {"/urls", "url", "Why is a URL"}, {"/events", "events", "Events"}, {"/settings", "settings", "Settings"},
 }
 
 // TestDashboard uses the dashboard of one node as a person does while three crawl: every page and
@@ -50,7 +50,7 @@ func TestDashboard(t *testing.T) {
 	b.open(u + "/")
 	b.await(`document.querySelector("h1").innerText === "idle"`)
 	b.write("#urls", strings.Join(web.Seeds(), "\n")+"\nftp://nothing.test/\n")
-	b.click(".seeds button")
+	b.click(".start .primary")
 	if says := b.text(".message"); !strings.Contains(says, fmt.Sprintf("%d accepted", len(web.Seeds()))) || !strings.Contains(says, "ftp://nothing.test/") {
 		t.Errorf("after adding seeds: %q", says)
 	}

@@ -43,7 +43,7 @@ func TestDashboardFitsScreens(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := "http://" + n.http
-	paths := []string{"/hosts/" + seed.Host, "/hosts/nobody.test", "/urls?url=" + url.QueryEscape(seed.String()+"?"+longName)}
+	paths := []string{"/start", "/urls?view=page&url=" + url.QueryEscape(seed.String()), "/urls?view=headers&url=" + url.QueryEscape(seed.String()), "/pages?contains=" + longName, "/hosts/" + seed.Host, "/hosts/nobody.test", "/urls?url=" + url.QueryEscape(seed.String()+"?"+longName)}
 	for _, p := range dashboardPages {
 		paths = append(paths, p.path)
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 
 // sentSettings is the form of the settings as a browser sends it, with some values changed.
 func sentSettings(changed ...string) url.Values {
-	report, _ := (&fakeNode{text: "x"}).CrawlConfig(nil)
+	report, _ := (&fakeNode{text: "x"}).CrawlConfig(context.Background())
 	form := url.Values{"version": {"v7"}}
 	for _, g := range settingsOf(&report.Settings) {
 		for _, s := range g.Settings {

@@ -2,15 +2,21 @@
 // that show the whole cluster from any node, and the few orders that the API takes,
 // as forms.
 //
-//	GET  /                overview: speed, queue, errors, hosts, alerts, the bottleneck of the crawl
+//	GET  /                overview: whether all is well, speed, queue, errors, hosts, alerts
+//	GET  /start           the form that starts a crawl: seeds, scope, limits
+//	GET  /pages           search through the stored URLs: contains=, state=, status=, host=, after=
 //	GET  /nodes           every known node, present or past
 //	GET  /ring            which node holds which partition, and which partitions move
 //	GET  /hosts?sort=     the first hosts of those in memory; /hosts/{host} one in full
-//	GET  /urls?url=       why a URL is, or is not, crawled
-//	GET  /events          recent events
+//	GET  /urls?url=       why a URL is, or is not, crawled, and what is archived of it: view=text|headers|page
+//	GET  /archive?url=    the archived page for its sandboxed frame
+//	GET  /events          recent events: level=, code=, node=, text=
+//	GET  /settings        the settings of the crawl
 //	GET  /static/...      style, scripts, icon
 //	POST /control/crawl   action=pause|resume|stop
 //	POST /control/seeds   urls, one a line; again=on
+//	POST /control/start   seeds and settings: changes these, then adds those
+//	POST /control/settings  the settings that differ from those of now
 //	POST /control/nodes   node=ID, order=drain|forget
 //	POST /control/theme   theme=light|dark|system, kept in a cookie
 //
@@ -32,16 +38,33 @@
 // API's guard runs before every path, and refuses changes that a browser sends from
 // another site.
 //
+// # Archived pages
+//
+// What a page sent is shown as text, or in a frame. The frame has the attribute sandbox without
+// any right, and its answer has a policy with the same and with no source but the page itself. So a
+// page has an origin of its own, runs no script, sends no form, loads nothing and leads nowhere,
+// also when its address is opened alone. Before that it is made passive (package readback): no
+// policy stops the connections that a link element may ask for. At most four archived pages are in
+// memory, each no longer than --max-body.
+//
+// # Settings
+//
+// A form names settings and values as crawlnode crawl-config set does. What differs from the settings of
+// now is handed to the node, which alone judges it; so command and page say the same. A refused form is
+// shown again with the reason beside each field.
+//
 // # The curves
 //
 // The API's /api/v1/history is [Dashboard.Series], for uPlot and for programs.
-// [History] keeps the status figures of every 5 s for an hour and of every minute for a
-// day, of at most 32 nodes: less than a megabyte. One goroutine fills it; a status
+// [History] keeps the status figures of every second for 10 minutes, of every 5 s for an hour, of
+// every minute for a day and of every 10 minutes for a week, of at most 32 nodes: less than a
+// megabyte. One goroutine fills it; a status
 // costs O(nodes) and calls no other node. After a restart the curves start again.
 //
 //	queue      filled by      emptied by   bound                   when full
-//	history    Run            age          720 and 1,440 samples   the oldest are dropped
+//	history    Run            age          3,768 samples           the oldest are dropped
 //	messages   POST /control  age          32                      the oldest are dropped
+//	reading    GET /archive   its end      4 archived pages        the next one waits, 3 s at most
 //
 // # What it does not do
 //
