@@ -50,7 +50,7 @@ var settingPlans = []settingPlan{
 	{"Scope", "scope", "Which links are followed, seen from each seed.", []string{"page", "prefix", "host", "domain", "any"}},
 	{"Scope", "include", "Patterns, one per line; only matching URLs are crawled. Such as *.html or regex:/docs/", nil},
 	{"Scope", "exclude", "Patterns, one per line. Exclude wins over include.", nil},
-	{"Scope", "assets", "Images, styles and scripts of the pages too.", nil},
+	{"Scope", "assets", "Images, styles and scripts of the pages: none, those on the same host, or any.", []string{"off", "same-host", "any"}},
 	{"Limits", "max_depth", "Links from a seed. 0: no limit.", nil},
 	{"Limits", "max_pages", "Pages of the whole cluster. 0: no limit.", nil},
 	{"Limits", "max_pages_per_host", "0: no limit.", nil},
