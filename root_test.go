@@ -31,7 +31,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -53,6 +53,14 @@ var table = []rule{
 	{
 		[]string{"scheduler"}, []string{"crawl", "fairshare"},
 		"a pure core: it knows the nouns and the rules of shares, and neither disk, network nor its callers",
+	},
+	{
+		[]string{"recrawl/policy"}, []string{"crawl", "recrawl/estimate"},
+		"a pure core: it divides visits among beliefs, and knows neither pages, disk nor its callers",
+	},
+	{
+		[]string{"recrawl"}, []string{"crawl", "recrawl/estimate", "recrawl/policy", "recrawl/claims"},
+		"a pure core: it judges visits and plans the next ones; storing and fetching are its callers'",
 	},
 	{
 		[]string{"store/archive"}, []string{"crawl", "web/simhash", "store/files"},
