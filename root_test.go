@@ -247,6 +247,10 @@ var table = []rule{
 		"it joins scheduler, frontier and resolver; the lease, the view, the moves and the way to peers reach it as hooks and orders",
 	},
 	{
+		[]string{"node/orders"}, []string{"crawl", "node/fanout"},
+		"operators' orders that end nodes; how they travel and what ends is node's",
+	},
+	{
 		[]string{"node/drain"}, []string{"crawl", "frontier", "handoff", "membership"},
 		"it takes the steps by which a node leaves; who asks for them, and what ends the process, is node's",
 	},
@@ -291,6 +295,10 @@ var table = []rule{
 	{
 		[]string{"cli/lists"}, []string{"api", "api/client", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
 		"lists, from a cluster or from the data directories of nodes that do not run",
+	},
+	{
+		[]string{"cli/stop"}, []string{"api", "api/client", "cli/command", "cli/remote", "crawl", "node/datadir"},
+		"it gives the order and waits; what ends how is the node's part",
 	},
 	{
 		[]string{"cli/command"}, []string{"api", "config", "crawl"},

@@ -51,6 +51,13 @@ type Backend interface {
 	// DrainMember asks a member to hand over its partitions and leave. It returns when the member
 	// has accepted. crawl.ErrUnknownNode and crawl.ErrRefused are final.
 	DrainMember(ctx context.Context, id crawl.NodeID) error
+	// StopMember ends a member as SIGTERM does: it drains, or stops with its data in place when
+	// nobody could take them over. It returns when the member has accepted. The errors are those of
+	// DrainMember.
+	StopMember(ctx context.Context, id crawl.NodeID) error
+	// StopAll ends all members with their data in place. It returns when those that answer have no
+	// visit open and end; this node is the last.
+	StopAll(ctx context.Context) (crawl.StopReport, error)
 	// ForgetMember removes a dead node for good. It refuses for a node that answers.
 	ForgetMember(ctx context.Context, id crawl.NodeID) error
 	// ControlCrawl takes crawl.ActionPause, ActionResume or ActionStop. It returns when this node

@@ -60,6 +60,16 @@ func (f *fakeNode) Ring(context.Context) (*crawl.RingReport, error) {
 
 func (f *fakeNode) Nodes(context.Context) ([]crawl.NodeStatus, error) { return f.nodes, f.err }
 
+func (f *fakeNode) StopMember(_ context.Context, id crawl.NodeID) error {
+	f.orders = append(f.orders, "stop "+string(id))
+	return nil
+}
+
+func (f *fakeNode) StopAll(context.Context) (crawl.StopReport, error) {
+	f.orders = append(f.orders, "stop all")
+	return crawl.StopReport{Stopping: []crawl.NodeRef{{ID: "id-self", Name: "self"}}}, nil
+}
+
 func (f *fakeNode) DrainMember(_ context.Context, id crawl.NodeID) error {
 	return f.order("drain", id)
 }

@@ -18,7 +18,8 @@
 //	GET  /api/v1/hosts/{host}               crawl.HostReport: politeness state, what waits
 //	GET  /api/v1/cdxj      the CDXJ lines of all captures that the members have, sorted
 //	GET  /api/v1/captures/{file}/{offset}   one record of any member's archive, a gzip member
-//	POST /api/v1/nodes/{id}/drain|forget   NodeOrder; id is a node's id or its name
+//	POST /api/v1/nodes/{id}/drain|stop|forget   NodeOrder; id is a node's id or its name
+//	POST /api/v1/nodes/stop                crawl.StopReport: all nodes
 //	POST /api/v1/crawl/pause|resume|stop   crawl.ActionReport
 //	GET  /api/v1/crawl     crawl.CrawlReport: the settings; its version is the ETag
 //	PUT  /api/v1/crawl     crawl.CrawlChange: changes settings on all nodes; If-Match guards it

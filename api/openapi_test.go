@@ -318,6 +318,8 @@ var answers = []struct {
 	{"stop", "/api/v1/crawl/stop", "", 200},
 	{"drainNode", "/api/v1/nodes/id-dead/drain", "", 200},
 	{"drainNode", "/api/v1/nodes/id-self/drain", "", 409},
+	{"stopNode", "/api/v1/nodes/id-dead/stop", "", 200},
+	{"stopAllNodes", "/api/v1/nodes/stop", "", 200},
 	{"forgetNode", "/api/v1/nodes/id-dead/forget", "", 200},
 	{"forgetNode", "/api/v1/nodes/nobody/forget", "", 404},
 	{"audit", "/api/v1/audit?limit=5", "", 200},

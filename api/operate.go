@@ -26,6 +26,24 @@ func (s *server) drainNode(w http.ResponseWriter, r *http.Request) {
 	s.orderNode(w, r, "drain", s.backend.DrainMember)
 }
 
+func (s *server) stopNode(w http.ResponseWriter, r *http.Request) {
+	s.orderNode(w, r, "stop", s.backend.StopMember)
+}
+
+// stopAll ends all nodes.
+func (s *server) stopAll(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), orderTimeout)
+	defer cancel()
+	crawl.NoteOf(ctx).Set("", "stop all nodes")
+	report, err := s.backend.StopAll(ctx)
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("stop all nodes: %w", err))
+		return
+	}
+	report.Stopping, report.Unanswered = orEmpty(report.Stopping), orEmpty(report.Unanswered)
+	writeJSON(w, report)
+}
+
 func (s *server) forgetNode(w http.ResponseWriter, r *http.Request) {
 	s.orderNode(w, r, "forget", s.backend.ForgetMember)
 }

@@ -32,6 +32,8 @@ func TestNodeOrders(t *testing.T) {
 	}{
 		{"id-n1/drain", 200, "drain id-n1", `{"id":"id-n1","name":"n1","order":"drain"}`},
 		{"n1/drain", 200, "drain id-n1", `"order":"drain"`},
+		{"n1/stop", 200, "stop id-n1", `"order":"stop"`},
+		{"stop", 200, "stop all", `{"stopping":[{"id":"id-self","name":"self"}],"unanswered":[]}`},
 		{"n2/forget", 200, "forget id-dead", `"id":"id-dead"`},
 		{"n3/forget", 200, "forget id-old", `"id":"id-old"`},
 		{"n3/drain", 200, "drain id-new", `"id":"id-new"`},

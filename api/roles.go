@@ -37,6 +37,8 @@ var roles = map[string]crawl.Role{
 	"PUT /api/v1/crawl":               crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/drain":   crawl.RoleAdmin,
 	"POST /api/v1/nodes/{id}/forget":  crawl.RoleAdmin,
+	"POST /api/v1/nodes/{id}/stop":    crawl.RoleAdmin,
+	"POST /api/v1/nodes/stop":         crawl.RoleAdmin,
 	"POST /api/v1/tokens/{id}/revoke": crawl.RoleAdmin,
 	"POST /api/v1/keys/rotate":        crawl.RoleAdmin, // the node also requires the key itself
 

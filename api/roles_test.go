@@ -65,6 +65,8 @@ var allowed = map[string]string{
 	"PUT /api/v1/crawl":               "a",
 	"POST /api/v1/nodes/{id}/drain":   "a",
 	"POST /api/v1/nodes/{id}/forget":  "a",
+	"POST /api/v1/nodes/{id}/stop":    "a",
+	"POST /api/v1/nodes/stop":         "a",
 	"POST /api/v1/tokens/{id}/revoke": "a",
 	"POST /api/v1/keys/rotate":        "a",
 	"POST /control/nodes":             "a",

@@ -185,26 +185,6 @@ func writeNodes(b *bytes.Buffer, nodes []crawl.NodeStatus) {
 	_ = t.Flush() // into memory
 }
 
-// WriteNodes lists nodes with the ids that orders may use. Strings are escaped as in WriteText.
-func WriteNodes(w io.Writer, nodes []crawl.NodeStatus) error {
-	var b bytes.Buffer
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NODE\tID\tSTATE\tSEEN\tHELD\tREPLICA\tLEASE\tRPC\tHTTP")
-	for _, n := range nodes {
-		cells := []string{
-			n.Name, string(n.ID), n.State, ago(n.AgeSeconds), known(n.Partitions.Held), known(n.Partitions.Replica),
-			seconds(n.LeaseRemainingSeconds), n.RPC, n.HTTP,
-		}
-		for i := range cells {
-			cells[i] = escape(cells[i])
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	_ = t.Flush() // into memory
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
 func limitsText(l crawl.LimitStatus) string {
 	var parts []string
 	if l.MaxPages != nil {

@@ -110,7 +110,7 @@ try crawlnode status --output = j
 try crawlnode --config /et
 complete -p crawlnode
 `, "--norc", "--noprofile")
-	want := "[start status]\n[list drain forget rotate-key]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
+	want := "[start status stop]\n[list drain forget rotate-key]\n[text json]\n[json]\n[]\ncomplete -F _crawlnode crawlnode\n"
 	if out != want {
 		t.Errorf("bash completes\n%s\nwant\n%s", out, want)
 	}

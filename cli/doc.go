@@ -8,7 +8,8 @@
 //	urls     why one is crawled or not; list   hosts   one host's queue and politeness
 //	scope    try a URL against the rules       pause   and resume the crawl
 //	export   the index of all captures         doctor  what keeps a node from working
-//	config   the settings, and their origin    keygen, completion, version
+//	config   the settings, and their origin    stop    ends a node, or all of a cluster
+//	keygen, completion, version
 //
 // Three more verbs are hidden: simweb serves a synthetic web from a process of its
 // own, bench measures what a page costs, and reference writes docs/cli.md and

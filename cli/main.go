@@ -21,6 +21,7 @@ import (
 	"crawlnode/cli/doctor"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
+	"crawlnode/cli/stop"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -46,6 +47,7 @@ type grammar struct {
 	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb          `cmd:"" help:"Go on with a paused crawl."`
+	Stop       stop.Verb           `cmd:"" help:"Stop a node, or with --all every node of the cluster."`
 	Keygen     keygenVerb          `cmd:"" help:"Make a cluster key, or a token of less power."`
 	Tokens     tokensVerbs         `cmd:"" help:"Revoke a token."`
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`

@@ -10,12 +10,13 @@ import (
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/cli/lists"
 	"crawlnode/crawl"
 )
 
 // nodesVerbs are the verbs about nodes.
 type nodesVerbs struct {
-	List   nodesListVerb      `cmd:"" help:"List the nodes with their ids and states."`
+	List   lists.NodesVerb    `cmd:"" help:"List the nodes with their ids and states."`
 	Drain  nodesDrainVerb     `cmd:"" help:"Let a node hand its partitions over and leave."`
 	Forget nodesForgetVerb    `cmd:"" help:"Swear that a dead node will never come back."`
 	Rotate nodesRotateKeyVerb `cmd:"" name:"rotate-key" help:"Replace the cluster's key while the nodes run."`
@@ -24,27 +25,6 @@ type nodesVerbs struct {
 // Help gives the examples of the verbs.
 func (*nodesVerbs) Help() string {
 	return command.Examples("crawlnode nodes list", "crawlnode nodes drain n3 --addr 127.0.0.1:27305")
-}
-
-// nodesListVerb lists the nodes.
-type nodesListVerb struct {
-	remote `embed:""`
-	report `embed:""`
-}
-
-// Help gives the examples of the verb.
-func (*nodesListVerb) Help() string {
-	return command.Examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o json")
-}
-
-func (v *nodesListVerb) Run(ctx context.Context, env *Env) int {
-	return v.ask(ctx, env, func(ctx context.Context, c *client.Client) error {
-		nodes, err := c.Nodes(ctx)
-		if err != nil {
-			return err
-		}
-		return writeReport(&v.report, env, nodes, api.WriteNodes)
-	})
 }
 
 // nodesDrainVerb lets a node leave politely.

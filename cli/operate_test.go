@@ -54,6 +54,7 @@ func TestOperate(t *testing.T) {
 		out, errout string
 	}{
 		{"nodes list", command.ExitOK, `n2\x1b  id-2  failed`, ""},
+		{"nodes list -o wide", command.ExitOK, `n2\x1b  id-2  failed`, ""},
 		{"nodes list -o json", command.ExitOK, `"id": "id-1"`, ""},
 		{"nodes drain n1", command.ExitOK, "n1 (id-1) drains", ""},
 		{"nodes drain id-3", command.ExitCluster, "", "drain id-3: refused: it does not answer"},
@@ -92,4 +93,31 @@ func TestRotateKeyNeedsAKey(t *testing.T) {
 	run(t, "", "nodes", "rotate-key", file).want(t, command.ExitUsage, "", "make one with: crawlnode keygen")
 	run(t, "", "keygen", file).want(t, command.ExitOK, "", "")
 	run(t, "", "nodes", "rotate-key", file, "--cluster-key-file", file, "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers")
+}
+
+func (fakeNode) StopMember(_ context.Context, id crawl.NodeID) error {
+	return fmt.Errorf("%w: %s has no time", crawl.ErrRefused, id)
+}
+
+func (fakeNode) StopAll(context.Context) (crawl.StopReport, error) {
+	return crawl.StopReport{Stopping: []crawl.NodeRef{{ID: "id-2", Name: "far"}}, Unanswered: []string{"n9"}}, nil
+}
+
+// TestStop: what an operator reads about nodes that do not stop. That they do is tested with
+// processes.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	addr, dir := fakeAddr(t), t.TempDir()
+	for _, tc := range []struct {
+		args        string
+		code        int
+		out, errout string
+	}{
+		{"--all", command.ExitCluster, "told to stop, and not to be seen from here: far\n", "n9 did not take the order, so it still runs"},
+		{"--timeout 0s", command.ExitUsage, "", "no time to wait"},
+		{"--data-dir " + dir, command.ExitStorage, "", "this is not the data directory of a node"},
+	} {
+		run(t, "", append(append([]string{"stop"}, strings.Fields(tc.args)...), "--addr", addr)...).want(t, tc.code, tc.out, tc.errout)
+	}
+	run(t, "", "stop", "--addr", "127.0.0.1:1").want(t, command.ExitError, "", "nobody answers at 127.0.0.1:1")
 }

@@ -102,6 +102,15 @@ type ActionReport struct {
 	Untold []string `json:"untold"`
 }
 
+// StopReport is the answer to the order to stop all nodes.
+type StopReport struct {
+	// Stopping are the members that end now, with no visit open.
+	Stopping []NodeRef `json:"stopping"`
+	// Unanswered names the members that did not take the order, or still had visits open: stop them
+	// one by one when they answer.
+	Unanswered []string `json:"unanswered"`
+}
+
 // RingReport is the document of GET /api/v1/ring.
 type RingReport struct {
 	View       Epoch             `json:"view"`

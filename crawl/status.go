@@ -410,6 +410,7 @@ type NodeStatus struct {
 	DeletingBytes         *int64          `json:"deleting_bytes"`          // of unused copies that are being deleted
 	LeaseRemainingSeconds *float64        `json:"lease_remaining_seconds"` // 0: it may not fetch
 	PausedReason          *string         `json:"paused_reason"`           // one sentence; null when it is not paused
+	Version               *string         `json:"version"`                 // of its program
 }
 
 // PartitionCounts counts the partitions that a node has.

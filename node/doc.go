@@ -38,6 +38,7 @@
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
 //	links      where a URL goes; when a page is done                            links.go
 //	network    listeners; a simulation's network                                open.go
+//	orders     operators' orders that end nodes                                 drain.go
 //	outputs    archive and derived files                                        open.go, dispatch.go
 //	report     what this node says of itself: block, health, metrics            status.go
 //	resources  heap, processor time                                             open.go, status.go

@@ -7,12 +7,26 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/membership"
 	"crawlnode/node/drain"
+	"crawlnode/node/orders"
+	"crawlnode/peer"
 )
 
-// This file fits package drain to the rest of the node.
+// This file fits packages drain and orders to the rest of the node.
 
 func (n *Node) openDrain() {
 	n.drainer = drain.New(drain.Options{Self: n.id, Timeout: n.cfg.DrainTimeout, Members: drainMembers{n}, Store: n.front, Engine: drainEngine{n}, Stop: n.stop, Log: n.log})
+	n.orders = orders.New(orders.Options{Self: n.id, Name: n.name, Others: n.orderable, Knows: n.knows, Send: n.sendOrder, Ender: n.drainer,
+		Begin: n.Drain, Begun: n.draining.Load, NotReady: ErrNotReady, Log: n.log})
+}
+
+// orderable are the members that orders may go to.
+func (n *Node) orderable() ([]crawl.NodeRef, bool) {
+	return inspectedCluster{n}.Others(), n.members.Snapshot().View != nil
+}
+
+func (n *Node) sendOrder(ctx context.Context, to crawl.NodeID, payload []byte) error {
+	_, err := peer.Call(ctx, n.pool, n.target(to), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
+	return err
 }
 
 // drainMembers is the cluster as package drain sees it.

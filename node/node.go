@@ -30,6 +30,7 @@ import (
 	"crawlnode/node/inspect"
 	"crawlnode/node/links"
 	"crawlnode/node/network"
+	"crawlnode/node/orders"
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
@@ -130,6 +131,7 @@ type Node struct {
 	elsewhere *dispatch.Elsewhere
 	report    *report.Reporter
 	drainer   *drain.Drainer
+	orders    *orders.Orders
 	// processors is the time that the processors have spent, as resources.ProcessorTime tells it.
 	processors func() (own, busy, all int64)
 	changes    changes.Log

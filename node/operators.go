@@ -7,89 +7,35 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"crawlnode/crawl"
 	"crawlnode/membership"
 	"crawlnode/node/rotation"
 	"crawlnode/peer"
 )
 
-// operatorOrder is an operator's order on its way to the member that it is for.
-type operatorOrder struct {
-	Drain    bool            `json:"drain"`
-	Rotation *rotation.State `json:"rotation,omitempty"` // the cluster's key is being replaced
-}
-
-// DrainMember asks a member to hand its partitions over and to leave. It returns
-// when the member has taken the order; an order given twice is one.
+// DrainMember asks a member to hand its partitions over and to leave: orders.Orders.Drain.
 func (n *Node) DrainMember(ctx context.Context, id crawl.NodeID) error {
-	if id == n.id {
-		return n.obeyDrain()
-	}
-	v := n.members.Snapshot().View
-	if v == nil {
-		return ErrNotReady
-	}
-	m, ok := v.Member(id)
-	switch {
-	case !ok && n.knows(id):
-		return fmt.Errorf("%w: it is no member, so it holds nothing that could be handed over", crawl.ErrRefused)
-	case !ok:
-		return fmt.Errorf("%w: crawlnode nodes list shows those that there are", crawl.ErrUnknownNode)
-	}
-	payload, err := json.Marshal(operatorOrder{Drain: true})
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	_, err = peer.Call(ctx, n.pool, targetOf(m), &peer.Envelope{Payload: payload}, peer.PeerClient.Operate)
-	switch status.Code(err) {
-	case codes.OK:
-		n.log.Info("a node was asked to drain", "peer", id, "name", m.Name)
-		return nil
-	case codes.FailedPrecondition:
-		return fmt.Errorf("%w: %s", crawl.ErrRefused, status.Convert(err).Message())
-	}
-	return fmt.Errorf("%s does not answer: when it is dead, its partitions are taken over without a drain (%w)", m.Name, err)
+	return n.orders.Drain(ctx, id)
 }
 
-// obeyDrain begins the polite stop, unless that would only stop this node.
-func (n *Node) obeyDrain() error {
-	if n.draining.Load() {
-		return nil
-	}
-	if !n.drainer.HasHeir() {
-		return fmt.Errorf("%w: no other active member could take %s's partitions over: add a node first, or stop it with SIGTERM", crawl.ErrRefused, n.name)
-	}
-	n.log.Info("an operator asked this node to drain")
-	n.Drain()
-	return nil
+// StopMember ends a member as SIGTERM does: orders.Orders.Stop.
+func (n *Node) StopMember(ctx context.Context, id crawl.NodeID) error { return n.orders.Stop(ctx, id) }
+
+// StopAll ends all members with their data in place: orders.Orders.StopAll.
+func (n *Node) StopAll(ctx context.Context) (crawl.StopReport, error) { return n.orders.StopAll(ctx) }
+
+// rotationOrder is the cluster's new key on its way to a node. Other orders are package orders'.
+type rotationOrder struct {
+	Rotation *rotation.State `json:"rotation,omitempty"`
 }
 
 // Operate carries out an operator's order that another member passes on.
-func (h handler) Operate(_ context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
-	var o operatorOrder
-	if err := json.Unmarshal(req.Payload, &o); err != nil || !o.Drain && (o.Rotation == nil || h.node.keys.ring == nil) {
-		return nil, status.Error(codes.InvalidArgument, "an order that this release does not know")
-	}
-	if o.Rotation != nil {
+func (h handler) Operate(ctx context.Context, _ string, req *peer.Envelope) (*peer.Envelope, error) {
+	var o rotationOrder
+	if err := json.Unmarshal(req.Payload, &o); err == nil && o.Rotation != nil && h.node.keys.ring != nil {
 		return h.receiveRotation(*o.Rotation)
 	}
-	if err := h.node.obeyDrain(); err != nil {
-		return nil, status.Error(codes.FailedPrecondition, withoutRefused(err))
-	}
-	return &peer.Envelope{}, nil
-}
-
-// withoutRefused is the text of a refusal without ErrRefused before it, which the caller adds
-// again.
-func withoutRefused(err error) string {
-	text, prefix := err.Error(), crawl.ErrRefused.Error()+": "
-	if len(text) > len(prefix) && text[:len(prefix)] == prefix {
-		return text[len(prefix):]
-	}
-	return text
+	return &peer.Envelope{}, h.node.orders.Serve(ctx, req.Payload)
 }
 
 // ForgetMember removes a node for good, as an operator orders. A node that answers is not removed.

@@ -56,7 +56,7 @@ func (n *Node) joiners() (found []membership.Member) {
 
 // askRotation carries a rotation to another node, as an operator's order.
 func (n *Node) askRotation(ctx context.Context, to membership.Member, s rotation.State) (c rotation.Confirmation, err error) {
-	payload, err := json.Marshal(operatorOrder{Rotation: &s})
+	payload, err := json.Marshal(rotationOrder{Rotation: &s})
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

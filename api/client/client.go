@@ -98,6 +98,17 @@ func (c *Client) DrainNode(ctx context.Context, idOrName string) (NodeOrder, err
 	return c.orderNode(ctx, idOrName, "drain")
 }
 
+// StopNode stops a node, given by its id or its name, as SIGTERM does.
+func (c *Client) StopNode(ctx context.Context, idOrName string) (NodeOrder, error) {
+	return c.orderNode(ctx, idOrName, "stop")
+}
+
+// StopAll stops all nodes with their data in place.
+func (c *Client) StopAll(ctx context.Context) (report crawl.StopReport, err error) {
+	err = c.call(ctx, http.MethodPost, "/api/v1/nodes/stop", nil, &report)
+	return report, err
+}
+
 // ForgetNode removes a dead node for good.
 func (c *Client) ForgetNode(ctx context.Context, idOrName string) (NodeOrder, error) {
 	return c.orderNode(ctx, idOrName, "forget")

@@ -1,7 +1,8 @@
 // Package drain is the polite end of a node: its partitions move to the other members, and a view
 // goes on without it.
 //
-//	drain.go   Drainer: the steps of a drain
+//	drain.go      Drainer: the steps of a drain
+//	together.go   the stop of all nodes, in which nothing moves
 //
 // # Steps
 //
@@ -14,5 +15,8 @@
 // Before a stop with data in place no more visits are handed out and the open ones are awaited, so
 // a planned stop repeats no fetch. A fifth of the time-out, 3 s at most, is left for that.
 //
-// Leave runs on the caller's goroutine; HasHeir may be called from any. There is no queue.
+// When all nodes stop (Together) nothing moves: Leave ends the visits, waits for End, which comes
+// when no member has a visit open, and returns with the data in place.
+//
+// Leave runs on the caller's goroutine; the other methods may be called from any. There is no queue.
 package drain

@@ -57,10 +57,17 @@ type Options struct {
 }
 
 // Drainer ends a node politely.
-type Drainer struct{ o Options }
+type Drainer struct {
+	o        Options
+	together signal // all nodes stop: the data stays in place
+	noVisits signal // after that, no visit is open
+	end      signal // after that, this node may end
+}
 
 // New makes a Drainer.
-func New(o Options) *Drainer { return &Drainer{o: o} }
+func New(o Options) *Drainer {
+	return &Drainer{o: o, together: newSignal(), noVisits: newSignal(), end: newSignal()}
+}
 
 // Leave drains the node, and returns when it has left or when it is to stop with its data in place.
 func (d *Drainer) Leave(ctx context.Context) {
@@ -76,6 +83,10 @@ func (d *Drainer) Leave(ctx context.Context) {
 		}
 	}()
 	defer close(stopped)
+	if d.together.given() {
+		d.stopTogether(ctx)
+		return
+	}
 	if d.o.Engine.Moves() == nil || !d.HasHeir() {
 		d.endVisits(ctx)
 		d.o.Log.Info("stopping with all data in place: no other member could take it over; the same command resumes")
@@ -96,6 +107,10 @@ func (d *Drainer) Leave(ctx context.Context) {
 // handOver waits until nothing is left here. False: it stays here, and no visit is open.
 func (d *Drainer) handOver(ctx context.Context) bool {
 	for !d.emptied() {
+		if d.together.given() {
+			d.stopTogether(ctx)
+			return false
+		}
 		if !d.HasHeir() {
 			d.endVisits(ctx)
 			d.o.Log.Info("stopping with all data in place: every other member is leaving or gone")

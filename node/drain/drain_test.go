@@ -2,6 +2,7 @@ package drain
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +45,40 @@ func TestEndVisitsEnds(t *testing.T) {
 			d.endVisits(context.Background())
 			if took := time.Since(begun); took > 0 {
 				t.Errorf("the node was stopped, and it took %v", took)
+			}
+		})
+	}
+}
+
+// TestTogether: when all nodes stop, a node ends its visits, waits for the order to end, and moves
+// nothing; without that order it ends anyway.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	for _, ordered := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &openVisits{open: 1}
+			d := New(Options{Timeout: 25 * time.Second, Engine: e, Stop: make(chan struct{}), Log: slog.New(slog.DiscardHandler)}) // no members: asking them panics
+			d.Together()
+			left := make(chan time.Duration)
+			begun := time.Now()
+			go func() {
+				d.Leave(t.Context())
+				left <- time.Since(begun)
+			}()
+			<-d.NoVisits()
+			want := openVisitsGrace
+			if took := time.Since(begun); took != want || !e.stopped {
+				t.Errorf("visits ended after %v, want %v", took, want)
+			}
+			if ordered {
+				time.Sleep(time.Second)
+				want += time.Second
+				d.End()
+			} else {
+				want += endAnyway
+			}
+			if took := <-left; took != want {
+				t.Errorf("it left after %v, want %v", took, want)
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func (r *Reporter) Block() *crawl.NodeBlock {
 	pages, bytesIn, moved := r.meter.Own()
 	queued := b.Counters.QueuedTotal()
 	b.Node = crawl.NodeStatus{ID: r.ID, Name: r.Name, State: r.ownState(), HTTP: self.HTTP, RPC: self.RPC, Gossip: self.Gossip,
-		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: resources.ResidentBytes(), DiskFreeBytes: r.Space.Free(), WARCDiskFreeBytes: r.Space.ArchiveFree()}
+		PID: &pid, UptimeSeconds: &up, PagesPerSecond: &pages, Queued: &queued, RSSBytes: resources.ResidentBytes(), DiskFreeBytes: r.Space.Free(), WARCDiskFreeBytes: r.Space.ArchiveFree(), Version: &r.Version}
 	dead := r.Front.Dead().Bytes
 	b.Node.DeletingBytes = &dead
 	b.BytesInPerSecond = bytesIn

@@ -1,0 +1,43 @@
+package lists
+
+import (
+	"context"
+	"encoding/json"
+
+	"crawlnode/api"
+	"crawlnode/api/client"
+	"crawlnode/cli/command"
+	"crawlnode/cli/remote"
+)
+
+// NodesVerb lists the nodes.
+type NodesVerb struct {
+	remote.Flags `embed:""`
+	Output       string `short:"o" group:"output" enum:"text,wide,json" default:"text" placeholder:"text|wide|json" help:"text, wide (all columns) or json."`
+}
+
+// Help gives the examples of the verb.
+func (*NodesVerb) Help() string {
+	return command.Examples("crawlnode nodes list", "crawlnode nodes list --addr 127.0.0.1:27305 -o wide") + `
+
+wide adds version, process id, time since the start, queue, pages, memory, free
+disk space, all addresses, and why a node does not fetch.`
+}
+
+// Run lists them.
+func (v *NodesVerb) Run(ctx context.Context, env *command.Env) int {
+	return v.Ask(ctx, env, func(ctx context.Context, c *client.Client) error {
+		nodes, err := c.Nodes(ctx)
+		switch {
+		case err != nil:
+			return err
+		case v.Output == "json":
+			enc := json.NewEncoder(env.Stdout)
+			enc.SetIndent("", "  ")
+			return enc.Encode(nodes)
+		case v.Output == "wide":
+			return api.WriteNodesWide(env.Stdout, nodes)
+		}
+		return api.WriteNodes(env.Stdout, nodes)
+	})
+}

@@ -1,0 +1,3 @@
+// Package stop has the verb that ends nodes: one, or all of a cluster. It gives the order, by the API
+// or as a signal, and waits until the nodes are gone. It starts no goroutine.
+package stop
