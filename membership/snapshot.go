@@ -43,6 +43,42 @@ type Snapshot struct {
 	Join []JoinTrouble
 }
 
+// State is the state of a node (crawl.NodeAlive and so on); "" when gossip never showed it.
+func (s *Snapshot) State(id crawl.NodeID) string {
+	for _, p := range s.Peers {
+		if p.ID == id {
+			return p.State
+		}
+	}
+	return ""
+}
+
+// Joiners are the nodes other than self that gossip shows as alive and that no view lists yet.
+func (s *Snapshot) Joiners(self crawl.NodeID) (found []Member) {
+	if s.View == nil {
+		return nil
+	}
+	for _, p := range s.Peers {
+		if p.Listed || p.ID == self || p.State != crawl.NodeAlive {
+			continue
+		}
+		if _, ok := s.View.Member(p.ID); !ok {
+			found = append(found, Member{ID: p.ID, Name: p.Name, Boot: p.Boot, RPC: p.RPC})
+		}
+	}
+	return found
+}
+
+// Knows reports whether a node is a member, or gossip shows it.
+func (s *Snapshot) Knows(id crawl.NodeID) bool {
+	if s.View != nil {
+		if _, ok := s.View.Member(id); ok {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Peers, func(p Peer) bool { return p.ID == id })
+}
+
 func (s *Snapshot) equal(other *Snapshot) bool {
 	return s.View == other.View && s.Status == other.Status && s.Minority == other.Minority && s.Followed == other.Followed && slices.Equal(s.Peers, other.Peers) && slices.Equal(s.Join, other.Join)
 }

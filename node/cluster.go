@@ -79,18 +79,8 @@ func (n *Node) partitionsLost() int {
 // reachable reports whether gossip and calls reach a member; it decides only
 // which members are waited for.
 func (n *Node) reachable(id crawl.NodeID) bool {
-	s := n.peerState(id)
+	s := n.members.Snapshot().State(id)
 	return s == crawl.NodeAlive || s == crawl.NodeDraining
-}
-
-// peerState is the state of a node by gossip; "" when gossip never showed it.
-func (n *Node) peerState(id crawl.NodeID) string {
-	for _, p := range n.members.Snapshot().Peers {
-		if p.ID == id {
-			return p.State
-		}
-	}
-	return ""
 }
 
 // holdingsChanged is called after each partition that came or went.

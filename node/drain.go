@@ -35,7 +35,7 @@ type drainMembers struct{ node *Node }
 func (m drainMembers) SetDraining()                      { m.node.members.SetDraining() }
 func (m drainMembers) SetLeft(ctx context.Context) error { return m.node.members.SetLeft(ctx) }
 func (m drainMembers) Others() []membership.Member       { return m.node.others() }
-func (m drainMembers) State(id crawl.NodeID) string      { return m.node.peerState(id) }
+func (m drainMembers) State(id crawl.NodeID) string      { return m.node.members.Snapshot().State(id) }
 
 func (m drainMembers) Active() bool {
 	self, ok := m.node.members.Snapshot().View.Member(m.node.id)

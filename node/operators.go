@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"crawlnode/crawl"
 	"crawlnode/membership"
@@ -54,15 +53,9 @@ func (n *Node) ForgetMember(ctx context.Context, id crawl.NodeID) error {
 
 // knows reports whether this node has ever heard of another one.
 func (n *Node) knows(id crawl.NodeID) bool {
-	snap := n.members.Snapshot()
-	if v := snap.View; v != nil {
-		if _, ok := v.Member(id); ok {
-			return true
-		}
-	}
 	_, told := n.peers.All()[id]
 	_, gone := n.changes.Departed()[id]
-	return told || gone || slices.ContainsFunc(snap.Peers, func(p membership.Peer) bool { return p.ID == id })
+	return told || gone || n.members.Snapshot().Knows(id)
 }
 
 // ControlCrawl pauses, resumes or stops the crawl on all members: spread.Spreader.Control.

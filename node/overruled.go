@@ -76,14 +76,7 @@ func (n *Node) adoptFlags() error {
 
 // changeCommand is what a person types to change the crawl's settings through this node.
 func (n *Node) changeCommand(changes []string) string {
-	command := "crawlnode crawl-config set"
-	for _, c := range changes {
-		command += " " + config.InShell(c)
-	}
-	command += " --addr " + n.http.Addr().String()
-	if n.cfg.ClusterKeyFile != "" {
-		command += " --cluster-key-file " + config.InShell(n.cfg.ClusterKeyFile)
-	}
+	command := n.cfg.ChangeCommand(changes, n.http.Addr().String())
 	if n.cfg.ExitWhenDone {
 		command += fmt.Sprintf(" (while it runs; so that it stays: crawlnode --name %s --data-dir %s)", config.InShell(n.name), config.InShell(n.dir.Path()))
 	}

@@ -36,23 +36,9 @@ func (n *Node) openKeys(file *clusterkey.Key) (err error) {
 	return nil
 }
 
-// joiners are the nodes that gossip shows and no view lists yet. They are sent a rotation before
-// they are members, as they may be when it is over; it waits for none of them.
-func (n *Node) joiners() (found []membership.Member) {
-	snap := n.members.Snapshot()
-	if snap.View == nil {
-		return nil
-	}
-	for _, p := range snap.Peers {
-		if p.Listed || p.ID == n.id || p.State != crawl.NodeAlive {
-			continue
-		}
-		if _, ok := snap.View.Member(p.ID); !ok {
-			found = append(found, membership.Member{ID: p.ID, Name: p.Name, Boot: p.Boot, RPC: p.RPC})
-		}
-	}
-	return found
-}
+// joiners are sent a rotation before they are members, as they may be when it is over. It waits
+// for none of them.
+func (n *Node) joiners() []membership.Member { return n.members.Snapshot().Joiners(n.id) }
 
 // askRotation carries a rotation to another node, as an operator's order.
 func (n *Node) askRotation(ctx context.Context, to membership.Member, s rotation.State) (c rotation.Confirmation, err error) {
