@@ -35,7 +35,7 @@ var table = []rule{
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
-		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "crawl"}, []string{"web/urlnorm"},
+		[]string{"web/htmlparse", "web/sitemap", "web/fetcher", "web/scope", "web/normalize", "crawl"}, []string{"web/urlnorm"},
 		"a leaf that speaks of canonical URLs, and urlnorm is the only maker of those",
 	},
 	{
@@ -179,7 +179,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "web/scope"},
+		[]string{"config"}, []string{"crawl", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -207,7 +207,7 @@ var table = []rule{
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
-		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/scope"},
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
@@ -235,7 +235,7 @@ var table = []rule{
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},
 	{
-		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/scope", "web/urlnorm"},
+		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},
 	{

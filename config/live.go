@@ -19,12 +19,16 @@ var live = []string{
 	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net",
 }
 
+// foundersOnly are the flags of the crawl's settings that cannot.
+var foundersOnly = []string{"store", "normalize"}
+
 // whyFixed explains why the other flags cannot. A flag that is not listed here is a setting of one
 // node.
 var whyFixed = map[string]string{
 	"partitions":   "is fixed by the founding node for the cluster's life",
 	"replication":  "is fixed by the founding node for the cluster's life",
 	"cluster":      "cannot change during the life of the cluster",
+	"normalize":    "decides which URLs are known, so it is fixed when the crawl is founded: another one needs another --data-dir",
 	"store":        "is fixed when a node starts, because it opens its archive then: restart the nodes with the flag",
 	"seed":         "is not a setting of a running crawl: add seeds with crawlnode seeds add",
 	"seeds":        "is not a setting of a running crawl: add seeds with crawlnode seeds add",
@@ -35,7 +39,7 @@ var whyFixed = map[string]string{
 func Report(s *crawl.Settings) crawl.SettingsReport {
 	c := ofSettings(s, "")
 	r := crawl.SettingsReport{
-		Scope: c.Mode, Include: orEmpty(c.Include), Exclude: orEmpty(c.Exclude), Assets: c.Assets,
+		Scope: c.Mode, Include: orEmpty(c.Include), Exclude: orEmpty(c.Exclude), Assets: c.Assets, Normalize: orEmpty(c.Normalize),
 		MaxDepth: c.MaxDepth, MaxPages: c.MaxPages, MaxPagesPerHost: c.MaxPagesPerHost,
 		MaxDuration: c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
 		Delay: c.Delay.String(), UserAgent: s.UserAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
@@ -49,6 +53,11 @@ func Report(s *crawl.Settings) crawl.SettingsReport {
 		r.AllowNet = append(r.AllowNet, p.String())
 	}
 	return r
+}
+
+// equal compares two values of a setting, lists as sets.
+func (f field) equal(other field) bool {
+	return slices.Equal(slices.Compact(slices.Sorted(slices.Values(f.texts()))), slices.Compact(slices.Sorted(slices.Values(other.texts()))))
 }
 
 func orEmpty(list []string) []string {
@@ -69,6 +78,7 @@ func ofSettings(s *crawl.Settings, version string) Config {
 	}
 	c := Default()
 	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.AssetPolicy()
+	c.Normalize = slices.Clone(s.Normalize)
 	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
 	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
 	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")
@@ -113,7 +123,7 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 			if err := f.setJSON(changes[name]); err != nil {
 				add(name, "%v", err)
 			}
-		case flag == "store" && f.setJSON(changes[name]) == nil && c.Store == before.Store: // unchanged from the report
+		case slices.Contains(foundersOnly, flag) && f.setJSON(changes[name]) == nil && f.equal(fieldNamed(&before, flag)): // unchanged from the report
 		default:
 			fixed++
 			add(name, "%s", cmp.Or(whyFixed[flag], "is a setting of one node: change the flag where it is started"))

@@ -94,6 +94,8 @@ func TestChange(t *testing.T) {
 		{"robots inside", `{"robots":"ignore","allow_net":"127.0.0.0/8","delay":"0s"}`, func(s *crawl.Settings) bool { return s.RobotsIgnore && s.Delay == 0 }, "", false},
 		{"the store as it is", `{"store":"warc"}`, func(s *crawl.Settings) bool { return s.Archive }, "", false},
 		{"another store", `{"store":"none"}`, nil, "store: is fixed when a node starts", true},
+		{"the normalisation as it is", `{"normalize":[]}`, func(s *crawl.Settings) bool { return len(s.Normalize) == 0 }, "", false},
+		{"another normalisation", `{"normalize":"www"}`, nil, "normalize: decides which URLs are known", true},
 		{"partitions", `{"partitions":1024,"replication":"2"}`, nil, "partitions: is fixed by the founding node|replication: is fixed", true},
 		{"one node's", `{"fetchers":7}`, nil, "fetchers: is a setting of one node", true},
 		{"both kinds", `{"fetchers":7,"delai":"1s"}`, nil, `delai: is not a setting; did you mean "delay"?|fetchers: is a setting`, false},

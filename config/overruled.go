@@ -82,10 +82,10 @@ func (c *Config) Overruled(given []string, stored *crawl.Settings, version strin
 	for i, f := range fieldsOf(c) {
 		asked := slices.Contains(given, f.name) || f.name == "exclude" && slices.Contains(given, "exclude-file")
 		live := slices.Contains(live, f.name)
-		if !asked || !live && f.name != "store" {
+		if !asked || !live && !slices.Contains(foundersOnly, f.name) {
 			continue
 		}
-		if own, other := f.texts(), theirFields[i].texts(); !slices.Equal(own, other) {
+		if own, other := f.texts(), theirFields[i].texts(); !slices.Equal(own, other) && (live || !f.equal(theirFields[i])) {
 			found = append(found, Overruled{Name: f.name, Own: own, Stored: other, Live: live})
 		}
 	}

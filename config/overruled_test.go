@@ -19,6 +19,7 @@ func TestOverruled(t *testing.T) {
 	}
 	founder := Default()
 	founder.MaxPages, founder.Contact, founder.MaxDepth = 500, "a@example.org", 7
+	founder.Normalize = []string{"sort-query", "www"}
 	stored := founder.Settings("1")
 	for _, tc := range []struct {
 		flags map[string]string
@@ -30,6 +31,8 @@ func TestOverruled(t *testing.T) {
 		{map[string]string{"exclude-file": patterns, "delay": "2s"}, []string{
 			"--exclude *.zip,*.tar (the crawl has: not set) [exclude=*.zip exclude=*.tar]", "--delay 2s (the crawl has: 1s) [delay=2s]"}},
 		{map[string]string{"store": "none"}, []string{"--store none (the crawl has: warc) fixed"}},
+		{map[string]string{"normalize": "www,sort-query"}, nil},
+		{map[string]string{"normalize": "www"}, []string{"--normalize www (the crawl has: sort-query,www) fixed"}},
 	} {
 		in := Input{Env: func(name string) (string, bool) {
 			for flag, value := range tc.flags {

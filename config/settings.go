@@ -20,6 +20,7 @@ func (c *Config) Settings(version string) crawl.Settings {
 		Exclude:         slices.Clone(c.Exclude),
 		Assets:          c.Assets == crawl.AssetsAny || c.Assets == crawl.AssetsSameHost,
 		AssetsSameHost:  c.Assets == crawl.AssetsSameHost,
+		Normalize:       slices.Clone(c.Normalize),
 		MaxDepth:        c.MaxDepth,
 		MaxPages:        c.MaxPages,
 		MaxPagesPerHost: c.MaxPagesPerHost,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
 
@@ -166,12 +167,21 @@ func (c *Config) validateOutputAndLimits() error {
 		checkWord("warc-compression", c.WARCCompression, "gzip", "zstd"),
 		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
+		c.validateNormalize(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
 		checkRange("max-pages", c.MaxPages, 0, 1<<62),
 		checkRange("max-pages-per-host", c.MaxPagesPerHost, 0, 1<<62),
 		checkDuration("max-duration", c.MaxDuration, 1<<62),
 		checkRange("max-body", int64(c.MaxBody), 1, maxBodyBytes),
 	)
+}
+
+// validateNormalize requires known rules.
+func (c *Config) validateNormalize() error {
+	if _, err := normalize.Parse(c.Normalize); err != nil {
+		return fmt.Errorf("--normalize: %w", err)
+	}
+	return nil
 }
 
 // validateDerive requires known outputs, and a fraction.

@@ -13,6 +13,7 @@ type Settings struct {
 	Exclude         []string       `json:"exclude,omitempty"`
 	Assets          bool           `json:"assets"`                     // AssetPolicy says which
 	AssetsSameHost  bool           `json:"assets_same_host,omitempty"` // with Assets: on the page's host only; older nodes take it for AssetsAny
+	Normalize       []string       `json:"normalize,omitempty"`        // rules of web/normalize; the founder's for the crawl's life
 	MaxDepth        int            `json:"max_depth"`                  // 0: no bound
 	MaxPages        int64          `json:"max_pages"`                  // 0: no bound
 	MaxPagesPerHost int64          `json:"max_pages_per_host"`         // 0: no bound

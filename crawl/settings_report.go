@@ -24,12 +24,13 @@ type CrawlReport struct {
 }
 
 // SettingsReport has the crawl's settings, with the names and values of the command line, but _ for
-// -. All except Store can be changed while the crawl runs.
+// -. All except Store and Normalize can be changed while the crawl runs.
 type SettingsReport struct {
 	Scope           string      `json:"scope"` // page, prefix, host, domain or any
 	Include         []string    `json:"include"`
 	Exclude         []string    `json:"exclude"`
 	Assets          AssetPolicy `json:"assets"`             // off, same-host or any
+	Normalize       []string    `json:"normalize"`          // rules that make URLs equal; fixed when the crawl is founded
 	MaxDepth        int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
 	MaxPages        int64       `json:"max_pages"`          // of the whole cluster
 	MaxPagesPerHost int64       `json:"max_pages_per_host"` //

@@ -10,6 +10,7 @@ import (
 	"crawlnode/node/disk"
 	"crawlnode/node/links"
 	"crawlnode/peer"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
 
@@ -18,7 +19,7 @@ import (
 // openLinks makes what carries links; it makes no call.
 func (n *Node) openLinks() {
 	n.router = links.NewRouter(links.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: linkPeers{n},
-		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log})
+		Rules: func() *scope.Rules { return n.doc.Current().Rules }, Normalize: func() normalize.Rules { return n.doc.Current().Pipeline.Normalize }, Seeds: n.doc.Seeds, Scope: linkScope{n}, Log: n.log})
 	n.outbox = links.NewSender(n.router)
 	n.receiver = links.NewReceiver(n.router, n.synced.Load)
 	n.seeder = links.NewSeeder(n.router, linkStart{n}, func(r crawl.SeedReport) { n.events.Seeds(time.Now(), r) })

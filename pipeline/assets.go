@@ -18,6 +18,7 @@ import (
 // asset takes a part of the page, unless the policy leaves it out. A refused one is not marked as
 // seen: the page may link to it as well.
 func (f *finds) asset(u urlnorm.URL, depth, hops int) {
+	u = f.rules.Normalize.Apply(u)
 	switch {
 	case hops > maxHops:
 		f.skip(u, crawl.ViaAsset, crawl.SkipTrap)

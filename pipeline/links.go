@@ -197,6 +197,7 @@ func invalidBy(err error) crawl.SkipReason {
 // most ten in a row. The redirect of a seed extends the scope (apex to www): its target is judged
 // as if it were a seed.
 func (f *finds) redirect(to urlnorm.URL) {
+	to = f.rules.Normalize.Redirect(f.v.Item.URL, to)
 	item := &f.v.Item
 	t := crawl.Target{URL: to, Depth: item.Depth, Hops: item.Hops + 1, Via: crawl.ViaRedirect}
 	if item.Via == crawl.ViaSitemapFile {
@@ -247,6 +248,9 @@ func (f *finds) first(u urlnorm.URL) bool {
 
 // add judges a target and takes it when it passes.
 func (f *finds) add(t crawl.Target, priority float64) {
+	if t.Via != crawl.ViaSitemapFile { // its place is the host's, not one of its pages'
+		t.URL = f.rules.Normalize.Apply(t.URL)
+	}
 	if f.first(t.URL) {
 		f.admit(t, f.rules.Scope.Judge(t.URL, JudgedDepth(&t), f.rules.Seeds), priority)
 	}

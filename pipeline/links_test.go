@@ -8,6 +8,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/htmlparse"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
 
@@ -39,6 +40,31 @@ func TestLinks(t *testing.T) {
 	b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.Depth = 2 })
 	if _, o = b.one(); len(o.Targets) != 0 || o.Skipped[crawl.SkipDepth] != 4 {
 		t.Errorf("behind the depth: %q, skipped %v", targets(o.Targets), o.Skipped)
+	}
+}
+
+// Links are stored as the URLs that stand for them; a redirect to another form of the same page is
+// followed as it is, and so are sitemap files.
+func TestLinksAreNormalized(t *testing.T) {
+	t.Parallel()
+	rules, err := normalize.Parse([]string{normalize.IndexFiles, normalize.TrailingSlash, normalize.SessionIDs, normalize.WWW})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, scope.Options{Mode: scope.Domain})
+	b.rules.Normalize, b.rules.Settings.Assets = rules, true
+	b.serve("http://a.test/", 200, "", `<a href="/index.html">self</a><a href="/1/">1</a><a href="/1;jsessionid=3">1</a><a href="http://www.a.test/2">2</a><img src="/i.png?PHPSESSID=1">`)
+	b.visit("http://a.test/")
+	_, o := b.one()
+	wantTargets(t, o.Targets, "http://a.test/1 link d1 h0 b1", "http://a.test/2 link d1 h0 b1", "http://a.test/i.png asset d1 h0 b1")
+
+	for to, want := range map[string]string{"/index.html": "http://a.test/index.html", "/x/": "http://a.test/x", "http://www.a.test/": "http://www.a.test/"} {
+		b = newBench(t, scope.Options{Mode: scope.Domain})
+		b.rules.Normalize = rules
+		b.serve("http://a.test/", 302, "Location: "+to, "")
+		b.visit("http://a.test/")
+		_, o = b.one()
+		wantTargets(t, o.Targets, want+" redirect d0 h1 b0")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -99,6 +100,8 @@ type Rules struct {
 	Settings crawl.Settings
 	Scope    *scope.Rules
 	Seeds    *scope.Seeds
+	// Normalize are the Settings' rules for URLs that are one page. Found URLs are stored as they make them.
+	Normalize normalize.Rules
 	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
 	// then judged again before it is fetched.
 	Rejudge bool

@@ -15,6 +15,7 @@ import (
 	"crawlnode/pipeline"
 	"crawlnode/store/files"
 	"crawlnode/store/scopeset"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
 
@@ -105,7 +106,11 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Rejudge: d.Rejudge}}, nil
+	same, err := normalize.Parse(c.Normalize)
+	if err != nil {
+		return nil, err
+	}
+	return &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge}}, nil
 }
 
 // CompileScope compiles the scope rules of the settings.

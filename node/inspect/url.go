@@ -15,8 +15,29 @@ import (
 
 // URL reports what the cluster knows of a URL and how the rules judge it. A depth that is not
 // negative replaces the record's own (that of a link from a seed, when there is no record). A text
-// that is not a URL to crawl gives a report, not an error.
+// that is not a URL to crawl gives a report, not an error. An unknown URL for which another one
+// stands (--normalize) is reported as that one.
 func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
+	r, err := i.reportURL(ctx, raw, depth)
+	if err != nil || r.URL == nil || r.Record != nil {
+		return r, err
+	}
+	u, err := urlnorm.Parse(*r.URL)
+	if err != nil {
+		panic("BUG: " + err.Error()) // it is canonical
+	}
+	same := i.o.Documents.Current().Pipeline.Normalize.Apply(u)
+	if same == u {
+		return r, nil
+	}
+	r, err = i.reportURL(ctx, same.String(), depth)
+	if err == nil {
+		r.Input = raw
+	}
+	return r, err
+}
+
+func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
 	r, u := startReport(raw)
 	if r.URL == nil {
 		return r, nil

@@ -12,6 +12,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/peer"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 )
 
@@ -44,7 +45,7 @@ func (a *around) router() *Router {
 		panic(err)
 	}
 	a.scope.around = a
-	return NewRouter(Options{Self: "a", Store: a, Holdings: a, Peers: a, Rules: func() *scope.Rules { return rules },
+	return NewRouter(Options{Self: "a", Store: a, Holdings: a, Peers: a, Rules: func() *scope.Rules { return rules }, Normalize: func() normalize.Rules { return normalize.Rules{} },
 		Seeds: scope.NewSeeds([]string{"host:in.test", "host:late.test"}), Scope: &a.scope, Log: slog.New(slog.DiscardHandler)})
 }
 

@@ -9,6 +9,7 @@ import (
 	"crawlnode/frontier"
 	"crawlnode/handoff"
 	"crawlnode/peer"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -23,8 +24,10 @@ type Options struct {
 	Peers    Peers
 	Rules    func() *scope.Rules // the current rules
 	Seeds    *scope.Seeds        // the scope entries of seeds
-	Scope    Scope
-	Log      *slog.Logger
+	// Normalize are the crawl's rules for URLs that are one page; seeds follow them.
+	Normalize func() normalize.Rules
+	Scope     Scope
+	Log       *slog.Logger
 }
 
 // Store is the part of the frontier that links need. Its errors end the node, except

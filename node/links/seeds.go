@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/normalize"
 	"crawlnode/web/scope"
 	"crawlnode/web/urlnorm"
 )
@@ -50,7 +51,7 @@ func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport,
 	defer s.active.Add(-1)
 	ctx, cancel := context.WithTimeout(ctx, seedDeadline)
 	defer cancel()
-	targets := parseSeeds(seeds, &report)
+	targets := parseSeeds(seeds, opts.Normalize(), &report)
 	if len(targets) == 0 {
 		return report, nil
 	}
@@ -117,7 +118,7 @@ func (s *Seeder) openScope(ctx context.Context, entries []string) error {
 }
 
 // parseSeeds makes targets of the valid seeds and reports the rest.
-func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
+func parseSeeds(seeds []crawl.Seed, same normalize.Rules, report *crawl.SeedReport) []crawl.Target {
 	var targets []crawl.Target
 	for i, s := range seeds {
 		line := s.Line
@@ -136,7 +137,7 @@ func parseSeeds(seeds []crawl.Seed, report *crawl.SeedReport) []crawl.Target {
 		if s.Guessed {
 			via = crawl.ViaGuess
 		}
-		targets = append(targets, crawl.Target{URL: u, Via: via, Band: seedBand(s.Priority), Again: s.Again})
+		targets = append(targets, crawl.Target{URL: same.Apply(u), Via: via, Band: seedBand(s.Priority), Again: s.Again})
 	}
 	return targets
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/web/normalize"
 )
 
 func TestSeedBands(t *testing.T) {
@@ -23,7 +24,7 @@ func TestSeedBands(t *testing.T) {
 	}
 	var report crawl.SeedReport
 	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test"}, {URL: "nonsense"}, {URL: "http://b.test", Priority: f(2)}, {URL: "ftp://c.test", Line: 90},
-		{URL: "http://d.test http://e.test"}, {URL: "http://f.test/a b"}}, &report)
+		{URL: "http://d.test http://e.test"}, {URL: "http://f.test/a b"}}, normalize.Rules{}, &report)
 	if len(targets) != 2 || targets[0].URL.String() != "http://a.test/" || len(report.Invalid) != 4 {
 		t.Fatalf("%+v, %+v", targets, report)
 	}
@@ -31,6 +32,19 @@ func TestSeedBands(t *testing.T) {
 		if e := report.Invalid[i]; e.Line != line || e.Error == "" || e.Input == "" {
 			t.Errorf("%+v is not line %d", e, line)
 		}
+	}
+}
+
+// TestSeedsAreNormalized: a seed is the URL that stands for it by the crawl's rules.
+func TestSeedsAreNormalized(t *testing.T) {
+	t.Parallel()
+	same, err := normalize.Parse([]string{normalize.IndexFiles})
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test/x/index.html"}}, same, &crawl.SeedReport{})
+	if len(targets) != 1 || targets[0].URL.String() != "http://a.test/x/" {
+		t.Errorf("%+v", targets)
 	}
 }
 
