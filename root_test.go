@@ -337,6 +337,10 @@ var table = []rule{
 		"it reads and checks what a person gives; handing it to a node is the verbs' part",
 	},
 	{
+		[]string{"cli/mistakes"}, []string{"cli/help", "config"},
+		"it knows the command line and its texts; it prints and runs nothing",
+	},
+	{
 		[]string{"cli/seedwatch"}, []string{"api", "cli/seedlist", "crawl"},
 		"it reads a node's reports; what follows is done by the verb",
 	},

@@ -47,13 +47,27 @@ func run(t *testing.T, stdin string, args ...string) result {
 
 func runWith(t *testing.T, env map[string]string, stdin string, args ...string) result {
 	t.Helper()
+	return runWithin(t.Context(), env, stdin, args...)
+}
+
+func runWithin(ctx context.Context, env map[string]string, stdin string, args ...string) result {
 	var out, errout bytes.Buffer
-	code := Main(t.Context(), args, Env{
+	code := Main(ctx, args, Env{
 		Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &errout,
 		Lookup:     func(name string) (string, bool) { v, ok := env[name]; return v, ok },
+		Environ:    environ(env),
 		Executable: os.Args[0], Version: "1.2.3",
 	})
 	return result{code, out.String(), errout.String()}
+}
+
+// environ is an environment in the form of os.Environ.
+func environ(env map[string]string) []string {
+	var all []string
+	for name, value := range env {
+		all = append(all, name+"="+value)
+	}
+	return all
 }
 
 func (r result) want(t *testing.T, code int, out, errout string) {
@@ -106,7 +120,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--config " + file, `unknown key "fetcher"; did you mean "fetchers"?`},
 		{"--seed http://a.example/", "--contact: is required"},
 		{"--seeds /nowhere/seeds.txt --contact me@example.org", "/nowhere/seeds.txt: no such file or directory: give a file with one URL a line, or -"},
-		{"crawl", "<url>"},
+		{"crawl", "no URL was given"},
 		{"crawl http://a.example/", "--contact: is required"},
 		{"crawl http://a.example/ --join 127.0.0.1:1", "unknown flag --join"},
 		{"seeds add", "no URL was given"},

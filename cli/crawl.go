@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"net/url"
+	"path/filepath"
 	"time"
 
 	"crawlnode/cli/command"
@@ -15,7 +16,7 @@ import (
 // crawlVerb runs one node until its crawl has ended.
 type crawlVerb struct {
 	command.Layered `embed:""`
-	URLs            []string          `arg:"" name:"url" help:"Where to begin; a host name without a scheme means https."`
+	URLs            []string          `arg:"" optional:"" name:"url" help:"Where to begin; a host name without a scheme means https."`
 	Node            config.Node       `embed:""`
 	Scope           config.Scope      `embed:""`
 	Politeness      config.Politeness `embed:""`
@@ -41,9 +42,12 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits}
 	flags.ExitWhenDone = true
 	flags.Seeds = append(flags.Seeds, v.URLs...)
+	if len(flags.Seeds)+len(flags.SeedFiles) == 0 {
+		return env.Fail(command.ExitUsage, "no URL was given: crawlnode crawl https://example.org/ --contact me@example.org, or --seeds FILE with one a line")
+	}
 	forced := []string{"exit-when-done", "seed"}
 	if flags.Name == "" {
-		flags.Name = crawlName(v.URLs[0])
+		flags.Name = v.name()
 		forced = append(forced, "name")
 	}
 	in := v.Input(env, flags, forced...)
@@ -92,6 +96,21 @@ func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	watch.summary(code, s.finished)
 	dir := watch.info.DataDir
 	return files.AfterCrawl(ctx, code, dir, commandLine(ownCommand(env.Executable), "export", "files", "--data-dir", dir, "--output", v.Files))
+}
+
+// name names the node after the first site, or after the list of sites.
+func (v *crawlVerb) name() string {
+	switch {
+	case len(v.URLs) > 0:
+		return crawlName(v.URLs[0])
+	case len(v.Scope.Seeds) > 0:
+		return crawlName(v.Scope.Seeds[0])
+	}
+	file := filepath.Base(v.Scope.SeedFiles[0])
+	if file == "-" {
+		file = "list"
+	}
+	return config.NameFrom("crawl-" + file)
 }
 
 // crawlName names the node after the first site.

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -21,6 +21,7 @@ import (
 	"crawlnode/cli/doctor"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
+	"crawlnode/cli/mistakes"
 	"crawlnode/cli/stop"
 	"crawlnode/config"
 	"crawlnode/crawl"
@@ -73,12 +74,16 @@ func Main(ctx context.Context, args []string, env Env) int {
 	if len(args) > 0 && args[0] == "help" { // as other programs have it
 		args = append(slices.Clone(args[1:]), "--help")
 	}
+	if len(args) > 0 && (args[0] == "--version" || args[0] == "-V") {
+		args = []string{"version"}
+	}
+	args = mistakes.Arguments(args)
 	parsed, err := parser.Parse(args)
 	if exited {
 		return command.ExitOK
 	}
 	if err != nil {
-		return env.Fail(command.ExitUsage, "%v%s; see crawlnode --help", err, meantVerb(parser.Model, args, err))
+		return env.Fail(command.ExitUsage, "%s", mistakes.Explain(parser.Model, args, err))
 	}
 	if err := emptyFlags(parsed); err != nil {
 		return env.Fail(command.ExitUsage, "%v", err)
@@ -89,35 +94,15 @@ func Main(ctx context.Context, args []string, env Env) int {
 	}
 	if s, ok := v.(interface{ SetGiven(map[string]bool) }); ok {
 		s.SetGiven(givenFlags(parsed))
+		for _, warning := range mistakes.Environment(env.Environ) { // the verb reads settings
+			env.Fail(0, "%s", warning)
+		}
 	}
 	if s, ok := v.(interface{ SetModel(*kong.Application) }); ok {
 		s.SetModel(parser.Model)
 	}
 	return v.Run(ctx, &env)
 }
-
-// meantVerb suggests a verb for a first word that is none. The default verb takes the word
-// for an argument, so the parser suggests nothing itself.
-func meantVerb(app *kong.Application, args []string, err error) string {
-	if len(args) == 0 || !strings.HasSuffix(err.Error(), "unexpected argument "+args[0]) {
-		return ""
-	}
-	var verbs []string
-	for _, v := range app.Children {
-		if !v.Hidden {
-			verbs = append(verbs, v.Name)
-		}
-	}
-	// Of two that are equally near the one of the same length is meant: letters are swapped
-	// more often than left out.
-	slices.SortStableFunc(verbs, func(a, b string) int { return lengthsApart(a, args[0]) - lengthsApart(b, args[0]) })
-	if verb := config.Suggest(args[0], verbs); verb != "" {
-		return fmt.Sprintf(", did you mean %q?", verb)
-	}
-	return ""
-}
-
-func lengthsApart(a, b string) int { return max(len(a)-len(b), len(b)-len(a)) }
 
 // newParser makes the parser of the command line.
 func newParser(env *Env, exit func(int)) *kong.Kong {
@@ -133,6 +118,8 @@ func newParser(env *Env, exit func(int)) *kong.Kong {
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(parseDuration)),
 		kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(parseNet)),
 		kong.TypeMapper(reflect.TypeFor[crawl.AssetPolicy](), command.AssetsFlag{}),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(parseInt)),
+		kong.KindMapper(reflect.Int64, kong.MapperFunc(parseInt)),
 	)
 	if err != nil {
 		panic("BUG: the grammar of the command line: " + err.Error())
@@ -151,6 +138,20 @@ func parseDuration(from *kong.DecodeContext, target reflect.Value) error {
 		target.SetInt(int64(d))
 	}
 	return err
+}
+
+// parseInt reads a whole number: the error says what to write.
+func parseInt(from *kong.DecodeContext, target reflect.Value) error {
+	token, err := from.Scan.PopValue("number")
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(fmt.Sprint(token.Value), 10, target.Type().Bits())
+	if err != nil {
+		return fmt.Errorf("%q is not a whole number: write it with digits alone, such as 1000", fmt.Sprint(token.Value))
+	}
+	target.SetInt(n)
+	return nil
 }
 
 // parseNet reads a network as the settings do: the error says what to write.

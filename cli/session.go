@@ -260,6 +260,9 @@ func (s *session) feed(ctx context.Context) {
 	}
 	s.log.Info("seeds handed in", "accepted", report.Accepted, "duplicates", report.Duplicates,
 		"out_of_scope", report.OutOfScope, "invalid", len(report.Invalid))
+	if s.cfg.ExitWhenDone && report.OutOfScope > 0 {
+		s.env.Fail(0, "seeds left out by --include or --exclude: %d; crawlnode scope test URL, with --seed URL and the same flags, names the rule", report.OutOfScope)
+	}
 	if s.cfg.ExitWhenDone && report.Accepted+report.Duplicates == 0 {
 		s.env.Fail(command.ExitUsage, "no seed can be crawled, so there is nothing to wait for")
 		s.noSeeds.Store(true)

@@ -36,6 +36,7 @@ type crawlWatch struct {
 
 	seeds   *seedwatch.Watch // nil: they are not looked at
 	leaving func() bool      // an end was asked for, which is no reason to give up; nil: never
+	before  int64            // pages of earlier runs
 	gaveUp  atomic.Bool      // no seed could be fetched
 	told    time.Time        // when progress was written last, without a terminal
 }
@@ -57,8 +58,11 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 		if err != nil {
 			continue
 		}
+		if w.seeds != nil && !w.seeds.Stored() {
+			w.before = st.Throughput.PagesTotal
+		}
 		w.last = st
-		if fruitless := st.Throughput.PagesTotal == 0; running && w.seeds != nil && (fruitless || !w.seeds.Settled()) {
+		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Settled()) {
 			w.lookAtSeeds(ctx, n, now, fruitless)
 		}
 		w.show(st, now)
@@ -68,6 +72,9 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 		}
 	}
 }
+
+// fruitless reports whether this run has fetched nothing.
+func (w *crawlWatch) fruitless(st *crawl.Status) bool { return st.Throughput.PagesTotal <= w.before }
 
 // seedNode is what lookAtSeeds needs of a node.
 type seedNode interface {
@@ -88,7 +95,7 @@ func (w *crawlWatch) lookAtSeeds(ctx context.Context, n seedNode, now time.Time,
 // exitCode is that of the whole crawl. code is the node's own, and finished why the crawl has
 // ended, or "".
 func (w *crawlWatch) exitCode(code int, finished string) int {
-	fruitless := finished != "" && w.last != nil && w.last.Throughput.PagesTotal == 0 && w.seeds != nil && w.seeds.Failed()
+	fruitless := finished != "" && w.last != nil && w.fruitless(w.last) && w.seeds != nil && w.seeds.Failed()
 	switch {
 	case w.gaveUp.Load() || fruitless && code == command.ExitOK:
 		w.gaveUp.Store(true)
@@ -96,6 +103,11 @@ func (w *crawlWatch) exitCode(code int, finished string) int {
 			w.env.Fail(command.ExitError, "%s", line)
 		}
 		return command.ExitError
+	case code == command.ExitOK && finished != "" && w.seeds != nil && w.last != nil && w.last.Fetch.Responses.C2xx == 0:
+		for _, line := range w.seeds.Refusals() {
+			code = w.env.Fail(command.ExitError, "%s", line)
+		}
+		return code
 	case w.full.Load() && finished == "" && code == command.ExitInterrupted:
 		return command.ExitSafety
 	}
@@ -108,7 +120,7 @@ func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 		return
 	}
 	doing := ""
-	if w.seeds != nil {
+	if w.seeds != nil && w.fruitless(st) {
 		doing = w.seeds.Doing()
 	}
 	text := progressText(st, doing, now.Sub(w.started))
@@ -122,16 +134,22 @@ func (w *crawlWatch) show(st *crawl.Status, now time.Time) {
 	}
 }
 
-// progressText is the progress in one line. doing is what a crawl without a page does.
+// progressText is the progress in one line. doing is what a run without a page does.
 func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	took = took.Round(time.Second)
-	if st.Throughput.PagesTotal == 0 && doing != "" {
+	switch {
+	case doing != "" && st.Throughput.PagesTotal == 0:
 		return fmt.Sprintf("no page yet: %s (%v)", doing, took)
+	case doing != "":
+		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)", api.Count(st.Throughput.PagesTotal), doing, took)
 	}
 	text := fmt.Sprintf("%s pages, %.1f/s, %s queued, %d in flight, %v", api.Count(st.Throughput.PagesTotal), st.Throughput.PagesPerSecond.Now,
 		api.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
 	if left, ok := timeLeft(st); ok {
 		text += fmt.Sprintf(", about %v left", left)
+	}
+	if h := &st.Frontier.Hosts; st.Frontier.InFlight == 0 && h.Ready+h.Waiting == 0 && h.Backoff+h.Frozen > 0 {
+		text += fmt.Sprintf(", waits for hosts that are held back: %d; crawlnode hosts show HOST says why", h.Backoff+h.Frozen)
 	}
 	return text
 }
@@ -203,7 +221,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	case code == command.ExitInterrupted:
 		say("ended", "interrupted: the same command goes on from here")
 	}
-	if w.batch {
+	if w.batch && !w.gaveUp.Load() {
 		for _, next := range w.nextSteps(reason) {
 			fmt.Fprintln(w.env.Stdout, "next: "+api.Escape(next))
 		}

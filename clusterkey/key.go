@@ -62,7 +62,7 @@ func Parse(text string) (Key, error) {
 	case text == "":
 		return Key{}, errors.New("the cluster key is empty")
 	case strings.ContainsAny(text, "\r\n"):
-		return Key{}, errors.New("the cluster key has more than one line")
+		return Key{}, errors.New("this is no cluster key: it has more than one line; make one with: crawlnode keygen")
 	case !strings.HasPrefix(text, prefix):
 		return Key{}, fmt.Errorf("this is no cluster key: it does not begin with %q; make one with: crawlnode keygen", prefix)
 	}

@@ -190,7 +190,7 @@ func TestOddFiles(t *testing.T) {
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]Size{
-		"0": 0, "17": 17, "17B": 17, "1KiB": 1024, "1.5 GiB": 3 << 29, "2mb": 2e6, "10MiB": 10 << 20, "3TiB": 3 << 40,
+		"0": 0, "17": 17, "17B": 17, "1KiB": 1024, "1.5 GiB": 3 << 29, "2mb": 2e6, "10MiB": 10 << 20, "3TiB": 3 << 40, "1k": 1024, "10 M": 10 << 20, "1g": 1 << 30,
 	} {
 		var s Size
 		if err := s.UnmarshalText([]byte(in)); err != nil || s != want {
@@ -243,6 +243,24 @@ func TestSuggest(t *testing.T) {
 	for in, want := range map[string]string{"fetcher": "fetchers", "max_pages": "max-pages", "DELAY": "delay", "qwertyuiop": ""} {
 		if got := Suggest(in, Names()); got != want {
 			t.Errorf("Suggest(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestDurationSpellings reads the spellings that people use.
+func TestDurationSpellings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"30s": 30 * time.Second, "1h30m": 90 * time.Minute, "5 min": 5 * time.Minute, "5min": 5 * time.Minute, " 90 Seconds ": 90 * time.Second, "1d": 24 * time.Hour,
+		"1.5 days": 36 * time.Hour, "2w": 14 * 24 * time.Hour, "0.5s": 500 * time.Millisecond, "30 S": 30 * time.Second, "0": 0, "-1s": -time.Second, "1hr": time.Hour,
+	} {
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "5", "d", "soon", "1m30", "1 year", "1,5h", "--1s", "999999999999d"} {
+		if got, err := ParseDuration(text); err == nil {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func parse(v reflect.Value, text string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, v.Type().Bits())
 		if err != nil {
-			return fmt.Errorf("%q is not a whole number", text)
+			return fmt.Errorf("%q is not a whole number: write it with digits alone, such as 1000", text)
 		}
 		v.SetInt(n)
 	case reflect.Float64:
@@ -162,9 +162,29 @@ func parseDuration(d *time.Duration, text string) (err error) {
 	return err
 }
 
-// ParseDuration parses a duration: 500ms, 30s, 2h. The error suggests what to write.
+// durationUnits are the spellings of units that time.ParseDuration does not know. A day has 24
+// hours.
+var durationUnits = map[string]struct {
+	unit string
+	many float64
+}{
+	"sec": {"s", 1}, "secs": {"s", 1}, "second": {"s", 1}, "seconds": {"s", 1}, "min": {"m", 1}, "mins": {"m", 1}, "minute": {"m", 1}, "minutes": {"m", 1},
+	"hr": {"h", 1}, "hrs": {"h", 1}, "hour": {"h", 1}, "hours": {"h", 1}, "d": {"h", 24}, "day": {"h", 24}, "days": {"h", 24}, "w": {"h", 7 * 24}, "week": {"h", 7 * 24}, "weeks": {"h", 7 * 24},
+}
+
+// ParseDuration parses a duration: 500ms, 30s, 2h, 7d, "5 min". The error suggests what to write.
 func ParseDuration(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
+	plain := strings.TrimSpace(text)
+	digits := len(plain) - len(strings.TrimLeft(plain, "-+.0123456789"))
+	unit := strings.ToLower(strings.TrimSpace(plain[digits:]))
+	number, noNumber := strconv.ParseFloat(plain[:digits], 64)
+	switch u, known := durationUnits[unit]; {
+	case known && noNumber == nil:
+		plain = strconv.FormatFloat(number*u.many, 'f', -1, 64) + u.unit
+	case noNumber == nil && unit != "":
+		plain = plain[:digits] + unit // "30 s"
+	}
+	d, err := time.ParseDuration(plain)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a duration: write a number and a unit, such as 500ms, 30s or 2h", text)
 	}

@@ -9,7 +9,7 @@ import (
 
 // Size is a number of bytes. Its text form is a whole or decimal number with a
 // unit: B, KiB, MiB, GiB, TiB (powers of 1024), or KB, MB, GB, TB (powers of
-// 1000). A number without a unit is bytes.
+// 1000). K, M, G and T are KiB, MiB, GiB and TiB. A number without a unit is bytes.
 type Size int64
 
 // The units, longest names first, so that "MiB" is not taken for "B".
@@ -19,6 +19,7 @@ var sizeUnits = [...]struct {
 }{
 	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1},
+	{"T", 1 << 40}, {"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10},
 }
 
 // UnmarshalText reads the text form. Upper and lower case are alike.

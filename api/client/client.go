@@ -350,6 +350,9 @@ func detailOf(answer []byte) string {
 		return detail
 	}
 	text := strings.TrimSpace(string(answer[:min(len(answer), 1000)]))
+	if strings.HasPrefix(text, "<") {
+		return "a web page, so that is no node: --addr is host:port of a node's --http address"
+	}
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 

@@ -11,12 +11,14 @@ import (
 	"crawlnode/api"
 )
 
-// Env is the world around one command. All fields but Signals must be set.
+// Env is the world around one command. All fields but Signals and Environ must be set.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	// Lookup finds an environment variable.
 	Lookup func(string) (string, bool)
+	// Environ has the whole environment, as os.Environ does; nil: it is not looked through.
+	Environ []string
 	// Signals carries SIGINT, SIGTERM and SIGHUP; nil: there are none.
 	Signals <-chan os.Signal
 	// Executable is the path of this program, for the verbs that start nodes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"crawlnode/api"
@@ -22,18 +23,48 @@ func Complaint(seeds []Entry, bad crawl.SeedError) string {
 	if mistake := mistakenFor(bad.Input); mistake != "" {
 		why = mistake
 	}
-	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(why))
+	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(shorter(why, bad.Input)))
+}
+
+// shorter leaves out of an error what stands in its line already, and the words of the URL
+// standard that help nobody.
+func shorter(why, input string) string {
+	why = strings.Replace(why, fmt.Sprintf(": %q", input), "", 1)
+	if strings.Contains(why, "The input is missing a scheme") {
+		return "it is not a URL: write one such as https://example.org/"
+	}
+	why, _, _ = strings.Cut(why, " Url: '")
+	return strings.Replace(why, "Error: ", "", 1)
 }
 
 // withoutScheme matches what stands for a web server without a scheme: a name with a dot, an
 // address or localhost, and perhaps a port and a path.
 var withoutScheme = regexp.MustCompile(`^(localhost|[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)+)(:[0-9]+)?(/|$)`)
 
+// What people mistype: htp://, htttps:/; a port that is a word; a mail address.
+var (
+	mistypedScheme = regexp.MustCompile(`^(?i:htp|hhtp|httpp|htttp|ttp|hptt|htpt|thtp|htt)(s?)(?::/*|//)(.+)`)
+	wrongPort      = regexp.MustCompile(`^(?:https?://)?[0-9A-Za-z.-]+\.[0-9A-Za-z-]+:([^0-9/][^/]*)(?:/|$)`)
+	mailAddress    = regexp.MustCompile(`^[^@/:]+@[^@/:]+$`)
+)
+
 // mistakenFor says what somebody has taken for a URL, and what to write; "": nothing that
 // is known.
 func mistakenFor(input string) string {
+	if bare := strings.Trim(input, `"'<>`+"`"); bare != input {
+		return "it stands in quotes or brackets: give " + bare
+	}
+	if m := mistypedScheme.FindStringSubmatch(input); m != nil {
+		return "its scheme is mistyped: write http" + m[1] + "://" + m[2]
+	}
+	if m := wrongPort.FindStringSubmatch(input); m != nil {
+		return "its port " + strconv.Quote(m[1]) + " is no number between 1 and 65535"
+	}
 	if strings.Contains(input, "://") {
 		return ""
+	}
+	if mailAddress.MatchString(input) {
+		return "it is a mail address: give URLs such as https://example.org/, and the address with --contact"
 	}
 	if info, err := os.Stat(input); err == nil {
 		if info.IsDir() {
@@ -63,15 +94,26 @@ func GuessSchemes(seeds []Entry) {
 	}
 }
 
+// maxComplaints bounds the lines about seeds that are none: a file that is no list has
+// thousands.
+const maxComplaints = 20
+
 // Valid complains of the seeds that cannot be crawled and returns the others.
 func Valid(env *command.Env, seeds []Entry) []Entry {
 	var valid []Entry
+	bad := 0
 	for _, s := range seeds {
-		if err := node.CheckSeed(s.URL); err != nil {
-			env.Fail(0, "%s", Complaint(seeds, crawl.SeedError{Line: s.Line, Input: s.URL, Error: err.Error()}))
+		err := node.CheckSeed(s.URL)
+		if err == nil {
+			valid = append(valid, s)
 			continue
 		}
-		valid = append(valid, s)
+		if bad++; bad <= maxComplaints {
+			env.Fail(0, "%s", Complaint(seeds, crawl.SeedError{Line: s.Line, Input: s.URL, Error: err.Error()}))
+		}
+	}
+	if bad > maxComplaints {
+		env.Fail(0, "and %d more lines that are no URLs", bad-maxComplaints)
 	}
 	for i := range valid {
 		valid[i].Line = i + 1 // as Read does

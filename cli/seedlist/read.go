@@ -2,6 +2,7 @@ package seedlist
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ func Read(env *command.Env, urls, files []string) ([]Entry, error) {
 		}
 		if file == "-" {
 			file = "standard input"
+		}
+		if len(lines) == 0 && file != "standard input" { // which a script may leave empty
+			return nil, fmt.Errorf("%s: it has no URL: write one a line", file)
 		}
 		for _, seed := range lines {
 			seeds = append(seeds, Entry{Seed: seed, Place: fmt.Sprintf("%s:%d", file, seed.Line)})
@@ -86,6 +90,9 @@ func readFile(env *command.Env, file string) ([]crawl.Seed, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	seeds, err := api.ReadSeedLines(io.LimitReader(text, maxSeedBytes))
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) {
+		err = errors.New("the packed file is cut off or damaged: pack it again")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -95,15 +102,28 @@ func readFile(env *command.Env, file string) ([]crawl.Seed, error) {
 // maxSeedBytes bounds what is read of a list of seeds, after decompression.
 const maxSeedBytes = 1 << 30
 
-// plainText decompresses r when it is gzip, and refuses what is no UTF-8 by its mark.
+// plainText decompresses r when it is gzip, and refuses what is no text: by its mark, or by a zero
+// byte near its begin.
 func plainText(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	mark, _ := b.Peek(2) // an error comes again with the first read
 	switch string(mark) {
 	case "\x1f\x8b":
-		return gzip.NewReader(b)
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			return nil, fmt.Errorf("it begins as gzip does, and is damaged: %w", err)
+		}
+		b = bufio.NewReader(z)
 	case "\xff\xfe", "\xfe\xff":
 		return nil, errors.New("it is UTF-16: save it as UTF-8")
+	case "PK", "%P", "BZ", "\xfd7", "\x28\xb5":
+		return nil, errors.New("it is no text: a list of URLs is a text, plain or packed with gzip")
+	}
+	if b.Buffered() == 0 {
+		return b, nil // what comes from a person or a pipe comes by and by
+	}
+	if begin, _ := b.Peek(b.Buffered()); bytes.IndexByte(begin, 0) >= 0 {
+		return nil, errors.New("it is no text: a list of URLs is a text, plain or packed with gzip")
 	}
 	return b, nil
 }

@@ -36,7 +36,7 @@ func TestValid(t *testing.T) {
 	if want := " https://d.test|" + file + ":3 http://b.test/|standard input:1 https://c.test:81/x"; strings.Join(got, "|") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for _, want := range []string{"seed: \"" + file + "\": it is a file, not a URL", `seed: "e": not a valid URL`, file + `:2: "ftp://a.test/": not an http or https URL`} {
+	for _, want := range []string{"seed: \"" + file + "\": it is a file, not a URL", `seed: "e": it is not a URL`, file + `:2: "ftp://a.test/": not an http or https URL`} {
 		if !strings.Contains(errout.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, errout.String())
 		}

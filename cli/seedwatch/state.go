@@ -25,8 +25,8 @@ const (
 // state is what became of a seed.
 type state struct {
 	url     string
-	guessed bool   // crawl.Seed.Guessed
 	fetched bool   // a server has answered for the page
+	status  int    // its answer; 0: none yet
 	failed  bool   // for good, or as often as maxFailures
 	cause   string // why it was not fetched, and what to do; "": there is no reason to worry
 	doing   string // what it waits for
@@ -43,6 +43,9 @@ func stateOf(url string, r *crawl.URLReport, h *crawl.HostReport, now time.Time)
 	switch r.Record.State {
 	case "done":
 		s.fetched = true
+		if r.Record.Status != nil {
+			s.status = *r.Record.Status
+		}
 	case "refused":
 		s.failed, s.cause = true, reason
 		if r.Robots.Verdict == crawl.RobotsSaysForbidden {
@@ -107,8 +110,13 @@ func causeOf(h *crawl.HostReport, reason string) string {
 		category = categoryIn(reason)
 	}
 	reason = strings.TrimPrefix(strings.TrimPrefix(reason, category+": "), "the host has no address: ")
-	if strings.Contains(reason, "--") { // it names the flag itself
+	switch {
+	case strings.Contains(reason, "--"): // it names the flag itself
 		return reason
+	case strings.Contains(reason, "does not look like a TLS handshake"):
+		return reason + ": the server speaks plain HTTP there: write http:// in place of https://"
+	case strings.HasPrefix(reason, "robots.txt of "):
+		return reason + ": nothing may be fetched until it can be read: run the same command again later"
 	}
 	return reason + advice[category]
 }

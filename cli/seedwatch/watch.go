@@ -3,6 +3,7 @@ package seedwatch
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +64,6 @@ func (w *Watch) Look(ctx context.Context, e Explainer, now time.Time) (news []st
 			h, _ = e.DescribeHost(ctx, string(*r.Host)) // without it the record speaks alone
 		}
 		st := stateOf(s.URL, r, h, now)
-		st.guessed = s.Guessed
 		if guessed(s) == "http" && st.cause != "" && r.Record.Attempts > 1 {
 			st.failed, st.cause = true, "neither https nor http: "+st.cause
 		}
@@ -107,7 +107,7 @@ func Rerun(ctx context.Context, e Explainer, seeds []seedlist.Entry) []seedlist.
 			continue
 		}
 		if fellBack(s, r) {
-			if http, err := e.ExplainURL(ctx, plain(s.URL), -1); err == nil && http.Record != nil && http.Record.State == crawl.Done.String() {
+			if other, err := e.ExplainURL(ctx, plain(s.URL), -1); err == nil && other.Record != nil && other.Record.State == crawl.Done.String() {
 				s.URL, s.Guessed = plain(s.URL), false
 				continue
 			}
@@ -141,15 +141,46 @@ func hopeless(states []state, since time.Duration) bool {
 	return all && since >= settling || since >= patience
 }
 
-// Settled reports whether nothing new can come of a look at the seeds once a page was fetched: it is
-// known which scheme each of them has.
+// Stored reports whether a seed was found in the frontier.
+func (w *Watch) Stored() bool { return !w.stored.IsZero() }
+
+// Settled reports whether it is known of each seed what became of it, and which scheme it has.
 func (w *Watch) Settled() bool {
 	for i := range w.states {
-		if s := &w.states[i]; s.guessed && !s.fetched && !s.failed {
+		if s := &w.states[i]; !s.fetched && !s.failed {
 			return false
 		}
 	}
 	return len(w.states) > 0
+}
+
+// Refusals say of each seed what its server answered instead of a page; none if a seed gave one, or
+// may have.
+func (w *Watch) Refusals() []string {
+	var lines []string
+	for i := range w.states {
+		s := &w.states[i]
+		if s.status < 300 || w.more > 0 {
+			return nil
+		}
+		lines = append(lines, fmt.Sprintf("%s: the server answered %d %s, so there are no links to follow%s", s.url, s.status, http.StatusText(s.status), answerAdvice(s.status)))
+	}
+	return lines
+}
+
+// answerAdvice is what to do about an answer that is no page.
+func answerAdvice(status int) string {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return ": it wants a login or refuses crawlers: ask the site's owner, or begin at another page"
+	case status < 400:
+		return ": what it redirects to was not fetched: crawlnode scope test says whether it belongs to the crawl"
+	case status == http.StatusBadRequest:
+		return ": a server that wants https:// may answer so"
+	case status >= 500:
+		return ": run the same command with --again when the server is well"
+	}
+	return ": check the path"
 }
 
 // Doing is what the first seed that was not fetched waits for.

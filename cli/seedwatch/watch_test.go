@@ -82,6 +82,37 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestRefusals: seeds that were answered without a page are told, unless one gave a page.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		statuses []int
+		more     int
+		want     string
+	}{
+		"none yet":     {[]int{0, 404}, 0, ""},
+		"one is fine":  {[]int{200, 404}, 0, ""},
+		"others":       {[]int{404}, 1, ""},
+		"all":          {[]int{403, 301}, 0, "403 Forbidden|301 Moved"},
+		"server error": {[]int{500, 400}, 0, "--again when the server is well|wants https"},
+	} {
+		w := &Watch{more: tc.more}
+		for _, s := range tc.statuses {
+			w.states = append(w.states, state{status: s})
+		}
+		got := w.Refusals()
+		if (tc.want == "") != (len(got) == 0) {
+			t.Errorf("%s: %q", name, got)
+			continue
+		}
+		for i, want := range strings.Split(tc.want, "|") {
+			if tc.want != "" && !strings.Contains(got[i], want) {
+				t.Errorf("%s: %q lacks %q", name, got[i], want)
+			}
+		}
+	}
+}
+
 // TestRerun gives seeds the scheme that they had, and tries once more what failed.
 func TestRerun(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ func main() {
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
 		Lookup:     os.LookupEnv,
+		Environ:    os.Environ(),
 		Signals:    signals,
 		Executable: executable(),
 		Version:    versionName(),
