@@ -133,7 +133,8 @@ deps: ## what the integration tests need from the system; nothing when it is the
 	.ci/npm integration/manifests
 	.ci/npm integration/axe
 
-containers: deps ## deploy/compose.yaml as real containers, under load
+containers: deps ## deploy/compose.yaml as real containers, under load; README and tutorial word by word in a fresh one, without network
+	.ci/rootfs $(BIN)/rootfs
 	go test -count=1 -timeout 60m -v -run '^TestContainers' ./integration -containers
 
 install: build ## the program, its manual page and completions below PREFIX (/usr/local); DESTDIR stands before it

@@ -56,21 +56,27 @@ type composition struct {
 	next     int // the last number of the next free address
 }
 
-// newComposition builds the image and makes the network.
-func newComposition(t *testing.T) *composition {
+// needsEngine has podman use what works without systemd and with any control groups.
+func needsEngine(t *testing.T) {
 	t.Helper()
-	needsProcesses(t)
 	needsRoot(t)
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Fatalf("%v: run 'make deps'", err)
 	}
-	c := &composition{t: t, name: fmt.Sprintf("crawlnode-test-%d", os.Getpid()), ports: map[string]string{}, next: 100}
 	conf := filepath.Join(t.TempDir(), "containers.conf")
 	text := "[containers]\ndefault_ulimits = [\"nofile=20000:20000\", \"nproc=10000:10000\"]\n[engine]\nruntime = \"runc\"\n[network]\nnetwork_backend = \"netavark\"\n"
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("CONTAINERS_CONF", conf)
+}
+
+// newComposition builds the image and makes the network.
+func newComposition(t *testing.T) *composition {
+	t.Helper()
+	needsProcesses(t)
+	needsEngine(t)
+	c := &composition{t: t, name: fmt.Sprintf("crawlnode-test-%d", os.Getpid()), ports: map[string]string{}, next: 100}
 	tool(t, "", "../.ci/image", "test", c.name)
 	t.Cleanup(func() { c.podman("rmi", "-f", c.name) })
 	// In a sandbox the kernel may refuse what containers are made of; that is no fault of the tree.

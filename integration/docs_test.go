@@ -76,12 +76,14 @@ type reader struct {
 	seed    string              // stands for https://docs.example.org/; "" if that is there
 	nodes   map[string]*process // by name
 	waiting []string            // started since the last other command
+
+	patience time.Duration // for one command
 }
 
 // newReader gives a document a network namespace, and the PATH on which the program is.
 func newReader(t *testing.T, space string) *reader {
 	t.Helper()
-	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, nodes: map[string]*process{},
+	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, nodes: map[string]*process{}, patience: time.Minute,
 		env: []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH")}}
 }
 
@@ -124,7 +126,7 @@ func (r *reader) obey(c command) {
 		return
 	}
 	r.ready()
-	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), r.patience)
 	defer cancel()
 	argv := r.argv(text)
 	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
@@ -218,7 +220,7 @@ func TestDocuments(t *testing.T) {
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			reader(newReader(t, space)).all(commands, notRun)
+			reader(newReader(t, space)).timed(commands, notRun)
 		})
 	}
 	for text := range excused {
@@ -226,14 +228,19 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// all obeys the commands, but those that are excused.
-func (r *reader) all(commands []command, excused map[string]string) {
+// timed obeys the commands, but those that are excused, and says how long each has taken.
+func (r *reader) timed(commands []command, excused map[string]string) map[string]time.Duration {
 	r.t.Helper()
+	took := map[string]time.Duration{}
 	for _, c := range commands {
 		if reason, ok := excused[c.text]; ok {
 			r.t.Logf("%s: not run, %s: %s", c.where, reason, c.text)
-		} else {
-			r.obey(c)
+			continue
 		}
+		began := time.Now()
+		r.obey(c)
+		took[c.text] = time.Since(began)
+		r.t.Logf("%s: %v: %s", c.where, took[c.text].Round(10*time.Millisecond), c.text)
 	}
+	return took
 }
