@@ -321,6 +321,10 @@ var table = []rule{
 		"it computes from files, without a node",
 	},
 	{
+		[]string{"cli/warcfiles"}, []string{"api", "cli/command", "crawl", "store/archive"},
+		"it reads files, and neither asks nor starts a node",
+	},
+	{
 		[]string{"cli/help"}, []string{"cli/codes", "cli/command", "config"},
 		"made from the parser's model; it knows no verb but its own",
 	},

@@ -23,6 +23,7 @@ import (
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
 	"crawlnode/cli/stop"
+	"crawlnode/cli/warcfiles"
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -45,6 +46,7 @@ type grammar struct {
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
+	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
 	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
 	Resume     resumeVerb          `cmd:"" help:"Go on with a paused crawl."`
