@@ -31,7 +31,7 @@ var warcPages = flag.Int("warcpages", 1000, "pages that TestSecondReader crawls"
 func TestSecondReader(t *testing.T) {
 	needsProcesses(t)
 	reader := needsReader(t)
-	t.Parallel() // a page that cannot be read is given up after more than a minute
+	t.Parallel() // a page that cannot be read is given up after more than a minute: this file's name lets it begin early
 	web, srv := serveSimweb(t, simweb.Config{Seed: 21, Hosts: max(*warcPages/40, 4), PagesPerHost: 40, Skew: -1}.Quirky())
 	odd := serveOdd(t)
 	c := simCluster(t, srv, 0, "--warc-size", "4MiB", "--max-body", "64KiB", "--contact", "somebody@example.org")
