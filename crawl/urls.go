@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ErrBadQuery is inside an error about a list that nobody can make as it was asked for. The API
+// ErrBadQuery is inside an error about a list that cannot be made as it was asked for. The API
 // answers 400.
 var ErrBadQuery = errors.New("the list cannot be made")
 
@@ -44,8 +44,8 @@ type URLQuery struct {
 
 // URLPage is the document of GET /api/v1/urls without url=: a part of a list. Lines are in the
 // order of the partitions, then of the hosts, then of the URLs' fingerprints. That order is the
-// same on every node, so a list goes on behind its cursor whoever holds the partition by then. A
-// page may have fewer lines than its limit, or none, and still have a next one: the time for one
+// same on every node, so a list goes on behind its cursor also when another node holds the
+// partition by then. A page may have fewer lines than its limit, or none, and still have a next one: the time for one
 // page is bounded.
 type URLPage struct {
 	URLs []URLLine `json:"urls"`

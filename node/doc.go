@@ -34,7 +34,7 @@
 //	events     the list of what happened                                        cluster.go, status.go
 //	fanout     asks many members at once                                        (used by others)
 //	finish     the end of the crawl; page permits                               finish.go
-//	heartbeat  what members tell each other every second; who holds what        heartbeat.go
+//	heartbeat  what members report each second; which node holds what           heartbeat.go
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
 //	links      where a URL goes; when a page is done                            links.go
 //	network    listeners; a simulation's network                                open.go

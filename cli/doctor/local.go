@@ -199,7 +199,7 @@ func (d *Diagnosis) checkNames(ctx context.Context, servers []string) {
 	}
 }
 
-// checkContact looks whether sites could ask somebody.
+// checkContact checks that sites can contact the operator.
 func (d *Diagnosis) checkContact(cfg *config.Config) {
 	switch {
 	case cfg.Contact != "":

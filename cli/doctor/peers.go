@@ -199,11 +199,11 @@ func (p *peerCheck) checkClock(name string, st *peerStatus) {
 // heardOf is how old what a node says of another may be.
 const heardOf = 3.0 // seconds
 
-// checkWayBack looks whether the node hears this one.
+// checkWayBack checks that the node receives messages of this one.
 func (p *peerCheck) checkWayBack(name string, st *peerStatus) {
 	what, do := "way back from "+name, "open --gossip (TCP and UDP) and --rpc to it; behind NAT or in a container give --advertise"
 	if p.own == nil {
-		p.add("cluster", what, LevelWarn, "cannot be tried, because this node does not run", "start it, and run this check again: it asks "+name+" what it hears")
+		p.add("cluster", what, LevelWarn, "cannot be tried, because this node does not run", "start it, and run this check again: it asks "+name+" when it last heard this node")
 		return
 	}
 	for _, n := range st.Nodes {

@@ -48,8 +48,8 @@ var (
 	mailAddress    = regexp.MustCompile(`^[^@/:]+@[^@/:]+$`)
 )
 
-// mistakenFor says what somebody has taken for a URL, and what to write; "": nothing that
-// is known.
+// mistakenFor describes what was given in place of a URL, and what to write; "": nothing
+// that is known.
 func mistakenFor(input string) string {
 	if bare := strings.Trim(input, `"'<>`+"`"); bare != input {
 		return "it stands in quotes or brackets: give " + bare

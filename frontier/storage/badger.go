@@ -298,7 +298,7 @@ const closePatience = 5 * time.Second
 // to write its tables again and again for ever, and nothing can stop it. All that they hold
 // is in the logs, and Badger removes a log only when a table has taken its place and is
 // synced. So it may be left at any moment, as by a kill. It keeps its lock on the folder
-// until it has ended or the process has: nobody opens the store beside it, and a node that
+// until it has ended or the process has: the store cannot be opened twice, and a node that
 // leaves it is about to exit.
 func (b *badgerKV) closeInTime() error {
 	over := make(chan error, 1)

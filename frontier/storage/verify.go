@@ -26,7 +26,7 @@ import (
 // and the tables behind it are deleted; a log is cut at its first bad entry. So
 // the files are judged before it may touch them.
 //
-// Nobody can tell what a damaged table or MANIFEST has lost: the store is not
+// It cannot be known what a damaged table or MANIFEST has lost: the store is not
 // opened. A loss of power often cuts the log in use, and the high-water file
 // shows what is missing then. An older log was whole when the next one was
 // begun. What a damaged one has lost may concern any partition, so all of

@@ -36,7 +36,7 @@ type Import interface {
 	Abort(ctx context.Context)
 }
 
-// Gate lets nobody change what is here but the members of the installed view.
+// Gate lets only the members of the installed view change what is here.
 type Gate interface {
 	// Pass runs f, unless the view does not list that boot of the node.
 	Pass(from crawl.NodeID, boot crawl.Boot, f func() error) error

@@ -35,7 +35,7 @@ func NewAudit(dir *datadir.Dir, node string, log *slog.Logger) *Audit {
 	return &Audit{dir: dir, node: node, log: log, max: maxAuditFile}
 }
 
-// Record writes down what somebody asked this node to change. An operator must be able to pause the
+// Record writes down a change that was ordered through this node. An operator must be able to pause the
 // crawl although the disk takes nothing, so such an error is logged only.
 func (a *Audit) Record(e crawl.AuditEntry) {
 	e.Node = a.node

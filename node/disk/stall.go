@@ -92,18 +92,18 @@ func (p *Stalls) judge(now time.Time, wait time.Duration, what string) (changed 
 	return false
 }
 
-// Longest is how long the disk has taken for what it is asked now, and who asks.
-func (p *Stalls) Longest() (wait time.Duration, who string) {
+// Longest is how long the slowest operation under way has waited for the disk, and its name.
+func (p *Stalls) Longest() (wait time.Duration, what string) {
 	note := func(d time.Duration, name string) {
 		if d > wait {
-			wait, who = d, name
+			wait, what = d, name
 		}
 	}
 	note(p.archiveWait(), "the archive")
 	for _, w := range p.o.Waiters {
 		note(w.Wait(), w.Name)
 	}
-	return wait, who
+	return wait, what
 }
 
 // Run watches until ctx ends. A try of the disk that never ends is left behind; so is the

@@ -13,6 +13,6 @@
 // of the parts that it needs for that. Invariant I10: a report reads memory only. It reads no URL and
 // calls no node.
 //
-// No goroutine of its own: node calls SampleTotals once a second, and whoever asks for a status waits
-// for it. Every method may be called from any goroutine.
+// No goroutine of its own: node calls SampleTotals once a second, and the
+// caller that wants a status waits for it. Every method may be called from any goroutine.
 package report

@@ -17,7 +17,7 @@ func (s *Spreader) judgePatience() time.Duration { return s.o.Silence }
 
 // stragglers is how long seeds wait, once a majority has their scope entries, for
 // members that answer and do not have them yet. A member that gets them later has been
-// silent, or hears from nobody itself and judges nothing (heardLately).
+// silent, or receives from no member itself and judges nothing (heardLately).
 func (s *Spreader) stragglers() time.Duration { return s.o.Silence }
 
 // changes returns a channel that is closed when the next call has ended.
