@@ -118,13 +118,14 @@ func common(a, b string) int {
 // Reference is docs/codes.md, without its first lines.
 func Reference() []byte {
 	var b bytes.Buffer
-	b.WriteString("`crawlnode explain CODE` prints the same.\n")
+	b.WriteString("`crawlnode explain CODE` prints the same. [troubleshooting.md](troubleshooting.md) begins with what you see.\n")
 	for _, k := range kinds {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| code | meaning | causes | what to do |\n|---|---|---|---|\n", k.title, k.where)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| code | meaning | causes | what to do | symptom |\n|---|---|---|---|---|\n", k.title, k.where)
 		for _, e := range entries {
 			if e.Kind == k.kind {
 				e = e.complete()
-				fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", e.Code, e.Meaning, e.Causes, e.Do)
+				title := e.symptomOf()
+				fmt.Fprintf(&b, "| <a id=\"%s\"></a>`%s` | %s | %s | %s | [%s](troubleshooting.md#%s) |\n", e.anchor(), e.Code, e.Meaning, e.Causes, e.Do, title, chapterAnchor(title))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -61,5 +62,41 @@ func TestExplain(t *testing.T) {
 		if text := out.String() + errs.String(); code != c.exit || !strings.Contains(text, c.out) {
 			t.Errorf("explain %q: exit code %d, %q; want %d and %q", c.code, code, text, c.exit, c.out)
 		}
+	}
+}
+
+// TestSymptoms: each code stands in one chapter of docs/troubleshooting.md, which links to it, and
+// docs/codes.md links back.
+func TestSymptoms(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chapters := map[string]string{}
+	for _, chapter := range strings.Split(string(text), "\n## ")[1:] {
+		title, body, _ := strings.Cut(chapter, "\n")
+		chapters[title] = body
+	}
+	places := map[string]int{}
+	for _, s := range symptoms {
+		for _, code := range s.codes {
+			places[code]++
+			if !strings.Contains(chapters[s.title], "](codes.md#"+code+")") {
+				t.Errorf("docs/troubleshooting.md: %q has no link to codes.md#%s", s.title, code)
+			}
+		}
+	}
+	reference := string(Reference())
+	for _, e := range entries {
+		if places[e.anchor()] != 1 {
+			t.Errorf("%s stands in %d chapters, want one", e.anchor(), places[e.anchor()])
+		}
+		if delete(places, e.anchor()); !strings.Contains(reference, `<a id="`+e.anchor()+`"></a>`) {
+			t.Errorf("docs/codes.md has no anchor %s", e.anchor())
+		}
+	}
+	for code := range places {
+		t.Errorf("%s is no code", code)
 	}
 }

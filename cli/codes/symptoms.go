@@ -1,0 +1,56 @@
+package codes
+
+import (
+	"slices"
+	"strings"
+)
+
+// symptom is a chapter of docs/troubleshooting.md: what a person sees, and the codes that may
+// stand behind it. A code is named by its anchor in docs/codes.md.
+type symptom struct {
+	title string
+	codes []string
+}
+
+// symptoms are the chapters in their order.
+var symptoms = []symptom{
+	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "dns_down"}},
+	{"An address is blocked", []string{"fetch-blocked_address"}},
+	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
+	{"Pages are missing", []string{"skip-out_of_scope", "skip-depth", "skip-trap", "skip-too_long", "skip-host_budget", "skip-scheme", "skip-invalid", "fetch-truncated", "scope_behind"}},
+	{"The crawl is slow", []string{"domain_fails"}},
+	{"The crawl stops", []string{"exit-0", "exit-5", "exit-130"}},
+	{"A node does not start", []string{"exit-2", "exit-3"}},
+	{"A node does not join", []string{"exit-4", "join_address_silent", "join_address_wrong", "waits_for_members", "insecure"}},
+	{"The cluster pauses", []string{"paused_minority", "partitions_unserved", "taking_over", "node_failed"}},
+	{"Partitions are offline or have too few copies", []string{"offline", "under_replicated", "partitions_stuck", "partitions_lost", "copies_not_deleted"}},
+	{"The disk is full or slow", []string{"exit-6", "low_disk", "disk_full", "disk_stalled"}},
+}
+
+// anchor names an entry in docs/codes.md.
+func (e *Entry) anchor() string {
+	switch e.Kind {
+	case Exit:
+		return "exit-" + e.Code
+	case Fetch:
+		return "fetch-" + e.Code
+	case Skip:
+		return "skip-" + e.Code
+	}
+	return e.Code
+}
+
+// symptomOf is the title of the chapter that has an entry, or "".
+func (e *Entry) symptomOf() string {
+	for _, s := range symptoms {
+		if slices.Contains(s.codes, e.anchor()) {
+			return s.title
+		}
+	}
+	return ""
+}
+
+// chapterAnchor is the anchor of a heading in a rendered Markdown file.
+func chapterAnchor(title string) string {
+	return strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(title))
+}
