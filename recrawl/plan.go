@@ -1,0 +1,146 @@
+package recrawl
+
+import (
+	"time"
+
+	"crawlnode/recrawl/claims"
+	"crawlnode/recrawl/estimate"
+	"crawlnode/recrawl/policy"
+)
+
+// Mode is --recrawl.
+type Mode uint8
+
+// The modes.
+const (
+	Off Mode = iota
+	Fixed
+	Adaptive
+)
+
+// Rules are the settings of revisits.
+type Rules struct {
+	Mode    Mode
+	Compare Compare
+	// Interval is the fixed one, or the first guess of the adaptive ones.
+	Interval time.Duration
+	Bounds   policy.Bounds
+	// ForgetAfter is how many answers in a row that a page is missing make it forgotten; an answer
+	// that it was removed counts like RemovedCounts of them.
+	ForgetAfter int
+}
+
+// RemovedCounts is how many 404 a 410 is worth: it is meant.
+const RemovedCounts = 3
+
+// Prior is what is believed of a page of which nothing is known: the usual interval, within a
+// factor of ten.
+func (r *Rules) Prior() estimate.Gamma {
+	const shape = 0.5
+	return estimate.Gamma{Shape: shape, Rate: shape * max(r.Interval.Seconds(), 1e-3)}.Valid()
+}
+
+// Surroundings are what a page's next visit depends on beside its own record.
+type Surroundings struct {
+	Prior estimate.Gamma // of the pages of its site
+	Price float64        // times the host's factor
+	// MaxAge is how long the answer may be kept by its own account (Cache-Control, Expires); 0:
+	// nothing is said. It counts as half a visit.
+	MaxAge time.Duration
+}
+
+// Visited takes in a visit: the record afterwards has the next interval. digest is that of the content known so
+// far.
+func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surroundings) (Record, Verdict) {
+	verdict := r.Judge(digest, v, rules.Compare)
+	r.note(Past{Before: v.Elapsed, Status: v.Status, Took: v.Took, Changed: verdict == Changed})
+	switch verdict {
+	case Unknown:
+		return r, verdict
+	case Gone:
+		r.Misses++
+		if AnswerOf(v.Status) == Removed {
+			r.Misses += RemovedCounts - 1
+		}
+		r.Interval = rules.gone(r.Misses)
+		return r, verdict
+	default:
+	}
+	r.Misses = 0
+	r.Full++
+	if AnswerOf(v.Status) != NotModified {
+		r.Full = 0
+		r.Text = v.Text
+	}
+	r.Stats = r.Stats.Observe(estimate.Observation{Interval: v.Elapsed, Changed: verdict == Changed, Dated: v.Dated, Age: v.Age})
+	return r.Planned(rules, by), verdict
+}
+
+// Planned believes and plans anew, without a visit: after the first fetch, and at a check.
+func (r Record) Planned(rules *Rules, by *Surroundings) Record {
+	prior := by.Prior
+	if by.MaxAge > 0 {
+		const visits = 0.5
+		prior.Shape += visits
+		prior.Rate += visits * min(by.MaxAge, rules.Bounds.Max).Seconds()
+	}
+	r.Belief = round(r.Stats.Posterior(prior))
+	r.Weight = RoundWeight(r.Weight)
+	if rules.Mode == Fixed {
+		r.Interval = min(max(rules.Interval, rules.Bounds.Min), rules.Bounds.Max)
+		return r
+	}
+	r.Interval = policy.Plan(r.Belief, r.Weight, by.Price, rules.Bounds)
+	return r
+}
+
+// round is g as the record keeps it.
+func round(g estimate.Gamma) estimate.Gamma {
+	return estimate.UnpackGamma([estimate.PackedGamma]byte(g.Append(nil)))
+}
+
+// gone is when a missing page is tried again: each time twice as far away.
+func (r *Rules) gone(misses int) time.Duration {
+	d := max(r.Interval, r.Bounds.Min)
+	for range min(misses-1, 40) {
+		if d >= r.Bounds.Max/2 {
+			return r.Bounds.Max
+		}
+		d *= 2
+	}
+	return min(d, r.Bounds.Max)
+}
+
+// Forgotten reports whether a page has been missing for so long that it is not tried again.
+func (r *Record) Forgotten(rules *Rules) bool {
+	return rules.ForgetAfter > 0 && r.Misses >= rules.ForgetAfter
+}
+
+// Claimed is the interval of a page after its site has claimed a change, or has kept silent where
+// it lists the page; elapsed is the time since the visit. A claim by a site that has proved right
+// counts as time that has passed: the interval becomes shorter by it, and ends at the earliest
+// with the shortest one allowed.
+func (r *Record) Claimed(claimed bool, site claims.Record, elapsed time.Duration, rules *Rules) time.Duration {
+	if rules.Mode != Adaptive || r.Misses > 0 {
+		return r.Interval
+	}
+	passed := elapsed.Seconds()
+	counts := policy.Effective(r.Belief, site.Changed(1-r.Belief.Unchanged(passed), claimed))
+	sooner := min(max(counts-passed, -passed), rules.Bounds.Max.Seconds())
+	next := r.Interval - time.Duration(sooner*float64(time.Second))
+	return min(max(next, rules.Bounds.Min), rules.Bounds.Max)
+}
+
+// auditEach is how many visits in a row may rely on a site's validators; then one asks for the
+// content, to see whether they tell the truth. A site that lied once is asked each second time.
+const auditEach = 16
+
+// Conditional reports whether the next visit may send the page's validators. validators counts what
+// the audits saw: an alarm is a new validator with the old content, a miss the contrary.
+func (r *Record) Conditional(validators claims.Record) bool {
+	each := auditEach
+	if validators.Misses > 0.5 {
+		each = 2
+	}
+	return r.Misses == 0 && (r.Full+1)%each != 0
+}

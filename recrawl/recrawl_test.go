@@ -1,0 +1,282 @@
+package recrawl
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"crawlnode/recrawl/claims"
+	"crawlnode/recrawl/estimate"
+	"crawlnode/web/simhash"
+)
+
+var week = Rules{Mode: Adaptive, Interval: 7 * 24 * time.Hour, Bounds: bounds, ForgetAfter: 6}
+
+func TestJudge(t *testing.T) {
+	old, other := [20]byte{1}, [20]byte{2}
+	const text = 0xf0f0f0f0f0f0f0f0
+	for _, c := range []struct {
+		name   string
+		record Record
+		visit  Visit
+		by     Compare
+		want   Verdict
+	}{
+		{"304", Record{}, Visit{Status: 304}, ByText, Unchanged},
+		{"same payload", Record{}, Visit{Status: 200, Digest: old}, ByPayload, Unchanged},
+		{"three bits of the text", Record{Text: text}, Visit{Status: 200, Digest: other, Text: text ^ 7}, ByText, Unchanged},
+		{"four bits of the text", Record{Text: text}, Visit{Status: 200, Digest: other, Text: text ^ 15}, ByText, Changed},
+		{"three bits, by payload", Record{Text: text}, Visit{Status: 200, Digest: other, Text: text ^ 7}, ByPayload, Changed},
+		{"no text", Record{}, Visit{Status: 200, Digest: other, Text: text}, ByText, Changed},
+		{"text gone", Record{Text: text}, Visit{Status: 200, Digest: other}, ByText, Changed},
+		{"a redirect instead", Record{Text: text}, Visit{Status: 301, Digest: other}, ByText, Changed},
+		{"404", Record{}, Visit{Status: 404}, ByText, Gone},
+		{"410", Record{}, Visit{Status: 410}, ByText, Gone},
+		{"back with the same payload", Record{Misses: 2}, Visit{Status: 200, Digest: old}, ByText, Changed},
+		{"503", Record{}, Visit{Status: 503}, ByText, Unknown},
+		{"403", Record{}, Visit{Status: 403}, ByText, Unknown},
+		{"no answer", Record{}, Visit{}, ByText, Unknown},
+	} {
+		if got := c.record.Judge(old, &c.visit, c.by); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMaskNumbers(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", ""}, {"no numbers", "no numbers"}, {"page 1 of 12", "page 0 of 0"}, {"at 12:30:59 on 2026-11-24.", "at 0 on 0."},
+		{"1,234.50 EUR", "0 EUR"}, {"1. 2, 3", "0. 0, 0"}, {"a1b22", "a0b0"}, {"9", "0"}, {"7:", "0:"},
+	} {
+		if got := string(MaskNumbers(nil, []byte(c.in))); got != c.want {
+			t.Errorf("%q becomes %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestBoilerplate: a page whose date, clock, visitor counter and prices differ has the same
+// fingerprint; one with a paragraph more has another.
+func TestBoilerplate(t *testing.T) {
+	var body strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&body, "word%c%c costs %d.%02d ", 'a'+i%26, 'a'+i/26, i*7, i)
+	}
+	page := func(clock string, visitors int, more string) uint64 {
+		text := fmt.Sprintf("Printed on %s. You are visitor number %d. %s%s", clock, visitors, body.String(), more)
+		p, ok := simhash.Fingerprint(MaskNumbers(nil, []byte(text)))
+		if !ok {
+			t.Fatal("the page has no fingerprint")
+		}
+		return p
+	}
+	first := page("2026-11-24 03:20:01", 999, "")
+	if d := simhash.Distance(first, page("2026-12-01 17:05:44", 12345678, "")); d != 0 {
+		t.Errorf("date and counter change %d bits", d)
+	}
+	if d := simhash.Distance(first, page("2026-11-24 03:20:01", 999, strings.Repeat("a new paragraph about something else entirely ", 6))); d <= MaxDistance {
+		t.Errorf("a new paragraph changes %d bits only", d)
+	}
+}
+
+// TestGonePage: a missing page is tried at distances that double, then forgotten; 410 is meant.
+func TestGonePage(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 1000}
+	var r Record
+	var at []time.Duration
+	for !r.Forgotten(&week) {
+		r, _ = r.Visited([20]byte{}, &Visit{Status: 404, Elapsed: time.Hour}, &week, &by)
+		at = append(at, r.Interval/(24*time.Hour))
+	}
+	if want := []time.Duration{7, 14, 28, 56, 90, 90}; !reflect.DeepEqual(at, want) {
+		t.Errorf("tried again after %v days, want %v", at, want)
+	}
+	r = Record{}
+	for range 2 {
+		r, _ = r.Visited([20]byte{}, &Visit{Status: 410}, &week, &by)
+	}
+	if !r.Forgotten(&week) {
+		t.Errorf("after two 410 the page is tried again: %+v", r)
+	}
+	r, verdict := r.Visited([20]byte{1}, &Visit{Status: 200, Digest: [20]byte{1}, Elapsed: time.Hour}, &week, &by)
+	if verdict != Changed || r.Misses != 0 {
+		t.Errorf("a page that is back is %v, with %d misses", verdict, r.Misses)
+	}
+}
+
+// TestModes: fixed intervals are fixed; adaptive ones become long for a quiet page and short for a
+// busy one; a failure teaches nothing.
+func TestModes(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 3600}
+	after := func(rules Rules, status int) Record {
+		r := Record{Weight: 1}
+		for range 12 {
+			v := Visit{Status: status, Elapsed: 24 * time.Hour, Digest: [20]byte{9}}
+			r, _ = r.Visited([20]byte{1}, &v, &rules, &by)
+		}
+		return r
+	}
+	fixed := week
+	fixed.Mode = Fixed
+	if r := after(fixed, 200); r.Interval != week.Interval {
+		t.Errorf("the fixed interval is %v", r.Interval)
+	}
+	quiet, busy := after(week, 304), after(week, 200)
+	if quiet.Interval < 2*busy.Interval {
+		t.Errorf("a page that never changes is visited each %v, one that always does each %v", quiet.Interval, busy.Interval)
+	}
+	if r := after(week, 503); r.Stats != (estimate.Stats{}) || len(r.Past) != MaxPast {
+		t.Errorf("twelve failures taught %+v, history of %d", r.Stats, len(r.Past))
+	}
+	by.MaxAge = time.Hour
+	first := Record{Weight: 1}.Planned(&week, &by)
+	by.MaxAge = 0
+	if without := (Record{Weight: 1}).Planned(&week, &by); first.Belief.Mean() < 1.5*without.Belief.Mean() {
+		t.Errorf("max-age of an hour: believed to change once in %.0f s, without it in %.0f s", 1/first.Belief.Mean(), 1/without.Belief.Mean())
+	}
+}
+
+// TestClaimed: a claim of a site that was always right brings the visit forward, one of a liar
+// does not, and no claim brings it before the shortest interval.
+func TestClaimed(t *testing.T) {
+	r := Record{Weight: 1, Belief: estimate.Gamma{Shape: 3, Rate: 3 * 30 * 86400}, Interval: 30 * 24 * time.Hour}
+	var honest, liar claims.Record
+	for i := range 60 {
+		honest = honest.Check(i%2 == 0, i%2 == 0)
+		liar = liar.Check(true, i%2 == 0)
+	}
+	const elapsed = 24 * time.Hour
+	before, after, lied := r.Interval, r.Claimed(true, honest, elapsed, &week), r.Claimed(true, liar, elapsed, &week)
+	if after > before*9/10 || lied < before*98/100 || lied > before*102/100 {
+		t.Errorf("visit after %v; with a claim of an honest site after %v, of a liar after %v", before, after, lied)
+	}
+	r.Belief.Shape = 0.3
+	if got := r.Claimed(true, honest, r.Interval-time.Hour, &week); got < week.Bounds.Min {
+		t.Errorf("a claim makes the interval %v", got)
+	}
+	fixed := week
+	fixed.Mode = Fixed
+	if got := r.Claimed(true, honest, elapsed, &fixed); got != r.Interval {
+		t.Errorf("a claim changes a fixed interval to %v", got)
+	}
+}
+
+func TestConditional(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 3600}
+	count := func(v claims.Record) (full int) {
+		var r Record
+		for range 32 {
+			status := 304
+			if !r.Conditional(v) {
+				status = 200
+				full++
+			}
+			r, _ = r.Visited([20]byte{}, &Visit{Status: status, Elapsed: time.Hour}, &week, &by)
+		}
+		return full
+	}
+	if got := count(claims.Record{}); got != 2 {
+		t.Errorf("%d of 32 visits ask for the content, want 2", got)
+	}
+	if got := count(claims.Record{Misses: 1}); got != 16 {
+		t.Errorf("%d of 32 visits of a site that lied ask for the content, want 16", got)
+	}
+}
+
+// randomRecord is a record as it would be read back.
+func randomRecord(t *testing.T, r *rand.Rand) Record {
+	t.Helper()
+	x := Record{Weight: r.Float64(), Text: r.Uint64(), Misses: r.IntN(9), Full: r.IntN(20), Interval: time.Duration(r.IntN(1e9)) * time.Millisecond}
+	x.Belief = estimate.Gamma{Shape: math.Exp(r.NormFloat64()), Rate: math.Exp(r.NormFloat64() + 9)}
+	for range r.IntN(MaxPast + 1) {
+		x.Stats = x.Stats.Observe(estimate.Observation{Interval: time.Duration(r.IntN(1e15)), Changed: r.IntN(2) == 0})
+		x.note(Past{Before: time.Duration(r.IntN(1e6)) * time.Second, Status: 200 + r.IntN(300), Took: time.Duration(r.IntN(9999)) * time.Millisecond, Changed: r.IntN(2) == 0})
+	}
+	back, rest, err := Decode(x.Append(nil))
+	if err != nil || len(rest) > 0 {
+		t.Fatalf("%+v: %v, %d bytes left", x, err, len(rest))
+	}
+	return back
+}
+
+// TestRecordRoundTrip: what was read is written and read again as it is, whatever stands behind
+// it, and with a full history takes no more than a hundred bytes.
+func TestRecordRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	longest := 0
+	for range 2000 {
+		x := randomRecord(t, r)
+		b := x.Append(nil)
+		longest = max(longest, len(b))
+		back, rest, err := Decode(append(bytes.Clone(b), "behind"...))
+		if err != nil || string(rest) != "behind" || !reflect.DeepEqual(back, x) {
+			t.Fatalf("%+v became %+v (%v, %q)", x, back, err, rest)
+		}
+		for n := range b {
+			if _, _, err := Decode(b[:n]); err == nil {
+				t.Fatalf("the first %d of %d bytes are read as a record", n, len(b))
+			}
+		}
+	}
+	if longest > 100 {
+		t.Errorf("a record takes %d bytes", longest)
+	}
+	t.Logf("the longest record has %d bytes", longest)
+}
+
+func FuzzDecode(f *testing.F) {
+	r := Record{Weight: 1, Belief: week.Prior(), Past: []Past{{Status: 200}}}
+	f.Add(r.Append(nil))
+	f.Add([]byte{FormatVersion})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, rest, err := Decode(b)
+		if err != nil {
+			return
+		}
+		again, _, err := Decode(r.Append(nil))
+		if err != nil || !reflect.DeepEqual(again, r) || len(rest) > len(b) {
+			t.Fatalf("%+v became %+v (%v)", r, again, err)
+		}
+		by := Surroundings{Prior: week.Prior(), Price: 100}
+		next, _ := r.Visited([20]byte{}, &Visit{Status: 200, Elapsed: r.Interval}, &week, &by)
+		if next.Interval < week.Bounds.Min || next.Interval > week.Bounds.Max {
+			t.Errorf("%+v is visited again after %v", r, next.Interval)
+		}
+		if i := r.Claimed(true, claims.Record{Hits: 30, Quiet: 30}, r.Interval/2, &week); i < 0 {
+			t.Errorf("a claim makes the interval %v", i)
+		}
+	})
+}
+
+func BenchmarkVisited(b *testing.B) {
+	by := Surroundings{Prior: week.Prior(), Price: 3600}
+	r := Record{Weight: 1}
+	v := Visit{Status: 200, Elapsed: 24 * time.Hour, Digest: [20]byte{9}}
+	for b.Loop() {
+		r, _ = r.Visited([20]byte{1}, &v, &week, &by)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	r := Record{Weight: 1, Belief: week.Prior(), Past: make([]Past, MaxPast)}
+	var buf []byte
+	for b.Loop() {
+		buf = r.Append(buf[:0])
+		if _, _, err := Decode(buf); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMaskNumbers(b *testing.B) {
+	text := bytes.Repeat([]byte("some words and 12 numbers of 2026-11-24, then more words "), 100)
+	b.SetBytes(int64(len(text)))
+	var buf []byte
+	for b.Loop() {
+		buf = MaskNumbers(buf[:0], text)
+	}
+}
