@@ -15,9 +15,10 @@ const (
 // steps of 1/1000. 0 is zero. What a page's visits say is far less exact.
 const (
 	countSteps = 1000
-	// logSteps is the number of steps of a factor of e: 1 to 65535 reach from 1e-3 s to 1e10 s and
-	// beyond what Memory visits can sum up to.
-	logSteps = 2000
+	// logSteps is the number of steps of a factor of e: 1 to 65535 reach from leastTime to 500
+	// years.
+	logSteps  = 2000
+	leastTime = 1e-4 // seconds
 )
 
 func packLog(v, least float64) uint16 {
@@ -38,16 +39,16 @@ func packCount(v float64) uint16 { return uint16(clamp(math.Round(v*countSteps),
 
 // Append writes s in PackedStats bytes.
 func (s Stats) Append(b []byte) []byte {
-	b = binary.BigEndian.AppendUint16(b, packLog(s.Quiet, minSpan))
+	b = binary.BigEndian.AppendUint16(b, packLog(s.Quiet, leastTime))
 	b = binary.BigEndian.AppendUint16(b, packCount(s.Dated))
 	b = binary.BigEndian.AppendUint16(b, packCount(s.Found))
-	return binary.BigEndian.AppendUint16(b, packLog(s.Span, minSpan))
+	return binary.BigEndian.AppendUint16(b, packLog(s.Span, leastTime))
 }
 
 // UnpackStats reads what Append has written. Any bytes are some Stats.
 func UnpackStats(b [PackedStats]byte) Stats {
 	n := func(i int) uint16 { return binary.BigEndian.Uint16(b[i:]) }
-	return Stats{unpackLog(n(0), minSpan), float64(n(2)) / countSteps, float64(n(4)) / countSteps, unpackLog(n(6), minSpan)}
+	return Stats{unpackLog(n(0), leastTime), float64(n(2)) / countSteps, float64(n(4)) / countSteps, unpackLog(n(6), leastTime)}
 }
 
 // least of what is written of a Gamma; its steps are coarser to reach further.

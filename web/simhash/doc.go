@@ -17,6 +17,9 @@
 // their four 16-bit blocks: two fingerprints that differ in three bits have at least one
 // block in common. It keeps the newest entries, up to its capacity.
 //
+// MaskNumbers makes texts equal that differ only in dates, clocks and counters, for those who compare a
+// page with itself.
+//
 // Texts of fewer than MinWords words have no fingerprint: too few votes make it
 // random. Nothing here does I/O. Fingerprint may be called from any number of
 // goroutines; an Index belongs to one.
