@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/recrawl/claims"
 	"crawlnode/recrawl/estimate"
 	"crawlnode/recrawl/policy"
 )
@@ -21,6 +22,7 @@ type web struct {
 	per   int
 	rates []float64
 	dated float64 // share of the visits that find a change whose server says when it was
+	lies  float64 // share of the sites whose servers date each answer with the present
 	drift float64 // how often a page's rate is drawn anew: in mean intervals, 0 is never
 	draw  func(r *rand.Rand, i int) float64
 	// prior is the distribution from which a page's rate was drawn, for comparison.
@@ -145,7 +147,7 @@ type schedule interface {
 	visited(s *simulation, p *simPage, i int, o estimate.Observation)
 	// ready is false when the page, whose check has come, waits on: check is set then.
 	ready(s *simulation, p *simPage, i int) bool
-	// tick is called 20 times in a mean interval.
+	// tick is called often in a mean interval at first, later once.
 	tick(s *simulation)
 }
 
@@ -200,7 +202,7 @@ func (s *simulation) run(how schedule, end float64) {
 		if s.now >= end {
 			break
 		}
-		if s.now-ticked >= s.mean/20 {
+		if pause := s.mean / max(20/(1+s.now/s.mean), 1); s.now-ticked >= pause {
 			ticked = s.now
 			how.tick(s)
 		}
@@ -229,8 +231,11 @@ func (s *simulation) visit(how schedule, p *simPage, i int) {
 	elapsed := s.now - p.last
 	age := s.r.ExpFloat64() / p.rate // seconds since its last change
 	o := estimate.Observation{Interval: seconds(elapsed), Changed: age < elapsed}
-	if o.Changed && s.web.dated > s.r.Float64() {
+	if lies := s.liar(i); lies || o.Changed && s.web.dated > s.r.Float64() {
 		o.Dated, o.Age = true, seconds(age)
+		if lies {
+			o.Age = time.Second
+		}
 	}
 	p.last = s.now
 	if p.drifts <= s.now {
@@ -238,6 +243,11 @@ func (s *simulation) visit(how schedule, p *simPage, i int) {
 		p.rate = max(s.web.draw(s.r, i), 1e-11)
 	}
 	how.visited(s, p, i, o)
+}
+
+// liar reports whether a page's server lies about its dates.
+func (s *simulation) liar(i int) bool {
+	return float64(i/s.web.per%10) < 10*s.web.lies
 }
 
 // count adds the freshness of a page since its last visit.
@@ -286,6 +296,7 @@ type adaptive struct {
 	over   estimate.Gamma // believed before the first visit
 	nodes  []simNode
 	sites  []estimate.Pool
+	dates  []claims.Record
 	prior  estimate.Gamma // of all pages
 	all    estimate.Pool
 	price  float64
@@ -306,6 +317,7 @@ func newAdaptive(w *web, budget float64, b policy.Bounds) *adaptive {
 	a := &adaptive{bounds: b, over: estimate.Gamma{Shape: 0.5, Rate: 0.5 * guess}}
 	a.prior = a.over
 	a.sites = make([]estimate.Pool, (len(w.rates)-1)/w.per+1)
+	a.dates = make([]claims.Record, len(a.sites))
 	for _, id := range []crawl.NodeID{"a", "b", "c"} {
 		a.nodes = append(a.nodes, simNode{id: id})
 	}
@@ -345,6 +357,11 @@ func (a *adaptive) plan(s *simulation, p *simPage) {
 }
 
 func (a *adaptive) visited(s *simulation, p *simPage, i int, o estimate.Observation) {
+	dates := &a.dates[i/s.web.per]
+	if s.web.dated > 0 || s.web.lies > 0 {
+		*dates = dates.Check(o.Dated, o.Changed)
+	}
+	o.Dated = o.Dated && dates.TrustsDates()
 	stats := estimate.UnpackStats(p.stats).Observe(o)
 	p.stats = [estimate.PackedStats]byte(stats.Append(nil))
 	a.believe(s, p, i)
