@@ -63,19 +63,25 @@ func TestOrdersBetweenNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, step := range []struct {
-		at, other *running
-		action    string
-		state     string
-	}{{a, b, crawl.ActionPause, crawl.ClusterPaused}, {b, a, crawl.ActionResume, crawl.ClusterRunning}, {b, a, crawl.ActionStop, crawl.ClusterFinished}} {
-		if r, err := step.at.ControlCrawl(ctx, step.action); err != nil || len(r.Untold) > 0 {
+		at     *running
+		action string
+		state  string
+	}{{a, crawl.ActionPause, crawl.ClusterPaused}, {b, crawl.ActionResume, crawl.ClusterRunning}, {b, crawl.ActionStop, crawl.ClusterFinished}} {
+		r, err := step.at.ControlCrawl(ctx, step.action)
+		if err != nil {
 			t.Fatalf("%s: %+v %v", step.action, r, err)
 		}
-		until(t, patience, func() string { // a loaded machine may say "rebalancing" first
-			if got := statusOf(t, step.other.Node).Cluster.State; got != step.state {
-				return fmt.Sprintf("after %s the other node is %s, not %s", step.action, got, step.state)
-			}
-			return ""
-		})
+		if len(r.Untold) > 0 {
+			t.Logf("%s: on a loaded machine %v did not answer in time; the members compare their documents every second", step.action, r.Untold)
+		}
+		for _, n := range []*running{a, b, c} {
+			until(t, patience, func() string { // a loaded machine may say "rebalancing" first
+				if got := statusOf(t, n.Node).Cluster.State; got != step.state {
+					return fmt.Sprintf("after %s node %s is %s, not %s", step.action, n.name, got, step.state)
+				}
+				return ""
+			})
+		}
 	}
 	if err := a.ForgetMember(ctx, b.id); !errors.Is(err, crawl.ErrRefused) {
 		t.Errorf("forget of a node that answers: %v", err)
