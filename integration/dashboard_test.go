@@ -139,20 +139,10 @@ func (b *tab) photograph(u, dir, seed string) {
 	b.t.Helper()
 	for _, theme := range []string{"light", "dark"} {
 		b.theme(theme)
-		for _, p := range dashboardPages {
-			path := p.path
-			if p.name == "url" {
-				path += "?url=" + url.QueryEscape(seed)
-			}
-			b.open(u + path)
-			if p.name == "overview" {
-				b.await(`document.querySelectorAll("canvas").length === 3`)
-			}
-			b.picture(dir, p.name+"-"+theme)
+		for _, width := range screens {
+			b.size(width)
+			b.photographAll(u, seed, func(name string) { b.picture(dir, fmt.Sprintf("%s-%d-%s", name, width, theme)) })
 		}
-		b.click(`nav a[href="/hosts"]`)
-		b.click("#hosts tbody th a")
-		b.picture(dir, "host-"+theme)
 	}
 	b.theme("light")
 	b.click(`.theme button[value="dark"]`)
@@ -164,6 +154,25 @@ func (b *tab) photograph(u, dir, seed string) {
 	if !strings.HasPrefix(dark, "darkrgb(") || !strings.HasPrefix(light, "light dark") || dark[4:] == light[10:] {
 		b.t.Errorf("themes %q and %q", dark, light)
 	}
+}
+
+// photographAll opens every page, and calls take with its name.
+func (b *tab) photographAll(u, seed string, take func(name string)) {
+	b.t.Helper()
+	for _, p := range dashboardPages {
+		path := p.path
+		if p.name == "url" {
+			path += "?view=page&url=" + url.QueryEscape(seed)
+		}
+		b.open(u + path)
+		if p.name == "overview" {
+			b.await(`document.querySelectorAll("canvas").length === 3`)
+		}
+		take(p.name)
+	}
+	b.click(`nav a[href="/hosts"]`)
+	b.click("#hosts tbody th a")
+	take("host")
 }
 
 // watchDeath kills a node while the ring is shown: its letter goes, by itself.
