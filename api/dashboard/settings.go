@@ -69,7 +69,7 @@ var settingPlans = []settingPlan{
 var startNames = []string{"scope", "max_depth", "max_pages", "max_duration", "delay", "contact"}
 
 // fixedNames are shown nowhere: they cannot change while nodes run.
-var fixedNames = []string{"store"}
+var fixedNames = []string{"normalize", "store"}
 
 // settingsOf lists the settings of a report in the order of the form, by group.
 func settingsOf(report *crawl.SettingsReport) []settingGroup {
