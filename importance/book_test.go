@@ -273,7 +273,7 @@ func TestSettleHasAThreshold(t *testing.T) {
 		{Account{Pending: Unit, Links: 2}, false},
 		{Account{Pending: Unit, Fetched: true}, false},
 		{Account{Pending: Unit / 32, Fetched: true, Links: 2}, false},
-		{Account{Pending: Unit, Settled: 100 * Unit, Fetched: true, Links: 2}, false},
+		{Account{Pending: Unit, Settled: 1000 * Unit, Fetched: true, Links: 2}, false},
 	} {
 		if got := c.a.Due(Unit / 16); got != c.want {
 			t.Errorf("%+v: %v", c.a, got)

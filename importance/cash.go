@@ -72,7 +72,7 @@ func (a *Account) Settle() Flow {
 
 // settleShare is the part of what a page passed on that must be pending before it settles again:
 // less would hardly change the order of what it links to.
-const settleShare = 64
+const settleShare = 256
 
 // Due reports whether a page should settle: so much is pending that it is worth the write.
 // least is the least amount for that; the caller raises it when too many pages are due.

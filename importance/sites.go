@@ -57,6 +57,9 @@ func merge(b, other []byte) {
 	}
 }
 
+// inverse are the powers 2^-v for the values of a register.
+var inverse = [16]float64{1, 1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256, 1. / 512, 1. / 1024, 1. / 2048, 1. / 4096, 1. / 8192, 1. / 16384, 1. / 32768}
+
 // estimate is the estimator of HyperLogLog, with linear counting while registers are empty. alpha
 // corrects its bias for that number of registers.
 func estimate(b []byte, alpha float64) float64 {
@@ -64,7 +67,7 @@ func estimate(b []byte, alpha float64) float64 {
 	sum, empty := 0.0, 0.0
 	for i := range 2 * len(b) {
 		v := register(b, i)
-		sum += math.Ldexp(1, -int(v))
+		sum += inverse[v]
 		if v == 0 {
 			empty++
 		}
