@@ -45,6 +45,7 @@
 //	sites.go      distinct sites that link to a URL or a host (HyperLogLog)
 //	histogram.go  ranks and quantiles from a histogram that can be summed over partitions
 //	score.go      weights, signals, score, band, and when a queued URL moves
+//	fold.go       accounts in blocks, as a store has them, and how a log of credits is added
 //	encode.go     accounts, links, parcels and histograms as bytes
 //
 // The package is pure: no clock, no I/O, no goroutine. A Book and a Histogram have one owner. It

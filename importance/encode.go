@@ -66,14 +66,37 @@ func (r *reader) take(n int) []byte {
 	return v
 }
 
-// appendURL appends the number of a URL.
-func appendURL(b []byte, u URL) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(u>>32)), uint32(u))
+// appendURLs appends the number of the first URLs that are of one host, the host and the URLs; it
+// returns how many they are. URLs of one host stand together, but for no more than limit.
+func appendURLs(b []byte, limit int, at func(int) URL) ([]byte, int) {
+	n := 1
+	for n < limit && at(n).host() == at(0).host() {
+		n++
+	}
+	b = binary.AppendUvarint(b, uint64(n))
+	host := uint32(at(0).host())
+	b = append(b, byte(host>>16), byte(host>>8), byte(host))
+	for i := range n {
+		u := at(i)
+		b = append(b, byte(u>>32))
+		b = binary.BigEndian.AppendUint32(b, uint32(u))
+	}
+	return b, n
 }
 
-func (r *reader) url() URL {
-	b := r.take(urlBits / 8)
-	return URL(binary.BigEndian.Uint16(b))<<32 | URL(binary.BigEndian.Uint32(b[2:]))
+// urls reads what appendURLs has written, and calls f with each.
+func (r *reader) urls(f func(URL)) {
+	n := r.count()
+	if n == 0 || len(r.b) < hostBits/8+n*urlBits/8 {
+		r.fail()
+		return
+	}
+	h := r.take(hostBits / 8)
+	host := URL(h[0])<<16 | URL(h[1])<<8 | URL(h[2])
+	for range n {
+		u := r.take(urlBits / 8)
+		f(host<<urlBits | URL(u[0])<<32 | URL(binary.BigEndian.Uint32(u[1:])))
+	}
 }
 
 // version reads the first byte.
@@ -96,10 +119,9 @@ const (
 	accountFlags // the flags that are known are below
 )
 
-// AppendAccount appends an account: version, flags with moves above them, pending, and what is not
-// zero of settled, links and sites. A URL with one link to it takes 13 bytes, of which 8 are its
-// sites.
-func AppendAccount(b []byte, a *Account) []byte {
+// appendAccount appends an account: flags with moves above them, pending, of a fetched page settled
+// and links, and the sites, if there are any.
+func appendAccount(b []byte, a *Account) []byte {
 	flags := uint64(a.Moves) * accountFlags
 	if a.Fetched {
 		flags |= accountFetched
@@ -107,7 +129,7 @@ func AppendAccount(b []byte, a *Account) []byte {
 	if a.Sites != (Sites{}) {
 		flags |= accountSites
 	}
-	b = binary.AppendUvarint(append(b, formatVersion), flags)
+	b = binary.AppendUvarint(b, flags)
 	b = binary.AppendVarint(b, int64(a.Pending))
 	if a.Fetched {
 		b = binary.AppendVarint(b, int64(a.Settled))
@@ -119,10 +141,8 @@ func AppendAccount(b []byte, a *Account) []byte {
 	return b
 }
 
-// DecodeAccount reads what AppendAccount has written.
-func DecodeAccount(b []byte) (a Account, err error) {
-	r := reader{b: b}
-	r.version()
+// account reads what appendAccount has written.
+func (r *reader) account() (a Account) {
 	flags := r.below((MaxMoves + 1) * accountFlags)
 	a.Moves = uint8(flags / accountFlags)
 	a.Fetched = flags&accountFetched != 0
@@ -134,22 +154,20 @@ func DecodeAccount(b []byte) (a Account, err error) {
 	if flags&accountSites != 0 {
 		copy(a.Sites[:], r.take(len(a.Sites)))
 	}
-	return a, r.end("account")
+	return a
 }
 
-// AppendLinks appends the links of a page, which are in order: for each partition its number and
-// count, then the URLs. A link takes 6 bytes, and 2 or 3 more for each partition.
+// AppendLinks appends the links of a page, which are in order: for each host its partition and its
+// URLs. A link takes 5 bytes, and 5 to 7 more for each host.
 func AppendLinks(b []byte, links []Target) []byte {
 	b = append(b, formatVersion)
 	for len(links) > 0 {
-		to, n := links[0].Partition, 0
+		to, n := links[0].Partition, 1
 		for n < len(links) && links[n].Partition == to {
 			n++
 		}
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(to)), uint64(n))
-		for _, l := range links[:n] {
-			b = appendURL(b, l.URL)
-		}
+		b = binary.AppendUvarint(b, uint64(to))
+		b, n = appendURLs(b, n, func(i int) URL { return links[i].URL })
 		links = links[n:]
 	}
 	return b
@@ -162,15 +180,12 @@ func DecodeLinks(b []byte) ([]Target, error) {
 	var links []Target
 	for len(r.b) > 0 {
 		to := crawl.Partition(r.below(1 << 16))
-		for range r.count() {
-			links = append(links, Target{to, r.url()})
+		r.urls(func(u URL) {
+			links = append(links, Target{to, u})
 			if n := len(links); n > 1 && compareTargets(links[n-2], links[n-1]) >= 0 {
 				r.fail()
 			}
-			if r.bad {
-				break
-			}
-		}
+		})
 	}
 	if err := r.end("links"); err != nil {
 		return nil, err
@@ -202,10 +217,8 @@ func appendCredits(b []byte, credits []Credit) []byte {
 		for n < len(credits) && credits[n].Amount == credits[0].Amount {
 			n++
 		}
-		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(n)), int64(credits[0].Amount))
-		for _, c := range credits[:n] {
-			b = appendURL(b, c.URL)
-		}
+		b = binary.AppendVarint(b, int64(credits[0].Amount))
+		b, n = appendURLs(b, n, func(i int) URL { return credits[i].URL })
 		credits = credits[n:]
 	}
 	return b
@@ -237,16 +250,11 @@ func (r *reader) credits() []Credit {
 	n := r.count()
 	credits := make([]Credit, 0, min(n, 1024))
 	for len(credits) < n && !r.bad {
-		same, amount := r.below(uint64(n-len(credits))+1), Cash(r.i())
-		if same == 0 {
-			r.fail()
-		}
-		for range same {
-			credits = append(credits, Credit{r.url(), amount})
-			if r.bad {
-				break
-			}
-		}
+		amount := Cash(r.i())
+		r.urls(func(u URL) { credits = append(credits, Credit{u, amount}) })
+	}
+	if len(credits) > n {
+		r.fail()
 	}
 	return credits
 }

@@ -7,14 +7,21 @@ import (
 	"crawlnode/crawl"
 )
 
-// URL is the number of a URL in its partition: 48 bits of its fingerprint. Two of 15 million URLs in
-// one partition have the same number once in 2.5 partitions, and then one account.
+// URL is the number of a URL in its partition: 24 bits of a hash of its host, above 40 bits of its
+// fingerprint. So the URLs of a host stand together, as do the credits that its pages give each
+// other. Two URLs of one partition hardly ever have the same number; then they have one account.
 type URL uint64
 
-// URLOf makes it of a fingerprint.
-func URLOf(fingerprint uint64) URL { return URL(fingerprint & (1<<urlBits - 1)) }
+// URLOf makes it of two hashes, of which all bits must be good.
+func URLOf(host, url uint64) URL { return URL(host>>(64-hostBits)<<urlBits | url>>(64-urlBits)) }
 
-const urlBits = 48
+const (
+	hostBits = 24
+	urlBits  = 40
+)
+
+// host is the part that URLs of one host have in common.
+func (u URL) host() uint64 { return uint64(u >> urlBits) }
 
 // Target is what a link leads to.
 type Target struct {

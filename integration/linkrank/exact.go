@@ -36,7 +36,7 @@ func PageRank(g *Graph, fetched func(page uint32) bool) ([]float64, error) {
 			in[t] = append(in[t], uint32(s))
 		}
 	}
-	r, err := pagerank.Compute(in, pagerank.Options{Damping: 0.85, Tolerance: 1e-8, MaxIterations: 300})
+	r, err := pagerank.Compute(in, pagerank.Options{Damping: 0.85, Tolerance: 1e-7, MaxIterations: 300})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func Spearman(a, b []float64) float64 {
 // meanRanks gives each value its place in order. Values that differ by less than what an iteration
 // leaves undone are equal.
 func meanRanks(v []float64) []float64 {
-	const equal = 1e-7
+	const equal = 1e-6
 	order := make([]int, len(v))
 	for i := range order {
 		order[i] = i

@@ -191,7 +191,7 @@ func TestOrders(t *testing.T) {
 		var first []float64
 		var differences strings.Builder
 		for _, cfg := range []Config{
-			{Order: BreadthFirst, Nodes: 1}, {Order: BreadthFirst, Nodes: 1, Settles: 1}, {Order: ByCash, Nodes: 1, Settles: 1},
+			{Order: BreadthFirst, Nodes: 1}, {Order: ByCash, Nodes: 1, Settles: 1},
 			{Order: ByBands, Nodes: 1, Settles: 0.5}, {Order: ByBands, Nodes: 1, Settles: 1}, {Order: ByBands, Nodes: 3, Settles: 1}, {Order: ByBands, Nodes: 7, Settles: 1},
 			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
 		} {
@@ -267,7 +267,7 @@ func TestRankCosts(t *testing.T) {
 	}
 	out := "\n`crawlnode graph rank` of one list of links (gzip), all iterations to a change below 1e-9.\n\n" +
 		"| pages | links in the file | distinct | iterations | CPU s | elapsed s | RSS at most, MiB |\n|---|---|---|---|---|---|---|\n"
-	for _, pages := range []int{150_000, 1_500_000} {
+	for _, pages := range []int{160_000, 640_000} {
 		g := Copying(rand.New(rand.NewPCG(1, 2)), pages, pages/10)
 		path := filepath.Join(t.TempDir(), "links.jsonl.gz")
 		writeLinks(t, g, path)
@@ -304,7 +304,9 @@ func writeLinks(t *testing.T, g *Graph, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := func(page uint32) string { return fmt.Sprintf("http://host%d.example.org/pages/%d.html", g.Host[page], page) }
+	url := func(page uint32) string {
+		return fmt.Sprintf("http://host%d.example.org/pages/%d.html", g.Host[page], page)
+	}
 	for s, targets := range g.Links {
 		for _, target := range targets {
 			fmt.Fprintf(z, `{"source":"%s","target":"%s","text":"an anchor","tag":"a"}`+"\n", url(uint32(s)), url(target))

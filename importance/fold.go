@@ -1,0 +1,170 @@
+package importance
+
+import "encoding/binary"
+
+// Block is the accounts of neighbouring URLs, in order: version, and for each URL its number (8
+// bytes) and its account. A URL with one link to it takes 20 bytes, of which 8 are its sites.
+// A partition is a row of blocks, and every URL belongs to the last block whose First is not above it.
+type Block struct {
+	First URL
+	Bytes []byte
+}
+
+// blockBytes is the size at which a block is divided.
+const blockBytes = 4 << 10
+
+// Delta is what the log of a partition says of one URL since its accounts were folded.
+type Delta struct {
+	URL    URL
+	Amount Cash
+	Sites  Sites
+}
+
+// SumCredits sums the entries of a log by URL, in order.
+func SumCredits(log []Entry) []Delta {
+	var sums []Delta
+	for _, c := range sorted(log) {
+		last := len(sums) - 1
+		if last < 0 || sums[last].URL != c.URL {
+			sums = append(sums, Delta{URL: c.URL})
+			last++
+		}
+		sums[last].Amount += c.Amount
+		sums[last].Sites.Add(c.site)
+	}
+	return sums
+}
+
+// logged is a credit with the site of its page.
+type logged struct {
+	Credit
+	site Site
+}
+
+// sorted lists the credits of a log by URL: a radix sort, byte by byte from the least, which takes
+// a quarter of the time of a comparing one.
+func sorted(log []Entry) []logged {
+	n := 0
+	for i := range log {
+		n += len(log[i].Credits)
+	}
+	from, to := make([]logged, 0, n), make([]logged, n)
+	var counts [8][256]int
+	for i := range log {
+		for _, c := range log[i].Credits {
+			from = append(from, logged{c, log[i].Site})
+			for digit := range counts {
+				counts[digit][byte(c.URL>>(8*digit))]++
+			}
+		}
+	}
+	for digit := range counts {
+		place, used := 0, 0
+		for v, n := range counts[digit] {
+			counts[digit][v] = place
+			place += n
+			if n > 0 {
+				used++
+			}
+		}
+		if used <= 1 {
+			continue // all are equal here
+		}
+		for i := range from {
+			at := &counts[digit][byte(from[i].URL>>(8*digit))]
+			to[*at] = from[i]
+			*at++
+		}
+		from, to = to, from
+	}
+	return from
+}
+
+// Fold adds the deltas, which are in order, to the accounts of a block, and divides it when it has
+// grown. changed is called for each URL with a delta; it may change the account further, such as
+// settle it. A nil block is the first of a partition.
+func (b *Block) Fold(deltas []Delta, changed func(u URL, before Account, now *Account)) ([]Block, error) {
+	r := reader{b: b.Bytes}
+	if len(b.Bytes) > 0 {
+		r.version()
+	}
+	w := folder{first: b.First, size: len(b.Bytes)}
+	for len(r.b) > 0 || len(deltas) > 0 {
+		var u URL
+		var before Account
+		old := len(r.b) >= 8
+		if old {
+			u = URL(binary.BigEndian.Uint64(r.b))
+		}
+		switch {
+		case old && (len(deltas) == 0 || u < deltas[0].URL): // unchanged
+			rest := r.b
+			r.take(8)
+			r.account()
+			w.copy(u, rest[:len(rest)-len(r.b)])
+		case old && u == deltas[0].URL:
+			r.take(8)
+			before = r.account()
+			fallthrough
+		case len(deltas) > 0:
+			now := before
+			now.Pending += deltas[0].Amount
+			now.Sites.Merge(&deltas[0].Sites)
+			changed(deltas[0].URL, before, &now)
+			w.put(deltas[0].URL, &now)
+			deltas = deltas[1:]
+		default: // less than a URL is left
+			r.fail()
+		}
+		if r.bad {
+			break
+		}
+	}
+	return w.blocks, r.end("block of accounts")
+}
+
+// folder writes blocks.
+type folder struct {
+	first  URL
+	size   int // of the block before
+	blocks []Block
+}
+
+// room begins a block where one must begin, and returns the last one.
+func (w *folder) room(u URL) *Block {
+	if n := len(w.blocks); n == 0 || len(w.blocks[n-1].Bytes) >= blockBytes {
+		first := u
+		if n == 0 {
+			first = w.first
+		}
+		w.blocks = append(w.blocks, Block{First: first, Bytes: append(make([]byte, 0, max(min(w.size+w.size/8, blockBytes+64), 256)), formatVersion)})
+	}
+	return &w.blocks[len(w.blocks)-1]
+}
+
+func (w *folder) copy(u URL, raw []byte) {
+	b := w.room(u)
+	b.Bytes = append(b.Bytes, raw...)
+}
+
+func (w *folder) put(u URL, a *Account) {
+	b := w.room(u)
+	b.Bytes = appendAccount(binary.BigEndian.AppendUint64(b.Bytes, uint64(u)), a)
+}
+
+// Accounts calls f with each account of the block, in order.
+func (b *Block) Accounts(f func(URL, Account)) error {
+	r := reader{b: b.Bytes}
+	if len(b.Bytes) > 0 {
+		r.version()
+	}
+	for len(r.b) > 0 {
+		u := URL(binary.BigEndian.Uint64(r.take(8)))
+		a := r.account()
+		if r.bad {
+			break
+		}
+		f(u, a)
+	}
+	return r.end("block of accounts")
+}
