@@ -47,7 +47,7 @@ not count, and several to the same page count once. Redirects are links in WARC
 files; lists of links do not have them.
 
 The column rank is 1 for the most important and 0 for the least: the share of
-pages that are less important. Memory grows with the pages, by about 90 bytes
+pages that are less important. Memory grows with the pages, by about 150 bytes
 each, not with the links.`
 }
 

@@ -69,7 +69,8 @@ func NewBuilder(o Options) (*Builder, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Builder{opts: o, dir: dir, ids: map[xxh3.Uint128]uint32{}, names: names, out: bufio.NewWriterSize(names, 1<<18)}, nil
+	return &Builder{opts: o, dir: dir, ids: map[xxh3.Uint128]uint32{}, names: names, out: bufio.NewWriterSize(names, 1<<18),
+		links: make([]link, 0, runLinks)}, nil // at once: a slice that grows would take twice as much
 }
 
 // Counts says what was read so far.
