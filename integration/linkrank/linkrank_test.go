@@ -179,7 +179,7 @@ func TestOrders(t *testing.T) {
 		rate int
 	}{
 		{"drawn by the copying model", Copying(rand.New(rand.NewPCG(1, 2)), 100_000, 10_000), 100},
-		{"real: documentation of sqlite, postgresql, debian-policy, gnuplot", realSites(t), 4},
+		{"real: documentation of sqlite, postgresql, debian-policy, gnuplot", realSites(t), 28},
 	} {
 		exact, err := PageRank(c.g, func(uint32) bool { return true })
 		if err != nil {
