@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"crawlnode/api"
 	"crawlnode/cli/seedlist"
 	"crawlnode/crawl"
 )
@@ -62,10 +61,7 @@ func overText(st *crawl.Status) string {
 	if at := st.Crawl.EndedAt; at != nil {
 		when = " at " + at.Local().Format("2006-01-02 15:04:05")
 	}
-	pages := api.Count(st.Throughput.PagesTotal) + " pages"
-	if st.Throughput.PagesTotal == 1 {
-		pages = "1 page"
-	}
+	pages := countOf(st.Throughput.PagesTotal, "page")
 	switch *st.Crawl.FinishReason {
 	case crawl.FinishMaxPages:
 		return fmt.Sprintf("this crawl ended%s after %s, by --max-pages: it goes on with a higher limit, or with --max-pages 0", when, pages)

@@ -38,6 +38,19 @@ func TestRerunWithOtherFlags(t *testing.T) {
 	}
 }
 
+const rerunsHead = `# Reruns
+
+One crawl command that is given again and again: with the same flags it goes on or says that it is over; other flags take effect and one line says which; what cannot change is refused.
+At the end no page is missing; the last column counts the pages that the web server was asked for twice so far.
+
+    go test ./cli -count=1 -run '^TestRerunOfCrawl$' -wronguses
+
+After a failure: TestRerunAfterAFailure. A node that is started again with other flags: TestRerunWithOtherFlags.
+
+| rerun | code | seconds | what it says of the run before | how it ends | twice |
+|---|---|---|---|---|---|
+`
+
 // TestRerunOfCrawl runs one crawl again and again: the same command goes on or says that it is
 // over, other flags take effect and one line says which, and what cannot change is refused.
 func TestRerunOfCrawl(t *testing.T) {
@@ -46,6 +59,8 @@ func TestRerunOfCrawl(t *testing.T) {
 	flags := nodeFlags(t, server)
 	seeds := web.Seeds()
 	const changed = "changed since the last run: "
+	var rows outcomeRows
+	t.Cleanup(func() { rows.publish(t, "reruns.md", rerunsHead) })
 	for _, step := range []struct {
 		name  string
 		more  []string
@@ -59,13 +74,20 @@ func TestRerunOfCrawl(t *testing.T) {
 		{name: "a higher limit and another scope", more: []string{seeds[0], "--max-pages", "5", "--exclude", "*.zip"},
 			says: changed + "--exclude *.zip (was: not set), --max-pages 5 (was: 3)", ended: "pages: 5 in"},
 		{name: "another politeness", more: []string{seeds[0], "--max-pages", "7", "--delay", "7ms"}, says: changed + "--delay 7ms (was: 5ms), --max-pages 7 (was: 5)", ended: "pages: 7 in"},
+		{name: "a contact", more: []string{seeds[0], "--max-pages", "8", "--contact", "me@example.org"}, says: "--contact me@example.org (was: not set)", ended: "pages: 8 in"},
 		{name: "what cannot change", more: []string{seeds[0], "--store", "none"}, code: command.ExitUsage, says: "--store none (the crawl has: warc): it cannot change for a crawl that has begun"},
-		{name: "no limit", more: []string{seeds[0], "--max-pages", "0"}, says: changed + "--delay 5ms (was: 7ms), --max-pages 0 (was: 7)", ended: "ended: frontier_exhausted"},
+		{name: "no limit", more: []string{seeds[0], "--max-pages", "0"}, says: changed + "--max-pages 0 (was: 8)", ended: "ended: frontier_exhausted"},
 		{name: "over", more: []string{seeds[0], "--max-pages", "0"}, says: "everything that it found was fetched, 12 pages; --again fetches the seeds once more", ended: "ended: frontier_exhausted"},
 		{name: "one more seed", more: seeds, ended: "ended: frontier_exhausted"},
 		{name: "again", more: append([]string{"--again"}, seeds...), ended: "ended: frontier_exhausted", twice: 2},
 	} {
+		begun := time.Now()
 		r := run(t, "", append(append([]string{"crawl"}, flags...), step.more...)...)
+		told := step.says
+		if told == "" {
+			told = "nothing: it is no rerun, or has new work"
+		}
+		rows.add("| %02d %s | %d | %.1f | %s | %s | %d |", len(rows.rows)+1, step.name, step.code, time.Since(begun).Seconds(), told, step.ended, web.Report().Duplicates)
 		r.want(t, step.code, step.ended, step.says)
 		if step.says == "" && (strings.Contains(r.errout, changed) || strings.Contains(r.errout, "this crawl ended")) {
 			t.Errorf("%s: it speaks of another run:\n%s", step.name, r.errout)

@@ -40,6 +40,18 @@ func interrupted(t *testing.T, until string, args ...string) (result, time.Durat
 	return result{code, out.String(), errout.text()}, time.Since(begun)
 }
 
+const signalsHead = `# A signal at every moment
+
+SIGINT while a command does something: the exit code, and the time from the signal to the end. Nothing is lost: what was acknowledged is on disk, and the same command goes on (exit code 5
+says that there is something to go on with). Before a node runs: TestSignalsBeforeTheNodeRuns. A second and a third signal: TestSignals. What a crawl that was interrupted has fetched and
+missed, as its web server saw it: TestCrawlInterrupted.
+
+    go test ./cli -count=1 -run '^TestSignalsAtEveryMoment$' -wronguses
+
+| moment | code | seconds |
+|---|---|---|
+`
+
 // TestSignalsAtEveryMoment: the first signal ends a command politely while it waits for a name, a
 // server or a cluster, and the same command resumes. Signals before the node runs are those of
 // TestSignalsBeforeTheNodeRuns, during a crawl those of TestCrawlInterrupted, and a second one
@@ -69,6 +81,12 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 	flags := func(args ...string) []string {
 		return append(args, nodeFlags(t, server)...)
 	}
+	var rows outcomeRows
+	t.Cleanup(func() {
+		rows.publish(t, "signals.md", signalsHead)
+	})
+	slow, slowServer := serveWeb(t, simweb.Config{Seed: 13, Hosts: 1, PagesPerHost: 30, PageBytes: 500, Delay: 50 * time.Millisecond})
+	fetching := replaced(append([]string{"crawl", slow.Seeds()[0]}, nodeFlags(t, slowServer)...), "--delay", "200ms")
 	for _, tc := range []struct {
 		name  string
 		until string // what stands on standard error then
@@ -78,6 +96,7 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 	}{
 		{"a crawl that looks a name up", "no page yet: looking up", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
 		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
+		{"a crawl that fetches", " queued, ", fetching, command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
 		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},
 		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody[0]), command.ExitOK, ""},
@@ -93,16 +112,19 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 			if !strings.Contains(r.errout, tc.says) {
 				t.Errorf("it does not say %q:\n%s", tc.says, r.errout)
 			}
+			rows.add("| %s | %d | %.1f |", tc.name, r.code, took.Seconds())
 		})
 	}
 	t.Run("a-status-that-is-watched", func(t *testing.T) {
 		t.Parallel()
+		begun := time.Now()
 		signals := make(chan os.Signal, 1)
 		signals <- syscall.SIGINT
 		if code := Main(t.Context(), []string{"status", "--watch", "--addr", nobody[0]}, Env{Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
 			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: "crawlnode", Version: "test"}); code != command.ExitOK {
 			t.Errorf("exit code %d", code)
 		}
+		rows.add("| a status that is watched | %d | %.1f |", command.ExitOK, time.Since(begun).Seconds())
 	})
 	t.Run("a-demo", func(t *testing.T) {
 		if testing.Short() {
@@ -113,5 +135,6 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 		if r.code != command.ExitError || took > 10*time.Second {
 			t.Errorf("exit code %d after %v:\n%s", r.code, took, r.errout)
 		}
+		rows.add("| a demo | %d | %.1f |", r.code, took.Seconds())
 	})
 }

@@ -143,15 +143,23 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	case doing != "":
 		return fmt.Sprintf("%s pages of earlier runs, no new one yet: %s (%v)", api.Count(st.Throughput.PagesTotal), doing, took)
 	}
-	text := fmt.Sprintf("%s pages, %.1f/s, %s queued, %d in flight, %v", api.Count(st.Throughput.PagesTotal), st.Throughput.PagesPerSecond.Now,
+	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v", countOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
 		api.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
 	if left, ok := timeLeft(st); ok {
-		text += fmt.Sprintf(", about %v left", left)
+		text += fmt.Sprintf(", about %v to the limit", left)
 	}
 	if h := &st.Frontier.Hosts; st.Frontier.InFlight == 0 && h.Ready+h.Waiting == 0 && h.Backoff+h.Frozen > 0 {
 		text += fmt.Sprintf(", waits for hosts that are held back: %d; crawlnode hosts show HOST says why", h.Backoff+h.Frozen)
 	}
 	return text
+}
+
+// countOf writes a number of things.
+func countOf(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return api.Count(n) + " " + what
 }
 
 // timeLeft is the time until the crawl reaches one of its limits, at the rate of the last
@@ -208,7 +216,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	say("duplicates", "%s links to known URLs, %s pages with a known content, %s with nearly one", api.Count(st.Frontier.DuplicatesTotal),
 		api.Count(st.Output.ContentDuplicatesTotal), api.Count(st.Output.NearDuplicatesTotal))
 	if st.Output.RecordsTotal > 0 {
-		say("archive", "%s records; %s files (%s) in %s%cwarc", api.Count(st.Output.RecordsTotal), api.Count(st.Output.WARCFiles),
+		say("archive", "%s; %s (%s) in %s%cwarc", countOf(st.Output.RecordsTotal, "record"), countOf(st.Output.WARCFiles, "file"),
 			api.Bytes(st.Output.WARCBytesTotal), w.info.DataDir, os.PathSeparator)
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,7 +124,7 @@ func flagUses(w *wrongWorld) []wrongUse {
 		refused("a flag that is mistyped", w.start("--dealy", "3s"), `did you mean "--delay"?`),
 		refused("the depth of wget and Scrapy", w.local(seed, "--depth", "2"), "unknown flag --depth: --max-depth N bounds the links"),
 		refused("the recursion of wget", w.local(seed, "-r"), "unknown flag -r: links are followed anyway"),
-		refused("the output of other tools", w.local(seed, "--output-dir", "x"), "unknown flag --output-dir: --data-dir DIR"),
+		refused("the output of other tools", w.local(seed, "--output-dir", "x"), "unknown flag --output-dir: crawl --output DIR writes the pages as files"),
 		refused("the URL as a flag", []string{"crawl", "--url", seed}, "unknown flag --url: a URL stands without a flag"),
 		refused("a verb that is mistyped", []string{"stauts"}, `unexpected argument stauts, did you mean "status"?`),
 		refused("a verb of other tools", []string{"fetch", seed}, "unexpected argument fetch: to crawl sites: crawlnode crawl URL"),
@@ -283,6 +284,30 @@ func sameEachRun(text string) string {
 	text = anyPID.ReplaceAllString(anyTime.ReplaceAllString(text, "until 12:34:56"), "process 1234")
 	text = strings.ReplaceAll(text, os.Args[0], "crawlnode")
 	return strings.ReplaceAll(strings.ReplaceAll(text, "|", "\\|"), "`", "'")
+}
+
+// outcomeRows collects rows of a published table: tests of one table run at once.
+type outcomeRows struct {
+	mu   sync.Mutex // guards rows
+	rows []string
+}
+
+func (o *outcomeRows) add(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rows = append(o.rows, fmt.Sprintf(format, args...))
+}
+
+// publish writes the table when -wronguses is given.
+func (o *outcomeRows) publish(t *testing.T, file, head string) {
+	t.Helper()
+	if !*writeWrongUses {
+		return
+	}
+	slices.Sort(o.rows)
+	if err := os.WriteFile("../docs/results/"+file, []byte(head+strings.Join(o.rows, "\n")+"\n"), 0o644); err != nil {
+		t.Error(err)
+	}
 }
 
 // wrongUsesTable is docs/results/wronguses.md.

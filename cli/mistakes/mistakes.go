@@ -100,7 +100,7 @@ var foreignFlags = []struct{ flags, ours, hint string }{
 	{"-r --recursive --mirror -m --crawl --follow", "", "links are followed anyway; --scope says how far, --max-depth how deep"},
 	{"--url --urls --start-url --start --site -u", "", "a URL stands without a flag: crawlnode crawl https://example.org/"},
 	{"-i --input-file --input --list --url-file -f --file", "seeds", "--seeds FILE reads URLs, one a line"},
-	{"--output-dir --out --output -o -O -P --dir --directory --directory-prefix --dest --path", "data-dir", "--data-dir DIR holds all that a crawl keeps, the archive in DIR/warc"},
+	{"--output-dir --out --output -o -O -P --dir --directory --directory-prefix --dest --path", "data-dir", "crawl --output DIR writes the pages as files; --data-dir DIR holds all that a crawl keeps"},
 	{"--limit -n --max --count --max-urls --page-limit --pages --quota -Q", "max-pages", "--max-pages N bounds the pages"},
 	{"--threads -t -c --concurrency --workers --parallel -j --connections --concurrent", "fetchers", "--fetchers N bounds the requests at a time; each host gets one at a time"},
 	{"--wait -w --sleep --rate --rate-limit --interval --pause --throttle --download-delay", "delay", "--delay 1s is the pause between two requests to a host"},

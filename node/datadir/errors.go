@@ -54,6 +54,8 @@ func diskAdvice(err error) string {
 		return "this file system is read-only: check the system's log, make it writable, and run the same command again"
 	case errors.Is(err, syscall.EIO):
 		return "the disk fails: check the system's log; move the data to a good disk and run the same command again; if the data is lost: crawlnode nodes forget"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "raise the limit of open files, such as by ulimit -n 4096, and run the same command again"
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENOENT):
 		return "give a --data-dir that this user may write to"
 	case errors.Is(err, syscall.ENOSPC):

@@ -65,7 +65,7 @@ func listenTriple(c *config.Config, dir *datadir.Dir, network *Network) (*Bound,
 			return b, dir.SaveAddresses(datadir.Addresses{HTTP: b.HTTP.Addr().String(), Gossip: b.Gossip, RPC: b.RPC.Addr().String(), Asked: asked})
 		}
 		if !errors.Is(err, syscall.EADDRINUSE) {
-			return nil, &Error{fmt.Errorf("listen on --http %s, --gossip %s, --rpc %s: %w: give addresses of this machine", http, gossip, rpc, err)}
+			return nil, &Error{fmt.Errorf("listen on --http %s, --gossip %s, --rpc %s: %w: %s", http, gossip, rpc, err, advice(err))}
 		}
 	}
 	return nil, &Error{fmt.Errorf("no free ports: --http %s, --gossip %s, --rpc %s and the %d triples above them are taken", c.HTTP, c.Gossip, c.RPC, portTries-1)}
@@ -139,4 +139,12 @@ func Advertised(l net.Listener, advertise string) string {
 		host = h
 	}
 	return net.JoinHostPort(host, port)
+}
+
+// advice is what to do when an address cannot be listened on.
+func advice(err error) string {
+	if errors.Is(err, syscall.EACCES) {
+		return "give ports from 1024 on, or run it as a user that may use lower ones"
+	}
+	return "give addresses of this machine"
 }
