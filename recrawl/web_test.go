@@ -93,7 +93,7 @@ func TestExpectedFreshness(t *testing.T) {
 }
 
 // marks are the intervals that the results show.
-var marks = []int{0, 1, 2, 5, 10, 20, 50, 100, 200}
+var marks = []int{0, 1, 2, 5, 10, 20, 50, 100, 200, 400}
 
 func line(b *strings.Builder, label string, curve []float64) {
 	fmt.Fprintf(b, "| %s |", label)
@@ -158,7 +158,7 @@ func compare(of func(int) *web, visits float64) string {
 	w = of(few)
 	budget = visits * w.total()
 	equal, best = equalFreshness(w.rates, budget), bestFreshness(w.rates, budget)
-	run("2,000 pages: ours", 205, newAdaptive(w, budget, bounds))
+	run("2,000 pages: ours", 405, newAdaptive(w, budget, bounds))
 	told := newAdaptive(w, budget, bounds)
 	told.told = true
 	run("told each site's distribution", 25, told)

@@ -66,7 +66,7 @@ func (r Record) Changed(probability float64, claimed bool) float64 {
 	p := min(max(probability, 0), 1)
 	q := r.Ratio(claimed)
 	if changed := p * q / (p*q + 1 - p); !math.IsNaN(changed) {
-		return changed
+		return min(changed, 1) // rounding
 	}
 	return 0
 }

@@ -146,7 +146,11 @@ func TestAnyBytes(t *testing.T) {
 		for i := range g {
 			g[i] = byte(r.Uint32())
 		}
-		p := UnpackStats(s).Posterior(UnpackGamma(g))
+		read := UnpackGamma(g)
+		if again := UnpackGamma([PackedGamma]byte(read.Append(nil))); again != read {
+			t.Fatalf("%+v is read again as %+v", read, again)
+		}
+		p := UnpackStats(s).Posterior(read)
 		if !(p.Mean() > 0) || math.IsInf(p.Mean(), 0) || math.IsNaN(p.MeanLog()) {
 			t.Fatalf("%x with prior %x gives %+v", s, g, p)
 		}

@@ -15,8 +15,8 @@ type Gamma struct {
 const (
 	minShape = 0.05
 	maxShape = 1 << 20
-	minRate  = 1e-3
-	maxRate  = 1e16
+	minRate  = 1e-5
+	maxRate  = 1e19
 )
 
 // Known is the belief in a rate that is known, in changes a second.

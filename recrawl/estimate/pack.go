@@ -64,9 +64,11 @@ func (g Gamma) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, packLog(g.Shape, leastShape))
 }
 
-// UnpackGamma reads what Append has written. Any bytes are some Gamma.
+// UnpackGamma reads what Append has written. Any bytes are some Gamma, and one that was read is
+// written as it was: the sums rely on it.
 func UnpackGamma(b [PackedGamma]byte) Gamma {
-	mean := max(unpackLog(binary.BigEndian.Uint16(b[:]), leastMean), leastMean)
-	shape := max(unpackLog(binary.BigEndian.Uint16(b[2:]), leastShape), leastShape)
-	return Gamma{shape, shape / mean}.Valid()
+	mean := unpackLog(max(binary.BigEndian.Uint16(b[:]), 1), leastMean)
+	most := packLog(maxShape, leastShape)
+	shape := unpackLog(min(max(binary.BigEndian.Uint16(b[2:]), 1), most), leastShape)
+	return Gamma{shape, shape / mean}
 }
