@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"crawlnode/cli/command"
+	"crawlnode/simweb"
 )
 
 // filesIn lists the files in a folder.
@@ -90,5 +91,24 @@ func TestPagesAsFiles(t *testing.T) {
 		{[]string{"crawl", web.URL, "--contact", "me@example.org", "--output", out, "--store", "none", "--data-dir", data}, "needs what --store warc keeps"},
 	} {
 		run(t, "", c.args...).want(t, command.ExitUsage, "", c.says)
+	}
+}
+
+// An interrupted crawl writes the files of what was fetched, and the same command the rest.
+func TestPagesAsFilesAfterSIGINT(t *testing.T) {
+	t.Parallel()
+	web, server := serveWeb(t, simweb.Config{Seed: 41, Hosts: 1, PagesPerHost: 30, PageBytes: 500})
+	out := filepath.Join(t.TempDir(), "site")
+	args := append([]string{"crawl", web.Seeds()[0], "--output", out}, nodeFlags(t, server)...)
+	slow := append(slices.Clone(args), "--delay", "300ms")
+	r, _ := interrupted(t, " pages, ", slow...)
+	r.want(t, command.ExitInterrupted, " in "+out+", ", "")
+	some := len(filesIn(t, out))
+	if !strings.Contains(r.out, "files: ") || some < 2 {
+		t.Errorf("%d files\n%s", some, r.out)
+	}
+	run(t, "", append(args, "--delay", "5ms")...).want(t, command.ExitOK, "files: ", "")
+	if all := len(filesIn(t, out)); all <= some {
+		t.Errorf("%d files in the end, %d before", all, some)
 	}
 }
