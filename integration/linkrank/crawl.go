@@ -19,6 +19,7 @@ const (
 	ByCash       Order = "exact order of the live measure"
 	ByBands      Order = "eight bands, the best first"
 	ByShares     Order = "eight bands, with shares 8:7:...:1"
+	ByScore      Order = "default weights of importance, authority and depth, bands with shares"
 	Omniscient   Order = "by the PageRank of the whole graph"
 )
 
@@ -60,6 +61,8 @@ type Crawl struct {
 	scores importance.Histogram // of queued pages, when they were put into their bands
 	scored []float64            // of each queued page, as it is counted in scores
 	next   uint64               // number of the next place in a queue
+	depth  []int                // of known pages
+	sites  []importance.HostSites
 }
 
 // node is what one node does beside its books.
@@ -102,7 +105,8 @@ func (h *host) Pop() any {
 func NewCrawl(g *Graph, cfg Config) *Crawl {
 	n := len(g.Links)
 	c := &Crawl{g: g, cfg: cfg, r: rand.New(rand.NewPCG(cfg.Seed, 1)), hosts: make([]host, g.Hosts), fetched: make([]bool, n), known: make([]bool, n),
-		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: importance.EvenCuts, scored: make([]float64, n)}
+		band: make([]crawl.Band, n), served: make([]int, g.Hosts), nodes: make([]node, cfg.Nodes), cuts: importance.EvenCuts, scored: make([]float64, n),
+		depth: make([]int, n), sites: make([]importance.HostSites, g.Hosts)}
 	c.ranks = (&importance.Histogram{}).Ranks()
 	for i := range c.nodes {
 		c.nodes[i] = node{inDue: map[uint32]bool{}, least: importance.Unit / 4}
@@ -151,10 +155,21 @@ func (c *Crawl) credited(u importance.URL, a *importance.Account) {
 // found queues a page.
 func (c *Crawl) found(page uint32, a *importance.Account) {
 	c.known[page] = true
-	c.scored[page] = c.ranks.Rank(a.Total())
+	c.scored[page] = c.score(page, a)
 	c.band[page] = c.cuts.Band(c.scored[page])
 	importance.CountScore(&c.scores, c.scored[page], 1)
 	c.put(page, a)
+}
+
+// score is that of a queued page: its rank, and with ByScore what else is known.
+func (c *Crawl) score(page uint32, a *importance.Account) float64 {
+	rank := c.ranks.Rank(a.Total())
+	if c.cfg.Order != ByScore {
+		return rank
+	}
+	w := importance.DefaultWeights
+	w.Change, w.Freshness = 0, 0 // nothing is known of them here
+	return w.Score(importance.Signals{Importance: rank, Authority: importance.Authority(c.sites[c.g.Host[page]].Count()), Depth: importance.Depth(c.depth[page])})
 }
 
 // put gives a page a place in its host's queue; an older place is stale from now on.
@@ -163,7 +178,7 @@ func (c *Crawl) put(page uint32, a *importance.Account) {
 	switch c.cfg.Order {
 	case ByCash:
 		key = float64(a.Total())
-	case ByBands, ByShares:
+	case ByBands, ByShares, ByScore:
 		key = -float64(c.band[page])
 	case Omniscient:
 		key = c.cfg.Oracle[page]
@@ -182,8 +197,8 @@ func (c *Crawl) rescore(page uint32, a *importance.Account) {
 	switch c.cfg.Order {
 	case ByCash:
 		c.put(page, a)
-	case ByBands, ByShares:
-		score := c.ranks.Rank(a.Total())
+	case ByBands, ByShares, ByScore:
+		score := c.score(page, a)
 		if band, ok := c.cuts.Better(c.band[page], score, a.Moves); ok {
 			a.Moves++
 			c.moves++
@@ -197,7 +212,7 @@ func (c *Crawl) rescore(page uint32, a *importance.Account) {
 
 // stale reports whether a place is not the page's any more.
 func (c *Crawl) stale(p *place) bool {
-	return c.fetched[p.page] || (c.cfg.Order == ByBands || c.cfg.Order == ByShares) && p.key != -float64(c.band[p.page])
+	return c.fetched[p.page] || (c.cfg.Order == ByBands || c.cfg.Order == ByShares || c.cfg.Order == ByScore) && p.key != -float64(c.band[p.page])
 }
 
 // head is the best queued page of a host.
@@ -259,7 +274,7 @@ func (c *Crawl) choose(n *node, rate int) []uint32 {
 		return cmp.Or(cmp.Compare(b.key, a.key), cmp.Compare(c.served[a.host], c.served[b.host]), cmp.Compare(a.seq, b.seq))
 	})
 	var hosts []uint32
-	if c.cfg.Order != ByShares {
+	if c.cfg.Order != ByShares && c.cfg.Order != ByScore {
 		for _, h := range heads[:min(rate, len(heads))] {
 			hosts = append(hosts, h.host)
 		}
@@ -302,6 +317,14 @@ func (c *Crawl) fetch(page uint32) {
 		links[i] = importance.Target{Partition: c.partitionOf(t), URL: importance.URL(t)}
 	}
 	site := importance.SiteOf(uint64(c.g.Host[page]+1) * 0x9e3779b97f4a7c15)
+	for _, t := range c.g.Links[page] {
+		if !c.known[t] && (c.depth[t] == 0 || c.depth[page]+1 < c.depth[t]) {
+			c.depth[t] = c.depth[page] + 1
+		}
+		if c.g.Host[t] != c.g.Host[page] {
+			c.sites[c.g.Host[t]].Add(site)
+		}
+	}
 	c.books[c.partitionOf(page)].Visit(importance.URL(page), site, links)
 }
 

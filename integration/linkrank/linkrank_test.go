@@ -19,6 +19,8 @@ import (
 	"crawlnode/importance"
 )
 
+var only = flag.String("only", "", "the orders of TestOrders whose names contain this, of the drawn graph")
+
 var binary = flag.String("binary", "", "the program for TestRankCosts")
 
 var results = flag.Bool("results", false, "run TestOrders with 100,000 pages, and write its figures into docs/results/importance.md")
@@ -193,8 +195,11 @@ func TestOrders(t *testing.T) {
 		for _, cfg := range []Config{
 			{Order: BreadthFirst, Nodes: 1}, {Order: ByCash, Nodes: 1, Settles: 1},
 			{Order: ByBands, Nodes: 1, Settles: 0.5}, {Order: ByBands, Nodes: 1, Settles: 1}, {Order: ByBands, Nodes: 3, Settles: 1}, {Order: ByBands, Nodes: 7, Settles: 1},
-			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
+			{Order: ByShares, Nodes: 1, Settles: 1}, {Order: ByScore, Nodes: 1, Settles: 1}, {Order: Omniscient, Nodes: 1},
 		} {
+			if c.rate == 100 && !strings.Contains(string(cfg.Order), *only) {
+				continue
+			}
 			cfg.Rate, cfg.Seed = c.rate, uint64(cfg.Nodes)
 			k, all := crawled(t, c.g, cfg, exact)
 			conserved(t, k)
