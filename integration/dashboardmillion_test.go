@@ -27,7 +27,7 @@ const dashboardHead = `# The dashboard of a node with many URLs
 
 TestDashboardOfAMillion fills a node's frontier: a fifth of the URLs fetched before, the rest queued, a fifth on one host and the others on 1,000 hosts.
 While the node crawls, each page is asked for 20 times, from the request to the last byte. Promised: each page below 200 ms. The first page of a search
-reads for 100 ms and says how far it came; a person who asks to search on waits for up to a second.
+reads for 50 ms and says how far it came; a person who asks to search on waits for up to a second.
 
 | date | commit | URLs | page | median, ms | longest, ms |
 |---|---|---|---|---|---|

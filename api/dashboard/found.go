@@ -17,7 +17,7 @@ const (
 	foundShown = 50
 	// firstReading bounds the reading for the first page of a search, so that it comes at once;
 	// searchOnReading that of a person who asks to search on.
-	firstReading    = 100 * time.Millisecond
+	firstReading    = 50 * time.Millisecond
 	searchOnReading = 900 * time.Millisecond
 	// hostReading bounds each of the two looks at the URLs of a host.
 	hostReading = 40 * time.Millisecond
