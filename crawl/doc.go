@@ -4,7 +4,8 @@
 //
 // It has no behaviour beyond what a type needs to be printed, summed or
 // written to disk: no goroutine, no I/O, no clock. A type belongs here when two
-// packages that may not import each other exchange it.
+// packages that may not import each other exchange it. Signal is the one exception: nearly
+// every package wakes a goroutine by it.
 //
 // The life of a URL, in these words:
 //
