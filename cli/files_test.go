@@ -46,6 +46,8 @@ func TestPagesAsFiles(t *testing.T) {
 			http.Redirect(w, r, "/docs/new?a=1&b=2", http.StatusMovedPermanently)
 		case "/docs/", "/docs/new":
 			fmt.Fprintf(w, `<a href="/">back from %s</a>`, r.URL.Path)
+		case "/docs":
+			fmt.Fprint(w, `<a href="/index.html">home</a>`)
 		default:
 			http.NotFound(w, r)
 		}
@@ -78,6 +80,14 @@ func TestPagesAsFiles(t *testing.T) {
 		t.Errorf("through the node: %q", got)
 	}
 
+	same := filepath.Join(base, "same")
+	run(t, "", "crawl", web.URL+"/docs", "--data-dir", filepath.Join(base, "normalized"), "--output", same, "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+		"--allow-net", "127.0.0.0/8", "--delay", "5ms", "--normalize", "index-files").want(t, command.ExitOK, "files: ", "")
+	page, err = os.ReadFile(filepath.Join(same, host, "docs.html"))
+	if err != nil || string(page) != `<a href="index.html">home</a>` {
+		t.Errorf("with --normalize: %s, %v in %q", page, err, filesIn(t, same))
+	}
+
 	for _, c := range []struct {
 		args []string
 		says string
@@ -97,7 +107,7 @@ func TestPagesAsFiles(t *testing.T) {
 // An interrupted crawl writes the files of what was fetched, and the same command the rest.
 func TestPagesAsFilesAfterSIGINT(t *testing.T) {
 	t.Parallel()
-	web, server := serveWeb(t, simweb.Config{Seed: 41, Hosts: 1, PagesPerHost: 30, PageBytes: 500})
+	web, server := serveWeb(t, simweb.Config{Seed: 41, Hosts: 1, PagesPerHost: 300, PageBytes: 500})
 	out := filepath.Join(t.TempDir(), "site")
 	args := append([]string{"crawl", web.Seeds()[0], "--output", out}, nodeFlags(t, server)...)
 	slow := append(slices.Clone(args), "--delay", "300ms")

@@ -13,6 +13,12 @@ import (
 // Cluster is a mirror.Source: the archives of a running cluster, asked of any node.
 type Cluster struct{ Client *client.Client }
 
+// Normalize implements Source.
+func (c Cluster) Normalize(ctx context.Context) ([]string, error) {
+	report, err := c.Client.CrawlConfig(ctx)
+	return report.Settings.Normalize, err
+}
+
 // Entries implements mirror.Source.
 func (c Cluster) Entries(ctx context.Context, fn func(archive.Entry) error) error {
 	r, w := io.Pipe()

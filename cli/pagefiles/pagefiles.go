@@ -2,6 +2,7 @@ package pagefiles
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,7 +11,9 @@ import (
 
 	"crawlnode/api"
 	"crawlnode/cli/command"
+	"crawlnode/crawl"
 	"crawlnode/store/mirror"
+	"crawlnode/web/normalize"
 )
 
 // Output is a folder that pages are written to. Nil writes nothing.
@@ -47,8 +50,23 @@ func (o *Output) Close() {
 	}
 }
 
+// Source is where captures come from, with the rules by which their crawl takes URLs for one page.
+type Source interface {
+	mirror.Source
+	Normalize(ctx context.Context) ([]string, error)
+}
+
 // Write writes the pages of a source and returns the exit code. resume is a command that goes on.
-func (o *Output) Write(ctx context.Context, src mirror.Source, resume string) int {
+func (o *Output) Write(ctx context.Context, src Source, resume string) int {
+	names, err := src.Normalize(ctx)
+	if err != nil {
+		return o.env.Fail(command.ExitError, "--output: the crawl's settings: %v", err)
+	}
+	rules, err := normalize.Parse(names)
+	if err != nil {
+		return o.env.Fail(command.ExitError, "--output: %v: a newer crawlnode has crawled this; use that one", err)
+	}
+	o.folder.Same = rules.Apply
 	line := command.NewProgress(o.env.Stderr)
 	drawn := time.Time{}
 	sum, err := o.folder.Write(ctx, src, func(done, total int64) {
@@ -104,15 +122,42 @@ func (o *Output) AfterCrawl(ctx context.Context, code int, dataDir, resume strin
 	return code
 }
 
+// Directories is a Source: the archives in data directories.
+type Directories struct {
+	mirror.Archives
+	first string // the directories are those of one crawl
+}
+
+// Normalize reads the rules from the crawl document, which every node has.
+func (d Directories) Normalize(context.Context) ([]string, error) {
+	path := filepath.Join(d.first, "crawl.json")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil // only the archive was copied
+	}
+	var doc struct {
+		Settings crawl.Settings `json:"settings"`
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &doc)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return doc.Settings.Normalize, nil
+}
+
 // DataDirs is the source of the archives in data directories.
-func DataDirs(dirs []string) (mirror.Archives, error) {
-	var src mirror.Archives
+func DataDirs(dirs []string) (src Directories, err error) {
+	if len(dirs) > 0 {
+		src.first = dirs[0]
+	}
 	for _, dir := range dirs {
 		warc := filepath.Join(dir, "warc")
 		if info, err := os.Stat(warc); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
+			return src, fmt.Errorf("%s has no folder warc: give the data directory of a node that stores pages", dir)
 		}
-		src = append(src, warc)
+		src.Archives = append(src.Archives, warc)
 	}
 	return src, nil
 }

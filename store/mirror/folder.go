@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"crawlnode/web/urlnorm"
 )
 
 const (
@@ -40,6 +42,10 @@ type Folder struct {
 	lock  *os.File // the folder itself
 	parts int      // files made in partFolder
 	ours  bool     // locked and checked
+
+	// Same returns the URL that stands for another in the crawl (--normalize). Links to URLs that
+	// were not saved lead to that one's file. Nil: each stands for itself. Set it before Write.
+	Same func(urlnorm.URL) urlnorm.URL
 }
 
 // Open opens dir, which is made when it is missing, and marks it by a manifest. The error is an

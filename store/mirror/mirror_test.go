@@ -202,6 +202,32 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// A link leads to the file of the URL that stands for its target in the crawl; a target that was
+// saved itself comes first.
+func TestNormalizedLinks(t *testing.T) {
+	t.Parallel()
+	c, dir := newCrawl(t), t.TempDir()
+	c.put("http://h.test/", 200, "text/html", `<a href="/x/">x</a><a href="/y/">y</a><a href="/z/">z</a>`)
+	for _, url := range []string{"http://h.test/x", "http://h.test/y", "http://h.test/y/"} {
+		c.put(url, 200, "text/html", "page")
+	}
+	if err := c.a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Same = func(u urlnorm.URL) urlnorm.URL { return mustURL(t, strings.TrimSuffix(u.String(), "/")) }
+	_, err = f.Write(t.Context(), Archives{c.dir}, nil)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.file(dir, checked(t, dir), "http://h.test/"); got != `<a href="x.html">x</a><a href="y/index.html">y</a><a href="http://h.test/z/">z</a>` {
+		t.Errorf("the page is %s", got)
+	}
+}
+
 // What a later crawl finds changes the files, and the links to what is new.
 func TestWriteAgain(t *testing.T) {
 	t.Parallel()

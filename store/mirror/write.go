@@ -234,6 +234,9 @@ func (w *writer) content(ctx context.Context, r *row, line *Line) ([]byte, error
 	var failed error
 	to := func(target urlnorm.URL) (string, bool) {
 		file, err := w.fileOf(target.String())
+		if same := w.folder.Same; file == "" && err == nil && same != nil {
+			file, err = w.fileOf(same(target).String())
+		}
 		if err != nil {
 			failed = err
 		}
