@@ -44,7 +44,7 @@ ONLY      ?=
 DESTDIR   ?=
 PREFIX    ?= /usr/local
 
-.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install release image containers help
+.PHONY: build demo test check nightly race units tools sim mutants fuzz integ bench benchonce flame scale lint vuln generate deps soak install firsthour release image containers help
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -134,11 +134,15 @@ deps: ## what the integration tests need from the system; nothing when it is the
 	.ci/npm integration/axe
 
 containers: deps ## deploy/compose.yaml as real containers, under load; README and tutorial word by word in a fresh one, without network
-	.ci/rootfs $(BIN)/rootfs
+	.ci/rootfs $(BIN)/_rootfs
 	go test -count=1 -timeout 60m -v -run '^TestContainers' ./integration -containers
 
 install: build ## the program, its manual page and completions below PREFIX (/usr/local); DESTDIR stands before it
 	.ci/install $(BIN)/crawlnode "$(DESTDIR)$(PREFIX)"
+
+firsthour: deps ## the scripts of examples beside the same with wget2, wget and Scrapy; appends to docs/results/firsthour.md
+	.ci/deps wget wget2 python3-scrapy
+	go test -count=1 -timeout 30m -v -run '^TestFirstTasks$$' ./integration -rivals
 
 release: ## archives for linux and darwin, amd64 and arm64, with manual page and completions, and their checksums, in bin/release; the same bytes each time
 	.ci/release $(VERSION) $(BIN)/release

@@ -14,7 +14,7 @@ import (
 
 // releaseFiles are what each archive must hold, below its folder.
 var releaseFiles = []string{"crawlnode", "LICENSE", "THIRD_PARTY_LICENSES", "README.md", "CHANGELOG.md", "man/crawlnode.1",
-	"completions/crawlnode.bash", "completions/_crawlnode", "completions/crawlnode.fish", "docs/getting-started.md", "deploy/systemd/crawlnode.service"}
+	"completions/crawlnode.bash", "completions/_crawlnode", "completions/crawlnode.fish", "docs/getting-started.md", "deploy/systemd/crawlnode.service", "examples/three-nodes.sh"}
 
 // TestRelease builds the archive for this system twice: the bytes are the same, the checksum is
 // right, the files are there, and their version and commit are right.
