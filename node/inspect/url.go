@@ -18,9 +18,9 @@ import (
 // that is not a URL to crawl gives a report, not an error. An unknown URL for which another one
 // stands (--normalize) is reported as that one.
 func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
-	r, err := i.reportURL(ctx, raw, depth)
-	if err != nil || r.URL == nil || r.Record != nil {
-		return r, err
+	r := i.reportURL(ctx, raw, depth)
+	if r.URL == nil || r.Record != nil {
+		return r, nil
 	}
 	u, err := urlnorm.Parse(*r.URL)
 	if err != nil {
@@ -30,17 +30,15 @@ func (i *Inspector) URL(ctx context.Context, raw string, depth int) (*crawl.URLR
 	if same == u {
 		return r, nil
 	}
-	r, err = i.reportURL(ctx, same.String(), depth)
-	if err == nil {
-		r.Input = raw
-	}
-	return r, err
+	r = i.reportURL(ctx, same.String(), depth)
+	r.Input = raw
+	return r, nil
 }
 
-func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) (*crawl.URLReport, error) {
+func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl.URLReport {
 	r, u := startReport(raw)
 	if r.URL == nil {
-		return r, nil
+		return r
 	}
 	p := ring.PartitionOf(*r.Host, i.o.Cluster.Partitions())
 	owner := i.o.Cluster.Ref(i.o.Cluster.Owner(p))
@@ -71,7 +69,7 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) (*craw
 			Rule: "the host has used its budget of URLs that look like a trap; this one is " + r.Scope.Rule}
 	}
 	r.Summary = summaryOf(r)
-	return r, nil
+	return r
 }
 
 // urlAnswer describes a URL of a partition held here.
