@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"crawlnode/cli/command"
-	"crawlnode/simweb"
 )
 
 // filesIn lists the files in a folder.
@@ -107,11 +106,12 @@ func TestPagesAsFiles(t *testing.T) {
 // An interrupted crawl writes the files of what was fetched, and the same command the rest.
 func TestPagesAsFilesAfterSIGINT(t *testing.T) {
 	t.Parallel()
-	web, server := serveWeb(t, simweb.Config{Seed: 41, Hosts: 1, PagesPerHost: 300, PageBytes: 500})
+	web, fifth := chainWeb(t, 100)
 	out := filepath.Join(t.TempDir(), "site")
-	args := append([]string{"crawl", web.Seeds()[0], "--output", out}, nodeFlags(t, server)...)
+	args := []string{"crawl", web.URL + "/1", "--output", out, "--data-dir", filepath.Join(t.TempDir(), "data"), "--http", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--rpc", "127.0.0.1:0",
+		"--allow-net", "127.0.0.0/8"}
 	slow := append(slices.Clone(args), "--delay", "300ms")
-	r, _ := interrupted(t, " pages, ", slow...)
+	r, _ := interruptedWhen(t, fifth, &watchedBuffer{want: "nothing", seen: make(chan struct{})}, slow...)
 	r.want(t, command.ExitInterrupted, " in "+out+", ", "")
 	some := len(filesIn(t, out))
 	if !strings.Contains(r.out, "files: ") || some < 2 {

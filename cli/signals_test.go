@@ -3,11 +3,14 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,23 +24,52 @@ import (
 // returns what it did and how long it took from then on.
 func interrupted(t *testing.T, until string, args ...string) (result, time.Duration) {
 	t.Helper()
+	errout := &watchedBuffer{want: until, seen: make(chan struct{})}
+	return interruptedWhen(t, errout.seen, errout, args...)
+}
+
+// interruptedWhen is interrupted at a moment that a channel tells.
+func interruptedWhen(t *testing.T, now <-chan struct{}, errout *watchedBuffer, args ...string) (result, time.Duration) {
+	t.Helper()
 	signals := make(chan os.Signal, 1)
-	out, errout := &bytes.Buffer{}, &watchedBuffer{want: until, seen: make(chan struct{})}
+	out := &bytes.Buffer{}
 	ended := make(chan int, 1)
 	go func() {
 		ended <- Main(context.Background(), args, Env{Stdin: strings.NewReader(""), Stdout: out, Stderr: errout,
 			Lookup: func(string) (string, bool) { return "", false }, Signals: signals, Executable: os.Args[0], Version: "test"})
 	}()
 	select {
-	case <-errout.seen:
+	case <-now:
 	case code := <-ended:
-		t.Errorf("it has ended with %d before it wrote %q:\n%s", code, until, errout.text())
+		t.Errorf("it has ended with %d too early:\n%s", code, errout.text())
 		return result{code: code}, 0
 	}
 	begun := time.Now()
 	signals <- syscall.SIGINT
 	code := <-ended
 	return result{code, out.String(), errout.text()}, time.Since(begun)
+}
+
+// chainWeb serves pages of which each links to the next one. The channel is closed when the fifth
+// is asked for.
+func chainWeb(t *testing.T, pages int) (*httptest.Server, <-chan struct{}) {
+	t.Helper()
+	fifth := make(chan struct{})
+	var once sync.Once
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(strings.Trim(r.URL.Path, "/"))
+		if err != nil || n < 1 || n > pages {
+			http.NotFound(w, r)
+			return
+		}
+		if n == 5 {
+			once.Do(func() { close(fifth) })
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<a href="/%d">next</a>`, n+1)
+	}))
+	t.Cleanup(web.Close)
+	return web, fifth
 }
 
 const signalsHead = `# A signal at every moment
@@ -85,18 +117,18 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 	t.Cleanup(func() {
 		rows.publish(t, "signals.md", signalsHead)
 	})
-	slow, slowServer := serveWeb(t, simweb.Config{Seed: 13, Hosts: 1, PagesPerHost: 30, PageBytes: 500, Delay: 50 * time.Millisecond})
-	fetching := replaced(append([]string{"crawl", slow.Seeds()[0]}, nodeFlags(t, slowServer)...), "--delay", "200ms")
+	chain, fifth := chainWeb(t, 1000)
+	fetching := replaced(append([]string{"crawl", chain.URL + "/1"}, nodeFlags(t, server)...), "--delay", "50ms")
 	for _, tc := range []struct {
 		name  string
-		until string // what stands on standard error then
+		until string // what stands on standard error then; "": the fifth page is asked for
 		args  []string
 		code  int
 		says  string // beside until
 	}{
 		{"a crawl that looks a name up", "no page yet: looking up", replaced(flags("crawl", "http://nosuch.invalid/"), "--dns", names.LocalAddr().String()), command.ExitInterrupted, ""},
 		{"a crawl that waits for a server", "asking 127.0.0.1 for robots.txt", flags("crawl", silent.URL+"/"), command.ExitInterrupted, ""},
-		{"a crawl that fetches", " queued, ", fetching, command.ExitInterrupted, ""},
+		{"a crawl that fetches", "", fetching, command.ExitInterrupted, ""},
 		{"a crawl that is over", "this crawl ended", append([]string{"crawl", web.Seeds()[0]}, over...), command.ExitOK, ""},
 		{"a node that has just started", "stop ", flags("start"), command.ExitOK, ""},
 		{"a node that nobody lets join", "stop ", flags("start", "--join", nobody[0]), command.ExitOK, ""},
@@ -105,7 +137,12 @@ func TestSignalsAtEveryMoment(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(tc.name, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			r, took := interrupted(t, tc.until, tc.args...)
+			errout := &watchedBuffer{want: tc.until, seen: make(chan struct{})}
+			now := (<-chan struct{})(errout.seen)
+			if tc.until == "" {
+				now = fifth
+			}
+			r, took := interruptedWhen(t, now, errout, tc.args...)
 			if r.code != tc.code || took > 10*time.Second {
 				t.Errorf("exit code %d %v after the signal, want %d:\n%s%s", r.code, took, tc.code, r.errout, r.out)
 			}

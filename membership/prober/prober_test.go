@@ -3,6 +3,7 @@ package prober
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -227,7 +228,21 @@ func TestDialOnce(t *testing.T) {
 		t.Errorf("somebody listens: %v", err)
 	}
 	listener.Close()
-	if err := dialOnce(t.Context(), listener.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+	// The socket keeps its port, so that no other listener gets it.
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(socket)
+	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 93, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := fmt.Sprintf("127.93.0.1:%d", bound.(*syscall.SockaddrInet4).Port)
+	if err := dialOnce(t.Context(), free); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

@@ -73,13 +73,13 @@ func TestChangesOfOneVersion(t *testing.T) {
 	}
 	first := n.o.document().Name()
 	r, err := change(3, first)
-	if err != nil || r.Settings.MaxDepth != 3 || n.changed != 1 {
+	if err != nil || r.Settings.MaxDepth != 3 || n.changed.Load() != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if _, err := change(4, first); !errors.Is(err, crawl.ErrChanged) || !strings.Contains(err.Error(), r.Version) {
 		t.Errorf("a second change for the same version: %v", err)
 	}
-	if again, err := change(3, ""); err != nil || again.Version != r.Version || n.changed != 1 {
+	if again, err := change(3, ""); err != nil || again.Version != r.Version || n.changed.Load() != 1 {
 		t.Errorf("the same change again: %+v, %v", again, err)
 	}
 	if _, err := n.Control(t.Context(), crawl.ActionPause); err == nil {

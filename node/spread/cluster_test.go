@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 type testNode struct {
 	*Spreader
 	doc     *crawldoc.Store
-	changed int // calls of Options.Changed
+	changed atomic.Int32 // calls of Options.Changed
 }
 
 // testCluster is Spreaders that call each other in memory.
@@ -63,7 +64,7 @@ func (c *testCluster) options(n *testNode, self crawl.NodeID) Options {
 		},
 		Ready:   func() error { return nil },
 		Founded: func() bool { return true },
-		Changed: func() { n.changed++ },
+		Changed: func() { n.changed.Add(1) },
 		Version: "test",
 		Logger:  slog.New(slog.DiscardHandler),
 	}

@@ -129,7 +129,7 @@ func TestOrdersReachEveryMember(t *testing.T) {
 		c.setSilent("c", false)
 		time.Sleep(2 * rest)
 		synctest.Wait()
-		if d := c.nodes["c"].o.document(); d.State != crawl.CrawlRunning || c.nodes["c"].changed == 0 {
+		if d := c.nodes["c"].o.document(); d.State != crawl.CrawlRunning || c.nodes["c"].changed.Load() == 0 {
 			t.Errorf("on c, which is back, the crawl is %s", d.State)
 		}
 	})

@@ -36,7 +36,7 @@ func TestServeRefuses(t *testing.T) {
 	if err != nil || r.Error != "" || len(r.Have) != 0 || r.View != 1 {
 		t.Errorf("a piece after a gap: %v, %v", r, err)
 	}
-	if r, err := n.Serve(&peer.CrawlRequest{Document: []byte(`{"version":`)}); err != nil || r.Error == "" || n.changed != 0 {
+	if r, err := n.Serve(&peer.CrawlRequest{Document: []byte(`{"version":`)}); err != nil || r.Error == "" || n.changed.Load() != 0 {
 		t.Errorf("half a document: %v, %v", r, err)
 	}
 }
