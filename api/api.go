@@ -129,6 +129,8 @@ func NewHistory(b Backend) *History { return dashboard.NewHistory(b) }
 const (
 	readTimeout  = 5 * time.Second
 	seedsTimeout = 10 * time.Second
+	// A question about one URL or host waits until its partition has moved or was taken over.
+	holderTimeout = 12 * time.Second
 )
 
 // MaxHeaderBytes bounds the headers of a request, as net/http counts them: it adds 4 KiB.

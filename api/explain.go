@@ -27,7 +27,7 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 		}
 		depth = int(n)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), holderTimeout)
 	defer cancel()
 	report, err := s.backend.ExplainURL(ctx, url, depth)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 
 // describeHost answers what delays a host.
 func (s *server) describeHost(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), holderTimeout)
 	defer cancel()
 	report, err := s.backend.DescribeHost(ctx, r.PathValue("host"))
 	if err != nil {

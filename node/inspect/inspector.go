@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -99,7 +100,9 @@ type Inspector struct {
 }
 
 // New makes a node's Inspector.
-func New(o Options) *Inspector { return &Inspector{o: o, scans: make(chan struct{}, scansAtOnce)} }
+func New(o Options) *Inspector {
+	return &Inspector{o: o, scans: make(chan struct{}, scansAtOnce)}
+}
 
 // question is a question to a member: about a URL or, when that is empty, about a host. It is sent
 // as JSON, so fields are only ever added.
@@ -134,15 +137,44 @@ var ErrBadQuestion = errors.New("a question about neither a canonical URL nor a 
 // errNotHeld: the asked node does not hold the partition.
 var errNotHeld = errors.New("the asked node does not hold the partition")
 
-// askHolder sends a question to the holder of a partition, which may be this node.
+// patience is how long a question waits for the holder of a partition that moves, and lookAgain how
+// often it asks meanwhile: the next holder may be this node or another, and may be known here before
+// it has the partition. A move takes a second or two, the take-over from a failed node about seven.
+const (
+	patience  = 10 * time.Second
+	lookAgain = 50 * time.Millisecond
+)
+
+// errMoves: no member is known to hold the partition at the moment.
+var errMoves = errors.New("it may be moving to a new holder")
+
+// askHolder sends a question to the holder of a partition, which may be this node. While the
+// partition moves, it waits for the next holder.
 func (i *Inspector) askHolder(ctx context.Context, p crawl.Partition, q question) (answer, crawl.NodeID, error) {
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for asked := time.Now(); ; {
+		a, holder, err := i.askHolderOnce(ctx, p, q)
+		moves := errors.Is(err, errMoves) || errors.Is(err, errNotHeld) || status.Code(err) == codes.FailedPrecondition
+		if !moves || time.Since(asked) >= patience {
+			return a, holder, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return a, holder, err
+		}
+	}
+}
+
+func (i *Inspector) askHolderOnce(ctx context.Context, p crawl.Partition, q question) (answer, crawl.NodeID, error) {
 	if i.holds(p) {
 		a, err := i.answer(ctx, q)
 		return a, i.o.Self, err
 	}
 	holder := i.o.Cluster.Holder(p)
 	if holder == "" {
-		return answer{}, "", fmt.Errorf("no member reports to hold partition %d: it may be moving to a new holder", p)
+		return answer{}, "", fmt.Errorf("no member reports to hold partition %d: %w", p, errMoves)
 	}
 	reply, err := i.o.Peers.Explain(ctx, holder, encode(q))
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -34,6 +35,7 @@ type fakeNode struct {
 	members map[string]*fakeNode // all; one that is nil is silent
 	tops    int                  // how often the dispatcher was asked for its first hosts
 	urls    listed
+	moves   int // for so many questions its partitions are on the way
 }
 
 // newCluster makes nodes that can call each other; nodes with names in capitals are silent.
@@ -53,6 +55,9 @@ func newCluster(names ...string) map[string]*fakeNode {
 }
 
 func (n *fakeNode) Meta(p crawl.Partition) (frontier.Meta, bool) {
+	if n.moves--; n.moves >= 0 {
+		return frontier.Meta{}, false
+	}
 	if _, ok := n.urls[p]; ok {
 		return frontier.Meta{State: frontier.Holder}, true
 	}
@@ -230,10 +235,26 @@ func TestHostOfAnyHolder(t *testing.T) {
 	if _, err := nodes["a"].Inspector.Host(t.Context(), string(other)); !errors.Is(err, crawl.ErrUnknownHost) {
 		t.Errorf("a host that nobody knows: %v", err)
 	}
-	nodes["b"].host = ""
-	if _, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err == nil || !strings.Contains(err.Error(), "no member reports to hold") {
-		t.Errorf("a partition that nobody holds: %v", err)
-	}
+}
+
+// TestMovingPartition checks that a question waits for the next holder of a partition, and not for
+// ever.
+func TestMovingPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nodes := newCluster("a", "b")
+		asked := time.Now()
+		if _, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err == nil || !strings.Contains(err.Error(), "no member reports to hold") {
+			t.Errorf("nobody holds it: %v", err)
+		}
+		if waited := time.Since(asked); waited != patience {
+			t.Errorf("it waited %v for a holder, want %v", waited, patience)
+		}
+		nodes["b"].host, nodes["b"].moves = "x.test", 5
+		if r, err := nodes["a"].Inspector.Host(t.Context(), "x.test"); err != nil || r.Holder.Name != "node b" {
+			t.Errorf("b holds it after a while: %+v, %v", r, err)
+		}
+	})
 }
 
 // TestServe checks a member's answers to invalid questions.
