@@ -127,10 +127,11 @@ func hasPunycode(s string) bool {
 	return false
 }
 
-// stable reports whether a host with labels in punycode parses to itself.
+// stable reports whether a host with labels in punycode parses to itself. A long label that the
+// parser has written itself may be longer than those that are read.
 func stable(host string) bool {
 	_, again, err := parseRef("", "http://"+host)
-	return err == nil && again == host
+	return err == nil && again == host && decodable("http://"+host)
 }
 
 func isASCII(s string) bool {
