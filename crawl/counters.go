@@ -77,7 +77,18 @@ type Counters struct {
 	Latency    [NumLatencyBuckets]int64
 	Contents   int64 // payloads whose first capture the partition knows
 	NearDup    int64 // pages whose text is nearly that of another
+	// Answered visits of pages that were due. NotModified are those answered by 304, Unchanged those
+	// without a change, 304 included, Gone those answered by 404 and 410.
+	Revisits, NotModified, Unchanged, Changed, Gone int64
+	Overdue                                         [NumOverdueBuckets]int64 // how late pages were put into the queue
 }
+
+// OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
+// bucket has no bound.
+var OverdueBuckets = [...]int64{1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 4 * 3600, 12 * 3600, 24 * 3600, 3 * 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600}
+
+// NumOverdueBuckets counts the buckets including the unbounded one.
+const NumOverdueBuckets = len(OverdueBuckets) + 1
 
 // Each calls f with every number of c, always in the same order. It is the only list of the fields
 // for encoding and decoding. Stores are written in this order, so new fields come last.
@@ -92,6 +103,12 @@ func (c *Counters) Each(f func(*int64)) {
 	}
 	f(&c.Contents)
 	f(&c.NearDup)
+	for _, p := range [...]*int64{&c.Revisits, &c.NotModified, &c.Unchanged, &c.Changed, &c.Gone} {
+		f(p)
+	}
+	for i := range c.Overdue {
+		f(&c.Overdue[i])
+	}
 }
 
 // Plus adds d to c.
@@ -116,6 +133,14 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.Outbox += times * d.Outbox
 	c.Contents += times * d.Contents
 	c.NearDup += times * d.NearDup
+	c.Revisits += times * d.Revisits
+	c.NotModified += times * d.NotModified
+	c.Unchanged += times * d.Unchanged
+	c.Changed += times * d.Changed
+	c.Gone += times * d.Gone
+	for i := range c.Overdue {
+		c.Overdue[i] += times * d.Overdue[i]
+	}
 	for i := range c.Queued {
 		c.Queued[i] += times * d.Queued[i]
 	}

@@ -94,7 +94,13 @@ type Outcome struct {
 	Truncated   bool
 	ETag        string
 	LastMod     string
-	Archive     ArchiveRef
+	// Conditional says that validators were sent, so that the status may be 304.
+	Conditional bool
+	// Text is the fingerprint of the text without its numbers, which change with every request; 0: none.
+	Text uint64
+	// MaxAge is how long the answer says that it is fresh (Cache-Control, Expires); 0: it does not say.
+	MaxAge  time.Duration
+	Archive ArchiveRef
 	// Skip is the class of the reason, with Refused.
 	Skip SkipReason
 	// Targets are the links that passed the scope rules, without repeats.
@@ -160,4 +166,9 @@ type Record struct {
 	Archive   ArchiveRef
 	// DuplicateOf and NearOf are those of the Outcome.
 	DuplicateOf, NearOf string
+	// Visits is an encoded recrawl.Record, as the store keeps it; "": nothing was learnt of visits.
+	Visits string
+	// VisitedAt is the time of the newest visit, and CheckAt when the page is due or planned anew; the
+	// zero time without Visits.
+	VisitedAt, CheckAt time.Time
 }

@@ -27,7 +27,30 @@ type Settings struct {
 	TLSRecord       bool           `json:"tls_record"`    // continue with a bad certificate
 	AllowNet        []netip.Prefix `json:"allow_net,omitempty"`
 	Archive         bool           `json:"archive"`
+	// Revisits of known pages (package recrawl). Recrawl is "", which is RecrawlOff, or one of the modes.
+	Recrawl         string        `json:"recrawl,omitempty"`
+	RecrawlInterval time.Duration `json:"recrawl_interval,omitempty"` // fixed, or the first one
+	RecrawlMin      time.Duration `json:"recrawl_min,omitempty"`
+	RecrawlMax      time.Duration `json:"recrawl_max,omitempty"`
+	RecrawlShare    float64       `json:"recrawl_share,omitempty"`   // of the fetches while new URLs wait; above 0, at most 1
+	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
 }
+
+// The modes of Settings.Recrawl.
+const (
+	RecrawlOff      = "off"
+	RecrawlFixed    = "fixed"    // each page after RecrawlInterval
+	RecrawlAdaptive = "adaptive" // each page when a visit is worth its price
+)
+
+// What counts as a change (Settings.RecrawlChanged).
+const (
+	RecrawlText    = "text"    // the text differs by more than a near-duplicate does
+	RecrawlPayload = "payload" // any byte differs
+)
+
+// Revisits reports whether known pages are visited again.
+func (s *Settings) Revisits() bool { return s.Recrawl == RecrawlFixed || s.Recrawl == RecrawlAdaptive }
 
 // Allowed reports whether addr is inside AllowNet.
 func (s *Settings) Allowed(addr netip.Addr) bool {

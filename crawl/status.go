@@ -20,6 +20,7 @@ type Status struct {
 	Links      LinkStatus       `json:"links"`
 	Bottleneck BottleneckStatus `json:"bottleneck"`
 	Output     OutputStatus     `json:"output"`
+	Freshness  FreshnessStatus  `json:"freshness"`
 	Nodes      []NodeStatus     `json:"nodes"` // by name, then id
 }
 
@@ -203,6 +204,7 @@ const (
 	CrawlRunning  = "running" // URLs are queued, being fetched or being sent
 	CrawlPaused   = "paused"
 	CrawlFinished = "finished"
+	CrawlWaiting  = "waiting" // everything known was fetched; FreshnessStatus.NextDueAt is the next revisit
 )
 
 // Why a crawl ended (CrawlStatus.FinishReason).
@@ -423,4 +425,29 @@ type PartitionCounts struct {
 type FetcherCounts struct {
 	Busy *int `json:"busy"`
 	Max  *int `json:"max"`
+}
+
+// FreshnessStatus tells of revisits. Counts are of the cluster and move with the partitions.
+type FreshnessStatus struct {
+	Mode string `json:"mode"` // RecrawlOff...
+	// Due counts pages whose next visit is due: those in a queue, and those that wait for their place in it.
+	Due int64 `json:"due"`
+	// NextDueAt is the earliest time at which a page becomes due; null without one, and when it is not known.
+	NextDueAt *time.Time `json:"next_due_at"`
+	// OverdueSeconds are quantiles of how late due pages were queued.
+	OverdueSeconds   OverdueQuantiles `json:"overdue_seconds"`
+	RevisitsTotal    int64            `json:"revisits_total"`
+	NotModifiedTotal int64            `json:"not_modified_total"` // answered by 304
+	UnchangedTotal   int64            `json:"unchanged_total"`    // 304 included
+	ChangedTotal     int64            `json:"changed_total"`
+	GoneTotal        int64            `json:"gone_total"` // answered by 404 or 410
+	// Expected is the share of the known pages, weighted by importance, whose copy is as the page is now, as the
+	// model believes; 0 to 1. Null until there is a model.
+	Expected *float64 `json:"expected"`
+}
+
+// OverdueQuantiles are computed from the merged histogram; null before the first revisit.
+type OverdueQuantiles struct {
+	P50 *float64 `json:"p50"`
+	P99 *float64 `json:"p99"`
 }

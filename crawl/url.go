@@ -19,6 +19,9 @@ type Target struct {
 	Again bool
 	// Suspicious counts the URL against its host's trap budget.
 	Suspicious bool
+	// Claimed is when its site says that the page has changed (lastmod of a sitemap, date of a feed's
+	// entry); the zero time: it says nothing. It brings a visit forward as far as the site is believed.
+	Claimed time.Time
 }
 
 // Routed is a Target with the partition of its host.
@@ -40,6 +43,8 @@ type Item struct {
 	NotBefore time.Time
 	// ETag and LastModified are the validators of an earlier fetch, or "".
 	ETag, LastModified string
+	// Revisit says that the URL was done and became due.
+	Revisit bool
 }
 
 // Lease is the right to fetch one Item of one host. It exists in memory only: after a crash the
