@@ -34,30 +34,31 @@ func NewBook(id crawl.Partition) *Book {
 // Visit notes that a page was fetched, with its distinct links in any order.
 func (b *Book) Visit(u URL, site Site, links []Target) {
 	links = slices.Clone(links)
-	slices.SortFunc(links, compareTargets)
-	links = slices.Compact(links)
+	links = SortTargets(links)
 	a := b.account(u)
 	before := a.Total()
 	old := b.links[u]
 	b.links[u], b.sites[u] = links, site
 	var f Flow
+	fresh := int32(0)
 	if a.Fetched && slices.Equal(old, links) {
 		f = a.Settle()
 	} else {
+		fresh = 1
 		f = a.Visit(len(links))
-		b.pass(site, old, f.Back)
+		b.pass(site, old, f.Back, -1)
 	}
 	b.Ranks.Move(before, a.Total())
 	b.Ledger.Minted += f.Minted
 	b.Ledger.Evaporated += f.Evaporated
-	b.pass(site, links, f.Each)
+	b.pass(site, links, f.Each, fresh)
 }
 
 // Settle passes on what is pending for a page.
 func (b *Book) Settle(u URL) {
 	f := b.Accounts[u].Settle()
 	b.Ledger.Evaporated += f.Evaporated
-	b.pass(b.sites[u], b.links[u], f.Each)
+	b.pass(b.sites[u], b.links[u], f.Each, 0)
 }
 
 // Apply takes a parcel from another partition, as often as it comes. It returns the number to
@@ -77,8 +78,8 @@ func (b *Book) Apply(p *Parcel) (uint64, error) {
 }
 
 // pass gives each link the same amount. A zero amount makes the URL and the site known all the
-// same.
-func (b *Book) pass(site Site, links []Target, each Cash) {
+// same. fresh is 1 when the links are new, -1 when they are gone.
+func (b *Book) pass(site Site, links []Target, each Cash, fresh int32) {
 	for len(links) > 0 {
 		to := links[0].Partition
 		n := 0
@@ -87,7 +88,7 @@ func (b *Book) pass(site Site, links []Target, each Cash) {
 		}
 		credits := make([]Credit, n)
 		for i, t := range links[:n] {
-			credits[i] = Credit{t.URL, each}
+			credits[i] = Credit{t.URL, each, fresh}
 		}
 		links = links[n:]
 		if to != b.ID {
@@ -106,6 +107,7 @@ func (b *Book) credit(c Credit, site Site) {
 	a := b.account(c.URL)
 	before := a.Total()
 	a.Pending += c.Amount
+	a.In += int(c.Links)
 	a.Sites.Add(site)
 	b.Ranks.Move(before, a.Total())
 	if b.OnCredit != nil {
@@ -149,6 +151,12 @@ func (b *Book) Clone() *Book {
 		c.Outbox.entries[to] = slices.Clone(all)
 	}
 	return &c
+}
+
+// SortTargets puts targets in order, each once. It changes the slice.
+func SortTargets(links []Target) []Target {
+	slices.SortFunc(links, compareTargets)
+	return slices.Compact(links)
 }
 
 func compareTargets(a, b Target) int {

@@ -228,7 +228,8 @@ func (w *world) compare(t *testing.T, name string) {
 	for i, at := range w.at {
 		index[at] = i
 	}
-	for range 300 {
+	in := make([]int, len(x))
+	for round := range 300 {
 		next := make([]float64, len(x))
 		for i := range next {
 			next[i] += float64(Unit)
@@ -241,11 +242,17 @@ func (w *world) compare(t *testing.T, name string) {
 			delete(distinct, w.at[i])
 			for l := range distinct {
 				next[index[l]] += 0.85 * x[i] / float64(len(distinct))
+				if round == 0 {
+					in[index[l]]++
+				}
 			}
 		}
 		x = next
 	}
 	for i, at := range w.at {
+		if got := w.books[at.Partition].Accounts[at.URL].In; got != in[i] {
+			t.Errorf("%s: %d links to page %d, want %d", name, got, i, in[i])
+		}
 		got := float64(w.books[at.Partition].Accounts[at.URL].Total())
 		if d := (got - x[i]) / x[i]; d > 1e-3 || d < -1e-3 {
 			t.Errorf("%s: page %d of %d has %v units, want %v", name, i, len(x), got/float64(Unit), x[i]/float64(Unit))

@@ -18,6 +18,7 @@ type Account struct {
 	Settled Cash // was passed on, but for what evaporated
 	Pending Cash // came since the page settled; of a URL that was never fetched, all
 	Links   int  // of the page at its last fetch
+	In      int  // links to the URL, from fetched pages
 	Fetched bool
 	Moves   uint8 // to a better band, while it was queued
 	Sites   Sites // that link to it

@@ -43,6 +43,16 @@ func (r *reader) i() int64 {
 	return v
 }
 
+// int31 reads a number, maybe negative, of which 31 bits are enough.
+func (r *reader) int31() int {
+	v := r.i()
+	if v > math.MaxInt32 || v < -math.MaxInt32 {
+		r.fail()
+		return 0
+	}
+	return int(v)
+}
+
 // below reads a number that must be below limit.
 func (r *reader) below(limit uint64) uint64 {
 	v := r.u()
@@ -116,11 +126,12 @@ func (r *reader) end(what string) error {
 const (
 	accountFetched = 1 << iota
 	accountSites
+	accountIn
 	accountFlags // the flags that are known are below
 )
 
 // appendAccount appends an account: flags with moves above them, pending, of a fetched page settled
-// and links, and the sites, if there are any.
+// and links, and the sites and the links to it, if there are any.
 func appendAccount(b []byte, a *Account) []byte {
 	flags := uint64(a.Moves) * accountFlags
 	if a.Fetched {
@@ -128,6 +139,9 @@ func appendAccount(b []byte, a *Account) []byte {
 	}
 	if a.Sites != (Sites{}) {
 		flags |= accountSites
+	}
+	if a.In != 0 {
+		flags |= accountIn
 	}
 	b = binary.AppendUvarint(b, flags)
 	b = binary.AppendVarint(b, int64(a.Pending))
@@ -137,6 +151,9 @@ func appendAccount(b []byte, a *Account) []byte {
 	}
 	if a.Sites != (Sites{}) {
 		b = append(b, a.Sites[:]...)
+	}
+	if a.In != 0 {
+		b = binary.AppendVarint(b, int64(a.In))
 	}
 	return b
 }
@@ -153,6 +170,11 @@ func (r *reader) account() (a Account) {
 	}
 	if flags&accountSites != 0 {
 		copy(a.Sites[:], r.take(len(a.Sites)))
+	}
+	if flags&accountIn != 0 {
+		if a.In = r.int31(); a.In == 0 {
+			r.fail()
+		}
 	}
 	return a
 }
@@ -214,10 +236,11 @@ func appendCredits(b []byte, credits []Credit) []byte {
 	b = binary.AppendUvarint(b, uint64(len(credits)))
 	for len(credits) > 0 {
 		n := 1
-		for n < len(credits) && credits[n].Amount == credits[0].Amount {
+		for n < len(credits) && credits[n].Amount == credits[0].Amount && credits[n].Links == credits[0].Links {
 			n++
 		}
 		b = binary.AppendVarint(b, int64(credits[0].Amount))
+		b = binary.AppendVarint(b, int64(credits[0].Links))
 		b, n = appendURLs(b, n, func(i int) URL { return credits[i].URL })
 		credits = credits[n:]
 	}
@@ -250,8 +273,8 @@ func (r *reader) credits() []Credit {
 	n := r.count()
 	credits := make([]Credit, 0, min(n, 1024))
 	for len(credits) < n && !r.bad {
-		amount := Cash(r.i())
-		r.urls(func(u URL) { credits = append(credits, Credit{u, amount}) })
+		amount, links := Cash(r.i()), int32(r.int31())
+		r.urls(func(u URL) { credits = append(credits, Credit{u, amount, links}) })
 	}
 	if len(credits) > n {
 		r.fail()
@@ -289,4 +312,38 @@ func DecodeHistogram(b []byte) (*Histogram, error) {
 		h.total += n
 	}
 	return h, r.end("histogram")
+}
+
+// AppendDeltas appends deltas, which are in order.
+func AppendDeltas(b []byte, deltas []Delta) []byte {
+	b = append(b, formatVersion)
+	var last URL
+	for i := range deltas {
+		d := &deltas[i]
+		b = binary.AppendUvarint(b, uint64(d.URL-last))
+		b = binary.AppendVarint(binary.AppendVarint(b, int64(d.Amount)), int64(d.Links))
+		b = append(b, d.Sites[:]...)
+		last = d.URL
+	}
+	return b
+}
+
+// DecodeDeltas reads what AppendDeltas has written.
+func DecodeDeltas(b []byte) ([]Delta, error) {
+	r := reader{b: b}
+	r.version()
+	var deltas []Delta
+	var last URL
+	for len(r.b) > 0 {
+		d := Delta{URL: last + URL(r.u()), Amount: Cash(r.i()), Links: r.int31()}
+		copy(d.Sites[:], r.take(len(d.Sites)))
+		if d.URL < last || d.URL == last && len(deltas) > 0 {
+			r.fail()
+		}
+		deltas, last = append(deltas, d), d.URL
+	}
+	if err := r.end("changes of accounts"); err != nil {
+		return nil, err
+	}
+	return deltas, nil
 }

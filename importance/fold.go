@@ -17,6 +17,7 @@ const blockBytes = 4 << 10
 type Delta struct {
 	URL    URL
 	Amount Cash
+	Links  int // links to the URL that are new
 	Sites  Sites
 }
 
@@ -30,9 +31,33 @@ func SumCredits(log []Entry) []Delta {
 			last++
 		}
 		sums[last].Amount += c.Amount
+		sums[last].Links += int(c.Links)
 		sums[last].Sites.Add(c.site)
 	}
 	return sums
+}
+
+// MergeDeltas makes one list of two, which are in order.
+func MergeDeltas(a, b []Delta) []Delta {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	all := make([]Delta, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].URL < b[0].URL:
+			all, a = append(all, a[0]), a[1:]
+		case b[0].URL < a[0].URL:
+			all, b = append(all, b[0]), b[1:]
+		default:
+			d := a[0]
+			d.Amount += b[0].Amount
+			d.Links += b[0].Links
+			d.Sites.Merge(&b[0].Sites)
+			all, a, b = append(all, d), a[1:], b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 // logged is a credit with the site of its page.
@@ -109,6 +134,7 @@ func (b *Block) Fold(deltas []Delta, changed func(u URL, before Account, now *Ac
 		case len(deltas) > 0:
 			now := before
 			now.Pending += deltas[0].Amount
+			now.In += deltas[0].Links
 			now.Sites.Merge(&deltas[0].Sites)
 			changed(deltas[0].URL, before, &now)
 			w.put(deltas[0].URL, &now)

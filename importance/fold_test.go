@@ -48,7 +48,7 @@ func TestFoldEqualsTheBook(t *testing.T) {
 			for range 1 + r.IntN(60) {
 				e := Entry{Site: SiteOf(r.Uint64())}
 				for range r.IntN(30) {
-					c := Credit{URLOf(r.Uint64N(4)<<62, r.Uint64N(300)*0x9e3779b97f4a7c15), Cash(r.Int64N(1<<30)) - 1<<20}
+					c := Credit{URLOf(r.Uint64N(4)<<62, r.Uint64N(300)*0x9e3779b97f4a7c15), Cash(r.Int64N(1<<30)) - 1<<20, int32(r.IntN(3)) - 1}
 					e.Credits = append(e.Credits, c)
 					book.credit(c, e.Site)
 				}
@@ -140,7 +140,7 @@ func BenchmarkFold(b *testing.B) {
 	for p := range uint64(pages) {
 		e := Entry{Site: Site(p & 1023)}
 		for range links {
-			e.Credits = append(e.Credits, Credit{url(r.Uint64N(urls)), Unit / 40})
+			e.Credits = append(e.Credits, Credit{url(r.Uint64N(urls)), Unit / 40, 1})
 		}
 		log = append(log, e)
 	}

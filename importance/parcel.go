@@ -33,6 +33,7 @@ type Target struct {
 type Credit struct {
 	URL    URL
 	Amount Cash
+	Links  int32 // links to the URL that are new; negative: links that are gone
 }
 
 // Entry is what one page passes to one other partition, in the outbox of the page's partition.

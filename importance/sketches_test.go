@@ -257,12 +257,12 @@ func decodeAccount(b []byte) (Account, error) {
 
 // FuzzDecode: bytes of another node, or of a damaged disk. What is read is written to the same.
 func FuzzDecode(f *testing.F) {
-	p := Parcel{From: 1, To: 2, After: 3, Entries: []Entry{{Seq: 5, Site: 9, Credits: []Credit{{1, Unit}, {2, Unit}, {3, -1}}}, {Seq: 6}}}
+	p := Parcel{From: 1, To: 2, After: 3, Entries: []Entry{{Seq: 5, Site: 9, Credits: []Credit{{1, Unit, 1}, {2, Unit, 1}, {3, -1, -2}}}, {Seq: 6}}}
 	var h Histogram
 	h.Add(Unit, 3)
 	for _, b := range [][]byte{
-		AppendParcel(nil, &p), appendAccount(nil, &Account{Fetched: true, Settled: 5, Links: 2, Moves: 1, Sites: Sites{1}}),
-		AppendLinks(nil, []Target{{1, 2}, {1, 3}, {9, 1}}), AppendHistogram(nil, &h), nil, {formatVersion}, {9},
+		AppendParcel(nil, &p), appendAccount(nil, &Account{Fetched: true, Settled: 5, Links: 2, Moves: 1, In: 3, Sites: Sites{1}}),
+		AppendLinks(nil, []Target{{1, 2}, {1, 3}, {9, 1}}), AppendHistogram(nil, &h), AppendDeltas(nil, []Delta{{URL: 3, Amount: -1, Links: 1}, {URL: 9, Sites: Sites{2}}}), nil, {formatVersion}, {9},
 	} {
 		f.Add(b)
 	}
@@ -281,6 +281,11 @@ func FuzzDecode(f *testing.F) {
 		if l, err := DecodeLinks(b); err == nil {
 			if again, err := DecodeLinks(AppendLinks(nil, l)); err != nil || !slices.Equal(again, l) {
 				t.Fatalf("links %+v became %+v, %v", l, again, err)
+			}
+		}
+		if ds, err := DecodeDeltas(b); err == nil {
+			if again, err := DecodeDeltas(AppendDeltas(nil, ds)); err != nil || !slices.Equal(again, ds) {
+				t.Fatalf("deltas %+v became %+v, %v", ds, again, err)
 			}
 		}
 		block := Block{Bytes: b}
