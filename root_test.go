@@ -91,12 +91,16 @@ var table = []rule{
 		"it stores bytes; what keys and values mean is known above",
 	},
 	{
-		[]string{"frontier/layout"}, []string{"crawl", "web/urlnorm"},
+		[]string{"frontier/layout"}, []string{"crawl", "importance", "web/urlnorm"},
 		"pure: it says what keys and values look like, and knows neither store, clock nor goroutine",
 	},
 	{
 		[]string{"frontier/reader"}, []string{"crawl", "web/urlnorm", "frontier/layout", "frontier/storage"},
 		"it reads one snapshot and changes nothing",
+	},
+	{
+		[]string{"frontier/cash"}, []string{"crawl", "importance", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it plans what becomes of a partition's cash; the writer carries it out",
 	},
 	{
 		[]string{"frontier/filters"}, []string{"crawl", "frontier/layout", "frontier/reader", "frontier/storage"},
@@ -119,7 +123,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{

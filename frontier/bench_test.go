@@ -13,6 +13,7 @@ import (
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 	"crawlnode/frontier/storage"
+	"crawlnode/importance"
 )
 
 func benchFrontier(b *testing.B, partitions int, o commit.Options) *running {
@@ -225,4 +226,54 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkCites is what importance adds to a page with 40 links, 8 of them to other partitions: its
+// log entry, its part of a fold, and of credits on their way.
+func BenchmarkCites(b *testing.B) {
+	for _, on := range []bool{false, true} {
+		b.Run(fmt.Sprintf("on=%v", on), func(b *testing.B) {
+			r := benchFrontier(b, 8, commit.Options{})
+			var cs []Completion
+			for n := range b.N {
+				seed := link(fmt.Sprintf("http://h%d.p%d.test/seed/%d", n%benchHosts, n%benchHosts%8, n))
+				r.add(seed)
+				it := r.record(seed.Target.URL.String()).Item
+				cs = append(cs, Completion{Lease: crawl.Lease{Partition: seed.Partition, Epoch: 1, Host: layout.HostOf(it.URL), Item: it}, Outcome: fetched, Own: page(n)})
+			}
+			cpu := processorTime(b)
+			b.ResetTimer()
+			fanOut(32, b.N, func(n int) {
+				c := cs[n]
+				if on {
+					var targets []importance.Target
+					for i := range c.Own {
+						if t := CiteOf(&c.Own[i]); i%5 == 0 {
+							t.Partition = (t.Partition + crawl.Partition(i)) % 8
+							targets = append(targets, t)
+						} else {
+							targets = append(targets, t)
+						}
+					}
+					c.Cites = CitesOf(c.Lease.Item.URL, string(c.Lease.Host), targets)
+				}
+				if err := r.Complete(context.Background(), c); err != nil {
+					b.Error(err)
+				}
+			})
+			for p := range crawl.Partition(8) {
+				for more := on; more; {
+					d, err := r.Fold(b.Context(), p)
+					r.must(err)
+					more = d.Entries > 0
+					entries, err := r.Credits(p, OutboxKey{}, 1000, 1<<20)
+					r.must(err)
+					marks, err := r.ApplyCredits(b.Context(), entries)
+					r.must(err)
+					r.must(r.AckCredits(b.Context(), entries, marks))
+				}
+			}
+			b.ReportMetric(float64((processorTime(b)-cpu).Microseconds())/float64(b.N), "cpu-us/page")
+		})
+	}
 }

@@ -27,6 +27,8 @@ type Completion struct {
 	// Contents is the page's payload, when it is the first with it and the payload's
 	// partition is held here; as in NoteContents.
 	Contents []Content
+	// Cites are the page's links for importance, as CitesOf makes them; nil while importance is off.
+	Cites []byte
 }
 
 // Complete writes what became of a leased URL, in one transaction: its record,
@@ -157,6 +159,7 @@ func (g group) complete(c *Completion) error {
 		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
+	pg.cite(c)
 	for i := range c.Contents {
 		g.noteContent(&c.Contents[i])
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/storage"
 )
@@ -23,6 +24,9 @@ type Frontier struct {
 	// The rest belongs to the writer's goroutine.
 	importing map[crawl.Partition]*Import
 	keys      []xxh3.Uint128 // scratch of cacheKeys
+
+	folding  cash.Limits
+	unfolded unfolded
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no
@@ -34,7 +38,7 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, folding: cash.DefaultLimits}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

@@ -306,6 +306,13 @@ func (c *census) note(rel, value []byte) error {
 		var err error
 		c.meta, err = layout.DecodeMeta(value)
 		return err
+	case layout.TableCash, layout.TableCredits:
+		if seq, ok := layout.ParseCashKey(rel, layout.CashLog); ok {
+			c.outLast = max(c.outLast, seq)
+		}
+		if k, ok := layout.ParseCreditsKey(rel); ok {
+			c.outLast = max(c.outLast, k.Seq)
+		}
 	default:
 		return fmt.Errorf("unknown table %q", rel[0])
 	}

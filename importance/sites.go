@@ -9,6 +9,9 @@ import (
 // is one): 6 bits choose a register, 4 bits are the value for it.
 type Site uint16
 
+// MaxSite is the highest Site.
+const MaxSite Site = 1<<10 - 1
+
 // SiteOf makes it of a hash of the site's name, of which all 64 bits must be good.
 func SiteOf(hash uint64) Site {
 	zeros := bits.LeadingZeros64(hash<<6 | 1<<5)

@@ -3,6 +3,7 @@ package reader
 import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/layout"
+	"crawlnode/frontier/storage"
 )
 
 // Recount makes a partition's books from its keys. Other counters are lost.
@@ -35,6 +36,10 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 				c.Outbox++
 				m.OutboxNext = max(m.OutboxNext, k.Seq)
 			}
+		case layout.TableCash, layout.TableCredits:
+			if err := recountCash(&m, it, rel); err != nil {
+				return m, err
+			}
 		case layout.TableContents:
 			c.Contents++
 		case layout.TableRecords:
@@ -51,4 +56,25 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 		}
 	}
 	return m, nil
+}
+
+// recountCash finds the highest number that an entry of credits may have had.
+func recountCash(m *layout.MetaEntry, it storage.Iterator, rel []byte) error {
+	if k, ok := layout.ParseCreditsKey(rel); ok {
+		m.OutboxNext = max(m.OutboxNext, k.Seq)
+	}
+	if seq, ok := layout.ParseCashKey(rel, layout.CashLog); ok {
+		m.OutboxNext = max(m.OutboxNext, seq)
+	}
+	if string(rel) != layout.CashTotals {
+		return nil
+	}
+	value, err := it.Value()
+	if err != nil {
+		return err
+	}
+	if t, err := layout.DecodeCashTotals(value); err == nil {
+		m.OutboxNext = max(m.OutboxNext, t.Next)
+	}
+	return nil
 }

@@ -1,0 +1,156 @@
+package cash
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/importance"
+)
+
+// logPiece is the beginning of a log.
+type logPiece struct {
+	keys   [][]byte  // of credits and deltas
+	visits []visited // by URL
+	deltas []importance.Delta
+	more   bool
+}
+
+// visited is a page that was fetched.
+type visited struct {
+	layout.CashVisit
+	keys [][]byte // of all its visits
+	done bool     // it is in the plan
+}
+
+// readLog reads the log up to the limits.
+func readLog(v *reader.Partition, limits *Limits) (*logPiece, error) {
+	l := &logPiece{}
+	prefix := []byte{layout.TableCash, layout.CashLog}
+	it := v.Iterate(prefix)
+	defer it.Close()
+	var credits []importance.Entry
+	size := 0
+	for it.Seek(v.Abs(prefix)); it.Valid(); it.Next() {
+		if len(l.keys) >= limits.Entries || size >= limits.LogBytes {
+			l.more = true
+			break
+		}
+		value, err := it.Value()
+		if err != nil {
+			return nil, err
+		}
+		e, err := layout.DecodeCashLog(value)
+		if err != nil {
+			return nil, err
+		}
+		key := bytes.Clone(it.Key()[layout.PrefixLen:])
+		size += len(value)
+		l.keys = append(l.keys, key)
+		if e.Visit != nil {
+			l.visits = append(l.visits, visited{CashVisit: *e.Visit, keys: [][]byte{key}})
+		}
+		credits = append(credits, e.Credits...)
+		l.deltas = importance.MergeDeltas(l.deltas, e.Deltas)
+	}
+	l.deltas = importance.MergeDeltas(l.deltas, importance.SumCredits(credits))
+	l.sortVisits()
+	return l, nil
+}
+
+// sortVisits puts the visits in the order of URLs, the last of each.
+func (l *logPiece) sortVisits() {
+	slices.SortStableFunc(l.visits, func(a, b visited) int { return cmp.Compare(a.URL, b.URL) })
+	once := l.visits[:0]
+	for _, s := range l.visits {
+		if n := len(once); n > 0 && once[n-1].URL == s.URL {
+			s.keys = append(once[n-1].keys, s.keys...)
+			once[n-1] = s
+			continue
+		}
+		once = append(once, s)
+	}
+	l.visits = once
+}
+
+// visitOf is the visit of a page in this piece; nil: there is none.
+func (l *logPiece) visitOf(u importance.URL) *visited {
+	i, ok := slices.BinarySearchFunc(l.visits, u, func(s visited, u importance.URL) int { return cmp.Compare(s.URL, u) })
+	if !ok {
+		return nil
+	}
+	return &l.visits[i]
+}
+
+// take takes out what the log has for a URL.
+func (l *logPiece) take(u importance.URL) importance.Delta {
+	i, ok := slices.BinarySearchFunc(l.deltas, u, func(d importance.Delta, u importance.URL) int { return cmp.Compare(d.URL, u) })
+	if !ok {
+		return importance.Delta{URL: u}
+	}
+	d := l.deltas[i]
+	l.deltas[i] = importance.Delta{URL: u}
+	return d
+}
+
+// rest are the deltas that were not taken out. Those that are left empty do no harm.
+func (l *logPiece) rest() []importance.Delta { return l.deltas }
+
+// consumed are the keys of what is in the plan: all but visits that are not.
+func (l *logPiece) consumed() [][]byte {
+	kept := map[string]bool{}
+	for i := range l.visits {
+		if s := &l.visits[i]; !s.done {
+			for _, k := range s.keys {
+				kept[string(k)] = true
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return l.keys
+	}
+	return slices.DeleteFunc(slices.Clone(l.keys), func(k []byte) bool { return kept[string(k)] })
+}
+
+// away is a credit of a page to a URL of another partition.
+type away struct {
+	to   crawl.Partition
+	site importance.Site
+	importance.Credit
+}
+
+// postCredits bounds a post.
+const postCredits = 4_000
+
+// posts sums the credits by partition, site and URL.
+func posts(all []away) (out []Post) {
+	slices.SortFunc(all, func(a, b away) int {
+		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.site, b.site), cmp.Compare(a.URL, b.URL))
+	})
+	var entries []importance.Entry
+	n := 0
+	for i := range all {
+		a := &all[i]
+		first := len(entries) == 0
+		if first || all[i-1].site != a.site {
+			entries = append(entries, importance.Entry{Site: a.site})
+			first = true
+		}
+		e := &entries[len(entries)-1]
+		if k := len(e.Credits) - 1; !first && k >= 0 && e.Credits[k].URL == a.URL {
+			e.Credits[k].Amount += a.Amount
+			e.Credits[k].Links += a.Links
+		} else {
+			e.Credits = append(e.Credits, a.Credit)
+		}
+		n++
+		if i+1 == len(all) || all[i+1].to != a.to || n >= postCredits {
+			out = append(out, Post{To: a.to, Bytes: layout.EncodeCashCredits(entries)})
+			entries, n = nil, 0
+		}
+	}
+	return out
+}

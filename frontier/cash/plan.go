@@ -1,0 +1,329 @@
+package cash
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+	"crawlnode/frontier/storage"
+	"crawlnode/importance"
+)
+
+// Limits bound a fold.
+type Limits struct {
+	Entries    int             // of the log
+	LogBytes   int             // of the log
+	DirtyBytes int             // of changed blocks, before and after each of the two passes; exceeded by one block
+	Least      importance.Cash // the least threshold of settling
+}
+
+// DefaultLimits keep a plan below what one request may put into a transaction of the writer.
+var DefaultLimits = Limits{Entries: 2_000, LogBytes: 256 << 10, DirtyBytes: 192 << 10, Least: importance.Unit / 64}
+
+// Plan is what a fold writes.
+type Plan struct {
+	Generation layout.Generation
+	// Sets have relative keys; one without a value is deleted.
+	Sets  []storage.Entry
+	Posts []Post
+	Again [][]byte // log entries to be appended
+	// Change is what is added to the ledger. Accounts and Pages are new ones.
+	Change          importance.Ledger
+	Accounts, Pages int64
+	Least           importance.Cash // the threshold from now on
+	Folded, Settled int             // log entries taken, pages settled
+	More            bool            // the log had more
+	Changed         []Change        // URLs that were credited and never fetched
+}
+
+// Post is credits for another partition, as EncodeCashCredits writes them.
+type Post struct {
+	To    crawl.Partition
+	Bytes []byte
+}
+
+// Change is an account of a URL that waits for its first fetch.
+type Change struct {
+	URL     importance.URL
+	Account importance.Account
+}
+
+// Bytes is about what the plan puts into a transaction.
+func (p *Plan) Bytes() (n int) {
+	for i := range p.Sets {
+		n += layout.PrefixLen + len(p.Sets[i].Key) + len(p.Sets[i].Value)
+	}
+	for i := range p.Posts {
+		n += layout.PrefixLen + 11 + len(p.Posts[i].Bytes)
+	}
+	for _, b := range p.Again {
+		n += layout.PrefixLen + 10 + len(b)
+	}
+	return n
+}
+
+// Entries is the number of entries that the plan puts into a transaction.
+func (p *Plan) Entries() int { return len(p.Sets) + len(p.Posts) + len(p.Again) + 2 }
+
+// New plans a fold; nil: the log is empty.
+func New(v *reader.Partition, limits Limits) (*Plan, error) {
+	l, err := readLog(v, &limits)
+	if err != nil || len(l.keys) == 0 {
+		return nil, err
+	}
+	f := &fold{v: v, limits: limits, log: l, blocks: map[uint64]*group{}, plan: &Plan{Generation: v.Generation, More: l.more}}
+	if err := f.readSums(); err != nil {
+		return nil, err
+	}
+	f.it = v.Iterate(accountsPrefix)
+	defer f.it.Close()
+	if err := f.visits(); err != nil {
+		return nil, err
+	}
+	if err := f.credits(); err != nil {
+		return nil, err
+	}
+	f.write()
+	return f.plan, nil
+}
+
+// fold is a plan that is being made.
+type fold struct {
+	v      *reader.Partition
+	it     storage.Iterator // over the blocks
+	limits Limits
+	log    *logPiece
+	plan   *Plan
+	ranks  importance.Histogram
+	totals layout.CashTotalsEntry
+	blocks map[uint64]*group // by their bound in the store
+	dirty  int
+	own    []importance.Entry // of visits, to own URLs
+	later  []importance.Entry // of settled pages, to own URLs
+	away   []away
+	due    []importance.Delta // pages that are due and beyond the budget: nothing is added to them
+	wanted int                // pages that were due
+	err    error
+}
+
+func (f *fold) readSums() error {
+	b, ok, err := f.v.Get([]byte(layout.CashRanks))
+	if err != nil {
+		return err
+	}
+	if ok {
+		h, err := importance.DecodeHistogram(b)
+		if err != nil {
+			return fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
+		}
+		f.ranks = *h
+	}
+	f.totals, err = Totals(f.v)
+	f.plan.Least = max(f.totals.Least, f.limits.Least)
+	return err
+}
+
+// Totals reads the sums of a partition's cash.
+func Totals(v *reader.Partition) (layout.CashTotalsEntry, error) {
+	b, ok, err := v.Get([]byte(layout.CashTotals))
+	if err != nil || !ok {
+		return layout.CashTotalsEntry{}, err
+	}
+	return layout.DecodeCashTotals(b)
+}
+
+// visits is the first pass: pages that were fetched.
+func (f *fold) visits() error {
+	for visits := f.log.visits; len(visits) > 0; {
+		if f.dirty > f.limits.DirtyBytes {
+			f.plan.More = true
+			return nil // the rest stays in the log
+		}
+		g, err := f.group(visits[0].URL)
+		if err != nil {
+			return err
+		}
+		var deltas []importance.Delta
+		for len(deltas) < len(visits) && uint64(visits[len(deltas)].URL) <= g.bound {
+			deltas = append(deltas, f.log.take(visits[len(deltas)].URL))
+		}
+		at := 0 // changes come in the order of the deltas
+		err = f.change(g, deltas, func(u importance.URL, before importance.Account, now *importance.Account) {
+			f.visit(&visits[at], now)
+			visits[at].done = true
+			f.count(u, before, now)
+			at++
+		})
+		if err != nil || f.err != nil {
+			return errors.Join(err, f.err)
+		}
+		visits = visits[len(deltas):]
+	}
+	return nil
+}
+
+// visit passes on what a fetched page has.
+func (f *fold) visit(s *visited, now *importance.Account) {
+	var links []importance.Target
+	if now.Fetched {
+		var err error
+		if _, links, err = f.storedLinks(s.URL); err == nil && len(links) != now.Links {
+			err = fmt.Errorf("%w: a page of %d links has %d", layout.ErrCorrupt, now.Links, len(links))
+		}
+		if err != nil {
+			f.err = errors.Join(f.err, err)
+			return
+		}
+		if slices.Equal(links, s.Links) {
+			return
+		}
+	} else {
+		f.plan.Pages++
+	}
+	flow := now.Visit(len(s.Links))
+	f.plan.Change.Minted += flow.Minted
+	f.plan.Change.Evaporated += flow.Evaporated
+	f.own = f.pass(f.own, s.Site, links, flow.Back, -1)
+	f.own = f.pass(f.own, s.Site, s.Links, flow.Each, 1)
+	f.set(layout.AppendCashKey(nil, layout.CashLinks, uint64(s.URL)), layout.EncodeCashLinks(s.Site, s.Links))
+}
+
+// count keeps the histogram, and notes URLs that wait for a fetch.
+func (f *fold) count(u importance.URL, before importance.Account, now *importance.Account) {
+	if before == (importance.Account{}) {
+		f.plan.Accounts++
+		f.ranks.Add(now.Total(), 1)
+	} else {
+		f.ranks.Move(before.Total(), now.Total())
+	}
+	if !now.Fetched {
+		f.plan.Changed = append(f.plan.Changed, Change{u, *now})
+	}
+}
+
+// credits is the second pass: all that the partition's own URLs get.
+func (f *fold) credits() error {
+	deltas := importance.MergeDeltas(f.log.rest(), importance.SumCredits(f.own))
+	for len(deltas) > 0 && f.err == nil {
+		if f.dirty > 2*f.limits.DirtyBytes {
+			f.plan.Again = append(f.plan.Again, layout.EncodeCashDeltas(deltas))
+			break
+		}
+		g, err := f.group(deltas[0].URL)
+		if err != nil {
+			return err
+		}
+		n := 1
+		for n < len(deltas) && uint64(deltas[n].URL) <= g.bound {
+			n++
+		}
+		err = f.change(g, deltas[:n], func(u importance.URL, before importance.Account, now *importance.Account) {
+			f.settle(u, now)
+			f.count(u, before, now)
+		})
+		if err != nil {
+			return err
+		}
+		deltas = deltas[n:]
+	}
+	return f.err
+}
+
+// leastSettled is how many pages may settle in a fold without visits.
+const leastSettled = 64
+
+// budget is how many pages may settle: one for each that was fetched, and some where only credits
+// arrive.
+func (f *fold) budget() int { return max(len(f.log.visits), leastSettled) }
+
+// settle lets a page pass on what is pending, if it is due.
+func (f *fold) settle(u importance.URL, now *importance.Account) {
+	if f.err != nil || !now.Due(f.plan.Least) {
+		return
+	}
+	if f.wanted++; f.wanted > f.budget() {
+		f.due = append(f.due, importance.Delta{URL: u})
+		return
+	}
+	site, links, err := f.storedLinks(u)
+	if err != nil {
+		f.err = err
+		return
+	}
+	if len(links) != now.Links {
+		f.err = fmt.Errorf("%w: a page of %d links has %d", layout.ErrCorrupt, now.Links, len(links))
+		return
+	}
+	flow := now.Settle()
+	f.plan.Change.Evaporated += flow.Evaporated
+	f.later = f.pass(f.later, site, links, flow.Each, 0)
+	f.plan.Settled++
+}
+
+// storedLinks are the links of a page that its account stands for, with its site.
+func (f *fold) storedLinks(u importance.URL) (importance.Site, []importance.Target, error) {
+	if s := f.log.visitOf(u); s != nil && s.done {
+		return s.Site, s.Links, nil
+	}
+	b, ok, err := f.v.Get(layout.AppendCashKey(nil, layout.CashLinks, uint64(u)))
+	if err != nil || !ok {
+		return 0, nil, err
+	}
+	return layout.DecodeCashLinks(b)
+}
+
+// pass gives each of the links the same amount, and appends the credits to own URLs to list. fresh
+// is 1 for links that are new, -1 for links that are gone.
+func (f *fold) pass(list []importance.Entry, site importance.Site, links []importance.Target, each importance.Cash, fresh int32) []importance.Entry {
+	credits := make([]importance.Credit, 0, len(links))
+	for _, t := range links {
+		c := importance.Credit{URL: t.URL, Amount: each, Links: fresh}
+		if t.Partition == f.v.Generation.Partition {
+			credits = append(credits, c)
+			continue
+		}
+		f.away = append(f.away, away{t.Partition, site, c})
+		f.plan.Change.Sent += each
+	}
+	if len(credits) == 0 {
+		return list
+	}
+	return append(list, importance.Entry{Site: site, Credits: credits})
+}
+
+func (f *fold) set(key, value []byte) {
+	f.plan.Sets = append(f.plan.Sets, storage.Entry{Key: key, Value: value})
+}
+
+// write completes the plan.
+func (f *fold) write() {
+	for _, g := range f.blocks {
+		for i := range g.parts {
+			if p := &g.parts[i]; p.dirty {
+				f.set(layout.AppendCashKey(nil, layout.CashAccounts, p.bound), p.Bytes)
+			}
+		}
+	}
+	for _, key := range f.log.consumed() {
+		f.set(key, nil)
+		f.plan.Folded++
+	}
+	if len(f.later) > 0 {
+		f.plan.Again = append(f.plan.Again, layout.EncodeCashCredits(f.later))
+	}
+	if len(f.due) > 0 {
+		f.plan.Again = append(f.plan.Again, layout.EncodeCashDeltas(f.due))
+	}
+	f.plan.Posts = posts(f.away)
+	f.set([]byte(layout.CashRanks), importance.AppendHistogram(nil, &f.ranks))
+	// The threshold follows the number of those that are due, so the budget goes to those with the most.
+	if f.wanted > f.budget() {
+		f.plan.Least = min(2*f.plan.Least, math.MaxInt64/4)
+	} else if f.wanted < f.budget()/2 {
+		f.plan.Least = max(f.plan.Least/8*7, f.limits.Least)
+	}
+}

@@ -1,0 +1,260 @@
+package layout
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"crawlnode/crawl"
+	"crawlnode/importance"
+	"crawlnode/web/urlnorm"
+)
+
+// Importance has two tables of its own, which a crawl without importance never writes:
+//
+//	k a bound (8)          block of accounts; bound is the highest URL number that it may have
+//	k g seq (8)            log: what was not folded into the accounts yet
+//	k i partition (2)      up to which number credits of that partition were taken
+//	k l URL (8)            links of a page at its last fetch that was folded
+//	k r                    histogram of the accounts
+//	k t                    sums
+//	x target (2) seq (8)   credits that wait for the target's acknowledgement
+//
+// The numbers of k g and x are those of the outbox of links: PartState.OutboxNext. The table is
+// in front of x in the order of keys, and both are part of the partition: they move, are copied
+// and replicated as they are.
+const (
+	TableCash    = 'k'
+	TableCredits = 'x'
+)
+
+// The second letter of the keys of TableCash.
+const (
+	CashAccounts = 'a'
+	CashLog      = 'g'
+	CashInbox    = 'i'
+	CashLinks    = 'l'
+)
+
+// CashRanks and CashTotals are the relative keys of a partition's histogram and sums.
+const (
+	CashRanks  = string(TableCash) + "r"
+	CashTotals = string(TableCash) + "t"
+)
+
+// AppendCashKey appends a relative key of TableCash with a number of 8 bytes: of a block, a log
+// entry, or the links of a page.
+func AppendCashKey(b []byte, what byte, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(append(b, TableCash, what), number)
+}
+
+// ParseCashKey reads the number of such a key.
+func ParseCashKey(rel []byte, what byte) (number uint64, ok bool) {
+	if len(rel) != 10 || rel[0] != TableCash || rel[1] != what {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(rel[2:]), true
+}
+
+// AppendInboxKey appends the relative key of the mark of a sending partition.
+func AppendInboxKey(b []byte, from crawl.Partition) []byte {
+	return binary.BigEndian.AppendUint16(append(b, TableCash, CashInbox), uint16(from))
+}
+
+// AppendCreditsKey appends the relative key of waiting credits.
+func AppendCreditsKey(b []byte, k OutboxKey) []byte {
+	from := len(b)
+	b = AppendOutboxKey(b, k)
+	b[from] = TableCredits
+	return b
+}
+
+// ParseCreditsKey reads a relative key of waiting credits.
+func ParseCreditsKey(rel []byte) (OutboxKey, bool) {
+	if len(rel) != 11 || rel[0] != TableCredits {
+		return OutboxKey{}, false
+	}
+	return OutboxKey{Target: crawl.Partition(binary.BigEndian.Uint16(rel[1:])), Seq: binary.BigEndian.Uint64(rel[3:])}, true
+}
+
+// CashTotalsEntry are the sums of a partition's cash.
+type CashTotalsEntry struct {
+	Ledger importance.Ledger
+	Least  importance.Cash // what must be pending for a page to settle
+	Next   uint64          // OutboxNext, when credits were last posted
+	// Accounts and Pages are the numbers of accounts and of those that were fetched.
+	Accounts, Pages int64
+}
+
+// EncodeCashTotals writes the sums.
+//
+//	version, i minted, i evaporated, i sent, i received, i least, u next, i accounts, i pages
+func EncodeCashTotals(t *CashTotalsEntry) []byte {
+	w := newEncoder(64)
+	for _, c := range [...]importance.Cash{t.Ledger.Minted, t.Ledger.Evaporated, t.Ledger.Sent, t.Ledger.Received, t.Least} {
+		w.i(int64(c))
+	}
+	w.u(t.Next)
+	w.i(t.Accounts)
+	w.i(t.Pages)
+	return w.b
+}
+
+// DecodeCashTotals reads the sums; nil are those of a partition that has none yet.
+func DecodeCashTotals(b []byte) (t CashTotalsEntry, err error) {
+	if b == nil {
+		return t, nil
+	}
+	r := newDecoder(b)
+	for _, c := range [...]*importance.Cash{&t.Ledger.Minted, &t.Ledger.Evaporated, &t.Ledger.Sent, &t.Ledger.Received, &t.Least} {
+		*c = importance.Cash(r.i())
+	}
+	t.Next, t.Accounts, t.Pages = r.u(), r.i(), r.i()
+	return t, r.end("sums of a partition's cash")
+}
+
+// CashVisit is a page that was fetched, with its distinct links in order.
+type CashVisit struct {
+	URL   importance.URL
+	Site  importance.Site
+	Links []importance.Target
+}
+
+// CashLogEntry is an entry of the log: one of its fields is set.
+type CashLogEntry struct {
+	Visit   *CashVisit
+	Credits []importance.Entry // that came from other partitions, or that a page has settled
+	Deltas  []importance.Delta // that were put off
+}
+
+// Kinds of log entries.
+const (
+	logVisit = 1 + iota
+	logCredits
+	logDeltas
+)
+
+// EncodeCashVisit writes a log entry of a page.
+//
+//	version, byte kind, u URL, links as EncodeCashLinks
+func EncodeCashVisit(v *CashVisit) []byte {
+	w := newEncoder(24 + 6*len(v.Links))
+	w.byte(logVisit)
+	w.u(uint64(v.URL))
+	w.b = appendLinks(w.b, v.Site, v.Links)
+	return w.b
+}
+
+// EncodeCashCredits writes a log entry of credits, or credits that wait for their target.
+//
+//	version, byte kind, parcel with the entries numbered from 1
+func EncodeCashCredits(entries []importance.Entry) []byte {
+	w := newEncoder(64)
+	w.byte(logCredits)
+	for i := range entries {
+		entries[i].Seq = uint64(i + 1)
+	}
+	w.b = importance.AppendParcel(w.b, &importance.Parcel{Entries: entries})
+	return w.b
+}
+
+// EncodeCashDeltas writes a log entry of what was put off.
+func EncodeCashDeltas(deltas []importance.Delta) []byte {
+	w := newEncoder(16 * len(deltas))
+	w.byte(logDeltas)
+	w.b = importance.AppendDeltas(w.b, deltas)
+	return w.b
+}
+
+// DecodeCashLog reads an entry of the log.
+func DecodeCashLog(b []byte) (e CashLogEntry, err error) {
+	r := newDecoder(b)
+	switch r.byte() {
+	case logVisit:
+		e.Visit = &CashVisit{URL: importance.URL(r.u())}
+		if r.bad {
+			break
+		}
+		e.Visit.Site, e.Visit.Links, err = readLinks(&r)
+		return e, corruptCash(err)
+	case logCredits:
+		p, err := importance.DecodeParcel(r.b)
+		e.Credits = p.Entries
+		return e, corruptCash(err)
+	case logDeltas:
+		e.Deltas, err = importance.DecodeDeltas(r.b)
+		return e, corruptCash(err)
+	}
+	return e, fmt.Errorf("%w: log of credits", ErrCorrupt)
+}
+
+// DecodeCashCredits reads credits that another partition has sent.
+func DecodeCashCredits(b []byte) ([]importance.Entry, error) {
+	e, err := DecodeCashLog(b)
+	if err == nil && (e.Visit != nil || e.Deltas != nil) {
+		err = fmt.Errorf("%w: credits", ErrCorrupt)
+	}
+	return e.Credits, err
+}
+
+// EncodeCashLinks writes the links of a page.
+//
+//	version, site (2), links
+func EncodeCashLinks(site importance.Site, links []importance.Target) []byte {
+	return appendLinks(newEncoder(8+6*len(links)).b, site, links)
+}
+
+// DecodeCashLinks reads the links of a page.
+func DecodeCashLinks(b []byte) (importance.Site, []importance.Target, error) {
+	r := newDecoder(b)
+	site, links, err := readLinks(&r)
+	return site, links, corruptCash(err)
+}
+
+func appendLinks(b []byte, site importance.Site, links []importance.Target) []byte {
+	return importance.AppendLinks(binary.BigEndian.AppendUint16(b, uint16(site)), links)
+}
+
+func readLinks(r *decoder) (importance.Site, []importance.Target, error) {
+	var site importance.Site
+	if two := r.take(2); two != nil {
+		site = importance.Site(binary.BigEndian.Uint16(two))
+	}
+	if r.bad || site > importance.MaxSite {
+		return 0, nil, fmt.Errorf("%w: site of a page", ErrCorrupt)
+	}
+	links, err := importance.DecodeLinks(r.b)
+	return site, links, err
+}
+
+func corruptCash(err error) error {
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return nil
+}
+
+// NumberOf is the number of a URL in its partition.
+func NumberOf(u urlnorm.URL) importance.URL {
+	host, url := FingerprintOf(u.Host()), FingerprintOf(u.String())
+	return importance.URLOf(binary.BigEndian.Uint64(host[:]), binary.BigEndian.Uint64(url[:]))
+}
+
+// SiteOf is what sketches need of a linking site, by its registered domain.
+func SiteOf(domain string) importance.Site {
+	fp := FingerprintOf(domain)
+	return importance.SiteOf(binary.BigEndian.Uint64(fp[:]))
+}
+
+// EncodeMark writes up to which number credits of a partition were taken.
+func EncodeMark(seq uint64) []byte {
+	w := newEncoder(10)
+	w.u(seq)
+	return w.b
+}
+
+// DecodeMark reads such a number.
+func DecodeMark(b []byte) (uint64, error) {
+	r := newDecoder(b)
+	seq := r.u()
+	return seq, r.end("mark of credits")
+}
