@@ -103,6 +103,10 @@ var table = []rule{
 		"it plans what becomes of a partition's cash; the writer carries it out",
 	},
 	{
+		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
+		"it reads the due pages of a snapshot; what is done with them is the frontier's",
+	},
+	{
 		[]string{"frontier/filters"}, []string{"crawl", "frontier/layout", "frontier/reader", "frontier/storage"},
 		"it spares look-ups in the store; what is known is decided above",
 	},
@@ -123,7 +127,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "importance", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "importance", "recrawl", "web/urlnorm", "frontier/cash", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -241,6 +245,10 @@ var table = []rule{
 	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
+	},
+	{
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},

@@ -10,6 +10,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
+	"crawlnode/frontier/due"
 	"crawlnode/frontier/storage"
 )
 
@@ -20,6 +21,9 @@ import (
 type Frontier struct {
 	w *commit.Writer
 	o commit.Options
+	// judge plans the next visits of pages; nil: none are planned.
+	judge    Judge
+	dueHeads due.Heads
 
 	// The rest belongs to the writer's goroutine.
 	importing map[crawl.Partition]*Import
