@@ -99,8 +99,8 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
-		[]string{"frontier/cash"}, []string{"crawl", "importance", "frontier/layout", "frontier/reader", "frontier/storage"},
-		"it plans what becomes of a partition's cash; the writer carries it out",
+		[]string{"frontier/cash"}, []string{"crawl", "importance", "web/urlnorm", "frontier/commit", "frontier/layout", "frontier/reader", "frontier/storage"},
+		"it plans what becomes of a partition's cash, and asks the writer to carry it out",
 	},
 	{
 		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},

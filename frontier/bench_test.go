@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/cash"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
@@ -248,14 +249,14 @@ func BenchmarkCites(b *testing.B) {
 				if on {
 					var targets []importance.Target
 					for i := range c.Own {
-						if t := CiteOf(&c.Own[i]); i%5 == 0 {
+						if t := cash.CiteOf(&c.Own[i]); i%5 == 0 {
 							t.Partition = (t.Partition + crawl.Partition(i)) % 8
 							targets = append(targets, t)
 						} else {
 							targets = append(targets, t)
 						}
 					}
-					c.Cites = CitesOf(c.Lease.Item.URL, string(c.Lease.Host), targets)
+					c.Cites = cash.CitesOf(c.Lease.Item.URL, string(c.Lease.Host), targets)
 				}
 				if err := r.Complete(context.Background(), c); err != nil {
 					b.Error(err)

@@ -28,7 +28,7 @@ type Completion struct {
 	// Contents is the page's payload, when it is the first with it and the payload's
 	// partition is held here; as in NoteContents.
 	Contents []Content
-	// Cites are the page's links for importance, as CitesOf makes them; nil while importance is off.
+	// Cites are the page's links, as cash.CitesOf makes them; nil while importance is off.
 	Cites []byte
 }
 
@@ -158,9 +158,9 @@ func (g group) complete(c *Completion) error {
 		pg.noteFailure(host, &q, c.Outcome.Reason)
 	default:
 		pg.finalise(host, &q, &c.Outcome, crawl.RecordState(v))
+		pg.f.Cite(pg.Part, v == verdict(crawl.Done), c.Cites)
 	}
 	pg.links(pg.demoted(host, c), c.Outbox)
-	pg.cite(c)
 	for i := range c.Contents {
 		g.noteContent(&c.Contents[i])
 	}

@@ -29,14 +29,14 @@ type cashWorld struct {
 	links   [][]int // of the pages, as they were at the last visit
 	visited []bool
 	known   map[string]bool
-	sent    [][]CreditEntry // that may arrive again
+	sent    [][]cash.CreditEntry // that may arrive again
 	epoch   map[crawl.Partition]crawl.Epoch
 }
 
 func newCashWorld(t *testing.T, rng *rand.Rand, pages int, limits cash.Limits, kv storage.KV, reopen func() storage.KV) *cashWorld {
 	w := &cashWorld{t: t, rng: rng, r: startHolding(t, kv, 3, commit.Options{}), reopen: reopen, limits: limits,
 		links: make([][]int, pages), visited: make([]bool, pages), known: map[string]bool{}, epoch: map[crawl.Partition]crawl.Epoch{0: 1, 1: 1, 2: 1}}
-	w.r.folding = limits
+	w.r.Limits = limits
 	for i := range pages {
 		w.pages = append(w.pages, link(fmt.Sprintf("http://h%d.p%d.test/%d", i%5, rng.IntN(3), i)))
 	}
@@ -47,9 +47,9 @@ func newCashWorld(t *testing.T, rng *rand.Rand, pages int, limits cash.Limits, k
 func (w *cashWorld) cites(page int) []byte {
 	var targets []importance.Target
 	for _, i := range w.links[page] {
-		targets = append(targets, CiteOf(&w.pages[i]))
+		targets = append(targets, cash.CiteOf(&w.pages[i]))
 	}
-	return CitesOf(w.pages[page].Target.URL, layoutHost(&w.pages[page]), targets)
+	return cash.CitesOf(w.pages[page].Target.URL, layoutHost(&w.pages[page]), targets)
 }
 
 func layoutHost(l *crawl.Routed) string { return l.Target.URL.Host() }
@@ -121,7 +121,7 @@ func (w *cashWorld) step() {
 		w.move(p)
 	case k < 97:
 		w.r = w.r.crash(w.reopen, commit.Options{})
-		w.r.folding = w.limits
+		w.r.Limits = w.limits
 	default:
 		w.conserved()
 	}
@@ -146,7 +146,7 @@ type cashCount struct {
 	ranks, said              importance.Histogram
 	totals                   layout.CashTotalsEntry
 	inbox                    map[crawl.Partition]uint64
-	outbox                   []CreditEntry
+	outbox                   []cash.CreditEntry
 	log                      int
 	in                       map[importance.URL]importance.Account
 }
@@ -373,9 +373,9 @@ func cashStory(ctx context.Context, f *Frontier) error {
 			if err != nil {
 				return err
 			}
-			targets := []importance.Target{CiteOf(&pages[(i+1+round)%6]), CiteOf(&pages[(i+3)%6])}
+			targets := []importance.Target{cash.CiteOf(&pages[(i+1+round)%6]), cash.CiteOf(&pages[(i+3)%6])}
 			c := Completion{Lease: crawl.Lease{Partition: pages[i].Partition, Epoch: 1, Host: layout.HostOf(rec.URL), Item: rec.Item}, Outcome: fetched,
-				Cites: CitesOf(rec.URL, rec.URL.Host(), targets)}
+				Cites: cash.CitesOf(rec.URL, rec.URL.Host(), targets)}
 			if err := f.Complete(ctx, c); err != nil {
 				return err
 			}
@@ -415,7 +415,7 @@ func TestCashSurvivesACrashAtEveryWrite(t *testing.T) {
 						t.Fatal(err)
 					}
 					f := start(t, &storagetest.Faulty{KV: kv, Left: at, Applied: applied}, commit.Options{})
-					f.folding.Entries = 2
+					f.Limits.Entries = 2
 					err := cashStory(t.Context(), f.Frontier)
 					if runErr := f.stop(); err != nil && !errors.Is(runErr, storagetest.ErrInjected) {
 						t.Fatalf("write %d: the story ended with %v, Run with %v", at, err, runErr)
@@ -444,7 +444,7 @@ func TestImportanceOffWritesNothing(t *testing.T) {
 	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched, Own: []crawl.Routed{link("http://h1.p0.test/2")}}))
 	d, err := r.Fold(t.Context(), 0)
 	r.must(err)
-	if d != (Folded{}) {
+	if d != (cash.Folded{}) {
 		t.Errorf("folded: %+v", d)
 	}
 	v, err := r.w.Read(0)
@@ -459,8 +459,8 @@ func TestImportanceOffWritesNothing(t *testing.T) {
 func TestCreditsOfAForeignPartition(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
-	e := CreditEntry{From: 0, Key: OutboxKey{Target: 5, Seq: 1}, Bytes: layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1, Links: 1}}}})}
-	marks, err := r.ApplyCredits(t.Context(), []CreditEntry{e})
+	e := cash.CreditEntry{From: 0, Key: OutboxKey{Target: 5, Seq: 1}, Bytes: layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1, Links: 1}}}})}
+	marks, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e})
 	r.must(err)
 	if marks[0] != 0 {
 		t.Errorf("a partition that is not here has taken credits up to %d", marks[0])
@@ -469,16 +469,16 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 		t.Errorf("folding a foreign partition: %v", err)
 	}
 	e.Key.Target, e.Bytes = 0, []byte{1, 2, 9}
-	if _, err := r.ApplyCredits(t.Context(), []CreditEntry{e}); err == nil {
+	if _, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err == nil {
 		t.Error("damaged credits were taken")
 	}
 	e.Bytes = layout.EncodeCashVisit(&layout.CashVisit{URL: 1})
-	if _, err := r.ApplyCredits(t.Context(), []CreditEntry{e}); err == nil {
+	if _, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err == nil {
 		t.Error("a visit was taken from another partition")
 	}
 	r.must(r.Freeze(t.Context(), 0))
 	e.Bytes = layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1}}}})
-	if marks, err = r.ApplyCredits(t.Context(), []CreditEntry{e}); err != nil || marks[0] != 0 {
+	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
 		t.Errorf("a frozen partition has taken credits: %v, %v", marks, err)
 	}
 }

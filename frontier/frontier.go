@@ -19,8 +19,9 @@ import (
 // context bounds the wait for a place in the queue, and for space on the disk; what
 // was accepted is waited for. They return ErrStopped when Run has ended.
 type Frontier struct {
-	w *commit.Writer
-	o commit.Options
+	*cash.Keeper // importance
+	w            *commit.Writer
+	o            commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
 	judge    Judge
 	dueHeads due.Heads
@@ -28,9 +29,6 @@ type Frontier struct {
 	// The rest belongs to the writer's goroutine.
 	importing map[crawl.Partition]*Import
 	keys      []xxh3.Uint128 // scratch of cacheKeys
-
-	folding  cash.Limits
-	unfolded unfolded
 }
 
 // New opens the frontier in kv: it reads the states of the partitions, and no
@@ -42,7 +40,7 @@ func New(kv storage.KV, o commit.Options) (*Frontier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, folding: cash.DefaultLimits}, nil
+	return &Frontier{w: w, o: o, importing: map[crawl.Partition]*Import{}, Keeper: cash.NewKeeper(w)}, nil
 }
 
 // group is a group of the writer's, as operations on URLs use it.

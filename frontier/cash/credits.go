@@ -1,0 +1,150 @@
+package cash
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
+	"crawlnode/frontier/layout"
+	"crawlnode/importance"
+)
+
+// CreditEntry is credits of pages of one partition for another, which wait in the sender's outbox.
+type CreditEntry struct {
+	From  crawl.Partition
+	Key   layout.OutboxKey // the target, and the number
+	Bytes []byte
+}
+
+// Credits lists credits that wait in partition p, behind the key after, up to n entries and about
+// so many bytes; the zero key is the start. For one target they are in the order of their numbers.
+func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int) ([]CreditEntry, error) {
+	v, err := k.w.Read(p)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	it := v.Iterate([]byte{layout.TableCredits})
+	defer it.Close()
+	var out []CreditEntry
+	after.Seq++
+	for it.Seek(v.Abs(layout.AppendCreditsKey(nil, after))); it.Valid() && len(out) < n && size > 0; it.Next() {
+		key, ok := layout.ParseCreditsKey(it.Key()[layout.PrefixLen:])
+		if !ok {
+			return nil, fmt.Errorf("%w: outbox of credits of partition %d", layout.ErrCorrupt, p)
+		}
+		value, err := it.Value()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, CreditEntry{From: p, Key: key, Bytes: bytes.Clone(value)})
+		size -= len(value)
+	}
+	return out, nil
+}
+
+// ApplyCredits appends credits of other partitions to the logs of their targets, each once, however
+// often it comes. It returns for each entry the number up to which the target has credits of the
+// entry's partition; 0: the target is not served here. The entries of one pair of partitions are in
+// the order of their numbers, and the caller passes no entry while an earlier one of its pair was not
+// acknowledged. Entries that cannot be read are refused before anything is written.
+func (k *Keeper) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
+	credits := make([][]importance.Entry, len(entries))
+	for i := range entries {
+		var err error
+		if credits[i], err = layout.DecodeCashCredits(entries[i].Bytes); err != nil {
+			return nil, fmt.Errorf("frontier: credits of partition %d for %d: %w", entries[i].From, entries[i].Key.Target, err)
+		}
+	}
+	marks := make([]uint64, len(entries))
+	err := k.w.Change(ctx, func(g *commit.Group) error {
+		k.applyCredits(g, entries, credits, marks)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("frontier: taking %d entries of credits: %w", len(entries), err)
+	}
+	return marks, nil
+}
+
+func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits [][]importance.Entry, marks []uint64) {
+	fresh := map[crawl.Partition][]importance.Entry{}
+	var order []crawl.Partition
+	for i := range entries {
+		e := &entries[i]
+		pg := g.Part(e.Key.Target)
+		if !pg.State.Serves() {
+			continue
+		}
+		mark, ok := inbox(pg, e.From)
+		if !ok {
+			return
+		}
+		if marks[i] = max(mark, e.Key.Seq); mark >= e.Key.Seq {
+			continue
+		}
+		pg.Set(layout.AppendInboxKey(nil, e.From), layout.EncodeMark(e.Key.Seq))
+		if fresh[e.Key.Target] == nil {
+			order = append(order, e.Key.Target)
+		}
+		fresh[e.Key.Target] = append(fresh[e.Key.Target], credits[i]...)
+	}
+	for _, p := range order {
+		pg := g.Part(p)
+		totals, ok := totalsOf(pg)
+		if !ok {
+			return
+		}
+		for i := range fresh[p] {
+			for _, c := range fresh[p][i].Credits {
+				totals.Ledger.Received += c.Amount
+			}
+		}
+		k.appendLog(pg, layout.EncodeCashCredits(fresh[p]))
+		setTotals(pg, &totals)
+	}
+}
+
+// inbox is the number up to which credits of a partition were taken.
+func inbox(pg *commit.Part, from crawl.Partition) (uint64, bool) {
+	b, ok := pg.Get(layout.AppendInboxKey(nil, from))
+	if !ok {
+		return 0, true
+	}
+	mark, err := layout.DecodeMark(b)
+	if err != nil {
+		pg.Group.Fail(fmt.Errorf("%w: partition %d", err, pg.State.Partition))
+	}
+	return mark, err == nil
+}
+
+// AckCredits removes credits that their targets have; marks are what these have answered. Those of
+// partitions that are not held here any more are left alone: the present holder sends them again.
+func (k *Keeper) AckCredits(ctx context.Context, entries []CreditEntry, marks []uint64) error {
+	err := k.w.Change(ctx, func(g *commit.Group) error {
+		for i := range entries {
+			ackCredits(g, &entries[i], marks[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("frontier: acknowledging credits: %w", err)
+	}
+	return nil
+}
+
+func ackCredits(g *commit.Group, e *CreditEntry, mark uint64) {
+	pg := g.Part(e.From)
+	if !pg.State.Serves() || mark < e.Key.Seq {
+		return
+	}
+	key := layout.AppendCreditsKey(nil, e.Key)
+	if _, ok := pg.Get(key); ok {
+		pg.Del(key)
+	}
+	// The target knows of higher numbers than this partition: it has lost its end, as it may when all
+	// its copies lose power. Its next credits must not have numbers that were used.
+	pg.State.OutboxNext = max(pg.State.OutboxNext, mark)
+}
