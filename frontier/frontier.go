@@ -19,6 +19,8 @@ import (
 type Frontier struct {
 	w *commit.Writer
 	o commit.Options
+	// judge plans the next visits of pages; nil: none are planned.
+	judge Judge
 
 	// The rest belongs to the writer's goroutine.
 	importing map[crawl.Partition]*Import

@@ -21,6 +21,7 @@ import (
 //	w  band (1) time (8) host        wake index: hosts with queued URLs
 //	o  target (2) seq (8)            link waiting for the target's owner
 //	c  digest (20)                   first capture of a payload; see contents.go
+//	d  time (8) host 00 fingerprint (16)  planned page; see due.go
 //	m                                sequence number and counters
 //
 // A host has no zero byte. The partition 0xffff is not one: under it, with
@@ -38,6 +39,7 @@ const (
 	TableWake     = 'w'
 	TableOutbox   = 'o'
 	TableContents = 'c'
+	TableDue      = 'd'
 	TableMeta     = 'm'
 
 	NodePartition crawl.Partition = math.MaxUint16
