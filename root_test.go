@@ -179,7 +179,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "importance", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
