@@ -2,6 +2,7 @@ package revisits
 
 import (
 	"container/heap"
+	"iter"
 	"time"
 
 	"crawlnode/crawl"
@@ -55,6 +56,17 @@ func (h *heads) first() (p crawl.Partition, at time.Time, ok bool) {
 	}
 	e := h.order[0]
 	return e.p, e.at, true
+}
+
+// all yields the partitions with their first due times, in no order.
+func (h *heads) all() iter.Seq2[crawl.Partition, time.Time] {
+	return func(yield func(crawl.Partition, time.Time) bool) {
+		for p, e := range h.index {
+			if !yield(p, e.at) {
+				return
+			}
+		}
+	}
 }
 
 // headHeap is a heap of partitions by their first due time, then by number.

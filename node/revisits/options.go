@@ -6,58 +6,42 @@ import (
 	"time"
 
 	"crawlnode/crawl"
-	"crawlnode/recrawl/estimate"
+	"crawlnode/frontier"
 )
 
 // This file declares what the package needs of others.
 
-// Options are what a Keeper is made of. All are required.
+// Options are what a Keeper is made of. All are required. No function may block.
 type Options struct {
 	Self  crawl.NodeID
 	Boot  crawl.Boot
 	Pages Pages
 	// Settings are the crawl's at this moment.
 	Settings func() *crawl.Settings
-	// May reports whether visits may start on this node: the crawl runs, and it has the cluster's settings.
+	// May reports whether visits may start on this node.
 	May func() bool
-	// Fetchers are the busy fetchers, and all; it reads memory.
+	// Fetchers are the busy fetchers, and all.
 	Fetchers func() (busy, all int)
 	// Members are those of the view, this node included.
 	Members func() []crawl.NodeID
-	// Waiting is called when something changed that the state of the crawl follows; it must not block.
-	Logger *slog.Logger
+	Logger  *slog.Logger
 }
 
-// Due is an entry of `d`: a page that is done or gone, with the time of its next check.
-type Due struct {
-	Partition   crawl.Partition
-	Host        crawl.Host
-	Fingerprint [16]byte
-	At          time.Time
-}
-
-// Plan is what `d` says of a page beside its place.
-type Plan struct {
-	Belief estimate.Gamma
-	Weight float64
-	Kind   int // of Kinds: page, feed or sitemap, other file
-}
-
-// Pages is the frontier, as far as revisits need it. Times are times of this process.
-// Methods without a context read a snapshot, or memory.
+// Pages is the part of the frontier that revisits need. Times are times of this process. Its errors end
+// the node, except frontier.ErrNotHolder and those of an ended context.
 type Pages interface {
-	// Totals are the counters of the partitions held here.
 	Totals() crawl.Counters
-	// DueHead is when the first page of a held partition is due or planned anew; false: it has none.
+	Walk(visit func(*frontier.Meta) bool)
 	DueHead(p crawl.Partition) (at time.Time, ok bool, err error)
-	// Due returns the first entries of a partition whose time has come, n at most.
-	Due(p crawl.Partition, until time.Time, n int) ([]Due, error)
-	// EachPlanned visits all entries of a partition, until visit returns false.
-	EachPlanned(p crawl.Partition, visit func(Plan) bool) error
-	// MoveDue takes due pages into the queue, each in one transaction: with validators, in band 0,
-	// as revisits. A page that is queued already, or planned later meanwhile, is left out. It returns how many it moved.
-	MoveDue(ctx context.Context, entries []Due) (moved int, err error)
-	// Replan plans pages anew whose check has come before their visit, and moves those whose visit has come
-	// by the new plan.
-	Replan(ctx context.Context, entries []Due) (moved int, err error)
+	Due(p crawl.Partition, until time.Time, n int) ([]frontier.Due, error)
+	Planned(p crawl.Partition, after frontier.DueCursor, n int) ([]frontier.Due, frontier.DueCursor, error)
+	EachPlanned(p crawl.Partition, visit func(frontier.Estimate) bool) error
+	MoveDue(ctx context.Context, pages []frontier.Due) (moved int, err error)
+	Replan(ctx context.Context, pages []frontier.Due) (moved int, err error)
+	Unplanned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Unplanned, next frontier.DueCursor, done bool, err error)
+	PlanFirst(ctx context.Context, pages []frontier.Unplanned) (planned int, err error)
+	// Stamp writes how far the timelines of held partitions have come.
+	Stamp(ctx context.Context, ps []crawl.Partition) error
+	// Host says what is queued of a host, by band.
+	Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error)
 }

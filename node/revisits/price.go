@@ -35,14 +35,16 @@ func (m *market) put(id crawl.NodeID, s *Summary) {
 	m.pools[id] = versionedPools{s.Version, s.Pools}
 }
 
-// keep forgets the summaries of nodes that are no members.
-func (m *market) keep(members []crawl.NodeID) {
+// keep forgets the summaries of nodes that are no members, and reports whether there were some.
+func (m *market) keep(members []crawl.NodeID) (changed bool) {
 	m.curves.Keep(members)
 	for id := range m.pools {
 		if !slices.Contains(members, id) {
 			delete(m.pools, id)
+			changed = true
 		}
 	}
+	return changed
 }
 
 // Terms are what a page's next visit depends on beside itself and its host. Equal summaries give

@@ -38,6 +38,16 @@ func (p *Pools) pages() (n float64) {
 	return n
 }
 
+// possible is p without what rounding has left, as DecodeSummary takes it.
+func (p *Pools) possible() (q Pools) {
+	for i, v := range p {
+		if v.Pages >= 0.5 && v.Mean >= 0 && v.Mean <= mostRate*v.Pages && math.Abs(v.MeanLog) <= mostLog*v.Pages {
+			q[i] = v
+		}
+	}
+	return q
+}
+
 // Summary is what a node tells the others of its pages.
 type Summary struct {
 	Version policy.Version
