@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
+	"crawlnode/frontier/due"
 	"crawlnode/frontier/storage"
 )
 
@@ -20,7 +21,8 @@ type Frontier struct {
 	w *commit.Writer
 	o commit.Options
 	// judge plans the next visits of pages; nil: none are planned.
-	judge Judge
+	judge    Judge
+	dueHeads due.Heads
 
 	// The rest belongs to the writer's goroutine.
 	importing map[crawl.Partition]*Import

@@ -21,6 +21,8 @@ const (
 	DueKind = 1<<2 - 1
 	// DueVisit: the page is visited at its time. Without it the page is only planned anew.
 	DueVisit = 1 << 2
+	// DueKnown: something is known of the page's rate, so it counts in the pools.
+	DueKnown = 1 << 3
 )
 
 // DuePlace is a page's place in the order of due times.

@@ -147,6 +147,16 @@ func FingerprintOfKey(key []byte) (fp Fingerprint, ok bool) {
 	return fp, true
 }
 
+// ParseRecordKey reads the relative key of a record.
+func ParseRecordKey(rel []byte) (h crawl.Host, fp Fingerprint, ok bool) {
+	host := len(rel) - len(fp) - 2
+	if host < 1 || rel[0] != TableRecords || rel[1+host] != 0 {
+		return "", fp, false
+	}
+	copy(fp[:], rel[2+host:])
+	return crawl.Host(rel[1 : 1+host]), fp, true
+}
+
 // WakePlace is a host's place in the wake index.
 type WakePlace struct {
 	Band crawl.Band

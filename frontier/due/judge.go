@@ -1,4 +1,4 @@
-package frontier
+package due
 
 import (
 	"time"
@@ -41,7 +41,8 @@ type Page struct {
 	// Record is the page's, from before the visit. Without a result it is the first visit. Its
 	// VisitedAt and CheckAt are not for the judge.
 	Record *crawl.Record
-	// Counted: the sums count the page, with what Record.Visits says.
+	// Counted: the sums count the page, with what Record.Visits says. A page that was forgotten has visits
+	// and is not counted.
 	Counted bool
 	Site    string          // recrawl.Site of its host; "": none yet
 	Host    crawl.HostState // politeness; times are not for the judge
@@ -62,11 +63,10 @@ type Plan struct {
 	// Wait is how long after the visit, or from now on without one, the page is looked at again.
 	Wait time.Duration
 	// Forget, when not "", is why the page is not tried again: it fails with this reason.
-	Forget   string
-	Estimate Estimate // Estimate.Flags has DueVisit when the page is visited after Wait
-	Site     string
-	Verdict  recrawl.Verdict
+	Forget string
+	// Before is what the page counted with, good only when it is counted. Estimate is what it counts with from now
+	// on; it has DueVisit when the page is visited after Wait.
+	Before, Estimate Estimate
+	Site             string
+	Verdict          recrawl.Verdict
 }
-
-// UseJudge sets the judge. Call it before Run; without it no page is planned.
-func (f *Frontier) UseJudge(j Judge) { f.judge = j }
