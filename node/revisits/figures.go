@@ -90,3 +90,6 @@ func (k *Keeper) Pending(now time.Time) int64 {
 	}
 	return f.Waiting
 }
+
+// Visited counts the visits of due pages that have ended since the start of the process.
+func (k *Keeper) Visited() int64 { return k.revisits.Load() }

@@ -49,6 +49,7 @@ type Keeper struct {
 	terms   atomic.Pointer[Terms]
 	summary atomic.Pointer[[]byte]
 	figures atomic.Pointer[Figures]
+	judged  atomic.Pointer[judged]
 
 	// The rest belongs to Run.
 	mover    mover
@@ -354,15 +355,15 @@ func (k *Keeper) price(now time.Time, s *crawl.Settings) {
 // publish computes the curve of this node's pages.
 func (k *Keeper) publish(s *crawl.Settings) {
 	all, held, uncounted := k.sums.read()
-	_, shortest, longest := s.RecrawlBounds(true)
 	_, fetchers := k.o.Fetchers()
-	c := all.demand.Curve(policy.Bounds{Min: shortest, Max: longest}, k.measured.capacity(fetchers, s.RecrawlShare))
+	c := all.demand.Curve(rulesOf(s).Bounds, k.measured.capacity(fetchers, s.RecrawlShare))
 	if counted := held - uncounted; uncounted > 0 && counted > 0 {
-		c = scaled(c, float64(held)/float64(counted)) // the others are taken for alike
+		times := float64(held) / float64(counted) // the others are taken for alike
+		c, all.pages = scaled(c, times), times*all.pages
 	}
 	k.own = rounded(c)
 	k.count++
-	sent := Summary{Version: policy.Version{Boot: k.o.Boot, Count: k.count}, Curve: k.own, Pools: all.pools.possible()}
+	sent := Summary{Version: policy.Version{Boot: k.o.Boot, Count: k.count}, Pages: max(all.pages, 0), Curve: k.own, Pools: all.pools.possible()}
 	k.market.put(k.o.Self, &sent)
 	raw := sent.Append(nil)
 	k.summary.Store(&raw)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"crawlnode/crawl"
-	"crawlnode/recrawl/estimate"
 	"crawlnode/recrawl/policy"
 )
 
@@ -19,6 +18,7 @@ type market struct {
 
 type versionedPools struct {
 	version policy.Version
+	pages   float64
 	pools   Pools
 }
 
@@ -32,7 +32,7 @@ func (m *market) put(id crawl.NodeID, s *Summary) {
 	if m.pools == nil {
 		m.pools = map[crawl.NodeID]versionedPools{}
 	}
-	m.pools[id] = versionedPools{s.Version, s.Pools}
+	m.pools[id] = versionedPools{s.Version, s.Pages, s.Pools}
 }
 
 // keep forgets the summaries of nodes that are no members, and reports whether there were some.
@@ -78,12 +78,14 @@ func (m *market) terms(own *policy.Curve) Terms {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, func(a, b crawl.NodeID) int { return strings.Compare(string(a), string(b)) })
+	pages := 0.0
 	for _, id := range ids {
-		of := m.pools[id].pools
-		t.Pools.plus(&of)
+		of := m.pools[id]
+		t.Pools.plus(&of.pools)
+		pages += of.pages
 	}
 	if visits := visitsAt(&sum, t.Cluster); visits > 0 {
-		t.Usual = t.Pools.pages() / visits
+		t.Usual = pages / visits
 	}
 	return t
 }
@@ -94,11 +96,6 @@ func visitsAt(c *policy.Curve, price float64) float64 {
 	v := min(max(math.Log2(price)-least, 0), policy.Prices-1)
 	k := min(int(v), policy.Prices-2)
 	return c.Visits[k] + (v-float64(k))*(c.Visits[k+1]-c.Visits[k])
-}
-
-// Prior is what to believe of a page of a kind of which, and of whose host, nothing is known.
-func (t *Terms) Prior(kind int, over estimate.Gamma) estimate.Gamma {
-	return t.Pools[min(max(kind, 0), Kinds-1)].Prior(over)
 }
 
 // scaled is c for so many times as many pages.

@@ -6,12 +6,13 @@ import (
 	"math"
 
 	"crawlnode/crawl"
+	"crawlnode/recrawl"
 	"crawlnode/recrawl/estimate"
 	"crawlnode/recrawl/policy"
 )
 
 // Kinds is the number of kinds of pages, each with a pool of its own.
-const Kinds = 3
+const Kinds = int(recrawl.NumKinds)
 
 // Pools are what is believed of the pages of each kind.
 type Pools [Kinds]estimate.Pool
@@ -30,14 +31,6 @@ func (p *Pools) minus(o *Pools) {
 	}
 }
 
-// pages counts the pages of all kinds.
-func (p *Pools) pages() (n float64) {
-	for i := range p {
-		n += p[i].Pages
-	}
-	return n
-}
-
 // possible is p without what rounding has left, as DecodeSummary takes it.
 func (p *Pools) possible() (q Pools) {
 	for i, v := range p {
@@ -51,12 +44,13 @@ func (p *Pools) possible() (q Pools) {
 // Summary is what a node tells the others of its pages.
 type Summary struct {
 	Version policy.Version
+	Pages   float64 // that are planned
 	Curve   policy.Curve
 	Pools   Pools
 }
 
 // SummaryBytes is the size of an encoded Summary.
-const SummaryBytes = 1 + 16 + policy.CurveBytes + Kinds*24
+const SummaryBytes = 1 + 16 + 8 + policy.CurveBytes + Kinds*24
 
 const summaryVersion = 1
 
@@ -68,6 +62,7 @@ func (s *Summary) Append(b []byte) []byte {
 	b = append(b, summaryVersion)
 	b = binary.BigEndian.AppendUint64(b, uint64(s.Version.Boot))
 	b = binary.BigEndian.AppendUint64(b, s.Version.Count)
+	b = binary.BigEndian.AppendUint64(b, math.Float64bits(s.Pages))
 	b = s.Curve.Append(b)
 	for i := range s.Pools {
 		for _, v := range [...]float64{s.Pools[i].Pages, s.Pools[i].Mean, s.Pools[i].MeanLog} {
@@ -91,7 +86,11 @@ func DecodeSummary(b []byte) (s Summary, err error) {
 		return s, errSummary
 	}
 	s.Version = policy.Version{Boot: crawl.Boot(binary.BigEndian.Uint64(b[1:])), Count: binary.BigEndian.Uint64(b[9:])}
-	b = b[17:]
+	s.Pages = math.Float64frombits(binary.BigEndian.Uint64(b[17:]))
+	if !(s.Pages >= 0 && s.Pages <= mostPages) {
+		return Summary{}, errSummary
+	}
+	b = b[25:]
 	if s.Curve, err = policy.DecodeCurve(b[:policy.CurveBytes]); err != nil {
 		return Summary{}, errSummary
 	}

@@ -1,13 +1,13 @@
 package revisits
 
 import (
-	"math"
 	"sync"
 	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/frontier/layout"
+	"crawlnode/recrawl"
 	"crawlnode/recrawl/estimate"
 	"crawlnode/recrawl/policy"
 )
@@ -19,20 +19,22 @@ type sum struct {
 	pages  float64
 }
 
-// weightSteps is the number of steps of a factor of two of an Estimate's weight.
-const weightSteps = 16
-
 // add counts a page so many times.
 func (s *sum) add(e *frontier.Estimate, times float64) {
 	g := estimate.UnpackGamma(e.Belief)
-	weight := math.Exp2(-float64(e.Weight) / weightSteps)
+	weight := recrawl.UnpackWeight(e.Weight)
 	kind := min(int(e.Flags&layout.DueKind), Kinds-1)
+	known := e.Flags&layout.DueKnown != 0 // else it says nothing of other pages
 	if times > 0 {
 		s.demand.Add(g, weight)
-		s.pools[kind].Add(g)
+		if known {
+			s.pools[kind].Add(g)
+		}
 	} else {
 		s.demand.Remove(g, weight)
-		s.pools[kind].Remove(g)
+		if known {
+			s.pools[kind].Remove(g)
+		}
 	}
 	s.pages += times
 }

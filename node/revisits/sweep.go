@@ -3,10 +3,10 @@ package revisits
 import (
 	"context"
 	"errors"
-	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/recrawl"
 )
 
 // sweepOf is how many records one turn of the sweep looks at.
@@ -18,20 +18,10 @@ const sweepOf = 512
 type sweep struct {
 	pages Pages
 	held  map[crawl.Partition]crawl.Epoch
-	rules rules
-	known bool // rules are of this process's life
+	rules recrawl.Rules
+	known bool // rules are those of an earlier turn
 
 	unplanned, planned walk
-}
-
-// rules are the settings that a plan follows.
-type rules struct {
-	mode                        string
-	interval, shortest, longest time.Duration
-}
-
-func rulesOf(s *crawl.Settings) rules {
-	return rules{s.Recrawl, s.RecrawlInterval, s.RecrawlMin, s.RecrawlMax}
 }
 
 // walk is a way through partitions.
@@ -82,6 +72,7 @@ func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch) (came, gone
 // follow starts a walk over all planned pages when the settings have changed.
 func (s *sweep) follow(set *crawl.Settings) {
 	now := rulesOf(set)
+	now.Compare = 0 // it acts with the next visit
 	if s.known && s.rules != now {
 		s.planned = walk{}
 		for p := range s.held {
