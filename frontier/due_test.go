@@ -32,6 +32,9 @@ type testJudge struct {
 	times []time.Time
 }
 
+// next is the judge of the next process.
+func (j *testJudge) next() *testJudge { return &testJudge{wait: j.wait, conditional: j.conditional} }
+
 func (j *testJudge) On() bool { return !j.off.Load() }
 
 func (j *testJudge) Visited(k *Page, o *crawl.Outcome) Plan {
