@@ -79,6 +79,9 @@ type Seed struct {
 	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: the priority of seeds
 	// Again fetches a known URL again, with its validators.
 	Again bool `json:"again"`
+	// Known, with Again, fetches the URL only if it is known, as what it was found: it becomes no seed and opens
+	// no scope.
+	Known bool `json:"known,omitempty"`
 	// Guessed: it was written without a scheme. If the server of the https URL speaks no TLS, the
 	// http URL is fetched in its place.
 	Guessed bool `json:"guessed,omitempty"`
@@ -91,7 +94,7 @@ type Seed struct {
 type SeedReport struct {
 	Accepted   int         `json:"accepted"` // durable at their owners
 	Duplicates int         `json:"duplicates"`
-	OutOfScope int         `json:"out_of_scope"` // refused by an exclude rule
+	OutOfScope int         `json:"out_of_scope"` // refused by an exclude rule; or not known, with Seed.Known
 	Invalid    []SeedError `json:"invalid"`
 }
 
