@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"syscall"
 	"testing"
@@ -34,9 +35,9 @@ func TestRevisitsUnderAKill(t *testing.T) {
 			// The same crawl, with intervals of seconds.
 			const least = 3 * time.Second
 			interval := least
-			c.nodes[1].set("recrawl-min="+least.String(), "recrawl-interval=4s", "recrawl-max=8s")
+			c.nodes[1].set("recrawl-min="+least.String(), "recrawl-interval=5s", "recrawl-max=10s")
 			if mode == crawl.RecrawlFixed {
-				interval = 4 * time.Second
+				interval = 5 * time.Second
 			}
 			eachVisited(t, web, pages, 3, time.Time{})
 			killed := time.Now()
@@ -54,16 +55,21 @@ func TestRevisitsUnderAKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := s.Freshness
-			if f.Mode != mode || f.RevisitsTotal < int64(4*len(pages)) || f.RevisitsTotal != f.UnchangedTotal+f.ChangedTotal || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 ||
+			if f.Mode != mode || f.RevisitsTotal < int64(3*len(pages)) || f.RevisitsTotal != f.UnchangedTotal+f.ChangedTotal || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 ||
 				f.OverdueSeconds.P99 == nil || (f.Expected != nil) != (mode == crawl.RecrawlAdaptive) {
 				t.Errorf("freshness %+v", f)
 			}
 			if r := web.Report(); r.ErrButDuplicates() != nil {
 				t.Error(r.ErrButDuplicates())
 			}
-			if code, _, stderr := run(t, "", "stop", "--crawl", "--addr", c.nodes[0].http); code != 0 {
-				t.Logf("stop: %d %s", code, stderr)
+			req, err := c.nodes[0].request(http.MethodPost, "/api/v1/crawl/stop", nil)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if err := decodeReply(c.client(), req, &crawl.ActionReport{}); err != nil {
+				t.Error(err)
+			}
+			c.finished(time.Minute)
 			c.stop()
 			t.Logf("%d pages, %d revisits, %d early at the kill, overdue p50 %v s, p99 %v s", len(pages), f.RevisitsTotal, early, *f.OverdueSeconds.P50, *f.OverdueSeconds.P99)
 		})
@@ -110,8 +116,8 @@ func eachVisited(t *testing.T, web *simweb.Web, pages []string, times int, since
 // is made again.
 func judgeRevisits(t *testing.T, web *simweb.Web, pages []string, interval time.Duration, killed time.Time) (early int) {
 	t.Helper()
-	// A page is due by the begin of its last request as the node measured it, and the server notes it a moment later.
-	const between, unacknowledged = 100 * time.Millisecond, 5 * time.Second
+	// A page is due by the begin of its last request as the node measured it; on a busy machine the server notes it later.
+	const between, unacknowledged = time.Second, 5 * time.Second
 	for _, u := range pages {
 		visits := web.Visits(u)
 		slices.SortFunc(visits, func(a, b simweb.Visit) int { return a.At.Compare(b.At) })
