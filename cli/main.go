@@ -40,7 +40,7 @@ type grammar struct {
 	Status     statusVerb          `cmd:"" help:"Show what the cluster does; any node answers for all."`
 	Seeds      seedsVerbs          `cmd:"" help:"Hand URLs to a running cluster."`
 	Nodes      nodesVerbs          `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
-	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs."`
+	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs; fetch some again."`
 	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
