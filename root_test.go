@@ -99,6 +99,10 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
+		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
+		"it reads the due pages of a snapshot; what is done with them is the frontier's",
+	},
+	{
 		[]string{"frontier/filters"}, []string{"crawl", "frontier/layout", "frontier/reader", "frontier/storage"},
 		"it spares look-ups in the store; what is known is decided above",
 	},
@@ -119,7 +123,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "recrawl", "web/urlnorm", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -237,6 +241,10 @@ var table = []rule{
 	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
+	},
+	{
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
