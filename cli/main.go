@@ -56,7 +56,7 @@ type grammar struct {
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
-	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category or a skip reason."`
+	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`
 	Version    versionVerb         `cmd:"" help:"Print the version."`
