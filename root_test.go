@@ -183,7 +183,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "importance", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -195,7 +195,11 @@ var table = []rule{
 		"it walks pages that its caller reads, so that the API and the command line write the same lists",
 	},
 	{
-		[]string{"api"}, []string{"api/dashboard", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/analysis"}, []string{"api/urllist", "crawl"},
+		"a report in other words; what it counts it reads through a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -219,7 +223,7 @@ var table = []rule{
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
+		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "recrawl", "ring", "scheduler", "store/archive", "web/*"},
 		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
 	},
 	{

@@ -159,10 +159,11 @@ var words = map[string][]any{
 	"PartitionReport.state":     {crawl.PartitionHeld, crawl.PartitionMoving, crawl.PartitionFrozen, crawl.PartitionPromoting, crawl.PartitionOffline, crawl.PartitionUnknown},
 	"RobotsReport.verdict":      {crawl.RobotsSaysAllowed, crawl.RobotsSaysForbidden, crawl.RobotsSaysUnreachable, crawl.RobotsSaysUnknown},
 	"HostReport.state":          {crawl.HostIdle, crawl.HostParked, crawl.HostLoading, crawl.HostWaiting, crawl.HostReady, crawl.HostInFlight, crawl.HostBackoff, crawl.HostFrozen, crawl.HostHeld, crawl.HostOverShare},
+	"URLAnalysis.status":        {crawl.AnalysisPending, crawl.AnalysisFetched, crawl.AnalysisError, crawl.AnalysisBlocked},
 	"Event.level":               {crawl.EventInfo, crawl.EventWarn, crawl.EventError},
 }
 
 var (
-	crawlStates   = []any{crawl.CrawlIdle, crawl.CrawlRunning, crawl.CrawlPaused, crawl.CrawlFinished}
+	crawlStates   = []any{crawl.CrawlIdle, crawl.CrawlRunning, crawl.CrawlWaiting, crawl.CrawlPaused, crawl.CrawlFinished}
 	finishReasons = []any{crawl.FinishExhausted, crawl.FinishMaxPages, crawl.FinishMaxDuration, crawl.FinishStopped}
 )

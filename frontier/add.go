@@ -26,7 +26,7 @@ const (
 	// NotHolder: the partition is not held here, or is frozen. Nothing was
 	// changed; send the URL to the holder.
 	NotHolder
-	// Refused: it looks like a trap, and its host has used up its budget of
+	// Refused: it is not known, and was asked for once more; or it looks like a trap, and its host has used up its budget of
 	// such URLs. Counted as skipped; no record is made.
 	Refused
 )
@@ -251,6 +251,9 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 		pg.requeue(t, c.fp, &found)
 		return Added
 	}
+	if t.OnlyKnown() {
+		return Refused
+	}
 	e := pg.Host(host)
 	if t.Suspicious && e.Suspicious >= int64(pg.f.o.SuspiciousPerHost) {
 		pg.State.Counters.Skipped[crawl.SkipHostBudget]++
@@ -303,6 +306,9 @@ func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 		etag, modified = "", "" // an answer 304 would not bring the links that are wanted now
 	}
 	rec.Item = itemOf(t)
+	if t.OnlyKnown() {
+		rec.Depth, rec.Hops, rec.Via = min(t.Depth, found.rec.Depth), found.rec.Hops, found.rec.Via
+	}
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
 	pg.take(pg.Host(host), host, &rec.Item)

@@ -62,6 +62,8 @@ func (m *model) expect(l *crawl.Routed) Admission {
 	u := m.urls[l.Target.URL.String()]
 	m.clock++
 	switch {
+	case u == nil && l.Target.OnlyKnown():
+		return Refused
 	case u == nil:
 		m.urls[l.Target.URL.String()] = &modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock}
 		return Added

@@ -484,7 +484,10 @@ type RenewRequest struct {
 	ClockNs int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not sent
 	// The disk of the sender does not answer. It asks for no lease, and the heartbeat does not
 	// count as a sign that it is alive.
-	Stalled       bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	Stalled bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	// What the sender's known pages want of visits (package node/revisits), 270 bytes; empty: no known page
+	// is visited again, or the sender is older than that.
+	Revisits      []byte `protobuf:"bytes,16,opt,name=revisits,proto3" json:"revisits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -566,6 +569,13 @@ func (x *RenewRequest) GetStalled() bool {
 		return x.Stalled
 	}
 	return false
+}
+
+func (x *RenewRequest) GetRevisits() []byte {
+	if x != nil {
+		return x.Revisits
+	}
+	return nil
 }
 
 type RenewReply struct {
@@ -2004,7 +2014,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xdc\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xf8\x01\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
@@ -2012,7 +2022,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
 	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
 	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x18\n" +
-	"\astalled\x18\f \x01(\bR\astalledJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
+	"\astalled\x18\f \x01(\bR\astalled\x12\x1a\n" +
+	"\brevisits\x18\x10 \x01(\fR\brevisitsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
