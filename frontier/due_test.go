@@ -320,6 +320,44 @@ func TestAgainTakesAPageOut(t *testing.T) {
 	}
 }
 
+// TestClaimBringsAVisitForward: a link with a claim to a planned page has it planned anew; one to a page that is queued, or
+// to one that its site says nothing new of, changes nothing.
+func TestClaimBringsAVisitForward(t *testing.T) {
+	t.Parallel()
+	j := &testJudge{}
+	r := startJudged(t, storage.NewMemory(), 1, j, commit.Options{})
+	l := link("http://h1.p0.test/")
+	r.add(l)
+	r.visit(0, "h1.p0.test", good(1))
+	left := func() time.Duration {
+		r.check()
+		at, ok, err := r.DueHead(0)
+		r.must(err)
+		if !ok {
+			t.Fatal("the page is not planned")
+		}
+		return time.Until(at).Round(time.Minute)
+	}
+	l.Target.Claimed = time.Now().Add(-time.Hour)
+	if a := r.add(l); a[0] != Known || left() != time.Hour {
+		t.Errorf("an old claim: %v, due in %v", a, left())
+	}
+	l.Target.Claimed = time.Now().Add(time.Hour)
+	if a := r.add(l, l); a[0] != Known || a[1] != Known || left() != time.Minute {
+		t.Errorf("a new claim: %v, due in %v", a, left())
+	}
+	r.moveDue(r.dueAt(0, soon(), 1))
+	if a := r.add(l); a[0] != Known {
+		t.Errorf("a claim while it is queued: %v", a)
+	}
+	r.check()
+	r.visit(0, "h1.p0.test", good(2))
+	j.off.Store(true)
+	if r.add(l); left() != time.Hour {
+		t.Errorf("a claim while it is off: due in %v", left())
+	}
+}
+
 func TestReplan(t *testing.T) {
 	t.Parallel()
 	wait := time.Hour
