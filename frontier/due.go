@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
@@ -148,7 +149,7 @@ func (f *Frontier) eachPiece(ctx context.Context, what string, pages []Due, do f
 		piece := pages[:min(len(pages), duePiece)]
 		pages = pages[len(piece):]
 		done := 0
-		err := f.change(ctx, func(g group) error {
+		err := f.changeDue(ctx, len(piece), func(g group) error {
 			for i := range piece {
 				if err := g.holds(piece[i].Partition, piece[i].Epoch); err != nil {
 					return err
@@ -169,6 +170,17 @@ func (f *Frontier) eachPiece(ctx context.Context, what string, pages []Due, do f
 		n += done
 	}
 	return n, nil
+}
+
+// What a page adds to a transaction at most: its record and its place in the queue have its URL, and its host changes.
+const (
+	dueEntries = 8
+	dueBytes   = 5 << 10
+)
+
+// changeDue is change for a request that changes so many pages.
+func (f *Frontier) changeDue(ctx context.Context, pages int, apply func(group) error) error {
+	return f.do(ctx, &commit.Request{Patient: true, Entries: pages * dueEntries, Bytes: pages * dueBytes, Apply: f.in(apply)})
 }
 
 // holds fails unless a partition may be changed in an epoch.

@@ -37,7 +37,7 @@ func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int,
 		piece := pages[:min(len(pages), duePiece)]
 		pages = pages[len(piece):]
 		n := 0
-		err := f.change(ctx, func(g group) error {
+		err := f.changeDue(ctx, len(piece), func(g group) error {
 			for i := range piece {
 				if err := g.holds(piece[i].Partition, piece[i].Epoch); err != nil {
 					return err
