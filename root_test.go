@@ -313,6 +313,10 @@ var table = []rule{
 		"lists, from a cluster or from the data directories of nodes that do not run",
 	},
 	{
+		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
+		"it reads a list and hands back what it read, through the API alone",
+	},
+	{
 		[]string{"cli/stop"}, []string{"api", "api/client", "cli/command", "cli/remote", "crawl", "node/datadir"},
 		"it gives the order and waits; what ends how is the node's part",
 	},

@@ -135,7 +135,7 @@ func textOf(v reflect.Value) string {
 
 // shortDuration writes 2h instead of 2h0m0s, and 7d instead of 168h0m0s.
 func shortDuration(d time.Duration) string {
-	if day := 24 * time.Hour; d >= 2*day && d%day == 0 {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
 	}
 	text := d.String()

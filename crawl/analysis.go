@@ -47,12 +47,12 @@ type LinkAnalysis struct {
 // HostAnalysis is the document of GET /api/v1/analysis/host. The URLs of the host are counted page by
 // page, for a few seconds at most: Complete says whether that was enough.
 type HostAnalysis struct {
-	Host           Host   `json:"host"`
-	Complete       bool   `json:"complete"` // all URLs of the host were counted; false: the counts are lower bounds
-	URLsDiscovered int64  `json:"urlsDiscovered"`
-	URLsFetched    int64  `json:"urlsFetched"`
-	URLsBlocked    int64  `json:"urlsBlocked"`
-	AvgResponse    *int64 `json:"avgResponseTime"` // milliseconds
+	Host           Host     `json:"host"`
+	Complete       bool     `json:"complete"` // all URLs of the host were counted; false: the counts are lower bounds
+	URLsDiscovered int64    `json:"urlsDiscovered"`
+	URLsFetched    int64    `json:"urlsFetched"`
+	URLsBlocked    int64    `json:"urlsBlocked"`
+	AvgResponse    *float64 `json:"avgResponseTime"` // milliseconds
 	// ErrorRate is the share of the tried URLs that were given up, or answered 4xx or 5xx at last, 0 to 1.
 	ErrorRate *float64           `json:"errorRate"`
 	Robots    HostRobotsAnalysis `json:"robots"`

@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/due"
+	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
 
@@ -26,36 +27,7 @@ func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages [
 // PlanFirst has the judge plan done pages for the first time, and counts those that were planned. As to
 // repeats and errors it is as MoveDue.
 func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int, err error) {
-	if f.judge == nil {
-		return 0, errNoJudge
-	}
-	if !f.judge.On() {
-		return 0, nil
-	}
-	for len(pages) > 0 {
-		piece := pages[:min(len(pages), duePiece)]
-		pages = pages[len(piece):]
-		n := 0
-		err := f.change(ctx, func(g group) error {
-			for i := range piece {
-				if err := g.holds(piece[i].Partition, piece[i].Epoch); err != nil {
-					return err
-				}
-			}
-			n = 0
-			for i := range piece {
-				if g.part(piece[i].Partition).planFirst(&piece[i]) {
-					n++
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return count, fmt.Errorf("frontier: planning done pages: %w", err)
-		}
-		count += n
-	}
-	return count, nil
+	return inPieces(ctx, f, pages, "planning done pages", func(u *Unplanned) (crawl.Partition, crawl.Epoch) { return u.Partition, u.Epoch }, part.planFirst)
 }
 
 // planFirst plans a page that is done and has no plan; false: it is not one.
@@ -71,6 +43,21 @@ func (pg part) planFirst(u *Unplanned) bool {
 	}
 	pg.setPlan(u.Host, u.Fingerprint, &page, &plan)
 	return true
+}
+
+// claim has a planned page planned anew when its site says that it has changed.
+func (pg part) claim(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
+	j := pg.f.judge
+	if t.Claimed.IsZero() || j == nil || !j.On() || found.rec.State != crawl.Done || !planned(&found.rec.Record) {
+		return
+	}
+	host, rec := layout.HostOf(t.URL), found.rec.Record
+	rec.URL = t.URL
+	page := pg.page(host, fp, &rec, pg.Group.Now.Now)
+	if plan, ok := j.Claimed(&page, t.Claimed); ok {
+		plan.Wait = max(plan.Wait, 1) // the mover counts what it moves
+		pg.setPlan(host, fp, &page, &plan)
+	}
 }
 
 // Stamp writes how far the timelines of held partitions have come, so that due times that are days away go

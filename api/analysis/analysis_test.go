@@ -88,7 +88,7 @@ func TestHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !a.Complete || a.URLsDiscovered != 7 || a.URLsFetched != 4 || a.URLsBlocked != 1 || *a.ErrorRate != 0.4 || *a.AvgResponse != 13 {
+	if !a.Complete || a.URLsDiscovered != 7 || a.URLsFetched != 4 || a.URLsBlocked != 1 || *a.ErrorRate != 0.4 || *a.AvgResponse != 12.5 {
 		t.Errorf("%+v, rate %v", a, *a.ErrorRate)
 	}
 	if h := a.Throughput; len(h) != 2 || !h[0].Timestamp.Equal(minute) || h[0].URLsPerMinute != 2 || h[1].URLsPerMinute != 1 {

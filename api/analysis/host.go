@@ -3,6 +3,7 @@ package analysis
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -97,7 +98,7 @@ func (c *counter) finish() {
 }
 
 // averageOf is the mean duration of a request, or that of the last one when no more is known.
-func averageOf(p *crawl.PolitenessReport) *int64 {
+func averageOf(p *crawl.PolitenessReport) *float64 {
 	seconds := p.LatencySeconds
 	if p.AverageLatencySeconds != nil {
 		seconds = *p.AverageLatencySeconds
@@ -105,7 +106,7 @@ func averageOf(p *crawl.PolitenessReport) *int64 {
 	if seconds <= 0 {
 		return nil
 	}
-	ms := int64(seconds*1000 + 0.5)
+	ms := math.Round(seconds*1e6) / 1e3
 	return &ms
 }
 
