@@ -62,7 +62,7 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 			w.before = st.Throughput.PagesTotal
 		}
 		w.last = st
-		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Settled()) {
+		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Decided()) {
 			w.lookAtSeeds(ctx, n, now, fruitless)
 		}
 		w.show(st, now)
