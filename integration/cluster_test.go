@@ -226,20 +226,29 @@ type ring struct {
 	}
 }
 
-// seed hands URLs to the node as a person would. A seed counts as a duplicate when a
-// page of another seed, fetched while the rest was on its way, has linked to it.
+// seed hands URLs to the node as a person would: again, as the command says, when partitions that
+// are still being handed out did not acknowledge them in time. A seed counts as a duplicate when it
+// was stored by an attempt before, or when a page of another seed, fetched while the rest was on
+// its way, has linked to it.
 func (n *node) seed(urls ...string) {
 	n.c.t.Helper()
 	args := []string{"seeds", "add", "--addr", n.http, "-"}
 	if n.c.key != nil {
 		args = append(args, "--cluster-key-file", n.c.key.file)
 	}
-	code, stdout, stderr := run(n.c.t, strings.Join(urls, "\n")+"\n", args...)
-	var accepted, duplicate int
-	_, err := fmt.Sscanf(stdout, "seeds: %d accepted, %d duplicate, 0 invalid", &accepted, &duplicate)
-	if code != 0 || err != nil || accepted == 0 || accepted+duplicate != len(urls) {
-		n.c.t.Fatalf("seeds add: exit code %d, want 0 and %d URLs taken\n%s%s", code, len(urls), stdout, stderr)
-	}
+	attempts := 0
+	until(n.c.t, time.Minute, func() string {
+		code, stdout, stderr := run(n.c.t, strings.Join(urls, "\n")+"\n", args...)
+		if attempts++; code == 4 && strings.Contains(stderr, "send them again") {
+			return stderr
+		}
+		var accepted, duplicate int
+		_, err := fmt.Sscanf(stdout, "seeds: %d accepted, %d duplicate, 0 invalid", &accepted, &duplicate)
+		if code != 0 || err != nil || accepted == 0 && attempts == 1 || accepted+duplicate != len(urls) {
+			n.c.t.Fatalf("seeds add: exit code %d, want 0 and %d URLs taken\n%s%s", code, len(urls), stdout, stderr)
+		}
+		return ""
+	})
 }
 
 // finished waits until every running node reports that the crawl has ended.

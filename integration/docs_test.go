@@ -126,7 +126,7 @@ func (r *reader) obey(c command) {
 		return
 	}
 	r.ready()
-	if strings.HasPrefix(text, "kill -9 ") {
+	if strings.HasPrefix(text, "kill -9 ") || strings.HasPrefix(text, "crawlnode seeds add ") {
 		r.whole()
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), r.patience)
@@ -204,16 +204,16 @@ func (r *reader) ready() {
 	r.waiting = nil
 }
 
-// whole waits until every partition has its copies: what a killed node alone had would be gone with
-// it.
+// whole waits until every partition is served, or seeds might have to be sent again, and has its
+// copies: what a killed node alone had would be gone with it.
 func (r *reader) whole() {
 	r.t.Helper()
 	until(r.t, time.Minute, func() string {
 		argv := r.argv("crawlnode status -o json")
 		out, err := exec.Command(argv[0], argv[1:]...).Output()
 		var s status
-		if err != nil || json.Unmarshal(out, &s) != nil || s.Ring.UnderReplicated > 0 {
-			return fmt.Sprintf("%d partitions have too few copies: %v\n%s", s.Ring.UnderReplicated, err, out)
+		if err != nil || json.Unmarshal(out, &s) != nil || s.Ring.UnderReplicated > 0 || s.Ring.Served != s.Ring.Partitions {
+			return fmt.Sprintf("%d of %d partitions are served, %d have too few copies: %v\n%s", s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, err, out)
 		}
 		return ""
 	})
