@@ -76,7 +76,7 @@ const signalsHead = `# A signal at every moment
 
 SIGINT while a command does something: the exit code, and the time from the signal to the end. Nothing is lost: what was acknowledged is on disk, and the same command goes on (exit code 5
 says that there is something to go on with). Before a node runs: TestSignalsBeforeTheNodeRuns. A second and a third signal: TestSignals. What a crawl that was interrupted has fetched and
-missed, as its web server saw it: TestCrawlInterrupted.
+missed, as its web server saw it: TestCrawlInterrupted. A node that joins, drains or replays its store beside others: [signals-cluster.md](signals-cluster.md).
 
     go test ./cli -count=1 -run '^TestSignalsAtEveryMoment$' -wronguses
 
