@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"crawlnode/frontier/commit"
+	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -30,6 +31,17 @@ type (
 	Cursor = reader.Cursor
 	// HostQueue is the head of a host's queues with all that politeness knows.
 	HostQueue = reader.HostQueue
+	// Due is a planned page, and DueCursor a place in their order.
+	Due       = due.Entry
+	DueCursor = due.Cursor
+	// Unplanned is a done page that is not planned.
+	Unplanned = due.Unplanned
+	// Judge plans the visits of pages; Page is what it is told of one, Plan what it decides, and Estimate what the sums
+	// of pages count.
+	Judge    = due.Judge
+	Page     = due.Page
+	Plan     = due.Plan
+	Estimate = due.Estimate
 	// Wake is a host with queued URLs.
 	Wake = reader.Wake
 	// WakeCursor is a place in the wake index of a partition.
