@@ -81,7 +81,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.Via.Named() || !g.f.w.Cache.Has(keys[i])) {
+		if out[i] != NotHolder && (t.Again || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i])) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -246,6 +246,7 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 			pg.lowerDepth(t, c.fp, &found)
 		}
 		if !t.Again || found.rec.State == crawl.Queued {
+			pg.claim(t, c.fp.Probe(found.probe), &found)
 			return Known
 		}
 		pg.requeue(t, c.fp, &found)
@@ -292,6 +293,9 @@ func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
 	b.Queued++
 	pg.Touch(e)
 	pg.State.Counters.Queued[it.Band]++
+	if it.Revisit {
+		pg.State.Counters.QueuedRevisits++
+	}
 	pg.QueuedNews(host, it.Band)
 }
 

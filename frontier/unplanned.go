@@ -6,6 +6,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/due"
+	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
 
@@ -71,6 +72,21 @@ func (pg part) planFirst(u *Unplanned) bool {
 	}
 	pg.setPlan(u.Host, u.Fingerprint, &page, &plan)
 	return true
+}
+
+// claim has a planned page planned anew when its site says that it has changed.
+func (pg part) claim(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
+	j := pg.f.judge
+	if t.Claimed.IsZero() || j == nil || !j.On() || found.rec.State != crawl.Done || !planned(&found.rec.Record) {
+		return
+	}
+	host, rec := layout.HostOf(t.URL), found.rec.Record
+	rec.URL = t.URL
+	page := pg.page(host, fp, &rec, pg.Group.Now.Now)
+	if plan, ok := j.Claimed(&page, t.Claimed); ok {
+		plan.Wait = max(plan.Wait, 1) // the mover counts what it moves
+		pg.setPlan(host, fp, &page, &plan)
+	}
 }
 
 // Stamp writes how far the timelines of held partitions have come, so that due times that are days away go

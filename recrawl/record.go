@@ -124,8 +124,8 @@ func (r *Record) marks() uint64 {
 }
 
 const (
-	markMoved = 1 << 2
-	markListed  = 1 << 3
+	markMoved  = 1 << 2
+	markListed = 1 << 3
 )
 
 func bound(d time.Duration) time.Duration { return min(max(d, 0), maxWait) }

@@ -26,7 +26,7 @@ func verdictOf(st *crawl.Status) verdict {
 	case crawl.CrawlPaused:
 		v.Text = fmt.Sprintf("the crawl is paused with %s URLs queued; Resume continues it", count(st.Frontier.Queued))
 	case crawl.CrawlWaiting:
-		v.Text = st.Crawl.Message // it has the time of the next visit
+		v.Text = st.Crawl.Message
 	case crawl.CrawlFinished:
 		v.Text = ending(st)
 	default:

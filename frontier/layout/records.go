@@ -215,7 +215,9 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	}
 	if flags&recordVisits != 0 {
 		s.VisitedAt, s.CheckAt = r.time(), r.time()
-		s.Visits = r.str()
+		if s.Visits = r.str(); s.Visits == "" {
+			r.fail()
+		}
 	}
 	s.Rest = r.rest()
 	return s, r.end("record")

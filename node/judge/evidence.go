@@ -31,7 +31,7 @@ func (m *matter) check(o *crawl.Outcome, verdict recrawl.Verdict, moved, listed 
 		m.site.Sitemap = m.site.Sitemap.Check(moved, changed)
 	}
 	old := m.Record
-	if !content(o.Status) || recrawl.AnswerOf(old.Status) == recrawl.Missing || recrawl.AnswerOf(old.Status) == recrawl.Removed {
+	if !hasContent(o.Status) || recrawl.AnswerOf(old.Status) == recrawl.Missing || recrawl.AnswerOf(old.Status) == recrawl.Removed {
 		return
 	}
 	if o.LastMod != "" && old.LastModified != "" {

@@ -116,7 +116,7 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	}
 	m.priceSite()
 	r, known := m.old, m.had
-	if content(o.Status) {
+	if hasContent(o.Status) {
 		r.Kind = kindOf(o, k.Record)
 	}
 	if !known {
@@ -162,8 +162,8 @@ func failedStatus(status int) int {
 	return 0 // an answer that broke off
 }
 
-// content reports whether an answer may bring content.
-func content(status int) bool { return status >= 200 && status < 300 }
+// hasContent reports whether an answer may bring content.
+func hasContent(status int) bool { return status >= 200 && status < 300 }
 
 // again plans a page at its old interval from now on: nothing was learnt.
 func (m *matter) again() frontier.Plan {

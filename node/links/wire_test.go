@@ -2,6 +2,7 @@ package links
 
 import (
 	"testing"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/peer"
@@ -17,7 +18,7 @@ func linkTo(t testing.TB, url string) crawl.Routed {
 		t.Fatal(err)
 	}
 	return crawl.Routed{Partition: ring.PartitionOf(crawl.Host(u.Host()), 512),
-		Target: crawl.Target{URL: u, Depth: 3, Band: 2, Hops: 1, Via: crawl.ViaSitemapFile, Again: true, Suspicious: true}}
+		Target: crawl.Target{URL: u, Depth: 3, Band: 2, Hops: 1, Via: crawl.ViaSitemapFile, Again: true, Suspicious: true, Claimed: time.Unix(1_790_000_000, 5).UTC()}}
 }
 
 func TestFromWire(t *testing.T) {
