@@ -24,6 +24,8 @@ var roles = map[string]crawl.Role{
 	"GET /api/v1/urls":                     crawl.RoleRead,
 	"GET /api/v1/hosts":                    crawl.RoleRead,
 	"GET /api/v1/hosts/{host}":             crawl.RoleRead,
+	"GET /api/v1/analysis/url":             crawl.RoleRead,
+	"GET /api/v1/analysis/host":            crawl.RoleRead,
 	"GET /api/v1/cdxj":                     crawl.RoleRead,
 	"GET /api/v1/captures/{file}/{offset}": crawl.RoleRead,
 	"GET /api/v1/crawl":                    crawl.RoleRead,

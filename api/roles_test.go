@@ -48,6 +48,8 @@ var allowed = map[string]string{
 	"GET /api/v1/urls":                     "roa",
 	"GET /api/v1/hosts":                    "roa",
 	"GET /api/v1/hosts/{host}":             "roa",
+	"GET /api/v1/analysis/url":             "roa",
+	"GET /api/v1/analysis/host":            "roa",
 	"GET /api/v1/cdxj":                     "roa",
 	"GET /api/v1/captures/{file}/{offset}": "roa",
 	"GET /api/v1/crawl":                    "roa",

@@ -171,4 +171,6 @@ type Record struct {
 	// VisitedAt is the time of the newest visit, and CheckAt when the page is due or planned anew; the
 	// zero time without Visits.
 	VisitedAt, CheckAt time.Time
+	// DepthCut: links were left out for their depth, so a request with a lower depth needs the content again.
+	DepthCut bool
 }

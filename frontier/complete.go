@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/web/urlnorm"
 )
 
 // Completion is all that becomes of a visit.
@@ -279,12 +280,15 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	}
 	fp := layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe)
 	key := layout.AppendRecordKey(nil, host, fp)
+	var old crawl.Record // empty without an earlier result
 	if q.Refetch {
-		pg.keepCapture(key, &rec)
+		old = pg.stored(key, q.Item.URL)
+		keepCapture(&old, &rec)
 	}
+	pg.judge(host, fp, &old, &rec, &q.Item, o)
 	pg.Set(key, layout.EncodeRecord(&rec))
 	pg.dequeue(host, &q.Item)
-	if state == crawl.Failed {
+	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++
 	}
 	if o.Status != 0 && !o.IsSitemap && q.Item.Via != crawl.ViaSitemapFile {
@@ -296,16 +300,25 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 
 const notModified = 304
 
-// keepCapture leaves the capture of an earlier fetch in the record when the
-// last one brought no content.
-func (pg part) keepCapture(key []byte, rec *crawl.Record) {
+// stored is the record under a key, empty when there is none.
+func (pg part) stored(key []byte, u urlnorm.URL) crawl.Record {
 	v, ok := pg.Get(key)
 	if !ok {
-		return
+		return crawl.Record{}
 	}
 	old, err := layout.DecodeRecord(v)
 	if err != nil {
-		pg.Group.Fail(fmt.Errorf("%w of %s", err, rec.URL))
+		pg.Group.Fail(fmt.Errorf("%w of %s", err, u))
+		return crawl.Record{}
+	}
+	old.URL = u
+	return old.Record
+}
+
+// keepCapture leaves the capture of an earlier fetch in the record when the
+// last one brought no content.
+func keepCapture(old, rec *crawl.Record) {
+	if old.State == 0 {
 		return
 	}
 	if rec.Archive == (crawl.ArchiveRef{}) || rec.Status == notModified && old.Archive != (crawl.ArchiveRef{}) {

@@ -232,6 +232,32 @@ func TestAgain(t *testing.T) {
 	r.check()
 }
 
+// TestOnlyKnown: what a person wants again without making it a seed is not admitted when it is unknown, and
+// stays what it was.
+func TestOnlyKnown(t *testing.T) {
+	t.Parallel()
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
+	l := link("http://h1.p0.test/")
+	l.Target.Again, l.Target.Depth = true, 1<<20
+	if got := r.add(l); got[0] != Refused {
+		t.Fatalf("unknown: %v", got)
+	}
+	if c := r.Totals(); c.Seen != 0 || c.Hosts != 0 {
+		t.Fatalf("counters = %+v", c)
+	}
+	first := link("http://h1.p0.test/")
+	first.Target.Depth, first.Target.Via = 3, crawl.ViaAsset
+	r.add(first)
+	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: fetched}))
+	if got := r.add(l); got[0] != Added {
+		t.Fatalf("known: %v", got)
+	}
+	if it := r.lease(0, "h1.p0.test").Item; it.Depth != 3 || it.Via != crawl.ViaAsset || it.ETag != `"e1"` {
+		t.Errorf("%+v", it)
+	}
+	r.check()
+}
+
 func TestSuspiciousBudget(t *testing.T) {
 	t.Parallel()
 	r := startHolding(t, storage.NewMemory(), 1, commit.Options{SuspiciousPerHost: 3})

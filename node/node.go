@@ -34,6 +34,7 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/revisits"
 	"crawlnode/node/rotation"
 	"crawlnode/node/spread"
 	"crawlnode/node/transfer"
@@ -126,6 +127,7 @@ type Node struct {
 	seeder    *links.Seeder
 	permits   *finish.Permits
 	finisher  *finish.Finisher
+	revisits  *revisits.Keeper
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere
@@ -326,6 +328,7 @@ func (n *Node) documentChanged() {
 			}
 		}
 	}
+	n.revisits.Wake()
 	n.heartbeat.Soon()
 	n.spread.Wake()
 }

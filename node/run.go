@@ -155,6 +155,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
+	group.Go(func() error { return n.revisitRun(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
 	group.Go(func() error { return n.followLease(ctx, e) })
@@ -178,7 +179,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.dispatcher = n.newDispatcher()
-	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher,
+	e.completer = links.NewCompleter(n.router, n.outbox, countedVisits{e.dispatcher, n.revisits},
 		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)
 	loaded, err := n.loadedPartitions(ctx, store)
