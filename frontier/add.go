@@ -293,6 +293,9 @@ func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
 	b.Queued++
 	pg.Touch(e)
 	pg.State.Counters.Queued[it.Band]++
+	if it.Revisit {
+		pg.State.Counters.QueuedRevisits++
+	}
 	pg.QueuedNews(host, it.Band)
 }
 

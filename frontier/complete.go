@@ -345,6 +345,9 @@ func (pg part) dequeue(host crawl.Host, it *crawl.Item) {
 	}
 	pg.Touch(e)
 	pg.State.Counters.Queued[it.Band]--
+	if it.Revisit {
+		pg.State.Counters.QueuedRevisits--
+	}
 	if e.Inline.At(it.Band, it.Seq) {
 		e.Inline = nil
 	} else {

@@ -15,7 +15,7 @@ func (r *Reporter) revisits(now time.Time, c *crawl.Counters) crawl.RevisitBlock
 	if !r.Documents.Current().Doc.Settings.Revisits() {
 		return crawl.RevisitBlock{}
 	}
-	return r.Revisits.Block(now, c.Queued[0])
+	return r.Revisits.Block(now, c.QueuedRevisits)
 }
 
 // overduePatience is how long a due page may wait for a place in the queue before the operator is told;
@@ -44,7 +44,7 @@ func (r *Reporter) sampleRevisits(s *metrics.Sample, held *crawl.Counters) {
 		return
 	}
 	f := r.Revisits.Figures()
-	late, due := f.Late.Seconds(), f.Waiting+held.Queued[0]
+	late, due := f.Late.Seconds(), f.Waiting+held.QueuedRevisits
 	v.Late, v.Due, v.Capacity, v.Expected = &late, &due, &f.Capacity, f.Expected
 	if f.Price > 0 {
 		v.Price = &f.Price

@@ -324,7 +324,7 @@ func (k *Keeper) load() load {
 	l := load{visits: k.visits.Load(), revisits: k.revisits.Load()}
 	l.busy, l.fetchers = k.o.Fetchers()
 	t := k.o.Pages.Totals()
-	l.fresh = t.QueuedTotal() > t.Queued[0] // revisits are in the first band
+	l.fresh = t.QueuedTotal() > t.QueuedRevisits
 	return l
 }
 
