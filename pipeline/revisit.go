@@ -22,7 +22,7 @@ func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Res
 	var stored Stored
 	if rules.Settings.Archive {
 		stored = w.p.o.Contents.Stored(ctx, v.Item.URL)
-		o.Digest = stored.Digest
+		o.Digest, o.Refers = stored.Digest, true
 	}
 	return w.store(ctx, &v, capture(v, resp, o, stored.Original), rules, o, nil)
 }

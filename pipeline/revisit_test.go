@@ -44,7 +44,7 @@ func TestNotModified(t *testing.T) {
 		b.visit("http://a.test/", revisit)
 		r, o := b.one()
 		if r.Kind != crawl.Fetched || !r.Requested || o.Kind != crawl.Fetched || o.Status != 304 || !o.Conditional || !o.NoIndex || o.MaxAge != time.Minute ||
-			o.ETag != c.tag || o.LastMod != c.date || o.Digest != [20]byte{9} || o.First || o.Text != 0 || o.LinksFound != 0 || o.Archive.File == "" {
+			o.ETag != c.tag || o.LastMod != c.date || o.Digest != [20]byte{9} || o.First || !o.Refers || o.Text != 0 || o.LinksFound != 0 || o.Archive.File == "" {
 			t.Errorf("%s: released %+v, completed %+v", c.name, r, o)
 		}
 		if got := b.captures[0]; got.Status != 304 || got.Original != original || got.Digest != [20]byte{9} || len(got.Body) > 0 || !got.NoIndex {

@@ -217,6 +217,7 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	var original *crawl.Original
 	if rules.Settings.Archive {
 		original = w.known(ctx, v, resp, o)
+		o.Refers = original != nil
 	}
 	return w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc)
 }
