@@ -179,7 +179,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -207,7 +207,7 @@ var table = []rule{
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
-		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
@@ -319,6 +319,10 @@ var table = []rule{
 	{
 		[]string{"cli/graph"}, []string{"api", "cli/command", "importance/pagerank", "store/linkgraph"},
 		"it computes from files, without a node",
+	},
+	{
+		[]string{"cli/focus"}, []string{"api", "cli/command", "config", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		"it reads pages from files and learns from them, without a node",
 	},
 	{
 		[]string{"cli/warcfiles"}, []string{"api", "cli/command", "crawl", "store/archive"},

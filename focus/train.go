@@ -12,12 +12,12 @@ import (
 type Options struct {
 	// Seed is that of the random order in which pages are learnt from and divided.
 	Seed uint64
-	// Progress, unless nil, is called after each of the steps that take time.
-	Progress func(done, of int)
+	// Progress, unless nil, is called after each of the steps that take time. Train ends with its error.
+	Progress func(done, of int) error
 }
 
-// Train makes a model of the pages. The error is ErrTooFew, or says that the sets cannot be told
-// apart.
+// Train makes a model of the pages. The error is ErrTooFew, that of Progress, or says that the sets
+// cannot be told apart.
 func (t *Trainer) Train(o Options) (*Model, error) {
 	like, unlike := t.Pages()
 	for _, set := range [...]struct {
@@ -32,14 +32,19 @@ func (t *Trainer) Train(o Options) (*Model, error) {
 	l := newLearner(t.pages)
 	fold := divide(t.pages, rng)
 	done, of := 0, folds*len(costs)+1
-	step := func() {
+	step := func() error {
 		if done++; o.Progress != nil {
-			o.Progress(done, of)
+			return o.Progress(done, of)
 		}
+		return nil
 	}
 	var best validation
 	for _, cost := range costs {
-		if v := l.validate(fold, cost, rng, step); v.auc > best.auc+1e-4 {
+		v, err := l.validate(fold, cost, rng, step)
+		if err != nil {
+			return nil, err
+		}
+		if v.auc > best.auc+1e-4 {
 			best = v
 		}
 	}
@@ -48,7 +53,9 @@ func (t *Trainer) Train(o Options) (*Model, error) {
 			"give pages that differ more, and more of them", 100*best.auc)
 	}
 	w := l.learn(fold, -1, best.cost, rng)
-	step()
+	if err := step(); err != nil {
+		return nil, err
+	}
 	m := quantised(w)
 	m.page, m.link = fit(best.pages, true), fit(best.links, false)
 	m.info.Like, m.info.Unlike = like, unlike

@@ -56,7 +56,7 @@ func trained(t *testing.T, like, unlike int) *Trainer {
 func TestTrain(t *testing.T) {
 	tr := trained(t, 60, 240)
 	steps, last := 0, 0
-	m, err := tr.Train(Options{Seed: 7, Progress: func(done, of int) { steps++; last = of }})
+	m, err := tr.Train(Options{Seed: 7, Progress: func(_, of int) error { steps++; last = of; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func divide(pages []example, rng *source) []uint8 {
 }
 
 // validate learns from four folds and measures the fifth, five times.
-func (l *learner) validate(fold []uint8, cost float64, rng *source, step func()) validation {
+func (l *learner) validate(fold []uint8, cost float64, rng *source, step func() error) (validation, error) {
 	v := validation{cost: cost}
 	for held := range folds {
 		w := l.learn(fold, held, cost, rng)
@@ -56,10 +56,12 @@ func (l *learner) validate(fold []uint8, cost float64, rng *source, step func())
 				}
 			}
 		}
-		step()
+		if err := step(); err != nil {
+			return v, err
+		}
 	}
 	v.auc = auc(v.pages)
-	return v
+	return v, nil
 }
 
 // total is the margin of a list of features, as a Model has it.
