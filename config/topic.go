@@ -17,7 +17,8 @@ import (
 // none.
 type Topic struct {
 	*crawl.Topic
-	path string // not read yet
+	path   string // not read yet
+	broken bool   // it could not be read, as was told
 }
 
 // TopicFrom reads a model from a file that focus train has written. The error names the file.
@@ -81,10 +82,9 @@ func (t *Topic) read() error {
 		return nil
 	}
 	topic, err := TopicFrom(t.path)
-	if err != nil {
+	if *t = (Topic{Topic: topic, broken: err != nil}); err != nil {
 		return fmt.Errorf("--focus: %w", err)
 	}
-	*t = Topic{Topic: topic}
 	return nil
 }
 

@@ -75,6 +75,9 @@ func TestFocusRefuses(t *testing.T) {
 		"a broken text":             {map[string]string{"CRAWLNODE_FOCUS": crawl.TopicPrefix + "a:!"}, []string{"CRAWLNODE_FOCUS", "NAME:BASE64"}},
 	} {
 		_, err := loadWith(c.env)
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: two errors for one: %v", name, err)
+		}
 		for _, want := range c.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", name, err, want)
