@@ -321,7 +321,7 @@ var table = []rule{
 		"it computes from files, without a node",
 	},
 	{
-		[]string{"cli/focus"}, []string{"api", "cli/command", "config", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		[]string{"cli/focus"}, []string{"api", "cli/command", "config", "crawl", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
 		"it reads pages from files and learns from them, without a node",
 	},
 	{
