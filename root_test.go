@@ -251,6 +251,10 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "handoff", "importance", "peer"},
+		"it carries credits between partitions; what they are worth is package importance's",
+	},
+	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
 		"it carries links between the frontier and the peers; views, settings and the other ends of a page reach it through interfaces that it declares",
 	},

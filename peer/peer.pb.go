@@ -1991,6 +1991,165 @@ func (x *ContentReply) GetAnswers() []*ContentAnswer {
 	return nil
 }
 
+// CreditEntry is what pages of one partition pass on to URLs of another one.
+type CreditEntry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          uint32                 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`      // partition
+	To            uint32                 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`          // partition
+	Seq           uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`        // increases for a pair of partitions, with gaps
+	Credits       []byte                 `protobuf:"bytes,4,opt,name=credits,proto3" json:"credits,omitempty"` // package frontier/layout decodes and bounds them
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreditEntry) Reset() {
+	*x = CreditEntry{}
+	mi := &file_peer_peer_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreditEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreditEntry) ProtoMessage() {}
+
+func (x *CreditEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreditEntry.ProtoReflect.Descriptor instead.
+func (*CreditEntry) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *CreditEntry) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *CreditEntry) GetTo() uint32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *CreditEntry) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *CreditEntry) GetCredits() []byte {
+	if x != nil {
+		return x.Credits
+	}
+	return nil
+}
+
+type CreditBatch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entries       []*CreditEntry         `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"` // at most 1,000, and 512 KiB; those of one pair of partitions in order
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreditBatch) Reset() {
+	*x = CreditBatch{}
+	mi := &file_peer_peer_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreditBatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreditBatch) ProtoMessage() {}
+
+func (x *CreditBatch) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreditBatch.ProtoReflect.Descriptor instead.
+func (*CreditBatch) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *CreditBatch) GetEntries() []*CreditEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+type CreditReply struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For each entry, up to which number the receiver has credits of this pair of partitions; 0: it
+	// does not hold the partition, or its replicas have not answered.
+	Taken         []uint64 `protobuf:"varint,1,rep,packed,name=taken,proto3" json:"taken,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreditReply) Reset() {
+	*x = CreditReply{}
+	mi := &file_peer_peer_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreditReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreditReply) ProtoMessage() {}
+
+func (x *CreditReply) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreditReply.ProtoReflect.Descriptor instead.
+func (*CreditReply) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *CreditReply) GetTaken() []uint64 {
+	if x != nil {
+		return x.Taken
+	}
+	return nil
+}
+
 var File_peer_peer_proto protoreflect.FileDescriptor
 
 const file_peer_peer_proto_rawDesc = "" +
@@ -2141,7 +2300,16 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\bnear_url\x18\x05 \x01(\tR\anearUrl\x12#\n" +
 	"\rnear_distance\x18\x06 \x01(\rR\fnearDistance\"J\n" +
 	"\fContentReply\x12:\n" +
-	"\aanswers\x18\x01 \x03(\v2 .crawlnode.peer.v1.ContentAnswerR\aanswers*u\n" +
+	"\aanswers\x18\x01 \x03(\v2 .crawlnode.peer.v1.ContentAnswerR\aanswers\"]\n" +
+	"\vCreditEntry\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\rR\x02to\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x18\n" +
+	"\acredits\x18\x04 \x01(\fR\acredits\"G\n" +
+	"\vCreditBatch\x128\n" +
+	"\aentries\x18\x01 \x03(\v2\x1e.crawlnode.peer.v1.CreditEntryR\aentries\"'\n" +
+	"\vCreditReply\x12\x18\n" +
+	"\x05taken\x18\x01 \x03(\x04B\x02\x10\x01R\x05taken*u\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rVERDICT_ADDED\x10\x01\x12\x11\n" +
@@ -2153,7 +2321,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x13CONTENT_VERDICT_NEW\x10\x01\x12\x19\n" +
 	"\x15CONTENT_VERDICT_KNOWN\x10\x02\x12\x1b\n" +
 	"\x17CONTENT_VERDICT_PENDING\x10\x03\x12\x1e\n" +
-	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xd6\b\n" +
+	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xa0\t\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
 	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
@@ -2171,7 +2339,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aOperate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12C\n" +
 	"\aExplain\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12E\n" +
 	"\aArchive\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope0\x01\x12L\n" +
-	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReplyB\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReply\x12H\n" +
+	"\x06Credit\x12\x1e.crawlnode.peer.v1.CreditBatch\x1a\x1e.crawlnode.peer.v1.CreditReplyB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -2186,7 +2355,7 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
@@ -2217,6 +2386,9 @@ var file_peer_peer_proto_goTypes = []any{
 	(*ContentBatch)(nil),      // 26: crawlnode.peer.v1.ContentBatch
 	(*ContentAnswer)(nil),     // 27: crawlnode.peer.v1.ContentAnswer
 	(*ContentReply)(nil),      // 28: crawlnode.peer.v1.ContentReply
+	(*CreditEntry)(nil),       // 29: crawlnode.peer.v1.CreditEntry
+	(*CreditBatch)(nil),       // 30: crawlnode.peer.v1.CreditBatch
+	(*CreditReply)(nil),       // 31: crawlnode.peer.v1.CreditReply
 }
 var file_peer_peer_proto_depIdxs = []int32{
 	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
@@ -2236,41 +2408,44 @@ var file_peer_peer_proto_depIdxs = []int32{
 	25, // 14: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
 	1,  // 15: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
 	27, // 16: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
-	4,  // 17: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	2,  // 18: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 19: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 20: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	7,  // 21: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	9,  // 22: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
-	13, // 23: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	15, // 24: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	17, // 25: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	21, // 26: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	19, // 27: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	2,  // 28: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 29: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 30: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	26, // 31: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	6,  // 32: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 33: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 34: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 35: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 36: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	10, // 37: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
-	14, // 38: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	16, // 39: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	18, // 40: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	23, // 41: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	20, // 42: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 43: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 44: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 45: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	28, // 46: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	32, // [32:47] is the sub-list for method output_type
-	17, // [17:32] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	29, // 17: crawlnode.peer.v1.CreditBatch.entries:type_name -> crawlnode.peer.v1.CreditEntry
+	4,  // 18: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	2,  // 19: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 20: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 21: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	7,  // 22: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	9,  // 23: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
+	13, // 24: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	15, // 25: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	17, // 26: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	21, // 27: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	19, // 28: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	2,  // 29: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 30: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 31: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	26, // 32: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	30, // 33: crawlnode.peer.v1.Peer.Credit:input_type -> crawlnode.peer.v1.CreditBatch
+	6,  // 34: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 35: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 36: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 37: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 38: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	10, // 39: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
+	14, // 40: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	16, // 41: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	18, // 42: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	23, // 43: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	20, // 44: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 45: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 46: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 47: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	28, // 48: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	31, // 49: crawlnode.peer.v1.Peer.Credit:output_type -> crawlnode.peer.v1.CreditReply
+	34, // [34:50] is the sub-list for method output_type
+	18, // [18:34] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -2284,7 +2459,7 @@ func file_peer_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   27,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

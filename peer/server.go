@@ -54,6 +54,8 @@ type Handler interface {
 	// Contents answers what is known here of payloads and texts, and takes note of those
 	// that were stored.
 	Contents(ctx context.Context, from string, req *ContentBatch) (*ContentReply, error)
+	// Credit takes credits for URLs of the partitions held here.
+	Credit(ctx context.Context, from string, req *CreditBatch) (*CreditReply, error)
 }
 
 // ServerOptions configure a Server. Self, Boot, Protocol, Cluster and Handler are
@@ -307,6 +309,10 @@ func (v service) Explain(ctx context.Context, r *Envelope) (*Envelope, error) {
 
 func (v service) Contents(ctx context.Context, r *ContentBatch) (*ContentReply, error) {
 	return v.handler().Contents(ctx, from(ctx), r)
+}
+
+func (v service) Credit(ctx context.Context, r *CreditBatch) (*CreditReply, error) {
+	return v.handler().Credit(ctx, from(ctx), r)
 }
 
 func (v service) Archive(r *Envelope, stream grpc.ServerStreamingServer[Envelope]) error {

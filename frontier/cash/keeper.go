@@ -2,7 +2,6 @@ package cash
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -91,11 +90,11 @@ func (k *Keeper) Unfolded(visit func(p crawl.Partition, entries int)) {
 type Folded struct {
 	Entries, Settled, Posts int   // log entries, pages that passed on again, entries for other partitions
 	Accounts                int64 // of the partition; with those of this fold
-	More                    bool  // the log has more
+	More                    bool  // the log has more, beside what the fold itself has put into it
 }
 
 // errFolded says that another fold was faster.
-var errFolded = errors.New("the log was folded meanwhile")
+var errFolded = fmt.Errorf("%w as it was: the log was folded meanwhile", commit.ErrNotHolder)
 
 // Fold folds a piece of a partition's log into its accounts. It plans in the caller's goroutine and
 // asks the writer for one transaction. It fails with ErrNotHolder when the partition is not served
@@ -105,7 +104,7 @@ func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 	waiting := k.unfolded.take(p)
 	plan, err := k.plan(p)
 	if err == nil && plan != nil {
-		d = Folded{Entries: plan.Folded, Settled: plan.Settled, Posts: len(plan.Posts), More: plan.More || len(plan.Again) > 0}
+		d = Folded{Entries: plan.Folded, Settled: plan.Settled, Posts: len(plan.Posts), More: plan.More}
 		err = k.w.Do(ctx, &commit.Request{Patient: true, Entries: plan.Entries(), Bytes: plan.Bytes(), Apply: func(g *commit.Group) (err error) {
 			d.Accounts, err = k.fold(g, plan)
 			return err
@@ -115,7 +114,7 @@ func (k *Keeper) Fold(ctx context.Context, p crawl.Partition) (Folded, error) {
 		k.unfolded.add(p, waiting)
 		return Folded{}, fmt.Errorf("frontier: folding the credits of partition %d: %w", p, err)
 	}
-	if d.More {
+	if plan != nil && (d.More || len(plan.Again) > 0) {
 		k.unfolded.add(p, max(waiting-d.Entries, 1))
 	}
 	return d, nil
@@ -216,4 +215,15 @@ func (k *Keeper) Ranks(p crawl.Partition) (*importance.Histogram, error) {
 		return nil, fmt.Errorf("%w: histogram of partition %d: %w", layout.ErrCorrupt, p, err)
 	}
 	return h, nil
+}
+
+// Ledger reads the sums of a partition's cash.
+func (k *Keeper) Ledger(p crawl.Partition) (importance.Ledger, error) {
+	v, err := k.w.Read(p)
+	if err != nil {
+		return importance.Ledger{}, err
+	}
+	defer v.Close()
+	t, err := Totals(v)
+	return t.Ledger, err
 }

@@ -210,7 +210,7 @@ func (f *fold) credits() error {
 	deltas := importance.MergeDeltas(f.log.rest(), importance.SumCredits(f.own))
 	for len(deltas) > 0 && f.err == nil {
 		if f.dirty > 2*f.limits.DirtyBytes {
-			f.plan.Again = append(f.plan.Again, layout.EncodeCashDeltas(deltas))
+			f.plan.Again, f.plan.More = append(f.plan.Again, layout.EncodeCashDeltas(deltas)), true
 			break
 		}
 		g, err := f.group(deltas[0].URL)

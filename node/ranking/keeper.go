@@ -1,0 +1,188 @@
+package ranking
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/frontier/commit"
+	"crawlnode/importance"
+)
+
+// Keeper keeps importance up to date. Run owns the fields below ranks.
+type Keeper struct {
+	opts    Options
+	counts  atomic.Pointer[counted]
+	summary atomic.Pointer[[]byte]
+	ranks   atomic.Pointer[importance.Ranks]
+
+	held     map[crawl.Partition]*holding
+	turns    int
+	behind   bool // the last round has not sent all: larger folds need fewer entries
+	lastSums time.Time
+}
+
+// counted is the answer of Counts for a priority and a mode.
+type counted struct {
+	priority, recrawl string
+	on                bool
+}
+
+// holding is a held partition.
+type holding struct {
+	epoch    crawl.Epoch
+	accounts int64              // as of the last fold
+	since    time.Time          // since its log has entries; zero: it has none
+	posted   bool               // its outbox of credits may have entries
+	after    frontier.OutboxKey // up to where the outbox was read in this pass
+	seen     bool               // in this round
+}
+
+// New makes a Keeper; Run does its work.
+func New(o Options) *Keeper {
+	return &Keeper{opts: o, held: map[crawl.Partition]*holding{}}
+}
+
+// On reports whether importance counts. It is called for each page.
+func (k *Keeper) On() bool {
+	s := k.opts.Settings()
+	if s == nil {
+		return false
+	}
+	c := k.counts.Load()
+	if c == nil || c.priority != s.Priority || c.recrawl != s.Recrawl {
+		c = &counted{s.Priority, s.Recrawl, Counts(s)}
+		k.counts.Store(c)
+	}
+	return c.on
+}
+
+// round is how often the loop looks.
+const round = time.Second
+
+// A log is folded when it has so many entries that a changed block, of 4 KiB, stands for blockPages
+// pages at least, and at the latest after foldAfter. sumAfter is how often histograms are summed.
+const (
+	blockPages    = 8
+	blockAccounts = 150
+	foldMost      = 1_500 // entries with which a log is folded in any case
+	foldAfter     = 30 * time.Second
+	sumAfter      = 10 * time.Second
+)
+
+// Run folds and sends until ctx ends, or the store fails. Call it once, when the node has joined its
+// cluster.
+func (k *Keeper) Run(ctx context.Context) error {
+	tick := time.NewTicker(round)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if !k.On() || k.opts.Holdings.Partitions() == 0 {
+			continue
+		}
+		if err := k.Round(ctx, time.Now()); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// Round does what is due at a time. Run calls it.
+func (k *Keeper) Round(ctx context.Context, now time.Time) error {
+	k.look(now)
+	if err := k.fold(ctx, now); err != nil {
+		return err
+	}
+	if err := k.send(ctx); err != nil {
+		return err
+	}
+	if now.Sub(k.lastSums) < sumAfter {
+		return nil
+	}
+	k.lastSums = now
+	return k.sum()
+}
+
+// look brings the list of held partitions up to date. Of one that is new here it is not known
+// whether its log and its outbox are empty.
+func (k *Keeper) look(now time.Time) {
+	for _, h := range k.held {
+		h.seen = false
+	}
+	k.opts.Store.Walk(func(m *frontier.Meta) bool {
+		if m.State != frontier.Holder {
+			return true
+		}
+		h := k.held[m.Partition]
+		if h == nil || h.epoch != m.Epoch {
+			h = &holding{epoch: m.Epoch, since: now.Add(-4 * foldAfter), posted: true}
+			k.held[m.Partition] = h
+		}
+		h.seen = true
+		return true
+	})
+	for p, h := range k.held {
+		if !h.seen {
+			delete(k.held, p)
+		}
+	}
+}
+
+// fold folds the logs that are due.
+func (k *Keeper) fold(ctx context.Context, now time.Time) error {
+	entries := map[crawl.Partition]int{}
+	k.opts.Store.Unfolded(func(p crawl.Partition, n int) { entries[p] = n })
+	var due []crawl.Partition
+	for p, h := range k.held {
+		n := entries[p]
+		if n > 0 && h.since.IsZero() {
+			h.since = now
+		}
+		enough, after := min(blockPages*(1+int(h.accounts/blockAccounts)), foldMost), foldAfter
+		if k.behind {
+			enough, after = foldMost, 4*foldAfter
+		}
+		if !h.since.IsZero() && (n >= enough || now.Sub(h.since) >= after) {
+			due = append(due, p)
+		}
+	}
+	slices.Sort(due)
+	for _, p := range due {
+		if err := k.foldOne(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldOne folds a log to its end, but for what the folds themselves put into it.
+func (k *Keeper) foldOne(ctx context.Context, p crawl.Partition) error {
+	h := k.held[p]
+	for {
+		d, err := k.opts.Store.Fold(ctx, p)
+		if errors.Is(err, commit.ErrNotHolder) {
+			return nil // frozen, or gone; the next round looks again
+		}
+		if err != nil {
+			return err
+		}
+		h.since = time.Time{}
+		h.posted = h.posted || d.Posts > 0
+		if d.Entries > 0 {
+			h.accounts = d.Accounts
+		}
+		if !d.More || d.Entries == 0 || ctx.Err() != nil {
+			return nil
+		}
+	}
+}

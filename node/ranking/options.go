@@ -1,0 +1,71 @@
+package ranking
+
+import (
+	"context"
+	"log/slog"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/frontier/cash"
+	"crawlnode/handoff"
+	"crawlnode/importance"
+	"crawlnode/peer"
+)
+
+// Options are what a Keeper needs of others.
+type Options struct {
+	Self     crawl.NodeID
+	Store    Store
+	Holdings Holdings
+	Peers    Peers
+	Settings func() *crawl.Settings // the current ones of the crawl; nil: not known yet
+	Log      *slog.Logger
+}
+
+// Store is the part of the frontier that importance needs. Its errors end the node, except
+// commit.ErrNotHolder and those of an ended context.
+type Store interface {
+	Fold(ctx context.Context, p crawl.Partition) (cash.Folded, error)
+	Unfolded(visit func(p crawl.Partition, entries int))
+	Credits(p crawl.Partition, after frontier.OutboxKey, n, size int) ([]cash.CreditEntry, error)
+	ApplyCredits(ctx context.Context, entries []cash.CreditEntry) ([]uint64, error)
+	AckCredits(ctx context.Context, entries []cash.CreditEntry, marks []uint64) error
+	Ranks(p crawl.Partition) (*importance.Histogram, error)
+	Walk(visit func(*frontier.Meta) bool)
+}
+
+// Holdings reports which partitions this node holds, and how safe their content is.
+type Holdings interface {
+	Partitions() int // of the cluster; 0 before the node has joined
+	Holds(p crawl.Partition) bool
+	// Tenures and Wait are those of handoff.Driver.
+	Tenures(ps []crawl.Partition) []handoff.Tenure
+	Wait(ctx context.Context, ts []handoff.Tenure, full bool) []error
+}
+
+// Peers are the other nodes.
+type Peers interface {
+	// Holder is the node that last reported to hold p; Owner is its owner by the table. "": no such
+	// node is known.
+	Holder(p crawl.Partition) crawl.NodeID
+	Owner(p crawl.Partition) crawl.NodeID
+	Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error)
+	// Ranks are the histograms that the other members have sent, as Keeper.Summary makes them.
+	Ranks() [][]byte
+}
+
+// Counts reports whether importance is computed in a crawl: when a person has given weights
+// (--priority) of which importance or authority is above 0, or when known pages are visited again.
+func Counts(s *crawl.Settings) bool {
+	if s == nil {
+		return false
+	}
+	if s.Revisits() {
+		return true
+	}
+	if s.Priority == "" {
+		return false
+	}
+	w, err := importance.ParseWeights(s.Priority)
+	return err == nil && (w.Importance > 0 || w.Authority > 0)
+}

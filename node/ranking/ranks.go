@@ -1,0 +1,63 @@
+package ranking
+
+import (
+	"errors"
+
+	"crawlnode/frontier/commit"
+	"crawlnode/importance"
+)
+
+// maxSummary bounds a summary of another node: about 1,900 buckets of a few bytes are possible, and some
+// hundred are used.
+const maxSummary = 16 << 10
+
+// sum sums the histograms of the held partitions, and those of the members.
+func (k *Keeper) sum() error {
+	var own importance.Histogram
+	for p := range k.held {
+		h, err := k.opts.Store.Ranks(p)
+		if errors.Is(err, commit.ErrNotHolder) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		own.Plus(h)
+	}
+	summary := importance.AppendHistogram(nil, &own)
+	k.summary.Store(&summary)
+	for _, b := range k.opts.Peers.Ranks() {
+		if len(b) == 0 || len(b) > maxSummary {
+			continue
+		}
+		h, err := importance.DecodeHistogram(b)
+		if err != nil {
+			k.opts.Log.Debug("a member's histogram of importance cannot be read, and is left out", "error", err)
+			continue
+		}
+		own.Plus(h)
+	}
+	if own.Total() > 0 {
+		k.ranks.Store(own.Ranks())
+	}
+	return nil
+}
+
+// Summary is the histogram of this node for the heartbeat; nil while importance does not count. Any
+// goroutine may call it.
+func (k *Keeper) Summary() []byte {
+	if b := k.summary.Load(); b != nil && k.On() {
+		return *b
+	}
+	return nil
+}
+
+// Rank is the share of the cluster's known URLs that are less important: 1 for the most important.
+// ok is false while nothing is known. Any goroutine may call it.
+func (k *Keeper) Rank(c importance.Cash) (rank float64, ok bool) {
+	r := k.ranks.Load()
+	if r == nil {
+		return 0, false
+	}
+	return r.Rank(c), true
+}
