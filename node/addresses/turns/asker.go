@@ -193,7 +193,7 @@ func (t *Table) granted(now time.Duration, from Member, m *Message) {
 		u.began = now + m.Rest
 	}
 	u.until = max(u.until, m.Stamp+Validity)
-	u.notBefore = max(u.notBefore, now+longer(min(m.Rest, maxRest)))
+	u.notBefore = max(u.notBefore, now+longer(m.Rest))
 	if u.wanted && !had {
 		t.came = append(t.came, m.Addr)
 	}

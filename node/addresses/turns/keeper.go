@@ -134,15 +134,16 @@ func (t *Table) extend(now time.Duration, from Member, m *Message, e *kept) {
 		return
 	}
 	e.asked, e.until = m.Stamp, max(e.until, now+longer(Validity)+Slack)
-	t.send(from, Message{Kind: Grant, Addr: m.Addr, Stamp: m.Stamp, Others: others})
+	// The grant that made it its turn may come later than this one.
+	t.send(from, Message{Kind: Grant, Addr: m.Addr, Stamp: m.Stamp, Rest: max(e.free-now, 0), Others: others})
 }
 
 // give makes it the turn of w.
 func (t *Table) give(now time.Duration, ip netip.Addr, e *kept, w waiter) {
-	rest := max(e.free-now, 0)
 	if now < t.keeps[t.cfg.Partition(ip)].opens {
-		rest = 0 // a claim: the turn only goes on
+		e.free = now // a claim: the turn only goes on
 	}
+	rest := max(e.free-now, 0)
 	e.given, e.holder, e.asked, e.began = true, w.who, w.stamp, now+rest
 	e.until = w.at + longer(Validity) + Slack
 	t.send(w.who, Message{Kind: Grant, Addr: ip, Stamp: w.stamp, Rest: rest, Others: len(e.waiting) > 0})
@@ -192,7 +193,7 @@ func (t *Table) returned(now time.Duration, from Member, m *Message) {
 		return
 	}
 	e.given = false
-	e.free = max(e.free, now+longer(min(max(m.Rest, 0), maxRest)))
+	e.free = max(e.free, now+longer(m.Rest))
 	if t.cfg.May(p) && now >= k.opens {
 		t.pass(now, m.Addr, e)
 	}

@@ -57,6 +57,7 @@ func (t *Table) receive(now time.Duration, from Member, m *Message) {
 	if m.Addr = m.Addr.Unmap(); !m.Addr.IsValid() {
 		return
 	}
+	m.Rest = min(max(m.Rest, 0), maxRest)
 	switch m.Kind {
 	case Ask:
 		t.asked(now, from, m)
