@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/membership"
+	"crawlnode/node/addresses"
 	"crawlnode/node/contents"
 	"crawlnode/node/dispatch"
 	"crawlnode/node/egress"
@@ -22,9 +23,10 @@ import (
 // This file fits the dispatcher and the pipeline to the rest of the node.
 
 // newDispatcher makes the dispatcher with the node's rules as its hooks.
-func (n *Node) newDispatcher() *dispatch.Dispatcher {
+func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 	d := dispatch.New(dispatch.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
+		Turns:      t,
 		Settings:   n.settings,
 		Refuse:     n.refuse,
 		Excluded:   n.excludes,
@@ -158,6 +160,7 @@ func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), epoch != f.loaded)
 	}
+	f.keepAddresses(p)
 	f.Dispatcher.Hold(p, epoch, time.Now())
 }
 
@@ -166,6 +169,7 @@ func (f moveFetching) Resume(p crawl.Partition) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), true)
 	}
+	f.keepAddresses(p)
 	f.Dispatcher.Resume(p)
 }
 

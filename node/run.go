@@ -149,6 +149,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.moves.Run(ctx) })
 	group.Go(func() error { return e.dispatcher.Run(ctx) })
+	group.Go(func() error { return e.turns.Run(ctx) })
 	group.Go(func() error { return n.pipelineRun(ctx, e) })
 	group.Go(func() error { return n.heartbeat.Run(ctx) })
 	group.Go(func() error { return n.clocks.Run(ctx) })
@@ -177,7 +178,8 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		return err
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
-	e.dispatcher = n.newDispatcher()
+	e.turns = n.newTurns(e)
+	e.dispatcher = n.newDispatcher(e.turns)
 	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher,
 		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)

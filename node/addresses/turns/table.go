@@ -101,11 +101,11 @@ func (t *Table) TakeFor(to Member, n int) []Message {
 	return out[:n:n]
 }
 
+// Waiting reports whether there are messages.
+func (t *Table) Waiting() bool { return len(t.out) > 0 }
+
 // Targets returns the members for which there are messages, in order.
 func (t *Table) Targets() []Member {
-	if len(t.out) == 0 {
-		return nil
-	}
 	return slices.SortedFunc(maps.Keys(t.out), func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Boot, b.Boot))
 	})

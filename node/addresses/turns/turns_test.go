@@ -236,6 +236,7 @@ func TestStrangeMessages(t *testing.T) {
 	if p.b.MayWrite(p.now, theIP) {
 		t.Error("a grant that answers no ask gives the turn")
 	}
+	p.b.End(p.now, theIP, false)
 	p.pass(2 * longer(Validity))
 	p.turn(p.a, true)
 }
