@@ -160,7 +160,7 @@ func (t *Table) giveBack(now time.Duration, ip netip.Addr, u *turn, to Member) {
 	u.returned = t.nextStamp(now)
 	rest := time.Duration(0)
 	if u.last > 0 {
-		rest = max(u.last+t.cfg.Gap(ip)-now, 0)
+		rest = max(u.last+longer(t.cfg.Gap(ip))-now, 0) // by a clock that may be fast
 	}
 	t.send(to, Message{Kind: Return, Addr: ip, Stamp: u.returned, Rest: rest})
 }
