@@ -226,7 +226,7 @@ func unpack(b *peer.AddressBatch) []turns.Message {
 	out := make([]turns.Message, 0, min(len(b.Messages), maxBatch))
 	for _, m := range b.Messages[:min(len(b.Messages), maxBatch)] {
 		ip, ok := netip.AddrFromSlice(m.GetAddress())
-		if !ok || m.Kind > uint32(turns.Call) {
+		if !ok || m.GetKind() > uint32(turns.Call) {
 			continue
 		}
 		out = append(out, turns.Message{Kind: turns.Kind(m.Kind), Addr: ip, Stamp: time.Duration(m.StampNs),
