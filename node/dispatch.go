@@ -160,7 +160,6 @@ func (f moveFetching) Hold(p crawl.Partition, epoch crawl.Epoch) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), epoch != f.loaded)
 	}
-	f.keepAddresses(p)
 	f.Dispatcher.Hold(p, epoch, time.Now())
 }
 
@@ -169,7 +168,6 @@ func (f moveFetching) Resume(p crawl.Partition) {
 	if p == 0 {
 		f.node.permits.Acquired(time.Now(), true)
 	}
-	f.keepAddresses(p)
 	f.Dispatcher.Resume(p)
 }
 

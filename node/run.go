@@ -193,7 +193,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e.moves = handoff.NewDriver(handoff.Options{
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
-		Store: store, Fetching: fetching, Transport: transfer.Transport{Pool: n.pool, Target: n.target},
+		Store: store, Fetching: e.turns.Beside(fetching, n.viewNumber), Transport: transfer.Transport{Pool: n.pool, Target: n.target},
 		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
 		HintsDir: n.dir.Join("tail"), HintsRoom: n.roomForHints,
 	}, loaded)

@@ -35,12 +35,15 @@ type Options struct {
 	Clock func() time.Duration
 	// Gap is the least gap between two requests to an address; 0: none.
 	Gap func(netip.Addr) time.Duration
-	// Holder is who holds a partition, as far as is known.
-	Holder func(crawl.Partition) (turns.Member, bool)
+	// Holder is who holds a partition, as far as is known; "": nobody. It is Self's id exactly when this
+	// node does.
+	Holder func(crawl.Partition) crawl.NodeID
+	// Target is how another member is called; the zero Target is no member.
+	Target func(crawl.NodeID) peer.Target
 	// May reports whether hosts of a partition may be requested now.
 	May func(crawl.Partition) bool
-	// Call sends a batch to a member, and returns only what that very boot answers.
-	Call func(ctx context.Context, to turns.Member, b *peer.AddressBatch) (*peer.AddressBatch, error)
+	// Call sends a batch, and returns only what the target itself answers.
+	Call func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error)
 	// Came is called with addresses whose turn has come.
 	Came func([]netip.Addr)
 }
@@ -58,12 +61,24 @@ type Turns struct {
 
 // New returns the turns of a node that keeps no address yet.
 func New(o Options) *Turns {
-	return &Turns{
-		o: o, look: make(chan struct{}, 1), busy: make(map[turns.Member]bool),
-		table: turns.New(turns.Config{
-			Self: o.Self, Gap: o.Gap, Holder: o.Holder, May: o.May,
-			Partition: func(ip netip.Addr) crawl.Partition { return PartitionOf(ip, o.Partitions) },
-		}),
+	t := &Turns{o: o, look: make(chan struct{}, 1), busy: make(map[turns.Member]bool)}
+	t.table = turns.New(turns.Config{
+		Self: o.Self, Gap: o.Gap, Holder: t.holder, May: o.May,
+		Partition: func(ip netip.Addr) crawl.Partition { return PartitionOf(ip, o.Partitions) },
+	})
+	return t
+}
+
+// holder is the process that holds a partition.
+func (t *Turns) holder(p crawl.Partition) (turns.Member, bool) {
+	switch id := t.o.Holder(p); id {
+	case "":
+		return turns.Member{}, false
+	case t.o.Self.ID:
+		return t.o.Self, true
+	default:
+		to := t.o.Target(id)
+		return turns.Member{ID: id, Boot: crawl.Boot(to.Boot)}, to.ID != ""
 	}
 }
 
@@ -190,7 +205,9 @@ func (t *Turns) outgoing() map[turns.Member][]turns.Message {
 func (t *Turns) call(ctx context.Context, to turns.Member, batch []turns.Message) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	reply, err := t.o.Call(ctx, to, t.pack(batch))
+	target := t.o.Target(to.ID)
+	target.Boot = uint64(to.Boot) // another boot refuses
+	reply, err := t.o.Call(ctx, target, t.pack(batch))
 	t.with(func(now time.Duration, table *turns.Table) {
 		delete(t.busy, to)
 		if err == nil && reply.Boot == uint64(to.Boot) {

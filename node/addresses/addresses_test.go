@@ -39,9 +39,10 @@ func newGroup(n int) *group {
 			Self: Member{ID: m.id, Boot: crawl.Boot(i + 1)}, Partitions: 512,
 			Clock:  func() time.Duration { return time.Since(start) },
 			Gap:    func(netip.Addr) time.Duration { return 100 * time.Millisecond },
-			Holder: func(crawl.Partition) (Member, bool) { return Member{ID: "n1", Boot: 1}, true },
+			Holder: func(crawl.Partition) crawl.NodeID { return "n1" },
+			Target: func(id crawl.NodeID) peer.Target { return peer.Target{ID: string(id), Boot: uint64(id[1] - '0')} },
 			May:    func(crawl.Partition) bool { return true },
-			Call: func(_ context.Context, to Member, b *peer.AddressBatch) (*peer.AddressBatch, error) {
+			Call: func(_ context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error) {
 				time.Sleep(3 * time.Millisecond)
 				g.mu.Lock()
 				deaf := g.deaf
@@ -50,7 +51,7 @@ func newGroup(n int) *group {
 					return nil, errors.New("nobody is there")
 				}
 				for i, o := range g.nodes {
-					if o.id == to.ID && to.Boot == crawl.Boot(i+1) {
+					if string(o.id) == to.ID && to.Boot == uint64(i+1) {
 						return o.Serve(m.id, b), nil
 					}
 				}
@@ -176,6 +177,49 @@ func TestPartitionOfIsTheSameForMappedAddresses(t *testing.T) {
 	a, b := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("::ffff:192.0.2.7")
 	if PartitionOf(a, 1024) != PartitionOf(b, 1024) {
 		t.Error("one address has two keepers")
+	}
+}
+
+// order notes what it is told, and how asks are answered then.
+type order struct {
+	turns *Turns
+	told  []string
+	stamp int64
+}
+
+func (o *order) note(what string) {
+	o.stamp++
+	ask := &peer.AddressMessage{Kind: uint32(turns.Ask), Address: someIP.AsSlice(), StampNs: o.stamp}
+	answer := "nothing"
+	for _, m := range o.turns.Serve("n2", &peer.AddressBatch{Boot: 2, Messages: []*peer.AddressMessage{ask}}).Messages {
+		answer = map[turns.Kind]string{turns.Grant: "granted", turns.Wait: "wait"}[turns.Kind(m.Kind)]
+	}
+	o.told = append(o.told, what+" "+answer)
+}
+
+func (o *order) Freeze(context.Context, crawl.Partition) error {
+	o.note("freeze")
+	return nil
+}
+func (o *order) Resume(crawl.Partition)            { o.note("resume") }
+func (o *order) Drop(crawl.Partition)              { o.note("drop") }
+func (o *order) Hold(crawl.Partition, crawl.Epoch) { o.note("hold") }
+
+// What handoff tells goes to the turns first; only in the first view turns are given at once.
+func TestPartitionsComeAndGo(t *testing.T) {
+	n := newGroup(1).nodes[0]
+	p, view := PartitionOf(someIP, 512), crawl.Epoch(1)
+	o := &order{turns: n.Turns}
+	b := n.Beside(o, func() crawl.Epoch { return view })
+	b.Drop(p)
+	b.Hold(p, 1)
+	view = 2
+	_ = b.Freeze(t.Context(), p) // nil
+	b.Resume(p)
+	b.Drop(p)
+	b.Hold(p, 2)
+	if want := []string{"drop nothing", "hold granted", "freeze nothing", "resume wait", "drop nothing", "hold wait"}; !slices.Equal(o.told, want) {
+		t.Errorf("told %q, want %q", o.told, want)
 	}
 }
 
