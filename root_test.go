@@ -211,6 +211,14 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
+		[]string{"node/addresses/turns"}, []string{"crawl"},
+		"a pure core: it decides whose turn an address is, and knows neither network, clock nor what is requested",
+	},
+	{
+		[]string{"node/addresses"}, []string{"crawl", "node/addresses/turns", "peer"},
+		"it carries the messages about turns; who holds what, and how members are reached, is node's",
+	},
+	{
 		[]string{"node/changes"}, []string{"crawl", "membership", "node/events", "node/status"},
 		"it compares views and decides nothing; when every partition is served again is judged by package status",
 	},

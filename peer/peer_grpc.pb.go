@@ -51,6 +51,7 @@ const (
 	Peer_Archive_FullMethodName    = "/crawlnode.peer.v1.Peer/Archive"
 	Peer_Contents_FullMethodName   = "/crawlnode.peer.v1.Peer/Contents"
 	Peer_Credit_FullMethodName     = "/crawlnode.peer.v1.Peer/Credit"
+	Peer_Addresses_FullMethodName  = "/crawlnode.peer.v1.Peer/Addresses"
 )
 
 // PeerClient is the client API for Peer service.
@@ -95,6 +96,9 @@ type PeerClient interface {
 	// Credit hands credits for URLs to the node that holds their partitions. It is answered when
 	// the in-sync replicas have them.
 	Credit(ctx context.Context, in *CreditBatch, opts ...grpc.CallOption) (*CreditReply, error)
+	// Addresses carries messages about whose turn it is to request an address. The answer has
+	// messages for the caller.
+	Addresses(ctx context.Context, in *AddressBatch, opts ...grpc.CallOption) (*AddressBatch, error)
 }
 
 type peerClient struct {
@@ -280,6 +284,16 @@ func (c *peerClient) Credit(ctx context.Context, in *CreditBatch, opts ...grpc.C
 	return out, nil
 }
 
+func (c *peerClient) Addresses(ctx context.Context, in *AddressBatch, opts ...grpc.CallOption) (*AddressBatch, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddressBatch)
+	err := c.cc.Invoke(ctx, Peer_Addresses_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -322,6 +336,9 @@ type PeerServer interface {
 	// Credit hands credits for URLs to the node that holds their partitions. It is answered when
 	// the in-sync replicas have them.
 	Credit(context.Context, *CreditBatch) (*CreditReply, error)
+	// Addresses carries messages about whose turn it is to request an address. The answer has
+	// messages for the caller.
+	Addresses(context.Context, *AddressBatch) (*AddressBatch, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -379,6 +396,9 @@ func (UnimplementedPeerServer) Contents(context.Context, *ContentBatch) (*Conten
 }
 func (UnimplementedPeerServer) Credit(context.Context, *CreditBatch) (*CreditReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Credit not implemented")
+}
+func (UnimplementedPeerServer) Addresses(context.Context, *AddressBatch) (*AddressBatch, error) {
+	return nil, status.Error(codes.Unimplemented, "method Addresses not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -660,6 +680,24 @@ func _Peer_Credit_Handler(srv interface{}, ctx context.Context, dec func(interfa
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Addresses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddressBatch)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Addresses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Addresses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Addresses(ctx, req.(*AddressBatch))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -718,6 +756,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Credit",
 			Handler:    _Peer_Credit_Handler,
+		},
+		{
+			MethodName: "Addresses",
+			Handler:    _Peer_Addresses_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -56,6 +56,9 @@ type Handler interface {
 	Contents(ctx context.Context, from string, req *ContentBatch) (*ContentReply, error)
 	// Credit takes credits for URLs of the partitions held here.
 	Credit(ctx context.Context, from string, req *CreditBatch) (*CreditReply, error)
+	// Addresses takes messages about the turns of addresses, and answers with those for the
+	// caller.
+	Addresses(ctx context.Context, from string, req *AddressBatch) (*AddressBatch, error)
 }
 
 // ServerOptions configure a Server. Self, Boot, Protocol, Cluster and Handler are
@@ -340,4 +343,8 @@ func (p pieces) Write(b []byte) (int, error) {
 		rest = rest[n:]
 	}
 	return len(b), nil
+}
+
+func (v service) Addresses(ctx context.Context, r *AddressBatch) (*AddressBatch, error) {
+	return v.handler().Addresses(ctx, from(ctx), r)
 }
