@@ -60,6 +60,9 @@ type NodeBlock struct {
 	// none is due. Only the node that asks the rounds says so.
 	Waiting  bool         `json:"waiting,omitempty"`
 	Revisits RevisitBlock `json:"revisits,omitzero"`
+	// Ranks is the histogram of the importance of the URLs that it holds (package node/ranking); empty:
+	// importance does not count.
+	Ranks []byte `json:"ranks,omitempty"`
 }
 
 // RevisitBlock is what a node says of revisits. Due times are durations, since clocks differ.

@@ -16,7 +16,7 @@ import (
 
 func (n *Node) openInspector() {
 	n.inspector = inspect.New(inspect.Options{Self: n.id, Documents: n.doc, Store: n.front, Dispatcher: hostsInMemory{n}, Archive: n.outputs.Archive(),
-		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Audit: n.audit.Newest, Partitions: n.ownPartitions})
+		Cluster: inspectedCluster{n}, Peers: inspectedPeers{n}, Links: n.ranking.Links, Audit: n.audit.Newest, Partitions: n.ownPartitions})
 }
 
 // Ring puts what every member has beside the table: inspect.Inspector.Ring.

@@ -33,6 +33,7 @@ import (
 	"crawlnode/node/network"
 	"crawlnode/node/orders"
 	"crawlnode/node/outputs"
+	"crawlnode/node/ranking"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
 	"crawlnode/node/revisits"
@@ -129,6 +130,7 @@ type Node struct {
 	permits   *finish.Permits
 	finisher  *finish.Finisher
 	revisits  *revisits.Keeper
+	ranking   *ranking.Keeper
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere

@@ -112,6 +112,7 @@ func Open(o Options) (_ *Node, err error) {
 	n.openSpread()
 	n.openPeers()
 	n.openRevisits()
+	n.openRanking()
 	n.openHeartbeat()
 	n.openLinks()
 	n.openFinish()

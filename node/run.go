@@ -154,6 +154,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.heartbeat.Run(ctx) })
 	group.Go(func() error { return n.clocks.Run(ctx) })
 	group.Go(func() error { return n.outbox.Run(ctx) })
+	group.Go(func() error { return n.rankingRun(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
 	group.Go(func() error { return n.revisitRun(ctx) })

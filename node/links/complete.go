@@ -56,6 +56,9 @@ func (k *Completer) Complete(ctx context.Context, v crawl.Visit, o crawl.Outcome
 	}
 	c.Own, c.Outbox = k.shareOut(ctx, v, o.Targets)
 	c.Outbox = append(c.Outbox, k.router.Route(o.Unjudged)...)
+	if opts.Cites != nil {
+		c.Cites = opts.Cites(&v, &o, k.router.Route)
+	}
 	// As late as possible: another visit of the host may have ended meanwhile.
 	c.Host = k.visits.HostState(v)
 	err := opts.Store.Complete(ctx, c)

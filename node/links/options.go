@@ -28,6 +28,8 @@ type Options struct {
 	Normalize func() normalize.Rules
 	Scope     Scope
 	Log       *slog.Logger
+	// Cites is what a finished page passes on to its links; nil, as its answer may be: nothing.
+	Cites func(v *crawl.Visit, o *crawl.Outcome, route func([]crawl.Target) []crawl.Routed) []byte
 }
 
 // Store is the part of the frontier that links need. Its errors end the node, except

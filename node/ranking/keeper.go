@@ -71,6 +71,7 @@ const (
 	blockAccounts = 150
 	foldMost      = 1_500 // entries with which a log is folded in any case
 	foldAfter     = 30 * time.Second
+	foldSmall     = 5 * time.Second // for each block, in a partition with few accounts
 	sumAfter      = 10 * time.Second
 )
 
@@ -148,7 +149,8 @@ func (k *Keeper) fold(ctx context.Context, now time.Time) error {
 		if n > 0 && h.since.IsZero() {
 			h.since = now
 		}
-		enough, after := min(blockPages*(1+int(h.accounts/blockAccounts)), foldMost), foldAfter
+		blocks := 1 + int(h.accounts/blockAccounts)
+		enough, after := min(blockPages*blocks, foldMost), min(time.Duration(1+blocks)*foldSmall, foldAfter)
 		if k.behind {
 			enough, after = foldMost, 4*foldAfter
 		}

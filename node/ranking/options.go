@@ -10,6 +10,7 @@ import (
 	"crawlnode/handoff"
 	"crawlnode/importance"
 	"crawlnode/peer"
+	"crawlnode/web/urlnorm"
 )
 
 // Options are what a Keeper needs of others.
@@ -31,6 +32,7 @@ type Store interface {
 	ApplyCredits(ctx context.Context, entries []cash.CreditEntry) ([]uint64, error)
 	AckCredits(ctx context.Context, entries []cash.CreditEntry, marks []uint64) error
 	Ranks(p crawl.Partition) (*importance.Histogram, error)
+	Standing(p crawl.Partition, u urlnorm.URL) (importance.Account, bool, error)
 	Walk(visit func(*frontier.Meta) bool)
 }
 

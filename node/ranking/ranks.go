@@ -3,8 +3,10 @@ package ranking
 import (
 	"errors"
 
+	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/importance"
+	"crawlnode/web/urlnorm"
 )
 
 // maxSummary bounds a summary of another node: about 1,900 buckets of a few bytes are possible, and some
@@ -60,4 +62,26 @@ func (k *Keeper) Rank(c importance.Cash) (rank float64, ok bool) {
 		return 0, false
 	}
 	return r.Rank(c), true
+}
+
+// Links says what links say of a URL of a held partition, as far as it was folded; nil while importance
+// does not count. Any goroutine may call it.
+func (k *Keeper) Links(p crawl.Partition, u urlnorm.URL) (*crawl.LinksReport, error) {
+	if !k.On() {
+		return nil, nil
+	}
+	a, _, err := k.opts.Store.Standing(p, u)
+	if err != nil {
+		return nil, err
+	}
+	in, worth := int64(max(a.In, 0)), float64(a.Total())/float64(importance.Unit)
+	r := &crawl.LinksReport{In: &in, Importance: &worth}
+	if a.Fetched {
+		out := int64(a.Links)
+		r.Out = &out
+	}
+	if rank, ok := k.Rank(a.Total()); ok {
+		r.Rank = &rank
+	}
+	return r, nil
 }

@@ -1,0 +1,51 @@
+package node
+
+import (
+	"context"
+
+	"crawlnode/crawl"
+	"crawlnode/node/datadir"
+	"crawlnode/node/ranking"
+	"crawlnode/peer"
+)
+
+// This file fits package ranking to the rest of the node.
+
+func (n *Node) openRanking() {
+	n.ranking = ranking.New(ranking.Options{Self: n.id, Store: n.front, Holdings: linkHoldings{n}, Peers: rankingPeers{linkPeers{n}}, Settings: n.settings, Log: n.log})
+}
+
+// Credit takes another member's credits for URLs.
+func (h handler) Credit(ctx context.Context, _ string, b *peer.CreditBatch) (*peer.CreditReply, error) {
+	return h.node.ranking.Credit(ctx, b)
+}
+
+// rankingPeers are the other members as package ranking sees them.
+type rankingPeers struct{ linkPeers }
+
+func (p rankingPeers) Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+	return peer.Call(ctx, p.node.pool, p.node.target(to), b, peer.PeerClient.Credit)
+}
+
+func (p rankingPeers) Ranks() (all [][]byte) {
+	for _, info := range p.node.peers.All() {
+		if info.Held != nil { // a member
+			all = append(all, info.Block.Ranks)
+		}
+	}
+	return all
+}
+
+func (n *Node) rankingRun(ctx context.Context) error {
+	if err := n.ranking.Run(ctx); err != nil {
+		return datadir.Failed("keep the importance of URLs", err)
+	}
+	return nil
+}
+
+// block is what this node says of itself in a heartbeat.
+func (n *Node) block() *crawl.NodeBlock {
+	b := n.report.Block()
+	b.Ranks = n.ranking.Summary()
+	return b
+}

@@ -1,0 +1,89 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/importance"
+	"crawlnode/simweb"
+)
+
+// cashOf sums the ledgers of all partitions, and counts the entries that wait for other partitions.
+func cashOf(t *testing.T, nodes ...*running) (sum importance.Ledger, waiting, held int) {
+	t.Helper()
+	for _, n := range nodes {
+		for _, m := range n.front.Metas() {
+			if m.State != frontier.Holder {
+				continue
+			}
+			held++
+			l, err := n.front.Ledger(m.Partition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum.Plus(l)
+			entries, err := n.front.Credits(m.Partition, frontier.OutboxKey{}, 1000, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			waiting += len(entries)
+		}
+	}
+	return sum, waiting, held
+}
+
+// TestImportanceOfThreeNodes checks that all cash that is sent between the partitions of three nodes is
+// received once while partitions move to a node that joins, and that every node says the same of a URL.
+func TestImportanceOfThreeNodes(t *testing.T) {
+	t.Parallel()
+	web, srv := newWeb(t, simweb.Config{Seed: 5, Hosts: 12, PagesPerHost: 12, PageBytes: 1000})
+	start := func(name string, join ...string) *running {
+		c := testConfig(t, name)
+		c.DNS, c.Delay, c.Replication = []string{srv.DNS.String()}, 20*time.Millisecond, 2
+		c.Priority, c.Join = "importance=1,depth=1", join
+		return startNode(t, c)
+	}
+	first := start("a")
+	second := start("b", first.Info().Gossip)
+	converged(t, 2, first, second)
+	if _, err := first.AddSeeds(t.Context(), seedsOf(web)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, func() string {
+		if n := web.Progress(); n < 30 {
+			return fmt.Sprintf("%d pages", n)
+		}
+		return ""
+	})
+	third := start("c", first.Info().Gossip)
+	nodes := []*running{first, second, third}
+	converged(t, 3, nodes...)
+	finished(t, crawl.FinishExhausted, nodes...)
+	until(t, patience, func() string {
+		sum, waiting, held := cashOf(t, nodes...)
+		if held == 512 && waiting == 0 && sum.Sent == sum.Received && sum.Sent > 0 && sum.Minted >= importance.Unit*importance.Cash(web.Progress()*3/4) && sum.Minted%importance.Unit == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%d partitions, %d entries wait: %+v", held, waiting, sum)
+	})
+	until(t, patience, func() string {
+		var said [3]crawl.LinksReport
+		for i, n := range nodes {
+			r, err := n.ExplainURL(t.Context(), seedsOf(web)[0].URL, 0)
+			if err != nil {
+				return err.Error()
+			}
+			said[i] = r.Links
+			if l := r.Links; l.In == nil || l.Out == nil || l.Importance == nil || l.Rank == nil || *l.In == 0 || *l.Out == 0 || *l.Importance < 1 || *l.Rank <= 0.1 || *l.Rank > 1 {
+				return fmt.Sprintf("%s says %+v", n.name, l)
+			}
+			if *said[i].Importance != *said[0].Importance || *said[i].In != *said[0].In {
+				return "the nodes differ"
+			}
+		}
+		return ""
+	})
+}
