@@ -37,6 +37,7 @@
 //	finish     the end of the crawl; page permits                               finish.go
 //	heartbeat  what members report each second; which node holds what           heartbeat.go
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
+//	keyfile    files of cluster keys and tokens                                 (used by the verbs)
 //	links      where a URL goes; when a page is done                            links.go
 //	network    listeners; a simulation's network                                open.go
 //	orders     operators' orders that end nodes                                 drain.go
