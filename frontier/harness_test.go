@@ -206,20 +206,21 @@ func invariants(f *Frontier) error {
 
 // census is what a walk over a partition's keys finds.
 type census struct {
-	hosts   map[crawl.Host]*layout.HostEntry
-	queue   map[crawl.Host]*[crawl.Bands]int64
-	wakes   map[crawl.Host][]layout.WakePlace
-	robots  map[string]bool // host 00 tag
-	queued  map[string]bool // host, band and number of queued records
-	places  map[string]bool // the same of the queue entries
-	due     map[layout.DuePlace]bool
-	planned map[layout.DuePlace]bool // what the records say of due
-	counted map[crawl.Host]int       // pages that are planned, or were when they were queued
-	outbox  int64
-	seen    int64
-	content int64
-	outLast uint64
-	meta    layout.MetaEntry
+	hosts    map[crawl.Host]*layout.HostEntry
+	queue    map[crawl.Host]*[crawl.Bands]int64
+	wakes    map[crawl.Host][]layout.WakePlace
+	robots   map[string]bool // host 00 tag
+	queued   map[string]bool // host, band and number of queued records
+	places   map[string]bool // the same of the queue entries
+	due      map[layout.DuePlace]bool
+	planned  map[layout.DuePlace]bool // what the records say of due
+	counted  map[crawl.Host]int       // pages that are planned, or were when they were queued
+	revisits int64                    // queue entries
+	outbox   int64
+	seen     int64
+	content  int64
+	outLast  uint64
+	meta     layout.MetaEntry
 }
 
 func partitionInvariants(f *Frontier, m layout.Meta) error {
@@ -282,7 +283,10 @@ func (c *census) note(rel, value []byte) error {
 		if b := e.Bands[rest[0]]; seq < b.Head || seq >= b.Next {
 			return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.Head, b.Next)
 		}
-		_, err := layout.DecodeItem(h, crawl.Band(rest[0]), seq, value)
+		item, err := layout.DecodeItem(h, crawl.Band(rest[0]), seq, value)
+		if item.Revisit {
+			c.revisits++
+		}
 		return err
 	case layout.TableHosts:
 		e, err := layout.DecodeHost(value)
@@ -412,6 +416,8 @@ func (c *census) judge(m layout.Meta) error {
 	switch {
 	case got.Contents != c.content:
 		return fmt.Errorf("%d payloads, says %d", c.content, got.Contents)
+	case got.QueuedRevisits != c.revisits:
+		return fmt.Errorf("%d revisits are queued, says %d", c.revisits, got.QueuedRevisits)
 	case robots != len(c.robots):
 		return fmt.Errorf("%d robots entries, hosts name %d", len(c.robots), robots)
 	case len(c.wakes) > len(c.hosts):

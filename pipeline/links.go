@@ -124,6 +124,9 @@ type finds struct {
 	masked       []byte // memory for textPrint
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
+	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
+	topic  float64
+	anchor string
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the links of a page or
@@ -272,7 +275,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 		v, list = opened, &f.o.Unjudged
 	}
 	t.Suspicious = v.Suspicious
-	t.Band = BandOf(t.Via, t.Depth, priority, v.Suspicious)
+	t.Band = f.band(&t, priority)
 	*list = append(*list, t)
 }
 
@@ -296,17 +299,18 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 		f.log.Warn("page has more links than the limit; the rest are dropped", "url", f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
 	}
 	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
-	_, noFollow := directives(resp)
+	follow, why := f.follows(resp, &doc)
 	f.o.Targets = slices.Grow(f.o.Targets, min(len(doc.Links), usualTargets))
 	for i := range doc.Links {
 		switch l := &doc.Links[i]; {
-		case !noFollow && !doc.NoFollow:
+		case follow, why == crawl.SkipFocus && l.Tag == "meta": // a page that redirects has no text to judge
+			f.anchor = doc.Anchor(i)
 			f.link(l)
 		case !l.Asset() || f.rules.Settings.Assets:
-			f.skip(l.URL, viaOf(l), crawl.SkipNoFollow)
+			f.skip(l.URL, viaOf(l), why)
 		}
 	}
-	if f.rules.Settings.Assets && !noFollow && !doc.NoFollow {
+	if f.rules.Settings.Assets && follow {
 		f.hiddenParts(resp.Body, &doc)
 	}
 	if f.fingerprints || f.deriver != nil && f.deriver.Simhashes() {

@@ -112,6 +112,8 @@ type Rules struct {
 	Seeds    *scope.Seeds
 	// Normalize are the Settings' rules for URLs that are one page. Found URLs are stored as they make them.
 	Normalize normalize.Rules
+	// Focus judges pages and links by the topic of Settings.Focus. Nil: there is none, at no cost.
+	Focus Focus
 	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
 	// then judged again before it is fetched.
 	Rejudge bool

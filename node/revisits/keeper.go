@@ -271,12 +271,13 @@ func (k *Keeper) stop() {
 
 // follow takes over settings, partitions and planned pages since the last turn.
 func (k *Keeper) follow(s *crawl.Settings) error {
-	if k.mode == "" || k.holdings.Swap(false) {
+	if came := k.holdings.Swap(false); came || k.mode != s.Recrawl {
 		if err := k.followHoldings(s); err != nil {
 			return err
 		}
 	}
 	if k.mode != s.Recrawl && s.Recrawl != crawl.RecrawlAdaptive {
+		k.sums.clear()
 		k.summary.Store(nil)
 		k.terms.Store(&Terms{})
 	}
