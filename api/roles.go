@@ -54,6 +54,7 @@ var roles = map[string]crawl.Role{
 	"GET /events":            crawl.RoleRead,
 	"GET /pages":             crawl.RoleRead,
 	"GET /start":             crawl.RoleRead,
+	"GET /freshness":         crawl.RoleRead,
 	"GET /settings":          crawl.RoleRead,
 	"GET /archive":           crawl.RoleRead,
 	"GET /static/{file}":     crawl.RoleRead,

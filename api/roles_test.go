@@ -33,6 +33,7 @@ var allowed = map[string]string{
 	"GET /events":                          "roa",
 	"GET /pages":                           "roa",
 	"GET /start":                           "roa",
+	"GET /freshness":                       "roa",
 	"GET /settings":                        "roa",
 	"GET /archive":                         "roa",
 	"GET /static/{file}":                   "roa",

@@ -95,13 +95,17 @@ func list(w io.Writer) {
 func nearest(code string) string {
 	code = normal(code)
 	for _, e := range entries {
-		if len(code) >= 3 && (strings.Contains(e.Code, code) || strings.Contains(code, e.Code) && len(e.Code) >= 3) {
+		if len(code) >= 3 && strings.Contains(e.Code, code) {
 			return fmt.Sprintf("; did you mean %s?", e.Code)
 		}
 	}
 	best := slices.MaxFunc(entries, func(a, b Entry) int { return common(a.Code, code) - common(b.Code, code) })
 	if common(best.Code, code) < 3 {
-		return ""
+		i := slices.IndexFunc(entries, func(e Entry) bool { return len(e.Code) >= 3 && strings.Contains(code, e.Code) })
+		if i < 0 {
+			return ""
+		}
+		best = entries[i]
 	}
 	return fmt.Sprintf("; did you mean %s?", best.Code)
 }

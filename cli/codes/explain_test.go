@@ -59,7 +59,7 @@ func TestExplain(t *testing.T) {
 		{"nothing-due", 0, "nothing_due (bottleneck)"},
 		{"nothing", 2, "did you mean nothing_due?"},
 		{"dns", 0, "dns (error category)"},
-		{"disks", 2, "did you mean disk?"},
+		{"disks", 2, "did you mean disk_full?"},
 		{"partitions_stukc", 2, "did you mean partitions_stuck?"},
 		{"7", 2, `"7" is no code; crawlnode explain lists them all`},
 	} {

@@ -6,18 +6,18 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/recrawl"
-	"crawlnode/recrawl/estimate"
 )
 
 // TestVisits: what a record says of its visits, in times of day.
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	known := recrawl.Record{Belief: estimate.Gamma{Shape: 2, Rate: 7200}, Weight: 1, Interval: 2 * time.Hour, Past: []recrawl.Past{
+	known := recrawl.Record{Weight: 1, Interval: 2 * time.Hour, Past: []recrawl.Past{
 		{Before: time.Hour, Status: 304, Took: 5 * time.Millisecond},
 		{Before: 30 * time.Minute, Took: time.Second, Changed: false}, // no answer
 		{Status: 200, Took: 12 * time.Millisecond},
 	}}
+	known.Belief.Shape, known.Belief.Rate = 2, 7200
 	rec := crawl.Record{State: crawl.Done, Status: 304, FetchedAt: noon, VisitedAt: noon, Visits: string(known.Append(nil))}
 	a := visitsOf(&rec, true)
 	if len(a.History) != 3 || !a.History[0].At.Equal(noon) || !a.History[1].At.Equal(noon.Add(-time.Hour)) || !a.History[2].At.Equal(noon.Add(-90*time.Minute)) {
