@@ -21,6 +21,7 @@ var hotPaths = map[string][]string{
 	"frontier":      {"Add", "Complete", "Load", "Seen", "Outbox", "Due"},
 	"scheduler":     {"Visit"},
 	"fairshare":     {"Visit"},
+	"focus":         {"Score", "Link"},
 	"importance":    {"Visit", "Score"},
 	"node/dispatch": {"Visit"},
 	"node/judge":    {"Visited"},

@@ -31,7 +31,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -183,7 +183,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "importance", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -207,6 +207,14 @@ var table = []rule{
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
+		[]string{"node/addresses/turns"}, []string{"crawl"},
+		"a pure core: it decides whose turn an address is, and knows neither network, clock nor what is requested",
+	},
+	{
+		[]string{"node/addresses"}, []string{"crawl", "node/addresses/turns", "peer"},
+		"it carries the messages about turns; who holds what, and how members are reached, is node's",
+	},
+	{
 		[]string{"node/changes"}, []string{"crawl", "membership", "node/events", "node/status"},
 		"it compares views and decides nothing; when every partition is served again is judged by package status",
 	},
@@ -215,7 +223,7 @@ var table = []rule{
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
-		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
@@ -343,6 +351,10 @@ var table = []rule{
 	{
 		[]string{"cli/graph"}, []string{"api", "cli/command", "importance/pagerank", "store/linkgraph"},
 		"it computes from files, without a node",
+	},
+	{
+		[]string{"cli/focus"}, []string{"api", "cli/command", "config", "crawl", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		"it reads pages from files and learns from them, without a node",
 	},
 	{
 		[]string{"cli/warcfiles"}, []string{"api", "cli/command", "crawl", "store/archive"},

@@ -137,8 +137,8 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, blocked address %d, other %d",
 		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated, e.BlockedAddress, e.Other)
 	k := s.Fetch.SkippedByReason
-	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d",
-		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow)
+	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d, focus %d",
+		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow, k.Focus)
 	row(b, "links", "%s found; since the nodes started %s local, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
 		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
 	row(b, "dns", "since the nodes started %s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))

@@ -19,6 +19,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
+	"crawlnode/cli/focus"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
@@ -46,6 +47,7 @@ type grammar struct {
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
+	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
 	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`

@@ -99,6 +99,9 @@ type Scope struct {
 	ExcludeFiles []string `name:"exclude-file" group:"scope" sep:"none" placeholder:"FILE" help:"File with one --exclude pattern per line; repeatable." live:"cluster"`
 	// Assets is off, same-host or any.
 	Assets crawl.AssetPolicy `group:"scope" placeholder:"off|same-host|any" default:"off" help:"Also fetch what pages are shown with (images, scripts, style sheets), out of scope too: on the page's host, or any. Alone: any." live:"cluster"`
+	// Focus is the topic of a focused crawl; FocusMin is between 0 and 1.
+	Focus    Topic   `group:"scope" placeholder:"FILE" help:"Topic model, made by crawlnode focus train: what fits it is crawled first." live:"cluster"`
+	FocusMin float64 `name:"focus-min" group:"scope" placeholder:"0..1" default:"0" help:"With --focus: pages that fit less than this pass no links on; seeds always do." live:"cluster"`
 	// Normalize are names of rules of web/normalize.
 	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding"`
 	// Priority are weights in the form of importance.ParseWeights.

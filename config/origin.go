@@ -111,7 +111,8 @@ func (f field) texts() []string {
 		for i := range f.value.Len() {
 			texts = append(texts, textOf(f.value.Index(i)))
 		}
-	case f.value.Kind() == reflect.Pointer && f.value.IsNil(), f.value.Kind() == reflect.String && f.value.Len() == 0:
+	case f.value.Kind() == reflect.Pointer && f.value.IsNil(), f.value.Kind() == reflect.String && f.value.Len() == 0,
+		f.value.Kind() == reflect.Struct && f.value.IsZero():
 	default:
 		texts = append(texts, textOf(reflect.Indirect(f.value)))
 	}

@@ -21,6 +21,8 @@ func (c *Config) Settings(version string) crawl.Settings {
 		Assets:          c.Assets == crawl.AssetsAny || c.Assets == crawl.AssetsSameHost,
 		AssetsSameHost:  c.Assets == crawl.AssetsSameHost,
 		Normalize:       slices.Clone(c.Normalize),
+		Focus:           c.Focus.Topic,
+		FocusMin:        c.FocusMin,
 		MaxDepth:        c.MaxDepth,
 		MaxPages:        c.MaxPages,
 		MaxPagesPerHost: c.MaxPagesPerHost,

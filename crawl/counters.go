@@ -36,11 +36,12 @@ const (
 	SkipScheme
 	SkipInvalid
 	SkipNoFollow   // the page asks that its links are not followed
+	SkipFocus      // the page is further from the topic than --focus-min allows
 	NumSkipReasons = iota
 )
 
 // SkipReasonNames are the JSON names of the reasons.
-var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid", "nofollow"}
+var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid", "nofollow", "focus"}
 
 func (r SkipReason) String() string { return SkipReasonNames[min(int(r), NumSkipReasons-1)] }
 
@@ -97,7 +98,7 @@ func (c *Counters) Each(f func(*int64)) {
 	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
 		f(p)
 	}
-	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow:]} {
+	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow : SkipNoFollow+1]} {
 		for i := range s {
 			f(&s[i])
 		}
@@ -111,6 +112,7 @@ func (c *Counters) Each(f func(*int64)) {
 		f(&c.Overdue[i])
 	}
 	f(&c.QueuedRevisits)
+	f(&c.Skipped[SkipFocus])
 }
 
 // Plus adds d to c.

@@ -178,6 +178,7 @@ func (c *Counters) SkippedByReason() SkippedCounts {
 	return SkippedCounts{
 		OutOfScope: s[SkipOutOfScope], Robots: s[SkipRobots], Depth: s[SkipDepth], Trap: s[SkipTrap],
 		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme], Invalid: s[SkipInvalid], NoFollow: s[SkipNoFollow],
+		Focus: s[SkipFocus],
 	}
 }
 

@@ -27,6 +27,8 @@ type Settings struct {
 	TLSRecord       bool           `json:"tls_record"`    // continue with a bad certificate
 	AllowNet        []netip.Prefix `json:"allow_net,omitempty"`
 	Archive         bool           `json:"archive"`
+	Focus           *Topic         `json:"focus,omitempty"`     // what pages and links are judged by; nil: all are alike
+	FocusMin        float64        `json:"focus_min,omitempty"` // pages with a lower score pass no links on; 0 to 1
 	// Revisits of known pages (package recrawl). Recrawl is "", which is RecrawlOff, or one of the modes.
 	Recrawl         string        `json:"recrawl,omitempty"`
 	RecrawlInterval time.Duration `json:"recrawl_interval,omitempty"` // fixed, or the first one

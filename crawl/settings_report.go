@@ -31,6 +31,8 @@ type SettingsReport struct {
 	Exclude         []string    `json:"exclude"`
 	Assets          AssetPolicy `json:"assets"`             // off, same-host or any
 	Normalize       []string    `json:"normalize"`          // rules that make URLs equal; fixed when the crawl is founded
+	Focus           string      `json:"focus"`              // name and digest of the topic model; "": none
+	FocusMin        float64     `json:"focus_min"`          // pages with a lower score pass no links on
 	MaxDepth        int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
 	MaxPages        int64       `json:"max_pages"`          // of the whole cluster
 	MaxPagesPerHost int64       `json:"max_pages_per_host"` //

@@ -318,6 +318,7 @@ type SkippedCounts struct {
 	Scheme     int64 `json:"scheme"`
 	Invalid    int64 `json:"invalid"`
 	NoFollow   int64 `json:"nofollow"`
+	Focus      int64 `json:"focus"`
 }
 
 // Quantiles are computed from the merged histogram; null before the first answer.

@@ -31,16 +31,19 @@ type (
 	Cursor = reader.Cursor
 	// HostQueue is the head of a host's queues with all that politeness knows.
 	HostQueue = reader.HostQueue
-	// Due is a planned page, and DueCursor a place in their order.
-	Due       = due.Entry
+	// Due is a planned page.
+	Due = due.Entry
+	// DueCursor is a place in the order of due times.
 	DueCursor = due.Cursor
 	// Unplanned is a done page that is not planned.
 	Unplanned = due.Unplanned
-	// Judge plans the visits of pages; Page is what it is told of one, Plan what it decides, and Estimate what the sums
-	// of pages count.
-	Judge    = due.Judge
-	Page     = due.Page
-	Plan     = due.Plan
+	// Judge plans the visits of pages.
+	Judge = due.Judge
+	// Page is what a Judge is told of a page.
+	Page = due.Page
+	// Plan is what a Judge decides.
+	Plan = due.Plan
+	// Estimate is what the sums of pages count a planned page with.
 	Estimate = due.Estimate
 	// Wake is a host with queued URLs.
 	Wake = reader.Wake

@@ -283,7 +283,7 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	var old crawl.Record // empty without an earlier result
 	if q.Refetch {
 		old = pg.stored(key, q.Item.URL)
-		keepCapture(&old, &rec)
+		keepCapture(&old, &rec, o.Refers)
 	}
 	pg.judge(host, fp, &old, &rec, &q.Item, o)
 	pg.Set(key, layout.EncodeRecord(&rec))
@@ -316,12 +316,13 @@ func (pg part) stored(key []byte, u urlnorm.URL) crawl.Record {
 }
 
 // keepCapture leaves the capture of an earlier fetch in the record when the
-// last one brought no content.
-func keepCapture(old, rec *crawl.Record) {
+// last one brought no content, or the same once more: its capture then refers to an earlier one.
+func keepCapture(old, rec *crawl.Record, refers bool) {
 	if old.State == 0 {
 		return
 	}
-	if rec.Archive == (crawl.ArchiveRef{}) || rec.Status == notModified && old.Archive != (crawl.ArchiveRef{}) {
+	same := rec.Status == notModified || refers && rec.Digest == old.Digest
+	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
 		rec.Archive = old.Archive // where the content is
 	}
 	if rec.Status == notModified || rec.State != crawl.Done {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/commit"
 	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
@@ -127,59 +128,62 @@ var errNoJudge = errors.New("BUG: due pages without a judge")
 // It fails with ErrNotHolder when a partition is not held in the epoch in which its page was read; those before it
 // may have been moved.
 func (f *Frontier) MoveDue(ctx context.Context, pages []Due) (moved int, err error) {
-	return f.eachPiece(ctx, "moving", pages, part.moveDue)
+	return inPieces(ctx, f, pages, "moving due pages", tenureOf, part.moveDue)
 }
 
 // Replan has the judge plan pages anew, and moves those whose visit has come by the new plan; it counts these.
 // As to repeats and errors it is as MoveDue.
 func (f *Frontier) Replan(ctx context.Context, pages []Due) (moved int, err error) {
-	return f.eachPiece(ctx, "planning", pages, part.replan)
+	return inPieces(ctx, f, pages, "planning due pages", tenureOf, part.replan)
 }
 
-// eachPiece does something with pages that are still due, and counts those of which it returns true.
-func (f *Frontier) eachPiece(ctx context.Context, what string, pages []Due, do func(part, *layout.DuePlace) bool) (n int, err error) {
+func tenureOf(d *Due) (crawl.Partition, crawl.Epoch) { return d.Partition, d.Epoch }
+
+// inPieces does something with pages of the tenures in which they were read, and counts those of which it returns true.
+func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, tenure func(*T) (crawl.Partition, crawl.Epoch), do func(part, *T) bool) (n int, err error) {
 	if f.judge == nil {
 		return 0, errNoJudge
 	}
-	if !f.judge.On() {
-		return 0, nil
-	}
-	for len(pages) > 0 {
+	for len(pages) > 0 && f.judge.On() {
 		piece := pages[:min(len(pages), duePiece)]
 		pages = pages[len(piece):]
 		done := 0
-		err := f.change(ctx, func(g group) error {
+		apply := func(g group) error {
 			for i := range piece {
-				if err := g.holds(piece[i].Partition, piece[i].Epoch); err != nil {
+				p, epoch := tenure(&piece[i])
+				if _, err := g.leased(&crawl.Lease{Partition: p, Epoch: epoch}); err != nil {
 					return err
 				}
 			}
-			done = 0
 			for i := range piece {
-				pg := g.part(piece[i].Partition)
-				if _, ok := pg.Get(layout.AppendDueKey(nil, &piece[i].DuePlace)); ok && do(pg, &piece[i].DuePlace) {
+				p, _ := tenure(&piece[i])
+				if do(g.part(p), &piece[i]) {
 					done++
 				}
 			}
 			return nil
-		})
+		}
+		err := f.do(ctx, &commit.Request{Patient: true, Entries: len(piece) * dueEntries, Bytes: len(piece) * dueBytes, Apply: f.in(apply)})
 		if err != nil {
-			return n, fmt.Errorf("frontier: %s due pages: %w", what, err)
+			return n, fmt.Errorf("frontier: %s: %w", what, err)
 		}
 		n += done
 	}
 	return n, nil
 }
 
-// holds fails unless a partition may be changed in an epoch.
-func (g group) holds(p crawl.Partition, epoch crawl.Epoch) error {
-	_, err := g.leased(&crawl.Lease{Partition: p, Epoch: epoch})
-	return err
-}
+// What a page adds to a transaction at most: its record and its place in the queue have its URL, and its host changes.
+const (
+	dueEntries = 8
+	dueBytes   = 5 << 10
+)
 
-// duePage reads the record of a due page. An entry that its record does not know is taken away: the
+// duePage reads the record of a page that is still due. An entry that its record does not know is taken away: the
 // record is the truth.
 func (pg part) duePage(d *layout.DuePlace) (rec crawl.Record, ok bool) {
+	if _, ok := pg.Get(layout.AppendDueKey(nil, d)); !ok {
+		return rec, false
+	}
 	rec, ok = pg.recordAt(d.Host, d.Fingerprint)
 	if !ok || rec.State != crawl.Done || !planned(&rec) || layout.DueAt(rec.CheckAt, d.Host, d.Fingerprint) != *d {
 		pg.dropDue(*d)
@@ -206,10 +210,10 @@ func (pg part) recordAt(host crawl.Host, fp layout.Fingerprint) (rec crawl.Recor
 }
 
 // moveDue puts a due page into its queue.
-func (pg part) moveDue(d *layout.DuePlace) bool {
-	rec, ok := pg.duePage(d)
+func (pg part) moveDue(d *Due) bool {
+	rec, ok := pg.duePage(&d.DuePlace)
 	if ok {
-		pg.queueDue(d, &rec)
+		pg.queueDue(&d.DuePlace, &rec)
 	}
 	return ok
 }
@@ -217,7 +221,7 @@ func (pg part) moveDue(d *layout.DuePlace) bool {
 // queueDue puts a planned page into its queue, with its validators if the next visit may send them.
 func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	now := pg.Group.Now.Now
-	probe, ok := probeOf(rec.URL.String(), d.Fingerprint)
+	probe, ok := layout.ProbeOf(rec.URL.String(), d.Fingerprint)
 	if !ok {
 		pg.Group.Fail(fmt.Errorf("%w: %s stands under a wrong fingerprint", layout.ErrCorrupt, rec.URL))
 		return
@@ -234,23 +238,12 @@ func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	rec.ETag, rec.LastModified, rec.State, rec.Reason = etag, modified, crawl.Queued, ""
 	pg.Set(layout.AppendRecordKey(nil, d.Host, d.Fingerprint), layout.EncodeRecord(rec))
 	pg.dropDue(*d)
-	pg.countOverdue(now.Sub(pg.State.Line.Read(d.Time())))
-}
-
-// probeOf is which fingerprint of a URL names its record.
-func probeOf(url string, fp layout.Fingerprint) (uint64, bool) {
-	first := layout.FingerprintOf(url)
-	for n := uint64(0); n < layout.MaxProbes; n++ {
-		if first.Probe(n) == fp {
-			return n, true
-		}
-	}
-	return 0, false
+	due.CountOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
 }
 
 // replan has a due page planned anew; true: it was moved into its queue.
-func (pg part) replan(d *layout.DuePlace) bool {
-	rec, ok := pg.duePage(d)
+func (pg part) replan(d *Due) bool {
+	rec, ok := pg.duePage(&d.DuePlace)
 	if !ok {
 		return false
 	}

@@ -446,6 +446,25 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
+// TestRevisitsAreRecounted: books that are made from the keys count the revisits that are queued.
+func TestRevisitsAreRecounted(t *testing.T) {
+	t.Parallel()
+	r := startJudged(t, storage.NewMemory(), 1, &testJudge{}, commit.Options{})
+	for i := range 3 {
+		r.add(link(fmt.Sprintf("http://h%d.p0.test/", i)))
+		r.visit(0, fmt.Sprintf("h%d.p0.test", i), good(1))
+	}
+	r.moveDue(r.dueAt(0, soon(), 2))
+	v, err := r.w.Read(0)
+	r.must(err)
+	defer v.Close()
+	m, err := v.Recount()
+	r.must(err)
+	if c := r.Totals(); m.Counters.QueuedRevisits != 2 || c.QueuedRevisits != 2 || m.Counters.Queued != c.Queued || m.Counters.Seen != 3 {
+		t.Errorf("recounted %+v", m.Counters)
+	}
+}
+
 // TestDueNeedsTheEpoch: nothing is moved in another epoch than that in which it was read, and nothing of the piece.
 func TestDueNeedsTheEpoch(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -44,14 +45,21 @@ func BenchmarkDue(b *testing.B) {
 	if testing.Short() {
 		pages = 20_000
 	}
-	kv, err := storage.OpenBadger(b.TempDir(), storage.BadgerOptions{})
+	dir := b.TempDir()
+	kv, err := storage.OpenBadger(dir, storage.BadgerOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _ = kv.Close() })
 	r := startJudged(b, kv, 1, &testJudge{}, commit.Options{})
 	fillDue(b, r, pages)
-	runtime.GC()
+	if err := errors.Join(r.stop(), r.Close()); err != nil {
+		b.Fatal(err)
+	}
+	if kv, err = storage.OpenBadger(dir, storage.BadgerOptions{}); err != nil { // as after a restart
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = kv.Close() })
+	r = startWith(b, kv, commit.Options{}, &testJudge{})
 	far := time.Now().Add(100 * 365 * 24 * time.Hour)
 	var next []time.Duration
 	b.ReportAllocs()

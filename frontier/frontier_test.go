@@ -221,6 +221,14 @@ func TestAgain(t *testing.T) {
 	if rec.State != crawl.Done || rec.Archive != fetched.Archive || rec.Digest != fetched.Digest || rec.ETag != `"e1"` || !rec.FetchedAt.Equal(day.Add(time.Hour)) {
 		t.Fatalf("record = %+v", rec)
 	}
+	// The same payload once more: its record refers to the first capture, which stays.
+	r.add(seed)
+	again := fetched
+	again.Refers, again.Archive = true, crawl.ArchiveRef{File: "where no payload is"}
+	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: again}))
+	if rec := r.record("http://h1.p0.test/"); rec.Archive != fetched.Archive || rec.Status != fetched.Status {
+		t.Fatalf("record of an unchanged page = %+v", rec)
+	}
 	r.add(seed)
 	r.must(r.Complete(t.Context(), Completion{Lease: r.lease(0, "h1.p0.test"), Outcome: crawl.Outcome{Kind: crawl.URLFailed, Reason: "gone"}}))
 	if rec := r.record("http://h1.p0.test/"); rec.State != crawl.Failed || rec.Archive != fetched.Archive {
@@ -604,7 +612,7 @@ func TestStatesSurvive(t *testing.T) {
 // waitSwept waits until a generation has left the store.
 func waitSwept(t *testing.T, r *running, p crawl.Partition, gen uint32) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		snap, err := r.w.KV.Snapshot()
 		r.must(err)
 		n := len(storagetest.DumpSnapshot(t, snap, string(layout.AppendPrefix(nil, p, gen)))) + len(storagetest.DumpSnapshot(t, snap, string(layout.DeadKey(layout.Generation{Partition: p, Number: gen}))))

@@ -2,10 +2,10 @@ package frontier
 
 import (
 	"encoding/binary"
-	"math"
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/recrawl"
 )
@@ -36,7 +36,7 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 	page := pg.page(host, fp, known, at)
 	plan := j.Visited(&page, o)
 	if it.Revisit && o.Status != 0 {
-		pg.countRevisit(o.Status, plan.Verdict)
+		due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 	}
 	failed := rec.State != crawl.Done || plan.Verdict == recrawl.Unknown && recrawl.AnswerOf(old.Status) != recrawl.Failed
 	if counted && failed {
@@ -143,32 +143,4 @@ func (pg part) unplan(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record)
 	if rec.State == crawl.Done && planned(rec) {
 		pg.dropDue(layout.DueAt(rec.CheckAt, host, fp))
 	}
-}
-
-// countRevisit counts an answered visit of a page that was due.
-func (pg part) countRevisit(status int, v recrawl.Verdict) {
-	c := &pg.State.Counters
-	c.Revisits++
-	if status == notModified {
-		c.NotModified++
-	}
-	switch v {
-	case recrawl.Unchanged:
-		c.Unchanged++
-	case recrawl.Changed:
-		c.Changed++
-	case recrawl.Gone:
-		c.Gone++
-	case recrawl.Unknown:
-	}
-}
-
-// countOverdue counts how late a page is queued; one that is queued before its time counts as not late.
-func (pg part) countOverdue(late time.Duration) {
-	seconds := int64(math.Ceil(max(late, 0).Seconds()))
-	i := 0
-	for i < len(crawl.OverdueBuckets) && seconds > crawl.OverdueBuckets[i] {
-		i++
-	}
-	pg.State.Counters.Overdue[i]++
 }

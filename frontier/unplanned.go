@@ -27,36 +27,7 @@ func (f *Frontier) Unplanned(p crawl.Partition, after DueCursor, n int) (pages [
 // PlanFirst has the judge plan done pages for the first time, and counts those that were planned. As to
 // repeats and errors it is as MoveDue.
 func (f *Frontier) PlanFirst(ctx context.Context, pages []Unplanned) (count int, err error) {
-	if f.judge == nil {
-		return 0, errNoJudge
-	}
-	if !f.judge.On() {
-		return 0, nil
-	}
-	for len(pages) > 0 {
-		piece := pages[:min(len(pages), duePiece)]
-		pages = pages[len(piece):]
-		n := 0
-		err := f.change(ctx, func(g group) error {
-			for i := range piece {
-				if err := g.holds(piece[i].Partition, piece[i].Epoch); err != nil {
-					return err
-				}
-			}
-			n = 0
-			for i := range piece {
-				if g.part(piece[i].Partition).planFirst(&piece[i]) {
-					n++
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return count, fmt.Errorf("frontier: planning done pages: %w", err)
-		}
-		count += n
-	}
-	return count, nil
+	return inPieces(ctx, f, pages, "planning done pages", func(u *Unplanned) (crawl.Partition, crawl.Epoch) { return u.Partition, u.Epoch }, part.planFirst)
 }
 
 // planFirst plans a page that is done and has no plan; false: it is not one.

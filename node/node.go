@@ -16,6 +16,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/node/access"
+	"crawlnode/node/addresses"
 	"crawlnode/node/changes"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
@@ -167,6 +168,7 @@ type engine struct {
 	partitions  int
 	replication int
 	dispatcher  *dispatch.Dispatcher
+	turns       *addresses.Turns
 	completer   *links.Completer
 	moves       *handoff.Driver
 }

@@ -150,6 +150,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.moves.Run(ctx) })
 	group.Go(func() error { return e.dispatcher.Run(ctx) })
+	group.Go(func() error { return e.turns.Run(ctx) })
 	group.Go(func() error { return n.pipelineRun(ctx, e) })
 	group.Go(func() error { return n.heartbeat.Run(ctx) })
 	group.Go(func() error { return n.clocks.Run(ctx) })
@@ -179,7 +180,8 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		return err
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
-	e.dispatcher = n.newDispatcher()
+	e.turns = n.newTurns(e)
+	e.dispatcher = n.newDispatcher(e.turns)
 	e.completer = links.NewCompleter(n.router, n.outbox, countedVisits{e.dispatcher, n.revisits},
 		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)
@@ -193,7 +195,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e.moves = handoff.NewDriver(handoff.Options{
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
-		Store: store, Fetching: fetching, Transport: transfer.Transport{Pool: n.pool, Target: n.target},
+		Store: store, Fetching: e.turns.Beside(fetching, n.viewNumber), Transport: transfer.Transport{Pool: n.pool, Target: n.target},
 		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
 		HintsDir: n.dir.Join("tail"), HintsRoom: n.roomForHints,
 	}, loaded)

@@ -122,6 +122,7 @@ var entries = []Entry{
 	{Skip, "host_budget", "The host has had its `--max-pages-per-host`.", "The limit that you set.", "`crawlnode crawl-config set max-pages-per-host=N` raises it."},
 	{Skip, "scheme", "The link is no http or https URL.", "mailto:, javascript:, tel:, data: and the like.", "Nothing."},
 	{Skip, "invalid", "The link is no valid URL.", "A broken page.", "Nothing."},
+	{Skip, "focus", "The page fits the topic less than --focus-min allows.", "The crawl has a topic model (--focus), which judges pages by their text.", "Lower it with crawl-config set focus-min=N, or train a model that knows such pages."},
 	{Skip, "nofollow", "The page asks that its links are not followed.", "A robots meta tag or an X-Robots-Tag header.", "Nothing: it is the site's wish."},
 
 	{Limit, "politeness", "All hosts wait for their delay.", "Few hosts, or long delays: one host gives one page for each delay.", "More hosts, or a smaller `--delay` where the owner agrees."},

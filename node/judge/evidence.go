@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zeebo/xxh3"
+
 	"crawlnode/crawl"
 	"crawlnode/recrawl"
 )
@@ -41,6 +43,24 @@ func (m *matter) check(o *crawl.Outcome, verdict recrawl.Verdict, moved, listed 
 	if had, has := old.ETag+old.LastModified != "", o.ETag+o.LastMod != ""; had && has && !o.Conditional {
 		other := o.ETag != old.ETag || o.ETag == "" && o.LastMod != old.LastModified
 		m.site.Validators = m.site.Validators.Check(other, o.Digest != old.Digest)
+	}
+}
+
+// redirect compares the target of a redirect, which is not in its payload, with that of the visit before. Its hash
+// takes the place of the text's fingerprint.
+func (m *matter) redirect(v *recrawl.Visit, o *crawl.Outcome) {
+	if o.Kind != crawl.Fetched || o.Status < 300 || o.Status >= 400 || o.Status == http.StatusNotModified {
+		return
+	}
+	for i := range o.Targets {
+		if t := &o.Targets[i]; t.Via == crawl.ViaRedirect {
+			v.Text = max(xxh3.HashString(t.URL.String()), 1)
+			v.Digest = m.Record.Digest
+			if m.had && m.old.Text != v.Text {
+				v.Digest[0] ^= 1
+			}
+			return
+		}
 	}
 }
 

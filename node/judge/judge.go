@@ -114,6 +114,7 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 	default: // no request was made
 		return m.again()
 	}
+	m.redirect(&v, o)
 	m.priceSite()
 	r, known := m.old, m.had
 	if hasContent(o.Status) {

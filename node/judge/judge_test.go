@@ -527,6 +527,38 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
+// TestRedirect: a redirect has changed when its target has, whatever its payload.
+func TestRedirect(t *testing.T) {
+	to := func(n int, payload byte) *crawl.Outcome {
+		return &crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{payload}, Targets: []crawl.Target{{URL: url(n), Via: crawl.ViaRedirect}}}
+	}
+	page := content(1)
+	for name, tc := range map[string]struct {
+		first, second *crawl.Outcome
+		want          recrawl.Verdict
+	}{
+		"the same target":    {to(2, 1), to(2, 1), recrawl.Unchanged},
+		"another payload":    {to(2, 1), to(2, 9), recrawl.Unchanged},
+		"another target":     {to(2, 1), to(3, 1), recrawl.Changed},
+		"a page became one":  {&page, to(3, 1), recrawl.Changed},
+		"it became a page":   {to(3, 1), &page, recrawl.Changed},
+		"target is not told": {to(3, 1), &crawl.Outcome{Kind: crawl.Fetched, Status: 301, Digest: [20]byte{1}}, recrawl.Unchanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := New(realWeek, nil)
+			if name == "it became a page" {
+				tc.first.Digest = [20]byte{7}
+			}
+			rec := crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued}
+			p := j.Visited(&frontier.Page{Record: &rec}, tc.first)
+			rec = crawl.Record{Item: crawl.Item{URL: url(1)}, State: crawl.Queued, Status: tc.first.Status, Digest: tc.first.Digest, Visits: p.Visits}
+			if p = j.Visited(&frontier.Page{Record: &rec, Counted: true, Site: p.Site, Elapsed: realDay}, tc.second); p.Verdict != tc.want {
+				t.Errorf("it is %v", p.Verdict)
+			}
+		})
+	}
+}
+
 // TestTrustedDate: where the dates have proved right, a change is dated.
 func TestTrustedDate(t *testing.T) {
 	var site recrawl.Site

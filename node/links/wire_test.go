@@ -18,18 +18,25 @@ func linkTo(t testing.TB, url string) crawl.Routed {
 		t.Fatal(err)
 	}
 	return crawl.Routed{Partition: ring.PartitionOf(crawl.Host(u.Host()), 512),
-		Target: crawl.Target{URL: u, Depth: 3, Band: 2, Hops: 1, Via: crawl.ViaSitemapFile, Again: true, Suspicious: true, Claimed: time.Unix(1_790_000_000, 5).UTC()}}
+		Target: crawl.Target{URL: u, Depth: 3, Band: 2, Hops: 1, Via: crawl.ViaSitemapFile, Again: true, Suspicious: true}}
 }
 
 func TestFromWire(t *testing.T) {
 	t.Parallel()
-	good := func() *peer.Link { return toWire(linkTo(t, "http://a.test/x?y")) }
+	good := func() *peer.Link {
+		l := linkTo(t, "http://a.test/x?y")
+		l.Target.Claimed = time.Unix(1_790_000_000, 5)
+		return toWire(l)
+	}
 	r, err := fromWire(good(), 512)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again := toWire(r); again.String() != good().String() {
 		t.Errorf("%v became %v", good(), again)
+	}
+	if want := time.Unix(1_790_000_000, 5); !r.Target.Claimed.Equal(want) {
+		t.Errorf("claimed at %v, want %v", r.Target.Claimed, want)
 	}
 	earlier := good() // of a node that runs an earlier version
 	earlier.Url = "http://a.test/x^y"
