@@ -46,7 +46,8 @@ func TestNotModified(t *testing.T) {
 
 	conditions := web.Conditions()
 	judgeConditions(t, web, pages)
-	if conditions.NotModified == 0 || conditions.Saved < 2*conditions.Bytes/10 || conditions.Misled > 0 {
+	// One visit in sixteen asks for the content, to see whether the site's validators tell the truth.
+	if conditions.NotModified == 0 || conditions.Unconditional > conditions.Conditional/8 || conditions.Saved < conditions.Bytes/4 || conditions.Misled > 0 {
 		t.Errorf("%+v", conditions)
 	}
 	if err := new(web.Report()).ErrButDuplicates(); err != nil {
@@ -80,7 +81,8 @@ func TestNotModified(t *testing.T) {
 	for _, e := range read.Errors[:min(len(read.Errors), 10)] {
 		t.Error(e)
 	}
-	if read.Resolved["server-not-modified"] < conditions.NotModified*9/10 || read.Resolved["identical-payload-digest"] == 0 {
+	if read.Resolved["server-not-modified"] < conditions.NotModified/2 || // a busy node does not always answer in time where the payload is
+		read.Resolved["identical-payload-digest"] == 0 {
 		t.Errorf("of %d 304s and other revisits these lead to the capture that they stand for: %v; records %v", conditions.NotModified, read.Resolved, read.Records)
 	}
 	t.Logf("%d pages, %+v, archive of %d bytes with %v, resolved %v", len(pages), conditions, read.Bytes, read.Records, read.Resolved)
@@ -102,28 +104,20 @@ Written by ` + "`go test ./integration -run TestNotModified -conditionalhosts 40
 |---|---|---|---|---|---|---|---|---|---|
 `
 
-// judgeConditions: a page whose last answer had a validator is asked for with it, save for the one visit in sixteen that asks for the
-// content to see whether the site's validators tell the truth. A page that has not changed is then answered by 304.
+// judgeConditions: a page that has not changed since its visit before is answered by 304 when it is asked for with validators: they are those of
+// the last answer. (That they are sent at all, Conditions.Unconditional says.)
 func judgeConditions(t *testing.T, web *simweb.Web, pages []string) {
 	t.Helper()
+	wrong := 0
 	for _, u := range pages {
-		var asked, plain, whole int
-		for _, v := range web.Visits(u) {
-			switch {
-			case v.Conditional:
-				asked++
-			case v.Status == http.StatusOK:
-				plain++
+		visits := web.Visits(u)
+		for i, v := range visits {
+			if i == 0 || !v.Conditional || v.Status == http.StatusNotModified || len(web.Changed(u, visits[i-1].At, v.At)) > 0 {
+				continue
 			}
-			if v.Conditional && v.Status == http.StatusOK {
-				whole++
+			if wrong++; wrong <= 5 {
+				t.Errorf("%s: visited at %v and %v, unchanged, and the second, conditional answer is %d", u, visits[i-1].At, v.At, v.Status)
 			}
-		}
-		switch {
-		case asked > 0 && plain > 3: // the first visit, an audit, and one that came before there was a date
-			t.Errorf("%s: %d visits with validators, %d without", u, asked, plain)
-		case whole > asked/2+2: // it changes in half a minute at the fastest
-			t.Errorf("%s: %d of %d conditional requests were answered by the page", u, whole, asked)
 		}
 	}
 }
