@@ -255,7 +255,7 @@ var table = []rule{
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},
 	{
-		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/claims", "recrawl/estimate", "recrawl/policy"},
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
@@ -299,12 +299,20 @@ var table = []rule{
 		"it remembers what happened, for people, and causes nothing",
 	},
 	{
+		[]string{"node/given"}, []string{"config", "crawl", "node/crawldoc"},
+		"it compares flags with the crawl document; who starts a node and what follows from a difference is not its concern",
+	},
+	{
+		[]string{"node/revisits"}, []string{"crawl", "frontier", "frontier/layout", "node/judge", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure policy of revisits to the frontier; members and settings are functions that it is given",
+	},
+	{
 		[]string{"node/heartbeat"}, []string{"crawl", "membership", "peer"},
 		"it carries what members say of themselves; what that means for views and leases is membership's",
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/status", "node/transfer"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/status", "node/transfer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{
