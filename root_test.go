@@ -251,7 +251,7 @@ var table = []rule{
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},
 	{
-		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/claims", "recrawl/estimate", "recrawl/policy"},
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
