@@ -99,6 +99,10 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
+		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
+		"it reads the due pages of a snapshot; what is done with them is the frontier's",
+	},
+	{
 		[]string{"frontier/filters"}, []string{"crawl", "frontier/layout", "frontier/reader", "frontier/storage"},
 		"it spares look-ups in the store; what is known is decided above",
 	},
@@ -119,7 +123,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "recrawl", "web/urlnorm", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -179,7 +183,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "focus", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -191,12 +195,24 @@ var table = []rule{
 		"it walks pages that its caller reads, so that the API and the command line write the same lists",
 	},
 	{
-		[]string{"api"}, []string{"api/dashboard", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/analysis"}, []string{"api/urllist", "crawl"},
+		"a report in other words; what it counts it reads through a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
 		[]string{"api/client"}, []string{"crawl", "metrics"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
+	},
+	{
+		[]string{"node/addresses/turns"}, []string{"crawl"},
+		"a pure core: it decides whose turn an address is, and knows neither network, clock nor what is requested",
+	},
+	{
+		[]string{"node/addresses"}, []string{"crawl", "node/addresses/turns", "peer"},
+		"it carries the messages about turns; who holds what, and how members are reached, is node's",
 	},
 	{
 		[]string{"node/changes"}, []string{"crawl", "membership", "node/events", "node/status"},
@@ -215,7 +231,7 @@ var table = []rule{
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
+		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "recrawl", "ring", "scheduler", "store/archive", "web/*"},
 		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
 	},
 	{
@@ -233,6 +249,10 @@ var table = []rule{
 	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
+	},
+	{
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
@@ -295,6 +315,10 @@ var table = []rule{
 	{
 		[]string{"cli/lists"}, []string{"api", "api/client", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
 		"lists, from a cluster or from the data directories of nodes that do not run",
+	},
+	{
+		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
+		"it reads a list and hands back what it read, through the API alone",
 	},
 	{
 		[]string{"cli/stop"}, []string{"api", "api/client", "cli/command", "cli/remote", "crawl", "node/datadir"},

@@ -41,7 +41,7 @@ type grammar struct {
 	Status     statusVerb          `cmd:"" help:"Show what the cluster does; any node answers for all."`
 	Seeds      seedsVerbs          `cmd:"" help:"Hand URLs to a running cluster."`
 	Nodes      nodesVerbs          `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
-	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs."`
+	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs; fetch some again."`
 	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
@@ -58,7 +58,7 @@ type grammar struct {
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
-	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category or a skip reason."`
+	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`
 	Version    versionVerb         `cmd:"" help:"Print the version."`

@@ -134,8 +134,11 @@ func textOf(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// shortDuration writes 2h instead of 2h0m0s.
+// shortDuration writes 2h instead of 2h0m0s, and 7d instead of 168h0m0s.
 func shortDuration(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

@@ -37,6 +37,7 @@ func (c *Config) Validate() error {
 		c.validateScope(),
 		c.validatePoliteness(),
 		c.validateOutputAndLimits(),
+		c.validateRevisits(),
 	)
 }
 

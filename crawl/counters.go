@@ -82,6 +82,7 @@ type Counters struct {
 	// without a change, 304 included, Gone those answered by 404 and 410.
 	Revisits, NotModified, Unchanged, Changed, Gone int64
 	Overdue                                         [NumOverdueBuckets]int64 // how late pages were put into the queue
+	QueuedRevisits                                  int64                    // of Queued, those that were done and became due
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -110,6 +111,7 @@ func (c *Counters) Each(f func(*int64)) {
 	for i := range c.Overdue {
 		f(&c.Overdue[i])
 	}
+	f(&c.QueuedRevisits)
 	f(&c.Skipped[SkipFocus])
 }
 
@@ -140,6 +142,7 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.Unchanged += times * d.Unchanged
 	c.Changed += times * d.Changed
 	c.Gone += times * d.Gone
+	c.QueuedRevisits += times * d.QueuedRevisits
 	for i := range c.Overdue {
 		c.Overdue[i] += times * d.Overdue[i]
 	}

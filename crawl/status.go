@@ -87,11 +87,12 @@ const (
 	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and there was no copy
 	ReasonDomainFails     = "domain_fails"        // warn: most hosts of a domain fail or answer too slowly, and wait
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
+	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonOverdue}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -354,6 +355,7 @@ const (
 	BottleneckDNS        = "dns"
 	BottleneckDisk       = "disk"
 	BottleneckHandoff    = "handoff"
+	BottleneckNothingDue = "nothing_due" // every known page was fetched, and none is due again
 	BottleneckNone       = "none"
 )
 

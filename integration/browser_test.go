@@ -34,6 +34,10 @@ func needsChromium(t *testing.T) string {
 	return ""
 }
 
+// browserTime is how long a browser may take for a step: starting a page anew takes seconds on a
+// machine that is busy with other things.
+const browserTime = time.Minute
+
 // tab is a page in a browser of its own, with everything that the browser reports as an error.
 type tab struct {
 	t   *testing.T
@@ -108,11 +112,11 @@ func (b *tab) silent(where string) {
 	b.complaints = nil
 }
 
-// do carries steps out, each within ten seconds.
+// do carries steps out, each within browserTime.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(b.ctx, browserTime)
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
@@ -172,7 +176,7 @@ func (b *tab) js(expression string, into any) {
 }
 
 func (b *tab) eval(expression string, into any) error {
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String(JSON.stringify("+expression+"))"))
 	if err != nil || into == nil {
@@ -222,7 +226,7 @@ func (b *tab) theme(name string) {
 // picture takes a picture of the whole page.
 func (b *tab) picture(dir, name string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {

@@ -122,7 +122,9 @@ func (c simTrial) run(t *testing.T, had *shares) {
 func scheduleOf(t *testing.T, seed uint64, name string) schedule {
 	t.Helper()
 	if name == "" {
-		return plan(seed)
+		p := plan(seed)
+		p.space(seed)
+		return p
 	}
 	for _, c := range simCases {
 		if c.name == name {

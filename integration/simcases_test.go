@@ -25,6 +25,7 @@ var simCases = []struct {
 	{"late-name", nameIsLate, ""},
 	{"replica-stalls", replicaStalls, ""},
 	{"machine-paused", machinePaused, ""},
+	{"shared-addresses", sharedAddresses, ""},
 }
 
 // drawn begins a schedule by hand.
@@ -174,5 +175,20 @@ func machinePaused() schedule {
 		p.at(second, f)
 		p.at(second+f.lasts[0].Seconds()+0.01, fault{kind: expectThat, promise: hasStood, nodes: f.nodes, lasts: secs(1)})
 	}
+	return p.sorted()
+}
+
+// sharedAddresses: all hosts are at four addresses, which four nodes space together while one is killed, one
+// stands still, one leaves, one joins and one has a fast clock.
+func sharedAddresses() schedule {
+	p := drawn(4)
+	p.spaced = 300 * time.Millisecond
+	p.at(fromTheStart.Seconds(), fault{kind: skewClock, nodes: []string{"n3"}, rate: 1.02})
+	p.seedsAt(3, 12, "n2")
+	p.at(8, fault{kind: stopNode, nodes: []string{"n4"}, lasts: secs(3)})
+	p.at(16, fault{kind: killNode, nodes: []string{"n1"}, lasts: secs(15)})
+	p.at(40, fault{kind: stopNode, nodes: []string{"n2"}, lasts: secs(20)})
+	p.at(75, fault{kind: joinNode, nodes: []string{p.enter()}})
+	p.at(95, fault{kind: leaveNode, nodes: []string{"n3"}})
 	return p.sorted()
 }

@@ -136,6 +136,7 @@ func newSimulation(t *testing.T, dir string, seed uint64, plan schedule) *simula
 	s := &simulation{t: t, dir: dir, seed: seed, sync: plan.sync, sound: plan.sound, pace: plan.pace, ambush: newAmbush(), net: simnet.New(seed), web: web, members: map[string]*simMember{},
 		cut: map[[2]string]int{}, seeds: newSeedBook(web.spares()), rights: newRightsJudge(web), plan: plan, force: map[int]func(){}, happened: map[string]int{}, heirs: map[string]heir{}}
 	s.net.SetNameTTL(plan.ttl)
+	web.judge.spaced = plan.spaced
 	web.owner = s.net.NameAt
 	s.net.Watch(func(from, _ string) { s.ambush.saw(sends, from) })
 	var addrs []netip.Addr
@@ -238,6 +239,9 @@ func (s *simulation) config(m *simMember) config.Config {
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, simDrain
 	c.Sync = s.sync
 	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	if s.plan.spaced > 0 {
+		c.IPDelay = &s.plan.spaced
+	}
 	c.Join = s.joinList(m)
 	if s.plan.few {
 		c.Fetchers = 1

@@ -3,6 +3,7 @@ package integration
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 //     had stood still.
 //   - I7, half of it: nobody calls the crawl ended while a page is missing. That it
 //     ends at all is asked of the nodes.
+//   - With --ip-delay: requests to one address, whatever host and node, begin at least that far
+//     from each other.
 //   - robots.txt comes first at each host, and nothing that it forbids is asked for.
 type simJudge struct {
 	web   *treeWeb
@@ -30,7 +33,9 @@ type simJudge struct {
 	broken  int        // all of them
 	pages   int        // distinct answered pages
 	spare   int        // of these, on spare hosts
-	blind   []trouble  // times in which a node cannot know that time has passed
+	spaced  time.Duration
+	last    map[netip.Addr]*simRequest // by address
+	blind   []trouble                  // times in which a node cannot know that time has passed
 }
 
 const maxVerdicts = 12
@@ -63,7 +68,7 @@ func (r *simRequest) answered() bool {
 func (r *simRequest) page() bool { return r.path != "/robots.txt" && r.path != "/sitemap.xml" }
 
 func newSimJudge(w *treeWeb) *simJudge {
-	j := &simJudge{web: w, hosts: map[*treeHost]*hostVerdict{}}
+	j := &simJudge{web: w, hosts: map[*treeHost]*hostVerdict{}, last: map[netip.Addr]*simRequest{}}
 	for _, h := range w.hosts {
 		j.hosts[h] = &hostVerdict{page: map[string]int{}}
 	}
@@ -98,7 +103,23 @@ func (j *simJudge) begin(h *treeHost, who, path string) *simRequest {
 	if why != "" {
 		j.blame("%s: %v: %s; before it: %s", h.name, r, why, before)
 	}
+	j.judgeAddress(h, r)
 	return r
+}
+
+// judgeAddress compares a request with the one before at its address.
+func (j *simJudge) judgeAddress(h *treeHost, r *simRequest) {
+	j.mu.Lock()
+	last := j.last[h.addr]
+	j.last[h.addr] = r
+	j.mu.Unlock()
+	if last == nil || j.spaced == 0 || r.blind {
+		return
+	}
+	// Times are cut to milliseconds where they travel.
+	if gap := r.start.Sub(last.start); gap < j.spaced-time.Millisecond {
+		j.blame("%s at %v: %s of %s begins %v after %s of %s, want %v", h.name, h.addr, r.path, r.who, gap, last.path, last.who, j.spaced)
+	}
 }
 
 // early notes that a machine was paused: from is when, and until when its node could not know of

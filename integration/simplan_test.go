@@ -121,6 +121,7 @@ type schedule struct {
 	listed bool          // all have the same --join, the first one as well, of names
 	ttl    time.Duration // of the names' answers
 	few    bool          // one fetcher a node
+	spaced time.Duration // --ip-delay; 0: the default, none
 	faults []fault
 }
 

@@ -268,5 +268,5 @@ func judgePoliteness(t *testing.T, all []arrival, delay time.Duration) time.Dura
 
 // httpClient returns a client for the sites that needs no name server.
 func (s *sites) httpClient() *http.Client {
-	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Timeout: client.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

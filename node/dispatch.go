@@ -8,6 +8,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier"
 	"crawlnode/membership"
+	"crawlnode/node/addresses"
 	"crawlnode/node/contents"
 	"crawlnode/node/dispatch"
 	"crawlnode/node/egress"
@@ -22,9 +23,10 @@ import (
 // This file fits the dispatcher and the pipeline to the rest of the node.
 
 // newDispatcher makes the dispatcher with the node's rules as its hooks.
-func (n *Node) newDispatcher() *dispatch.Dispatcher {
+func (n *Node) newDispatcher(t *addresses.Turns) *dispatch.Dispatcher {
 	d := dispatch.New(dispatch.Options{
 		Store: n.front, Resolver: egress.NewResolver(n.egress, n.dns, n.settings),
+		Turns:      t,
 		Settings:   n.settings,
 		Refuse:     n.refuse,
 		Excluded:   n.excludes,

@@ -23,6 +23,7 @@
 //
 //	package    what it does                                                     fitted in by
 //	access     judges callers of the API; records what they changed             access.go
+//	addresses  spaces requests to one address over all nodes                    addresses.go
 //	changes    the last change of members                                       cluster.go
 //	contents   payloads and texts that were seen anywhere                       dispatch.go
 //	crawldoc   the crawl document: settings and state that all nodes share      open.go
@@ -129,6 +130,7 @@
 //	incoming link batches    one a stream; the sender waits; when acknowledged
 //	questions, notes         4,096 of each a peer, calls of 500; stored whole; not needed
 //	payloads being stored    65,536, for 5 s; stored whole; not needed
+//	turns of addresses       65,536 messages; the next are lost; not needed
 //	heartbeats, clocks       one call a peer and kind; skipped; not needed
 //	scope entries            256 KiB a call, one call a member; they wait on disk; the answer
 //

@@ -16,6 +16,7 @@ import (
 	"crawlnode/membership"
 	"crawlnode/metrics"
 	"crawlnode/node/access"
+	"crawlnode/node/addresses"
 	"crawlnode/node/changes"
 	"crawlnode/node/contents"
 	"crawlnode/node/crawldoc"
@@ -34,6 +35,7 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/revisits"
 	"crawlnode/node/rotation"
 	"crawlnode/node/spread"
 	"crawlnode/node/transfer"
@@ -126,6 +128,7 @@ type Node struct {
 	seeder    *links.Seeder
 	permits   *finish.Permits
 	finisher  *finish.Finisher
+	revisits  *revisits.Keeper
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere
@@ -165,6 +168,7 @@ type engine struct {
 	partitions  int
 	replication int
 	dispatcher  *dispatch.Dispatcher
+	turns       *addresses.Turns
 	completer   *links.Completer
 	moves       *handoff.Driver
 }
@@ -326,6 +330,7 @@ func (n *Node) documentChanged() {
 			}
 		}
 	}
+	n.revisits.Wake()
 	n.heartbeat.Soon()
 	n.spread.Wake()
 }

@@ -149,12 +149,14 @@ func (n *Node) lead(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.moves.Run(ctx) })
 	group.Go(func() error { return e.dispatcher.Run(ctx) })
+	group.Go(func() error { return e.turns.Run(ctx) })
 	group.Go(func() error { return n.pipelineRun(ctx, e) })
 	group.Go(func() error { return n.heartbeat.Run(ctx) })
 	group.Go(func() error { return n.clocks.Run(ctx) })
 	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
+	group.Go(func() error { return n.revisitRun(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
 	group.Go(func() error { return n.followLease(ctx, e) })
@@ -177,8 +179,9 @@ func (n *Node) buildEngine(ctx context.Context) error {
 		return err
 	}
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
-	e.dispatcher = n.newDispatcher()
-	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher,
+	e.turns = n.newTurns(e)
+	e.dispatcher = n.newDispatcher(e.turns)
+	e.completer = links.NewCompleter(n.router, n.outbox, countedVisits{e.dispatcher, n.revisits},
 		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)
 	loaded, err := n.loadedPartitions(ctx, store)
@@ -191,7 +194,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	}
 	e.moves = handoff.NewDriver(handoff.Options{
 		Self: n.id, Boot: n.members.Self().Boot, Partitions: c.Partitions, Factor: c.Replication, Limits: handoff.Limits{Out: tokensAtOnce},
-		Store: store, Fetching: fetching, Transport: transfer.Transport{Pool: n.pool, Target: n.target},
+		Store: store, Fetching: e.turns.Beside(fetching, n.viewNumber), Transport: transfer.Transport{Pool: n.pool, Target: n.target},
 		Changed: n.holdingsChanged, HandedOver: n.timings.Pause.Observe, Logger: n.log,
 		HintsDir: n.dir.Join("tail"), HintsRoom: n.roomForHints,
 	}, loaded)

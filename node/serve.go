@@ -13,7 +13,7 @@ import (
 // handler answers the other nodes' calls. Its methods are in the file that fits in the package
 // that serves them: Renew and Clock in heartbeat.go, StoreLinks in links.go, Crawl in spread.go,
 // Handoff, Replicate and Partitions in transfer.go, Permits and Idle in finish.go, Explain and
-// Archive in inspect.go, Robots in dispatch.go, Operate in operators.go.
+// Archive in inspect.go, Robots in dispatch.go, Addresses in addresses.go, Operate in operators.go.
 type handler struct{ node *Node }
 
 // Contents answers what is known here of payloads and texts.

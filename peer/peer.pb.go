@@ -202,6 +202,7 @@ type Link struct {
 	Via           uint32                 `protobuf:"varint,6,opt,name=via,proto3" json:"via,omitempty"`
 	Again         bool                   `protobuf:"varint,7,opt,name=again,proto3" json:"again,omitempty"`
 	Suspicious    bool                   `protobuf:"varint,8,opt,name=suspicious,proto3" json:"suspicious,omitempty"`
+	ClaimedNs     int64                  `protobuf:"varint,9,opt,name=claimed_ns,json=claimedNs,proto3" json:"claimed_ns,omitempty"` // when the site says that the page has changed, since 1970; 0: it does not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,6 +291,13 @@ func (x *Link) GetSuspicious() bool {
 		return x.Suspicious
 	}
 	return false
+}
+
+func (x *Link) GetClaimedNs() int64 {
+	if x != nil {
+		return x.ClaimedNs
+	}
+	return 0
 }
 
 type LinkBatch struct {
@@ -484,7 +492,10 @@ type RenewRequest struct {
 	ClockNs int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not sent
 	// The disk of the sender does not answer. It asks for no lease, and the heartbeat does not
 	// count as a sign that it is alive.
-	Stalled       bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	Stalled bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	// What the sender's known pages want of visits (package node/revisits), 278 bytes; empty: no known page
+	// is visited again, or the sender is older than that.
+	Revisits      []byte `protobuf:"bytes,16,opt,name=revisits,proto3" json:"revisits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -566,6 +577,13 @@ func (x *RenewRequest) GetStalled() bool {
 		return x.Stalled
 	}
 	return false
+}
+
+func (x *RenewRequest) GetRevisits() []byte {
+	if x != nil {
+		return x.Revisits
+	}
+	return nil
 }
 
 type RenewReply struct {
@@ -1973,13 +1991,150 @@ func (x *ContentReply) GetAnswers() []*ContentAnswer {
 	return nil
 }
 
+type AddressBatch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Boot          uint64                 `protobuf:"varint,1,opt,name=boot,proto3" json:"boot,omitempty"`        // the sender's
+	Messages      []*AddressMessage      `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"` // at most 4,096
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddressBatch) Reset() {
+	*x = AddressBatch{}
+	mi := &file_peer_peer_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddressBatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddressBatch) ProtoMessage() {}
+
+func (x *AddressBatch) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddressBatch.ProtoReflect.Descriptor instead.
+func (*AddressBatch) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *AddressBatch) GetBoot() uint64 {
+	if x != nil {
+		return x.Boot
+	}
+	return 0
+}
+
+func (x *AddressBatch) GetMessages() []*AddressMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+// AddressMessage is a message of package node/addresses/turns.
+type AddressMessage struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          uint32                 `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Address       []byte                 `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`                 // 4 or 16 bytes
+	StampNs       int64                  `protobuf:"varint,3,opt,name=stamp_ns,json=stampNs,proto3" json:"stamp_ns,omitempty"` // a reading of the asker's clock that counts through sleep
+	RestNs        int64                  `protobuf:"varint,4,opt,name=rest_ns,json=restNs,proto3" json:"rest_ns,omitempty"`
+	Tenure        uint64                 `protobuf:"varint,5,opt,name=tenure,proto3" json:"tenure,omitempty"`
+	Others        bool                   `protobuf:"varint,6,opt,name=others,proto3" json:"others,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddressMessage) Reset() {
+	*x = AddressMessage{}
+	mi := &file_peer_peer_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddressMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddressMessage) ProtoMessage() {}
+
+func (x *AddressMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_peer_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddressMessage.ProtoReflect.Descriptor instead.
+func (*AddressMessage) Descriptor() ([]byte, []int) {
+	return file_peer_peer_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *AddressMessage) GetKind() uint32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *AddressMessage) GetAddress() []byte {
+	if x != nil {
+		return x.Address
+	}
+	return nil
+}
+
+func (x *AddressMessage) GetStampNs() int64 {
+	if x != nil {
+		return x.StampNs
+	}
+	return 0
+}
+
+func (x *AddressMessage) GetRestNs() int64 {
+	if x != nil {
+		return x.RestNs
+	}
+	return 0
+}
+
+func (x *AddressMessage) GetTenure() uint64 {
+	if x != nil {
+		return x.Tenure
+	}
+	return 0
+}
+
+func (x *AddressMessage) GetOthers() bool {
+	if x != nil {
+		return x.Others
+	}
+	return false
+}
+
 var File_peer_peer_proto protoreflect.FileDescriptor
 
 const file_peer_peer_proto_rawDesc = "" +
 	"\n" +
 	"\x0fpeer/peer.proto\x12\x11crawlnode.peer.v1\"$\n" +
 	"\bEnvelope\x12\x18\n" +
-	"\apayload\x18\x01 \x01(\fR\apayload\"\xbc\x01\n" +
+	"\apayload\x18\x01 \x01(\fR\apayload\"\xdb\x01\n" +
 	"\x04Link\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\rR\tpartition\x12\x14\n" +
@@ -1990,7 +2145,9 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05again\x18\a \x01(\bR\x05again\x12\x1e\n" +
 	"\n" +
 	"suspicious\x18\b \x01(\bR\n" +
-	"suspicious\"\x7f\n" +
+	"suspicious\x12\x1d\n" +
+	"\n" +
+	"claimed_ns\x18\t \x01(\x03R\tclaimedNs\"\x7f\n" +
 	"\tLinkBatch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12-\n" +
 	"\x05links\x18\x02 \x03(\v2\x17.crawlnode.peer.v1.LinkR\x05links\x123\n" +
@@ -2004,7 +2161,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xdc\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xf8\x01\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
@@ -2012,7 +2169,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
 	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
 	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x18\n" +
-	"\astalled\x18\f \x01(\bR\astalledJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
+	"\astalled\x18\f \x01(\bR\astalled\x12\x1a\n" +
+	"\brevisits\x18\x10 \x01(\fR\brevisitsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
@@ -2120,7 +2278,17 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\bnear_url\x18\x05 \x01(\tR\anearUrl\x12#\n" +
 	"\rnear_distance\x18\x06 \x01(\rR\fnearDistance\"J\n" +
 	"\fContentReply\x12:\n" +
-	"\aanswers\x18\x01 \x03(\v2 .crawlnode.peer.v1.ContentAnswerR\aanswers*u\n" +
+	"\aanswers\x18\x01 \x03(\v2 .crawlnode.peer.v1.ContentAnswerR\aanswers\"a\n" +
+	"\fAddressBatch\x12\x12\n" +
+	"\x04boot\x18\x01 \x01(\x04R\x04boot\x12=\n" +
+	"\bmessages\x18\x02 \x03(\v2!.crawlnode.peer.v1.AddressMessageR\bmessages\"\xa2\x01\n" +
+	"\x0eAddressMessage\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\rR\x04kind\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\fR\aaddress\x12\x19\n" +
+	"\bstamp_ns\x18\x03 \x01(\x03R\astampNs\x12\x17\n" +
+	"\arest_ns\x18\x04 \x01(\x03R\x06restNs\x12\x16\n" +
+	"\x06tenure\x18\x05 \x01(\x04R\x06tenure\x12\x16\n" +
+	"\x06others\x18\x06 \x01(\bR\x06others*u\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rVERDICT_ADDED\x10\x01\x12\x11\n" +
@@ -2132,7 +2300,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x13CONTENT_VERDICT_NEW\x10\x01\x12\x19\n" +
 	"\x15CONTENT_VERDICT_KNOWN\x10\x02\x12\x1b\n" +
 	"\x17CONTENT_VERDICT_PENDING\x10\x03\x12\x1e\n" +
-	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xd6\b\n" +
+	"\x1aCONTENT_VERDICT_NOT_HOLDER\x10\x042\xa5\t\n" +
 	"\x04Peer\x12E\n" +
 	"\x05Links\x12\x1c.crawlnode.peer.v1.LinkBatch\x1a\x1a.crawlnode.peer.v1.LinkAck(\x010\x01\x12C\n" +
 	"\aHandoff\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12I\n" +
@@ -2150,7 +2318,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aOperate\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12C\n" +
 	"\aExplain\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope\x12E\n" +
 	"\aArchive\x12\x1b.crawlnode.peer.v1.Envelope\x1a\x1b.crawlnode.peer.v1.Envelope0\x01\x12L\n" +
-	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReplyB\x10Z\x0ecrawlnode/peerb\x06proto3"
+	"\bContents\x12\x1f.crawlnode.peer.v1.ContentBatch\x1a\x1f.crawlnode.peer.v1.ContentReply\x12M\n" +
+	"\tAddresses\x12\x1f.crawlnode.peer.v1.AddressBatch\x1a\x1f.crawlnode.peer.v1.AddressBatchB\x10Z\x0ecrawlnode/peerb\x06proto3"
 
 var (
 	file_peer_peer_proto_rawDescOnce sync.Once
@@ -2165,7 +2334,7 @@ func file_peer_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_peer_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_peer_peer_proto_goTypes = []any{
 	(Verdict)(0),              // 0: crawlnode.peer.v1.Verdict
 	(ContentVerdict)(0),       // 1: crawlnode.peer.v1.ContentVerdict
@@ -2196,6 +2365,8 @@ var file_peer_peer_proto_goTypes = []any{
 	(*ContentBatch)(nil),      // 26: crawlnode.peer.v1.ContentBatch
 	(*ContentAnswer)(nil),     // 27: crawlnode.peer.v1.ContentAnswer
 	(*ContentReply)(nil),      // 28: crawlnode.peer.v1.ContentReply
+	(*AddressBatch)(nil),      // 29: crawlnode.peer.v1.AddressBatch
+	(*AddressMessage)(nil),    // 30: crawlnode.peer.v1.AddressMessage
 }
 var file_peer_peer_proto_depIdxs = []int32{
 	3,  // 0: crawlnode.peer.v1.LinkBatch.links:type_name -> crawlnode.peer.v1.Link
@@ -2215,41 +2386,44 @@ var file_peer_peer_proto_depIdxs = []int32{
 	25, // 14: crawlnode.peer.v1.ContentBatch.notes:type_name -> crawlnode.peer.v1.ContentNote
 	1,  // 15: crawlnode.peer.v1.ContentAnswer.verdict:type_name -> crawlnode.peer.v1.ContentVerdict
 	27, // 16: crawlnode.peer.v1.ContentReply.answers:type_name -> crawlnode.peer.v1.ContentAnswer
-	4,  // 17: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
-	2,  // 18: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 19: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 20: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
-	7,  // 21: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
-	9,  // 22: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
-	13, // 23: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
-	15, // 24: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
-	17, // 25: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
-	21, // 26: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
-	19, // 27: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
-	2,  // 28: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 29: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
-	2,  // 30: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
-	26, // 31: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
-	6,  // 32: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
-	2,  // 33: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 34: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 35: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
-	8,  // 36: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
-	10, // 37: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
-	14, // 38: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
-	16, // 39: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
-	18, // 40: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
-	23, // 41: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
-	20, // 42: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
-	2,  // 43: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 44: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
-	2,  // 45: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
-	28, // 46: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
-	32, // [32:47] is the sub-list for method output_type
-	17, // [17:32] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	30, // 17: crawlnode.peer.v1.AddressBatch.messages:type_name -> crawlnode.peer.v1.AddressMessage
+	4,  // 18: crawlnode.peer.v1.Peer.Links:input_type -> crawlnode.peer.v1.LinkBatch
+	2,  // 19: crawlnode.peer.v1.Peer.Handoff:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 20: crawlnode.peer.v1.Peer.Replicate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 21: crawlnode.peer.v1.Peer.Membership:input_type -> crawlnode.peer.v1.Envelope
+	7,  // 22: crawlnode.peer.v1.Peer.Renew:input_type -> crawlnode.peer.v1.RenewRequest
+	9,  // 23: crawlnode.peer.v1.Peer.Clock:input_type -> crawlnode.peer.v1.ClockRequest
+	13, // 24: crawlnode.peer.v1.Peer.Crawl:input_type -> crawlnode.peer.v1.CrawlRequest
+	15, // 25: crawlnode.peer.v1.Peer.Permits:input_type -> crawlnode.peer.v1.PermitRequest
+	17, // 26: crawlnode.peer.v1.Peer.Idle:input_type -> crawlnode.peer.v1.IdleRequest
+	21, // 27: crawlnode.peer.v1.Peer.Partitions:input_type -> crawlnode.peer.v1.PartitionsRequest
+	19, // 28: crawlnode.peer.v1.Peer.Robots:input_type -> crawlnode.peer.v1.RobotsRequest
+	2,  // 29: crawlnode.peer.v1.Peer.Operate:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 30: crawlnode.peer.v1.Peer.Explain:input_type -> crawlnode.peer.v1.Envelope
+	2,  // 31: crawlnode.peer.v1.Peer.Archive:input_type -> crawlnode.peer.v1.Envelope
+	26, // 32: crawlnode.peer.v1.Peer.Contents:input_type -> crawlnode.peer.v1.ContentBatch
+	29, // 33: crawlnode.peer.v1.Peer.Addresses:input_type -> crawlnode.peer.v1.AddressBatch
+	6,  // 34: crawlnode.peer.v1.Peer.Links:output_type -> crawlnode.peer.v1.LinkAck
+	2,  // 35: crawlnode.peer.v1.Peer.Handoff:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 36: crawlnode.peer.v1.Peer.Replicate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 37: crawlnode.peer.v1.Peer.Membership:output_type -> crawlnode.peer.v1.Envelope
+	8,  // 38: crawlnode.peer.v1.Peer.Renew:output_type -> crawlnode.peer.v1.RenewReply
+	10, // 39: crawlnode.peer.v1.Peer.Clock:output_type -> crawlnode.peer.v1.ClockReply
+	14, // 40: crawlnode.peer.v1.Peer.Crawl:output_type -> crawlnode.peer.v1.CrawlReply
+	16, // 41: crawlnode.peer.v1.Peer.Permits:output_type -> crawlnode.peer.v1.PermitReply
+	18, // 42: crawlnode.peer.v1.Peer.Idle:output_type -> crawlnode.peer.v1.IdleReply
+	23, // 43: crawlnode.peer.v1.Peer.Partitions:output_type -> crawlnode.peer.v1.PartitionsReply
+	20, // 44: crawlnode.peer.v1.Peer.Robots:output_type -> crawlnode.peer.v1.RobotsReply
+	2,  // 45: crawlnode.peer.v1.Peer.Operate:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 46: crawlnode.peer.v1.Peer.Explain:output_type -> crawlnode.peer.v1.Envelope
+	2,  // 47: crawlnode.peer.v1.Peer.Archive:output_type -> crawlnode.peer.v1.Envelope
+	28, // 48: crawlnode.peer.v1.Peer.Contents:output_type -> crawlnode.peer.v1.ContentReply
+	29, // 49: crawlnode.peer.v1.Peer.Addresses:output_type -> crawlnode.peer.v1.AddressBatch
+	34, // [34:50] is the sub-list for method output_type
+	18, // [18:34] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_peer_peer_proto_init() }
@@ -2263,7 +2437,7 @@ func file_peer_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_peer_proto_rawDesc), len(file_peer_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   27,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -50,6 +50,7 @@ const (
 	Peer_Explain_FullMethodName    = "/crawlnode.peer.v1.Peer/Explain"
 	Peer_Archive_FullMethodName    = "/crawlnode.peer.v1.Peer/Archive"
 	Peer_Contents_FullMethodName   = "/crawlnode.peer.v1.Peer/Contents"
+	Peer_Addresses_FullMethodName  = "/crawlnode.peer.v1.Peer/Addresses"
 )
 
 // PeerClient is the client API for Peer service.
@@ -91,6 +92,9 @@ type PeerClient interface {
 	// Contents asks whether payloads and texts were seen before, and reports payloads that
 	// were stored.
 	Contents(ctx context.Context, in *ContentBatch, opts ...grpc.CallOption) (*ContentReply, error)
+	// Addresses carries messages about whose turn it is to request an address. The answer has
+	// messages for the caller.
+	Addresses(ctx context.Context, in *AddressBatch, opts ...grpc.CallOption) (*AddressBatch, error)
 }
 
 type peerClient struct {
@@ -266,6 +270,16 @@ func (c *peerClient) Contents(ctx context.Context, in *ContentBatch, opts ...grp
 	return out, nil
 }
 
+func (c *peerClient) Addresses(ctx context.Context, in *AddressBatch, opts ...grpc.CallOption) (*AddressBatch, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddressBatch)
+	err := c.cc.Invoke(ctx, Peer_Addresses_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServer is the server API for Peer service.
 // All implementations must embed UnimplementedPeerServer
 // for forward compatibility.
@@ -305,6 +319,9 @@ type PeerServer interface {
 	// Contents asks whether payloads and texts were seen before, and reports payloads that
 	// were stored.
 	Contents(context.Context, *ContentBatch) (*ContentReply, error)
+	// Addresses carries messages about whose turn it is to request an address. The answer has
+	// messages for the caller.
+	Addresses(context.Context, *AddressBatch) (*AddressBatch, error)
 	mustEmbedUnimplementedPeerServer()
 }
 
@@ -359,6 +376,9 @@ func (UnimplementedPeerServer) Archive(*Envelope, grpc.ServerStreamingServer[Env
 }
 func (UnimplementedPeerServer) Contents(context.Context, *ContentBatch) (*ContentReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Contents not implemented")
+}
+func (UnimplementedPeerServer) Addresses(context.Context, *AddressBatch) (*AddressBatch, error) {
+	return nil, status.Error(codes.Unimplemented, "method Addresses not implemented")
 }
 func (UnimplementedPeerServer) mustEmbedUnimplementedPeerServer() {}
 func (UnimplementedPeerServer) testEmbeddedByValue()              {}
@@ -622,6 +642,24 @@ func _Peer_Contents_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Peer_Addresses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddressBatch)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServer).Addresses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Peer_Addresses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServer).Addresses(ctx, req.(*AddressBatch))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Peer_ServiceDesc is the grpc.ServiceDesc for Peer service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -676,6 +714,10 @@ var Peer_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Contents",
 			Handler:    _Peer_Contents_Handler,
+		},
+		{
+			MethodName: "Addresses",
+			Handler:    _Peer_Addresses_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -54,6 +54,9 @@ type Handler interface {
 	// Contents answers what is known here of payloads and texts, and takes note of those
 	// that were stored.
 	Contents(ctx context.Context, from string, req *ContentBatch) (*ContentReply, error)
+	// Addresses takes messages about the turns of addresses, and answers with those for the
+	// caller.
+	Addresses(ctx context.Context, from string, req *AddressBatch) (*AddressBatch, error)
 }
 
 // ServerOptions configure a Server. Self, Boot, Protocol, Cluster and Handler are
@@ -334,4 +337,8 @@ func (p pieces) Write(b []byte) (int, error) {
 		rest = rest[n:]
 	}
 	return len(b), nil
+}
+
+func (v service) Addresses(ctx context.Context, r *AddressBatch) (*AddressBatch, error) {
+	return v.handler().Addresses(ctx, from(ctx), r)
 }

@@ -84,6 +84,7 @@ const (
 	pageMedia            // HTML and XHTML
 	xmlMedia             // may be a sitemap that a page links to
 	sheetMedia           // a style sheet
+	feedMedia            // RSS or Atom
 )
 
 // kindOf reads the media type. A header that carries no information is treated as absent (MIME
@@ -102,6 +103,8 @@ func kindOf(resp *fetcher.Response) mediaKind {
 		return xmlMedia
 	case "text/css":
 		return sheetMedia
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml":
+		return feedMedia
 	}
 	return otherMedia
 }
@@ -118,6 +121,7 @@ type finds struct {
 	skipped []crawl.Skip
 	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
+	masked       []byte // memory for textPrint
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
 	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
@@ -151,7 +155,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
-	defer func() { w.skipped = f.skipped }()
+	f.masked = w.masked
+	defer func() { w.skipped, w.masked = f.skipped, f.masked }()
 	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
 	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
@@ -165,7 +170,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		f.sitemapFile(resp)
 	case kindOf(resp) == pageMedia:
 		doc = f.page(resp)
-	case kindOf(resp) == xmlMedia:
+	case kindOf(resp) == xmlMedia, kindOf(resp) == feedMedia && rules.Settings.Revisits():
 		f.linkedSitemap(resp)
 	}
 	return doc
@@ -311,6 +316,9 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 	if f.fingerprints || f.deriver != nil && f.deriver.Simhashes() {
 		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
 	}
+	if comparesText(&f.rules.Settings) {
+		f.o.Text = f.textPrint(doc.Text)
+	}
 	return &doc
 }
 
@@ -340,7 +348,7 @@ func (f *finds) link(l *htmlparse.Link) {
 	switch {
 	case l.Tag == "meta":
 		f.redirect(l.URL)
-	case !l.Asset():
+	case !l.Asset(), l.Feed && f.v.Item.Depth == 0 && f.rules.Settings.Revisits(): // feeds of a site, not of each page
 		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
 	case f.rules.Settings.Assets && l.Part():
 		f.asset(l.URL, f.v.Item.Depth+1, 0)

@@ -47,8 +47,14 @@ func (c *Core) address(ip netip.Addr) *address {
 // claim gives h the turn of its address, or a place in the line. It returns true if h may
 // be ready. An address without a delay needs no turn.
 func (c *Core) claim(now time.Time, h *host) bool {
-	if h.turn != nil {
-		return h.turn.holder == h
+	if a := h.turn; a != nil {
+		if a.holder != h {
+			return false
+		}
+		if !c.granted(now, a) {
+			a.holder = nil // h waits in the line for this node's next turn
+		}
+		return a.holder == h
 	}
 	ip := h.addr()
 	if !ip.IsValid() || c.cfg.IPDelay(ip) <= 0 {
@@ -56,14 +62,32 @@ func (c *Core) claim(now time.Time, h *host) bool {
 	}
 	a := c.address(ip)
 	h.turn = a
-	if a.holder == nil && a.line.n == 0 {
-		if !a.next.After(now) {
-			a.holder = h
-			return true
-		}
-		c.timers.set(&a.timer, a.next)
+	if a.holder == nil && a.line.n == 0 && c.granted(now, a) {
+		a.holder = h
+		return true
 	}
 	return false
+}
+
+// granted reports whether a may be requested now: its gap is over, and it is this node's turn
+// among all nodes. If not, a's timer or TurnCame will tell.
+func (c *Core) granted(now time.Time, a *address) bool {
+	wait, ok := c.cfg.Turn(a.ip)
+	if ok && wait > 0 {
+		a.next = crawl.Latest(a.next, now.Add(wait))
+	}
+	if a.next.After(now) {
+		c.timers.set(&a.timer, a.next)
+		return false
+	}
+	return ok
+}
+
+// TurnCame says that it may have become this node's turn to request an address.
+func (c *Core) TurnCame(now time.Time, ip netip.Addr) {
+	if a := c.addrs[ip]; a != nil {
+		c.passOn(now, a)
+	}
 }
 
 // unclaim ends h's turn, or its place in the line.
@@ -96,6 +120,10 @@ func (c *Core) passOn(now time.Time, a *address) {
 	h := a.line.first
 	if h == nil {
 		delete(c.addrs, a.ip)
+		c.cfg.Idle(a.ip)
+		return
+	}
+	if !c.granted(now, a) {
 		return
 	}
 	a.line.remove(h)

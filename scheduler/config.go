@@ -18,6 +18,11 @@ type Config struct {
 	// number of requests to the address at a time.
 	// Default: always 0.
 	IPDelay func(addr netip.Addr) time.Duration
+	// Turn reports whether this process may make the next request to an address with an
+	// IPDelay, after wait. If not, TurnCame follows when it may. Idle says that no host needs
+	// the address any more. Both must be cheap. Default: it always may.
+	Turn func(addr netip.Addr) (wait time.Duration, ok bool)
+	Idle func(addr netip.Addr)
 	// MaxActive bounds the hosts in memory. Default 20,000.
 	MaxActive int
 	// MaxBytes bounds the memory of the hosts, roughly: their URLs and their robots.txt
@@ -99,6 +104,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.IPDelay == nil {
 		c.IPDelay = func(netip.Addr) time.Duration { return 0 }
+	}
+	if c.Turn == nil {
+		c.Turn, c.Idle = func(netip.Addr) (time.Duration, bool) { return 0, true }, func(netip.Addr) {}
 	}
 	for _, d := range []struct {
 		field *int

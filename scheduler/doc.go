@@ -20,9 +20,8 @@
 // A URL that was excluded since it was queued is handed out at once, to be refused:
 // no request can be made with its visit, so none of this applies to it.
 // Addresses with a delay of their own are spaced in the same way, whatever names they
-// have, but by each process alone: if an address serves hosts of several nodes, each
-// node spaces its own requests, and a hand-over does not transfer the address's last
-// request. A host that was taken over, by a restart or from another node, alive or dead,
+// have. If an address serves hosts of several nodes, Config.Turn says whose turn it is, and
+// knows of the requests of the others. A host that was taken over, by a restart or from another node, alive or dead,
 // is not requested before the time of the take-over plus its gap, whether it was known
 // before or not; the rest of that wait is stored when the host leaves memory.
 //

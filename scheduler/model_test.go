@@ -53,6 +53,8 @@ type model struct {
 	quiet   map[netip.Addr]time.Time // end of the last request there
 	widened time.Time                // when the configured gaps grew last
 	busy    map[netip.Addr]int
+	away    map[netip.Addr]bool // it is another node's turn there
+	idle    map[netip.Addr]bool // no host needs it
 	queued  int
 	visits  int
 }
@@ -64,9 +66,15 @@ func newModel(t *testing.T, seed uint64) *model {
 		delay:   time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
 		ipDelay: time.Duration(rng.IntN(3)) * 100 * time.Millisecond,
 		byName:  map[crawl.Host]*modelHost{}, addrs: map[netip.Addr]time.Time{}, quiet: map[netip.Addr]time.Time{}, busy: map[netip.Addr]int{},
+		away: map[netip.Addr]bool{}, idle: map[netip.Addr]bool{},
 	}
 	m.core = New(Config{
 		Delay: func(netip.Addr) time.Duration { return m.delay }, IPDelay: func(netip.Addr) time.Duration { return m.ipDelay },
+		Turn: func(ip netip.Addr) (time.Duration, bool) {
+			m.idle[ip] = false
+			return 0, !m.away[ip]
+		},
+		Idle:      func(ip netip.Addr) { m.idle[ip] = true },
 		MaxActive: 6, ItemsPerHost: 3, Quantum: 4,
 	})
 	for i := range 1 + rng.IntN(12) {
@@ -172,9 +180,20 @@ func (m *model) step() {
 		if m.rng.IntN(10) == 0 {
 			m.change()
 		}
+		m.takeTurns(h.addr)
 	}
 	m.actions()
 	m.check()
+}
+
+// takeTurns makes an address another node's, or again this node's.
+func (m *model) takeTurns(ip netip.Addr) {
+	if m.ipDelay == 0 {
+		return
+	}
+	if m.away[ip] = !m.away[ip]; !m.away[ip] {
+		m.core.TurnCame(m.now, ip)
+	}
 }
 
 // change sets other gaps. Spacing of addresses is neither begun nor ended: requests
@@ -250,6 +269,8 @@ func (m *model) next() {
 	switch {
 	case h.open != nil:
 		m.t.Fatalf("%s has a second open visit", h.name)
+	case m.ipDelay > 0 && m.away[v.Addr]:
+		m.t.Fatalf("%v is visited, and it is another node's turn", v.Addr)
 	case m.now.Before(h.allowed):
 		m.t.Fatalf("%s is visited %v too early", h.name, h.allowed.Sub(m.now))
 	case !h.ended.IsZero() && m.now.Before(h.ended.Add(m.delay)):
@@ -292,7 +313,7 @@ func (m *model) nothingDue() {
 		if i, _ := c.due(m.now); i < 0 {
 			continue
 		}
-		if m.ipDelay > 0 && (m.busy[h.addr] > 0 || m.now.Before(m.addrs[h.addr])) {
+		if m.ipDelay > 0 && (m.away[h.addr] || m.busy[h.addr] > 0 || m.now.Before(m.addrs[h.addr])) {
 			continue
 		}
 		if c.turn != nil && c.turn.holder != nil && c.turn.holder.resolving {
@@ -439,6 +460,11 @@ func TestModel(t *testing.T) {
 }
 
 func (m *model) finish(seed uint64) {
+	for _, h := range m.hosts {
+		if m.away[h.addr] {
+			m.takeTurns(h.addr)
+		}
+	}
 	left := 0
 	for range 20_000 {
 		left = 0
@@ -476,6 +502,12 @@ func (m *model) finish(seed uint64) {
 			m.t.Logf("%s: %d left, in memory: %v", h.name, len(h.queue), m.core.Has(h.name))
 		}
 		m.t.Fatalf("seed %d: %d URLs were never done", seed, left)
+	}
+	m.core.Advance(m.now.Add(time.Minute))
+	for ip, idle := range m.idle {
+		if !idle && m.core.addrs[ip] == nil {
+			m.t.Fatalf("seed %d: nobody needs %v, and nobody was told", seed, ip)
+		}
 	}
 	for _, h := range m.hosts {
 		for u, n := range h.fetched {

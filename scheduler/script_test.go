@@ -21,7 +21,8 @@ var rewrite = flag.Bool("rewrite", false, "write the scripts' expected output an
 // TestScripts plays testdata/*.txt: a line that begins with "> " is a command,
 // the lines below it are what the Core answers and asks for. Commands:
 //
-//	config delay=1s ipdelay=0s max=4 items=2 quantum=2
+//	config delay=1s ipdelay=0s max=4 items=2 quantum=2 [turns]
+//	turn ADDR yes|no [wait=1s]                  whose turn the address is from now on; with turns, no
 //	+1500ms                                     time passes
 //	activate HOST [p=1] [urls=/a,/b@3] [more] [acquired=-1s] [frozen=1h] [hold=2h] [backoff=8s] [crawldelay=5s]
 //	offer HOST [urls=...] [more]                (a URL is path[@band])
@@ -64,11 +65,12 @@ type player struct {
 	now  time.Time
 	seq  uint64
 	out  strings.Builder
+	wait map[netip.Addr]time.Duration // addresses whose turn it is, with turns
 }
 
 func play(t *testing.T, script string) string {
 	t0 := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := &player{t: t, t0: t0, now: t0, core: New(Config{})}
+	p := &player{t: t, t0: t0, now: t0, core: New(Config{}), wait: map[netip.Addr]time.Duration{}}
 	for line := range strings.Lines(script) {
 		line = strings.TrimRight(line, "\n")
 		switch {
@@ -189,10 +191,18 @@ func (p *player) command(fields []string) {
 	switch name {
 	case "config":
 		delay, ipDelay := p.dur(args["delay"]), p.dur(args["ipdelay"])
-		p.core = New(Config{
+		c := Config{
 			Delay: func(netip.Addr) time.Duration { return delay }, IPDelay: func(netip.Addr) time.Duration { return ipDelay },
 			MaxActive: p.num(args["max"]), ItemsPerHost: p.num(args["items"]), Quantum: p.num(args["quantum"]),
-		})
+		}
+		if has(words, "turns") {
+			c.Turn = func(ip netip.Addr) (time.Duration, bool) {
+				wait, ok := p.wait[ip]
+				return wait, ok
+			}
+			c.Idle = func(ip netip.Addr) { p.say("  idle %v", ip) }
+		}
+		p.core = New(c)
 	case "activate":
 		p.activate(words, args)
 	case "offer":
@@ -217,6 +227,13 @@ func (p *player) command(fields []string) {
 		}
 	case "completed":
 		p.core.Completed(p.now, uint64(p.num(words[0])))
+	case "turn":
+		ip := netip.MustParseAddr(words[0])
+		delete(p.wait, ip)
+		if has(words, "yes") {
+			p.wait[ip] = p.dur(args["wait"])
+			p.core.TurnCame(p.now, ip)
+		}
 	default:
 		p.partitions(name, words)
 	}

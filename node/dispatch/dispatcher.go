@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,7 @@ type Dispatcher struct {
 	swept   map[crawl.Partition]bool // partitions with too many notes
 	orders  []order
 	barred  map[crawl.Partition]int // Drops that the loop has not carried out yet
+	came    []netip.Addr            // see TurnsCame
 	woken   bool
 	flights map[uint64]*flight
 	counts  scheduler.Counts
@@ -88,6 +90,7 @@ type flight struct {
 	url       urlnorm.URL
 	via       crawl.Via
 	attempts  int          // the item's, before this visit
+	spaced    netip.Addr   // whose turn it uses until its release; zero: no address's
 	page      bool         // it holds a page permit
 	used      bool         // the permit became a page
 	stray     bool         // its partition was dropped before its release
@@ -112,6 +115,9 @@ func New(o Options) *Dispatcher {
 	}
 	d.o.Scheduler.Delay, d.o.Scheduler.IPDelay, d.o.Scheduler.Excluded = d.delay, d.ipDelay, d.o.Excluded
 	d.o.Scheduler.Received = d.received
+	if d.o.Turns != nil {
+		d.o.Scheduler.Turn, d.o.Scheduler.Idle = d.o.Turns.Turn, d.o.Turns.Idle
+	}
 	d.loop = newLoop(d)
 	return d
 }
@@ -287,6 +293,14 @@ func (d *Dispatcher) Wake() {
 	d.mu.Lock()
 	d.woken = true
 	d.halted.Store(false)
+	d.mu.Unlock()
+	d.signal()
+}
+
+// TurnsCame says that it may have become this node's turn to request these addresses.
+func (d *Dispatcher) TurnsCame(ips []netip.Addr) {
+	d.mu.Lock()
+	d.came = append(d.came, ips...)
 	d.mu.Unlock()
 	d.signal()
 }

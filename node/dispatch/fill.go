@@ -122,12 +122,12 @@ func (h *holding) announceQuiet() {
 func (l *loop) takeNotes(now time.Time) {
 	d := l.d
 	d.mu.Lock()
-	if len(d.orders)+len(d.notes)+len(d.swept) == 0 && !d.woken {
+	if len(d.orders)+len(d.notes)+len(d.swept)+len(d.came) == 0 && !d.woken {
 		d.mu.Unlock()
 		return
 	}
-	orders := d.orders
-	d.orders = nil
+	orders, came := d.orders, d.came
+	d.orders, d.came = nil, nil
 	// A map is taken whole or not at all. An empty one is left alone and not read below, where the
 	// lock is no longer held.
 	var notes map[crawl.Host]note
@@ -144,6 +144,9 @@ func (l *loop) takeNotes(now time.Time) {
 	d.mu.Unlock()
 	for _, o := range orders {
 		l.obey(now, o)
+	}
+	for _, ip := range came {
+		l.core.TurnCame(now, ip)
 	}
 	for host, n := range notes {
 		l.noted(now, host, n)

@@ -27,8 +27,10 @@ func (d *Dispatcher) delay(addr netip.Addr) time.Duration {
 }
 
 // ipDelay is the minimum gap for an address.
-func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration {
-	s := d.o.Settings()
+func (d *Dispatcher) ipDelay(addr netip.Addr) time.Duration { return IPDelay(d.o.Settings(), addr) }
+
+// IPDelay is the minimum gap between two requests to an address by these settings.
+func IPDelay(s *crawl.Settings, addr netip.Addr) time.Duration {
 	switch {
 	case s.IPDelay != nil:
 		return *s.IPDelay

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -253,6 +254,10 @@ func (l *loop) send(v crawl.Visit, h *holding, page, over bool) bool {
 		}
 		return false
 	}
+	if l.d.o.Turns != nil && v.Addr.IsValid() && l.d.ipDelay(v.Addr) > 0 {
+		f.spaced = v.Addr
+		l.d.o.Turns.Begin(v.Addr)
+	}
 	l.flying[v.Host] = append(l.flying[v.Host], f)
 	l.d.busy.Add(1)
 	l.d.activity.Add(1)
@@ -294,6 +299,7 @@ func (l *loop) release(now time.Time, id uint64, r crawl.Response) {
 	if f == nil {
 		return
 	}
+	l.endTurn(f, r.Requested)
 	if state, ok := l.core.Release(now, id, r); ok {
 		others := l.flying[f.host]
 		l.d.mu.Lock()
@@ -316,6 +322,7 @@ func (l *loop) completed(now time.Time, id uint64) {
 		return
 	}
 	f.cancel(nil)
+	l.endTurn(f, true)         // unless it was released
 	l.strayEnded(now, f, true) // unless it was released, as it should have been
 	l.d.mu.Lock()
 	delete(l.d.flights, id)
@@ -338,6 +345,14 @@ func (l *loop) completed(now time.Time, id uint64) {
 	h := l.held[f.partition]
 	h.visits--
 	h.announceQuiet()
+}
+
+// endTurn says that f's request to its address has ended.
+func (l *loop) endTurn(f *flight, requested bool) {
+	if f.spaced.IsValid() {
+		l.d.o.Turns.End(f.spaced, requested)
+		f.spaced = netip.Addr{}
+	}
 }
 
 // landed removes f from the open visits of its host.

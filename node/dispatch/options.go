@@ -3,6 +3,8 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"net/netip"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/dnscache"
@@ -32,11 +34,27 @@ type Resolver interface {
 	Lookup(ctx context.Context, host string) (dnscache.Answer, error)
 }
 
+// Turns knows whose turn it is, among all nodes, to request an address whose requests are spaced. Its
+// methods must not block; MayWrite is called by any goroutine, the others by the loop.
+type Turns interface {
+	// Turn reports whether this node may request ip, after wait. If not, it is asked for, and
+	// Dispatcher.TurnsCame follows. Idle ends the need for it.
+	Turn(ip netip.Addr) (wait time.Duration, ok bool)
+	Idle(ip netip.Addr)
+	// Begin says that a visit to ip was handed out, and End that its request has ended, if it made one.
+	Begin(ip netip.Addr)
+	End(ip netip.Addr, requested bool)
+	// MayWrite reports whether a request to ip may be written now.
+	MayWrite(ip netip.Addr) bool
+}
+
 // Options are the parts of a Dispatcher. Store, Resolver, Settings and Refuse are required; a nil
 // hook allows everything. No hook except Refuse may block, or call the dispatcher except Wake.
 type Options struct {
 	Store    Store
 	Resolver Resolver
+	// Turns spaces requests to an address over all nodes; nil: this node is alone.
+	Turns Turns
 	// LookupRoom returns how many look-ups the name servers can take at a time; nil means Lookups.
 	// It is called in every turn of the loop.
 	LookupRoom func() int

@@ -36,6 +36,7 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonDNSDown, Since: since.UTC(), Message: r.Name + " gets no answer from any name server: hosts whose addresses are not known wait, and nothing is given up for a day; look at --dns, or at the system's name servers"})
 	}
 	rs = append(rs, r.failingReasons()...)
+	rs = append(rs, r.overdueReasons(time.Now())...)
 	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})

@@ -1,0 +1,252 @@
+package turns
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+)
+
+// pair is two tables; partition 0 is held by whom holder says.
+type pair struct {
+	t      *testing.T
+	now    time.Duration
+	a, b   *Table
+	holder Member
+	known  bool
+	may    bool
+	gap    time.Duration
+}
+
+var (
+	memberA = Member{"a", 1}
+	memberB = Member{"b", 2}
+	theIP   = netip.MustParseAddr("192.0.2.1")
+)
+
+func newPair(t *testing.T) *pair {
+	p := &pair{t: t, now: time.Hour, holder: memberA, known: true, may: true, gap: 200 * time.Millisecond}
+	table := func(self Member) *Table {
+		return New(Config{Self: self, Gap: func(netip.Addr) time.Duration { return p.gap },
+			Partition: func(netip.Addr) crawl.Partition { return 0 },
+			Holder:    func(crawl.Partition) (Member, bool) { return p.holder, p.known },
+			May:       func(crawl.Partition) bool { return p.may }})
+	}
+	p.a, p.b = table(memberA), table(memberB)
+	return p
+}
+
+// carry delivers everything that is on its way.
+func (p *pair) carry() {
+	for range 10 {
+		p.b.Receive(p.now, memberA, p.a.TakeFor(p.b.cfg.Self, 100))
+		p.a.Receive(p.now, p.b.cfg.Self, p.b.TakeFor(memberA, 100))
+	}
+}
+
+func (p *pair) pass(d time.Duration) {
+	for end := p.now + d; p.now < end; {
+		p.now += min(Every, end-p.now)
+		p.a.Tick(p.now)
+		p.b.Tick(p.now)
+		p.carry()
+	}
+}
+
+func (p *pair) turn(t *Table, want bool) {
+	p.t.Helper()
+	_, ok := t.Turn(p.now, theIP)
+	if p.carry(); !ok {
+		_, ok = t.Turn(p.now, theIP)
+	}
+	if ok != want {
+		p.t.Fatalf("%v after the start: Turn is %v, want %v", p.now-time.Hour, ok, want)
+	}
+}
+
+// request makes a request that takes no time.
+func (p *pair) request(t *Table, want bool) {
+	p.t.Helper()
+	t.Begin(p.now, theIP)
+	may := t.MayWrite(p.now, theIP)
+	t.End(p.now, theIP, may)
+	if p.carry(); may != want {
+		p.t.Fatalf("%v after the start: MayWrite is %v, want %v", p.now-time.Hour, may, want)
+	}
+}
+
+func TestAloneNeedsNoMessage(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	for range 100 {
+		if wait, ok := p.a.Turn(p.now, theIP); !ok || wait != 0 {
+			t.Fatalf("Turn: %v, %v", wait, ok)
+		}
+		p.request(p.a, true)
+		p.now += time.Second
+		p.a.Tick(p.now)
+	}
+	if len(p.a.Targets()) > 0 {
+		t.Error("a node that keeps the address itself sends messages")
+	}
+	p.a.Idle(p.now, theIP)
+	p.pass(20 * time.Second)
+	if c := p.a.Counts(p.now, 0); c != (Counts{}) {
+		t.Errorf("after everything it remembers %+v", c)
+	}
+	if len(p.a.asks) > 0 {
+		t.Error("the asker's entry stays for ever")
+	}
+}
+
+func TestWithoutGapNothingHappens(t *testing.T) {
+	p := newPair(t)
+	p.gap = 0
+	if wait, ok := p.b.Turn(p.now, theIP); !ok || wait != 0 || !p.b.MayWrite(p.now, theIP) || len(p.b.asks) > 0 {
+		t.Error("an address without a gap has turns")
+	}
+}
+
+func TestIdleTurnIsPassedOnAtOnce(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.a, true)
+	p.request(p.a, true)
+	p.a.Idle(p.now, theIP)
+	p.turn(p.b, true)
+	if wait, _ := p.b.Turn(p.now, theIP); wait < p.gap || wait > p.gap*5/4 {
+		t.Errorf("b waits for %v after a's request, the gap is %v", wait, p.gap)
+	}
+	p.request(p.b, false) // the gap is not over
+	p.now += p.gap * 5 / 4
+	p.request(p.b, true)
+	p.request(p.a, false)
+}
+
+func TestTurnOfADeadNodeIsWaitedFor(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+	p.b = New(p.b.cfg) // it is gone, and starts again
+	p.b.cfg.Self.Boot++
+	p.turn(p.a, false)
+	p.pass(Validity)
+	p.turn(p.a, false)
+	p.pass(longer(Validity) + Slack - Validity + p.gap*5/4 + 2*Every)
+	p.turn(p.a, true)
+	p.request(p.a, true)
+}
+
+// move makes b the keeper.
+func (p *pair) move() {
+	p.a.Drop(0)
+	p.holder = memberB
+	p.b.Hold(p.now, 0, true)
+}
+
+func TestNewKeeperWaitsForOldTurns(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.a, true)
+	p.a.Idle(p.now, theIP)
+	p.move()
+	p.turn(p.b, false)
+	p.request(p.a, true)
+	p.pass(Validity)
+	p.request(p.a, false)
+	p.turn(p.b, false)
+	p.pass(Slack + Validity/20 + p.gap*5/4 + 2*Every)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+}
+
+func TestTurnGoesOnUnderANewKeeper(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.a, true)
+	p.move()
+	for range 4 { // well into the fence, and beyond
+		p.pass(Validity / 2)
+		p.turn(p.a, true)
+		p.request(p.a, true)
+	}
+}
+
+func TestClaimOfAnEndedTurnIsRefused(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.a, true)
+	p.move()
+	p.now += Validity // a's turn is over before it asks
+	p.a.Turn(p.now, theIP)
+	p.carry()
+	p.turn(p.a, false)
+	p.request(p.a, false)
+}
+
+func TestNumberOfAnotherTenureIsNoClaim(t *testing.T) {
+	p := newPair(t)
+	p.b.Hold(p.now, 0, true)
+	p.b.Hold(p.now, 0, true)
+	for _, n := range []uint64{0, 1, 3} {
+		p.b.Receive(p.now, memberA, []Message{{Kind: Ask, Addr: theIP, Stamp: time.Hour, Tenure: n}})
+		if got := p.b.TakeFor(memberA, 10); len(got) != 1 || got[0].Kind != Wait || got[0].Tenure != 2 {
+			t.Errorf("an ask with tenure %d is answered with %+v", n, got)
+		}
+	}
+}
+
+func TestNoRightNoGrant(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.may = false
+	p.turn(p.b, false)
+	p.turn(p.a, false)
+	p.a.Idle(p.now, theIP)
+	p.known = false
+	p.pass(12 * time.Second)
+	if c := p.b.Counts(p.now, 10*time.Second); c.Unheard != 1 || c.Wanted != 1 {
+		t.Errorf("an address without a keeper: %+v", c)
+	}
+	if p.b.Silent(p.now, theIP) < 12*time.Second {
+		t.Errorf("silent for %v", p.b.Silent(p.now, theIP))
+	}
+	p.may, p.known = true, true
+	p.pass(time.Second)
+	p.turn(p.b, true)
+}
+
+// TestStrangeMessages: nothing that a member can send breaks a table or gives a turn that
+// was not asked for.
+func TestStrangeMessages(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	for kind := range Kind(8) {
+		for _, ip := range []netip.Addr{{}, theIP, netip.MustParseAddr("::ffff:192.0.2.1"), netip.MustParseAddr("2001:db8::1")} {
+			for _, d := range []time.Duration{-1 << 62, 0, time.Hour, 1 << 62} {
+				m := Message{Kind: kind, Addr: ip, Stamp: d, Rest: min(d, time.Second), Tenure: uint64(d), Others: true}
+				p.a.Receive(p.now, memberB, []Message{m})
+				p.b.Receive(p.now, memberA, []Message{m})
+			}
+		}
+	}
+	p.b.Begin(p.now, theIP)
+	if p.b.MayWrite(p.now, theIP) {
+		t.Error("a grant that answers no ask gives the turn")
+	}
+	p.b.End(p.now, theIP, false)
+	p.pass(2 * longer(Validity))
+	p.turn(p.a, true)
+}
+
+func TestQueueToAMemberIsBounded(t *testing.T) {
+	p := newPair(t)
+	for range maxQueued + 10 {
+		p.a.send(memberB, Message{})
+	}
+	if len(p.a.out[memberB]) != maxQueued || p.a.missed != 10 {
+		t.Errorf("%d messages wait, %d were dropped", len(p.a.out[memberB]), p.a.missed)
+	}
+}
