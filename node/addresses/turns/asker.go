@@ -77,7 +77,11 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 		t.ask(now, ip.Unmap(), u)
 		t.settle(now)
 	}
-	return max(u.notBefore-now, 0), u.usable(now)
+	if now < u.notBefore {
+		// The caller may wait by another clock, a little faster than this one.
+		return max(u.notBefore-now, time.Millisecond), u.usable(now)
+	}
+	return 0, u.usable(now)
 }
 
 // Idle says that no host waits for ip any more.
