@@ -127,14 +127,6 @@ func (t *Table) End(now time.Duration, ip netip.Addr, requested bool) {
 	t.settle(now)
 }
 
-// Silent is for how long the keeper of an address that hosts wait for has not answered.
-func (t *Table) Silent(now time.Duration, ip netip.Addr) time.Duration {
-	if u := t.asks[ip.Unmap()]; u != nil && u.wanted {
-		return u.silent(now)
-	}
-	return 0
-}
-
 // ask asks for a turn, or for its extension.
 func (t *Table) ask(now time.Duration, ip netip.Addr, u *turn) {
 	if u.askedAt > 0 && now-u.askedAt < askAgain {
