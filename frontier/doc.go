@@ -128,6 +128,7 @@
 //
 // # Packages
 //
+//	cash       importance: the log of pages, accounts, credits for other partitions
 //	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like

@@ -132,6 +132,7 @@
 //	words about known pages  the newest of each member, 278 bytes; replaced; not needed
 //	links to one peer        256 pieces of 1,000 and 1,000 that gather; the outbox; acknowledged
 //	outbox                   the disk; low disk pauses the crawl; always in the frontier
+//	logs and outbox of cash  the disk; folded after 1,500 pages or 30 s, sent each second; with the page
 //	sent cache               262,144 links; the oldest are forgotten; not needed
 //	incoming link batches    one a stream; the sender waits; when acknowledged
 //	questions, notes         4,096 of each a peer, calls of 500; stored whole; not needed

@@ -41,7 +41,9 @@ type network struct {
 	members map[crawl.NodeID]*member
 	where   map[crawl.Partition]crawl.NodeID
 	epochs  map[crawl.Partition]crawl.Epoch
-	late    []func() // calls that arrive again
+	late    []func()              // calls that arrive again
+	silent  map[crawl.NodeID]bool // their replicas do not answer
+	calls   []*peer.CreditBatch
 }
 
 const testPartitions = 6
@@ -125,7 +127,7 @@ func (m *member) Ranks() (all [][]byte) {
 func (m *member) Wait(_ context.Context, ts []handoff.Tenure, _ bool) []error {
 	errs := make([]error, len(ts))
 	for i := range errs {
-		if m.net.chance(5) {
+		if m.net.silent[m.id] || m.net.chance(5) {
 			errs[i] = handoff.ErrSilent
 		}
 	}
@@ -137,6 +139,9 @@ func (m *member) Credit(ctx context.Context, to crawl.NodeID, b *peer.CreditBatc
 	if n.chance(4) {
 		return nil, errLost
 	}
+	n.mu.Lock()
+	n.calls = append(n.calls, b)
+	n.mu.Unlock()
 	r, err := n.members[to].Keeper.Credit(ctx, b)
 	if n.chance(4) {
 		n.mu.Lock()

@@ -1,0 +1,81 @@
+package cash
+
+import (
+	"testing"
+
+	"crawlnode/frontier/layout"
+	"crawlnode/importance"
+)
+
+// Credits of one site to one URL are one; a post is for one partition.
+func TestPostsAreSummed(t *testing.T) {
+	t.Parallel()
+	var all []away
+	for page := range 10 {
+		for u := range importance.URL(3) {
+			all = append(all, away{to: 2, site: importance.Site(page % 2), Credit: importance.Credit{URL: u, Amount: 5, Links: 1}})
+		}
+		all = append(all, away{to: 1, site: 7, Credit: importance.Credit{URL: importance.URL(page), Amount: -1, Links: -1}})
+	}
+	out := posts(all)
+	if len(out) != 2 || out[0].To != 1 || out[1].To != 2 {
+		t.Fatalf("%d posts", len(out))
+	}
+	entries, err := layout.DecodeCashCredits(out[1].Bytes)
+	if err != nil || len(entries) != 2 {
+		t.Fatalf("%+v, %v", entries, err)
+	}
+	for _, e := range entries {
+		if len(e.Credits) != 3 {
+			t.Fatalf("%+v", e)
+		}
+		for _, c := range e.Credits {
+			if c.Amount != 25 || c.Links != 5 {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	if entries, err = layout.DecodeCashCredits(out[0].Bytes); err != nil || len(entries) != 1 || len(entries[0].Credits) != 10 {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+// A post is bounded; what is beyond is another one.
+func TestPostsAreBounded(t *testing.T) {
+	t.Parallel()
+	var all []away
+	for u := range importance.URL(2*postCredits + 1) {
+		all = append(all, away{to: 1, Credit: importance.Credit{URL: u, Amount: 1}})
+	}
+	n := 0
+	for _, p := range posts(all) {
+		entries, err := layout.DecodeCashCredits(p.Bytes)
+		if err != nil || len(entries) != 1 || len(entries[0].Credits) > postCredits {
+			t.Fatalf("%d entries, %v", len(entries), err)
+		}
+		n += len(entries[0].Credits)
+	}
+	if n != len(all) {
+		t.Errorf("%d credits of %d", n, len(all))
+	}
+}
+
+// Visits of one page count once, the last.
+func TestTheLastVisitCounts(t *testing.T) {
+	t.Parallel()
+	visit := func(u importance.URL, site importance.Site, key string) visited {
+		return visited{CashVisit: layout.CashVisit{URL: u, Site: site}, keys: [][]byte{[]byte(key)}}
+	}
+	l := logPiece{visits: []visited{visit(5, 1, "a"), visit(2, 1, "b"), visit(5, 2, "c"), visit(5, 3, "d")}}
+	for i := range l.visits {
+		l.keys = append(l.keys, l.visits[i].keys...)
+	}
+	l.sortVisits()
+	if s := l.visitOf(5); len(l.visits) != 2 || s == nil || s.Site != 3 || len(s.keys) != 3 || l.visitOf(3) != nil {
+		t.Fatalf("%+v", l.visits)
+	}
+	l.visitOf(2).done = true
+	if c := l.consumed(); len(c) != 1 || string(c[0]) != "b" {
+		t.Errorf("consumed %q", c)
+	}
+}
