@@ -141,14 +141,14 @@ func (w *cashWorld) move(p crawl.Partition) {
 
 // cashCount is what the keys of a partition say of its cash.
 type cashCount struct {
-	pending, logged, waiting importance.Cash
-	accounts, pages          int64
-	ranks, said              importance.Histogram
-	totals                   layout.CashTotalsEntry
-	inbox                    map[crawl.Partition]uint64
-	outbox                   []cash.CreditEntry
-	log                      int
-	in                       map[importance.URL]importance.Account
+	pending, logged importance.Cash
+	accounts, pages int64
+	ranks, said     importance.Histogram
+	totals          layout.CashTotalsEntry
+	inbox           map[crawl.Partition]uint64
+	outbox          []cash.CreditEntry
+	log             int
+	in              map[importance.URL]importance.Account
 }
 
 func countCash(f *Frontier, p crawl.Partition) (c cashCount, err error) {

@@ -31,7 +31,7 @@ func TestSilentReplicas(t *testing.T) {
 		t.Fatalf("%d calls, %d entries wait, %+v", len(n.calls), waiting, sum)
 	}
 	n.silent = map[crawl.NodeID]bool{"b": true} // it takes, and cannot promise
-	n.rounds(&now, 3)
+	n.rounds(&now, 20)
 	left := 0
 	for p := range crawl.Partition(testPartitions) {
 		entries, err := n.members[n.where[p]].front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20)
