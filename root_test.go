@@ -263,7 +263,7 @@ var table = []rule{
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
-		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "handoff", "importance", "peer", "web/urlnorm"},
+		[]string{"node/ranking"}, []string{"crawl", "frontier", "frontier/cash", "frontier/commit", "frontier/layout", "handoff", "importance", "peer", "web/urlnorm"},
 		"it carries credits between partitions; what they are worth is package importance's",
 	},
 	{
