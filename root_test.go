@@ -227,6 +227,10 @@ var table = []rule{
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
 	},
 	{
+		[]string{"node/keyfile"}, []string{"clusterkey", "crawl", "node/datadir"},
+		"it reads and makes files of keys and tokens; no node has to run",
+	},
+	{
 		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer"},
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
@@ -251,7 +255,7 @@ var table = []rule{
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
 	},
 	{
-		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/claims", "recrawl/estimate", "recrawl/policy"},
 		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
@@ -295,12 +299,20 @@ var table = []rule{
 		"it remembers what happened, for people, and causes nothing",
 	},
 	{
+		[]string{"node/given"}, []string{"config", "crawl", "node/crawldoc"},
+		"it compares flags with the crawl document; who starts a node and what follows from a difference is not its concern",
+	},
+	{
+		[]string{"node/revisits"}, []string{"crawl", "frontier", "frontier/layout", "node/judge", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure policy of revisits to the frontier; members and settings are functions that it is given",
+	},
+	{
 		[]string{"node/heartbeat"}, []string{"crawl", "membership", "peer"},
 		"it carries what members say of themselves; what that means for views and leases is membership's",
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/status", "node/transfer"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/status", "node/transfer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{
@@ -309,7 +321,7 @@ var table = []rule{
 		"the composition root wires the packages; what shows it to people stands above it",
 	},
 	{
-		[]string{"cli/remote"}, []string{"api/client", "cli/command", "config", "node"},
+		[]string{"cli/remote"}, []string{"api/client", "cli/command", "config", "node", "node/keyfile"},
 		"how a verb reaches a node; what it asks is the verb's part",
 	},
 	{
@@ -361,7 +373,7 @@ var table = []rule{
 		"it looks at nodes from outside: they are processes, reached through the API",
 	},
 	{
-		[]string{"cli/doctor"}, []string{"api", "api/client", "cli/command", "config", "crawl", "node"},
+		[]string{"cli/doctor"}, []string{"api", "api/client", "cli/command", "config", "crawl", "node", "node/keyfile"},
 		"it checks what a node would find, and starts none",
 	},
 	{
@@ -377,7 +389,7 @@ var table = []rule{
 		"it reads a node's reports; what follows is done by the verb",
 	},
 	{
-		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "store/readback"},
+		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "node/keyfile", "store/readback"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},
 	{

@@ -61,7 +61,9 @@ func visitsOf(r *crawl.URLReport) *visitsView {
 			row.Status = strconv.Itoa(*visit.Status)
 		}
 		if visit.Milliseconds != nil {
-			row.Took = seconds(float64(*visit.Milliseconds) / 1000)
+			if row.Took = "under 1 ms"; *visit.Milliseconds > 0 {
+				row.Took = seconds(float64(*visit.Milliseconds) / 1000)
+			}
 		}
 		v.Rows = append(v.Rows, row)
 	}

@@ -16,7 +16,7 @@
 //
 // While known pages are visited again, a crawl has no end of its own. Then two idle rounds mean that it
 // waits until a page is due: Finisher.Waiting, which rides in this node's block (status.Waiting). The crawl
-// document stays as it is, so a page that becomes due costs no change of it. Limits and people end the crawl.
+// document stays as it is, so a page that becomes due costs no change of it (decision 0218). Limits and people end the crawl.
 //
 // # The page limit
 //

@@ -345,6 +345,14 @@ func TestFirstVisits(t *testing.T) {
 				if tc.close > 0 && (r.Interval-tc.close).Abs() > hour {
 					t.Errorf("visited again after %v, want %v", r.Interval, tc.close)
 				}
+				// Who looks for pages without a plan later comes to the same end.
+				pages, _, _, err := c.front.Unplanned(0, "", 9)
+				c.must(err)
+				_, err = c.front.PlanFirst(t.Context(), pages)
+				c.must(err)
+				if _, ok, _ := c.front.DueHead(0); ok != tc.plan {
+					t.Errorf("planned later: %v", ok)
+				}
 				c.compare(2)
 			})
 		})

@@ -153,7 +153,7 @@ func parseSeeds(seeds []crawl.Seed, same normalize.Rules, report *crawl.SeedRepo
 }
 
 // unknownDepth is the depth of a known URL that is wanted again: deeper than any, so that the record's counts.
-const unknownDepth = 1 << 20
+const unknownDepth = maxDepth
 
 // ParseSeed parses the URL of a seed. A space followed by another URL is a mistake, mostly of a
 // script; the standard's parser would escape it and request a page of that name.

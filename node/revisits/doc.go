@@ -1,12 +1,16 @@
 // Package revisits decides when known pages are visited again, on one node of a running cluster.
 //
 // What a visit means, and after how long the next one is worth its price, is package recrawl's: pure.
-// The frontier keeps the due times, in an order of their own (`d`, decision 0210). This package
+// The frontier keeps the due times, in an order of their own (`d`, decisions 0210 and 0218). This package
 // reads the clock and joins the two: it computes the price, takes pages that are due into the
 // queue, and pays for them with a share of the fetches.
 //
 //	options.go   what the package needs of others
 //	keeper.go    Keeper: the loop, and what other goroutines tell it or ask it
+//	terms.go     the terms by which the frontier's judge plans
+//	sums.go      what the pages of each held partition count for
+//	counter.go   counts them
+//	sweep.go     plans pages for the first time, or anew when the settings change
 //	heads.go     when the next page of each held partition is due
 //	mover.go     one turn: which due pages are taken into the queue, and planned anew
 //	share.go     the bucket of --recrawl-share; how many visits there are for revisits
@@ -22,9 +26,9 @@
 // there are. Equal curves give equal prices on all nodes, so nobody decides for the others. A node
 // whose own pages want more than it can fetch raises its own price.
 //
-// A partition is counted when it is acquired, by one pass over its due times, and again and again,
-// so that mistakes do not last. Counting takes one hundredth of the time: then a store of n
-// pages that grows is known up to what it gains in the hundredfold time of one pass.
+// The frontier's writer tells of each plan what the page counted for and counts for now. A partition is counted
+// when it is acquired, by one pass over its due times, and again after ten minutes at the earliest, in one hundredth
+// of the time, so that mistakes do not last.
 //
 // # The mover
 //
@@ -39,14 +43,14 @@
 //
 // # Goroutines and queues
 //
-// Keeper.Run is the one goroutine that owns all of this. Partitions that come and go are noted in a set,
-// whose size is the number of partitions; summaries of members in a table with the newest of each.
-// Reading a partition's pages happens in the loop as well, in pieces, so that nothing waits for it longer
-// than for one piece. The price and the figures are read without a lock.
+// Keeper.Run starts two goroutines and waits for them: one owns mover, price and sweep, the other counts
+// the pages of partitions. They share the sums, under a mutex that is held for moments. What others tell
+// is bounded: planned pages as one time for each partition, summaries as the newest of each member. What is
+// replaced is not needed. Terms and figures are read without a lock.
 //
 // # Modes
 //
 // off: nothing is moved, counted or sent. fixed: pages are due after one interval; there is no price.
 // adaptive: all of the above. A change takes effect with the next turn: after off the known pages without a
-// plan are planned, a few at a time; other settings act as each page is planned again.
+// plan are planned, a few at a time; after another mode, interval or bound all pages are planned anew likewise.
 package revisits

@@ -197,9 +197,10 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 	s := k.o.Settings()
 	if !s.Revisits() {
 		k.stop()
+		k.sweep.follow(s, now) // what was planned before is planned anew when they are turned on
 		return now.Add(sleep), nil
 	}
-	if err := k.follow(s); err != nil {
+	if err := k.follow(s, now); err != nil {
 		return now, err
 	}
 	l := k.load()
@@ -270,9 +271,9 @@ func (k *Keeper) stop() {
 }
 
 // follow takes over settings, partitions and planned pages since the last turn.
-func (k *Keeper) follow(s *crawl.Settings) error {
+func (k *Keeper) follow(s *crawl.Settings, now time.Time) error {
 	if came := k.holdings.Swap(false); came || k.mode != s.Recrawl {
-		if err := k.followHoldings(s); err != nil {
+		if err := k.followHoldings(s, now); err != nil {
 			return err
 		}
 	}
@@ -282,7 +283,7 @@ func (k *Keeper) follow(s *crawl.Settings) error {
 		k.terms.Store(&Terms{})
 	}
 	k.mode = s.Recrawl
-	k.sweep.follow(s)
+	k.sweep.follow(s, now)
 	k.mu.Lock()
 	heads := k.heads
 	k.heads = nil
@@ -296,7 +297,7 @@ func (k *Keeper) follow(s *crawl.Settings) error {
 }
 
 // followHoldings takes over which partitions are held.
-func (k *Keeper) followHoldings(s *crawl.Settings) error {
+func (k *Keeper) followHoldings(s *crawl.Settings, now time.Time) error {
 	held := map[crawl.Partition]crawl.Epoch{}
 	k.o.Pages.Walk(func(m *frontier.Meta) bool {
 		if m.State == frontier.Holder {
@@ -308,7 +309,7 @@ func (k *Keeper) followHoldings(s *crawl.Settings) error {
 		k.sums.follow(held)
 		crawl.Signal(k.read)
 	}
-	came, gone := k.sweep.followHoldings(held)
+	came, gone := k.sweep.followHoldings(held, now)
 	for _, p := range gone {
 		k.mover.heads.set(p, time.Time{}, false)
 	}
@@ -356,6 +357,9 @@ func (k *Keeper) price(now time.Time, s *crawl.Settings) {
 // publish computes the curve of this node's pages.
 func (k *Keeper) publish(s *crawl.Settings) {
 	all, held, uncounted := k.sums.read()
+	if held > 0 && uncounted == held {
+		return // nothing is known yet; until then pages are planned at the usual interval
+	}
 	_, fetchers := k.o.Fetchers()
 	c := all.demand.Curve(rulesOf(s).Bounds, k.measured.capacity(fetchers, s.RecrawlShare))
 	if counted := held - uncounted; uncounted > 0 && counted > 0 {

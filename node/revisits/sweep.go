@@ -3,6 +3,7 @@ package revisits
 import (
 	"context"
 	"errors"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
@@ -12,6 +13,9 @@ import (
 // sweepOf is how many records one turn of the sweep looks at.
 const sweepOf = 512
 
+// sweptWithin is how long after a change of the settings a partition that comes is planned anew.
+const sweptWithin = time.Hour
+
 // sweep plans known pages for the first time, which were done before pages were visited again, and
 // plans all anew when the settings of revisits have changed. It goes through the held partitions one after
 // the other. The Keeper's goroutine owns it.
@@ -19,7 +23,8 @@ type sweep struct {
 	pages Pages
 	held  map[crawl.Partition]crawl.Epoch
 	rules recrawl.Rules
-	known bool // rules are those of an earlier turn
+	known bool      // rules are those of an earlier turn
+	since time.Time // when they changed; zero: not in this process
 
 	unplanned, planned walk
 }
@@ -51,7 +56,7 @@ func (s *sweep) holds(p crawl.Partition) bool { _, ok := s.held[p]; return ok }
 func (s *sweep) busy() bool { return len(s.unplanned.left) > 0 || len(s.planned.left) > 0 }
 
 // followHoldings takes over which partitions are held. Those that came may have pages without a plan.
-func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch) (came, gone []crawl.Partition) {
+func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch, now time.Time) (came, gone []crawl.Partition) {
 	for p, epoch := range s.held {
 		if held[p] != epoch {
 			gone = append(gone, p)
@@ -63,6 +68,9 @@ func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch) (came, gone
 		if s.held[p] != epoch {
 			came = append(came, p)
 			s.unplanned.left = append(s.unplanned.left, p)
+			if !s.since.IsZero() && now.Sub(s.since) < sweptWithin {
+				s.planned.left = append(s.planned.left, p) // the last holder may not have come to it
+			}
 		}
 	}
 	s.held = held
@@ -70,16 +78,16 @@ func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch) (came, gone
 }
 
 // follow starts a walk over all planned pages when the settings have changed.
-func (s *sweep) follow(set *crawl.Settings) {
-	now := rulesOf(set)
-	now.Compare = 0 // it acts with the next visit
-	if s.known && s.rules != now {
-		s.planned = walk{}
+func (s *sweep) follow(set *crawl.Settings, now time.Time) {
+	rules := rulesOf(set)
+	rules.Compare = 0 // it acts with the next visit
+	if s.known && s.rules != rules {
+		s.planned, s.since = walk{}, now
 		for p := range s.held {
 			s.planned.left = append(s.planned.left, p)
 		}
 	}
-	s.rules, s.known = now, true
+	s.rules, s.known = rules, true
 }
 
 // turn does a piece. What is moved because it is due by the new plan is paid for afterwards.
