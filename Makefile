@@ -23,7 +23,7 @@ DEB_PACKAGES      := nginx-light dnsmasq-base iproute2 iptables sqlite3-doc post
                      chromium fonts-liberation zsh fish mandoc podman runc netavark aardvark-dns
 
 # Packages without goroutines, channels and locks (TestNoRaceHasNone): the race detector would find nothing, and cost several times the time.
-NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
+NORACE := . ./api/client ./cli/codes ./cli/help ./cmd/crawlnode ./config ./fairshare ./focus ./frontier/layout ./handoff/machine ./handoff/wire ./importance ./importance/pagerank ./membership/consensus \
           ./node/addresses/turns ./node/datadir ./node/network ./node/resources ./recrawl ./recrawl/claims ./recrawl/estimate ./recrawl/policy ./ring ./scheduler ./store/files ./store/mirror ./web/css ./web/htmlparse ./web/robots ./web/scope ./web/simhash \
           ./web/sitemap ./web/rewrite ./web/urlnorm ./integration/linkrank ./integration/mutants ./integration/scale
 # All others but the integration tests.
@@ -66,8 +66,8 @@ nightly: ## what takes hours: see docs/testing.md; appends to docs/results/night
 	.ci/nightly $(ONLY)
 
 units: tools ## all tests but integration: under the race detector where there are goroutines
-	.ci/gotest race -race -short -parallel 4 $(RACE)
-	.ci/gotest norace -short $(NORACE)
+	.ci/gotest race -race -short -timeout 30m -parallel 4 $(RACE)
+	.ci/gotest norace -short -timeout 30m $(NORACE)
 
 race: ## all tests but integration to the end, under the race detector
 	go test -race -count=1 -timeout 60m $$(go list ./... | grep -v '/integration$$')
@@ -82,7 +82,7 @@ fuzz: ## each fuzz target for T
 	.ci/fuzz $(T)
 
 integ: deps tools ## real processes, real sites, faults, simulations; some clusters at a time
-	.ci/gotest integration -count=1 -timeout 30m -parallel 4 ./integration
+	.ci/gotest integration -count=1 -timeout 60m -parallel 4 ./integration
 
 bench: build ## Go benchmarks, then the goals of docs/performance.md; appends the figures to docs/results/bench.md. BEFORE=COMMIT: a, c, f against it
 	.ci/deps wget2

@@ -31,7 +31,7 @@ type rule struct {
 // the project is forbidden to it.
 var table = []rule{
 	{
-		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims"}, nil,
+		[]string{"web/urlnorm", "web/robots", "web/simhash", "dnscache", "metrics", "door", "clusterkey", "simweb", "store/files", "fairshare", "importance/pagerank", "web/css", "node/datadir", "node/fanout", "node/resources", "recrawl/estimate", "recrawl/claims", "focus"}, nil,
 		"a leaf: it must be usable, testable and readable alone",
 	},
 	{
@@ -99,6 +99,10 @@ var table = []rule{
 		"it reads one snapshot and changes nothing",
 	},
 	{
+		[]string{"frontier/due"}, []string{"crawl", "recrawl", "frontier/layout", "frontier/reader"},
+		"it reads the due pages of a snapshot; what is done with them is the frontier's",
+	},
+	{
 		[]string{"frontier/filters"}, []string{"crawl", "frontier/layout", "frontier/reader", "frontier/storage"},
 		"it spares look-ups in the store; what is known is decided above",
 	},
@@ -119,7 +123,7 @@ var table = []rule{
 		"it reads the stores of nodes that do not run, which its tests fill with a frontier",
 	},
 	{
-		[]string{"frontier"}, []string{"crawl", "web/urlnorm", "frontier/commit", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
+		[]string{"frontier"}, []string{"crawl", "recrawl", "web/urlnorm", "frontier/commit", "frontier/due", "frontier/storage", "frontier/layout", "frontier/listing", "frontier/reader", "frontier/filters"},
 		"one node's engine knows no cluster",
 	},
 	{
@@ -179,7 +183,7 @@ var table = []rule{
 		"one page's trip; where pages come from and go to are interfaces that it declares",
 	},
 	{
-		[]string{"config"}, []string{"crawl", "web/normalize", "web/scope"},
+		[]string{"config"}, []string{"crawl", "focus", "importance", "web/normalize", "web/scope"},
 		"flags become values; it starts nothing",
 	},
 	{
@@ -191,7 +195,11 @@ var table = []rule{
 		"it walks pages that its caller reads, so that the API and the command line write the same lists",
 	},
 	{
-		[]string{"api"}, []string{"api/dashboard", "api/urllist", "crawl", "metrics", "door"},
+		[]string{"api/analysis"}, []string{"api/urllist", "crawl"},
+		"a report in other words; what it counts it reads through a function that it is given",
+	},
+	{
+		[]string{"api"}, []string{"api/analysis", "api/dashboard", "api/urllist", "crawl", "metrics", "door"},
 		"HTTP in front of an interface that it declares, so that it can be tested without a node",
 	},
 	{
@@ -215,15 +223,19 @@ var table = []rule{
 		"it answers the pipeline from the frontier and from peers; who holds what, and whom to call, are functions that node gives it",
 	},
 	{
-		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
+		[]string{"node/crawldoc"}, []string{"crawl", "config", "clusterkey", "focus", "node/datadir", "pipeline", "store/files", "store/scopeset", "web/normalize", "web/scope"},
 		"what the nodes agree on, its rules and its file; carrying it to others is node's",
+	},
+	{
+		[]string{"node/keyfile"}, []string{"clusterkey", "crawl", "node/datadir"},
+		"it reads and makes files of keys and tokens; no node has to run",
 	},
 	{
 		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer"},
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
 	{
-		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "ring", "scheduler", "store/archive", "web/*"},
+		[]string{"node/inspect"}, []string{"crawl", "frontier", "frontier/listing", "node/crawldoc", "node/fanout", "pipeline", "recrawl", "ring", "scheduler", "store/archive", "web/*"},
 		"it reads what others keep, for people, and changes nothing; how members are reached is node's",
 	},
 	{
@@ -241,6 +253,10 @@ var table = []rule{
 	{
 		[]string{"node/status"}, []string{"crawl", "node/crawldoc"},
 		"pure: it makes a document of what the nodes have said, and knows neither disk, network nor clock",
+	},
+	{
+		[]string{"node/judge"}, []string{"crawl", "frontier", "frontier/layout", "recrawl", "recrawl/claims", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure recrawl to the frontier's writes; the price reaches it as a function, and it keeps nothing",
 	},
 	{
 		[]string{"node/links"}, []string{"crawl", "frontier", "handoff", "peer", "pipeline", "ring", "web/normalize", "web/scope", "web/urlnorm"},
@@ -283,12 +299,20 @@ var table = []rule{
 		"it remembers what happened, for people, and causes nothing",
 	},
 	{
+		[]string{"node/given"}, []string{"config", "crawl", "node/crawldoc"},
+		"it compares flags with the crawl document; who starts a node and what follows from a difference is not its concern",
+	},
+	{
+		[]string{"node/revisits"}, []string{"crawl", "frontier", "frontier/layout", "node/judge", "recrawl", "recrawl/estimate", "recrawl/policy"},
+		"it joins the pure policy of revisits to the frontier; members and settings are functions that it is given",
+	},
+	{
 		[]string{"node/heartbeat"}, []string{"crawl", "membership", "peer"},
 		"it carries what members say of themselves; what that means for views and leases is membership's",
 	},
 	{
 		[]string{"node/report"}, []string{"config", "crawl", "dnscache", "frontier", "frontier/storage", "handoff", "membership", "metrics", "scheduler", "web/scope",
-			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/status", "node/transfer"},
+			"node/changes", "node/contents", "node/crawldoc", "node/datadir", "node/disk", "node/dispatch", "node/finish", "node/heartbeat", "node/links", "node/outputs", "node/resources", "node/revisits", "node/status", "node/transfer"},
 		"it reads every part of a node for its status and its metrics, and changes none",
 	},
 	{
@@ -297,12 +321,16 @@ var table = []rule{
 		"the composition root wires the packages; what shows it to people stands above it",
 	},
 	{
-		[]string{"cli/remote"}, []string{"api/client", "cli/command", "config", "node"},
+		[]string{"cli/remote"}, []string{"api/client", "cli/command", "config", "node", "node/keyfile"},
 		"how a verb reaches a node; what it asks is the verb's part",
 	},
 	{
 		[]string{"cli/lists"}, []string{"api", "api/client", "api/urllist", "cli/command", "cli/remote", "crawl", "frontier/offline", "node/datadir"},
 		"lists, from a cluster or from the data directories of nodes that do not run",
+	},
+	{
+		[]string{"cli/recrawl"}, []string{"api/client", "api/urllist", "cli/command", "cli/remote", "cli/seedlist", "crawl"},
+		"it reads a list and hands back what it read, through the API alone",
 	},
 	{
 		[]string{"cli/stop"}, []string{"api", "api/client", "cli/command", "cli/remote", "crawl", "node/datadir"},
@@ -329,6 +357,10 @@ var table = []rule{
 		"it computes from files, without a node",
 	},
 	{
+		[]string{"cli/focus"}, []string{"api", "cli/command", "config", "crawl", "focus", "store/archive", "web/fetcher", "web/htmlparse", "web/urlnorm"},
+		"it reads pages from files and learns from them, without a node",
+	},
+	{
 		[]string{"cli/warcfiles"}, []string{"api", "cli/command", "crawl", "store/archive"},
 		"it reads files, and neither asks nor starts a node",
 	},
@@ -341,7 +373,7 @@ var table = []rule{
 		"it looks at nodes from outside: they are processes, reached through the API",
 	},
 	{
-		[]string{"cli/doctor"}, []string{"api", "api/client", "cli/command", "config", "crawl", "node"},
+		[]string{"cli/doctor"}, []string{"api", "api/client", "cli/command", "config", "crawl", "node", "node/keyfile"},
 		"it checks what a node would find, and starts none",
 	},
 	{
@@ -357,7 +389,7 @@ var table = []rule{
 		"it reads a node's reports; what follows is done by the verb",
 	},
 	{
-		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "store/readback"},
+		[]string{"cli"}, []string{"cli/*", "api", "api/client", "config", "crawl", "node", "node/keyfile", "store/readback"},
 		"what a person types and reads; the engine's packages are reached through node and the API",
 	},
 	{

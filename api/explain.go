@@ -12,14 +12,12 @@ const maxQuestion = 32 << 10
 
 // explainURL answers why a URL is, or is not, crawled.
 func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	url := query.Get("url")
-	if url == "" || len(url) > maxQuestion {
-		writeProblem(w, http.StatusBadRequest, "ask with ?url=URL, percent-encoded and at most "+strconv.Itoa(maxQuestion)+" bytes long")
+	url, ok := asked(w, r, "url")
+	if !ok {
 		return
 	}
 	depth := -1
-	if text := query.Get("depth"); text != "" {
+	if text := r.URL.Query().Get("depth"); text != "" {
 		n, err := strconv.ParseUint(text, 10, 16)
 		if err != nil {
 			writeProblem(w, http.StatusBadRequest, "depth must be a number of links, not "+escape(cut(text)))
@@ -34,6 +32,7 @@ func (s *server) explainURL(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	report.History = orEmpty(report.History)
 	writeJSON(w, report)
 }
 
@@ -47,5 +46,8 @@ func (s *server) describeHost(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	report.Robots = orEmpty(report.Robots)
+	for i := range report.Robots { // a node of an earlier release sends none
+		report.Robots[i].BlockedPaths = orEmpty(report.Robots[i].BlockedPaths)
+	}
 	writeJSON(w, report)
 }

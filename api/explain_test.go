@@ -49,6 +49,12 @@ func TestExplainPaths(t *testing.T) {
 		{"urls?url=x&depth=%1b", 400, `\\x1b`},
 		{"urls?url=", 400, "ask with ?url=URL"},
 		{"urls?url=" + long, 400, "ask with ?url=URL"},
+		{"urls?url=x", 200, `"history":[],"next_visit_at":null,"change_interval_seconds":null,"referrer":null,"links":{"in":null,"out":null,"importance":null,"rank":null}}`},
+		{"analysis/url?url=x", 200, `{"url":"x","normalizedUrl":null,"status":null,"fetchHistory":[],"robotsStatus":{"allowed":null,"rule":"","crawlDelay":null},"linkAnalysis":{"inboundLinks":null,"outboundLinks":null,"pageRank":null}}`},
+		{"analysis/url", 400, "ask with ?url=URL"},
+		{"analysis/host?host=a.test", 200, `"complete":true,"urlsDiscovered":2500,"urlsFetched":0,"urlsBlocked":0,"avgResponseTime":null,"errorRate":1,"robots":{"lastFetched":null,"crawlDelay":null,"blockedPaths":[]},"throughputHistory":[]}`},
+		{"analysis/host", 400, "ask with ?host=HOST"},
+		{"analysis/host?host=nobody.test", 404, "unknown host"},
 		{"hosts/a.test", 200, `"robots":[]`},
 		{"hosts/%5B::1%5D", 200, `"host":"[::1]"`},
 		{"hosts/nobody.test", 404, "unknown host: no URL of nobody.test was ever admitted"},
@@ -67,7 +73,7 @@ func TestExplainPaths(t *testing.T) {
 		}
 	}
 	broken := New(&fakeNode{err: errors.New("not joined")}, Options{})
-	for _, path := range []string{"urls?url=x", "hosts/a.test"} {
+	for _, path := range []string{"urls?url=x", "hosts/a.test", "analysis/url?url=x", "analysis/host?host=a.test"} {
 		if w := ask(broken, "GET", "/api/v1/"+path, ""); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s of a node that has not joined: %d", path, w.Code)
 		}
@@ -91,6 +97,9 @@ func TestExplainTexts(t *testing.T) {
 		Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysAllowed, Rule: "Allow: /x", Origin: "http://a.test", Status: ptr(200), FetchedAt: &noon},
 		Record: &crawl.RecordReport{State: "done", Depth: 2, Band: 2, Via: "link", Attempts: 1, NotBefore: &noon, Status: ptr(200),
 			Reason: ptr("\x1b[2J"), FetchedAt: &noon, Archive: &crawl.ArchiveReport{Node: crawl.NodeRef{Name: "n3"}, File: "f.warc.gz", Offset: 42, Length: 9}},
+		History:     []crawl.VisitReport{{At: noon, Status: ptr(304), Milliseconds: ptr(int64(12)), Changed: ptr(false)}, {At: noon, Status: ptr(200), Changed: ptr(true)}, {At: noon}},
+		NextVisitAt: ptr(noon.Add(time.Hour)), ChangeIntervalSeconds: ptr(86400 * 3.0), Referrer: ptr("http://a.test/\x1b"),
+		Links: crawl.LinksReport{In: ptr(int64(1234)), Out: ptr(int64(2)), Importance: ptr(1.5), Rank: ptr(0.75)},
 	}
 	refused := &crawl.URLReport{Input: "mailto:x", Scope: crawl.ScopeReport{Reason: "scheme", Rule: "not an http or https URL"}}
 	lost := &crawl.URLReport{Input: "x", URL: full.URL, Unanswered: ptr("n2 is away"), Partition: full.Partition, Owner: full.Owner}
@@ -103,7 +112,9 @@ func TestExplainTexts(t *testing.T) {
 	}{
 		"a fetched URL": {func(b *bytes.Buffer) error { return WriteURL(b, full) }, []string{
 			"partition   7, owned by n1, held by n2\\x1b\n", "admitted: scope host: on a seed's host (at depth 2)", "allowed: Allow: /x",
-			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes", `reason      \x1b[2J`, "1 failed attempts"}},
+			"answered 200 at 2026-03-01T12:00:00Z", "f.warc.gz on n3, offset 42, 9 bytes", `reason      \x1b[2J`, "1 failed attempts",
+			"visits      2026-03-01T12:00:00Z: 304, 12 ms, unchanged\n", "            2026-03-01T12:00:00Z: 200, changed\n", "            2026-03-01T12:00:00Z: no answer\n",
+			"next visit  2026-03-01T13:00:00Z", "changes     about every 3d", "found on    http://a.test/\\x1b", "links       1234 to it, 2 on it, importance 1.5, rank 0.750"}},
 		"no URL":                {func(b *bytes.Buffer) error { return WriteURL(b, refused) }, []string{"mailto:x (no URL to crawl)", "refused, scheme: not an http or https URL\n"}},
 		"a holder that is away": {func(b *bytes.Buffer) error { return WriteURL(b, lost) }, []string{"held by nobody who is known", "not known: n2 is away"}},
 		"the scope alone":       {func(b *bytes.Buffer) error { return WriteScope(b, full) }, []string{"http://a.test/x", "admitted: "}},
@@ -133,7 +144,7 @@ func TestReportFields(t *testing.T) {
 		doc  any
 		want string
 	}{
-		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered url"},
+		{crawl.URLReport{}, "holder host input owner partition record robots scope summary unanswered url history next_visit_at change_interval_seconds referrer links"},
 		{crawl.RecordReport{}, "archive attempts band depth fetched_at hops not_before reason state status via"},
 		{crawl.HostReport{}, "by_band holder host next_allowed_at owner pages partition politeness queued requests robots state summary suspicious suspicious_budget"},
 	} {

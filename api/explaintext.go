@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"crawlnode/api/analysis"
 	"crawlnode/crawl"
 )
 
@@ -39,6 +40,9 @@ func WriteURL(w io.Writer, r *crawl.URLReport) error {
 		row(&b, "record", "not known: %s", *r.Unanswered)
 	default:
 		row(&b, "record", "none")
+	}
+	for _, l := range analysis.Lines(r) {
+		row(&b, l.Label, "%s", l.Text)
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"crawlnode/api/dashboard"
@@ -74,7 +75,7 @@ const (
 
 // routes is the whole API.
 func routes() []route {
-	return append(append(readRoutes(), explainRoutes()...), orderRoutes()...)
+	return slices.Concat(readRoutes(), explainRoutes(), analysisRoutes(), orderRoutes())
 }
 
 // readRoutes are the questions about the cluster.

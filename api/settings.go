@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -61,7 +62,7 @@ func (s *server) changeCrawl(w http.ResponseWriter, r *http.Request) {
 
 // noteSettings notes the old and new values of the named settings.
 func (s *server) noteSettings(ctx context.Context, change crawl.CrawlChange) {
-	asked, err := json.Marshal(change.Settings)
+	asked, err := json.Marshal(shortTopics(change.Settings))
 	if err != nil {
 		return // they were just read, so this cannot happen
 	}
@@ -80,6 +81,23 @@ func (s *server) noteSettings(ctx context.Context, change crawl.CrawlChange) {
 		return
 	}
 	crawl.NoteOf(ctx).Set(string(before), string(asked))
+}
+
+// shortTopics returns the settings with names instead of topic models, which are long.
+func shortTopics(settings map[string]json.RawMessage) map[string]json.RawMessage {
+	short := maps.Clone(settings)
+	for name, raw := range short {
+		var text string
+		if json.Unmarshal(raw, &text) != nil || !strings.HasPrefix(text, crawl.TopicPrefix) {
+			continue
+		}
+		b, err := json.Marshal(crawl.ShortTopic(text))
+		if err != nil {
+			panic("BUG: " + err.Error()) // a text
+		}
+		short[name] = b
+	}
+	return short
 }
 
 func writeSettings(w http.ResponseWriter, report crawl.CrawlReport) {

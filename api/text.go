@@ -127,6 +127,7 @@ func writeCrawl(b *bytes.Buffer, s *crawl.Status) {
 func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	f := s.Frontier
 	row(b, "queue", "%s queued %v, %s in flight, %s in outboxes", Count(f.Queued), f.ByBand, Count(f.InFlight), Count(f.Outbox))
+	writeFreshness(b, &s.Freshness)
 	row(b, "seen", "%s URLs; %s links were already known", Count(f.SeenTotal), Count(f.DuplicatesTotal))
 	h := f.Hosts
 	row(b, "hosts", "%s; %d in flight, %d ready, %d waiting, %d backing off, %d frozen, %d over their domain's share", Count(h.Total), h.InFlight, h.Ready, h.Waiting, h.Backoff, h.Frozen, h.OverShare)
@@ -136,8 +137,8 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 	row(b, "errors", "%s; dns %d, connect %d, tls %d, timeout %d, protocol %d, truncated %d, blocked address %d, other %d",
 		Count(s.Fetch.ErrorsTotal), e.DNS, e.Connect, e.TLS, e.Timeout, e.Protocol, e.Truncated, e.BlockedAddress, e.Other)
 	k := s.Fetch.SkippedByReason
-	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d",
-		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow)
+	row(b, "skipped", "out of scope %d, robots %d, depth %d, trap %d, too long %d, host budget %d, scheme %d, invalid %d, nofollow %d, focus %d",
+		k.OutOfScope, k.Robots, k.Depth, k.Trap, k.TooLong, k.HostBudget, k.Scheme, k.Invalid, k.NoFollow, k.Focus)
 	row(b, "links", "%s found; since the nodes started %s local, %s forwarded, %s not sent again", Count(s.Links.Found), Count(s.Links.Local),
 		Count(s.Links.Forwarded), Count(s.Links.SuppressedBySentCache))
 	row(b, "dns", "since the nodes started %s look-ups, %s from the cache, %s stale, %s failed", Count(s.DNS.Lookups), Count(s.DNS.Hits), Count(s.DNS.StaleServed), Count(s.DNS.Failures))
@@ -146,6 +147,22 @@ func writeWork(b *bytes.Buffer, s *crawl.Status) {
 		Bytes(o.WARCBytesTotal), Count(o.WARCFiles), elsewhere(&o), Bytes(o.IndexBytesTotal), o.RecordsPerSecond, Bytes(int64(o.WARCBytesPerSecond)))
 	row(b, "content", "%s exact duplicates, %s near-duplicates; %s records lost", Count(o.ContentDuplicatesTotal),
 		Count(o.NearDuplicatesTotal), Count(o.RecordsLost))
+}
+
+// writeFreshness writes what revisits do, unless they are off.
+func writeFreshness(b *bytes.Buffer, f *crawl.FreshnessStatus) {
+	if f.Mode == "" || f.Mode == crawl.RecrawlOff {
+		return
+	}
+	next, fresh := "", ""
+	if f.NextDueAt != nil {
+		next = ", the next page at " + f.NextDueAt.UTC().Format(time.RFC3339)
+	}
+	if f.Expected != nil {
+		fresh = fmt.Sprintf("; %.0f %% of the pages are expected to be fresh", 100**f.Expected)
+	}
+	row(b, "freshness", "%s: %s due%s; %s revisits: %s unchanged (%s by 304), %s changed, %s gone; half queued within %s, 99%% within %s%s", f.Mode, Count(f.Due), next,
+		Count(f.RevisitsTotal), Count(f.UnchangedTotal), Count(f.NotModifiedTotal), Count(f.ChangedTotal), Count(f.GoneTotal), seconds(f.OverdueSeconds.P50), seconds(f.OverdueSeconds.P99), fresh)
 }
 
 // elsewhere reports how much of the archives cannot be read now.

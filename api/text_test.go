@@ -53,6 +53,27 @@ func TestWriteTextOfArchivesAway(t *testing.T) {
 	}
 }
 
+// TestWriteTextOfRevisits shows them unless they are off.
+func TestWriteTextOfRevisits(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	f := crawl.FreshnessStatus{Mode: crawl.RecrawlAdaptive, Due: 1200, NextDueAt: &at, RevisitsTotal: 5000, UnchangedTotal: 3000, NotModifiedTotal: 2000, ChangedTotal: 1990, GoneTotal: 10,
+		OverdueSeconds: crawl.OverdueQuantiles{P50: new(1.0), P99: new(30.0)}, Expected: new(0.874)}
+	for mode, want := range map[string]string{
+		crawl.RecrawlAdaptive: "freshness   adaptive: 1,200 due, the next page at 2030-01-02T03:04:05Z; 5,000 revisits: 3,000 unchanged (2,000 by 304), 1,990 changed, 10 gone; half queued within 1s, 99% within 30s; 87 % of the pages are expected to be fresh",
+		crawl.RecrawlOff:      "",
+	} {
+		f.Mode = mode
+		var b strings.Builder
+		if err := WriteText(&b, &crawl.Status{Freshness: f}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) || want == "" && strings.Contains(b.String(), "freshness") {
+			t.Errorf("%s: want %q in\n%s", mode, want, b.String())
+		}
+	}
+}
+
 // TestWriteTextOfAFailure reads the text at each step of a failure.
 func TestWriteTextOfAFailure(t *testing.T) {
 	t.Parallel()

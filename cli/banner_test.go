@@ -60,7 +60,7 @@ func TestOwnCommand(t *testing.T) {
 func TestCarried(t *testing.T) {
 	t.Parallel()
 	v := &startVerb{}
-	v.SetGiven(map[string]bool{"name": true, "http": true, "rpc": true, "sync": true, "allow-net": true, "dns": true, "contact": true})
+	v.SetGiven(map[string]bool{"name": true, "http": true, "rpc": true, "sync": true, "allow-net": true, "dns": true, "contact": true, "focus-min": true})
 	v.Node.Name, v.Node.HTTP, v.Node.RPC, v.Node.DNS = "n1", "127.0.0.1:1", "0.0.0.0:3", []string{"127.0.0.1:53", "127.0.0.2:53"}
 	v.Output.Sync, v.Politeness.Contact = true, "me@example.org"
 	got := strings.Join(v.carried(&Env{Lookup: func(string) (string, bool) { return "", false }}), " ")

@@ -171,7 +171,7 @@ end
 status	Show what the cluster does; any node answers for all.
 [crawlnode nodes ]
 drain	Let a node hand its partitions over and leave.
-forget	Swear that a dead node will never come back.
+forget	Remove a dead node that will never come back.
 list	List the nodes with their ids and states.
 rotate-key	Replace the cluster's key while the nodes run.
 [crawlnode status --wat]

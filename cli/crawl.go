@@ -11,6 +11,7 @@ import (
 	"crawlnode/cli/seedlist"
 	"crawlnode/cli/seedwatch"
 	"crawlnode/config"
+	"crawlnode/crawl"
 )
 
 // crawlVerb runs one node until its crawl has ended.
@@ -33,6 +34,7 @@ func (*crawlVerb) Help() string {
 		"crawlnode crawl https://docs.example.org/ --contact me@example.org --output site --assets",
 	) + "\n\nWithout --data-dir the pages lie under crawlnode-data/crawl-<first host>. The same command goes on where the last one was stopped;" +
 		"\nother flags take effect then, and a line says which. A crawl that has ended says so: --again fetches its seeds once more." +
+		"\nIt makes one pass and ends: --recrawl is a flag of crawlnode start." +
 		"\nWith --output DIR the pages are written as files too, when the crawl has ended or was interrupted; crawlnode export files does it later." +
 		"\nWhen no seed can be fetched it says why and stops within 20 seconds, with exit code 1." +
 		"\nWhen the disk stays nearly full for a minute it stops, with exit code 6; with space there again the same command goes on."
@@ -41,11 +43,12 @@ func (*crawlVerb) Help() string {
 func (v *crawlVerb) Run(ctx context.Context, env *Env) int {
 	flags := config.Config{Node: v.Node, Scope: v.Scope, Politeness: v.Politeness, Output: v.Output, Limits: v.Limits}
 	flags.ExitWhenDone = true
+	flags.Recrawl = crawl.RecrawlOff // one pass, whatever the environment says
 	flags.Seeds = append(flags.Seeds, v.URLs...)
 	if len(flags.Seeds)+len(flags.SeedFiles) == 0 {
 		return env.Fail(command.ExitUsage, "no URL was given: crawlnode crawl https://example.org/ --contact me@example.org, or --seeds FILE with one a line")
 	}
-	forced := []string{"exit-when-done", "seed"}
+	forced := []string{"exit-when-done", "seed", "recrawl"}
 	if flags.Name == "" {
 		flags.Name = v.name()
 		forced = append(forced, "name")

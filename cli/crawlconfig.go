@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"crawlnode/api"
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -58,18 +60,23 @@ type crawlConfSetVerb struct {
 func (*crawlConfSetVerb) Help() string {
 	return command.Examples(
 		"crawlnode crawl-config set delay=2s max-pages=100000",
+		"crawlnode crawl-config set focus=sql.focus focus-min=0.3",
 		"crawlnode crawl-config set 'exclude=*.zip' 'exclude=regex:/calendar/' --addr 127.0.0.1:27305",
 	) + `
 
-Everything of the scope, the politeness and the limits can be changed, at once on
-all nodes: scope, include, exclude, assets, max-depth, max-pages,
-max-pages-per-host, max-duration, max-body, delay, ip-delay, user-agent, contact,
-robots, tls-verify, allow-net. The other settings stay as they are.
+Everything of the scope, the politeness, the limits and the revisits can be changed,
+at once on all nodes: scope, include, exclude, assets, focus, focus-min, priority,
+max-depth, max-pages, max-pages-per-host, max-duration, max-body, delay, ip-delay,
+user-agent, contact, robots, tls-verify, allow-net, recrawl, recrawl-interval,
+recrawl-min, recrawl-max, recrawl-share, recrawl-changed. The other settings stay as
+they are.
 
 A longer delay holds from the next request to each host on. What a narrower scope
 does not hold any more is refused when its turn comes; what a former one has
 refused is found again only with the pages that link to it. A crawl that ended
-because of --max-pages or --max-duration goes on when the limit is raised.`
+because of --max-pages or --max-duration goes on when the limit is raised. With
+focus=FILE the topic model is read here and sent to the nodes; what is queued
+keeps its place.`
 }
 
 func (v *crawlConfSetVerb) Run(ctx context.Context, env *Env) int {
@@ -103,6 +110,13 @@ func parseChanges(pairs []string) (crawl.CrawlChange, error) {
 	}
 	change := crawl.CrawlChange{Settings: map[string]json.RawMessage{}}
 	for key, values := range texts {
+		if key == "focus" && len(values) == 1 {
+			text, err := topicText(values[0])
+			if err != nil {
+				return crawl.CrawlChange{}, err
+			}
+			values[0] = text
+		}
 		var v any = values
 		if len(values) == 1 {
 			v = values[0]
@@ -114,6 +128,22 @@ func parseChanges(pairs []string) (crawl.CrawlChange, error) {
 		change.Settings[key] = raw
 	}
 	return change, nil
+}
+
+// shownTopic is how crawl-config show writes a topic.
+var shownTopic = regexp.MustCompile(`^[^/]+ \(sha256 [0-9a-f]{16}\)$`)
+
+// topicText is the topic model of a file as the node takes it. What crawl-config show has written stays: it
+// changes nothing.
+func topicText(value string) (string, error) {
+	if value == "" || shownTopic.MatchString(value) {
+		return value, nil
+	}
+	topic, err := config.TopicFrom(value)
+	if err != nil {
+		return "", fmt.Errorf("focus: %w", err)
+	}
+	return topic.Text(), nil
 }
 
 // writeSettings writes the settings as crawl-config set takes them, each on a line.

@@ -11,6 +11,7 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/cli/lists"
+	"crawlnode/cli/recrawl"
 	"crawlnode/cli/seedlist"
 	"crawlnode/config"
 	"crawlnode/crawl"
@@ -34,13 +35,14 @@ func writeReport[T any](o *report, env *Env, v T, text func(io.Writer, T) error)
 
 // urlsVerbs are the verbs about URLs.
 type urlsVerbs struct {
-	Why  urlsWhyVerb    `cmd:"" help:"Tell why a URL is, or is not, crawled."`
-	List lists.URLsVerb `cmd:"" help:"List the stored URLs, by state, host, pattern or status."`
+	Why     urlsWhyVerb    `cmd:"" help:"Tell why a URL is, or is not, crawled."`
+	List    lists.URLsVerb `cmd:"" help:"List the stored URLs, by state, host, pattern or status."`
+	Recrawl recrawl.Verb   `cmd:"" help:"Fetch known URLs again now: some, those of a host, or those of a pattern."`
 }
 
 // Help gives the examples of the verbs.
 func (*urlsVerbs) Help() string {
-	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls list --state failed")
+	return command.Examples("crawlnode urls why https://docs.example.org/guide/", "crawlnode urls list --state failed", "crawlnode urls recrawl --host docs.example.org")
 }
 
 // urlsWhyVerb explains one URL.
@@ -56,7 +58,8 @@ func (*urlsWhyVerb) Help() string {
 
 It tells the canonical form, whose partition the host is in, what the scope and
 robots.txt say and by which rule, how far the URL has come, and where its capture
-stands. Any node answers; it asks the holder of the partition.`
+stands; when it was visited, what had changed then, and when it is visited again.
+Any node answers; it asks the holder of the partition.`
 }
 
 func (v *urlsWhyVerb) Run(ctx context.Context, env *Env) int {

@@ -19,6 +19,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/cli/demo"
 	"crawlnode/cli/doctor"
+	"crawlnode/cli/focus"
 	"crawlnode/cli/graph"
 	"crawlnode/cli/help"
 	"crawlnode/cli/mistakes"
@@ -40,12 +41,13 @@ type grammar struct {
 	Status     statusVerb          `cmd:"" help:"Show what the cluster does; any node answers for all."`
 	Seeds      seedsVerbs          `cmd:"" help:"Hand URLs to a running cluster."`
 	Nodes      nodesVerbs          `cmd:"" help:"List the nodes; drain or forget one; replace the key."`
-	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs."`
+	URLs       urlsVerbs           `cmd:"" name:"urls" help:"Tell why a URL is, or is not, crawled; list the stored URLs; fetch some again."`
 	Cat        catVerb             `cmd:"" help:"Print what was stored of a URL: body, header or text."`
 	Hosts      hostsVerbs          `cmd:"" help:"Show one host: its queue and its politeness."`
 	Scope      scopeVerbs          `cmd:"" help:"Try a URL against the scope."`
 	Export     exportVerbs         `cmd:"" help:"Write what the crawl has left behind."`
 	Graph      graph.Verbs         `cmd:"" help:"Compute what the links say of pages and hosts."`
+	Focus      focus.Verbs         `cmd:"" help:"Make the topic model of a focused crawl, and try it on pages."`
 	WARC       warcfiles.Verbs     `cmd:"" name:"warc" help:"List, extract and verify the records of WARC files."`
 	CrawlConf  crawlConfVerbs      `cmd:"" name:"crawl-config" help:"Show or change the settings of a running crawl."`
 	Pause      pauseVerb           `cmd:"" help:"Let the crawl rest: nothing is fetched, nothing is lost."`
@@ -56,7 +58,7 @@ type grammar struct {
 	Config     configVerbs         `cmd:"" help:"Show the settings, and where each of them comes from."`
 	Simweb     bench.WebVerb       `cmd:"" help:"Serve a synthetic web on this machine, to try a crawl on."`
 	Doctor     doctor.Verb         `cmd:"" help:"Look for what keeps a node from working: ports, limits, disk, name servers, peers."`
-	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category or a skip reason."`
+	Explain    codes.Verb          `cmd:"" help:"Explain a health reason, an exit code, an error category, a skip reason or a bottleneck."`
 	Completion help.CompletionVerb `cmd:"" help:"Print a script that completes this command line in a shell."`
 	Man        help.ManVerb        `cmd:"" help:"Print the manual page."`
 	Version    versionVerb         `cmd:"" help:"Print the version."`

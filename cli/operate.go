@@ -18,7 +18,7 @@ import (
 type nodesVerbs struct {
 	List   lists.NodesVerb    `cmd:"" help:"List the nodes with their ids and states."`
 	Drain  nodesDrainVerb     `cmd:"" help:"Let a node hand its partitions over and leave."`
-	Forget nodesForgetVerb    `cmd:"" help:"Swear that a dead node will never come back."`
+	Forget nodesForgetVerb    `cmd:"" help:"Remove a dead node that will never come back."`
 	Rotate nodesRotateKeyVerb `cmd:"" name:"rotate-key" help:"Replace the cluster's key while the nodes run."`
 }
 

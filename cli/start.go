@@ -59,8 +59,8 @@ func (v *startVerb) Run(ctx context.Context, env *Env) int {
 }
 
 // ownSettings are the settings that two nodes on one machine cannot share, or that
-// apply to one start only.
-var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "advertise", "join", "seed", "seeds", "exit-when-done"}
+// apply to one start only, or that the other gets from the cluster and whose file may not be where it runs.
+var ownSettings = []string{"name", "data-dir", "http", "gossip", "rpc", "advertise", "join", "seed", "seeds", "exit-when-done", "focus", "focus-min"}
 
 // carried are the arguments of this command line with which another node of the cluster
 // is started too. The environment's settings reach that node without them.

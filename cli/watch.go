@@ -62,7 +62,7 @@ func (w *crawlWatch) run(ctx context.Context, n *node.Node) {
 			w.before = st.Throughput.PagesTotal
 		}
 		w.last = st
-		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Settled()) {
+		if fruitless := w.fruitless(st); running && w.seeds != nil && (fruitless || !w.seeds.Decided()) {
 			w.lookAtSeeds(ctx, n, now, fruitless)
 		}
 		w.show(st, now)
@@ -145,6 +145,9 @@ func progressText(st *crawl.Status, doing string, took time.Duration) string {
 	}
 	text := fmt.Sprintf("%s, %.1f/s, %s queued, %d in flight, %v", countOf(st.Throughput.PagesTotal, "page"), st.Throughput.PagesPerSecond.Now,
 		api.Count(st.Frontier.Queued), st.Frontier.InFlight, took)
+	if st.Crawl.State == crawl.CrawlWaiting {
+		text += ", " + st.Crawl.Message
+	}
 	if left, ok := timeLeft(st); ok {
 		text += fmt.Sprintf(", about %v to the limit", left)
 	}
@@ -207,7 +210,7 @@ func (w *crawlWatch) summary(code int, reason string) {
 	say("errors", "%s", amounts(st.Fetch.ErrorsTotal, []amount{{"dns", e.DNS}, {"connect", e.Connect}, {"tls", e.TLS}, {"timeout", e.Timeout},
 		{"protocol", e.Protocol}, {"truncated", e.Truncated}, {"blocked address", e.BlockedAddress}, {"other", e.Other}}))
 	skipped := []amount{{"out of scope", k.OutOfScope}, {"robots", k.Robots}, {"depth", k.Depth}, {"trap", k.Trap}, {"too long", k.TooLong},
-		{"host budget", k.HostBudget}, {"scheme", k.Scheme}, {"invalid", k.Invalid}, {"nofollow", k.NoFollow}}
+		{"host budget", k.HostBudget}, {"scheme", k.Scheme}, {"invalid", k.Invalid}, {"nofollow", k.NoFollow}, {"focus", k.Focus}}
 	total := int64(0)
 	for _, s := range skipped {
 		total += s.n

@@ -20,6 +20,7 @@ type Config struct {
 	Politeness `embed:""`
 	Output     `embed:""`
 	Limits     `embed:""`
+	Revisits   `embed:""`
 }
 
 // Node has the settings of this process alone.
@@ -98,8 +99,13 @@ type Scope struct {
 	ExcludeFiles []string `name:"exclude-file" group:"scope" sep:"none" placeholder:"FILE" help:"File with one --exclude pattern per line; repeatable." live:"cluster"`
 	// Assets is off, same-host or any.
 	Assets crawl.AssetPolicy `group:"scope" placeholder:"off|same-host|any" default:"off" help:"Also fetch what pages are shown with (images, scripts, style sheets), out of scope too: on the page's host, or any. Alone: any." live:"cluster"`
+	// Focus is the topic of a focused crawl; FocusMin is between 0 and 1.
+	Focus    Topic   `group:"scope" placeholder:"FILE" help:"Topic model, made by crawlnode focus train: what fits it is crawled first." live:"cluster"`
+	FocusMin float64 `name:"focus-min" group:"scope" placeholder:"0..1" default:"0" help:"With --focus: pages that fit less than this pass no links on; seeds always do." live:"cluster"`
 	// Normalize are names of rules of web/normalize.
 	Normalize []string `group:"scope" placeholder:"RULE" help:"Rules that make URLs of one page equal: sort-query, index-files, trailing-slash, session-ids, www; the founding node's, for the crawl's life." live:"founding"`
+	// Priority are weights in the form of importance.ParseWeights.
+	Priority string `group:"scope" placeholder:"WEIGHTS" default:"importance=0.3,authority=0.25,change=0.2,depth=0.15,freshness=0.1" help:"Weights of a queued URL's score, each 0 to 1; what is left out weighs 0. They are checked and kept; the queue is still ordered by depth alone, because the other signals are not measured yet." live:"cluster"`
 }
 
 // Politeness defines how web servers are treated.

@@ -15,8 +15,9 @@ import (
 
 // live are the flags of the crawl's settings that can be changed while it runs.
 var live = []string{
-	"scope", "include", "exclude", "assets", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
-	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net",
+	"scope", "include", "exclude", "assets", "focus", "focus-min", "max-depth", "max-pages", "max-pages-per-host", "max-duration", "max-body",
+	"delay", "ip-delay", "user-agent", "contact", "robots", "tls-verify", "allow-net", "priority",
+	"recrawl", "recrawl-interval", "recrawl-min", "recrawl-max", "recrawl-share", "recrawl-changed",
 }
 
 // foundersOnly are the flags of the crawl's settings that cannot.
@@ -40,10 +41,12 @@ func Report(s *crawl.Settings) crawl.SettingsReport {
 	c := ofSettings(s, "")
 	r := crawl.SettingsReport{
 		Scope: c.Mode, Include: orEmpty(c.Include), Exclude: orEmpty(c.Exclude), Assets: c.Assets, Normalize: orEmpty(c.Normalize),
+		Focus: s.Focus.String(), FocusMin: s.FocusMin,
 		MaxDepth: c.MaxDepth, MaxPages: c.MaxPages, MaxPagesPerHost: c.MaxPagesPerHost,
 		MaxDuration: c.MaxDuration.String(), MaxBody: c.MaxBody.String(),
 		Delay: c.Delay.String(), UserAgent: s.UserAgent, Contact: c.Contact, Robots: c.Robots, TLSVerify: c.TLSVerify,
-		AllowNet: []string{}, Store: c.Store,
+		AllowNet: []string{}, Store: c.Store, Priority: c.Priority, Recrawl: c.Recrawl, RecrawlInterval: shortDuration(c.RecrawlInterval),
+		RecrawlMin: shortDuration(c.RecrawlMin), RecrawlMax: shortDuration(c.RecrawlMax), RecrawlShare: c.RecrawlShare, RecrawlChanged: c.RecrawlChanged,
 	}
 	if c.IPDelay != nil {
 		text := c.IPDelay.String()
@@ -78,10 +81,11 @@ func ofSettings(s *crawl.Settings, version string) Config {
 	}
 	c := Default()
 	c.Mode, c.Include, c.Exclude, c.Assets = s.Scope, slices.Clone(s.Include), slices.Clone(s.Exclude), s.AssetPolicy()
-	c.Normalize = slices.Clone(s.Normalize)
+	c.Normalize, c.Focus.Topic, c.FocusMin = slices.Clone(s.Normalize), s.Focus, s.FocusMin
 	c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = s.MaxDepth, s.MaxPages, s.MaxPagesPerHost, s.MaxDuration, Size(s.MaxBody)
 	c.Delay, c.IPDelay, c.Contact, c.AllowNet = s.Delay, s.IPDelay, s.Contact, slices.Clone(s.AllowNet)
 	c.Robots, c.TLSVerify, c.Store = word(s.RobotsIgnore, "obey", "ignore"), word(s.TLSRecord, "strict", "record"), word(s.Archive, "none", "warc")
+	c.Priority, c.Revisits = cmp.Or(s.Priority, c.Priority), revisitsOf(s)
 	own := c.userAgent(version)
 	name, rest, _ := strings.Cut(own, " ")
 	theirName, theirRest, _ := strings.Cut(s.UserAgent, " ")
@@ -119,6 +123,7 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 			add(name, "is not a setting%s", didYouMean(flag))
 		case named[flag]:
 			add(name, "is given twice")
+		case flag == "focus" && c.Focus.keeps(changes[name]):
 		case slices.Contains(live, flag):
 			if err := f.setJSON(changes[name]); err != nil {
 				add(name, "%v", err)
@@ -147,7 +152,7 @@ func Change(s *crawl.Settings, changes map[string]json.RawMessage, version strin
 
 // liveProblems lists the problems of the crawl's settings, by field.
 func (c *Config) liveProblems(named map[string]bool) []crawl.FieldError {
-	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits())
+	err := errors.Join(c.validateScope(), c.validatePoliteness(), c.validateOutputAndLimits(), c.validateRevisits())
 	if err == nil && c.Contact == "" && len(c.AllowNet) == 0 && (named["contact"] || named["allow-net"]) {
 		err = errors.New("--contact: is required to crawl anything outside --allow-net: give a contact for site owners")
 	}

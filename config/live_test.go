@@ -33,7 +33,10 @@ func TestSettingsAreTheirOwnInverse(t *testing.T) {
 			c.MaxDepth, c.MaxPages, c.MaxPagesPerHost, c.MaxDuration, c.MaxBody = 1, 2, 3, 4, 5
 			c.Delay, c.IPDelay, c.Robots, c.TLSVerify, c.Store = 0, &gap, "ignore", "record", "none"
 			c.AllowNet = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+			c.Priority, c.Recrawl, c.RecrawlChanged, c.RecrawlShare = "depth=1", "fixed", "payload", 0.25
+			c.RecrawlInterval, c.RecrawlMin, c.RecrawlMax = 3, 2, 4
 		},
+		func(c *Config) { c.RecrawlInterval = 14 * 24 * time.Hour },
 	} {
 		s := founded(change)
 		c := ofSettings(&s, "1.0")
@@ -107,6 +110,15 @@ func TestChange(t *testing.T) {
 		{"twice", `{"max_pages":1,"max-pages":2}`, nil, "max_pages: is given twice", false},
 		{"robots outside", `{"robots":"ignore"}`, nil, "robots: ignore is allowed only", false},
 		{"no delay outside", `{"delay":"0s"}`, nil, "delay: 0 is allowed only", false},
+		{"revisits", `{"recrawl":"adaptive","recrawl_interval":"2d"}`, func(s *crawl.Settings) bool {
+			return s.Revisits() && s.RecrawlInterval == 48*time.Hour && s.RecrawlMin == time.Hour && s.RecrawlShare == 0.5 && s.RecrawlChanged == "text"
+		}, "", false},
+		{"a share", `{"recrawl_share":0.3}`, func(s *crawl.Settings) bool { return s.RecrawlShare == 0.3 && !s.Revisits() }, "", false},
+		{"weights", `{"priority":"depth=1"}`, func(s *crawl.Settings) bool { return s.Priority == "depth=1" && s.RecrawlMax == 0 }, "", false},
+		{"wrong weights", `{"priority":"deep=1,depth=2"}`, nil, `priority: "deep" is no weight|priority: depth=2`, false},
+		{"bounds of revisits", `{"recrawl_min":"8d"}`, nil, "recrawl_interval: 7d is shorter than --recrawl-min, which is 8d", false},
+		{"too often", `{"recrawl_min":"1s"}`, nil, "recrawl_min: 1s, below 1m, is allowed only", false},
+		{"revisits on", `{"recrawl":true,"recrawl_share":0}`, nil, `recrawl: "true" is not off, fixed or adaptive|recrawl_share: 0 must`, false},
 		{"no contact", `{"contact":""}`, nil, "contact: is required", false},
 		{"a header", `{"user_agent":"a\nb"}`, nil, "user_agent: contains bytes", false},
 	} {

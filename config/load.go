@@ -33,6 +33,9 @@ type Input struct {
 func Load(in Input) (Config, error) {
 	c, _, problems := layer(in)
 	problems = append(problems, c.readExcludeFiles()...)
+	if err := c.Focus.read(); err != nil {
+		problems = append(problems, err)
+	}
 	if err := c.Validate(); err != nil {
 		problems = append(problems, err)
 	}

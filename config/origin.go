@@ -111,7 +111,8 @@ func (f field) texts() []string {
 		for i := range f.value.Len() {
 			texts = append(texts, textOf(f.value.Index(i)))
 		}
-	case f.value.Kind() == reflect.Pointer && f.value.IsNil(), f.value.Kind() == reflect.String && f.value.Len() == 0:
+	case f.value.Kind() == reflect.Pointer && f.value.IsNil(), f.value.Kind() == reflect.String && f.value.Len() == 0,
+		f.value.Kind() == reflect.Struct && f.value.IsZero():
 	default:
 		texts = append(texts, textOf(reflect.Indirect(f.value)))
 	}
@@ -133,8 +134,11 @@ func textOf(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// shortDuration writes 2h instead of 2h0m0s.
+// shortDuration writes 2h instead of 2h0m0s, and 7d instead of 168h0m0s.
 func shortDuration(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")

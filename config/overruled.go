@@ -28,6 +28,9 @@ func settingText(values []string) string {
 	if len(values) == 0 {
 		return "not set"
 	}
+	if len(values) == 1 {
+		return crawl.ShortTopic(values[0])
+	}
 	return strings.Join(values, ",")
 }
 
@@ -43,6 +46,9 @@ func (o Overruled) Changes() []string {
 	}
 	changes := make([]string, len(o.Own))
 	for i, v := range o.Own {
+		if strings.HasPrefix(v, crawl.TopicPrefix) {
+			v, _, _ = strings.Cut(crawl.ShortTopic(v), " (") // the file's name
+		}
 		changes[i] = o.Name + "=" + v
 	}
 	return changes

@@ -14,13 +14,15 @@ import (
 // The version is part of the default user agent. Delay 0 and RobotsIgnore apply
 // only inside AllowNet: the fetching node checks the address.
 func (c *Config) Settings(version string) crawl.Settings {
-	return crawl.Settings{
+	s := crawl.Settings{
 		Scope:           c.Mode,
 		Include:         slices.Clone(c.Include),
 		Exclude:         slices.Clone(c.Exclude),
 		Assets:          c.Assets == crawl.AssetsAny || c.Assets == crawl.AssetsSameHost,
 		AssetsSameHost:  c.Assets == crawl.AssetsSameHost,
 		Normalize:       slices.Clone(c.Normalize),
+		Focus:           c.Focus.Topic,
+		FocusMin:        c.FocusMin,
 		MaxDepth:        c.MaxDepth,
 		MaxPages:        c.MaxPages,
 		MaxPagesPerHost: c.MaxPagesPerHost,
@@ -35,6 +37,11 @@ func (c *Config) Settings(version string) crawl.Settings {
 		AllowNet:        slices.Clone(c.AllowNet),
 		Archive:         c.Store == "warc",
 	}
+	if c.Priority != Default().Priority {
+		s.Priority = c.Priority
+	}
+	c.Revisits.addTo(&s)
+	return s
 }
 
 // Derives reports whether an output is enabled.

@@ -37,6 +37,7 @@ func (c *Config) Validate() error {
 		c.validateScope(),
 		c.validatePoliteness(),
 		c.validateOutputAndLimits(),
+		c.validateRevisits(),
 	)
 }
 
@@ -168,6 +169,7 @@ func (c *Config) validateOutputAndLimits() error {
 		checkSize("warc-size", c.WARCSize, minWARCSize),
 		c.validateDerive(),
 		c.validateNormalize(),
+		c.validateFocus(),
 		checkRange("max-depth", int64(c.MaxDepth), 0, 1<<30),
 		checkRange("max-pages", c.MaxPages, 0, 1<<62),
 		checkRange("max-pages-per-host", c.MaxPagesPerHost, 0, 1<<62),

@@ -69,6 +69,26 @@ func TestValidate(t *testing.T) {
 		{"log-skipped", func(c *Config) { c.LogSkipped = 0 }, nil},
 		{"log-skipped in percent", func(c *Config) { c.LogSkipped = 50 }, []string{"--log-skipped: 50", "1 (all)"}},
 		{"log-skipped no number", func(c *Config) { c.LogSkipped = math.NaN() }, []string{"--log-skipped: NaN"}},
+		{"recrawl", func(c *Config) { c.Recrawl, c.RecrawlShare, c.RecrawlChanged = "adaptive", 1, "payload" }, nil},
+		{"recrawl misspelt", func(c *Config) { c.Recrawl = "adaptiv" }, []string{`--recrawl: "adaptiv" is not off, fixed or adaptive; did you mean "adaptive"?`}},
+		{"recrawl on", func(c *Config) { c.Recrawl = "on" }, []string{`--recrawl: "on" is not off, fixed or adaptive`}},
+		{"what changed", func(c *Config) { c.RecrawlChanged = "any" }, []string{`--recrawl-changed: "any" is not text or payload`}},
+		{"no share", func(c *Config) { c.RecrawlShare = 0 }, []string{"--recrawl-share: 0 must be above 0", "--recrawl off"}},
+		{"a share in percent", func(c *Config) { c.RecrawlShare = 50 }, []string{"--recrawl-share: 50 must be"}},
+		{"a share that is no number", func(c *Config) { c.RecrawlShare = math.NaN() }, []string{"--recrawl-share: NaN"}},
+		{"an interval below its bounds", func(c *Config) { c.RecrawlInterval = 30 * time.Minute }, []string{"--recrawl-interval: 30m is shorter than --recrawl-min, which is 1h"}},
+		{"an interval above its bounds", func(c *Config) { c.RecrawlInterval = 91 * 24 * time.Hour }, []string{"--recrawl-interval: 91d is longer than --recrawl-max, which is 90d"}},
+		{"bounds the other way round", func(c *Config) { c.RecrawlMin, c.RecrawlMax = c.RecrawlMax, c.RecrawlMin }, []string{"--recrawl-min: 90d is longer than --recrawl-max, which is 1h"}},
+		{"the same three", func(c *Config) { c.RecrawlMin, c.RecrawlMax = c.RecrawlInterval, c.RecrawlInterval }, nil},
+		{"often", func(c *Config) { c.RecrawlMin, c.RecrawlInterval = time.Second, 10*time.Second }, []string{"--recrawl-min: 1s, below 1m", "--recrawl-interval: 10s, below 1m", "--allow-net"}},
+		{"often inside", func(c *Config) { c.RecrawlMin, c.RecrawlInterval, c.AllowNet = time.Second, 10*time.Second, loopback }, nil},
+		{"never", func(c *Config) { c.RecrawlMin, c.RecrawlMax = 0, 11*365*24*time.Hour }, []string{"--recrawl-min: 0s is not above zero", "--recrawl-max: 4015d is too long"}},
+		{"all of revisits at once", func(c *Config) {
+			c.Recrawl, c.RecrawlChanged, c.RecrawlShare, c.RecrawlMin, c.Priority = "x", "y", 2, -1, "depth=2,bread=1"
+		},
+			[]string{"--recrawl: ", "--recrawl-changed: ", "--recrawl-share: ", "--recrawl-min: -1ns", "--priority: depth=2: the weight", `--priority: "bread" is no weight`}},
+		{"no weights", func(c *Config) { c.Priority = "" }, []string{"--priority: "}},
+		{"all weights 0", func(c *Config) { c.Priority = "depth=0" }, []string{"--priority: all weights are 0"}},
 		{"two at once", func(c *Config) { c.Store, c.LogLevel = "s3", "loud" }, []string{"--store", "--log-level"}},
 	}
 	for _, tc := range cases {

@@ -28,13 +28,14 @@ type Capture struct {
 	// ContentType is the media type without parameters, lower-case, from the answer's header or
 	// sniffed; "" when unknown.
 	ContentType string
-	// Digest is the SHA-1 of Body: the WARC payload digest.
+	// Digest is the SHA-1 of Body: the WARC payload digest. With status 304 it is that of the payload which has not changed, or
+	// zero.
 	Digest [20]byte
 	// Truncated is the WARC-Truncated reason: "length" when a limit cut the
 	// payload, on the wire or while decoding it, else "".
 	Truncated string
 	// Original is the earlier capture with the same payload, which is then not stored again; nil
-	// when none is known.
+	// when none is known. With status 304 it is the capture whose payload has not changed; without a record id, when that is not known.
 	Original *Original
 	// Simhash and NearOf are those of the Outcome; the response record has them in the fields
 	// Crawlnode-Simhash and Crawlnode-Near-Duplicate-Of.

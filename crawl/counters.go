@@ -36,11 +36,12 @@ const (
 	SkipScheme
 	SkipInvalid
 	SkipNoFollow   // the page asks that its links are not followed
+	SkipFocus      // the page is further from the topic than --focus-min allows
 	NumSkipReasons = iota
 )
 
 // SkipReasonNames are the JSON names of the reasons.
-var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid", "nofollow"}
+var SkipReasonNames = [NumSkipReasons]string{"out_of_scope", "robots", "depth", "trap", "too_long", "host_budget", "scheme", "invalid", "nofollow", "focus"}
 
 func (r SkipReason) String() string { return SkipReasonNames[min(int(r), NumSkipReasons-1)] }
 
@@ -81,6 +82,7 @@ type Counters struct {
 	// without a change, 304 included, Gone those answered by 404 and 410.
 	Revisits, NotModified, Unchanged, Changed, Gone int64
 	Overdue                                         [NumOverdueBuckets]int64 // how late pages were put into the queue
+	QueuedRevisits                                  int64                    // of Queued, those that were done and became due
 }
 
 // OverdueBuckets are the upper bounds, in seconds, of the histogram of how late due pages are put into the queue; the last
@@ -96,7 +98,7 @@ func (c *Counters) Each(f func(*int64)) {
 	for _, p := range [...]*int64{&c.Pages, &c.Bytes, &c.Robots, &c.Seen, &c.Duplicates, &c.Hosts, &c.Failed, &c.LinksFound, &c.Captures, &c.ContentDup, &c.Outbox} {
 		f(p)
 	}
-	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow:]} {
+	for _, s := range [...][]int64{c.Queued[:], c.Responses[:], c.Errors[:], c.Skipped[:SkipNoFollow], c.Latency[:], c.Skipped[SkipNoFollow : SkipNoFollow+1]} {
 		for i := range s {
 			f(&s[i])
 		}
@@ -109,6 +111,8 @@ func (c *Counters) Each(f func(*int64)) {
 	for i := range c.Overdue {
 		f(&c.Overdue[i])
 	}
+	f(&c.Skipped[SkipFocus])
+	f(&c.QueuedRevisits)
 }
 
 // Plus adds d to c.
@@ -138,6 +142,7 @@ func (c *Counters) add(d *Counters, times int64) {
 	c.Unchanged += times * d.Unchanged
 	c.Changed += times * d.Changed
 	c.Gone += times * d.Gone
+	c.QueuedRevisits += times * d.QueuedRevisits
 	for i := range c.Overdue {
 		c.Overdue[i] += times * d.Overdue[i]
 	}

@@ -36,6 +36,30 @@ type URLReport struct {
 	// Unanswered is the reason for that.
 	Record     *RecordReport `json:"record"`
 	Unanswered *string       `json:"unanswered"`
+	// History are the last visits, the newest first, at most eight. Without revisits (--recrawl) it is the last one alone.
+	History []VisitReport `json:"history"`
+	// NextVisitAt is when the page is visited again, by the present plan; null: it is not planned.
+	NextVisitAt *time.Time `json:"next_visit_at"`
+	// ChangeIntervalSeconds is the mean time between two changes of the page, as its visits and its site make believe.
+	ChangeIntervalSeconds *float64    `json:"change_interval_seconds"`
+	Referrer              *string     `json:"referrer"` // the page on which it was found first
+	Links                 LinksReport `json:"links"`
+}
+
+// VisitReport is one visit of a page. Unknown values are null.
+type VisitReport struct {
+	At           time.Time `json:"at"`
+	Status       *int      `json:"status"`       // null: there was no answer
+	Milliseconds *int64    `json:"milliseconds"` // until the end of the answer
+	Changed      *bool     `json:"changed"`      // since the visit before
+}
+
+// LinksReport is what links say of a URL. Unknown values are null.
+type LinksReport struct {
+	In         *int64   `json:"in"`
+	Out        *int64   `json:"out"`
+	Importance *float64 `json:"importance"` // 1 is that of a page without links to it
+	Rank       *float64 `json:"rank"`       // 1 the most important, 0 the least
 }
 
 // ScopeReport is the scope rules' verdict on a URL.
@@ -63,6 +87,8 @@ type RobotsReport struct {
 	Status    *int       `json:"status"` // of the answer; null when there is none
 	FetchedAt *time.Time `json:"fetched_at"`
 	ExpiresAt *time.Time `json:"expires_at"` // a later request fetches it again first
+	// CrawlDelaySeconds is the delay that it asks for; null: it was not read, or asks for none.
+	CrawlDelaySeconds *float64 `json:"crawl_delay_seconds"`
 }
 
 // RecordReport is the record of a URL.
@@ -77,6 +103,7 @@ type RecordReport struct {
 	Status    *int           `json:"status"`     // of the last answer; null: there was none
 	Reason    *string        `json:"reason"`     // why it failed or was refused, or a remark about the answer
 	FetchedAt *time.Time     `json:"fetched_at"`
+	Digest    *string        `json:"digest"`  // of the payload, as WARC-Payload-Digest: sha1:BASE32
 	Archive   *ArchiveReport `json:"archive"` // null: not stored
 	// DuplicateOf is an earlier page with the same payload, NearDuplicateOf one with nearly the
 	// same text; null: none is known.
@@ -132,15 +159,17 @@ type HostReport struct {
 
 // PolitenessReport is what determines the time of the next request to a host.
 type PolitenessReport struct {
-	GapSeconds        *float64   `json:"gap_seconds"` // applies now; null while the host is not in memory
-	CrawlDelaySeconds float64    `json:"crawl_delay_seconds"`
-	LatencySeconds    float64    `json:"latency_seconds"` // of the last request
-	BackoffSeconds    float64    `json:"backoff_seconds"` // after 429 and 503
-	BackoffReason     *string    `json:"backoff_reason"`  // null: it is not held back
-	Failures          int        `json:"failures"`        // in a row
-	FrozenUntil       *time.Time `json:"frozen_until"`
-	HoldUntil         *time.Time `json:"hold_until"` // as its Retry-After asked
-	Address           *string    `json:"address"`    // used for requests; null while none is known
+	GapSeconds        *float64 `json:"gap_seconds"` // applies now; null while the host is not in memory
+	CrawlDelaySeconds float64  `json:"crawl_delay_seconds"`
+	LatencySeconds    float64  `json:"latency_seconds"` // of the last request
+	// AverageLatencySeconds is the mean over the requests since the host came into memory; null: there was none.
+	AverageLatencySeconds *float64   `json:"average_latency_seconds"`
+	BackoffSeconds        float64    `json:"backoff_seconds"` // after 429 and 503
+	BackoffReason         *string    `json:"backoff_reason"`  // null: it is not held back
+	Failures              int        `json:"failures"`        // in a row
+	FrozenUntil           *time.Time `json:"frozen_until"`
+	HoldUntil             *time.Time `json:"hold_until"` // as its Retry-After asked
+	Address               *string    `json:"address"`    // used for requests; null while none is known
 	// LastFailure is why the host was last unreachable; null: it was reached, or it is not in
 	// memory.
 	LastFailure *HostFailure `json:"last_failure"`
@@ -161,4 +190,9 @@ type RobotsSummary struct {
 	ExpiresAt         time.Time `json:"expires_at"`
 	CrawlDelaySeconds float64   `json:"crawl_delay_seconds"`
 	Bytes             int       `json:"bytes"` // of the rules that were kept
+	// BlockedPaths are the patterns of its Disallow lines for this crawler, at most MaxBlockedPaths.
+	BlockedPaths []string `json:"blocked_paths"`
 }
+
+// MaxBlockedPaths bounds RobotsSummary.BlockedPaths.
+const MaxBlockedPaths = 100

@@ -101,6 +101,8 @@ type Outcome struct {
 	// MaxAge is how long the answer says that it is fresh (Cache-Control, Expires); 0: it does not say.
 	MaxAge  time.Duration
 	Archive ArchiveRef
+	// Refers says that the record at Archive has no payload: it refers to an earlier capture with the same one.
+	Refers bool
 	// Skip is the class of the reason, with Refused.
 	Skip SkipReason
 	// Targets are the links that passed the scope rules, without repeats.
@@ -171,4 +173,6 @@ type Record struct {
 	// VisitedAt is the time of the newest visit, and CheckAt when the page is due or planned anew; the
 	// zero time without Visits.
 	VisitedAt, CheckAt time.Time
+	// DepthCut: links were left out for their depth, so a request with a lower depth needs the content again.
+	DepthCut bool
 }

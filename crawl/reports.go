@@ -56,6 +56,21 @@ type NodeBlock struct {
 	Activity uint64 `json:"activity"`
 	// WhyNotIdle is the reason why it is not idle; "" when it is.
 	WhyNotIdle string `json:"why_not_idle"`
+	// Waiting says that two rounds of this node found all members idle: known pages are visited again, and
+	// none is due. Only the node that asks the rounds says so.
+	Waiting  bool         `json:"waiting,omitempty"`
+	Revisits RevisitBlock `json:"revisits,omitzero"`
+}
+
+// RevisitBlock is what a node says of revisits. Due times are durations, since clocks differ.
+type RevisitBlock struct {
+	Due int64 `json:"due"` // pages that are due, in the partitions that it holds
+	// NextDue is the time until the next page is due or planned anew; nil: there is none.
+	NextDue *time.Duration `json:"next_due,omitempty"`
+	// Late is for how long the first of the due pages that wait for a place in the queue has been due.
+	Late time.Duration `json:"late,omitempty"`
+	// Expected is FreshnessStatus.Expected as this node computes it, of the whole cluster.
+	Expected *float64 `json:"expected,omitempty"`
 }
 
 // Seed is a URL that a person submits.
@@ -64,6 +79,9 @@ type Seed struct {
 	Priority *float64 `json:"priority"` // 0 to 1, 1 is first; nil: the priority of seeds
 	// Again fetches a known URL again, with its validators.
 	Again bool `json:"again"`
+	// Known, with Again, fetches the URL only if it is known, as what it was found: it becomes no seed and opens
+	// no scope.
+	Known bool `json:"known,omitempty"`
 	// Guessed: it was written without a scheme. If the server of the https URL speaks no TLS, the
 	// http URL is fetched in its place.
 	Guessed bool `json:"guessed,omitempty"`
@@ -76,7 +94,7 @@ type Seed struct {
 type SeedReport struct {
 	Accepted   int         `json:"accepted"` // durable at their owners
 	Duplicates int         `json:"duplicates"`
-	OutOfScope int         `json:"out_of_scope"` // refused by an exclude rule
+	OutOfScope int         `json:"out_of_scope"` // refused by an exclude rule; or not known, with Seed.Known
 	Invalid    []SeedError `json:"invalid"`
 }
 
@@ -160,6 +178,7 @@ func (c *Counters) SkippedByReason() SkippedCounts {
 	return SkippedCounts{
 		OutOfScope: s[SkipOutOfScope], Robots: s[SkipRobots], Depth: s[SkipDepth], Trap: s[SkipTrap],
 		TooLong: s[SkipTooLong], HostBudget: s[SkipHostBudget], Scheme: s[SkipScheme], Invalid: s[SkipInvalid], NoFollow: s[SkipNoFollow],
+		Focus: s[SkipFocus],
 	}
 }
 
@@ -169,21 +188,42 @@ func (c *Counters) LatencyQuantiles() Quantiles {
 	return Quantiles{P50: c.latencyQuantile(0.50), P90: c.latencyQuantile(0.90), P99: c.latencyQuantile(0.99)}
 }
 
-func (c *Counters) latencyQuantile(q float64) *float64 {
+// OverdueQuantiles computes quantiles from the histogram, as LatencyQuantiles does.
+func (c *Counters) OverdueQuantiles() OverdueQuantiles {
+	at := func(q float64) *float64 {
+		i, ok := quantile(c.Overdue[:], q)
+		if !ok {
+			return nil
+		}
+		seconds := float64(OverdueBuckets[min(i, len(OverdueBuckets)-1)])
+		return &seconds
+	}
+	return OverdueQuantiles{P50: at(0.50), P99: at(0.99)}
+}
+
+// quantile is the bucket in which a quantile lies; false: all are empty.
+func quantile(buckets []int64, q float64) (i int, ok bool) {
 	var total int64
-	for _, n := range c.Latency {
+	for _, n := range buckets {
 		total += n
 	}
 	if total == 0 {
-		return nil
+		return 0, false
 	}
 	rank := int64(q*float64(total-1)) + 1 // the rank-th smallest, from 1
-	i := 0
-	for ; i < len(LatencyBuckets)-1; i++ {
-		if rank -= c.Latency[i]; rank <= 0 {
+	for ; i < len(buckets)-1; i++ {
+		if rank -= buckets[i]; rank <= 0 {
 			break
 		}
 	}
-	seconds := float64(LatencyBuckets[i]) / 1000
+	return i, true
+}
+
+func (c *Counters) latencyQuantile(q float64) *float64 {
+	i, ok := quantile(c.Latency[:], q)
+	if !ok {
+		return nil
+	}
+	seconds := float64(LatencyBuckets[min(i, len(LatencyBuckets)-1)]) / 1000
 	return &seconds
 }

@@ -27,6 +27,8 @@ type Settings struct {
 	TLSRecord       bool           `json:"tls_record"`    // continue with a bad certificate
 	AllowNet        []netip.Prefix `json:"allow_net,omitempty"`
 	Archive         bool           `json:"archive"`
+	Focus           *Topic         `json:"focus,omitempty"`     // what pages and links are judged by; nil: all are alike
+	FocusMin        float64        `json:"focus_min,omitempty"` // pages with a lower score pass no links on; 0 to 1
 	// Revisits of known pages (package recrawl). Recrawl is "", which is RecrawlOff, or one of the modes.
 	Recrawl         string        `json:"recrawl,omitempty"`
 	RecrawlInterval time.Duration `json:"recrawl_interval,omitempty"` // fixed, or the first one
@@ -34,6 +36,7 @@ type Settings struct {
 	RecrawlMax      time.Duration `json:"recrawl_max,omitempty"`
 	RecrawlShare    float64       `json:"recrawl_share,omitempty"`   // of the fetches while new URLs wait; above 0, at most 1
 	RecrawlChanged  string        `json:"recrawl_changed,omitempty"` // "", which is RecrawlText, or RecrawlPayload
+	Priority        string        `json:"priority,omitempty"`        // "", the default, or weights as importance.ParseWeights reads them
 }
 
 // The modes of Settings.Recrawl.
@@ -48,6 +51,19 @@ const (
 	RecrawlText    = "text"    // the text differs by more than a near-duplicate does
 	RecrawlPayload = "payload" // any byte differs
 )
+
+// RecrawlFloor is the shortest time between two visits of a page outside AllowNet.
+const RecrawlFloor = time.Minute
+
+// RecrawlBounds are the times between two visits of a page: the first or fixed one, the shortest and the longest. They are
+// never below RecrawlFloor for pages that are not inside AllowNet.
+func (s *Settings) RecrawlBounds(inside bool) (interval, shortest, longest time.Duration) {
+	floor := RecrawlFloor
+	if inside {
+		floor = 0
+	}
+	return max(s.RecrawlInterval, floor), max(s.RecrawlMin, floor), max(s.RecrawlMax, floor)
+}
 
 // Revisits reports whether known pages are visited again.
 func (s *Settings) Revisits() bool { return s.Recrawl == RecrawlFixed || s.Recrawl == RecrawlAdaptive }

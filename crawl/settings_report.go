@@ -31,6 +31,8 @@ type SettingsReport struct {
 	Exclude         []string    `json:"exclude"`
 	Assets          AssetPolicy `json:"assets"`             // off, same-host or any
 	Normalize       []string    `json:"normalize"`          // rules that make URLs equal; fixed when the crawl is founded
+	Focus           string      `json:"focus"`              // name and digest of the topic model; "": none
+	FocusMin        float64     `json:"focus_min"`          // pages with a lower score pass no links on
 	MaxDepth        int         `json:"max_depth"`          // 0: no bound, as with all limits but max_body
 	MaxPages        int64       `json:"max_pages"`          // of the whole cluster
 	MaxPagesPerHost int64       `json:"max_pages_per_host"` //
@@ -43,7 +45,14 @@ type SettingsReport struct {
 	Robots          string      `json:"robots"`     // obey or ignore, which applies inside allow_net only
 	TLSVerify       string      `json:"tls_verify"` // strict or record
 	AllowNet        []string    `json:"allow_net"`
-	Store           string      `json:"store"` // warc or none; fixed when a node starts
+	Store           string      `json:"store"`            // warc or none; fixed when a node starts
+	Priority        string      `json:"priority"`         // weights, such as depth=1
+	Recrawl         string      `json:"recrawl"`          // off, fixed or adaptive
+	RecrawlInterval string      `json:"recrawl_interval"` // such as 7d
+	RecrawlMin      string      `json:"recrawl_min"`
+	RecrawlMax      string      `json:"recrawl_max"`
+	RecrawlShare    float64     `json:"recrawl_share"`   // above 0, at most 1
+	RecrawlChanged  string      `json:"recrawl_changed"` // text or payload
 }
 
 // CrawlChange is the body of PUT /api/v1/crawl: the named settings change and the others stay.

@@ -88,11 +88,12 @@ const (
 	ReasonDomainFails     = "domain_fails"        // warn: most hosts of a domain fail or answer too slowly, and wait
 	ReasonKeeperSilent    = "keeper_silent"       // warn: addresses wait, for nobody says whose turn it is to request them
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
+	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonOverdue, ReasonKeeperSilent}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {
@@ -318,6 +319,7 @@ type SkippedCounts struct {
 	Scheme     int64 `json:"scheme"`
 	Invalid    int64 `json:"invalid"`
 	NoFollow   int64 `json:"nofollow"`
+	Focus      int64 `json:"focus"`
 }
 
 // Quantiles are computed from the merged histogram; null before the first answer.
@@ -354,6 +356,7 @@ const (
 	BottleneckDNS        = "dns"
 	BottleneckDisk       = "disk"
 	BottleneckHandoff    = "handoff"
+	BottleneckNothingDue = "nothing_due" // every known page was fetched, and none is due again
 	BottleneckNone       = "none"
 )
 

@@ -24,6 +24,10 @@ type Target struct {
 	Claimed time.Time
 }
 
+// OnlyKnown reports whether the URL is fetched once more if it is known, and is not admitted otherwise: a
+// person wants it again, but not as a seed. Its depth and how it was found stay as they are.
+func (t *Target) OnlyKnown() bool { return t.Again && !t.Via.Named() }
+
 // Routed is a Target with the partition of its host.
 type Routed struct {
 	Partition Partition

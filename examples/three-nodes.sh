@@ -7,5 +7,5 @@ until crawlnode status --check ready; do sleep 0.2; done
 crawlnode --name n2 --data-dir "$1/n2" --contact "$contact" --exit-when-done --join 127.0.0.1:27296 &
 crawlnode --name n3 --data-dir "$1/n3" --contact "$contact" --exit-when-done --join 127.0.0.1:27296 &
 until crawlnode nodes list | grep -q n3; do sleep 0.2; done
-crawlnode seeds add "${@:2}"
+until crawlnode seeds add "${@:2}"; do [ $? -eq 4 ] || exit; done # 4: not every partition is served yet
 wait

@@ -26,7 +26,7 @@ const (
 	// NotHolder: the partition is not held here, or is frozen. Nothing was
 	// changed; send the URL to the holder.
 	NotHolder
-	// Refused: it looks like a trap, and its host has used up its budget of
+	// Refused: it is not known, and was asked for once more; or it looks like a trap, and its host has used up its budget of
 	// such URLs. Counted as skipped; no record is made.
 	Refused
 )
@@ -81,7 +81,7 @@ func (g group) admit(home part, urls []crawl.Routed, out []Admission) {
 	for i := range keys {
 		t := &urls[i].Target
 		// What a person names is rare, and has to be looked at: see lowerDepth.
-		if out[i] != NotHolder && (t.Again || t.Via.Named() || !g.f.w.Cache.Has(keys[i])) {
+		if out[i] != NotHolder && (t.Again || t.Via.Named() || !t.Claimed.IsZero() || !g.f.w.Cache.Has(keys[i])) {
 			out[i] = Added // or what is found out below
 			fresh++
 		}
@@ -246,10 +246,14 @@ func (pg part) admitOne(t *crawl.Target, c *candidate) Admission {
 			pg.lowerDepth(t, c.fp, &found)
 		}
 		if !t.Again || found.rec.State == crawl.Queued {
+			pg.claim(t, c.fp.Probe(found.probe), &found)
 			return Known
 		}
 		pg.requeue(t, c.fp, &found)
 		return Added
+	}
+	if t.OnlyKnown() {
+		return Refused
 	}
 	e := pg.Host(host)
 	if t.Suspicious && e.Suspicious >= int64(pg.f.o.SuspiciousPerHost) {
@@ -289,6 +293,9 @@ func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
 	b.Queued++
 	pg.Touch(e)
 	pg.State.Counters.Queued[it.Band]++
+	if it.Revisit {
+		pg.State.Counters.QueuedRevisits++
+	}
 	pg.QueuedNews(host, it.Band)
 }
 
@@ -297,8 +304,15 @@ func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
 func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	host := layout.HostOf(t.URL)
 	rec := found.rec.Record
+	pg.unplan(host, fp.Probe(found.probe), &rec)
 	etag, modified := rec.ETag, rec.LastModified
+	if rec.DepthCut && t.Depth < rec.Depth {
+		etag, modified = "", "" // an answer 304 would not bring the links that are wanted now
+	}
 	rec.Item = itemOf(t)
+	if t.OnlyKnown() {
+		rec.Depth, rec.Hops, rec.Via = min(t.Depth, found.rec.Depth), found.rec.Hops, found.rec.Via
+	}
 	rec.ETag, rec.LastModified = etag, modified
 	rec.State, rec.Reason = crawl.Queued, ""
 	pg.take(pg.Host(host), host, &rec.Item)

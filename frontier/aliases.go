@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"crawlnode/frontier/commit"
+	"crawlnode/frontier/due"
 	"crawlnode/frontier/layout"
 	"crawlnode/frontier/reader"
 )
@@ -30,6 +31,20 @@ type (
 	Cursor = reader.Cursor
 	// HostQueue is the head of a host's queues with all that politeness knows.
 	HostQueue = reader.HostQueue
+	// Due is a planned page.
+	Due = due.Entry
+	// DueCursor is a place in the order of due times.
+	DueCursor = due.Cursor
+	// Unplanned is a done page that is not planned.
+	Unplanned = due.Unplanned
+	// Judge plans the visits of pages.
+	Judge = due.Judge
+	// Page is what a Judge is told of a page.
+	Page = due.Page
+	// Plan is what a Judge decides.
+	Plan = due.Plan
+	// Estimate is what the sums of pages count a planned page with.
+	Estimate = due.Estimate
 	// Wake is a host with queued URLs.
 	Wake = reader.Wake
 	// WakeCursor is a place in the wake index of a partition.

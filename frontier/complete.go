@@ -9,6 +9,7 @@ import (
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
 	"crawlnode/frontier/layout"
+	"crawlnode/web/urlnorm"
 )
 
 // Completion is all that becomes of a visit.
@@ -279,12 +280,15 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 	}
 	fp := layout.FingerprintOf(q.Item.URL.String()).Probe(q.Probe)
 	key := layout.AppendRecordKey(nil, host, fp)
+	var old crawl.Record // empty without an earlier result
 	if q.Refetch {
-		pg.keepCapture(key, &rec)
+		old = pg.stored(key, q.Item.URL)
+		keepCapture(&old, &rec, o.Refers)
 	}
+	pg.judge(host, fp, &old, &rec, &q.Item, o)
 	pg.Set(key, layout.EncodeRecord(&rec))
 	pg.dequeue(host, &q.Item)
-	if state == crawl.Failed {
+	if rec.State == crawl.Failed {
 		pg.State.Counters.Failed++
 	}
 	if o.Status != 0 && !o.IsSitemap && q.Item.Via != crawl.ViaSitemapFile {
@@ -296,19 +300,29 @@ func (pg part) finalise(host crawl.Host, q *layout.QueueEntry, o *crawl.Outcome,
 
 const notModified = 304
 
-// keepCapture leaves the capture of an earlier fetch in the record when the
-// last one brought no content.
-func (pg part) keepCapture(key []byte, rec *crawl.Record) {
+// stored is the record under a key, empty when there is none.
+func (pg part) stored(key []byte, u urlnorm.URL) crawl.Record {
 	v, ok := pg.Get(key)
 	if !ok {
-		return
+		return crawl.Record{}
 	}
 	old, err := layout.DecodeRecord(v)
 	if err != nil {
-		pg.Group.Fail(fmt.Errorf("%w of %s", err, rec.URL))
+		pg.Group.Fail(fmt.Errorf("%w of %s", err, u))
+		return crawl.Record{}
+	}
+	old.URL = u
+	return old.Record
+}
+
+// keepCapture leaves the capture of an earlier fetch in the record when the
+// last one brought no content, or the same once more: its capture then refers to an earlier one.
+func keepCapture(old, rec *crawl.Record, refers bool) {
+	if old.State == 0 {
 		return
 	}
-	if rec.Archive == (crawl.ArchiveRef{}) || rec.Status == notModified && old.Archive != (crawl.ArchiveRef{}) {
+	same := rec.Status == notModified || refers && rec.Digest == old.Digest
+	if rec.Archive == (crawl.ArchiveRef{}) || same && old.Archive != (crawl.ArchiveRef{}) {
 		rec.Archive = old.Archive // where the content is
 	}
 	if rec.Status == notModified || rec.State != crawl.Done {
@@ -332,6 +346,9 @@ func (pg part) dequeue(host crawl.Host, it *crawl.Item) {
 	}
 	pg.Touch(e)
 	pg.State.Counters.Queued[it.Band]--
+	if it.Revisit {
+		pg.State.Counters.QueuedRevisits--
+	}
 	if e.Inline.At(it.Band, it.Seq) {
 		e.Inline = nil
 	} else {

@@ -23,6 +23,9 @@ func (pg part) lowerDepth(t *crawl.Target, fp layout.Fingerprint, found *lookup)
 	if t.Via.Named() {
 		q.Item.Via, rec.Via = t.Via, t.Via
 	}
+	if rec.DepthCut {
+		q.Item.ETag, q.Item.LastModified = "", "" // as in requeue
+	}
 	pg.Set(layout.AppendQueueKey(nil, host, rec.Band, rec.Seq), layout.EncodeQueued(&q.Item, q.Refetch, q.Probe))
 	pg.Set(layout.AppendRecordKey(nil, host, fp.Probe(found.probe)), layout.EncodeRecord(&rec))
 }

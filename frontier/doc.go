@@ -69,6 +69,14 @@
 // for new payloads without the store; readers need no lock. A host that serves many
 // near-duplicates in a row (streak.go) gets its links queued behind those of other hosts.
 //
+// # Revisits
+//
+// While pages are visited again, a done page has a plan (plan.go): its record says what its visits have taught,
+// and it has one entry among the due pages, by time. MoveDue puts a page that is due into its queue, where it is like
+// any other. The end of a visit takes the next plan from the Judge, within the same write. So a page is among the
+// due ones or in a queue, never in neither. A visit that fails for good leaves what was known of the page. Without a
+// Judge, or while it is off, nothing of this is written.
+//
 // # Partitions
 //
 //	Absent                 -> Holder    Found
@@ -123,6 +131,7 @@
 //	commit     the one writer, partitions in memory, deletion of old copies
 //	storage    bytes by keys: Badger or memory, sync, damage, full disks
 //	layout     what keys and values look like
+//	due        which planned pages are due
 //	reader     one snapshot of one partition
 //	listing    pages of a partition's URLs
 //	filters    the cache of seen URLs, Bloom filters of URLs and payloads

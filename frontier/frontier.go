@@ -9,6 +9,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
+	"crawlnode/frontier/due"
 	"crawlnode/frontier/storage"
 )
 
@@ -19,6 +20,9 @@ import (
 type Frontier struct {
 	w *commit.Writer
 	o commit.Options
+	// judge plans the next visits of pages; nil: none are planned.
+	judge    Judge
+	dueHeads due.Heads
 
 	// The rest belongs to the writer's goroutine.
 	importing map[crawl.Partition]*Import

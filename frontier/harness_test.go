@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -27,9 +29,18 @@ type running struct {
 
 func start(t testing.TB, kv storage.KV, o commit.Options) *running {
 	t.Helper()
+	return startWith(t, kv, o, nil)
+}
+
+// startWith starts a frontier with a judge; nil: without.
+func startWith(t testing.TB, kv storage.KV, o commit.Options, j Judge) *running {
+	t.Helper()
 	f, err := New(kv, o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if j != nil {
+		f.UseJudge(j)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan error, 1)
@@ -195,17 +206,21 @@ func invariants(f *Frontier) error {
 
 // census is what a walk over a partition's keys finds.
 type census struct {
-	hosts   map[crawl.Host]*layout.HostEntry
-	queue   map[crawl.Host]*[crawl.Bands]int64
-	wakes   map[crawl.Host][]layout.WakePlace
-	robots  map[string]bool // host 00 tag
-	queued  map[string]bool // host, band and number of queued records
-	places  map[string]bool // the same of the queue entries
-	outbox  int64
-	seen    int64
-	content int64
-	outLast uint64
-	meta    layout.MetaEntry
+	hosts    map[crawl.Host]*layout.HostEntry
+	queue    map[crawl.Host]*[crawl.Bands]int64
+	wakes    map[crawl.Host][]layout.WakePlace
+	robots   map[string]bool // host 00 tag
+	queued   map[string]bool // host, band and number of queued records
+	places   map[string]bool // the same of the queue entries
+	due      map[layout.DuePlace]bool
+	planned  map[layout.DuePlace]bool // what the records say of due
+	counted  map[crawl.Host]int       // pages that are planned, or were when they were queued
+	revisits int64                    // queue entries
+	outbox   int64
+	seen     int64
+	content  int64
+	outLast  uint64
+	meta     layout.MetaEntry
 }
 
 func partitionInvariants(f *Frontier, m layout.Meta) error {
@@ -217,6 +232,7 @@ func partitionInvariants(f *Frontier, m layout.Meta) error {
 	c := census{
 		hosts: map[crawl.Host]*layout.HostEntry{}, queue: map[crawl.Host]*[crawl.Bands]int64{}, wakes: map[crawl.Host][]layout.WakePlace{},
 		robots: map[string]bool{}, queued: map[string]bool{}, places: map[string]bool{},
+		due: map[layout.DuePlace]bool{}, planned: map[layout.DuePlace]bool{}, counted: map[crawl.Host]int{},
 	}
 	it := v.Iterate(nil)
 	defer it.Close()
@@ -252,6 +268,7 @@ func (c *census) note(rel, value []byte) error {
 		if rec.State == crawl.Queued {
 			c.queued[fmt.Sprint(h, rec.Band, rec.Seq)] = true
 		}
+		return c.notePlan(h, layout.FingerprintOf(u.String()), &rec.Record)
 	case layout.TableQueue:
 		seq, _ := layout.SeqOfQueueKey(rel)
 		if c.queue[h] == nil {
@@ -266,7 +283,10 @@ func (c *census) note(rel, value []byte) error {
 		if b := e.Bands[rest[0]]; seq < b.Head || seq >= b.Next {
 			return fmt.Errorf("queue entry %d of %s outside of [%d, %d)", seq, h, b.Head, b.Next)
 		}
-		_, err := layout.DecodeItem(h, crawl.Band(rest[0]), seq, value)
+		item, err := layout.DecodeItem(h, crawl.Band(rest[0]), seq, value)
+		if item.Revisit {
+			c.revisits++
+		}
 		return err
 	case layout.TableHosts:
 		e, err := layout.DecodeHost(value)
@@ -302,12 +322,36 @@ func (c *census) note(rel, value []byte) error {
 		}
 		_, err := layout.DecodeContent(value)
 		return err
+	case layout.TableDue:
+		d, ok := layout.ParseDueKey(rel)
+		if !ok {
+			return errors.New("bad key of a due page")
+		}
+		c.due[d] = true
+		_, err := layout.DecodeDue(value)
+		return err
 	case layout.TableMeta:
 		var err error
 		c.meta, err = layout.DecodeMeta(value)
 		return err
 	default:
 		return fmt.Errorf("unknown table %q", rel[0])
+	}
+	return nil
+}
+
+// notePlan notes what a record says of the due pages.
+func (c *census) notePlan(h crawl.Host, fp layout.Fingerprint, rec *crawl.Record) error {
+	if !planned(rec) {
+		return nil
+	}
+	c.counted[h]++
+	switch rec.State {
+	case crawl.Done:
+		c.planned[layout.DueAt(rec.CheckAt, h, fp)] = true
+	case crawl.Queued:
+	default:
+		return fmt.Errorf("a page that is planned is %s", rec.State)
 	}
 	return nil
 }
@@ -355,6 +399,9 @@ func (c *census) judge(m layout.Meta) error {
 		if (e.Total() > 0) != e.Awake || e.Awake != (len(c.wakes[h]) == 1) || len(c.wakes[h]) > 1 {
 			return fmt.Errorf("host %s: %d queued, awake %v, wake entries %v", h, e.Total(), e.Awake, c.wakes[h])
 		}
+		if n, _ := strconv.Atoi(e.Site); n != c.counted[h] { // see testJudge
+			return fmt.Errorf("host %s: %d planned pages, its sums have %d", h, c.counted[h], n)
+		}
 		if e.Awake && c.wakes[h][0] != e.Wake {
 			return fmt.Errorf("host %s: wake entry %v, says %v", h, c.wakes[h][0], e.Wake)
 		}
@@ -369,6 +416,8 @@ func (c *census) judge(m layout.Meta) error {
 	switch {
 	case got.Contents != c.content:
 		return fmt.Errorf("%d payloads, says %d", c.content, got.Contents)
+	case got.QueuedRevisits != c.revisits:
+		return fmt.Errorf("%d revisits are queued, says %d", c.revisits, got.QueuedRevisits)
 	case robots != len(c.robots):
 		return fmt.Errorf("%d robots entries, hosts name %d", len(c.robots), robots)
 	case len(c.wakes) > len(c.hosts):
@@ -378,6 +427,8 @@ func (c *census) judge(m layout.Meta) error {
 			got.Seen, got.Queued, got.Hosts, got.Outbox, c.seen, bands, admitted, c.outbox)
 	case c.outLast > c.meta.OutboxNext:
 		return fmt.Errorf("outbox entry %d above %d", c.outLast, c.meta.OutboxNext)
+	case !maps.Equal(c.due, c.planned):
+		return fmt.Errorf("%d due pages, %d planned records, or other ones", len(c.due), len(c.planned))
 	case len(c.queued) != len(c.places):
 		return fmt.Errorf("%d queued records, %d queue entries", len(c.queued), len(c.places))
 	}

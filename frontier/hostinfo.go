@@ -39,3 +39,18 @@ func (f *Frontier) HostInfo(p crawl.Partition, host crawl.Host) (info HostInfo, 
 // SuspiciousPerHost is the number of URLs that look like a trap which one host
 // may have.
 func (f *Frontier) SuspiciousPerHost() int { return f.o.SuspiciousPerHost }
+
+// Site is what revisits know of a host's pages together, a recrawl.Site; "": nothing. It fails with ErrNotHolder
+// when nothing of the partition is here.
+func (f *Frontier) Site(p crawl.Partition, host crawl.Host) (string, error) {
+	v, err := f.w.Read(p)
+	if err != nil {
+		return "", err
+	}
+	defer v.Close()
+	e, err := v.Host(host)
+	if err != nil || e == nil {
+		return "", err
+	}
+	return e.Site, nil
+}

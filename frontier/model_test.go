@@ -24,6 +24,7 @@ type model struct {
 	clock   int64 // admissions, for the order of queues
 	current map[crawl.Partition]crawl.Epoch
 	noted   []Content
+	judge   *testJudge // nil: no page is visited again
 }
 
 type modelURL struct {
@@ -32,6 +33,8 @@ type modelURL struct {
 	order    int64 // of the admission
 	attempts int
 	refetch  bool
+	planned  bool // it is planned, or was when it was queued
+	missing  bool // the last answer was 404
 }
 
 func newModel(t *testing.T, rng *rand.Rand, r *running) *model {
@@ -59,11 +62,13 @@ func (m *model) expect(l *crawl.Routed) Admission {
 	u := m.urls[l.Target.URL.String()]
 	m.clock++
 	switch {
+	case u == nil && l.Target.OnlyKnown():
+		return Refused
 	case u == nil:
 		m.urls[l.Target.URL.String()] = &modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock}
 		return Added
 	case l.Target.Again && u.state != crawl.Queued:
-		*u = modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, refetch: true}
+		*u = modelURL{state: crawl.Queued, band: l.Target.Band, order: m.clock, refetch: true, planned: u.planned, missing: u.missing}
 		return Added
 	}
 	m.dups++
@@ -72,6 +77,10 @@ func (m *model) expect(l *crawl.Routed) Admission {
 
 func (m *model) step(reopen func() storage.KV) {
 	m.t.Helper()
+	if m.judge != nil && m.rng.IntN(4) == 0 {
+		m.plan()
+		return
+	}
 	switch k := m.rng.IntN(100); {
 	case k < 35:
 		links := m.someLinks(m.rng.IntN(12))
@@ -102,7 +111,13 @@ func (m *model) step(reopen func() storage.KV) {
 	case k < 98:
 		m.moveOntoItself()
 	default:
-		m.r = m.r.crash(reopen, commit.Options{CacheEntries: 64})
+		_ = m.r.stop()
+		var j Judge
+		if m.judge != nil {
+			m.judge = m.judge.next()
+			j = m.judge
+		}
+		m.r = startWith(m.t, reopen(), commit.Options{CacheEntries: 64}, j)
 	}
 }
 
@@ -143,14 +158,16 @@ func (m *model) visit() {
 		u.attempts++
 	case 1:
 		c.Outcome = crawl.Outcome{Kind: crawl.URLFailed}
-		*u = modelURL{state: crawl.Failed}
-		m.failed++
+		m.giveUp(u)
 	case 2:
 		c.Outcome = crawl.Outcome{Kind: crawl.HostFailed}
 	default:
 		c.Outcome = fetched
-		*u = modelURL{state: crawl.Done}
 		m.pages++
+		if m.judge != nil && m.rng.IntN(3) == 0 {
+			c.Outcome = crawl.Outcome{Kind: crawl.Fetched, Status: 404}
+		}
+		m.done(u, c.Outcome.Status == 404)
 	}
 	m.r.must(m.r.Complete(m.t.Context(), c))
 	for i := range c.Own {
@@ -178,12 +195,75 @@ func (m *model) failHost() {
 	if want := m.queuedOf(host); n != want {
 		m.t.Fatalf("%s: %d failed, want %d", host, n, want)
 	}
-	m.failed += int64(n)
 	for raw, u := range m.urls {
 		if u.state == crawl.Queued && layout.HostOf(mustURL(raw)) == host {
-			*u = modelURL{state: crawl.Failed}
+			m.giveUp(u)
 		}
 	}
+}
+
+// done is a URL that was answered: planned, but for one that is missing again and forgotten.
+func (m *model) done(u *modelURL, missing bool) {
+	switch {
+	case m.judge == nil:
+		*u = modelURL{state: crawl.Done}
+	case missing && u.missing:
+		*u = modelURL{state: crawl.Failed, missing: true}
+		m.failed++
+	default:
+		*u = modelURL{state: crawl.Done, planned: true, missing: missing}
+	}
+}
+
+// giveUp is a URL that was not answered: one that was planned keeps what is known of it.
+func (m *model) giveUp(u *modelURL) {
+	if u.planned {
+		*u = modelURL{state: crawl.Done, planned: true, missing: u.missing}
+		return
+	}
+	*u = modelURL{state: crawl.Failed, missing: u.missing}
+	m.failed++
+}
+
+// plan moves due pages into their queues, or has them planned anew; old lists as well.
+func (m *model) plan() {
+	m.t.Helper()
+	p, _ := m.someHost()
+	ds := m.r.dueAt(p, soon(), m.rng.IntN(8))
+	if at, ok, err := m.r.DueHead(p); err != nil || len(ds) > 0 && (!ok || !at.Equal(ds[0].At)) {
+		m.t.Fatalf("the head is %v, %v, %v; the first %v", at, ok, err, ds[0].At)
+	}
+	if m.rng.IntN(3) == 0 {
+		_, err := m.r.Replan(m.t.Context(), ds)
+		m.r.must(err)
+		ds = ds[:m.rng.IntN(len(ds)+1)] // they have other times now
+		if n := m.r.moveDue(ds); n != 0 {
+			m.t.Fatalf("%d pages were moved that were planned anew", n)
+		}
+		return
+	}
+	if n := m.r.moveDue(append(ds, ds...)); n != len(ds) {
+		m.t.Fatalf("%d of %d pages were moved", n, len(ds))
+	}
+	for _, d := range ds {
+		u := m.urls[m.urlOf(d)]
+		if u.state != crawl.Done || !u.planned {
+			m.t.Fatalf("due: %+v", u)
+		}
+		m.clock++
+		*u = modelURL{state: crawl.Queued, order: m.clock, refetch: true, planned: true, missing: u.missing}
+	}
+}
+
+// urlOf is the URL of a due page.
+func (m *model) urlOf(d Due) string {
+	for raw := range m.urls {
+		if layout.FingerprintOf(raw) == d.Fingerprint {
+			return raw
+		}
+	}
+	m.t.Fatalf("due: no page has fingerprint %x", d.Fingerprint)
+	return ""
 }
 
 // moveOntoItself exports a partition and imports it in a higher epoch.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/frontier/commit"
@@ -228,6 +229,22 @@ func TestModel(t *testing.T) {
 		t.Logf("seed %d", seed)
 		m := newModel(t, rand.New(rand.NewPCG(seed, 1)), startHolding(t, kv, 3, commit.Options{CacheEntries: 64}))
 		for range 300 {
+			m.step(reopen)
+		}
+		m.compare()
+	})
+}
+
+// TestModelOfRevisits is TestModel with pages that become due: each one that is planned is due or queued, once.
+func TestModelOfRevisits(t *testing.T) {
+	storagetest.OnStores(t, func(t *testing.T, kv storage.KV, reopen func() storage.KV) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		rng := rand.New(rand.NewPCG(seed, 1))
+		j := &testJudge{conditional: true, wait: func(*Page) time.Duration { return time.Duration(rng.Int64N(int64(time.Hour))) }}
+		m := newModel(t, rand.New(rand.NewPCG(seed, 2)), startJudged(t, kv, 3, j, commit.Options{CacheEntries: 64}))
+		m.judge = j
+		for range 400 {
 			m.step(reopen)
 		}
 		m.compare()

@@ -155,7 +155,7 @@ func (g group) failItems(p crawl.Partition, host crawl.Host, items []crawl.Item,
 			continue
 		}
 		q.Item.URL, q.Item.Band, q.Item.Seq = it.URL, it.Band, it.Seq
-		pg.finalise(host, &q, &crawl.Outcome{Reason: reason}, crawl.Failed)
+		pg.finalise(host, &q, &crawl.Outcome{Kind: crawl.HostFailed, Reason: reason}, crawl.Failed)
 		n++
 	}
 	return n, nil

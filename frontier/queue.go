@@ -88,6 +88,7 @@ func (f *Frontier) Record(p crawl.Partition, u urlnorm.URL) (rec crawl.Record, o
 			continue
 		}
 		s.URL = u
+		s.VisitedAt, s.CheckAt = v.Line.Read(s.VisitedAt), v.Line.Read(s.CheckAt)
 		err = v.QueueState(&s.Record)
 		return s.Record, true, err
 	}

@@ -91,6 +91,9 @@ func TestSecondReader(t *testing.T) {
 		t.Errorf("%d pages were read, %d were crawled", got, done)
 	}
 	read.oddities(t, odd)
+	if read.Resolved["server-not-modified"] == 0 {
+		t.Errorf("of %v revisits no 304 refers to a response: %v", read.Records["revisit"], read.Resolved)
+	}
 	reader.index(t, files, read)
 	t.Logf("%d files, %d bytes, %v, %d pages", len(files), read.Bytes, read.Records, done)
 	if *warcPages >= 10_000 && !t.Failed() {
@@ -162,6 +165,7 @@ type reading struct {
 		Status                     int
 		Offset, Length             int64
 	}
+	Resolved map[string]int // revisits whose record was found, by profile
 	Failures []struct{ URL, Text string }
 	Errors   []string
 }

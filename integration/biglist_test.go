@@ -3,9 +3,11 @@ package integration
 import (
 	"bufio"
 	"flag"
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,22 +40,24 @@ func TestBigList(t *testing.T) {
 	time.Sleep(10 * time.Second) // to full speed; no event marks that
 	quiet := r.speed(5 * time.Second)
 	before := rssAnon(n.cmd.Process.Pid)
-	for _, args := range [][]string{{"-o", "json"}, {"-o", "text"}, {"-o", "csv", "--state", "queued"}, {"--state", "failed"}, {"--contains", "h7.test/", "--limit", "10"}} {
+	for _, args := range [][]string{{"-o", "json"}, {"-o", "text"}, {"-o", "csv", "--state", "queued"}, {"--state", "failed"}, {"--contains", "//h7.", "--limit", "10"}} {
 		pages, began := r.web.pages.Load(), time.Now()
 		l := r.list(n, append(args, "--addr", n.http)...)
-		l.log(t, "running", args)
-		t.Logf("pages/s meanwhile %.0f, without a list %.0f; RssAnon of the node %d MiB, before %d MiB", float64(r.web.pages.Load()-pages)/time.Since(began).Seconds(), quiet, l.nodeRSS>>20, before>>20)
+		l.note(t, "one node, crawling", args, fmt.Sprintf("%d, before %d | %.0f, %.0f", max(l.nodeRSS, rssAnon(n.cmd.Process.Pid))>>20, before>>20, float64(r.web.pages.Load()-pages)/time.Since(began).Seconds(), quiet))
 		if l.nodeRSS-before > bigListMemory || l.clientRSS > bigListMemory {
 			t.Errorf("RssAnon: %d MiB more at the node, %d MiB at the client", (l.nodeRSS-before)>>20, l.clientRSS>>20)
 		}
 	}
 	began := time.Now()
 	code, _, stderr := run(t, "", "cat", r.web.url(0, 0), "--headers", "--addr", n.http)
-	t.Logf("cat of a page: %v, exit code %d %s", time.Since(began).Round(time.Millisecond), code, stderr)
+	appendResult(t, "lists.md", "", fmt.Sprintf("one node, crawling | `cat` of a page, exit code %d | | | %.2f | | | | |", code, time.Since(began).Seconds()))
+	if code != 0 {
+		t.Errorf("cat: exit code %d\n%s", code, stderr)
+	}
 	n.signal(syscall.SIGTERM)
 	n.exit(t, time.Minute)
 	for _, args := range [][]string{{"-o", "json"}, {"--state", "failed"}} {
-		r.list(nil, append(args, "--data-dir", n.dir)...).log(t, "stopped", args)
+		r.list(nil, append(args, "--data-dir", n.dir)...).note(t, "its data directory, stopped", args, " | ")
 	}
 }
 
@@ -71,10 +75,15 @@ type listFigures struct {
 	clientRSS, nodeRSS int64 // RssAnon, the most
 }
 
-func (f listFigures) log(t *testing.T, what string, args []string) {
+// note appends a row to docs/results/lists.md.
+func (f listFigures) note(t *testing.T, source string, args []string, node string) {
 	t.Helper()
-	t.Logf("%s %v: first line after %v, %d lines in %v, %.0f a second; RssAnon of the client at most %d MiB", what, args, f.first.Round(time.Millisecond), f.lines,
-		f.whole.Round(time.Millisecond), float64(f.lines)/f.whole.Seconds(), f.clientRSS>>20)
+	first, rss := "–", "–" // of a list with a line, whose memory was sampled
+	if f.lines > 0 {
+		first, rss = f.first.Round(time.Millisecond).String(), fmt.Sprint(f.clientRSS>>20)
+	}
+	appendResult(t, "lists.md", "", fmt.Sprintf("%s | `%s` | %s | %d | %.1f | %.0f | %s | %s |", source, strings.Join(args, " "), first, f.lines, f.whole.Seconds(),
+		float64(f.lines)/f.whole.Seconds(), rss, node))
 }
 
 // list runs urls list; a node's memory is sampled meanwhile.

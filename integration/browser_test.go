@@ -34,6 +34,10 @@ func needsChromium(t *testing.T) string {
 	return ""
 }
 
+// browserTime is how long a browser may take for a step: starting a page anew takes seconds on a
+// machine that is busy with other things.
+const browserTime = time.Minute
+
 // tab is a page in a browser of its own, with everything that the browser reports as an error.
 type tab struct {
 	t   *testing.T
@@ -108,11 +112,11 @@ func (b *tab) silent(where string) {
 	b.complaints = nil
 }
 
-// do carries steps out, each within ten seconds.
+// do carries steps out, each within browserTime.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(b.ctx, browserTime)
 		err := chromedp.Do(ctx, step)
 		cancel()
 		if err != nil {
@@ -126,11 +130,25 @@ func (b *tab) open(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
 
 // click presses the mouse over an element, and returns when the page that this leads
 // to is there.
-func (b *tab) click(selector string) {
+func (b *tab) click(selector string) { b.t.Helper(); b.leads(func() { b.press(selector) }) }
+
+// leads presses something until the page that this leads to is there. A click misses when the page
+// moves under the mouse, as it does when a line above goes: then it comes again.
+func (b *tab) leads(press func()) {
 	b.t.Helper()
+	const there = `window.before === undefined && document.readyState === "complete"`
 	b.js(`window.before = true`, nil)
-	b.press(selector)
-	b.await(`window.before === undefined && document.readyState === "complete"`)
+	for range 3 {
+		press()
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+			var ok bool
+			if b.eval("!!("+there+")", &ok) == nil && ok { // between two pages there is nothing to ask
+				return
+			}
+		}
+		b.t.Logf("the press led nowhere, once more; the page:\n%.3000s", b.text("body"))
+	}
+	b.await(there)
 }
 
 // press is a click that leads to no other page. The page may put a new element in place of the one
@@ -172,7 +190,7 @@ func (b *tab) js(expression string, into any) {
 }
 
 func (b *tab) eval(expression string, into any) error {
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("String(JSON.stringify("+expression+"))"))
 	if err != nil || into == nil {
@@ -222,7 +240,7 @@ func (b *tab) theme(name string) {
 // picture takes a picture of the whole page.
 func (b *tab) picture(dir, name string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, browserTime)
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {

@@ -1,7 +1,11 @@
 package integration
 
 import (
+	"flag"
+	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,29 +23,13 @@ func TestCatEqualsTheArchive(t *testing.T) {
 	c.addReady(3)
 	c.nodes[0].seed(web.Seeds()...)
 	c.finished(time.Minute)
-	newest := map[string]archive.Record{}
-	for _, n := range c.nodes {
-		paths, err := archive.Files(filepath.Join(n.dir, "warc"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			if _, err := archive.Scan(path, func(r archive.Record) error {
-				if r.Type == "response" && !r.Date.Before(newest[r.TargetURI].Date) {
-					newest[r.TargetURI] = r
-				}
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	newest := c.newestCaptures()
 	if len(newest) < 100 {
 		t.Fatalf("only %d captures", len(newest))
 	}
 	read := 0
 	for url, r := range newest {
-		if filepath.Base(url) == "robots.txt" { // kept with its host, not as a page
+		if r.Type != "response" {
 			continue
 		}
 		if read++; read > 60 { // some of each node; a process for each takes its time
@@ -55,5 +43,96 @@ func TestCatEqualsTheArchive(t *testing.T) {
 	code, _, errs := run(t, "", "cat", web.Seeds()[0]+"never-seen", "--addr", c.nodes[1].http)
 	if code != 1 || errs == "" {
 		t.Errorf("a URL that is not known: exit code %d, %q", code, errs)
+	}
+}
+
+// newestCaptures reads the archives of all nodes: of each page the newest response or revisit.
+func (c *cluster) newestCaptures() map[string]archive.Record {
+	c.t.Helper()
+	newest := map[string]archive.Record{}
+	for _, n := range c.nodes {
+		paths, err := archive.Files(filepath.Join(n.dir, "warc"))
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, path := range paths {
+			if _, err := archive.Scan(path, func(r archive.Record) error {
+				page := (r.Type == "response" || r.Type == "revisit") && filepath.Base(r.TargetURI) != "robots.txt" // that is kept with its host
+				if page && !r.Date.Before(newest[r.TargetURI].Date) {
+					newest[r.TargetURI] = r
+				}
+				return nil
+			}); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+	return newest
+}
+
+var catAll = flag.Bool("cat", false, "TestCatEqualsARealSite: read every capture of all four real sites instead of the smallest, and append the figures to docs/results/cat.md")
+
+const catHead = `# cat of real sites
+
+Three nodes crawl real sites (the documentation packages of ` + "`make deps`" + `). Then ` + "`crawlnode cat`" + `, asked of one node, must print of every capture what the WARC files of all nodes have: with --raw the
+head and body as they were received, and of a revisit the body of the capture that it refers to. Appended by
+
+    go test ./integration -count=1 -timeout 60m -v -run '^TestCatEqualsARealSite$' -cat
+
+| date | commit | sites | captures | revisits among them | different | seconds |
+|---|---|---|---|---|---|---|
+`
+
+// TestCatEqualsARealSite reads every capture of a real site, and compares it with the archive.
+func TestCatEqualsARealSite(t *testing.T) {
+	needsProcesses(t)
+	t.Parallel()
+	s := startSites(t)
+	var seeds, names []string
+	for i := range s.all {
+		if site := &s.all[i]; *catAll || site.Name == "policy" {
+			seeds, names = append(seeds, site.start()), append(names, site.Name)
+		}
+	}
+	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "0s", "--partitions", "512")
+	c.addReady(3)
+	c.nodes[0].seed(seeds...)
+	c.finished(4 * time.Minute)
+	newest := c.newestCaptures()
+	if len(newest) < 25 {
+		t.Fatalf("only %d captures", len(newest))
+	}
+	began := time.Now()
+	var mu sync.Mutex // guards the counts
+	var different, revisits int
+	limit := make(chan struct{}, 4)
+	var all sync.WaitGroup
+	for url, r := range newest {
+		limit <- struct{}{}
+		all.Go(func() {
+			defer func() { <-limit }()
+			code, out, errs := run(t, "", "cat", url, "--raw", "--addr", c.nodes[2].http)
+			want := string(r.Payload)
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Type == "revisit" {
+				revisits++
+				want = string(newest[r.RefersToURI].Payload)
+				_, out, _ = strings.Cut(out, "\r\n\r\n")
+			} else {
+				want = string(r.Head) + want
+			}
+			if code != 0 || out != want {
+				if different++; different <= 5 {
+					t.Errorf("cat %s (%s): exit code %d, %d bytes, want %d\n%s", url, r.Type, code, len(out), len(want), errs)
+				}
+			}
+		})
+	}
+	all.Wait()
+	row := fmt.Sprintf("%s | %d | %d | %d | %.0f |", strings.Join(names, ", "), len(newest), revisits, different, time.Since(began).Seconds())
+	t.Log(row)
+	if *catAll {
+		appendResult(t, "cat.md", catHead, row)
 	}
 }

@@ -83,8 +83,8 @@ type reader struct {
 // newReader gives a document a network namespace, and the PATH on which the program is.
 func newReader(t *testing.T, space string) *reader {
 	t.Helper()
-	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, nodes: map[string]*process{}, patience: time.Minute,
-		env: []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH")}}
+	return &reader{t: t, dir: t.TempDir(), wrap: []string{"ip", "netns", "exec", space}, nodes: map[string]*process{}, patience: slack(time.Minute),
+		env: []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "CRAWLNODE_DRAIN_TIMEOUT=" + drainTime.String()}}
 }
 
 // onSimweb has the commands crawl a synthetic web in the place of the real one.
@@ -126,6 +126,9 @@ func (r *reader) obey(c command) {
 		return
 	}
 	r.ready()
+	if strings.HasPrefix(text, "kill -9 ") || strings.HasPrefix(text, "crawlnode seeds add ") {
+		r.whole()
+	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), r.patience)
 	defer cancel()
 	argv := r.argv(text)
@@ -199,6 +202,21 @@ func (r *reader) ready() {
 		})
 	}
 	r.waiting = nil
+}
+
+// whole waits until every partition is served, or seeds might have to be sent again, and has its
+// copies: what a killed node alone had would be gone with it.
+func (r *reader) whole() {
+	r.t.Helper()
+	until(r.t, time.Minute, func() string {
+		argv := r.argv("crawlnode status -o json")
+		out, err := exec.Command(argv[0], argv[1:]...).Output()
+		var s status
+		if err != nil || json.Unmarshal(out, &s) != nil || s.Ring.UnderReplicated > 0 || s.Ring.Served != s.Ring.Partitions {
+			return fmt.Sprintf("%d of %d partitions are served, %d have too few copies: %v\n%s", s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, err, out)
+		}
+		return ""
+	})
 }
 
 // TestDocuments runs the commands that the documents show.

@@ -128,15 +128,18 @@ func TestDuplicatesAreStoredOnce(t *testing.T) {
 			t.Errorf("%s refers to %q, which has another payload", u, to)
 		}
 	}
-	s, err := c.nodes[1].status()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.Output.ContentDuplicatesTotal; got != int64(len(revisits)) {
-		t.Errorf("the status counts %d duplicates, there are %d revisits", got, len(revisits))
-	}
+	var s status
+	until(t, 30*time.Second, func() string { // what a node counts reaches the others a heartbeat later
+		var err error
+		if s, err = c.nodes[1].status(); err != nil || s.Output.ContentDuplicatesTotal != int64(len(revisits)) {
+			return fmt.Sprintf("the status counts %d duplicates, there are %d revisits; %v", s.Output.ContentDuplicatesTotal, len(revisits), err)
+		}
+		return ""
+	})
 	t.Logf("%d pages, %d payloads, %d stored twice or more, %d revisits", count, len(stored), twice, len(revisits))
-	if int64(twice) > s.Output.ContentUnansweredTotal || !raceDetector && twice*500 > count {
+	// A question waits for half a second: how many have no answer depends on the machine. Without
+	// any answer, two pages in five would be stored again.
+	if int64(twice) > s.Output.ContentUnansweredTotal || twice*10 > count {
 		t.Errorf("%d of %d bodies were stored again; %d questions had no answer in time", twice, count, s.Output.ContentUnansweredTotal)
 	}
 }

@@ -69,7 +69,7 @@ func wrongClock(f *trial) {
 
 	left := time.Now()
 	n.signal(syscall.SIGTERM)
-	if code := n.exit(f.T, f.patience(leaves())); code != 0 {
+	if code := n.exit(f.T, leaveTime); code != 0 {
 		f.Errorf("%s: exit code %d after SIGTERM", n.name, code)
 	}
 	f.excuses = append(f.excuses, disturbance{"SIGTERM of " + n.name, left, time.Now()})

@@ -22,7 +22,7 @@ func flippedBit(f *trial) {
 	file := f.flip(n)
 	n.start()
 	refused := false
-	until(f.T, f.patience(30*time.Second), func() string {
+	until(f.T, 30*time.Second, func() string {
 		select {
 		case <-n.done:
 			refused = true
@@ -158,7 +158,7 @@ func TestDiskFillsUp(t *testing.T) {
 	f.crawlTo(0.1, 0.3)
 
 	ballast := fillDisk(t, disk, 60<<20)
-	until(t, f.patience(30*time.Second), func() string {
+	until(t, 30*time.Second, func() string {
 		if s, err := n.status(); err != nil || !s.explains("low_disk") {
 			return fmt.Sprintf("%s does not say low_disk: %+v, %v", n.name, s.Cluster.Health, err)
 		}
@@ -177,7 +177,7 @@ func TestDiskFillsUp(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	f.c.finished(f.patience(3 * time.Minute))
+	f.c.finished(3 * time.Minute)
 	f.judge()
 	f.c.kill()
 }

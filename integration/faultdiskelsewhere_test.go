@@ -124,7 +124,7 @@ func fullDiskElsewhere(f *trial) {
 
 	asked := time.Now()
 	ill.signal(syscall.SIGTERM)
-	code := ill.exit(f.T, troubledDrain+drainSlack+f.patience(time.Second))
+	code := ill.exit(f.T, troubledDrain+drainSlack+time.Second)
 	f.stopped(ill, time.Since(asked), code, 0)
 	f.healed(filled, "full disk", ill, refused, func() {
 		if err := os.Remove(ballast); err != nil {
@@ -153,7 +153,7 @@ func frozenDiskElsewhere(f *trial) {
 	ill.signal(syscall.SIGTERM)
 	// The kernel keeps what is left of the process until its disk answers. From outside only the
 	// closed ports can be seen.
-	until(f.T, troubledDrain+drainSlack+f.patience(time.Second), func() string {
+	until(f.T, troubledDrain+drainSlack+time.Second, func() string {
 		for _, addr := range []string{ill.http, ill.rpc} {
 			if conn, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
 				_ = conn.Close() // it was to be refused
@@ -207,7 +207,7 @@ func (f *trial) lossElsewhere(ill *node, frozen bool) {
 	victim := f.c.nodes[f.random.IntN(len(f.c.nodes)-1)]
 	f.kill(victim)
 	killed, other := time.Now(), f.living(ill)
-	until(f.T, f.patience(servedElsewhere), func() string {
+	until(f.T, servedElsewhere, func() string {
 		s, err := other.status()
 		if err != nil || s.Cluster.Members.Alive > len(f.c.nodes)-1 {
 			return fmt.Sprintf("%s still counts on %s: %+v, %v", other.name, victim.name, s.Cluster, err)
@@ -251,7 +251,7 @@ func (f *trial) bothAway(other, dead, ill *node, frozen bool) (count int) {
 // saysOfDisk waits until the status of a node has a reason about its disk.
 func (f *trial) saysOfDisk(n *node, codes ...string) {
 	f.Helper()
-	until(f.T, f.patience(10*time.Second), func() string {
+	until(f.T, 10*time.Second, func() string {
 		if s, err := n.status(); err != nil || !s.explains(codes...) {
 			return fmt.Sprintf("%s says none of %v: %+v, %v", n.name, codes, s.Cluster.Health, err)
 		}

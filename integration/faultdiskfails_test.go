@@ -40,7 +40,7 @@ func failingDisk(f *trial) {
 	}
 	f.repaired()
 	n.start()
-	until(f.T, f.patience(30*time.Second), func() string {
+	until(f.T, 30*time.Second, func() string {
 		select {
 		case <-n.done:
 			return ""
@@ -64,7 +64,7 @@ func failingDisk(f *trial) {
 // failed waits until a node has ended because its disk fails, and judges how.
 func (f *trial) failed(n *node, since time.Time, words ...string) {
 	f.Helper()
-	code := n.exit(f.T, f.patience(failsWithin))
+	code := n.exit(f.T, failsWithin)
 	f.Logf("%s ended with exit code %d %.1f s after its disk had failed", n.name, code, time.Since(since).Seconds())
 	f.excuses = append(f.excuses, disturbance{"failed disk of " + n.name, since.Add(-commitWindow), time.Now().Add(time.Second)})
 	out := lastWords(n.log)

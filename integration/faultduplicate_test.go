@@ -46,7 +46,7 @@ func sameName(f *trial) {
 		f.Fatal(err)
 	}
 	f.restart(moved)
-	f.c.converged(f.patience(30 * time.Second))
+	f.c.converged(30 * time.Second)
 	if after := f.members(moved); !slices.Equal(before, after) {
 		f.Errorf("after the move the members are %v, they were %v", after, before)
 	}
@@ -79,7 +79,7 @@ func (f *trial) copyData(from, to *node) {
 func (f *trial) refused(n *node, code int, word string) {
 	f.Helper()
 	started := time.Now()
-	if got := n.exit(f.T, f.patience(duplicateWithin)); got != code || !strings.Contains(tail(n.log, 5), word) {
+	if got := n.exit(f.T, duplicateWithin); got != code || !strings.Contains(tail(n.log, 5), word) {
 		f.Errorf("exit code %d, want %d and a message that names %q:\n%s", got, code, word, tail(n.log, 20))
 	}
 	f.Logf("%s ended after %v", n.name, time.Since(started).Round(10*time.Millisecond))

@@ -52,7 +52,7 @@ func TestNameResolvesLate(t *testing.T) {
 	n1.ready()
 	took := time.Since(resolved)
 	t.Logf("founded %v after the name had an address", took.Round(100*time.Millisecond))
-	if took > foundedWithin {
+	if took > foundedWithin && *faultRuns > 0 {
 		t.Errorf("more than %v", foundedWithin)
 	}
 	n2.ready()

@@ -190,7 +190,7 @@ const hostileMemory = 256 << 20
 // attackAll attacks all nodes at once; none may end.
 func (f *trial) attackAll() {
 	f.Helper()
-	ctx, cancel := context.WithTimeout(f.Context(), f.patience(20*time.Second))
+	ctx, cancel := context.WithTimeout(f.Context(), slack(20*time.Second))
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, n := range f.c.nodes {

@@ -73,7 +73,7 @@ func movedWithItsName(f *trial) {
 	f.moveTo(n, elsewhere)
 	n.start()
 	began := time.Now()
-	f.c.converged(f.patience(memberAgainWithin))
+	f.c.converged(memberAgainWithin)
 	f.Logf("%s is a member at its new address after %v", n.name, time.Since(began).Round(100*time.Millisecond))
 	if after := f.members(n); !slices.Equal(before, after) {
 		f.Errorf("after the move the members are %v, they were %v", after, before)

@@ -148,7 +148,7 @@ func runTrial(t *testing.T, s *scenario, seed uint64) figures {
 	}
 	f.act(f)
 	if !s.unfinished {
-		f.c.finished(f.patience(3 * time.Minute))
+		f.c.finished(3 * time.Minute)
 		f.ended = time.Now()
 	}
 	f.judge()
@@ -279,22 +279,20 @@ func (f *trial) wait(from, to time.Duration) {
 	time.Sleep(from + time.Duration(f.random.Int64N(int64(to-from)+1)))
 }
 
-// patience stretches a time limit, except in long runs: only those have the
-// machine for themselves and no race detector.
-func (f *trial) patience(d time.Duration) time.Duration {
-	if raceDetector || *faultRuns == 0 {
-		return 3 * d
-	}
-	return d
-}
-
 // whole waits until the running nodes serve everything and have all copies, in a view of exactly
 // these nodes.
 func (f *trial) whole(within time.Duration) {
 	f.Helper()
-	f.c.converged(f.patience(within))
-	until(f.T, f.patience(within), func() string {
-		for _, n := range f.c.living() {
+	f.c.whole(within)
+}
+
+// whole waits as converged does, and until all copies are there. Only then may a node be lost for
+// good: on a machine that is busy with other things a replica may have been too slow, and dropped.
+func (c *cluster) whole(within time.Duration) {
+	c.t.Helper()
+	c.converged(within)
+	until(c.t, within, func() string {
+		for _, n := range c.living() {
 			s, err := n.status()
 			if err != nil {
 				return fmt.Sprintf("%s: %v", n.name, err)
@@ -303,7 +301,7 @@ func (f *trial) whole(within time.Duration) {
 				return fmt.Sprintf("%s: %d of %d partitions served, %d with too few copies, %d offline",
 					n.name, s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, s.Ring.Offline)
 			}
-			if dead := f.c.namesDead(n, s); dead != "" {
+			if dead := c.namesDead(n, s); dead != "" {
 				return dead
 			}
 		}
@@ -340,7 +338,7 @@ func (c *cluster) namesDead(n *node, s status) string {
 func (f *trial) outwaitFences() {
 	f.Helper()
 	view, since := 0, time.Now()
-	until(f.T, f.patience(time.Minute), func() string {
+	until(f.T, time.Minute, func() string {
 		now := time.Now()
 		for _, n := range f.c.living() {
 			s, err := n.status()

@@ -48,6 +48,7 @@ func long(c *simweb.Config) {
 // killOne kills a node for good and deletes its data.
 func killOne(f *trial) {
 	f.crawlTo(0.15, 0.6)
+	f.whole(time.Minute)
 	f.destroy(f.pick())
 }
 
@@ -78,14 +79,14 @@ func (f *trial) takenBack(n, other *node, without int, stopped time.Time, unawar
 	f.Helper()
 	continued := time.Now()
 	n.signal(syscall.SIGCONT)
-	until(f.T, f.patience(30*time.Second), func() string {
+	until(f.T, 30*time.Second, func() string {
 		if s, err := other.status(); err != nil || s.Ring.View <= without {
 			return fmt.Sprintf("%s has not been taken in again: view %d, %v", n.name, s.Ring.View, err)
 		}
 		return ""
 	})
 	back := time.Now()
-	f.c.converged(f.patience(time.Minute))
+	f.c.converged(time.Minute)
 	f.blind = func(r simweb.Request) bool {
 		return r.Door == f.door(n) && r.Start.After(continued) && r.Start.Before(continued.Add(unaware))
 	}
@@ -143,7 +144,7 @@ func killAllRestart(f *trial) {
 	killed := time.Now()
 	f.restart(f.c.nodes...)
 	f.lost = nil // nobody took over
-	until(f.T, f.patience(10*time.Second), func() string {
+	until(f.T, 10*time.Second, func() string {
 		if f.trail.firstSince(killed).IsZero() {
 			return "no request has come since the nodes were started again"
 		}
@@ -186,7 +187,7 @@ func rollingRestart(f *trial) {
 		} else {
 			now := time.Now()
 			n.signal(syscall.SIGTERM)
-			if code := n.exit(f.T, f.patience(leaves())); code != 0 {
+			if code := n.exit(f.T, leaveTime); code != 0 {
 				f.Errorf("%s: exit code %d after SIGTERM", n.name, code)
 			}
 			f.excuses = append(f.excuses, disturbance{"SIGTERM of " + n.name, now, time.Now()})
@@ -224,7 +225,7 @@ func killAllButOne(f *trial) {
 	}
 	f.lost = nil // nobody takes over
 	survivor := f.c.nodes[order[0]]
-	until(f.T, f.patience(30*time.Second), func() string {
+	until(f.T, 30*time.Second, func() string {
 		s, err := survivor.status()
 		switch {
 		case err != nil:
@@ -278,7 +279,7 @@ func oldDataReturns(f *trial) {
 	f.whole(time.Minute)
 	f.wait(3*time.Second, 8*time.Second)
 	f.restart(n)
-	f.c.converged(f.patience(time.Minute))
+	f.c.converged(time.Minute)
 	if !slices.Contains(f.c.living(), n) {
 		f.Errorf("%s did not stay", n.name)
 	}

@@ -34,7 +34,7 @@ func TestArchiveVolumeFillsUp(t *testing.T) {
 	f.crawlTo(0.1, 0.3)
 
 	ballast := fillDisk(t, volume, 60<<20)
-	until(t, f.patience(30*time.Second), func() string { return saysFull(n, volume) })
+	until(t, 30*time.Second, func() string { return saysFull(n, volume) })
 	time.Sleep(2 * time.Second) // what was under way is written; nobody can write while another takes the last byte
 	fillDisk(t, volume, 0)
 	pages := n.metric("crawlnode_pages_total")
@@ -57,7 +57,7 @@ func TestArchiveVolumeFillsUp(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	f.c.finished(f.patience(3 * time.Minute))
+	f.c.finished(3 * time.Minute)
 	f.judge()
 	frameOverAPI(t, f.c.nodes[0])
 	f.c.stop()

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -50,11 +51,13 @@ func firstCommands(t *testing.T) []string {
 // that are ten apart.
 func portRow(t *testing.T, length int) int {
 	t.Helper()
+	ports.Lock()
+	defer ports.Unlock()
 	for range 20 {
-		first := freePort(t)
+		first := nextPort(t)
 		last := first
 		for range length - 1 {
-			last = freePort(t)
+			last = nextPort(t)
 		}
 		if last == first+length-1 {
 			return first
@@ -111,10 +114,8 @@ func TestFirstSteps(t *testing.T) {
 	addr := func(offset int) string { return fmt.Sprint("127.0.0.1:", base+offset) }
 	s := &tutorial{t: t, dir: t.TempDir(), nodes: map[string]*process{}}
 	s.env = []string{"PATH=" + filepath.Dir(binary(t)) + ":" + os.Getenv("PATH"), "CRAWLNODE_DNS=" + srv.DNS.String(), "CRAWLNODE_ALLOW_NET=127.0.0.0/8",
-		"CRAWLNODE_HTTP=" + addr(0), "CRAWLNODE_GOSSIP=" + addr(1), "CRAWLNODE_RPC=" + addr(2), "CRAWLNODE_ADDR=" + addr(0), "CRAWLNODE_DELAY=20ms"}
-	if raceDetector {
-		s.env = append(s.env, "CRAWLNODE_PARTITIONS=512")
-	}
+		"CRAWLNODE_HTTP=" + addr(0), "CRAWLNODE_GOSSIP=" + addr(1), "CRAWLNODE_RPC=" + addr(2), "CRAWLNODE_ADDR=" + addr(0), "CRAWLNODE_DELAY=20ms",
+		"CRAWLNODE_PARTITIONS=512", "CRAWLNODE_DRAIN_TIMEOUT=" + drainTime.String()}
 	seeds := strings.Join(web.Seeds(), " ")
 	s.replace = strings.NewReplacer("https://docs.example.org/", web.Seeds()[0], "127.0.0.1:27295", addr(0), "127.0.0.1:27296", addr(1), "127.0.0.1:27305", addr(10))
 	lines := firstCommands(t)
@@ -165,6 +166,7 @@ func TestFirstSteps(t *testing.T) {
 	s.shell(take("crawlnode export cdxj"))
 
 	atPage(t, web, web.Report().Reachable/4)
+	s.whole()
 	began = time.Now()
 	s.shell(take("kill -9 "))
 	s.alive(2, "1 failed")
@@ -185,7 +187,7 @@ func TestFirstSteps(t *testing.T) {
 		t.Error(err)
 	}
 	s.shell(s.printed("n2", "stop"))
-	if code := s.nodes["n2"].exit(t, 40*time.Second); code != 0 {
+	if code := s.nodes["n2"].exit(t, leaveTime); code != 0 {
 		t.Errorf("n2: exit code %d\n%s", code, tail(s.nodes["n2"].log, 10))
 	}
 	t.Logf("%d commands; %v to the first page, %v to three nodes, %v until a killed node was taken over and %v until it was replaced", s.commands,
@@ -220,6 +222,19 @@ func (s *tutorial) alive(members int, also string) {
 		out := s.quiet("crawlnode status")
 		if !strings.Contains(out, fmt.Sprintf("%d alive", members)) || !strings.Contains(out, also) || !everyServed.MatchString(out) {
 			return fmt.Sprintf("%d members do not serve everything:\n%s", members, out)
+		}
+		return ""
+	})
+}
+
+// whole waits until every partition has its copies: what a killed node alone had would be gone with
+// it.
+func (s *tutorial) whole() {
+	s.t.Helper()
+	until(s.t, time.Minute, func() string {
+		var st status
+		if out := s.quiet("crawlnode status -o json"); json.Unmarshal([]byte(out), &st) != nil || st.Ring.UnderReplicated > 0 {
+			return fmt.Sprintf("%d partitions have too few copies:\n%s", st.Ring.UnderReplicated, out)
 		}
 		return ""
 	})

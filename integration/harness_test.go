@@ -35,6 +35,16 @@ func beside(t *testing.T, judged int) {
 	}
 }
 
+// slack lengthens a deadline, except where times are judged (-faults, -hostile). A deadline ends a
+// test that hangs, and promises nothing: on a machine that is slow, or busy with other things,
+// everything takes several times as long.
+func slack(d time.Duration) time.Duration {
+	if !raceDetector && *faultRuns+*hostileRuns > 0 {
+		return d
+	}
+	return d + 3*min(d, 2*time.Minute)
+}
+
 // builtIn is the folder that buildBinary made, for TestMain to remove.
 var builtIn string
 
@@ -142,14 +152,14 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// exit waits for the end and returns the exit code, -1 after a signal.
+// exit waits for the end, with slack, and returns the exit code, -1 after a signal.
 func (p *process) exit(t *testing.T, within time.Duration) int {
 	t.Helper()
 	select {
 	case <-p.done:
 		return p.cmd.ProcessState.ExitCode()
-	case <-time.After(within):
-		t.Fatalf("%s has not ended after %v", p.name, within)
+	case <-time.After(slack(within)):
+		t.Fatalf("%s has not ended after %v", p.name, slack(within))
 		return 0
 	}
 }
@@ -185,7 +195,7 @@ func lastWords(path string) string {
 // run runs the command to its end and returns its exit code and both outputs.
 func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), slack(time.Minute))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(t), args...)
 	cmd.Dir = t.TempDir()
@@ -219,6 +229,12 @@ func freePort(t *testing.T) int {
 	t.Helper()
 	ports.Lock()
 	defer ports.Unlock()
+	return nextPort(t)
+}
+
+// nextPort is freePort for a caller that holds the lock.
+func nextPort(t *testing.T) int {
+	t.Helper()
 	if ports.base == 0 {
 		blocks := (endPort - firstPort) / portBlock
 		ports.base = firstPort + portBlock*claimOne(t, "ports", os.Getpid()%blocks, blocks)
@@ -275,9 +291,10 @@ func free(port int) bool {
 	return true
 }
 
-// until polls cond, which says what is still missing, and fails after a while.
+// until polls cond, which says what is still missing, and fails after a while, with slack.
 func until(t *testing.T, within time.Duration, cond func() (missing string)) {
 	t.Helper()
+	within = slack(within)
 	deadline := time.Now().Add(within)
 	for {
 		missing := cond()

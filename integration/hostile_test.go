@@ -115,7 +115,7 @@ func TestHostileWeb(t *testing.T) {
 		c.finished(20 * time.Minute) // every URL was tried as often as it ever is
 	}
 	n.signal(syscall.SIGTERM)
-	if code := n.exit(t, leaves()); code != 0 {
+	if code := n.exit(t, leaveTime); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	w.judgeArchive(n, cases)

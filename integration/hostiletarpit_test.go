@@ -56,7 +56,7 @@ func TestTarpit(t *testing.T) {
 	slices.Sort(ratios)
 	median := ratios[len(ratios)/2]
 	if *hostileRuns == 0 {
-		if median > 4 && !raceDetector { // a loaded machine says no more
+		if median > 15 && !raceDetector { // they would take a minute each if the tarpits held all fetchers; a loaded machine says no more
 			t.Errorf("beside three tarpits the other hosts took %.2f times as long", median)
 		}
 		return

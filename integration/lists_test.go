@@ -159,7 +159,7 @@ func TestListWhileNodesComeAndGo(t *testing.T) {
 		}
 	}()
 	c.addReady(1)
-	c.converged(time.Minute)
+	c.whole(time.Minute)
 	c.nodes[1].signal(syscall.SIGKILL)
 	<-c.nodes[1].done
 	c.converged(time.Minute)

@@ -97,7 +97,7 @@ func (f *trial) cutFor(d time.Duration, few []int) {
 	for _, i := range few {
 		n := f.c.nodes[i]
 		f.lost = append(f.lost, loss{n, cut})
-		until(f.T, time.Until(cut.Add(f.patience(10*time.Second))), func() string {
+		until(f.T, time.Until(cut.Add(10*time.Second)), func() string {
 			if s, err := n.status(); err != nil || s.Cluster.State != "paused_minority" || !s.explains("paused_minority") {
 				return fmt.Sprintf("%s is %q, with %+v: %v", n.name, s.Cluster.State, s.Cluster.Health, err)
 			}
@@ -108,7 +108,7 @@ func (f *trial) cutFor(d time.Duration, few []int) {
 	healed := time.Now()
 	f.lab.heal()
 	f.Logf("%s: healed at %d pages", healed.Format("15:04:05.000"), f.web.Progress())
-	f.c.converged(f.patience(30 * time.Second))
+	f.c.converged(30 * time.Second)
 	f.Logf("all together again after %v", time.Since(healed).Round(100*time.Millisecond))
 	f.judgeSides(few, cut, healed)
 }
@@ -151,7 +151,7 @@ func oneWay(f *trial) {
 	f.lab.heal()
 	healed := time.Now()
 	f.excuses = append(f.excuses, disturbance{fmt.Sprintf("one-way cut of %v", drawn), cut.Add(-commitWindow), healed})
-	f.c.converged(f.patience(30 * time.Second))
+	f.c.converged(30 * time.Second)
 	if s, err = f.c.nodes[drawn[1]].status(); err != nil {
 		f.Fatal(err)
 	}

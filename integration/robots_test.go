@@ -386,7 +386,7 @@ func TestRobotsOfAnotherNodesHost(t *testing.T) {
 	c.nodes[0].seed(site.seeds()...)
 	site.check(60 * time.Second)
 	c.nodes[0].signal(syscall.SIGTERM)
-	if code := c.nodes[0].exit(t, leaves()); code != 0 {
+	if code := c.nodes[0].exit(t, leaveTime); code != 0 {
 		t.Fatalf("%s: exit code %d after SIGTERM", c.nodes[0].name, code)
 	}
 	site.remembered(c.nodes[1], 60*time.Second)

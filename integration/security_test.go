@@ -39,7 +39,7 @@ func newSecret(t *testing.T) *secret {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &secret{key, file, &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: key.ClientTLS()}}}
+	return &secret{key, file, &http.Client{Timeout: client.Timeout, Transport: &http.Transport{TLSClientConfig: key.ClientTLS()}}}
 }
 
 // pool makes the calls of a node that has the key.
@@ -217,7 +217,7 @@ func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]
 func strangersAsk(t *testing.T, c *cluster) {
 	t.Helper()
 	n, other := c.nodes[0], newSecret(t)
-	blind := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	blind := &http.Client{Timeout: client.Timeout, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	paths := []string{"GET /", "GET /status", "GET /metrics", "GET /healthz", "GET /api/v1/ring", "GET /api/v1/nodes", "GET /api/v1/stats", "GET /api/v1/urls?url=http://a/",
 		"GET /api/v1/cdxj", "GET /nothing", "POST /api/v1/seeds", "POST /api/v1/crawl/pause", "POST /api/v1/crawl/stop", "POST /api/v1/nodes/n2/drain", "POST /api/v1/nodes/n2/forget"}
 	for _, auth := range []string{"", "Bearer " + other.APIToken(), "Bearer ", "Basic Og==", "Bearer " + c.key.APIToken()[1:]} {

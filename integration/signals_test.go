@@ -1,6 +1,11 @@
 package integration
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,4 +77,90 @@ func TestSignalsAtFullSpeed(t *testing.T) {
 			c.stop()
 		})
 	}
+}
+
+const clusterSignalsHead = `# A signal at every moment, beside other nodes
+
+SIGINT to one of two or three nodes that crawl: while it joins, drains, or replays what a kill has left. The exit code, the time from the signal to the end, and in the last row what was lost: judged
+at the web server when all have been started again. Moments of a single command are in [signals.md](signals.md). Appended by
+
+    go test ./integration -count=1 -v -run '^TestSignalsBesideOthers$' -faults 1
+
+| date | commit | moment | code | seconds |
+|---|---|---|---|---|
+`
+
+// TestSignalsBesideOthers interrupts a node while it joins, drains, and replays what a kill has left.
+// Its command is given again each time, and no page is lost.
+func TestSignalsBesideOthers(t *testing.T) {
+	needsProcesses(t)
+	beside(t, *faultRuns)
+	const delay = 100 * time.Millisecond
+	web, srv := serveSimweb(t, simweb.Config{Seed: 83, Hosts: 40, PagesPerHost: 120, Skew: -1, Delay: delay})
+	c := simCluster(t, srv, delay, "--partitions", "512", "--log-format", "json")
+	c.addReady(2)
+	c.whole(time.Minute)
+	c.nodes[0].seed(web.Seeds()...)
+	atPage(t, web, 200)
+	row := func(format string, args ...any) {
+		line := fmt.Sprintf(format, args...)
+		t.Log(line)
+		if *faultRuns > 0 {
+			appendResult(t, "signals-cluster.md", clusterSignalsHead, line)
+		}
+	}
+	n := c.place()
+	start := func() { // with a log of its own
+		_ = os.Remove(filepath.Join(c.dir, n.name+".log")) // the first time there is none
+		n.start()
+	}
+	for _, m := range []struct {
+		moment string
+		before func()        // when it has been started
+		now    func() string // what is missing until the signal comes
+		codes  []int
+	}{
+		{"a node that joins, before it is a member", func() {}, func() string { return n.lacks(`"msg":"node sighted"`) }, []int{0}},
+		{"a node that joins, while partitions come to it", func() {}, func() string { return n.lacks(`"msg":"view installed"`) }, []int{0}},
+		{"a node that drains, the second signal", func() { n.ready(); n.signal(syscall.SIGTERM) },
+			func() string { return n.lacks("draining: partitions move to the other members") }, []int{130, 0}}, // 0: it has left already
+		{"a node that replays what kill -9 has left", func() { n.ready(); n.signal(syscall.SIGKILL); n.exit(t, time.Minute); start() },
+			func() string {
+				if pid := tail(filepath.Join(n.dir, "pid"), 1); pid != strconv.Itoa(n.cmd.Process.Pid) {
+					return fmt.Sprintf("%s has not got its data directory: %s", n.name, pid)
+				}
+				return ""
+			}, []int{0}},
+	} {
+		start()
+		m.before()
+		until(t, time.Minute, m.now)
+		asked := time.Now()
+		n.signal(syscall.SIGINT)
+		code := n.exit(t, leaveTime)
+		row("%s | %d | %.1f |", m.moment, code, time.Since(asked).Seconds())
+		if !slices.Contains(m.codes, code) {
+			t.Errorf("%s: exit code %d, want one of %v\n%s", m.moment, code, m.codes, tail(n.log, 10))
+		}
+	}
+	if web.Progress() >= reachableCount(web) {
+		t.Error("the crawl was over before the last signal: the web is too small for this test")
+	}
+	start()
+	n.ready()
+	c.finished(4 * time.Minute)
+	report := web.Report()
+	if err := report.ErrButDuplicates(); err != nil {
+		t.Error(err)
+	}
+	row("all of these, and then the end of the crawl: %d pages, %d missing, %d fetched twice, smallest gap %v | | |", report.Pages, report.Missing, report.Duplicates, report.SmallestGap)
+	c.stop()
+}
+
+// lacks returns that a node's log does not say something yet; "": it does.
+func (n *node) lacks(text string) string {
+	if out := tail(n.log, 1000); !strings.Contains(out, text) {
+		return fmt.Sprintf("%s has not said %q:\n%s", n.name, text, out)
+	}
+	return ""
 }

@@ -95,7 +95,7 @@ func TestNodesJoinAndLeaveWhileCrawling(t *testing.T) {
 	leaver := c.nodes[1]
 	asked := time.Now()
 	leaver.signal(syscall.SIGTERM)
-	if code := leaver.exit(t, leaves()); code != 0 {
+	if code := leaver.exit(t, leaveTime); code != 0 {
 		t.Errorf("the node that leaves ends with exit code %d", code)
 	}
 	left := time.Since(asked)
@@ -270,7 +270,7 @@ func TestStatusWhileCrawling(t *testing.T) {
 	// The figure above is the measurement. The bound only catches a status that
 	// waits for something: this machine also runs the nodes, the web and perhaps
 	// the race detector.
-	if p99 > 5*time.Second {
+	if p99 > 15*time.Second {
 		t.Errorf("/status takes %v in one case of a hundred", p99)
 	}
 	c.finished(4 * time.Minute)

@@ -43,8 +43,9 @@ type sites struct {
 	log string
 }
 
-// startSites starts nginx on port 80 of an unused loopback address, and dnsmasq on a free port.
-func startSites(t *testing.T) *sites {
+// startSites starts nginx on port 80 of an unused loopback address, and dnsmasq on a free port. It serves the real sites and
+// the ones that are given.
+func startSites(t *testing.T, more ...site) *sites {
 	t.Helper()
 	for _, program := range []string{"nginx", "dnsmasq"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -52,7 +53,7 @@ func startSites(t *testing.T) *sites {
 		}
 	}
 	dir := t.TempDir()
-	s := &sites{all: readManifest(t), ip: freeAddress(t), log: filepath.Join(dir, "access.log")}
+	s := &sites{all: append(readManifest(t), more...), ip: freeAddress(t), log: filepath.Join(dir, "access.log")}
 	for _, site := range s.all {
 		if _, err := os.Stat(site.Docroot); err != nil {
 			t.Fatalf("%v; `make deps` installs %s", err, site.Package)
@@ -267,5 +268,5 @@ func judgePoliteness(t *testing.T, all []arrival, delay time.Duration) time.Dura
 
 // httpClient returns a client for the sites that needs no name server.
 func (s *sites) httpClient() *http.Client {
-	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Timeout: client.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

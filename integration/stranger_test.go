@@ -31,6 +31,7 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	if *faultRuns > 0 {
 		span, messages = 45*time.Second, 1_000_000
 	}
+	const most = 90 * time.Second // the crawl lasts twice as long
 	web, srv := serveSimweb(t, simweb.Config{Seed: 150, Hosts: 160, PagesPerHost: 100, Skew: -1, Delay: delay})
 	c := simCluster(t, srv, delay, "--log-format", "json").keyed()
 	c.addReady(2)
@@ -38,12 +39,13 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	c.nodes[0].seed(web.Seeds()...)
 	atPage(t, web, 400) // the heaps have grown to what they need
 
-	rate := func() (pages float64, most []int64) {
+	rate := func(enough func() bool) (pages float64, most []int64, took time.Duration) {
 		before, began := web.Progress(), time.Now()
-		most = peaks(t, c.nodes[:2], span)
-		return float64(web.Progress()-before) / time.Since(began).Seconds(), most
+		most = peaks(t, c.nodes[:2], func() bool { return time.Since(began) < span || !enough() })
+		took = time.Since(began)
+		return float64(web.Progress()-before) / took.Seconds(), most, took
 	}
-	calm, before := rate()
+	calm, before, _ := rate(func() bool { return true })
 	// The collector lets garbage, of which strangers make much, fill the heap up to its goal.
 	var goals []int64
 	for i, n := range c.nodes[:2] {
@@ -56,7 +58,8 @@ func TestStrangersWhileCrawling(t *testing.T) {
 	for i, n := range c.nodes[:2] {
 		strangers.Go(func() { sent.attack(ctx, n, uint64(i)) })
 	}
-	stormy, during := rate()
+	end := time.Now().Add(most) // strangers have what a machine that is busy with other things leaves them
+	stormy, during, lasted := rate(func() bool { return sent.enough(messages) || time.Now().After(end) })
 	late := c.add()
 	late.ready()
 	joined := time.Now()
@@ -67,14 +70,17 @@ func TestStrangersWhileCrawling(t *testing.T) {
 
 	// The promised nine tenths need a machine that does nothing else: they are judged
 	// with -faults. Without it a crawl that breaks down is still seen.
-	least := 0.7
+	least := 0.4
 	if *faultRuns > 0 {
 		least = 0.9
 	}
 	if !raceDetector && stormy < least*calm {
 		t.Errorf("%.1f pages/s under attack, %.1f without", stormy, calm)
 	}
-	const limit = 32 << 20
+	limit := int64(32 << 20)
+	if *faultRuns == 0 {
+		limit *= 2 // a collector that waits for a processor comes late
+	}
 	for i, n := range c.nodes[:2] {
 		most := max(before[i], goals[i])
 		t.Logf("%s: %.1f MiB of anonymous memory under attack, and then the collector's goal is %.1f", n.name, mebi(during[i]), n.metric("go_memstats_next_gc_bytes")/(1<<20))
@@ -87,7 +93,7 @@ func TestStrangersWhileCrawling(t *testing.T) {
 		default:
 		}
 		text, err := os.ReadFile(n.log)
-		if lines := strings.Count(string(text), "\n"); err != nil || lines > 170+5*int(span.Seconds()) {
+		if lines := strings.Count(string(text), "\n"); err != nil || lines > 170+5*int(lasted.Seconds()) {
 			t.Errorf("%s has written %d lines (%v)", n.name, lines, err)
 		}
 	}
@@ -99,11 +105,11 @@ func TestStrangersWhileCrawling(t *testing.T) {
 
 func mebi(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
-// peaks watches the anonymous memory of nodes and returns the most of each.
-func peaks(t *testing.T, nodes []*node, span time.Duration) []int64 {
+// peaks watches the anonymous memory of nodes for as long as on says, and returns the most of each.
+func peaks(t *testing.T, nodes []*node, on func() bool) []int64 {
 	t.Helper()
 	most := make([]int64, len(nodes))
-	for end := time.Now().Add(span); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for ; on(); time.Sleep(50 * time.Millisecond) {
 		for i, n := range nodes {
 			most[i] = max(most[i], residentAnon(t, n.cmd.Process.Pid))
 		}
@@ -139,9 +145,14 @@ func (m *mischief) String() string {
 // judge checks that the attack has really taken place.
 func (m *mischief) judge(t *testing.T, messages int64) {
 	t.Helper()
-	if !raceDetector && (m.packets.Load()+m.tiny.Load() < messages || m.streams.Load() < 500 || m.halfOpen.Load() < 200 || m.handshakes.Load() < 50) {
+	if !raceDetector && !m.enough(messages) {
 		t.Errorf("too little to have tested anything: %s", m)
 	}
+}
+
+// enough reports whether so many messages were sent, and some of everything else.
+func (m *mischief) enough(messages int64) bool {
+	return m.packets.Load()+m.tiny.Load() >= messages && m.streams.Load() >= 500 && m.halfOpen.Load() >= 200 && m.handshakes.Load() >= 50
 }
 
 // attack does everything at once to one node until ctx ends. Real strangers bring

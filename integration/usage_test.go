@@ -85,13 +85,15 @@ func TestTakenPortsMoveOn(t *testing.T) {
 	needsProcesses(t)
 	t.Parallel()
 	c := newCluster(t, "--allow-net", "127.0.0.0/8")
-	port := freePort(t)
+	port := portRow(t, 13)
 	l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	n := c.add("--http", fmt.Sprint("127.0.0.1:", port))
+	n := c.place()
+	n.http, n.gossip, n.rpc = fmt.Sprint("127.0.0.1:", port), fmt.Sprint("127.0.0.1:", port+1), fmt.Sprint("127.0.0.1:", port+2)
+	n.start()
 	n.http = fmt.Sprint("127.0.0.1:", port+10)
 	n.ready()
 	if out := tail(n.log, 100); !strings.Contains(out, n.http) {

@@ -21,7 +21,7 @@ func Reference() []Described {
 	kinds := map[bool]string{true: "counter", false: "gauge"}
 	full := func(name string) string { return namespace + "_" + name }
 	out := []Described{{full(buildInfo), "gauge", buildLabels, buildHelp}}
-	for _, s := range append(engineSingles(), nodeSingles()...) {
+	for _, s := range singles() {
 		out = append(out, Described{full(s.name), kinds[s.kind == counter], nil, s.help})
 	}
 	for _, g := range groups() {

@@ -56,7 +56,7 @@ type collector struct {
 }
 
 func newCollector(read func() Sample) *collector {
-	c := &collector{read: read, singles: append(engineSingles(), nodeSingles()...), groups: groups(), spreads: distributions(), descs: make(map[string]*prometheus.Desc)}
+	c := &collector{read: read, singles: singles(), groups: groups(), spreads: distributions(), descs: make(map[string]*prometheus.Desc)}
 	describe := func(name, help string, labels ...string) {
 		c.descs[name] = prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, labels, nil)
 	}

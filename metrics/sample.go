@@ -53,6 +53,8 @@ type Sample struct {
 	HandoffBytes   int64
 	HandoffPause   Histogram
 
+	Revisits Revisits
+
 	// Archive, derived outputs and disk.
 	WARCFiles         int64 // gauge
 	WARCBytes         int64 // gauge
@@ -91,4 +93,15 @@ type Histogram struct {
 	Counts []int64
 	// Sum is the sum of the observations in seconds. 0: estimated from the middle of the buckets.
 	Sum float64
+}
+
+// Revisits are the visits of known pages. All but Total are gauges; nil is not known, or without revisits.
+type Revisits struct {
+	Total    int64  // visits of pages that were due
+	Results  Counts // of the held partitions, by result: not_modified, unchanged, changed, gone
+	Due      *int64
+	Late     *float64 // seconds
+	Price    *float64 // seconds of freshness
+	Capacity *float64 // visits a second
+	Expected *float64
 }

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // single is a metric without labels.
 type single struct {
@@ -58,6 +62,11 @@ func known[N int64 | float64](field func(*Sample) *N) func(*Sample) (float64, bo
 	}
 }
 
+// singles are all metrics without labels.
+func singles() []single {
+	return slices.Concat(engineSingles(), revisitSingles(), nodeSingles())
+}
+
 // engineSingles are the figures of fetching and of the frontier.
 func engineSingles() []single {
 	return []single{
@@ -79,6 +88,18 @@ func engineSingles() []single {
 		{"dns_stale_served_total", "Look-ups answered with an expired entry because the servers failed.", counter, count(func(s *Sample) int64 { return s.DNS.StaleServed })},
 		{"dns_failures_total", "Look-ups that failed because the name servers failed.", counter, count(func(s *Sample) int64 { return s.DNS.Failures })},
 		{"dns_queries_total", "Messages sent to name servers.", counter, count(func(s *Sample) int64 { return s.DNS.Queries })},
+	}
+}
+
+// revisitSingles are the figures of visits of known pages.
+func revisitSingles() []single {
+	return []single{
+		{"revisits_total", "Visits of pages that were visited before and were due.", counter, count(func(s *Sample) int64 { return s.Revisits.Total })},
+		{"revisits_due", "Pages of the partitions that this node holds whose next visit is due: in a queue, or waiting for a place in it. Missing while known pages are not visited again, as those below.", gauge, known(func(s *Sample) *int64 { return s.Revisits.Due })},
+		{"revisits_late_seconds", "For how long the first of the due pages has waited for a place in the queue.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Late })},
+		{"revisits_price_seconds", "What a visit must bring at this node, in seconds of freshness of a page of weight 1. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Price })},
+		{"revisits_capacity", "Visits of known pages a second that this node could make.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Capacity })},
+		{"freshness_expected_ratio", "Share of the cluster's known pages, weighted by importance, whose copy is as the page is now, as the model believes. With adaptive only.", gauge, known(func(s *Sample) *float64 { return s.Revisits.Expected })},
 	}
 }
 
@@ -120,6 +141,7 @@ func groups() []group {
 		{"members", "Nodes of the cluster by state, as this node sees them.", "state", gauge, func(s *Sample) Counts { return s.Members }},
 		{"cluster_partitions", "Partitions of the whole cluster by state, as this node sees them; a partition may be in several states.", "state", gauge, func(s *Sample) Counts { return s.ClusterPartitions }},
 		{"crawl_state", "1 for the state of the crawl, 0 for the others.", "state", gauge, func(s *Sample) Counts { return s.CrawlState }},
+		{"revisit_results", "Answered visits of due pages, by result, in the partitions that this node holds; not_modified is a part of unchanged.", "result", gauge, func(s *Sample) Counts { return s.Revisits.Results }},
 		{"health_reason", "1 for each reason of health in /status, by its code, 0 for the others.", "code", gauge, func(s *Sample) Counts { return s.Health }},
 	}
 }

@@ -31,6 +31,7 @@ func (n *Node) viewChanged(snap *membership.Snapshot) {
 	if change.Cause != "" {
 		n.log.Info("the members changed", "view", snap.View.Number, "cause", change.Cause, "node", strings.Join(change.Names, ", "), "members", len(snap.View.Members))
 	}
+	n.revisits.Wake()
 	n.heartbeat.Soon()
 }
 
@@ -86,6 +87,7 @@ func (n *Node) reachable(id crawl.NodeID) bool {
 // holdingsChanged is called after each partition that came or went.
 func (n *Node) holdingsChanged() {
 	n.moved.Add(1)
+	n.revisits.HoldingsChanged()
 	n.heartbeat.Soon()
 	n.outbox.Wake()
 }

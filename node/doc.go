@@ -35,14 +35,18 @@
 //	events     the list of what happened                                        cluster.go, status.go
 //	fanout     asks many members at once                                        (used by others)
 //	finish     the end of the crawl; page permits                               finish.go
+//	given      flags of this start beside the crawl's settings                  run.go
 //	heartbeat  what members report each second; which node holds what           heartbeat.go
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
+//	judge      what a visit of a page means, in the frontier's writes           revisits.go
+//	keyfile    files of cluster keys and tokens                                 (used by the verbs)
 //	links      where a URL goes; when a page is done                            links.go
 //	network    listeners; a simulation's network                                open.go
 //	orders     operators' orders that end nodes                                 drain.go
 //	outputs    archive and derived files                                        open.go, dispatch.go
 //	report     what this node says of itself: block, health, metrics            status.go
 //	resources  heap, processor time                                             open.go, status.go
+//	revisits   when known pages are visited again                               revisits.go
 //	rotation   the cluster's key is replaced                                    rotation.go
 //	spread     the crawl document and scope entries on all members              spread.go
 //	status     the status document: pure                                        status.go
@@ -102,6 +106,7 @@
 //
 // Between the frontier and the workers:
 //
+//	due pages                on disk, by time; as many are queued as are fetched in 2 s, 1,024; always
 //	frontier requests        the waiting callers; they block; durable when answered
 //	queues of the dispatcher see package dispatch; callers block; always in the frontier
 //	hosts in memory          20,000; others wait in the wake index; always in the frontier
@@ -124,6 +129,7 @@
 //
 // To other members:
 //
+//	words about known pages  the newest of each member, 278 bytes; replaced; not needed
 //	links to one peer        256 pieces of 1,000 and 1,000 that gather; the outbox; acknowledged
 //	outbox                   the disk; low disk pauses the crawl; always in the frontier
 //	sent cache               262,144 links; the oldest are forgotten; not needed
@@ -155,7 +161,7 @@
 //	gossip streams           4 MiB each, 8 in all; the largest is closed
 //	gossip packets           500 a second and sender, 5,000 in all; dropped
 //
-// Loops without a signal look again: heartbeats and the outbox after 1 s, rounds at the end after
+// Loops without a signal look again: heartbeats, the outbox, and the fetchers' load for revisits after 1 s, rounds at the end after
 // 250 ms, the sync to disk after 1 s. Commits, and questions about contents, gather for 10 ms
 // (decision 0163).
 package node

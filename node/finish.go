@@ -116,6 +116,7 @@ func (n *Node) work() finish.Work {
 	w.Moving = e.moves.Status().Outstanding
 	w.Leased = n.members.LeaseValid()
 	w.SeedLists = n.seeder.Active()
+	w.Due = n.dueNow() // before what is queued
 	t := n.front.Totals()
 	w.Outbox, w.Queued = t.Outbox, t.QueuedTotal()
 	w.LimitReached = n.permits.LimitReached()

@@ -15,6 +15,7 @@ import (
 func (n *Node) openHeartbeat() {
 	o := heartbeat.Options{Self: n.id, Members: n.members, Rules: heartbeatRules{n}, Table: n.peers, Others: n.others, View: n.viewNumber,
 		Partitions: n.partitions, Held: n.heldBits, Block: func() *crawl.NodeBlock { return n.report.Block() }, Stalled: func() bool { return n.stalls.Stalled() != nil },
+		Revisits: n.revisits.Summary, TakeRevisits: n.takeRevisits,
 		Call: func(ctx context.Context, to membership.Member, req *peer.RenewRequest) (*peer.RenewReply, error) {
 			return peer.Call(ctx, n.pool, targetOf(to), req, peer.PeerClient.Renew)
 		},

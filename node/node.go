@@ -35,6 +35,7 @@ import (
 	"crawlnode/node/outputs"
 	"crawlnode/node/report"
 	"crawlnode/node/resources"
+	"crawlnode/node/revisits"
 	"crawlnode/node/rotation"
 	"crawlnode/node/spread"
 	"crawlnode/node/transfer"
@@ -127,6 +128,7 @@ type Node struct {
 	seeder    *links.Seeder
 	permits   *finish.Permits
 	finisher  *finish.Finisher
+	revisits  *revisits.Keeper
 	inspector *inspect.Inspector
 	contents  *contents.Index
 	elsewhere *dispatch.Elsewhere
@@ -328,6 +330,7 @@ func (n *Node) documentChanged() {
 			}
 		}
 	}
+	n.revisits.Wake()
 	n.heartbeat.Soon()
 	n.spread.Wake()
 }

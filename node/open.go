@@ -111,6 +111,7 @@ func Open(o Options) (_ *Node, err error) {
 	}
 	n.openSpread()
 	n.openPeers()
+	n.openRevisits()
 	n.openHeartbeat()
 	n.openLinks()
 	n.openFinish()

@@ -16,6 +16,7 @@ import (
 	"crawlnode/node/disk"
 	"crawlnode/node/dispatch"
 	"crawlnode/node/events"
+	"crawlnode/node/given"
 	"crawlnode/node/heartbeat"
 	"crawlnode/node/links"
 	"crawlnode/node/transfer"
@@ -156,6 +157,7 @@ func (n *Node) lead(ctx context.Context) error {
 	group.Go(func() error { return n.outbox.Run(ctx) })
 	group.Go(func() error { return n.permits.Run(ctx) })
 	group.Go(func() error { return n.finisher.Run(ctx) })
+	group.Go(func() error { return n.revisitRun(ctx) })
 	group.Go(func() error { return n.measure(ctx) })
 	group.Go(func() error { return n.followViews(ctx, e) })
 	group.Go(func() error { return n.followLease(ctx, e) })
@@ -180,7 +182,7 @@ func (n *Node) buildEngine(ctx context.Context) error {
 	e := &engine{partitions: c.Partitions, replication: c.Replication}
 	e.turns = n.newTurns(e)
 	e.dispatcher = n.newDispatcher(e.turns)
-	e.completer = links.NewCompleter(n.router, n.outbox, e.dispatcher,
+	e.completer = links.NewCompleter(n.router, n.outbox, countedVisits{e.dispatcher, n.revisits},
 		links.Results{Outcomes: n.report, Failures: n.outputs, Payloads: n.contents})
 	store := transfer.NewStore(n.front)
 	loaded, err := n.loadedPartitions(ctx, store)
@@ -315,7 +317,7 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 		}
 		n.documentChanged()
 		if first {
-			n.warnAboutFlags()
+			n.flags().Warn(n.log)
 		}
 		select {
 		case <-ctx.Done():
@@ -325,6 +327,30 @@ func (n *Node) joinCrawl(ctx context.Context) error {
 			n.documentChanged()
 		}
 	}
+}
+
+// flags are those of this start, beside the settings that the crawl has.
+func (n *Node) flags() *given.Flags {
+	return &given.Flags{Self: n.id, Name: n.name, Dir: n.dir.Path(), HTTP: n.http.Addr().String(), Version: n.version, Config: &n.cfg, Given: n.given, Document: n.doc,
+		Founding: func() (partitions, replication int, ok bool) {
+			v := n.members.Snapshot().View
+			if v == nil {
+				return 0, 0, false
+			}
+			return v.Cluster.Partitions, v.Cluster.Replication, true
+		}}
+}
+
+// adoptFlags makes the given settings those of the crawl, for Options.Adopt.
+func (n *Node) adoptFlags() error {
+	changed, err := n.flags().Adopt(time.Now())
+	if refusal := (given.Refusal{}); errors.As(err, &refusal) {
+		return usageError(err)
+	}
+	if err == nil && len(changed) > 0 {
+		n.adopt(changed)
+	}
+	return err
 }
 
 // pipelineRun runs the fetchers.

@@ -202,6 +202,7 @@ type Link struct {
 	Via           uint32                 `protobuf:"varint,6,opt,name=via,proto3" json:"via,omitempty"`
 	Again         bool                   `protobuf:"varint,7,opt,name=again,proto3" json:"again,omitempty"`
 	Suspicious    bool                   `protobuf:"varint,8,opt,name=suspicious,proto3" json:"suspicious,omitempty"`
+	ClaimedNs     int64                  `protobuf:"varint,9,opt,name=claimed_ns,json=claimedNs,proto3" json:"claimed_ns,omitempty"` // when the site says that the page has changed, since 1970; 0: it does not say
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -290,6 +291,13 @@ func (x *Link) GetSuspicious() bool {
 		return x.Suspicious
 	}
 	return false
+}
+
+func (x *Link) GetClaimedNs() int64 {
+	if x != nil {
+		return x.ClaimedNs
+	}
+	return 0
 }
 
 type LinkBatch struct {
@@ -484,7 +492,10 @@ type RenewRequest struct {
 	ClockNs int64                  `protobuf:"varint,9,opt,name=clock_ns,json=clockNs,proto3" json:"clock_ns,omitempty"` // the sender's clock that counts through sleep; 0: not sent
 	// The disk of the sender does not answer. It asks for no lease, and the heartbeat does not
 	// count as a sign that it is alive.
-	Stalled       bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	Stalled bool `protobuf:"varint,12,opt,name=stalled,proto3" json:"stalled,omitempty"`
+	// What the sender's known pages want of visits (package node/revisits), 278 bytes; empty: no known page
+	// is visited again, or the sender is older than that.
+	Revisits      []byte `protobuf:"bytes,16,opt,name=revisits,proto3" json:"revisits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -566,6 +577,13 @@ func (x *RenewRequest) GetStalled() bool {
 		return x.Stalled
 	}
 	return false
+}
+
+func (x *RenewRequest) GetRevisits() []byte {
+	if x != nil {
+		return x.Revisits
+	}
+	return nil
 }
 
 type RenewReply struct {
@@ -2116,7 +2134,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\n" +
 	"\x0fpeer/peer.proto\x12\x11crawlnode.peer.v1\"$\n" +
 	"\bEnvelope\x12\x18\n" +
-	"\apayload\x18\x01 \x01(\fR\apayload\"\xbc\x01\n" +
+	"\apayload\x18\x01 \x01(\fR\apayload\"\xdb\x01\n" +
 	"\x04Link\x12\x10\n" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\rR\tpartition\x12\x14\n" +
@@ -2127,7 +2145,9 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05again\x18\a \x01(\bR\x05again\x12\x1e\n" +
 	"\n" +
 	"suspicious\x18\b \x01(\bR\n" +
-	"suspicious\"\x7f\n" +
+	"suspicious\x12\x1d\n" +
+	"\n" +
+	"claimed_ns\x18\t \x01(\x03R\tclaimedNs\"\x7f\n" +
 	"\tLinkBatch\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12-\n" +
 	"\x05links\x18\x02 \x03(\v2\x17.crawlnode.peer.v1.LinkR\x05links\x123\n" +
@@ -2141,7 +2161,7 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\aLinkAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12:\n" +
 	"\bverdicts\x18\x02 \x03(\x0e2\x1a.crawlnode.peer.v1.VerdictB\x02\x10\x01R\bverdicts\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\"\xdc\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\"\xf8\x01\n" +
 	"\fRenewRequest\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +
 	"\x04boot\x18\x02 \x01(\x04R\x04boot\x123\n" +
@@ -2149,7 +2169,8 @@ const file_peer_peer_proto_rawDesc = "" +
 	"\x05block\x18\x05 \x01(\fR\x05block\x12\x12\n" +
 	"\x04held\x18\x06 \x01(\fR\x04held\x12\x19\n" +
 	"\bclock_ns\x18\t \x01(\x03R\aclockNs\x12\x18\n" +
-	"\astalled\x18\f \x01(\bR\astalledJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
+	"\astalled\x18\f \x01(\bR\astalled\x12\x1a\n" +
+	"\brevisits\x18\x10 \x01(\fR\brevisitsJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05J\x04\b\a\x10\b\"\xf5\x01\n" +
 	"\n" +
 	"RenewReply\x12\x12\n" +
 	"\x04view\x18\x01 \x01(\x04R\x04view\x12\x12\n" +

@@ -282,7 +282,7 @@ func TestForwardRecovers(t *testing.T) {
 	}
 	node := &fakeNode{}
 	serve(t, l, node, "c1", "node", 1)
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		if _, err = p.Forward(t.Context(), to, links("http://h/2")); err == nil {
 			return
@@ -306,7 +306,7 @@ func TestCallHasADeadline(t *testing.T) {
 	if _, err := Call(t.Context(), p, Target{ID: "node", Boot: 1, Addr: l.Addr().String()}, &RenewRequest{}, PeerClient.Renew); err == nil {
 		t.Error("a silent peer answered")
 	}
-	if took := time.Since(begin); took > 2*callTimeout {
+	if took := time.Since(begin); took > 8*callTimeout {
 		t.Errorf("the call took %v, its bound is %v", took, callTimeout)
 	}
 }

@@ -43,7 +43,9 @@ type bench struct {
 	// content is what is known of pages, by URL; questions are those that were asked.
 	content   map[string]ContentAnswer
 	questions []ContentQuestion
-	deriver   Deriver // nil: none
+	stored    map[string]Stored // of pages that have not changed
+	looked    []string          // for stored ones
+	deriver   Deriver           // nil: none
 
 	archiveErr, completeErr error
 }
@@ -87,6 +89,13 @@ func (b *bench) Seen(_ context.Context, q ContentQuestion) ContentAnswer {
 	return b.content[q.URL.String()]
 }
 
+func (b *bench) Stored(_ context.Context, u urlnorm.URL) Stored {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.looked = append(b.looked, u.String())
+	return b.stored[u.String()]
+}
+
 // visit queues a visit of u.
 func (b *bench) visit(u string, change ...func(*crawl.Visit)) {
 	target := url(b.t, u)
@@ -103,6 +112,15 @@ func (b *bench) visit(u string, change ...func(*crawl.Visit)) {
 func (b *bench) serve(u string, status int, header, body string) {
 	b.web[url(b.t, u).String()] = func(fetcher.Request) (*fetcher.Response, error) {
 		return answer(status, header, body), nil
+	}
+}
+
+// serveConditional answers 304 with a header to a request with a validator.
+func (b *bench) serveConditional(u, header string) {
+	b.web[url(b.t, u).String()] = func(r fetcher.Request) (*fetcher.Response, error) {
+		resp := answer(304, header, "")
+		resp.Conditional = r.ETag != "" || r.LastModified != ""
+		return resp, nil
 	}
 }
 

@@ -39,7 +39,7 @@ func TestKnownPages(t *testing.T) {
 			t.Errorf("%s: asked %+v", name, b.questions)
 		}
 		if got.Original != c.answer.Original || got.NearOf != c.answer.NearOf || got.Simhash != q.Simhash ||
-			o.First != c.answer.First || o.NearOf != c.answer.NearOf || o.DuplicateOf != c.duplicate {
+			o.First != c.answer.First || o.Refers != (c.answer.Original != nil) || o.NearOf != c.answer.NearOf || o.DuplicateOf != c.duplicate {
 			t.Errorf("%s: archived %+v, completed %+v", name, got, o)
 		}
 	}

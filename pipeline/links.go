@@ -84,6 +84,7 @@ const (
 	pageMedia            // HTML and XHTML
 	xmlMedia             // may be a sitemap that a page links to
 	sheetMedia           // a style sheet
+	feedMedia            // RSS or Atom
 )
 
 // kindOf reads the media type. A header that carries no information is treated as absent (MIME
@@ -102,6 +103,8 @@ func kindOf(resp *fetcher.Response) mediaKind {
 		return xmlMedia
 	case "text/css":
 		return sheetMedia
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml":
+		return feedMedia
 	}
 	return otherMedia
 }
@@ -118,8 +121,12 @@ type finds struct {
 	skipped []crawl.Skip
 	// fingerprints says that the archive needs the SimHash of texts. The deriver may need it too.
 	fingerprints bool
+	masked       []byte // memory for textPrint
 	// complete: no scope entry is missing, so a refusal is final.
 	complete bool
+	// topic is the page's score and anchor the text of the current link, with Rules.Focus.
+	topic  float64
+	anchor string
 }
 
 // read adds to o what the answer leads to: the target of a redirect, or the links of a page or
@@ -148,7 +155,8 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 	clear(w.seen)
 	f := &finds{v: v, rules: rules, seen: w.seen, o: o, log: w.p.o.Log, deriver: w.p.o.Deriver, skipped: w.skipped[:0],
 		fingerprints: rules.Settings.Archive && !w.p.o.NoFingerprints, complete: w.complete}
-	defer func() { w.skipped = f.skipped }()
+	f.masked = w.masked
+	defer func() { w.skipped, w.masked = f.skipped, f.masked }()
 	f.seen[v.Item.URL.String()] = struct{}{} // a link to the page itself is ignored
 	o.NoIndex, _ = directives(resp)
 	switch ok := resp.Status >= 200 && resp.Status < 300; {
@@ -162,7 +170,7 @@ func (w *worker) read(v crawl.Visit, resp *fetcher.Response, rules *Rules, o *cr
 		f.sitemapFile(resp)
 	case kindOf(resp) == pageMedia:
 		doc = f.page(resp)
-	case kindOf(resp) == xmlMedia:
+	case kindOf(resp) == xmlMedia, kindOf(resp) == feedMedia && rules.Settings.Revisits():
 		f.linkedSitemap(resp)
 	}
 	return doc
@@ -267,7 +275,7 @@ func (f *finds) admit(t crawl.Target, v scope.Verdict, priority float64) {
 		v, list = opened, &f.o.Unjudged
 	}
 	t.Suspicious = v.Suspicious
-	t.Band = BandOf(t.Via, t.Depth, priority, v.Suspicious)
+	t.Band = f.band(&t, priority)
 	*list = append(*list, t)
 }
 
@@ -291,21 +299,25 @@ func (f *finds) page(resp *fetcher.Response) *htmlparse.Document {
 		f.log.Warn("page has more links than the limit; the rest are dropped", "url", f.v.Item.URL.String(), "found", doc.LinksFound, "dropped", doc.LinksDropped)
 	}
 	f.o.NoIndex = f.o.NoIndex || doc.NoIndex
-	_, noFollow := directives(resp)
+	follow, why := f.follows(resp, &doc)
 	f.o.Targets = slices.Grow(f.o.Targets, min(len(doc.Links), usualTargets))
 	for i := range doc.Links {
 		switch l := &doc.Links[i]; {
-		case !noFollow && !doc.NoFollow:
+		case follow, why == crawl.SkipFocus && l.Tag == "meta": // a page that redirects has no text to judge
+			f.anchor = doc.Anchor(i)
 			f.link(l)
 		case !l.Asset() || f.rules.Settings.Assets:
-			f.skip(l.URL, viaOf(l), crawl.SkipNoFollow)
+			f.skip(l.URL, viaOf(l), why)
 		}
 	}
-	if f.rules.Settings.Assets && !noFollow && !doc.NoFollow {
+	if f.rules.Settings.Assets && follow {
 		f.hiddenParts(resp.Body, &doc)
 	}
 	if f.fingerprints || f.deriver != nil && f.deriver.Simhashes() {
 		f.o.Simhash, _ = simhash.Fingerprint(doc.Text)
+	}
+	if comparesText(&f.rules.Settings) {
+		f.o.Text = f.textPrint(doc.Text)
 	}
 	return &doc
 }
@@ -336,7 +348,7 @@ func (f *finds) link(l *htmlparse.Link) {
 	switch {
 	case l.Tag == "meta":
 		f.redirect(l.URL)
-	case !l.Asset():
+	case !l.Asset(), l.Feed && f.v.Item.Depth == 0 && f.rules.Settings.Revisits(): // feeds of a site, not of each page
 		f.add(crawl.Target{URL: l.URL, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink}, 0)
 	case f.rules.Settings.Assets && l.Part():
 		f.asset(l.URL, f.v.Item.Depth+1, 0)

@@ -59,6 +59,16 @@ type Contents interface {
 	// Seen reports whether a page's payload or text was seen before. It may block for half a
 	// second; without an answer everything counts as new.
 	Seen(ctx context.Context, q ContentQuestion) ContentAnswer
+	// Stored returns what is stored of a URL that has not changed. It may block as Seen does.
+	Stored(ctx context.Context, u urlnorm.URL) Stored
+}
+
+// Stored is the content of a URL that was fetched before. The zero value: nothing is known of it.
+type Stored struct {
+	Digest crawl.Digest // SHA-1 of the payload
+	// Original is a capture that has the payload, or the newest one of the URL that may have it: then it has no record id.
+	// Nil: none is known.
+	Original *crawl.Original
 }
 
 // ContentQuestion is a page that was fetched.
@@ -102,6 +112,8 @@ type Rules struct {
 	Seeds    *scope.Seeds
 	// Normalize are the Settings' rules for URLs that are one page. Found URLs are stored as they make them.
 	Normalize normalize.Rules
+	// Focus judges pages and links by the topic of Settings.Focus. Nil: there is none, at no cost.
+	Focus Focus
 	// Rejudge says that the scope has changed since the first URLs were admitted. A queued URL is
 	// then judged again before it is fetched.
 	Rejudge bool

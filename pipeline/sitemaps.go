@@ -51,17 +51,19 @@ func (f *finds) sitemapFile(resp *fetcher.Response) {
 
 // linkedSitemap takes the entries of a sitemap that was fetched because a page links to it. When
 // robots.txt or an index names the same file later, it is known and not fetched again. It counts as
-// a page. Feeds and other XML are not read.
+// a page. Feeds are read where pages are visited again, other XML is not.
 func (f *finds) linkedSitemap(resp *fetcher.Response) {
 	_, noFollow := directives(resp)
 	sm, _ := sitemap.Parse(resp.Body, resp.ContentType, f.v.Item.URL)
 	switch {
-	case sm.Feed:
+	case sm.Feed && !f.rules.Settings.Revisits():
 	case noFollow:
 		f.o.LinksFound += len(sm.Entries)
 		for i := range sm.Entries {
 			f.skip(sm.Entries[i].Loc, crawl.ViaSitemap, crawl.SkipNoFollow)
 		}
+	case sm.Feed:
+		f.feed(&sm)
 	default:
 		f.entries(&sm, 0)
 	}
@@ -77,11 +79,11 @@ func (f *finds) entries(sm *sitemap.Sitemap, nested int) {
 		e := &sm.Entries[i]
 		switch {
 		case !sm.Index:
-			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap}, sitemapPriority(e, f.v.Item.URL.Host(), f.o.FetchedAt))
+			f.add(crawl.Target{URL: e.Loc, Depth: 1, Via: crawl.ViaSitemap, Claimed: f.claimed(e)}, sitemapPriority(e, f.v.Item.URL.Host(), f.o.FetchedAt))
 		case nested >= maxSitemapDepth:
 			f.skip(e.Loc, crawl.ViaSitemapFile, crawl.SkipDepth)
 		default:
-			f.add(crawl.Target{URL: e.Loc, Depth: nested + 1, Via: crawl.ViaSitemapFile}, 0)
+			f.add(crawl.Target{URL: e.Loc, Depth: nested + 1, Via: crawl.ViaSitemapFile, Claimed: f.claimed(e)}, 0)
 		}
 	}
 }

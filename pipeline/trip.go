@@ -12,6 +12,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/web/fetcher"
+	"crawlnode/web/htmlparse"
 	"crawlnode/web/urlnorm"
 )
 
@@ -24,6 +25,7 @@ type worker struct {
 	complete bool
 	// skipped are those links that were not taken and that the log shows.
 	skipped []crawl.Skip
+	masked  []byte // the text of the current page without its numbers
 }
 
 // visit makes the whole trip of v. keep outlives the pipeline's context. The error is a storage
@@ -175,6 +177,9 @@ func (w *worker) page(keep, fetching context.Context, v crawl.Visit, rules *Rule
 	}
 	defer resp.Release()
 	o := answered(v, resp)
+	if rules.Settings.Revisits() {
+		o.MaxAge = maxAge(resp.Header, resp.Started.Add(resp.Took))
+	}
 	w.p.o.Source.Release(v, crawl.Response{
 		Kind: o.Kind, Requested: true, Took: o.Took, Bytes: o.Bytes, RetryAfter: askedWait(resp.Header, time.Now()),
 	})
@@ -197,7 +202,10 @@ func (w *worker) broken(ctx context.Context, v crawl.Visit, err error, o *crawl.
 
 // keep parses a fetched page, archives it and writes what is derived from it: the part of a trip
 // that uses the processor.
-func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) (err error) {
+func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
+	if resp.Status == http.StatusNotModified {
+		return w.unchanged(ctx, v, resp, rules, o)
+	}
 	w.p.backlog.begin(v.Domain, time.Now())
 	defer w.p.backlog.end(v.Domain)
 	o.Digest = sha1.Sum(resp.RawBody)
@@ -209,20 +217,25 @@ func (w *worker) keep(ctx context.Context, v crawl.Visit, resp *fetcher.Response
 	var original *crawl.Original
 	if rules.Settings.Archive {
 		original = w.known(ctx, v, resp, o)
+		o.Refers = original != nil
 	}
-	c := capture(v, resp, o, original)
+	return w.store(ctx, &v, capture(v, resp, o, original), rules, o, doc)
+}
+
+// store archives an answer and writes what is derived from it.
+func (w *worker) store(ctx context.Context, v *crawl.Visit, c crawl.Capture, rules *Rules, o *crawl.Outcome, doc *htmlparse.Document) (err error) {
 	if rules.Settings.Archive {
 		if o.Archive, err = w.p.o.Archive.Put(ctx, c); err != nil {
 			return err
 		}
 	}
-	return w.derive(ctx, &v, &c, o, doc)
+	return w.derive(ctx, v, &c, o, doc)
 }
 
 // known finds out whether the page was seen before.
 func (w *worker) known(ctx context.Context, v crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) *crawl.Original {
 	q := ContentQuestion{URL: v.Item.URL, Digest: o.Digest, Simhash: o.Simhash,
-		Countable: len(resp.RawBody) > 0 && !o.Truncated && o.Status != http.StatusNotModified}
+		Countable: len(resp.RawBody) > 0 && !o.Truncated}
 	if !q.Countable && q.Simhash == 0 {
 		return nil
 	}
@@ -304,16 +317,9 @@ func answered(v crawl.Visit, resp *fetcher.Response) crawl.Outcome {
 	o := crawl.Outcome{
 		Kind: crawl.Fetched, Status: resp.Status, FetchedAt: resp.Started, Took: resp.Took, Bytes: resp.WireBytes,
 		ContentType: resp.MediaType, Truncated: resp.Truncated, IsSitemap: v.Item.Via == crawl.ViaSitemapFile,
-		ETag: resp.Header.Get("ETag"), LastMod: resp.Header.Get("Last-Modified"),
+		Conditional: resp.Conditional,
 	}
-	if resp.Status == http.StatusNotModified {
-		if o.ETag == "" {
-			o.ETag = v.Item.ETag
-		}
-		if o.LastMod == "" {
-			o.LastMod = v.Item.LastModified
-		}
-	}
+	keepValidators(&v, resp, &o)
 	if limited(resp.Status) {
 		o.Kind = crawl.RateLimited
 		o.Reason = fmt.Sprintf("the host answered %d and asks for fewer requests", resp.Status)

@@ -23,7 +23,7 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, scope.Options{})
 	b.rules.Settings.Archive = true
-	b.serve("http://a.test/", 200, "ETag: \"1\"\nLast-Modified: then", `<a href="/x">`)
+	b.serve("http://a.test/", 200, "ETag: \"1\"\nLast-Modified: "+then, `<a href="/x">`)
 	b.visit("http://a.test/")
 	r, o := b.one()
 	want := []string{"fetch http://a.test/", "release fetched", "archive http://a.test/", "complete fetched"}
@@ -33,7 +33,7 @@ func TestOrder(t *testing.T) {
 	if !r.Requested || r.Took != 10*time.Millisecond {
 		t.Errorf("response %+v", r)
 	}
-	if o.Status != 200 || o.ContentType != "text/html" || o.Archive.File != "f" || o.ETag != `"1"` || o.LastMod != "then" ||
+	if o.Status != 200 || o.ContentType != "text/html" || o.Archive.File != "f" || o.ETag != `"1"` || o.LastMod != then ||
 		o.Bytes != 13 || o.Digest != sha1.Sum([]byte(`<a href="/x">`)) || o.IsSitemap || o.LinksFound != 1 || o.FetchedAt.IsZero() {
 		t.Errorf("outcome %+v", o)
 	}
@@ -85,7 +85,7 @@ func TestKinds(t *testing.T) {
 			} else {
 				b.serve("http://a.test/", c.status, c.header, "text")
 			}
-			b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.ETag, v.Item.LastModified = `"v"`, "then" })
+			b.visit("http://a.test/", func(v *crawl.Visit) { v.Item.ETag, v.Item.LastModified = `"v"`, then })
 			r, o := b.one()
 			if r.Kind != c.kind || o.Kind != c.kind || o.Category != c.category || o.Status != c.status || r.RetryAfter != c.wait || r.Requested == c.idle {
 				t.Errorf("response %+v, outcome %+v", r, o)
@@ -96,7 +96,7 @@ func TestKinds(t *testing.T) {
 			if archived := len(b.captures) > 0; archived != (c.kind == crawl.Fetched) {
 				t.Errorf("archived: %v", archived)
 			}
-			if b.asked[0].ETag != `"v"` || b.asked[0].UserAgent != "test" || c.status == 304 && (o.ETag != `"v"` || o.LastMod != "then") {
+			if b.asked[0].ETag != `"v"` || b.asked[0].UserAgent != "test" || c.status == 304 && (o.ETag != `"v"` || o.LastMod != then) {
 				t.Errorf("request %+v, outcome's tag %q %q", b.asked[0], o.ETag, o.LastMod)
 			}
 		})

@@ -53,16 +53,13 @@ type Surroundings struct {
 // far.
 func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surroundings) (Record, Verdict) {
 	verdict := r.Judge(digest, v, rules.Compare)
+	since := r.unanswered() + v.Elapsed
 	r.note(Past{Before: v.Elapsed, Status: v.Status, Took: v.Took, Changed: verdict == Changed})
 	switch verdict {
 	case Unknown:
 		return r, verdict
 	case Gone:
-		r.Misses++
-		if AnswerOf(v.Status) == Removed {
-			r.Misses += RemovedCounts - 1
-		}
-		r.Interval = rules.gone(r.Misses)
+		r.miss(v.Status, rules)
 		return r, verdict
 	default:
 	}
@@ -72,8 +69,50 @@ func (r Record) Visited(digest [20]byte, v *Visit, rules *Rules, by *Surrounding
 		r.Full = 0
 		r.Text = v.Text
 	}
-	r.Stats = r.Stats.Observe(estimate.Observation{Interval: v.Elapsed, Changed: verdict == Changed, Dated: v.Dated, Age: v.Age})
+	r.Moved = false
+	if v.Elapsed > 0 && !v.Blurred {
+		r.Stats = r.Stats.Observe(estimate.Observation{Interval: since, Changed: verdict == Changed, Dated: v.Dated, Age: v.Age})
+	}
 	return r.Planned(rules, by), verdict
+}
+
+// First takes in the first visit, or one of a page of whose visits nothing is known.
+func (r Record) First(v *Visit, rules *Rules, by *Surroundings) Record {
+	r = r.Planned(rules, by)
+	if v.Status != 0 {
+		r.note(Past{Status: v.Status, Took: v.Took})
+	}
+	switch AnswerOf(v.Status) {
+	case Missing, Removed:
+		r.miss(v.Status, rules)
+	case NotModified:
+		r.Full = 1
+	case Content:
+		r.Text = v.Text
+	default:
+	}
+	return r
+}
+
+// miss counts an answer that the page is not there.
+func (r *Record) miss(status int, rules *Rules) {
+	r.Misses++
+	if AnswerOf(status) == Removed {
+		r.Misses += RemovedCounts - 1
+	}
+	r.Interval = rules.gone(r.Misses)
+}
+
+// unanswered is the time before the newest visit that brought no answer, since the last one that did: a
+// visit that says something speaks of all of it.
+func (r *Record) unanswered() (d time.Duration) {
+	for _, p := range r.Past {
+		if AnswerOf(p.Status) != Failed {
+			break
+		}
+		d += p.Before
+	}
+	return d
 }
 
 // Planned believes and plans anew, without a visit: after the first fetch, and at a check.

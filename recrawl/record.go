@@ -16,6 +16,10 @@ type Record struct {
 	Belief estimate.Gamma // after the newest visit or check; what the sums count the page with
 	Weight float64        // importance with which the sums count the page, MinWeight to 1
 	Text   uint64         // fingerprint of the text without numbers; 0: none
+	Kind   Kind
+	// Listed: the site's sitemap or feed names the page with a date. Moved: that date is later than the newest
+	// visit.
+	Listed, Moved bool
 	// Misses counts the answers in a row that the page is not there.
 	Misses int
 	// Full counts the visits since the last one without validators.
@@ -31,6 +35,17 @@ type Past struct {
 	Took    time.Duration
 	Changed bool
 }
+
+// Kind is what kind of page it is: the pages of a kind are counted together over the whole cluster.
+type Kind uint8
+
+// The kinds.
+const (
+	KindPage Kind = iota
+	KindFeed      // feed or sitemap
+	KindFile      // any other file
+	NumKinds
+)
 
 // MaxPast is how many visits the history has.
 const MaxPast = 8
@@ -51,8 +66,8 @@ const (
 	weightLog = 16 // steps of a factor of two
 )
 
-// packWeight is a weight in one byte: 0 is 1, each step a sixteenth of a factor of two less.
-func packWeight(w float64) byte {
+// PackWeight is a weight in one byte: 0 is 1, each step a sixteenth of a factor of two less.
+func PackWeight(w float64) byte {
 	if !(w > 0) {
 		return math.MaxUint8
 	}
@@ -61,12 +76,15 @@ func packWeight(w float64) byte {
 
 // RoundWeight is a weight as a record keeps it. The sums must use this one, or they would not get
 // back what they were given.
-func RoundWeight(w float64) float64 { return math.Exp2(-float64(packWeight(w)) / weightLog) }
+func RoundWeight(w float64) float64 { return UnpackWeight(PackWeight(w)) }
+
+// UnpackWeight is the weight that PackWeight has written.
+func UnpackWeight(b byte) float64 { return math.Exp2(-float64(b) / weightLog) }
 
 // Append writes r:
 //
 //	version, 8 bytes stats, 4 bytes belief, byte weight, 8 bytes text,
-//	u misses, u full, u interval in ms, u number of past visits,
+//	u (misses · 16 + listed · 8 + moved · 4 + kind), u full, u interval in ms, u number of past visits,
 //	each: u (seconds before · 2 + changed), u status, u milliseconds
 //
 // u is an unsigned varint. Two visits take about 40 bytes, eight about 80.
@@ -74,9 +92,9 @@ func (r *Record) Append(b []byte) []byte {
 	b = append(b, FormatVersion)
 	b = r.Stats.Append(b)
 	b = r.Belief.Append(b)
-	b = append(b, packWeight(r.Weight))
+	b = append(b, PackWeight(r.Weight))
 	b = binary.BigEndian.AppendUint64(b, r.Text)
-	b = binary.AppendUvarint(b, uint64(min(max(r.Misses, 0), maxCount)))
+	b = binary.AppendUvarint(b, uint64(min(max(r.Misses, 0), maxCount))<<4|r.marks())
 	b = binary.AppendUvarint(b, uint64(min(max(r.Full, 0), maxCount)))
 	b = binary.AppendUvarint(b, uint64(bound(r.Interval).Milliseconds()))
 	past := r.Past[:min(len(r.Past), MaxPast)]
@@ -92,6 +110,23 @@ func (r *Record) Append(b []byte) []byte {
 	}
 	return b
 }
+
+// marks are the small parts, in four bits.
+func (r *Record) marks() uint64 {
+	m := uint64(min(r.Kind, NumKinds-1))
+	if r.Moved {
+		m |= markMoved
+	}
+	if r.Listed {
+		m |= markListed
+	}
+	return m
+}
+
+const (
+	markMoved  = 1 << 2
+	markListed = 1 << 3
+)
 
 func bound(d time.Duration) time.Duration { return min(max(d, 0), maxWait) }
 
@@ -109,10 +144,12 @@ func Decode(b []byte) (r Record, rest []byte, err error) {
 	b = b[estimate.PackedStats:]
 	r.Belief = estimate.UnpackGamma([estimate.PackedGamma]byte(b))
 	b = b[estimate.PackedGamma:]
-	r.Weight = math.Exp2(-float64(b[0]) / weightLog)
+	r.Weight = UnpackWeight(b[0])
 	r.Text = binary.BigEndian.Uint64(b[1:])
 	d := decoder{b: b[9:]}
-	r.Misses = int(d.u(maxCount))
+	marks := d.u(maxCount<<4 | 15)
+	r.Misses, r.Kind = int(marks>>4), min(Kind(marks&3), NumKinds-1)
+	r.Moved, r.Listed = marks&markMoved != 0, marks&markListed != 0
 	r.Full = int(d.u(maxCount))
 	r.Interval = time.Duration(d.u(uint64(maxWait/time.Millisecond))) * time.Millisecond
 	n := d.u(MaxPast)

@@ -152,7 +152,7 @@ func TestConditional(t *testing.T) {
 // randomRecord is a record as it would be read back.
 func randomRecord(t *testing.T, r *rand.Rand) Record {
 	t.Helper()
-	x := Record{Weight: r.Float64(), Text: r.Uint64(), Misses: r.IntN(9), Full: r.IntN(20), Interval: time.Duration(r.IntN(1e9)) * time.Millisecond}
+	x := Record{Weight: r.Float64(), Text: r.Uint64(), Misses: r.IntN(9), Kind: Kind(r.IntN(int(NumKinds))), Listed: r.IntN(2) == 0, Moved: r.IntN(2) == 0, Full: r.IntN(20), Interval: time.Duration(r.IntN(1e9)) * time.Millisecond}
 	x.Belief = estimate.Gamma{Shape: math.Exp(r.NormFloat64()), Rate: math.Exp(r.NormFloat64() + 9)}
 	for range r.IntN(MaxPast + 1) {
 		x.Stats = x.Stats.Observe(estimate.Observation{Interval: time.Duration(r.IntN(1e15)), Changed: r.IntN(2) == 0})
@@ -210,6 +210,93 @@ func FuzzDecode(f *testing.F) {
 		}
 		if i := r.Claimed(true, claims.Record{Hits: 30, Quiet: 30}, r.Interval/2, &week); i < 0 {
 			t.Errorf("a claim makes the interval %v", i)
+		}
+	})
+}
+
+// TestSiteSums: what was counted is taken out again, through any number of visits.
+func TestSiteSums(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var site Site
+	var known []Record
+	for n := range 5000 {
+		r := randomRecord(t, rng)
+		if n > 100 {
+			old := rng.IntN(len(known))
+			site.Discount(&known[old])
+			known[old] = known[len(known)-1]
+			known = known[:len(known)-1]
+		}
+		site.Count(&r)
+		known = append(known, r)
+		var err error
+		if site, err = DecodeSite(string(site.Append(nil))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want Site
+	for i := range known {
+		want.Count(&known[i])
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b), 1e-9) }
+	if !near(site.Pool.Pages, want.Pool.Pages) || !near(site.Pool.Mean, want.Pool.Mean) || !near(site.Pool.MeanLog, want.Pool.MeanLog) || !near(site.Wanted, want.Wanted) {
+		t.Errorf("sums %+v, want %+v", site, want)
+	}
+	for i := range known {
+		site.Discount(&known[i])
+	}
+	if site.Pool != (estimate.Pool{}) || site.Wanted > 1e-6*want.Wanted {
+		t.Errorf("without a page the sums are %+v", site)
+	}
+}
+
+// TestUnknownBefore: a visit teaches nothing of the rate when it is not known how long ago the one before was.
+func TestUnknownBefore(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 1000}
+	first := Record{Weight: 1}.First(&Visit{Status: 200, Text: 1}, &week, &by)
+	for name, v := range map[string]Visit{
+		"no time":                  {Status: 200, Digest: [20]byte{2}},
+		"the timeline stood still": {Status: 200, Digest: [20]byte{2}, Elapsed: time.Hour, Blurred: true},
+		"a clock that went back":   {Status: 200, Digest: [20]byte{2}, Elapsed: -time.Hour},
+	} {
+		r, verdict := first.Visited([20]byte{1}, &v, &week, &by)
+		if verdict != Changed || r.Stats != first.Stats || r.Known() {
+			t.Errorf("%s: %v, %+v", name, verdict, r.Stats)
+		}
+	}
+}
+
+// TestUnansweredVisits: what a visit finds is of all the time since the last one that was answered.
+func TestUnansweredVisits(t *testing.T) {
+	by := Surroundings{Prior: week.Prior(), Price: 1000}
+	first := Record{Weight: 1}.First(&Visit{Status: 200, Text: 1}, &week, &by)
+	r := first
+	for _, status := range []int{503, 0} {
+		r, _ = r.Visited([20]byte{1}, &Visit{Status: status, Elapsed: 24 * time.Hour}, &week, &by)
+		if r.Interval != first.Interval || r.Stats != first.Stats {
+			t.Errorf("status %d: %+v", status, r)
+		}
+	}
+	r, _ = r.Visited([20]byte{1}, &Visit{Status: 304, Elapsed: 24 * time.Hour}, &week, &by)
+	if want := (3 * 24 * time.Hour).Seconds(); math.Abs(r.Stats.Quiet-want) > 1e-6*want {
+		t.Errorf("unchanged for %v s, want %v", r.Stats.Quiet, want)
+	}
+}
+
+// FuzzSite: any bytes are a site or refused, and one that was read is written as it was.
+func FuzzSite(f *testing.F) {
+	site := Site{Pool: estimate.Pool{Pages: 3, Mean: 1e-5, MeanLog: -30}, Factor: 2, Wanted: 0.1}
+	site.Dates.Hits = 4
+	f.Add("")
+	f.Add(string(site.Append(nil)))
+	f.Add(string(bytes.Repeat([]byte{1}, packedSite)))
+	f.Fuzz(func(t *testing.T, b string) {
+		s, err := DecodeSite(b)
+		if err != nil {
+			return
+		}
+		if again, err := DecodeSite(string(s.Append(nil))); err != nil || again != s {
+			t.Fatalf("site %+v became %+v, %v", s, again, err)
 		}
 	})
 }

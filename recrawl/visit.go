@@ -39,7 +39,9 @@ func AnswerOf(status int) Answer {
 
 // Visit is what one fetch of a known page brought.
 type Visit struct {
-	Elapsed time.Duration // since the visit before
+	Elapsed time.Duration // since the visit before; 0 or less: not known, so nothing is learnt of the rate
+	// Blurred: most of the elapsed time may be missing. Nothing is learnt of the rate either.
+	Blurred bool
 	Took    time.Duration
 	Status  int
 	Digest  [20]byte // of the payload; of the target, for a redirect

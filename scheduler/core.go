@@ -338,6 +338,10 @@ func (c *Core) Release(now time.Time, id uint64, r crawl.Response) (crawl.HostSt
 		c.weigh(h)
 	}
 	h.dead = c.observe(now, h, r)
+	if r.Requested {
+		h.requests++
+		h.took += r.Took
+	}
 	h.limits.note(now, r.Kind, &v.item)
 	c.noteFetch(now, v, &r)
 	if _, again := RetryDelay(v.item.Attempts + 1); !again && r.Kind == crawl.RateLimited {

@@ -57,9 +57,11 @@ type host struct {
 	// request that ended later.
 	acquired time.Time
 	robots   []*crawl.Robots
-	turns    int   // visits since Activate
-	errors   int64 // those of them that failed, for people
-	queued   int64 // URLs on disk at the last read, for people
+	turns    int           // visits since Activate
+	errors   int64         // those of them that failed, for people
+	requests int64         // since Activate, for people
+	took     time.Duration // by all of them
+	queued   int64         // URLs on disk at the last read, for people
 	limits   limits
 
 	items  []crawl.Item // sorted by band and sequence

@@ -14,6 +14,9 @@ type HostSnapshot struct {
 	Gap    time.Duration // between the end of a request and the start of the next, as things are
 	Addr   netip.Addr    // that would be asked, or the zero Addr
 	Queued bool          // something is to be fetched, as far as is known
+	// Requests and Took sum up the requests since Activate, and the time until their answers ended.
+	Requests int64
+	Took     time.Duration
 }
 
 // Snapshot is the present state of a host; ok is false when it is not in memory.
@@ -22,5 +25,5 @@ func (c *Core) Snapshot(name crawl.Host) (s HostSnapshot, ok bool) {
 	if h == nil {
 		return s, false
 	}
-	return HostSnapshot{Status: h.status, Start: c.start(h), Gap: c.gap(h), Addr: h.addr(), Queued: h.hasWork()}, true
+	return HostSnapshot{Status: h.status, Start: c.start(h), Gap: c.gap(h), Addr: h.addr(), Queued: h.hasWork(), Requests: h.requests, Took: h.took}, true
 }

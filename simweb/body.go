@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"strconv"
 )
@@ -17,6 +18,7 @@ const (
 // compressed: pieces of a deflate stream that end on a byte boundary and refer only to themselves
 // can be joined like text.
 type filler struct {
+	words  []string
 	text   [fillerBlocks][]byte // a paragraph of fillerSize bytes
 	packed [fillerBlocks][]byte // the same as non-final deflate blocks
 }
@@ -26,6 +28,7 @@ func newFiller(seed uint64) *filler {
 	state := seed
 	next := func(n uint64) uint64 { state = mix(state); return state >> 16 % n }
 	words := make([]string, 3000)
+	f.words = words
 	for i := range words {
 		var word []byte
 		for range 2 + next(3) {
@@ -120,11 +123,36 @@ func (w *Web) appendHref(b []byte, from int, page, to uint32, i int) []byte {
 	return b
 }
 
+// newsWords is the length of the paragraph that makes versions differ, even where there is no room for filler.
+const newsWords = 60
+
+// appendNews appends, in a web that changes, what is of this version only, and what is of this answer only.
+func (w *Web) appendNews(b []byte, v *visit) []byte {
+	c := &w.cfg.Changes
+	if !c.on() {
+		return b
+	}
+	d := draws{w.random(uint64(v.page)^mix(uint64(v.held)), saltChange)}
+	b = append(b, "<p>"...)
+	for range newsWords {
+		b = append(append(b, w.filler.words[d.next()%uint64(len(w.filler.words))]...), ' ')
+	}
+	b = append(b, "</p>\n"...)
+	if w.quirk(v.page, saltNoise, c.Noise) {
+		b = append(b, "<p>It is "...)
+		b = v.start.UTC().AppendFormat(b, "2006-01-02 15:04:05")
+		b = append(b, ", and you are visitor "...)
+		b = fmt.Appendf(b, "%020d", v.start.Sub(c.Start)) // of one length, so that the filler is cut at the same place
+		b = append(b, ".</p>\n"...)
+	}
+	return b
+}
+
 const bodyEnd = "</body></html>\n"
 
 // appendPlain appends head, filler up to the page's size, and the end.
-func (w *Web) appendPlain(b []byte, page uint32) []byte {
-	w.eachBlock(page, w.cfg.PageBytes-len(b)-len(bodyEnd), func(block, n int) {
+func (w *Web) appendPlain(b []byte, page uint32, held version) []byte {
+	w.eachBlock(page, held, w.cfg.PageBytes-len(b)-len(bodyEnd), func(block, n int) {
 		b = append(b, w.filler.text[block][:n]...)
 	})
 	return append(b, bodyEnd...)
@@ -132,7 +160,7 @@ func (w *Web) appendPlain(b []byte, page uint32) []byte {
 
 // appendGzip appends to dst the gzip file (RFC 1952) of what appendPlain makes
 // of head.
-func (w *Web) appendGzip(dst, head []byte, page uint32) []byte {
+func (w *Web) appendGzip(dst, head []byte, page uint32, held version) []byte {
 	dst = append(dst, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255)
 	sum, size := uint32(0), 0
 	count := func(text []byte) {
@@ -141,7 +169,7 @@ func (w *Web) appendGzip(dst, head []byte, page uint32) []byte {
 	}
 	count(head)
 	dst = appendStored(dst, head)
-	w.eachBlock(page, w.cfg.PageBytes-len(head)-len(bodyEnd), func(block, n int) {
+	w.eachBlock(page, held, w.cfg.PageBytes-len(head)-len(bodyEnd), func(block, n int) {
 		text := w.filler.text[block][:n]
 		count(text)
 		if n == fillerSize {
@@ -170,10 +198,13 @@ func appendStored(dst, text []byte) []byte {
 	return dst
 }
 
-// eachBlock calls f with the blocks that fill room bytes of a page, and with
+// eachBlock calls f with the blocks that fill room bytes of a version of a page, and with
 // how much of each is used: all of it but for the last.
-func (w *Web) eachBlock(page uint32, room int, f func(block, n int)) {
-	r := w.random(uint64(page), saltText)
+func (w *Web) eachBlock(page uint32, held version, room int, f func(block, n int)) {
+	r := w.random(uint64(page), saltText) ^ uint64(held)
+	if held != 0 {
+		r = mix(r)
+	}
 	for room > 0 {
 		n := min(room, fillerSize)
 		f(int(r%fillerBlocks), n)

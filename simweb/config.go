@@ -68,6 +68,9 @@ type Config struct {
 	// CrawlDelay is named in the robots.txt of one host in four.
 	CrawlDelay time.Duration
 
+	// Changes make pages change with time. Zero: none ever does.
+	Changes Changes
+
 	// Agent is the crawler's product token in robots.txt (default "crawlnode"); with
 	// "*" no host keeps others out.
 	Agent string
@@ -137,6 +140,7 @@ func (c Config) withDefaults() Config {
 	c.SlowBy = cmp.Or(c.SlowBy, 200*time.Millisecond)
 	c.RetryAfter = cmp.Or(c.RetryAfter, time.Second)
 	c.Agent = cmp.Or(c.Agent, "crawlnode")
+	c.Changes = c.Changes.withDefaults(time.Now())
 	return c
 }
 
@@ -173,6 +177,7 @@ func (c Config) validate() error {
 	if c.Domain != strings.ToLower(c.Domain) || strings.HasPrefix(c.Domain, ".") {
 		errs = append(errs, fmt.Errorf("config: Domain is %q, must be lower case and not begin with a dot", c.Domain))
 	}
+	errs = append(errs, c.Changes.validate())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("simweb: %w", err)
 	}

@@ -33,6 +33,9 @@
 // switches a bit of everything on. Config.Thin takes every second way to a page
 // away, so that every lost link shows; Config.Doors distinguishes clients.
 //
+// With Config.Changes pages change, each at a rate of its own, and hosts say so, or lie: see Changes. The web stays a pure function,
+// then of the seed, the URL and the time.
+//
 // # Expected results
 //
 // Reachable walks the links breadth first from Seeds, without any crawler:
@@ -49,6 +52,10 @@
 // leave, so a gap is never measured shorter than the client saw it. A 429 or 503
 // is not an answer: a retry is correct. Memory is two bytes a page and some
 // two hundred a host, so a million pages are cheap.
+//
+// In a web that changes, the judge also keeps each final answer to a request for a page: 32 bytes a visit, and 24 a page. From these and
+// from the changes it computes how fresh the crawler's copies were (Freshness, PageFreshness), and what validators brought (Conditions). A crawler that
+// visits pages again has Report.Duplicates: check Report.ErrButDuplicates, and Visits.
 //
 // # What it does not do
 //

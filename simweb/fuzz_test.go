@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 )
@@ -39,17 +40,18 @@ func TestEveryPageHasItsOwnURL(t *testing.T) {
 }
 
 func FuzzServe(f *testing.F) {
-	w := newWeb(f, Config{Seed: 1, Hosts: 4, PageBytes: 300}.Quirky())
-	f.Add("h1.sim.test", "/", "gzip")
-	f.Add("h1.sim.test:99999", "/%zz?a", "gzip;q=0")
-	f.Add("[::1", "/robots.txt", "*;q=x")
-	f.Add("dead1.sim.test", "/sitemap.xml", "")
-	f.Fuzz(func(t *testing.T, host, target, accept string) {
+	changes := Changes{Mean: time.Second, ETags: all, Dates: all, Lastmods: all, Noise: 500, Gone: 300}
+	w := newWeb(f, Config{Seed: 1, Hosts: 4, PageBytes: 300, Changes: changes}.Quirky())
+	f.Add("h1.sim.test", "/", "gzip", "*")
+	f.Add("h1.sim.test:99999", "/%zz?a", "gzip;q=0", "")
+	f.Add("[::1", "/robots.txt", "*;q=x", `W/"a", "b`)
+	f.Add("dead1.sim.test", "/sitemap.xml", "", "Mon, 02 Jan 2006 15:04:05 GMT")
+	f.Fuzz(func(t *testing.T, host, target, accept, validator string) {
 		u, err := url.ParseRequestURI("/" + strings.TrimLeft(target, "/"))
 		if err != nil {
 			return // no request line can carry this
 		}
-		r := &http.Request{Method: "GET", Host: host, URL: u, Header: http.Header{"Accept-Encoding": {accept}}}
+		r := &http.Request{Method: "GET", Host: host, URL: u, Header: http.Header{"Accept-Encoding": {accept}, "If-None-Match": {validator}, "If-Modified-Since": {validator}}}
 		rec := httptest.NewRecorder()
 		w.ServeHTTP(rec, r)
 		if rec.Code < 200 || rec.Code > 599 {

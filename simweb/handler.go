@@ -24,9 +24,21 @@ type answer struct {
 
 func (a *answer) set(key, value string) { a.header = append(a.header, [2]string{key, value}) }
 
+func (a *answer) get(key string) string {
+	for _, kv := range a.header {
+		if kv[0] == key {
+			return kv[1]
+		}
+	}
+	return ""
+}
+
 // ServeHTTP answers a request by its Host header and records it. A host that is
 // not of this web gets a 404 and is recorded as strange.
-func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) { w.serve(rw, r, time.Now()) }
+
+// serve answers a request that began at a time.
+func (w *Web) serve(rw http.ResponseWriter, r *http.Request, start time.Time) {
 	w.note(rw, r)
 	i, ok := w.hostIndex(r.Host)
 	if !ok || w.hosts[i].dead {
@@ -36,7 +48,7 @@ func (w *Web) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 	path := r.URL.RequestURI()
 	v := w.visit(i, path)
-	v.start = time.Now()
+	v.start = start
 	v.who, _ = r.Context().Value(whoKey{}).(string)
 	asked := w.judge.begin(v)
 	if v.class == classUnknown {
@@ -102,9 +114,10 @@ func (w *Web) answer(v *visit, path string, asked int, r *http.Request, buf *buf
 			return text(http.StatusOK, body)
 		}
 	case v.class == classSitemap:
-		if body, ok := w.sitemapXML(v.host); ok {
+		if body, ok := w.sitemapXML(v.host, v.start); ok {
 			a := text(http.StatusOK, body)
 			a.header[0] = [2]string{"Content-Type", "application/xml"}
+			w.conditionFile(&a, v, r)
 			return a
 		}
 	case v.class == classPage:
@@ -142,21 +155,37 @@ func (w *Web) finalAnswer(v *visit, r *http.Request, buf *buffers) answer {
 		a.set("Location", w.url(buf.links[0]))
 		return a
 	}
+	if v.held = w.versionAt(v.page, v.start); v.held == gone {
+		return w.goneAnswer(v.page)
+	}
 	contentType := "text/html"
 	if cs := w.charset(v.page); cs.inHeader {
 		contentType += "; charset=" + cs.label
 	}
 	a := answer{status: http.StatusOK, header: [][2]string{{"Content-Type", contentType}}}
 	buf.head = w.appendHead(buf.head[:0], v.host, v.page, buf.links)
+	buf.head = w.appendNews(buf.head, v)
 	if w.quirk(v.page, saltGzip, w.cfg.Gzip) && acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		a.set("Content-Encoding", "gzip")
-		buf.body = w.appendGzip(buf.body[:0], buf.head, v.page)
+		buf.body = w.appendGzip(buf.body[:0], buf.head, v.page, v.held)
 		a.body = buf.body
 	} else {
-		buf.head = w.appendPlain(buf.head, v.page)
+		buf.head = w.appendPlain(buf.head, v.page, v.held)
 		a.body = buf.head
 	}
+	if w.cfg.Changes.on() {
+		w.describe(&a, v)
+		w.condition(&a, v, r)
+	}
 	return a
+}
+
+// goneAnswer is the answer of a page that has gone away.
+func (w *Web) goneAnswer(page uint32) answer {
+	if w.removed(page) {
+		return text(http.StatusGone, "this page was removed\n")
+	}
+	return text(http.StatusNotFound, "this page is not here now\n")
 }
 
 func text(status int, body string) answer {
@@ -169,9 +198,11 @@ func send(rw http.ResponseWriter, r *http.Request, a *answer) error {
 	for _, kv := range a.header {
 		header.Set(kv[0], kv[1])
 	}
-	header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	if a.status != http.StatusNotModified {
+		header.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
 	rw.WriteHeader(a.status)
-	if r.Method == http.MethodHead {
+	if r.Method == http.MethodHead || len(a.body) == 0 {
 		return nil
 	}
 	_, err := rw.Write(a.body)

@@ -30,6 +30,10 @@ type visit struct {
 	who        string
 	start, end time.Time
 	status     int
+	// In a web that changes: what the page is at the start, whether the request was conditional, and the payload's bytes, sent or spared.
+	held         version
+	conditional  bool
+	bytes, saved int
 }
 
 // isFinal reports whether a URL with this status leaves the queue: 429 and 503 ask to
@@ -43,6 +47,8 @@ type judge struct {
 	asked    []uint8      // by page: requests; stays at 255
 	answered []uint8      // by page: final answers; stays at 255
 	distinct atomic.Int64 // pages with an answer
+	visits   [][]logged   // by page; nil in a web that does not change
+	changing time.Time    // Changes.Start
 
 	mu       sync.Mutex // guards what follows
 	unknown  int
@@ -134,6 +140,7 @@ func (j *judge) end(v *visit) {
 		h.robots++
 	}
 	if v.class == classPage && isFinal(v.status) {
+		j.noteLocked(v)
 		if raise(j.answered, v.page) == 1 {
 			j.distinct.Add(1)
 		}
@@ -145,7 +152,11 @@ func (j *judge) unsent(v *visit) {
 	h := &j.hosts[v.host]
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if v.class == classPage && isFinal(v.status) && j.answered[v.page] < math.MaxUint8 {
+	if v.class != classPage || !isFinal(v.status) {
+		return
+	}
+	j.forgetLocked(v)
+	if j.answered[v.page] < math.MaxUint8 {
 		j.answered[v.page]--
 		if j.answered[v.page] == 0 {
 			j.distinct.Add(-1)

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // robotsKind is the form of a host's robots.txt.
@@ -55,14 +56,14 @@ func (w *Web) allowed(h *host, n uint32) bool {
 }
 
 // sitemapPages returns the pages in a host's sitemap: the hidden ones and a few
-// that are linked as well.
+// that are linked as well; with dates, all of them that are allowed.
 func (w *Web) sitemapPages(h *host) []uint32 {
 	if !h.sitemap {
 		return nil
 	}
 	var pages []uint32
 	for n := uint32(0); n < h.pages && len(pages) < maxSitemapURLs; n++ {
-		if n%16 == 0 || w.kind(h, n) == hidden {
+		if n%16 == 0 || w.kind(h, n) == hidden || h.says.lastmods != silent && w.allowed(h, n) {
 			pages = append(pages, h.first+n)
 		}
 	}
@@ -70,7 +71,7 @@ func (w *Web) sitemapPages(h *host) []uint32 {
 }
 
 // sitemapXML returns a host's sitemap; ok is false when it has none.
-func (w *Web) sitemapXML(hostIndex int) (body string, ok bool) {
+func (w *Web) sitemapXML(hostIndex int, at time.Time) (body string, ok bool) {
 	h := &w.hosts[hostIndex]
 	if !h.sitemap {
 		return "", false
@@ -81,7 +82,11 @@ func (w *Web) sitemapXML(hostIndex int) (body string, ok bool) {
 		b.WriteString("<url><loc>")
 		// A bytes.Buffer does not fail.
 		_ = xml.EscapeText(&b, []byte(w.url(p)))
-		b.WriteString("</loc></url>\n")
+		b.WriteString("</loc>")
+		if date := w.lastmod(hostIndex, p, at); date != "" {
+			b.WriteString("<lastmod>" + date + "</lastmod>")
+		}
+		b.WriteString("</url>\n")
 	}
 	b.WriteString("</urlset>\n")
 	return b.String(), true

@@ -46,6 +46,7 @@ type host struct {
 	dead    bool
 	sitemap bool
 	chained bool // in a thin web: each page leads to the next only
+	says    promises
 }
 
 // pageKind says how a page answers.
@@ -76,6 +77,9 @@ func New(c Config) (*Web, error) {
 	w.hang()
 	w.filler = newFiller(c.Seed)
 	w.judge = newJudge(len(w.hosts), w.pages)
+	if c.Changes.on() {
+		w.judge.visits, w.judge.changing = make([][]logged, w.pages), c.Changes.Start
+	}
 	w.scratch = &sync.Pool{New: func() any { return new(buffers) }}
 	return w, nil
 }
@@ -97,7 +101,8 @@ func (w *Web) layOut() {
 		}
 		h.robots = robotsKind(r >> 8 % uint64(robotsKinds))
 		h.slowed = c.CrawlDelay > 0 && h.robots != robotsMissing && r>>16%4 == 0
-		h.sitemap = c.Hidden > 0 && h.robots != robotsMissing
+		h.says = w.promisesOf(i)
+		h.sitemap = (c.Hidden > 0 || h.says.lastmods != silent) && h.robots != robotsMissing
 		h.chained = c.Thin && i%2 == 1
 		w.addHost(h)
 	}
@@ -208,6 +213,16 @@ const (
 	saltBusy
 	saltText
 	saltHang
+	saltPace
+	saltChange
+	saltGone
+	saltNoise
+	saltSpread
+	saltETags
+	saltDates
+	saltLastmods
+	saltAges
+	saltSecond
 )
 
 // random is the web's only source of chance: a hash of the seed, what is drawn

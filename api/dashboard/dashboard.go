@@ -69,7 +69,7 @@ func New(b Backend, history *History, log *slog.Logger) *Dashboard {
 func parsePages() map[string]*template.Template {
 	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "templates/layout.html", "templates/parts.html", "templates/forms.html"))
 	pages := map[string]*template.Template{}
-	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "error"} {
+	for _, name := range []string{"overview", "start", "found", "nodes", "ring", "hosts", "host", "url", "events", "settings", "freshness", "error"} {
 		page := template.Must(base.Clone())
 		pages[name] = template.Must(page.ParseFS(files, "templates/"+name+".html"))
 	}
@@ -88,6 +88,7 @@ func (d *Dashboard) Register(handle func(pattern string, h http.Handler)) {
 	page("GET /urls", d.url)
 	page("GET /events", d.events)
 	page("GET /pages", d.found)
+	page("GET /freshness", d.freshness)
 	page("GET /settings", d.settings)
 	page("GET /start", d.start)
 	control("GET /archive", d.frame)

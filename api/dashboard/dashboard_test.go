@@ -56,6 +56,8 @@ func (f *fakeNode) Status(context.Context, bool) (*crawl.Status, error) {
 	st.Fetch.ErrorsByCategory = crawl.ErrorCounts{DNS: 31, BlockedAddress: 32}
 	st.Fetch.SkippedByReason.OutOfScope = 33
 	st.Bottleneck = crawl.BottleneckStatus{Cause: crawl.BottleneckPoliteness, Message: f.text}
+	st.Freshness = crawl.FreshnessStatus{Mode: crawl.RecrawlAdaptive, Due: 4321, NextDueAt: ptr(at(9)), OverdueSeconds: crawl.OverdueQuantiles{P50: ptr(2.0)},
+		RevisitsTotal: 900, NotModifiedTotal: 300, UnchangedTotal: 500, ChangedTotal: 250, GoneTotal: 50, Expected: ptr(0.875)}
 	st.Nodes = []crawl.NodeStatus{
 		{ID: "id-a", Name: "alpha", State: crawl.NodeAlive, HTTP: "127.0.0.1:1", PagesPerSecond: ptr(3.5), RSSBytes: ptr(int64(5 << 20)), PausedReason: ptr(f.text)},
 		{ID: "id-b", Name: f.text, State: crawl.NodeFailed, HTTP: f.text},
@@ -90,7 +92,9 @@ func (f *fakeNode) ExplainURL(_ context.Context, u string, depth int) (*crawl.UR
 	host := crawl.Host(f.text)
 	return &crawl.URLReport{Input: u, Summary: f.text, URL: &u, Host: &host, Scope: crawl.ScopeReport{Rule: f.text, Depth: depth}, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysForbidden, Rule: f.text, Origin: f.text},
 		Owner: &crawl.NodeRef{ID: "id-a", Name: f.text}, Record: &crawl.RecordReport{State: "done", Reason: &f.text, DuplicateOf: &f.text, NearDuplicateOf: ptr("javascript:alert(3)"),
-			Archive: &crawl.ArchiveReport{File: f.text, Node: crawl.NodeRef{Name: f.text}, Offset: 4096}}}, f.err
+			Archive: &crawl.ArchiveReport{File: f.text, Node: crawl.NodeRef{Name: f.text}, Offset: 4096}},
+		History:     []crawl.VisitReport{{At: at(50), Status: ptr(304), Milliseconds: ptr(int64(17)), Changed: ptr(false)}, {At: at(40), Status: ptr(200), Changed: ptr(true)}, {At: at(30)}, {At: at(20), Status: ptr(200)}},
+		NextVisitAt: ptr(at(59)), ChangeIntervalSeconds: ptr(90.0), Referrer: &f.text, Links: crawl.LinksReport{In: ptr(int64(4242)), Rank: ptr(0.5)}}, f.err
 }
 
 func (f *fakeNode) Events(context.Context, uint64, int) ([]crawl.Event, error) {
@@ -116,7 +120,8 @@ func (f *fakeNode) OpenCapture(context.Context, string, int64) (io.ReadCloser, e
 }
 
 func (f *fakeNode) CrawlConfig(context.Context) (crawl.CrawlReport, error) {
-	return crawl.CrawlReport{State: crawl.CrawlRunning, Version: "v7", Settings: crawl.SettingsReport{Scope: "host", Include: []string{f.text, "*.html"}, MaxPages: 500, Delay: "1s", MaxDuration: "0s", Contact: f.text, Robots: "obey", Store: "warc"}}, f.err
+	return crawl.CrawlReport{State: crawl.CrawlRunning, Version: "v7", Settings: crawl.SettingsReport{Scope: "host", Include: []string{f.text, "*.html"}, MaxPages: 500, Delay: "1s", MaxDuration: "0s", Contact: f.text, Robots: "obey", Store: "warc",
+		Recrawl: crawl.RecrawlAdaptive, RecrawlInterval: "7d", RecrawlMin: "1h", RecrawlMax: "90d", RecrawlShare: 0.5, RecrawlChanged: "text"}}, f.err
 }
 
 func (f *fakeNode) ChangeCrawl(_ context.Context, change crawl.CrawlChange) (crawl.CrawlReport, error) {
@@ -183,26 +188,29 @@ func TestPagesHaveTheirFacts(t *testing.T) {
 	}
 	h := serve(f, history)
 	for target, wants := range map[string][]string{
-		"/":                               {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>Needs attention</strong> some words.", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "1 week"},
-		"/?span=24h":                      {"12:00:59"},
-		"/nodes":                          {"alpha", "5.0 MiB", "1 failed", "Forget some words", "Drain alpha", "1.2 s", "17"},
-		"/ring":                           {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 moving", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
-		"/hosts?sort=errors":              {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts in memory", "of 500 ever seen", "Without the hosts of some words", "1 min 30 s"},
-		"/hosts?sort=nonsense":            {`aria-sort="descending"><a href="/hosts?sort=queued"`},
-		"/hosts/a.test":                   {"<h1>a.test</h1>", "frozen", ">77<", "rules", ">robots<", "/pages?host=a.test&amp;state=queued"},
-		"/hosts/-?host=b.test":            {"<h1>b.test</h1>"},
-		"/urls":                           {`<input id="url"`},
-		"/urls?url=http://a.test/&depth=": {`<a href="http://a.test/" rel="noreferrer noopener">`, "forbidden", "/api/v1/captures/some%20words/4096", "refused"},
-		"/events":                         {"the older one", "node failed", "seconds 1.50", "2 of the 2 events", `<option value="node_joined">node joined</option>`},
-		"/events?level=error":             {"node failed", "1 of the 2 events", "<option selected>error</option>"},
-		"/events?text=OLDER":              {"the older one", "1 of the 2 events"},
-		"/events?text=nothing":            {"No event matches"},
-		"/events?node=cluster":            {"the older one", "1 of the 2 events"},
-		"/events?code=made_up":            {"No event matches", `<option value="made_up" selected>made up</option>`},
-		"/pages":                          {`href="/urls?url=some%20words"`, ">404<", "skipped", "/pages?after=some&#43;words", ">More<", "7 looked at", "Partition 3 is missing: some words"},
-		"/pages?state=done&after=x":       {`href="/pages?state=done"`, "First page", "<option selected>done</option>"},
-		"/settings":                       {`<option selected>host</option>`, "some words\n*.html</textarea>", `name="max_pages" value="500"`, ">max-pages<", `<input type="hidden" name="version" value="v7">`},
-		"/start":                          {`action="/control/start"`, `name="max_duration"`, "A crawl is running"},
+		"/":                    {"12.3", "45.6", "78.9", "1,234", "7,654,321", "98,765", "43,210", "<strong>Needs attention</strong> some words.", "node failed", "<polyline", ">31<", ">blocked address<", "/hosts/some%20words", `value="pause">`, `value="resume" disabled>`, "1 week"},
+		"/?span=24h":           {"12:00:59"},
+		"/nodes":               {"alpha", "5.0 MiB", "1 failed", "Forget some words", "Drain alpha", "1.2 s", "17"},
+		"/ring":                {`<i class="c h0 moving"`, `<i class="c h1 short"`, `<i class="c away"`, ">A</i>", ">B</i>", "Hand-over: 1 of 3 partitions", "1 min 10 s", "4 partitions, 1 moving", "1 with too few copies", "1, the longest for 4 s", "2: some words, held, 1 of 2 copies"},
+		"/hosts?sort=errors":   {`aria-sort="descending"><a href="/hosts?sort=errors"`, "5 hosts in memory", "of 500 ever seen", "Without the hosts of some words", "1 min 30 s"},
+		"/hosts?sort=nonsense": {`aria-sort="descending"><a href="/hosts?sort=queued"`},
+		"/hosts/a.test":        {"<h1>a.test</h1>", "frozen", ">77<", "rules", ">robots<", "/pages?host=a.test&amp;state=queued"},
+		"/hosts/-?host=b.test": {"<h1>b.test</h1>"},
+		"/urls":                {`<input id="url"`},
+		"/urls?url=http://a.test/&depth=": {`<a href="http://a.test/" rel="noreferrer noopener">`, "forbidden", "/api/v1/captures/some%20words/4096", "refused",
+			"4 visits from 2026-03-01 12:00:20, and the next one at 2026-03-01 12:00:59", `class="mark m-same"`, `class="mark m-changed"`, `class="mark m-failed"`, `class="mark m-first"`, `class="next"`,
+			">17 ms<", ">unchanged<", ">no answer<", "1 min 30 s", "4,242", "50.0 %"},
+		"/freshness":                {"between 1h and 90d after the last one and at first after about 7d", "87.5 %", "4,321", "2026-03-01 12:00:09", "2.0 s", ">900<", ">not modified (304)<", "<polyline", `aria-label="Revisits per second, from`, "Figures"},
+		"/events":                   {"the older one", "node failed", "seconds 1.50", "2 of the 2 events", `<option value="node_joined">node joined</option>`},
+		"/events?level=error":       {"node failed", "1 of the 2 events", "<option selected>error</option>"},
+		"/events?text=OLDER":        {"the older one", "1 of the 2 events"},
+		"/events?text=nothing":      {"No event matches"},
+		"/events?node=cluster":      {"the older one", "1 of the 2 events"},
+		"/events?code=made_up":      {"No event matches", `<option value="made_up" selected>made up</option>`},
+		"/pages":                    {`href="/urls?url=some%20words"`, ">404<", "skipped", "/pages?after=some&#43;words", ">More<", "7 looked at", "Partition 3 is missing: some words"},
+		"/pages?state=done&after=x": {`href="/pages?state=done"`, "First page", "<option selected>done</option>"},
+		"/settings":                 {`<option selected>host</option>`, "some words\n*.html</textarea>", `name="max_pages" value="500"`, `name="recrawl_interval" value="7d"`, "<option selected>adaptive</option>", `name="recrawl_share" value="0.5"`, ">max-pages<", `<input type="hidden" name="version" value="v7">`},
+		"/start":                    {`action="/control/start"`, `name="max_duration"`, "A crawl is running"},
 	} {
 		w := get(h, target)
 		body := w.Body.String()
@@ -233,7 +241,7 @@ var inline = regexp.MustCompile(`(?i)<script>|<script [^>]*>[^<]|<style|\sstyle=
 func TestNothingOfStrangersRuns(t *testing.T) {
 	t.Parallel()
 	h := serve(&fakeNode{text: evil}, nil)
-	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events", "/events?text=" + url.QueryEscape(evil), "/pages", "/pages?contains=" + url.QueryEscape(evil), "/settings", "/start"} {
+	for _, target := range []string{"/", "/nodes", "/ring", "/hosts", "/hosts/" + url.PathEscape(evil), "/urls?url=" + url.QueryEscape(evil), "/urls?url=javascript:alert(4)", "/events", "/events?text=" + url.QueryEscape(evil), "/pages", "/pages?contains=" + url.QueryEscape(evil), "/settings", "/start", "/freshness"} {
 		w := get(h, target)
 		body := strings.ReplaceAll(w.Body.String(), "<bdi>javascript:alert(", "") // as text it may be shown
 		body = strings.ReplaceAll(body, `value="javascript:alert(`, "")

@@ -64,6 +64,7 @@ type History struct {
 	nodes  []curve    // only ever grows, to maxCurves
 	rings  [len(spans)]ring
 	errors float64 // total of the status before
+	visits float64 // the same, of revisits
 	last   time.Time
 }
 
@@ -107,7 +108,9 @@ type sample struct {
 	at                   time.Time
 	pages, bytes, errors float32
 	queued, inFlight     float32
-	nodes                Points // pages per second by the order of History.nodes; NaN: not known
+	revisits, due        float32
+	expected             float32 // NaN: there is no model
+	nodes                Points  // pages per second by the order of History.nodes; NaN: not known
 }
 
 // NewHistory returns an empty history of b's status. Run fills it.
@@ -136,12 +139,17 @@ func (h *History) add(now time.Time, st *crawl.Status) {
 	s := sample{
 		at: now, pages: float32(st.Throughput.PagesPerSecond.Now), bytes: float32(st.Throughput.BytesInPerSecond.Now),
 		queued: float32(st.Frontier.Queued), inFlight: float32(st.Frontier.InFlight),
+		due: float32(st.Freshness.Due), expected: float32(math.NaN()),
 	}
-	errors := float64(st.Fetch.ErrorsTotal)
+	if e := st.Freshness.Expected; e != nil {
+		s.expected = float32(*e)
+	}
+	errors, visits := float64(st.Fetch.ErrorsTotal), float64(st.Freshness.RevisitsTotal)
 	if !h.last.IsZero() && now.After(h.last) { // totals fall while a partition moves
-		s.errors = float32(max(errors-h.errors, 0) / now.Sub(h.last).Seconds())
+		passed := now.Sub(h.last).Seconds()
+		s.errors, s.revisits = float32(max(errors-h.errors, 0)/passed), float32(max(visits-h.visits, 0)/passed)
 	}
-	h.errors, h.last = errors, now
+	h.errors, h.visits, h.last = errors, visits, now
 	for i := range st.Nodes {
 		n := &st.Nodes[i]
 		at := h.curveLocked(n)
@@ -186,7 +194,7 @@ func (h *History) curveLocked(n *crawl.NodeStatus) int {
 // mean is the mean of several samples, at the time of the last.
 func mean(list []sample) sample {
 	m := sample{at: list[len(list)-1].at}
-	n := float32(len(list))
+	n, models := float32(len(list)), float32(0)
 	for i := range list {
 		s := &list[i]
 		m.pages += s.pages / n
@@ -194,8 +202,14 @@ func mean(list []sample) sample {
 		m.errors += s.errors / n
 		m.queued += s.queued / n
 		m.inFlight += s.inFlight / n
+		m.revisits += s.revisits / n
+		m.due += s.due / n
+		if !isNaN(s.expected) {
+			m.expected, models = m.expected+s.expected, models+1
+		}
 		m.nodes = m.nodes.grown(len(s.nodes))
 	}
+	m.expected /= models // NaN without any
 	for k := range m.nodes {
 		sum, known := float32(0), float32(0)
 		for i := range list {
@@ -218,6 +232,9 @@ type Series struct {
 	Errors   Points  `json:"errors_per_second"`
 	Queued   Points  `json:"queued"`
 	InFlight Points  `json:"in_flight"`
+	Revisits Points  `json:"revisits_per_second"`
+	Due      Points  `json:"due"`
+	Expected Points  `json:"expected_freshness"` // null: there is no model
 	Nodes    []Curve `json:"nodes"`
 }
 
@@ -236,7 +253,7 @@ func (h *History) Series(span int, ranks ranks) Series {
 	defer h.mu.Unlock()
 	list := h.rings[span].last(len(h.rings[span].samples))
 	s := Series{Times: make([]int64, len(list)), Nodes: make([]Curve, len(h.nodes))}
-	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight} {
+	for _, column := range []*Points{&s.Pages, &s.Bytes, &s.Errors, &s.Queued, &s.InFlight, &s.Revisits, &s.Due, &s.Expected} {
 		*column = make(Points, len(list))
 	}
 	for k, n := range h.nodes {
@@ -246,6 +263,7 @@ func (h *History) Series(span int, ranks ranks) Series {
 		x := &list[i]
 		s.Times[i] = x.at.Unix()
 		s.Pages[i], s.Bytes[i], s.Errors[i], s.Queued[i], s.InFlight[i] = x.pages, x.bytes, x.errors, x.queued, x.inFlight
+		s.Revisits[i], s.Due[i], s.Expected[i] = x.revisits, x.due, x.expected
 		for k := range s.Nodes {
 			s.Nodes[k].Pages[i] = x.nodes.at(k)
 		}

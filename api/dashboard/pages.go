@@ -117,6 +117,7 @@ type urlData struct {
 	Input, Depth string
 	Report       *crawl.URLReport
 	Content      *content
+	Visits       *visitsView
 	Failure      string
 }
 
@@ -132,6 +133,7 @@ func (d *Dashboard) url(ctx context.Context, w http.ResponseWriter, r *http.Requ
 				code = http.StatusBadRequest
 			}
 		} else {
+			data.Visits = visitsOf(data.Report)
 			data.Content = d.content(ctx, data.Report, query.Get("view"))
 		}
 	}

@@ -25,6 +25,8 @@ func verdictOf(st *crawl.Status) verdict {
 		v.Text = "nothing to crawl yet; give seeds to start"
 	case crawl.CrawlPaused:
 		v.Text = fmt.Sprintf("the crawl is paused with %s URLs queued; Resume continues it", count(st.Frontier.Queued))
+	case crawl.CrawlWaiting:
+		v.Text = st.Crawl.Message
 	case crawl.CrawlFinished:
 		v.Text = ending(st)
 	default:

@@ -16,7 +16,7 @@ import (
 
 // funcs are the functions of the templates. Figures may be pointers; nil is a dash.
 var funcs = template.FuncMap{
-	"count": count, "rate": rate, "bytes": byteSize, "seconds": seconds, "percent": percent,
+	"count": count, "rate": rate, "bytes": byteSize, "seconds": seconds, "percent": percent, "portion": portion,
 	"stamp": stamp, "clock": clock, "rfc3339": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"words": words, "plain": plain, "weblink": weblink, "hostpath": hostPath, "place": place,
 	"pairs": pairs, "has": has, "dict": dict, "orders": func() []sortOrder { return sortOrders },
@@ -131,6 +131,15 @@ func percent(done, total int) string {
 	return strconv.Itoa(100*done/total) + " %"
 }
 
+// portion writes a share of one, which may be unknown, in percent.
+func portion(v any) string {
+	n, ok := number(v)
+	if !ok {
+		return dash
+	}
+	return strconv.FormatFloat(100*n, 'f', 1, 64) + " %"
+}
+
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return dash
@@ -234,4 +243,4 @@ var sortOrders = []sortOrder{
 // entry is an entry of the navigation.
 type entry struct{ Path, Title string }
 
-var navigation = []entry{{"/", "Overview"}, {"/pages", "URLs"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"}}
+var navigation = []entry{{"/", "Overview"}, {"/pages", "URLs"}, {"/nodes", "Nodes"}, {"/ring", "Ring"}, {"/hosts", "Hosts"}, {"/freshness", "Freshness"}, {"/urls", "URL analyser"}, {"/events", "Events"}, {"/settings", "Settings"}}

@@ -13,15 +13,15 @@ import (
 
 // Verb explains a code.
 type Verb struct {
-	Code string `arg:"" optional:"" help:"A health reason, an exit code, an error category or a skip reason. Without it: the list of all."`
+	Code string `arg:"" optional:"" help:"A health reason, an exit code, an error category, a skip reason or a bottleneck. Without it: the list of all."`
 }
 
 // Help gives the examples of the verb.
 func (*Verb) Help() string {
-	return command.Examples("crawlnode explain low_disk", "crawlnode explain 4")
+	return command.Examples("crawlnode explain low_disk", "crawlnode explain 4", "crawlnode explain nothing_due")
 }
 
-// Run prints the entries of the code: one that names an error category and a skip reason has two.
+// Run prints the entries of the code: one that names an error category and a bottleneck has two.
 func (v *Verb) Run(_ context.Context, env *command.Env) int {
 	if v.Code == "" {
 		list(env.Stdout)
@@ -95,13 +95,17 @@ func list(w io.Writer) {
 func nearest(code string) string {
 	code = normal(code)
 	for _, e := range entries {
-		if len(code) >= 3 && (strings.Contains(e.Code, code) || strings.Contains(code, e.Code) && len(e.Code) >= 3) {
+		if len(code) >= 3 && strings.Contains(e.Code, code) {
 			return fmt.Sprintf("; did you mean %s?", e.Code)
 		}
 	}
 	best := slices.MaxFunc(entries, func(a, b Entry) int { return common(a.Code, code) - common(b.Code, code) })
 	if common(best.Code, code) < 3 {
-		return ""
+		i := slices.IndexFunc(entries, func(e Entry) bool { return len(e.Code) >= 3 && strings.Contains(code, e.Code) })
+		if i < 0 {
+			return ""
+		}
+		best = entries[i]
 	}
 	return fmt.Sprintf("; did you mean %s?", best.Code)
 }

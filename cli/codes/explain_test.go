@@ -18,6 +18,8 @@ func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	want := map[Kind][]string{
 		Health: crawl.HealthReasons[:], Fetch: crawl.ErrCategoryNames[:], Skip: crawl.SkipReasonNames[:],
+		Limit: {crawl.BottleneckPoliteness, crawl.BottleneckFetchers, crawl.BottleneckCPU, crawl.BottleneckDNS, crawl.BottleneckDisk, crawl.BottleneckHandoff,
+			crawl.BottleneckNothingDue, crawl.BottleneckNone},
 	}
 	for _, m := range command.ExitMeanings {
 		want[Exit] = append(want[Exit], fmt.Sprint(m.Code))
@@ -53,7 +55,11 @@ func TestExplain(t *testing.T) {
 		{"4", 0, "4 (exit code)"},
 		{"robots", 0, "robots (skip reason)"},
 		{"", 0, "Error categories"},
-		{"disk", 2, "did you mean low_disk?"},
+		{"disk", 0, "disk (bottleneck)"},
+		{"nothing-due", 0, "nothing_due (bottleneck)"},
+		{"nothing", 2, "did you mean nothing_due?"},
+		{"dns", 0, "dns (error category)"},
+		{"disks", 2, "did you mean disk_full?"},
 		{"partitions_stukc", 2, "did you mean partitions_stuck?"},
 		{"7", 2, `"7" is no code; crawlnode explain lists them all`},
 	} {

@@ -9,6 +9,7 @@ const (
 	Exit   Kind = "exit code"
 	Fetch  Kind = "error category"
 	Skip   Kind = "skip reason"
+	Limit  Kind = "bottleneck"
 )
 
 // kinds says where each kind is seen.
@@ -21,6 +22,7 @@ var kinds = []struct {
 	{Exit, "Exit codes", "The number with which a command ends."},
 	{Fetch, "Error categories", "`fetch.errors_by_category` in `/status`: fetches that failed."},
 	{Skip, "Skip reasons", "`fetch.skipped_by_reason` in `/status` and the log of skipped URLs: URLs that were found and are not fetched."},
+	{Limit, "Bottlenecks", "`bottleneck.cause` in `/status`: the main limit of the crawl's speed."},
 }
 
 // Entry explains one code.
@@ -93,6 +95,9 @@ var entries = []Entry{
 	{Health, "copies_not_deleted", "Warning. Copies that are not used any more stay on a node's disk.",
 		"The node cannot ask their owners, or its disk is full.",
 		"Start the members that are down. The copies cost disk and nothing else."},
+	{Health, "revisits_overdue", "Warning. Known pages that are due have waited for long.",
+		"More visits are planned than the nodes, or a host's delay, allow: short intervals with `--recrawl fixed`, a `--recrawl-min` that is too short, nodes that are down.",
+		"A longer `--recrawl-interval`, `--recrawl adaptive` (it plans what can be fetched), a larger `--recrawl-share`, or more nodes."},
 
 	{Exit, "0", "", "The work is done, or a limit that you set was reached.", "Nothing."},
 	{Exit, "1", "", "An error without a code of its own. The last lines on standard error say which. `crawl`: no seed could be fetched, or the servers answered without a page; a line for each says why.", "Do what the last line says."},
@@ -120,5 +125,16 @@ var entries = []Entry{
 	{Skip, "host_budget", "The host has had its `--max-pages-per-host`.", "The limit that you set.", "`crawlnode crawl-config set max-pages-per-host=N` raises it."},
 	{Skip, "scheme", "The link is no http or https URL.", "mailto:, javascript:, tel:, data: and the like.", "Nothing."},
 	{Skip, "invalid", "The link is no valid URL.", "A broken page.", "Nothing."},
+	{Skip, "focus", "The page fits the topic less than --focus-min allows.", "The crawl has a topic model (--focus), which judges pages by their text.", "Lower it with crawl-config set focus-min=N, or train a model that knows such pages."},
 	{Skip, "nofollow", "The page asks that its links are not followed.", "A robots meta tag or an X-Robots-Tag header.", "Nothing: it is the site's wish."},
+
+	{Limit, "politeness", "All hosts wait for their delay.", "Few hosts, or long delays: one host gives one page for each delay.", "More hosts, or a smaller `--delay` where the owner agrees."},
+	{Limit, "fetchers", "All fetchers wait for servers, or a domain has used its share of them.", "Slow servers, or many hosts.", "Raise `--fetchers`."},
+	{Limit, "cpu", "The processors are busy.", "Pages come faster than they are read.", "More nodes, or fewer outputs (`--derive`)."},
+	{Limit, "dns", "Hosts wait for name servers.", "The name servers are slow, or limit this machine.", "Name servers nearby with `--dns`."},
+	{Limit, "disk", "Commits wait for the disk, or there is too little space.", "A slow or full volume.", "A faster disk, space, or no `--sync`."},
+	{Limit, "handoff", "Partitions move to other nodes.", "A node has come or gone.", "Nothing: it passes."},
+	{Limit, "nothing_due", "Every known page was fetched, and none is due for its next visit. The crawl is `waiting`.", "`--recrawl` is on, and there is more capacity than the settings use.",
+		"Nothing: the next visit is at `freshness.next_due_at`. More work: a shorter `--recrawl-interval` or `--recrawl-min`, more seeds, or `crawlnode urls recrawl`. An end: `crawlnode stop`, or `--recrawl off`."},
+	{Limit, "none", "Nothing limits the crawl.", "The fetchers keep up, or nothing is queued.", "Nothing."},
 }

@@ -45,9 +45,10 @@ type AllSettings struct {
 	Politeness config.Politeness `embed:""`
 	Output     config.Output     `embed:""`
 	Limits     config.Limits     `embed:""`
+	Revisits   config.Revisits   `embed:""`
 }
 
 // Flags are what the command line says, whether given or not.
 func (s *AllSettings) Flags() config.Config {
-	return config.Config{Node: s.Node, Cluster: s.Cluster, Scope: s.Scope, Politeness: s.Politeness, Output: s.Output, Limits: s.Limits}
+	return config.Config{Node: s.Node, Cluster: s.Cluster, Scope: s.Scope, Politeness: s.Politeness, Output: s.Output, Limits: s.Limits, Revisits: s.Revisits}
 }

@@ -18,6 +18,7 @@ func Groups() []kong.Group {
 		{Key: "politeness", Title: "Politeness (how sites are treated):"},
 		{Key: "output", Title: "Output:"},
 		{Key: "limits", Title: "Limits:"},
+		{Key: "revisits", Title: "Revisits (when known pages are visited again):"},
 	}
 }
 

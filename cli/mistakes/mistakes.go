@@ -77,6 +77,9 @@ func verbOf(app *kong.Application, args []string) *kong.Node {
 // flagHint is what a flag of another tool means here; "": it is not known, or the verb has no such
 // flag.
 func flagHint(verb *kong.Node, flag string) string {
+	if verb.Name == "crawl" && strings.HasPrefix(flag, "--recrawl") {
+		return "crawl makes one pass and ends; crawlnode start --recrawl fixed or adaptive visits pages again"
+	}
 	for _, f := range foreignFlags {
 		if !slices.Contains(strings.Fields(f.flags), flag) {
 			continue
@@ -112,6 +115,7 @@ var foreignFlags = []struct{ flags, ours, hint string }{
 	{"-v --verbose --debug -q --quiet -s --silent", "log-level", "--log-level debug, info, warn or error"},
 	{"-k --no-check-certificate --no-verify --no-verify-ssl", "tls-verify", "--tls-verify record goes on with a bad certificate and records it"},
 	{"--ignore-robots --no-robots --disobey-robots", "robots", "--robots ignore, which counts inside --allow-net only"},
+	{"--revisit --refresh --reindex --revisit-interval --refresh-interval --ttl", "recrawl", "--recrawl fixed or adaptive visits known pages again, --recrawl-interval says how often at first"},
 	{"--resume --continue --restore", "", "the same command goes on where the last one stopped"},
 	{"--restart --force --overwrite --refetch --fresh", "again", "--again fetches the seeds once more; another --data-dir begins from nothing"},
 	{"-D --domains --domain --allowed-domains --span-hosts -H --external", "scope", "--scope page, prefix, host, domain or any; --include 'host:*.example.org' adds to it"},

@@ -17,9 +17,9 @@ const (
 	maxFailures = 3
 	// patience is how long a seed may fail, or get no answer, before the crawl gives up.
 	patience = 15 * time.Second
-	// settling is how long seeds of an earlier run are not judged: their hosts come into memory
+	// grace is how long seeds of an earlier run are not judged: their hosts come into memory
 	// first, and what kept them back may be forgotten there (node.Options.Forgive).
-	settling = 3 * time.Second
+	grace = 3 * time.Second
 )
 
 // state is what became of a seed.

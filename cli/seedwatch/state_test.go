@@ -63,8 +63,8 @@ func TestHopeless(t *testing.T) {
 		want   bool
 	}{
 		"nothing is known":        {nil, time.Hour, false},
-		"all have failed":         {[]state{failed, failed}, settling, true},
-		"of an earlier run":       {[]state{failed, failed}, settling - 1, false},
+		"all have failed":         {[]state{failed, failed}, grace, true},
+		"of an earlier run":       {[]state{failed, failed}, grace - 1, false},
 		"one may yet come":        {[]state{failed, failing}, patience - 1, false},
 		"one has not come":        {[]state{failed, failing}, patience, true},
 		"one waits for its delay": {[]state{failed, fine}, time.Hour, false},

@@ -138,14 +138,14 @@ func hopeless(states []state, since time.Duration) bool {
 		}
 		all = all && s.failed
 	}
-	return all && since >= settling || since >= patience
+	return all && since >= grace || since >= patience
 }
 
 // Stored reports whether a seed was found in the frontier.
 func (w *Watch) Stored() bool { return !w.stored.IsZero() }
 
-// Settled reports whether it is known of each seed what became of it, and which scheme it has.
-func (w *Watch) Settled() bool {
+// Decided reports whether it is known of each seed what became of it, and which scheme it has.
+func (w *Watch) Decided() bool {
 	for i := range w.states {
 		if s := &w.states[i]; !s.fetched && !s.failed {
 			return false

@@ -56,23 +56,23 @@ func TestLook(t *testing.T) {
 		}
 	}
 	look("")
-	if w.Hopeless(now) || w.Settled() || w.Failed() {
+	if w.Hopeless(now) || w.Decided() || w.Failed() {
 		t.Error("nothing is stored, and it is judged")
 	}
 	node["https://a.test/"], node["https://b.test/"] = record("queued", "", now), record("failed", "dns: no such host", now)
 	look("")
-	if w.First() != "https://a.test/" || w.Settled() || w.Hopeless(now) {
+	if w.First() != "https://a.test/" || w.Decided() || w.Hopeless(now) {
 		t.Errorf("%+v", w)
 	}
 	node["https://a.test/"], node["http://a.test/"] = record("failed", refused, now), record("queued", "", now)
 	look("https://a.test/: " + refused)
 	look("")
-	if w.First() != "http://a.test/" || w.Settled() {
+	if w.First() != "http://a.test/" || w.Decided() {
 		t.Errorf("%+v", w)
 	}
 	node["http://a.test/"] = record("failed", "connect: connection refused", now)
 	look("")
-	if !w.Settled() || !w.Hopeless(now.Add(settling)) || !w.Failed() || strings.Join(w.Complaints(), "|") !=
+	if !w.Decided() || !w.Hopeless(now.Add(grace)) || !w.Failed() || strings.Join(w.Complaints(), "|") !=
 		"http://a.test/: connection refused"+advice["connect"]+"|https://b.test/: no such host"+advice["dns"] {
 		t.Errorf("%+v, %q", w, w.Complaints())
 	}

@@ -44,6 +44,16 @@ func (w *Writer) Meta(p crawl.Partition) (m layout.Meta, ok bool) {
 	return layout.Meta{}, false
 }
 
+// Held returns a partition that is held here, with its timeline; else ErrNotHolder.
+func (w *Writer) Held(p crawl.Partition) (layout.Meta, layout.Timeline, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m := w.metas[p]; m != nil && m.State == layout.Holder {
+		return m.Meta, m.line, nil
+	}
+	return layout.Meta{}, layout.Timeline{}, fmt.Errorf("%w: partition %d", ErrNotHolder, p)
+}
+
 // Totals sums the counters of the held partitions. They are kept as things happen.
 func (w *Writer) Totals() crawl.Counters {
 	w.mu.Lock()

@@ -64,13 +64,14 @@ func TestWakeNeverTooEarly(t *testing.T) {
 func TestValuesSurvive(t *testing.T) {
 	t.Parallel()
 	u := canonical("https://[::1]:8443/a%20b?q=1")
-	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m"}
+	item := crawl.Item{URL: u, Band: 3, Seq: 1 << 40, Depth: 5, Hops: 2, Via: crawl.ViaSitemap, Attempts: 2, NotBefore: noon, ETag: "e", LastModified: "m", Revisit: true}
 	got, err := DecodeItem(HostOf(u), item.Band, item.Seq, EncodeQueued(&item, true, 2))
 	if err != nil || got != item {
 		t.Errorf("item %+v came back as %+v, %v", item, got, err)
 	}
 	rec := crawl.Record{Item: item, State: crawl.Failed, Status: 503, FetchedAt: noon, Reason: "no", Digest: [20]byte{9}, Archive: archived}
-	rec.NotBefore = time.Time{}
+	rec.NotBefore, rec.Revisit = time.Time{}, false // they stand in the queue entry
+	rec.Visits, rec.VisitedAt, rec.CheckAt, rec.DepthCut = "visits", noon, noon.Add(time.Hour), true
 	s, err := DecodeRecord(EncodeRecord(&rec))
 	if err != nil || !s.Is(u) {
 		t.Errorf("record: %+v, %v", s, err)
@@ -79,7 +80,7 @@ func TestValuesSurvive(t *testing.T) {
 	if s.Record != rec {
 		t.Errorf("record %+v came back as %+v", rec, s.Record)
 	}
-	link := crawl.Target{URL: u, Depth: 3, Band: 7, Hops: 1, Via: crawl.ViaAsset, Again: true, Suspicious: true}
+	link := crawl.Target{URL: u, Depth: 3, Band: 7, Hops: 1, Via: crawl.ViaAsset, Again: true, Suspicious: true, Claimed: noon}
 	if l, err := DecodeLink(EncodeLink(&link)); err != nil || l != link {
 		t.Errorf("link %+v came back as %+v, %v", link, l, err)
 	}
@@ -97,6 +98,56 @@ func TestValuesSurvive(t *testing.T) {
 	st.Counters.Each(func(v *int64) { i++; *v = i * i })
 	if m, err := DecodeMeta(EncodeMeta(&st, Stamp{})); err != nil || m.Seq != 6 || m.epoch != 4 || m.OutboxNext != 17 || m.Counters != st.Counters {
 		t.Errorf("meta came back as %+v, %v", m, err)
+	}
+}
+
+// TestSites: what revisits know of a site stands beside all that a host's entry may have.
+func TestSites(t *testing.T) {
+	t.Parallel()
+	for _, site := range []string{"", "site"} {
+		for _, streak := range []int{0, 7} {
+			h := HostEntry{Origins: []string{"h"}, Site: site}
+			h.NearStreak = streak
+			got, err := DecodeHost(EncodeHost(&h))
+			if err != nil || got.Site != site || got.NearStreak != streak {
+				t.Errorf("%+v came back as %+v, %v", h, got, err)
+			}
+		}
+	}
+}
+
+// TestDueOrder: the keys of due pages are in the order of their times, and say what they were made of.
+func TestDueOrder(t *testing.T) {
+	t.Parallel()
+	var last []byte
+	for i, at := range []time.Time{{}, time.Unix(0, -5), time.Unix(0, 1), noon, noon.Add(1), noon.Add(time.Hour)} {
+		d := DueAt(at, crawl.Host("z.test"[i%3:]), Fingerprint{byte(i)})
+		key := AppendDueKey(nil, &d)
+		got, ok := ParseDueKey(key)
+		if !ok || got != d || at.After(time.Unix(0, 0)) && !got.Time().Equal(at) {
+			t.Errorf("%v came back as %v, %v", at, got.Time(), ok)
+		}
+		if i > 1 && bytes.Compare(key, last) <= 0 {
+			t.Errorf("%v is not behind", at)
+		}
+		last = key
+	}
+	for _, bad := range [][]byte{nil, {TableDue}, append([]byte{TableDue}, make([]byte, 25)...), AppendRecordKey(nil, "host-of-a-record.test", Fingerprint{})} {
+		if d, ok := ParseDueKey(bad); ok {
+			t.Errorf("%x was read as %+v", bad, d)
+		}
+	}
+}
+
+// TestOffCostsNothing: without revisits no value is longer than before there were any.
+func TestOffCostsNothing(t *testing.T) {
+	t.Parallel()
+	st := PartState{Meta: Meta{State: Holder, Seq: 3, Epoch: 1}}
+	st.Counters.Pages, st.Counters.NearDup = 1, 1 // the last one before
+	short := len(EncodeMeta(&st, Stamp{}))
+	st.Counters.Overdue[crawl.NumOverdueBuckets-1] = 1
+	if long := len(EncodeMeta(&st, Stamp{})); long-short != 5+crawl.NumOverdueBuckets {
+		t.Errorf("books of %d bytes, %d with revisits", short, long)
 	}
 }
 
@@ -129,10 +180,14 @@ func FuzzDecode(f *testing.F) {
 	rec := crawl.Record{Item: item, State: crawl.Done, Status: 200, FetchedAt: noon, Reason: "r", Digest: [20]byte{1}, Archive: archived}
 	host := HostEntry{Awake: true, Wake: WakePlace{2, 5}, Origins: []string{"h", "s:1"}}
 	host.Bands[2] = BandQueue{1, 2, 9}
+	planned, site := rec, host
+	planned.Visits, planned.CheckAt, site.Site, site.NearStreak = "visits", noon, "site", 3
+	place := DueAt(noon, "h.test", Fingerprint{1})
 	st := PartState{Meta: Meta{State: Holder, Epoch: 1, To: "n"}}
 	for _, b := range [][]byte{
 		EncodeQueued(&item, true, 1), EncodeRecord(&rec), EncodeLink(&crawl.Target{URL: u}), EncodeHost(&host),
-		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), nil, {FormatVersion}, {99},
+		EncodeRobots(&crawl.Robots{Body: []byte("b")}), EncodeState(&st), EncodeMeta(&st, Stamp{}), EncodeRecord(&planned), EncodeHost(&site),
+		AppendDueKey(nil, &place), EncodeDue(Estimate{[4]byte{1}, 2, 3}), nil, {FormatVersion}, {99},
 	} {
 		f.Add(b)
 	}
@@ -157,7 +212,18 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if h, err := DecodeHost(b); err == nil {
-			_ = EncodeHost(h)
+			if again, err := DecodeHost(EncodeHost(h)); err != nil || again.Site != h.Site {
+				t.Fatalf("site %q became %q, %v", h.Site, again.Site, err)
+			}
+		}
+		if e, err := DecodeDue(b); err == nil && !bytes.Equal(EncodeDue(e), b) {
+			t.Fatalf("due page %x became %+v", b, e)
+		}
+		if d, ok := ParseDueKey(b); ok && !bytes.Equal(AppendDueKey(nil, &d), b) {
+			t.Fatalf("place %x became %+v", b, d)
+		}
+		if h, fp, ok := ParseRecordKey(b); ok && !bytes.Equal(AppendRecordKey(nil, h, fp), b) {
+			t.Fatalf("record key %x became %s %x", b, h, fp)
 		}
 		if s, err := DecodeState(1, b); err == nil {
 			if again, err := DecodeState(1, EncodeState(&s)); err != nil || again != s {

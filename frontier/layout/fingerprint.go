@@ -22,5 +22,15 @@ func (f Fingerprint) Probe(n uint64) Fingerprint {
 	return f
 }
 
+// ProbeOf is which fingerprint of a canonical URL is fp.
+func ProbeOf(url string, fp Fingerprint) (n uint64, ok bool) {
+	for first := FingerprintOf(url); n < MaxProbes; n++ {
+		if first.Probe(n) == fp {
+			return n, true
+		}
+	}
+	return 0, false
+}
+
 // FingerprintOf hashes a canonical URL, or a host.
 func FingerprintOf(url string) Fingerprint { return xxh3.HashString128(url).Bytes() }

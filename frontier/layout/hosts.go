@@ -25,7 +25,7 @@ type BandQueue struct {
 //	u pages, u suspicious, byte band mask,
 //	  for each band of the mask: u queued, u head, u next - head
 //	[u wake band, u wake ms], u origins, for each: str tag,
-//	[str queue entry of its only URL, the last of its band], [u near streak]
+//	[str queue entry of its only URL, the last of its band], [str site], [u near streak]
 type HostEntry struct {
 	crawl.HostState
 	Bands   [crawl.Bands]BandQueue
@@ -33,12 +33,14 @@ type HostEntry struct {
 	Wake    WakePlace
 	Origins []string   // tags of the robots entries, the oldest first
 	Inline  *InlineURL // its only URL, while that stands here
+	Site    string     // recrawl.Site; "": none of its pages is planned
 }
 
 const (
 	hostLastTry = 1 << iota
 	hostAwake
 	hostInline // the queue entry of its only URL follows
+	hostSite   // what revisits know of the site follows
 )
 
 // Total is the number of the host's queued URLs.
@@ -68,7 +70,7 @@ func (h *HostEntry) Best() (crawl.Band, bool) {
 // EncodeHost writes a host's entry.
 func EncodeHost(h *HostEntry) []byte {
 	w := newEncoder(64 + MaxInline)
-	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline))
+	w.u(FlagIf(h.LastTry, hostLastTry) | FlagIf(h.Awake, hostAwake) | FlagIf(h.Inline != nil, hostInline) | FlagIf(h.Site != "", hostSite))
 	w.time(h.NotBefore)
 	w.dur(h.CrawlDelay)
 	w.dur(h.Backoff)
@@ -104,6 +106,9 @@ func EncodeHost(h *HostEntry) []byte {
 	if h.Inline != nil {
 		w.u(uint64(len(h.Inline.Entry)))
 		w.bytes(h.Inline.Entry)
+	}
+	if h.Site != "" {
+		w.str(h.Site)
 	}
 	if h.NearStreak > 0 {
 		w.n(h.NearStreak)
@@ -148,6 +153,9 @@ func (h *HostEntry) Decode(b []byte) error {
 	}
 	if flags&hostInline != 0 {
 		h.readInline(&r)
+	}
+	if flags&hostSite != 0 {
+		h.Site = r.str()
 	}
 	if len(r.b) > 0 {
 		h.NearStreak = r.count()

@@ -21,6 +21,7 @@ import (
 //	w  band (1) time (8) host        wake index: hosts with queued URLs
 //	o  target (2) seq (8)            link waiting for the target's owner
 //	c  digest (20)                   first capture of a payload; see contents.go
+//	d  time (8) host 00 fingerprint (16)  planned page; see due.go
 //	m                                sequence number and counters
 //
 // A host has no zero byte. The partition 0xffff is not one: under it, with
@@ -38,6 +39,7 @@ const (
 	TableWake     = 'w'
 	TableOutbox   = 'o'
 	TableContents = 'c'
+	TableDue      = 'd'
 	TableMeta     = 'm'
 
 	NodePartition crawl.Partition = math.MaxUint16
@@ -143,6 +145,16 @@ func FingerprintOfKey(key []byte) (fp Fingerprint, ok bool) {
 	}
 	copy(fp[:], key[len(key)-len(fp):])
 	return fp, true
+}
+
+// ParseRecordKey reads the relative key of a record.
+func ParseRecordKey(rel []byte) (h crawl.Host, fp Fingerprint, ok bool) {
+	host := len(rel) - len(fp) - 2
+	if host < 1 || rel[0] != TableRecords || rel[1+host] != 0 {
+		return "", fp, false
+	}
+	copy(fp[:], rel[2+host:])
+	return crawl.Host(rel[1 : 1+host]), fp, true
 }
 
 // WakePlace is a host's place in the wake index.

@@ -147,14 +147,26 @@ func DecodeState(p crawl.Partition, b []byte) (PartState, error) {
 //	u number of counters, i each counter in the order of crawl.Counters.Each,
 //	[stamp: time on the partition's timeline, time of day, u run, dur of the run]
 //
-// Counters that a newer version has more are appended; missing ones are 0.
+// Counters that a newer version has more are appended; missing ones are 0, and the last ones that are 0 are left out.
 func EncodeMeta(s *PartState, at Stamp) []byte {
 	w := newEncoder(190)
 	w.u(uint64(s.Seq))
 	w.u(uint64(s.Epoch))
 	w.u(s.OutboxNext)
-	w.u(numCounters)
-	s.Counters.Each(func(v *int64) { w.i(*v) })
+	// The last ones, which are new, are 0 in most stores: they are left out.
+	var n, seen uint64
+	s.Counters.Each(func(v *int64) {
+		if seen++; *v != 0 {
+			n = seen
+		}
+	})
+	w.u(n)
+	s.Counters.Each(func(v *int64) {
+		if n > 0 {
+			w.i(*v)
+			n--
+		}
+	})
 	if !at.at.IsZero() {
 		w.time(at.at)
 		w.time(at.wall)
@@ -163,13 +175,6 @@ func EncodeMeta(s *PartState, at Stamp) []byte {
 	}
 	return w.b
 }
-
-// numCounters is how many Counters.Each visits.
-var numCounters = func() (n uint64) {
-	var c crawl.Counters
-	c.Each(func(*int64) { n++ })
-	return n
-}()
 
 // MetaEntry is what DecodeMeta reads.
 type MetaEntry struct {

@@ -15,6 +15,8 @@ const (
 	queueValidator             // ETag and Last-Modified follow
 	linkAgain                  // outbox: Target.Again
 	linkSuspicious             // outbox: Target.Suspicious
+	queueRevisit               // the URL was done and became due
+	linkClaimed                // outbox: a time follows, Target.Claimed
 )
 
 // QueueEntry is a queue entry: an Item without what its key says.
@@ -33,7 +35,8 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 	rest := behindHost(it.URL)
 	w := newEncoder(len(rest) + 16 + len(it.ETag) + len(it.LastModified))
 	flags := FlagIf(isHTTPS(it.URL), queueHTTPS) | FlagIf(refetch, queueRefetch) |
-		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.ETag != "" || it.LastModified != "", queueValidator)
+		FlagIf(!it.NotBefore.IsZero(), queueNotBefore) | FlagIf(it.Revisit, queueRevisit) |
+		FlagIf(it.ETag != "" || it.LastModified != "", queueValidator)
 	w.u(flags)
 	w.byte(byte(it.Via))
 	w.n(it.Depth)
@@ -55,7 +58,7 @@ func EncodeQueued(it *crawl.Item, refetch bool, probe uint64) []byte {
 func DecodeQueued(b []byte) (q QueueEntry, err error) {
 	r := newDecoder(b)
 	flags := r.u()
-	q.HTTPS, q.Refetch = flags&queueHTTPS != 0, flags&queueRefetch != 0
+	q.HTTPS, q.Refetch, q.Item.Revisit = flags&queueHTTPS != 0, flags&queueRefetch != 0, flags&queueRevisit != 0
 	q.Item.Via = crawl.Via(r.byte())
 	q.Item.Depth = r.count()
 	q.Item.Hops = r.count()
@@ -96,6 +99,8 @@ const (
 	recordValid   = 1 << 8 // ETag and Last-Modified follow
 	recordSame    = 1 << 9 // DuplicateOf follows
 	recordNear    = 1 << 10
+	recordVisits  = 1 << 11 // times of visit and check, and what visits taught, follow
+	recordCut     = 1 << 12 // Record.DepthCut
 )
 
 // EncodeRecord writes a record. Attempts and NotBefore of a queued URL stand in
@@ -105,17 +110,19 @@ const (
 //	[u status, time fetched], [20 bytes digest],
 //	[str node, str file, i offset, i length], [str reason],
 //	[str etag, str last-modified], [str duplicate of], [str near-duplicate of],
+//	[time visited, time check, str visits],
 //	rest URL behind the host
 func EncodeRecord(rec *crawl.Record) []byte {
 	rest := behindHost(rec.URL)
-	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + 40)
+	w := newEncoder(len(rest) + 24 + len(rec.Archive.File) + len(rec.Archive.Node) + len(rec.Reason) + len(rec.ETag) + len(rec.LastModified) + len(rec.DuplicateOf) + len(rec.NearOf) + len(rec.Visits) + 40)
 	flags := uint64(rec.State)&recordState | FlagIf(isHTTPS(rec.URL), recordHTTPS) |
 		FlagIf(rec.Status != 0 || !rec.FetchedAt.IsZero(), recordResult) |
 		FlagIf(rec.Digest != [20]byte{}, recordDigest) |
 		FlagIf(rec.Archive != crawl.ArchiveRef{}, recordArchive) |
 		FlagIf(rec.Reason != "", recordReason) |
 		FlagIf(rec.ETag != "" || rec.LastModified != "", recordValid) |
-		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear)
+		FlagIf(rec.DuplicateOf != "", recordSame) | FlagIf(rec.NearOf != "", recordNear) |
+		FlagIf(rec.Visits != "", recordVisits) | FlagIf(rec.DepthCut, recordCut)
 	w.u(flags)
 	w.byte(byte(rec.Via))
 	w.u(uint64(rec.Band))
@@ -149,6 +156,11 @@ func EncodeRecord(rec *crawl.Record) []byte {
 	if flags&recordNear != 0 {
 		w.str(rec.NearOf)
 	}
+	if flags&recordVisits != 0 {
+		w.time(rec.VisitedAt)
+		w.time(rec.CheckAt)
+		w.str(rec.Visits)
+	}
 	w.rest(rest)
 	return w.b
 }
@@ -168,7 +180,7 @@ func (s *StoredRecord) Is(u urlnorm.URL) bool { return SameURL(u, s.HTTPS, s.Res
 func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	r := newDecoder(b)
 	flags := r.u()
-	s.State, s.HTTPS = crawl.RecordState(flags&recordState), flags&recordHTTPS != 0
+	s.State, s.HTTPS, s.DepthCut = crawl.RecordState(flags&recordState), flags&recordHTTPS != 0, flags&recordCut != 0
 	s.Via = crawl.Via(r.byte())
 	s.Band = crawl.Band(r.small(crawl.Bands))
 	s.Seq = r.u()
@@ -201,6 +213,12 @@ func DecodeRecord(b []byte) (s StoredRecord, err error) {
 	if flags&recordNear != 0 {
 		s.NearOf = r.str()
 	}
+	if flags&recordVisits != 0 {
+		s.VisitedAt, s.CheckAt = r.time(), r.time()
+		if s.Visits = r.str(); s.Visits == "" {
+			r.fail()
+		}
+	}
 	s.Rest = r.rest()
 	return s, r.end("record")
 }
@@ -214,14 +232,17 @@ func StateOf(b []byte) (s crawl.RecordState, ok bool) {
 
 // EncodeLink writes an outbox entry. Its target partition stands in the key.
 //
-//	version, u flags, byte via, u band, u depth, u hops, rest URL
+//	version, u flags, byte via, u band, u depth, u hops, [time claimed], rest URL
 func EncodeLink(t *crawl.Target) []byte {
 	w := newEncoder(len(t.URL.String()) + 10)
-	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious))
+	w.u(FlagIf(t.Again, linkAgain) | FlagIf(t.Suspicious, linkSuspicious) | FlagIf(!t.Claimed.IsZero(), linkClaimed))
 	w.byte(byte(t.Via))
 	w.u(uint64(t.Band))
 	w.n(t.Depth)
 	w.n(t.Hops)
+	if !t.Claimed.IsZero() {
+		w.time(t.Claimed)
+	}
 	w.rest(t.URL.String())
 	return w.b
 }
@@ -235,6 +256,9 @@ func DecodeLink(b []byte) (t crawl.Target, err error) {
 	t.Band = crawl.Band(r.small(crawl.Bands))
 	t.Depth = r.count()
 	t.Hops = r.count()
+	if flags&linkClaimed != 0 {
+		t.Claimed = r.time()
+	}
 	raw := string(r.rest())
 	if err = r.end("outbox entry"); err != nil {
 		return t, err

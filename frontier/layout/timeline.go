@@ -82,6 +82,13 @@ func (l *Timeline) Read(t time.Time) time.Time {
 	return l.now.Add(t.Sub(l.stood)).UTC()
 }
 
+// Elapsed is the time from a place on the timeline to a time of this process. blurred: more than half of
+// it may be missing, because the timeline has stood still meanwhile.
+func (l *Timeline) Elapsed(since, until time.Time) (d time.Duration, blurred bool) {
+	d = l.Write(until).Sub(since)
+	return d, since.Before(l.stood) && l.missed > d
+}
+
 // WriteHost returns a host's state with its times on the timeline.
 func (l *Timeline) WriteHost(s crawl.HostState) crawl.HostState {
 	s.NotBefore, s.FrozenUntil, s.HoldUntil = l.Write(s.NotBefore), l.Write(s.FrozenUntil), l.Write(s.HoldUntil)

@@ -32,6 +32,7 @@ func (f *Filter) line(v *reader.Partition, r *row) (l crawl.URLLine, ok bool, er
 			return l, false, err
 		}
 	}
+	rec.VisitedAt, rec.CheckAt = v.Line.Read(rec.VisitedAt), v.Line.Read(rec.CheckAt)
 	l = lineOf(&rec.Record)
 	l.URL, l.Host, l.Partition = url, r.host, v.Generation.Partition
 	return l, true, nil

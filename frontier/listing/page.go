@@ -71,7 +71,7 @@ type merge struct {
 func (m *merge) next() (row, bool, error) {
 	for {
 		first := m.first()
-		if first != nil && m.other(first).settled(first.piece[0].at) {
+		if first != nil && m.other(first).nextKnown(first.piece[0].at) {
 			r := first.piece[0]
 			first.piece = first.piece[1:]
 			m.p.Next = r.at

@@ -30,6 +30,13 @@ func (v *Partition) Recount() (m layout.MetaEntry, err error) {
 			if band := len(rel) - 9; band > 0 && rel[band] < crawl.Bands {
 				c.Queued[rel[band]]++
 			}
+			value, err := it.Value()
+			if err != nil {
+				return m, err
+			}
+			if q, err := layout.DecodeQueued(value); err == nil && q.Item.Revisit {
+				c.QueuedRevisits++
+			}
 		case layout.TableOutbox:
 			if k, ok := layout.ParseOutboxKey(rel); ok {
 				c.Outbox++

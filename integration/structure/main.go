@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,44 +18,51 @@ import (
 var areas = []string{"node", "frontier", "handoff", "membership", "cli", "peer"}
 
 func main() {
-	if len(os.Args) < 2 {
+	file := flag.String("report", "", "write the report of two commits into this file instead")
+	flag.Parse()
+	if flag.NArg() == 0 || *file != "" && flag.NArg() != 2 {
 		fmt.Fprintln(os.Stderr, "structure: name commits, for example: go run ./integration/structure db5862a HEAD")
 		os.Exit(2)
 	}
-	for _, commit := range os.Args[1:] {
-		if err := show(os.Stdout, commit); err != nil {
-			fmt.Fprintln(os.Stderr, "structure:", err)
-			os.Exit(1)
-		}
+	if err := run(*file, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "structure:", err)
+		os.Exit(1)
 	}
 }
 
-// show prints the tables of one commit.
-func show(w io.Writer, commit string) error {
-	packages, err := read(commit)
-	if err != nil {
-		return fmt.Errorf("commit %s: %w", commit, err)
+func run(file string, commits []string) error {
+	if file != "" {
+		return report(file, commits[0], commits[1])
 	}
-	fmt.Fprintf(w, "## %s\n\n", commit)
+	for _, commit := range commits {
+		packages, err := read(commit)
+		if err != nil {
+			return fmt.Errorf("commit %s: %w", commit, err)
+		}
+		fmt.Printf("## %s\n\n", commit)
+		show(os.Stdout, packages)
+	}
+	return nil
+}
+
+// show prints the tables of one commit.
+func show(w io.Writer, packages map[string]*pkg) {
 	fmt.Fprintln(w, "| area | packages | files | lines | largest package | largest file | functions | p50 / p90 / p99 / max lines | longest function |")
 	fmt.Fprintln(w, "|---|---:|---:|---:|---|---|---:|---|---|")
-	dirs := slices.Sorted(keys(packages))
 	for _, area := range areas {
-		var of []*pkg
-		for _, dir := range dirs {
-			if areaOf(dir) == area {
-				of = append(of, packages[dir])
-			}
+		s := sumOf(packages, area)
+		if s.packages == 0 {
+			fmt.Fprintf(w, "| %s | 0 | | | | | | | |\n", area)
+			continue
 		}
-		fmt.Fprintln(w, areaRow(area, of))
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %s | %s | %d | %s | %s |\n", area, s.packages, s.files, s.lines, s.largest, s.file, len(s.functions), s.percentiles(), s.longest)
 	}
 	fmt.Fprintln(w, "\n| package | files | lines | exported types | largest struct | its methods | pointers back to it | largest file | longest function |")
 	fmt.Fprintln(w, "|---|---:|---:|---:|---|---:|---:|---|---|")
-	for _, dir := range dirs {
+	for _, dir := range slices.Sorted(keys(packages)) {
 		fmt.Fprintln(w, packages[dir].row())
 	}
 	fmt.Fprintln(w)
-	return nil
 }
 
 // areaOf is the first part of a folder's path.
@@ -115,29 +123,6 @@ func read(commit string) (map[string]*pkg, error) {
 		}
 	}
 	return packages, nil
-}
-
-// areaRow sums up an area.
-func areaRow(area string, of []*pkg) string {
-	var files, lines int
-	var largest *pkg
-	var file, longest size
-	var all []int
-	for _, p := range of {
-		files += p.files
-		lines += p.lines
-		if largest == nil || p.lines > largest.lines {
-			largest = p
-		}
-		file, longest = file.orLarger(p.file), longest.orLarger(p.longest)
-		all = append(all, p.functions...)
-	}
-	if largest == nil {
-		return fmt.Sprintf("| %s | 0 | | | | | | | |", area)
-	}
-	slices.Sort(all)
-	return fmt.Sprintf("| %s | %d | %d | %d | %s, %d | %s | %d | %d / %d / %d / %d | %s |", area, len(of), files, lines, largest.dir, largest.lines, file,
-		len(all), percentile(all, 50), percentile(all, 90), percentile(all, 99), all[len(all)-1], longest)
 }
 
 // percentile is the smallest of sorted that so many percent do not exceed.

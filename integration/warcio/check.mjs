@@ -3,6 +3,7 @@
 //   bytes     of all files
 //   records   how many, by WARC-Type
 //   captures  {type, url, status, truncated, file, offset, length} of each response and revisit
+//   resolved  revisits by profile, the last word of it, whose WARC-Refers-To is a response with the same digest, URL and date
 //   failures  {url, text} of each metadata record
 //   errors    one sentence each; none when all is well
 //
@@ -14,7 +15,11 @@ import { basename } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { WARCParser } from "warcio";
 
-const found = { bytes: 0, records: {}, captures: [], failures: [], errors: [] };
+const found = { bytes: 0, records: {}, captures: [], resolved: {}, failures: [], errors: [] };
+
+// What revisits refer to: responses by record id, and the revisits, in any order of files.
+const responses = new Map();
+const revisits = [];
 
 // base32 writes a digest as WARC files have it (RFC 4648, 20 bytes need no padding).
 function base32(bytes) {
@@ -87,6 +92,12 @@ async function checkFile(path) {
         truncated: record.warcHeader("WARC-Truncated") ?? "", file: basename(path), offset, length,
       });
     }
+    if (record.warcType === "response") {
+      responses.set(record.warcHeader("WARC-Record-ID"), { url: record.warcTargetURI, date: record.warcDate, digest: record.warcHeader("WARC-Payload-Digest") });
+    }
+    if (record.warcType === "revisit") {
+      revisits.push({ record, fail });
+    }
     if (record.warcType === "metadata") {
       found.failures.push({ url: record.warcTargetURI, text: content.toString() });
     }
@@ -120,6 +131,35 @@ function checkRecord(record, payload, block, offset, fail) {
   }
 }
 
+const profiles = "http://netpreserve.org/warc/1.1/revisit/";
+
+// resolve holds a revisit against the record that it refers to.
+function resolve({ record, fail }) {
+  const field = (name) => record.warcHeader(name);
+  const profile = field("WARC-Profile") ?? "";
+  const kind = profile.slice(profiles.length);
+  if (!profile.startsWith(profiles) || (kind === "server-not-modified") !== (record.httpHeaders?.statusCode === 304)) {
+    fail(`status ${record.httpHeaders?.statusCode} with the profile ${profile}`);
+  }
+  if (!field("WARC-Refers-To-Target-URI")) {
+    fail("it refers to no URL");
+  }
+  if (field("WARC-Payload-Digest") === sha1(Buffer.alloc(0)) && kind === "server-not-modified") {
+    fail("its digest is that of no bytes, not of what has not changed");
+  }
+  if (!field("WARC-Refers-To")) {
+    return;
+  }
+  const original = responses.get(field("WARC-Refers-To"));
+  if (!original) {
+    fail(`it refers to ${field("WARC-Refers-To")}, which is not there`);
+  } else if (original.url !== field("WARC-Refers-To-Target-URI") || original.date !== field("WARC-Refers-To-Date") || original.digest !== field("WARC-Payload-Digest")) {
+    fail(`it refers to ${field("WARC-Refers-To-Target-URI")} of ${field("WARC-Refers-To-Date")} with ${field("WARC-Payload-Digest")}, that is ${JSON.stringify(original)}`);
+  } else {
+    found.resolved[kind] = (found.resolved[kind] ?? 0) + 1;
+  }
+}
+
 // What warcio finds odd it says here.
 console.warn = (...words) => found.errors.push("warcio: " + words.join(" "));
 
@@ -130,4 +170,5 @@ for (const path of process.argv.slice(2)) {
     found.errors.push(`${basename(path)}: ${e.stack}`);
   }
 }
+revisits.forEach(resolve);
 process.stdout.write(JSON.stringify(found) + "\n");

@@ -138,8 +138,17 @@ func (x *Index) questions(q *pipeline.ContentQuestion) (own *peer.ContentQuestio
 
 // Seen reports whether a page's payload or text was seen before. It implements pipeline.Contents,
 // and may block for half a second.
-func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer) {
-	answered := !q.Countable
+func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) pipeline.ContentAnswer {
+	a, answered := x.seen(ctx, q)
+	if !answered {
+		x.unanswered.Add(1)
+	}
+	return a
+}
+
+// seen asks. answered says that a node has answered for the payload, if there is one.
+func (x *Index) seen(ctx context.Context, q pipeline.ContentQuestion) (a pipeline.ContentAnswer, answered bool) {
+	answered = !q.Countable
 	best := simhash.MaxDistance + 1
 	take := func(ask *peer.ContentQuestion, r *peer.ContentAnswer) {
 		if d := int(r.NearDistance); r.NearUrl != "" && d < best {
@@ -179,13 +188,10 @@ func (x *Index) Seen(ctx context.Context, q pipeline.ContentQuestion) (a pipelin
 			take(ask.question, r)
 		}
 	}
-	if !answered {
-		x.unanswered.Add(1)
-	}
 	if a.Original != nil {
 		a.NearOf = ""
 	}
-	return a
+	return a, answered
 }
 
 // original is the capture to which a page may refer instead of being stored; nil: it must be

@@ -48,7 +48,7 @@ func whatRuns(state string) string {
 // AllowedActions lists the possible actions in a state.
 func AllowedActions(state string) []string {
 	switch state {
-	case crawl.CrawlRunning:
+	case crawl.CrawlRunning, crawl.CrawlWaiting:
 		return []string{"add_seeds", crawl.ActionPause, crawl.ActionStop}
 	case crawl.CrawlPaused:
 		return []string{"add_seeds", crawl.ActionResume, crawl.ActionStop}

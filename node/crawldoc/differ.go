@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"crawlnode/config"
 	"crawlnode/crawl"
 )
 
@@ -41,7 +42,9 @@ var settingNames = map[string]string{"robots_ignore": "robots", "tls_record": "t
 
 // ChangedSettings lists the settings that differ, by the users' names.
 func ChangedSettings(a, b *crawl.Settings) []string {
-	names := Differing(a, b)
+	theirs := config.Filled(b)
+	own := config.Filled(a)
+	names := Differing(&own, &theirs)
 	for i, name := range names {
 		if other, ok := settingNames[name]; ok {
 			names[i] = other

@@ -101,13 +101,16 @@ func sameScope(a, b *crawl.Settings) bool {
 	return a.Scope == b.Scope && a.MaxDepth == b.MaxDepth && slices.Equal(a.Include, b.Include) && slices.Equal(a.Exclude, b.Exclude)
 }
 
-// lifted reports whether s raises the limit that ended the crawl.
+// lifted reports whether s raises the limit that ended the crawl, or has known pages visited again when
+// it ended because nothing was left.
 func lifted(d *Document, s *crawl.Settings) bool {
 	switch d.Reason {
 	case crawl.FinishMaxPages:
 		return s.MaxPages == 0 || s.MaxPages > d.Settings.MaxPages
 	case crawl.FinishMaxDuration:
 		return s.MaxDuration == 0 || s.MaxDuration > d.RanFor
+	case crawl.FinishExhausted:
+		return s.Revisits() && !d.Settings.Revisits()
 	}
 	return false
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"crawlnode/crawl"
+	"crawlnode/focus"
 	"crawlnode/node/datadir"
 	"crawlnode/pipeline"
 	"crawlnode/store/files"
@@ -110,7 +111,30 @@ func (s *Store) compile(d *Document) (*Rulebook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge}}, nil
+	book := &Rulebook{Doc: d, Rules: rules, Pipeline: &pipeline.Rules{Settings: c, Scope: rules, Seeds: s.Seeds, Normalize: same, Rejudge: d.Rejudge}}
+	if err := s.addFocus(book); err != nil {
+		return nil, err
+	}
+	return book, nil
+}
+
+// addFocus reads the topic model of the settings. The one of the book before is kept when it is the same: many
+// changes are not of the topic.
+func (s *Store) addFocus(book *Rulebook) error {
+	topic := book.Doc.Settings.Focus
+	if topic == nil {
+		return nil
+	}
+	if before := s.book.Load(); before != nil && before.Doc.Settings.Focus.Equal(topic) {
+		book.Pipeline.Focus = before.Pipeline.Focus
+		return nil
+	}
+	m, err := focus.Decode(topic.Model)
+	if err != nil {
+		return fmt.Errorf("the topic model %q %w", topic.Name, err)
+	}
+	book.Pipeline.Focus = m
+	return nil
 }
 
 // CompileScope compiles the scope rules of the settings.

@@ -17,7 +17,7 @@ import (
 // docs/decisions/0140-versions.md lists the changes of each version.
 const (
 	formatName    = "crawlnode-data"
-	FormatVersion = 3
+	FormatVersion = 4
 )
 
 // Dir is a data directory that this process has locked. Any goroutine may call its methods.

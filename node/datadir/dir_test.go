@@ -16,7 +16,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, pid := readLine(d.Join("VERSION")), readLine(d.Join("pid")); v != "crawlnode-data 3" || pid != strconv.Itoa(os.Getpid()) {
+	if v, pid := readLine(d.Join("VERSION")), readLine(d.Join("pid")); v != "crawlnode-data 4" || pid != strconv.Itoa(os.Getpid()) {
 		t.Errorf("VERSION %q, pid %q", v, pid)
 	}
 	_, err = Open(path)
@@ -45,11 +45,11 @@ func TestOpenRefuses(t *testing.T) {
 		"a disk's own folder":   {"lost+found", "", ""},
 		"a start cut off":       {"VERSION.tmp", "crawln", ""},
 		"an empty VERSION":      {"VERSION", "", "VERSION"},
-		"ours":                  {"VERSION", "crawlnode-data 3\n", ""},
-		"older":                 {"VERSION", "crawlnode-data 2\n", ""},
+		"ours":                  {"VERSION", "crawlnode-data 4\n", ""},
+		"older":                 {"VERSION", "crawlnode-data 3\n", ""},
 		"somebody else's":       {"photo.jpg", "x", "photo.jpg"},
 		"another program's":     {"VERSION", "16\n", "not a data directory"},
-		"newer":                 {"VERSION", "crawlnode-data 4\n", "its data format is 4, this program reads up to 3"},
+		"newer":                 {"VERSION", "crawlnode-data 5\n", "its data format is 5, this program reads up to 4"},
 		"not even a number":     {"VERSION", "crawlnode-data one\n", "not a data directory"},
 		"binary":                {"VERSION", "\x00\x01\xff", "not a data directory"},
 		"another's with a pid":  {"pidfile", "1", "pidfile"},

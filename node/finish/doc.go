@@ -14,6 +14,10 @@
 //	verdict.go  why the crawl ends; how the members learn of it
 //	work.go     what keeps one node from being idle
 //
+// While known pages are visited again, a crawl has no end of its own. Then two idle rounds mean that it
+// waits until a page is due: Finisher.Waiting, which rides in this node's block (status.Waiting). The crawl
+// document stays as it is, so a page that becomes due costs no change of it (decision 0218). Limits and people end the crawl.
+//
 // # The page limit
 //
 // Page permits keep --max-pages exact over the whole cluster. The holder of partition 0 grants them

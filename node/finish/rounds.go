@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"crawlnode/crawl"
@@ -12,18 +13,27 @@ import (
 	"crawlnode/peer"
 )
 
-// roundEvery is the pause between two rounds.
-const roundEvery = 250 * time.Millisecond
+// roundEvery is the pause between two rounds, and waitingEvery that while the crawl waits for revisits, perhaps
+// for days: its end does not hang on them.
+const (
+	roundEvery   = 250 * time.Millisecond
+	waitingEvery = 2 * time.Second
+)
 
 // Finisher asks the members, in rounds, whether they are idle, and ends the crawl. It also answers
 // the rounds of other nodes.
 type Finisher struct {
 	o       Options
 	permits *Permits
+	waiting atomic.Bool
 }
 
 // New makes a node's Finisher.
-func New(o Options, permits *Permits) *Finisher { return &Finisher{o, permits} }
+func New(o Options, permits *Permits) *Finisher { return &Finisher{o: o, permits: permits} }
+
+// Waiting reports that the rounds of this node have found nothing to do until the next known page is due. False
+// as well when another node asks the rounds.
+func (f *Finisher) Waiting() bool { return f.waiting.Load() }
 
 // answer is the answer of one member in a round.
 type answer struct {
@@ -41,6 +51,7 @@ func (f *Finisher) Run(ctx context.Context) error {
 	tick := time.NewTicker(roundEvery)
 	defer tick.Stop()
 	var last rounds
+	var asked time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -49,6 +60,7 @@ func (f *Finisher) Run(ctx context.Context) error {
 		}
 		if !f.asks() {
 			last.forget()
+			f.waiting.Store(false)
 			continue
 		}
 		if reason := timeIsUp(f.o.Documents.Current().Doc, time.Now()); reason != "" {
@@ -57,17 +69,32 @@ func (f *Finisher) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		view := f.o.viewNumber()
-		answers := f.round(ctx, view)
-		if !last.agree(view, answers) {
+		if f.waiting.Load() && time.Since(asked) < waitingEvery && f.o.Engine.Work().Idle() {
 			continue
 		}
-		if reason := verdict(answers, f.o.settings().MaxPages); reason != "" {
-			if err := f.end(ctx, reason, answers); err != nil {
-				return err
-			}
+		asked = time.Now()
+		if err := f.judge(ctx, &last); err != nil {
+			return err
 		}
 	}
+}
+
+// judge asks a round, and acts on it when it is the second in a row that found nothing to do.
+func (f *Finisher) judge(ctx context.Context, last *rounds) error {
+	view := f.o.viewNumber()
+	answers := f.round(ctx, view)
+	if answers == nil {
+		f.waiting.Store(false)
+	}
+	if !last.agree(view, answers) {
+		return nil
+	}
+	reason := verdict(answers, f.o.settings())
+	f.waiting.Store(reason == waits)
+	if reason == "" || reason == waits {
+		return nil
+	}
+	return f.end(ctx, reason, answers)
 }
 
 // asks reports whether this node asks the rounds: the crawl runs, and gossip reaches no member with

@@ -131,9 +131,61 @@ func TestVerdict(t *testing.T) {
 		{answers{"a": answerOf(1, 1, 20, 5), "b": answerOf(1, 1, 10, 0)}, crawl.FinishMaxPages},
 		{answers{"a": answerOf(1, 1, 20, 5), "b": answerOf(1, 1, 9, 0)}, ""},
 	} {
-		if got := verdict(c.answers, 30); got != c.want {
+		if got := verdict(c.answers, &crawl.Settings{MaxPages: 30}); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.answers, got, c.want)
 		}
+	}
+}
+
+// TestVerdictWithRevisits checks that a crawl that visits known pages again ends by its limit only.
+func TestVerdictWithRevisits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pages, queued, limit int64
+		want                 string
+	}{
+		{30, 0, 0, waits},
+		{29, 0, 30, waits},
+		{30, 0, 30, crawl.FinishMaxPages},
+		{30, 5, 30, crawl.FinishMaxPages},
+		{29, 5, 30, ""},
+	} {
+		answers := map[crawl.NodeID]answer{"a": answerOf(1, 1, c.pages, c.queued)}
+		if got := verdict(answers, &crawl.Settings{MaxPages: c.limit, Recrawl: crawl.RecrawlFixed}); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// TestWaits checks that two rounds make the crawl wait, that a due page ends that with the next round, and that the
+// crawl ends when revisits are turned off.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	n := newFake(0)
+	n.doc.Settings.Recrawl = crawl.RecrawlAdaptive
+	f := New(n.options(), permitsOf(n))
+	var last rounds
+	judge := func() bool {
+		t.Helper()
+		if err := f.judge(t.Context(), &last); err != nil {
+			t.Fatal(err)
+		}
+		return f.Waiting()
+	}
+	if judge() || !judge() || !judge() || n.doc.State != crawl.CrawlRunning {
+		t.Errorf("waiting %v, document %s after three quiet rounds", f.Waiting(), n.doc.State)
+	}
+	n.work.Due = 1
+	if judge() {
+		t.Error("it waits although a page is due")
+	}
+	n.work.Due = 0
+	if judge() || !judge() {
+		t.Errorf("waiting %v after the visit", f.Waiting())
+	}
+	n.doc.Settings.Recrawl = crawl.RecrawlOff
+	if judge(); judge() || n.doc.State != crawl.CrawlFinished || n.doc.Reason != crawl.FinishExhausted {
+		t.Errorf("%s (%s) without revisits", n.doc.State, n.doc.Reason)
 	}
 }
 
@@ -170,6 +222,8 @@ func TestWhyNotIdle(t *testing.T) {
 		{func(w *Work) { w.Outbox = 3 }, "3 links wait in the outbox"},
 		{func(w *Work) { w.Queued = 4 }, "4 URLs are queued"},
 		{func(w *Work) { w.Queued, w.LimitReached = 4, true }, ""},
+		{func(w *Work) { w.Due = 5 }, "5 known pages are due"},
+		{func(w *Work) { w.Due, w.LimitReached = 5, true }, ""},
 		{func(w *Work) { w.Outbox, w.LimitReached = 3, true }, "3 links wait in the outbox"},
 	} {
 		w := Work{Joined: true, Leased: true}

@@ -24,20 +24,26 @@ func timeIsUp(d *crawldoc.Document, now time.Time) string {
 	return ""
 }
 
+// waits is the verdict of a crawl that goes on when a known page is due.
+const waits = "waits"
+
 // verdict is the reason why the crawl has ended, once all members were idle in two rounds. It is ""
 // when the crawl has not ended: permits were counted too high, and more will be granted after the
-// next count.
-func verdict(answers map[crawl.NodeID]answer, maxPages int64) string {
+// next count. A crawl that visits known pages again ends by a limit only: else it waits.
+func verdict(answers map[crawl.NodeID]answer, s *crawl.Settings) string {
+	maxPages := s.MaxPages
 	var pages, queued int64
 	for _, a := range answers {
 		pages += a.Block.Counters.Pages
 		queued += a.Block.Counters.QueuedTotal()
 	}
 	switch {
-	case queued == 0:
+	case queued == 0 && !s.Revisits():
 		return crawl.FinishExhausted
 	case maxPages > 0 && pages >= maxPages:
 		return crawl.FinishMaxPages
+	case queued == 0:
+		return waits
 	}
 	return ""
 }

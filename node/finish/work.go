@@ -14,9 +14,13 @@ type Work struct {
 	SeedLists int64 // being stored
 	Outbox    int64 // links not yet acknowledged by their owner
 	Queued    int64 // URLs
+	Due       int64 // known pages that are about to be queued, because their next visit is due
 	// LimitReached says that the page limit holds back the queued URLs.
 	LimitReached bool
 }
+
+// Idle reports whether nothing is left to do.
+func (w Work) Idle() bool { return w.WhyNotIdle() == "" }
 
 // WhyNotIdle is why the node is not idle; "" when it is.
 func (w *Work) WhyNotIdle() string {
@@ -35,6 +39,8 @@ func (w *Work) WhyNotIdle() string {
 		return fmt.Sprintf("%d links wait in the outbox", w.Outbox)
 	case w.Queued > 0 && !w.LimitReached:
 		return fmt.Sprintf("%d URLs are queued", w.Queued)
+	case w.Due > 0 && !w.LimitReached:
+		return fmt.Sprintf("%d known pages are due", w.Due)
 	}
 	return ""
 }

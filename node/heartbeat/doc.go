@@ -11,6 +11,7 @@
 //   - a request for the lease; the answer grants it or not (package membership decides)
 //   - the stamp of the sender's crawl document and scope entries; who finds a difference exchanges
 //     them (package spread's job)
+//   - what the sender's known pages want of visits, while they are visited again (package revisits)
 //   - a reading of the sender's clock, by which the other finds out that its machine stood still
 //
 // A change of the holdings sends one at once (Soon), so links follow a moved partition without delay.

@@ -61,6 +61,10 @@ type Options struct {
 	Held       func() []byte              // bitmap of the partitions held here
 	Block      func() *crawl.NodeBlock    // the status of this node
 	Stalled    func() bool                // its disk does not answer
+	// Revisits is what this node says of its known pages, nil for nothing; TakeRevisits takes what a member says. A
+	// member whose words cannot be read stays a member.
+	Revisits     func() []byte
+	TakeRevisits func(id crawl.NodeID, boot crawl.Boot, said []byte)
 	// Call carries a heartbeat to a member, Clock a reading of the clock; they may block.
 	Call  func(ctx context.Context, to membership.Member, req *peer.RenewRequest) (*peer.RenewReply, error)
 	Clock func(ctx context.Context, to membership.Member, req *peer.ClockRequest) (*peer.ClockReply, error)
@@ -139,7 +143,7 @@ func (h *Heartbeat) request() *peer.RenewRequest {
 		panic("BUG: " + err.Error())
 	}
 	return &peer.RenewRequest{Stalled: h.o.Stalled(), ClockNs: int64(h.o.Members.ClockReading()), View: uint64(h.o.View()),
-		Boot: uint64(h.o.Members.Self().Boot), Rules: h.o.Rules.Stamp(), Block: block, Held: h.o.Held()}
+		Boot: uint64(h.o.Members.Self().Boot), Rules: h.o.Rules.Stamp(), Block: block, Held: h.o.Held(), Revisits: h.o.Revisits()}
 }
 
 // Serve takes another member's heartbeat in, and grants it its lease.
@@ -158,6 +162,7 @@ func (h *Heartbeat) Serve(id crawl.NodeID, req *peer.RenewRequest) (*peer.RenewR
 	block.Boot = crawl.Boot(req.Boot)
 	h.o.Rules.Compare(id, req.Rules) // first: a member that is in the table has told its rules
 	h.o.Table.Put(id, Report{Block: block, Held: req.Held, Heard: time.Now()}, partitions)
+	h.o.TakeRevisits(id, block.Boot, req.Revisits)
 	members.ClockTold(id, crawl.Boot(req.Boot), time.Duration(req.ClockNs))
 	granted := !req.Stalled && members.Grant(crawl.Epoch(req.View), id, crawl.Boot(req.Boot))
 	return &peer.RenewReply{Stalled: h.o.Stalled(), RunNs: int64(h.o.Rules.Ran()), ClockNs: int64(members.ClockReading()), Node: string(h.o.Self), Granted: granted,

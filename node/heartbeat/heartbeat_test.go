@@ -62,7 +62,12 @@ func beating(f *fakeMembers, others ...crawl.NodeID) Options {
 			return ms
 		},
 		View: func() crawl.Epoch { return 9 }, Partitions: func() int { return 16 }, Held: func() []byte { return bitsOf(1) },
-		Block: func() *crawl.NodeBlock { return &crawl.NodeBlock{} }, Stalled: func() bool { return false }}
+		Block: func() *crawl.NodeBlock { return &crawl.NodeBlock{} }, Stalled: func() bool { return false },
+		Revisits: func() []byte { return []byte("mine") }, TakeRevisits: func(id crawl.NodeID, boot crawl.Boot, said []byte) {
+			if len(said) > 0 {
+				f.note("revisits %s %d %s", id, boot, said)
+			}
+		}}
 }
 
 // TestGrantsCount: an answer counts for the lease only if it grants it, and while the disks of both
@@ -146,6 +151,13 @@ func TestServe(t *testing.T) {
 	}
 	if o.Table.Holder(1) != "p" || o.Table.All()["p"].Block.Boot != 3 || fmt.Sprint(f.told) != "[clock p 3 5 grant 9 p 3]" {
 		t.Errorf("the table has %+v; %v", o.Table.All(), f.told)
+	}
+	f.told = nil
+	if _, err := h.Serve("p", &peer.RenewRequest{Block: []byte("{}"), Boot: 3, Revisits: []byte("theirs")}); err != nil || f.told[0] != "revisits p 3 theirs" {
+		t.Errorf("a heartbeat with revisits: %v, %v", err, f.told)
+	}
+	if got := h.request(); string(got.Revisits) != "mine" {
+		t.Errorf("the request says %q of revisits", got.Revisits)
 	}
 	f.told = nil
 	if reply, err := h.Serve("p", &peer.RenewRequest{Block: []byte("{}"), Stalled: true}); err != nil || reply.Granted || len(f.told) != 1 {

@@ -10,6 +10,7 @@
 //
 //	inspector.go  what the package needs; a question to the holder, and its answer
 //	url.go        one URL: record, robots.txt, scope
+//	visits.go     the visits of a URL, and when the next one is planned
 //	scope.go      what the scope rules say of a URL, also without a cluster
 //	host.go       one host: politeness, queue
 //	hosts.go      the first hosts of all that are in memory

@@ -8,8 +8,10 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/pipeline"
 	"crawlnode/ring"
 	"crawlnode/scheduler"
+	"crawlnode/web/robots"
 	"crawlnode/web/urlnorm"
 )
 
@@ -75,6 +77,10 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Ho
 		next = crawl.Latest(next, inMemory.Start)
 		gap := inMemory.Gap.Seconds()
 		r.Politeness.GapSeconds = &gap
+		if inMemory.Requests > 0 {
+			average := inMemory.Took.Seconds() / float64(inMemory.Requests)
+			r.Politeness.AverageLatencySeconds = &average
+		}
 		if inMemory.Addr.IsValid() {
 			addr := inMemory.Addr.String()
 			r.Politeness.Address = &addr
@@ -183,8 +189,19 @@ func robotsSummaries(entries []*crawl.Robots) []crawl.RobotsSummary {
 	for _, e := range entries {
 		out = append(out, crawl.RobotsSummary{
 			Origin: e.Origin, Verdict: robotsVerdictNames[min(int(e.Verdict), len(robotsVerdictNames)-1)], Status: e.Status,
-			FetchedAt: e.Fetched.UTC(), ExpiresAt: e.Expires.UTC(), CrawlDelaySeconds: e.CrawlDelay.Seconds(), Bytes: len(e.Body),
+			FetchedAt: e.Fetched.UTC(), ExpiresAt: e.Expires.UTC(), CrawlDelaySeconds: e.CrawlDelay.Seconds(), Bytes: len(e.Body), BlockedPaths: blockedPaths(e),
 		})
 	}
 	return out
+}
+
+// blockedPaths are the patterns that an origin's robots.txt forbids this crawler.
+func blockedPaths(e *crawl.Robots) []string {
+	switch e.Verdict {
+	case crawl.RobotsAllowAll:
+		return []string{}
+	case crawl.RobotsDenyAll:
+		return []string{"/"}
+	}
+	return append([]string{}, robots.Parse(e.Body, pipeline.Agent).Blocked(crawl.MaxBlockedPaths)...)
 }

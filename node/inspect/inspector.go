@@ -22,7 +22,7 @@ import (
 	"crawlnode/web/urlnorm"
 )
 
-// Options are the package's dependencies. All are required.
+// Options are the package's dependencies. All but Links are required.
 type Options struct {
 	Self       crawl.NodeID
 	Documents  *crawldoc.Store
@@ -33,6 +33,9 @@ type Options struct {
 	Peers      Peers
 	// Audit reads the newest changes requested on this node, newest first.
 	Audit func(limit int) ([]crawl.AuditEntry, error)
+	// Links says what links say of a URL of a partition that this node holds; nil: it is not
+	// measured.
+	Links func(crawl.Partition, urlnorm.URL) (*crawl.LinksReport, error)
 	// Partitions describes the partitions that this node holds, has released, or should hold.
 	Partitions func(ctx context.Context) ([]crawl.PartitionReport, error)
 }
@@ -121,6 +124,8 @@ type question struct {
 type answer struct {
 	Audit  []crawl.AuditEntry  `json:"audit,omitempty"`
 	Record *crawl.RecordReport `json:"record,omitempty"`
+	Visits *visitsAnswer       `json:"visits,omitempty"`
+	Links  *crawl.LinksReport  `json:"links,omitempty"`
 	Robots *crawl.RobotsReport `json:"robots,omitempty"`
 	Host   *crawl.HostReport   `json:"host,omitempty"`
 	// Spent reports that the host has used up its budget of URLs that look like a trap.

@@ -12,7 +12,7 @@ import (
 
 // startReport parses the URL. If it is not a URL to crawl, the report is complete.
 func startReport(raw string) (*crawl.URLReport, urlnorm.URL) {
-	r := &crawl.URLReport{Input: raw, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown}}
+	r := &crawl.URLReport{Input: raw, Robots: crawl.RobotsReport{Verdict: crawl.RobotsSaysUnknown}, History: []crawl.VisitReport{}}
 	u, err := urlnorm.Parse(raw)
 	if err != nil {
 		r.Scope = crawl.ScopeReport{Reason: skipReasonOf(err).String(), Rule: err.Error()}

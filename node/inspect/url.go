@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/base32"
 	"fmt"
 	"time"
 
@@ -55,6 +56,12 @@ func (i *Inspector) reportURL(ctx context.Context, raw string, depth int) *crawl
 	if r.Record = a.Record; a.Robots != nil {
 		r.Robots = *a.Robots
 	}
+	if v := a.Visits; v != nil {
+		r.History, r.NextVisitAt, r.ChangeIntervalSeconds = v.History, v.NextAt, v.ChangeSeconds
+	}
+	if a.Links != nil {
+		r.Links = *a.Links
+	}
 	book := i.o.Documents.Current()
 	if depth < 0 {
 		depth = depthOf(r.Record)
@@ -86,6 +93,12 @@ func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier
 	a := answer{Robots: &r, Spent: info.State.Suspicious >= int64(i.o.Store.SuspiciousPerHost())}
 	if ok {
 		a.Record = i.recordReport(&rec)
+		a.Visits = visitsOf(&rec, i.o.Documents.Current().Doc.Settings.Revisits())
+		if i.o.Links != nil {
+			if a.Links, err = i.o.Links(p, u); err != nil {
+				return answer{}, err
+			}
+		}
 	}
 	return a, nil
 }
@@ -101,6 +114,10 @@ func (i *Inspector) recordReport(rec *crawl.Record) *crawl.RecordReport {
 	}
 	if rec.Reason != "" {
 		r.Reason = &rec.Reason
+	}
+	if rec.Digest != ([20]byte{}) {
+		text := "sha1:" + base32.StdEncoding.EncodeToString(rec.Digest[:])
+		r.Digest = &text
 	}
 	if rec.DuplicateOf != "" {
 		r.DuplicateOf = &rec.DuplicateOf
@@ -128,6 +145,10 @@ func robotsReport(u urlnorm.URL, entries []*crawl.Robots, ignored bool) crawl.Ro
 		r.FetchedAt, r.ExpiresAt = timeOrNil(e.Fetched), timeOrNil(e.Expires)
 		if e.Status != 0 {
 			r.Status = &e.Status
+		}
+		if e.CrawlDelay > 0 {
+			delay := e.CrawlDelay.Seconds()
+			r.CrawlDelaySeconds = &delay
 		}
 		switch e.Verdict {
 		case crawl.RobotsAllowAll:

@@ -68,7 +68,7 @@ func TestCompleteSharesLinksOut(t *testing.T) {
 			k, woken := completer(a)
 			o := crawl.Outcome{Kind: crawl.Fetched, Unjudged: []crawl.Target{unjudged.Target}}
 			for _, l := range []crawl.Routed{page, aside, late, foreign, silent} {
-				l.Target.Again = false
+				l.Target.Again, l.Target.Claimed = false, time.Time{}
 				o.Targets = append(o.Targets, l.Target)
 			}
 			if err := k.Complete(t.Context(), visitOf(page), o); err != nil {

@@ -59,12 +59,15 @@ func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport,
 		return report, err
 	}
 	rules := opts.Rules()
-	if err := s.openScope(ctx, entriesOf(rules, targets)); err != nil {
-		return report, err
+	if entries := entriesOf(rules, targets); len(entries) > 0 {
+		if err := s.openScope(ctx, entries); err != nil {
+			return report, err
+		}
 	}
 	kept := targets[:0]
 	for _, t := range targets {
-		if v := rules.Judge(t.URL, 0, opts.Seeds); !v.Admit {
+		// A known URL may be an asset. Its own depth is judged in its turn.
+		if !rules.Judge(t.URL, 0, opts.Seeds).Admit && !(t.OnlyKnown() && rules.JudgeAsset(t.URL).Admit) {
 			report.OutOfScope++
 			continue
 		}
@@ -94,9 +97,12 @@ func (s *Seeder) Add(ctx context.Context, seeds []crawl.Seed) (crawl.SeedReport,
 
 // entriesOf are the scope entries that seeds open.
 func entriesOf(rules *scope.Rules, seeds []crawl.Target) []string {
-	entries := make([]string, len(seeds), len(seeds)+1)
-	for i, t := range seeds {
-		entries[i] = rules.EntryOf(t.URL)
+	entries := make([]string, 0, len(seeds)+1)
+	for _, t := range seeds {
+		if t.OnlyKnown() {
+			continue
+		}
+		entries = append(entries, rules.EntryOf(t.URL))
 		if port := t.URL.Port(); port != 80 && port != 443 {
 			entries = append(entries, scope.PortEntry(port))
 		}
@@ -137,10 +143,17 @@ func parseSeeds(seeds []crawl.Seed, same normalize.Rules, report *crawl.SeedRepo
 		if s.Guessed {
 			via = crawl.ViaGuess
 		}
-		targets = append(targets, crawl.Target{URL: same.Apply(u), Via: via, Band: seedBand(s.Priority), Again: s.Again})
+		depth := 0
+		if s.Known {
+			via, depth, s.Again = crawl.ViaLink, unknownDepth, true
+		}
+		targets = append(targets, crawl.Target{URL: same.Apply(u), Depth: depth, Via: via, Band: seedBand(s.Priority), Again: s.Again})
 	}
 	return targets
 }
+
+// unknownDepth is the depth of a known URL that is wanted again: deeper than any, so that the record's counts.
+const unknownDepth = maxDepth
 
 // ParseSeed parses the URL of a seed. A space followed by another URL is a mistake, mostly of a
 // script; the standard's parser would escape it and request a page of that name.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +33,15 @@ func TestSeedBands(t *testing.T) {
 		if e := report.Invalid[i]; e.Line != line || e.Error == "" || e.Input == "" {
 			t.Errorf("%+v is not line %d", e, line)
 		}
+	}
+}
+
+// TestKnownSeeds: what is wanted only if it is known is no seed, and its record's depth counts.
+func TestKnownSeeds(t *testing.T) {
+	t.Parallel()
+	targets := parseSeeds([]crawl.Seed{{URL: "http://a.test", Known: true}, {URL: "http://a.test", Again: true}}, normalize.Rules{}, &crawl.SeedReport{})
+	if len(targets) != 2 || !targets[0].Again || !targets[0].OnlyKnown() || targets[0].Depth < 1<<20 || targets[1].OnlyKnown() || targets[1].Depth != 0 {
+		t.Errorf("%+v", targets)
 	}
 }
 
@@ -81,6 +91,7 @@ func TestSeedsInOrder(t *testing.T) {
 	}{
 		"stored":        {"http://in.test/", nil, nil, nil, []string{"spread", "run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}},
 		"out of scope":  {"http://out.test/", nil, nil, nil, []string{"spread"}, crawl.SeedReport{OutOfScope: 1}},
+		"known":         {"http://in.test/", nil, nil, nil, []string{"run", "add", "wait", "run", "report"}, crawl.SeedReport{Accepted: 1}}, // opens no scope
 		"not to be run": {"http://in.test/", barred, nil, barred, nil, crawl.SeedReport{}},
 		"no majority":   {"http://in.test/", nil, errors.New("1 of 3"), ErrBusy, []string{"spread"}, crawl.SeedReport{}},
 	} {
@@ -88,7 +99,7 @@ func TestSeedsInOrder(t *testing.T) {
 		a.scope.unreached = c.far
 		var s *Seeder
 		s = NewSeeder(a.router(), starting{a, c.may, func() int64 { return s.Active() }}, func(crawl.SeedReport) { a.did = append(a.did, "report") })
-		got, err := s.Add(t.Context(), []crawl.Seed{{URL: c.url}})
+		got, err := s.Add(t.Context(), []crawl.Seed{{URL: c.url, Known: strings.HasPrefix(name, "known")}})
 		if !errors.Is(err, c.err) || got.Accepted != c.want.Accepted || got.OutOfScope != c.want.OutOfScope {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

@@ -3,6 +3,7 @@ package links
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/peer"
@@ -13,7 +14,15 @@ import (
 func toWire(l crawl.Routed) *peer.Link {
 	t := &l.Target
 	return &peer.Link{Url: t.URL.String(), Partition: uint32(l.Partition), Depth: uint32(t.Depth), Band: uint32(t.Band),
-		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious}
+		Hops: uint32(t.Hops), Via: uint32(t.Via), Again: t.Again, Suspicious: t.Suspicious, ClaimedNs: claimedNs(t.Claimed)}
+}
+
+// claimedNs is a claimed time on the wire; 0: none, or one that cannot be meant.
+func claimedNs(t time.Time) int64 {
+	if t.Year() < 1970 || t.Year() > 2200 {
+		return 0
+	}
+	return t.UnixNano()
 }
 
 // maxDepth bounds the depth in a peer's message; no crawl is that deep.
@@ -33,5 +42,13 @@ func fromWire(l *peer.Link, partitions int) (crawl.Routed, error) {
 		return crawl.Routed{}, errors.New("a link's band, kind, depth or hops are out of range")
 	}
 	return crawl.Routed{Partition: p, Target: crawl.Target{URL: u, Depth: int(l.Depth), Band: crawl.Band(l.Band),
-		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious}}, nil
+		Hops: int(l.Hops), Via: crawl.Via(l.Via), Again: l.Again, Suspicious: l.Suspicious, Claimed: claimedAt(l.ClaimedNs)}}, nil
+}
+
+// claimedAt is a claimed time of the wire.
+func claimedAt(ns int64) time.Time {
+	if ns <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
 }

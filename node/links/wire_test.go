@@ -2,6 +2,7 @@ package links
 
 import (
 	"testing"
+	"time"
 
 	"crawlnode/crawl"
 	"crawlnode/peer"
@@ -22,13 +23,20 @@ func linkTo(t testing.TB, url string) crawl.Routed {
 
 func TestFromWire(t *testing.T) {
 	t.Parallel()
-	good := func() *peer.Link { return toWire(linkTo(t, "http://a.test/x?y")) }
+	good := func() *peer.Link {
+		l := linkTo(t, "http://a.test/x?y")
+		l.Target.Claimed = time.Unix(1_790_000_000, 5)
+		return toWire(l)
+	}
 	r, err := fromWire(good(), 512)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again := toWire(r); again.String() != good().String() {
 		t.Errorf("%v became %v", good(), again)
+	}
+	if want := time.Unix(1_790_000_000, 5); !r.Target.Claimed.Equal(want) {
+		t.Errorf("claimed at %v, want %v", r.Target.Claimed, want)
 	}
 	earlier := good() // of a node that runs an earlier version
 	earlier.Url = "http://a.test/x^y"

@@ -67,6 +67,7 @@ func (r *Reporter) Metrics() metrics.Sample {
 		s.LeaseRemaining = &left
 	}
 	r.sampleCluster(&s)
+	r.sampleRevisits(&s, &held)
 	if d, moves := r.Node.Engine(); d != nil {
 		m, f, h := moves.Status(), transfer.FiguresOf(moves, r.Front), d.Counts()
 		s.InFlight = int64(d.Busy())
@@ -88,7 +89,7 @@ func (r *Reporter) sampleCluster(s *metrics.Sample) {
 		crawl.NodeLeft: int64(m.Left), crawl.NodeFailed: int64(m.Failed)}
 	s.ClusterPartitions = metrics.Counts{"total": int64(ring.Partitions), "served": int64(ring.Served), "under_replicated": int64(ring.UnderReplicated), "single_copy": int64(ring.SingleCopy.Partitions),
 		"offline": int64(ring.Offline), "promoting": int64(ring.Promoting)}
-	s.CrawlState = metrics.Counts{crawl.CrawlIdle: 0, crawl.CrawlRunning: 0, crawl.CrawlPaused: 0, crawl.CrawlFinished: 0}
+	s.CrawlState = metrics.Counts{crawl.CrawlIdle: 0, crawl.CrawlRunning: 0, crawl.CrawlPaused: 0, crawl.CrawlFinished: 0, crawl.CrawlWaiting: 0}
 	s.CrawlState[st.Crawl.State] = 1
 	s.Health = metrics.Counts{}
 	for _, code := range crawl.HealthReasons {

@@ -31,8 +31,9 @@ func (r *Reporter) Picture(now time.Time, nodeOnly bool) status.Picture {
 		p.Digest = snap.Table.Digest()
 	}
 	p.Nodes = []status.Node{{Block: *r.Block(), Held: r.Node.Held(), Heard: true, State: r.ownState(), Counts: true}}
-	if !nodeOnly {
-		p.Nodes = append(p.Nodes, r.othersPictured(snap, now)...)
+	all := append(p.Nodes, r.othersPictured(snap, now)...)
+	if p.Waits = status.Waiting(p.Doc, all); !nodeOnly {
+		p.Nodes = all
 	}
 	return p
 }

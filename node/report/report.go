@@ -18,6 +18,7 @@ import (
 	"crawlnode/node/heartbeat"
 	"crawlnode/node/links"
 	"crawlnode/node/outputs"
+	"crawlnode/node/revisits"
 	"crawlnode/node/status"
 )
 
@@ -82,6 +83,8 @@ type Options struct {
 	Outputs   *outputs.Outputs
 	Contents  *contents.Index
 	Permits   *finish.Permits
+	Finisher  *finish.Finisher
+	Revisits  *revisits.Keeper
 	Peers     *heartbeat.Table
 	Space     *disk.Space
 	Stalls    *disk.Stalls

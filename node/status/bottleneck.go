@@ -38,6 +38,8 @@ type Strain struct {
 	GoesOn           int64    // free bytes on each of them at which fetching resumes
 	Leaving, Moves   int      // partitions still to be moved, and their total
 	Paused           string   // why nothing is fetched; "" when something is
+	Revisits         bool     // known pages are visited again
+	Due              int64    // of them, those that are due
 }
 
 // BottleneckOf names the main limit of a node, with its figure and a remedy. It checks first for
@@ -52,6 +54,10 @@ func BottleneckOf(s *Strain) crawl.BottleneckStatus {
 	case len(s.Short) > 0:
 		v := s.Short[0]
 		return say(crawl.BottleneckDisk, "only %d MiB are free at %s: free some space there; fetching resumes at %d MiB", v.Free>>20, v.Path, s.GoesOn>>20)
+	case s.Queued == 0 && s.InFlight == 0 && s.Revisits && s.Due == 0:
+		return say(crawl.BottleneckNothingDue, "nothing is queued and no known page is due: %s", moreDue)
+	case s.Queued == 0 && s.InFlight == 0 && s.Revisits:
+		return say(crawl.BottleneckNone, "%d known pages are due and go into the queue now", s.Due)
 	case s.Queued == 0 && s.InFlight == 0:
 		return say(crawl.BottleneckNone, "nothing is queued: more seeds or a wider scope would bring work")
 	case s.Leaving > 0:

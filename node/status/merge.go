@@ -32,6 +32,8 @@ type Picture struct {
 	// Minority says that the answering node has no lease and can get none.
 	Minority      bool
 	MinoritySince time.Time
+	// Waits says that the crawl waits until a known page is due (Waiting).
+	Waits bool
 }
 
 // Node is one node's last block with its state by gossip and the view.
@@ -118,8 +120,9 @@ func Merge(p Picture) *crawl.Status {
 	fillRing(s, &p, bereft)
 	fillCrawl(s, &p)
 	fillRates(s, &p)
+	fillFreshness(s, &p, &sum)
 	fillCluster(s, &p)
-	s.Bottleneck = worstBottleneck(&p)
+	s.Bottleneck = worstBottleneck(s, &p)
 	fillEnd(s, &p)
 	return s
 }
@@ -238,12 +241,17 @@ func fillCrawl(s *crawl.Status, p *Picture) {
 		sec := l.MaxDuration.Seconds()
 		c.Limits.MaxDurationSeconds = &sec
 	}
-	c.AllowedActions = crawldoc.AllowedActions(d.State)
-	switch d.State {
+	if p.Waits {
+		c.State = crawl.CrawlWaiting
+	}
+	c.AllowedActions = crawldoc.AllowedActions(c.State)
+	switch c.State {
 	case crawl.CrawlIdle:
 		c.Message = "no seed has been added yet"
 	case crawl.CrawlRunning:
 		c.Message = "the crawl runs"
+	case crawl.CrawlWaiting:
+		c.Message = revisitText(p)
 	case crawl.CrawlPaused:
 		c.Message = "the crawl was paused"
 	case crawl.CrawlFinished:
@@ -263,8 +271,11 @@ func fillRates(s *crawl.Status, p *Picture) {
 }
 
 // worstBottleneck takes the sentence of the node with most queued URLs.
-func worstBottleneck(p *Picture) crawl.BottleneckStatus {
+func worstBottleneck(s *crawl.Status, p *Picture) crawl.BottleneckStatus {
 	best, most := crawl.BottleneckStatus{Cause: crawl.BottleneckNone, Message: "nothing is queued"}, int64(0)
+	if s.Crawl.State == crawl.CrawlWaiting {
+		best = crawl.BottleneckStatus{Cause: crawl.BottleneckNothingDue, Message: s.Crawl.Message + ": " + moreDue}
+	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if q := n.Block.Counters.QueuedTotal(); n.Counts && q > most && n.Block.Bottleneck.Cause != "" {

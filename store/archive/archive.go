@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"runtime"
 	"sync"
@@ -169,7 +170,7 @@ func (a *Archive) encode(ctx context.Context, c *crawl.Capture) (ref crawl.Archi
 		return ref, false, fmt.Errorf("archive %s: %w", c.URL, err)
 	}
 	a.records.Add(1)
-	if c.Original != nil {
+	if c.Original != nil && c.Status != http.StatusNotModified {
 		a.duplicates.Add(1)
 	}
 	return ref, flush, nil

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -28,6 +29,12 @@ const (
 	unknownMIME = "unk"
 )
 
+// indexDate is the form of the times in an index.
+const indexDate = "20060102150405"
+
+// unknownDigest stands in an index for the digest of a 304 whose payload is not known.
+const unknownDigest = "-"
+
 type indexFields struct {
 	URL      string `json:"url"`
 	MIME     string `json:"mime"`
@@ -40,7 +47,7 @@ type indexFields struct {
 
 // line makes the index line of the capture that e has just encoded.
 func (e *encoder) line(c *crawl.Capture, ref crawl.ArchiveRef) indexLine {
-	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status, digest(c.Digest), ref)
+	return newIndexLine(c.URL.String(), c.FetchedAt, c.ContentType, e.revisit, c.Status, cmp.Or(payloadDigest(c), unknownDigest), ref)
 }
 
 func newIndexLine(url string, date time.Time, mime string, revisit bool, status int, digest string, ref crawl.ArchiveRef) indexLine {
@@ -59,7 +66,7 @@ func newIndexLine(url string, date time.Time, mime string, revisit bool, status 
 func appendIndexLine(b []byte, l indexLine) []byte {
 	b = appendClean(b, l.key)
 	b = append(b, ' ')
-	b = l.date.UTC().AppendFormat(b, "20060102150405")
+	b = l.date.UTC().AppendFormat(b, indexDate)
 	b = append(b, ' ')
 	out := bytes.NewBuffer(b)
 	enc := json.NewEncoder(out)

@@ -122,7 +122,9 @@ func (e *encoder) response(c *crawl.Capture) error {
 	e.begin(kind, e.responseID, c.FetchedAt)
 	e.field("WARC-Target-URI", c.URL.String())
 	e.address(c.Addr)
-	e.field("WARC-Payload-Digest", digest(c.Digest))
+	if d := payloadDigest(c); d != "" {
+		e.field("WARC-Payload-Digest", d)
+	}
 	if c.ContentType != "" {
 		e.field("WARC-Identified-Payload-Type", c.ContentType)
 	}
@@ -141,17 +143,39 @@ func (e *encoder) response(c *crawl.Capture) error {
 	if c.NearOf != "" {
 		e.field("Crawlnode-Near-Duplicate-Of", c.NearOf)
 	}
-	switch first := c.Original; {
-	case first != nil:
-		e.field("WARC-Profile", revisitProfile)
-		e.field("WARC-Refers-To", recordID(first.Record).String())
-		e.field("WARC-Refers-To-Target-URI", first.URL)
-		e.field("WARC-Refers-To-Date", first.FetchedAt.UTC().Format(warcDate))
-	case e.revisit:
-		e.field("WARC-Profile", notModifiedProfile)
+	if e.revisit {
+		e.refer(c)
 	}
 	e.field("Content-Type", "application/http;msgtype=response")
 	return e.end(c.ResponseHead, body)
+}
+
+// payloadDigest is the digest of the payload of c as fields and indexes have it. The payload of a 304 is that of the
+// capture whose validators were sent, not its empty body (WARC 1.1 section 6.7.3); "": it is not known.
+func payloadDigest(c *crawl.Capture) string {
+	if c.Status == http.StatusNotModified && c.Digest == [20]byte{} {
+		return ""
+	}
+	return digest(c.Digest)
+}
+
+// refer names the profile of a revisit, and as much as is known of the capture that has its payload.
+func (e *encoder) refer(c *crawl.Capture) {
+	first := c.Original
+	if c.Status == http.StatusNotModified {
+		e.field("WARC-Profile", notModifiedProfile)
+		if first == nil {
+			e.field("WARC-Refers-To-Target-URI", c.URL.String())
+			return
+		}
+	} else {
+		e.field("WARC-Profile", revisitProfile)
+	}
+	if first.Record != [16]byte{} {
+		e.field("WARC-Refers-To", recordID(first.Record).String())
+	}
+	e.field("WARC-Refers-To-Target-URI", first.URL)
+	e.field("WARC-Refers-To-Date", first.FetchedAt.UTC().Format(warcDate))
 }
 
 // address names the server, when it is known.

@@ -22,7 +22,7 @@ type Entry struct {
 	MIME    string    // "" when it is not known, as with every revisit
 	Revisit bool
 	Status  int
-	Digest  string // of the payload, "sha1:..."
+	Digest  string // of the payload, "sha1:..."; "-" with a 304 whose payload is not known
 	Ref     crawl.ArchiveRef
 }
 
@@ -39,7 +39,7 @@ func ParseEntry(line []byte) (Entry, error) {
 		e.MIME = ""
 	}
 	var err error
-	if e.At, err = time.Parse("20060102150405", string(date)); err != nil {
+	if e.At, err = time.Parse(indexDate, string(date)); err != nil {
 		return Entry{}, fmt.Errorf("index line: time: %w", err)
 	}
 	if e.Status, err = strconv.Atoi(f.Status); err != nil {

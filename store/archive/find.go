@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"crawlnode/crawl"
 )
@@ -33,6 +34,16 @@ func ReadRecord(r io.Reader) (Record, error) {
 // payload digest ("sha1:...") it looks for the record that has that payload, of the URL too,
 // and passes revisits over. It reads the indexes from end to end. ErrNoCapture: there is none.
 func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
+	return find(dir, &finder{url: url, payload: payload})
+}
+
+// FindBefore looks for the newest record of a canonical URL, until a time, that has a payload itself: what a 304 stands for whose
+// record does not name the digest. In an index, times are whole seconds.
+func FindBefore(dir, url string, until time.Time) (crawl.ArchiveRef, error) {
+	return find(dir, &finder{url: url, stored: true, until: until.UTC().Format(indexDate)})
+}
+
+func find(dir string, f *finder) (crawl.ArchiveRef, error) {
 	var names []string
 	for _, suffix := range [...]string{indexSuffix, indexSuffix + openSuffix} {
 		found, err := filesWith(dir, suffix)
@@ -41,14 +52,14 @@ func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
 		}
 		names = append(names, found...)
 	}
-	f := finder{key: append([]byte(surt(url)), ' '), url: url, payload: payload}
+	f.key = append([]byte(surt(f.url)), ' ')
 	for _, name := range names {
 		if err := f.read(filepath.Join(dir, name)); err != nil {
 			return crawl.ArchiveRef{}, err
 		}
 	}
 	if f.date == nil {
-		return crawl.ArchiveRef{}, fmt.Errorf("%w: no index in %s has a capture of %s", ErrNoCapture, dir, url)
+		return crawl.ArchiveRef{}, fmt.Errorf("%w: no index in %s has a capture of %s", ErrNoCapture, dir, f.url)
 	}
 	return f.best, nil
 }
@@ -57,7 +68,9 @@ func Find(dir, url, payload string) (crawl.ArchiveRef, error) {
 type finder struct {
 	key     []byte
 	url     string
-	payload string
+	payload string // "": any
+	stored  bool   // revisits are passed over, as with a payload
+	until   string // as in an index; "": any time
 
 	date []byte // of best; nil: there is none
 	best crawl.ArchiveRef
@@ -92,14 +105,14 @@ func (f *finder) read(path string) error {
 // consider takes a line that has the key of the URL; rest begins with the date.
 func (f *finder) consider(line, rest []byte) error {
 	date, fields, _ := bytes.Cut(rest, []byte(" "))
-	if f.date != nil && bytes.Compare(date, f.date) < 0 {
+	if f.date != nil && bytes.Compare(date, f.date) < 0 || f.until != "" && string(date) > f.until {
 		return nil
 	}
 	var l indexFields
 	if err := json.Unmarshal(fields, &l); err != nil {
 		return fmt.Errorf("index line: %w", err)
 	}
-	if l.URL != f.url || f.payload != "" && (l.Digest != f.payload || l.MIME == revisitMIME) {
+	if l.URL != f.url || f.payload != "" && l.Digest != f.payload || (f.stored || f.payload != "") && l.MIME == revisitMIME {
 		return nil
 	}
 	ref, err := parseIndexLine(line)

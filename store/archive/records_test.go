@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nlnwa/gowarc"
 
@@ -83,6 +84,13 @@ func TestAnotherReader(t *testing.T) {
 			first = crawl.Original{Record: ref.Record, URL: c.URL.String(), FetchedAt: c.FetchedAt}
 		}
 	}
+	unchanged := capture(t, "http://example.org/0", "")
+	unchanged.Status, unchanged.ResponseHead = 304, []byte("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\n\r\n")
+	unchanged.Digest, unchanged.Original = sha1.Sum([]byte("one")), &first
+	put(t, a, unchanged)
+	lost := capture(t, "http://example.org/lost", "")
+	lost.Status, lost.ResponseHead, lost.Digest = 304, unchanged.ResponseHead, [20]byte{}
+	put(t, a, lost)
 	if err := a.PutFailure(t.Context(), failed(t, "http://example.org/down")); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +120,7 @@ func TestAnotherReader(t *testing.T) {
 			t.Errorf("at %d stands %s, want %s", offset, record.WarcHeader().Get(gowarc.WarcTargetURI), want)
 		}
 	}
-	want := map[gowarc.RecordType]int{gowarc.Warcinfo: 1, gowarc.Response: 3, gowarc.Revisit: 1, gowarc.Request: 4, gowarc.Metadata: 1}
+	want := map[gowarc.RecordType]int{gowarc.Warcinfo: 1, gowarc.Response: 3, gowarc.Revisit: 3, gowarc.Request: 6, gowarc.Metadata: 1}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("records = %v, want %v", kinds, want)
 	}
@@ -158,7 +166,7 @@ func TestNotModified(t *testing.T) {
 	a := open(t, dir, Options{})
 	c := capture(t, "http://a.test/", "")
 	c.Status, c.ResponseHead = 304, []byte("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\n\r\n")
-	c.Certificate, c.NoIndex = "it expired\r\nEvil: 1", true
+	c.Digest, c.Certificate, c.NoIndex = [20]byte{}, "it expired\r\nEvil: 1", true
 	put(t, a, c)
 	if s := a.Stats(); s.ContentDuplicates != 0 || s.Records != 1 {
 		t.Errorf("stats %+v", s)
@@ -168,6 +176,7 @@ func TestNotModified(t *testing.T) {
 	}
 	r := readAll(t, dir)[1]
 	if r.Type != "revisit" || r.Status != 304 || r.Fields.Get("WARC-Profile") != notModifiedProfile || r.Fields.Get("WARC-Refers-To") != "" ||
+		r.RefersToURI != "http://a.test/" || r.Fields.Get("WARC-Refers-To-Date") != "" || r.PayloadDigest != "" ||
 		r.Fields.Get("Crawlnode-Robots") != "noindex" || r.Fields.Get("Crawlnode-Certificate-Error") != "it expired%0D%0AEvil: 1" {
 		t.Errorf("record %+v", r)
 	}
@@ -237,5 +246,79 @@ func TestMembersAreIndependent(t *testing.T) {
 	}
 	if !slices.Contains(strings.Split(string(text), "\r\n"), "Content-Length: "+fmt.Sprint(len(capture(t, "http://a.test/", "").ResponseHead)+7)) {
 		t.Errorf("wrong length in %q", text)
+	}
+}
+
+// A 304 refers to the capture whose payload has not changed, and its digest is that one's: WARC 1.1 section 6.7.3 defines the
+// payload so, and pywb finds the capture by URL, time and digest. The index has the digest too, or "-".
+func TestNotModifiedRefers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a := open(t, dir, Options{})
+	first := capture(t, "http://a.test/", "payload")
+	stored := put(t, a, first)
+	for i, original := range []*crawl.Original{
+		{Record: stored.Record, URL: "http://a.test/", FetchedAt: first.FetchedAt}, {URL: "http://a.test/", FetchedAt: first.FetchedAt}, nil,
+	} {
+		c := capture(t, "http://a.test/", "")
+		c.Status, c.ResponseHead, c.FetchedAt = 304, []byte("HTTP/1.1 304 Not Modified\r\nETag: \"v\"\r\nX: y\r\n\r\n"), first.FetchedAt.Add(time.Duration(i+1)*time.Hour)
+		if c.Digest, c.Original = first.Digest, original; original == nil {
+			c.Digest = [20]byte{}
+		}
+		put(t, a, c)
+	}
+	if s := a.Stats(); s.ContentDuplicates != 0 || s.Records != 4 {
+		t.Errorf("stats %+v", s)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []Record
+	for _, r := range readAll(t, dir) {
+		if r.Type == "revisit" {
+			got = append(got, r)
+		}
+	}
+	wants := []struct{ id, date, digest string }{
+		{recordID(stored.Record).String(), first.FetchedAt.UTC().Format(warcDate), digest(first.Digest)}, {"", first.FetchedAt.UTC().Format(warcDate), digest(first.Digest)}, {},
+	}
+	if len(got) != len(wants) {
+		t.Fatalf("%d revisits", len(got))
+	}
+	for i, want := range wants {
+		r := got[i]
+		if r.Fields.Get("WARC-Profile") != notModifiedProfile || r.Fields.Get("WARC-Refers-To") != want.id || r.Fields.Get("WARC-Refers-To-Date") != want.date ||
+			r.RefersToURI != "http://a.test/" || r.PayloadDigest != want.digest || r.Status != 304 || !strings.Contains(string(r.Head), "X: y\r\n") || len(r.Payload) > 0 || r.Verify() != nil {
+			t.Errorf("record %d: %+v", i, r)
+		}
+	}
+	var entries []Entry
+	if err := Entries(dir, func(e Entry) error { entries = append(entries, e); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{digest(first.Digest), digest(first.Digest), digest(first.Digest), "-"} {
+		if e := entries[i]; e.Digest != want || e.Revisit != (i > 0) || e.Status != 200 && e.Status != 304 {
+			t.Errorf("entry %d: %+v", i, e)
+		}
+	}
+	// A repair makes the same lines from the records.
+	before, err := os.ReadFile(filepath.Join(dir, indexName(stored.File)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, indexName(stored.File))); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, dir, Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, indexName(stored.File))); err != nil || string(after) != string(before) {
+		t.Errorf("rebuilt index, %v:\n%s\nwas\n%s", err, after, before)
+	}
+	for until, want := range map[time.Duration]bool{-time.Hour: false, 0: true, 100 * time.Hour: true} {
+		ref, err := FindBefore(dir, "http://a.test/", first.FetchedAt.Add(until))
+		if (err == nil) != want || want && ref.Offset != stored.Offset {
+			t.Errorf("until %v: %+v, %v", until, ref, err)
+		}
 	}
 }

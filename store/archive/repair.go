@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -149,7 +150,7 @@ func (r *Record) isCapture() bool { return r.Type == "response" || r.Type == "re
 
 // line makes the index line of a response or revisit record.
 func (r *Record) line(file string) indexLine {
-	return newIndexLine(r.TargetURI, r.Date, r.ContentType, r.Type == "revisit", r.Status, r.PayloadDigest,
+	return newIndexLine(r.TargetURI, r.Date, r.ContentType, r.Type == "revisit", r.Status, cmp.Or(r.PayloadDigest, unknownDigest),
 		crawl.ArchiveRef{File: file, Offset: r.Offset, Length: r.Length})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/textproto"
 	"strings"
 	"unicode"
@@ -34,7 +35,8 @@ func Load(ctx context.Context, s Source, url string) (*Page, error) {
 	return Of(ctx, s, record)
 }
 
-// Of is the page of a record; the payload of a revisit is read from s.
+// Of is the page of a record; the payload of a revisit is read from s. A 304 describes no payload, so its page is the answer
+// that it stands for, head and all.
 func Of(ctx context.Context, s Source, record *archive.Record) (*Page, error) {
 	p := &Page{Record: record, payload: record.Payload}
 	if record.Type == "revisit" {
@@ -43,6 +45,11 @@ func Of(ctx context.Context, s Source, record *archive.Record) (*Page, error) {
 			return nil, fmt.Errorf("%s: %w", record.TargetURI, err)
 		}
 		p.payload = original.Payload
+		if record.Status == http.StatusNotModified {
+			answer := *original
+			answer.TargetURI = record.TargetURI
+			p.Record = &answer
+		}
 	}
 	return p, nil
 }

@@ -54,16 +54,13 @@ func (c Cluster) Read(ctx context.Context, at *crawl.ArchiveReport) (*archive.Re
 	return &record, errors.Join(err, member.Close())
 }
 
-// Payload implements Source. A node knows the newest capture of a URL only.
+// Payload implements Source. A node knows the newest capture of a URL only that brought content.
 func (c Cluster) Payload(ctx context.Context, revisit *archive.Record) (*archive.Record, error) {
-	if revisit.RefersToURI == revisit.TargetURI {
-		return nil, earlier(revisit)
-	}
 	original, err := c.Capture(ctx, revisit.RefersToURI)
 	if err != nil {
 		return nil, err
 	}
-	if original.Type == "revisit" || original.PayloadDigest != revisit.PayloadDigest {
+	if original.Type == "revisit" || revisit.PayloadDigest != "" && original.PayloadDigest != revisit.PayloadDigest {
 		return nil, earlier(revisit)
 	}
 	return original, nil
@@ -94,7 +91,13 @@ func (f Folder) Capture(_ context.Context, url string) (*archive.Record, error) 
 
 // Payload implements Source.
 func (f Folder) Payload(_ context.Context, revisit *archive.Record) (*archive.Record, error) {
-	ref, err := archive.Find(f.dir(), revisit.RefersToURI, revisit.PayloadDigest)
+	var ref crawl.ArchiveRef
+	var err error
+	if revisit.PayloadDigest == "" { // a 304 whose earlier capture was not known
+		ref, err = archive.FindBefore(f.dir(), revisit.RefersToURI, revisit.Date)
+	} else {
+		ref, err = archive.Find(f.dir(), revisit.RefersToURI, revisit.PayloadDigest)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the payload is that of %s, which another node may have stored: %w", revisit.RefersToURI, err)
 	}

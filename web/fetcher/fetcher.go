@@ -96,8 +96,8 @@ type Request struct {
 	URL urlnorm.URL
 	// Addr is the resolved address of the URL's host. Only it is dialled.
 	Addr netip.Addr
-	// ETag and LastModified are validators of an earlier fetch, or "": the
-	// server may then answer 304.
+	// ETag and LastModified are validators of an earlier fetch (Validators), or "": the
+	// server may then answer 304. One that is not of their form is not sent.
 	ETag, LastModified string
 	// UserAgent and MaxBody override the Options when set; TLSRecord adds to them.
 	UserAgent string
@@ -149,6 +149,8 @@ type Response struct {
 	Started                time.Time // wall and monotonic
 	Took                   time.Duration
 	Reused                 bool // on a kept connection
+	// Conditional says that the request had a validator, so that the status may be 304. A 304 without is an error.
+	Conditional bool
 
 	held *exchange // the exchange that made it; nil once released
 }
@@ -314,6 +316,10 @@ func (x *exchange) on(c *conn) (*Response, *Error) {
 		resp, keep, err = x.http2(c)
 	} else {
 		resp, keep, err = x.http1(c)
+	}
+	if err == nil {
+		resp.Conditional = x.conditional()
+		err = unasked(resp)
 	}
 	if err != nil || !keep {
 		c.close()

@@ -149,7 +149,7 @@ func TestAnswers(t *testing.T) {
 		{name: "length and chunked", answer: ok + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", status: 200, body: "a", head: ok + "\r\n"},
 		{name: "interim", answer: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\n" + ok + "\r\nabc", status: 200, body: "abc", head: ok + "\r\n"},
 		{name: "no content", answer: "HTTP/1.1 204 No\r\n\r\n", status: 204},
-		{name: "not modified", answer: "HTTP/1.1 304 Same\r\nContent-Length: 7\r\n\r\n", status: 304},
+		{name: "not modified, unasked", answer: "HTTP/1.1 304 Same\r\nContent-Length: 7\r\n\r\n", err: true, want: Protocol},
 		{name: "forged line", answer: ok + "A: b\rEvil: 1\r\n\r\nabc", err: true, want: Protocol},
 		{name: "empty", answer: "", err: true, want: Protocol},
 		{name: "http 0.9", answer: "<html>hello</html>", err: true, want: Protocol},

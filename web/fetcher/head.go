@@ -29,6 +29,12 @@ func (x *exchange) lines() [5]line {
 	if l[0].value == "" {
 		l[0].value = x.f.o.UserAgent
 	}
+	if !sendableTag(x.req.ETag) {
+		l[3].value = ""
+	}
+	if !sendableDate(x.req.LastModified) {
+		l[4].value = ""
+	}
 	for i := range l {
 		if !plainValue(l[i].value) {
 			l[i].value = ""

@@ -48,6 +48,8 @@ type Link struct {
 	Rel string
 	// NoFollow: the rel attribute asks not to follow this link.
 	NoFollow bool
+	// Feed: it is a link element that names an RSS or Atom feed of the page.
+	Feed bool
 }
 
 // Asset reports whether the link names a part or a relative of the page (image, script, style

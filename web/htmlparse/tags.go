@@ -212,9 +212,19 @@ func (p *parser) link() {
 	}
 	before := len(p.doc.Links)
 	p.ref("link", rel, p.attrs.get(attrHref))
+	if len(p.doc.Links) > before {
+		p.doc.Links[before].Feed = hasToken(rel, "alternate") && isFeed(p.attrs.get(attrType))
+	}
 	if p.doc.Canonical == "" && hasToken(rel, "canonical") && len(p.doc.Links) > before {
 		p.doc.Canonical = p.doc.Links[before].URL.String()
 	}
+}
+
+// isFeed reports whether a media type is that of a feed.
+func isFeed(mediaType []byte) bool {
+	media, _, _ := bytes.Cut(mediaType, []byte(";"))
+	media = bytes.TrimSpace(media)
+	return bytes.EqualFold(media, []byte("application/rss+xml")) || bytes.EqualFold(media, []byte("application/atom+xml"))
 }
 
 // base takes the first base element that has an address. An address that is

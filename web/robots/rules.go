@@ -85,6 +85,20 @@ func (r *Rules) Explain(url string) (allowed bool, line string) {
 	return true, ""
 }
 
+// Blocked returns the patterns of the Disallow lines for the agent, at most max.
+func (r *Rules) Blocked(max int) []string {
+	var patterns []string
+	if r == nil {
+		return nil
+	}
+	for i := range r.rules {
+		if rule := &r.rules[i]; !rule.allow && len(patterns) < max {
+			patterns = append(patterns, rule.pattern)
+		}
+	}
+	return patterns
+}
+
 // Size is the approximate memory of r in bytes, without its sitemaps.
 func (r *Rules) Size() int {
 	const fixed, perRule, perString = 200, 24, 8 // a string is rounded up, by 8 bytes on average

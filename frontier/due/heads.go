@@ -1,0 +1,140 @@
+package due
+
+import (
+	"bytes"
+	"sync"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+)
+
+// Pages leave the front of the table of due pages, and their deleted keys stay until the store compacts: a
+// reader that began at the front would walk over all of them, each time. So for each held
+// partition the place is kept below which nothing is, and what is planned below it moves it back.
+
+// Heads has the heads of the held partitions. The writer tells it what was committed, readers what they found.
+type Heads struct {
+	mu    sync.Mutex // guards the rest
+	parts map[crawl.Partition]*head
+}
+
+// head is what is known of the first due page of one partition.
+type head struct {
+	gen layout.Generation
+	// from is a relative key: no live one is below it. nil: nothing is known.
+	from []byte
+	// exact: from is the first live key, or, with none, there is no live key.
+	exact, none bool
+	// While readers look, what changes meanwhile may be missing in their snapshots.
+	readers int
+	changed bool
+	low     []byte // the lowest key that was put since the first of them began; nil: none
+}
+
+// of returns the head of a generation, made anew when it is of another one. h.mu is locked.
+func (h *Heads) of(gen layout.Generation) *head {
+	d := h.parts[gen.Partition]
+	if d == nil || d.gen != gen {
+		if h.parts == nil {
+			h.parts = map[crawl.Partition]*head{}
+		}
+		d = &head{gen: gen}
+		h.parts[gen.Partition] = d
+	}
+	return d
+}
+
+// Put notes a page that is due at a place, after the commit.
+func (h *Heads) Put(gen layout.Generation, place layout.DuePlace) {
+	key := layout.AppendDueKey(nil, &place)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.of(gen)
+	if d.readers > 0 {
+		d.changed = true
+		if d.low == nil || bytes.Compare(key, d.low) < 0 {
+			d.low = key
+		}
+	}
+	switch {
+	case d.none:
+		d.from, d.exact, d.none = key, true, false
+	case d.from != nil && bytes.Compare(key, d.from) < 0:
+		d.from, d.exact = key, true
+	}
+}
+
+// Del notes that a page has left its place, after the commit.
+func (h *Heads) Del(gen layout.Generation, place layout.DuePlace) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.of(gen)
+	d.changed = d.readers > 0
+	if d.exact && !d.none && bytes.Equal(d.from, layout.AppendDueKey(nil, &place)) {
+		d.exact = false
+	}
+}
+
+// Forget drops what is known of a partition: it changes behind the writer's back from now on, or
+// did so until now.
+func (h *Heads) Forget(p crawl.Partition) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.parts, p)
+}
+
+// Known returns the first live key without a read. ok is false when it is not known; nil: there is none.
+func (h *Heads) Known(gen layout.Generation) (first []byte, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.of(gen)
+	switch {
+	case d.none:
+		return nil, true
+	case d.exact:
+		return d.from, true
+	}
+	return nil, false
+}
+
+// Look is a read of the front of the table.
+type Look struct {
+	heads *Heads
+	head  *head
+	From  []byte // the relative key where to begin; nil: at the front
+}
+
+// Begin is called before the snapshot is opened.
+func (h *Heads) Begin(gen layout.Generation) Look {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	d := h.of(gen)
+	if d.readers == 0 {
+		d.changed, d.low = false, nil
+	}
+	d.readers++
+	return Look{h, d, d.from}
+}
+
+// End notes the first live key that was found; nil: there is none. found is false when the read failed.
+func (r *Look) End(first []byte, found bool) {
+	r.heads.mu.Lock()
+	defer r.heads.mu.Unlock()
+	d := r.head
+	d.readers--
+	if !found {
+		return
+	}
+	if !d.changed {
+		d.from, d.exact, d.none = first, first != nil, first == nil
+		return
+	}
+	// Nothing below first was live, but for what was put meanwhile.
+	if d.low != nil && (first == nil || bytes.Compare(d.low, first) < 0) {
+		first = d.low
+	}
+	if first == nil || d.from != nil && bytes.Compare(first, d.from) <= 0 {
+		return
+	}
+	d.from, d.exact = first, false
+}

@@ -1,0 +1,114 @@
+package due
+
+import (
+	"bytes"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+)
+
+// table is what a store has, as one reader or writer after the other sees it.
+type table map[layout.DuePlace]bool
+
+func (t table) firstFrom(from []byte) (first []byte) {
+	for d := range t {
+		key := layout.AppendDueKey(nil, &d)
+		if bytes.Compare(key, from) >= 0 && (first == nil || bytes.Compare(key, first) < 0) {
+			first = key
+		}
+	}
+	return first
+}
+
+// TestHeads: writes that are noted after they can be seen, and reads of older snapshots, in any order: once all is noted,
+// nothing live is below where a reader begins, and a head that is called known is the first.
+func TestHeads(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	gen := layout.Generation{Partition: 3, Number: 1}
+	type read struct {
+		look Look
+		seen table
+	}
+	for range 300 {
+		var h Heads
+		store := table{}
+		var notes []func()
+		var reads []read
+		for range 60 {
+			switch k := rng.IntN(10); {
+			case k < 3:
+				d := layout.DueAt(time.Unix(int64(rng.IntN(50)), 0), "h", layout.Fingerprint{byte(rng.IntN(3))})
+				store[d] = true
+				notes = append(notes, func() { h.Put(gen, d) })
+			case k < 5 && len(store) > 0:
+				d := slices.Collect(maps.Keys(store))[0]
+				delete(store, d)
+				notes = append(notes, func() { h.Del(gen, d) })
+			case k < 7 && len(notes) > 0: // the writer notes in the order of its commits
+				notes[0]()
+				notes = notes[1:]
+			case k < 8:
+				look := h.Begin(gen)
+				reads = append(reads, read{look, maps.Clone(store)})
+			case len(reads) > 0:
+				i := rng.IntN(len(reads))
+				r := reads[i]
+				reads = slices.Delete(reads, i, i+1)
+				r.look.End(r.seen.firstFrom(r.look.From), rng.IntN(5) > 0)
+			}
+			if len(notes) == 0 {
+				h.check(t, gen, store)
+			}
+		}
+	}
+}
+
+func (h *Heads) check(t *testing.T, gen layout.Generation, store table) {
+	t.Helper()
+	want := store.firstFrom(nil)
+	if first, ok := h.Known(gen); ok && !bytes.Equal(first, want) {
+		t.Fatalf("the head is %x, want %x", first, want)
+	}
+	look := h.Begin(gen)
+	if got := store.firstFrom(look.From); !bytes.Equal(got, want) {
+		t.Fatalf("a read from %x finds %x, want %x", look.From, got, want)
+	}
+	look.End(nil, false)
+}
+
+// TestHeadsOfAnotherCopy: what was known of one generation says nothing of the next one.
+func TestHeadsOfAnotherCopy(t *testing.T) {
+	var h Heads
+	gen := layout.Generation{Partition: 3, Number: 1}
+	look := h.Begin(gen)
+	look.End(nil, true)
+	if first, ok := h.Known(gen); !ok || first != nil {
+		t.Fatalf("an empty table: %x, %v", first, ok)
+	}
+	if _, ok := h.Known(layout.Generation{Partition: 3, Number: 2}); ok {
+		t.Fatal("the head of another copy is known")
+	}
+	look = h.Begin(gen)
+	h.Forget(3)
+	look.End(nil, true)
+	if _, ok := h.Known(gen); ok {
+		t.Fatal("a read that began before has said what is forgotten")
+	}
+}
+
+func TestCountOverdue(t *testing.T) {
+	for _, tc := range []struct {
+		late time.Duration
+		want int
+	}{{-time.Hour, 0}, {0, 0}, {time.Second, 0}, {time.Second + 1, 1}, {time.Minute, 5}, {1 << 62, crawl.NumOverdueBuckets - 1}} {
+		var c crawl.Counters
+		if CountOverdue(&c, tc.late); c.Overdue[tc.want] != 1 {
+			t.Errorf("%v: %v", tc.late, c.Overdue)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package due
+
+import (
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier/layout"
+	"crawlnode/frontier/reader"
+)
+
+// Entry is a planned page of a held partition.
+type Entry struct {
+	Partition crawl.Partition
+	Epoch     crawl.Epoch // in which it was read
+	layout.DuePlace
+	At time.Time // when its time comes, in this process
+	Estimate
+}
+
+// Visit reports whether the page is visited at its time; otherwise it is planned anew.
+func (e *Entry) Visit() bool { return e.Flags&layout.DueVisit != 0 }
+
+// Cursor is a place in the order of due times, or of records; "" is its start. It is an opaque string.
+type Cursor string
+
+// Key is the relative key of a place in a table.
+func (c Cursor) Key(table byte) []byte { return append([]byte{table}, c...) }
+
+// Behind is the place behind a relative key.
+func Behind(rel []byte) Cursor { return Cursor(rel[1:]) + "\x00" }
+
+// Each reads the planned pages from a relative key on, until visit returns false. visit may keep neither.
+func Each(v *reader.Partition, epoch crawl.Epoch, from []byte, visit func(rel []byte, e *Entry) bool) error {
+	it := v.Iterate([]byte{layout.TableDue})
+	defer it.Close()
+	for it.Seek(v.Abs(from)); it.Valid(); it.Next() {
+		rel := it.Key()[layout.PrefixLen:]
+		e := Entry{Partition: v.Generation.Partition, Epoch: epoch}
+		var ok bool
+		if e.DuePlace, ok = layout.ParseDueKey(rel); !ok {
+			return fmt.Errorf("%w: the place of a due page", layout.ErrCorrupt)
+		}
+		value, err := it.Value()
+		if err == nil {
+			e.Estimate, err = layout.DecodeDue(value)
+		}
+		if err != nil {
+			return err
+		}
+		e.At = v.Line.Read(e.Time())
+		if !visit(rel, &e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// EachEstimate is Each for what the pages count for alone.
+func EachEstimate(v *reader.Partition, visit func(Estimate) bool) error {
+	it := v.Iterate([]byte{layout.TableDue})
+	defer it.Close()
+	for it.Seek(v.Abs([]byte{layout.TableDue})); it.Valid(); it.Next() {
+		value, err := it.Value()
+		if err != nil {
+			return err
+		}
+		e, err := layout.DecodeDue(value)
+		if err != nil {
+			return err
+		}
+		if !visit(e) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Unplanned is a done page without a plan: it was done while no page was visited again.
+type Unplanned struct {
+	Partition   crawl.Partition
+	Epoch       crawl.Epoch
+	Host        crawl.Host
+	Fingerprint layout.Fingerprint
+}
+
+// EachUnplanned looks at up to n records behind a place and returns those of done pages without a plan. done
+// says that the end is reached.
+func EachUnplanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (pages []Unplanned, next Cursor, done bool, err error) {
+	it := v.Iterate([]byte{layout.TableRecords})
+	defer it.Close()
+	for it.Seek(v.Abs(after.Key(layout.TableRecords))); it.Valid(); it.Next() {
+		if n <= 0 {
+			return pages, after, false, nil
+		}
+		n--
+		rel := it.Key()[layout.PrefixLen:]
+		after = Behind(rel)
+		host, fp, ok := layout.ParseRecordKey(rel)
+		value, err := it.Value()
+		if err == nil && !ok {
+			err = fmt.Errorf("%w: the key of a record", layout.ErrCorrupt)
+		}
+		if err != nil {
+			return pages, after, false, err
+		}
+		if s, ok := layout.StateOf(value); !ok || s != crawl.Done {
+			continue
+		}
+		if rec, err := layout.DecodeRecord(value); err == nil && rec.Visits == "" {
+			pages = append(pages, Unplanned{v.Generation.Partition, epoch, host, fp})
+		}
+	}
+	return pages, after, true, nil
+}

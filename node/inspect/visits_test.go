@@ -1,0 +1,66 @@
+package inspect
+
+import (
+	"testing"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/recrawl"
+)
+
+// TestVisits: what a record says of its visits, in times of day.
+func TestVisits(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	known := recrawl.Record{Weight: 1, Interval: 2 * time.Hour, Past: []recrawl.Past{
+		{Before: time.Hour, Status: 304, Took: 5 * time.Millisecond},
+		{Before: 30 * time.Minute, Took: time.Second, Changed: false}, // no answer
+		{Status: 200, Took: 12 * time.Millisecond},
+	}}
+	known.Belief.Shape, known.Belief.Rate = 2, 7200
+	rec := crawl.Record{State: crawl.Done, Status: 304, FetchedAt: noon, VisitedAt: noon, Visits: string(known.Append(nil))}
+	a := visitsOf(&rec, true)
+	if len(a.History) != 3 || !a.History[0].At.Equal(noon) || !a.History[1].At.Equal(noon.Add(-time.Hour)) || !a.History[2].At.Equal(noon.Add(-90*time.Minute)) {
+		t.Fatalf("history %+v", a.History)
+	}
+	if v := a.History[0]; *v.Status != 304 || *v.Milliseconds != 5 || v.Changed == nil || *v.Changed {
+		t.Errorf("newest %+v", v)
+	}
+	if a.History[1].Status != nil || a.History[2].Changed != nil {
+		t.Errorf("what is not known: %+v", a.History)
+	}
+	if a.ChangeSeconds == nil || *a.ChangeSeconds < 3500 || *a.ChangeSeconds > 3700 {
+		t.Errorf("changes every %v s, want about 3600", *a.ChangeSeconds)
+	}
+	if a.NextAt == nil || !a.NextAt.Equal(noon.Add(2*time.Hour)) {
+		t.Errorf("next at %v", a.NextAt)
+	}
+	if a := visitsOf(&rec, false); a.NextAt != nil || len(a.History) != 3 {
+		t.Errorf("without revisits: %+v", a)
+	}
+	gone := rec
+	gone.State = crawl.Failed
+	if a := visitsOf(&gone, true); a.NextAt != nil {
+		t.Errorf("a forgotten page is visited at %v", a.NextAt)
+	}
+	queued := rec
+	queued.State, queued.NotBefore = crawl.Queued, noon.Add(3*time.Hour)
+	if a := visitsOf(&queued, true); !a.NextAt.Equal(queued.NotBefore) {
+		t.Errorf("a queued page is visited at %v", a.NextAt)
+	}
+}
+
+// TestVisitsWithoutRecord: the last fetch is what is known.
+func TestVisitsWithoutRecord(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, visits := range []string{"", "\x01damaged", "\xff"} {
+		a := visitsOf(&crawl.Record{State: crawl.Done, Status: 200, FetchedAt: noon, Visits: visits}, true)
+		if len(a.History) != 1 || *a.History[0].Status != 200 || a.History[0].Milliseconds != nil || a.NextAt != nil || a.ChangeSeconds != nil {
+			t.Errorf("%q: %+v", visits, a)
+		}
+	}
+	if a := visitsOf(&crawl.Record{State: crawl.Queued}, true); a.History == nil || len(a.History) != 0 {
+		t.Errorf("never fetched: %+v", a)
+	}
+}

@@ -1,0 +1,280 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+	"crawlnode/frontier/layout"
+	"crawlnode/recrawl"
+	"crawlnode/recrawl/estimate"
+	"crawlnode/recrawl/policy"
+)
+
+// Terms are what a page's next visit depends on beside itself and its host. They are read by the frontier's
+// writer, so whoever makes them changes them no more.
+type Terms struct {
+	// Rules are those of the settings; recrawl.Off: no page is visited again.
+	Rules recrawl.Rules
+	// Price is of a visit. Until it is known it is 0, and pages are planned at the usual interval.
+	Price float64
+	// Usual is the mean interval between two visits of a page; 0: not known, no page is looked at before its visit.
+	Usual time.Duration
+	// Pools are of all pages of the cluster, by kind.
+	Pools [recrawl.NumKinds]estimate.Pool
+	// Delay is the shortest time between two requests to a host.
+	Delay time.Duration
+	// Weight is the importance of a page, policy.MinWeight to 1; nil: all weigh 1.
+	Weight func(*crawl.Record) float64
+}
+
+// Replanned is told what a page counted for before and counts for now, as in frontier.Judge.
+type Replanned func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
+
+// Judge is the frontier's judge. Its methods are called by the frontier's writer.
+type Judge struct {
+	terms     func() *Terms
+	replanned Replanned
+}
+
+// New makes a Judge. terms returns those of the moment, never nil; replanned may be nil. Neither may block.
+func New(terms func() *Terms, replanned Replanned) *Judge { return &Judge{terms, replanned} }
+
+// On reports whether pages are visited again.
+func (j *Judge) On() bool { return j.terms().Rules.Mode != recrawl.Off }
+
+// Replanned passes on what a page counts for.
+func (j *Judge) Replanned(p crawl.Partition, before, after *frontier.Estimate, at time.Time) {
+	if j.replanned != nil {
+		j.replanned(p, before, after, at)
+	}
+}
+
+// matter is a page that is being judged.
+type matter struct {
+	*frontier.Page
+	terms *Terms
+	rules recrawl.Rules
+	site  recrawl.Site
+	// old is the page's record; had is false when there is none that can be read.
+	old recrawl.Record
+	had bool
+}
+
+// open reads what the store has, and takes the page out of its site's sums.
+func (j *Judge) open(k *frontier.Page) matter {
+	m := matter{Page: k, terms: j.terms()}
+	m.rules = m.terms.Rules
+	if k.Record.Visits != "" {
+		if old, _, err := recrawl.Decode([]byte(k.Record.Visits)); err == nil {
+			m.old, m.had = old, true
+		}
+	}
+	if site, err := recrawl.DecodeSite(k.Site); err == nil {
+		m.site = site
+	}
+	if m.rules.Mode == recrawl.Off || m.rules.Mode == recrawl.Adaptive && !(m.terms.Price > 0) {
+		m.rules = recrawl.Rules{Mode: recrawl.Fixed, Compare: m.rules.Compare, Interval: m.rules.Interval, Bounds: m.rules.Bounds, ForgetAfter: m.rules.ForgetAfter}
+	}
+	if m.terms.Rules.Mode == recrawl.Off && m.had { // it keeps the plan that it has
+		m.rules.Interval, m.rules.ForgetAfter = m.old.Interval, 0
+		m.rules.Bounds = policy.Bounds{Min: time.Millisecond, Max: max(m.old.Interval, time.Millisecond)}
+	}
+	if k.Counted && m.had {
+		m.site.Discount(&m.old)
+	}
+	return m
+}
+
+// by is what a page of a kind depends on.
+func (m *matter) by(kind recrawl.Kind, maxAge time.Duration) *recrawl.Surroundings {
+	over := m.terms.Pools[kind].Prior(m.rules.Prior())
+	return &recrawl.Surroundings{Prior: m.site.Pool.Prior(over), Price: m.terms.Price * max(m.site.Factor, 1), MaxAge: maxAge}
+}
+
+// priceSite moves the factor of the site's price towards what its delay allows.
+func (m *matter) priceSite() {
+	const boundless = 1e6 // visits a second
+	allowed := boundless
+	if delay := max(m.terms.Delay, m.Host.CrawlDelay); delay > 0 {
+		allowed = min(1/delay.Seconds(), boundless)
+	}
+	m.site.Factor = policy.HostFactor(m.site.Factor, m.site.Wanted, allowed)
+}
+
+// Visited judges the end of a visit.
+func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
+	m := j.open(k)
+	v := recrawl.Visit{Elapsed: k.Elapsed, Blurred: k.Blurred, Took: o.Took, Status: o.Status, Digest: o.Digest, Text: o.Text}
+	switch o.Kind {
+	case crawl.Fetched:
+	case crawl.URLFailed, crawl.RateLimited:
+		v.Status = failedStatus(o.Status)
+	default: // no request was made
+		return m.again()
+	}
+	m.redirect(&v, o)
+	m.priceSite()
+	r, known := m.old, m.had
+	if hasContent(o.Status) {
+		r.Kind = kindOf(o, k.Record)
+	}
+	if !known {
+		if wrongGuess(k.Record.Via, o.Status) {
+			return frontier.Plan{Site: k.Site}
+		}
+		r = recrawl.Record{Kind: kindOf(o, k.Record)}
+	}
+	r.Weight = m.weight()
+	by := m.by(r.Kind, o.MaxAge)
+	var verdict recrawl.Verdict
+	if !known {
+		verdict = r.Judge(k.Record.Digest, &v, m.rules.Compare)
+		r = r.First(&v, &m.rules, by)
+	} else {
+		moved := r.Moved
+		v.Dated, v.Age = m.dated(o)
+		r, verdict = r.Visited(k.Record.Digest, &v, &m.rules, by)
+		m.check(o, verdict, moved, r.Listed)
+	}
+	p := m.plan(&r, 0)
+	p.Visited, p.Verdict = true, verdict
+	if r.Forgotten(&m.rules) {
+		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d times), so it is not tried again", len(gone(r.Past)), recrawl.RemovedCounts)
+	}
+	return m.settle(p, &r)
+}
+
+// wrongGuess reports whether nobody has ever named the page, and it is not there: such a page is not planned.
+func wrongGuess(via crawl.Via, status int) bool {
+	return via == crawl.ViaGuess && recrawl.AnswerOf(status) != recrawl.Content
+}
+
+// gone are the newest visits that were answered that the page is not there.
+func gone(past []recrawl.Past) []recrawl.Past {
+	n := 0
+	for n < len(past) && (recrawl.AnswerOf(past[n].Status) == recrawl.Missing || recrawl.AnswerOf(past[n].Status) == recrawl.Removed) {
+		n++
+	}
+	return past[:n]
+}
+
+// failedStatus is the status of a visit that failed, as one that says nothing of the page.
+func failedStatus(status int) int {
+	if recrawl.AnswerOf(status) == recrawl.Failed {
+		return status
+	}
+	return 0 // an answer that broke off
+}
+
+// hasContent reports whether an answer may bring content.
+func hasContent(status int) bool { return status >= 200 && status < 300 }
+
+// again plans a page at its old interval from now on: nothing was learnt.
+func (m *matter) again() frontier.Plan {
+	r := m.old
+	if !m.had {
+		r = recrawl.Record{Weight: m.weight()}.Planned(&m.rules, m.by(recrawl.KindPage, 0))
+	}
+	p := frontier.Plan{Wait: r.Interval, Verdict: recrawl.Unknown}
+	p.Estimate.Flags |= layout.DueVisit
+	return m.settle(p, &r)
+}
+
+// weight is the page's importance.
+func (m *matter) weight() float64 {
+	if m.terms.Weight == nil {
+		return 1
+	}
+	return min(max(m.terms.Weight(m.Record), policy.MinWeight), 1)
+}
+
+// plan says when the page is looked at again, so long after its newest visit.
+func (m *matter) plan(r *recrawl.Record, elapsed time.Duration) frontier.Plan {
+	check := r.Interval
+	if m.rules.Mode == recrawl.Adaptive && m.terms.Usual > 0 && r.Misses == 0 {
+		check = policy.Check(elapsed, r.Interval, m.terms.Usual)
+	}
+	p := frontier.Plan{Wait: check - elapsed}
+	if check >= r.Interval {
+		p.Estimate.Flags |= layout.DueVisit
+	}
+	return p
+}
+
+// settle encodes the page's record, and puts it into the sums as it will be read again.
+func (m *matter) settle(p frontier.Plan, r *recrawl.Record) frontier.Plan {
+	text := r.Append(make([]byte, 0, 96))
+	kept, _, err := recrawl.Decode(text)
+	if err != nil {
+		panic("BUG: a record of visits that was just written cannot be read: " + err.Error())
+	}
+	p.Visits = string(text)
+	if p.Forget == "" {
+		m.site.Count(&kept)
+	}
+	p.Site = string(m.site.Append(make([]byte, 0, 80)))
+	if m.Counted && m.had {
+		p.Before = estimateOf(&m.old, 0)
+	}
+	p.Estimate = estimateOf(&kept, p.Estimate.Flags)
+	return p
+}
+
+// estimateOf is what a record counts for.
+func estimateOf(r *recrawl.Record, flags byte) frontier.Estimate {
+	e := frontier.Estimate{Belief: [4]byte(r.Belief.Append(nil)), Weight: recrawl.PackWeight(r.Weight), Flags: flags | byte(r.Kind)}
+	if r.Known() {
+		e.Flags |= layout.DueKnown
+	}
+	return e
+}
+
+// Planned plans a page without a visit.
+func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
+	m := j.open(k)
+	if m.had {
+		r := m.old
+		if r.Misses == 0 {
+			r.Weight = m.weight()
+			r = r.Planned(&m.rules, m.by(r.Kind, 0))
+		}
+		return m.settle(m.plan(&r, k.Elapsed), &r)
+	}
+	if wrongGuess(k.Record.Via, k.Record.Status) {
+		return frontier.Plan{Site: k.Site}
+	}
+	kind := kindOf(&crawl.Outcome{Status: k.Record.Status}, k.Record)
+	r := recrawl.Record{Weight: m.weight(), Kind: kind}.First(&recrawl.Visit{Status: k.Record.Status}, &m.rules, m.by(kind, 0))
+	r.Past = nil // it is not known when that was
+	// Such pages are many, and were visited at any time: their visits are spread over the interval.
+	p := frontier.Plan{Wait: time.Duration(k.Spread * float64(r.Interval))}
+	p.Estimate.Flags |= layout.DueVisit
+	return m.settle(p, &r)
+}
+
+// Claimed plans a page anew whose site says that it has changed.
+func (j *Judge) Claimed(k *frontier.Page, changed time.Time) (frontier.Plan, bool) {
+	m := j.open(k)
+	if !m.had || !k.Counted || m.rules.Mode != recrawl.Adaptive || k.Elapsed <= 0 {
+		return frontier.Plan{}, false
+	}
+	moved := changed.After(k.Record.FetchedAt)
+	if m.old.Listed && (m.old.Moved || !moved) {
+		return frontier.Plan{}, false // it is known
+	}
+	r := m.old
+	r.Listed = true
+	if moved {
+		r.Moved = true
+		r.Interval = min(r.Interval, r.Claimed(true, m.site.Sitemap, k.Elapsed, &m.rules))
+	}
+	return m.settle(m.plan(&r, k.Elapsed), &r), true
+}
+
+// Conditional reports whether the next visit may send validators.
+func (j *Judge) Conditional(k *frontier.Page) bool {
+	m := j.open(k)
+	return !m.had || m.old.Conditional(m.site.Validators)
+}

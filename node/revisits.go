@@ -1,0 +1,72 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/node/datadir"
+	"crawlnode/node/dispatch"
+	"crawlnode/node/judge"
+	"crawlnode/node/revisits"
+)
+
+// This file fits package revisits, and the frontier's judge, to the rest of the node.
+
+func (n *Node) openRevisits() {
+	n.revisits = revisits.New(revisits.Options{Self: n.id, Boot: n.members.Self().Boot, Pages: n.front, Settings: n.settings, May: n.mayCrawl,
+		Fetchers: n.busyFetchers, Members: n.memberIDs, Logger: n.log})
+	n.front.UseJudge(judge.New(n.revisits.JudgeTerms, n.revisits.Replanned))
+}
+
+// busyFetchers counts the busy fetchers, and all.
+func (n *Node) busyFetchers() (busy, all int) {
+	if e := n.engine.Load(); e != nil {
+		busy = e.dispatcher.Busy()
+	}
+	return min(busy, n.cfg.Fetchers), n.cfg.Fetchers
+}
+
+// memberIDs are the members of the installed view.
+func (n *Node) memberIDs() (ids []crawl.NodeID) {
+	if v := n.members.Snapshot().View; v != nil {
+		for _, m := range v.Members {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
+}
+
+// takeRevisits takes what a member says of its known pages. What cannot be read says nothing.
+func (n *Node) takeRevisits(id crawl.NodeID, boot crawl.Boot, said []byte) {
+	if err := n.revisits.Take(id, boot, said); err != nil {
+		n.log.Debug("what a member says of its known pages is left out", "member", id, "error", err)
+	}
+}
+
+// countedVisits is the dispatcher as package links sees it; it counts the visits for package revisits.
+type countedVisits struct {
+	*dispatch.Dispatcher
+	keeper *revisits.Keeper
+}
+
+func (c countedVisits) Completed(v crawl.Visit) {
+	c.keeper.Completed(&v)
+	c.Dispatcher.Completed(v)
+}
+
+// revisitRun moves due pages into the queue once the cluster's settings are here.
+func (n *Node) revisitRun(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-n.joined:
+	}
+	if err := n.revisits.Run(ctx); err != nil && ctx.Err() == nil {
+		return datadir.Failed("plan and queue known pages", err)
+	}
+	return nil
+}
+
+// dueNow counts the known pages that are about to be queued.
+func (n *Node) dueNow() int64 { return n.revisits.Pending(time.Now()) }

@@ -1,0 +1,170 @@
+package revisits
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/frontier"
+)
+
+// Bounds of one turn.
+const (
+	// readOf is how many due pages are looked at in a partition: some of them cannot be paid for.
+	readOf = 256
+	// checksAtOnce bounds the pages that are planned anew.
+	checksAtOnce = 1024
+	// spareOf is how many pages of a host may be moved unpaid.
+	spareOf = 4
+)
+
+// mover takes due pages into the queue. The Keeper's goroutine owns it.
+type mover struct {
+	pages  Pages
+	heads  heads
+	bucket bucket
+	recent recent
+}
+
+// haul is what one turn moves and plans anew.
+type haul struct {
+	visits, checks []frontier.Due
+	looked         []crawl.Partition // partitions whose due pages were read
+	blocked        bool              // a page could not be paid for
+	spare          map[crawl.Host]int
+}
+
+// turn moves what is due, most pages at most, and what the bucket pays for. It plans pages anew whose check has
+// come. more says that due pages are left.
+func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (more bool, err error) {
+	room := most - m.recent.left(now, l.revisits)
+	h := haul{spare: map[crawl.Host]int{}}
+	for room > len(h.visits) && len(h.checks) < checksAtOnce {
+		p, at, ok := m.heads.first()
+		if !ok || at.After(now) {
+			break
+		}
+		due, err := m.pages.Due(p, now, readOf)
+		if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+			return false, err
+		}
+		h.looked = append(h.looked, p)
+		m.heads.set(p, time.Time{}, false) // until it is looked at again
+		if err := m.load(&h, due, room, l); err != nil {
+			return false, err
+		}
+	}
+	moved, err := m.carry(ctx, &h)
+	if err != nil {
+		return false, err
+	}
+	m.recent.note(now, moved)
+	for _, p := range h.looked {
+		if err := m.look(p); err != nil {
+			return false, err
+		}
+	}
+	_, at, ok := m.heads.first()
+	return ok && !at.After(now), nil
+}
+
+// load takes what can be paid for of a partition's due pages.
+func (m *mover) load(h *haul, due []frontier.Due, room int, l *load) error {
+	for i := range due {
+		d := &due[i]
+		switch {
+		case !d.Visit():
+			h.checks = append(h.checks, *d)
+		case len(h.visits) >= room:
+			return nil
+		case !l.fresh || m.bucket.take():
+			h.visits = append(h.visits, *d)
+		case l.idle():
+			free, err := m.unpaid(h, d)
+			if err != nil {
+				return err
+			}
+			if free {
+				h.visits = append(h.visits, *d)
+			} else {
+				h.blocked = true
+			}
+		default:
+			h.blocked = true
+		}
+	}
+	return nil
+}
+
+// unpaid reports whether a page may be moved without being paid for, while fetchers are idle: its host has
+// nothing else to fetch, so it takes no fetch from a new URL.
+func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
+	left, known := h.spare[d.Host]
+	if !known {
+		_, queued, ok, err := m.pages.Host(d.Partition, d.Host)
+		if errors.Is(err, frontier.ErrNotHolder) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if ok && queued == ([crawl.Bands]int64{}) {
+			left = spareOf
+		}
+	}
+	h.spare[d.Host] = max(left-1, 0)
+	return left > 0, nil
+}
+
+// carry writes what a turn has chosen. A partition that is not held any more holds up no other.
+func (m *mover) carry(ctx context.Context, h *haul) (moved int, err error) {
+	for _, job := range [...]struct {
+		pages []frontier.Due
+		do    func(context.Context, []frontier.Due) (int, error)
+	}{{h.visits, m.pages.MoveDue}, {h.checks, m.pages.Replan}} {
+		if len(job.pages) == 0 {
+			continue
+		}
+		n, err := job.do(ctx, job.pages)
+		moved += n
+		if errors.Is(err, frontier.ErrNotHolder) {
+			n, err = eachPartition(ctx, job.pages, job.do)
+			moved += n
+		}
+		if err != nil {
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// eachPartition does a job for one partition after the other, without those that are not held.
+func eachPartition(ctx context.Context, pages []frontier.Due, do func(context.Context, []frontier.Due) (int, error)) (sum int, err error) {
+	for len(pages) > 0 {
+		k := 1
+		for k < len(pages) && pages[k].Partition == pages[0].Partition {
+			k++
+		}
+		n, err := do(ctx, pages[:k])
+		sum += n
+		if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+			return sum, err
+		}
+		pages = pages[k:]
+	}
+	return sum, nil
+}
+
+// look reads the head of a partition.
+func (m *mover) look(p crawl.Partition) error {
+	at, ok, err := m.pages.DueHead(p)
+	if errors.Is(err, frontier.ErrNotHolder) {
+		ok, err = false, nil
+	}
+	if err != nil {
+		return err
+	}
+	m.heads.set(p, at, ok)
+	return nil
+}

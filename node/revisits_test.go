@@ -1,0 +1,90 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"crawlnode/config"
+	"crawlnode/crawl"
+	"crawlnode/simweb"
+)
+
+// revisiting makes a node visit known pages again, after seconds.
+func revisiting(c *config.Config, mode string, interval time.Duration) {
+	c.Recrawl, c.RecrawlInterval, c.RecrawlMin, c.RecrawlMax = mode, interval, interval/2, 4*interval
+}
+
+// inState waits until a node shows the crawl in a state.
+func inState(t *testing.T, n *running, state string) *crawl.Status {
+	t.Helper()
+	var s *crawl.Status
+	until(t, patience, func() string {
+		if s = statusOf(t, n.Node); s.Crawl.State == state {
+			return ""
+		}
+		return fmt.Sprintf("the crawl is %s (%s), not %s; idle unless %q; %+v", s.Crawl.State, s.Crawl.Message, state, n.whyNotIdle(), s.Freshness)
+	})
+	return s
+}
+
+// TestRevisitsAtAFixedInterval checks that every page is visited again after the interval and not before, that the
+// crawl waits in between, that revisits can be turned off and on, and that the crawl ends without them.
+func TestRevisitsAtAFixedInterval(t *testing.T) {
+	t.Parallel()
+	const interval = 4 * time.Second
+	web, srv := newWeb(t, simweb.Config{Seed: 9, Hosts: 4, PagesPerHost: 8, PageBytes: 1000,
+		Changes: simweb.Changes{Mean: 8 * time.Second, ETags: simweb.Claims{Truthful: 1000}}})
+	c := testConfig(t, "alone")
+	c.DNS, c.Delay = []string{srv.DNS.String()}, time.Millisecond
+	revisiting(&c, crawl.RecrawlFixed, interval)
+	n := startNode(t, c)
+	converged(t, 1, n)
+	if _, err := n.AddSeeds(t.Context(), seedsOf(web)); err != nil {
+		t.Fatal(err)
+	}
+	s := inState(t, n, crawl.CrawlWaiting)
+	if next := s.Freshness.NextDueAt; next == nil || s.Bottleneck.Cause != crawl.BottleneckNothingDue {
+		t.Errorf("waiting: %+v, %+v", s.Freshness, s.Bottleneck)
+	}
+	known := web.Progress()
+	until(t, patience, func() string {
+		if f := statusOf(t, n.Node).Freshness; f.RevisitsTotal < int64(3*known) || f.UnchangedTotal == 0 || f.ChangedTotal == 0 || f.NotModifiedTotal == 0 {
+			return fmt.Sprintf("%+v", f)
+		}
+		return ""
+	})
+	for _, u := range seedsOf(web) {
+		visits := web.Visits(u.URL)
+		if len(visits) < 3 {
+			t.Errorf("%s: %d visits", u.URL, len(visits))
+		}
+		for i := range visits[:len(visits)-1] {
+			if gap := visits[i+1].At.Sub(visits[i].At); gap < interval-50*time.Millisecond {
+				t.Errorf("%s: visited %v after the visit before", u.URL, gap)
+			}
+		}
+	}
+	change := func(mode string) {
+		t.Helper()
+		if _, err := n.ChangeCrawl(t.Context(), setting("recrawl", fmt.Sprintf("%q", mode), "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(crawl.RecrawlOff)
+	finished(t, crawl.FinishExhausted, n)
+	before := statusOf(t, n.Node).Freshness
+	if before.Mode != crawl.RecrawlOff || before.NextDueAt != nil {
+		t.Errorf("off: %+v", before)
+	}
+	change(crawl.RecrawlAdaptive)
+	until(t, patience, func() string {
+		if s := statusOf(t, n.Node); s.Crawl.State == crawl.CrawlFinished || s.Freshness.RevisitsTotal < before.RevisitsTotal+int64(known) || s.Freshness.Expected == nil {
+			return fmt.Sprintf("adaptive after off: %s, %+v", s.Crawl.State, s.Freshness)
+		}
+		return ""
+	})
+	if r := web.Report(); r.ErrButDuplicates() != nil {
+		t.Error(r.ErrButDuplicates())
+	}
+}

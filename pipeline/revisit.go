@@ -1,0 +1,184 @@
+package pipeline
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"crawlnode/crawl"
+	"crawlnode/web/fetcher"
+	"crawlnode/web/simhash"
+	"crawlnode/web/sitemap"
+)
+
+// unchanged archives a 304. There is nothing to parse: its payload, and the links in it, are those of an earlier
+// capture, to which its record refers.
+func (w *worker) unchanged(ctx context.Context, v crawl.Visit, resp *fetcher.Response, rules *Rules, o *crawl.Outcome) error {
+	w.skipped = w.skipped[:0]
+	o.NoIndex, _ = directives(resp)
+	remark(resp, o)
+	var stored Stored
+	if rules.Settings.Archive {
+		stored = w.p.o.Contents.Stored(ctx, v.Item.URL)
+		o.Digest, o.Refers = stored.Digest, true
+	}
+	return w.store(ctx, &v, capture(v, resp, o, stored.Original), rules, o, nil)
+}
+
+// keepValidators notes what a later visit can ask with. A 304 keeps those of the request that it does not replace.
+func keepValidators(v *crawl.Visit, resp *fetcher.Response, o *crawl.Outcome) {
+	o.ETag, o.LastMod = fetcher.Validators(resp)
+	if resp.Status != http.StatusNotModified {
+		return
+	}
+	if o.ETag == "" {
+		o.ETag = v.Item.ETag
+	}
+	if o.LastMod == "" {
+		o.LastMod = v.Item.LastModified
+	}
+}
+
+// comparesText reports whether it matters how a page's text changes.
+func comparesText(s *crawl.Settings) bool {
+	return s.Revisits() && s.RecrawlChanged != crawl.RecrawlPayload
+}
+
+// maxMasked bounds the memory that a worker keeps for masked texts.
+const maxMasked = 1 << 20
+
+// textPrint is the fingerprint of a text without its numbers.
+func (f *finds) textPrint(text []byte) uint64 {
+	f.masked = simhash.MaskNumbers(f.masked[:0], text)
+	print, _ := simhash.Fingerprint(f.masked)
+	if cap(f.masked) > maxMasked {
+		f.masked = nil
+	}
+	return print
+}
+
+// maxMaxAge is the longest time for which an answer can call itself fresh: a year, as long as the longest that HTTP/1.1 recommended
+// to servers.
+const maxMaxAge = 365 * 24 * time.Hour
+
+// maxAge is how much longer an answer that came at now may be kept by its own account (RFC 9111, sections
+// 4.2.1 and 4.2.3). 0: it does not say, or says that it must not be kept, which tells nothing of how often
+// it changes. s-maxage goes before max-age, that before Expires; of two the first counts. What cannot be read is 0.
+func maxAge(h http.Header, now time.Time) time.Duration {
+	c := readCacheControl(h["Cache-Control"])
+	life := c.maxAge
+	switch {
+	case c.forbids:
+		return 0
+	case c.hasShared:
+		life = c.shared
+	case !c.hasMaxAge:
+		life = expiresIn(h, now)
+	}
+	return min(max(life-seconds(strings.TrimSpace(h.Get("Age"))), 0), maxMaxAge)
+}
+
+// expiresIn compares Expires with the server's own Date if there is one, since the clock of this machine may be wrong.
+func expiresIn(h http.Header, now time.Time) time.Duration {
+	until, err := http.ParseTime(strings.TrimSpace(h.Get("Expires")))
+	if err != nil {
+		return 0
+	}
+	if at, err := http.ParseTime(strings.TrimSpace(h.Get("Date"))); err == nil {
+		now = at
+	}
+	return until.Sub(now)
+}
+
+// cacheControl is what Cache-Control says of the time for which an answer is fresh.
+type cacheControl struct {
+	forbids              bool // no-store or no-cache; no-cache with a list of fields is of these only
+	hasShared, hasMaxAge bool
+	shared, maxAge       time.Duration
+}
+
+// readCacheControl reads directives (RFC 9111, section 5.2). A comma within quotes ends none.
+func readCacheControl(lines []string) (c cacheControl) {
+	for _, line := range lines {
+		for line != "" {
+			var directive string
+			directive, line = cutDirective(line)
+			name, value, _ := strings.Cut(directive, "=")
+			value = strings.Trim(strings.TrimSpace(value), `"`)
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "no-store":
+				c.forbids = true
+			case "no-cache":
+				c.forbids = c.forbids || value == ""
+			case "s-maxage":
+				if !c.hasShared {
+					c.hasShared, c.shared = true, seconds(value)
+				}
+			case "max-age":
+				if !c.hasMaxAge {
+					c.hasMaxAge, c.maxAge = true, seconds(value)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// cutDirective cuts at the first comma outside of quotes.
+func cutDirective(line string) (directive, rest string) {
+	quoted := false
+	for i := range len(line) {
+		switch c := line[i]; {
+		case c == '"' && (i == 0 || line[i-1] != '\\'):
+			quoted = !quoted
+		case c == ',' && !quoted:
+			return line[:i], line[i+1:]
+		}
+	}
+	return line, ""
+}
+
+// seconds reads a number of seconds (RFC 9111, section 1.2.2), at most maxMaxAge; 0 when it is none.
+func seconds(value string) time.Duration {
+	if !allDigits(value) {
+		return 0
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n > int64(maxMaxAge/time.Second) {
+		return maxMaxAge
+	}
+	return time.Duration(n) * time.Second
+}
+
+// firstClaim is the earliest time at which a page may claim to have changed: there was no web before.
+var firstClaim = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// claimed is when a sitemap or feed says that a page has changed; the zero time when that is not wanted or cannot be. A site speaks
+// only for its own host, else it could send the crawler to others and spoil what their own word is worth. A time less than a
+// day ahead is now: clocks differ, and dates without a time may be of another zone.
+func (f *finds) claimed(e *sitemap.Entry) time.Time {
+	const day = 24 * time.Hour
+	now := f.o.FetchedAt
+	switch {
+	case !f.rules.Settings.Revisits() || e.Loc.Host() != f.v.Item.URL.Host():
+		return time.Time{}
+	case e.LastMod.Before(firstClaim) || e.LastMod.After(now.Add(day)):
+		return time.Time{}
+	case e.LastMod.After(now):
+		return now
+	}
+	return e.LastMod
+}
+
+// feed takes the entries of a feed as links of the page that it is, with the dates of their last change. It is read only where pages
+// are visited again: a feed says what is new, and all of it stands elsewhere too.
+func (f *finds) feed(sm *sitemap.Sitemap) {
+	f.o.LinksFound += len(sm.Entries) + sm.Invalid
+	f.o.Skipped[crawl.SkipInvalid] += int64(sm.Invalid)
+	for i := range sm.Entries {
+		e := &sm.Entries[i]
+		f.add(crawl.Target{URL: e.Loc, Depth: f.v.Item.Depth + 1, Via: crawl.ViaLink, Claimed: f.claimed(e)}, 0)
+	}
+}
