@@ -17,6 +17,7 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
+	"crawlnode/node/keyfile"
 )
 
 // runAsCommand, in the environment, makes the test binary behave as the
@@ -247,7 +248,7 @@ func TestKeygen(t *testing.T) {
 			t.Errorf("run %d: exit code %d, want %d: %s", i+1, got, want, errs.String())
 		}
 	}
-	access, err := node.LoadAccess(file)
+	access, err := keyfile.LoadAccess(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +268,7 @@ func TestKeygen(t *testing.T) {
 	} {
 		run(t, "", "keygen", c.flag, c.file).want(t, c.code, c.out, c.err)
 	}
-	if again, err := node.LoadAccess(file); err != nil || again.Token != access.Token {
+	if again, err := keyfile.LoadAccess(file); err != nil || again.Token != access.Token {
 		t.Errorf("the key was changed: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node"
+	"crawlnode/node/keyfile"
 )
 
 // keygenVerb makes the key of a cluster, or shows what follows from one.
@@ -41,7 +41,7 @@ func (v *keygenVerb) Run(_ context.Context, env *Env) int {
 	if _, err := os.Lstat(v.File); v.Token || v.Keep && !errors.Is(err, fs.ErrNotExist) {
 		return v.show(env)
 	}
-	fingerprint, err := node.NewKeyFile(v.File)
+	fingerprint, err := keyfile.NewKeyFile(v.File)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
@@ -56,7 +56,7 @@ func (v *keygenVerb) newToken(env *Env) int {
 	if err != nil {
 		return env.Fail(command.ExitUsage, "--role: %v", err)
 	}
-	token, text, err := node.NewToken(v.File, role, v.Expires)
+	token, text, err := keyfile.NewToken(v.File, role, v.Expires)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
@@ -67,7 +67,7 @@ func (v *keygenVerb) newToken(env *Env) int {
 
 // show reads the key that is there, and prints its token when that was asked for.
 func (v *keygenVerb) show(env *Env) int {
-	access, err := node.LoadAccess(v.File)
+	access, err := keyfile.LoadAccess(v.File)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"crawlnode/api/client"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node"
+	"crawlnode/node/keyfile"
 )
 
 // nodesRotateKeyVerb replaces the cluster's key while the crawl runs.
@@ -45,11 +45,11 @@ const (
 )
 
 func (v *nodesRotateKeyVerb) Run(ctx context.Context, env *Env) int {
-	access, err := node.LoadAccess(v.NewKey)
+	access, err := keyfile.LoadAccess(v.NewKey)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}
-	key, err := node.LoadKeyText(v.NewKey)
+	key, err := keyfile.LoadKeyText(v.NewKey)
 	if err != nil {
 		return env.Fail(exitCode(err), "%v", err)
 	}

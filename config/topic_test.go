@@ -158,3 +158,24 @@ func TestFocusOverruled(t *testing.T) {
 		t.Errorf("the same model is overruled: %q", list)
 	}
 }
+
+// Whatever text is given as a topic is refused, or is a topic that is written as it was read.
+func FuzzTopic(f *testing.F) {
+	for _, s := range []string{"", "sql.focus", crawl.TopicPrefix, crawl.TopicPrefix + "a:", crawl.TopicPrefix + "a:AAAA", crawl.TopicPrefix + "a:Y3J3bGZvYwo="} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var topic Topic
+		if err := topic.UnmarshalText([]byte(text)); err != nil {
+			return
+		}
+		back, err := topic.MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Topic
+		if err := again.UnmarshalText(back); err != nil || !again.Equal(topic.Topic) || again.path != topic.path {
+			t.Errorf("%q became %q, and %v", text, back, err)
+		}
+	})
+}

@@ -111,8 +111,8 @@ func (c *Counters) Each(f func(*int64)) {
 	for i := range c.Overdue {
 		f(&c.Overdue[i])
 	}
-	f(&c.QueuedRevisits)
 	f(&c.Skipped[SkipFocus])
+	f(&c.QueuedRevisits)
 }
 
 // Plus adds d to c.

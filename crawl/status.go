@@ -86,13 +86,14 @@ const (
 	ReasonPartitionsStuck = "partitions_stuck"    // warn: moves or copies without progress
 	ReasonPartitionsLost  = "partitions_lost"     // warn: their node was forgotten, and there was no copy
 	ReasonDomainFails     = "domain_fails"        // warn: most hosts of a domain fail or answer too slowly, and wait
+	ReasonKeeperSilent    = "keeper_silent"       // warn: addresses wait, for nobody says whose turn it is to request them
 	ReasonNotDeleted      = "copies_not_deleted"  // warn: unused copies stay on a node's disk
 	ReasonOverdue         = "revisits_overdue"    // warn: due pages have waited for long
 )
 
 // HealthReasons are all codes.
 var HealthReasons = [...]string{ReasonInsecure, ReasonLowDisk, ReasonDiskFull, ReasonDiskStalled, ReasonDNSDown, ReasonPausedMinority, ReasonWaitsForMembers, ReasonOffline, ReasonUnserved, ReasonTakingOver,
-	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonOverdue}
+	ReasonScopeBehind, ReasonJoinSilent, ReasonJoinWrong, ReasonNodeFailed, ReasonUnderReplicated, ReasonPartitionsStuck, ReasonPartitionsLost, ReasonNotDeleted, ReasonDomainFails, ReasonKeeperSilent, ReasonOverdue}
 
 // HealthReason is one problem that needs attention.
 type HealthReason struct {

@@ -65,3 +65,11 @@ func drawn(seed uint64) *Model {
 	m.info.For, m.info.Against = []string{"index", "create index"}, []string{"plot"}
 	return m
 }
+
+// Scoring allocates nothing: it is done for each page and each link.
+func TestScoringAllocatesNothing(t *testing.T) {
+	m, text := drawn(1), prose()
+	if n := testing.AllocsPerRun(10, func() { m.Follow(m.Score("a title", text), "an anchor", "http://www.example.org/path/page.html") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

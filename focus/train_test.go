@@ -215,3 +215,19 @@ func TestScoresAreCalibrated(t *testing.T) {
 		}
 	}
 }
+
+// A full set takes no more pages, and the other one still does.
+func TestTrainerIsBounded(t *testing.T) {
+	tr := NewTrainer()
+	for i := range MaxPages {
+		if got := tr.Add(false, Page{Text: fmt.Appendf(nil, "page w%x of many", i)}); got != Used {
+			t.Fatalf("page %d: %d", i, got)
+		}
+	}
+	if got := tr.Add(false, Page{Text: []byte("one more")}); got != Full || tr.Dropped(false, Full) != 1 {
+		t.Errorf("page %d: %d", MaxPages, got)
+	}
+	if got := tr.Add(true, Page{Text: []byte("of the topic")}); got != Used {
+		t.Errorf("the first page of the topic: %d", got)
+	}
+}

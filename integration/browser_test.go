@@ -130,11 +130,25 @@ func (b *tab) open(url string) { b.t.Helper(); b.do(chromedp.Navigate(url)) }
 
 // click presses the mouse over an element, and returns when the page that this leads
 // to is there.
-func (b *tab) click(selector string) {
+func (b *tab) click(selector string) { b.t.Helper(); b.leads(func() { b.press(selector) }) }
+
+// leads presses something until the page that this leads to is there. A click misses when the page
+// moves under the mouse, as it does when a line above goes: then it comes again.
+func (b *tab) leads(press func()) {
 	b.t.Helper()
+	const there = `window.before === undefined && document.readyState === "complete"`
 	b.js(`window.before = true`, nil)
-	b.press(selector)
-	b.await(`window.before === undefined && document.readyState === "complete"`)
+	for range 3 {
+		press()
+		for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(25 * time.Millisecond) {
+			var ok bool
+			if b.eval("!!("+there+")", &ok) == nil && ok { // between two pages there is nothing to ask
+				return
+			}
+		}
+		b.t.Logf("the press led nowhere, once more; the page:\n%.3000s", b.text("body"))
+	}
+	b.await(there)
 }
 
 // press is a click that leads to no other page. The page may put a new element in place of the one

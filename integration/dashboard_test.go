@@ -242,7 +242,7 @@ func (b *tab) withoutScripts(u string, n *node) {
 			b.open(u + p.path)
 			var facts string
 			b.js(`[...document.querySelectorAll("h1, h2, dt, thead th, #bands td, #errors td, #answers td, #skipped td, #holders td, #holders th, #events td, #hosts tbody th, nav a, button:disabled")]
-				.filter((e) => !e.closest(".plot")).map((e) => e.innerText).join("|")`, &facts)
+				.filter((e) => !e.closest(".plot, #found")).map((e) => e.innerText).join("|")`, &facts) // #found: what a moment's reading has found
 			told[i][p.path] = facts
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"crawlnode/crawl"
 )
 
 var focusRuns = flag.Int("focus", 0, "TestFocusedCrawl: crawl this many times with each setting, and append the figures to docs/results/focus.md")
@@ -65,6 +67,7 @@ func eachPage(t *testing.T, s *site, f func(path, file string) error) {
 // topicModel trains a model with the verb, and returns its file.
 func topicModel(t *testing.T, all []site) string {
 	t.Helper()
+	binary(t) // building it may take longer than a verb may
 	dir := t.TempDir()
 	for i := range all {
 		site := &all[i]
@@ -95,6 +98,7 @@ func topicModel(t *testing.T, all []site) string {
 // harvest is what a crawl of 500 pages brought in.
 type harvest struct {
 	pages, topic int       // not counting examples
+	left         int64     // links that were not followed for the topic
 	curve        []float64 // the share of the topic in the first 100, 200 ... pages
 	took         time.Duration
 }
@@ -103,18 +107,29 @@ func (h harvest) rate() float64 { return float64(h.topic) / float64(max(h.pages,
 
 const harvestPages = 500
 
-// harvested crawls from the hub and judges, by nginx's log, what was asked for.
-func harvested(t *testing.T, nodes int, founders ...string) harvest {
+// harvested crawls from the hub and judges, by nginx's log, what was asked for. Settings are changed before there is
+// anything to crawl.
+func harvested(t *testing.T, nodes int, settings ...string) harvest {
 	t.Helper()
 	s := focusWeb(t)
 	c := newCluster(t, "--dns", s.dns, "--allow-net", "127.0.0.0/8", "--delay", "10ms", "--scope", "domain", "--max-pages", fmt.Sprint(harvestPages))
-	c.add(founders...).ready() // the others have the settings from this one
-	c.addReady(nodes - 1)
+	c.addReady(nodes)
 	c.converged(30 * time.Second)
+	if len(settings) > 0 {
+		shown := c.nodes[len(c.nodes)-1].set(settings...).Settings
+		if now := c.sameSettings().Settings; now.Focus == "" || now.Focus != shown.Focus {
+			t.Fatalf("the topic is %q, and was set to %q", now.Focus, shown.Focus)
+		}
+	}
 	begun := time.Now()
 	c.nodes[len(c.nodes)-1].seed("http://hub.site.test/")
 	c.finished(2 * time.Minute)
 	h := harvest{took: time.Since(begun)}
+	var now crawl.Status
+	if err := c.nodes[0].decode("/status", &now); err != nil {
+		t.Error(err)
+	}
+	h.left = now.Fetch.SkippedByReason.Focus
 	c.stop()
 	arrivals := s.arrivals(t)
 	slices.SortStableFunc(arrivals, func(a, b arrival) int { return int(a.start - b.start) })
@@ -162,7 +177,7 @@ func focusWeb(t *testing.T) *sites {
 	return s
 }
 
-// A focused crawl brings in more of its topic than one in the order of discovery. The model is given to one of two nodes only.
+// A focused crawl brings in more of its topic than one in the order of discovery. One of two nodes is given the model.
 func TestFocusedCrawl(t *testing.T) {
 	needsProcesses(t)
 	if *focusRuns == 0 {
@@ -174,9 +189,12 @@ func TestFocusedCrawl(t *testing.T) {
 		return
 	}
 	plain := harvested(t, 1)
-	focused := harvested(t, 2, "--focus", model, "--focus-min", "0.3")
+	focused := harvested(t, 2, "focus="+model, "focus-min=0.3")
 	t.Logf("in the order of discovery %d of %d pages are of the topic (%.2f), with a focus %d of %d (%.2f)",
 		plain.topic, plain.pages, plain.rate(), focused.topic, focused.pages, focused.rate())
+	if plain.left != 0 || focused.left == 0 {
+		t.Errorf("%d links are left out without a topic, %d with one", plain.left, focused.left)
+	}
 	if focused.rate() < 1.5*plain.rate() {
 		t.Errorf("the focus brings in %.2f of its topic, the order of discovery %.2f", focused.rate(), plain.rate())
 	}
@@ -198,7 +216,7 @@ func measureFocus(t *testing.T, model string) {
 		for range *focusRuns {
 			var flags []string
 			if c.model != "" {
-				flags = []string{"--focus", c.model, "--focus-min", c.least}
+				flags = []string{"focus=" + c.model, "focus-min=" + c.least}
 			}
 			h := harvested(t, c.nodes, flags...)
 			rates = append(rates, fmt.Sprintf("%.2f", h.rate()))

@@ -208,6 +208,7 @@ func everyCall(ctx context.Context, pool *peer.Pool, to peer.Target) map[string]
 	_, got["Permits"] = peer.Call(ctx, pool, to, &peer.PermitRequest{}, peer.PeerClient.Permits)
 	_, got["Idle"] = peer.Call(ctx, pool, to, &peer.IdleRequest{}, peer.PeerClient.Idle)
 	_, got["Partitions"] = peer.Call(ctx, pool, to, &peer.PartitionsRequest{}, peer.PeerClient.Partitions)
+	_, got["Addresses"] = peer.Call(ctx, pool, to, &peer.AddressBatch{}, peer.PeerClient.Addresses)
 	_, got["Contents"] = peer.Call(ctx, pool, to, &peer.ContentBatch{}, peer.PeerClient.Contents)
 	return got
 }

@@ -35,10 +35,11 @@
 //	events     the list of what happened                                        cluster.go, status.go
 //	fanout     asks many members at once                                        (used by others)
 //	finish     the end of the crawl; page permits                               finish.go
-//	given      flags of this start beside the crawl's settings                   run.go
+//	given      flags of this start beside the crawl's settings                  run.go
 //	heartbeat  what members report each second; which node holds what           heartbeat.go
 //	inspect    questions about one URL, one host, lists, archives               inspect.go
 //	judge      what a visit of a page means, in the frontier's writes           revisits.go
+//	keyfile    files of cluster keys and tokens                                 (used by the verbs)
 //	links      where a URL goes; when a page is done                            links.go
 //	network    listeners; a simulation's network                                open.go
 //	orders     operators' orders that end nodes                                 drain.go

@@ -9,7 +9,7 @@ import (
 
 // The classes of errors of Open and Run; the command's exit code goes by them.
 var (
-	ErrUsage   = errors.New("usage")   // flags, settings or seeds
+	ErrUsage   = datadir.ErrUsage      // flags, settings or seeds
 	ErrStorage = datadir.ErrStorage    // the data directory or the disk
 	ErrCluster = errors.New("cluster") // joining or keeping a cluster
 	ErrNoRoom  = datadir.ErrNoRoom     // the ErrStorage of a disk without space
@@ -22,4 +22,4 @@ func clusterError(doing string, err error) error {
 	return datadir.Class(ErrCluster, fmt.Errorf("%s: %w", doing, err))
 }
 
-func usageError(err error) error { return datadir.Class(ErrUsage, err) }
+func usageError(err error) error { return datadir.Usage(err) }

@@ -104,6 +104,9 @@ func TestHandlersRefuse(t *testing.T) {
 	if r, err := s.Contents(s.ctx, "p", &peer.ContentBatch{Notes: []*peer.ContentNote{{}}}); err == nil {
 		t.Errorf("a note without a digest: %v", r)
 	}
+	if r, err := s.Addresses(s.ctx, "p", &peer.AddressBatch{Messages: []*peer.AddressMessage{{Kind: 99, Address: []byte{1}}}}); err != nil || len(r.Messages) != 0 {
+		t.Errorf("addresses: %v, %v", r, err)
+	}
 	if r, err := s.Partitions(s.ctx, "p", nil); err != nil || len(r.Partitions) != 512 {
 		t.Errorf("%d partitions, %v", len(r.GetPartitions()), err)
 	}
@@ -126,6 +129,9 @@ func TestHandlersRefuseBeforeJoining(t *testing.T) {
 	some := &peer.ContentBatch{Questions: []*peer.ContentQuestion{{Digest: make([]byte, 20)}}}
 	if r, err := (handler{early}).Contents(t.Context(), "x", some); err == nil {
 		t.Errorf("contents: answered %v", r)
+	}
+	if r, err := (handler{early}).Addresses(t.Context(), "x", &peer.AddressBatch{Boot: 1}); err == nil {
+		t.Errorf("addresses: answered %v", r)
 	}
 }
 

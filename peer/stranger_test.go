@@ -112,7 +112,7 @@ func FuzzMessages(f *testing.F) {
 	codec := newBoundedCodec()
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		for _, into := range []proto.Message{&Envelope{}, &LinkBatch{}, &LinkAck{}, &RenewRequest{}, &RenewReply{}, &CrawlRequest{}, &CrawlReply{}, &PermitRequest{},
-			&IdleRequest{}, &IdleReply{}, &RobotsRequest{}, &RobotsReply{}, &PartitionsReply{}, &ContentBatch{}, &ContentReply{}} {
+			&IdleRequest{}, &IdleReply{}, &RobotsRequest{}, &RobotsReply{}, &PartitionsReply{}, &ContentBatch{}, &ContentReply{}, &AddressBatch{}} {
 			own := into.ProtoReflect().New().Interface()
 			err := codec.Unmarshal(mem.BufferSlice{mem.SliceBuffer(bytes.Clone(raw))}, into)
 			if usual := proto.Unmarshal(raw, own); err == nil && (usual != nil || !proto.Equal(into, own)) {

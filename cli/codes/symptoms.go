@@ -14,7 +14,7 @@ type symptom struct {
 
 // symptoms are the chapters in their order.
 var symptoms = []symptom{
-	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "dns_down"}},
+	{"Nothing is fetched", []string{"exit-1", "fetch-dns", "fetch-connect", "fetch-tls", "fetch-timeout", "fetch-protocol", "fetch-other", "dns_down", "keeper_silent"}},
 	{"An address is blocked", []string{"fetch-blocked_address"}},
 	{"robots.txt forbids it", []string{"skip-robots", "skip-nofollow"}},
 	{"Pages are missing", []string{"skip-out_of_scope", "skip-depth", "skip-trap", "skip-too_long", "skip-host_budget", "skip-scheme", "skip-invalid", "skip-focus", "fetch-truncated", "scope_behind"}},

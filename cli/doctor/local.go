@@ -16,6 +16,7 @@ import (
 	"crawlnode/api"
 	"crawlnode/config"
 	"crawlnode/node"
+	"crawlnode/node/keyfile"
 )
 
 // checkPorts looks whether the three addresses are free, or whose they are.
@@ -225,7 +226,7 @@ func (d *Diagnosis) checkKey(cfg *config.Config) {
 		}
 		return
 	}
-	if _, err := node.LoadAccess(cfg.ClusterKeyFile); err != nil {
+	if _, err := keyfile.LoadAccess(cfg.ClusterKeyFile); err != nil {
 		d.add("security", what, LevelFail, err.Error(), "make one with crawlnode keygen, or copy the cluster's, with mode 0600")
 		return
 	}

@@ -12,13 +12,14 @@ import (
 	"crawlnode/config"
 	"crawlnode/crawl"
 	"crawlnode/node"
+	"crawlnode/node/keyfile"
 )
 
 // peerCheck looks at the ways between this node and the cluster.
 type peerCheck struct {
 	*Diagnosis
 	cfg    *config.Config
-	access node.Access
+	access keyfile.Access
 	own    *crawl.NodeStatus  // this node, when it runs
 	known  []crawl.NodeStatus // the nodes that somebody who was asked has told of
 }
@@ -30,7 +31,7 @@ func (d *Diagnosis) checkPeers(ctx context.Context, cfg *config.Config, own, add
 		d.add("cluster", "peers", LevelOK, "none given with --join", "")
 		return
 	}
-	access, err := node.LoadAccess(cfg.ClusterKeyFile)
+	access, err := keyfile.LoadAccess(cfg.ClusterKeyFile)
 	if err != nil {
 		d.add("cluster", "peers", LevelFail, err.Error(), "correct --cluster-key-file")
 		return

@@ -44,6 +44,9 @@ with --focus-min follows no links of pages that fit it less than that.`
 // errInterrupted ends reading and learning.
 var errInterrupted = errors.New("interrupted")
 
+// errFull ends the reading of a set that has model.MaxPages pages.
+var errFull = errors.New("full")
+
 // Run reads the pages, learns, writes the model and says how good it is.
 func (v *TrainVerb) Run(ctx context.Context, env *command.Env) int {
 	ctx, cancel := env.UntilSignal(ctx)
@@ -79,11 +82,16 @@ func (v *TrainVerb) train(ctx context.Context, line *command.Progress) (*model.M
 	}{{true, "--like", v.Like}, {false, "--unlike", v.Unlike}} {
 		for _, source := range set.sources {
 			err := pages(source, func(_ string, p model.Page) error {
-				t.Add(set.like, p)
+				if t.Add(set.like, p) == model.Full {
+					return errFull
+				}
 				like, unlike := t.Pages()
 				line.Draw("reading %s: %s pages of the topic, %s others", source, api.Count(int64(like)), api.Count(int64(unlike)))
 				return interrupted(ctx)
 			})
+			if errors.Is(err, errFull) {
+				break
+			}
 			if err = damaged(err, line); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", set.flag, err)
 			}
@@ -139,10 +147,13 @@ func dropped(t *model.Trainer) string {
 		for _, why := range [...]struct {
 			taken model.Taken
 			text  string
-		}{{model.Repeat, "have a text that was read before"}, {model.Empty, "have no text"}, {model.Full, fmt.Sprintf("are more than %s", api.Count(model.MaxPages))}} {
+		}{{model.Repeat, "have a text that was read before"}, {model.Empty, "have no text"}} {
 			if n := t.Dropped(set.like, why.taken); n > 0 {
 				fmt.Fprintf(&b, "left out of %s: %s pages that %s\n", set.flag, api.Count(int64(n)), why.text)
 			}
+		}
+		if t.Dropped(set.like, model.Full) > 0 {
+			fmt.Fprintf(&b, "left out of %s: all behind the first %s pages\n", set.flag, api.Count(model.MaxPages))
 		}
 	}
 	return b.String()

@@ -12,6 +12,7 @@ import (
 	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/node"
+	"crawlnode/node/keyfile"
 )
 
 // Flags say how a verb reaches a node.
@@ -55,22 +56,22 @@ func (f *Flags) Address(env *command.Env) string {
 
 // access reads the key, or the token that stands in for it. What was typed wins over
 // the environment, and there a token, which may do less.
-func (f *Flags) access(env *command.Env, keyFile string) (node.Access, error) {
+func (f *Flags) access(env *command.Env, keyFile string) (keyfile.Access, error) {
 	tokenFile := f.TokenFile
 	if tokenFile != "" && f.ClusterKeyFile != "" {
-		return node.Access{}, errors.New("--token-file and --cluster-key-file: give one of them")
+		return keyfile.Access{}, errors.New("--token-file and --cluster-key-file: give one of them")
 	}
 	if tokenFile == "" && f.ClusterKeyFile == "" {
 		tokenFile, _ = env.Lookup("CRAWLNODE_TOKEN_FILE")
 	}
 	if tokenFile != "" {
-		access, err := node.LoadToken(tokenFile)
+		access, err := keyfile.LoadToken(tokenFile)
 		if err != nil {
 			return access, fmt.Errorf("--token-file: %w", err)
 		}
 		return access, nil
 	}
-	access, err := node.LoadAccess(keyFile)
+	access, err := keyfile.LoadAccess(keyFile)
 	if err != nil {
 		return access, fmt.Errorf("--cluster-key-file: %w", err)
 	}

@@ -152,11 +152,11 @@ func (t *Turns) Counts(unheard time.Duration) turns.Counts {
 	return t.table.Counts(t.o.Clock(), unheard)
 }
 
-// Silent is for how long the keeper of an address that hosts here wait for has not answered.
-func (t *Turns) Silent(ip netip.Addr) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.table.Silent(t.o.Clock(), ip)
+// Silent counts the addresses that hosts here wait for and whose keepers have not answered for longer
+// than patience, and says for how long at most.
+func (t *Turns) Silent(patience time.Duration) (n int, longest time.Duration) {
+	c := t.Counts(patience)
+	return c.Unheard, c.Longest
 }
 
 // Run carries messages until ctx ends. Call it once.

@@ -8,6 +8,8 @@ import (
 
 // The classes of this package's errors.
 var (
+	// ErrUsage is an error of what a person gave: flags, settings, seeds, files.
+	ErrUsage = errors.New("usage")
 	// ErrStorage is an error of the data directory or the disk.
 	ErrStorage = errors.New("storage")
 	// ErrNoRoom is the ErrStorage of a disk that is full or nearly full: once there is space the
@@ -38,6 +40,9 @@ func Failed(doing string, err error) error {
 	}
 	return Class(class, fmt.Errorf("%s: %w", doing, err))
 }
+
+// Usage gives err the class ErrUsage.
+func Usage(err error) error { return Class(ErrUsage, err) }
 
 // NoRoom gives err, which says what to do, the class ErrNoRoom.
 func NoRoom(err error) error { return Class(ErrNoRoom, err) }

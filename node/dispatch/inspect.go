@@ -26,6 +26,14 @@ func (d *Dispatcher) Inspect(ctx context.Context, host crawl.Host) (s scheduler.
 	return got.s, got.ok, nil
 }
 
+// SilentKeepers is what Turns.Silent says.
+func (d *Dispatcher) SilentKeepers(patience time.Duration) (addresses int, longest time.Duration) {
+	if d.o.Turns == nil {
+		return 0, 0
+	}
+	return d.o.Turns.Silent(patience)
+}
+
 // LastFailure is why a host in memory was last unreachable; nil: it was reached, or it is not in
 // memory. It waits like Inspect.
 func (d *Dispatcher) LastFailure(ctx context.Context, host crawl.Host) (*crawl.HostFailure, error) {

@@ -46,6 +46,9 @@ type Turns interface {
 	End(ip netip.Addr, requested bool)
 	// MayWrite reports whether a request to ip may be written now.
 	MayWrite(ip netip.Addr) bool
+	// Silent counts the addresses for which nobody has said whose turn it is for longer than patience,
+	// and says for how long at most.
+	Silent(patience time.Duration) (n int, longest time.Duration)
 }
 
 // Options are the parts of a Dispatcher. Store, Resolver, Settings and Refuse are required; a nil

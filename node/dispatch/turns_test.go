@@ -61,6 +61,8 @@ func (f *fakeTurns) MayWrite(netip.Addr) bool {
 	return f.mine
 }
 
+func (f *fakeTurns) Silent(time.Duration) (int, time.Duration) { return 2, time.Minute }
+
 func (f *fakeTurns) set(mine bool) {
 	f.mu.Lock()
 	f.mine = mine
@@ -98,6 +100,9 @@ func TestTurnsOfAnAddress(t *testing.T) {
 			if n := r.web.pages() - before; !mine && n > 1 { // one was open
 				t.Errorf("%d pages were fetched in another node's turn", n)
 			}
+		}
+		if n, longest := r.d.SilentKeepers(time.Second); n != 2 || longest != time.Minute {
+			t.Errorf("silent keepers: %d, %v", n, longest)
 		}
 		r.end()
 		if turns.open != 0 || turns.ended < 30 || turns.writes < 30 {

@@ -94,6 +94,9 @@ func hostReport(host crawl.Host, info *frontier.HostInfo, inMemory *scheduler.Ho
 	}
 	r.State = hostState(r, s, inMemory, now)
 	r.Summary = hostSummary(r, s, now)
+	if inMemory != nil && inMemory.Status == scheduler.AddressWait && r.State == crawl.HostWaiting {
+		r.Summary = "it waits for the turn of its address, which other hosts here or on other nodes use as well"
+	}
 	return r
 }
 

@@ -121,9 +121,6 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		r.Kind = kindOf(o, k.Record)
 	}
 	if !known {
-		if k.Record.Via == crawl.ViaGuess && recrawl.AnswerOf(o.Status) != recrawl.Content {
-			return frontier.Plan{Site: k.Site} // nobody has ever named it
-		}
 		r = recrawl.Record{Kind: kindOf(o, k.Record)}
 	}
 	r.Weight = m.weight()

@@ -37,11 +37,31 @@ func (r *Reporter) HealthReasons() []crawl.HealthReason {
 	}
 	rs = append(rs, r.failingReasons()...)
 	rs = append(rs, r.overdueReasons(time.Now())...)
+	rs = append(rs, r.keeperReasons(time.Now())...)
 	if d := r.Front.Dead(); d.Err != nil && time.Since(d.Since) > deletePatience {
 		rs = append(rs, crawl.HealthReason{Code: crawl.ReasonNotDeleted, Since: d.Since.UTC(), Message: fmt.Sprintf(
 			"%s cannot delete %d copies that it does not use any more, about %d MiB, and goes on trying: %v; look at its disk", r.Name, d.Generations, d.Bytes>>20, d.Err)})
 	}
 	return rs
+}
+
+// keeperPatience is how long the turn of an address may be nobody's: longer than a member that has died is
+// waited for.
+const keeperPatience = 30 * time.Second
+
+// keeperReasons say that addresses are not requested because nobody says whose turn it is. A node
+// without a lease requests nothing, and says so.
+func (r *Reporter) keeperReasons(now time.Time) []crawl.HealthReason {
+	d, _ := r.Node.Engine()
+	if d == nil || r.Members.Lease() <= 0 {
+		return nil
+	}
+	n, longest := d.SilentKeepers(keeperPatience)
+	if n == 0 {
+		return nil
+	}
+	return []crawl.HealthReason{{Code: crawl.ReasonKeeperSilent, Since: now.Add(-longest).UTC().Truncate(time.Second), Message: fmt.Sprintf(
+		"%s has hosts at %d addresses that wait, because the nodes that space the requests to them do not answer it (--ip-delay): repair the network between the nodes, or see which partitions nobody serves", r.Name, n)}}
 }
 
 // failingReasons name the domains that are held back.

@@ -77,7 +77,11 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 		t.ask(now, ip.Unmap(), u)
 		t.settle(now)
 	}
-	return max(u.notBefore-now, 0), u.usable(now)
+	if now < u.notBefore {
+		// The caller may wait by another clock, a little faster than this one.
+		return max(u.notBefore-now, time.Millisecond), u.usable(now)
+	}
+	return 0, u.usable(now)
 }
 
 // Idle says that no host waits for ip any more.
@@ -121,14 +125,6 @@ func (t *Table) End(now time.Duration, ip netip.Addr, requested bool) {
 	}
 	t.maybeReturn(now, ip.Unmap(), u)
 	t.settle(now)
-}
-
-// Silent is for how long the keeper of an address that hosts wait for has not answered.
-func (t *Table) Silent(now time.Duration, ip netip.Addr) time.Duration {
-	if u := t.asks[ip.Unmap()]; u != nil && u.wanted {
-		return u.silent(now)
-	}
-	return 0
 }
 
 // ask asks for a turn, or for its extension.

@@ -16,7 +16,7 @@ const (
 	// needs time from its last check to the server.
 	Slack = 500 * time.Millisecond
 	// Length is how long a node that makes requests keeps its turn while others wait.
-	Length = time.Second
+	Length = 2 * time.Second
 	// MaxLength is how long the keeper extends a turn while others wait: a connection may
 	// take its time.
 	MaxLength = 15 * time.Second

@@ -139,10 +139,11 @@ func (t *Table) nextStamp(now time.Duration) time.Duration {
 
 // Counts are figures of a table, for people.
 type Counts struct {
-	Wanted  int // addresses that hosts here wait for, or are requested at
-	Held    int // turns that this node has
-	Kept    int // addresses that it keeps
-	Unheard int // addresses wanted whose keeper has not answered for longer than a given time
+	Wanted  int           // addresses that hosts here wait for, or are requested at
+	Held    int           // turns that this node has
+	Kept    int           // addresses that it keeps
+	Unheard int           // addresses wanted whose keeper has not answered for longer than a given time
+	Longest time.Duration // for how long, at most
 }
 
 // Counts counts; unheard is that time.
@@ -154,8 +155,9 @@ func (t *Table) Counts(now, unheard time.Duration) Counts {
 		}
 		if u.wanted {
 			c.Wanted++
-			if u.silent(now) > unheard {
+			if silent := u.silent(now); silent > unheard {
 				c.Unheard++
+				c.Longest = max(c.Longest, silent)
 			}
 		}
 	}
