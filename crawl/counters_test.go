@@ -14,7 +14,7 @@ func TestCountersKeepTheirPlaces(t *testing.T) {
 		0: &c.Pages, plain - 1: &c.Outbox, plain: &c.Queued[0], plain + 8: &c.Responses[0], plain + 12: &c.Errors[0],
 		plain + 12 + errors: &c.Skipped[SkipOutOfScope], plain + 27: &c.Skipped[SkipInvalid],
 		plain + 28: &c.Latency[0], plain + 28 + 24: &c.Latency[24], plain + 28 + 25: &c.Skipped[SkipNoFollow],
-		plain + 28 + 33 + NumOverdueBuckets: &c.QueuedRevisits, plain + 28 + 34 + NumOverdueBuckets: &c.Skipped[SkipFocus],
+		plain + 28 + 33 + NumOverdueBuckets: &c.Skipped[SkipFocus], plain + 28 + 34 + NumOverdueBuckets: &c.QueuedRevisits,
 	} {
 		if places[i] != want {
 			t.Errorf("place %d has another counter", i)

@@ -88,7 +88,7 @@
 // # Who may fetch
 //
 // The dispatcher asks mayFetch before each visit. The pipeline asks again when a request is written:
-// Dispatcher.MayRequest, which asks mayFetch and whether the visit was taken back. mayFetch says yes
+// Dispatcher.MayRequest, which asks mayFetch, whether the visit was taken back, and whose turn the address is. mayFetch says yes
 // if the crawl runs, the lease is good, the view lists this boot, and the partition was acquired since
 // this id last joined.
 //

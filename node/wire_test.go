@@ -22,7 +22,7 @@ func wireLink(t testing.TB, url string, partitions int) *peer.Link {
 		t.Fatal(err)
 	}
 	return &peer.Link{Url: u.String(), Partition: uint32(ring.PartitionOf(crawl.Host(u.Host()), partitions)),
-		Depth: 3, Band: 2, Hops: 1, Via: uint32(crawl.ViaSitemapFile), Again: true, Suspicious: true}
+		Depth: 3, Band: 2, Hops: 1, Via: uint32(crawl.ViaSitemapFile), Suspicious: true}
 }
 
 // stranger asks a running node as another member would.
@@ -145,6 +145,7 @@ func TestStoredSitemapFilesHaveNoDepth(t *testing.T) {
 	}
 	sitemap, page := wireLink(t, "http://a.test/3.xml", 512), wireLink(t, "http://a.test/3", 512)
 	page.Via = uint32(crawl.ViaLink)
+	sitemap.Again, page.Again = false, false // else only known URLs are wanted
 	v, err := s.StoreLinks(s.ctx, "p", []*peer.Link{sitemap, page}, s.node.spread.Stamp())
 	if want := []peer.Verdict{peer.Verdict_VERDICT_ADDED, peer.Verdict_VERDICT_REFUSED}; err != nil || !slices.Equal(v, want) {
 		t.Errorf("%v, %v; want %v", v, err, want)
@@ -166,7 +167,7 @@ func TestStoredSeedsBringTheirScope(t *testing.T) {
 		path  string
 	}{{crawl.ViaSeed, 0, ""}, {crawl.ViaRedirect, 0, ""}, {crawl.ViaRedirect, 1, ""}, {crawl.ViaLink, 1, ""}, {crawl.ViaSeed, 0, "private"}} {
 		link := wireLink(t, fmt.Sprintf("http://h%d.test/%s", i, l.path), 512)
-		link.Via, link.Depth = uint32(l.via), l.depth
+		link.Via, link.Depth, link.Again = uint32(l.via), l.depth, l.via == crawl.ViaSeed
 		links = append(links, link)
 	}
 	v, err := s.StoreLinks(s.ctx, "p", links, s.node.spread.Stamp())

@@ -20,7 +20,9 @@ func TestVerdict(t *testing.T) {
 		}, verdict{"ok", "All is well", "12.5 pages per second; the fetchers keep up"}},
 		{"idle", func(st *crawl.Status) { st.Crawl.State = crawl.CrawlIdle }, verdict{"ok", "All is well", "nothing to crawl yet; give seeds to start"}},
 		{"paused", func(st *crawl.Status) { st.Crawl.State = crawl.CrawlPaused }, verdict{"ok", "All is well", "the crawl is paused with 1,234 URLs queued; Resume continues it"}},
-		{"waiting", func(st *crawl.Status) { st.Crawl.State, st.Crawl.Message = crawl.CrawlWaiting, "the next page is due in 3m" }, verdict{"ok", "All is well", "the next page is due in 3m"}},
+		{"waiting", func(st *crawl.Status) {
+			st.Crawl.State, st.Crawl.Message = crawl.CrawlWaiting, "the next page is due in 3m"
+		}, verdict{"ok", "All is well", "the next page is due in 3m"}},
 		{"complete", ended(crawl.FinishExhausted), verdict{"ok", "All is well", "the crawl is complete with 99 pages; nothing is queued"}},
 		{"limit of pages", ended(crawl.FinishMaxPages), verdict{"ok", "All is well", "the crawl has reached its limit of pages with 1,234 URLs queued; a higher max-pages continues it"}},
 		{"limit of time", ended(crawl.FinishMaxDuration), verdict{"ok", "All is well", "the crawl has reached its limit of time with 1,234 URLs queued; a longer max-duration continues it"}},

@@ -2,6 +2,7 @@ package contents
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,11 +16,22 @@ import (
 type records struct {
 	Store
 	url urlnorm.URL
+
+	mu  sync.Mutex // guards rec
 	rec crawl.Record
 }
 
-func (r records) Record(_ crawl.Partition, u urlnorm.URL) (crawl.Record, bool, error) {
+func (r *records) Record(_ crawl.Partition, u urlnorm.URL) (crawl.Record, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.rec, u == r.url, nil
+}
+
+// claimed counts the claims at a member.
+func (m *member) claimed() int {
+	m.Index.mu.Lock()
+	defer m.Index.mu.Unlock()
+	return len(m.claims)
 }
 
 // A 304 refers to the first capture of the payload that its URL has, whoever keeps it; without one to the URL's own, if
@@ -30,11 +42,15 @@ func TestStored(t *testing.T) {
 			cluster(t, []crawl.NodeID{"n0", "n1"}, func(t *testing.T, ms []*member) {
 				q := page(t, "x", heldBy(t, ms[holder]))
 				at := time.Unix(1e9, 0).UTC()
+				store := &records{Store: ms[0].o.Store, url: q.URL}
+				ms[0].o.Store = store
 				known := crawl.Record{Status: 200, Digest: q.Digest, FetchedAt: at, Archive: crawl.ArchiveRef{Node: "n1", File: "f"}}
 				stored := func(change func(*crawl.Record)) pipeline.Stored {
 					rec := known
 					change(&rec)
-					ms[0].o.Store = records{ms[0].o.Store, q.URL, rec}
+					store.mu.Lock()
+					store.rec = rec
+					store.mu.Unlock()
 					return ms[0].Stored(t.Context(), q.URL)
 				}
 				same := func(*crawl.Record) {}
@@ -58,7 +74,7 @@ func TestStored(t *testing.T) {
 					t.Errorf("an empty payload: %+v", got)
 				}
 				time.Sleep(time.Second) // notes arrive
-				if n := len(ms[0].claims) + len(ms[1].claims); n != 0 || ms[0].Unanswered() != 0 {
+				if n := ms[0].claimed() + ms[1].claimed(); n != 0 || ms[0].Unanswered() != 0 {
 					t.Errorf("%d claims are left, %d unanswered", n, ms[0].Unanswered())
 				}
 

@@ -20,6 +20,8 @@
 // the tenure, which this package does not know. The right is checked when a visit is handed
 // out and by MayRequest. When Drop or EndAll has returned, no request that they forbid may start;
 // when Freeze has, all visits are completed and the hosts' states are in the store (right.go).
+// Whose turn it is, among all nodes, to request an address that is spaced is asked in the same two
+// places (Turns).
 //
 // # Goroutines and queues
 //

@@ -121,9 +121,6 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		r.Kind = kindOf(o, k.Record)
 	}
 	if !known {
-		if wrongGuess(k.Record.Via, o.Status) {
-			return frontier.Plan{Site: k.Site}
-		}
 		r = recrawl.Record{Kind: kindOf(o, k.Record)}
 	}
 	r.Weight = m.weight()
@@ -144,11 +141,6 @@ func (j *Judge) Visited(k *frontier.Page, o *crawl.Outcome) frontier.Plan {
 		p.Forget = fmt.Sprintf("the page is gone: %d visits were answered 404 or 410 (which counts %d times), so it is not tried again", len(gone(r.Past)), recrawl.RemovedCounts)
 	}
 	return m.settle(p, &r)
-}
-
-// wrongGuess reports whether nobody has ever named the page, and it is not there: such a page is not planned.
-func wrongGuess(via crawl.Via, status int) bool {
-	return via == crawl.ViaGuess && recrawl.AnswerOf(status) != recrawl.Content
 }
 
 // gone are the newest visits that were answered that the page is not there.
@@ -241,9 +233,6 @@ func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
 			r = r.Planned(&m.rules, m.by(r.Kind, 0))
 		}
 		return m.settle(m.plan(&r, k.Elapsed), &r)
-	}
-	if wrongGuess(k.Record.Via, k.Record.Status) {
-		return frontier.Plan{Site: k.Site}
 	}
 	kind := kindOf(&crawl.Outcome{Status: k.Record.Status}, k.Record)
 	r := recrawl.Record{Weight: m.weight(), Kind: kind}.First(&recrawl.Visit{Status: k.Record.Status}, &m.rules, m.by(kind, 0))

@@ -321,16 +321,16 @@ func TestFirstVisits(t *testing.T) {
 		kind  recrawl.Kind
 		close time.Duration // until the next visit, about; 0: whatever it is worth
 	}{
-		"page":              {o: content(1), plan: true},
-		"404":               {o: crawl.Outcome{Kind: crawl.Fetched, Status: 404}, plan: true, close: 7 * day},
-		"410":               {o: crawl.Outcome{Kind: crawl.Fetched, Status: 410}, plan: true, close: 28 * day},
-		"500":               {o: crawl.Outcome{Kind: crawl.Fetched, Status: 500}, plan: true},
-		"sitemap":           {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true, ContentType: "application/xml"}, plan: true, kind: recrawl.KindFeed},
-		"feed":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "application/rss+xml"}, plan: true, kind: recrawl.KindFeed},
-		"picture":           {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "image/png"}, plan: true, kind: recrawl.KindFile},
-		"guess that is not": {o: crawl.Outcome{Kind: crawl.Fetched, Status: 404}, via: crawl.ViaGuess},
-		"never answered":    {o: crawl.Outcome{Kind: crawl.URLFailed}},
-		"forbidden":         {o: crawl.Outcome{Kind: crawl.Refused}},
+		"page":             {o: content(1), plan: true},
+		"404":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 404}, plan: true, close: 7 * day},
+		"410":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 410}, plan: true, close: 28 * day},
+		"500":              {o: crawl.Outcome{Kind: crawl.Fetched, Status: 500}, plan: true},
+		"sitemap":          {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, IsSitemap: true, ContentType: "application/xml"}, plan: true, kind: recrawl.KindFeed},
+		"feed":             {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "application/rss+xml"}, plan: true, kind: recrawl.KindFeed},
+		"picture":          {o: crawl.Outcome{Kind: crawl.Fetched, Status: 200, ContentType: "image/png"}, plan: true, kind: recrawl.KindFile},
+		"without a scheme": {o: crawl.Outcome{Kind: crawl.Fetched, Status: 404}, via: crawl.ViaGuess, plan: true, close: 7 * day},
+		"never answered":   {o: crawl.Outcome{Kind: crawl.URLFailed}},
+		"forbidden":        {o: crawl.Outcome{Kind: crawl.Refused}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
