@@ -238,6 +238,9 @@ func (s *simulation) config(m *simMember) config.Config {
 	c.Partitions, c.Replication, c.Fetchers, c.Store = simPartitions, simReplication, simFetchers, "none"
 	c.Mode, c.Delay, c.DrainTimeout = "domain", simDelay, simDrain
 	c.Sync = s.sync
+	if s.ranked() {
+		c.Priority = "importance=1"
+	}
 	c.DNS, c.AllowNet = []string{"127.0.0.1:53"}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	if s.plan.spaced > 0 {
 		c.IPDelay = &s.plan.spaced

@@ -90,6 +90,7 @@ func simulate(t *testing.T, dir string, seed uint64, plan schedule) {
 	if s.finished(10 * time.Minute) {
 		s.note("finished")
 		s.swept(2 * time.Minute)
+		s.cashRests(10 * time.Minute)
 	}
 	repeats := s.web.judge.coverage(s.troubles)
 	s.note("%d of %d pages, %d answered again", s.web.judge.progress(), s.web.size(), repeats)
