@@ -35,6 +35,8 @@ func (pg part) judge(host crawl.Host, fp layout.Fingerprint, old, rec *crawl.Rec
 	at := pg.visitTime(o)
 	page := pg.page(host, fp, known, at)
 	plan := j.Visited(&page, o)
+	// The wait begins with the end of the visit, so that its server sees no two visits nearer than that.
+	plan.Wait += min(max(o.Took, 0), maxAgo)
 	if it.Revisit && o.Status != 0 {
 		due.CountRevisit(&pg.State.Counters, o.Status, plan.Verdict)
 	}

@@ -22,7 +22,7 @@ func wireLink(t testing.TB, url string, partitions int) *peer.Link {
 		t.Fatal(err)
 	}
 	return &peer.Link{Url: u.String(), Partition: uint32(ring.PartitionOf(crawl.Host(u.Host()), partitions)),
-		Depth: 3, Band: 2, Hops: 1, Via: uint32(crawl.ViaSitemapFile), Again: true, Suspicious: true}
+		Depth: 3, Band: 2, Hops: 1, Via: uint32(crawl.ViaSitemapFile), Suspicious: true}
 }
 
 // stranger asks a running node as another member would.
