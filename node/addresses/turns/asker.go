@@ -204,6 +204,9 @@ func (t *Table) heard(now time.Duration, from Member, m *Message) {
 		return
 	}
 	u.answered = now
+	if m.Rest > 0 {
+		u.askedAt = max(u.askedAt, now+min(m.Rest, pause)-askAgain)
+	}
 	if m.Tenure != 0 && u.usable(now) && (u.tenure != m.Tenure || u.teller != from) {
 		u.tenure, u.teller, u.askedAt = m.Tenure, from, 0
 		t.ask(now, m.Addr, u)

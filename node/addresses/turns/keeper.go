@@ -58,7 +58,11 @@ func (t *Table) Drop(p crawl.Partition) {
 func (t *Table) asked(now time.Duration, from Member, m *Message) {
 	p := t.cfg.Partition(m.Addr)
 	k := t.keeps[p]
-	if k == nil || !t.cfg.May(p) {
+	if k == nil {
+		return
+	}
+	if !t.cfg.May(p) { // the crawl is paused, or this node has no lease at the moment
+		t.send(from, Message{Kind: Wait, Addr: m.Addr, Stamp: m.Stamp, Rest: pause})
 		return
 	}
 	e := k.addrs[m.Addr]

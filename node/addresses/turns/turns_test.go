@@ -215,6 +215,32 @@ func TestNoRightNoGrant(t *testing.T) {
 	p.turn(p.b, true)
 }
 
+// A keeper that may give no turns, as in a crawl that is paused, is not silent, and is seldom asked.
+func TestPausedKeeper(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.may = false
+	p.turn(p.b, false)
+	asks := 0
+	for range 100 {
+		p.now += Every
+		p.b.Tick(p.now)
+		batch := p.b.TakeFor(memberA, 100)
+		asks += len(batch)
+		p.a.Receive(p.now, memberB, batch)
+		p.carry()
+	}
+	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 0 || c.Wanted != 1 {
+		t.Errorf("%+v", c)
+	}
+	if most := int(100*Every/pause) + 1; asks == 0 || asks > most {
+		t.Errorf("%d asks in %v, at most %d", asks, 100*Every, most)
+	}
+	p.may = true
+	p.pass(pause + Every)
+	p.turn(p.b, true)
+}
+
 // TestStrangeMessages: nothing that a member can send breaks a table or gives a turn that
 // was not asked for.
 func TestStrangeMessages(t *testing.T) {
