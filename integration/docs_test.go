@@ -129,6 +129,9 @@ func (r *reader) obey(c command) {
 	if strings.HasPrefix(text, "kill -9 ") || strings.HasPrefix(text, "crawlnode seeds add ") {
 		r.whole()
 	}
+	if strings.HasPrefix(text, "crawlnode cat ") && !strings.Contains(text, "--data-dir") {
+		r.fetched(strings.Fields(text)[2])
+	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), r.patience)
 	defer cancel()
 	argv := r.argv(text)
@@ -214,6 +217,20 @@ func (r *reader) whole() {
 		var s status
 		if err != nil || json.Unmarshal(out, &s) != nil || s.Ring.UnderReplicated > 0 || s.Ring.Served != s.Ring.Partitions {
 			return fmt.Sprintf("%d of %d partitions are served, %d have too few copies: %v\n%s", s.Ring.Served, s.Ring.Partitions, s.Ring.UnderReplicated, err, out)
+		}
+		return ""
+	})
+}
+
+// fetched waits until a page has been fetched: its host may have waited for the takeover of a killed node, which a
+// person who reads on sees in the status.
+func (r *reader) fetched(url string) {
+	r.t.Helper()
+	until(r.t, time.Minute, func() string {
+		argv := r.argv("crawlnode urls why " + url)
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "\nrecord      done") {
+			return fmt.Sprintf("%s has not been fetched: %v\n%s", url, err, out)
 		}
 		return ""
 	})
