@@ -40,7 +40,8 @@ type Options struct {
 	Holder func(crawl.Partition) crawl.NodeID
 	// Target is how another member is called; the zero Target is no member.
 	Target func(crawl.NodeID) peer.Target
-	// May reports whether hosts of a partition may be requested now.
+	// May reports whether this node may give turns of addresses in a partition that it holds: it has its
+	// lease, and no view since has ended the holding. Whether this node crawls itself does not matter.
 	May func(crawl.Partition) bool
 	// Call sends a batch, and returns only what the target itself answers.
 	Call func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error)

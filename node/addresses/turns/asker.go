@@ -24,7 +24,7 @@ type turn struct {
 	last     time.Duration // the latest start or end of a request
 	returned time.Duration // stamp of the last Return: older grants are void
 	askedAt  time.Duration
-	answered time.Duration // when the keeper was last heard
+	answered time.Duration // when a keeper that gives turns was last heard
 
 	tenure uint64 // of the keeper teller, for claims
 	teller Member
@@ -32,7 +32,7 @@ type turn struct {
 
 func (u *turn) usable(now time.Duration) bool { return u.held && now < u.until }
 
-// silent is for how long a wanted turn's keeper has not answered.
+// silent is for how long nobody has said whose turn a wanted one is.
 func (u *turn) silent(now time.Duration) time.Duration {
 	if u.usable(now) {
 		return 0
@@ -203,9 +203,10 @@ func (t *Table) heard(now time.Duration, from Member, m *Message) {
 	if u == nil {
 		return
 	}
-	u.answered = now
-	if m.Rest > 0 {
+	if m.Rest > 0 { // a keeper that gives no turns at all is no better than one that is silent
 		u.askedAt = max(u.askedAt, now+min(m.Rest, pause)-askAgain)
+	} else {
+		u.answered = now
 	}
 	if m.Tenure != 0 && u.usable(now) && (u.tenure != m.Tenure || u.teller != from) {
 		u.tenure, u.teller, u.askedAt = m.Tenure, from, 0

@@ -19,7 +19,8 @@
 //     twentieth and Slack more. The ask was sent before it was received, so the asker stops first.
 //     No clock is shared.
 //   - Only who holds the address's partition, with its lease, grants (Config.May): the same
-//     right as for a request to a host of that partition.
+//     right as for a request to a host of that partition, but for what only says that this node does not
+//     crawl now, such as a low disk.
 //   - A new keeper knows nothing of the turns of the one before. It grants nothing for as long
 //     as the longest of them may last (its fence).
 //   - The right is checked when each request is written (MayWrite): a process that stood still

@@ -215,8 +215,8 @@ func TestNoRightNoGrant(t *testing.T) {
 	p.turn(p.b, true)
 }
 
-// A keeper that may give no turns, as in a crawl that is paused, is not silent, and is seldom asked.
-func TestPausedKeeper(t *testing.T) {
+// A keeper that may give no turns, as without a lease, is seldom asked, and counts as silent.
+func TestKeeperWithoutRight(t *testing.T) {
 	p := newPair(t)
 	p.a.Hold(p.now, 0, false)
 	p.may = false
@@ -230,7 +230,7 @@ func TestPausedKeeper(t *testing.T) {
 		p.a.Receive(p.now, memberB, batch)
 		p.carry()
 	}
-	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 0 || c.Wanted != 1 {
+	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 1 || c.Wanted != 1 || c.Longest < 19*time.Second {
 		t.Errorf("%+v", c)
 	}
 	if most := int(100*Every/pause) + 1; asks == 0 || asks > most {
@@ -239,6 +239,9 @@ func TestPausedKeeper(t *testing.T) {
 	p.may = true
 	p.pass(pause + Every)
 	p.turn(p.b, true)
+	if c := p.b.Counts(p.now, time.Second); c.Unheard != 0 {
+		t.Errorf("the keeper has answered: %+v", c)
+	}
 }
 
 // TestStrangeMessages: nothing that a member can send breaks a table or gives a turn that
