@@ -8,7 +8,7 @@ import (
 
 // turn is what this node knows of an address that it asks for.
 type turn struct {
-	wanted bool          // hosts wait for it
+	wanted bool          // hosts wait for it, and were not left waiting when it was there
 	since  time.Duration // when they began to
 	open   int           // visits that were handed out and have not ended
 	opened time.Duration // the last of them
@@ -51,7 +51,12 @@ func (u *turn) over(now time.Duration) bool {
 	case u.open > 0:
 		return long && now-u.last > slowAnswer
 	}
-	return !u.wanted || u.used && long || now-u.began >= MaxLength
+	return !u.wanted || u.used && long || !u.used && now-u.began >= Unused
+}
+
+// needed reports whether the turn is to be asked for, or extended.
+func (t *Table) needed(u *turn) bool {
+	return u.open > 0 || u.wanted && t.cfg.Crawls()
 }
 
 func (t *Table) turnOf(ip netip.Addr) *turn {
@@ -73,7 +78,7 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 	if !u.wanted {
 		u.wanted, u.since = true, now
 	}
-	if !u.usable(now) || u.until-now < Validity/2 {
+	if t.needed(u) && (!u.usable(now) || u.until-now < Validity/2) {
 		t.ask(now, ip.Unmap(), u)
 		t.settle(now)
 	}
@@ -144,8 +149,11 @@ func (t *Table) ask(now time.Duration, ip netip.Addr, u *turn) {
 	t.send(to, m)
 }
 
+// maybeReturn gives a turn back that is over. After one that was of no use, as no fetcher is free, it is not
+// asked for before Turn is called again: who was told that it is this node's turn does so before a visit.
 func (t *Table) maybeReturn(now time.Duration, ip netip.Addr, u *turn) {
 	if u.usable(now) && u.over(now) {
+		u.wanted = u.wanted && (u.used || u.open > 0)
 		t.giveBack(now, ip, u, u.from)
 	}
 }
@@ -236,6 +244,9 @@ func (t *Table) tickAsks(now time.Duration) {
 		if u.held && now >= u.until {
 			u.held = false
 		}
+		if !t.cfg.Crawls() {
+			u.since = now // nobody is asked, so nobody is silent
+		}
 		switch {
 		case u.wanted || u.open > 0:
 			if !u.held || u.until-now < Validity/2 || u.others {
@@ -251,7 +262,7 @@ func (t *Table) tickAsks(now time.Duration) {
 	for _, ip := range look {
 		u := t.asks[ip]
 		t.maybeReturn(now, ip, u)
-		if (u.wanted || u.open > 0) && (!u.held || u.until-now < Validity/2) {
+		if t.needed(u) && (!u.held || u.until-now < Validity/2) {
 			t.ask(now, ip, u)
 		}
 	}

@@ -44,7 +44,8 @@
 //
 // While nobody else asks, a turn is extended without end: one message for half of Validity, and only
 // while the address is in use. When another node asks, the keeper calls: the node gives the turn back when it
-// has had it for Length, or has nothing more to ask the address. Asks are granted in the
+// has had it for Length, has nothing more to ask the address, or has handed out no visit for Unused. Then it asks
+// again when it has a fetcher for the address (the next call of Turn). A node that does not crawl asks for nothing. Asks are granted in the
 // order in which they came, so nodes with work alternate, and a node without work costs nothing. A gap
 // longer than the way of two messages hides the change.
 //

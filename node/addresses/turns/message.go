@@ -20,6 +20,8 @@ const (
 	// MaxLength is how long the keeper extends a turn while others wait: a connection may
 	// take its time.
 	MaxLength = 15 * time.Second
+	// Unused is how long a turn is kept in which no visit was handed out, while others wait.
+	Unused = time.Second
 	// Every is the interval of Tick.
 	Every = 200 * time.Millisecond
 

@@ -19,6 +19,8 @@ type Config struct {
 	Partition func(netip.Addr) crawl.Partition
 	// Holder is who holds a partition, as far as is known.
 	Holder func(crawl.Partition) (Member, bool)
+	// Crawls reports whether this node may hand out visits at all: if not, it asks for no turn.
+	Crawls func() bool
 	// May reports whether this node may give turns of a partition that it holds: no other
 	// process can hold it.
 	May func(crawl.Partition) bool

@@ -16,6 +16,7 @@ type pair struct {
 	holder Member
 	known  bool
 	may    bool
+	idle   map[Member]bool // it does not crawl
 	gap    time.Duration
 }
 
@@ -26,11 +27,12 @@ var (
 )
 
 func newPair(t *testing.T) *pair {
-	p := &pair{t: t, now: time.Hour, holder: memberA, known: true, may: true, gap: 200 * time.Millisecond}
+	p := &pair{t: t, now: time.Hour, holder: memberA, known: true, may: true, idle: map[Member]bool{}, gap: 200 * time.Millisecond}
 	table := func(self Member) *Table {
 		return New(Config{Self: self, Gap: func(netip.Addr) time.Duration { return p.gap },
 			Partition: func(netip.Addr) crawl.Partition { return 0 },
 			Holder:    func(crawl.Partition) (Member, bool) { return p.holder, p.known },
+			Crawls:    func() bool { return !p.idle[self] },
 			May:       func(crawl.Partition) bool { return p.may }})
 	}
 	p.a, p.b = table(memberA), table(memberB)
@@ -241,6 +243,80 @@ func TestKeeperWithoutRight(t *testing.T) {
 	p.turn(p.b, true)
 	if c := p.b.Counts(p.now, time.Second); c.Unheard != 0 {
 		t.Errorf("the keeper has answered: %+v", c)
+	}
+}
+
+// A turn in which nothing is handed out, as no fetcher is free, does not hold up others, and is not asked for
+// again until there is a use for it.
+func TestUnusedTurnIsGivenBack(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.turn(p.a, false)
+	p.pass(Unused - Every)
+	p.turn(p.a, false)
+	p.pass(2 * Every)
+	for range 50 {
+		p.turn(p.a, true)
+		p.request(p.a, true)
+		p.pass(p.gap)
+	}
+	if c := p.b.Counts(p.now, time.Second); c.Unheard != 0 || c.Held != 0 {
+		t.Errorf("the node without a use for the turn: %+v", c)
+	}
+	p.b.Turn(p.now, theIP)
+	p.carry()
+	p.pass(p.gap * 5 / 4)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+}
+
+// A visit that connects for long keeps its turn, and one that made no request leaves it.
+func TestTurnOfAVisitThatConnects(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.b.Begin(p.now, theIP)
+	p.turn(p.a, false)
+	p.pass(Validity + Unused)
+	if !p.b.MayWrite(p.now, theIP) {
+		t.Error("the turn was lost during the connecting")
+	}
+	p.b.End(p.now, theIP, true)
+	p.carry()
+	p.turn(p.a, true)
+}
+
+// A node that does not crawl asks for nothing, and blames nobody; when it crawls again, it asks.
+func TestWhoDoesNotCrawlDoesNotAsk(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.idle[memberB] = true
+	p.turn(p.b, false)
+	for range 100 {
+		p.now += Every
+		p.b.Tick(p.now)
+		p.turn(p.b, false)
+	}
+	if c := p.b.Counts(p.now, time.Second); c != (Counts{Wanted: 1}) {
+		t.Errorf("%+v", c)
+	}
+	if c := p.a.Counts(p.now, 0); c.Kept > 0 {
+		t.Error("the keeper was asked")
+	}
+	p.idle[memberB] = false
+	p.pass(Every)
+	if came := p.b.Came(); len(came) != 1 {
+		t.Errorf("turns that came: %v", came)
+	}
+	p.request(p.b, true)
+	p.turn(p.a, false)
+	p.idle[memberB] = true // it has used the turn
+	p.pass(Length + p.gap*5/4)
+	for range 20 {
+		p.turn(p.a, true)
+		p.request(p.a, true)
+		p.pass(p.gap)
 	}
 }
 
