@@ -40,6 +40,11 @@ func (u *turn) silent(now time.Duration) time.Duration {
 	return now - max(u.since, u.answered)
 }
 
+// slow reports whether the answer to an open request takes so long that the address is given back.
+func (u *turn) slow(now time.Duration) bool {
+	return u.open > 0 && u.last >= u.opened && now-u.last > slowAnswer
+}
+
 // over reports whether a turn for which others wait is to be given back.
 func (u *turn) over(now time.Duration) bool {
 	long := now-u.began >= Length
@@ -49,14 +54,18 @@ func (u *turn) over(now time.Duration) bool {
 	case u.open > 0 && u.last < u.opened: // the request is about to be written
 		return false
 	case u.open > 0:
-		return long && now-u.last > slowAnswer
+		return (long || !u.used) && u.slow(now)
 	}
 	return !u.wanted || u.used && long || !u.used && now-u.began >= Unused
 }
 
-// needed reports whether the turn is to be asked for, or extended.
-func (t *Table) needed(u *turn) bool {
-	return u.open > 0 || u.wanted && t.cfg.Crawls()
+// needed reports whether the turn is to be asked for, or extended. While an answer is slow it is not:
+// hosts that wait behind it could not use the turn.
+func (t *Table) needed(now time.Duration, u *turn) bool {
+	if u.open > 0 {
+		return !u.slow(now)
+	}
+	return u.wanted && t.cfg.Crawls()
 }
 
 func (t *Table) turnOf(ip netip.Addr) *turn {
@@ -78,7 +87,7 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 	if !u.wanted {
 		u.wanted, u.since = true, now
 	}
-	if t.needed(u) && (!u.usable(now) || u.until-now < Validity/2) {
+	if t.needed(now, u) && (!u.usable(now) || u.until-now < Validity/2) {
 		t.ask(now, ip.Unmap(), u)
 		t.settle(now)
 	}
@@ -244,7 +253,7 @@ func (t *Table) tickAsks(now time.Duration) {
 		if u.held && now >= u.until {
 			u.held = false
 		}
-		if !t.cfg.Crawls() {
+		if !t.needed(now, u) {
 			u.since = now // nobody is asked, so nobody is silent
 		}
 		switch {
@@ -262,7 +271,7 @@ func (t *Table) tickAsks(now time.Duration) {
 	for _, ip := range look {
 		u := t.asks[ip]
 		t.maybeReturn(now, ip, u)
-		if t.needed(u) && (!u.held || u.until-now < Validity/2) {
+		if t.needed(now, u) && (!u.held || u.until-now < Validity/2) {
 			t.ask(now, ip, u)
 		}
 	}

@@ -287,6 +287,60 @@ func TestTurnOfAVisitThatConnects(t *testing.T) {
 	p.turn(p.a, true)
 }
 
+// While a node waits for a slow answer, it has no use for the turn: others have it until the answer has come.
+func TestSlowAnswerPassesTheTurnOn(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.b.Begin(p.now, theIP)
+	if !p.b.MayWrite(p.now, theIP) {
+		t.Fatal("no request in its own turn")
+	}
+	p.turn(p.a, false)
+	p.pass(slowAnswer + Every)
+	made := 0
+	for range 100 {
+		if wait, ok := p.a.Turn(p.now, theIP); ok && wait == 0 {
+			p.request(p.a, true)
+			made++
+		}
+		p.b.Turn(p.now, theIP) // other hosts wait there
+		p.pass(p.gap)
+	}
+	if made < 98 {
+		t.Errorf("%d requests in %v beside a slow answer", made, 100*p.gap)
+	}
+	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 0 || c.Wanted != 1 {
+		t.Errorf("the keeper was not asked: %+v", c)
+	}
+	p.b.End(p.now, theIP, true)
+	p.carry()
+	p.pass(Every + p.gap*5/4)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+}
+
+// A grant that comes while an answer is slow is given back at once.
+func TestGrantDuringASlowAnswer(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.b.Begin(p.now, theIP)
+	p.b.MayWrite(p.now, theIP)
+	p.turn(p.a, false)
+	p.pass(slowAnswer + Every)
+	p.turn(p.a, true)
+	u := p.b.asks[theIP]
+	u.askedAt = 0
+	p.b.ask(p.now, theIP, u) // it was sent before the answer was slow
+	p.carry()
+	p.a.Idle(p.now, theIP)
+	p.a.Turn(p.now, theIP)
+	p.carry()
+	p.turn(p.a, true)
+	p.b.End(p.now, theIP, true)
+}
+
 // A node that does not crawl asks for nothing, and blames nobody; when it crawls again, it asks.
 func TestWhoDoesNotCrawlDoesNotAsk(t *testing.T) {
 	p := newPair(t)
