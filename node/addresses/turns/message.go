@@ -36,7 +36,7 @@ const (
 	// slowAnswer is how long after the start of a request its address is given back without its
 	// end being known.
 	slowAnswer = 2 * time.Second
-	// maxRest bounds what a message may ask for.
+	// maxRest bounds what a message may ask for, if the gap is not longer.
 	maxRest = time.Hour
 	// maxQueued bounds the messages that wait for one node.
 	maxQueued = 1 << 16

@@ -60,7 +60,7 @@ func (t *Table) receive(now time.Duration, from Member, m *Message) {
 	if m.Addr = m.Addr.Unmap(); !m.Addr.IsValid() {
 		return
 	}
-	m.Rest = min(max(m.Rest, 0), maxRest)
+	m.Rest = min(max(m.Rest, 0), max(maxRest, longer(t.cfg.Gap(m.Addr))))
 	switch m.Kind {
 	case Ask:
 		t.asked(now, from, m)

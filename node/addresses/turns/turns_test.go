@@ -374,6 +374,30 @@ func TestWhoDoesNotCrawlDoesNotAsk(t *testing.T) {
 	}
 }
 
+// A gap of hours is kept between nodes as well, and a member cannot make it longer.
+func TestLongGaps(t *testing.T) {
+	for _, gap := range []time.Duration{3 * time.Second, 3 * time.Hour} {
+		p := newPair(t)
+		p.gap = gap
+		p.a.Hold(p.now, 0, false)
+		p.turn(p.b, true)
+		p.request(p.b, true)
+		p.turn(p.a, false)
+		p.b.Idle(p.now, theIP)
+		p.carry()
+		if rest := p.a.keeps[0].addrs[theIP].free - p.now; rest < gap || rest > gap*10/9 {
+			t.Errorf("after a request the address rests for %v, the gap is %v", rest, gap)
+		}
+		p.now += gap * 10 / 9
+		p.turn(p.b, true)
+		p.now++
+		p.a.Receive(p.now, memberB, []Message{{Kind: Return, Addr: theIP, Stamp: p.now, Rest: 1 << 62}})
+		if rest := p.a.keeps[0].addrs[theIP].free - p.now; rest > max(longer(maxRest), gap*10/9) {
+			t.Errorf("a member makes the address rest for %v, the gap is %v", rest, gap)
+		}
+	}
+}
+
 // TestStrangeMessages: nothing that a member can send breaks a table or gives a turn that
 // was not asked for.
 func TestStrangeMessages(t *testing.T) {
