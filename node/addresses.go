@@ -17,7 +17,7 @@ import (
 func (n *Node) newTurns(e *engine) *addresses.Turns {
 	return addresses.New(addresses.Options{
 		Self: addresses.Member{ID: n.id, Boot: n.members.Self().Boot}, Partitions: e.partitions,
-		Clock: n.members.ClockReading, May: n.mayFetch, Holder: n.router.Holder, Target: n.target,
+		Clock: n.members.ClockReading, Crawls: n.mayCrawl, May: n.mayKeep, Holder: n.router.Holder, Target: n.target,
 		Gap: func(ip netip.Addr) time.Duration { return dispatch.IPDelay(n.settings(), ip) },
 		Call: func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error) {
 			return peer.Call(ctx, n.pool, to, b, peer.PeerClient.Addresses)

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"crawlnode/crawl"
+	"crawlnode/node/addresses"
+	"crawlnode/node/addresses/turns"
 	"crawlnode/node/disk"
+	"crawlnode/peer"
 )
 
 // TestANewNodeWithoutRoom: who has nothing yet and finds no space says so and ends, at
@@ -51,6 +55,24 @@ func TestANewNodeWithoutRoom(t *testing.T) {
 		t.Errorf("%+v: want %s before it has joined", statusOf(t, second.Node).Cluster.Health, crawl.ReasonLowDisk)
 	}
 	until(t, patience, func() string { _, why := second.Ready(); return why })
+	stillKeepsAddresses(t, second.Node)
+}
+
+// stillKeepsAddresses checks that others learn whose turn it is from a node that does not crawl itself.
+func stillKeepsAddresses(t *testing.T, n *Node) {
+	t.Helper()
+	ip := netip.MustParseAddr("192.0.2.1")
+	until(t, patience, func() string {
+		if n.mayCrawl() || !n.mayKeep(addresses.PartitionOf(ip, n.partitions())) {
+			return "it crawls, or gives no turns"
+		}
+		return ""
+	})
+	ask := &peer.AddressMessage{Kind: uint32(turns.Ask), Address: ip.AsSlice(), StampNs: 1}
+	got := n.engine.Load().turns.Serve("other", &peer.AddressBatch{Boot: 1, Messages: []*peer.AddressMessage{ask}}).Messages
+	if len(got) != 1 || got[0].RestNs > 0 || got[0].Kind == uint32(turns.Wait) && got[0].Tenure == 0 {
+		t.Errorf("an ask is answered with %v", got) // a new keeper may say that it waits for older turns
+	}
 }
 
 // TestAPageFindsTheDiskLow: fetching pauses with the first page that finds little space,

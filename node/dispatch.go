@@ -84,15 +84,19 @@ func (n *Node) excludes(it *crawl.Item) bool {
 	return b.Doc.Rejudge && it.Via != crawl.ViaRobots && b.Rules.Excludes(it.URL)
 }
 
-// mayFetch reports whether a host of p may be requested now. A node that was
+// mayFetch reports whether a host of p may be requested now.
+func (n *Node) mayFetch(p crawl.Partition) bool { return n.mayCrawl() && n.entitledTo(p) }
+
+// mayKeep reports whether this node may say whose turn it is to request the addresses of p. It must not
+// depend on whether this node crawls itself: others would wait for it.
+func (n *Node) mayKeep(p crawl.Partition) bool { return !n.closing.Load() && n.entitledTo(p) }
+
+// entitledTo reports whether p is this node's now. A node that was
 // excluded and taken back can have its new lease before handoff has ended what it
 // held, so the store is asked too: only what was acquired since this id last
 // joined counts (ownership rule 11). The lease is looked at before the view: grants
 // are asked for in a view that is shown already.
-func (n *Node) mayFetch(p crawl.Partition) bool {
-	if !n.mayCrawl() {
-		return false
-	}
+func (n *Node) entitledTo(p crawl.Partition) bool {
 	leased := n.members.LeaseValid()
 	v := n.members.Snapshot().View
 	m, _ := n.front.Meta(p)

@@ -90,7 +90,8 @@
 // The dispatcher asks mayFetch before each visit. The pipeline asks again when a request is written:
 // Dispatcher.MayRequest, which asks mayFetch, whether the visit was taken back, and whose turn the address is. mayFetch says yes
 // if the crawl runs, the lease is good, the view lists this boot, and the partition was acquired since
-// this id last joined.
+// this id last joined. Whose turn an address is says the holder of its partition for all nodes, so that right (mayKeep) does
+// not ask whether this node crawls.
 //
 // # A changed document
 //

@@ -60,7 +60,7 @@ var entries = []Entry{
 		"The resolver is down, or its address is wrong, or port 53 is blocked.",
 		"Check `--dns`, or `/etc/resolv.conf` when it is not set. No URL is given up meanwhile."},
 	{Health, "keeper_silent", "Warning. Hosts wait because nobody says whose turn it is to request their addresses.",
-		"The node that holds the address's partition cannot be reached from here, or nobody holds it: `--ip-delay` is kept over the whole cluster, so there is no request without its word.",
+		"The node that holds the address's partition cannot be reached from here, has no lease, or nobody holds it: `--ip-delay` is kept over the whole cluster, so there is no request without its word.",
 		"Look at `crawlnode status` for nodes that are silent and partitions that nobody serves, and repair the network between the nodes. With `ip-delay=0` addresses are not spaced, and do not wait."},
 	{Health, "insecure", "Warning. A node listens beyond loopback without a cluster key.",
 		"It was started with `--insecure`.",

@@ -40,7 +40,10 @@ type Options struct {
 	Holder func(crawl.Partition) crawl.NodeID
 	// Target is how another member is called; the zero Target is no member.
 	Target func(crawl.NodeID) peer.Target
-	// May reports whether hosts of a partition may be requested now.
+	// Crawls reports whether this node may hand out visits at all: if not, it asks for no turn.
+	Crawls func() bool
+	// May reports whether this node may give turns of addresses in a partition that it holds: it has its
+	// lease, and no view since has ended the holding. Whether this node crawls itself does not matter.
 	May func(crawl.Partition) bool
 	// Call sends a batch, and returns only what the target itself answers.
 	Call func(ctx context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error)
@@ -63,7 +66,7 @@ type Turns struct {
 func New(o Options) *Turns {
 	t := &Turns{o: o, look: make(chan struct{}, 1), busy: make(map[turns.Member]bool)}
 	t.table = turns.New(turns.Config{
-		Self: o.Self, Gap: o.Gap, Holder: t.holder, May: o.May,
+		Self: o.Self, Gap: o.Gap, Holder: t.holder, Crawls: o.Crawls, May: o.May,
 		Partition: func(ip netip.Addr) crawl.Partition { return PartitionOf(ip, o.Partitions) },
 	})
 	return t

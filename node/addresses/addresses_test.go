@@ -41,6 +41,7 @@ func newGroup(n int) *group {
 			Gap:    func(netip.Addr) time.Duration { return 100 * time.Millisecond },
 			Holder: func(crawl.Partition) crawl.NodeID { return "n1" },
 			Target: func(id crawl.NodeID) peer.Target { return peer.Target{ID: string(id), Boot: uint64(id[1] - '0')} },
+			Crawls: func() bool { return true },
 			May:    func(crawl.Partition) bool { return true },
 			Call: func(_ context.Context, to peer.Target, b *peer.AddressBatch) (*peer.AddressBatch, error) {
 				time.Sleep(3 * time.Millisecond)

@@ -111,6 +111,52 @@ func TestTurnsOfAnAddress(t *testing.T) {
 	})
 }
 
+// A turn that ended while no fetcher was free is asked for again when one is.
+func TestTurnEndsBeforeTheVisit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		delay := 50 * time.Millisecond
+		r.settings.IPDelay = &delay
+		turns := &fakeTurns{t: t, mine: true}
+		r.options.Turns = turns
+		r.disk.add(1, "a.test", 0, 1)
+		r.disk.add(1, "b.test", 0, 1)
+		r.make()
+		turns.came = r.d.TurnsCame
+		r.run(0)
+		r.d.Hold(1, 7, time.Time{})
+		time.Sleep(5 * time.Second)
+		turns.mu.Lock()
+		if !turns.wanted {
+			t.Error("no host has asked for the turn")
+		}
+		turns.mine, turns.wanted = false, false
+		turns.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		given := make(chan crawl.Visit, 1)
+		go func() {
+			v, err := r.d.Next(r.ctx)
+			if err != nil {
+				t.Errorf("no visit: %v", err)
+			}
+			given <- v
+		}()
+		synctest.Wait()
+		turns.mu.Lock()
+		wanted := turns.wanted
+		turns.mu.Unlock()
+		if !wanted || len(given) > 0 {
+			t.Errorf("a free fetcher: the turn is asked for: %t, visits handed out: %d", wanted, len(given))
+		}
+		turns.set(true)
+		v := <-given
+		r.d.Release(v, crawl.Response{Kind: crawl.Aborted})
+		r.d.Completed(v)
+		r.end()
+	})
+}
+
 // A visit that was handed out in this node's turn makes no request when the turn has ended.
 func TestTurnEndsBeforeTheWrite(t *testing.T) {
 	t.Parallel()

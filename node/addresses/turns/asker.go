@@ -8,7 +8,7 @@ import (
 
 // turn is what this node knows of an address that it asks for.
 type turn struct {
-	wanted bool          // hosts wait for it
+	wanted bool          // hosts wait for it, and were not left waiting when it was there
 	since  time.Duration // when they began to
 	open   int           // visits that were handed out and have not ended
 	opened time.Duration // the last of them
@@ -24,7 +24,7 @@ type turn struct {
 	last     time.Duration // the latest start or end of a request
 	returned time.Duration // stamp of the last Return: older grants are void
 	askedAt  time.Duration
-	answered time.Duration // when the keeper was last heard
+	answered time.Duration // when a keeper that gives turns was last heard
 
 	tenure uint64 // of the keeper teller, for claims
 	teller Member
@@ -32,12 +32,17 @@ type turn struct {
 
 func (u *turn) usable(now time.Duration) bool { return u.held && now < u.until }
 
-// silent is for how long a wanted turn's keeper has not answered.
+// silent is for how long nobody has said whose turn a wanted one is.
 func (u *turn) silent(now time.Duration) time.Duration {
 	if u.usable(now) {
 		return 0
 	}
 	return now - max(u.since, u.answered)
+}
+
+// slow reports whether the answer to an open request takes so long that the address is given back.
+func (u *turn) slow(now time.Duration) bool {
+	return u.open > 0 && u.last >= u.opened && now-u.last > slowAnswer
 }
 
 // over reports whether a turn for which others wait is to be given back.
@@ -49,9 +54,18 @@ func (u *turn) over(now time.Duration) bool {
 	case u.open > 0 && u.last < u.opened: // the request is about to be written
 		return false
 	case u.open > 0:
-		return long && now-u.last > slowAnswer
+		return (long || !u.used) && u.slow(now)
 	}
-	return !u.wanted || u.used && long || now-u.began >= MaxLength
+	return !u.wanted || u.used && long || !u.used && now-u.began >= Unused
+}
+
+// needed reports whether the turn is to be asked for, or extended. While an answer is slow it is not:
+// hosts that wait behind it could not use the turn.
+func (t *Table) needed(now time.Duration, u *turn) bool {
+	if u.open > 0 {
+		return !u.slow(now)
+	}
+	return u.wanted && t.cfg.Crawls()
 }
 
 func (t *Table) turnOf(ip netip.Addr) *turn {
@@ -73,7 +87,7 @@ func (t *Table) Turn(now time.Duration, ip netip.Addr) (wait time.Duration, ok b
 	if !u.wanted {
 		u.wanted, u.since = true, now
 	}
-	if !u.usable(now) || u.until-now < Validity/2 {
+	if t.needed(now, u) && (!u.usable(now) || u.until-now < Validity/2) {
 		t.ask(now, ip.Unmap(), u)
 		t.settle(now)
 	}
@@ -144,8 +158,11 @@ func (t *Table) ask(now time.Duration, ip netip.Addr, u *turn) {
 	t.send(to, m)
 }
 
+// maybeReturn gives a turn back that is over. After one that was of no use, as no fetcher is free, it is not
+// asked for before Turn is called again: who was told that it is this node's turn does so before a visit.
 func (t *Table) maybeReturn(now time.Duration, ip netip.Addr, u *turn) {
 	if u.usable(now) && u.over(now) {
+		u.wanted = u.wanted && (u.used || u.open > 0)
 		t.giveBack(now, ip, u, u.from)
 	}
 }
@@ -203,9 +220,10 @@ func (t *Table) heard(now time.Duration, from Member, m *Message) {
 	if u == nil {
 		return
 	}
-	u.answered = now
-	if m.Rest > 0 {
+	if m.Rest > 0 { // a keeper that gives no turns at all is no better than one that is silent
 		u.askedAt = max(u.askedAt, now+min(m.Rest, pause)-askAgain)
+	} else {
+		u.answered = now
 	}
 	if m.Tenure != 0 && u.usable(now) && (u.tenure != m.Tenure || u.teller != from) {
 		u.tenure, u.teller, u.askedAt = m.Tenure, from, 0
@@ -235,6 +253,9 @@ func (t *Table) tickAsks(now time.Duration) {
 		if u.held && now >= u.until {
 			u.held = false
 		}
+		if !t.needed(now, u) {
+			u.since = now // nobody is asked, so nobody is silent
+		}
 		switch {
 		case u.wanted || u.open > 0:
 			if !u.held || u.until-now < Validity/2 || u.others {
@@ -250,7 +271,7 @@ func (t *Table) tickAsks(now time.Duration) {
 	for _, ip := range look {
 		u := t.asks[ip]
 		t.maybeReturn(now, ip, u)
-		if (u.wanted || u.open > 0) && (!u.held || u.until-now < Validity/2) {
+		if t.needed(now, u) && (!u.held || u.until-now < Validity/2) {
 			t.ask(now, ip, u)
 		}
 	}

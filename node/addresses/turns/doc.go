@@ -19,7 +19,8 @@
 //     twentieth and Slack more. The ask was sent before it was received, so the asker stops first.
 //     No clock is shared.
 //   - Only who holds the address's partition, with its lease, grants (Config.May): the same
-//     right as for a request to a host of that partition.
+//     right as for a request to a host of that partition, but for what only says that this node does not
+//     crawl now, such as a low disk.
 //   - A new keeper knows nothing of the turns of the one before. It grants nothing for as long
 //     as the longest of them may last (its fence).
 //   - The right is checked when each request is written (MayWrite): a process that stood still
@@ -43,7 +44,8 @@
 //
 // While nobody else asks, a turn is extended without end: one message for half of Validity, and only
 // while the address is in use. When another node asks, the keeper calls: the node gives the turn back when it
-// has had it for Length, or has nothing more to ask the address. Asks are granted in the
+// has had it for Length, has nothing more to ask the address, or has handed out no visit for Unused. Then it asks
+// again when it has a fetcher for the address (the next call of Turn). A node that does not crawl asks for nothing. Asks are granted in the
 // order in which they came, so nodes with work alternate, and a node without work costs nothing. A gap
 // longer than the way of two messages hides the change.
 //

@@ -61,7 +61,7 @@ func (t *Table) asked(now time.Duration, from Member, m *Message) {
 	if k == nil {
 		return
 	}
-	if !t.cfg.May(p) { // the crawl is paused, or this node has no lease at the moment
+	if !t.cfg.May(p) { // this node has no lease at the moment, or is closing
 		t.send(from, Message{Kind: Wait, Addr: m.Addr, Stamp: m.Stamp, Rest: pause})
 		return
 	}

@@ -20,6 +20,8 @@ const (
 	// MaxLength is how long the keeper extends a turn while others wait: a connection may
 	// take its time.
 	MaxLength = 15 * time.Second
+	// Unused is how long a turn is kept in which no visit was handed out, while others wait.
+	Unused = time.Second
 	// Every is the interval of Tick.
 	Every = 200 * time.Millisecond
 
@@ -34,7 +36,7 @@ const (
 	// slowAnswer is how long after the start of a request its address is given back without its
 	// end being known.
 	slowAnswer = 2 * time.Second
-	// maxRest bounds what a message may ask for.
+	// maxRest bounds what a message may ask for, if the gap is not longer.
 	maxRest = time.Hour
 	// maxQueued bounds the messages that wait for one node.
 	maxQueued = 1 << 16

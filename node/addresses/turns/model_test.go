@@ -69,6 +69,8 @@ type modelNode struct {
 	offset  time.Duration
 	stopped time.Duration // until then it stands still
 	dead    bool
+	busy    time.Duration         // until then it hands out no visit
+	paused  bool                  // and knows that it will not
 	leased  time.Duration         // until then, in true time
 	view    [modelPartitions]int  // who holds what, as far as it knows
 	work    map[netip.Addr]*rider // what it asks of each address
@@ -158,6 +160,10 @@ func (n *modelNode) ride(ip netip.Addr) {
 		}
 		return
 	}
+	if n.busy > n.m.now {
+		n.on(n.busy-n.m.now, func() { n.ride(ip) })
+		return
+	}
 	w.busy = true
 	n.t.Begin(now, ip)
 	connect := time.Duration(n.m.r.Int64N(int64(20 * time.Millisecond)))
@@ -237,7 +243,8 @@ func (m *model) newNode(i int, boot crawl.Boot, work int) *modelNode {
 			}
 			return m.nodes[n.view[p]].self, true
 		},
-		May: func(p crawl.Partition) bool { return n.leased > m.now },
+		Crawls: func() bool { return !n.paused || n.busy <= m.now },
+		May:    func(p crawl.Partition) bool { return n.leased > m.now },
 	})
 	for _, ip := range m.addrs {
 		n.work[ip] = &rider{left: work}
@@ -301,7 +308,7 @@ func (m *model) fault(work int) {
 			alive++
 		}
 	}
-	switch k := m.r.IntN(5); {
+	switch k := m.r.IntN(6); {
 	case k == 0: // it stands still, for less than its lease
 		n.stopped = m.now + time.Duration(m.r.Int64N(int64(7*time.Second)))
 	case k == 1 && alive > 1: // it stands still or is cut off, and others take over when its lease is over
@@ -326,6 +333,8 @@ func (m *model) fault(work int) {
 			}
 		}
 		m.after(time.Duration(m.r.Int64N(int64(20*time.Second))), func() { m.nodes[i] = m.newNode(i, n.self.Boot+1, work) })
+	case k == 3: // all its fetchers are busy, or it is paused
+		n.busy, n.paused = m.now+time.Duration(m.r.Int64N(int64(20*time.Second))), m.r.IntN(2) == 0
 	default: // a partition moves between the living
 		p := m.r.IntN(modelPartitions)
 		h := m.holder[p]
@@ -385,6 +394,24 @@ func TestThroughput(t *testing.T) {
 		t.Logf("%d nodes: %d requests, %d are possible", nodes, made, 3*int(5*time.Minute/m.gap))
 		if alone = max(alone, made); made < alone*85/100 {
 			t.Errorf("%d nodes make %d requests, one node %d", nodes, made, alone)
+		}
+	}
+}
+
+// TestThroughputBesideBusyNodes: nodes that hand out no visits take little of the others' time.
+func TestThroughputBesideBusyNodes(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		m := newModel(t, 3, 200*time.Millisecond, 5, 3, 1<<30)
+		for _, n := range m.nodes[:3] {
+			n.busy, n.paused = forEver, paused
+		}
+		m.run(5 * time.Second)
+		before := m.writes
+		m.run(5 * time.Minute)
+		made, possible := m.writes-before, 3*int(5*time.Minute/m.gap)
+		t.Logf("paused %t: %d requests, %d are possible", paused, made, possible)
+		if made < possible*80/100 {
+			t.Errorf("beside busy nodes (paused: %t) %d requests are made, %d are possible", paused, made, possible)
 		}
 	}
 }

@@ -19,7 +19,10 @@ type Config struct {
 	Partition func(netip.Addr) crawl.Partition
 	// Holder is who holds a partition, as far as is known.
 	Holder func(crawl.Partition) (Member, bool)
-	// May reports whether this node may request hosts of a partition that it holds.
+	// Crawls reports whether this node may hand out visits at all: if not, it asks for no turn.
+	Crawls func() bool
+	// May reports whether this node may give turns of a partition that it holds: no other
+	// process can hold it.
 	May func(crawl.Partition) bool
 }
 
@@ -57,7 +60,7 @@ func (t *Table) receive(now time.Duration, from Member, m *Message) {
 	if m.Addr = m.Addr.Unmap(); !m.Addr.IsValid() {
 		return
 	}
-	m.Rest = min(max(m.Rest, 0), maxRest)
+	m.Rest = min(max(m.Rest, 0), max(maxRest, longer(t.cfg.Gap(m.Addr))))
 	switch m.Kind {
 	case Ask:
 		t.asked(now, from, m)

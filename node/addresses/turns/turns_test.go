@@ -16,6 +16,7 @@ type pair struct {
 	holder Member
 	known  bool
 	may    bool
+	idle   map[Member]bool // it does not crawl
 	gap    time.Duration
 }
 
@@ -26,11 +27,12 @@ var (
 )
 
 func newPair(t *testing.T) *pair {
-	p := &pair{t: t, now: time.Hour, holder: memberA, known: true, may: true, gap: 200 * time.Millisecond}
+	p := &pair{t: t, now: time.Hour, holder: memberA, known: true, may: true, idle: map[Member]bool{}, gap: 200 * time.Millisecond}
 	table := func(self Member) *Table {
 		return New(Config{Self: self, Gap: func(netip.Addr) time.Duration { return p.gap },
 			Partition: func(netip.Addr) crawl.Partition { return 0 },
 			Holder:    func(crawl.Partition) (Member, bool) { return p.holder, p.known },
+			Crawls:    func() bool { return !p.idle[self] },
 			May:       func(crawl.Partition) bool { return p.may }})
 	}
 	p.a, p.b = table(memberA), table(memberB)
@@ -215,8 +217,8 @@ func TestNoRightNoGrant(t *testing.T) {
 	p.turn(p.b, true)
 }
 
-// A keeper that may give no turns, as in a crawl that is paused, is not silent, and is seldom asked.
-func TestPausedKeeper(t *testing.T) {
+// A keeper that may give no turns, as without a lease, is seldom asked, and counts as silent.
+func TestKeeperWithoutRight(t *testing.T) {
 	p := newPair(t)
 	p.a.Hold(p.now, 0, false)
 	p.may = false
@@ -230,7 +232,7 @@ func TestPausedKeeper(t *testing.T) {
 		p.a.Receive(p.now, memberB, batch)
 		p.carry()
 	}
-	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 0 || c.Wanted != 1 {
+	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 1 || c.Wanted != 1 || c.Longest < 19*time.Second {
 		t.Errorf("%+v", c)
 	}
 	if most := int(100*Every/pause) + 1; asks == 0 || asks > most {
@@ -239,6 +241,161 @@ func TestPausedKeeper(t *testing.T) {
 	p.may = true
 	p.pass(pause + Every)
 	p.turn(p.b, true)
+	if c := p.b.Counts(p.now, time.Second); c.Unheard != 0 {
+		t.Errorf("the keeper has answered: %+v", c)
+	}
+}
+
+// A turn in which nothing is handed out, as no fetcher is free, does not hold up others, and is not asked for
+// again until there is a use for it.
+func TestUnusedTurnIsGivenBack(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.turn(p.a, false)
+	p.pass(Unused - Every)
+	p.turn(p.a, false)
+	p.pass(2 * Every)
+	for range 50 {
+		p.turn(p.a, true)
+		p.request(p.a, true)
+		p.pass(p.gap)
+	}
+	if c := p.b.Counts(p.now, time.Second); c.Unheard != 0 || c.Held != 0 {
+		t.Errorf("the node without a use for the turn: %+v", c)
+	}
+	p.b.Turn(p.now, theIP)
+	p.carry()
+	p.pass(p.gap * 5 / 4)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+}
+
+// A visit that connects for long keeps its turn, and one that made no request leaves it.
+func TestTurnOfAVisitThatConnects(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.b.Begin(p.now, theIP)
+	p.turn(p.a, false)
+	p.pass(Validity + Unused)
+	if !p.b.MayWrite(p.now, theIP) {
+		t.Error("the turn was lost during the connecting")
+	}
+	p.b.End(p.now, theIP, true)
+	p.carry()
+	p.turn(p.a, true)
+}
+
+// While a node waits for a slow answer, it has no use for the turn: others have it until the answer has come.
+func TestSlowAnswerPassesTheTurnOn(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.b.Begin(p.now, theIP)
+	if !p.b.MayWrite(p.now, theIP) {
+		t.Fatal("no request in its own turn")
+	}
+	p.turn(p.a, false)
+	p.pass(slowAnswer + Every)
+	made := 0
+	for range 100 {
+		if wait, ok := p.a.Turn(p.now, theIP); ok && wait == 0 {
+			p.request(p.a, true)
+			made++
+		}
+		p.b.Turn(p.now, theIP) // other hosts wait there
+		p.pass(p.gap)
+	}
+	if made < 98 {
+		t.Errorf("%d requests in %v beside a slow answer", made, 100*p.gap)
+	}
+	if c := p.b.Counts(p.now, 5*time.Second); c.Unheard != 0 || c.Wanted != 1 {
+		t.Errorf("the keeper was not asked: %+v", c)
+	}
+	p.b.End(p.now, theIP, true)
+	p.carry()
+	p.pass(Every + p.gap*5/4)
+	p.turn(p.b, true)
+	p.request(p.b, true)
+}
+
+// A grant that comes while an answer is slow is given back at once.
+func TestGrantDuringASlowAnswer(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.turn(p.b, true)
+	p.b.Begin(p.now, theIP)
+	p.b.MayWrite(p.now, theIP)
+	p.turn(p.a, false)
+	p.pass(slowAnswer + Every)
+	p.turn(p.a, true)
+	u := p.b.asks[theIP]
+	u.askedAt = 0
+	p.b.ask(p.now, theIP, u) // it was sent before the answer was slow
+	p.carry()
+	p.a.Idle(p.now, theIP)
+	p.a.Turn(p.now, theIP)
+	p.carry()
+	p.turn(p.a, true)
+	p.b.End(p.now, theIP, true)
+}
+
+// A node that does not crawl asks for nothing, and blames nobody; when it crawls again, it asks.
+func TestWhoDoesNotCrawlDoesNotAsk(t *testing.T) {
+	p := newPair(t)
+	p.a.Hold(p.now, 0, false)
+	p.idle[memberB] = true
+	p.turn(p.b, false)
+	for range 100 {
+		p.now += Every
+		p.b.Tick(p.now)
+		p.turn(p.b, false)
+	}
+	if c := p.b.Counts(p.now, time.Second); c != (Counts{Wanted: 1}) {
+		t.Errorf("%+v", c)
+	}
+	if c := p.a.Counts(p.now, 0); c.Kept > 0 {
+		t.Error("the keeper was asked")
+	}
+	p.idle[memberB] = false
+	p.pass(Every)
+	if came := p.b.Came(); len(came) != 1 {
+		t.Errorf("turns that came: %v", came)
+	}
+	p.request(p.b, true)
+	p.turn(p.a, false)
+	p.idle[memberB] = true // it has used the turn
+	p.pass(Length + p.gap*5/4)
+	for range 20 {
+		p.turn(p.a, true)
+		p.request(p.a, true)
+		p.pass(p.gap)
+	}
+}
+
+// A gap of hours is kept between nodes as well, and a member cannot make it longer.
+func TestLongGaps(t *testing.T) {
+	for _, gap := range []time.Duration{3 * time.Second, 3 * time.Hour} {
+		p := newPair(t)
+		p.gap = gap
+		p.a.Hold(p.now, 0, false)
+		p.turn(p.b, true)
+		p.request(p.b, true)
+		p.turn(p.a, false)
+		p.b.Idle(p.now, theIP)
+		p.carry()
+		if rest := p.a.keeps[0].addrs[theIP].free - p.now; rest < gap || rest > gap*10/9 {
+			t.Errorf("after a request the address rests for %v, the gap is %v", rest, gap)
+		}
+		p.now += gap * 10 / 9
+		p.turn(p.b, true)
+		p.now++
+		p.a.Receive(p.now, memberB, []Message{{Kind: Return, Addr: theIP, Stamp: p.now, Rest: 1 << 62}})
+		if rest := p.a.keeps[0].addrs[theIP].free - p.now; rest > max(longer(maxRest), gap*10/9) {
+			t.Errorf("a member makes the address rest for %v, the gap is %v", rest, gap)
+		}
+	}
 }
 
 // TestStrangeMessages: nothing that a member can send breaks a table or gives a turn that
