@@ -324,7 +324,7 @@ func (w *cashWorld) compare() {
 }
 
 // tightFolds make folds that end in the middle of the log, of visits and of credits.
-var tightFolds = cash.Limits{Entries: 9, LogBytes: 600, DirtyBytes: 200, Least: 1 << 8}
+var tightFolds = cash.Limits{Entries: 9, LogBytes: 600, DirtyBytes: 200, Links: 100, Least: 1 << 8}
 
 // The cash is conserved exactly, through losses, repeats, crashes and moves, and at rest every
 // account has what the links give it.
