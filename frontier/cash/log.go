@@ -180,7 +180,7 @@ func posts(all []away) (out []Post) {
 		e := &entries[len(entries)-1]
 		if k := len(e.Credits) - 1; !first && k >= 0 && e.Credits[k].URL == a.URL {
 			e.Credits[k].Amount += a.Amount
-			e.Credits[k].Links += a.Links
+			e.Credits[k].Links = importance.AddLinks(e.Credits[k].Links, a.Links)
 		} else {
 			e.Credits = append(e.Credits, a.Credit)
 		}
