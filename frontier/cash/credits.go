@@ -18,6 +18,10 @@ type CreditEntry struct {
 	Bytes []byte
 }
 
+// MaxMark is far above the number of any entry, and leaves far more numbers above it than will ever be
+// used: a partition goes on behind the marks that its targets answer with.
+const MaxMark = 1 << 48
+
 // Credits lists credits that wait in partition p, behind the key after, up to n entries and about
 // so many bytes; the zero key is the start. For one target they are in the order of their numbers.
 func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int) ([]CreditEntry, error) {
@@ -121,7 +125,8 @@ func inbox(pg *commit.Part, from crawl.Partition) (uint64, bool) {
 }
 
 // AckCredits removes credits that their targets have; marks are what these have answered. Those of
-// partitions that are not held here any more are left alone: the present holder sends them again.
+// partitions that are not held here any more are left alone: the present holder sends them again. A
+// mark above MaxMark is no answer.
 func (k *Keeper) AckCredits(ctx context.Context, entries []CreditEntry, marks []uint64) error {
 	err := k.w.Change(ctx, func(g *commit.Group) error {
 		for i := range entries {
@@ -137,7 +142,7 @@ func (k *Keeper) AckCredits(ctx context.Context, entries []CreditEntry, marks []
 
 func ackCredits(g *commit.Group, e *CreditEntry, mark uint64) {
 	pg := g.Part(e.From)
-	if !pg.State.Serves() || mark < e.Key.Seq {
+	if !pg.State.Serves() || mark < e.Key.Seq || mark > MaxMark {
 		return
 	}
 	key := layout.AppendCreditsKey(nil, e.Key)

@@ -179,3 +179,71 @@ func TestCites(t *testing.T) {
 		t.Error("registered domains are wrong")
 	}
 }
+
+// nonsense is a node whose answers for one partition are too large.
+type nonsense struct {
+	*member
+	mark uint64
+}
+
+func (a *nonsense) Credit(_ context.Context, _ crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+	r := &peer.CreditReply{}
+	for _, e := range b.Entries {
+		mark := e.Seq
+		if e.To == 1 {
+			mark = a.mark
+		}
+		r.Taken = append(r.Taken, mark)
+	}
+	return r, nil
+}
+
+// A mark that no partition reaches acknowledges nothing, and the numbers of the sender go on as they were.
+func TestMarksAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, mark := range []uint64{cash.MaxMark + 1, 1<<62 + 1, 1<<64 - 1} {
+		n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
+		w := newWeb(t, rand.New(rand.NewPCG(2, 2)), 40)
+		now := time.Unix(1e9, 0)
+		a := &nonsense{member: n.members["a"], mark: mark}
+		a.Keeper.opts.Peers = a
+		for page := range w.urls {
+			if n.where[w.urls[page].Partition] == "a" {
+				n.visit(w, page)
+			}
+		}
+		for range 6 {
+			now = now.Add(foldAfter)
+			if err := a.Round(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waiting := 0
+		for _, p := range []crawl.Partition{0, 3} { // those of a
+			entries, err := a.front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			marks := make([]uint64, len(entries))
+			for i, e := range entries {
+				marks[i] = mark
+				if e.Key.Target != 1 || e.Key.Seq > 1_000_000 {
+					t.Fatalf("mark %d: entry %d for partition %d waits", mark, e.Key.Seq, e.Key.Target)
+				}
+			}
+			waiting += len(entries)
+			if err := a.front.AckCredits(t.Context(), entries, marks); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := a.front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20); err != nil || len(left) != len(entries) {
+				t.Errorf("mark %d: %d of %d entries are left, %v", mark, len(left), len(entries), err)
+			}
+			if got, err := a.sendTo(t.Context(), "b", entries); err != nil || slices.ContainsFunc(got, func(m uint64) bool { return m > 0 }) {
+				t.Errorf("mark %d: the entries were answered with %v, %v", mark, got, err)
+			}
+		}
+		if waiting == 0 {
+			t.Fatal("nothing waits for partition 1")
+		}
+	}
+}
