@@ -53,27 +53,45 @@ func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int)
 // often it comes. It returns for each entry the number up to which the target has credits of the
 // entry's partition; 0: the target is not served here. The entries of one pair of partitions are in
 // the order of their numbers, and the caller passes no entry while an earlier one of its pair was not
-// acknowledged. Entries that cannot be read are refused before anything is written.
+// acknowledged. An entry that cannot be read is not taken, nor are those of its pair behind it: their
+// marks are 0.
 func (k *Keeper) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
-	credits := make([][]importance.Entry, len(entries))
+	good := make([]taken, 0, len(entries))
+	unread := map[[2]crawl.Partition]bool{} // pairs with an entry that cannot be read
+	size := 0
 	for i := range entries {
-		var err error
-		if credits[i], err = layout.DecodeCashCredits(entries[i].Bytes); err != nil {
-			return nil, fmt.Errorf("frontier: credits of partition %d for %d: %w", entries[i].From, entries[i].Key.Target, err)
+		e := &entries[i]
+		pair := [2]crawl.Partition{e.From, e.Key.Target}
+		credits, err := layout.DecodeCashCredits(e.Bytes)
+		if err != nil || unread[pair] {
+			unread[pair] = true
+			continue
 		}
+		good = append(good, taken{i, e, credits})
+		size += len(e.Bytes) + 64
 	}
 	marks := make([]uint64, len(entries))
-	err := k.w.Change(ctx, func(g *commit.Group) error {
-		k.applyCredits(g, entries, credits, marks)
+	if len(good) == 0 {
+		return marks, nil
+	}
+	err := k.w.Do(ctx, &commit.Request{Patient: true, Entries: 4*len(good) + size/pieceCredits, Bytes: size, Apply: func(g *commit.Group) error {
+		k.applyCredits(g, good, marks)
 		return nil
-	})
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("frontier: taking %d entries of credits: %w", len(entries), err)
 	}
 	return marks, nil
 }
 
-func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits [][]importance.Entry, marks []uint64) {
+// taken is an entry that can be read, with its place.
+type taken struct {
+	at int
+	*CreditEntry
+	credits []importance.Entry
+}
+
+func (k *Keeper) applyCredits(g *commit.Group, entries []taken, marks []uint64) {
 	fresh := map[crawl.Partition][]importance.Entry{}
 	var order []crawl.Partition
 	for i := range entries {
@@ -86,14 +104,14 @@ func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits []
 		if !ok {
 			return
 		}
-		if marks[i] = max(mark, e.Key.Seq); mark >= e.Key.Seq {
+		if marks[e.at] = max(mark, e.Key.Seq); mark >= e.Key.Seq {
 			continue
 		}
 		pg.Set(layout.AppendInboxKey(nil, e.From), layout.EncodeMark(e.Key.Seq))
-		if fresh[e.Key.Target] == nil {
+		if _, known := fresh[e.Key.Target]; !known {
 			order = append(order, e.Key.Target)
 		}
-		fresh[e.Key.Target] = append(fresh[e.Key.Target], credits[i]...)
+		fresh[e.Key.Target] = append(fresh[e.Key.Target], e.credits...)
 	}
 	for _, p := range order {
 		pg := g.Part(p)
@@ -106,7 +124,9 @@ func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits []
 				totals.Ledger.Received += c.Amount
 			}
 		}
-		k.appendLog(pg, layout.EncodeCashCredits(fresh[p]))
+		for _, value := range cutCredits(fresh[p]) {
+			k.appendLog(pg, value)
+		}
 		setTotals(pg, &totals)
 	}
 }

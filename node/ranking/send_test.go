@@ -98,29 +98,41 @@ func TestAnEntryWaitsForThoseBefore(t *testing.T) {
 	}
 }
 
-// What no correct node sends is refused, before anything is stored.
+// What no correct node sends is not taken, and holds up nothing but what is behind it for its pair. A call
+// that is too large is refused.
 func TestForeignBatches(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
 	good := layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1}}}})
 	for name, b := range map[string]*peer.CreditBatch{
-		"partition":        {Entries: []*peer.CreditEntry{{From: testPartitions, To: 0, Seq: 1, Credits: good}}},
-		"its own":          {Entries: []*peer.CreditEntry{{From: 0, To: 0, Seq: 1, Credits: good}}},
-		"no number":        {Entries: []*peer.CreditEntry{{From: 1, To: 0, Credits: good}}},
-		"order":            {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}}},
-		"number":           {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1 << 63, Credits: good}}},
-		"nonsense":         {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: []byte("x")}}},
 		"bytes":            {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: make([]byte, maxBytes+1)}}},
-		"missing":          {Entries: []*peer.CreditEntry{nil}},
 		"too many at once": {Entries: slices.Repeat([]*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: good}}, maxEntries+1)},
 	} {
 		if r, err := n.members["a"].Keeper.Credit(t.Context(), b); err == nil {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
-	r, err := n.members["a"].Keeper.Credit(t.Context(), &peer.CreditBatch{Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 7, Credits: good}, {From: 1, To: 2, Seq: 8, Credits: good}}})
-	if err != nil || !slices.Equal(r.Taken, []uint64{7, 0}) {
-		t.Errorf("%v, %v", r, err)
+	for i, c := range []struct {
+		name    string
+		entries []*peer.CreditEntry
+		want    []uint64
+	}{
+		{"partition", []*peer.CreditEntry{{From: testPartitions, To: 0, Seq: 1, Credits: good}}, []uint64{0}},
+		{"its own", []*peer.CreditEntry{{From: 0, To: 0, Seq: 1, Credits: good}}, []uint64{0}},
+		{"no number", []*peer.CreditEntry{{From: 1, To: 0, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}}, []uint64{0, 0}},
+		{"order", []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}, {From: 1, To: 0, Seq: 3, Credits: good}}, []uint64{2, 0, 0}},
+		{"number", []*peer.CreditEntry{{From: 1, To: 0, Seq: 1 << 63, Credits: good}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
+		{"nonsense", []*peer.CreditEntry{{From: 1, To: 0, Seq: 3, Credits: []byte("x")}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
+		{"missing", []*peer.CreditEntry{nil}, []uint64{0}},
+		{"not here", []*peer.CreditEntry{{From: 1, To: 2, Seq: 8, Credits: good}}, []uint64{0}},
+		{"good", []*peer.CreditEntry{{From: 1, To: 0, Seq: 7, Credits: good}}, []uint64{7}},
+	} {
+		seq := uint64(i + 1)
+		c.entries = append(c.entries, &peer.CreditEntry{From: 2, To: 0, Seq: seq, Credits: good})
+		r, err := n.members["a"].Keeper.Credit(t.Context(), &peer.CreditBatch{Entries: c.entries})
+		if err != nil || !slices.Equal(r.Taken, append(c.want, seq)) {
+			t.Errorf("%s: %v, %v", c.name, r, err)
+		}
 	}
 }
 
