@@ -146,3 +146,34 @@ func TestFoldsOfManyPartitions(t *testing.T) {
 		t.Errorf("%d entries with %d wait, accounts have %d: %+v", len(c.outbox), sent, c.pending, c.totals.Ledger)
 	}
 }
+
+// A page that is fetched again with the same links passes on, in the fold of that visit, what came for it
+// meanwhile.
+func TestAnEqualRevisitSettles(t *testing.T) {
+	t.Parallel()
+	r := startHolding(t, storage.NewMemory(), 1, commit.Options{})
+	page := link("http://h1.p0.test/")
+	visit := func() {
+		t.Helper()
+		r.add(page)
+		page.Target.Again = true
+		it := r.record(page.Target.URL.String()).Item
+		r.must(r.Complete(t.Context(), Completion{
+			Lease:   crawl.Lease{Partition: 0, Epoch: 1, Host: layout.HostOf(it.URL), Item: it},
+			Outcome: fetched, Cites: cash.CitesOf(page.Target.URL, "p0.test", []importance.Target{{URL: 1}}),
+		}))
+	}
+	visit()
+	r.foldAll(0)
+	credit := []importance.Entry{{Credits: []importance.Credit{{URL: cash.CiteOf(&page).URL, Amount: importance.Unit}}}}
+	_, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{{From: 1, Key: OutboxKey{Seq: 1}, Bytes: layout.EncodeCashCredits(credit)}})
+	r.must(err)
+	visit()
+	d, err := r.Fold(t.Context(), 0)
+	r.must(err)
+	a, _, err := r.Standing(0, page.Target.URL)
+	r.must(err)
+	if d.Entries != 2 || d.Settled != 1 || a.Pending != 0 || a.Settled != 2*importance.Unit {
+		t.Errorf("%+v, %+v", d, a)
+	}
+}

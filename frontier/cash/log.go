@@ -101,7 +101,8 @@ func (l *logPiece) take(u importance.URL) importance.Delta {
 	return d
 }
 
-// rest are the deltas that were not taken out. Those that are left empty do no harm.
+// rest are the deltas that were not taken out. Those that are left empty do no harm: by them a page
+// whose visit has changed nothing settles in the second pass.
 func (l *logPiece) rest() []importance.Delta { return l.deltas }
 
 // consumed are the keys of what is in the plan: all but visits that are not.
