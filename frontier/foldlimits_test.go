@@ -60,12 +60,12 @@ func (r *running) foldAll(p crawl.Partition) (settled int) {
 	return 0
 }
 
-// A site whose pages all have as many links as count is folded in transactions that the smallest store
+// A site whose pages all have as many links as count is folded in transactions that a small store
 // takes: when they are fetched, when all have to settle at once, and when all lose their links.
 func TestFoldsOfPagesWithManyLinks(t *testing.T) {
 	t.Parallel()
-	const pages, links = 80, 10_000
-	kv, _ := storagetest.OpenBadger(t, func(o *storage.BadgerOptions) { o.MemTableBytes = 16 << 20 })
+	const pages, links = 30, 10_000
+	kv, _ := storagetest.OpenBadger(t) // half of what the smallest node has
 	m := &measured{KV: kv, t: t, limits: kv.Limits()}
 	r := startHolding(t, m, 1, commit.Options{})
 	r.Limits.Least = 1 << 10
