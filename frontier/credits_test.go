@@ -324,7 +324,7 @@ func (w *cashWorld) compare() {
 }
 
 // tightFolds make folds that end in the middle of the log, of visits and of credits.
-var tightFolds = cash.Limits{Entries: 9, LogBytes: 600, DirtyBytes: 200, Least: 1 << 8}
+var tightFolds = cash.Limits{Entries: 9, LogBytes: 600, DirtyBytes: 200, Links: 100, Least: 1 << 8}
 
 // The cash is conserved exactly, through losses, repeats, crashes and moves, and at rest every
 // account has what the links give it.
@@ -469,16 +469,39 @@ func TestCreditsOfAForeignPartition(t *testing.T) {
 		t.Errorf("folding a foreign partition: %v", err)
 	}
 	e.Key.Target, e.Bytes = 0, []byte{1, 2, 9}
-	if _, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err == nil {
-		t.Error("damaged credits were taken")
+	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
+		t.Errorf("damaged credits were taken: %v, %v", marks, err)
 	}
 	e.Bytes = layout.EncodeCashVisit(&layout.CashVisit{URL: 1})
-	if _, err := r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err == nil {
-		t.Error("a visit was taken from another partition")
+	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
+		t.Errorf("a visit was taken from another partition: %v, %v", marks, err)
 	}
+	r.badEntries()
 	r.must(r.Freeze(t.Context(), 0))
 	e.Bytes = layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1}}}})
 	if marks, err = r.ApplyCredits(t.Context(), []cash.CreditEntry{e}); err != nil || marks[0] != 0 {
 		t.Errorf("a frozen partition has taken credits: %v, %v", marks, err)
+	}
+}
+
+// badEntries checks that what cannot be read holds up its pair alone, and that an entry without credits
+// does not count the others twice.
+func (r *running) badEntries() {
+	r.t.Helper()
+	one := layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1, Links: 1}}}})
+	entry := func(from crawl.Partition, seq uint64, value []byte) cash.CreditEntry {
+		return cash.CreditEntry{From: from, Key: OutboxKey{Target: 0, Seq: seq}, Bytes: value}
+	}
+	marks, err := r.ApplyCredits(r.t.Context(), []cash.CreditEntry{
+		entry(8, 1, layout.EncodeCashCredits(nil)), entry(8, 2, one), entry(9, 3, []byte{1, 2, 9}), entry(9, 4, one), entry(7, 5, one),
+	})
+	r.must(err)
+	if want := []uint64{1, 2, 0, 0, 5}; !slices.Equal(marks, want) {
+		r.t.Errorf("marks %v, want %v", marks, want)
+	}
+	c, err := countCash(r.Frontier, 0)
+	r.must(err)
+	if c.logged != 2 || c.totals.Ledger.Received != 2 || c.inbox[9] != 0 {
+		r.t.Errorf("the log has %d, received were %d", c.logged, c.totals.Ledger.Received)
 	}
 }

@@ -107,7 +107,7 @@ func (b *Book) credit(c Credit, site Site) {
 	a := b.account(c.URL)
 	before := a.Total()
 	a.Pending += c.Amount
-	a.In += int(c.Links)
+	a.In = AddLinks(a.In, int(c.Links))
 	a.Sites.Add(site)
 	b.Ranks.Move(before, a.Total())
 	if b.OnCredit != nil {

@@ -1,6 +1,9 @@
 package importance
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // Block is the accounts of neighbouring URLs, in order: version, and for each URL its number (8
 // bytes) and its account. A URL with one link to it takes 20 bytes, of which 8 are its sites.
@@ -21,6 +24,12 @@ type Delta struct {
 	Sites  Sites
 }
 
+// AddLinks adds counts of links. A sum ends at 31 bits, which is all that is stored; members may send
+// credits of any number.
+func AddLinks[T int | int32](a, b T) T {
+	return T(min(max(int64(a)+int64(b), -math.MaxInt32), math.MaxInt32))
+}
+
 // SumCredits sums the entries of a log by URL, in order.
 func SumCredits(log []Entry) []Delta {
 	var sums []Delta
@@ -31,7 +40,7 @@ func SumCredits(log []Entry) []Delta {
 			last++
 		}
 		sums[last].Amount += c.Amount
-		sums[last].Links += int(c.Links)
+		sums[last].Links = AddLinks(sums[last].Links, int(c.Links))
 		sums[last].Sites.Add(c.site)
 	}
 	return sums
@@ -52,7 +61,7 @@ func MergeDeltas(a, b []Delta) []Delta {
 		default:
 			d := a[0]
 			d.Amount += b[0].Amount
-			d.Links += b[0].Links
+			d.Links = AddLinks(d.Links, b[0].Links)
 			d.Sites.Merge(&b[0].Sites)
 			all, a, b = append(all, d), a[1:], b[1:]
 		}
@@ -134,7 +143,7 @@ func (b *Block) Fold(deltas []Delta, changed func(u URL, before Account, now *Ac
 		case len(deltas) > 0:
 			now := before
 			now.Pending += deltas[0].Amount
-			now.In += deltas[0].Links
+			now.In = AddLinks(now.In, deltas[0].Links)
 			now.Sites.Merge(&deltas[0].Sites)
 			changed(deltas[0].URL, before, &now)
 			w.put(deltas[0].URL, &now)

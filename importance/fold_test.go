@@ -1,6 +1,7 @@
 package importance
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"syscall"
@@ -155,4 +156,29 @@ func BenchmarkFold(b *testing.B) {
 	}
 	b.ReportMetric(cpu()/float64(b.N)/pages, "cpu-us/page")
 	b.ReportMetric(float64(bytes)/urls, "B/URL")
+}
+
+// Counts of links end at what an account can hold, so what is written can be read.
+func TestCountsOfLinksEnd(t *testing.T) {
+	t.Parallel()
+	for _, links := range []int32{math.MaxInt32, -math.MaxInt32} {
+		credits := []Entry{{Credits: []Credit{{URL: 1, Links: links}, {URL: 1, Links: links}}}}
+		deltas := MergeDeltas(SumCredits(credits), SumCredits(credits))
+		if back, err := DecodeDeltas(AppendDeltas(nil, deltas)); err != nil || back[0].Links != int(links) {
+			t.Errorf("%+v, %v", back, err)
+		}
+		blocks := row(t, nil, deltas, func(URL, Account, *Account) {})
+		blocks = row(t, blocks, deltas, func(URL, Account, *Account) {})
+		err := blocks[0].Accounts(func(_ URL, a Account) {
+			if a.In != int(links) {
+				t.Errorf("%+v", a)
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if AddLinks[int32](-math.MaxInt32, math.MinInt32) != -math.MaxInt32 || AddLinks(7, -9) != -2 {
+		t.Error("sums are wrong")
+	}
 }

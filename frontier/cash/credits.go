@@ -18,6 +18,10 @@ type CreditEntry struct {
 	Bytes []byte
 }
 
+// MaxMark is far above the number of any entry, and leaves far more numbers above it than will ever be
+// used: a partition goes on behind the marks that its targets answer with.
+const MaxMark = 1 << 48
+
 // Credits lists credits that wait in partition p, behind the key after, up to n entries and about
 // so many bytes; the zero key is the start. For one target they are in the order of their numbers.
 func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int) ([]CreditEntry, error) {
@@ -49,27 +53,45 @@ func (k *Keeper) Credits(p crawl.Partition, after layout.OutboxKey, n, size int)
 // often it comes. It returns for each entry the number up to which the target has credits of the
 // entry's partition; 0: the target is not served here. The entries of one pair of partitions are in
 // the order of their numbers, and the caller passes no entry while an earlier one of its pair was not
-// acknowledged. Entries that cannot be read are refused before anything is written.
+// acknowledged. An entry that cannot be read is not taken, nor are those of its pair behind it: their
+// marks are 0.
 func (k *Keeper) ApplyCredits(ctx context.Context, entries []CreditEntry) ([]uint64, error) {
-	credits := make([][]importance.Entry, len(entries))
+	good := make([]taken, 0, len(entries))
+	unread := map[[2]crawl.Partition]bool{} // pairs with an entry that cannot be read
+	size := 0
 	for i := range entries {
-		var err error
-		if credits[i], err = layout.DecodeCashCredits(entries[i].Bytes); err != nil {
-			return nil, fmt.Errorf("frontier: credits of partition %d for %d: %w", entries[i].From, entries[i].Key.Target, err)
+		e := &entries[i]
+		pair := [2]crawl.Partition{e.From, e.Key.Target}
+		credits, err := layout.DecodeCashCredits(e.Bytes)
+		if err != nil || unread[pair] {
+			unread[pair] = true
+			continue
 		}
+		good = append(good, taken{i, e, credits})
+		size += len(e.Bytes) + 64
 	}
 	marks := make([]uint64, len(entries))
-	err := k.w.Change(ctx, func(g *commit.Group) error {
-		k.applyCredits(g, entries, credits, marks)
+	if len(good) == 0 {
+		return marks, nil
+	}
+	err := k.w.Do(ctx, &commit.Request{Patient: true, Entries: 4*len(good) + size/pieceCredits, Bytes: size, Apply: func(g *commit.Group) error {
+		k.applyCredits(g, good, marks)
 		return nil
-	})
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("frontier: taking %d entries of credits: %w", len(entries), err)
 	}
 	return marks, nil
 }
 
-func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits [][]importance.Entry, marks []uint64) {
+// taken is an entry that can be read, with its place.
+type taken struct {
+	at int
+	*CreditEntry
+	credits []importance.Entry
+}
+
+func (k *Keeper) applyCredits(g *commit.Group, entries []taken, marks []uint64) {
 	fresh := map[crawl.Partition][]importance.Entry{}
 	var order []crawl.Partition
 	for i := range entries {
@@ -82,14 +104,14 @@ func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits []
 		if !ok {
 			return
 		}
-		if marks[i] = max(mark, e.Key.Seq); mark >= e.Key.Seq {
+		if marks[e.at] = max(mark, e.Key.Seq); mark >= e.Key.Seq {
 			continue
 		}
 		pg.Set(layout.AppendInboxKey(nil, e.From), layout.EncodeMark(e.Key.Seq))
-		if fresh[e.Key.Target] == nil {
+		if _, known := fresh[e.Key.Target]; !known {
 			order = append(order, e.Key.Target)
 		}
-		fresh[e.Key.Target] = append(fresh[e.Key.Target], credits[i]...)
+		fresh[e.Key.Target] = append(fresh[e.Key.Target], e.credits...)
 	}
 	for _, p := range order {
 		pg := g.Part(p)
@@ -102,7 +124,9 @@ func (k *Keeper) applyCredits(g *commit.Group, entries []CreditEntry, credits []
 				totals.Ledger.Received += c.Amount
 			}
 		}
-		k.appendLog(pg, layout.EncodeCashCredits(fresh[p]))
+		for _, value := range cutCredits(fresh[p]) {
+			k.appendLog(pg, value)
+		}
 		setTotals(pg, &totals)
 	}
 }
@@ -121,7 +145,8 @@ func inbox(pg *commit.Part, from crawl.Partition) (uint64, bool) {
 }
 
 // AckCredits removes credits that their targets have; marks are what these have answered. Those of
-// partitions that are not held here any more are left alone: the present holder sends them again.
+// partitions that are not held here any more are left alone: the present holder sends them again. A
+// mark above MaxMark is no answer.
 func (k *Keeper) AckCredits(ctx context.Context, entries []CreditEntry, marks []uint64) error {
 	err := k.w.Change(ctx, func(g *commit.Group) error {
 		for i := range entries {
@@ -137,7 +162,7 @@ func (k *Keeper) AckCredits(ctx context.Context, entries []CreditEntry, marks []
 
 func ackCredits(g *commit.Group, e *CreditEntry, mark uint64) {
 	pg := g.Part(e.From)
-	if !pg.State.Serves() || mark < e.Key.Seq {
+	if !pg.State.Serves() || mark < e.Key.Seq || mark > MaxMark {
 		return
 	}
 	key := layout.AppendCreditsKey(nil, e.Key)

@@ -126,7 +126,7 @@ func (k *Keeper) plan(p crawl.Partition) (*Plan, error) {
 		return nil, err
 	}
 	defer v.Close()
-	return New(v, k.Limits)
+	return Within(v, k.Limits, k.w.KV.Limits())
 }
 
 // fold writes a plan.

@@ -33,9 +33,9 @@ func readLog(v *reader.Partition, limits *Limits) (*logPiece, error) {
 	it := v.Iterate(prefix)
 	defer it.Close()
 	var credits []importance.Entry
-	size := 0
+	size, links := 0, 0
 	for it.Seek(v.Abs(prefix)); it.Valid(); it.Next() {
-		if len(l.keys) >= limits.Entries || size >= limits.LogBytes {
+		if len(l.keys) >= limits.Entries || size >= limits.LogBytes || links >= limits.Links {
 			l.more = true
 			break
 		}
@@ -52,7 +52,12 @@ func readLog(v *reader.Partition, limits *Limits) (*logPiece, error) {
 		l.keys = append(l.keys, key)
 		if e.Visit != nil {
 			l.visits = append(l.visits, visited{CashVisit: *e.Visit, keys: [][]byte{key}})
+			links += len(e.Visit.Links)
 		}
+		for i := range e.Credits {
+			links += len(e.Credits[i].Credits)
+		}
+		links += len(e.Deltas)
 		credits = append(credits, e.Credits...)
 		l.deltas = importance.MergeDeltas(l.deltas, e.Deltas)
 	}
@@ -96,7 +101,8 @@ func (l *logPiece) take(u importance.URL) importance.Delta {
 	return d
 }
 
-// rest are the deltas that were not taken out. Those that are left empty do no harm.
+// rest are the deltas that were not taken out. Those that are left empty do no harm: by them a page
+// whose visit has changed nothing settles in the second pass.
 func (l *logPiece) rest() []importance.Delta { return l.deltas }
 
 // consumed are the keys of what is in the plan: all but visits that are not.
@@ -113,6 +119,39 @@ func (l *logPiece) consumed() [][]byte {
 		return l.keys
 	}
 	return slices.DeleteFunc(slices.Clone(l.keys), func(k []byte) bool { return kept[string(k)] })
+}
+
+// pieceCredits bounds the credits and the deltas of a log entry of a fold: 64 KiB with the largest
+// numbers that occur.
+const pieceCredits = 2_000
+
+// cutCredits makes log entries of credits.
+func cutCredits(entries []importance.Entry) (out [][]byte) {
+	var piece []importance.Entry
+	n := 0
+	for _, e := range entries {
+		for rest := e.Credits; len(rest) > 0; {
+			k := min(len(rest), pieceCredits-n)
+			piece = append(piece, importance.Entry{Site: e.Site, Credits: rest[:k]})
+			rest = rest[k:]
+			if n += k; n == pieceCredits {
+				out = append(out, layout.EncodeCashCredits(piece))
+				piece, n = nil, 0
+			}
+		}
+	}
+	if n > 0 {
+		out = append(out, layout.EncodeCashCredits(piece))
+	}
+	return out
+}
+
+// cutDeltas makes log entries of deltas.
+func cutDeltas(deltas []importance.Delta) (out [][]byte) {
+	for piece := range slices.Chunk(deltas, pieceCredits) {
+		out = append(out, layout.EncodeCashDeltas(piece))
+	}
+	return out
 }
 
 // away is a credit of a page to a URL of another partition.
@@ -142,7 +181,7 @@ func posts(all []away) (out []Post) {
 		e := &entries[len(entries)-1]
 		if k := len(e.Credits) - 1; !first && k >= 0 && e.Credits[k].URL == a.URL {
 			e.Credits[k].Amount += a.Amount
-			e.Credits[k].Links += a.Links
+			e.Credits[k].Links = importance.AddLinks(e.Credits[k].Links, a.Links)
 		} else {
 			e.Credits = append(e.Credits, a.Credit)
 		}

@@ -79,3 +79,38 @@ func TestTheLastVisitCounts(t *testing.T) {
 		t.Errorf("consumed %q", c)
 	}
 }
+
+// What a fold puts into the log is cut, and nothing of it is lost.
+func TestLogEntriesAreCut(t *testing.T) {
+	t.Parallel()
+	var later []importance.Entry
+	var due []importance.Delta
+	for page := range 3 {
+		e := importance.Entry{Site: importance.MaxSite}
+		for i := range 10_000 {
+			u := importance.URLOf(uint64(i)<<40, uint64(page)<<40)
+			e.Credits = append(e.Credits, importance.Credit{URL: u, Amount: -importance.Unit << 10, Links: -1})
+		}
+		later = append(later, e)
+	}
+	for i := range 1 << 14 {
+		due = append(due, importance.Delta{URL: importance.URL(i) << 48, Amount: -importance.Unit << 10, Links: -1})
+	}
+	credits, deltas := 0, 0
+	for _, value := range append(cutCredits(later), cutDeltas(due)...) {
+		e, err := layout.DecodeCashLog(value)
+		if err != nil || len(value) > 64<<10 {
+			t.Fatalf("an entry of %d bytes: %v", len(value), err)
+		}
+		for i := range e.Credits {
+			credits += len(e.Credits[i].Credits)
+		}
+		deltas += len(e.Deltas)
+	}
+	if credits != 30_000 || deltas != len(due) {
+		t.Errorf("%d credits, %d deltas", credits, deltas)
+	}
+	if cutCredits(nil) != nil || cutDeltas(nil) != nil {
+		t.Error("nothing makes entries")
+	}
+}

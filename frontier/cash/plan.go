@@ -13,17 +13,6 @@ import (
 	"crawlnode/importance"
 )
 
-// Limits bound a fold.
-type Limits struct {
-	Entries    int             // of the log
-	LogBytes   int             // of the log
-	DirtyBytes int             // of changed blocks, before and after each of the two passes; exceeded by one block
-	Least      importance.Cash // the least threshold of settling
-}
-
-// DefaultLimits keep a plan below what one request may put into a transaction of the writer.
-var DefaultLimits = Limits{Entries: 2_000, LogBytes: 256 << 10, DirtyBytes: 192 << 10, Least: importance.Unit / 64}
-
 // Plan is what a fold writes.
 type Plan struct {
 	Generation layout.Generation
@@ -107,6 +96,8 @@ type fold struct {
 	away   []away
 	due    []importance.Delta // pages that are due and beyond the budget: nothing is added to them
 	wanted int                // pages that were due
+	passed int                // links along which visits pass on
+	spread int                // links along which settled pages pass on
 	err    error
 }
 
@@ -147,9 +138,17 @@ func (f *fold) visits() error {
 		if err != nil {
 			return err
 		}
+		n, err := f.admit(g, visits)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			f.plan.More = true
+			return nil
+		}
 		var deltas []importance.Delta
-		for len(deltas) < len(visits) && uint64(visits[len(deltas)].URL) <= g.bound {
-			deltas = append(deltas, f.log.take(visits[len(deltas)].URL))
+		for i := range n {
+			deltas = append(deltas, f.log.take(visits[i].URL))
 		}
 		at := 0 // changes come in the order of the deltas
 		err = f.change(g, deltas, func(u importance.URL, before importance.Account, now *importance.Account) {
@@ -164,6 +163,38 @@ func (f *fold) visits() error {
 		visits = visits[len(deltas):]
 	}
 	return nil
+}
+
+// admit returns how many of the visits in front, which belong to the group, may pass on, and counts
+// their links: the new ones, and those from which cash is taken back. The first of a fold always may.
+func (f *fold) admit(g *group, visits []visited) (int, error) {
+	n := 0
+	for n < len(visits) && uint64(visits[n].URL) <= g.bound {
+		n++
+	}
+	links := make([]int, n)
+	at := 0
+	for i := range g.parts {
+		err := g.parts[i].Accounts(func(u importance.URL, a importance.Account) {
+			for at < n && visits[at].URL < u {
+				at++
+			}
+			if at < n && visits[at].URL == u {
+				links[at] = a.Links
+			}
+		})
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", layout.ErrCorrupt, err)
+		}
+	}
+	for i := range links {
+		links[i] += len(visits[i].Links)
+		if f.passed > 0 && f.passed+links[i] > f.limits.Links {
+			return i, nil
+		}
+		f.passed += links[i]
+	}
+	return n, nil
 }
 
 // visit passes on what a fetched page has.
@@ -210,7 +241,7 @@ func (f *fold) credits() error {
 	deltas := importance.MergeDeltas(f.log.rest(), importance.SumCredits(f.own))
 	for len(deltas) > 0 && f.err == nil {
 		if f.dirty > 2*f.limits.DirtyBytes {
-			f.plan.Again, f.plan.More = append(f.plan.Again, layout.EncodeCashDeltas(deltas)), true
+			f.plan.Again, f.plan.More = append(f.plan.Again, cutDeltas(deltas)...), true
 			break
 		}
 		g, err := f.group(deltas[0].URL)
@@ -245,7 +276,7 @@ func (f *fold) settle(u importance.URL, now *importance.Account) {
 	if f.err != nil || !now.Due(f.plan.Least) {
 		return
 	}
-	if f.wanted++; f.wanted > f.budget() {
+	if f.wanted++; f.wanted > f.budget() || f.spread > 0 && f.spread+now.Links > f.limits.Links/2 {
 		f.due = append(f.due, importance.Delta{URL: u})
 		return
 	}
@@ -258,6 +289,7 @@ func (f *fold) settle(u importance.URL, now *importance.Account) {
 		f.err = fmt.Errorf("%w: a page of %d links has %d", layout.ErrCorrupt, now.Links, len(links))
 		return
 	}
+	f.spread += now.Links
 	flow := now.Settle()
 	f.plan.Change.Evaporated += flow.Evaporated
 	f.later = f.pass(f.later, site, links, flow.Each, 0)
@@ -312,16 +344,12 @@ func (f *fold) write() {
 		f.set(key, nil)
 		f.plan.Folded++
 	}
-	if len(f.later) > 0 {
-		f.plan.Again = append(f.plan.Again, layout.EncodeCashCredits(f.later))
-	}
-	if len(f.due) > 0 {
-		f.plan.Again = append(f.plan.Again, layout.EncodeCashDeltas(f.due))
-	}
+	f.plan.Again = append(append(f.plan.Again, cutCredits(f.later)...), cutDeltas(f.due)...)
 	f.plan.Posts = posts(f.away)
 	f.set([]byte(layout.CashRanks), importance.AppendHistogram(nil, &f.ranks))
 	// The threshold follows the number of those that are due, so the budget goes to those with the most.
-	if f.wanted > f.budget() {
+	// So does that of those that are put off because of their links, which every fold reads again.
+	if f.wanted > f.budget() || len(f.due) > f.limits.Links/4 {
 		f.plan.Least = min(2*f.plan.Least, math.MaxInt64/4)
 	} else if f.wanted < f.budget()/2 {
 		f.plan.Least = max(f.plan.Least/8*7, f.limits.Least)

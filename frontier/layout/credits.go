@@ -187,11 +187,21 @@ func DecodeCashLog(b []byte) (e CashLogEntry, err error) {
 	return e, fmt.Errorf("%w: log of credits", ErrCorrupt)
 }
 
+// maxCreditLinks is far above the links that the pages of one site, in one fold, have to one URL.
+const maxCreditLinks = 1 << 20
+
 // DecodeCashCredits reads credits that another partition has sent.
 func DecodeCashCredits(b []byte) ([]importance.Entry, error) {
 	e, err := DecodeCashLog(b)
 	if err == nil && (e.Visit != nil || e.Deltas != nil) {
 		err = fmt.Errorf("%w: credits", ErrCorrupt)
+	}
+	for i := range e.Credits {
+		for _, c := range e.Credits[i].Credits {
+			if c.Links > maxCreditLinks || c.Links < -maxCreditLinks {
+				return nil, fmt.Errorf("%w: credits of %d links to one URL", ErrCorrupt, c.Links)
+			}
+		}
 	}
 	return e.Credits, err
 }

@@ -52,3 +52,14 @@ func FuzzCashLog(f *testing.F) {
 		}
 	})
 }
+
+// Credits of another member have no more links than pages have.
+func TestForeignCreditsHaveFewLinks(t *testing.T) {
+	t.Parallel()
+	for links, ok := range map[int32]bool{1: true, maxCreditLinks: true, -maxCreditLinks: true, maxCreditLinks + 1: false, -maxCreditLinks - 1: false, 1<<31 - 1: false} {
+		b := EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Links: links}}}})
+		if _, err := DecodeCashCredits(b); (err == nil) != ok {
+			t.Errorf("%d links: %v", links, err)
+		}
+	}
+}

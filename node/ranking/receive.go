@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"crawlnode/crawl"
@@ -31,7 +32,7 @@ func (k *Keeper) Credit(ctx context.Context, b *peer.CreditBatch) (*peer.CreditR
 	if partitions == 0 {
 		return nil, errNotJoined
 	}
-	entries, err := fromWire(b, partitions)
+	entries, at, err := fromWire(b, partitions)
 	if err != nil {
 		return nil, err
 	}
@@ -39,32 +40,38 @@ func (k *Keeper) Credit(ctx context.Context, b *peer.CreditBatch) (*peer.CreditR
 	if err != nil {
 		return nil, err
 	}
-	return &peer.CreditReply{Taken: marks}, nil
+	r := &peer.CreditReply{Taken: make([]uint64, len(b.Entries))}
+	for i := range entries {
+		r.Taken[at[i]] = marks[i]
+	}
+	return r, nil
 }
 
-// fromWire checks a batch. It refuses only what no correct node sends.
-func fromWire(b *peer.CreditBatch, partitions int) ([]cash.CreditEntry, error) {
+// fromWire returns the entries of a batch that a correct node may send, and their places. Behind one
+// that it may not send none of its pair is taken: its number would say that the other was taken too.
+func fromWire(b *peer.CreditBatch, partitions int) (entries []cash.CreditEntry, at []int, err error) {
 	if len(b.Entries) > maxEntries {
-		return nil, fmt.Errorf("%d entries of credits in one call, at most %d", len(b.Entries), maxEntries)
+		return nil, nil, fmt.Errorf("%d entries of credits in one call, at most %d", len(b.Entries), maxEntries)
 	}
 	size := 0
-	entries := make([]cash.CreditEntry, len(b.Entries))
 	last := map[[2]uint32]uint64{}
 	for i, e := range b.Entries {
-		if e.GetFrom() >= uint32(partitions) || e.GetTo() >= uint32(partitions) || e.GetFrom() == e.GetTo() {
-			return nil, fmt.Errorf("credits of partition %d for partition %d, of %d partitions", e.GetFrom(), e.GetTo(), partitions)
+		if size += len(e.GetCredits()); size > maxBytes {
+			return nil, nil, fmt.Errorf("more than %d bytes of credits in one call", maxBytes)
 		}
-		pair := [2]uint32{e.From, e.To}
-		if e.Seq <= last[pair] || e.Seq > maxNumber {
-			return nil, fmt.Errorf("credits of partition %d for partition %d have number %d behind %d", e.From, e.To, e.Seq, last[pair])
+		if e.GetFrom() >= uint32(partitions) || e.GetTo() >= uint32(partitions) || e.GetFrom() == e.GetTo() {
+			continue
+		}
+		pair := [2]uint32{e.GetFrom(), e.GetTo()}
+		if e.GetSeq() <= last[pair] || e.GetSeq() > maxNumber {
+			last[pair] = math.MaxUint64
+			continue
 		}
 		last[pair] = e.Seq
-		if size += len(e.Credits); size > maxBytes {
-			return nil, fmt.Errorf("more than %d bytes of credits in one call", maxBytes)
-		}
-		entries[i] = cash.CreditEntry{From: crawl.Partition(e.From), Key: frontier.OutboxKey{Target: crawl.Partition(e.To), Seq: e.Seq}, Bytes: e.Credits}
+		entries = append(entries, cash.CreditEntry{From: crawl.Partition(e.From), Key: frontier.OutboxKey{Target: crawl.Partition(e.To), Seq: e.Seq}, Bytes: e.Credits})
+		at = append(at, i)
 	}
-	return entries, nil
+	return entries, at, nil
 }
 
 // maxNumber is far above any number of an entry.

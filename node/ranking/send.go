@@ -191,9 +191,12 @@ func (k *Keeper) sendTo(ctx context.Context, to crawl.NodeID, entries []cash.Cre
 		if got == nil {
 			break // the node does not answer
 		}
-		copy(marks[from:], got)
 		for i := range piece {
-			if got[i] < piece[i].Key.Seq {
+			// A mark that no partition reaches is no answer: behind it there would be no numbers.
+			if got[i] <= cash.MaxMark {
+				marks[from+i] = got[i]
+			}
+			if marks[from+i] < piece[i].Key.Seq {
 				open[pairOf(&piece[i])] = true
 			}
 		}

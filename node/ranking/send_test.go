@@ -98,29 +98,41 @@ func TestAnEntryWaitsForThoseBefore(t *testing.T) {
 	}
 }
 
-// What no correct node sends is refused, before anything is stored.
+// What no correct node sends is not taken, and holds up nothing but what is behind it for its pair. A call
+// that is too large is refused.
 func TestForeignBatches(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
 	good := layout.EncodeCashCredits([]importance.Entry{{Credits: []importance.Credit{{URL: 1, Amount: 1}}}})
 	for name, b := range map[string]*peer.CreditBatch{
-		"partition":        {Entries: []*peer.CreditEntry{{From: testPartitions, To: 0, Seq: 1, Credits: good}}},
-		"its own":          {Entries: []*peer.CreditEntry{{From: 0, To: 0, Seq: 1, Credits: good}}},
-		"no number":        {Entries: []*peer.CreditEntry{{From: 1, To: 0, Credits: good}}},
-		"order":            {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}}},
-		"number":           {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1 << 63, Credits: good}}},
-		"nonsense":         {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: []byte("x")}}},
 		"bytes":            {Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: make([]byte, maxBytes+1)}}},
-		"missing":          {Entries: []*peer.CreditEntry{nil}},
 		"too many at once": {Entries: slices.Repeat([]*peer.CreditEntry{{From: 1, To: 0, Seq: 1, Credits: good}}, maxEntries+1)},
 	} {
 		if r, err := n.members["a"].Keeper.Credit(t.Context(), b); err == nil {
 			t.Errorf("%s: %v", name, r)
 		}
 	}
-	r, err := n.members["a"].Keeper.Credit(t.Context(), &peer.CreditBatch{Entries: []*peer.CreditEntry{{From: 1, To: 0, Seq: 7, Credits: good}, {From: 1, To: 2, Seq: 8, Credits: good}}})
-	if err != nil || !slices.Equal(r.Taken, []uint64{7, 0}) {
-		t.Errorf("%v, %v", r, err)
+	for i, c := range []struct {
+		name    string
+		entries []*peer.CreditEntry
+		want    []uint64
+	}{
+		{"partition", []*peer.CreditEntry{{From: testPartitions, To: 0, Seq: 1, Credits: good}}, []uint64{0}},
+		{"its own", []*peer.CreditEntry{{From: 0, To: 0, Seq: 1, Credits: good}}, []uint64{0}},
+		{"no number", []*peer.CreditEntry{{From: 1, To: 0, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}}, []uint64{0, 0}},
+		{"order", []*peer.CreditEntry{{From: 1, To: 0, Seq: 2, Credits: good}, {From: 1, To: 0, Seq: 1, Credits: good}, {From: 1, To: 0, Seq: 3, Credits: good}}, []uint64{2, 0, 0}},
+		{"number", []*peer.CreditEntry{{From: 1, To: 0, Seq: 1 << 63, Credits: good}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
+		{"nonsense", []*peer.CreditEntry{{From: 1, To: 0, Seq: 3, Credits: []byte("x")}, {From: 1, To: 0, Seq: 4, Credits: good}}, []uint64{0, 0}},
+		{"missing", []*peer.CreditEntry{nil}, []uint64{0}},
+		{"not here", []*peer.CreditEntry{{From: 1, To: 2, Seq: 8, Credits: good}}, []uint64{0}},
+		{"good", []*peer.CreditEntry{{From: 1, To: 0, Seq: 7, Credits: good}}, []uint64{7}},
+	} {
+		seq := uint64(i + 1)
+		c.entries = append(c.entries, &peer.CreditEntry{From: 2, To: 0, Seq: seq, Credits: good})
+		r, err := n.members["a"].Keeper.Credit(t.Context(), &peer.CreditBatch{Entries: c.entries})
+		if err != nil || !slices.Equal(r.Taken, append(c.want, seq)) {
+			t.Errorf("%s: %v, %v", c.name, r, err)
+		}
 	}
 }
 
@@ -177,5 +189,73 @@ func TestCites(t *testing.T) {
 	}
 	if domainOf("a.b.example.co.uk") != "example.co.uk" || domainOf("127.0.0.1") != "127.0.0.1" || domainOf("localhost") != "localhost" {
 		t.Error("registered domains are wrong")
+	}
+}
+
+// nonsense is a node whose answers for one partition are too large.
+type nonsense struct {
+	*member
+	mark uint64
+}
+
+func (a *nonsense) Credit(_ context.Context, _ crawl.NodeID, b *peer.CreditBatch) (*peer.CreditReply, error) {
+	r := &peer.CreditReply{}
+	for _, e := range b.Entries {
+		mark := e.Seq
+		if e.To == 1 {
+			mark = a.mark
+		}
+		r.Taken = append(r.Taken, mark)
+	}
+	return r, nil
+}
+
+// A mark that no partition reaches acknowledges nothing, and the numbers of the sender go on as they were.
+func TestMarksAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, mark := range []uint64{cash.MaxMark + 1, 1<<62 + 1, 1<<64 - 1} {
+		n := newNetwork(t, rand.New(rand.NewPCG(1, 1)))
+		w := newWeb(t, rand.New(rand.NewPCG(2, 2)), 40)
+		now := time.Unix(1e9, 0)
+		a := &nonsense{member: n.members["a"], mark: mark}
+		a.Keeper.opts.Peers = a
+		for page := range w.urls {
+			if n.where[w.urls[page].Partition] == "a" {
+				n.visit(w, page)
+			}
+		}
+		for range 6 {
+			now = now.Add(foldAfter)
+			if err := a.Round(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		waiting := 0
+		for _, p := range []crawl.Partition{0, 3} { // those of a
+			entries, err := a.front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			marks := make([]uint64, len(entries))
+			for i, e := range entries {
+				marks[i] = mark
+				if e.Key.Target != 1 || e.Key.Seq > 1_000_000 {
+					t.Fatalf("mark %d: entry %d for partition %d waits", mark, e.Key.Seq, e.Key.Target)
+				}
+			}
+			waiting += len(entries)
+			if err := a.front.AckCredits(t.Context(), entries, marks); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := a.front.Credits(p, frontier.OutboxKey{}, 1000, 1<<20); err != nil || len(left) != len(entries) {
+				t.Errorf("mark %d: %d of %d entries are left, %v", mark, len(left), len(entries), err)
+			}
+			if got, err := a.sendTo(t.Context(), "b", entries); err != nil || slices.ContainsFunc(got, func(m uint64) bool { return m > 0 }) {
+				t.Errorf("mark %d: the entries were answered with %v, %v", mark, got, err)
+			}
+		}
+		if waiting == 0 {
+			t.Fatal("nothing waits for partition 1")
+		}
 	}
 }
