@@ -39,7 +39,7 @@ type Estimate = layout.Estimate
 type Page struct {
 	Partition crawl.Partition
 	// Record is the page's, from before the visit. Without a result it is the first visit. Its
-	// VisitedAt and CheckAt are not for the judge.
+	// VisitedAt and CheckAt are not for the judge, but for whether VisitedAt is known.
 	Record *crawl.Record
 	// Counted: the sums count the page, with what Record.Visits says. A page that was forgotten has visits
 	// and is not counted.
