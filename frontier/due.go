@@ -87,22 +87,18 @@ func (f *Frontier) readDue(p crawl.Partition, m *layout.Meta, read func(*reader.
 	return nil
 }
 
-// Planned reads up to n planned pages behind a place, in the order of their times. With less than n the
-// end is reached.
-func (f *Frontier) Planned(p crawl.Partition, after DueCursor, n int) ([]Due, DueCursor, error) {
+// Planned looks at up to n records of a held partition behind a place and returns those of planned pages, without
+// what they count for. done says that the end is reached. A page that is planned anew meanwhile is not met again.
+func (f *Frontier) Planned(p crawl.Partition, after DueCursor, n int) (pages []Due, next DueCursor, done bool, err error) {
 	m, _, err := f.w.Held(p)
-	if err != nil || n <= 0 {
-		return nil, after, err
+	if err != nil {
+		return nil, after, false, err
 	}
-	var out []Due
-	err = f.readDue(p, &m, func(v *reader.Partition) error {
-		return due.Each(v, m.Epoch, after.Key(layout.TableDue), func(rel []byte, d *Due) bool {
-			out = append(out, *d)
-			after = due.Behind(rel)
-			return len(out) < n
-		})
+	err = f.readDue(p, &m, func(v *reader.Partition) (err error) {
+		pages, next, done, err = due.EachPlanned(v, m.Epoch, after, n)
+		return err
 	})
-	return out, after, err
+	return pages, next, done, err
 }
 
 // EachPlanned calls visit with what each planned page of a held partition counts for, in one pass over a

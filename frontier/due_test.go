@@ -1,10 +1,12 @@
 package frontier
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -387,6 +389,51 @@ func TestReplan(t *testing.T) {
 	}
 }
 
+// TestPlannedMeetsEachPageOnce walks over all planned pages and plans them anew on the way, for later and for earlier: each is
+// met once.
+func TestPlannedMeetsEachPageOnce(t *testing.T) {
+	t.Parallel()
+	wait := time.Hour
+	j := &testJudge{wait: func(*Page) time.Duration { return wait }}
+	r := startJudged(t, storage.NewMemory(), 1, j, commit.Options{})
+	const n = 9
+	for i := range n + 3 {
+		r.add(link(fmt.Sprintf("http://h%d.p0.test/", i)))
+		if i < n {
+			r.visit(0, fmt.Sprintf("h%d.p0.test", i), good(1))
+		}
+	}
+	for _, wait = range []time.Duration{10 * time.Hour, time.Minute} {
+		met := map[layout.Fingerprint]int{}
+		var after DueCursor
+		steps := 0
+		for done := false; !done; steps++ {
+			var pages []Due
+			var err error
+			pages, after, done, err = r.Planned(0, after, 2)
+			r.must(err)
+			for i := range pages {
+				met[pages[i].Fingerprint]++
+			}
+			_, err = r.Replan(t.Context(), pages)
+			r.must(err)
+			if steps > 2*n {
+				t.Fatalf("the walk has no end: %d pages met", len(met))
+			}
+		}
+		for _, k := range met {
+			if k != 1 || len(met) != n {
+				t.Fatalf("met %v", met)
+			}
+		}
+		for _, d := range r.dueAt(0, soon(), 2*n) {
+			if left := time.Until(d.At); left > wait || left < wait-50*time.Second {
+				t.Errorf("due in %v, want %v", left, wait)
+			}
+		}
+	}
+}
+
 func TestPlanFirst(t *testing.T) {
 	t.Parallel()
 	j := &testJudge{}
@@ -548,8 +595,14 @@ func TestDueOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		all, _, err := r.Planned(0, "", n+1)
+		all, _, done, err := r.Planned(0, "", n+1)
 		r.must(err)
+		if !done {
+			t.Fatal("the walk over all records has no end")
+		}
+		slices.SortFunc(all, func(a, b Due) int {
+			return bytes.Compare(layout.AppendDueKey(nil, &a.DuePlace), layout.AppendDueKey(nil, &b.DuePlace))
+		})
 		queued := r.Totals()
 		if len(all)+int(queued.QueuedTotal()) != n {
 			t.Fatalf("%d planned, %d queued, of %d", len(all), queued.QueuedTotal(), n)

@@ -135,15 +135,22 @@ func (f *fakePages) Due(p crawl.Partition, until time.Time, n int) (ds []frontie
 	return ds, f.holder(p)
 }
 
-func (f *fakePages) Planned(p crawl.Partition, after frontier.DueCursor, n int) ([]frontier.Due, frontier.DueCursor, error) {
-	var all []frontier.Due
-	for _, x := range f.planned(p) {
-		if at := fmt.Sprintf("%020d", x.at.UnixNano()); at > string(after) && len(all) < n {
-			all = append(all, frontier.Due{Partition: p, Epoch: f.held[p], DuePlace: x.place(), At: x.at, Estimate: x.estimate()})
-			after = frontier.DueCursor(at)
+// Planned goes through the pages by their numbers, as the frontier goes through its records.
+func (f *fakePages) Planned(p crawl.Partition, after frontier.DueCursor, n int) (all []frontier.Due, next frontier.DueCursor, done bool, err error) {
+	for _, x := range f.pages {
+		place := fmt.Sprintf("%020d", x.number)
+		if x.p != p || place <= string(after) {
+			continue
 		}
+		if n == 0 {
+			return all, after, false, f.holder(p)
+		}
+		if n--; x.known && !x.queued {
+			all = append(all, frontier.Due{Partition: p, Epoch: f.held[p], DuePlace: x.place(), At: x.at})
+		}
+		after = frontier.DueCursor(place)
 	}
-	return all, after, f.holder(p)
+	return all, after, true, f.holder(p)
 }
 
 func (f *fakePages) EachPlanned(p crawl.Partition, visit func(frontier.Estimate) bool) error {

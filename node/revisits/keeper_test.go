@@ -193,3 +193,20 @@ func TestRunEnds(t *testing.T) {
 	}
 	b.Replanned(0, nil, &frontier.Estimate{}, start)
 }
+
+// TestSettingsSweepEnds checks that a change of the settings plans each page anew once, also when there are more
+// than one turn looks at.
+func TestSettingsSweepEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 2, crawl.RecrawlFixed)
+	const n = 2*sweepOf + 100
+	b.pages.add(1, "h", n, time.Hour)
+	b.turnAt(0)
+	b.change(func(s *crawl.Settings) { s.RecrawlInterval *= 2 })
+	for i := range 20 {
+		b.turnAt(time.Duration(i+1) * time.Second)
+	}
+	if b.sweep.busy() || b.pages.again != n {
+		t.Errorf("%d of %d pages planned anew; busy %v", b.pages.again, n, b.sweep.busy())
+	}
+}

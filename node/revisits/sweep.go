@@ -121,7 +121,7 @@ func (s *sweep) turn(ctx context.Context, b *bucket) error {
 // replan plans the next pages of a partition anew.
 func (s *sweep) replan(ctx context.Context, b *bucket) (looked int, err error) {
 	p := s.planned.left[0]
-	pages, next, err := s.pages.Planned(p, s.planned.after, sweepOf)
+	pages, next, done, err := s.pages.Planned(p, s.planned.after, sweepOf)
 	if err == nil && len(pages) > 0 {
 		var moved int
 		moved, err = s.pages.Replan(ctx, pages)
@@ -130,8 +130,11 @@ func (s *sweep) replan(ctx context.Context, b *bucket) (looked int, err error) {
 	if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
 		return 0, err
 	}
-	if s.planned.after = next; err != nil || len(pages) < sweepOf {
+	if s.planned.after = next; err != nil || done {
 		s.planned.next()
+	}
+	if !done {
+		return sweepOf, nil
 	}
 	return len(pages), nil
 }
