@@ -127,9 +127,9 @@ func (f *Frontier) MoveDue(ctx context.Context, pages []Due) (moved int, err err
 	return inPieces(ctx, f, pages, "moving due pages", tenureOf, part.moveDue)
 }
 
-// Replan has the judge plan pages anew, and moves those whose visit has come by the new plan; it counts these.
-// As to repeats and errors it is as MoveDue.
-func (f *Frontier) Replan(ctx context.Context, pages []Due) (moved int, err error) {
+// Replan has the judge plan pages anew, and counts these. One whose visit has come by the new plan is due now: whoever
+// pays for visits moves it. As to repeats and errors it is as MoveDue.
+func (f *Frontier) Replan(ctx context.Context, pages []Due) (planned int, err error) {
 	return inPieces(ctx, f, pages, "planning due pages", tenureOf, part.replan)
 }
 
@@ -237,7 +237,7 @@ func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	due.CountOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
 }
 
-// replan has a due page planned anew; true: it was moved into its queue.
+// replan has a planned page planned anew; false: it is none any more.
 func (pg part) replan(d *Due) bool {
 	rec, ok := pg.duePage(&d.DuePlace)
 	if !ok {
@@ -246,20 +246,15 @@ func (pg part) replan(d *Due) bool {
 	now := pg.Group.Now.Now
 	page := pg.page(d.Host, d.Fingerprint, &rec, now)
 	plan := pg.f.judge.Planned(&page)
-	return pg.setPlan(d.Host, d.Fingerprint, &page, &plan)
+	pg.setPlan(d.Host, d.Fingerprint, &page, &plan)
+	return true
 }
 
-// setPlan writes a plan of a page that is not queued. A page whose visit has come is moved into its queue, and
-// then it returns true.
-func (pg part) setPlan(host crawl.Host, fp layout.Fingerprint, page *Page, plan *Plan) bool {
+// setPlan writes a plan of a page that is not queued. It queues none: what is due is moved by MoveDue alone, so
+// that its caller counts the visits.
+func (pg part) setPlan(host crawl.Host, fp layout.Fingerprint, page *Page, plan *Plan) {
 	rec := *page.Record
 	pg.unplan(host, fp, &rec)
 	pg.carryOut(host, fp, page, &rec, plan, pg.Group.Now.Now)
-	if plan.Wait <= 0 && plan.Estimate.Flags&layout.DueVisit != 0 && rec.State == crawl.Done && planned(&rec) {
-		d := layout.DueAt(rec.CheckAt, host, fp)
-		pg.queueDue(&d, &rec)
-		return true
-	}
 	pg.Set(layout.AppendRecordKey(nil, host, fp), layout.EncodeRecord(&rec))
-	return false
 }

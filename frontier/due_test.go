@@ -371,7 +371,7 @@ func TestReplan(t *testing.T) {
 	}
 	wait = 10 * time.Hour
 	ds := r.dueAt(0, soon(), 9)
-	if n, err := r.Replan(t.Context(), ds[:2]); n != 0 || err != nil {
+	if n, err := r.Replan(t.Context(), ds[:2]); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
 	r.check()
@@ -384,8 +384,8 @@ func TestReplan(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	r.check()
-	if c := r.Totals(); c.QueuedTotal() != 3 || j.sums != 3 {
-		t.Fatalf("%d queued, sums %d", c.QueuedTotal(), j.sums)
+	if c := r.Totals(); c.QueuedTotal() != 0 || j.sums != 3 || len(r.dueAt(0, time.Now(), 9)) != 3 {
+		t.Fatalf("%d queued unpaid, sums %d", c.QueuedTotal(), j.sums)
 	}
 }
 

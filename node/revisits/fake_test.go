@@ -192,12 +192,14 @@ func (f *fakePages) MoveDue(_ context.Context, ds []frontier.Due) (n int, err er
 	return n, err
 }
 
-func (f *fakePages) Replan(_ context.Context, ds []frontier.Due) (int, error) {
-	return 0, f.each(ds, func(x *page) {
+func (f *fakePages) Replan(_ context.Context, ds []frontier.Due) (n int, err error) {
+	err = f.each(ds, func(x *page) {
+		n++
 		x.at, x.visit = f.now.Add(time.Hour+time.Duration(x.number)), true
 		f.again++
 		f.told(x)
 	})
+	return n, err
 }
 
 func (f *fakePages) Unplanned(p crawl.Partition, _ frontier.DueCursor, n int) (us []frontier.Unplanned, next frontier.DueCursor, done bool, err error) {

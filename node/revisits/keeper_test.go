@@ -77,7 +77,7 @@ func TestChecksArePlannedAnew(t *testing.T) {
 	}
 	b.pages.fresh["h"] = 100
 	b.turnAt(time.Second)
-	if b.pages.again != 40 || b.pages.moves != 0 {
+	if b.pages.again != 40 || b.pages.moves != 0 || len(b.mover.recent.moved) != 0 {
 		t.Errorf("%d planned anew, %d moved", b.pages.again, b.pages.moves)
 	}
 	if next := b.turnAt(2 * time.Second); next > lookEvery || b.pages.again != 40 {

@@ -117,26 +117,27 @@ func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	return left > 0, nil
 }
 
-// carry writes what a turn has chosen. A partition that is not held any more holds up no other.
+// carry writes what a turn has chosen, and counts the pages that were moved.
 func (m *mover) carry(ctx context.Context, h *haul) (moved int, err error) {
-	for _, job := range [...]struct {
-		pages []frontier.Due
-		do    func(context.Context, []frontier.Due) (int, error)
-	}{{h.visits, m.pages.MoveDue}, {h.checks, m.pages.Replan}} {
-		if len(job.pages) == 0 {
-			continue
-		}
-		n, err := job.do(ctx, job.pages)
-		moved += n
-		if errors.Is(err, frontier.ErrNotHolder) {
-			n, err = eachPartition(ctx, job.pages, job.do)
-			moved += n
-		}
-		if err != nil {
-			return moved, err
-		}
+	if moved, err = write(ctx, h.visits, m.pages.MoveDue); err != nil {
+		return moved, err
 	}
-	return moved, nil
+	_, err = write(ctx, h.checks, m.pages.Replan)
+	return moved, err
+}
+
+// write does a job. A partition that is not held any more holds up no other.
+func write(ctx context.Context, pages []frontier.Due, do func(context.Context, []frontier.Due) (int, error)) (sum int, err error) {
+	if len(pages) == 0 {
+		return 0, nil
+	}
+	sum, err = do(ctx, pages)
+	if errors.Is(err, frontier.ErrNotHolder) {
+		var n int
+		n, err = eachPartition(ctx, pages, do)
+		sum += n
+	}
+	return sum, err
 }
 
 // eachPartition does a job for one partition after the other, without those that are not held.

@@ -37,7 +37,7 @@ type Pages interface {
 	Planned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Due, next frontier.DueCursor, done bool, err error)
 	EachPlanned(p crawl.Partition, visit func(frontier.Estimate) bool) error
 	MoveDue(ctx context.Context, pages []frontier.Due) (moved int, err error)
-	Replan(ctx context.Context, pages []frontier.Due) (moved int, err error)
+	Replan(ctx context.Context, pages []frontier.Due) (planned int, err error)
 	Unplanned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Unplanned, next frontier.DueCursor, done bool, err error)
 	PlanFirst(ctx context.Context, pages []frontier.Unplanned) (planned int, err error)
 	// Stamp writes how far the timelines of held partitions have come.

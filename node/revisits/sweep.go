@@ -90,8 +90,8 @@ func (s *sweep) follow(set *crawl.Settings, now time.Time) {
 	s.rules, s.known = rules, true
 }
 
-// turn does a piece. What is moved because it is due by the new plan is paid for afterwards.
-func (s *sweep) turn(ctx context.Context, b *bucket) error {
+// turn does a piece. It moves nothing: what is due by the new plan is the mover's.
+func (s *sweep) turn(ctx context.Context) error {
 	for looked := 0; looked < sweepOf && len(s.unplanned.left) > 0; looked++ {
 		p := s.unplanned.left[0]
 		pages, next, done, err := s.pages.Unplanned(p, s.unplanned.after, sweepOf)
@@ -109,7 +109,7 @@ func (s *sweep) turn(ctx context.Context, b *bucket) error {
 		}
 	}
 	for looked := 0; looked < sweepOf && len(s.planned.left) > 0; looked++ {
-		n, err := s.replan(ctx, b)
+		n, err := s.replan(ctx)
 		if err != nil {
 			return err
 		}
@@ -119,13 +119,11 @@ func (s *sweep) turn(ctx context.Context, b *bucket) error {
 }
 
 // replan plans the next pages of a partition anew.
-func (s *sweep) replan(ctx context.Context, b *bucket) (looked int, err error) {
+func (s *sweep) replan(ctx context.Context) (looked int, err error) {
 	p := s.planned.left[0]
 	pages, next, done, err := s.pages.Planned(p, s.planned.after, sweepOf)
 	if err == nil && len(pages) > 0 {
-		var moved int
-		moved, err = s.pages.Replan(ctx, pages)
-		b.tokens -= float64(moved)
+		_, err = s.pages.Replan(ctx, pages)
 	}
 	if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
 		return 0, err
