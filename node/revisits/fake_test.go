@@ -42,6 +42,8 @@ type fakePages struct {
 	first  int // planned for the first time
 	stamps int
 	calls  int // of MoveDue and Replan
+	reads  int // of Due
+	asked  int // of Host
 	gone   crawl.Partition
 	told   func(x *page) // of a new plan
 }
@@ -126,6 +128,7 @@ func (f *fakePages) DueHead(p crawl.Partition) (at time.Time, ok bool, err error
 }
 
 func (f *fakePages) Due(p crawl.Partition, until time.Time, n int) (ds []frontier.Due, err error) {
+	f.reads++
 	for _, x := range f.planned(p) {
 		if x.at.After(until) || len(ds) == n {
 			break
@@ -230,6 +233,7 @@ func (f *fakePages) Stamp(_ context.Context, ps []crawl.Partition) error {
 }
 
 func (f *fakePages) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+	f.asked++
 	queued[1] = f.fresh[host]
 	for _, x := range f.pages {
 		if x.host == host && x.queued {

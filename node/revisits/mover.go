@@ -15,8 +15,10 @@ const (
 	readOf = 256
 	// checksAtOnce bounds the pages that are planned anew.
 	checksAtOnce = 1024
-	// spareOf is how many pages of a host may be moved unpaid.
-	spareOf = 4
+	// spareOf is how many pages of a host may be moved unpaid, askedOf how many hosts are looked up for that.
+	spareOf, askedOf = 4, 256
+	// furtherOf is how many partitions are read for their checks once a page could not be paid for.
+	furtherOf = 16
 )
 
 // mover takes due pages into the queue. The Keeper's goroutine owns it.
@@ -25,6 +27,7 @@ type mover struct {
 	heads  heads
 	bucket bucket
 	recent recent
+	last   crawl.Partition // the last that was read for its checks alone
 }
 
 // haul is what one turn moves and plans anew.
@@ -40,19 +43,25 @@ type haul struct {
 func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (more bool, err error) {
 	room := most - m.recent.left(now, l.revisits)
 	h := haul{spare: map[crawl.Host]int{}}
-	for room > len(h.visits) && len(h.checks) < checksAtOnce {
+	full := func() bool { return len(h.visits) >= room || len(h.checks) >= checksAtOnce }
+	for !full() && !h.blocked {
 		p, at, ok := m.heads.first()
 		if !ok || at.After(now) {
 			break
 		}
-		due, err := m.pages.Due(p, now, readOf)
-		if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+		if err := m.open(&h, p, now, room, l); err != nil {
 			return false, err
 		}
-		h.looked = append(h.looked, p)
-		m.heads.set(p, time.Time{}, false) // until it is looked at again
-		if err := m.load(&h, due, room, l); err != nil {
-			return false, err
+	}
+	if h.blocked { // the next partitions in turn, so that checks are not held up by those that are due first
+		for _, p := range m.heads.overdue(now, m.last, furtherOf) {
+			if full() {
+				break
+			}
+			m.last = p
+			if err := m.open(&h, p, now, room, l); err != nil {
+				return false, err
+			}
 		}
 	}
 	moved, err := m.carry(ctx, &h)
@@ -67,6 +76,17 @@ func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (mor
 	}
 	_, at, ok := m.heads.first()
 	return ok && !at.After(now), nil
+}
+
+// open reads the due pages of a partition, which then has no head until it is looked at again.
+func (m *mover) open(h *haul, p crawl.Partition, now time.Time, room int, l *load) error {
+	due, err := m.pages.Due(p, now, readOf)
+	if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+		return err
+	}
+	h.looked = append(h.looked, p)
+	m.heads.set(p, time.Time{}, false)
+	return m.load(h, due, room, l)
 }
 
 // load takes what can be paid for of a partition's due pages.
@@ -101,6 +121,9 @@ func (m *mover) load(h *haul, due []frontier.Due, room int, l *load) error {
 // nothing else to fetch, so it takes no fetch from a new URL.
 func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	left, known := h.spare[d.Host]
+	if !known && len(h.spare) >= askedOf {
+		return false, nil
+	}
 	if !known {
 		_, queued, ok, err := m.pages.Host(d.Partition, d.Host)
 		if errors.Is(err, frontier.ErrNotHolder) {
