@@ -45,11 +45,12 @@ type fakePages struct {
 	reads  int // of Due
 	asked  int // of Host
 	gone   crawl.Partition
-	told   func(x *page) // of a new plan
+	frozen crawl.Partition // is read, but not written
+	told   func(x *page)   // of a new plan
 }
 
 func newPages(t *testing.T, partitions int) *fakePages {
-	f := &fakePages{t: t, now: start, held: map[crawl.Partition]crawl.Epoch{}, fresh: map[crawl.Host]int64{}, gone: layout.MaxPartition}
+	f := &fakePages{t: t, now: start, held: map[crawl.Partition]crawl.Epoch{}, fresh: map[crawl.Host]int64{}, gone: layout.MaxPartition, frozen: layout.MaxPartition}
 	for p := range partitions {
 		f.held[crawl.Partition(p)] = 1
 	}
@@ -169,8 +170,8 @@ func (f *fakePages) EachPlanned(p crawl.Partition, visit func(frontier.Estimate)
 func (f *fakePages) each(ds []frontier.Due, do func(*page)) error {
 	f.calls++
 	for _, d := range ds {
-		if err := f.holder(d.Partition); err != nil {
-			return err
+		if err := f.holder(d.Partition); err != nil || f.frozen == d.Partition {
+			return fmt.Errorf("%w: partition %d is frozen", frontier.ErrNotHolder, d.Partition)
 		}
 	}
 	for _, d := range ds {
@@ -214,17 +215,21 @@ func (f *fakePages) Unplanned(p crawl.Partition, _ frontier.DueCursor, n int) (u
 	return us, "next", len(us) < n, f.holder(p)
 }
 
-func (f *fakePages) PlanFirst(_ context.Context, us []frontier.Unplanned) (int, error) {
+func (f *fakePages) PlanFirst(_ context.Context, us []frontier.Unplanned) (n int, err error) {
 	for _, u := range us {
+		if err := f.holder(u.Partition); err != nil || f.frozen == u.Partition {
+			return n, fmt.Errorf("%w: partition %d is frozen", frontier.ErrNotHolder, u.Partition)
+		}
 		for _, x := range f.pages {
 			if x.place().Fingerprint == u.Fingerprint {
 				x.known = true
 				f.first++
 				f.told(x)
+				n++
 			}
 		}
 	}
-	return len(us), nil
+	return n, nil
 }
 
 func (f *fakePages) Stamp(_ context.Context, ps []crawl.Partition) error {

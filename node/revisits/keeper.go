@@ -218,7 +218,7 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 		if more, err = k.mover.turn(ctx, now, k.measured.turn(), &l); err != nil {
 			return now, err
 		}
-		if err = k.sweep.turn(ctx); err != nil {
+		if err = k.sweep.turn(ctx, now); err != nil {
 			return now, err
 		}
 		if err = k.stamp(ctx, now); err != nil {
