@@ -145,6 +145,7 @@ func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, t
 		pages = pages[len(piece):]
 		done := 0
 		apply := func(g group) error {
+			done = 0 // it may be called again after a wait for space on the disk
 			for i := range piece {
 				p, epoch := tenure(&piece[i])
 				if _, err := g.leased(&crawl.Lease{Partition: p, Epoch: epoch}); err != nil {

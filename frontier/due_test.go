@@ -761,3 +761,33 @@ type setClock struct {
 
 func (c *setClock) Wall() time.Time         { return c.wall }
 func (c *setClock) BootTime() time.Duration { return c.boot }
+
+// fullOnce is a store whose disk is full for one write.
+type fullOnce struct {
+	storage.KV
+	full atomic.Bool
+}
+
+func (f *fullOnce) Write(entries []storage.Entry) error {
+	if f.full.Swap(false) {
+		return storage.ErrNoSpace
+	}
+	return f.KV.Write(entries)
+}
+
+// TestMovesAreCountedOnce: a write that had to wait for space on the disk is made again, and its pages count once.
+func TestMovesAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	kv := &fullOnce{KV: storage.NewMemory()}
+	r := startJudged(t, kv, 1, &testJudge{}, commit.Options{})
+	for i := range 3 {
+		r.add(link(fmt.Sprintf("http://h1.p0.test/%d", i)))
+		r.visit(0, "h1.p0.test", good(1))
+	}
+	ds := r.dueAt(0, soon(), 9)
+	kv.full.Store(true)
+	if n := r.moveDue(ds); n != 3 || kv.full.Load() {
+		t.Errorf("%d of 3 pages were moved", n)
+	}
+	r.check()
+}
