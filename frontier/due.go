@@ -218,6 +218,7 @@ func (pg part) moveDue(d *Due) bool {
 // queueDue puts a planned page into its queue, with its validators if the next visit may send them.
 func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	now := pg.Group.Now.Now
+	pg.withdraw(d.Host, d.Fingerprint, rec)
 	probe, ok := layout.ProbeOf(rec.URL.String(), d.Fingerprint)
 	if !ok {
 		pg.Group.Fail(fmt.Errorf("%w: %s stands under a wrong fingerprint", layout.ErrCorrupt, rec.URL))
@@ -234,7 +235,6 @@ func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	rec.Item = it
 	rec.ETag, rec.LastModified, rec.State, rec.Reason = etag, modified, crawl.Queued, ""
 	pg.Set(layout.AppendRecordKey(nil, d.Host, d.Fingerprint), layout.EncodeRecord(rec))
-	pg.dropDue(*d)
 	due.CountOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
 }
 

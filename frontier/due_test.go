@@ -570,7 +570,7 @@ func TestOverlappingVisits(t *testing.T) {
 	}
 }
 
-// TestDueOrder compares Due and DueHead with a list, while pages are planned before and behind the head.
+// TestDueOrder compares Due, DueHead and the sums with a list, while pages are planned before and behind the head.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -595,6 +595,10 @@ func TestDueOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if l := link("http://h0.p0.test/0"); n > 0 && rng.IntN(9) == 0 { // a person wants it
+			l.Target.Again = true
+			r.add(l)
+		}
 		all, _, done, err := r.Planned(0, "", n+1)
 		r.must(err)
 		if !done {
@@ -604,6 +608,12 @@ func TestDueOrder(t *testing.T) {
 			return bytes.Compare(layout.AppendDueKey(nil, &a.DuePlace), layout.AppendDueKey(nil, &b.DuePlace))
 		})
 		queued := r.Totals()
+		j.mu.Lock()
+		sums := j.sums
+		j.mu.Unlock()
+		if sums != len(all) {
+			t.Fatalf("the sums count %d pages, %d are planned", sums, len(all))
+		}
 		if len(all)+int(queued.QueuedTotal()) != n {
 			t.Fatalf("%d planned, %d queued, of %d", len(all), queued.QueuedTotal(), n)
 		}

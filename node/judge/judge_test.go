@@ -254,8 +254,11 @@ func (c *crawler) compare(n int) {
 		if rec.Visits == "" || rec.CheckAt.IsZero() {
 			continue
 		}
-		pages++
 		want.Count(&r)
+		if rec.State == crawl.Queued {
+			continue // its site counts it, the sums do not
+		}
+		pages++
 		sums[counts(estimateOf(&r, 0))]++
 	}
 	e := c.site()

@@ -46,7 +46,7 @@ type fakePages struct {
 	asked  int // of Host
 	gone   crawl.Partition
 	frozen crawl.Partition // is read, but not written
-	told   func(x *page)   // of a new plan
+	told   func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 }
 
 func newPages(t *testing.T, partitions int) *fakePages {
@@ -191,6 +191,8 @@ func (f *fakePages) MoveDue(_ context.Context, ds []frontier.Due) (n int, err er
 		}
 		x.queued = true
 		n++
+		e := x.estimate()
+		f.told(x.p, &e, nil, time.Time{})
 	})
 	f.moves += n
 	return n, err
@@ -199,9 +201,11 @@ func (f *fakePages) MoveDue(_ context.Context, ds []frontier.Due) (n int, err er
 func (f *fakePages) Replan(_ context.Context, ds []frontier.Due) (n int, err error) {
 	err = f.each(ds, func(x *page) {
 		n++
+		before := x.estimate()
 		x.at, x.visit = f.now.Add(time.Hour+time.Duration(x.number)), true
 		f.again++
-		f.told(x)
+		after := x.estimate()
+		f.told(x.p, &before, &after, x.at)
 	})
 	return n, err
 }
@@ -224,7 +228,8 @@ func (f *fakePages) PlanFirst(_ context.Context, us []frontier.Unplanned) (n int
 			if x.place().Fingerprint == u.Fingerprint {
 				x.known = true
 				f.first++
-				f.told(x)
+				e := x.estimate()
+				f.told(x.p, nil, &e, x.at)
 				n++
 			}
 		}
@@ -265,10 +270,7 @@ func newBench(t *testing.T, partitions int, mode string) *bench {
 	b.settings = crawl.Settings{Recrawl: mode, RecrawlInterval: time.Hour, RecrawlMin: time.Minute, RecrawlMax: 24 * time.Hour, RecrawlShare: 0.5}
 	b.Keeper = New(Options{Self: "a", Boot: 7, Pages: b.pages, Settings: func() *crawl.Settings { return &b.settings }, May: func() bool { return !b.paused },
 		Fetchers: func() (int, int) { return b.busy, b.fetchers }, Members: func() []crawl.NodeID { return b.members }, Logger: slog.New(slog.DiscardHandler)})
-	b.pages.told = func(x *page) {
-		e := x.estimate()
-		b.Replanned(x.p, &e, &e, x.at)
-	}
+	b.pages.told = b.Replanned
 	return b
 }
 
@@ -299,7 +301,8 @@ func (b *bench) visit(revisits, others int) {
 		if revisits > 0 && x.queued {
 			x.queued, x.at, x.visit = false, b.pages.now.Add(time.Hour+time.Duration(x.number)), true
 			revisits--
-			b.pages.told(x)
+			e := x.estimate()
+			b.pages.told(x.p, nil, &e, x.at)
 			b.Completed(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{Revisit: true}}})
 		}
 	}
