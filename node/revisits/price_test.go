@@ -179,6 +179,7 @@ func TestSums(t *testing.T) {
 			}
 			c := &sum{}
 			for _, p := range ps {
+				s.begin(p)
 				for _, e := range pages[p] {
 					c.add(&e, 1)
 				}
@@ -298,5 +299,25 @@ func TestQueuedPagesCount(t *testing.T) {
 	old := string(b.Summary())
 	if b.turnAt(2*countRest + 3*priceEvery); string(b.Summary()) != old || b.Terms().Price <= 0 {
 		t.Error("the price is forgotten while all pages are visited")
+	}
+}
+
+// TestPlansBeforeTheReadCountOnce checks that a page that is planned while another partition of its shelf is read, and
+// is read afterwards, counts once, and that one that is planned behind the read is not lost.
+func TestPlansBeforeTheReadCountOnce(t *testing.T) {
+	t.Parallel()
+	var s sums
+	s.follow(map[crawl.Partition]crawl.Epoch{0: 1, shelves: 1}) // they share a shelf
+	a := (&page{rate: 1e-3}).estimate()
+	key, ps, _ := s.next(start, time.Hour)
+	c := &sum{}
+	s.begin(ps[0])
+	s.replanned(ps[1], nil, &a)
+	s.replanned(ps[0], nil, &a)
+	s.begin(ps[1])
+	c.add(&a, 1) // the page of ps[1] is read
+	s.counted(start, key, c)
+	if all, _, _ := s.read(); all.pages != 2 {
+		t.Errorf("%v pages, want 2", all.pages)
 	}
 }
