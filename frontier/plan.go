@@ -118,10 +118,10 @@ func (pg part) carryOut(host crawl.Host, fp layout.Fingerprint, page *Page, rec 
 
 // replanned tells the judge, once the group is committed.
 func (pg part) replanned(before, after *Estimate, check time.Time) {
-	if before == nil && after == nil {
+	p, at, j := pg.State.Partition, pg.State.Line.Read(check), pg.f.judge
+	if before == nil && after == nil || j == nil {
 		return
 	}
-	p, at, j := pg.State.Partition, pg.State.Line.Read(check), pg.f.judge
 	pg.Group.Then(func() { j.Replanned(p, before, after, at) })
 }
 
@@ -153,10 +153,6 @@ func (pg part) withdraw(host crawl.Host, fp layout.Fingerprint, rec *crawl.Recor
 		return
 	}
 	d := layout.DueAt(rec.CheckAt, host, fp)
-	if pg.f.judge == nil {
-		pg.dropDue(d)
-		return
-	}
 	if v, ok := pg.Get(layout.AppendDueKey(nil, &d)); ok {
 		if e, err := layout.DecodeDue(v); err == nil {
 			pg.replanned(&e, nil, time.Time{})
