@@ -304,7 +304,7 @@ func (pg part) take(e *commit.Host, host crawl.Host, it *crawl.Item) {
 func (pg part) requeue(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	host := layout.HostOf(t.URL)
 	rec := found.rec.Record
-	pg.unplan(host, fp.Probe(found.probe), &rec)
+	pg.withdraw(host, fp.Probe(found.probe), &rec)
 	etag, modified := rec.ETag, rec.LastModified
 	if rec.DepthCut && t.Depth < rec.Depth {
 		etag, modified = "", "" // an answer 304 would not bring the links that are wanted now

@@ -87,22 +87,18 @@ func (f *Frontier) readDue(p crawl.Partition, m *layout.Meta, read func(*reader.
 	return nil
 }
 
-// Planned reads up to n planned pages behind a place, in the order of their times. With less than n the
-// end is reached.
-func (f *Frontier) Planned(p crawl.Partition, after DueCursor, n int) ([]Due, DueCursor, error) {
+// Planned looks at up to n records of a held partition behind a place and returns those of planned pages, without
+// what they count for. done says that the end is reached. A page that is planned anew meanwhile is not met again.
+func (f *Frontier) Planned(p crawl.Partition, after DueCursor, n int) (pages []Due, next DueCursor, done bool, err error) {
 	m, _, err := f.w.Held(p)
-	if err != nil || n <= 0 {
-		return nil, after, err
+	if err != nil {
+		return nil, after, false, err
 	}
-	var out []Due
-	err = f.readDue(p, &m, func(v *reader.Partition) error {
-		return due.Each(v, m.Epoch, after.Key(layout.TableDue), func(rel []byte, d *Due) bool {
-			out = append(out, *d)
-			after = due.Behind(rel)
-			return len(out) < n
-		})
+	err = f.readDue(p, &m, func(v *reader.Partition) (err error) {
+		pages, next, done, err = due.EachPlanned(v, m.Epoch, after, n)
+		return err
 	})
-	return out, after, err
+	return pages, next, done, err
 }
 
 // EachPlanned calls visit with what each planned page of a held partition counts for, in one pass over a
@@ -131,9 +127,9 @@ func (f *Frontier) MoveDue(ctx context.Context, pages []Due) (moved int, err err
 	return inPieces(ctx, f, pages, "moving due pages", tenureOf, part.moveDue)
 }
 
-// Replan has the judge plan pages anew, and moves those whose visit has come by the new plan; it counts these.
-// As to repeats and errors it is as MoveDue.
-func (f *Frontier) Replan(ctx context.Context, pages []Due) (moved int, err error) {
+// Replan has the judge plan pages anew, and counts these. One whose visit has come by the new plan is due now: whoever
+// pays for visits moves it. As to repeats and errors it is as MoveDue.
+func (f *Frontier) Replan(ctx context.Context, pages []Due) (planned int, err error) {
 	return inPieces(ctx, f, pages, "planning due pages", tenureOf, part.replan)
 }
 
@@ -149,6 +145,7 @@ func inPieces[T any](ctx context.Context, f *Frontier, pages []T, what string, t
 		pages = pages[len(piece):]
 		done := 0
 		apply := func(g group) error {
+			done = 0 // it may be called again after a wait for space on the disk
 			for i := range piece {
 				p, epoch := tenure(&piece[i])
 				if _, err := g.leased(&crawl.Lease{Partition: p, Epoch: epoch}); err != nil {
@@ -221,6 +218,7 @@ func (pg part) moveDue(d *Due) bool {
 // queueDue puts a planned page into its queue, with its validators if the next visit may send them.
 func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	now := pg.Group.Now.Now
+	pg.withdraw(d.Host, d.Fingerprint, rec)
 	probe, ok := layout.ProbeOf(rec.URL.String(), d.Fingerprint)
 	if !ok {
 		pg.Group.Fail(fmt.Errorf("%w: %s stands under a wrong fingerprint", layout.ErrCorrupt, rec.URL))
@@ -237,11 +235,10 @@ func (pg part) queueDue(d *layout.DuePlace, rec *crawl.Record) {
 	rec.Item = it
 	rec.ETag, rec.LastModified, rec.State, rec.Reason = etag, modified, crawl.Queued, ""
 	pg.Set(layout.AppendRecordKey(nil, d.Host, d.Fingerprint), layout.EncodeRecord(rec))
-	pg.dropDue(*d)
 	due.CountOverdue(&pg.State.Counters, now.Sub(pg.State.Line.Read(d.Time())))
 }
 
-// replan has a due page planned anew; true: it was moved into its queue.
+// replan has a planned page planned anew; false: it is none any more.
 func (pg part) replan(d *Due) bool {
 	rec, ok := pg.duePage(&d.DuePlace)
 	if !ok {
@@ -250,20 +247,15 @@ func (pg part) replan(d *Due) bool {
 	now := pg.Group.Now.Now
 	page := pg.page(d.Host, d.Fingerprint, &rec, now)
 	plan := pg.f.judge.Planned(&page)
-	return pg.setPlan(d.Host, d.Fingerprint, &page, &plan)
+	pg.setPlan(d.Host, d.Fingerprint, &page, &plan)
+	return true
 }
 
-// setPlan writes a plan of a page that is not queued. A page whose visit has come is moved into its queue, and
-// then it returns true.
-func (pg part) setPlan(host crawl.Host, fp layout.Fingerprint, page *Page, plan *Plan) bool {
+// setPlan writes a plan of a page that is not queued. It queues none: what is due is moved by MoveDue alone, so
+// that its caller counts the visits.
+func (pg part) setPlan(host crawl.Host, fp layout.Fingerprint, page *Page, plan *Plan) {
 	rec := *page.Record
 	pg.unplan(host, fp, &rec)
 	pg.carryOut(host, fp, page, &rec, plan, pg.Group.Now.Now)
-	if plan.Wait <= 0 && plan.Estimate.Flags&layout.DueVisit != 0 && rec.State == crawl.Done && planned(&rec) {
-		d := layout.DueAt(rec.CheckAt, host, fp)
-		pg.queueDue(&d, &rec)
-		return true
-	}
 	pg.Set(layout.AppendRecordKey(nil, host, fp), layout.EncodeRecord(&rec))
-	return false
 }

@@ -1,10 +1,12 @@
 package frontier
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -369,7 +371,7 @@ func TestReplan(t *testing.T) {
 	}
 	wait = 10 * time.Hour
 	ds := r.dueAt(0, soon(), 9)
-	if n, err := r.Replan(t.Context(), ds[:2]); n != 0 || err != nil {
+	if n, err := r.Replan(t.Context(), ds[:2]); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
 	r.check()
@@ -382,8 +384,53 @@ func TestReplan(t *testing.T) {
 		t.Fatal(n, err)
 	}
 	r.check()
-	if c := r.Totals(); c.QueuedTotal() != 3 || j.sums != 3 {
-		t.Fatalf("%d queued, sums %d", c.QueuedTotal(), j.sums)
+	if c := r.Totals(); c.QueuedTotal() != 0 || j.sums != 3 || len(r.dueAt(0, time.Now(), 9)) != 3 {
+		t.Fatalf("%d queued unpaid, sums %d", c.QueuedTotal(), j.sums)
+	}
+}
+
+// TestPlannedMeetsEachPageOnce walks over all planned pages and plans them anew on the way, for later and for earlier: each is
+// met once.
+func TestPlannedMeetsEachPageOnce(t *testing.T) {
+	t.Parallel()
+	wait := time.Hour
+	j := &testJudge{wait: func(*Page) time.Duration { return wait }}
+	r := startJudged(t, storage.NewMemory(), 1, j, commit.Options{})
+	const n = 9
+	for i := range n + 3 {
+		r.add(link(fmt.Sprintf("http://h%d.p0.test/", i)))
+		if i < n {
+			r.visit(0, fmt.Sprintf("h%d.p0.test", i), good(1))
+		}
+	}
+	for _, wait = range []time.Duration{10 * time.Hour, time.Minute} {
+		met := map[layout.Fingerprint]int{}
+		var after DueCursor
+		steps := 0
+		for done := false; !done; steps++ {
+			var pages []Due
+			var err error
+			pages, after, done, err = r.Planned(0, after, 2)
+			r.must(err)
+			for i := range pages {
+				met[pages[i].Fingerprint]++
+			}
+			_, err = r.Replan(t.Context(), pages)
+			r.must(err)
+			if steps > 2*n {
+				t.Fatalf("the walk has no end: %d pages met", len(met))
+			}
+		}
+		for _, k := range met {
+			if k != 1 || len(met) != n {
+				t.Fatalf("met %v", met)
+			}
+		}
+		for _, d := range r.dueAt(0, soon(), 2*n) {
+			if left := time.Until(d.At); left > wait || left < wait-50*time.Second {
+				t.Errorf("due in %v, want %v", left, wait)
+			}
+		}
 	}
 }
 
@@ -523,7 +570,7 @@ func TestOverlappingVisits(t *testing.T) {
 	}
 }
 
-// TestDueOrder compares Due and DueHead with a list, while pages are planned before and behind the head.
+// TestDueOrder compares Due, DueHead and the sums with a list, while pages are planned before and behind the head.
 func TestDueOrder(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -548,9 +595,25 @@ func TestDueOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		all, _, err := r.Planned(0, "", n+1)
+		if l := link("http://h0.p0.test/0"); n > 0 && rng.IntN(9) == 0 { // a person wants it
+			l.Target.Again = true
+			r.add(l)
+		}
+		all, _, done, err := r.Planned(0, "", n+1)
 		r.must(err)
+		if !done {
+			t.Fatal("the walk over all records has no end")
+		}
+		slices.SortFunc(all, func(a, b Due) int {
+			return bytes.Compare(layout.AppendDueKey(nil, &a.DuePlace), layout.AppendDueKey(nil, &b.DuePlace))
+		})
 		queued := r.Totals()
+		j.mu.Lock()
+		sums := j.sums
+		j.mu.Unlock()
+		if sums != len(all) {
+			t.Fatalf("the sums count %d pages, %d are planned", sums, len(all))
+		}
 		if len(all)+int(queued.QueuedTotal()) != n {
 			t.Fatalf("%d planned, %d queued, of %d", len(all), queued.QueuedTotal(), n)
 		}
@@ -708,3 +771,33 @@ type setClock struct {
 
 func (c *setClock) Wall() time.Time         { return c.wall }
 func (c *setClock) BootTime() time.Duration { return c.boot }
+
+// fullOnce is a store whose disk is full for one write.
+type fullOnce struct {
+	storage.KV
+	full atomic.Bool
+}
+
+func (f *fullOnce) Write(entries []storage.Entry) error {
+	if f.full.Swap(false) {
+		return storage.ErrNoSpace
+	}
+	return f.KV.Write(entries)
+}
+
+// TestMovesAreCountedOnce: a write that had to wait for space on the disk is made again, and its pages count once.
+func TestMovesAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	kv := &fullOnce{KV: storage.NewMemory()}
+	r := startJudged(t, kv, 1, &testJudge{}, commit.Options{})
+	for i := range 3 {
+		r.add(link(fmt.Sprintf("http://h1.p0.test/%d", i)))
+		r.visit(0, "h1.p0.test", good(1))
+	}
+	ds := r.dueAt(0, soon(), 9)
+	kv.full.Store(true)
+	if n := r.moveDue(ds); n != 3 || kv.full.Load() {
+		t.Errorf("%d of 3 pages were moved", n)
+	}
+	r.check()
+}

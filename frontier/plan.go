@@ -14,7 +14,7 @@ import (
 // entry in the table of due pages, at CheckAt. While it is queued it has none; Visits and CheckAt stay in
 // its record. A page that is forgotten keeps Visits alone.
 
-// planned reports whether the sums count a page: it is planned, or was when it was queued.
+// planned reports whether its site counts a page: it is planned, or was when it was queued.
 func planned(rec *crawl.Record) bool { return rec.Visits != "" && !rec.CheckAt.IsZero() }
 
 // judge has the end of a visit judged, and plans the next one. rec is the record as it would be
@@ -101,7 +101,7 @@ func (pg part) carryOut(host crawl.Host, fp layout.Fingerprint, page *Page, rec 
 		pg.Touch(e)
 	}
 	var before, after *Estimate
-	if page.Counted {
+	if page.Counted && page.Record.State == crawl.Done {
 		before = &plan.Before
 	}
 	switch {
@@ -118,10 +118,10 @@ func (pg part) carryOut(host crawl.Host, fp layout.Fingerprint, page *Page, rec 
 
 // replanned tells the judge, once the group is committed.
 func (pg part) replanned(before, after *Estimate, check time.Time) {
-	if before == nil && after == nil {
+	p, at, j := pg.State.Partition, pg.State.Line.Read(check), pg.f.judge
+	if before == nil && after == nil || j == nil {
 		return
 	}
-	p, at, j := pg.State.Partition, pg.State.Line.Read(check), pg.f.judge
 	pg.Group.Then(func() { j.Replanned(p, before, after, at) })
 }
 
@@ -140,9 +140,23 @@ func (pg part) dropDue(d layout.DuePlace) {
 	pg.Group.Then(func() { heads.Del(gen, d) })
 }
 
-// unplan takes a page out of the due ones, if it is there, before it is queued.
+// unplan takes a page out of the due ones, if it is there, before it is planned anew.
 func (pg part) unplan(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
 	if rec.State == crawl.Done && planned(rec) {
 		pg.dropDue(layout.DueAt(rec.CheckAt, host, fp))
 	}
+}
+
+// withdraw takes a page out of the due ones and out of the sums, if it is there, before it is queued.
+func (pg part) withdraw(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
+	if rec.State != crawl.Done || !planned(rec) {
+		return
+	}
+	d := layout.DueAt(rec.CheckAt, host, fp)
+	if v, ok := pg.Get(layout.AppendDueKey(nil, &d)); ok {
+		if e, err := layout.DecodeDue(v); err == nil {
+			pg.replanned(&e, nil, time.Time{})
+		}
+	}
+	pg.dropDue(d)
 }

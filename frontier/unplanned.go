@@ -55,7 +55,6 @@ func (pg part) claim(t *crawl.Target, fp layout.Fingerprint, found *lookup) {
 	rec.URL = t.URL
 	page := pg.page(host, fp, &rec, pg.Group.Now.Now)
 	if plan, ok := j.Claimed(&page, t.Claimed); ok {
-		plan.Wait = max(plan.Wait, 1) // the mover counts what it moves
 		pg.setPlan(host, fp, &page, &plan)
 	}
 }

@@ -27,8 +27,8 @@ type Judge interface {
 	// Conditional reports whether the page's next visit may send validators.
 	Conditional(k *Page) bool
 	// Replanned is called after the commit, by the writer, with what a page counted for before and
-	// counts for now; nil: it did not count, or does not. A page that is moved into its queue counts on. at is
-	// when its time comes, in this process; zero: it is forgotten.
+	// counts for now; nil: it did not count, or does not. A page in a queue does not count. at is
+	// when its time comes, in this process; zero: it is queued or forgotten.
 	Replanned(p crawl.Partition, before, after *Estimate, at time.Time)
 }
 
@@ -39,9 +39,9 @@ type Estimate = layout.Estimate
 type Page struct {
 	Partition crawl.Partition
 	// Record is the page's, from before the visit. Without a result it is the first visit. Its
-	// VisitedAt and CheckAt are not for the judge.
+	// VisitedAt and CheckAt are not for the judge, but for whether VisitedAt is known.
 	Record *crawl.Record
-	// Counted: the sums count the page, with what Record.Visits says. A page that was forgotten has visits
+	// Counted: its site counts the page, with what Record.Visits says. A page that was forgotten has visits
 	// and is not counted.
 	Counted bool
 	Site    string          // recrawl.Site of its host; "": none yet

@@ -87,11 +87,33 @@ type Unplanned struct {
 // EachUnplanned looks at up to n records behind a place and returns those of done pages without a plan. done
 // says that the end is reached.
 func EachUnplanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (pages []Unplanned, next Cursor, done bool, err error) {
+	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
+		if rec.Visits == "" {
+			pages = append(pages, Unplanned{v.Generation.Partition, epoch, host, fp})
+		}
+	})
+	return pages, next, done, err
+}
+
+// EachPlanned is EachUnplanned for the done pages that have a plan. Their entries say nothing of what they count for.
+// It goes through the records, whose keys stay: a page that is planned anew meanwhile is not met again.
+func EachPlanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) (pages []Entry, next Cursor, done bool, err error) {
+	next, done, err = eachDone(v, after, n, func(host crawl.Host, fp layout.Fingerprint, rec *crawl.Record) {
+		if rec.Visits != "" && !rec.CheckAt.IsZero() {
+			d := layout.DueAt(rec.CheckAt, host, fp)
+			pages = append(pages, Entry{Partition: v.Generation.Partition, Epoch: epoch, DuePlace: d, At: v.Line.Read(d.Time())})
+		}
+	})
+	return pages, next, done, err
+}
+
+// eachDone looks at up to n records behind a place, and calls visit for those of done pages.
+func eachDone(v *reader.Partition, after Cursor, n int, visit func(crawl.Host, layout.Fingerprint, *crawl.Record)) (next Cursor, done bool, err error) {
 	it := v.Iterate([]byte{layout.TableRecords})
 	defer it.Close()
 	for it.Seek(v.Abs(after.Key(layout.TableRecords))); it.Valid(); it.Next() {
 		if n <= 0 {
-			return pages, after, false, nil
+			return after, false, nil
 		}
 		n--
 		rel := it.Key()[layout.PrefixLen:]
@@ -102,14 +124,14 @@ func EachUnplanned(v *reader.Partition, epoch crawl.Epoch, after Cursor, n int) 
 			err = fmt.Errorf("%w: the key of a record", layout.ErrCorrupt)
 		}
 		if err != nil {
-			return pages, after, false, err
+			return after, false, err
 		}
 		if s, ok := layout.StateOf(value); !ok || s != crawl.Done {
 			continue
 		}
-		if rec, err := layout.DecodeRecord(value); err == nil && rec.Visits == "" {
-			pages = append(pages, Unplanned{v.Generation.Partition, epoch, host, fp})
+		if rec, err := layout.DecodeRecord(value); err == nil {
+			visit(host, fp, &rec.Record)
 		}
 	}
-	return pages, after, true, nil
+	return after, true, nil
 }

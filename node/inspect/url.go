@@ -93,7 +93,7 @@ func (i *Inspector) urlAnswer(p crawl.Partition, canonical string, info frontier
 	a := answer{Robots: &r, Spent: info.State.Suspicious >= int64(i.o.Store.SuspiciousPerHost())}
 	if ok {
 		a.Record = i.recordReport(&rec)
-		a.Visits = visitsOf(&rec, i.o.Documents.Current().Doc.Settings.Revisits())
+		a.Visits = visitsOf(&rec, i.o.Documents.Current().Doc.Settings.Revisits(), time.Now())
 		if i.o.Links != nil {
 			if a.Links, err = i.o.Links(p, u); err != nil {
 				return answer{}, err

@@ -17,7 +17,7 @@ type visitsAnswer struct {
 
 // visitsOf reads what a record says of visits. Without revisits it has the last fetch alone, and a
 // record of visits that cannot be read counts as none: the store has reported that.
-func visitsOf(rec *crawl.Record, revisits bool) *visitsAnswer {
+func visitsOf(rec *crawl.Record, revisits bool, now time.Time) *visitsAnswer {
 	a := &visitsAnswer{History: []crawl.VisitReport{}}
 	known, _, err := recrawl.Decode([]byte(rec.Visits))
 	if rec.Visits == "" || err != nil || len(known.Past) == 0 {
@@ -33,7 +33,7 @@ func visitsOf(rec *crawl.Record, revisits bool) *visitsAnswer {
 		a.ChangeSeconds = &seconds
 	}
 	if revisits && (rec.State == crawl.Done || rec.State == crawl.Queued) {
-		a.NextAt = nextVisit(&known, rec)
+		a.NextAt = nextVisit(&known, rec, now)
 	}
 	return a
 }
@@ -57,12 +57,16 @@ func historyOf(known *recrawl.Record, newest time.Time) []crawl.VisitReport {
 	return list
 }
 
-// nextVisit is when the page is visited again: by its plan or, when it waits in the queue already, at the
-// earliest that it may be.
-func nextVisit(known *recrawl.Record, rec *crawl.Record) *time.Time {
-	at := rec.VisitedAt.Add(known.Interval)
+// nextVisit is when the page is visited again: when it waits in the queue already, at the earliest that it may be. Else
+// when it is due or, when it is looked at before its visit, an interval after the newest one. Of some pages it is not known
+// when that was.
+func nextVisit(known *recrawl.Record, rec *crawl.Record, now time.Time) *time.Time {
 	if rec.State == crawl.Queued {
-		at = crawl.Latest(at, rec.NotBefore)
+		return timeOrNil(crawl.Latest(now, rec.NotBefore))
+	}
+	at := rec.CheckAt
+	if !rec.VisitedAt.IsZero() {
+		at = crawl.Latest(at, rec.VisitedAt.Add(known.Interval))
 	}
 	return timeOrNil(at)
 }

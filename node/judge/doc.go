@@ -11,13 +11,14 @@
 //
 // # What the sums count
 //
-// A page counts from its first plan until it is forgotten, with the belief, the weight and the interval
+// A page counts for its site from its first plan until it is forgotten, with the belief, the weight and the interval
 // of its newest record. Each plan takes out what the record before has put in, as it was decoded, so that
-// repeats and damaged clocks cannot make the sums drift.
+// repeats and damaged clocks cannot make the sums drift. The sums of the node (Replanned) leave it out while it is queued.
 //
 // # What is not known
 //
-// A page that was done before pages were visited again has no visits: its first one teaches nothing of its rate,
+// A page that was done before pages were visited again has no visits: until its first one each plan spreads such
+// pages over the interval. That one teaches nothing of its rate,
 // as one teaches nothing before which the partition's timeline has stood still. A visit without an answer says
 // nothing of the page: it keeps what is known, and is planned again after its old interval.
 //

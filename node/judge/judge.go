@@ -232,15 +232,23 @@ func (j *Judge) Planned(k *frontier.Page) frontier.Plan {
 			r.Weight = m.weight()
 			r = r.Planned(&m.rules, m.by(r.Kind, 0))
 		}
+		if k.Record.VisitedAt.IsZero() {
+			return m.spread(&r)
+		}
 		return m.settle(m.plan(&r, k.Elapsed), &r)
 	}
 	kind := kindOf(&crawl.Outcome{Status: k.Record.Status}, k.Record)
 	r := recrawl.Record{Weight: m.weight(), Kind: kind}.First(&recrawl.Visit{Status: k.Record.Status}, &m.rules, m.by(kind, 0))
 	r.Past = nil // it is not known when that was
-	// Such pages are many, and were visited at any time: their visits are spread over the interval.
-	p := frontier.Plan{Wait: time.Duration(k.Spread * float64(r.Interval))}
+	return m.spread(&r)
+}
+
+// spread plans a page of which it is not known when it was visited. Such pages are many, and were visited at any time:
+// their visits are spread over the interval, without a check before.
+func (m *matter) spread(r *recrawl.Record) frontier.Plan {
+	p := frontier.Plan{Wait: time.Duration(m.Spread * float64(r.Interval))}
 	p.Estimate.Flags |= layout.DueVisit
-	return m.settle(p, &r)
+	return m.settle(p, r)
 }
 
 // Claimed plans a page anew whose site says that it has changed.

@@ -56,6 +56,7 @@ func (k *Keeper) countNext(ctx context.Context, now time.Time) (found, came bool
 	c := &sum{}
 	for _, p := range partitions {
 		n := 0
+		k.sums.begin(p)
 		err := k.o.Pages.EachPlanned(p, func(e frontier.Estimate) bool {
 			c.add(&e, 1)
 			n++

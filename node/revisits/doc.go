@@ -28,7 +28,8 @@
 //
 // The frontier's writer tells of each plan what the page counted for and counts for now. A partition is counted
 // when it is acquired, by one pass over its due times, and again after ten minutes at the earliest, in one hundredth
-// of the time, so that mistakes do not last.
+// of the time, so that mistakes do not last. A page in a queue is not among the due ones: it leaves the sums when it is
+// moved, comes back with its next plan, and is taken for as the mean of the others meanwhile.
 //
 // # The mover
 //

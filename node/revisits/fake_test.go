@@ -42,12 +42,15 @@ type fakePages struct {
 	first  int // planned for the first time
 	stamps int
 	calls  int // of MoveDue and Replan
+	reads  int // of Due
+	asked  int // of Host
 	gone   crawl.Partition
-	told   func(x *page) // of a new plan
+	frozen crawl.Partition // is read, but not written
+	told   func(p crawl.Partition, before, after *frontier.Estimate, at time.Time)
 }
 
 func newPages(t *testing.T, partitions int) *fakePages {
-	f := &fakePages{t: t, now: start, held: map[crawl.Partition]crawl.Epoch{}, fresh: map[crawl.Host]int64{}, gone: layout.MaxPartition}
+	f := &fakePages{t: t, now: start, held: map[crawl.Partition]crawl.Epoch{}, fresh: map[crawl.Host]int64{}, gone: layout.MaxPartition, frozen: layout.MaxPartition}
 	for p := range partitions {
 		f.held[crawl.Partition(p)] = 1
 	}
@@ -126,6 +129,7 @@ func (f *fakePages) DueHead(p crawl.Partition) (at time.Time, ok bool, err error
 }
 
 func (f *fakePages) Due(p crawl.Partition, until time.Time, n int) (ds []frontier.Due, err error) {
+	f.reads++
 	for _, x := range f.planned(p) {
 		if x.at.After(until) || len(ds) == n {
 			break
@@ -135,15 +139,22 @@ func (f *fakePages) Due(p crawl.Partition, until time.Time, n int) (ds []frontie
 	return ds, f.holder(p)
 }
 
-func (f *fakePages) Planned(p crawl.Partition, after frontier.DueCursor, n int) ([]frontier.Due, frontier.DueCursor, error) {
-	var all []frontier.Due
-	for _, x := range f.planned(p) {
-		if at := fmt.Sprintf("%020d", x.at.UnixNano()); at > string(after) && len(all) < n {
-			all = append(all, frontier.Due{Partition: p, Epoch: f.held[p], DuePlace: x.place(), At: x.at, Estimate: x.estimate()})
-			after = frontier.DueCursor(at)
+// Planned goes through the pages by their numbers, as the frontier goes through its records.
+func (f *fakePages) Planned(p crawl.Partition, after frontier.DueCursor, n int) (all []frontier.Due, next frontier.DueCursor, done bool, err error) {
+	for _, x := range f.pages {
+		place := fmt.Sprintf("%020d", x.number)
+		if x.p != p || place <= string(after) {
+			continue
 		}
+		if n == 0 {
+			return all, after, false, f.holder(p)
+		}
+		if n--; x.known && !x.queued {
+			all = append(all, frontier.Due{Partition: p, Epoch: f.held[p], DuePlace: x.place(), At: x.at})
+		}
+		after = frontier.DueCursor(place)
 	}
-	return all, after, f.holder(p)
+	return all, after, true, f.holder(p)
 }
 
 func (f *fakePages) EachPlanned(p crawl.Partition, visit func(frontier.Estimate) bool) error {
@@ -159,8 +170,8 @@ func (f *fakePages) EachPlanned(p crawl.Partition, visit func(frontier.Estimate)
 func (f *fakePages) each(ds []frontier.Due, do func(*page)) error {
 	f.calls++
 	for _, d := range ds {
-		if err := f.holder(d.Partition); err != nil {
-			return err
+		if err := f.holder(d.Partition); err != nil || f.frozen == d.Partition {
+			return fmt.Errorf("%w: partition %d is frozen", frontier.ErrNotHolder, d.Partition)
 		}
 	}
 	for _, d := range ds {
@@ -180,17 +191,23 @@ func (f *fakePages) MoveDue(_ context.Context, ds []frontier.Due) (n int, err er
 		}
 		x.queued = true
 		n++
+		e := x.estimate()
+		f.told(x.p, &e, nil, time.Time{})
 	})
 	f.moves += n
 	return n, err
 }
 
-func (f *fakePages) Replan(_ context.Context, ds []frontier.Due) (int, error) {
-	return 0, f.each(ds, func(x *page) {
+func (f *fakePages) Replan(_ context.Context, ds []frontier.Due) (n int, err error) {
+	err = f.each(ds, func(x *page) {
+		n++
+		before := x.estimate()
 		x.at, x.visit = f.now.Add(time.Hour+time.Duration(x.number)), true
 		f.again++
-		f.told(x)
+		after := x.estimate()
+		f.told(x.p, &before, &after, x.at)
 	})
+	return n, err
 }
 
 func (f *fakePages) Unplanned(p crawl.Partition, _ frontier.DueCursor, n int) (us []frontier.Unplanned, next frontier.DueCursor, done bool, err error) {
@@ -202,17 +219,22 @@ func (f *fakePages) Unplanned(p crawl.Partition, _ frontier.DueCursor, n int) (u
 	return us, "next", len(us) < n, f.holder(p)
 }
 
-func (f *fakePages) PlanFirst(_ context.Context, us []frontier.Unplanned) (int, error) {
+func (f *fakePages) PlanFirst(_ context.Context, us []frontier.Unplanned) (n int, err error) {
 	for _, u := range us {
+		if err := f.holder(u.Partition); err != nil || f.frozen == u.Partition {
+			return n, fmt.Errorf("%w: partition %d is frozen", frontier.ErrNotHolder, u.Partition)
+		}
 		for _, x := range f.pages {
 			if x.place().Fingerprint == u.Fingerprint {
 				x.known = true
 				f.first++
-				f.told(x)
+				e := x.estimate()
+				f.told(x.p, nil, &e, x.at)
+				n++
 			}
 		}
 	}
-	return len(us), nil
+	return n, nil
 }
 
 func (f *fakePages) Stamp(_ context.Context, ps []crawl.Partition) error {
@@ -221,6 +243,7 @@ func (f *fakePages) Stamp(_ context.Context, ps []crawl.Partition) error {
 }
 
 func (f *fakePages) Host(p crawl.Partition, host crawl.Host) (s crawl.HostState, queued [crawl.Bands]int64, ok bool, err error) {
+	f.asked++
 	queued[1] = f.fresh[host]
 	for _, x := range f.pages {
 		if x.host == host && x.queued {
@@ -247,10 +270,7 @@ func newBench(t *testing.T, partitions int, mode string) *bench {
 	b.settings = crawl.Settings{Recrawl: mode, RecrawlInterval: time.Hour, RecrawlMin: time.Minute, RecrawlMax: 24 * time.Hour, RecrawlShare: 0.5}
 	b.Keeper = New(Options{Self: "a", Boot: 7, Pages: b.pages, Settings: func() *crawl.Settings { return &b.settings }, May: func() bool { return !b.paused },
 		Fetchers: func() (int, int) { return b.busy, b.fetchers }, Members: func() []crawl.NodeID { return b.members }, Logger: slog.New(slog.DiscardHandler)})
-	b.pages.told = func(x *page) {
-		e := x.estimate()
-		b.Replanned(x.p, &e, &e, x.at)
-	}
+	b.pages.told = b.Replanned
 	return b
 }
 
@@ -281,7 +301,8 @@ func (b *bench) visit(revisits, others int) {
 		if revisits > 0 && x.queued {
 			x.queued, x.at, x.visit = false, b.pages.now.Add(time.Hour+time.Duration(x.number)), true
 			revisits--
-			b.pages.told(x)
+			e := x.estimate()
+			b.pages.told(x.p, nil, &e, x.at)
 			b.Completed(&crawl.Visit{Lease: crawl.Lease{Item: crawl.Item{Revisit: true}}})
 		}
 	}

@@ -3,6 +3,7 @@ package revisits
 import (
 	"container/heap"
 	"iter"
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -56,6 +57,22 @@ func (h *heads) first() (p crawl.Partition, at time.Time, ok bool) {
 	}
 	e := h.order[0]
 	return e.p, e.at, true
+}
+
+// overdue are at most n partitions whose first page is due, in the order of their numbers, those behind a number first.
+func (h *heads) overdue(now time.Time, behind crawl.Partition, n int) (ps []crawl.Partition) {
+	for p, e := range h.index {
+		if !e.at.After(now) {
+			ps = append(ps, p)
+		}
+	}
+	slices.Sort(ps)
+	i, found := slices.BinarySearch(ps, behind)
+	if found {
+		i++
+	}
+	ps = slices.Concat(ps[i:], ps[:i])
+	return ps[:min(n, len(ps))]
 }
 
 // all yields the partitions with their first due times, in no order.

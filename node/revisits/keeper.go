@@ -218,7 +218,7 @@ func (k *Keeper) turn(ctx context.Context, now time.Time) (next time.Time, err e
 		if more, err = k.mover.turn(ctx, now, k.measured.turn(), &l); err != nil {
 			return now, err
 		}
-		if err = k.sweep.turn(ctx, &k.mover.bucket); err != nil {
+		if err = k.sweep.turn(ctx, now); err != nil {
 			return now, err
 		}
 		if err = k.stamp(ctx, now); err != nil {
@@ -335,8 +335,8 @@ func (k *Keeper) price(now time.Time, s *crawl.Settings) {
 	changed := false
 	unsettled := k.sums.unsettled()
 	if now.Sub(k.priced) >= priceEvery || !k.settled && !unsettled {
-		k.priced, k.settled, changed = now, !unsettled, true
-		k.publish(s)
+		changed = k.publish(s)
+		k.priced, k.settled = now, changed && !unsettled
 	}
 	k.mu.Lock()
 	inbox := k.inbox
@@ -354,16 +354,26 @@ func (k *Keeper) price(now time.Time, s *crawl.Settings) {
 	}
 }
 
-// publish computes the curve of this node's pages.
-func (k *Keeper) publish(s *crawl.Settings) {
+// publish computes the curve of this node's pages; false: nothing is known of them now, and what was published stays.
+func (k *Keeper) publish(s *crawl.Settings) bool {
 	all, held, uncounted := k.sums.read()
 	if held > 0 && uncounted == held {
-		return // nothing is known yet; until then pages are planned at the usual interval
+		return false // until then pages are planned at the usual interval
+	}
+	times := 1.0
+	if counted := held - uncounted; uncounted > 0 && counted > 0 {
+		times = float64(held) / float64(counted) // the others are taken for alike
+	}
+	// The sums are of the pages that wait for their time; those in a queue are taken for alike.
+	if queued := float64(k.o.Pages.Totals().QueuedRevisits); queued > 0 {
+		if all.pages < 1 {
+			return false
+		}
+		times += queued / all.pages
 	}
 	_, fetchers := k.o.Fetchers()
 	c := all.demand.Curve(rulesOf(s).Bounds, k.measured.capacity(fetchers, s.RecrawlShare))
-	if counted := held - uncounted; uncounted > 0 && counted > 0 {
-		times := float64(held) / float64(counted) // the others are taken for alike
+	if times > 1 {
 		c, all.pages = scaled(c, times), times*all.pages
 	}
 	k.own = rounded(c)
@@ -372,4 +382,5 @@ func (k *Keeper) publish(s *crawl.Settings) {
 	k.market.put(k.o.Self, &sent)
 	raw := sent.Append(nil)
 	k.summary.Store(&raw)
+	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"crawlnode/crawl"
 	"crawlnode/frontier"
+	"crawlnode/frontier/layout"
 )
 
 // TestNothingBeforeItsTime checks that pages are moved when they are due, the earliest first, and that the loop
@@ -77,7 +78,7 @@ func TestChecksArePlannedAnew(t *testing.T) {
 	}
 	b.pages.fresh["h"] = 100
 	b.turnAt(time.Second)
-	if b.pages.again != 40 || b.pages.moves != 0 {
+	if b.pages.again != 40 || b.pages.moves != 0 || len(b.mover.recent.moved) != 0 {
 		t.Errorf("%d planned anew, %d moved", b.pages.again, b.pages.moves)
 	}
 	if next := b.turnAt(2 * time.Second); next > lookEvery || b.pages.again != 40 {
@@ -122,17 +123,17 @@ func TestModesChangeLive(t *testing.T) {
 	}
 	b.change(func(s *crawl.Settings) { s.Recrawl = crawl.RecrawlFixed })
 	b.turnAt(2 * time.Second)
-	if b.pages.moves != 2 || b.pages.first != 1 || b.Summary() != nil || b.Terms().Price != 0 || b.Block(start, 0).Expected != nil {
+	if b.pages.moves != 2 || b.pages.first != 0 || b.Summary() != nil || b.Terms().Price != 0 || b.Block(start, 0).Expected != nil {
 		t.Errorf("fixed: %d moved, %d planned for the first time", b.pages.moves, b.pages.first)
 	}
 	b.turnAt(3 * time.Second)
-	if b.pages.moves != 2 || b.pages.again != 1 { // what waits in d is planned anew after off
-		t.Errorf("fixed: %d moved, %d planned anew", b.pages.moves, b.pages.again)
+	if b.pages.moves != 2 || b.pages.first != 1 || b.pages.again != 1 { // what waits in d is planned anew after off
+		t.Errorf("fixed: %d moved, %d planned for the first time, %d planned anew", b.pages.moves, b.pages.first, b.pages.again)
 	}
 	b.visit(2, 0)
 	b.change(func(s *crawl.Settings) { s.Recrawl = crawl.RecrawlAdaptive })
 	b.turnAt(4 * time.Second)
-	b.turnAt(4 * time.Second) // the pages are counted now
+	b.turnAt(5 * time.Second) // the pages are counted now
 	if b.pages.again != 4 || b.Summary() == nil || !(b.Terms().Price > 0) || b.Block(start, 0).Expected == nil {
 		t.Errorf("adaptive: %d planned anew, %+v", b.pages.again, b.Terms())
 	}
@@ -140,11 +141,12 @@ func TestModesChangeLive(t *testing.T) {
 		t.Errorf("terms %+v", r)
 	}
 	b.change(func(s *crawl.Settings) { s.RecrawlInterval *= 2 })
-	if b.turnAt(5 * time.Second); b.pages.again != 7 {
+	b.turnAt(6 * time.Second)
+	if b.turnAt(7 * time.Second); b.pages.again != 7 {
 		t.Errorf("another interval: %d planned anew", b.pages.again)
 	}
 	b.change(func(s *crawl.Settings) { s.RecrawlShare, s.RecrawlChanged = 0.1, crawl.RecrawlPayload })
-	if b.turnAt(6 * time.Second); b.pages.again != 7 || b.JudgeTerms().Rules.Compare != 1 {
+	if b.turnAt(8 * time.Second); b.pages.again != 7 || b.JudgeTerms().Rules.Compare != 1 {
 		t.Errorf("another share: %d planned anew", b.pages.again)
 	}
 	b.paused = true
@@ -192,4 +194,68 @@ func TestRunEnds(t *testing.T) {
 		t.Error(err)
 	}
 	b.Replanned(0, nil, &frontier.Estimate{}, start)
+}
+
+// TestSettingsSweepEnds checks that a change of the settings plans each page anew once, also when there are more
+// than one turn looks at.
+func TestSettingsSweepEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 2, crawl.RecrawlFixed)
+	const n = 2*sweepOf + 100
+	b.pages.add(1, "h", n, time.Hour)
+	b.turnAt(0)
+	b.change(func(s *crawl.Settings) { s.RecrawlInterval *= 2 })
+	for i := range 20 {
+		b.turnAt(time.Duration(i+1) * time.Second)
+	}
+	if b.sweep.busy() || b.pages.again != n {
+		t.Errorf("%d of %d pages planned anew; busy %v", b.pages.again, n, b.sweep.busy())
+	}
+}
+
+// TestSweepComesBackToAFrozenPartition checks that one that refuses while a move is tried is swept when it is held on, from
+// where the sweep was, and holds up no other.
+func TestSweepComesBackToAFrozenPartition(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 3, crawl.RecrawlOff)
+	for p := range crawl.Partition(3) {
+		b.pages.add(p, "h", sweepOf+1, time.Hour)
+	}
+	for _, x := range b.pages.pages {
+		x.known = x.number%2 == 0
+	}
+	b.turnAt(0)
+	b.change(func(s *crawl.Settings) { s.Recrawl = crawl.RecrawlFixed })
+	b.pages.frozen = 1
+	all := len(b.pages.pages)
+	turns := func(from, n int) {
+		for i := range n {
+			b.turnAt(time.Duration(from+i) * time.Second)
+		}
+	}
+	turns(1, 1)
+	if b.pages.first != 0 {
+		t.Errorf("%d planned while visits of before the change may be under way", b.pages.first)
+	}
+	if turns(2, 12); b.pages.first < all/3-2 || !b.sweep.busy() {
+		t.Errorf("%d planned for the first time while one of three is frozen; busy %v", b.pages.first, b.sweep.busy())
+	}
+	b.pages.frozen = layout.MaxPartition
+	if turns(14, 12); b.pages.first != all/2 || b.sweep.busy() {
+		t.Errorf("%d of %d planned for the first time; busy %v", b.pages.first, all/2, b.sweep.busy())
+	}
+	for _, x := range b.pages.pages {
+		if x.at.Before(start.Add(time.Hour + time.Second)) {
+			t.Fatalf("page %d was not planned anew", x.number)
+		}
+	}
+	// One that has gone for good is dropped.
+	b.change(func(s *crawl.Settings) { s.RecrawlInterval *= 2 })
+	b.pages.frozen = 1
+	turns(30, 12)
+	delete(b.pages.held, 1)
+	b.HoldingsChanged()
+	if turns(42, 2); b.sweep.busy() {
+		t.Error("a partition that has gone is waited for")
+	}
 }

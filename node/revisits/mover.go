@@ -15,8 +15,10 @@ const (
 	readOf = 256
 	// checksAtOnce bounds the pages that are planned anew.
 	checksAtOnce = 1024
-	// spareOf is how many pages of a host may be moved unpaid.
-	spareOf = 4
+	// spareOf is how many pages of a host may be moved unpaid, askedOf how many hosts are looked up for that.
+	spareOf, askedOf = 4, 256
+	// furtherOf is how many partitions are read for their checks once a page could not be paid for.
+	furtherOf = 16
 )
 
 // mover takes due pages into the queue. The Keeper's goroutine owns it.
@@ -25,6 +27,7 @@ type mover struct {
 	heads  heads
 	bucket bucket
 	recent recent
+	last   crawl.Partition // the last that was read for its checks alone
 }
 
 // haul is what one turn moves and plans anew.
@@ -40,19 +43,25 @@ type haul struct {
 func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (more bool, err error) {
 	room := most - m.recent.left(now, l.revisits)
 	h := haul{spare: map[crawl.Host]int{}}
-	for room > len(h.visits) && len(h.checks) < checksAtOnce {
+	full := func() bool { return len(h.visits) >= room || len(h.checks) >= checksAtOnce }
+	for !full() && !h.blocked {
 		p, at, ok := m.heads.first()
 		if !ok || at.After(now) {
 			break
 		}
-		due, err := m.pages.Due(p, now, readOf)
-		if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+		if err := m.open(&h, p, now, room, l); err != nil {
 			return false, err
 		}
-		h.looked = append(h.looked, p)
-		m.heads.set(p, time.Time{}, false) // until it is looked at again
-		if err := m.load(&h, due, room, l); err != nil {
-			return false, err
+	}
+	if h.blocked { // the next partitions in turn, so that checks are not held up by those that are due first
+		for _, p := range m.heads.overdue(now, m.last, furtherOf) {
+			if full() {
+				break
+			}
+			m.last = p
+			if err := m.open(&h, p, now, room, l); err != nil {
+				return false, err
+			}
 		}
 	}
 	moved, err := m.carry(ctx, &h)
@@ -67,6 +76,17 @@ func (m *mover) turn(ctx context.Context, now time.Time, most int, l *load) (mor
 	}
 	_, at, ok := m.heads.first()
 	return ok && !at.After(now), nil
+}
+
+// open reads the due pages of a partition, which then has no head until it is looked at again.
+func (m *mover) open(h *haul, p crawl.Partition, now time.Time, room int, l *load) error {
+	due, err := m.pages.Due(p, now, readOf)
+	if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
+		return err
+	}
+	h.looked = append(h.looked, p)
+	m.heads.set(p, time.Time{}, false)
+	return m.load(h, due, room, l)
 }
 
 // load takes what can be paid for of a partition's due pages.
@@ -101,6 +121,9 @@ func (m *mover) load(h *haul, due []frontier.Due, room int, l *load) error {
 // nothing else to fetch, so it takes no fetch from a new URL.
 func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	left, known := h.spare[d.Host]
+	if !known && len(h.spare) >= askedOf {
+		return false, nil
+	}
 	if !known {
 		_, queued, ok, err := m.pages.Host(d.Partition, d.Host)
 		if errors.Is(err, frontier.ErrNotHolder) {
@@ -117,26 +140,27 @@ func (m *mover) unpaid(h *haul, d *frontier.Due) (bool, error) {
 	return left > 0, nil
 }
 
-// carry writes what a turn has chosen. A partition that is not held any more holds up no other.
+// carry writes what a turn has chosen, and counts the pages that were moved.
 func (m *mover) carry(ctx context.Context, h *haul) (moved int, err error) {
-	for _, job := range [...]struct {
-		pages []frontier.Due
-		do    func(context.Context, []frontier.Due) (int, error)
-	}{{h.visits, m.pages.MoveDue}, {h.checks, m.pages.Replan}} {
-		if len(job.pages) == 0 {
-			continue
-		}
-		n, err := job.do(ctx, job.pages)
-		moved += n
-		if errors.Is(err, frontier.ErrNotHolder) {
-			n, err = eachPartition(ctx, job.pages, job.do)
-			moved += n
-		}
-		if err != nil {
-			return moved, err
-		}
+	if moved, err = write(ctx, h.visits, m.pages.MoveDue); err != nil {
+		return moved, err
 	}
-	return moved, nil
+	_, err = write(ctx, h.checks, m.pages.Replan)
+	return moved, err
+}
+
+// write does a job. A partition that is not held any more holds up no other.
+func write(ctx context.Context, pages []frontier.Due, do func(context.Context, []frontier.Due) (int, error)) (sum int, err error) {
+	if len(pages) == 0 {
+		return 0, nil
+	}
+	sum, err = do(ctx, pages)
+	if errors.Is(err, frontier.ErrNotHolder) {
+		var n int
+		n, err = eachPartition(ctx, pages, do)
+		sum += n
+	}
+	return sum, err
 }
 
 // eachPartition does a job for one partition after the other, without those that are not held.

@@ -34,10 +34,10 @@ type Pages interface {
 	Walk(visit func(*frontier.Meta) bool)
 	DueHead(p crawl.Partition) (at time.Time, ok bool, err error)
 	Due(p crawl.Partition, until time.Time, n int) ([]frontier.Due, error)
-	Planned(p crawl.Partition, after frontier.DueCursor, n int) ([]frontier.Due, frontier.DueCursor, error)
+	Planned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Due, next frontier.DueCursor, done bool, err error)
 	EachPlanned(p crawl.Partition, visit func(frontier.Estimate) bool) error
 	MoveDue(ctx context.Context, pages []frontier.Due) (moved int, err error)
-	Replan(ctx context.Context, pages []frontier.Due) (moved int, err error)
+	Replan(ctx context.Context, pages []frontier.Due) (planned int, err error)
 	Unplanned(p crawl.Partition, after frontier.DueCursor, n int) (pages []frontier.Unplanned, next frontier.DueCursor, done bool, err error)
 	PlanFirst(ctx context.Context, pages []frontier.Unplanned) (planned int, err error)
 	// Stamp writes how far the timelines of held partitions have come.

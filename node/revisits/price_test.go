@@ -2,6 +2,7 @@ package revisits
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -178,6 +179,7 @@ func TestSums(t *testing.T) {
 			}
 			c := &sum{}
 			for _, p := range ps {
+				s.begin(p)
 				for _, e := range pages[p] {
 					c.add(&e, 1)
 				}
@@ -257,5 +259,65 @@ func TestHeads(t *testing.T) {
 	}
 	if _, _, ok := h.first(); ok {
 		t.Error("a head is left")
+	}
+}
+
+// TestQueuedPagesCount checks that pages that are visited now want visits as the others do, also after a recount, and that
+// the sums are right when they come back.
+func TestQueuedPagesCount(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1, crawl.RecrawlAdaptive)
+	const n = 100
+	b.pages.add(0, "h", n, 0)
+	check := func(what string) {
+		t.Helper()
+		all, _, _ := b.sums.read()
+		if want := float64(n - b.queued()); math.Abs(all.pages-want) > 1e-9 {
+			t.Errorf("%s: the sums have %v pages, want %v", what, all.pages, want)
+		}
+		s, err := DecodeSummary(b.Summary())
+		if err != nil || math.Abs(s.Pages-n) > 1e-3 || math.Abs(s.Curve.Weight-n) > 0.1 {
+			t.Errorf("%s: %v pages of weight %v are told of, want %d; %v", what, s.Pages, s.Curve.Weight, n, err)
+		}
+	}
+	b.turnAt(0)
+	if b.turnAt(time.Second); b.queued() == 0 {
+		t.Fatal("nothing was moved")
+	}
+	check("moved")
+	b.turnAt(2 * countRest)
+	b.turnAt(2*countRest + priceEvery)
+	check("recounted")
+	b.visit(n, 0)
+	b.turnAt(2*countRest + 2*priceEvery)
+	check("visited")
+	for _, x := range b.pages.pages { // all at once
+		x.queued = true
+		e := x.estimate()
+		b.Replanned(0, &e, nil, time.Time{})
+	}
+	old := string(b.Summary())
+	if b.turnAt(2*countRest + 3*priceEvery); string(b.Summary()) != old || b.Terms().Price <= 0 {
+		t.Error("the price is forgotten while all pages are visited")
+	}
+}
+
+// TestPlansBeforeTheReadCountOnce checks that a page that is planned while another partition of its shelf is read, and
+// is read afterwards, counts once, and that one that is planned behind the read is not lost.
+func TestPlansBeforeTheReadCountOnce(t *testing.T) {
+	t.Parallel()
+	var s sums
+	s.follow(map[crawl.Partition]crawl.Epoch{0: 1, shelves: 1}) // they share a shelf
+	a := (&page{rate: 1e-3}).estimate()
+	key, ps, _ := s.next(start, time.Hour)
+	c := &sum{}
+	s.begin(ps[0])
+	s.replanned(ps[1], nil, &a)
+	s.replanned(ps[0], nil, &a)
+	s.begin(ps[1])
+	c.add(&a, 1) // the page of ps[1] is read
+	s.counted(start, key, c)
+	if all, _, _ := s.read(); all.pages != 2 {
+		t.Errorf("%v pages, want 2", all.pages)
 	}
 }

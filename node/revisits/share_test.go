@@ -157,3 +157,63 @@ func TestRecent(t *testing.T) {
 		}
 	}
 }
+
+// TestAnEmptyBucketIsCheap checks that a turn that cannot pay reads few partitions and looks up few hosts, however many are
+// due, and that checks still get their turn in all of them.
+func TestAnEmptyBucketIsCheap(t *testing.T) {
+	t.Parallel()
+	const partitions, hosts = 100, 8
+	b := newBench(t, partitions, crawl.RecrawlFixed)
+	for p := range crawl.Partition(partitions) {
+		for i := range hosts {
+			host := crawl.Host(fmt.Sprint("h", p, ".", i))
+			b.pages.add(p, host, 1, 0)
+			b.pages.fresh[host] = 1
+		}
+		b.pages.add(p, "check", 1, 0)
+		b.pages.pages[len(b.pages.pages)-1].visit = false
+	}
+	const turns = partitions/furtherOf + 1
+	for i := range turns {
+		b.pages.reads, b.pages.asked = 0, 0
+		b.mover.turnAt(t, start.Add(time.Duration(i+1)*againEvery), &load{fetchers: 16, fresh: true})
+		if b.pages.reads > furtherOf+1 || b.pages.asked > askedOf {
+			t.Fatalf("turn %d: %d partitions read, %d hosts looked up", i, b.pages.reads, b.pages.asked)
+		}
+	}
+	if b.pages.moves != 0 || b.pages.again != partitions {
+		t.Errorf("%d moved unpaid, %d of %d checks made", b.pages.moves, b.pages.again, partitions)
+	}
+	b.pages.asked = 0
+	for i := range 2 * askedOf {
+		host := crawl.Host(fmt.Sprint("many", i))
+		b.pages.add(0, host, 1, 0)
+		b.pages.fresh[host] = 1
+	}
+	h := haul{spare: map[crawl.Host]int{}}
+	due, err := b.pages.Due(0, start.Add(time.Minute), 4*askedOf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.mover.load(&h, due, 4*askedOf, &load{fetchers: 16, fresh: true}); err != nil || b.pages.asked != askedOf {
+		t.Errorf("%d hosts looked up in a turn, %v", b.pages.asked, err)
+	}
+}
+
+// turnAt turns the mover alone, with all heads known.
+func (m *mover) turnAt(t *testing.T, now time.Time, l *load) {
+	t.Helper()
+	pages, ok := m.pages.(*fakePages)
+	if !ok {
+		t.Fatal("not a fake")
+	}
+	pages.now = now
+	for p := range pages.held {
+		if err := m.look(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.turn(t.Context(), now, mostAtOnce, l); err != nil {
+		t.Fatal(err)
+	}
+}

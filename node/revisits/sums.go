@@ -62,10 +62,11 @@ type shelf struct {
 	holds    map[crawl.Partition]crawl.Epoch
 	sum      *sum // nil: no page, or not counted yet
 	counted  bool
-	counting bool      // a count is under way
-	since    *sum      // what has changed since it began; nil: nothing
-	stale    bool      // a partition came or went since the last count
-	at       time.Time // of the last count
+	counting bool                     // a count is under way
+	begun    map[crawl.Partition]bool // partitions that it has come to
+	since    *sum                     // what has changed since it began; nil: nothing
+	stale    bool                     // a partition came or went since the last count
+	at       time.Time                // of the last count
 }
 
 // sums counts the pages of the held partitions. Its methods may be called from any goroutine.
@@ -148,7 +149,7 @@ func (s *sums) replanned(p crawl.Partition, before, after *frontier.Estimate) {
 			(*to).add(after, 1)
 		}
 	}
-	if sh.counting {
+	if sh.begun[p] {
 		change(&sh.since)
 	}
 	if sh.counted {
@@ -181,8 +182,17 @@ func (s *sums) next(now time.Time, rest time.Duration) (key int, partitions []cr
 	if best.stale {
 		s.stale--
 	}
-	best.stale, best.counting, best.since = false, true, nil
+	best.stale, best.counting, best.since, best.begun = false, true, nil, map[crawl.Partition]bool{}
 	return key, partitions, true
+}
+
+// begin says that a partition's pages are read now: what changes before is in what is read.
+func (s *sums) begin(p crawl.Partition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sh := s.shelves[int(p)%shelves]; sh != nil && sh.counting {
+		sh.begun[p] = true
+	}
 }
 
 // counted takes in the count of a shelf. It is dropped when the shelf has become empty meanwhile.
@@ -200,7 +210,7 @@ func (s *sums) counted(now time.Time, key int, c *sum) {
 		s.total.minus(sh.sum)
 	}
 	s.total.plus(c)
-	sh.sum, sh.counted, sh.counting, sh.since, sh.at = c, true, false, nil, now
+	sh.sum, sh.counted, sh.counting, sh.since, sh.begun, sh.at = c, true, false, nil, nil, now
 	if c.pages == 0 {
 		sh.sum = nil // most partitions of a small crawl are empty
 	}

@@ -3,6 +3,7 @@ package revisits
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"crawlnode/crawl"
@@ -12,6 +13,10 @@ import (
 
 // sweepOf is how many records one turn of the sweep looks at.
 const sweepOf = 512
+
+// sweepRest is how long after a change of the settings the sweep begins. A visit that was judged by the old ones
+// is committed by then, so that the sweep sees it.
+const sweepRest = time.Second
 
 // sweptWithin is how long after a change of the settings a partition that comes is planned anew.
 const sweptWithin = time.Hour
@@ -25,35 +30,40 @@ type sweep struct {
 	rules recrawl.Rules
 	known bool      // rules are those of an earlier turn
 	since time.Time // when they changed; zero: not in this process
+	begin time.Time // nothing is done before
 
 	unplanned, planned walk
 }
 
 // walk is a way through partitions.
-type walk struct {
-	left  []crawl.Partition
+type walk []stretch
+
+// stretch is what is left of a partition.
+type stretch struct {
+	p     crawl.Partition
 	after frontier.DueCursor
 }
 
 func (w *walk) drop(gone crawl.Partition) {
-	for i, p := range w.left {
-		if p == gone {
-			if i == 0 {
-				w.after = ""
-			}
-			w.left = append(w.left[:i], w.left[i+1:]...)
-			return
-		}
-	}
+	*w = slices.DeleteFunc(*w, func(s stretch) bool { return s.p == gone })
 }
 
-// next ends the first partition.
-func (w *walk) next() { w.left, w.after = w.left[1:], "" }
+// advance goes on in the first partition behind a place, or ends it.
+func (w walk) advance(after frontier.DueCursor, done bool) walk {
+	if done {
+		return w[1:]
+	}
+	w[0].after = after
+	return w
+}
+
+// later puts the first partition behind the others: it refuses at the moment. When it is gone for good, it is dropped.
+func (w walk) later() walk { return append(w[1:], w[0]) }
 
 func (s *sweep) holds(p crawl.Partition) bool { _, ok := s.held[p]; return ok }
 
 // busy reports whether something is left to do.
-func (s *sweep) busy() bool { return len(s.unplanned.left) > 0 || len(s.planned.left) > 0 }
+func (s *sweep) busy() bool { return len(s.unplanned) > 0 || len(s.planned) > 0 }
 
 // followHoldings takes over which partitions are held. Those that came may have pages without a plan.
 func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch, now time.Time) (came, gone []crawl.Partition) {
@@ -67,9 +77,9 @@ func (s *sweep) followHoldings(held map[crawl.Partition]crawl.Epoch, now time.Ti
 	for p, epoch := range held {
 		if s.held[p] != epoch {
 			came = append(came, p)
-			s.unplanned.left = append(s.unplanned.left, p)
+			s.unplanned = append(s.unplanned, stretch{p: p})
 			if !s.since.IsZero() && now.Sub(s.since) < sweptWithin {
-				s.planned.left = append(s.planned.left, p) // the last holder may not have come to it
+				s.planned = append(s.planned, stretch{p: p}) // the last holder may not have come to it
 			}
 		}
 	}
@@ -82,56 +92,63 @@ func (s *sweep) follow(set *crawl.Settings, now time.Time) {
 	rules := rulesOf(set)
 	rules.Compare = 0 // it acts with the next visit
 	if s.known && s.rules != rules {
-		s.planned, s.since = walk{}, now
+		s.planned, s.since, s.begin = nil, now, now.Add(sweepRest)
 		for p := range s.held {
-			s.planned.left = append(s.planned.left, p)
+			s.planned = append(s.planned, stretch{p: p})
 		}
 	}
 	s.rules, s.known = rules, true
 }
 
-// turn does a piece. What is moved because it is due by the new plan is paid for afterwards.
-func (s *sweep) turn(ctx context.Context, b *bucket) error {
-	for looked := 0; looked < sweepOf && len(s.unplanned.left) > 0; looked++ {
-		p := s.unplanned.left[0]
-		pages, next, done, err := s.pages.Unplanned(p, s.unplanned.after, sweepOf)
-		if err == nil && len(pages) > 0 {
-			_, err = s.pages.PlanFirst(ctx, pages)
+// turn does a piece. It moves nothing: what is due by the new plan is the mover's.
+func (s *sweep) turn(ctx context.Context, now time.Time) (err error) {
+	if now.Before(s.begin) {
+		return nil
+	}
+	if s.unplanned, err = s.unplanned.turn(ctx, s.planFirst); err != nil {
+		return err
+	}
+	s.planned, err = s.planned.turn(ctx, s.replan)
+	return err
+}
+
+// piece does the next pages of a stretch: how many there were, where it has come to, and whether that is the end.
+type piece func(context.Context, stretch) (n int, next frontier.DueCursor, done bool, err error)
+
+// turn does pieces until one is not the end of its partition, or enough was looked at, and returns what is left.
+func (w walk) turn(ctx context.Context, do piece) (walk, error) {
+	looked := 0
+	for range len(w) {
+		n, next, done, err := do(ctx, w[0])
+		switch {
+		case errors.Is(err, frontier.ErrNotHolder):
+			w = w.later()
+		case err != nil:
+			return w, err
+		default:
+			w = w.advance(next, done)
 		}
-		if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
-			return err
-		}
-		if s.unplanned.after = next; done || err != nil {
-			s.unplanned.next()
-		}
-		if looked += len(pages); !done {
-			looked += sweepOf
+		if looked += n + 1; looked >= sweepOf || err == nil && !done {
+			break
 		}
 	}
-	for looked := 0; looked < sweepOf && len(s.planned.left) > 0; looked++ {
-		n, err := s.replan(ctx, b)
-		if err != nil {
-			return err
-		}
-		looked += n
+	return w, nil
+}
+
+// planFirst plans the next pages of a partition that have no plan.
+func (s *sweep) planFirst(ctx context.Context, at stretch) (n int, next frontier.DueCursor, done bool, err error) {
+	pages, next, done, err := s.pages.Unplanned(at.p, at.after, sweepOf)
+	if err == nil && len(pages) > 0 {
+		_, err = s.pages.PlanFirst(ctx, pages)
 	}
-	return nil
+	return len(pages), next, done, err
 }
 
 // replan plans the next pages of a partition anew.
-func (s *sweep) replan(ctx context.Context, b *bucket) (looked int, err error) {
-	p := s.planned.left[0]
-	pages, next, err := s.pages.Planned(p, s.planned.after, sweepOf)
+func (s *sweep) replan(ctx context.Context, at stretch) (n int, next frontier.DueCursor, done bool, err error) {
+	pages, next, done, err := s.pages.Planned(at.p, at.after, sweepOf)
 	if err == nil && len(pages) > 0 {
-		var moved int
-		moved, err = s.pages.Replan(ctx, pages)
-		b.tokens -= float64(moved)
+		_, err = s.pages.Replan(ctx, pages)
 	}
-	if err != nil && !errors.Is(err, frontier.ErrNotHolder) {
-		return 0, err
-	}
-	if s.planned.after = next; err != nil || len(pages) < sweepOf {
-		s.planned.next()
-	}
-	return len(pages), nil
+	return len(pages), next, done, err
 }
