@@ -37,6 +37,7 @@ type robotsHost struct {
 	files   int
 	got     map[string]int
 	ended   time.Time // of the last answer
+	left    bool      // whoever asked went before the end of the last answer
 	open    bool
 }
 
@@ -91,10 +92,13 @@ func (s *robotsSite) fault(format string, args ...any) {
 }
 
 func (s *robotsSite) serve(h *robotsHost, w http.ResponseWriter, r *http.Request) {
-	page := s.begin(h, r.URL.Path)
+	page, began := s.begin(h, r.URL.Path), time.Now()
 	defer func() {
 		s.mu.Lock()
 		h.open, h.ended = false, time.Now()
+		if h.left {
+			h.left, h.ended = false, began // it ended for the crawler when that left, which is not known here
+		}
 		s.mu.Unlock()
 	}()
 	switch {
@@ -145,7 +149,11 @@ func robotsSay(status int, body string) func(*robotsSite, *robotsHost, http.Resp
 	return func(s *robotsSite, h *robotsHost, w http.ResponseWriter, r *http.Request) {
 		s.decide(h.name)
 		w.WriteHeader(status)
-		_, _ = w.Write([]byte(body)) // whoever asked may have gone
+		if _, err := w.Write([]byte(body)); err != nil { // whoever asked has read enough
+			s.mu.Lock()
+			h.left = true
+			s.mu.Unlock()
+		}
 	}
 }
 
