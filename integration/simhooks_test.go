@@ -102,7 +102,7 @@ func (s *simulation) tryForget(name string) error {
 		}
 		refusal = err
 	}
-	m.forgotten = strangers == len(s.up())
+	m.forgotten = strangers > 0 && strangers == len(s.up()) // nobody to ask is no answer
 	if m.forgotten {
 		return nil
 	}
