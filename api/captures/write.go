@@ -127,7 +127,7 @@ func (p *printer) take(line []byte) error {
 		return errEnough
 	}
 	r := &row{line: string(line)}
-	rest := ""
+	var rest string
 	r.key, rest, _ = strings.Cut(r.line, " ")
 	r.date, rest, _ = strings.Cut(rest, " ")
 	if !p.q.has(r.key) || r.line <= p.q.resume || p.q.from != "" && r.date < p.q.from || p.q.to != "" && r.date > p.q.to {
