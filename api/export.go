@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"crawlnode/api/plaintext"
 )
 
 // stallTimeout ends an answer of any length when its client has stopped reading.
@@ -35,7 +37,7 @@ func (s *server) cdxj(w http.ResponseWriter, r *http.Request) {
 func (s *server) capture(w http.ResponseWriter, r *http.Request) {
 	offset, err := strconv.ParseInt(r.PathValue("offset"), 10, 64)
 	if err != nil || offset < 0 {
-		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+escape(cut(r.PathValue("offset"))))
+		writeProblem(w, http.StatusBadRequest, "the offset must be a number of bytes, not "+plaintext.Escape(plaintext.Cut(r.PathValue("offset"))))
 		return
 	}
 	record, err := s.backend.OpenCapture(r.Context(), r.PathValue("file"), offset)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/config"
 	"crawlnode/node"
@@ -140,9 +140,9 @@ func (v *Verb) write(env *command.Env, d *Diagnosis) error {
 	t := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	bad := 0
 	for _, f := range d.Findings {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, api.Escape(f.What), api.Escape(f.Found))
+		fmt.Fprintf(t, "%s\t%s\t%s\n", f.Level, plaintext.Escape(f.What), plaintext.Escape(f.Found))
 		if f.Level != LevelOK && f.Do != "" {
-			fmt.Fprintf(t, "\t\t-> %s\n", api.Escape(f.Do))
+			fmt.Fprintf(t, "\t\t-> %s\n", plaintext.Escape(f.Do))
 		}
 		if f.Level == LevelFail {
 			bad++

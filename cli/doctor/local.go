@@ -13,7 +13,7 @@ import (
 
 	"github.com/miekg/dns"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/config"
 	"crawlnode/node"
 	"crawlnode/node/keyfile"
@@ -121,11 +121,11 @@ func (d *Diagnosis) checkDisk(dir string) {
 	case err != nil:
 		d.add("disk", "free space", LevelFail, err.Error(), "give a --data-dir that this user can reach")
 	case free < node.LowDiskBytes:
-		d.add("disk", "free space", LevelFail, fmt.Sprintf("%s at %s: the node would not fetch", api.Bytes(free), dir), "free at least "+api.Bytes(2*node.LowDiskBytes))
+		d.add("disk", "free space", LevelFail, fmt.Sprintf("%s at %s: the node would not fetch", plaintext.Bytes(free), dir), "free at least "+plaintext.Bytes(2*node.LowDiskBytes))
 	case free < littleSpace:
-		d.add("disk", "free space", LevelWarn, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "the node pauses below "+api.Bytes(node.LowDiskBytes)+": a larger volume lets it crawl longer")
+		d.add("disk", "free space", LevelWarn, fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir), "the node pauses below "+plaintext.Bytes(node.LowDiskBytes)+": a larger volume lets it crawl longer")
 	default:
-		d.add("disk", "free space", LevelOK, fmt.Sprintf("%s at %s", api.Bytes(free), dir), "")
+		d.add("disk", "free space", LevelOK, fmt.Sprintf("%s at %s", plaintext.Bytes(free), dir), "")
 	}
 	switch took, err := timeSync(dir); {
 	case err != nil:

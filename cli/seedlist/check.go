@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"crawlnode/api"
+	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
 	"crawlnode/node"
@@ -23,7 +23,7 @@ func Complaint(seeds []Entry, bad crawl.SeedError) string {
 	if mistake := mistakenFor(bad.Input); mistake != "" {
 		why = mistake
 	}
-	return fmt.Sprintf("%s: %q: %s", api.Escape(place), bad.Input, api.Escape(shorter(why, bad.Input)))
+	return fmt.Sprintf("%s: %q: %s", plaintext.Escape(place), bad.Input, plaintext.Escape(shorter(why, bad.Input)))
 }
 
 // shorter leaves out of an error what stands in its line already, and the words of the URL
