@@ -239,6 +239,10 @@ var table = []rule{
 		"it reads and makes files of keys and tokens; no node has to run",
 	},
 	{
+		[]string{"node/preflight"}, []string{"config", "membership", "node/datadir", "node/disk", "node/keyfile", "node/links", "peer"},
+		"it looks at what a start would meet, and starts no node",
+	},
+	{
 		[]string{"node/finish"}, []string{"crawl", "membership", "node/crawldoc", "node/fanout", "peer"},
 		"it decides when the crawl ends and who may fetch its last pages; how others are reached, and what ends the process, is node's",
 	},
@@ -385,11 +389,11 @@ var table = []rule{
 		"it looks at nodes from outside: they are processes, reached through the API",
 	},
 	{
-		[]string{"cli/doctor"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node", "node/keyfile"},
+		[]string{"cli/doctor"}, []string{"api/client", "api/plaintext", "cli/command", "config", "crawl", "node/keyfile", "node/preflight"},
 		"it checks what a node would find, and starts none",
 	},
 	{
-		[]string{"cli/seedlist"}, []string{"api", "api/plaintext", "cli/command", "crawl", "node"},
+		[]string{"cli/seedlist"}, []string{"api", "api/plaintext", "cli/command", "crawl", "node/preflight"},
 		"it reads and checks what a person gives; handing it to a node is the verbs' part",
 	},
 	{

@@ -11,7 +11,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/config"
-	"crawlnode/node"
+	"crawlnode/node/preflight"
 )
 
 // Verb looks for what keeps a node from working.
@@ -82,7 +82,7 @@ func (v *Verb) Run(ctx context.Context, env *command.Env) int {
 	d := &Diagnosis{Findings: []Finding{}}
 	d.checkSettings(wrong)
 	dir, name := dataDirOf(&cfg)
-	data := node.InspectData(dir)
+	data := preflight.InspectData(dir)
 	d.checkPorts(&cfg, data)
 	d.checkFiles(cfg.Fetchers)
 	d.checkData(dir, name, data)

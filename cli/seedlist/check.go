@@ -10,7 +10,7 @@ import (
 	"crawlnode/api/plaintext"
 	"crawlnode/cli/command"
 	"crawlnode/crawl"
-	"crawlnode/node"
+	"crawlnode/node/preflight"
 )
 
 // Complaint is one bad seed in a line that names its place.
@@ -103,7 +103,7 @@ func Valid(env *command.Env, seeds []Entry) []Entry {
 	var valid []Entry
 	bad := 0
 	for _, s := range seeds {
-		err := node.CheckSeed(s.URL)
+		err := preflight.CheckSeed(s.URL)
 		if err == nil {
 			valid = append(valid, s)
 			continue
